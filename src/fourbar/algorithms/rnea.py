@@ -1,0 +1,39 @@
+"""Inverse dynamics, τ = ID(q, v, a): the recursive Newton-Euler algorithm (RNEA; Kim Table 2, Zhang, Liu-Jain §7)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from ..model.cluster import Kinematics
+from ..spatial.linear import Vec
+from ..spatial.motion import Motion
+from ..spatial.vectors import Wrench
+from .sweep import Outcome, Sweeps
+
+
+class Moved(NamedTuple):
+    """A cluster's motion and the force that it takes."""
+
+    motion: Motion
+    F: Wrench
+
+
+def outward(k: Kinematics, parent: Moved, v: Vec, a: Vec, F_ext: Wrench) -> Moved:
+    """V = X V_λ + S v;  A = X A_λ + S a + S° v + ad_V S v;  F = I A - ad_Vᵀ I V - F_ext."""
+    motion = parent.motion.through(k.X, k.S.twist(v), k.S.twist(a) + k.c_J)
+    return Moved(motion, k.I.force(motion) - F_ext)
+
+
+def inward(k: Kinematics, children: tuple[Wrench, ...], own: Moved, a: Vec) -> Outcome:
+    """F = own + Σ Xᵀ F of the children;  τ = Sᵀ F, plus what the armature takes."""
+    F = sum(children, own.F)
+    tau = k.S.project(F) + [j * x for j, x in zip(k.armature, a, strict=True)]
+    return Outcome(tau, k.X.force_to_parent(F))
+
+
+def inverse_dynamics(s: Sweeps, v: Sequence[Vec], a: Sequence[Vec], F_ext: Sequence[Wrench]) -> list[Vec]:
+    """Joint forces of every cluster, from velocities, accelerations and external wrenches on its body."""
+    ground = Moved(Motion.of_ground(s.tree.gravity), Wrench.zero())
+    moved = s.outward(outward, ground, v, a, F_ext)
+    return s.inward(inward, moved, a)

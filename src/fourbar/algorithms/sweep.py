@@ -1,0 +1,65 @@
+"""The two loops of the library: from the root to the leaves, and from the leaves to the root.
+
+A step is a pure function of one cluster. `outward` hands it what its parent returned; `inward` hands it the sum of what
+its children sent. Neither knows whether the step runs on numbers or is being traced.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+from ..expr import Recorder
+from ..model.cluster import Cluster
+from ..model.tree import ClusterTree
+
+
+def _first_step(step: Callable[..., Any], cluster: Cluster, q: Any, v: Any, *args: Any) -> tuple[Any, Any]:
+    k = cluster.at(q, v)
+    return k, step(k, *args)
+
+
+class Sweeps:
+    """Runs steps over a tree at one state. The kinematics k = (X, S, c_J, I) of a cluster is made when first used."""
+
+    def __init__(self, tree: ClusterTree, recorder: Recorder, q: Sequence[Any], v: Sequence[Any] | None = None) -> None:
+        self.tree = tree
+        self.recorder = recorder
+        self._q = tree.split_q(q)
+        self._v = [None] * len(tree.clusters) if v is None else tree.split_v(v)
+        self.k: list[Any] = [None] * len(tree.clusters)
+
+    def step(self, i: int, step: Callable[..., Any], *args: Any) -> Any:
+        """step(k_i, *args)."""
+        if self.k[i] is not None:
+            return self.recorder.call(step, self.k[i], *args)
+        self.k[i], result = self.recorder.call(
+            _first_step, step, self.tree.clusters[i], self._q[i], self._v[i], *args
+        )
+        return result
+
+    def outward(self, step: Callable[..., Any], ground: Any, *inputs: Sequence[Any]) -> list[Any]:
+        """result_i = step(k_i, result of the parent (or ground), inputs_i...)."""
+        results: list[Any] = []
+        for i, parent in enumerate(self.tree.parents):
+            above = ground if parent < 0 else results[parent]
+            results.append(self.step(i, step, above, *(x[i] for x in inputs)))
+        return results
+
+    def inward(self, step: Callable[..., Any], *inputs: Sequence[Any]) -> list[Any]:
+        """result_i, message to the parent = step(k_i, messages of the children, inputs_i...)."""
+        n = len(self.tree.parents)
+        messages: list[list[Any]] = [[] for _ in range(n)]
+        results: list[Any] = [None] * n
+        for i in reversed(range(n)):
+            results[i], message = self.step(i, step, tuple(messages[i]), *(x[i] for x in inputs))
+            if self.tree.parents[i] >= 0:
+                messages[self.tree.parents[i]].insert(0, message)
+        return results
+
+
+class Outcome(NamedTuple):
+    """What a step of an inward sweep returns: its own result, and what it sends to the parent."""
+
+    result: Any
+    message: Any

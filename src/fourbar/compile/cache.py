@@ -1,0 +1,105 @@
+"""Object code on disk, keyed by its source, the CPU and the compiler.
+
+Files are written to a temporary name and moved into place, so that many processes may share the folder; each begins with
+a checksum of the rest, and one that does not agree with it is compiled again, never trusted. The folder belongs to the
+user alone. FOURBAR_CACHE names another folder, or switches the cache off with "off".
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import stat
+import sys
+import tempfile
+import warnings
+from functools import cache
+from pathlib import Path
+
+from .machine import identity, to_object
+
+_MAGIC = b"fourbar object 1\n"
+
+
+def cached_object(assembly: str) -> bytes:
+    """Object code of an LLVM module, from the cache if it is there."""
+    folder = cache_folder()
+    if folder is None:
+        return to_object(assembly)
+    path = folder / (hashlib.sha256((identity() + assembly).encode()).hexdigest() + ".o")
+    code = _read(path)
+    if code is None:
+        code = to_object(assembly)
+        _write(path, code)
+    return code
+
+
+def cache_folder() -> Path | None:
+    """The folder of the cache, made if need be; None where there is none to be had."""
+    asked = os.environ.get("FOURBAR_CACHE")
+    return None if asked == "off" else _prepared(asked or _default_folder())
+
+
+def _default_folder() -> str:
+    if sys.platform == "win32":
+        base = os.environ.get("LOCALAPPDATA") or os.path.expanduser("~")
+    elif sys.platform == "darwin":
+        base = os.path.expanduser("~/Library/Caches")
+    else:
+        base = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
+    return os.path.join(base, "fourbar")
+
+
+@cache
+def _prepared(name: str) -> Path | None:
+    folder = Path(name)
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        problem = _untrusted(folder)
+    except OSError as error:
+        problem = str(error)
+    if problem is None:
+        return folder
+    warnings.warn(
+        f"fourbar cannot keep compiled code in {name} ({problem}): every process will compile again. "
+        "Set FOURBAR_CACHE to a folder of your own, or to 'off'.",
+        RuntimeWarning,
+        stacklevel=2,
+    )
+    return None
+
+
+def _untrusted(folder: Path) -> str | None:
+    """Why code found in this folder could be somebody else's."""
+    if not hasattr(os, "getuid"):
+        return None
+    status = folder.stat()
+    if status.st_uid != os.getuid():
+        return "it belongs to another user"
+    if status.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
+        return "other users may write to it"
+    if not os.access(folder, os.W_OK | os.X_OK):
+        return "it is not writable"
+    return None
+
+
+def _read(path: Path) -> bytes | None:
+    """The object in a cache file; None if there is none or it is damaged."""
+    try:
+        content = path.read_bytes()
+    except OSError:
+        return None
+    start = len(_MAGIC) + 32
+    code = content[start:]
+    sound = content[: len(_MAGIC)] == _MAGIC and content[len(_MAGIC) : start] == hashlib.sha256(code).digest()
+    return code if sound else None
+
+
+def _write(path: Path, code: bytes) -> None:
+    try:
+        handle, temporary = tempfile.mkstemp(dir=path.parent)
+        with os.fdopen(handle, "wb") as file:
+            file.write(_MAGIC + hashlib.sha256(code).digest() + code)
+        os.replace(temporary, path)
+    except OSError as error:
+        warnings.warn(f"fourbar could not write {path}: {error}", RuntimeWarning, stacklevel=3)

@@ -1,0 +1,103 @@
+"""A block of a program as an LLVM function  void @name(ptr workspace, ptr table).
+
+The workspace holds one vector of W doubles a slot. A block with one port whose base is slot 0 addresses it directly; a
+block that is called with other bases finds them in the table, as byte offsets, followed by its constants.
+"""
+
+from __future__ import annotations
+
+from ..expr import Block
+from .elementary import DECLARATIONS, Elementary
+from .ir import Code, Lanes
+
+_ARITHMETIC = {"add": "fadd", "sub": "fsub", "mul": "fmul", "div": "fdiv"}
+_COMPARE = {"lt": "olt", "le": "ole"}
+_INTRINSIC = {"sqrt": "sqrt", "min": "minimum", "max": "maximum"}
+
+
+class _Body:
+    def __init__(self, block: Block, lanes: Lanes, fixed: bool) -> None:
+        self.block = block
+        self.lanes = lanes
+        self.code = Code()
+        self.elementary = Elementary(self.code, lanes)
+        self.values: list[str] = []
+        self.angles: dict[str, tuple[str, str]] = {}
+        self.ports = ["%workspace"] if fixed else [self._port(p) for p in range(block.ports)]
+
+    def _port(self, port: int) -> str:
+        where = self.code.let(f"getelementptr inbounds i8, ptr %table, i64 {8 * port}")
+        offset = self.code.let(f"load i64, ptr {where}, align 8, !invariant.load !0")
+        return self.code.let(f"getelementptr inbounds i8, ptr %workspace, i64 {offset}")
+
+    def _address(self, port: int, offset: int) -> str:
+        return self.code.let(f"getelementptr inbounds i8, ptr {self.ports[port]}, i64 {offset * self.lanes.bytes}")
+
+    def _operand(self, x: int | float) -> str:
+        return self.values[x] if x.__class__ is int else self.lanes.constant(x)
+
+    def _load(self, port: int, offset: int) -> str:
+        address = self._address(port, offset)
+        return self.code.let(f"load {self.lanes.double}, ptr {address}, align {self.lanes.bytes}")
+
+    def _constant(self, index: int) -> str:
+        v, w = self.lanes.double, self.lanes.width
+        where = self.code.let(f"getelementptr inbounds i8, ptr %table, i64 {8 * (self.block.ports + index)}")
+        scalar = self.code.let(f"load double, ptr {where}, align 8, !invariant.load !0")
+        first = self.code.let(f"insertelement {v} poison, double {scalar}, i64 0")
+        return self.code.let(f"shufflevector {v} {first}, {v} poison, <{w} x i32> zeroinitializer")
+
+    def _angle(self, op: str, x: str) -> str:
+        if x not in self.angles:
+            self.angles[x] = self.elementary.sincos(x)
+        return self.angles[x][op == "cos"]
+
+    def instruction(self, op: str, operands: list[int | float]) -> str:
+        if op == "load":
+            return self._load(*operands)  # type: ignore[arg-type]
+        if op == "table":
+            return self._constant(*operands)  # type: ignore[arg-type]
+        args = [self._operand(x) for x in operands]
+        if op in _ARITHMETIC:
+            return self.elementary.arithmetic(_ARITHMETIC[op], *args)
+        if op == "neg":
+            return self.code.let(f"fneg {self.lanes.double} {args[0]}")
+        if op in ("sin", "cos"):
+            return self._angle(op, args[0])
+        if op in _COMPARE:
+            return self.elementary.compare(_COMPARE[op], *args)
+        if op in _INTRINSIC:
+            return self.elementary.intrinsic(_INTRINSIC[op], *args)
+        if op == "select":
+            return self.elementary.choose(*args)
+        if op == "atan2":
+            return self.elementary.atan2(*args)
+        raise ValueError(f"the LLVM backend has no code for operation {op!r}; add it to {__name__}")
+
+    def store(self, port: int, offset: int, value: str) -> None:
+        address = self._address(port, offset)
+        self.code.do(f"store {self.lanes.double} {value}, ptr {address}, align {self.lanes.bytes}")
+
+
+def emit_block(name: str, block: Block, lanes: Lanes, fixed: bool) -> str:
+    """The function of one block. `fixed`: its only port always points at slot 0."""
+    body = _Body(block, lanes, fixed)
+    pending: dict[int, list[tuple[int, int]]] = {}
+    for s in block.stores:
+        if isinstance(s.value, int):
+            pending.setdefault(s.value, []).append((s.port, s.offset))
+    for number, (op, *operands) in enumerate(block.code):
+        body.values.append(body.instruction(op, operands))  # type: ignore[arg-type]
+        for port, offset in pending.get(number, ()):
+            body.store(port, offset, body.values[number])
+    for s in block.stores:
+        if not isinstance(s.value, int):
+            body.store(s.port, s.offset, lanes.constant(s.value))
+    head = f"define void @{name}(ptr noalias %workspace, ptr noalias readonly %table) #0 {{"
+    return f"{head}\n{body.code.body()}\n  ret void\n}}\n"
+
+
+def module(functions: list[str], lanes: Lanes) -> str:
+    """A complete LLVM module from function texts."""
+    declared = DECLARATIONS.format(v=lanes.double, w=lanes.width)
+    return declared + "\n".join(functions) + lanes.attributes + "!0 = !{}\n"

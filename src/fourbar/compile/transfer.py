@@ -1,0 +1,175 @@
+"""Moving samples between NumPy's arrays and the workspace: machine code that is the same for every robot.
+
+An array holds one sample after another; the workspace holds, for each entry, the W values of W samples side by side.
+W x W entries at a time are transposed in registers; a masked load or store takes care of the rest of a row. A single
+sample is copied to all lanes. Where the entries of a sample are not adjacent in memory, they are moved one by one.
+"""
+
+from __future__ import annotations
+
+from .ir import Code, Lanes
+
+
+def declarations(lanes: Lanes) -> str:
+    v, w = lanes.double, lanes.width
+    return (
+        f"declare {v} @llvm.masked.load.v{w}f64.p0(ptr, i32, {lanes.boolean}, {v})\n"
+        f"declare void @llvm.masked.store.v{w}f64.p0({v}, ptr, i32, {lanes.boolean})\n"
+    )
+
+
+def open_loop(c: Code, name: str, before: str, end: str, step: int, after: str) -> tuple[str, str]:
+    """Start a loop `name` that counts from 0 while below `end`. Returns the counter, and the text that closes the loop."""
+    c.label(name)
+    c.do(f"%{name}_i = phi i64 [0, %{before}], [%{name}_next, %{name}_last]")
+    close = (
+        f"br label %{name}_last\n{name}_last:\n"
+        f"  %{name}_next = add i64 %{name}_i, {step}\n"
+        f"  %{name}_more = icmp slt i64 %{name}_next, {end}\n"
+        f"  br i1 %{name}_more, label %{name}, label %{after}"
+    )
+    return f"%{name}_i", close
+
+
+class _Row:
+    """Code that moves a row of %count entries of W samples; subclasses say in which direction."""
+
+    def __init__(self, lanes: Lanes) -> None:
+        self.lanes = lanes
+        self.v = lanes.double
+        self.c = Code()
+
+    def function(self, name: str) -> str:
+        """@name(slots, map, array, outer stride, inner stride, count, first sample, number of samples)."""
+        c = self.c
+        c.label("entry")
+        rows = self._sample_addresses()
+        alone = c.let(f"icmp eq i64 {c.let('sub i64 %n, %i')}, 1")
+        adjacent = c.let("icmp eq i64 %inner, 8")
+        c.do(f"br i1 {alone}, label %single, label %several")
+        k, close = open_loop(c, "single", "entry", "%count", 1, "done")
+        self.move_single(k, rows[0])
+        c.do(close)
+        c.label("several")
+        c.do(f"br i1 {adjacent}, label %wide, label %narrow")
+        k, close = open_loop(c, "wide", "several", "%count", self.lanes.width, "done")
+        self.move_square(k, rows)
+        c.do(close)
+        k, close = open_loop(c, "narrow", "several", "%count", 1, "done")
+        self.move_entry(k, rows)
+        c.do(close)
+        c.label("done")
+        c.do("ret void")
+        arguments = "ptr noalias %slots, ptr noalias %map, ptr noalias %array, i64 %outer, i64 %inner, i64 %count"
+        return f"define internal void @{name}({arguments}, i64 %i, i64 %n) #0 {{\n{c.body()}\n}}\n"
+
+    def _sample_addresses(self) -> list[str]:
+        """Where each lane's sample lies; lanes beyond the last sample repeat it."""
+        c = self.c
+        last = c.let("add i64 %n, -1")
+        rows = []
+        for lane in range(self.lanes.width):
+            index = c.let(f"add i64 %i, {lane}")
+            inside = c.let(f"icmp slt i64 {index}, {last}")
+            clamped = c.let(f"select i1 {inside}, i64 {index}, i64 {last}")
+            rows.append(c.let(f"getelementptr i8, ptr %array, i64 {c.let(f'mul i64 {clamped}, %outer')}"))
+        return rows
+
+    def entry(self, row: str, k: str) -> str:
+        """Address of entry k of a sample."""
+        return self.c.let(f"getelementptr i8, ptr {row}, i64 {self.c.let(f'mul i64 {k}, %inner')}")
+
+    def existing(self, first: str) -> str:
+        """Which of the W entries from `first` on exist."""
+        c, w, i = self.c, self.lanes.width, self.lanes.integer
+        one = c.let(f"insertelement {i} poison, i64 {c.let(f'sub i64 %count, {first}')}, i64 0")
+        left = c.let(f"shufflevector {i} {one}, {i} poison, <{w} x i32> zeroinitializer")
+        numbers = ", ".join(f"i64 {k}" for k in range(w))
+        return c.let(f"icmp slt {i} <{numbers}>, {left}")
+
+    def transposed(self, x: list[str]) -> list[str]:
+        """W vectors of W: rows become columns, in log2 W rounds of exchanges."""
+        w, distance = self.lanes.width, 1
+        while distance < w:
+            y = list(x)
+            for i in (i for i in range(w) if not i & distance):
+                low = [j if not j & distance else w + j - distance for j in range(w)]
+                high = [j + distance if not j & distance else w + j for j in range(w)]
+                for target, order in ((i, low), (i + distance, high)):
+                    mask = ", ".join(f"i32 {k}" for k in order)
+                    pair = f"{self.v} {x[i]}, {self.v} {x[i + distance]}"
+                    y[target] = self.c.let(f"shufflevector {pair}, <{w} x i32> <{mask}>")
+            x, distance = y, 2 * distance
+        return x
+
+    def move_single(self, k: str, row: str) -> None:
+        raise NotImplementedError
+
+    def move_square(self, k: str, rows: list[str]) -> None:
+        raise NotImplementedError
+
+    def move_entry(self, k: str, rows: list[str]) -> None:
+        raise NotImplementedError
+
+
+class Pack(_Row):
+    """From an array into consecutive slots. May write up to W - 1 slots too many: what follows is written later."""
+
+    def _store(self, k: str, value: str) -> None:
+        where = self.c.let(f"getelementptr {self.v}, ptr %slots, i64 {k}")
+        self.c.do(f"store {self.v} {value}, ptr {where}, align {self.lanes.bytes}")
+
+    def move_single(self, k: str, row: str) -> None:
+        c, w = self.c, self.lanes.width
+        x = c.let(f"load double, ptr {self.entry(row, k)}, align 8")
+        one = c.let(f"insertelement {self.v} poison, double {x}, i64 0")
+        self._store(k, c.let(f"shufflevector {self.v} {one}, {self.v} poison, <{w} x i32> zeroinitializer"))
+
+    def move_square(self, k: str, rows: list[str]) -> None:
+        c, w, mask = self.c, self.lanes.width, self.existing(k)
+        loaded = []
+        for row in rows:
+            where = c.let(f"getelementptr double, ptr {row}, i64 {k}")
+            given = f"ptr {where}, i32 8, {self.lanes.boolean} {mask}, {self.v} zeroinitializer"
+            loaded.append(c.let(f"call {self.v} @llvm.masked.load.v{w}f64.p0({given})"))
+        for j, x in enumerate(self.transposed(loaded)):
+            self._store(c.let(f"add i64 {k}, {j}"), x)
+
+    def move_entry(self, k: str, rows: list[str]) -> None:
+        total = "poison"
+        for lane, row in enumerate(rows):
+            x = self.c.let(f"load double, ptr {self.entry(row, k)}, align 8")
+            total = self.c.let(f"insertelement {self.v} {total}, double {x}, i64 {lane}")
+        self._store(k, total)
+
+
+class Unpack(_Row):
+    """From the slots that a map lists into an array."""
+
+    def _load(self, k: str) -> str:
+        c = self.c
+        index = c.let(f"load i32, ptr {c.let(f'getelementptr i32, ptr %map, i64 {k}')}, align 4")
+        where = c.let(f"getelementptr {self.v}, ptr %slots, i64 {c.let(f'zext i32 {index} to i64')}")
+        return c.let(f"load {self.v}, ptr {where}, align {self.lanes.bytes}")
+
+    def move_single(self, k: str, row: str) -> None:
+        x = self.c.let(f"extractelement {self.v} {self._load(k)}, i64 0")
+        self.c.do(f"store double {x}, ptr {self.entry(row, k)}, align 8")
+
+    def move_square(self, k: str, rows: list[str]) -> None:
+        c, w, mask = self.c, self.lanes.width, self.existing(k)
+        last = c.let("add i64 %count, -1")
+        loaded = []
+        for j in range(w):
+            index = c.let(f"add i64 {k}, {j}")
+            inside = c.let(f"icmp slt i64 {index}, {last}")
+            loaded.append(self._load(c.let(f"select i1 {inside}, i64 {index}, i64 {last}")))
+        for row, x in zip(rows, self.transposed(loaded), strict=True):
+            where = c.let(f"getelementptr double, ptr {row}, i64 {k}")
+            c.do(f"call void @llvm.masked.store.v{w}f64.p0({self.v} {x}, ptr {where}, i32 8, {self.lanes.boolean} {mask})")
+
+    def move_entry(self, k: str, rows: list[str]) -> None:
+        value = self._load(k)
+        for lane, row in enumerate(rows):
+            x = self.c.let(f"extractelement {self.v} {value}, i64 {lane}")
+            self.c.do(f"store double {x}, ptr {self.entry(row, k)}, align 8")

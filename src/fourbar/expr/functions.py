@@ -1,0 +1,74 @@
+"""Elementary functions of any scalar: float, complex, NumPy array, traced expression, or a type with such methods."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from . import fold
+from .node import Expr
+
+
+def _elementary(name: str, of_float: Callable[[float], float], of_array: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    def function(x: Any) -> Any:
+        if x.__class__ is float:
+            return of_float(x)
+        method = getattr(x, name, None)
+        return method() if method is not None and not isinstance(x, np.ndarray) else of_array(x)
+
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = f"{name}(x) of any scalar."
+    return function
+
+
+sin = _elementary("sin", math.sin, np.sin)
+cos = _elementary("cos", math.cos, np.cos)
+tan = _elementary("tan", math.tan, np.tan)
+sqrt = _elementary("sqrt", math.sqrt, np.sqrt)
+
+
+def atan2(y: Any, x: Any) -> Any:
+    """The angle of the point (x, y), in (-π, π]."""
+    if y.__class__ is Expr or x.__class__ is Expr:
+        return fold.binary("atan2", *(v if v.__class__ is Expr else float(v) for v in (y, x)))
+    for v, other in ((y, x), (x, y)):
+        method = getattr(v, "arctan2", None)
+        if method is not None and not isinstance(v, np.ndarray | np.generic):
+            return method(other) if v is y else type(v).arctan2(type(v)(y), x)
+    return np.arctan2(y, x)
+
+
+def asin(x: Any) -> Any:
+    """Arc sine, in [-π/2, π/2]."""
+    return atan2(x, sqrt((1.0 - x) * (1.0 + x)))
+
+
+def acos(x: Any) -> Any:
+    """Arc cosine, in [0, π]."""
+    return atan2(sqrt((1.0 - x) * (1.0 + x)), x)
+
+
+def select(condition: Any, a: Any, b: Any) -> Any:
+    """a where the condition holds, else b. In a trace both are computed."""
+    if condition.__class__ is Expr:
+        return fold.select(condition, a, b)
+    if isinstance(condition, np.ndarray) and condition.ndim:
+        return np.where(condition, a, b)
+    return a if condition else b
+
+
+def minimum(a: Any, b: Any) -> Any:
+    """The smaller of two scalars."""
+    if a.__class__ is Expr or b.__class__ is Expr:
+        return fold.binary("min", a, b)
+    return select(a < b, a, b)
+
+
+def maximum(a: Any, b: Any) -> Any:
+    """The larger of two scalars."""
+    if a.__class__ is Expr or b.__class__ is Expr:
+        return fold.binary("max", a, b)
+    return select(b < a, a, b)

@@ -1,0 +1,66 @@
+"""The meaning of a program, in NumPy: the definition that every backend is judged by."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from .program import Block, Call, Program
+
+MEANING: dict[str, Callable[..., Any]] = {
+    "add": np.add,
+    "sub": np.subtract,
+    "mul": np.multiply,
+    "div": np.divide,
+    "neg": np.negative,
+    "sin": np.sin,
+    "cos": np.cos,
+    "sqrt": np.sqrt,
+    "atan2": np.arctan2,
+    "min": np.minimum,
+    "max": np.maximum,
+    "lt": np.less,
+    "le": np.less_equal,
+    "select": np.where,
+}
+
+
+def _run_block(block: Block, call: Call, slots: list[Any]) -> None:
+    results: list[Any] = []
+    for op, *operands in block.code:
+        if op == "load":
+            port, offset = operands
+            results.append(slots[call.bases[port] + offset])
+        elif op == "table":
+            results.append(call.table[operands[0]])
+        else:
+            results.append(MEANING[op](*(results[x] if x.__class__ is int else x for x in operands)))
+    for store in block.stores:
+        value = results[store.value] if isinstance(store.value, int) else store.value
+        slots[call.bases[store.port] + store.offset] = value
+
+
+def interpret(program: Program, arguments: Mapping[str, Any]) -> dict[str, np.ndarray]:
+    """Run a program on arrays of shape (..., *input shape); leading axes broadcast."""
+    arrays = {x.name: np.asarray(arguments[x.name], float) for x in program.inputs}
+    batch = np.broadcast_shapes(*(arrays[x.name].shape[: arrays[x.name].ndim - len(x.shape)] for x in program.inputs))
+    slots: list[Any] = [np.nan] * program.slots
+    for x in program.inputs:
+        array = arrays[x.name]
+        flat = array.reshape(*array.shape[: array.ndim - len(x.shape)], x.size)
+        for k in range(x.size):
+            slots[x.first + k] = flat[..., k]
+    for slot, value in program.preset:
+        slots[slot] = value
+    with np.errstate(all="ignore"):
+        for call in program.calls:
+            _run_block(program.blocks[call.block], call, slots)
+    results = {}
+    for y in program.outputs:
+        entries = np.empty((*batch, len(y.slots)))
+        for k, slot in enumerate(y.slots):
+            entries[..., k] = slots[slot]
+        results[y.name] = entries.reshape(*batch, *y.shape)
+    return results

@@ -1,0 +1,78 @@
+"""`Program`: what is computed, as data. Its NumPy meaning in `interpret.py` is the definition every backend is judged by.
+
+A program owns a row of numbered slots. Inputs lie in the first ones; a *block* is a straight line of operations that
+loads from slots and stores to slots; a *call* runs a block with its ports pointing at given slots. A block may be called
+many times with other ports and another table of constants, so the size of the code need not grow with the robot.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import prod
+
+# An instruction is (op, operands...): an int is the number of an earlier instruction, a float is a constant.
+# Two operations read memory: ("load", port, offset) and ("table", index).
+Instruction = tuple[str | int | float, ...]
+
+
+@dataclass(frozen=True)
+class Store:
+    """Write `value` (an instruction's number, or a constant) to slot base[port] + offset."""
+
+    port: int
+    offset: int
+    value: int | float
+
+
+@dataclass(frozen=True)
+class Block:
+    """A straight line of operations over the slots its ports point at."""
+
+    ports: int
+    table: int
+    code: tuple[Instruction, ...]
+    stores: tuple[Store, ...]
+
+
+@dataclass(frozen=True)
+class Call:
+    """Run a block: one base slot a port, and the constants of its table."""
+
+    block: int
+    bases: tuple[int, ...]
+    table: tuple[float, ...] = ()
+
+
+@dataclass(frozen=True)
+class Input:
+    """An argument: its entries lie, row-major, in the slots from `first` on."""
+
+    name: str
+    shape: tuple[int, ...]
+    first: int
+
+    @property
+    def size(self) -> int:
+        return prod(self.shape)
+
+
+@dataclass(frozen=True)
+class Output:
+    """A result: entry k, row-major, is found in slot slots[k]."""
+
+    name: str
+    shape: tuple[int, ...]
+    slots: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Program:
+    """Inputs, blocks, the calls that run them, outputs; `preset` slots hold constants from the start."""
+
+    name: str
+    slots: int
+    inputs: tuple[Input, ...]
+    outputs: tuple[Output, ...]
+    preset: tuple[tuple[int, float], ...]
+    blocks: tuple[Block, ...]
+    calls: tuple[Call, ...]

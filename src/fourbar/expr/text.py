@@ -1,0 +1,106 @@
+"""The textual form of a program: it is what a person reads, it round-trips, and its hash is the key of the cache."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from .program import Block, Call, Input, Instruction, Output, Program, Store
+
+_MEMORY = ("load", "table")
+
+
+def _operand(x: object) -> str:
+    return f"%{x}" if x.__class__ is int else repr(x)
+
+
+def _instruction(number: int, instruction: Instruction) -> str:
+    op, *operands = instruction
+    shown = map(str, operands) if op in _MEMORY else map(_operand, operands)
+    return f"  %{number} = {op} {' '.join(shown)}"
+
+
+def block_text(block: Block) -> str:
+    """One block, without its number."""
+    lines = [_instruction(i, instruction) for i, instruction in enumerate(block.code)]
+    lines += [f"  store {s.port} {s.offset} {_operand(s.value)}" for s in block.stores]
+    return "\n".join(lines)
+
+
+def _ranges(slots: Iterable[int]) -> str:
+    """Slots as runs: 3:6 stands for 3 4 5."""
+    runs: list[list[int]] = []
+    for s in slots:
+        if runs and runs[-1][1] == s:
+            runs[-1][1] = s + 1
+        else:
+            runs.append([s, s + 1])
+    return " ".join(f"{a}:{b}" for a, b in runs)
+
+
+def _shape(shape: tuple[int, ...]) -> str:
+    return "x".join(map(str, shape)) or "scalar"
+
+
+def to_text(program: Program) -> str:
+    """The program as text."""
+    lines = [f"program {program.name} slots {program.slots}"]
+    lines += [f"input {x.name} {_shape(x.shape)} at {x.first}" for x in program.inputs]
+    lines += [f"output {y.name} {_shape(y.shape)} at {_ranges(y.slots)}" for y in program.outputs]
+    lines += [f"preset {slot} {value!r}" for slot, value in program.preset]
+    for i, block in enumerate(program.blocks):
+        lines += [f"block {i} ports {block.ports} table {block.table}", block_text(block)]
+    for call in program.calls:
+        lines.append(" ".join(["call", str(call.block), *map(str, call.bases), *map(repr, call.table)]))
+    return "\n".join(lines) + "\n"
+
+
+def _parse_shape(text: str) -> tuple[int, ...]:
+    return () if text == "scalar" else tuple(map(int, text.split("x")))
+
+
+def _parse_operand(text: str) -> int | float:
+    return int(text[1:]) if text.startswith("%") else float(text)
+
+
+def _parse_block(head: list[str], body: list[list[str]]) -> Block:
+    code: list[Instruction] = []
+    stores: list[Store] = []
+    for words in body:
+        if words[0] == "store":
+            stores.append(Store(int(words[1]), int(words[2]), _parse_operand(words[3])))
+        else:
+            read = int if words[2] in _MEMORY else _parse_operand
+            code.append((words[2], *map(read, words[3:])))
+    return Block(int(head[3]), int(head[5]), tuple(code), tuple(stores))
+
+
+def from_text(text: str) -> Program:
+    """The program that `to_text` wrote."""
+    lines = [line.split() for line in text.splitlines()]
+    indented = [line.startswith(" ") for line in text.splitlines()]
+    inputs: list[Input] = []
+    outputs: list[Output] = []
+    preset: list[tuple[int, float]] = []
+    blocks: list[Block] = []
+    calls: list[Call] = []
+    for i, words in enumerate(lines):
+        if indented[i]:
+            continue
+        if words[0] == "input":
+            inputs.append(Input(words[1], _parse_shape(words[2]), int(words[4])))
+        elif words[0] == "output":
+            runs = [tuple(map(int, run.split(":"))) for run in words[4:]]
+            slots = tuple(s for a, b in runs for s in range(a, b))
+            outputs.append(Output(words[1], _parse_shape(words[2]), slots))
+        elif words[0] == "preset":
+            preset.append((int(words[1]), float(words[2])))
+        elif words[0] == "block":
+            end = next((j for j in range(i + 1, len(lines)) if not indented[j]), len(lines))
+            blocks.append(_parse_block(words, lines[i + 1 : end]))
+        elif words[0] == "call":
+            ports = blocks[int(words[1])].ports
+            bases, table = words[2 : 2 + ports], words[2 + ports :]
+            calls.append(Call(int(words[1]), tuple(map(int, bases)), tuple(map(float, table))))
+    return Program(
+        lines[0][1], int(lines[0][3]), tuple(inputs), tuple(outputs), tuple(preset), tuple(blocks), tuple(calls)
+    )

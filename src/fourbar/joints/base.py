@@ -1,0 +1,71 @@
+"""What a joint is. Adding one: subclass `Joint` in a file of this folder, and list it in `joints/__init__.py`."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import ClassVar
+
+import numpy as np
+
+from ..spatial.linear import Mat, Scalar, Vec
+from ..spatial.subspace import Subspace
+from ..spatial.transform import Transform
+from ..spatial.vectors import Twist
+
+
+class Joint(ABC):
+    """A joint between a parent and a child frame. Frozen and hashable: equal joints are interchangeable.
+
+    q are its nq coordinates, v its nv velocities. `placement`, `subspace` and `bias` are mathematics over any scalar;
+    `integrate` and `difference` too, so that they can be compiled and differentiated.
+
+    A joint may be written in frames of its own choice: `aligned()` gives the rotation A of these frames and the joint as
+    seen in them, T(q) = A T'(q) Aᵀ. The dynamics then uses T' (a hinge about any axis becomes a hinge about z).
+    """
+
+    nq: ClassVar[int] | int
+    nv: ClassVar[int] | int
+    tags: ClassVar[tuple[str, ...]] = ()  # what file formats call this joint, as "format:tag"
+
+    @abstractmethod
+    def placement(self, q: Sequence[Scalar]) -> Transform:
+        """Pose of the child frame in the parent frame."""
+
+    @abstractmethod
+    def subspace(self, q: Sequence[Scalar]) -> Subspace:
+        """S (6 x nv): the child's twist relative to the parent is S v, in child axes."""
+
+    def bias(self, q: Sequence[Scalar], v: Sequence[Scalar]) -> Twist:
+        """S° v: the component-wise rate of S v at constant v. Zero where S is constant."""
+        return Twist.zero()
+
+    def aligned(self) -> tuple[Mat | None, Joint]:
+        """The rotation into frames where the joint is simplest (None: these very frames), and the joint in them."""
+        return None, self
+
+    @abstractmethod
+    def integrate(self, q: Sequence[Scalar], v: Sequence[Scalar]) -> Vec:
+        """q ⊕ v: move for unit time with constant velocity v."""
+
+    @abstractmethod
+    def difference(self, q0: Sequence[Scalar], q1: Sequence[Scalar]) -> Vec:
+        """q1 ⊖ q0: the velocity that moves q0 to q1 in unit time."""
+
+    @abstractmethod
+    def neutral(self) -> tuple[float, ...]:
+        """The configuration in which child and parent frame coincide."""
+
+    @abstractmethod
+    def random(self, rng: np.random.Generator, lower: np.ndarray, upper: np.ndarray) -> np.ndarray:
+        """A random configuration; bounds (nq) may be infinite."""
+
+    @property
+    @abstractmethod
+    def q_names(self) -> tuple[str, ...]:
+        """What the coordinates are called: suffixes, empty for the only coordinate of a joint."""
+
+    @property
+    @abstractmethod
+    def v_names(self) -> tuple[str, ...]:
+        """What the velocities are called: suffixes, empty for the only velocity of a joint."""

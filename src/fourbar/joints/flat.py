@@ -1,0 +1,41 @@
+"""Joints whose coordinates are plain numbers with q̇ = v: what they share."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from ..spatial.linear import Scalar, Vec
+from .base import Joint
+
+
+class FlatJoint(Joint):
+    """nq = nv, q̇ = v: integrating is adding."""
+
+    def integrate(self, q: Sequence[Scalar], v: Sequence[Scalar]) -> Vec:
+        return Vec([a + b for a, b in zip(q, v, strict=True)])
+
+    def difference(self, q0: Sequence[Scalar], q1: Sequence[Scalar]) -> Vec:
+        return Vec([b - a for a, b in zip(q0, q1, strict=True)])
+
+    def neutral(self) -> tuple[float, ...]:
+        return (0.0,) * self.nq
+
+    def random(self, rng: np.random.Generator, lower: np.ndarray, upper: np.ndarray) -> np.ndarray:
+        return uniform(rng, lower, upper, self._spread())
+
+    def _spread(self) -> np.ndarray:
+        """Half-width of the random range of each coordinate that has no limits."""
+        return np.full(self.nq, np.pi)
+
+    @property
+    def q_names(self) -> tuple[str, ...]:
+        return self.v_names
+
+
+def uniform(rng: np.random.Generator, lower: np.ndarray, upper: np.ndarray, spread: np.ndarray) -> np.ndarray:
+    """Uniform within the limits; where a limit is infinite, within `spread` of the other limit (or of zero)."""
+    low = np.where(np.isfinite(lower), lower, np.where(np.isfinite(upper), upper - 2 * spread, -spread))
+    high = np.where(np.isfinite(upper), upper, np.where(np.isfinite(lower), lower + 2 * spread, spread))
+    return rng.uniform(low, high)

@@ -1,0 +1,58 @@
+"""Articulated inertias: how a body resists, when what hangs on it may move."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from . import rotation
+from .inertia import Inertia
+from .linear import Mat, Scalar, Vec, dot, hat
+from .symmetric import Sym
+from .transform import Transform
+from .vectors import Twist, Wrench
+
+
+class Articulated(NamedTuple):
+    """The symmetric 6 x 6 matrix [[J, H], [Hᵀ, A]], twenty-one numbers."""
+
+    J: Sym
+    H: Mat
+    A: Sym
+
+    @staticmethod
+    def of(rigid: Inertia) -> Articulated:
+        """A single rigid body."""
+        return Articulated(rigid.J, hat(rigid.h), Sym.diagonal(rigid.m))
+
+    @staticmethod
+    def of_rows(rows: Sequence[Sequence[Scalar]]) -> Articulated:
+        """From the upper triangle of a 6 x 6 matrix."""
+        J = Sym.of([row[:3] for row in rows[:3]])
+        A = Sym.of([row[3:] for row in rows[3:]])
+        return Articulated(J, Mat(Vec(row[3:]) for row in rows[:3]), A)
+
+    def rows(self) -> Mat:
+        """All thirty-six entries."""
+        J, A, Ht = self.J.matrix(), self.A.matrix(), self.H.T
+        return Mat((*(Vec((*J[i], *self.H[i])) for i in range(3)), *(Vec((*Ht[i], *A[i])) for i in range(3))))
+
+    def __add__(self, other: Articulated) -> Articulated:  # type: ignore[override]
+        return Articulated(self.J + other.J, self.H + other.H, self.A + other.A)
+
+    def __matmul__(self, V: Twist) -> Wrench:
+        return Wrench(
+            self.J @ V.angular + self.H @ V.linear,
+            self.H.transpose_times(V.angular) + self.A @ V.linear,
+        )
+
+    def to_parent(self, X: Transform) -> Articulated:
+        """Xᵀ I X: turn the three blocks, then shift them by p."""
+        J = rotation.congruence_symmetric(X.factors, self.J)
+        H = rotation.congruence(X.factors, self.H)
+        A = rotation.congruence_symmetric(X.factors, self.A)
+        P = hat(X.p)
+        shifted = H + P @ A.matrix()
+        # J - H P + P shiftedᵀ; since P = -Pᵀ both products are products of rows.
+        J_shift = [dot(P[i], shifted[j]) + dot(H[i], P[j]) for i in range(3) for j in range(i, 3)]
+        return Articulated(J + J_shift, shifted, A)

@@ -1,0 +1,119 @@
+"""What every Lie group of joint configurations offers.
+
+An element is a flat `Vec` q of nq scalars, a velocity or increment is a `Vec` v of nv scalars in the *body* frame, and
+q ⊕ δ = q · exp(δ). The scalars are of any kind: floats, NumPy arrays (a batch), traced expressions, dual numbers;
+complex ones too, except in `log`, which needs atan2. Nothing branches on data.
+
+Twists are ordered [angular; linear]; From writes [linear; angular], so his matrices appear here permuted.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import Any
+
+from fourbar.spatial.linear import Mat, Vec
+
+Scalar = Any
+Scalars = Sequence[Any]
+
+
+class Group(ABC):
+    """A Lie group that is a configuration space of rigid bodies. Instances are stateless and hashable."""
+
+    name: str
+    nq: int  # scalars that store an element
+    nv: int  # dimension: scalars in a velocity
+    rows: tuple[int, ...]  # which entries of the twist [angular; linear] v holds: the ones of H in V = H v, From eq. 58
+
+    @abstractmethod
+    def identity(self) -> Vec:
+        """The neutral element (nq)."""
+
+    @abstractmethod
+    def compose(self, a: Scalars, b: Scalars) -> Vec:
+        """a · b (nq): the placement b, given in the frame that a places."""
+
+    @abstractmethod
+    def inverse(self, a: Scalars) -> Vec:
+        """a⁻¹ (nq)."""
+
+    @abstractmethod
+    def exp(self, v: Scalars) -> Vec:
+        """The element (nq) reached from the identity with the constant body velocity v (nv) after one unit of time."""
+
+    @abstractmethod
+    def log(self, a: Scalars) -> Vec:
+        """The v (nv) with exp(v) = a, principal: a rotation angle in (-π, π], or of length at most π in space."""
+
+    @abstractmethod
+    def rotation(self, a: Scalars) -> Mat:
+        """R (3 x 3) of the placement x -> R x + p of 3-space that the element stands for."""
+
+    @abstractmethod
+    def translation(self, a: Scalars) -> Vec:
+        """p (3) of the placement x -> R x + p of 3-space that the element stands for."""
+
+    @abstractmethod
+    def Ad(self, a: Scalars) -> Mat:
+        """The adjoint (nv x nv): a exp(v) a⁻¹ = exp(Ad(a) v). Carries velocities from the placed frame outwards."""
+
+    @abstractmethod
+    def ad(self, v: Scalars) -> Mat:
+        """The Lie bracket as a matrix (nv x nv): ad(v) w = [v, w]. From Table 1."""
+
+    @abstractmethod
+    def dexp(self, v: Scalars) -> Mat:
+        """Σ ad(v)^k / (k+1)! (nv x nv) in closed form: d exp(v) · exp(-v) = dexp(v) dv, seen from the fixed frame.
+
+        Singular where a rotation angle is a multiple of 2π other than 0.
+        """
+
+    @abstractmethod
+    def dexp_inv(self, v: Scalars) -> Mat:
+        """The inverse of dexp(v) (nv x nv) in closed form. Has a pole where the rotation angle reaches 2π."""
+
+    def right_dexp(self, v: Scalars) -> Mat:
+        """dexp(-v) (nv x nv): exp(-v) · d exp(v) = right_dexp(v) dv, seen from the body.
+
+        This is From's S(φ) = 1 - ½ ad_φ + ⅙ ad_φ² - ... of body velocity = S(φ) φ̇ (eq. 28, 29 and 55).
+        """
+        return self.dexp(-Vec(v))
+
+    def right_dexp_inv(self, v: Scalars) -> Mat:
+        """The inverse of right_dexp(v) (nv x nv): φ̇ = right_dexp_inv(φ) · body velocity."""
+        return self.dexp_inv(-Vec(v))
+
+    def coadjoint_coriolis(self, momentum: Scalars) -> Mat:
+        """From's matrix ad~_p (nv x nv) of the momentum p = M v (nv), with ad~_p v = -ad(v)ᵀ p.
+
+        It is the Coriolis matrix of a body that moves freely on the group: M v̇ + ad~_(Mv) v = τ (From eq. 75). The
+        right-hand side is linear in v, so column j is -ad(e_j)ᵀ p, for every group (From §5).
+        """
+        basis = Mat.identity(self.nv)
+        return Mat.from_columns([-self.ad(e).transpose_times(momentum) for e in basis])
+
+    def plus(self, a: Scalars, v: Scalars) -> Vec:
+        """a ⊕ v = a · exp(v) (nq)."""
+        return self.compose(a, self.exp(v))
+
+    def minus(self, b: Scalars, a: Scalars) -> Vec:
+        """b ⊖ a = log(a⁻¹ b) (nv): the shortest v with a ⊕ v = b."""
+        return self.log(self.compose(self.inverse(a), b))
+
+
+class AbelianGroup(Group):
+    """A group whose elements commute: the bracket vanishes, and with it every Coriolis term (From §4.5, §4.6)."""
+
+    def Ad(self, a: Scalars) -> Mat:
+        return Mat.identity(self.nv)
+
+    def ad(self, v: Scalars) -> Mat:
+        return Mat.zeros(self.nv, self.nv)
+
+    def dexp(self, v: Scalars) -> Mat:
+        return Mat.identity(self.nv)
+
+    def dexp_inv(self, v: Scalars) -> Mat:
+        return Mat.identity(self.nv)

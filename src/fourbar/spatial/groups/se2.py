@@ -1,0 +1,102 @@
+"""SE(2): motions of the xy-plane.
+
+A vector of the plane is treated like a complex number: J = [[0, -1], [1, 0]] is the imaginary unit, and the matrices
+that commute with rotations are α + β J.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import final
+
+from fourbar.expr import cos, sin
+from fourbar.spatial import series
+from fourbar.spatial.linear import Mat, Scalar, Vec, zeros
+
+from .base import Group, Scalars
+from .so2 import principal, turn
+
+
+def _scaled_turn(real: Scalar, imaginary: Scalar, p: Scalars) -> Vec:
+    """(real + imaginary J) p (2)."""
+    x, y = p
+    return Vec((real * x - imaginary * y, imaginary * x + real * y))
+
+
+def _lower_triangular(column: Scalars, real: Scalar, imaginary: Scalar) -> Mat:
+    """[[1, 0], [column, real + imaginary J]] (3 x 3): the form of Ad, dexp and its inverse."""
+    return Mat(
+        (
+            Vec((1.0, 0.0, 0.0)),
+            Vec((column[0], real, -imaginary)),
+            Vec((column[1], imaginary, real)),
+        )
+    )
+
+
+@final
+@dataclass(frozen=True)
+class SE2(Group):
+    """Planar motions. q = (x, y, θ); v = (ω, vx, vy) in the body frame."""
+
+    name = "SE2"
+    nq = 3
+    nv = 3
+    rows = (2, 3, 4)
+
+    def identity(self) -> Vec:
+        return zeros(3)
+
+    def compose(self, a: Scalars, b: Scalars) -> Vec:
+        ax, ay, angle = a
+        bx, by, further = b
+        x, y = _scaled_turn(cos(angle), sin(angle), (bx, by))
+        return Vec((ax + x, ay + y, angle + further))
+
+    def inverse(self, a: Scalars) -> Vec:
+        x, y, angle = a
+        p = _scaled_turn(cos(angle), -sin(angle), (x, y))
+        return Vec((-p[0], -p[1], -angle))
+
+    def exp(self, v: Scalars) -> Vec:
+        """Position (sin ω/ω + (1 - cos ω)/ω J) (vx, vy), angle ω."""
+        w, *linear = v
+        s = w * w
+        x, y = _scaled_turn(series.c1(s), w * series.c2(s), linear)
+        return Vec((x, y, w))
+
+    def log(self, a: Scalars) -> Vec:
+        x, y, angle = a
+        w = principal(angle)
+        return Vec((w, *_scaled_turn(series.half_cot(w * w), w * -0.5, (x, y))))
+
+    def rotation(self, a: Scalars) -> Mat:
+        return turn(a[2])
+
+    def translation(self, a: Scalars) -> Vec:
+        return Vec((a[0], a[1], 0.0))
+
+    def Ad(self, a: Scalars) -> Mat:
+        x, y, angle = a
+        return _lower_triangular((y, -x), cos(angle), sin(angle))
+
+    def ad(self, v: Scalars) -> Mat:
+        """From eq. 78, permuted to (ω, vx, vy)."""
+        w, x, y = v
+        return Mat((zeros(3), Vec((y, 0.0, -w)), Vec((-x, w, 0.0))))
+
+    def dexp(self, v: Scalars) -> Mat:
+        """Σ ad(v)^k / (k+1)!: the block of the plane is sin ω/ω + (1 - cos ω)/ω J.
+
+        Powers of ad(v) repeat with J² = -1; the column for ω sums to (c2 + ω c3 J)(-J p) with p = (vx, vy).
+        """
+        w, x, y = v
+        s = w * w
+        c2, c3 = series.c2(s), series.c3(s)
+        return _lower_triangular(_scaled_turn(c2, w * c3, (y, -x)), series.c1(s), w * c2)
+
+    def dexp_inv(self, v: Scalars) -> Mat:
+        """The block of the plane is (ω/2) cot(ω/2) - ω/2 J, the column for ω is (-½ + ω b J)(-J p); pole at 2π."""
+        w, x, y = v
+        s = w * w
+        return _lower_triangular(_scaled_turn(-0.5, w * series.b(s), (y, -x)), series.half_cot(s), w * -0.5)

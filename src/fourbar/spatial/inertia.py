@@ -1,0 +1,123 @@
+"""Inertia of a rigid body: ten numbers, how they move, and when they can belong to matter."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from . import rotation
+from .linear import Mat, Scalar, Vec, dot, hat, vec
+from .motion import Motion
+from .symmetric import Sym, outer
+from .transform import Transform
+from .vectors import Twist, Wrench
+
+
+def _moments(J: Sym) -> Sym:
+    """Second mass moments Σ = ∫ r rᵀ dm from the rotational inertia J = tr(Σ) 1 - Σ."""
+    half_trace = 0.5 * (J.xx + J.yy + J.zz)
+    return Sym(half_trace - J.xx, -J.xy, -J.xz, half_trace - J.yy, -J.yz, half_trace - J.zz)
+
+
+class Inertia(NamedTuple):
+    """Mass m, first moment h = m c, rotational inertia J about the frame's origin, and the same as moments Σ = ∫ r rᵀ dm.
+
+    J and Σ say the same; both are kept so that neither has to be computed at run time.
+    """
+
+    m: Scalar
+    h: Vec
+    J: Sym
+    Sigma: Sym
+
+    @staticmethod
+    def of(m: Scalar, h: Sequence[Scalar], J: Sym) -> Inertia:
+        """From mass, first moment and rotational inertia about the origin."""
+        return Inertia(m, Vec(h), J, _moments(J))
+
+    @staticmethod
+    def zero() -> Inertia:
+        return Inertia.of(0.0, Vec((0.0, 0.0, 0.0)), Sym.diagonal(0.0))
+
+    @staticmethod
+    def about_com(mass: float, com: Sequence[float], inertia: Sequence[Sequence[float]]) -> Inertia:
+        """From mass, centre of mass and the 3 x 3 rotational inertia about the centre of mass, in the body's axes."""
+        c = vec(com)
+        h = mass * c
+        cc = outer(h, c)
+        trace = cc.xx + cc.yy + cc.zz
+        shift = Sym.diagonal(trace) - cc  # m [c][c]ᵀ
+        return Inertia.of(float(mass), h, Sym.of(Mat.of(inertia)) + shift)
+
+    def __add__(self, other: Inertia) -> Inertia:  # type: ignore[override]
+        return Inertia(self.m + other.m, self.h + other.h, self.J + other.J, self.Sigma + other.Sigma)
+
+    def matrix(self) -> Mat:
+        """The 6 x 6 spatial inertia [[J, [h]], [[h]ᵀ, m 1]]."""
+        H = hat(self.h)
+        top = [Vec((*self.J.matrix()[i], *H[i])) for i in range(3)]
+        bottom = [Vec((*H.T[i], *(self.m if i == j else 0.0 for j in range(3)))) for i in range(3)]
+        return Mat((*top, *bottom))
+
+    def momentum(self, V: Twist) -> Wrench:
+        """I V."""
+        return Wrench(self.J @ V.angular + self.h.cross(V.linear), self.m * V.linear - self.h.cross(V.angular))
+
+    def force(self, motion: Motion) -> Wrench:
+        """Rate of momentum I A - ad_Vᵀ I V for a motion in classical form (Newton-Euler).
+
+        Linear: m a + Γ h. Angular: h × a + ∫ r × Γ r dm, and that integral is the vector of Γ Σ - (Γ Σ)ᵀ.
+        """
+        G, S = motion.G, self.Sigma.matrix()
+        spin = Vec(
+            (
+                dot(G[2], S[1]) - dot(G[1], S[2]),
+                dot(G[0], S[2]) - dot(G[2], S[0]),
+                dot(G[1], S[0]) - dot(G[0], S[1]),
+            )
+        )
+        return Wrench(spin + self.h.cross(motion.acc), self.m * motion.acc + G @ self.h)
+
+    def to_parent(self, X: Transform) -> Inertia:
+        """The same body seen from the parent frame: Xᵀ I X."""
+        h = X.rotate(self.h)
+        hp = Mat(Vec([a * b for b in X.p]) for a in h)
+        pp = outer(self.m * X.p, X.p)
+        Sigma = rotation.congruence_symmetric(X.factors, self.Sigma) + Sym.of(hp + hp.T) + pp
+        trace = Sigma.xx + Sigma.yy + Sigma.zz
+        return Inertia(self.m, h + self.m * X.p, Sym.diagonal(trace) - Sigma, Sigma)
+
+    def pseudo_inertia(self) -> np.ndarray:
+        """The 4 x 4 matrix [[Σ, h], [hᵀ, m]]: positive definite iff some distribution of mass has these numbers."""
+        P = np.empty((4, 4))
+        P[:3, :3] = self.Sigma.matrix()
+        P[:3, 3] = P[3, :3] = self.h
+        P[3, 3] = self.m
+        return P
+
+
+def unphysical(mass: float, inertia: np.ndarray) -> str | None:
+    """Why (mass, rotational inertia about the centre of mass) cannot belong to a body of matter; None if it can.
+
+    Point masses and rods are matter: an inertia may be zero, or violate the triangle inequality by rounding only.
+    """
+    if not (np.isfinite(mass) and np.all(np.isfinite(inertia))):
+        return f"mass {mass} and inertia {inertia.tolist()} must be finite numbers"
+    if mass < 0.0:
+        return f"mass {mass} is negative"
+    size = float(np.abs(inertia).max())
+    if np.abs(inertia - inertia.T).max() > 1e-9 * size:
+        return f"the inertia matrix {inertia.tolist()} is not symmetric"
+    if mass == 0.0 and size > 0.0:
+        return f"mass is zero but the inertia {inertia.tolist()} is not; give the body a mass, or inertia zero"
+    a, b, c = np.linalg.eigvalsh(inertia)
+    if a < -1e-9 * size:
+        return f"the inertia has a negative principal moment {a:.6g} (principal moments {a:.6g}, {b:.6g}, {c:.6g})"
+    if a + b < c - 1e-9 * size:
+        return (
+            f"the principal moments {a:.6g}, {b:.6g}, {c:.6g} violate the triangle inequality "
+            f"({a:.6g} + {b:.6g} < {c:.6g}); check units, the frame, and whether it is given about the centre of mass"
+        )
+    return None

@@ -1,0 +1,132 @@
+"""Small vectors and matrices over any scalar.
+
+A `Vec` is a tuple with arithmetic; a `Mat` is a tuple of rows. Structural zeros (the float 0.0) are skipped, so the
+general formula written with them costs what a hand-specialised one costs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+Scalar = Any
+
+
+def is_zero(x: Scalar) -> bool:
+    """Whether x is zero by structure: a constant, not a number that happens to vanish."""
+    return x.__class__ is float and x == 0.0
+
+
+def dot(a: Sequence[Scalar], b: Sequence[Scalar]) -> Scalar:
+    """Σ a_i b_i."""
+    total: Scalar = 0.0
+    for x, y in zip(a, b, strict=True):
+        if not (is_zero(x) or is_zero(y)):
+            total = total + x * y
+    return total
+
+
+class Vec(tuple[Scalar, ...]):
+    """A column of scalars."""
+
+    __slots__ = ()
+
+    def __add__(self, other: Iterable[Scalar]) -> Vec:  # type: ignore[override]
+        return Vec([a + b for a, b in zip(self, other, strict=True)])
+
+    def __sub__(self, other: Iterable[Scalar]) -> Vec:
+        return Vec([a - b for a, b in zip(self, other, strict=True)])
+
+    def __neg__(self) -> Vec:
+        return Vec([-a for a in self])
+
+    def __mul__(self, k: Scalar) -> Vec:  # type: ignore[override]
+        return Vec([a * k for a in self])
+
+    __rmul__ = __mul__
+
+    def dot(self, other: Sequence[Scalar]) -> Scalar:
+        """self · other."""
+        return dot(self, other)
+
+    def cross(self, other: Sequence[Scalar]) -> Vec:
+        """self × other, for three-vectors."""
+        ax, ay, az = self
+        bx, by, bz = other
+        return Vec((ay * bz - az * by, az * bx - ax * bz, ax * by - ay * bx))
+
+
+class Mat(tuple[Vec, ...]):
+    """A matrix, by rows."""
+
+    __slots__ = ()
+
+    @staticmethod
+    def of(rows: Iterable[Iterable[Scalar]]) -> Mat:
+        """A matrix from nested rows of plain numbers or scalars; ints and NumPy numbers become floats."""
+        return Mat(Vec([float(x) if isinstance(x, (int, float)) else x for x in row]) for row in rows)
+
+    @staticmethod
+    def identity(n: int) -> Mat:
+        """The n x n identity."""
+        return Mat(Vec([1.0 if i == j else 0.0 for j in range(n)]) for i in range(n))
+
+    @staticmethod
+    def zeros(rows: int, columns: int) -> Mat:
+        """A matrix of structural zeros."""
+        return Mat(Vec([0.0] * columns) for _ in range(rows))
+
+    @staticmethod
+    def from_columns(columns: Sequence[Sequence[Scalar]]) -> Mat:
+        """A matrix from its columns."""
+        return Mat(Vec(row) for row in zip(*columns, strict=True))
+
+    @property
+    def T(self) -> Mat:
+        """The transpose."""
+        return Mat(Vec(column) for column in zip(*self, strict=True))
+
+    def __add__(self, other: Iterable[Vec]) -> Mat:  # type: ignore[override]
+        return Mat(a + b for a, b in zip(self, other, strict=True))
+
+    def __sub__(self, other: Iterable[Vec]) -> Mat:
+        return Mat(a - b for a, b in zip(self, other, strict=True))
+
+    def __neg__(self) -> Mat:
+        return Mat(-a for a in self)
+
+    def __mul__(self, k: Scalar) -> Mat:  # type: ignore[override]
+        return Mat(a * k for a in self)
+
+    __rmul__ = __mul__
+
+    def __matmul__(self, other: Any) -> Any:
+        if isinstance(other, Mat):
+            columns = other.T
+            return Mat(Vec([dot(row, column) for column in columns]) for row in self)
+        return Vec([dot(row, other) for row in self])
+
+    def transpose_times(self, x: Sequence[Scalar]) -> Vec:
+        """selfᵀ x."""
+        return Vec([dot(column, x) for column in zip(*self, strict=True)])
+
+
+def vec(items: Iterable[Any]) -> Vec:
+    """A Vec of plain numbers or scalars; ints and NumPy numbers become floats."""
+    return Vec([float(x) if isinstance(x, (int, float)) else x for x in items])
+
+
+def zeros(n: int) -> Vec:
+    """n structural zeros."""
+    return Vec([0.0] * n)
+
+
+def hat(a: Sequence[Scalar]) -> Mat:
+    """[a]: the matrix of a ×."""
+    x, y, z = a
+    return Mat((Vec((0.0, -z, y)), Vec((z, 0.0, -x)), Vec((-y, x, 0.0))))
+
+
+def vee(m: Sequence[Sequence[Scalar]]) -> Vec:
+    """The inverse of `hat`, from the lower triangle."""
+    return Vec((m[2][1], m[0][2], m[1][0]))

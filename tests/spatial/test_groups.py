@@ -1,0 +1,590 @@
+"""The axioms of every Lie group, one test each, near the identity, near a half turn and beyond it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import mpmath as mp
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from fourbar.expr import Expr, Graph, flatten, interpret, jvp, leaves, reachable, vjp
+from fourbar.expr.interpret import MEANING
+from fourbar.expr.record import Unrolled
+from fourbar.spatial.groups import GROUPS, SE2, SE3, SO2, SO3, AbelianGroup, Group, Rn, Schoenflies
+from fourbar.spatial.linear import Mat, Vec, hat, vec
+
+TOL = 1e-14
+EACH = pytest.mark.parametrize("group", GROUPS, ids=lambda g: g.name)
+# Length of the rotation vector (of the whole vector, where nothing rotates).
+REGIONS = {
+    "zero": 0.0, "tiny": 1e-12, "small": 1e-6, "border": 0.999999, "moderate": 2.3, "near_pi": math.pi - 1e-9,
+    "pi": math.pi, "beyond_pi": 4.1, "near_2pi": 6.0,
+}  # fmt: skip
+REGION = pytest.mark.parametrize("region", REGIONS)
+SAMPLES = 3
+
+
+def samples(group: Group, region: str) -> list[Vec]:
+    """Velocities whose rotation has the length of the region, with translations of order one."""
+    rng = np.random.default_rng(list(REGIONS).index(region) + 1)
+    found = []
+    for _ in range(SAMPLES):
+        v = rng.normal(size=group.nv)
+        turning = [k for k, row in enumerate(group.rows) if row < 3] or list(range(group.nv))
+        v[turning] *= REGIONS[region] / np.linalg.norm(v[turning])
+        found.append(vec(v))
+    return found
+
+
+def vectors(group: Group) -> st.SearchStrategy[Vec]:
+    entries = st.lists(st.floats(-1.0, 1.0), min_size=group.nv, max_size=group.nv)
+    return st.builds(lambda xs, k: vec(xs) * k, entries, st.sampled_from([1e-9, 1e-3, 1.0, 3.0]))
+
+
+def elements(group: Group) -> st.SearchStrategy[Vec]:
+    return st.builds(lambda v, w: group.compose(group.exp(v), group.exp(w)), vectors(group), vectors(group))
+
+
+def drawn(test: Callable[[Group, Any], None]) -> Any:
+    """A hypothesis test that draws what it needs, for each group."""
+    return EACH(settings(max_examples=25, deadline=None, derandomize=True)(given(data=st.data())(test)))
+
+
+def near(actual: Any, expected: Any, tol: float = TOL, floor: float = 0.0) -> None:
+    """Equal up to tol times the largest entry (or the floor, where that is larger)."""
+    a, e = np.array(actual, float), np.array(expected, float)
+    assert a.shape == e.shape
+    np.testing.assert_allclose(a, e, rtol=0.0, atol=tol * max(float(np.max(np.abs(e), initial=0.0)), floor))
+
+
+def same(group: Group, a: Vec, b: Vec, tol: float = TOL) -> None:
+    """The same placement; quaternions q and -q, angles θ and θ + 2π count as equal."""
+    near(group.rotation(a), group.rotation(b), tol)
+    near(group.translation(a), group.translation(b), tol, floor=1.0)
+
+
+def selection(group: Group) -> np.ndarray:
+    """H of V = H v (From eq. 58), [angular; linear]."""
+    return np.eye(6)[:, list(group.rows)]
+
+
+def many_digits(m: Any) -> Any:
+    return mp.matrix([[mp.mpf(x) for x in row] for row in m])
+
+
+def plain(m: Any) -> np.ndarray:
+    return np.array(m.tolist(), float)
+
+
+def homogeneous(twist: Sequence[float]) -> Any:
+    """The 4 x 4 matrix of a twist, 40 digits."""
+    w, v = twist[:3], twist[3:]
+    return many_digits([[*row, x] for row, x in zip(hat(w), v, strict=True)] + [[0.0] * 4])
+
+
+def dexp_series(ad: Mat) -> Any:
+    """Σ ad^k / (k+1)! to 40 digits."""
+    a = many_digits(ad)
+    term = total = mp.eye(a.rows)
+    for k in range(1, 90):
+        term = term * a / (k + 1)
+        total = total + term
+    return total
+
+
+def spatial_velocity(r: np.ndarray, p: np.ndarray, dr: np.ndarray, dp: np.ndarray) -> np.ndarray:
+    """The twist Ṫ T⁻¹ of a moving placement."""
+    spin = dr @ r.T
+    w = np.array([spin[2, 1], spin[0, 2], spin[1, 0]])
+    return np.concatenate([w, dp - np.cross(w, p)])
+
+
+def body_velocity(r: np.ndarray, p: np.ndarray, dr: np.ndarray, dp: np.ndarray) -> np.ndarray:
+    """The twist T⁻¹ Ṫ of a moving placement."""
+    spin = r.T @ dr
+    return np.concatenate([[spin[2, 1], spin[0, 2], spin[1, 0]], r.T @ dp])
+
+
+# --- the group -------------------------------------------------------------------------------------------------------
+
+
+@drawn
+def test_identity(group: Group, data: Any) -> None:
+    a = data.draw(elements(group))
+    assert group.compose(group.identity(), a) == a == group.compose(a, group.identity())
+    assert group.exp(vec([0.0] * group.nv)) == group.identity()
+    near(group.rotation(group.identity()), np.eye(3))
+    near(group.translation(group.identity()), np.zeros(3))
+
+
+@drawn
+def test_inverse(group: Group, data: Any) -> None:
+    a = data.draw(elements(group))
+    same(group, group.compose(a, group.inverse(a)), group.identity())
+    same(group, group.compose(group.inverse(a), a), group.identity())
+
+
+@drawn
+def test_associativity(group: Group, data: Any) -> None:
+    a, b, c = (data.draw(elements(group)) for _ in range(3))
+    same(group, group.compose(group.compose(a, b), c), group.compose(a, group.compose(b, c)))
+
+
+@drawn
+def test_composition_is_that_of_placements(group: Group, data: Any) -> None:
+    a, b = data.draw(elements(group)), data.draw(elements(group))
+    ra, rb = np.array(group.rotation(a)), np.array(group.rotation(b))
+    near(group.rotation(group.compose(a, b)), ra @ rb)
+    near(group.translation(group.compose(a, b)), group.translation(a) + ra @ group.translation(b), floor=1.0)
+    near(ra @ ra.T, np.eye(3))
+
+
+@drawn
+def test_plus_and_minus(group: Group, data: Any) -> None:
+    a, b = data.draw(elements(group)), data.draw(elements(group))
+    same(group, group.plus(a, group.minus(b, a)), b, 3 * TOL)
+
+
+@EACH
+def test_long_products_of_quaternions_stay_unit(group: Group) -> None:
+    """Rounding is a random walk of about √n ulps; nothing drifts."""
+    a, step = group.identity(), group.exp(vec([0.01 * (k + 1) for k in range(group.nv)]))
+    for _ in range(2000):
+        a = group.compose(a, step)
+    r = np.array(group.rotation(a))
+    near(r @ r.T, np.eye(3), 2e-13)
+
+
+# --- exp and log -----------------------------------------------------------------------------------------------------
+
+
+@EACH
+@REGION
+def test_exp_is_the_matrix_exponential(group: Group, region: str) -> None:
+    for v in samples(group, region):
+        with mp.workdps(40):
+            exact = plain(mp.expm(homogeneous((selection(group) @ v).tolist())))
+        near(group.rotation(group.exp(v)), exact[:3, :3])
+        near(group.translation(group.exp(v)), exact[:3, 3])
+
+
+@EACH
+@REGION
+def test_log_undoes_exp(group: Group, region: str) -> None:
+    """Relative to the rotation and to the translation apart, so that a tiny rotation is not lost beside the other."""
+    for v in samples(group, region):
+        got = group.log(group.exp(v))
+        same(group, group.exp(got), group.exp(v))
+        if REGIONS[region] <= math.pi or not any(row < 3 for row in group.rows):
+            turning = sum(row < 3 for row in group.rows)
+            near(got[:turning], v[:turning], 4e-16)
+            near(got[turning:], v[turning:])
+
+
+@drawn
+def test_exp_undoes_log(group: Group, data: Any) -> None:
+    a = data.draw(elements(group))
+    same(group, group.exp(group.log(a)), a)
+
+
+@drawn
+def test_log_is_principal(group: Group, data: Any) -> None:
+    v = group.log(data.draw(elements(group)))
+    turning = [x for x, row in zip(v, group.rows, strict=True) if row < 3]
+    assert math.hypot(*turning) <= math.pi * (1 + 2e-16)
+
+
+@pytest.mark.parametrize("group", [SO2(), SE2(), Schoenflies()], ids=lambda g: g.name)
+def test_log_of_half_turn_in_the_plane_is_plus_pi(group: Group) -> None:
+    for turns in (0, 2, 20):
+        v = group.log(vec([0.0] * (group.nq - 1) + [math.pi + turns * 2 * math.pi]))
+        assert v[0] == pytest.approx(math.pi, abs=turns * 1e-15) or v[0] == pytest.approx(-math.pi, abs=turns * 1e-15)
+    assert group.log(vec([0.0] * (group.nq - 1) + [math.pi]))[0] == math.pi
+
+
+@REGION
+def test_log_of_both_quaternions(region: str) -> None:
+    for v in samples(SO3(), region):
+        q = SO3().exp(v)
+        assert SO3().log(q) == SO3().log(-q)
+    for x in ((1.0, 0.0, 0.0), (0.0, -1.0, 0.0), (0.0, 0.6, -0.8), (-0.6, 0.0, 0.8)):
+        half_turn = vec([0.0, *x])
+        assert SO3().log(half_turn) == SO3().log(-half_turn)
+        near(np.linalg.norm(SO3().log(half_turn)), math.pi)
+
+
+# --- adjoints --------------------------------------------------------------------------------------------------------
+
+
+@drawn
+def test_Ad_is_a_homomorphism(group: Group, data: Any) -> None:
+    a, b = data.draw(elements(group)), data.draw(elements(group))
+    near(group.Ad(group.compose(a, b)), group.Ad(a) @ group.Ad(b), floor=1.0)
+    near(group.Ad(group.inverse(a)) @ group.Ad(a), np.eye(group.nv), TOL * (1 + np.max(np.abs(group.Ad(a)))))
+
+
+@EACH
+@REGION
+def test_Ad_of_exp_is_expm_of_ad(group: Group, region: str) -> None:
+    for v in samples(group, region):
+        with mp.workdps(40):
+            exact = plain(mp.expm(many_digits(group.ad(v))))
+        near(group.Ad(group.exp(v)), exact)
+
+
+@drawn
+def test_conjugation_is_Ad(group: Group, data: Any) -> None:
+    a, v = data.draw(elements(group)), data.draw(vectors(group))
+    conjugated = group.compose(group.compose(a, group.exp(v)), group.inverse(a))
+    same(group, conjugated, group.exp(group.Ad(a) @ v), 3 * TOL)
+
+
+@drawn
+def test_bracket_is_antisymmetric(group: Group, data: Any) -> None:
+    v, w = data.draw(vectors(group)), data.draw(vectors(group))
+    assert np.array_equal(group.ad(v) @ w, -(group.ad(w) @ v))
+    assert np.array_equal(group.ad(v) @ v, np.zeros(group.nv))
+
+
+@drawn
+def test_bracket_satisfies_jacobi(group: Group, data: Any) -> None:
+    u, v, w = (data.draw(vectors(group)) for _ in range(3))
+    au, av = group.ad(u), group.ad(v)
+    size = max(abs(x) for x in u) * max(abs(x) for x in v)
+    near(group.ad(au @ v), au @ av - av @ au, floor=size)
+
+
+@drawn
+def test_subgroup_of_rigid_motions(group: Group, data: Any) -> None:
+    """H Ad(a) = Ad_SE3(a) H and H ad(v) = ad_SE3(H v) H: v is the part of the twist that the rows name."""
+    a, v, h = data.draw(elements(group)), data.draw(vectors(group)), selection(group)
+    r, p = np.array(group.rotation(a)), group.translation(a)
+    in_space = np.block([[r, np.zeros((3, 3))], [np.array(hat(p)) @ r, r]])
+    near(h @ np.array(group.Ad(a)), in_space @ h)
+    assert np.array_equal(h @ np.array(group.ad(v)), np.array(SE3().ad((h @ v).tolist())) @ h)
+
+
+# --- derivatives of exp ----------------------------------------------------------------------------------------------
+
+
+@EACH
+@REGION
+def test_dexp_is_the_power_series(group: Group, region: str) -> None:
+    for v in samples(group, region):
+        with mp.workdps(40):
+            left, right = plain(dexp_series(group.ad(v))), plain(dexp_series(-group.ad(v)))
+        near(group.dexp(v), left, 2e-15)
+        near(group.right_dexp(v), right, 2e-15)
+
+
+@EACH
+@REGION
+def test_dexp_inv_is_the_inverse(group: Group, region: str) -> None:
+    for v in samples(group, region):
+        with mp.workdps(40):
+            series = dexp_series(group.ad(v))
+            left, right = plain(series**-1), plain(dexp_series(-group.ad(v)) ** -1)
+        # Near the pole at 2π the condition number of an angle of 6.0 takes some digits.
+        near(group.dexp_inv(v), left, 3e-15 if region != "near_2pi" else 3e-14)
+        near(group.right_dexp_inv(v), right, 3e-15 if region != "near_2pi" else 3e-14)
+        near(group.dexp(v) @ group.dexp_inv(v), np.eye(group.nv), 1e-14 * max(1.0, float(np.max(np.abs(left)))))
+
+
+@EACH
+@REGION
+def test_dexp_is_the_derivative_of_exp(group: Group, region: str) -> None:
+    """By complex steps, which have no truncation error; dexp gives the spatial, right_dexp the body velocity."""
+    for v in samples(group, region):
+        left, right = selection(group) @ np.array(group.dexp(v)), selection(group) @ np.array(group.right_dexp(v))
+        for j in range(group.nv):
+            a = group.exp(Vec([complex(x, 1e-200 if k == j else 0.0) for k, x in enumerate(v)]))
+            r, p = np.array(group.rotation(a), complex), np.array(group.translation(a), complex)
+            moving = r.real, p.real, r.imag / 1e-200, p.imag / 1e-200
+            near(spatial_velocity(*moving), left[:, j], floor=1.0)
+            near(body_velocity(*moving), right[:, j], floor=1.0)
+
+
+@EACH
+def test_right_dexp_is_transposed_or_adjoint(group: Group) -> None:
+    """dexp(v) = Ad(exp v) dexp(-v); on SO(3) that is the transpose (Liu-Jain eq. 54)."""
+    for v in samples(group, "moderate"):
+        near(group.dexp(v), group.Ad(group.exp(v)) @ group.right_dexp(v))
+    if group == SO3():
+        near(group.dexp(v), group.right_dexp(v).T)
+
+
+# --- From, Tables 1 and 2 --------------------------------------------------------------------------------------------
+
+U, V, W, P, Q, R = 0.3, -1.1, 0.7, 1.9, -0.4, 2.3
+P1, P2, P3, P4, P5, P6 = 0.2, 1.3, -0.8, 2.1, -1.7, 0.6
+
+
+def zero(n: int) -> list[list[float]]:
+    return [[0.0] * n] * n
+
+
+# Group; velocity and momentum in From's order, linear first; ad_V; ad~_p; where our entries stand in his order.
+TABLE: list[tuple[Group, list[float], list[float], list[list[float]], list[list[float]], list[int]]] = [
+    (
+        SE3(), [U, V, W, P, Q, R], [P1, P2, P3, P4, P5, P6],
+        [[0, -R, Q, 0, -W, V], [R, 0, -P, W, 0, -U], [-Q, P, 0, -V, U, 0],
+         [0, 0, 0, 0, -R, Q], [0, 0, 0, R, 0, -P], [0, 0, 0, -Q, P, 0]],
+        [[0, 0, 0, 0, P3, -P2], [0, 0, 0, -P3, 0, P1], [0, 0, 0, P2, -P1, 0],
+         [0, P3, -P2, 0, P6, -P5], [-P3, 0, P1, -P6, 0, P4], [P2, -P1, 0, P5, -P4, 0]],
+        [3, 4, 5, 0, 1, 2],
+    ),
+    (
+        Schoenflies(), [U, V, W, R], [P1, P2, P3, P4],
+        [[0, -R, 0, V], [R, 0, 0, -U], [0, 0, 0, 0], [0, 0, 0, 0]],
+        [[0, 0, 0, -P2], [0, 0, 0, P1], [0, 0, 0, 0], [P2, -P1, 0, 0]],
+        [3, 0, 1, 2],
+    ),
+    # The printed V^ of R^3 has r in it; a translation has r = 0 and three entries.
+    (Rn(3), [U, V, W], [P1, P2, P3], zero(3), zero(3), [0, 1, 2]),
+    (
+        SE2(), [U, V, R], [P1, P2, P3],
+        [[0, -R, V], [R, 0, -U], [0, 0, 0]],
+        [[0, 0, -P2], [0, 0, P1], [P2, -P1, 0]],
+        [2, 0, 1],
+    ),
+    # Table 1 prints p^ for ad~_p of SO(3); Table 2, eq. 68 and ad~_p v = -ad_v^T p = -p x v say -p^.
+    (
+        SO3(), [P, Q, R], [P1, P2, P3],
+        [[0, -R, Q], [R, 0, -P], [-Q, P, 0]],
+        [[0, P3, -P2], [-P3, 0, P1], [P2, -P1, 0]],
+        [0, 1, 2],
+    ),
+    (Rn(2), [U, V], [P1, P2], zero(2), zero(2), [0, 1]),
+    (Rn(1), [W], [P1], zero(1), zero(1), [0]),
+    (SO2(), [R], [P1], zero(1), zero(1), [0]),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("row", TABLE, ids=lambda row: row[0].name)
+def test_from_table_1(row: Any) -> None:
+    group, v, p, ad, coriolis, order = row
+    ours_v, ours_p = vec([v[k] for k in order]), vec([p[k] for k in order])
+    pick = np.ix_(order, order)
+    assert np.array_equal(group.ad(ours_v), np.array(ad)[pick])
+    assert np.array_equal(group.coadjoint_coriolis(ours_p), np.array(coriolis)[pick])
+    near(group.coadjoint_coriolis(ours_p) @ ours_v, -group.ad(ours_v).transpose_times(ours_p), 1e-15)
+
+
+@EACH
+def test_from_table_2(group: Group) -> None:
+    """S(φ) = 1 - ½ ad + ⅙ ad² - ...: the terms shown, up to the next one of order |φ|³; 1 for abelian groups."""
+    v = samples(group, "moderate")[0] * 1e-3
+    ad = np.array(group.ad(v))
+    shown = np.eye(group.nv) - ad / 2 + ad @ ad / 6
+    size = float(np.linalg.norm(ad))
+    assert float(np.linalg.norm(np.array(group.right_dexp(v)) - shown)) <= size**3 / 20 + 1e-16
+    if isinstance(group, AbelianGroup):
+        assert group.right_dexp(v) == Mat.identity(group.nv)
+        assert group.coadjoint_coriolis(v) == Mat.zeros(group.nv, group.nv)
+
+
+@drawn
+def test_coriolis_force_does_no_work(group: Group, data: Any) -> None:
+    v, p = data.draw(vectors(group)), data.draw(vectors(group))
+    c = np.array(group.coadjoint_coriolis(p))
+    assert np.array_equal(c, -c.T)
+    near(c @ v, -group.ad(v).transpose_times(p), 1e-15, floor=float(np.max(np.abs(v)) * np.max(np.abs(p))))
+
+
+# --- scalars of every kind -------------------------------------------------------------------------------------------
+
+OF_ELEMENT = ("inverse", "log", "rotation", "translation", "Ad")
+OF_VELOCITY = ("exp", "ad", "dexp", "dexp_inv", "right_dexp", "right_dexp_inv", "coadjoint_coriolis")
+
+
+def calls(group: Group, region: str) -> list[tuple[Callable[[Any], Any], list[Vec]]]:
+    """Every function of one argument, with arguments for it."""
+    v = samples(group, region)
+    return [(getattr(group, name), [group.exp(x) for x in v]) for name in OF_ELEMENT] + [
+        (getattr(group, name), v) for name in OF_VELOCITY
+    ]
+
+
+def flat(tree: Any) -> list[Any]:
+    return [x for row in tree for x in (row if isinstance(row, tuple) else (row,))]
+
+
+def evaluate(roots: Sequence[Any], values: dict[Expr, float]) -> list[float]:
+    """Numbers for the roots; no node on the way, taken by a select or not, may be NaN or infinite."""
+    found: dict[int, Any] = {}
+    for node in reachable(roots):
+        if node in values:
+            found[node.id] = values[node]
+        else:
+            found[node.id] = MEANING[node.op](*(found[a.id] if isinstance(a, Expr) else a for a in node.args))
+        assert np.isfinite(found[node.id]), node
+    return [float(found[r.id]) if isinstance(r, Expr) else r for r in roots]
+
+
+@EACH
+@REGION
+def test_traced_equals_direct(group: Group, region: str) -> None:
+    for function, arguments in calls(group, region):
+        inputs = Graph().inputs("x", len(arguments[0]))
+        traced = flat(function(Vec(inputs)))
+        for x in arguments:
+            near(evaluate(traced, dict(zip(inputs, x, strict=True))), flat(function(x)), 2e-15)
+
+
+@EACH
+def test_recorded_program_equals_direct(group: Group) -> None:
+    recorder = Unrolled()
+    a, v = recorder.input("a", (group.nq,)), recorder.input("v", (group.nv,))
+    moved = recorder.call(lambda a, v: group.plus(Vec(a), Vec(v)), a, v)
+    program = recorder.finish("plus", [("moved", (group.nq,), leaves(moved))])
+    assert flatten(moved)[1][0] is Vec
+    for v_number in samples(group, "moderate"):
+        start = group.exp(v_number * 0.5)
+        got = interpret(program, {"a": np.array(start), "v": np.array(v_number)})["moved"]
+        near(got, group.plus(start, v_number), 2e-15)
+
+
+@EACH
+def test_derivative_of_traced_exp_at_zero(group: Group) -> None:
+    """jvp and vjp at exactly zero: no NaN, and the body velocity is the tangent itself."""
+    v, dv = (Graph().inputs("v", 2 * group.nv)[k :: 2] for k in (0, 1))
+    v, dv = (lambda x: (x[: group.nv], x[group.nv :]))(Graph().inputs("v", 2 * group.nv))
+    roots = [*flat(group.rotation(group.exp(v))), *group.translation(group.exp(v))]
+    tangents = jvp(roots, dict(zip(v, dv, strict=True)))
+    gradient = vjp(roots, [float(k) for k in range(12)], list(v))
+    direction = [0.3, -1.2, 0.7, 2.0, 0.1, -0.4][: group.nv]
+    numbers = {**dict.fromkeys(v, 0.0), **dict(zip(dv, direction, strict=True))}
+    got = np.array(evaluate([*roots, *tangents], numbers))
+    r, p, dr, dp = got[:9].reshape(3, 3), got[9:12], got[12:21].reshape(3, 3), got[21:]
+    near(body_velocity(r, p, dr, dp), selection(group) @ direction, 1e-16)
+    near(np.dot(evaluate(gradient, numbers), direction), np.dot(np.arange(12.0), got[12:]))
+
+
+@EACH
+def test_derivative_of_traced_log_at_identity(group: Group) -> None:
+    """d log(exp(v)) = dv at v = 0, and at a rotation by almost π."""
+    v = Graph().inputs("v", group.nv)
+    got = group.log(group.exp(Vec(v)))
+    for number in (*samples(group, "zero"), *samples(group, "near_pi")):
+        for j in range(group.nv):
+            tangent = evaluate(jvp(got, {v[j]: 1.0}), dict(zip(v, number, strict=True)))
+            near(tangent, np.eye(group.nv)[j], 5e-14)
+
+
+@EACH
+def test_arrays_equal_floats(group: Group) -> None:
+    regions = ("zero", "tiny", "border", "moderate", "pi", "beyond_pi")
+    for index, (function, _) in enumerate(calls(group, "zero")):
+        arguments = [x for region in regions for x in calls(group, region)[index][1]]
+        batch = flat(function(Vec(np.array(arguments).T)))
+        for k, x in enumerate(arguments):
+            near([entry[k] if isinstance(entry, np.ndarray) else entry for entry in batch], flat(function(x)), 2e-15)
+
+
+class Dual:
+    """a + b ε with ε² = 0, the way a user might write it: arithmetic, comparisons and four methods."""
+
+    def __init__(self, a: float, b: float = 0.0) -> None:
+        self.a, self.b = float(a), float(b)
+
+    @staticmethod
+    def of(x: Any) -> Dual:
+        return x if isinstance(x, Dual) else Dual(x)
+
+    def __add__(self, y: Any) -> Dual:
+        y = Dual.of(y)
+        return Dual(self.a + y.a, self.b + y.b)
+
+    def __neg__(self) -> Dual:
+        return Dual(-self.a, -self.b)
+
+    def __sub__(self, y: Any) -> Dual:
+        return self + -Dual.of(y)
+
+    def __rsub__(self, y: Any) -> Dual:
+        return Dual.of(y) - self
+
+    def __mul__(self, y: Any) -> Dual:
+        y = Dual.of(y)
+        return Dual(self.a * y.a, self.a * y.b + self.b * y.a)
+
+    def __truediv__(self, y: Any) -> Dual:
+        y = Dual.of(y)
+        return Dual(self.a / y.a, (self.b - self.a / y.a * y.b) / y.a)
+
+    def __rtruediv__(self, y: Any) -> Dual:
+        return Dual.of(y) / self
+
+    __radd__, __rmul__ = __add__, __mul__
+
+    def __lt__(self, y: Any) -> bool:
+        return self.a < Dual.of(y).a
+
+    def __gt__(self, y: Any) -> bool:
+        return self.a > Dual.of(y).a
+
+    def sin(self) -> Dual:
+        return Dual(math.sin(self.a), math.cos(self.a) * self.b)
+
+    def cos(self) -> Dual:
+        return Dual(math.cos(self.a), -math.sin(self.a) * self.b)
+
+    def sqrt(self) -> Dual:
+        root = math.sqrt(self.a)
+        return Dual(root, self.b / (2.0 * root))
+
+    def arctan2(self, x: Any) -> Dual:
+        x = Dual.of(x)
+        return Dual(math.atan2(self.a, x.a), (x.a * self.b - self.a * x.b) / (x.a * x.a + self.a * self.a))
+
+
+@EACH
+@REGION
+def test_dual_numbers(group: Group, region: str) -> None:
+    """Every function of one argument: the ε part of a dual result is the jvp of the trace."""
+    for function, arguments in calls(group, region):
+        n = len(arguments[0])
+        inputs = Graph().inputs("x", n)
+        direction = [math.cos(k + 1.0) for k in range(n)]
+        roots = flat(function(Vec(inputs)))
+        tangents = jvp(roots, dict(zip(inputs, direction, strict=True)))
+        for x in arguments:
+            got = [Dual.of(e) for e in flat(function(Vec([Dual(a, b) for a, b in zip(x, direction, strict=True)])))]
+            expected = evaluate([*roots, *tangents], dict(zip(inputs, x, strict=True)))
+            near([e.a for e in got], expected[: len(got)], 2e-15)
+            near([e.b for e in got], expected[len(got) :], TOL, floor=1.0)
+
+
+# --- descriptions ----------------------------------------------------------------------------------------------------
+
+
+def test_rows_and_sizes() -> None:
+    assert {g.name: (g.nq, g.nv, g.rows) for g in GROUPS} == {
+        "SO2": (1, 1, (2,)), "SO3": (4, 3, (0, 1, 2)), "SE2": (3, 3, (2, 3, 4)), "SE3": (7, 6, (0, 1, 2, 3, 4, 5)),
+        "Schoenflies": (4, 4, (2, 3, 4, 5)), "R1": (1, 1, (5,)), "R2": (2, 2, (3, 4)), "R3": (3, 3, (3, 4, 5)),
+    }  # fmt: skip
+
+
+@EACH
+def test_groups_are_values(group: Group) -> None:
+    twin = Rn(group.n) if isinstance(group, Rn) else type(group)()
+    assert twin == group
+    assert hash(twin) == hash(group)
+    assert len(set(GROUPS)) == len(GROUPS)
+    with pytest.raises(AttributeError):
+        group.name = "other"
+
+
+def test_large_rn_places_nothing() -> None:
+    group = Rn(5)
+    assert (group.nq, group.nv, group.rows) == (5, 5, ())
+    assert group.plus(group.identity(), vec(range(5))) == vec(range(5))
+    with pytest.raises(ValueError, match="3-space"):
+        group.translation(group.identity())
+    with pytest.raises(ValueError, match="n >= 1"):
+        Rn(0)

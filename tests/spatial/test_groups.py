@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -23,10 +24,10 @@ EACH = pytest.mark.parametrize("group", GROUPS, ids=lambda g: g.name)
 # Length of the rotation vector (of the whole vector, where nothing rotates).
 REGIONS = {
     "zero": 0.0, "tiny": 1e-12, "small": 1e-6, "border": 0.999999, "moderate": 2.3, "near_pi": math.pi - 1e-9,
-    "pi": math.pi, "beyond_pi": 4.1, "near_2pi": 6.0,
+    "next_to_pi": math.pi * (1 - 1e-15), "pi": math.pi, "beyond_pi": 4.1, "near_2pi": 6.0,
 }  # fmt: skip
 REGION = pytest.mark.parametrize("region", REGIONS)
-SAMPLES = 3
+SAMPLES = 2
 
 
 def samples(group: Group, region: str) -> list[Vec]:
@@ -41,18 +42,20 @@ def samples(group: Group, region: str) -> list[Vec]:
     return found
 
 
+@functools.cache
 def vectors(group: Group) -> st.SearchStrategy[Vec]:
     entries = st.lists(st.floats(-1.0, 1.0), min_size=group.nv, max_size=group.nv)
     return st.builds(lambda xs, k: vec(xs) * k, entries, st.sampled_from([1e-9, 1e-3, 1.0, 3.0]))
 
 
+@functools.cache
 def elements(group: Group) -> st.SearchStrategy[Vec]:
     return st.builds(lambda v, w: group.compose(group.exp(v), group.exp(w)), vectors(group), vectors(group))
 
 
 def drawn(test: Callable[[Group, Any], None]) -> Any:
     """A hypothesis test that draws what it needs, for each group."""
-    return EACH(settings(max_examples=25, deadline=None, derandomize=True)(given(data=st.data())(test)))
+    return EACH(settings(max_examples=15, deadline=None, derandomize=True)(given(data=st.data())(test)))
 
 
 def near(actual: Any, expected: Any, tol: float = TOL, floor: float = 0.0) -> None:
@@ -87,14 +90,17 @@ def homogeneous(twist: Sequence[float]) -> Any:
     return many_digits([[*row, x] for row, x in zip(hat(w), v, strict=True)] + [[0.0] * 4])
 
 
+@functools.cache
 def dexp_series(ad: Mat) -> Any:
     """Σ ad^k / (k+1)! to 40 digits."""
-    a = many_digits(ad)
-    term = total = mp.eye(a.rows)
-    for k in range(1, 90):
-        term = term * a / (k + 1)
-        total = total + term
-    return total
+    with mp.workdps(40):
+        a = many_digits(ad)
+        term, total, k = mp.eye(a.rows), mp.zeros(a.rows), 1
+        while mp.mnorm(term, 1) > mp.mpf(10) ** -40:
+            total = total + term
+            k += 1
+            term = term * a / k
+        return total
 
 
 def spatial_velocity(r: np.ndarray, p: np.ndarray, dr: np.ndarray, dp: np.ndarray) -> np.ndarray:
@@ -180,7 +186,7 @@ def test_log_undoes_exp(group: Group, region: str) -> None:
     for v in samples(group, region):
         got = group.log(group.exp(v))
         same(group, group.exp(got), group.exp(v))
-        if REGIONS[region] <= math.pi or not any(row < 3 for row in group.rows):
+        if REGIONS[region] < math.pi or not any(row < 3 for row in group.rows):
             turning = sum(row < 3 for row in group.rows)
             near(got[:turning], v[:turning], 4e-16)
             near(got[turning:], v[turning:])
@@ -247,8 +253,9 @@ def test_conjugation_is_Ad(group: Group, data: Any) -> None:
 @drawn
 def test_bracket_is_antisymmetric(group: Group, data: Any) -> None:
     v, w = data.draw(vectors(group)), data.draw(vectors(group))
-    assert np.array_equal(group.ad(v) @ w, -(group.ad(w) @ v))
-    assert np.array_equal(group.ad(v) @ v, np.zeros(group.nv))
+    largest = float(np.max(np.abs(v)))
+    near(group.ad(v) @ w, -(group.ad(w) @ v), 1e-15, floor=largest * float(np.max(np.abs(w))))
+    near(group.ad(v) @ v, np.zeros(group.nv), 1e-15, floor=largest**2)
 
 
 @drawn
@@ -276,10 +283,8 @@ def test_subgroup_of_rigid_motions(group: Group, data: Any) -> None:
 @REGION
 def test_dexp_is_the_power_series(group: Group, region: str) -> None:
     for v in samples(group, region):
-        with mp.workdps(40):
-            left, right = plain(dexp_series(group.ad(v))), plain(dexp_series(-group.ad(v)))
-        near(group.dexp(v), left, 2e-15)
-        near(group.right_dexp(v), right, 2e-15)
+        near(group.dexp(v), plain(dexp_series(group.ad(v))), 2e-15)
+        near(group.right_dexp(v), plain(dexp_series(-group.ad(v))), 2e-15)
 
 
 @EACH
@@ -287,8 +292,7 @@ def test_dexp_is_the_power_series(group: Group, region: str) -> None:
 def test_dexp_inv_is_the_inverse(group: Group, region: str) -> None:
     for v in samples(group, region):
         with mp.workdps(40):
-            series = dexp_series(group.ad(v))
-            left, right = plain(series**-1), plain(dexp_series(-group.ad(v)) ** -1)
+            left, right = plain(dexp_series(group.ad(v)) ** -1), plain(dexp_series(-group.ad(v)) ** -1)
         # Near the pole at 2π the condition number of an angle of 6.0 takes some digits.
         near(group.dexp_inv(v), left, 3e-15 if region != "near_2pi" else 3e-14)
         near(group.right_dexp_inv(v), right, 3e-15 if region != "near_2pi" else 3e-14)
@@ -303,8 +307,8 @@ def test_dexp_is_the_derivative_of_exp(group: Group, region: str) -> None:
         left, right = selection(group) @ np.array(group.dexp(v)), selection(group) @ np.array(group.right_dexp(v))
         for j in range(group.nv):
             a = group.exp(Vec([complex(x, 1e-200 if k == j else 0.0) for k, x in enumerate(v)]))
-            r, p = np.array(group.rotation(a), complex), np.array(group.translation(a), complex)
-            moving = r.real, p.real, r.imag / 1e-200, p.imag / 1e-200
+            placement = np.array(group.rotation(a), complex), np.array(group.translation(a), complex)
+            moving = *map(np.real, placement), *(np.imag(x) / 1e-200 for x in placement)
             near(spatial_velocity(*moving), left[:, j], floor=1.0)
             near(body_velocity(*moving), right[:, j], floor=1.0)
 
@@ -314,8 +318,8 @@ def test_right_dexp_is_transposed_or_adjoint(group: Group) -> None:
     """dexp(v) = Ad(exp v) dexp(-v); on SO(3) that is the transpose (Liu-Jain eq. 54)."""
     for v in samples(group, "moderate"):
         near(group.dexp(v), group.Ad(group.exp(v)) @ group.right_dexp(v))
-    if group == SO3():
-        near(group.dexp(v), group.right_dexp(v).T)
+        if group == SO3():
+            near(group.dexp(v), group.right_dexp(v).T)
 
 
 # --- From, Tables 1 and 2 --------------------------------------------------------------------------------------------
@@ -452,8 +456,8 @@ def test_recorded_program_equals_direct(group: Group) -> None:
 @EACH
 def test_derivative_of_traced_exp_at_zero(group: Group) -> None:
     """jvp and vjp at exactly zero: no NaN, and the body velocity is the tangent itself."""
-    v, dv = (Graph().inputs("v", 2 * group.nv)[k :: 2] for k in (0, 1))
-    v, dv = (lambda x: (x[: group.nv], x[group.nv :]))(Graph().inputs("v", 2 * group.nv))
+    graph = Graph()
+    v, dv = graph.inputs("v", group.nv), graph.inputs("dv", group.nv)
     roots = [*flat(group.rotation(group.exp(v))), *group.translation(group.exp(v))]
     tangents = jvp(roots, dict(zip(v, dv, strict=True)))
     gradient = vjp(roots, [float(k) for k in range(12)], list(v))
@@ -577,7 +581,7 @@ def test_groups_are_values(group: Group) -> None:
     assert hash(twin) == hash(group)
     assert len(set(GROUPS)) == len(GROUPS)
     with pytest.raises(AttributeError):
-        group.name = "other"
+        setattr(group, "name", "other")  # noqa: B010
 
 
 def test_large_rn_places_nothing() -> None:

@@ -153,7 +153,8 @@ def test_half_angle_trace_is_finite_at_identity_and_half_turn() -> None:
     value = series.half_angle(n2, w)
     slopes = [jvp([value], {n2: 1.0})[0], jvp([value], {w: 1.0})[0], *vjp([value], [1.0], [n2, w])]
     # atan2(n, w)/n = 1/w - n²/(3 w³) + ... near n = 0.
-    assert evaluate([value, *slopes], {n2: 0.0, w: 1.0}) == pytest.approx([1.0, -1 / 3, -1.0, -1 / 3, -1.0], rel=4 * EPS)
+    identity = [1.0, -1 / 3, -1.0, -1 / 3, -1.0]
+    assert evaluate([value, *slopes], {n2: 0.0, w: 1.0}) == pytest.approx(identity, rel=4 * EPS)
     # With n = 1, w = 0: d/dn (atan2(n, w)/n) = -π/2, half of it by n²; d/dw = -1.
     half_turn = [math.pi / 2, -math.pi / 4, -1.0, -math.pi / 4, -1.0]
     assert evaluate([value, *slopes], {n2: 1.0, w: 0.0}) == pytest.approx(half_turn, rel=4 * EPS)

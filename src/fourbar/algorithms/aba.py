@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from ..model.cluster import Kinematics
 from ..spatial.articulated import Articulated
-from ..spatial.linear import Vec
+from ..spatial.linear import Vec, zeros
 from ..spatial.motion import Motion, Spin
-from ..spatial.subspace import Passed
+from ..spatial.subspace import Hinge
 from ..spatial.vectors import Twist, Wrench
 from .sweep import Outcome, Sweeps
 
@@ -23,44 +23,59 @@ class Spun(NamedTuple):
 
 
 class Felt(NamedTuple):
-    """How a cluster and all that hangs on it answers to a push: F = Ia A + pa."""
+    """How a cluster and all that hangs on it answers to a push by its parent: F = Ia A + pa."""
 
     Ia: Articulated
     pa: Wrench
 
 
 class Freed(NamedTuple):
-    """A cluster's acceleration."""
+    """A cluster's joint, freed: a = w - Y A'."""
+
+    hinge: Hinge
+    w: Vec
+
+
+class Accelerated(NamedTuple):
+    """Acceleration of a cluster's joint, and of its body."""
 
     a: Vec
     A: Twist
 
 
 def spin_outward(k: Kinematics, parent: Spun, v: Vec, F_ext: Wrench) -> Spun:
-    """Velocity, c = S° v + ad_V S v, p = -ad_Vᵀ I V - F_ext; all with a = v̇ + ω × v for the linear part."""
+    """V = X V_λ + S v;  c = S° v + ad_V S v;  p = -ad_Vᵀ I V - F_ext; in the classical form of `spatial.motion`."""
     spin, c = parent.spin.through(k.X, k.S.twist(v), k.c_J)
-    still = Motion(spin.w, Vec((0.0, 0.0, 0.0)), Vec((0.0, 0.0, 0.0)), spin.W.matrix())
+    still = Motion(spin.w, zeros(3), zeros(3), spin.W.matrix())
     return Spun(spin, c, k.I.force(still) - F_ext)
 
 
-def inward(k: Kinematics, children: tuple[Felt, ...], own: Spun, tau: Vec) -> Outcome:
-    """IA = I + Σ Xᵀ Ia X;  pA = p + Σ Xᵀ pa;  the joint is eliminated, and what is left goes to the parent."""
+def free_inward(k: Kinematics, children: tuple[Felt, ...], own: Spun, tau: Vec) -> Outcome:
+    """IA = I + Σ Xᵀ Ia X;  pA = p + Σ Xᵀ pa;  Ia = IA - U D⁻¹ Uᵀ;  pa = pA + Ia c + U D⁻¹ u."""
     IA = sum((child.Ia for child in children), Articulated.of(k.I))
     pA = sum((child.pa for child in children), own.p)
-    passed, Ia, pa = k.S.eliminate(IA, pA, own.c, tau, k.armature)
-    return Outcome(passed, Felt(Ia.to_parent(k.X), k.X.force_to_parent(pa)))
+    hinge, Ia = k.S.free(IA, k.armature)
+    w, left = k.S.push(hinge, pA, tau)
+    return Outcome(Freed(hinge, w), Felt(Ia.to_parent(k.X), k.X.force_to_parent(left + Ia @ own.c)))
 
 
-def outward(k: Kinematics, parent: Freed, own: Spun, passed: Passed) -> Freed:
+def accelerate_outward(k: Kinematics, parent: Accelerated, own: Spun, freed: Freed) -> Accelerated:
     """A' = X A_λ + c;  a = D⁻¹(u - Uᵀ A');  A = A' + S a."""
-    a, A = k.S.accelerate(passed, k.X.motion_to_child(parent.A) + own.c)
-    return Freed(a, A)
+    return Accelerated(*k.S.accelerate(freed.hinge, freed.w, k.X.motion_to_child(parent.A) + own.c))
 
 
-def forward_dynamics(s: Sweeps, v: Sequence[Vec], tau: Sequence[Vec], F_ext: Sequence[Wrench]) -> list[Vec]:
+def ground(gravity: Sequence[Any]) -> Accelerated:
+    """The ground, accelerated against gravity."""
+    return Accelerated(Vec(()), Twist(zeros(3), -Vec(gravity)))
+
+
+RESTING = Spun(Spin.of_ground(), Twist.zero(), Wrench.zero())
+
+
+def forward_dynamics(
+    s: Sweeps, v: Sequence[Vec], tau: Sequence[Vec], F_ext: Sequence[Wrench], gravity: Sequence[float]
+) -> list[Vec]:
     """Accelerations of every cluster, from velocities, joint forces and external wrenches on its body."""
-    ground = Spun(Spin.of_ground(), Twist.zero(), Wrench.zero())
-    spun = s.outward(spin_outward, ground, v, F_ext)
-    passed = s.inward(inward, spun, tau)
-    start = Freed(Vec(()), Twist(Vec((0.0, 0.0, 0.0)), -Vec(s.tree.gravity)))
-    return [freed.a for freed in s.outward(outward, start, spun, passed)]
+    spun = s.outward(spin_outward, RESTING, v, F_ext)
+    freed = s.inward(free_inward, spun, tau)
+    return [x.a for x in s.outward(accelerate_outward, ground(gravity), spun, freed)]

@@ -32,8 +32,10 @@ def inward(k: Kinematics, children: tuple[Wrench, ...], own: Moved, a: Vec) -> O
     return Outcome(tau, k.X.force_to_parent(F))
 
 
-def inverse_dynamics(s: Sweeps, v: Sequence[Vec], a: Sequence[Vec], F_ext: Sequence[Wrench]) -> list[Vec]:
+def inverse_dynamics(
+    s: Sweeps, v: Sequence[Vec], a: Sequence[Vec], F_ext: Sequence[Wrench], gravity: Sequence[float]
+) -> list[Vec]:
     """Joint forces of every cluster, from velocities, accelerations and external wrenches on its body."""
-    ground = Moved(Motion.of_ground(s.tree.gravity), Wrench.zero())
+    ground = Moved(Motion.of_ground(gravity), Wrench.zero())
     moved = s.outward(outward, ground, v, a, F_ext)
     return s.inward(inward, moved, a)

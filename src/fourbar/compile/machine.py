@@ -42,7 +42,7 @@ def host_lanes() -> Lanes:
     width = 8 if "+avx512f" in has and "+avx512dq" in has else 4 if "+avx" in has else 2
     asked = os.environ.get("FOURBAR_LANES")
     if asked is not None:
-        if asked not in ("2", "4", "8"):
+        if asked not in ("1", "2", "4", "8"):
             raise ValueError(f"FOURBAR_LANES={asked!r}: expected 2, 4 or 8 samples a vector")
         width = int(asked)
     triple = _llvm().get_default_triple()

@@ -7,13 +7,13 @@ from .functions import acos, asin, atan2, cos, maximum, minimum, select, sin, sq
 from .interpret import interpret
 from .node import Expr, Graph, Value
 from .program import Block, Call, Input, Output, Program, Store
-from .record import Direct, Recorder, Unrolled
+from .record import Direct, Recorder, TooLarge, Unrolled
 from .shared import Shared
 from .text import from_text, to_text
 from .trees import flatten, leaves, tree_map, unflatten
 
 __all__ = [
     "Block", "Call", "Direct", "Expr", "Graph", "Input", "Output", "Program", "Recorder", "Shared", "Store",
-    "Unrolled", "Value", "acos", "asin", "atan2", "cos", "evaluate", "flatten", "from_text", "interpret", "jvp", "leaves",
+    "TooLarge", "Unrolled", "Value", "acos", "asin", "atan2", "cos", "evaluate", "flatten", "from_text", "interpret", "jvp", "leaves",
     "maximum", "minimum", "reachable", "select", "sin", "sqrt", "tan", "to_text", "tree_map", "unflatten", "vjp",
 ]  # fmt: skip

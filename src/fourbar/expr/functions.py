@@ -32,6 +32,8 @@ sqrt = _elementary("sqrt", math.sqrt, np.sqrt)
 
 def atan2(y: Any, x: Any) -> Any:
     """The angle of the point (x, y), in (-π, π]."""
+    if y.__class__ is float and x.__class__ is float:
+        return math.atan2(y, x)
     if y.__class__ is Expr or x.__class__ is Expr:
         return fold.binary("atan2", *(v if v.__class__ is Expr else float(v) for v in (y, x)))
     for v, other in ((y, x), (x, y)):

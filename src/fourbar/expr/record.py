@@ -97,11 +97,19 @@ class Presets:
         return tuple((slot, value) for value, slot in self.slot_of.items())
 
 
-class Unrolled:
-    """Per-model layout: constants are folded, and steps are fused until a block holds about `block_size` nodes."""
+class TooLarge(Exception):
+    """An unrolled program outgrew its limit."""
 
-    def __init__(self, block_size: int = 600) -> None:
+
+class Unrolled:
+    """Per-model layout: constants are folded, and steps are fused until a block holds about `block_size` nodes.
+
+    With `largest`, more nodes than that in all raise `TooLarge`.
+    """
+
+    def __init__(self, block_size: int = 1000, largest: int | None = None) -> None:
         self._block_size = block_size
+        self._left = largest
         self._arguments = InputSlots()
         self._graphs: list[Graph] = [Graph()]
         self._values: list[dict[Expr, Value]] = [{}]
@@ -113,9 +121,14 @@ class Unrolled:
     def call(self, function: Callable[..., Any], *args: Any) -> Any:
         """Trace a step into the current block."""
         result = tree_map(self._keep, function(*tree_map(self._load, args)))
-        if len(self._graphs[-1].nodes) >= self._block_size:
+        size = len(self._graphs[-1].nodes)
+        if size >= self._block_size:
             self._graphs.append(Graph())
             self._values.append({})
+            if self._left is not None:
+                self._left -= size
+                if self._left < 0:
+                    raise TooLarge
         return result
 
     def _load(self, leaf: Any) -> Any:

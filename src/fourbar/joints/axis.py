@@ -6,40 +6,63 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from ..errors import ModelError
 from ..spatial.linear import Mat, Vec
 
 _NAMED = {"x": (1.0, 0.0, 0.0), "y": (0.0, 1.0, 0.0), "z": (0.0, 0.0, 1.0)}
 Axis = str | Sequence[float]
 
 
-def unit_axis(axis: Axis) -> tuple[float, float, float]:
+class Direction(tuple[float, float, float]):
+    """A unit vector that was checked. The coordinate axes print as the words that make them."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        for name, unit in _NAMED.items():
+            if self == unit:
+                return repr(name)
+            if self == tuple(-a for a in unit):
+                return repr(f"-{name}")
+        return tuple.__repr__(self)
+
+
+def unit_axis(axis: Axis) -> Direction:
     """A unit vector from "x", "-y", ... or three numbers of unit length."""
+    if isinstance(axis, Direction):
+        return axis
     if isinstance(axis, str):
         sign, name = (-1.0, axis[1:]) if axis.startswith("-") else (1.0, axis.removeprefix("+"))
         if name not in _NAMED:
-            raise ValueError(f"axis {axis!r} is not known; write 'x', 'y', 'z', '-x', ... or three numbers")
-        return tuple(sign * a + 0.0 for a in _NAMED[name])  # type: ignore[return-value]
-    a = np.asarray(axis, float)
+            raise ModelError(f"axis {axis!r} is not known; write 'x', 'y', 'z', '-x', ... or three numbers")
+        return Direction(sign * a + 0.0 for a in _NAMED[name])
+    try:
+        a = np.asarray(axis, float)
+    except (TypeError, ValueError):
+        a = np.array(np.nan)
     if a.shape != (3,) or not np.all(np.isfinite(a)):
-        raise ValueError(f"an axis is three finite numbers, not {axis!r}")
+        raise ModelError(f"an axis is 'x', 'y', 'z', '-x', ... or three finite numbers, not {axis!r}")
     length = float(np.sqrt(a @ a))
-    if abs(length - 1.0) > 1e-6:
+    if not abs(length - 1.0) <= 1e-6:
         hint = "it is zero" if length == 0.0 else f"divide it by its length: {(a / length).tolist()}"
-        raise ValueError(f"axis {tuple(a.tolist())} has length {length:.9g}, a unit vector is expected; {hint}")
-    a = a / length
-    return (float(a[0]), float(a[1]), float(a[2]))
+        raise ModelError(f"axis {tuple(a.tolist())} has length {length:.9g}, a unit vector is expected; {hint}")
+    return Direction((a / length + 0.0).tolist())
 
 
-def rotation_from_z(axis: Sequence[float]) -> Mat | None:
-    """A rotation A with A e_z = axis; None for z itself. Exact (0, ±1) for the coordinate axes."""
-    z = tuple(axis)
+def rotation_from_z(axis: Axis) -> Mat | None:
+    """A rotation A with A e_z = axis; None for z itself. Exact (0, ±1) for the coordinate axes.
+
+    Columns one and two are the axes of a plane normal to `axis`: y and z for x, z and x for y.
+    """
+    z = Vec(unit_axis(axis))
     if z == (0.0, 0.0, 1.0):
         return None
-    if sorted(map(abs, z)) == [0.0, 0.0, 1.0]:
-        k = max(range(3), key=lambda i: abs(z[i]))
+    size = [abs(a) for a in z]
+    if max(size) == 1.0:
+        k = size.index(1.0)
         x = Vec([1.0 if i == (k + 1) % 3 else 0.0 for i in range(3)])
     else:
-        helper = Vec([1.0 if i == min(range(3), key=lambda i: abs(z[i])) else 0.0 for i in range(3)])
-        x = helper.cross(z)
+        k = size.index(min(size))
+        x = Vec([1.0 if i == k else 0.0 for i in range(3)]).cross(z)
         x = x * (1.0 / float(np.sqrt(x.dot(x))))
-    return Mat.from_columns([x, Vec(z).cross(x), Vec(z)])
+    return Mat.from_columns([x, z.cross(x), z])

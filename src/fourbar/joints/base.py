@@ -20,12 +20,14 @@ class Joint(ABC):
     q are its nq coordinates, v its nv velocities. `placement`, `subspace` and `bias` are mathematics over any scalar;
     `integrate` and `difference` too, so that they can be compiled and differentiated.
 
-    A joint may be written in frames of its own choice: `aligned()` gives the rotation A of these frames and the joint as
-    seen in them, T(q) = A T'(q) Aᵀ. The dynamics then uses T' (a hinge about any axis becomes a hinge about z).
+    A joint may be written in frames of its own choice: `aligned()` gives the rotation A of these frames and the joint
+    as seen in them, T(q) = A T'(q) Aᵀ. The dynamics then uses T' (a hinge about any axis becomes a hinge about z).
     """
 
-    nq: ClassVar[int] | int
-    nv: ClassVar[int] | int
+    nq: int
+    nv: int
+    q_names: tuple[str, ...]  # what the coordinates are called: suffixes, empty for the only coordinate of a joint
+    v_names: tuple[str, ...]  # what the velocities are called: likewise
     tags: ClassVar[tuple[str, ...]] = ()  # what file formats call this joint, as "format:tag"
 
     @abstractmethod
@@ -54,18 +56,8 @@ class Joint(ABC):
 
     @abstractmethod
     def neutral(self) -> tuple[float, ...]:
-        """The configuration in which child and parent frame coincide."""
+        """The configuration in which child and parent frame coincide (unless the joint says otherwise)."""
 
     @abstractmethod
     def random(self, rng: np.random.Generator, lower: np.ndarray, upper: np.ndarray) -> np.ndarray:
-        """A random configuration; bounds (nq) may be infinite."""
-
-    @property
-    @abstractmethod
-    def q_names(self) -> tuple[str, ...]:
-        """What the coordinates are called: suffixes, empty for the only coordinate of a joint."""
-
-    @property
-    @abstractmethod
-    def v_names(self) -> tuple[str, ...]:
-        """What the velocities are called: suffixes, empty for the only velocity of a joint."""
+        """A random configuration; bounds (nq) may be infinite. Quaternions are uniform on SO(3) and ignore them."""

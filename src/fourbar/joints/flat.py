@@ -11,7 +11,7 @@ from .base import Joint
 
 
 class FlatJoint(Joint):
-    """nq = nv, q̇ = v: integrating is adding."""
+    """nq = nv, q̇ = v: integrating is adding. Angles count whole turns."""
 
     def integrate(self, q: Sequence[Scalar], v: Sequence[Scalar]) -> Vec:
         return Vec([a + b for a, b in zip(q, v, strict=True)])
@@ -34,8 +34,11 @@ class FlatJoint(Joint):
         return self.v_names
 
 
-def uniform(rng: np.random.Generator, lower: np.ndarray, upper: np.ndarray, spread: np.ndarray) -> np.ndarray:
-    """Uniform within the limits; where a limit is infinite, within `spread` of the other limit (or of zero)."""
-    low = np.where(np.isfinite(lower), lower, np.where(np.isfinite(upper), upper - 2 * spread, -spread))
-    high = np.where(np.isfinite(upper), upper, np.where(np.isfinite(lower), lower + 2 * spread, spread))
+def uniform(
+    rng: np.random.Generator, lower: np.ndarray, upper: np.ndarray, spread: np.ndarray, centre: np.ndarray | float = 0.0
+) -> np.ndarray:
+    """Uniform within the limits; without one limit, 2 `spread` from the other; without both, within centre ± spread."""
+    lower, upper = np.asarray(lower, float), np.asarray(upper, float)
+    low = np.where(np.isfinite(lower), lower, np.where(np.isfinite(upper), upper - 2 * spread, centre - spread))
+    high = np.where(np.isfinite(upper), upper, np.where(np.isfinite(lower), lower + 2 * spread, centre + spread))
     return rng.uniform(low, high)

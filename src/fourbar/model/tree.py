@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import accumulate
 from typing import Any
 
@@ -22,7 +23,28 @@ class ClusterTree:
 
     parents: tuple[int, ...]
     clusters: tuple[Cluster, ...]
-    gravity: tuple[float, float, float]
+
+    @cached_property
+    def first_v(self) -> tuple[int, ...]:
+        """Number of the first velocity of each cluster."""
+        ends = list(accumulate(c.joint.nv for c in self.clusters))
+        return tuple(end - c.joint.nv for end, c in zip(ends, self.clusters, strict=True))
+
+    @cached_property
+    def roots(self) -> tuple[int, ...]:
+        """For each cluster the one on the ground that carries it."""
+        found: list[int] = []
+        for i, parent in enumerate(self.parents):
+            found.append(i if parent < 0 else found[parent])
+        return tuple(found)
+
+    def ancestors(self, i: int) -> list[int]:
+        """The clusters that carry cluster i, nearest first."""
+        found = []
+        while self.parents[i] >= 0:
+            i = self.parents[i]
+            found.append(i)
+        return found
 
     @property
     def nq(self) -> int:

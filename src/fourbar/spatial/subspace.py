@@ -1,7 +1,7 @@
-"""Motion subspaces S of joints, and what eliminating a joint does to an articulated inertia.
+"""Motion subspaces S of joints, and what freeing a joint does to an articulated inertia.
 
 Most joints select some of the six components of a twist (From's constant matrix H); for them S need not be multiplied
-at all, and the rows of the eliminated inertia that belong to the joint vanish exactly. Others have general columns.
+at all, and the rows of the freed inertia that belong to the joint vanish exactly. Others have general columns.
 """
 
 from __future__ import annotations
@@ -11,16 +11,18 @@ from typing import NamedTuple
 
 from .articulated import Articulated
 from .linear import Mat, Scalar, Vec, dot, is_zero, zeros
-from .solve import factor
+from .solve import Factored, factor
 from .transform import Transform
 from .vectors import Twist, Wrench
 
 
-class Passed(NamedTuple):
-    """What the outward sweep needs of an eliminated joint: accelerations are  a = w - Y A'  (see `accelerate`)."""
+class Hinge(NamedTuple):
+    """A freed joint: U = IA S, D = Sᵀ U + armature factored, Y = D⁻¹ Uᵀ. U and Y over the components `over`."""
 
+    over: tuple[int, ...]
+    U: Mat
+    D: Factored
     Y: Mat
-    w: Vec
 
 
 class Columns(NamedTuple):
@@ -44,33 +46,34 @@ class Columns(NamedTuple):
         six = F.six()
         return Vec([dot(column, six) for column in self.columns])
 
+    def twists(self) -> tuple[Twist, ...]:
+        """The columns as twists."""
+        return tuple(map(Twist.of, self.columns))
+
     def carried(self, X: Transform) -> Columns:
         """X S: the same motions seen from the child frame."""
-        return Columns(tuple(X.motion_to_child(Twist.of(c)).six() for c in self.columns))
+        return Columns(tuple(X.motion_to_child(t).six() for t in self.twists()))
 
-    def dense(self) -> Columns:
-        """The same subspace by columns."""
-        return self
-
-    def eliminate(
-        self, IA: Articulated, pA: Wrench, c: Twist, tau: Sequence[Scalar], armature: Sequence[Scalar]
-    ) -> tuple[Passed, Articulated, Wrench]:
-        """Let the joint move freely: what is left to the parent, Ia = IA - U D⁻¹ Uᵀ and pa = pA + Ia c + U D⁻¹ u."""
-        U = Mat((IA @ Twist.of(column)).six() for column in self.columns)  # rows: columns of IA S
-        D = Mat(
-            Vec([dot(column, u) + (armature[i] if i == j else 0.0) for j, u in enumerate(U)])
-            for i, column in enumerate(self.columns)
+    def free(self, IA: Articulated, armature: Sequence[Scalar]) -> tuple[Hinge, Articulated]:
+        """Let the joint move freely: the inertia that is left, Ia = IA - U D⁻¹ Uᵀ."""
+        U = Mat((IA @ t).six() for t in self.twists())
+        D = factor(
+            Mat(
+                Vec([dot(column, u) + (armature[i] if i == j else 0.0) for j, u in enumerate(U)])
+                for i, column in enumerate(self.columns)
+            )
         )
-        D_inverse = factor(D)
-        w = D_inverse.solve([t - p for t, p in zip(tau, self.project(pA), strict=True)])
-        Y = D_inverse.solve_columns(U)
-        Ia = Articulated.of_rows(_minus_product(IA.rows(), U, Y))
-        pa = pA + Ia @ c + Wrench.of(U.transpose_times(w))
-        return Passed(Y, w), Ia, pa
+        Y = D.solve_columns(U)
+        return Hinge(tuple(range(6)), U, D, Y), Articulated.of_rows(_minus_product(IA.rows(), U, Y))
 
-    def accelerate(self, passed: Passed, A: Twist) -> tuple[Vec, Twist]:
-        """Joint acceleration a = D⁻¹(u - Uᵀ A') and the body's acceleration A' + S a."""
-        a = passed.w - passed.Y @ A.six()
+    def push(self, hinge: Hinge, pA: Wrench, tau: Sequence[Scalar]) -> tuple[Vec, Wrench]:
+        """w = D⁻¹(τ - Sᵀ pA), and the force that is left, pA + U w."""
+        w = hinge.D.solve([t - p for t, p in zip(tau, self.project(pA), strict=True)])
+        return w, pA + Wrench.of(hinge.U.transpose_times(w))
+
+    def accelerate(self, hinge: Hinge, w: Vec, A: Twist) -> tuple[Vec, Twist]:
+        """The joint's acceleration a = w - Y A' = D⁻¹(τ - Sᵀ pA - Uᵀ A'), and the body's, A' + S a."""
+        a = w - hinge.Y @ A.six()
         return a, A + self.twist(a)
 
 
@@ -84,60 +87,58 @@ class Selection(NamedTuple):
         return len(self.rows)
 
     @property
-    def others(self) -> tuple[int, ...]:
-        """The components that the joint holds."""
-        return tuple(i for i in range(6) if i not in self.rows)
+    def dense(self) -> Columns:
+        """The same subspace by columns."""
+        return Columns(tuple(Vec([1.0 if i == row else 0.0 for i in range(6)]) for row in self.rows))
 
     def twist(self, v: Sequence[Scalar]) -> Twist:
         """S v."""
-        six: list[Scalar] = [0.0] * 6
-        for row, x in zip(self.rows, v, strict=True):
-            six[row] = x
-        return Twist.of(six)
+        return Twist.of(_scatter(self.rows, v))
 
     def project(self, F: Wrench) -> Vec:
         """Sᵀ F."""
         six = F.six()
         return Vec([six[row] for row in self.rows])
 
+    def twists(self) -> tuple[Twist, ...]:
+        """The columns as twists."""
+        return self.dense.twists()
+
     def carried(self, X: Transform) -> Columns:
         """X S: the same motions seen from the child frame."""
-        return self.dense().carried(X)
+        return self.dense.carried(X)
 
-    def dense(self) -> Columns:
-        """The same subspace by columns."""
-        return Columns(tuple(Vec([1.0 if i == row else 0.0 for i in range(6)]) for row in self.rows))
-
-    def eliminate(
-        self, IA: Articulated, pA: Wrench, c: Twist, tau: Sequence[Scalar], armature: Sequence[Scalar]
-    ) -> tuple[Passed, Articulated, Wrench]:
-        """As for `Columns`. Without armature the joint's rows of Ia are zero and those of pa are τ, exactly."""
+    def free(self, IA: Articulated, armature: Sequence[Scalar]) -> tuple[Hinge, Articulated]:
+        """As for `Columns`. Without armature the joint's rows of Ia are zero, so only the others are computed."""
         if not all(map(is_zero, armature)):
-            return self.dense().eliminate(IA, pA, c, tau, armature)
-        full, bias, held = IA.rows(), pA.six(), self.others
-        D_inverse = factor(Mat(Vec([full[i][j] for j in self.rows]) for i in self.rows))
+            return self.dense.free(IA, armature)
+        full = IA.rows()
+        held = tuple(i for i in range(6) if i not in self.rows)
+        D = factor(Mat(Vec([full[i][j] for j in self.rows]) for i in self.rows))
         U = Mat(Vec([full[i][j] for j in held]) for i in self.rows)
-        w = D_inverse.solve([t - bias[i] for t, i in zip(tau, self.rows, strict=True)])
-        Y = D_inverse.solve_columns(U) if held else Mat(Vec() for _ in self.rows)
+        Y = D.solve_columns(U) if held else U
         rest = _minus_product(Mat(Vec([full[i][j] for j in held]) for i in held), U, Y)
-        Ia = [[0.0] * 6 for _ in range(6)]
-        for a, i in enumerate(held):
-            for b, j in enumerate(held):
-                Ia[i][j] = rest[a][b]
-        left = Articulated.of_rows(Ia)
-        pa = list((pA + left @ c + Wrench.of(_scatter(held, U.transpose_times(w) if held else ()))).six())
-        for i, t in zip(self.rows, tau, strict=True):
-            pa[i] = t
-        return Passed(Y, w), left, Wrench.of(pa)
+        rows = [_scatter(held, rest[held.index(i)]) if i in held else [0.0] * 6 for i in range(6)]
+        return Hinge(held, U, D, Y), Articulated.of_rows(rows)
 
-    def accelerate(self, passed: Passed, A: Twist) -> tuple[Vec, Twist]:
-        """As for `Columns`; without armature, which keeps Y to the held components, the joint's part of A is w - Y A'."""
-        if passed.Y and len(passed.Y[0]) == 6:
-            return self.dense().accelerate(passed, A)
+    def push(self, hinge: Hinge, pA: Wrench, tau: Sequence[Scalar]) -> tuple[Vec, Wrench]:
+        """As for `Columns`. Without armature the joint's components of the force that is left are τ, exactly."""
+        if len(hinge.over) == 6:
+            return self.dense.push(hinge, pA, tau)
+        w = hinge.D.solve([t - p for t, p in zip(tau, self.project(pA), strict=True)])
+        left = (pA + Wrench.of(_scatter(hinge.over, hinge.U.transpose_times(w) if hinge.over else ()))).six()
+        exact = dict(zip(self.rows, tau, strict=True))
+        return w, Wrench.of([exact.get(i, left[i]) for i in range(6)])
+
+    def accelerate(self, hinge: Hinge, w: Vec, A: Twist) -> tuple[Vec, Twist]:
+        """As for `Columns`. Without armature Y has no entries for the joint itself, and its part of A is w - Y A'."""
+        if len(hinge.over) == 6:
+            return self.dense.accelerate(hinge, w, A)
         six = A.six()
-        total = passed.w - passed.Y @ [six[i] for i in self.others]
+        total = w - hinge.Y @ [six[i] for i in hinge.over]
         a = Vec([t - six[i] for t, i in zip(total, self.rows, strict=True)])
-        return a, Twist.of([dict(zip(self.rows, total, strict=True)).get(i, six[i]) for i in range(6)])
+        exact = dict(zip(self.rows, total, strict=True))
+        return a, Twist.of([exact.get(i, six[i]) for i in range(6)])
 
 
 Subspace = Selection | Columns

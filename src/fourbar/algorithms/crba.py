@@ -1,0 +1,84 @@
+"""The mass matrix M(q): composite rigid bodies (CRBA).
+
+Everything is carried in the frame of the root body of each tree, where inertias just add and a column of M needs no
+further transforms: M_ij = S_iᵀ (Ic_j S_j) for every joint i that carries joint j. M does not depend on the root's q.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from ..model.cluster import Kinematics
+from ..spatial.inertia import Inertia
+from ..spatial.linear import Mat, Vec
+from ..spatial.transform import IDENTITY, Transform
+from ..spatial.vectors import Twist, Wrench
+from .sweep import Outcome, Sweeps
+
+
+class Carried(NamedTuple):
+    """A cluster in the frame of its root: pose, motion subspace, inertia."""
+
+    pose: Transform
+    S: tuple[Twist, ...]
+    I: Inertia
+
+
+def carry(k: Kinematics, pose: Transform) -> Carried:
+    return Carried(pose, tuple(pose.motion_to_parent(s) for s in k.S.twists()), k.I.to_parent(pose))
+
+
+def carry_root(k: Kinematics) -> Carried:
+    """The root is carried in its own frame."""
+    return Carried(IDENTITY, k.S.twists(), k.I)
+
+
+def carry_outward(k: Kinematics, parent: Carried) -> Carried:
+    """The pose in the root's frame, multiplied out."""
+    pose = parent.pose.then(k.X)
+    return carry(k, Transform((pose.R,), pose.p))
+
+
+def compose_inward(k: Kinematics, children: tuple[Inertia, ...], own: Carried) -> Outcome:
+    """Ic = I + Σ Ic of the children;  the momentum Ic S of each unit motion of the joint, and M_jj = Sᵀ Ic S."""
+    Ic = sum(children, own.I)
+    momenta = tuple(Ic.momentum(s) for s in own.S)
+    block = Mat(
+        Vec([momenta[j].power(s) + (k.armature[i] if i == j else 0.0) for j in range(len(own.S))])
+        for i, s in enumerate(own.S)
+    )
+    return Outcome((momenta, block), Ic)
+
+
+def couple(S: tuple[Twist, ...], momenta: tuple[Wrench, ...]) -> Mat:
+    """The block of M between a joint and one that it carries."""
+    return Mat(Vec([h.power(s) for h in momenta]) for s in S)
+
+
+def carry_all(s: Sweeps) -> list[Carried]:
+    """Every cluster in the frame of its root."""
+    carried: list[Carried] = []
+    for i, parent in enumerate(s.tree.parents):
+        carried.append(s.step(i, carry_root) if parent < 0 else s.step(i, carry_outward, carried[parent]))
+    return carried
+
+
+def mass_matrix(s: Sweeps) -> list[list[Any]]:
+    """M as rows of scalars; zero where neither joint carries the other."""
+    carried = carry_all(s)
+    composed = s.inward(compose_inward, carried)
+    M: list[list[Any]] = [[0.0] * s.tree.nv for _ in range(s.tree.nv)]
+    for j, (momenta, diagonal) in enumerate(composed):
+        _write(s, M, j, j, diagonal)
+        for i in s.tree.ancestors(j):
+            _write(s, M, i, j, s.recorder.call(couple, carried[i].S, momenta))
+    return M
+
+
+def _write(s: Sweeps, M: list[list[Any]], i: int, j: int, block: Mat) -> None:
+    """Write a block and its transpose; of a diagonal block the upper triangle counts."""
+    at_i, at_j = s.tree.first_v[i], s.tree.first_v[j]
+    for a, row in enumerate(block):
+        for b, x in enumerate(row):
+            if i != j or a <= b:
+                M[at_i + a][at_j + b] = M[at_j + b][at_i + a] = x

@@ -1,0 +1,139 @@
+"""Where frames are, how they move, and how joints move them (poses, velocities, accelerations, Jacobians, J̇ v).
+
+What is reported of a frame is a pair: *at* which point (the frame's origin, a point fixed in the frame, or the point of
+the body that is passing the world's origin), and *expressed in* whose axes. Velocities are J v; accelerations are the
+component-wise rate of that, J a + J̇ v.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from ..model.cluster import Kinematics
+from ..model.lower import GROUND, Home
+from ..spatial.linear import Mat, Vec, zeros
+from ..spatial.motion import Motion
+from ..spatial.transform import IDENTITY, Transform
+from ..spatial.vectors import Twist
+from .sweep import Sweeps
+
+WORLD_POINT = "world"
+
+
+def place_outward(k: Kinematics, parent: Transform) -> Transform:
+    """World pose of a cluster's body, multiplied out."""
+    pose = parent.then(k.X)
+    return Transform((pose.R,), pose.p)
+
+
+def place(pose: Transform, inner: Transform) -> Transform:
+    """World pose of a place on a body."""
+    placed = pose.then(inner)
+    return Transform((placed.R,), placed.p)
+
+
+def _along(s: Sweeps, homes: Sequence[Home | None], ground: Any, step: Any, *inputs: Sequence[Any]) -> dict[int, Any]:
+    """An outward sweep over just the clusters that carry the given homes; -1 is the ground."""
+    found = {GROUND: ground}
+    for home in homes:
+        if home is None or home.cluster == GROUND:
+            continue
+        for i in reversed([home.cluster, *s.tree.ancestors(home.cluster)]):
+            if i not in found:
+                found[i] = s.step(i, step, found[s.tree.parents[i]], *(x[i] for x in inputs))
+    return found
+
+
+def poses(s: Sweeps, homes: Sequence[Home]) -> list[Transform]:
+    """World poses of bodies or frames."""
+    found = _along(s, homes, IDENTITY, place_outward)
+    return [s.recorder.call(place, found[home.cluster], home.pose) for home in homes]
+
+
+class Moving(NamedTuple):
+    """A body in the world: pose, twist and second-order motion in its own axes."""
+
+    pose: Transform
+    V: Twist
+    motion: Motion
+
+
+STILL = Moving(IDENTITY, Twist.zero(), Motion(zeros(3), zeros(3), zeros(3), Mat.zeros(3, 3)))
+
+
+def move_outward(k: Kinematics, parent: Moving, v: Vec, a: Vec) -> Moving:
+    """T = T_λ T_J;  V = X V_λ + S v;  and the same to second order, without gravity."""
+    V_J = k.S.twist(v)
+    V = k.X.motion_to_child(parent.V) + V_J
+    return Moving(place_outward(k, parent.pose), V, parent.motion.through(k.X, V_J, k.S.twist(a) + k.c_J))
+
+
+class Reported(NamedTuple):
+    """Which point of a frame, in whose axes: `point` in the frame or "world"; `axes` a home, or None for the world's."""
+
+    frame: Home
+    point: tuple[float, float, float] | str
+    axes: Home | None
+
+
+def _world_motion(body: Moving, reported: Reported) -> tuple[Vec, Vec, Vec, Vec]:
+    """ω, velocity, α, acceleration of the reported point, in world axes."""
+    if reported.point == WORLD_POINT:
+        w, al = body.pose.rotate(body.V.angular), body.pose.rotate(body.motion.al)
+        p, v = body.pose.p, body.pose.rotate(body.V.linear)
+        return w, v - w.cross(p), al, body.pose.rotate(body.motion.acc) - al.cross(p) - w.cross(v)
+    r = reported.frame.pose.point(Vec(reported.point))
+    v = body.V.linear + body.V.angular.cross(r)
+    acc = body.motion.acc + body.motion.G @ r
+    return tuple(body.pose.rotate(x) for x in (body.V.angular, v, body.motion.al, acc))  # type: ignore[return-value]
+
+
+def report(body: Moving, axes: Moving | None, reported: Reported) -> tuple[Vec, Vec]:
+    """The six numbers of velocity, and of its rate."""
+    w, v, al, acc = _world_motion(body, reported)
+    if axes is None or reported.axes is None:
+        return Vec((*w, *v)), Vec((*al, *acc))
+    turned = axes.pose.then(reported.axes.pose)
+    w_axes = axes.pose.rotate(axes.V.angular)
+    rates = (al - w_axes.cross(w), acc - w_axes.cross(v))
+    velocity, rate = [turned.unrotate(x) for x in (w, v)], [turned.unrotate(x) for x in rates]
+    return Vec((*velocity[0], *velocity[1])), Vec((*rate[0], *rate[1]))
+
+
+def motion_of(s: Sweeps, v: Sequence[Vec], a: Sequence[Vec], reported: Reported) -> tuple[Vec, Vec]:
+    """Velocity of a frame and its rate."""
+    moving = _along(s, (reported.frame, reported.axes), STILL, move_outward, v, a)
+    axes = None if reported.axes is None else moving[reported.axes.cluster]
+    return s.recorder.call(report, moving[reported.frame.cluster], axes, reported)
+
+
+def jacobian_columns(
+    k: Kinematics, pose: Transform, body: Transform, axes: Transform | None, reported: Reported
+) -> tuple[Vec, ...]:
+    """Columns of one joint: what each of its unit motions does to the reported point."""
+    point = zeros(3) if reported.point == WORLD_POINT else body.point(reported.frame.pose.point(Vec(reported.point)))
+    columns = []
+    for s in k.S.twists():
+        w = pose.rotate(s.angular)
+        v = pose.rotate(s.linear) + w.cross(point - pose.p)
+        if axes is not None and reported.axes is not None:
+            turned = axes.then(reported.axes.pose)
+            w, v = turned.unrotate(w), turned.unrotate(v)
+        columns.append(Vec((*w, *v)))
+    return tuple(columns)
+
+
+def jacobian(s: Sweeps, reported: Reported) -> list[list[Any]]:
+    """J (6 x nv) as rows of scalars: velocity = J v."""
+    J: list[list[Any]] = [[0.0] * s.tree.nv for _ in range(6)]
+    placed = _along(s, (reported.frame, reported.axes), IDENTITY, place_outward)
+    axes = None if reported.axes is None else placed[reported.axes.cluster]
+    i = reported.frame.cluster
+    while i >= 0:
+        columns = s.step(i, jacobian_columns, placed[i], placed[reported.frame.cluster], axes, reported)
+        for b, column in enumerate(columns):
+            for row in range(6):
+                J[row][s.tree.first_v[i] + b] = column[row]
+        i = s.tree.parents[i]
+    return J

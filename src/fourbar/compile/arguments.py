@@ -1,0 +1,75 @@
+"""Reading the arguments of a call: binding names, converting to arrays, checking shapes before any work is done."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..errors import ArgumentError
+
+
+@dataclass(frozen=True)
+class Argument:
+    """An array argument: its name, core shape, and whether it may be left out (None)."""
+
+    name: str
+    shape: tuple[int, ...]
+    optional: bool = False
+
+
+def bind(function: str, arguments: Sequence[Argument], args: Sequence[Any], named: Mapping[str, Any]) -> dict[str, Any]:
+    """Values by name, without those left out."""
+    listed = ", ".join(f"{a.name}=None" if a.optional else a.name for a in arguments)
+    if len(args) > len(arguments):
+        raise TypeError(f"{function}({listed}) takes {len(arguments)} arrays, {len(args)} were given")
+    given = dict(zip((a.name for a in arguments), args, strict=False))
+    for name, value in named.items():
+        if name in given:
+            raise TypeError(f"{function}({listed}) got {name!r} twice")
+        if name not in {a.name for a in arguments}:
+            raise TypeError(f"{function}({listed}) has no argument {name!r}; besides these it takes out= and threads=")
+        given[name] = value
+    for a in arguments:
+        if given.get(a.name) is None and not a.optional:
+            raise TypeError(f"{function}({listed}) needs {a.name!r}, an array of shape {expected(a.shape)}")
+    return {a.name: given[a.name] for a in arguments if given.get(a.name) is not None}
+
+
+def expected(shape: tuple[int, ...]) -> str:
+    """How a shape with leading batch axes is written."""
+    return "(" + ", ".join(["...", *map(str, shape)]) + ")"
+
+
+def to_array(function: str, argument: Argument, value: Any) -> np.ndarray:
+    """The value as a real array of the right core shape."""
+    try:
+        array = np.asarray(value)
+        if array.dtype.kind not in "fiub":
+            array = array.astype(float) if array.dtype.kind == "O" else _refuse_kind(function, argument, array)
+    except (TypeError, ValueError) as error:
+        if isinstance(error, ArgumentError):
+            raise
+        raise ArgumentError(f"{function}: {argument.name} cannot be read as an array of numbers: {error}") from None
+    core = len(argument.shape)
+    if array.ndim < core or array.shape[array.ndim - core :] != argument.shape:
+        raise ArgumentError(
+            f"{function}: {argument.name} must have shape {expected(argument.shape)}, got {array.shape}"
+        )
+    return array
+
+
+def _refuse_kind(function: str, argument: Argument, array: np.ndarray) -> np.ndarray:
+    raise ArgumentError(f"{function}: {argument.name} must hold real numbers, got an array of dtype {array.dtype}")
+
+
+def batch_shape(function: str, arguments: Sequence[Argument], arrays: Sequence[np.ndarray]) -> tuple[int, ...]:
+    """The common shape of the leading axes."""
+    leading = [a.shape[: a.ndim - len(x.shape)] for a, x in zip(arrays, arguments, strict=True)]
+    try:
+        return np.broadcast_shapes(*leading)
+    except ValueError:
+        shown = ", ".join(f"{x.name} {s}" for x, s in zip(arguments, leading, strict=True))
+        raise ArgumentError(f"{function}: the leading (batch) axes do not broadcast together: {shown}") from None

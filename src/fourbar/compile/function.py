@@ -1,0 +1,267 @@
+"""`Function`: a compiled algorithm as the user calls it.
+
+    tau = f(q, v, a)                        one sample, or any leading axes, which broadcast
+    f(q, v, a, out=tau)                     into an existing array
+    f(q, v, a, threads=2)                   on so many threads (else as many as there are CPUs, for large batches)
+
+The program is traced and compiled at the first call. With FOURBAR_BACKEND=numpy it is interpreted instead.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from ..errors import ArgumentError
+from ..expr import Program, interpret
+from . import fastcall
+from .arguments import Argument, batch_shape, bind, expected, to_array
+from .gufunc import GeneralisedUfunc, signature
+from .kernel import Kernel
+from .threads import default_threads, run_shared
+
+_WORTH_SHARING = 3_000_000  # operations in a batch from which on several threads pay (about 0.1 ms)
+_NO_LIMIT = 1 << 62
+_BACKENDS = ("llvm", "numpy")
+
+
+def backend() -> str:
+    """What runs programs: "llvm", or "numpy" (the reference interpreter) if FOURBAR_BACKEND says so."""
+    asked = os.environ.get("FOURBAR_BACKEND", "llvm")
+    if asked not in _BACKENDS:
+        raise ValueError(f"FOURBAR_BACKEND={asked!r}: expected one of {', '.join(_BACKENDS)}")
+    return asked
+
+
+def operations(program: Program) -> int:
+    """Arithmetic operations of one sample."""
+    counted = [sum(op not in ("load", "table") for op, *_ in b.code) for b in program.blocks]
+    return sum(counted[call.block] for call in program.calls)
+
+
+class Variant:
+    """One program (one choice of optional arguments), made ready to run."""
+
+    def __init__(self, program: Program) -> None:
+        self.program = program
+        self.kernel = Kernel(program) if backend() == "llvm" else None
+        self._ufunc = GeneralisedUfunc(self.kernel) if self.kernel is not None else None
+        self.sharing_from = max(2, _WORTH_SHARING // max(1, operations(program)))
+
+    def run(self, arrays: list[np.ndarray], batch: tuple[int, ...], out: tuple[Any, ...] | None, threads: int) -> Any:
+        """The results, a tuple; `out` are arrays to write into."""
+        if self._ufunc is None or self.kernel is None:
+            return self._interpreted(arrays, out)
+        n = int(np.prod(batch, dtype=np.int64))
+        overlapping = out is not None and any(np.may_share_memory(a, o) for a in arrays for o in out)
+        if threads > 1 and n >= self.sharing_from and not overlapping:
+            return self._shared(arrays, batch, n, out, threads)
+        results = self._ufunc.ufunc(*arrays, **({} if out is None else {"out": out}))
+        return results if isinstance(results, tuple) else (results,)
+
+    def _interpreted(self, arrays: list[np.ndarray], out: tuple[Any, ...] | None) -> tuple[Any, ...]:
+        names = [x.name for x in self.program.inputs]
+        found = interpret(self.program, dict(zip(names, arrays, strict=True)))
+        results = [found[y.name] for y in self.program.outputs]
+        if out is None:
+            return tuple(r[()] for r in results)
+        for target, result in zip(out, results, strict=True):
+            target[...] = result
+        return out
+
+    def _shared(
+        self, arrays: list[np.ndarray], batch: tuple[int, ...], n: int, out: tuple[Any, ...] | None, threads: int
+    ) -> tuple[Any, ...]:
+        assert self.kernel is not None
+        flat = []
+        for array, x in zip(arrays, self.program.inputs, strict=True):
+            core = x.shape
+            if array.ndim > len(core):
+                array = np.broadcast_to(array, (*batch, *core)).reshape(n, *core)
+            flat.append(np.ascontiguousarray(array, float) if array.dtype != float else array)
+        made = [np.empty((n, *y.shape)) for y in self.program.outputs]
+        run_shared(self.kernel, [*flat, *made], n, threads)
+        shaped = [m.reshape(*batch, *y.shape) for m, y in zip(made, self.program.outputs, strict=True)]
+        if out is None:
+            return tuple(shaped)
+        for target, result in zip(out, shaped, strict=True):
+            target[...] = result
+        return out
+
+
+class State:
+    """What a function is, apart from the machine code that speeds up its calls."""
+
+    def __init__(
+        self,
+        name: str,
+        arguments: Sequence[Argument],
+        results: Sequence[str],
+        record: Callable[[tuple[str, ...]], Program],
+        rebuild: tuple[Any, ...],
+        doc: str = "",
+    ) -> None:
+        self.name = name
+        self.arguments = tuple(arguments)
+        self.results = tuple(results)
+        self.doc = doc
+        self.rebuild = rebuild
+        self._record = record
+        self._lock = threading.Lock()
+        self._programs: dict[tuple[str, ...], Program] = {}
+        self._variants: dict[tuple[str, ...], Variant] = {}
+        self.environment = fastcall.Environment(self.call) if fastcall.supported() and backend() == "llvm" else None
+
+    def program(self, present: tuple[str, ...]) -> Program:
+        """The program for the named arguments."""
+        with self._lock:
+            if present not in self._programs:
+                self._programs[present] = self._record(present)
+            return self._programs[present]
+
+    def variant(self, present: tuple[str, ...]) -> Variant:
+        """The same, ready to run."""
+        found = self._variants.get(present)
+        if found is not None:
+            return found
+        program = self.program(present)
+        with self._lock:
+            if present not in self._variants:
+                made = self._variants[present] = Variant(program)
+                required = tuple(a.name for a in self.arguments if not a.optional)
+                if self.environment is not None and made.kernel is not None and present == required:
+                    self.environment.arm(made.kernel, made.sharing_from if default_threads() > 1 else _NO_LIMIT)
+            return self._variants[present]
+
+    def call(self, *args: Any, out: Any = None, threads: int | None = None, **named: Any) -> Any:
+        """Any call that is not served by the machine code."""
+        given = bind(self.name, self.arguments, args, named)
+        present = tuple(given)
+        arguments = [a for a in self.arguments if a.name in given]
+        if any(_is_lazy(x) for x in given.values()):
+            return self._lazy(present, list(given.values()), out)
+        arrays = [to_array(self.name, a, given[a.name]) for a in arguments]
+        batch = batch_shape(self.name, arguments, arrays)
+        targets = None if out is None else self._targets(out, batch, present)
+        results = self.variant(present).run(arrays, batch, targets, self._threads(threads))
+        return results[0] if len(results) == 1 else tuple(results)
+
+    def _threads(self, asked: int | None) -> int:
+        if asked is None:
+            return default_threads()
+        if not isinstance(asked, int) or asked < 1:
+            raise ArgumentError(f"{self.name}: threads must be a whole number of at least 1, got {asked!r}")
+        return asked
+
+    def _targets(self, out: Any, batch: tuple[int, ...], present: tuple[str, ...]) -> tuple[Any, ...]:
+        outputs = self.program(present).outputs
+        targets = out if isinstance(out, tuple) else (out,)
+        if len(targets) != len(outputs):
+            raise ArgumentError(f"{self.name}: out must be {len(outputs)} arrays ({', '.join(self.results)}), got {len(targets)}")
+        for target, y in zip(targets, outputs, strict=True):
+            shape = (*batch, *y.shape)
+            if not isinstance(target, np.ndarray) or target.shape != shape or target.dtype != float:
+                given = f"{target.dtype} array of shape {target.shape}" if isinstance(target, np.ndarray) else repr(target)
+                raise ArgumentError(f"{self.name}: out ({y.name}) must be a float64 array of shape {shape}, got {given}")
+            if not target.flags.writeable:
+                raise ArgumentError(f"{self.name}: out ({y.name}) is read-only")
+        return targets
+
+    def _lazy(self, present: tuple[str, ...], values: list[Any], out: Any) -> Any:
+        """Dask arrays: the call becomes part of their graph."""
+        import dask.array
+
+        if out is not None:
+            raise ArgumentError(f"{self.name}: out= cannot be used with dask arrays")
+        program = self.program(present)
+        for value, x in zip(values, program.inputs, strict=True):
+            shape = np.shape(value)
+            if shape[len(shape) - len(x.shape) :] != x.shape:
+                raise ArgumentError(f"{self.name}: {x.name} must have shape {expected(x.shape)}, got {shape}")
+        symbols = iter("abcdefghijklmnopqrstuvwxyz")
+        names: dict[int, str] = {}
+
+        def dims(shape: tuple[int, ...]) -> str:
+            return "(" + ",".join(names.setdefault(n, next(symbols)) for n in shape) + ")"
+
+        text = ",".join(dims(x.shape) for x in program.inputs) + "->" + ",".join(dims(y.shape) for y in program.outputs)
+        sizes = {symbol: n for n, symbol in names.items()}
+        types = [float] * len(program.outputs)
+        return dask.array.apply_gufunc(
+            _Remote(self.rebuild, present), text, *values, output_dtypes=types if len(types) > 1 else float, output_sizes=sizes
+        )
+
+
+def _is_lazy(x: Any) -> bool:
+    return type(x).__module__.startswith("dask.array")
+
+
+class _Remote:
+    """A function by recipe, so that it can be sent to another process."""
+
+    def __init__(self, rebuild: tuple[Any, ...], present: tuple[str, ...]) -> None:
+        self.rebuild = rebuild
+        self.present = present
+
+    def __call__(self, *arrays: Any) -> Any:
+        make, *args = self.rebuild
+        return make(*args)(**dict(zip(self.present, arrays, strict=True)))
+
+
+class PlainFunction:
+    """A function without the machine-code entry: where the interpreter or the backend does not allow it."""
+
+    __slots__ = ("state",)
+
+    def __init__(self, state: tuple[State, None]) -> None:
+        self.state = state
+
+    def __call__(self, *args: Any, **named: Any) -> Any:
+        return self.state[0].call(*args, **named)
+
+
+def _representation(self: Any) -> str:
+    state = self.state[0]
+    given = ", ".join(f"{a.name}=None" if a.optional else a.name for a in state.arguments)
+    return f"<fourbar function {state.name}({given}) -> {', '.join(state.results)}>"
+
+
+def _reduce(self: Any) -> tuple[Any, ...]:
+    make, *args = self.state[0].rebuild
+    return make, tuple(args)
+
+
+def _program(self: Any, *optional: str) -> Program:
+    """The program of this function, with the named optional arguments."""
+    state = self.state[0]
+    return state.program(tuple(a.name for a in state.arguments if not a.optional or a.name in optional))
+
+
+_METHODS: dict[str, Any] = {
+    "__repr__": _representation,
+    "__reduce__": _reduce,
+    "program": _program,
+    "signature": property(lambda self: signature(_program(self))),
+    "help": property(lambda self: self.state[0].doc),
+}
+
+
+def _with_methods(kind: type) -> type:
+    for name, method in _METHODS.items():
+        setattr(kind, name, method)
+    return kind
+
+
+_with_methods(PlainFunction)
+
+
+def make_function(state: State) -> Any:
+    """The callable that a user holds."""
+    if state.environment is None:
+        return PlainFunction((state, None))
+    _with_methods(fastcall.callable_type()[0])
+    return state.environment.callable(state)

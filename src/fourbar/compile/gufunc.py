@@ -1,0 +1,61 @@
+"""A real NumPy generalised ufunc around a machine-code loop: broadcasting, out=, strides, other dtypes, GIL released."""
+
+from __future__ import annotations
+
+import ctypes
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from ..expr import Program
+from .kernel import Kernel
+
+_DOUBLE = 12  # NPY_DOUBLE
+_FROM_SIGNATURE = 31  # PyUFunc_FromFuncAndDataAndSignature in NumPy's table of ufunc functions
+
+
+def capsule_table(name: str, size: int) -> Any:
+    """NumPy's C function table as an array of addresses."""
+    try:
+        from numpy._core import _multiarray_umath as module
+    except ImportError:  # NumPy 1.x
+        from numpy.core import _multiarray_umath as module  # type: ignore[no-redef]
+    get = ctypes.pythonapi.PyCapsule_GetPointer
+    get.restype, get.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
+    return (ctypes.c_void_p * size).from_address(get(getattr(module, name), None))
+
+
+@cache
+def _maker() -> Any:
+    p, i, s = ctypes.c_void_p, ctypes.c_int, ctypes.c_char_p
+    prototype = ctypes.PYFUNCTYPE(ctypes.py_object, p, p, p, i, i, i, i, s, s, i, s)
+    return prototype(capsule_table("_UFUNC_API", 64)[_FROM_SIGNATURE])
+
+
+def signature(program: Program) -> str:
+    """The core dimensions in NumPy's notation. They are fixed numbers, so that NumPy checks them too."""
+
+    def one(shape: tuple[int, ...]) -> str:
+        return "(" + ",".join(map(str, shape)) + ")"
+
+    inputs = ",".join(one(x.shape) for x in program.inputs)
+    return inputs + "->" + ",".join(one(y.shape) for y in program.outputs)
+
+
+class GeneralisedUfunc:
+    """The ufunc of a kernel. NumPy borrows every pointer it is given, so they are held here beside it."""
+
+    def __init__(self, kernel: Kernel) -> None:
+        program = kernel.program
+        n_in, n_out = len(program.inputs), len(program.outputs)
+        self._kernel = kernel
+        self._functions = (ctypes.c_void_p * 1)(kernel.address)
+        self._data = (ctypes.c_void_p * 1)(kernel.data)
+        self._types = (ctypes.c_char * (n_in + n_out))(*([bytes([_DOUBLE])] * (n_in + n_out)))
+        self._strings = (program.name.encode(), b"compiled by fourbar", signature(program).encode())
+        name, doc, text = self._strings
+        address = ctypes.addressof
+        self.ufunc: np.ufunc = _maker()(
+            address(self._functions), address(self._data), address(self._types), 1, n_in, n_out, -1, name, doc, 0, text
+        )

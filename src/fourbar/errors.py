@@ -1,0 +1,34 @@
+"""The errors that fourbar raises on purpose. All say what was given, what was expected, and what to do."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+
+class FourbarError(Exception):
+    """Base of all errors of this library."""
+
+
+class ModelError(FourbarError, ValueError):
+    """A mechanism that cannot be built."""
+
+
+class ArgumentError(FourbarError, ValueError):
+    """An argument of a wrong shape or kind."""
+
+
+class UnknownNameError(FourbarError, KeyError):
+    """A name that the mechanism does not have."""
+
+    def __str__(self) -> str:
+        return str(self.args[0])
+
+
+def unknown(kind: str, name: object, known: Iterable[str]) -> UnknownNameError:
+    """An error for a name that is not there, with the nearest ones that are."""
+    names = list(known)
+    near = difflib.get_close_matches(str(name), names, n=3)
+    listed = ", ".join(names[:12]) + (", ..." if len(names) > 12 else "")
+    hint = f"did you mean {' or '.join(map(repr, near))}?" if near else f"known: {listed or 'none'}"
+    return UnknownNameError(f"there is no {kind} {name!r}; {hint}")

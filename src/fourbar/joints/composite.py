@@ -1,0 +1,198 @@
+"""Joints in series as one joint: T = T₁(q₁) T₂(q₂) ..., with fixed placements between them where wanted."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..errors import ModelError
+from ..expr import Graph
+from ..spatial.linear import Mat, Scalar, Vec, vec
+from ..spatial.subspace import Columns, Selection, Subspace
+from ..spatial.transform import IDENTITY, Transform
+from ..spatial.vectors import Twist
+from .base import Joint
+from .independence import require_independent
+
+Part = Joint | Transform
+
+
+class Link(NamedTuple):
+    """One joint of a series, about z: the fixed placement before it, and which entries of q and v are its own."""
+
+    before: Transform
+    joint: Joint
+    q: slice
+    v: slice
+
+    def transform(self, q: Sequence[Scalar]) -> Transform:
+        """From the previous link to this one; q is that of the whole series."""
+        return self.before.then(self.joint.placement(q[self.q]))
+
+
+class SeriesJoint(Joint):
+    """Joints one after the other. Subclasses say which `parts`; coordinates and velocities follow one another.
+
+    S and S° come from the recursion over the parts: with V = X₂ V₁ + V₂ and X₂ the motion transform across part 2,
+    dX₂/dt = -ad(V₂) X₂, so S° v = X₂ (S° v)₁ + (S° v)₂ - ad(V₂) X₂ V₁.
+    """
+
+    parts: tuple[Part, ...]
+
+    @cached_property
+    def _chain(self) -> tuple[tuple[Link, ...], Transform]:
+        """The parts with every joint about z, all that is constant merged; and the placement after the last joint."""
+        links: list[Link] = []
+        pending, at_q, at_v = IDENTITY, 0, 0
+        for part in _flattened(self.parts):
+            if isinstance(part, Transform):
+                pending = _merged(pending, part)
+                continue
+            A, joint = part.aligned()
+            before = pending if A is None else _merged(pending, Transform((A,)))
+            links.append(Link(before, joint, slice(at_q, at_q + joint.nq), slice(at_v, at_v + joint.nv)))
+            pending = IDENTITY if A is None else Transform((A.T,))
+            at_q, at_v = at_q + joint.nq, at_v + joint.nv
+        return tuple(links), pending
+
+    @property
+    def _links(self) -> tuple[Link, ...]:
+        return self._chain[0]
+
+    def placement(self, q: Sequence[Scalar]) -> Transform:
+        links, after = self._chain
+        T = IDENTITY
+        for link in links:
+            T = T.then(link.transform(q))
+        return T.then(after)
+
+    def subspace(self, q: Sequence[Scalar]) -> Subspace:
+        return self._columns(q) if self._selection is None else self._selection
+
+    @cached_property
+    def _selection(self) -> Selection | None:
+        """S where it is a constant selection, as for prismatic joints along x and y; told from S at symbols."""
+        columns = self._columns(Graph().inputs("q", self.nq)).columns
+        rows = tuple(column.index(1.0) if 1.0 in column else -1 for column in columns)
+        selected = Selection(rows)
+        return selected if len(set(rows) - {-1}) == len(rows) and selected.dense.columns == columns else None
+
+    def _columns(self, q: Sequence[Scalar]) -> Columns:
+        links, after = self._chain
+        S = Columns(())
+        for link in links:
+            own = link.joint.subspace(q[link.q]).twists()
+            S = Columns((*S.carried(link.transform(q)).columns, *(t.six() for t in own)))
+        return S.carried(after)
+
+    def bias(self, q: Sequence[Scalar], v: Sequence[Scalar]) -> Twist:
+        links, after = self._chain
+        V, c = Twist.zero(), Twist.zero()
+        for link in links:
+            X, own_q, own_v = link.transform(q), q[link.q], v[link.v]
+            V_before, V_own = X.motion_to_child(V), link.joint.subspace(own_q).twist(own_v)
+            c = X.motion_to_child(c) + link.joint.bias(own_q, own_v) - V_own.ad(V_before)
+            V = V_before + V_own
+        return after.motion_to_child(c)
+
+    def aligned(self) -> tuple[Mat | None, Joint]:
+        """The frames in which the last joint is about z: the rotation after it moves to the other end."""
+        links, after = self._chain
+        if not after.factors:
+            return None, self
+        first = links[0]._replace(before=_merged(Transform(after.factors), links[0].before))
+        placed = [part for link in (first, *links[1:]) for part in (link.before, link.joint)]
+        parts = [part for part in (*placed, Transform((), after.p)) if part != IDENTITY]
+        return after.R.T, Composite(*parts)
+
+    def integrate(self, q: Sequence[Scalar], v: Sequence[Scalar]) -> Vec:
+        return Vec([x for link in self._links for x in link.joint.integrate(q[link.q], v[link.v])])
+
+    def difference(self, q0: Sequence[Scalar], q1: Sequence[Scalar]) -> Vec:
+        return Vec([x for link in self._links for x in link.joint.difference(q0[link.q], q1[link.q])])
+
+    def neutral(self) -> tuple[float, ...]:
+        return tuple(x for link in self._links for x in link.joint.neutral())
+
+    def random(self, rng: np.random.Generator, lower: np.ndarray, upper: np.ndarray) -> np.ndarray:
+        return np.concatenate([link.joint.random(rng, lower[link.q], upper[link.q]) for link in self._links])
+
+
+@dataclass(frozen=True, init=False, repr=False)
+class Composite(SeriesJoint):
+    """Any joints in series as one joint, without bodies between: Composite(Revolute("x"), Transform.of(R, p), Free()).
+
+    Parts are joints and fixed placements. With such, the neutral configuration places the child at their product.
+    """
+
+    parts: tuple[Part, ...]
+
+    def __init__(self, *parts: Part) -> None:
+        object.__setattr__(self, "parts", tuple(_checked(part) for part in parts))
+        if not any(isinstance(part, Joint) for part in parts):
+            raise ModelError(f"a composite joint needs at least one joint, not {parts!r}; write Fixed() for none")
+        unlimited = np.full(self.nq, np.inf)
+        require_independent(self, self.random(np.random.default_rng(0), -unlimited, unlimited).tolist(), repr(self))
+
+    @property
+    def nq(self) -> int:
+        return sum(part.nq for part in self.parts if isinstance(part, Joint))
+
+    @property
+    def nv(self) -> int:
+        return sum(part.nv for part in self.parts if isinstance(part, Joint))
+
+    @property
+    def q_names(self) -> tuple[str, ...]:
+        return tuple(_numbered(i, name) for i, link in enumerate(self._links, 1) for name in link.joint.q_names)
+
+    @property
+    def v_names(self) -> tuple[str, ...]:
+        return tuple(_numbered(i, name) for i, link in enumerate(self._links, 1) for name in link.joint.v_names)
+
+    def __repr__(self) -> str:
+        return f"Composite({', '.join(map(repr, self.parts))})"
+
+
+def _checked(part: Any) -> Part:
+    """A joint, or a placement in plain floats with its rotation as one matrix."""
+    if isinstance(part, Joint):
+        return part
+    if not isinstance(part, Transform):
+        raise ModelError(f"the parts of a composite joint are joints and Transforms, not {part!r}")
+    try:
+        R, p = np.array(part.R, float), np.array(part.p, float)
+    except (TypeError, ValueError):
+        raise ModelError(f"a placement inside a composite joint must be constant numbers, not {part!r}") from None
+    error = np.abs(R @ R.T - np.eye(3)).max()
+    if not (error < 1e-9 and np.linalg.det(R) > 0.0 and np.all(np.isfinite(p))):
+        raise ModelError(f"a placement inside a composite joint needs a rotation matrix and a finite p, not {part!r}")
+    return Transform.of(Mat.of(R), vec(p))
+
+
+def _flattened(parts: Sequence[Part]) -> Iterator[Part]:
+    """The parts, with series inside series taken apart."""
+    for part in parts:
+        if isinstance(part, SeriesJoint):
+            yield from _flattened(part.parts)
+        else:
+            yield part
+
+
+def _merged(outer: Transform, inner: Transform) -> Transform:
+    """The product of two constant placements, its rotation as one matrix."""
+    T = outer.then(inner)
+    return Transform.of([[_tidy(x) for x in row] for row in T.R], T.p)
+
+
+def _tidy(x: float) -> float:
+    """Entries of AᵀA that differ from 0 or ±1 by rounding only would hide the structure of what is around them."""
+    return float(round(x)) if abs(x - round(x)) < 1e-15 else x
+
+
+def _numbered(number: int, name: str) -> str:
+    return f"{number}_{name}" if name else str(number)

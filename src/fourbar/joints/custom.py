@@ -1,0 +1,171 @@
+"""A joint from a function of the user: only the pose is written, S and S° are derived from it."""
+
+from __future__ import annotations
+
+import numbers
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..errors import ModelError
+from ..expr import Expr, Graph, evaluate, jvp
+from ..spatial.linear import Mat, Scalar, Vec, dot
+from ..spatial.subspace import Columns, Subspace
+from ..spatial.transform import Transform
+from ..spatial.vectors import Twist
+from .flat import FlatJoint, uniform
+from .independence import require_independent
+
+_SHAPES = "a pair (R, p) of a 3 x 3 rotation and a position, a 4 x 4 matrix, or a Transform"
+
+_REACH = 0.5  # how far around home a joint is checked and, without limits, sampled
+
+
+class _Trace(NamedTuple):
+    """The function run once on symbols: entries of R and p, of S, of S° v, in the inputs q and v."""
+
+    q: tuple[Expr, ...]
+    v: tuple[Expr, ...]
+    R: Mat
+    p: Vec
+    S: tuple[Vec, ...]
+    bias: Vec
+
+
+@dataclass(frozen=True, repr=False)
+class CustomJoint(FlatJoint):
+    """A joint whose pose T(q) is given by a Python function; its coordinates are plain numbers, v = q̇.
+
+    `function` takes nq scalars (as one array) and returns the pose of the child in the parent: (R, p), a 4 x 4 matrix,
+    or a Transform. It is run once on symbols, so it must be written with NumPy's or fourbar's functions and without
+    `if` on q. `home` (zeros unless given) is its neutral configuration, near which it is checked and sampled; the pose
+    there need not be the identity.
+    """
+
+    function: Callable[[Any], Any]
+    nq: int
+    name: str = field(default="", compare=False)
+    home: Sequence[float] | None = None
+    _trace: _Trace = field(init=False, compare=False)
+
+    def __post_init__(self) -> None:
+        if not (callable(self.function) and isinstance(self.function, Hashable)):
+            raise ModelError(f"a custom joint needs a hashable function of its coordinates, not {self.function!r}")
+        if not (isinstance(self.nq, numbers.Integral) and 1 <= self.nq <= 6):
+            raise ModelError(f"{self._title} needs 1 to 6 coordinates, not nq = {self.nq!r}")
+        home = np.zeros(self.nq) if self.home is None else np.asarray(self.home, float)
+        if home.shape != (self.nq,) or not np.all(np.isfinite(home)):
+            raise ModelError(f"the home configuration of {self._title} is {self.nq} finite numbers, not {self.home!r}")
+        object.__setattr__(self, "nq", int(self.nq))
+        object.__setattr__(self, "home", tuple(home.tolist()))
+        object.__setattr__(self, "_trace", self._traced())
+        generic = (home + np.random.default_rng(0).uniform(-_REACH, _REACH, self.nq)).tolist()
+        for q in (home.tolist(), generic):
+            self._check_pose(q)
+        require_independent(self, generic, self._title)
+
+    @property
+    def nv(self) -> int:
+        return self.nq
+
+    @property
+    def v_names(self) -> tuple[str, ...]:
+        return ("",) if self.nq == 1 else tuple(f"q{i}" for i in range(self.nq))
+
+    @property
+    def _title(self) -> str:
+        shown = self.name or getattr(self.function, "__qualname__", None) or repr(self.function)
+        return f"custom joint {shown!r}"
+
+    def __repr__(self) -> str:
+        shown = getattr(self.function, "__qualname__", None) or repr(self.function)
+        name = f", name={self.name!r}" if self.name else ""
+        home = f", home={self.home!r}" if any(self.home or ()) else ""
+        return f"CustomJoint({shown}, nq={self.nq}{name}{home})"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.function, self.nq, self.name, self.home)
+
+    def placement(self, q: Sequence[Scalar]) -> Transform:
+        trace = self._trace
+        x = evaluate([*trace.p, *trace.R[0], *trace.R[1], *trace.R[2]], self._values(q))
+        return Transform((Mat((Vec(x[3:6]), Vec(x[6:9]), Vec(x[9:]))),), Vec(x[:3]))
+
+    def subspace(self, q: Sequence[Scalar]) -> Subspace:
+        entries = evaluate([x for column in self._trace.S for x in column], self._values(q))
+        return Columns(tuple(Vec(entries[6 * k : 6 * k + 6]) for k in range(self.nq)))
+
+    def bias(self, q: Sequence[Scalar], v: Sequence[Scalar]) -> Twist:
+        return Twist.of(evaluate(self._trace.bias, self._values(q) | dict(zip(self._trace.v, v, strict=True))))
+
+    def neutral(self) -> tuple[float, ...]:
+        return tuple(self.home or ())
+
+    def random(self, rng: np.random.Generator, lower: np.ndarray, upper: np.ndarray) -> np.ndarray:
+        return uniform(rng, lower, upper, np.full(self.nq, _REACH), np.array(self.home))
+
+    def _values(self, q: Sequence[Scalar]) -> dict[Expr, Scalar]:
+        return dict(zip(self._trace.q, q, strict=True))
+
+    def _traced(self) -> _Trace:
+        """Body twists of the columns: ω from Rᵀ ∂R (skew), linear Rᵀ ∂p; S° v is the rate of S v along q̇ = v."""
+        graph = Graph()
+        q, v = graph.inputs("q", self.nq), graph.inputs("v", self.nq)
+        try:
+            R, p = _pose(self.function(np.array(q, object)))
+        except Exception as error:
+            error.add_note(f"while tracing the function of {self._title}, called with {self.nq} symbols")
+            raise
+        entries = [*p, *R[0], *R[1], *R[2]]
+        S = []
+        for x in q:
+            d = jvp(entries, {x: 1.0})
+            dR = Mat((Vec(d[3:6]), Vec(d[6:9]), Vec(d[9:])))
+            spin = [dot(R.T[i], dR.T[j]) for i, j in ((2, 1), (0, 2), (1, 0))]
+            S.append(Vec((*spin, *R.transpose_times(d[:3]))))
+        bias = jvp(Columns(tuple(S)).twist(v).six(), dict(zip(q, v, strict=True)))
+        return _Trace(q, v, R, p, tuple(S), Vec(bias))
+
+    def _check_pose(self, q: list[float]) -> None:
+        at = Vec(np.array(q))  # NumPy's numbers give NaN where floats raise
+        with np.errstate(all="ignore"):
+            T, S = self.placement(at), self.subspace(at)
+        R, p = np.array(T.R, float), np.array(T.p, float)
+        found = f"the function of {self._title} returned R = {R.tolist()}, p = {p.tolist()} at q = {q}"
+        if not (np.all(np.isfinite(R)) and np.all(np.isfinite(p))):
+            raise ModelError(f"{found}; finite numbers are expected (home= names a configuration in its domain)")
+        if not np.all(np.isfinite([t.six() for t in S.twists()])):
+            raise ModelError(f"{found}; its derivative there is not finite (home= names a configuration where it is)")
+        error = np.abs(R.T @ R - np.eye(3)).max()
+        if error > 1e-9:
+            raise ModelError(f"{found}; a rotation matrix is expected, but RᵀR is off the identity by {error:.3g}")
+        if np.linalg.det(R) < 0.0:
+            raise ModelError(f"{found}; a rotation matrix is expected, but this is a reflection (determinant -1)")
+
+
+def _pose(result: Any) -> tuple[Mat, Vec]:
+    """R and p from what a function returned."""
+    if isinstance(result, Transform):
+        result = (result.R, result.p)
+    if isinstance(result, (tuple, list)) and len(result) == 2:
+        R, p = (np.array(part, object) for part in result)
+        if R.shape == (3, 3) and p.shape == (3,):
+            return Mat(Vec([_scalar(x) for x in row]) for row in R), Vec([_scalar(x) for x in p])
+        raise ModelError(f"expected {_SHAPES}; got a pair of shapes {R.shape} and {p.shape}")
+    T = np.array(result, object)
+    if T.shape != (4, 4):
+        raise ModelError(f"expected {_SHAPES}; got {type(result).__name__} of shape {T.shape}")
+    if [_scalar(x) for x in T[3]] != [0.0, 0.0, 0.0, 1.0]:
+        raise ModelError(f"expected the last row (0, 0, 0, 1) in a 4 x 4 pose, not {tuple(T[3])}")
+    return _pose((T[:3, :3], T[:3, 3]))
+
+
+def _scalar(x: Any) -> Scalar:
+    """A symbol, or a constant as a float."""
+    if isinstance(x, Expr):
+        return x
+    if not isinstance(x, numbers.Real):
+        raise ModelError(f"the entries of a pose are numbers or symbols, not {x!r}")
+    return float(x)

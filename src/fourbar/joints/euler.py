@@ -1,0 +1,38 @@
+"""Rotation about a point by Euler angles, for those who ask for them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import product
+
+from ..errors import ModelError
+from .composite import SeriesJoint
+from .one_axis import Revolute
+
+SEQUENCES = tuple(a + b + c for a, b, c in product("xyz", repeat=3) if a != b and b != c)
+
+
+@dataclass(frozen=True)
+class SphericalEuler(SeriesJoint):
+    """Rotation R = R_a(q₁) R_b(q₂) R_c(q₃) for a sequence "abc", each about an axis of the frame turned so far.
+
+    v = q̇: the rates of the angles. S in child axes is Rᵀ times the matrix of Liu-Jain eq. 52. It is singular where the
+    first and third axis are parallel (gimbal lock); `Spherical` has no such place.
+    """
+
+    sequence: str = "xyz"
+    nq = 3
+    nv = 3
+    q_names = ("angle1", "angle2", "angle3")
+    v_names = ("angle1", "angle2", "angle3")
+
+    def __post_init__(self) -> None:
+        if self.sequence not in SEQUENCES:
+            raise ModelError(
+                f"the Euler sequence {self.sequence!r} is not known; it is one of {', '.join(SEQUENCES)}: lower case, "
+                "rotations about the axes of the turned frame, the leftmost first"
+            )
+
+    @property
+    def parts(self) -> tuple[Revolute, ...]:
+        return tuple(Revolute(axis) for axis in self.sequence)

@@ -1,0 +1,191 @@
+"""Joints that move on a Lie group: spherical, planar, translational, Schoenflies and free (From, Table 2).
+
+Their velocity v is that of the child in its own axes, so S is a constant selection and S° = 0; q̇ is not v where the
+group does not commute or q is a quaternion. No coordinate singularity anywhere.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from ..expr import sqrt
+from ..spatial.groups import SE2, SE3, SO3, Group, Rn
+from ..spatial.groups import Schoenflies as SchoenfliesGroup
+from ..spatial.linear import Scalar, Vec, dot
+from ..spatial.rotation import Factor, quaternion_matrix
+from ..spatial.subspace import Selection, Subspace
+from ..spatial.transform import Transform
+from .aligned import AxisJoint, turn
+from .base import Joint
+from .flat import uniform
+
+
+class GroupJoint(Joint):
+    """q is an element of `group`, v a velocity in the child's axes: q ⊕ v = q · exp(v)."""
+
+    group: ClassVar[Group]
+
+    def placement(self, q: Sequence[Scalar]) -> Transform:
+        return Transform(self._factors(q), self.group.translation(q))
+
+    def subspace(self, q: Sequence[Scalar]) -> Subspace:
+        return Selection(self.group.rows)
+
+    def integrate(self, q: Sequence[Scalar], v: Sequence[Scalar]) -> Vec:
+        return self.group.plus(self._element(q), v)
+
+    def difference(self, q0: Sequence[Scalar], q1: Sequence[Scalar]) -> Vec:
+        return self.group.minus(self._element(q1), self._element(q0))
+
+    def neutral(self) -> tuple[float, ...]:
+        return tuple(self.group.identity())
+
+    def random(self, rng: np.random.Generator, lower: np.ndarray, upper: np.ndarray) -> np.ndarray:
+        return uniform(rng, lower, upper, self._spread())
+
+    def _factors(self, q: Sequence[Scalar]) -> tuple[Factor, ...]:
+        """The rotation of q; none for pure translations."""
+        return ()
+
+    def _element(self, q: Sequence[Scalar]) -> Vec:
+        """q as the group wants it: with a quaternion of unit length."""
+        return Vec(q)
+
+    def _spread(self) -> np.ndarray:
+        """Half-width of the random range of each coordinate that has no limits."""
+        return np.ones(self.nq)
+
+
+class AxisGroupJoint(AxisJoint, GroupJoint):
+    """A joint on a group that singles out z, with z turned into any axis."""
+
+    def _placement_about_z(self, q: Sequence[Scalar]) -> Transform:
+        return GroupJoint.placement(self, q)
+
+    def _subspace_about_z(self) -> Subspace:
+        return Selection(self.group.rows)
+
+
+def unit_quaternion(q: Sequence[Scalar]) -> Vec:
+    """q / |q|. Rounding moves products of unit quaternions away from unit length; this keeps that from adding up."""
+    return Vec(q) * (1.0 / sqrt(dot(q, q)))
+
+
+def _random_quaternion(rng: np.random.Generator) -> np.ndarray:
+    """Uniform on SO(3)."""
+    q = rng.normal(size=4)
+    return q / np.sqrt(q @ q)
+
+
+@dataclass(frozen=True)
+class Spherical(GroupJoint):
+    """Rotation about a point. q: quaternion (w, x, y, z) of any length but zero; v: angular velocity in child axes."""
+
+    group = SO3()
+    nq = 4
+    nv = 3
+    q_names = ("qw", "qx", "qy", "qz")
+    v_names = ("wx", "wy", "wz")
+    tags: ClassVar[tuple[str, ...]] = ("mjcf:ball", "sdf:ball")
+
+    def random(self, rng: np.random.Generator, lower: np.ndarray, upper: np.ndarray) -> np.ndarray:
+        return _random_quaternion(rng)
+
+    def _factors(self, q: Sequence[Scalar]) -> tuple[Factor, ...]:
+        return (quaternion_matrix(q),)
+
+    def _element(self, q: Sequence[Scalar]) -> Vec:
+        return unit_quaternion(q)
+
+
+@dataclass(frozen=True)
+class Planar(AxisGroupJoint):
+    """Motion in the plane normal to an axis. q: x, y, angle; v: angular velocity, then linear velocity in child axes.
+
+    x and y are along the first two columns of `rotation_from_z(axis)`, about which the child's axes turn.
+    """
+
+    group = SE2()
+    nq = 3
+    nv = 3
+    q_names = ("x", "y", "angle")
+    v_names = ("w", "vx", "vy")
+    tags: ClassVar[tuple[str, ...]] = ("urdf:planar",)
+
+    def _factors(self, q: Sequence[Scalar]) -> tuple[Factor, ...]:
+        return (turn(q[2]),)
+
+    def _spread(self) -> np.ndarray:
+        return np.array([1.0, 1.0, np.pi])
+
+
+@dataclass(frozen=True)
+class Translation2(AxisGroupJoint):
+    """Translation in the plane normal to an axis. q: x, y along the first two columns of `rotation_from_z(axis)`."""
+
+    group = Rn(2)
+    nq = 2
+    nv = 2
+    q_names = ("x", "y")
+    v_names = ("x", "y")
+
+
+@dataclass(frozen=True)
+class Translation3(GroupJoint):
+    """Translation in space. q: x, y, z."""
+
+    group = Rn(3)
+    nq = 3
+    nv = 3
+    q_names = ("x", "y", "z")
+    v_names = ("x", "y", "z")
+
+
+@dataclass(frozen=True)
+class Schoenflies(AxisGroupJoint):
+    """Translation in space and rotation about an axis, as of a pick-and-place tool.
+
+    q: x, y, z, angle; v: angular velocity, then linear velocity in child axes. z is along the axis, x and y along the
+    first two columns of `rotation_from_z(axis)`.
+    """
+
+    group = SchoenfliesGroup()
+    nq = 4
+    nv = 4
+    q_names = ("x", "y", "z", "angle")
+    v_names = ("w", "vx", "vy", "vz")
+
+    def _factors(self, q: Sequence[Scalar]) -> tuple[Factor, ...]:
+        return (turn(q[3]),)
+
+    def _spread(self) -> np.ndarray:
+        return np.array([1.0, 1.0, 1.0, np.pi])
+
+
+@dataclass(frozen=True)
+class Free(GroupJoint):
+    """No restraint. q: position in parent axes, quaternion (w, x, y, z) of any length but zero.
+
+    v: angular, then linear velocity of the child's origin, both in child axes.
+    """
+
+    group = SE3()
+    nq = 7
+    nv = 6
+    q_names = ("x", "y", "z", "qw", "qx", "qy", "qz")
+    v_names = ("wx", "wy", "wz", "vx", "vy", "vz")
+    tags: ClassVar[tuple[str, ...]] = ("urdf:floating", "mjcf:free")
+
+    def random(self, rng: np.random.Generator, lower: np.ndarray, upper: np.ndarray) -> np.ndarray:
+        position = uniform(rng, np.asarray(lower)[:3], np.asarray(upper)[:3], np.ones(3))
+        return np.concatenate([position, _random_quaternion(rng)])
+
+    def _factors(self, q: Sequence[Scalar]) -> tuple[Factor, ...]:
+        return (quaternion_matrix(q[3:]),)
+
+    def _element(self, q: Sequence[Scalar]) -> Vec:
+        return Vec((*q[:3], *unit_quaternion(q[3:])))

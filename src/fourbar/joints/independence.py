@@ -1,0 +1,31 @@
+"""Whether the velocities of a joint are independent: a joint with a redundant coordinate has a singular mass matrix."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from ..errors import ModelError
+from .base import Joint
+
+_RANK_TOLERANCE = 1e-9
+
+
+def subspace_matrix(joint: Joint, q: Sequence[float]) -> np.ndarray:
+    """S (6 x nv) in numbers."""
+    twists = joint.subspace(q).twists()
+    return np.array([t.six() for t in twists], float).reshape(len(twists), 6).T
+
+
+def require_independent(joint: Joint, q: Sequence[float], what: str) -> None:
+    """Refuse a joint whose S (6 x nv) has dependent columns at the generic configuration q."""
+    if joint.nv == 0:
+        return
+    values = np.linalg.svd(subspace_matrix(joint, q), compute_uv=False)
+    rank = int(np.sum(values > _RANK_TOLERANCE * values[0]))
+    if rank < joint.nv:
+        raise ModelError(
+            f"{what} has {joint.nv} velocities but only {rank} independent motion{'s' * (rank != 1)}: "
+            f"its coordinates are redundant; remove {joint.nv - rank} of them"
+        )

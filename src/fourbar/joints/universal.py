@@ -1,0 +1,41 @@
+"""The universal (Cardan, Hooke) joint."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from ..errors import ModelError
+from .axis import Axis, unit_axis
+from .composite import SeriesJoint
+from .one_axis import Revolute
+
+
+@dataclass(frozen=True)
+class Universal(SeriesJoint):
+    """Rotation about axis1, fixed in the parent, then about axis2, fixed in the child. q: the two angles; v = q̇.
+
+    Both axes are given in the frames that coincide at q = 0. They need not be perpendicular, only not parallel.
+    """
+
+    axis1: Axis = "x"
+    axis2: Axis = "y"
+    nq = 2
+    nv = 2
+    q_names = ("angle1", "angle2")
+    v_names = ("angle1", "angle2")
+    tags: ClassVar[tuple[str, ...]] = ("sdf:universal", "sdf:revolute2")
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "axis1", unit_axis(self.axis1))
+        object.__setattr__(self, "axis2", unit_axis(self.axis2))
+        if np.linalg.norm(np.cross(self.axis1, self.axis2)) < 1e-6:  # type: ignore[arg-type]
+            raise ModelError(
+                f"the axes {self.axis1!r} and {self.axis2!r} of a universal joint are parallel; Revolute has one axis"
+            )
+
+    @property
+    def parts(self) -> tuple[Revolute, Revolute]:
+        return Revolute(self.axis1), Revolute(self.axis2)

@@ -1,0 +1,142 @@
+"""Building a mechanism body by body. All checks that need the whole happen in `mechanism()`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..errors import ModelError, unknown
+from ..joints.base import Joint
+from ..joints.fixed import Fixed
+from ..spatial.inertia import unphysical
+from .mechanism import WORLD, Body, Connection, Frame, Mechanism
+from .read import as_matrix, read_inertia, read_limits, read_per_velocity, read_placement, read_three
+
+
+class Builder:
+    """Collects bodies, joints and frames by name.
+
+    >>> b = Builder("pendulum")
+    >>> b.body("rod", joint=Revolute("y"), mass=1.0, com=(0, 0, -0.5), inertia=(0.083, 0.083, 0))
+    >>> mechanism = b.mechanism()
+    """
+
+    def __init__(self, name: str = "robot", gravity: Any = (0.0, 0.0, -9.81)) -> None:
+        self.name = name
+        self._gravity = read_three("gravity", gravity)
+        self._bodies: dict[str, Body] = {}
+        self._connections: dict[str, Connection] = {}
+        self._frames: dict[str, Frame] = {}
+
+    def body(
+        self,
+        name: str,
+        *,
+        parent: str = WORLD,
+        joint: Joint | None = None,
+        joint_name: str | None = None,
+        position: Any = (0.0, 0.0, 0.0),
+        rotation: Any = None,
+        rpy: Any = None,
+        mass: float = 0.0,
+        com: Any = (0.0, 0.0, 0.0),
+        inertia: Any = (0.0, 0.0, 0.0),
+        armature: Any = 0.0,
+        damping: Any = 0.0,
+        friction: Any = 0.0,
+        limits: Any = None,
+        allow_unphysical: bool = False,
+    ) -> Builder:
+        """Add a body and the joint that carries it.
+
+        The joint sits at `position` / `rotation` (3 x 3 or quaternion) or `rpy` in the parent's frame; at q = neutral the
+        body's frame coincides with it. `com` and `inertia` (about the com: 3 principal moments, 6 numbers xx xy xz yy yz
+        zz, or 3 x 3) are in the body's frame. `armature` adds to the diagonal of the mass matrix; `damping` and
+        `friction` are kept with the model but are no part of the rigid-body dynamics. `limits` is (lower, upper).
+        `allow_unphysical` accepts an inertia that no distribution of mass has. Without `joint` the body is fixed.
+        """
+        what = f"body {name!r}"
+        self._check_new_name("body", name, self._bodies)
+        joint = Fixed() if joint is None else joint
+        if not isinstance(joint, Joint):
+            raise ModelError(f"{what}: joint must be a joint such as Revolute('z'), got {joint!r}")
+        tensor = read_inertia(f"{what}, inertia", inertia)
+        problem = unphysical(float(mass), tensor)
+        if problem is not None and not (allow_unphysical and np.isfinite(mass) and mass >= 0.0):
+            raise ModelError(f"{what}: {problem}")
+        lower, upper = read_limits(f"{what}, limits", limits, joint.nq)
+        self._bodies[name] = Body(name, float(mass), read_three(f"{what}, com", com), as_matrix(0.5 * (tensor + tensor.T)))
+        self._connections[name] = Connection(
+            name=joint_name or name,
+            joint=joint,
+            parent=parent,
+            child=name,
+            placement=read_placement(what, position, rotation, rpy),
+            armature=read_per_velocity(f"{what}, armature", armature, joint.nv),
+            damping=read_per_velocity(f"{what}, damping", damping, joint.nv),
+            friction=read_per_velocity(f"{what}, friction", friction, joint.nv),
+            lower=lower,
+            upper=upper,
+        )
+        return self
+
+    def frame(self, name: str, body: str, *, position: Any = (0.0, 0.0, 0.0), rotation: Any = None, rpy: Any = None) -> Builder:
+        """Add a named place on a body (or on the world)."""
+        self._check_new_name("frame", name, {**self._frames, **self._bodies})
+        self._frames[name] = Frame(name, body, read_placement(f"frame {name!r}", position, rotation, rpy))
+        return self
+
+    def _check_new_name(self, kind: str, name: Any, taken: dict[str, Any]) -> None:
+        if not isinstance(name, str) or not name:
+            raise ModelError(f"a {kind} needs a name, a non-empty string; got {name!r}")
+        if name == WORLD:
+            raise ModelError(f"{WORLD!r} is the name of the ground; call the {kind} something else")
+        if name in taken:
+            raise ModelError(f"{kind} {name!r} is there already; names must be different")
+
+    def mechanism(self) -> Mechanism:
+        """The finished mechanism, checked as a whole."""
+        if not self._bodies:
+            raise ModelError(f"mechanism {self.name!r} has no bodies; add one with body(...)")
+        self._check_references()
+        order = self._parents_first()
+        return Mechanism(
+            self.name,
+            tuple(self._bodies[name] for name in order),
+            tuple(self._connections[name] for name in order),
+            tuple(self._frames.values()),
+            self._gravity,
+        )
+
+    def _check_references(self) -> None:
+        seen: dict[str, str] = {}
+        for c in self._connections.values():
+            if c.parent != WORLD and c.parent not in self._bodies:
+                raise ModelError(f"body {c.child!r}: parent: {unknown('body', c.parent, [WORLD, *self._bodies])}")
+            if c.name in seen:
+                raise ModelError(f"joint {c.name!r} carries both {seen[c.name]!r} and {c.child!r}; give joint_name=")
+            seen[c.name] = c.child
+        for f in self._frames.values():
+            if f.body != WORLD and f.body not in self._bodies:
+                raise ModelError(f"frame {f.name!r}: {unknown('body', f.body, [WORLD, *self._bodies])}")
+
+    def _parents_first(self) -> list[str]:
+        """The bodies as declared, but each after its parent."""
+        order: list[str] = []
+        placed = {WORLD}
+        for start in self._bodies:
+            path: list[str] = []
+            name = start
+            while name not in placed:
+                if name in path:
+                    loop = " -> ".join([*path[path.index(name) :], name])
+                    raise ModelError(
+                        f"bodies carry each other in a circle: {loop}. Every body hangs on one parent, and the chain of "
+                        "parents ends at 'world'; a closed kinematic loop is declared with loop(...), not by parents"
+                    )
+                path.append(name)
+                name = self._connections[name].parent
+            placed.update(path)
+            order.extend(reversed(path))
+        return order

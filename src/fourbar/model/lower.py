@@ -1,0 +1,107 @@
+"""From a mechanism by name to a tree of clusters by number.
+
+Bodies on fixed joints become part of what carries them; joints are turned into the frames they like best (`aligned`).
+What a body or frame of the user is called stays known: each has a home, a cluster and a constant place in it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from ..spatial.inertia import Inertia
+from ..spatial.linear import Mat, Vec
+from ..spatial.symmetric import Sym
+from ..spatial.transform import IDENTITY, Transform
+from .cluster import Cluster
+from .mechanism import WORLD, Connection, Mechanism, Placement
+from .tree import ClusterTree
+
+GROUND = -1
+_ROUNDING = 1e-15
+
+
+class Home(NamedTuple):
+    """Where a body or frame lives: cluster number (GROUND for what does not move), and its pose in that cluster's frame."""
+
+    cluster: int
+    pose: Transform
+
+
+@dataclass(frozen=True)
+class Lowered:
+    """The tree, and where each body and frame went. `moving` are the connections that became clusters, in order."""
+
+    tree: ClusterTree
+    bodies: dict[str, Home]
+    frames: dict[str, Home]
+    moving: tuple[Connection, ...]
+
+
+def _clean(values: list[float], unit: float = 0.0) -> list[float]:
+    """Values with rounding dust removed: zero (and ±1, for rotations) where they differ from it by less than 1e-15."""
+    size = unit or max(map(abs, values), default=0.0)
+    cleaned = []
+    for x in values:
+        if abs(x) <= _ROUNDING * size:
+            x = 0.0
+        elif unit and abs(abs(x) - unit) <= _ROUNDING * unit:
+            x = unit if x > 0 else -unit
+        cleaned.append(float(x))
+    return cleaned
+
+
+def merged(T: Transform) -> Transform:
+    """A constant transform with its factors multiplied out and cleaned of rounding dust."""
+    R = np.array(_clean([float(x) for row in T.R for x in row], unit=1.0)).reshape(3, 3)
+    return Transform.of(R.tolist(), Vec(_clean([float(x) for x in T.p])))
+
+
+def _cleaned_inertia(I: Inertia) -> Inertia:
+    return Inertia.of(float(I.m), Vec(_clean(list(map(float, I.h)))), Sym(*_clean(list(map(float, I.J)))))
+
+
+def _transform(placement: Placement) -> Transform:
+    return Transform.of(placement.rotation, Vec(placement.position))
+
+
+def lower(mechanism: Mechanism) -> Lowered:
+    """The cluster tree of a mechanism. Without loops every cluster has one body."""
+    homes: dict[str, Home] = {WORLD: Home(GROUND, IDENTITY)}
+    parents: list[int] = []
+    moving: list[tuple[Connection, Transform]] = []
+    inertias: list[Inertia] = []
+    for body, c in zip(mechanism.bodies, mechanism.connections, strict=True):
+        cluster, pose = homes[c.parent]
+        joint_frame = merged(pose.then(_transform(c.placement)))
+        if c.joint.nv == 0:
+            home = Home(cluster, merged(joint_frame.then(c.joint.placement(()))))
+        else:
+            A, _ = c.joint.aligned()
+            turned = Transform(() if A is None else (A,))
+            parents.append(cluster)
+            moving.append((c, merged(joint_frame.then(turned))))
+            inertias.append(Inertia.zero())
+            home = Home(len(parents) - 1, merged(turned.inverse()))
+        homes[body.name] = home
+        if home.cluster != GROUND:
+            inertia = Inertia.about_com(body.mass, body.com, body.inertia)
+            inertias[home.cluster] = inertias[home.cluster] + inertia.to_parent(home.pose)
+    clusters = tuple(
+        Cluster(c.joint.aligned()[1], placement, _cleaned_inertia(I), Vec(c.armature))
+        for (c, placement), I in zip(moving, inertias, strict=True)
+    )
+    frames = {
+        f.name: Home(homes[f.body].cluster, merged(homes[f.body].pose.then(_transform(f.placement))))
+        for f in mechanism.frames
+    }
+    tree = ClusterTree(tuple(parents), clusters)
+    return Lowered(tree, homes, frames, tuple(c for c, _ in moving))
+
+
+def pose_matrix(T: Transform) -> Mat:
+    """R and p as a 4 x 4 homogeneous matrix."""
+    rows = [Vec((*row, x)) for row, x in zip(T.R, T.p, strict=True)]
+    return Mat((*rows, Vec((0.0, 0.0, 0.0, 1.0))))

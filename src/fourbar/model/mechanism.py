@@ -1,0 +1,75 @@
+"""`Mechanism`: what a robot is made of, as frozen data by name. Nothing here computes dynamics."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ..joints.base import Joint
+
+WORLD = "world"
+Three = tuple[float, float, float]
+Matrix = tuple[Three, Three, Three]
+
+
+@dataclass(frozen=True)
+class Placement:
+    """A constant pose: rotation matrix and position."""
+
+    rotation: Matrix = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
+    position: Three = (0.0, 0.0, 0.0)
+
+
+@dataclass(frozen=True)
+class Body:
+    """A rigid body: mass, centre of mass, rotational inertia about the centre of mass, in the body's own frame."""
+
+    name: str
+    mass: float
+    com: Three
+    inertia: Matrix
+
+
+@dataclass(frozen=True)
+class Connection:
+    """The joint that carries a body: where it sits on the parent body, and its parameters (one entry a coordinate)."""
+
+    name: str
+    joint: Joint
+    parent: str
+    child: str
+    placement: Placement
+    armature: tuple[float, ...]
+    damping: tuple[float, ...]
+    friction: tuple[float, ...]
+    lower: tuple[float, ...]
+    upper: tuple[float, ...]
+
+
+@dataclass(frozen=True)
+class Frame:
+    """A named place on a body."""
+
+    name: str
+    body: str
+    placement: Placement
+
+
+@dataclass(frozen=True)
+class Mechanism:
+    """Bodies, each with the connection that carries it, in an order in which parents come first; frames; gravity."""
+
+    name: str
+    bodies: tuple[Body, ...]
+    connections: tuple[Connection, ...]
+    frames: tuple[Frame, ...]
+    gravity: Three
+
+    @property
+    def nq(self) -> int:
+        """Number of coordinates."""
+        return sum(c.joint.nq for c in self.connections)
+
+    @property
+    def nv(self) -> int:
+        """Number of velocities."""
+        return sum(c.joint.nv for c in self.connections)

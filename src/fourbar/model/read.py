@@ -1,0 +1,116 @@
+"""Turning what a user writes into checked numbers. Every complaint names the thing and says what was expected."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ..errors import ModelError
+from .mechanism import Matrix, Placement, Three
+
+
+def _numbers(what: str, value: Any, shapes: Sequence[tuple[int, ...]]) -> np.ndarray:
+    try:
+        array = np.asarray(value, float)
+    except (TypeError, ValueError):
+        raise ModelError(f"{what}: expected numbers, got {value!r}") from None
+    if array.shape not in shapes:
+        wanted = " or ".join(str(s) for s in shapes)
+        raise ModelError(f"{what}: expected shape {wanted}, got {array.shape} from {value!r}")
+    if not np.all(np.isfinite(array)):
+        raise ModelError(f"{what}: all numbers must be finite, got {value!r}")
+    return array
+
+
+def read_three(what: str, value: Any) -> Three:
+    """Three finite numbers."""
+    x, y, z = _numbers(what, value, [(3,)]).tolist()
+    return (x, y, z)
+
+
+def as_matrix(array: np.ndarray) -> Matrix:
+    """A 3 x 3 array as nested tuples."""
+    return tuple(tuple(row) for row in array.tolist())  # type: ignore[return-value]
+
+
+def read_inertia(what: str, value: Any) -> np.ndarray:
+    """A 3 x 3 inertia from three principal moments, six numbers (xx, xy, xz, yy, yz, zz), or the matrix."""
+    array = _numbers(what, value, [(3,), (6,), (3, 3)])
+    if array.shape == (3,):
+        return np.diag(array)
+    if array.shape == (6,):
+        xx, xy, xz, yy, yz, zz = array
+        return np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
+    return array
+
+
+def _from_quaternion(what: str, q: np.ndarray) -> np.ndarray:
+    length = float(np.sqrt(q @ q))
+    if abs(length - 1.0) > 1e-6:
+        raise ModelError(f"{what}: quaternion (w, x, y, z) = {q.tolist()} has length {length:.9g}, expected 1")
+    w, x, y, z = q / length
+    return np.array(
+        [
+            [1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)],
+            [2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)],
+            [2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)],
+        ]
+    )
+
+
+def _from_rpy(rpy: np.ndarray) -> np.ndarray:
+    (cr, cp, cy), (sr, sp, sy) = np.cos(rpy), np.sin(rpy)
+    return np.array(
+        [
+            [cy * cp, cy * sp * sr - sy * cr, cy * sp * cr + sy * sr],
+            [sy * cp, sy * sp * sr + cy * cr, sy * sp * cr - cy * sr],
+            [-sp, cp * sr, cp * cr],
+        ]
+    )
+
+
+def read_rotation(what: str, value: Any) -> np.ndarray:
+    """A rotation matrix from a 3 x 3 matrix or a quaternion (w, x, y, z)."""
+    array = _numbers(what, value, [(3, 3), (4,)])
+    if array.shape == (4,):
+        return _from_quaternion(what, array)
+    error = float(np.abs(array.T @ array - np.eye(3)).max())
+    if error > 1e-9 or np.linalg.det(array) < 0.0:
+        kind = "a reflection" if error <= 1e-9 else f"not orthogonal (RᵀR differs from 1 by {error:.3g})"
+        raise ModelError(f"{what}: the matrix {array.tolist()} is {kind}, expected a rotation")
+    return array
+
+
+def read_placement(what: str, position: Any, rotation: Any, rpy: Any) -> Placement:
+    """A placement from a position and one of: rotation (matrix or quaternion), roll-pitch-yaw angles, nothing."""
+    if rotation is not None and rpy is not None:
+        raise ModelError(f"{what}: give rotation= or rpy=, not both")
+    R = np.eye(3)
+    if rotation is not None:
+        R = read_rotation(f"{what}, rotation", rotation)
+    elif rpy is not None:
+        R = _from_rpy(_numbers(f"{what}, rpy", rpy, [(3,)]))
+    return Placement(as_matrix(R), read_three(f"{what}, position", position))
+
+
+def read_per_velocity(what: str, value: Any, n: int) -> tuple[float, ...]:
+    """One non-negative number for each of n velocities, or one for all."""
+    array = np.broadcast_to(_numbers(what, value, [(), (n,)]), (n,))
+    if np.any(array < 0.0):
+        raise ModelError(f"{what}: expected numbers ≥ 0, got {value!r}")
+    return tuple(array.tolist())
+
+
+def read_limits(what: str, value: Any, n: int) -> tuple[tuple[float, ...], tuple[float, ...]]:
+    """Lower and upper limits of n coordinates, from None or a pair (each one number, or n)."""
+    if value is None:
+        return (-np.inf,) * n, (np.inf,) * n
+    try:
+        lower, upper = (np.broadcast_to(np.asarray(side, float), (n,)) for side in value)
+    except (TypeError, ValueError):
+        raise ModelError(f"{what}: expected a pair (lower, upper), each one number or {n}, got {value!r}") from None
+    if np.any(np.isnan(lower)) or np.any(np.isnan(upper)) or np.any(lower > upper):
+        raise ModelError(f"{what}: every lower limit must be a number not above the upper one, got {value!r}")
+    return tuple(lower.tolist()), tuple(upper.tolist())

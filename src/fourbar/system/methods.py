@@ -1,0 +1,230 @@
+"""The methods of a robot: one entry an algorithm. This is where algorithms meet names, shapes and documentation."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ..algorithms import aba, crba, energy, hybrid, kinematics, minverse, rnea
+from ..algorithms.kinematics import Reported
+from ..model.lower import Home, pose_matrix
+from .context import Context, Record
+
+Outputs = list[tuple[str, tuple[int, ...], list[Any]]]
+
+
+@dataclass(frozen=True)
+class Method:
+    """An algorithm as a method: arrays it takes, what it returns, options that choose the code (`static`)."""
+
+    record: Record
+    arguments: tuple[str, ...]
+    results: tuple[str, ...]
+    optional: tuple[str, ...] = ()
+    static: tuple[str, ...] = ()
+    doc: str = ""
+
+
+METHODS: dict[str, Method] = {}
+
+
+def _method(arguments: str, results: str, optional: str = "", static: str = "") -> Any:
+    """Register a recording function as a method; its docstring becomes the method's."""
+
+    def register(function: Record) -> Record:
+        name = function.__name__
+        doc = function.__doc__ or ""
+        METHODS[name] = Method(
+            function, tuple(arguments.split()), tuple(results.split()), tuple(optional.split()), tuple(static.split()), doc
+        )
+        return function
+
+    return register
+
+
+def _flat(parts: Sequence[Sequence[Any]]) -> list[Any]:
+    return [x for part in parts for x in part]
+
+
+def _vector(c: Context, name: str, parts: Sequence[Sequence[Any]]) -> Outputs:
+    return [(name, (c.tree.nv,), _flat(parts))]
+
+
+@_method("q v a", "tau", optional="f_ext")
+def inverse_dynamics(c: Context) -> Outputs:
+    """Joint forces τ (..., nv) that cause accelerations a: τ = M a + C v + g - Jᵀ f_ext (RNEA).
+
+    f_ext (..., n_bodies, 6): wrench [moment; force] on each body, in its frame.
+    """
+    tau = rnea.inverse_dynamics(c.sweeps(), c.by_cluster("v"), c.by_cluster("a"), c.F_ext(), c.gravity)
+    return _vector(c, "tau", tau)
+
+
+@_method("q v tau", "a", optional="f_ext")
+def forward_dynamics(c: Context) -> Outputs:
+    """Accelerations a (..., nv) caused by joint forces τ (ABA, O(n)).
+
+    f_ext (..., n_bodies, 6): wrench [moment; force] on each body, in its frame.
+    """
+    a = aba.forward_dynamics(c.sweeps(), c.by_cluster("v"), c.by_cluster("tau"), c.F_ext(), c.gravity)
+    return _vector(c, "a", a)
+
+
+@_method("q v a tau", "a tau", optional="f_ext", static="prescribed")
+def hybrid_dynamics(c: Context, prescribed: tuple[bool, ...]) -> Outputs:
+    """All accelerations and all joint forces (a, τ), when some joints have their acceleration prescribed.
+
+    prescribed: names of these joints. Their entries of `a` are read, and the other joints' entries of `tau`.
+    """
+    v, a, tau = c.by_cluster("v"), c.by_cluster("a"), c.by_cluster("tau")
+    moved, forces = hybrid.hybrid_dynamics(c.sweeps(), v, a, tau, c.F_ext(), prescribed, c.gravity)
+    return _vector(c, "a_all", moved) + _vector(c, "tau_all", forces)
+
+
+@_method("q v", "tau", optional="f_ext")
+def bias_force(c: Context) -> Outputs:
+    """C v + g - Jᵀ f_ext (..., nv): the joint forces at acceleration zero (nonlinear effects)."""
+    zero = c.by_cluster("")
+    return _vector(c, "tau", rnea.inverse_dynamics(c.sweeps(), c.by_cluster("v"), zero, c.F_ext(), c.gravity))
+
+
+@_method("q", "tau")
+def gravity_force(c: Context) -> Outputs:
+    """g(q) (..., nv): the joint forces that hold the robot still."""
+    zero = c.by_cluster("")
+    return _vector(c, "tau", rnea.inverse_dynamics(c.sweeps(), zero, zero, c.F_ext(), c.gravity))
+
+
+@_method("q", "M")
+def mass_matrix(c: Context) -> Outputs:
+    """Mass matrix M (..., nv, nv), symmetric and full (CRBA)."""
+    return [("M", (c.tree.nv, c.tree.nv), _flat(crba.mass_matrix(c.sweeps())))]
+
+
+@_method("q", "M_inverse")
+def inverse_mass_matrix(c: Context) -> Outputs:
+    """M⁻¹ (..., nv, nv) in O(n²), without forming M."""
+    return [("M_inverse", (c.tree.nv, c.tree.nv), _flat(minverse.inverse_mass_matrix(c.sweeps())))]
+
+
+@_method("q b", "x")
+def solve_mass_matrix(c: Context) -> Outputs:
+    """x = M⁻¹ b (..., nv) in O(n), without forming M."""
+    zero, b = c.by_cluster(""), c.by_cluster("b")
+    return _vector(c, "x", aba.forward_dynamics(c.sweeps(), zero, b, c.F_ext(), (0.0, 0.0, 0.0)))
+
+
+@_method("q v", "energy")
+def kinetic_energy(c: Context) -> Outputs:
+    """½ vᵀ M v (...)."""
+    return [("energy", (), [energy.kinetic_energy(c.sweeps(), c.by_cluster("v"))])]
+
+
+@_method("q", "energy")
+def potential_energy(c: Context) -> Outputs:
+    """Potential energy in gravity (...); zero where every mass is at the height of the world's origin."""
+    return [("energy", (), [energy.potential_energy(c.sweeps(), c.gravity)])]
+
+
+@_method("q", "position")
+def center_of_mass(c: Context) -> Outputs:
+    """Centre of mass (..., 3) of all that moves, in the world."""
+    return [("position", (3,), list(energy.center_of_mass(c.sweeps())))]
+
+
+@_method("q", "J")
+def center_of_mass_jacobian(c: Context) -> Outputs:
+    """J (..., 3, nv): the velocity of the centre of mass is J v."""
+    return [("J", (3, c.tree.nv), _flat(energy.center_of_mass_jacobian(c.sweeps())))]
+
+
+@_method("q v", "h", static="about")
+def momentum(c: Context, about: str = energy.COM) -> Outputs:
+    """Momentum h (..., 6) = [angular; linear] of all that moves, in world axes, about="com" (default) or "world"."""
+    return [("h", (6,), list(energy.momentum(c.sweeps(), c.by_cluster("v"), about)))]
+
+
+@_method("q", "A", static="about")
+def momentum_matrix(c: Context, about: str = energy.COM) -> Outputs:
+    """A (..., 6, nv) with momentum = A v; about="com" (default, the centroidal momentum matrix) or "world"."""
+    return [("A", (6, c.tree.nv), _flat(energy.momentum_matrix(c.sweeps(), about)))]
+
+
+@_method("q", "A")
+def centroidal_matrix(c: Context) -> Outputs:
+    """Centroidal momentum matrix A (..., 6, nv): momentum about the centre of mass = A v, in world axes."""
+    return [("A", (6, c.tree.nv), _flat(energy.momentum_matrix(c.sweeps(), energy.COM)))]
+
+
+@_method("q", "T", static="frame")
+def pose(c: Context, frame: Home) -> Outputs:
+    """Pose T (..., 4, 4) of a frame or body in the world, as a homogeneous matrix."""
+    return [("T", (4, 4), _flat(pose_matrix(kinematics.poses(c.sweeps(), [frame])[0])))]
+
+
+@_method("q", "T")
+def poses(c: Context) -> Outputs:
+    """Poses T (..., n_bodies, 4, 4) of all bodies in the world, as homogeneous matrices."""
+    homes = [c.model.lowered.bodies[b.name] for b in c.model.mechanism.bodies]
+    placed = kinematics.poses(c.sweeps(), homes)
+    return [("T", (len(homes), 4, 4), _flat([_flat(pose_matrix(p)) for p in placed]))]
+
+
+@_method("q v", "velocity", static="frame at expressed_in")
+def velocity(c: Context, frame: Reported) -> Outputs:
+    """Velocity (..., 6) = [angular; linear] of a frame: by default of its origin, in world axes.
+
+    at: "origin", a point (x, y, z) fixed in the frame, or "world" (the point of the body passing the world's origin).
+    expressed_in: "world", "frame" (the frame's own axes), or the name of another frame or body.
+    """
+    v = c.by_cluster("v")
+    return [("velocity", (6,), list(kinematics.motion_of(c.sweeps(), v, c.by_cluster(""), frame)[0]))]
+
+
+@_method("q v a", "acceleration", static="frame at expressed_in")
+def acceleration(c: Context, frame: Reported) -> Outputs:
+    """Acceleration (..., 6) of a frame: the component-wise rate of its `velocity`, J a + J̇ v.
+
+    In world axes that is the ordinary acceleration of the point; gravity is not included.
+    """
+    v, a = c.by_cluster("v"), c.by_cluster("a")
+    return [("acceleration", (6,), list(kinematics.motion_of(c.sweeps(), v, a, frame)[1]))]
+
+
+@_method("q", "J", static="frame at expressed_in")
+def jacobian(c: Context, frame: Reported) -> Outputs:
+    """Jacobian J (..., 6, nv) of a frame: its `velocity` is J v, with the same `at` and `expressed_in`."""
+    return [("J", (6, c.tree.nv), _flat(kinematics.jacobian(c.sweeps(), frame)))]
+
+
+@_method("q v", "Jdot_v", static="frame at expressed_in")
+def jacobian_rate(c: Context, frame: Reported) -> Outputs:
+    """J̇ v (..., 6): the `acceleration` of a frame when a = 0."""
+    v = c.by_cluster("v")
+    return [("Jdot_v", (6,), list(kinematics.motion_of(c.sweeps(), v, c.by_cluster(""), frame)[1]))]
+
+
+def _step(joint: Any, q: Any, v: Any, dt: Any) -> Any:
+    return joint.integrate(q, v * dt)
+
+
+@_method("q v dt", "q")
+def integrate(c: Context) -> Outputs:
+    """q ⊕ v dt (..., nq): the configuration after moving with constant velocity v for a time dt."""
+    (dt,) = c.given["dt"]
+    q, v, clusters = c.tree.split_q(c.given["q"]), c.by_cluster("v"), c.tree.clusters
+    parts = [c.recorder.call(_step, clusters[i].joint, q[i], v[i], dt) for i in range(len(clusters))]
+    return [("q_next", (c.tree.nq,), _flat(parts))]
+
+
+def _between(joint: Any, q0: Any, q1: Any) -> Any:
+    return joint.difference(q0, q1)
+
+
+@_method("q0 q1", "v")
+def difference(c: Context) -> Outputs:
+    """q1 ⊖ q0 (..., nv): the velocity that moves q0 to q1 in unit time."""
+    q0, q1, clusters = c.tree.split_q(c.given["q0"]), c.tree.split_q(c.given["q1"]), c.tree.clusters
+    parts = [c.recorder.call(_between, clusters[i].joint, q0[i], q1[i]) for i in range(len(clusters))]
+    return _vector(c, "v", parts)

@@ -1,0 +1,71 @@
+"""Reading the options of methods (frames, points, axes, joints) by name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import numpy as np
+
+from ..algorithms.energy import COM, WORLD
+from ..algorithms.kinematics import WORLD_POINT, Reported
+from ..errors import ArgumentError, unknown
+from ..model.lower import Home, Lowered
+
+
+def read_frame(lowered: Lowered, name: Any) -> Home:
+    """A frame or body by name."""
+    found = lowered.frames.get(name) or lowered.bodies.get(name) if isinstance(name, str) else None
+    if found is None:
+        raise unknown("frame or body", name, [*lowered.frames, *lowered.bodies])
+    return found
+
+
+def _read_point(at: Any) -> tuple[float, float, float] | str:
+    if isinstance(at, str):
+        if at == "origin":
+            return (0.0, 0.0, 0.0)
+        if at == "world":
+            return WORLD_POINT
+        raise ArgumentError(f"at={at!r}: expected 'origin', 'world', or a point (x, y, z) fixed in the frame")
+    point = np.asarray(at, float)
+    if point.shape != (3,) or not np.all(np.isfinite(point)):
+        raise ArgumentError(f"at={at!r}: a point is three finite numbers")
+    x, y, z = point.tolist()
+    return (x, y, z)
+
+
+def _pose(lowered: Lowered, frame: Any) -> dict[str, Any]:
+    return {"frame": read_frame(lowered, frame)}
+
+
+def _reported(lowered: Lowered, frame: Any, at: Any = "origin", expressed_in: Any = "world") -> dict[str, Any]:
+    home = read_frame(lowered, frame)
+    axes = None if expressed_in == "world" else home if expressed_in == "frame" else read_frame(lowered, expressed_in)
+    return {"frame": Reported(home, _read_point(at), axes)}
+
+
+def _prescribed(lowered: Lowered, prescribed: Iterable[str]) -> dict[str, Any]:
+    if isinstance(prescribed, str):
+        raise ArgumentError(f"prescribed={prescribed!r}: expected a list of joint names, e.g. [{prescribed!r}]")
+    names = list(prescribed)
+    known = [c.name for c in lowered.moving]
+    for name in names:
+        if name not in known:
+            raise unknown("moving joint", name, known)
+    return {"prescribed": tuple(c.name in names for c in lowered.moving)}
+
+
+def _about(lowered: Lowered, about: str = COM) -> dict[str, Any]:
+    if about not in (COM, WORLD):
+        raise ArgumentError(f"about={about!r}: expected {COM!r} or {WORLD!r}")
+    return {"about": about}
+
+
+READERS: dict[tuple[str, ...], Callable[..., dict[str, Any]]] = {
+    (): lambda lowered: {},
+    ("frame",): _pose,
+    ("frame", "at", "expressed_in"): _reported,
+    ("prescribed",): _prescribed,
+    ("about",): _about,
+}

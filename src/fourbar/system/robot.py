@@ -1,0 +1,228 @@
+"""`System`: the user's robot. One method an algorithm, traced and compiled when it is first called."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from ..compile.arguments import Argument
+from ..compile.function import State, make_function
+from ..errors import ArgumentError
+from ..model.builder import Builder as MechanismBuilder
+from ..model.lower import Lowered, lower
+from ..model.mechanism import Mechanism
+from ..model.read import read_three
+from .context import Model, record
+from .methods import METHODS, Method
+from .options import READERS
+from .regular import check_regular
+
+
+def _rebuild(mechanism: Mechanism, name: str, static: tuple[tuple[str, Any], ...]) -> Any:
+    """A method of a robot from its recipe: how functions travel to other processes."""
+    method = getattr(System(mechanism), name)
+    return method.specialise(**dict(static)) if static or METHODS[name].static else method
+
+
+def _make(model: Model, name: str, options: dict[str, Any]) -> Any:
+    """The compiled function of a method for one choice of options."""
+    method = METHODS[name]
+    static = READERS[method.static](model.lowered, **options)
+    arguments = [Argument(a, model.shape(a)) for a in method.arguments]
+    arguments += [Argument(a, model.shape(a), optional=True) for a in method.optional]
+    state = State(
+        name,
+        arguments,
+        method.results,
+        lambda present: record(name, model, method.record, present, static),
+        (_rebuild, model.mechanism, name, tuple(options.items())),
+        method.doc,
+    )
+    return make_function(state)
+
+
+class Family:
+    """A method with options: `robot.pose(q, "hand")`. One compiled function for each choice, kept."""
+
+    def __init__(self, model: Model, name: str) -> None:
+        self._model = model
+        self._name = name
+        self._method: Method = METHODS[name]
+        self._made: dict[Any, Any] = {}
+        self.__doc__ = self._method.doc
+
+    def __repr__(self) -> str:
+        listed = ", ".join([*self._method.arguments, *self._method.static])
+        return f"<fourbar function {self._name}({listed}) -> {', '.join(self._method.results)}>"
+
+    def specialise(self, *args: Any, **options: Any) -> Any:
+        """The function for one choice of options: takes arrays only, and is called faster."""
+        options = {**dict(zip(self._method.static, args, strict=False)), **options}
+        if not set(options) <= set(self._method.static):
+            extra = sorted(set(options) - set(self._method.static))
+            raise TypeError(f"{self._name} has no option {extra[0]!r}; it takes {', '.join(self._method.static)}")
+        if "prescribed" in options and not isinstance(options["prescribed"], str):
+            options["prescribed"] = tuple(options["prescribed"])
+        key = tuple((k, tuple(v) if isinstance(v, (list, np.ndarray)) else v) for k, v in sorted(options.items()))
+        if key not in self._made:
+            missing = next((k for k in self._method.static[:1] if k not in options and k != "about"), None)
+            if missing is not None:
+                raise TypeError(f"{self._name} needs {missing!r}, e.g. {self._name}({self._method.arguments[0]}, {missing}=...)")
+            self._made[key] = _make(self._model, self._name, options)
+        return self._made[key]
+
+    def __call__(self, *args: Any, **named: Any) -> Any:
+        n = len(self._method.arguments)
+        options = {k: named.pop(k) for k in self._method.static if k in named}
+        return self.specialise(*args[n:], **options)(*args[:n], **named)
+
+
+class _Descriptor:
+    """Makes a method when it is first asked for; the robot then holds it in its dictionary."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.__doc__ = METHODS[name].doc
+
+    def __get__(self, robot: System | None, owner: type) -> Any:
+        if robot is None:
+            return self
+        made = Family(robot.model, self.name) if METHODS[self.name].static else _make(robot.model, self.name, {})
+        return robot.__dict__.setdefault(self.name, made)
+
+
+@dataclass(frozen=True)
+class Names:
+    """What things are called, in the order of the arrays."""
+
+    bodies: tuple[str, ...]
+    joints: tuple[str, ...]
+    frames: tuple[str, ...]
+    coordinates: tuple[str, ...]
+    velocities: tuple[str, ...]
+
+
+def _labels(name: str, suffixes: Sequence[str]) -> list[str]:
+    return [f"{name}.{s}" if s else name for s in suffixes]
+
+
+class System:
+    """A robot: frozen, thread-safe, hashable by content, picklable. Made by `Builder.build()`."""
+
+    mechanism: Mechanism
+
+    def __init__(self, mechanism: Mechanism) -> None:
+        self.__dict__["mechanism"] = mechanism
+        check_regular(self.model.lowered)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        raise AttributeError(f"a System is frozen; {name!r} cannot be set. Build another one, or use with_gravity(...)")
+
+    def __delattr__(self, name: str) -> None:
+        raise AttributeError(f"a System is frozen; {name!r} cannot be deleted")
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return System, (self.mechanism,)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, System) and self.mechanism == other.mechanism
+
+    def __hash__(self) -> int:
+        return hash(self.mechanism)
+
+    def __repr__(self) -> str:
+        m = self.mechanism
+        return f"<fourbar System {m.name!r}: {len(m.bodies)} bodies, nq={self.nq}, nv={self.nv}>"
+
+    @cached_property
+    def model(self) -> Model:
+        """The mechanism and the tree it was lowered to."""
+        return Model(self.mechanism, lower(self.mechanism))
+
+    @property
+    def name(self) -> str:
+        return self.mechanism.name
+
+    @property
+    def gravity(self) -> tuple[float, float, float]:
+        return self.mechanism.gravity
+
+    @cached_property
+    def nq(self) -> int:
+        """Number of coordinates."""
+        return self.mechanism.nq
+
+    @cached_property
+    def nv(self) -> int:
+        """Number of velocities."""
+        return self.mechanism.nv
+
+    @cached_property
+    def names(self) -> Names:
+        """Names of bodies, joints, frames, coordinates and velocities."""
+        m = self.mechanism
+        return Names(
+            tuple(b.name for b in m.bodies),
+            tuple(c.name for c in m.connections),
+            tuple(f.name for f in m.frames),
+            tuple(x for c in m.connections for x in _labels(c.name, c.joint.q_names)),
+            tuple(x for c in m.connections for x in _labels(c.name, c.joint.v_names)),
+        )
+
+    def with_gravity(self, gravity: Sequence[float]) -> System:
+        """The same robot in another field of gravity."""
+        return System(replace(self.mechanism, gravity=read_three("gravity", gravity)))
+
+    def neutral(self) -> np.ndarray:
+        """The configuration (nq) in which every joint is at its neutral position."""
+        return np.array([x for c in self.model.lowered.moving for x in c.joint.neutral()])
+
+    def random(self, rng: np.random.Generator | int | None = None, n: int | None = None) -> np.ndarray:
+        """A random configuration (nq), or n of them (n, nq), within the limits of the joints."""
+        generator = np.random.default_rng(rng)
+        size = () if n is None else (n,)
+        parts = [
+            c.joint.random(generator, np.array(c.lower), np.array(c.upper), size) for c in self.model.lowered.moving
+        ]
+        return np.concatenate([p.reshape(*size, -1) for p in parts], axis=-1) if parts else np.zeros((*size, 0))
+
+    def show(self, method: str, stage: str = "program", **options: Any) -> str:
+        """What a method is made of, as text; stage is "program", "llvm" or "asm"."""
+        from .show import STAGES
+
+        if method not in METHODS:
+            from ..errors import unknown
+
+            raise unknown("method", method, METHODS)
+        if stage not in STAGES:
+            raise ArgumentError(f"stage={stage!r}: expected one of {', '.join(STAGES)}")
+        return STAGES[stage](self.program(method, **options))
+
+    def program(self, method: str, **options: Any) -> Any:
+        """The program of a method: what is compiled."""
+        made = getattr(self, method)
+        return (made.specialise(**options) if METHODS[method].static else made).program()
+
+
+for _name in METHODS:
+    setattr(System, _name, _Descriptor(_name))
+
+
+class Builder(MechanismBuilder):
+    """Collects bodies, joints and frames by name, then builds a robot.
+
+    >>> b = Builder("pendulum")
+    >>> b.body("rod", joint=Revolute("y"), mass=1.0, com=(0, 0, -0.5), inertia=(0.083, 0.083, 0))
+    >>> robot = b.build()
+    """
+
+    def build(self) -> System:
+        """The finished robot."""
+        return System(self.mechanism())
+
+
+__all__ = ["Builder", "Family", "Lowered", "Names", "System"]

@@ -210,19 +210,31 @@ def test_aligned(joint: Joint) -> None:
 
 
 @EACH
+def test_pivot(joint: Joint) -> None:
+    """What of the child never moves: its z axis in the aligned frames, or its origin."""
+    simple = joint.aligned()[1]
+    assert joint.pivot == simple.pivot
+    poses = np.array([pose(simple.placement(q)) for q, _ in states(joint)])
+    still = joint.nv == 0 or not poses[:, :3, 3].any()
+    assert still == (joint.pivot != "" or joint.nv == 0)
+    if joint.pivot == "line":
+        near(poses[:, :3, 2], np.tile([0.0, 0.0, 1.0], (len(poses), 1)), 0.0)
+
+
+@EACH
 def test_random_keeps_limits(joint: Joint) -> None:
     """Quaternions are uniform instead: limits on their entries are not asked for."""
     rng = np.random.default_rng(3)
     bounded = np.array([name.split("_")[-1] not in ("qw", "qx", "qy", "qz") for name in joint.q_names], bool)
     for low, high in ((-np.inf, np.inf), (0.1, 0.2), (-np.inf, -7.0), (7.0, np.inf)):
         lower, upper = np.full(joint.nq, low), np.full(joint.nq, high)
-        for _ in range(20):
-            q = joint.random(rng, lower, upper)
-            assert q.shape == (joint.nq,)
-            assert np.all(np.isfinite(q))
-            assert np.all((q >= lower)[bounded] & (q <= upper)[bounded])
-            if not bounded.all():
-                assert abs(np.linalg.norm(q[~bounded]) - 1.0) < 1e-15
+        assert joint.random(rng, lower, upper).shape == (joint.nq,)
+        assert joint.random(rng, lower, upper, (2, 3)).shape == (2, 3, joint.nq)
+        q = joint.random(rng, lower, upper, (50,))
+        assert np.all(np.isfinite(q))
+        assert np.all(((q >= lower) & (q <= upper))[:, bounded])
+        if not bounded.all():
+            near(np.linalg.norm(q[:, ~bounded], axis=1), np.ones(50), 1e-15)
 
 
 @EACH

@@ -133,8 +133,7 @@ def test_quaternions_of_any_length(joint: Joint) -> None:
 
 def test_random_rotations_are_uniform() -> None:
     free = np.full(4, np.inf)
-    generator = rng()
-    R = np.array([pose(Spherical(), Spherical().random(generator, -free, free))[:3, :3] for _ in range(2000)])
+    R = np.array([pose(Spherical(), q)[:3, :3] for q in Spherical().random(rng(), -free, free, (2000,))])
     assert np.abs(R.mean(axis=0)).max() < 0.06
     near((R**2).mean(axis=0), 1 / 3, 0.03)
 

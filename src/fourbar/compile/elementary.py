@@ -16,6 +16,7 @@ _LARGEST_ANGLE = 1e8
 # π/2 in pieces: full ones where n * piece is exact inside a fused multiply-add, short ones (n * piece fits) elsewhere.
 _HALF_PI_FUSED = (1.5707963267948966, 6.123233995736766e-17, -1.4973849048591833e-33)
 _HALF_PI_SPLIT = (1.570796310901642, 1.5893254712295857e-08, 6.123233932053594e-17, 6.36831716351095e-25)
+_PI_REST = 1.2246467991473532e-16  # π minus the double nearest to it
 _SIN = (
     -1.66666666666666324348e-01, 8.33333333332248946124e-03, -1.98412698298579493134e-04,
     2.75573137070700676789e-06, -2.50507602534068634195e-08, 1.58969099521155010221e-10,
@@ -44,7 +45,11 @@ DECLARATIONS = (
 
 
 class Elementary:
-    """Emits elementary functions into a function body."""
+    """Emits arithmetic and elementary functions into a function body.
+
+    Where the CPU has fused multiply-adds they are written out, never left to the compiler: the same bits come out for
+    every vector width and every version of LLVM.
+    """
 
     def __init__(self, code: Code, lanes: Lanes) -> None:
         self.code = code
@@ -52,11 +57,20 @@ class Elementary:
         self.v = lanes.double
 
     def arithmetic(self, op: str, a: str, b: str) -> str:
-        return self.code.let(f"{op} contract {self.v} {a}, {b}")
+        return self.code.let(f"{op} {self.v} {a}, {b}")
 
     def intrinsic(self, name: str, *args: str) -> str:
         listed = ", ".join(f"{self.v} {a}" for a in args)
         return self.code.let(f"call {self.v} @llvm.{name}.v{self.lanes.width}f64({listed})")
+
+    def negative(self, a: str) -> str:
+        return self.code.let(f"fneg {self.v} {a}")
+
+    def multiply_add(self, a: str, b: str, c: str) -> str:
+        """a b + c."""
+        if self.lanes.fma:
+            return self.intrinsic("fma", a, b, c)
+        return self.arithmetic("fadd", self.arithmetic("fmul", a, b), c)
 
     def constant(self, x: float) -> str:
         return self.lanes.constant(x)
@@ -71,35 +85,27 @@ class Elementary:
         """Σ coefficient_k z^k by Horner."""
         p = self.constant(coefficients[-1])
         for c in reversed(coefficients[:-1]):
-            p = self.arithmetic("fadd", self.arithmetic("fmul", p, z), self.constant(c))
+            p = self.multiply_add(p, z, self.constant(c))
         return p
 
     def sincos(self, x: str) -> tuple[str, str]:
         """sin x, cos x."""
         size = self.intrinsic("fabs", x)
         x = self.choose(self.compare("ole", size, self.constant(_LARGEST_ANGLE)), x, self.constant(math.nan))
-        shifted = self.arithmetic("fadd", self.arithmetic("fmul", x, self.constant(2.0 / math.pi)), self.constant(_MAGIC))
+        shifted = self.multiply_add(x, self.constant(2.0 / math.pi), self.constant(_MAGIC))
         n = self.arithmetic("fsub", shifted, self.constant(_MAGIC))
         r = self._reduce(x, n)
         z = self.arithmetic("fmul", r, r)
-        rz = self.arithmetic("fmul", r, z)
-        s = self.arithmetic("fadd", r, self.arithmetic("fmul", rz, self.polynomial(z, _SIN)))
-        half = self.arithmetic("fmul", z, self.constant(0.5))
-        w = self.arithmetic("fsub", self.constant(1.0), half)
-        rest = self.arithmetic("fsub", self.arithmetic("fsub", self.constant(1.0), w), half)
-        zz = self.arithmetic("fmul", z, z)
-        tail = self.arithmetic("fadd", rest, self.arithmetic("fmul", zz, self.polynomial(z, _COS)))
-        c = self.arithmetic("fadd", w, tail)
+        s = self.multiply_add(self.arithmetic("fmul", r, z), self.polynomial(z, _SIN), r)
+        upper = self.multiply_add(z, self.constant(-0.5), self.constant(1.0))
+        c = self.multiply_add(self.arithmetic("fmul", z, z), self.polynomial(z, _COS), upper)
         return self._quadrant(shifted, s, c)
 
     def _reduce(self, x: str, n: str) -> str:
-        minus_n = self.code.let(f"fneg {self.v} {n}")
-        if self.lanes.fma:
-            for piece in _HALF_PI_FUSED:
-                x = self.intrinsic("fma", minus_n, self.constant(piece), x)
-            return x
-        for piece in _HALF_PI_SPLIT:
-            x = self.arithmetic("fadd", x, self.arithmetic("fmul", minus_n, self.constant(piece)))
+        """x - n π/2, with π/2 in pieces."""
+        minus_n = self.negative(n)
+        for piece in _HALF_PI_FUSED if self.lanes.fma else _HALF_PI_SPLIT:
+            x = self.multiply_add(minus_n, self.constant(piece), x)
         return x
 
     def _quadrant(self, shifted: str, s: str, c: str) -> tuple[str, str]:
@@ -115,12 +121,13 @@ class Elementary:
     def _flip(self, a: str, bits: str) -> str:
         """-a where bit 1 is set."""
         i, let, lanes = self.lanes.integer, self.code.let, self.lanes
-        sign = let(f"shl {i} {let(f'and {i} {bits}, {lanes.integer_constant(2)}')}, {lanes.integer_constant(62)}")
+        at_sign = let(f"shl {i} {bits}, {lanes.integer_constant(62)}")
+        sign = let(f"and {i} {at_sign}, {lanes.integer_constant(-(1 << 63))}")
         flipped = let(f"xor {i} {let(f'bitcast {self.v} {a} to {i}')}, {sign}")
         return let(f"bitcast {i} {flipped} to {self.v}")
 
     def atan2(self, y: str, x: str) -> str:
-        """The angle of (x, y): reduce to a ratio in [0, 1], then to [-0.41, 0.66], then a rational function."""
+        """The angle of (x, y): the ratio of the smaller to the larger side, a rational function, then the octant."""
         ax, ay = self.intrinsic("fabs", x), self.intrinsic("fabs", y)
         small, large = self.intrinsic("minimum", ax, ay), self.intrinsic("maximum", ax, ay)
         upper = self.compare("ogt", small, self.arithmetic("fmul", large, self.constant(0.66)))
@@ -128,16 +135,20 @@ class Elementary:
         bottom = self.choose(upper, self.arithmetic("fadd", small, large), large)
         at_origin = self.compare("oeq", large, self.constant(0.0))
         t = self.arithmetic("fdiv", top, self.choose(at_origin, self.constant(1.0), bottom))
+        angle = self.choose(upper, self._offset(math.pi / 4, self._atan(t)), self._atan(t))
+        steep = self.compare("ogt", ay, ax)
+        angle = self.choose(steep, self._offset(math.pi / 2, self.negative(angle)), angle)
+        behind = self.compare("olt", self.intrinsic("copysign", self.constant(1.0), x), self.constant(0.0))
+        angle = self.choose(behind, self._offset(math.pi, self.negative(angle)), angle)
+        return self.intrinsic("copysign", angle, y)
+
+    def _atan(self, t: str) -> str:
+        """Arc tangent for |t| ≤ 0.66."""
         z = self.arithmetic("fmul", t, t)
         ratio = self.arithmetic("fdiv", self.polynomial(z, _ATAN_P), self.polynomial(z, _ATAN_Q))
-        curve = self.arithmetic("fmul", self.arithmetic("fmul", t, z), ratio)
-        base = self.choose(upper, self.constant(math.pi / 4), self.constant(0.0))
-        low = self.choose(upper, self.constant(0.5 * 6.123233995736766e-17), self.constant(0.0))
-        angle = self.arithmetic("fadd", base, self.arithmetic("fadd", t, self.arithmetic("fadd", curve, low)))
-        steep = self.compare("ogt", ay, ax)
-        folded = self.arithmetic("fadd", self.arithmetic("fsub", self.constant(math.pi / 2), angle), self.constant(6.123233995736766e-17))
-        angle = self.choose(steep, folded, angle)
-        signed_x = self.intrinsic("copysign", self.constant(1.0), x)
-        left = self.compare("olt", signed_x, self.constant(0.0))
-        mirrored = self.arithmetic("fadd", self.arithmetic("fsub", self.constant(math.pi), angle), self.constant(1.2246467991473532e-16))
-        return self.intrinsic("copysign", self.choose(left, mirrored, angle), y)
+        return self.multiply_add(self.arithmetic("fmul", t, z), ratio, t)
+
+    def _offset(self, base: float, angle: str) -> str:
+        """base + angle, where base is a fraction of π that a double holds only to half an ulp."""
+        rest = self.constant(_PI_REST * (base / math.pi))
+        return self.arithmetic("fadd", self.constant(base), self.arithmetic("fadd", angle, rest))

@@ -6,13 +6,30 @@ block that is called with other bases finds them in the table, as byte offsets, 
 
 from __future__ import annotations
 
+from collections import Counter
+
 from ..expr import Block
 from .elementary import DECLARATIONS, Elementary
 from .ir import Code, Lanes
 
+_MEMORY = ("load", "table")
 _ARITHMETIC = {"add": "fadd", "sub": "fsub", "mul": "fmul", "div": "fdiv"}
 _COMPARE = {"lt": "olt", "le": "ole"}
 _INTRINSIC = {"sqrt": "sqrt", "min": "minimum", "max": "maximum"}
+
+
+def _fusable(block: Block) -> dict[int, int]:
+    """For each sum the product that is fused into it: one that nothing else uses, the later one if there are two."""
+    uses = Counter(x for op, *operands in block.code if op not in _MEMORY for x in operands if x.__class__ is int)
+    uses.update(s.value for s in block.stores if isinstance(s.value, int))
+    fused: dict[int, int] = {}
+    for number, (op, *operands) in enumerate(block.code):
+        if op in ("add", "sub"):
+            for x in sorted((x for x in operands if x.__class__ is int), reverse=True):
+                if block.code[x][0] == "mul" and uses[x] == 1:
+                    fused[number] = x  # type: ignore[assignment]
+                    break
+    return fused
 
 
 class _Body:
@@ -21,6 +38,8 @@ class _Body:
         self.lanes = lanes
         self.code = Code()
         self.elementary = Elementary(self.code, lanes)
+        self.fused = _fusable(block) if lanes.fma else {}
+        self.absorbed = set(self.fused.values())
         self.values: list[str] = []
         self.angles: dict[str, tuple[str, str]] = {}
         self.ports = ["%workspace"] if fixed else [self._port(p) for p in range(block.ports)]
@@ -52,7 +71,22 @@ class _Body:
             self.angles[x] = self.elementary.sincos(x)
         return self.angles[x][op == "cos"]
 
-    def instruction(self, op: str, operands: list[int | float]) -> str:
+    def _multiply_add(self, op: str, operands: list[int | float], product: int) -> str:
+        """A sum with a product fused into it: ab + c, ab - c or c - ab."""
+        a, b = (self._operand(x) for x in self.block.code[product][1:])  # type: ignore[arg-type]
+        first = operands[0] == product
+        c = self._operand(operands[1] if first else operands[0])
+        if op == "sub" and first:
+            c = self.elementary.negative(c)
+        elif op == "sub":
+            a = self.elementary.negative(a)
+        return self.elementary.multiply_add(a, b, c)
+
+    def instruction(self, number: int, op: str, operands: list[int | float]) -> str:
+        if number in self.absorbed:
+            return "absorbed"
+        if number in self.fused:
+            return self._multiply_add(op, operands, self.fused[number])
         if op == "load":
             return self._load(*operands)  # type: ignore[arg-type]
         if op == "table":
@@ -61,7 +95,7 @@ class _Body:
         if op in _ARITHMETIC:
             return self.elementary.arithmetic(_ARITHMETIC[op], *args)
         if op == "neg":
-            return self.code.let(f"fneg {self.lanes.double} {args[0]}")
+            return self.elementary.negative(args[0])
         if op in ("sin", "cos"):
             return self._angle(op, args[0])
         if op in _COMPARE:
@@ -87,7 +121,7 @@ def emit_block(name: str, block: Block, lanes: Lanes, fixed: bool) -> str:
         if isinstance(s.value, int):
             pending.setdefault(s.value, []).append((s.port, s.offset))
     for number, (op, *operands) in enumerate(block.code):
-        body.values.append(body.instruction(op, operands))  # type: ignore[arg-type]
+        body.values.append(body.instruction(number, op, operands))  # type: ignore[arg-type]
         for port, offset in pending.get(number, ()):
             body.store(port, offset, body.values[number])
     for s in block.stores:

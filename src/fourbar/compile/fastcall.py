@@ -25,8 +25,10 @@ from .machine import Loaded
 from .transfer import open_loop
 
 # Words of the environment table.
-(KERNEL, DATA, INPUTS, LARGEST_BATCH, ARRAY_TYPE, DTYPE, SLOW, OUT_NAME, VECTORCALL, NEW_ARRAY, SAVE, RESTORE) = range(12)
-FIRST_ARGUMENT = 12  # then for each argument: number of core dimensions, and three core dimensions
+SINGLE, BATCH = 0, 2  # kernel and data, for one sample and for a batch
+(INPUTS, LARGEST_BATCH, ARRAY_TYPE, DTYPE, SLOW, OUT_NAME, VECTORCALL, NEW_ARRAY, SAVE, RESTORE) = range(4, 14)
+SPARE = 14  # two results that may be used again
+FIRST_ARGUMENT = 16  # then for each argument: number of core dimensions, and three core dimensions
 _ARGUMENT_WORDS = 4
 _MOST_ARGUMENTS = 8
 _RELEASE_FROM = 64  # samples from which on the interpreter lock is released
@@ -129,17 +131,19 @@ def _fast() -> str:
     for name, size in (("args_now", _MOST_ARGUMENTS), ("steps", 4 * _MOST_ARGUMENTS), ("shape", 4), ("dims", 1)):
         c.do(f"%{name} = alloca [{size} x i64], align 8")
     c.do(f"%env = load ptr, ptr {c.let(f'getelementptr i8, ptr %callable, i64 {_INSTANCE_ENVIRONMENT}')}, align 8")
-    kernel = _word(c, "%env", KERNEL, "ptr")
-    ok.require(c.let(f"icmp ne ptr {kernel}, null"))
     inputs = _word(c, "%env", INPUTS)
     given = c.let("and i64 %nargsf, 9223372036854775807")
     ok.equal(given, inputs)
+    ok.require(c.let(f"icmp ne i64 {inputs}, 0"))
     first = _word(c, "%args", 0, "ptr")
     ok.equal(_field(c, first, _OBJECT_TYPE, "ptr"), _word(c, "%env", ARRAY_TYPE, "ptr"), "ptr")
     nd = c.let(f"sext i32 {_field(c, first, _ARRAY_ND, 'i32')} to i64")
     c.do(f"%extra = sub i64 {nd}, {_word(c, '%env', FIRST_ARGUMENT)}")
     ok.require(c.let("icmp ult i64 %extra, 2"))
     batched = c.let("icmp eq i64 %extra, 1")
+    c.do(f"%which = select i1 {batched}, i64 {BATCH}, i64 {SINGLE}")
+    kernel = _word(c, "%env", "%which", "ptr")
+    ok.require(c.let(f"icmp ne ptr {kernel}, null"))
     c.do(f"%n = select i1 {batched}, i64 {_rows(c, first, batched)}, i64 1")
     ok.require(c.let("icmp sgt i64 %n, 0"))
     ok.require(c.let(f"icmp sle i64 %n, {_word(c, '%env', LARGEST_BATCH)}"))
@@ -194,6 +198,8 @@ def _result(c: Code, ok: _Checks, inputs: str) -> None:
     c.do("br label %compute")
     named = f"checked{ok.count - 1}"
     c.label("fresh")
+    _reuse(c, description, inputs)
+    c.label("make")
     _keep(c, "%n", "%shape", 0)
     for j in range(3):
         _keep(c, _word(c, description, j + 1), "%shape", c.let(f"add i64 %extra, {j}"))
@@ -206,13 +212,53 @@ def _result(c: Code, ok: _Checks, inputs: str) -> None:
     c.do("ret ptr null")
     c.label("allocated")
     _call_check(c, "%new", description, inputs, "%stride_next", 0)
+    _spare(c)
     c.do("br label %compute")
     c.label("compute")
-    c.do(f"%target = phi ptr [%out, %{named}], [%new, %allocated]")
+    c.do(f"%target = phi ptr [%out, %{named}], [%old, %reuse], [%new, %spared]")
+
+
+def _reuse(c: Code, description: str, inputs: str) -> None:
+    """Give out an earlier result of one sample again, if nobody but the table refers to it any more.
+
+    An array costs as much to make and free as the dynamics of a small arm. There are two spare ones, because in a loop
+    the last result is still in use while the next is computed.
+    """
+    c.do(f"br i1 {c.let('icmp eq i64 %extra, 0')}, label %spare0, label %make")
+    for k in range(2):
+        missed = "make" if k else "spare1"
+        c.label(f"spare{k}")
+        c.do(f"%kept{k} = load ptr, ptr {c.let(f'getelementptr i64, ptr %env, i64 {SPARE + k}')}, align 8")
+        c.do(f"br i1 {c.let(f'icmp eq ptr %kept{k}, null')}, label %make, label %counted{k}")
+        c.label(f"counted{k}")
+        references = c.let(f"load i64, ptr %kept{k}, align 8")
+        c.do(f"br i1 {c.let(f'icmp eq i64 {references}, 1')}, label %unused{k}, label %{missed}")
+        c.label(f"unused{k}")
+        good = _call_check(c, f"%kept{k}", description, inputs, "%stride_next", _ALIGNED | _WRITEABLE)
+        c.do(f"br i1 {good}, label %reuse, label %{missed}")
+    c.label("reuse")
+    c.do("%old = phi ptr [%kept0, %unused0], [%kept1, %unused1]")
+    c.do("store i64 2, ptr %old, align 8")
+    c.do("br label %compute")
+
+
+def _spare(c: Code) -> None:
+    """Keep the new result of one sample as a spare one, if there is room."""
+    c.do(f"br i1 {c.let('icmp eq i64 %extra, 0')}, label %room0, label %spared")
+    for k in range(2):
+        c.label(f"room{k}")
+        place = c.let(f"getelementptr i64, ptr %env, i64 {SPARE + k}")
+        empty = c.let(f"icmp eq ptr {c.let(f'load ptr, ptr {place}, align 8')}, null")
+        c.do(f"br i1 {empty}, label %keep{k}, label %{'spared' if k else 'room1'}")
+        c.label(f"keep{k}")
+        c.do(f"store ptr %new, ptr {place}, align 8")
+        c.do("store i64 2, ptr %new, align 8")
+        c.do("br label %spared")
+    c.label("spared")
 
 
 def _compute(c: Code, kernel: str) -> None:
-    data = _word(c, "%env", DATA, "ptr")
+    data = _word(c, "%env", c.let("add i64 %which, 1"), "ptr")
     run = f"call void {kernel}(ptr %args_now, ptr %dims, ptr %steps, ptr {data})"
     c.do(f"br i1 {c.let(f'icmp sge i64 %n, {_RELEASE_FROM}')}, label %released, label %held")
     c.label("held")
@@ -308,8 +354,13 @@ class Environment:
         ctypes.c_void_p.from_address(id(instance) + _INSTANCE_VECTORCALL).value = code
         return instance
 
-    def arm(self, kernel: Kernel, largest_batch: int) -> None:
-        """Let the machine code serve calls of this kernel with at most so many samples."""
+    def __del__(self) -> None:
+        for k in (SPARE, SPARE + 1):
+            if self._table[k]:
+                ctypes.pythonapi.Py_DecRef(ctypes.cast(int(self._table[k]), ctypes.py_object))
+
+    def arm(self, kernel: Kernel, single: bool, largest_batch: int) -> None:
+        """Let the machine code serve calls with one sample, or with a batch of at most so many, by this kernel."""
         program: Program = kernel.program
         arguments = [*program.inputs, *program.outputs]
         if len(program.outputs) != 1 or not program.outputs[0].shape or len(arguments) > _MOST_ARGUMENTS:
@@ -318,6 +369,7 @@ class Environment:
             at = FIRST_ARGUMENT + _ARGUMENT_WORDS * k
             self._table[at] = len(argument.shape)
             self._table[at + 1 : at + 1 + len(argument.shape)] = argument.shape
-        self._table[[DATA, INPUTS, LARGEST_BATCH]] = kernel.data, len(program.inputs), largest_batch
         self._held.append(kernel)
-        self._table[KERNEL] = kernel.address
+        which = SINGLE if single else BATCH
+        self._table[[LARGEST_BATCH, which + 1, which]] = largest_batch, kernel.data, kernel.address
+        self._table[INPUTS] = len(program.inputs)

@@ -22,6 +22,7 @@ from . import fastcall
 from .arguments import Argument, batch_shape, bind, expected, to_array
 from .gufunc import GeneralisedUfunc, signature
 from .kernel import Kernel
+from .machine import batch_lanes, single_lane
 from .threads import default_threads, run_shared
 
 _WORTH_SHARING = 3_000_000  # operations in a batch from which on several threads pay (about 0.1 ms)
@@ -44,23 +45,32 @@ def operations(program: Program) -> int:
 
 
 class Variant:
-    """One program (one choice of optional arguments), made ready to run."""
+    """One program (one choice of optional arguments), with the kernels that were needed so far."""
 
     def __init__(self, program: Program) -> None:
         self.program = program
-        self.kernel = Kernel(program) if backend() == "llvm" else None
-        self._ufunc = GeneralisedUfunc(self.kernel) if self.kernel is not None else None
+        self.compiled = backend() == "llvm"
         self.sharing_from = max(2, _WORTH_SHARING // max(1, operations(program)))
+        self._lock = threading.Lock()
+        self._ufuncs: dict[bool, GeneralisedUfunc] = {}
+
+    def ufunc(self, single: bool) -> GeneralisedUfunc:
+        """The program in machine code: for one sample, or for batches."""
+        with self._lock:
+            if single not in self._ufuncs:
+                lanes = single_lane() if single else batch_lanes()
+                self._ufuncs[single] = GeneralisedUfunc(Kernel(self.program, lanes))
+            return self._ufuncs[single]
 
     def run(self, arrays: list[np.ndarray], batch: tuple[int, ...], out: tuple[Any, ...] | None, threads: int) -> Any:
         """The results, a tuple; `out` are arrays to write into."""
-        if self._ufunc is None or self.kernel is None:
+        if not self.compiled:
             return self._interpreted(arrays, out)
         n = int(np.prod(batch, dtype=np.int64))
         overlapping = out is not None and any(np.may_share_memory(a, o) for a in arrays for o in out)
         if threads > 1 and n >= self.sharing_from and not overlapping:
             return self._shared(arrays, batch, n, out, threads)
-        results = self._ufunc.ufunc(*arrays, **({} if out is None else {"out": out}))
+        results = self.ufunc(single=batch == ()).ufunc(*arrays, **({} if out is None else {"out": out}))
         return results if isinstance(results, tuple) else (results,)
 
     def _interpreted(self, arrays: list[np.ndarray], out: tuple[Any, ...] | None) -> tuple[Any, ...]:
@@ -76,7 +86,6 @@ class Variant:
     def _shared(
         self, arrays: list[np.ndarray], batch: tuple[int, ...], n: int, out: tuple[Any, ...] | None, threads: int
     ) -> tuple[Any, ...]:
-        assert self.kernel is not None
         flat = []
         for array, x in zip(arrays, self.program.inputs, strict=True):
             core = x.shape
@@ -84,7 +93,7 @@ class Variant:
                 array = np.broadcast_to(array, (*batch, *core)).reshape(n, *core)
             flat.append(np.ascontiguousarray(array, float) if array.dtype != float else array)
         made = [np.empty((n, *y.shape)) for y in self.program.outputs]
-        run_shared(self.kernel, [*flat, *made], n, threads)
+        run_shared(self.ufunc(single=False).kernel, [*flat, *made], n, threads)
         shaped = [m.reshape(*batch, *y.shape) for m, y in zip(made, self.program.outputs, strict=True)]
         if out is None:
             return tuple(shaped)
@@ -130,12 +139,7 @@ class State:
             return found
         program = self.program(present)
         with self._lock:
-            if present not in self._variants:
-                made = self._variants[present] = Variant(program)
-                required = tuple(a.name for a in self.arguments if not a.optional)
-                if self.environment is not None and made.kernel is not None and present == required:
-                    self.environment.arm(made.kernel, made.sharing_from if default_threads() > 1 else _NO_LIMIT)
-            return self._variants[present]
+            return self._variants.setdefault(present, Variant(program))
 
     def call(self, *args: Any, out: Any = None, threads: int | None = None, **named: Any) -> Any:
         """Any call that is not served by the machine code."""
@@ -147,8 +151,16 @@ class State:
         arrays = [to_array(self.name, a, given[a.name]) for a in arguments]
         batch = batch_shape(self.name, arguments, arrays)
         targets = None if out is None else self._targets(out, batch, present)
-        results = self.variant(present).run(arrays, batch, targets, self._threads(threads))
+        variant = self.variant(present)
+        results = variant.run(arrays, batch, targets, self._threads(threads))
+        self._arm(variant, present, single=batch == ())
         return results[0] if len(results) == 1 else tuple(results)
+
+    def _arm(self, variant: Variant, present: tuple[str, ...], single: bool) -> None:
+        """Let the machine code serve the next call of this kind."""
+        if self.environment is not None and present == tuple(a.name for a in self.arguments if not a.optional):
+            largest = variant.sharing_from if default_threads() > 1 else _NO_LIMIT
+            self.environment.arm(variant.ufunc(single).kernel, single, largest)
 
     def _threads(self, asked: int | None) -> int:
         if asked is None:

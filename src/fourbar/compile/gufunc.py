@@ -49,7 +49,7 @@ class GeneralisedUfunc:
     def __init__(self, kernel: Kernel) -> None:
         program = kernel.program
         n_in, n_out = len(program.inputs), len(program.outputs)
-        self._kernel = kernel
+        self.kernel = kernel
         self._functions = (ctypes.c_void_p * 1)(kernel.address)
         self._data = (ctypes.c_void_p * 1)(kernel.data)
         self._types = (ctypes.c_char * (n_in + n_out))(*([bytes([_DOUBLE])] * (n_in + n_out)))

@@ -14,7 +14,7 @@ from .cache import cached_object
 from .driver import driver
 from .emit import emit_block, module
 from .ir import Lanes
-from .machine import Loaded, host_lanes
+from .machine import Loaded
 
 _MODULE_SIZE = 4000  # instructions an LLVM module may have before another one is started
 
@@ -63,9 +63,9 @@ def assemblies(program: Program, lanes: Lanes) -> tuple[list[str], list[str]]:
 class Kernel:
     """A compiled program. `address` is the inner loop of a generalised ufunc, `share` its variant for several threads."""
 
-    def __init__(self, program: Program) -> None:
+    def __init__(self, program: Program, lanes: Lanes) -> None:
         self.program = program
-        self.lanes = host_lanes()
+        self.lanes = lanes
         modules, names = assemblies(program, self.lanes)
         objects = [cached_object(text) for text in dict.fromkeys(modules)]
         self._code = Loaded([cached_object(driver(self.lanes)), *objects])

@@ -35,18 +35,27 @@ def identity() -> str:
 
 
 @cache
-def host_lanes() -> Lanes:
+def _has_fma() -> bool:
+    triple = _llvm().get_default_triple()
+    return "+fma" in _cpu()[1].split(",") or triple.startswith(("aarch64", "arm64"))
+
+
+@cache
+def batch_lanes() -> Lanes:
     """As many samples at a time as the CPU's vectors hold; FOURBAR_LANES overrides."""
-    name, features = _cpu()
-    has = set(features.split(","))
+    has = set(_cpu()[1].split(","))
     width = 8 if "+avx512f" in has and "+avx512dq" in has else 4 if "+avx" in has else 2
     asked = os.environ.get("FOURBAR_LANES")
     if asked is not None:
         if asked not in ("1", "2", "4", "8"):
-            raise ValueError(f"FOURBAR_LANES={asked!r}: expected 2, 4 or 8 samples a vector")
+            raise ValueError(f"FOURBAR_LANES={asked!r}: expected 1, 2, 4 or 8 samples a vector")
         width = int(asked)
-    triple = _llvm().get_default_triple()
-    return Lanes(width, fma="+fma" in has or triple.startswith(("aarch64", "arm64")))
+    return Lanes(width, _has_fma())
+
+
+def single_lane() -> Lanes:
+    """One sample: what a single call runs on. It gives the same bits as any other width, sooner."""
+    return Lanes(1, _has_fma())
 
 
 def _target_machine() -> Any:

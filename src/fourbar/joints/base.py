@@ -28,6 +28,7 @@ class Joint(ABC):
     nv: int
     q_names: tuple[str, ...]  # what the coordinates are called: suffixes, empty for the only coordinate of a joint
     v_names: tuple[str, ...]  # what the velocities are called: likewise
+    pivot: ClassVar[str] = ""  # what of the child never moves in the parent: "line" (its z axis, aligned), "point", ""
     tags: ClassVar[tuple[str, ...]] = ()  # what file formats call this joint, as "format:tag"
 
     @abstractmethod
@@ -59,5 +60,10 @@ class Joint(ABC):
         """The configuration in which child and parent frame coincide (unless the joint says otherwise)."""
 
     @abstractmethod
-    def random(self, rng: np.random.Generator, lower: np.ndarray, upper: np.ndarray) -> np.ndarray:
-        """A random configuration; bounds (nq) may be infinite. Quaternions are uniform on SO(3) and ignore them."""
+    def random(
+        self, rng: np.random.Generator, lower: np.ndarray, upper: np.ndarray, size: tuple[int, ...] = ()
+    ) -> np.ndarray:
+        """Random configurations (*size, nq) within bounds (nq), which may be infinite: then angles ±π, positions ±1.
+
+        Quaternions are uniform on SO(3) and ignore bounds.
+        """

@@ -11,7 +11,7 @@ import numpy as np
 
 from ..errors import ModelError
 from ..expr import Graph
-from ..spatial.linear import Mat, Scalar, Vec, vec
+from ..spatial.linear import Mat, Scalar, Vec, vec, zeros
 from ..spatial.subspace import Columns, Selection, Subspace
 from ..spatial.transform import IDENTITY, Transform
 from ..spatial.vectors import Twist
@@ -62,6 +62,12 @@ class SeriesJoint(Joint):
     @property
     def _links(self) -> tuple[Link, ...]:
         return self._chain[0]
+
+    @cached_property
+    def pivot(self) -> str:
+        """A point where the origins of child and parent stay together, told from the placement at symbols."""
+        p = self.placement(Graph().inputs("q", self.nq)).p
+        return "point" if p == zeros(3) else ""
 
     def placement(self, q: Sequence[Scalar]) -> Transform:
         links, after = self._chain
@@ -118,8 +124,11 @@ class SeriesJoint(Joint):
     def neutral(self) -> tuple[float, ...]:
         return tuple(x for link in self._links for x in link.joint.neutral())
 
-    def random(self, rng: np.random.Generator, lower: np.ndarray, upper: np.ndarray) -> np.ndarray:
-        return np.concatenate([link.joint.random(rng, lower[link.q], upper[link.q]) for link in self._links])
+    def random(
+        self, rng: np.random.Generator, lower: np.ndarray, upper: np.ndarray, size: tuple[int, ...] = ()
+    ) -> np.ndarray:
+        parts = [link.joint.random(rng, lower[link.q], upper[link.q], size) for link in self._links]
+        return np.concatenate(parts, axis=-1)
 
 
 @dataclass(frozen=True, init=False, repr=False)

@@ -103,8 +103,10 @@ class CustomJoint(FlatJoint):
     def neutral(self) -> tuple[float, ...]:
         return tuple(self.home or ())
 
-    def random(self, rng: np.random.Generator, lower: np.ndarray, upper: np.ndarray) -> np.ndarray:
-        return uniform(rng, lower, upper, np.full(self.nq, _REACH), np.array(self.home))
+    def random(
+        self, rng: np.random.Generator, lower: np.ndarray, upper: np.ndarray, size: tuple[int, ...] = ()
+    ) -> np.ndarray:
+        return uniform(rng, lower, upper, np.full(self.nq, _REACH), size, np.array(self.home))
 
     def _values(self, q: Sequence[Scalar]) -> dict[Expr, Scalar]:
         return dict(zip(self._trace.q, q, strict=True))

@@ -57,6 +57,7 @@ REGISTRY: tuple[Joint, ...] = (
     Composite(Revolute("x"), Prismatic("x")),
     Composite(Prismatic("x"), Prismatic("y"), Revolute("z")),
     Composite(Translation3(), Spherical()),
+    Composite(Spherical(), Prismatic(_ODD), Revolute("x")),
     Composite(Revolute(_ODD), _PLACED, Revolute("z"), Helical(_OTHER, pitch=-0.2)),
     Composite(Planar("y"), Composite(Prismatic("y"), Composite(_PLACED, Universal("y", "z")))),
     CustomJoint(_rolling_disk, nq=2),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
@@ -26,6 +27,8 @@ class SphericalExponential(FlatJoint):
     `Spherical` has no such place.
     """
 
+    pivot: ClassVar[str] = "point"
+    pivot: ClassVar[str] = "point"
     nq = 3
     nv = 3
     v_names = ("x", "y", "z")

@@ -22,8 +22,10 @@ class FlatJoint(Joint):
     def neutral(self) -> tuple[float, ...]:
         return (0.0,) * self.nq
 
-    def random(self, rng: np.random.Generator, lower: np.ndarray, upper: np.ndarray) -> np.ndarray:
-        return uniform(rng, lower, upper, self._spread())
+    def random(
+        self, rng: np.random.Generator, lower: np.ndarray, upper: np.ndarray, size: tuple[int, ...] = ()
+    ) -> np.ndarray:
+        return uniform(rng, lower, upper, self._spread(), size)
 
     def _spread(self) -> np.ndarray:
         """Half-width of the random range of each coordinate that has no limits."""
@@ -35,10 +37,15 @@ class FlatJoint(Joint):
 
 
 def uniform(
-    rng: np.random.Generator, lower: np.ndarray, upper: np.ndarray, spread: np.ndarray, centre: np.ndarray | float = 0.0
+    rng: np.random.Generator,
+    lower: np.ndarray,
+    upper: np.ndarray,
+    spread: np.ndarray,
+    size: tuple[int, ...],
+    centre: np.ndarray | float = 0.0,
 ) -> np.ndarray:
     """Uniform within the limits; without one limit, 2 `spread` from the other; without both, within centre ± spread."""
     lower, upper = np.asarray(lower, float), np.asarray(upper, float)
     low = np.where(np.isfinite(lower), lower, np.where(np.isfinite(upper), upper - 2 * spread, centre - spread))
     high = np.where(np.isfinite(upper), upper, np.where(np.isfinite(lower), lower + 2 * spread, centre + spread))
-    return rng.uniform(low, high)
+    return rng.uniform(low, high, (*size, len(low)))

@@ -44,8 +44,10 @@ class GroupJoint(Joint):
     def neutral(self) -> tuple[float, ...]:
         return tuple(self.group.identity())
 
-    def random(self, rng: np.random.Generator, lower: np.ndarray, upper: np.ndarray) -> np.ndarray:
-        return uniform(rng, lower, upper, self._spread())
+    def random(
+        self, rng: np.random.Generator, lower: np.ndarray, upper: np.ndarray, size: tuple[int, ...] = ()
+    ) -> np.ndarray:
+        return uniform(rng, lower, upper, self._spread(), size)
 
     def _factors(self, q: Sequence[Scalar]) -> tuple[Factor, ...]:
         """The rotation of q; none for pure translations."""
@@ -75,16 +77,18 @@ def unit_quaternion(q: Sequence[Scalar]) -> Vec:
     return Vec(q) * (1.0 / sqrt(dot(q, q)))
 
 
-def _random_quaternion(rng: np.random.Generator) -> np.ndarray:
-    """Uniform on SO(3)."""
-    q = rng.normal(size=4)
-    return q / np.sqrt(q @ q)
+def _random_quaternions(rng: np.random.Generator, size: tuple[int, ...]) -> np.ndarray:
+    """Uniform on SO(3) (*size, 4)."""
+    q = rng.normal(size=(*size, 4))
+    return q / np.linalg.norm(q, axis=-1, keepdims=True)
 
 
 @dataclass(frozen=True)
 class Spherical(GroupJoint):
     """Rotation about a point. q: quaternion (w, x, y, z) of any length but zero; v: angular velocity in child axes."""
 
+    pivot: ClassVar[str] = "point"
+    pivot: ClassVar[str] = "point"
     group = SO3()
     nq = 4
     nv = 3
@@ -92,8 +96,10 @@ class Spherical(GroupJoint):
     v_names = ("wx", "wy", "wz")
     tags: ClassVar[tuple[str, ...]] = ("mjcf:ball", "sdf:ball")
 
-    def random(self, rng: np.random.Generator, lower: np.ndarray, upper: np.ndarray) -> np.ndarray:
-        return _random_quaternion(rng)
+    def random(
+        self, rng: np.random.Generator, lower: np.ndarray, upper: np.ndarray, size: tuple[int, ...] = ()
+    ) -> np.ndarray:
+        return _random_quaternions(rng, size)
 
     def _factors(self, q: Sequence[Scalar]) -> tuple[Factor, ...]:
         return (quaternion_matrix(q),)
@@ -180,9 +186,11 @@ class Free(GroupJoint):
     v_names = ("wx", "wy", "wz", "vx", "vy", "vz")
     tags: ClassVar[tuple[str, ...]] = ("urdf:floating", "mjcf:free")
 
-    def random(self, rng: np.random.Generator, lower: np.ndarray, upper: np.ndarray) -> np.ndarray:
-        position = uniform(rng, np.asarray(lower)[:3], np.asarray(upper)[:3], np.ones(3))
-        return np.concatenate([position, _random_quaternion(rng)])
+    def random(
+        self, rng: np.random.Generator, lower: np.ndarray, upper: np.ndarray, size: tuple[int, ...] = ()
+    ) -> np.ndarray:
+        position = uniform(rng, lower[:3], upper[:3], np.ones(3), size)
+        return np.concatenate([position, _random_quaternions(rng, size)], axis=-1)
 
     def _factors(self, q: Sequence[Scalar]) -> tuple[Factor, ...]:
         return (quaternion_matrix(q[3:]),)

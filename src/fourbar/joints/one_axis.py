@@ -21,6 +21,7 @@ from .flat import FlatJoint
 class Revolute(AxisJoint, FlatJoint):
     """Rotation about an axis. q: angle."""
 
+    pivot: ClassVar[str] = "line"
     nq = 1
     nv = 1
     v_names = ("",)

@@ -17,6 +17,7 @@ from ..spatial.symmetric import Sym
 from ..spatial.transform import IDENTITY, Transform
 from .cluster import Cluster
 from .mechanism import WORLD, Connection, Mechanism, Placement
+from .regroup import regrouped
 from .tree import ClusterTree
 
 GROUND = -1
@@ -32,9 +33,13 @@ class Home(NamedTuple):
 
 @dataclass(frozen=True)
 class Lowered:
-    """The tree, and where each body and frame went. `moving` are the connections that became clusters, in order."""
+    """The tree, and where each body and frame went. `moving` are the connections that became clusters, in order.
+
+    `tree` is true to the bodies; `equivalent` has the same equations of motion and is cheaper (see `regroup`).
+    """
 
     tree: ClusterTree
+    equivalent: ClusterTree
     bodies: dict[str, Home]
     frames: dict[str, Home]
     moving: tuple[Connection, ...]
@@ -98,7 +103,7 @@ def lower(mechanism: Mechanism) -> Lowered:
         for f in mechanism.frames
     }
     tree = ClusterTree(tuple(parents), clusters)
-    return Lowered(tree, homes, frames, tuple(c for c, _ in moving))
+    return Lowered(tree, regrouped(tree), homes, frames, tuple(c for c, _ in moving))
 
 
 def pose_matrix(T: Transform) -> Mat:

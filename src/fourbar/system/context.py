@@ -47,6 +47,10 @@ class Context:
         """Sweeps at the given q, and v if there is one."""
         return Sweeps(self.tree, self.recorder, self.given["q"], self.given.get("v"))
 
+    def equations(self) -> Sweeps:
+        """The same on the equivalent tree: right for all that follows from the equations of motion."""
+        return Sweeps(self.model.lowered.equivalent, self.recorder, self.given["q"], self.given.get("v"))
+
     def by_cluster(self, name: str) -> list[Vec]:
         """An argument with one entry a velocity, by cluster; zeros if it is not given."""
         return self.tree.split_v(self.given.get(name, (0.0,) * self.tree.nv))

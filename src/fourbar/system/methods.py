@@ -57,7 +57,7 @@ def inverse_dynamics(c: Context) -> Outputs:
 
     f_ext (..., n_bodies, 6): wrench [moment; force] on each body, in its frame.
     """
-    tau = rnea.inverse_dynamics(c.sweeps(), c.by_cluster("v"), c.by_cluster("a"), c.F_ext(), c.gravity)
+    tau = rnea.inverse_dynamics(c.equations(), c.by_cluster("v"), c.by_cluster("a"), c.F_ext(), c.gravity)
     return _vector(c, "tau", tau)
 
 
@@ -67,7 +67,7 @@ def forward_dynamics(c: Context) -> Outputs:
 
     f_ext (..., n_bodies, 6): wrench [moment; force] on each body, in its frame.
     """
-    a = aba.forward_dynamics(c.sweeps(), c.by_cluster("v"), c.by_cluster("tau"), c.F_ext(), c.gravity)
+    a = aba.forward_dynamics(c.equations(), c.by_cluster("v"), c.by_cluster("tau"), c.F_ext(), c.gravity)
     return _vector(c, "a", a)
 
 
@@ -78,7 +78,7 @@ def hybrid_dynamics(c: Context, prescribed: tuple[bool, ...]) -> Outputs:
     prescribed: names of these joints. Their entries of `a` are read, and the other joints' entries of `tau`.
     """
     v, a, tau = c.by_cluster("v"), c.by_cluster("a"), c.by_cluster("tau")
-    moved, forces = hybrid.hybrid_dynamics(c.sweeps(), v, a, tau, c.F_ext(), prescribed, c.gravity)
+    moved, forces = hybrid.hybrid_dynamics(c.equations(), v, a, tau, c.F_ext(), prescribed, c.gravity)
     return _vector(c, "a_all", moved) + _vector(c, "tau_all", forces)
 
 
@@ -86,33 +86,33 @@ def hybrid_dynamics(c: Context, prescribed: tuple[bool, ...]) -> Outputs:
 def bias_force(c: Context) -> Outputs:
     """C v + g - Jᵀ f_ext (..., nv): the joint forces at acceleration zero (nonlinear effects)."""
     zero = c.by_cluster("")
-    return _vector(c, "tau", rnea.inverse_dynamics(c.sweeps(), c.by_cluster("v"), zero, c.F_ext(), c.gravity))
+    return _vector(c, "tau", rnea.inverse_dynamics(c.equations(), c.by_cluster("v"), zero, c.F_ext(), c.gravity))
 
 
 @_method("q", "tau")
 def gravity_force(c: Context) -> Outputs:
     """g(q) (..., nv): the joint forces that hold the robot still."""
     zero = c.by_cluster("")
-    return _vector(c, "tau", rnea.inverse_dynamics(c.sweeps(), zero, zero, c.F_ext(), c.gravity))
+    return _vector(c, "tau", rnea.inverse_dynamics(c.equations(), zero, zero, c.F_ext(), c.gravity))
 
 
 @_method("q", "M")
 def mass_matrix(c: Context) -> Outputs:
     """Mass matrix M (..., nv, nv), symmetric and full (CRBA)."""
-    return [("M", (c.tree.nv, c.tree.nv), _flat(crba.mass_matrix(c.sweeps())))]
+    return [("M", (c.tree.nv, c.tree.nv), _flat(crba.mass_matrix(c.equations())))]
 
 
 @_method("q", "M_inverse")
 def inverse_mass_matrix(c: Context) -> Outputs:
     """M⁻¹ (..., nv, nv) in O(n²), without forming M."""
-    return [("M_inverse", (c.tree.nv, c.tree.nv), _flat(minverse.inverse_mass_matrix(c.sweeps())))]
+    return [("M_inverse", (c.tree.nv, c.tree.nv), _flat(minverse.inverse_mass_matrix(c.equations())))]
 
 
 @_method("q b", "x")
 def solve_mass_matrix(c: Context) -> Outputs:
     """x = M⁻¹ b (..., nv) in O(n), without forming M."""
     zero, b = c.by_cluster(""), c.by_cluster("b")
-    return _vector(c, "x", aba.forward_dynamics(c.sweeps(), zero, b, c.F_ext(), (0.0, 0.0, 0.0)))
+    return _vector(c, "x", aba.forward_dynamics(c.equations(), zero, b, c.F_ext(), (0.0, 0.0, 0.0)))
 
 
 @_method("q v", "energy")

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable
 
 from ..compile.kernel import assemblies
-from ..compile.machine import host_lanes, to_assembly
+from ..compile.machine import batch_lanes, to_assembly
 from ..expr import Program, to_text
 
 # Operations of sin and cos of one angle together, as the backend writes them (compile/elementary.py).
@@ -14,11 +14,11 @@ _SINCOS = {"add": 21, "mul": 20}
 
 
 def _llvm(program: Program) -> str:
-    return "\n".join(assemblies(program, host_lanes())[0])
+    return "\n".join(assemblies(program, batch_lanes())[0])
 
 
 def _asm(program: Program) -> str:
-    return "\n".join(to_assembly(text) for text in assemblies(program, host_lanes())[0])
+    return "\n".join(to_assembly(text) for text in assemblies(program, batch_lanes())[0])
 
 
 STAGES: dict[str, Callable[[Program], str]] = {"program": to_text, "llvm": _llvm, "asm": _asm}

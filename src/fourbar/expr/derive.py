@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-from .fold import add, binary, div, mul, neg, select, sub, unary
+from .fold import add, binary, div, mul, neg, scalar, select, sub, unary
 from .node import Expr
 
 # node, arguments, tangents of the arguments -> tangent of the node.
@@ -70,7 +70,7 @@ def jvp(roots: Sequence[Any], tangents: Mapping[Expr, Any]) -> list[Any]:
     d: dict[int, Any] = {}
     for node in reachable(roots):
         if node in tangents:
-            d[node.id] = tangents[node]
+            d[node.id] = scalar(tangents[node])
         elif node.op in JVP:
             moving = [d[a.id] if a.__class__ is Expr else 0.0 for a in node.args]
             still = all(t.__class__ is float and t == 0.0 for t in moving)
@@ -89,7 +89,7 @@ def vjp(roots: Sequence[Any], cotangents: Sequence[Any], inputs: Sequence[Expr])
             w[x.id] = add(w[x.id], value) if x.id in w else value
 
     for root, cotangent in zip(roots, cotangents, strict=True):
-        accumulate(root, cotangent)
+        accumulate(root, scalar(cotangent))
     for node in reversed(reachable(roots)):
         value = w.get(node.id, 0.0)
         if node.op in VJP and not (value.__class__ is float and value == 0.0):

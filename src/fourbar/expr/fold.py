@@ -33,6 +33,11 @@ def kind(x: Any) -> int:
     return CONSTANT
 
 
+def scalar(x: Any) -> Any:
+    """x as an operand: an Expr, or a float. -0.0 becomes 0.0: the graph, where equal constants are one, drops its sign."""
+    return x if x.__class__ is Expr else float(x) + 0.0
+
+
 def _table(rows: Iterable[tuple[Iterable[int], Iterable[int], Rule]]) -> list[Rule | None]:
     """Expand rows (kinds of a, kinds of b, rule) into a flat table; the first row that matches wins."""
     table: list[Rule | None] = [None] * (_KINDS * _KINDS)
@@ -156,11 +161,7 @@ def binary(op: str, a: Any, b: Any) -> Any:
         return rule(a, b)
     if a is b and op in FOLD_SAME:
         return FOLD_SAME[op](a)
-    if a.__class__ is Expr:
-        if b.__class__ is Expr and a.graph is not b.graph:
-            raise ValueError(f"two traces are mixed in one expression: {a!r} and {b!r} belong to different graphs")
-        return a.graph.node(op, a, b)
-    return b.graph.node(op, a, b)
+    return (a if a.__class__ is Expr else b).graph.node(op, a, b)
 
 
 _ADD, _SUB, _MUL = FOLD["add"], FOLD["sub"], FOLD["mul"]

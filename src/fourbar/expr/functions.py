@@ -35,7 +35,7 @@ def atan2(y: Any, x: Any) -> Any:
     if y.__class__ is float and x.__class__ is float:
         return math.atan2(y, x)
     if y.__class__ is Expr or x.__class__ is Expr:
-        return fold.binary("atan2", *(v if v.__class__ is Expr else float(v) for v in (y, x)))
+        return fold.binary("atan2", fold.scalar(y), fold.scalar(x))
     for v, other in ((y, x), (x, y)):
         method = getattr(v, "arctan2", None)
         if method is not None and not isinstance(v, np.ndarray | np.generic):
@@ -56,7 +56,7 @@ def acos(x: Any) -> Any:
 def select(condition: Any, a: Any, b: Any) -> Any:
     """a where the condition holds, else b. In a trace both are computed."""
     if condition.__class__ is Expr:
-        return fold.select(condition, a, b)
+        return fold.select(condition, fold.scalar(a), fold.scalar(b))
     if isinstance(condition, np.ndarray) and condition.ndim:
         return np.where(condition, a, b)
     return a if condition else b
@@ -65,12 +65,12 @@ def select(condition: Any, a: Any, b: Any) -> Any:
 def minimum(a: Any, b: Any) -> Any:
     """The smaller of two scalars."""
     if a.__class__ is Expr or b.__class__ is Expr:
-        return fold.binary("min", a, b)
+        return fold.binary("min", fold.scalar(a), fold.scalar(b))
     return select(a < b, a, b)
 
 
 def maximum(a: Any, b: Any) -> Any:
     """The larger of two scalars."""
     if a.__class__ is Expr or b.__class__ is Expr:
-        return fold.binary("max", a, b)
+        return fold.binary("max", fold.scalar(a), fold.scalar(b))
     return select(b < a, a, b)

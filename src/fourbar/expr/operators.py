@@ -34,8 +34,8 @@ def _reflected(f: Callable[[Any, Any], Any]) -> Callable[[Expr, Any], Any]:
     return _forward(lambda a, b: f(b, a))
 
 
-def _power(a: Expr, n: float) -> Any:
-    if n != int(n) or abs(n) > 64:
+def _power(a: Expr, n: Any) -> Any:
+    if n.__class__ is Expr or not (abs(n) <= 64 and n == int(n)):
         raise TypeError(f"a traced expression can be raised to small whole powers only, not to {n!r}; use sqrt")
     result: Any = 1.0
     for _ in range(abs(int(n))):
@@ -69,7 +69,7 @@ _METHODS: dict[str, Callable[..., Any]] = {
     "cos": lambda self: fold.unary("cos", self),
     "tan": lambda self: fold.div(fold.unary("sin", self), fold.unary("cos", self)),
     "sqrt": lambda self: fold.unary("sqrt", self),
-    "arctan2": _forward(lambda a, b: fold.binary("atan2", a, b)),
+    "arctan2": _forward(lambda a, b: fold.binary("atan2", a, fold.scalar(b))),
 }
 
 for _name, _method in _METHODS.items():

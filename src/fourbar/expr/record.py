@@ -122,13 +122,13 @@ class Unrolled:
         """Trace a step into the current block."""
         result = tree_map(self._keep, function(*tree_map(self._load, args)))
         size = len(self._graphs[-1].nodes)
+        if self._left is not None and size > self._left:
+            raise TooLarge
         if size >= self._block_size:
             self._graphs.append(Graph())
             self._values.append({})
             if self._left is not None:
                 self._left -= size
-                if self._left < 0:
-                    raise TooLarge
         return result
 
     def _load(self, leaf: Any) -> Any:

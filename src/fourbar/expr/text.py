@@ -76,8 +76,9 @@ def _parse_block(head: list[str], body: list[list[str]]) -> Block:
 
 def from_text(text: str) -> Program:
     """The program that `to_text` wrote."""
-    lines = [line.split() for line in text.splitlines()]
-    indented = [line.startswith(" ") for line in text.splitlines()]
+    written = [line for line in text.splitlines() if line.strip()]
+    lines = [line.split() for line in written]
+    indented = [line.startswith(" ") for line in written]
     inputs: list[Input] = []
     outputs: list[Output] = []
     preset: list[tuple[int, float]] = []

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
 from itertools import product
 
 from ..errors import ModelError
@@ -22,7 +21,6 @@ class SphericalEuler(SeriesJoint):
     """
 
     sequence: str = "xyz"
-    pivot: ClassVar[str] = "point"
     nq = 3
     nv = 3
     q_names = ("angle1", "angle2", "angle3")

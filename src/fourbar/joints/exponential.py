@@ -28,7 +28,6 @@ class SphericalExponential(FlatJoint):
     """
 
     pivot: ClassVar[str] = "point"
-    pivot: ClassVar[str] = "point"
     nq = 3
     nv = 3
     v_names = ("x", "y", "z")

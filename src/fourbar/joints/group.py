@@ -88,7 +88,6 @@ class Spherical(GroupJoint):
     """Rotation about a point. q: quaternion (w, x, y, z) of any length but zero; v: angular velocity in child axes."""
 
     pivot: ClassVar[str] = "point"
-    pivot: ClassVar[str] = "point"
     group = SO3()
     nq = 4
     nv = 3

@@ -22,7 +22,6 @@ class Universal(SeriesJoint):
 
     axis1: Axis = "x"
     axis2: Axis = "y"
-    pivot: ClassVar[str] = "point"
     nq = 2
     nv = 2
     q_names = ("angle1", "angle2")

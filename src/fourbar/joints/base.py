@@ -56,6 +56,10 @@ class Joint(ABC):
         """q1 ⊖ q0: the velocity that moves q0 to q1 in unit time."""
 
     @abstractmethod
+    def chart_rate(self, theta: Sequence[Scalar], v: Sequence[Scalar]) -> Vec:
+        """θ̇ where q(t) = q₀ ⊕ θ(t) moves with velocity v: what an integrator needs to step along the group."""
+
+    @abstractmethod
     def neutral(self) -> tuple[float, ...]:
         """The configuration in which child and parent frame coincide (unless the joint says otherwise)."""
 

@@ -121,6 +121,9 @@ class SeriesJoint(Joint):
     def difference(self, q0: Sequence[Scalar], q1: Sequence[Scalar]) -> Vec:
         return Vec([x for link in self._links for x in link.joint.difference(q0[link.q], q1[link.q])])
 
+    def chart_rate(self, theta: Sequence[Scalar], v: Sequence[Scalar]) -> Vec:
+        return Vec([x for link in self._links for x in link.joint.chart_rate(theta[link.v], v[link.v])])
+
     def neutral(self) -> tuple[float, ...]:
         return tuple(x for link in self._links for x in link.joint.neutral())
 

@@ -19,6 +19,9 @@ class FlatJoint(Joint):
     def difference(self, q0: Sequence[Scalar], q1: Sequence[Scalar]) -> Vec:
         return Vec([b - a for a, b in zip(q0, q1, strict=True)])
 
+    def chart_rate(self, theta: Sequence[Scalar], v: Sequence[Scalar]) -> Vec:
+        return Vec(v)
+
     def neutral(self) -> tuple[float, ...]:
         return (0.0,) * self.nq
 

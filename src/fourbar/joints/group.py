@@ -41,6 +41,9 @@ class GroupJoint(Joint):
     def difference(self, q0: Sequence[Scalar], q1: Sequence[Scalar]) -> Vec:
         return self.group.minus(self._element(q1), self._element(q0))
 
+    def chart_rate(self, theta: Sequence[Scalar], v: Sequence[Scalar]) -> Vec:
+        return self.group.right_dexp_inv(Vec(theta)) @ v
+
     def neutral(self) -> tuple[float, ...]:
         return tuple(self.group.identity())
 

@@ -218,6 +218,17 @@ def integrate(c: Context) -> Outputs:
     return [("q_next", (c.tree.nq,), _flat(parts))]
 
 
+def _rate(joint: Any, theta: Any, v: Any) -> Any:
+    return joint.chart_rate(theta, v)
+
+
+@_method("theta v", "rate")
+def chart_rate(c: Context) -> Outputs:
+    """θ̇ (..., nv) where q(t) = q₀ ⊕ θ(t) moves with velocity v: for integrators that step along the group."""
+    theta, v, clusters = c.by_cluster("theta"), c.by_cluster("v"), c.tree.clusters
+    return _vector(c, "rate", [c.recorder.call(_rate, clusters[i].joint, theta[i], v[i]) for i in range(len(clusters))])
+
+
 def _between(joint: Any, q0: Any, q1: Any) -> Any:
     return joint.difference(q0, q1)
 

@@ -1,0 +1,75 @@
+"""Fixed-step fourth-order Runge-Kutta on the configuration group (Runge-Kutta-Munthe-Kaas).
+
+Within a step the configuration is written as q(t) = q₀ ⊕ θ(t) with θ in the tangent space, where the classic scheme
+applies; quaternions therefore stay of unit length without being renormalised.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..errors import ArgumentError
+from ..system.robot import System
+
+Torque = Callable[[float, np.ndarray, np.ndarray], np.ndarray]
+
+
+@dataclass(frozen=True)
+class Trajectory:
+    """States at the recorded times: t (n), q (n, ..., nq), v (n, ..., nv)."""
+
+    t: np.ndarray
+    q: np.ndarray
+    v: np.ndarray
+
+
+def _rates(robot: System, t: float, q0: np.ndarray, theta: np.ndarray, v: np.ndarray, torque: Torque) -> tuple[Any, Any]:
+    q = robot.integrate(q0, theta, 1.0)
+    return robot.chart_rate(theta, v), robot.forward_dynamics(q, v, torque(t, q, v))
+
+
+def step(robot: System, t: float, q: np.ndarray, v: np.ndarray, dt: float, torque: Torque) -> tuple[np.ndarray, np.ndarray]:
+    """One step of length dt from (q, v) at time t."""
+    at_rest = np.zeros_like(v)
+    k1, a1 = _rates(robot, t, q, at_rest, v, torque)
+    k2, a2 = _rates(robot, t + dt / 2, q, dt / 2 * k1, v + dt / 2 * a1, torque)
+    k3, a3 = _rates(robot, t + dt / 2, q, dt / 2 * k2, v + dt / 2 * a2, torque)
+    k4, a4 = _rates(robot, t + dt, q, dt * k3, v + dt * a3, torque)
+    theta = dt / 6 * (k1 + 2 * (k2 + k3) + k4)
+    return robot.integrate(q, theta, 1.0), v + dt / 6 * (a1 + 2 * (a2 + a3) + a4)
+
+
+def simulate(
+    robot: System,
+    q: Any,
+    v: Any = None,
+    *,
+    duration: float,
+    dt: float = 1e-3,
+    torque: Torque | None = None,
+    every: int = 1,
+    progress: Callable[[Iterable[int]], Iterable[int]] | None = None,
+) -> Trajectory:
+    """Simulate a robot (or a batch of states) for a time, recording every so many steps.
+
+    q (..., nq), v (..., nv; zero if None); torque(t, q, v) -> (..., nv), none by default. `progress` wraps the range of
+    steps, e.g. tqdm.tqdm. The last step is recorded too.
+    """
+    if not (duration > 0.0 and dt > 0.0 and np.isfinite(duration / dt)):
+        raise ArgumentError(f"duration and dt must be positive and finite, got duration={duration}, dt={dt}")
+    q = np.array(q, float)
+    v = np.zeros((*q.shape[:-1], robot.nv)) if v is None else np.array(v, float)
+    apply = torque if torque is not None else lambda t, q, v: np.zeros_like(v)
+    steps = max(1, round(duration / dt))
+    times, configurations, velocities = [0.0], [q], [v]
+    for i in progress(range(steps)) if progress is not None else range(steps):
+        q, v = step(robot, i * dt, q, v, dt, apply)
+        if (i + 1) % every == 0 or i + 1 == steps:
+            times.append((i + 1) * dt)
+            configurations.append(q)
+            velocities.append(v)
+    return Trajectory(np.array(times), np.array(configurations), np.array(velocities))

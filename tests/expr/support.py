@@ -120,6 +120,12 @@ class Dual:
     def __le__(self, other):
         return self.value <= Dual.of(other).value
 
+    def __gt__(self, other):
+        return Dual.of(other) < self
+
+    def __ge__(self, other):
+        return Dual.of(other) <= self
+
     def sin(self):
         return Dual(sin(self.value), cos(self.value) * self.slope)
 

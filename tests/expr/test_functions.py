@@ -20,7 +20,8 @@ ONE_ARGUMENT = {
 }
 EACH = pytest.mark.parametrize("row", ONE_ARGUMENT.values(), ids=ONE_ARGUMENT)
 POINTS = [0.0, 0.3, 0.7, 0.999]
-QUADRANTS = [(0.3, 0.8), (0.3, -0.8), (-0.3, -0.8), (-0.3, 0.8), (1.0, 0.0), (-1.0, 0.0), (0.0, 1.0), (0.0, -1.0), (0.0, 0.0)]
+QUADRANTS = [(0.3, 0.8), (0.3, -0.8), (-0.3, -0.8), (-0.3, 0.8)]
+AXES = [(1.0, 0.0), (-1.0, 0.0), (0.0, 1.0), (0.0, -1.0), (0.0, 0.0)]
 PAIRS = [(1.0, 2.0), (2.0, 1.0), (-1.0, -1.0)]
 
 
@@ -81,7 +82,7 @@ def test_name_and_documentation(row):
     assert row[0].__doc__
 
 
-@pytest.mark.parametrize(("y", "x"), QUADRANTS)
+@pytest.mark.parametrize(("y", "x"), QUADRANTS + AXES)
 def test_atan2_in_every_quadrant_and_on_the_axes(y, x):
     expected = math.atan2(y, x)
     assert atan2(y, x) == expected
@@ -111,7 +112,7 @@ def test_minimum_and_maximum(a, b):
     assert minimum(array, b).tolist() == np.minimum(array, b).tolist()
     assert maximum(a, array).tolist() == np.maximum(a, array).tolist()
     assert minimum(Dual(a), Dual(b)).value == min(a, b)
-    assert maximum(Dual(a), b).value == max(a, b)
+    assert Dual.of(maximum(Dual(a), b)).value == max(a, b)
     expected = [min(a, b), max(a, b)] * 2
     both = interpreted(lambda x: (minimum(*x), maximum(*x), minimum(x[0], b), maximum(a, x[1])), a, b)
     assert both.tolist() == expected

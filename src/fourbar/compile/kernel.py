@@ -92,7 +92,7 @@ class Tables:
         data[words.CALL_TABLE] = self._calls(program, lanes, blocks)
         data[words.CALLS] = len(program.calls)
         data[words.PRESET_TABLE] = self._presets(program, lanes)
-        data[words.PRESETS] = max(1, len(program.preset))
+        data[words.PRESETS] = len(program.preset)
         libc = ctypes.CDLL(None)
         data[words.MALLOC] = ctypes.cast(libc.malloc, ctypes.c_void_p).value or 0
         data[words.FREE] = ctypes.cast(libc.free, ctypes.c_void_p).value or 0
@@ -129,10 +129,8 @@ class Tables:
         return self._held(table)
 
     def _presets(self, program: Program, lanes: Lanes) -> int:
-        """Without presets one harmless entry: a zero into the spare slots behind the last."""
-        presets = program.preset or ((program.slots, 0.0),)
-        table = np.zeros((len(presets), 2), np.int64)
-        for row, (slot, value) in zip(table, presets, strict=True):
+        table = np.zeros((len(program.preset), 2), np.int64)
+        for row, (slot, value) in zip(table, program.preset, strict=True):
             row[0] = slot * lanes.bytes
             row[1:].view(np.float64)[:] = value
         return self._held(table)

@@ -19,14 +19,19 @@ def declarations(lanes: Lanes) -> str:
 
 
 def open_loop(c: Code, name: str, before: str, end: str, step: int, after: str) -> tuple[str, str]:
-    """Start a loop `name` that counts from 0 while below `end`. Returns the counter, and the text that closes the loop."""
+    """Start a loop `name` that counts from 0 while below `end`; label `before` leads to it, it leads to label `after`.
+
+    Returns the counter, and the text that closes the loop.
+    """
     c.label(name)
     c.do(f"%{name}_i = phi i64 [0, %{before}], [%{name}_next, %{name}_last]")
+    c.do(f"%{name}_more = icmp slt i64 %{name}_i, {end}")
+    c.do(f"br i1 %{name}_more, label %{name}_body, label %{after}")
+    c.label(f"{name}_body")
     close = (
         f"br label %{name}_last\n{name}_last:\n"
         f"  %{name}_next = add i64 %{name}_i, {step}\n"
-        f"  %{name}_more = icmp slt i64 %{name}_next, {end}\n"
-        f"  br i1 %{name}_more, label %{name}, label %{after}"
+        f"  br label %{name}"
     )
     return f"%{name}_i", close
 

@@ -62,5 +62,5 @@ def interpret(program: Program, arguments: Mapping[str, Any]) -> dict[str, np.nd
         entries = np.empty((*batch, len(y.slots)))
         for k, slot in enumerate(y.slots):
             entries[..., k] = slots[slot]
-        results[y.name] = entries.reshape(*batch, *y.shape)
+        results[y.name] = entries.reshape((*batch, *y.shape))
     return results

@@ -15,6 +15,7 @@ import numpy as np
 from ..errors import ArgumentError
 from ..system.robot import System
 
+_UNIT_TIME = np.array(1.0)  # an array, so that the call need not convert it
 Torque = Callable[[float, np.ndarray, np.ndarray], np.ndarray]
 
 
@@ -28,7 +29,7 @@ class Trajectory:
 
 
 def _rates(robot: System, t: float, q0: np.ndarray, theta: np.ndarray, v: np.ndarray, torque: Torque) -> tuple[Any, Any]:
-    q = robot.integrate(q0, theta, 1.0)
+    q = robot.integrate(q0, theta, _UNIT_TIME)
     return robot.chart_rate(theta, v), robot.forward_dynamics(q, v, torque(t, q, v))
 
 
@@ -40,7 +41,7 @@ def step(robot: System, t: float, q: np.ndarray, v: np.ndarray, dt: float, torqu
     k3, a3 = _rates(robot, t + dt / 2, q, dt / 2 * k2, v + dt / 2 * a2, torque)
     k4, a4 = _rates(robot, t + dt, q, dt * k3, v + dt * a3, torque)
     theta = dt / 6 * (k1 + 2 * (k2 + k3) + k4)
-    return robot.integrate(q, theta, 1.0), v + dt / 6 * (a1 + 2 * (a2 + a3) + a4)
+    return robot.integrate(q, theta, _UNIT_TIME), v + dt / 6 * (a1 + 2 * (a2 + a3) + a4)
 
 
 def simulate(

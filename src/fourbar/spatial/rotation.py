@@ -5,7 +5,9 @@ A rotation R = F₁ F₂ ... is kept as its factors, each a `Turn` about z or a 
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Sequence
+from functools import reduce
 from typing import NamedTuple
 
 from .linear import Mat, Scalar, Vec, dot
@@ -94,10 +96,8 @@ def _dense_congruence(r: Mat, a: Sym) -> Sym:
 
 def matrix(factors: Sequence[Factor]) -> Mat:
     """All factors multiplied out."""
-    product = Mat.identity(3)
-    for f in factors:
-        product = product @ (f.matrix() if isinstance(f, Turn) else f)
-    return product
+    matrices = [f.matrix() if isinstance(f, Turn) else f for f in factors]
+    return reduce(operator.matmul, matrices) if matrices else Mat.identity(3)
 
 
 def quaternion_matrix(q: Sequence[Scalar]) -> Mat:

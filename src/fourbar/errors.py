@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable
 
 
@@ -27,6 +26,8 @@ class UnknownNameError(FourbarError, KeyError):
 
 def unknown(kind: str, name: object, known: Iterable[str]) -> UnknownNameError:
     """An error for a name that is not there, with the nearest ones that are."""
+    import difflib
+
     names = list(known)
     near = difflib.get_close_matches(str(name), names, n=3)
     listed = ", ".join(names[:12]) + (", ..." if len(names) > 12 else "")

@@ -16,6 +16,9 @@ from ..spatial.vectors import Twist, Wrench
 from .sweep import Outcome, Sweeps
 
 
+_AT_ONCE = 8  # carrying joints in one step: a long chain then has fewer steps to record
+
+
 class Carried(NamedTuple):
     """A cluster in the frame of its root: pose, motion subspace, inertia."""
 
@@ -50,9 +53,9 @@ def compose_inward(k: Kinematics, children: tuple[Inertia, ...], own: Carried) -
     return Outcome((momenta, block), Ic)
 
 
-def couple(S: tuple[Twist, ...], momenta: tuple[Wrench, ...]) -> Mat:
-    """The block of M between a joint and one that it carries."""
-    return Mat(Vec([h.power(s) for h in momenta]) for s in S)
+def couple(carriers: tuple[tuple[Twist, ...], ...], momenta: tuple[Wrench, ...]) -> tuple[Mat, ...]:
+    """The blocks S_iᵀ (Ic_j S_j) of M between a joint j and some of the joints i that carry it."""
+    return tuple(Mat(Vec([h.power(s) for h in momenta]) for s in S) for S in carriers)
 
 
 def carry_all(s: Sweeps) -> list[Carried]:
@@ -70,8 +73,11 @@ def mass_matrix(s: Sweeps) -> list[list[Any]]:
     M: list[list[Any]] = [[0.0] * s.tree.nv for _ in range(s.tree.nv)]
     for j, (momenta, diagonal) in enumerate(composed):
         _write(s, M, j, j, diagonal)
-        for i in s.tree.ancestors(j):
-            _write(s, M, i, j, s.recorder.call(couple, carried[i].S, momenta))
+        above = s.tree.ancestors(j)
+        for some in (above[k : k + _AT_ONCE] for k in range(0, len(above), _AT_ONCE)):
+            blocks = s.recorder.call(couple, tuple(carried[i].S for i in some), momenta)
+            for i, block in zip(some, blocks, strict=True):
+                _write(s, M, i, j, block)
     return M
 
 

@@ -153,8 +153,8 @@ def momentum(s: Sweeps, v: Sequence[Vec], point: str) -> Vec:
 def center_of_mass_jacobian(s: Sweeps) -> list[list[Any]]:
     """J (3 x nv): velocity of the centre of mass = J v. The linear momentum matrix, divided by the mass."""
     rows = momentum_matrix(s, COM)[3:]
-    mass = moving_mass(s)
-    return [[x if x.__class__ is float else s.recorder.call(_scaled, x, 1.0 / mass) for x in row] for row in rows]
+    k = 1.0 / moving_mass(s)
+    return [[x * k if x.__class__ is float else s.recorder.call(_scaled, x, k) for x in row] for row in rows]
 
 
 def _scaled(x: Scalar, k: float) -> Scalar:

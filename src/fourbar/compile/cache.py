@@ -1,4 +1,4 @@
-"""Object code on disk, keyed by its source, the CPU and the compiler.
+"""Object code on disk, keyed by the program it was made from, the CPU and the compiler.
 
 Files are written to a temporary name and moved into place, so that many processes may share the folder; each begins with
 a checksum of the rest, and one that does not agree with it is compiled again, never trusted. The folder belongs to the
@@ -13,6 +13,7 @@ import stat
 import sys
 import tempfile
 import warnings
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 
@@ -21,17 +22,29 @@ from .machine import identity, to_object
 _MAGIC = b"fourbar object 1\n"
 
 
-def cached_object(assembly: str) -> bytes:
-    """Object code of an LLVM module, from the cache if it is there."""
+def cached_object(key: str, assembly: Callable[[], str]) -> bytes:
+    """Object code of an LLVM module, from the cache if it is there.
+
+    `key` is what the module is made from; the CPU, the compiler and the sources that write the module belong to it too.
+    """
     folder = cache_folder()
     if folder is None:
-        return to_object(assembly)
-    path = folder / (hashlib.sha256((identity() + assembly).encode()).hexdigest() + ".o")
+        return to_object(assembly())
+    path = folder / (hashlib.sha256("\n".join([identity(), _writers(), key]).encode()).hexdigest() + ".o")
     code = _read(path)
     if code is None:
-        code = to_object(assembly)
+        code = to_object(assembly())
         _write(path, code)
     return code
+
+
+@cache
+def _writers() -> str:
+    """A fingerprint of the sources that turn programs into LLVM assembly."""
+    found = hashlib.sha256()
+    for name in ("ir", "elementary", "emit", "transfer", "driver", "fastcall"):
+        found.update((Path(__file__).parent / f"{name}.py").read_bytes())
+    return found.hexdigest()
 
 
 def cache_folder() -> Path | None:

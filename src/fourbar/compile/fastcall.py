@@ -307,7 +307,7 @@ def address_of(function: Any) -> int:
 @cache
 def callable_type() -> tuple[type, int]:
     """The Python type, and the address of the machine code that its instances run when called."""
-    code = Loaded([cached_object(_check_array() + _fast())])
+    code = Loaded([cached_object("fastcall", lambda: _check_array() + _fast())])
     api = ctypes.pythonapi
     members = (_Member * 3)(
         _Member(b"__vectorcalloffset__", _SSIZE, _INSTANCE_VECTORCALL, _READONLY, None),

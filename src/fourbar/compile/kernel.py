@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import ctypes
+import hashlib
+from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -19,45 +22,51 @@ from .machine import Loaded
 _MODULE_SIZE = 4000  # instructions an LLVM module may have before another one is started
 
 
-def block_is_fixed(program: Program, number: int) -> bool:
-    """Whether a block runs once, on absolute slots."""
-    block = program.blocks[number]
-    return block.ports == 1 and block.table == 0 and all(c.bases == (0,) for c in program.calls if c.block == number)
+def _moved(program: Program) -> set[int]:
+    """The blocks that do not run on absolute slots: they are called with other bases, or with constants."""
+    moved = {call.block for call in program.calls if call.bases != (0,)}
+    return moved | {number for number, block in enumerate(program.blocks) if block.table or block.ports != 1}
 
 
-def _block_name(block: Block, fixed: bool) -> str:
-    """Blocks are named by what they do, so that equal ones can be shared between robots."""
-    import hashlib
+@dataclass(frozen=True)
+class Unit:
+    """Blocks that are compiled together: (function name, block) each. `key` names what they compute."""
 
-    return ("f" if fixed else "s") + hashlib.sha256(block_text(block).encode()).hexdigest()[:24]
+    blocks: tuple[tuple[str, Block], ...]
+    fixed: bool
+    key: str
+
+    def assembly(self, lanes: Lanes) -> str:
+        """The LLVM module."""
+        return module([emit_block(name, block, lanes, self.fixed) for name, block in self.blocks], lanes)
 
 
-def assemblies(program: Program, lanes: Lanes) -> tuple[list[str], list[str]]:
-    """LLVM modules of a program, and the function name of each of its blocks.
+def units(program: Program) -> tuple[list[Unit], list[str]]:
+    """What is to be compiled for a program, and the function name of each of its blocks.
 
     Blocks on absolute slots belong to this program alone and are compiled together; a block with ports may serve other
-    robots too, so each is a module, and thereby a cache entry, of its own.
+    robots too, so it is named by what it does and is a unit, and thereby a cache entry, of its own.
     """
     names: list[str] = []
-    modules: list[str] = []
-    together: list[str] = []
-    size = 0
+    made: list[Unit] = []
+    together: list[tuple[str, Block]] = []
+    moved = _moved(program)
     for number, block in enumerate(program.blocks):
-        fixed = block_is_fixed(program, number)
-        name = f"b{number}" if fixed else _block_name(block, fixed)
-        names.append(name)
-        text = emit_block(name, block, lanes, fixed)
-        if not fixed:
-            modules.append(module([text], lanes))
+        if number in moved:
+            key = f"ports {block.ports}\n{block_text(block)}"
+            names.append("s" + hashlib.sha256(key.encode()).hexdigest()[:24])
+            made.append(Unit(((names[-1], block),), False, key))
             continue
-        together.append(text)
-        size += len(block.code)
-        if size > _MODULE_SIZE:
-            modules.append(module(together, lanes))
-            together, size = [], 0
-    if together:
-        modules.append(module(together, lanes))
-    return modules, names
+        names.append(f"b{number}")
+        together.append((names[-1], block))
+        if sum(len(b.code) for _, b in together) > _MODULE_SIZE:
+            made.append(_together(together))
+            together = []
+    return made + ([_together(together)] if together else []), names
+
+
+def _together(blocks: list[tuple[str, Block]]) -> Unit:
+    return Unit(tuple(blocks), True, "\n".join(f"{name}\n{block_text(block)}" for name, block in blocks))
 
 
 class Kernel:
@@ -66,10 +75,12 @@ class Kernel:
     def __init__(self, program: Program, lanes: Lanes) -> None:
         self.program = program
         self.lanes = lanes
-        modules, names = assemblies(program, self.lanes)
-        objects = [cached_object(text) for text in dict.fromkeys(modules)]
-        self._code = Loaded([cached_object(driver(self.lanes)), *objects])
-        self._tables = Tables(program, self.lanes, [self._code.address(n) for n in names])
+        found, names = units(program)
+        objects = [cached_object(f"driver {lanes}", lambda: driver(lanes))]
+        for unit in {unit.key: unit for unit in found}.values():
+            objects.append(cached_object(f"{lanes} {unit.fixed}\n{unit.key}", partial(unit.assembly, lanes)))
+        self._code = Loaded(objects)
+        self._tables = Tables(program, lanes, [self._code.address(n) for n in names])
         self.address = self._code.address("kernel")
         self.share = self._code.address("share")
 

@@ -28,15 +28,13 @@ class Graph:
         key = (op, *args)
         found = self.table.get(key)
         if found is None:
-            self._check_own(args)
+            for a in args:
+                if a.__class__ is Expr and a.graph is not self:
+                    raise ValueError(f"two traces are mixed in one expression: {args} belong to different graphs")
             found = Expr(self, op, args, len(self.nodes))
             self.table[key] = found
             self.nodes.append(found)
         return found
-
-    def _check_own(self, args: tuple[Any, ...]) -> None:
-        if any(a.__class__ is Expr and a.graph is not self for a in args):
-            raise ValueError(f"two traces are mixed in one expression: {args} belong to different graphs")
 
     def inputs(self, name: str, count: int) -> tuple[Expr, ...]:
         """`count` independent scalars called name[0], name[1], ..."""

@@ -10,10 +10,6 @@ from . import fold
 from .node import Expr
 
 
-def _scalar(x: Any) -> bool:
-    return x.__class__ is float or x.__class__ is Expr
-
-
 def _number(x: Any) -> Any:
     """x as a float, or NotImplemented where x is not a real number."""
     return float(x) if isinstance(x, numbers.Real) else NotImplemented
@@ -21,7 +17,7 @@ def _number(x: Any) -> Any:
 
 def _forward(f: Callable[[Any, Any], Any]) -> Callable[[Expr, Any], Any]:
     def method(self: Expr, other: Any) -> Any:
-        if not _scalar(other):
+        if other.__class__ is not Expr and other.__class__ is not float:
             other = _number(other)
             if other is NotImplemented:
                 return NotImplemented

@@ -9,8 +9,6 @@ from typing import Any
 
 import numpy as np
 
-from ..compile.arguments import Argument
-from ..compile.function import State, make_function
 from ..errors import ArgumentError
 from ..model.builder import Builder as MechanismBuilder
 from ..model.lower import Lowered, lower
@@ -30,6 +28,9 @@ def _rebuild(mechanism: Mechanism, name: str, static: tuple[tuple[str, Any], ...
 
 def _make(model: Model, name: str, options: dict[str, Any]) -> Any:
     """The compiled function of a method for one choice of options."""
+    from ..compile.arguments import Argument  # imported when first needed: half of the time of importing fourbar
+    from ..compile.function import State, make_function
+
     method = METHODS[name]
     static = READERS[method.static](model.lowered, **options)
     arguments = [Argument(a, model.shape(a)) for a in method.arguments]

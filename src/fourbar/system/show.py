@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable
 
-from ..compile.kernel import assemblies
+from ..compile.kernel import units
 from ..compile.machine import batch_lanes, to_assembly
 from ..expr import Program, to_text
 
@@ -14,11 +14,11 @@ _SINCOS = {"add": 21, "mul": 20}
 
 
 def _llvm(program: Program) -> str:
-    return "\n".join(assemblies(program, batch_lanes())[0])
+    return "\n".join(unit.assembly(batch_lanes()) for unit in units(program)[0])
 
 
 def _asm(program: Program) -> str:
-    return "\n".join(to_assembly(text) for text in assemblies(program, batch_lanes())[0])
+    return "\n".join(to_assembly(unit.assembly(batch_lanes())) for unit in units(program)[0])
 
 
 STAGES: dict[str, Callable[[Program], str]] = {"program": to_text, "llvm": _llvm, "asm": _asm}

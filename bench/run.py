@@ -1,0 +1,210 @@
+"""fourbar beside Pinocchio, in one process, as ratios.  python bench/run.py [robot or chainN ...]
+
+Needs `pip install pin example-robot-data`. Times are minima over repetitions; each pair is measured alternately, so that
+what else the machine does hits both. Pinocchio's batches run on one thread of its pool (`rneaInParallel`,
+`abaInParallel`); where it has no batch function, its call is repeated from Python.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+os.environ.setdefault("FOURBAR_THREADS", "1")
+
+import numpy as np
+import pinocchio as pin
+from peak import peak_flops
+from robots import ROBOTS, load
+
+from fourbar.bridges.pinocchio import Peer
+from fourbar.system.show import count
+
+BATCH = 1024
+CALLS = 300
+
+
+def fastest(*functions: Callable[[], Any], seconds: float = 0.6, most: int = 200) -> list[float]:
+    """The shortest time of each function, measured in turns."""
+    best = [float("inf")] * len(functions)
+    start = time.perf_counter()
+    for _ in range(most):
+        for k, f in enumerate(functions):
+            t = time.perf_counter()
+            f()
+            best[k] = min(best[k], time.perf_counter() - t)
+        if time.perf_counter() - start > seconds * len(functions):
+            break
+    return best
+
+
+def repeated(f: Callable[..., Any], *args: Any) -> Callable[[], None]:
+    """`CALLS` calls in a row, as a loop in Python."""
+
+    def run() -> None:
+        for _ in range(CALLS):
+            f(*args)
+
+    return run
+
+
+class Case:
+    """A robot with a batch of states in both conventions."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.peer: Peer = load(name)
+        self.robot = self.peer.robot
+        rng = np.random.default_rng(0)
+        self.q = self.robot.random(rng, BATCH)
+        self.v, self.a = rng.normal(size=(2, BATCH, self.robot.nv))
+        self.pool = pin.ModelPool(self.peer.model, 1)
+        to_peer = (self.peer.q_to_peer(self.q), self.peer.v_to_peer(self.v), self.peer.v_to_peer(self.a))
+        self.peer_batch = [np.asfortranarray(x.T) for x in to_peer]
+        self.peer_one = [x[0].copy() for x in to_peer]
+        self.ours_one = [x[0].copy() for x in (self.q, self.v, self.a)]
+        self.result = np.asfortranarray(np.zeros((self.robot.nv, BATCH)))
+
+
+def agreement(case: Case, ours: np.ndarray, peer: Callable[..., Any], samples: int = 32) -> float:
+    """Largest difference to the peer's single calls, relative to the largest entry of each sample."""
+    worst = 0.0
+    for i in range(samples):
+        args = [x[:, i].copy() for x in case.peer_batch]
+        theirs = case.peer.v_from_peer(peer(case.peer.model, case.peer.data, *args))
+        worst = max(worst, float(np.abs(ours[i] - theirs).max() / np.abs(theirs).max()))
+    return worst
+
+
+def dynamics_rows(case: Case, peak: float) -> None:
+    """RNEA and ABA: batch and single call."""
+    model, data = case.peer.model, case.peer.data
+    for label, name, batch, call in (
+        ("RNEA", "inverse_dynamics", pin.rneaInParallel, pin.rnea),
+        ("ABA", "forward_dynamics", pin.abaInParallel, pin.aba),
+    ):
+        ours = getattr(case.robot, name)
+        error = agreement(case, ours(case.q, case.v, case.a), call)
+        ours(*case.ours_one)
+        t, t_peer = fastest(
+            lambda ours=ours: ours(case.q, case.v, case.a),
+            lambda batch=batch: batch(1, case.pool, *case.peer_batch, case.result),
+        )
+        one, one_peer = fastest(repeated(ours, *case.ours_one), repeated(call, model, data, *case.peer_one))
+        operations = sum(count(ours.program()).values())
+        share = operations * BATCH / t / peak
+        print(
+            f"{case.name:14s} {label:5s} batch {1e9 * t / BATCH:8.0f} ns, Pinocchio {1e9 * t_peer / BATCH:8.0f} ns: "
+            f"{t_peer / t:5.1f}x | call {1e9 * one / CALLS:7.0f} ns, {1e9 * one_peer / CALLS:7.0f} ns: "
+            f"{one_peer / one:4.1f}x | {operations} operations, {share:4.0%} of peak | differs by {error:.0e}"
+        )
+
+
+def mass_matrix_row(case: Case) -> None:
+    """CRBA, full symmetric matrix, into an existing array as the peer does."""
+    model, data = case.peer.model, case.peer.data
+    out = np.empty((BATCH, case.robot.nv, case.robot.nv))
+    M = case.robot.mass_matrix(case.q, out=out)[0]
+    theirs = np.triu(pin.crba(model, data, case.peer_one[0]))
+    theirs = case.peer.matrix_from_peer(theirs + np.triu(theirs, 1).T)
+    error = np.abs(M - theirs).max() / np.abs(theirs).max()
+    t, t_peer = fastest(
+        lambda: case.robot.mass_matrix(case.q, out=out), repeated(pin.crba, model, data, case.peer_one[0])
+    )
+    print(
+        f"{case.name:14s} CRBA  batch {1e9 * t / BATCH:8.0f} ns, Pinocchio {1e9 * t_peer / CALLS:8.0f} ns: "
+        f"{t_peer / CALLS / (t / BATCH):5.1f}x | differs by {error:.0e}"
+    )
+
+
+def threads_row(case: Case, n: int = 8192) -> None:
+    """Two threads against one."""
+    q, v, a = (np.resize(x, (n, x.shape[1])) for x in (case.q, case.v, case.a))
+    for name in ("inverse_dynamics", "forward_dynamics"):
+        f = getattr(case.robot, name)
+        one, two = fastest(lambda f=f: f(q, v, a, threads=1), lambda f=f: f(q, v, a, threads=2), seconds=1.0)
+        print(f"{case.name:14s} {name}: batch {n}, two threads {one / two:.2f}x one")
+
+
+def growth_rows() -> None:
+    """Time per body of chains."""
+    for name in ("inverse_dynamics", "forward_dynamics"):
+        per_body = {}
+        for n in (64, 512):
+            case = Case(f"chain{n}")
+            f, out = getattr(case.robot, name), np.empty((BATCH, n))
+            f(case.q, case.v, case.a, out=out)
+            (t,) = fastest(lambda f=f, case=case, out=out: f(case.q, case.v, case.a, out=out), seconds=1.5)
+            per_body[n] = 1e9 * t / BATCH / n
+        print(
+            f"chain          {name}: {per_body[64]:.2f} ns a body at 64, {per_body[512]:.2f} at 512: "
+            f"growth {per_body[512] / per_body[64]:.2f}x"
+        )
+
+
+_FIRST_CALL = """
+import pickle, sys, time
+start = time.perf_counter()
+import fourbar
+imported = time.perf_counter()
+import numpy as np
+mechanism = pickle.load(open(sys.argv[1], "rb"))
+built = time.perf_counter()
+robot = fourbar.System(mechanism)
+q, v = robot.neutral(), np.zeros(robot.nv)
+getattr(robot, sys.argv[2])(q, v, v)
+end = time.perf_counter()
+print(imported - start, end - built)
+"""
+
+
+def first_call_rows(names: list[str]) -> None:
+    """Time of the first call in a new process: without any cache, and with a warm one."""
+    import pickle
+
+    with tempfile.TemporaryDirectory() as folder:
+        script = Path(folder) / "first_call.py"
+        script.write_text(_FIRST_CALL)
+        for name in names:
+            file = Path(folder) / f"{name}.pickle"
+            file.write_bytes(pickle.dumps(load(name).robot.mechanism))
+            for method in ("inverse_dynamics", "forward_dynamics"):
+                cold, warm = [], []
+                for attempt in range(3):
+                    environment = {**os.environ, "FOURBAR_CACHE": str(Path(folder) / f"{name}{method}{attempt}")}
+                    for found in (cold, warm):
+                        command = [sys.executable, str(script), str(file), method]
+                        done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+                        found.append([float(x) for x in done.stdout.split()])
+                imported = min(x for x, _ in cold + warm)
+                print(
+                    f"{name:14s} {method}: first call {min(y for _, y in cold):.2f} s without cache, "
+                    f"{min(y for _, y in warm):.3f} s with a warm one; importing fourbar {imported:.3f} s"
+                )
+
+
+def main() -> None:
+    names = sys.argv[1:] or [*ROBOTS, "chain8", "chain64", "chain256", "chain512"]
+    peak = peak_flops()
+    print(f"Pinocchio {pin.__version__}; peak of one core {peak / 1e9:.1f} Gflop/s; batches of {BATCH}, one thread\n")
+    for name in names:
+        case = Case(name)
+        dynamics_rows(case, peak)
+        if not name.startswith("chain"):
+            mass_matrix_row(case)
+    print()
+    if not sys.argv[1:]:
+        for name in ROBOTS:
+            threads_row(Case(name))
+        growth_rows()
+        first_call_rows(["talos_reduced", "chain512"])
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,103 @@
+"""bench: how long the methods of a robot take on this machine.
+
+Times one evaluation in a batch and one call from Python, on one thread; the least of several repetitions counts. With
+--peer the same robot is also timed in Pinocchio.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+
+from . import table
+from .arguments import at_least_one, read_robot
+from .peers import PEERS, load_peer, peer_calls
+from ..robots import ROBOTS
+
+BATCH = 1024
+# Methods by the number of their arguments among q, v, a.
+METHODS = {"inverse_dynamics": 3, "forward_dynamics": 3, "mass_matrix": 1, "inverse_mass_matrix": 1}
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    listed = ", ".join(ROBOTS)
+    parser.add_argument("robots", metavar="ROBOT", nargs="*", help=f"robots of the library (default: {listed})")
+    parser.add_argument("--peer", action="append", default=[], metavar="NAME", help=f"compare: {', '.join(PEERS)}")
+    parser.add_argument("--batch", type=at_least_one, default=BATCH, help=f"samples a batch (default: {BATCH})")
+    parser.add_argument("--repeat", type=at_least_one, default=7, help="repetitions (default: 7)")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Measure and print."""
+    chosen = [(name, read_robot(name), None) for name in args.robots or ([] if args.peer else ROBOTS)]
+    for name in args.peer:
+        peer = load_peer(name)
+        chosen.append((name, peer.robot, peer))
+    rows = [row for name, robot, peer in chosen for row in measure(name, robot, peer, args.batch, args.repeat)]
+    head = ["robot", "nv", "method", f"batch of {args.batch} [ns]", "one call [ns]"]
+    if args.peer:
+        head += ["Pinocchio, batch", "Pinocchio, one call"]
+    print(table.columns(head, [row[: len(head)] for row in rows], right=range(1, len(head))))
+    return 0
+
+
+def measure(name: str, robot: Any, peer: Any, batch: int, repeat: int) -> list[list[str]]:
+    """A row a method: nanoseconds of one evaluation in a batch, of one call, and how many times those of the peer."""
+    rng = np.random.default_rng(0)
+    q, (v, a) = robot.random(rng, batch), rng.normal(size=(2, batch, robot.nv))
+    theirs = {} if peer is None else peer_calls(peer, q, v, a)
+    rows = []
+    with one_thread():
+        for method, n in METHODS.items():
+            ours = own_calls(getattr(robot, method), (q, v, a)[:n])
+            took = {kind: shortest(call, repeat) for kind, call in ours.items()}
+            row = [name, str(robot.nv), method, f"{took['batch'] / batch * 1e9:.1f}", f"{took['one'] * 1e9:.0f}"]
+            for kind in ("batch", "one"):
+                call = theirs.get(method, {}).get(kind)
+                row.append("-" if call is None else f"{shortest(call, repeat) / took[kind]:.1f} x")
+            rows.append(row)
+    return rows
+
+
+def own_calls(function: Any, arrays: tuple[np.ndarray, ...]) -> dict[str, Callable[[], Any]]:
+    """The evaluation of a batch, into an array that is there already, and that of its first sample."""
+    rows = [np.ascontiguousarray(x[0]) for x in arrays]
+    out = function(*arrays)
+    return {"batch": lambda: function(*arrays, out=out), "one": lambda: function(*rows)}
+
+
+def shortest(call: Callable[[], Any], repeat: int = 7, at_least: float = 0.005) -> float:
+    """Seconds of one call: the least of several repetitions, each of as many calls as take `at_least` seconds."""
+    loops = 1
+    while (took := _timed(call, loops)) < at_least:
+        loops = max(2 * loops, int(1.2 * loops * at_least / max(took, 1e-9)))
+    return min(_timed(call, loops) for _ in range(repeat)) / loops
+
+
+def _timed(call: Callable[[], Any], loops: int) -> float:
+    steps = range(loops)
+    begin = time.perf_counter()
+    for _ in steps:
+        call()
+    return time.perf_counter() - begin
+
+
+@contextmanager
+def one_thread() -> Iterator[None]:
+    """Large batches stay on one thread."""
+    before = os.environ.get("FOURBAR_THREADS")
+    os.environ["FOURBAR_THREADS"] = "1"
+    try:
+        yield
+    finally:
+        if before is None:
+            del os.environ["FOURBAR_THREADS"]
+        else:
+            os.environ["FOURBAR_THREADS"] = before

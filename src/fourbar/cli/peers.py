@@ -1,0 +1,70 @@
+"""Robots that Pinocchio knows, for comparison: models of example-robot-data, and their timing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ..errors import FourbarError, unknown
+
+# File below the robots of example-robot-data, floating base, part of the names of joints to lock.
+PEERS = {
+    "panda": ("panda_description/urdf/panda.urdf", False, "finger"),
+    "anymal_b": ("anymal_b_simple_description/robots/anymal.urdf", True, None),
+    "talos_reduced": ("talos_data/robots/talos_reduced.urdf", True, None),
+}
+
+
+def robot_folder() -> Path:
+    """Where example-robot-data keeps its robots."""
+    import cmeel
+
+    return Path(cmeel.__file__).resolve().parent.parent / "cmeel.prefix" / "share" / "example-robot-data" / "robots"
+
+
+def load_peer(name: str) -> Any:
+    """A robot of both libraries, as a `fourbar.bridges.pinocchio.Peer`."""
+    if name not in PEERS:
+        raise unknown("robot to compare with", name, PEERS)
+    try:
+        import pinocchio as pin
+
+        from ..bridges.pinocchio import Peer
+
+        folder = robot_folder()
+    except ImportError:
+        raise FourbarError('a comparison needs Pinocchio and its robots: pip install "fourbar[bench]"') from None
+    path, floating, lock = PEERS[name]
+    if not (folder / path).is_file():
+        raise FourbarError(f'{path} was not found below {folder}: pip install "fourbar[bench]"')
+    file = str(folder / path)
+    model = pin.buildModelFromUrdf(file, pin.JointModelFreeFlyer()) if floating else pin.buildModelFromUrdf(file)
+    locked = [i for i in range(1, model.njoints) if lock and lock in model.names[i]]
+    return Peer(pin.buildReducedModel(model, locked, pin.neutral(model)) if locked else model, name)
+
+
+def peer_calls(peer: Any, q: np.ndarray, v: np.ndarray, a: np.ndarray) -> dict[str, dict[str, Callable[[], Any]]]:
+    """Pinocchio's evaluations of the same states, by our method's name: {"batch": ..., "one": ...}.
+
+    The batch functions loop in C++, here on one thread; Pinocchio has none for the mass matrix.
+    """
+    import pinocchio as pin
+
+    model, data = peer.model, peer.data
+    at = peer.q_to_peer(q), peer.v_to_peer(v), peer.v_to_peer(a)
+    rows = [np.ascontiguousarray(x[0]) for x in at]
+    calls: dict[str, dict[str, Callable[[], Any]]] = {
+        "inverse_dynamics": {"one": lambda: pin.rnea(model, data, *rows)},
+        "forward_dynamics": {"one": lambda: pin.aba(model, data, *rows)},
+        "mass_matrix": {"one": lambda: pin.crba(model, data, rows[0])},
+        "inverse_mass_matrix": {"one": lambda: pin.computeMinverse(model, data, rows[0])},
+    }
+    if hasattr(pin, "rneaInParallel"):
+        many = [np.asfortranarray(x.T) for x in at]
+        pool, result = pin.ModelPool(model, 1), np.zeros((model.nv, len(q)), order="F")
+        calls["inverse_dynamics"]["batch"] = lambda: pin.rneaInParallel(1, pool, *many, result)
+        calls["forward_dynamics"]["batch"] = lambda: pin.abaInParallel(1, pool, *many, result)
+    return calls

@@ -1,0 +1,59 @@
+"""show: the code of a method of a robot.
+
+Prints the traced program, its LLVM assembly or the machine's own, or counts the operations of one evaluation.
+"""
+
+from __future__ import annotations
+
+import argparse
+
+from ..errors import ArgumentError, unknown
+from ..system.methods import METHODS
+from ..system.show import STAGES, count
+from . import table
+from .arguments import add_robot, read_robot
+
+_COUNTED = ("add", "mul", "div")
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    add_robot(parser)
+    parser.add_argument("method", metavar="METHOD", help="e.g. inverse_dynamics")
+    parser.add_argument("--stage", choices=list(STAGES), default="program", help="what to print (default: program)")
+    parser.add_argument("--count", action="store_true", help="count operations instead")
+    parser.add_argument("--frame", help="the frame or body, for methods that need one, such as jacobian")
+    parser.add_argument("--prescribed", nargs="+", metavar="JOINT", help="the prescribed joints of hybrid_dynamics")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Print the code, or the count."""
+    robot = read_robot(args.robot)
+    if args.method not in METHODS:
+        raise unknown("method", args.method, METHODS)
+    options = _options(args)
+    if args.count:
+        print(_counted(count(robot.program(args.method, **options))))
+    else:
+        print(robot.show(args.method, stage=args.stage, **options).rstrip("\n"))
+    return 0
+
+
+def _options(args: argparse.Namespace) -> dict[str, object]:
+    """The options of the method, checked against those it has."""
+    takes = METHODS[args.method].static
+    options = {name: getattr(args, name) for name in ("frame", "prescribed") if getattr(args, name) is not None}
+    for name in options:
+        if name not in takes:
+            raise ArgumentError(f"{args.method} takes no --{name}")
+    for name in ("frame", "prescribed"):
+        if name in takes and name not in options:
+            raise ArgumentError(f"{args.method} needs --{name}")
+    return options
+
+
+def _counted(operations: dict[str, int]) -> str:
+    """Additions, multiplications and divisions, then whatever else there is, then the sum."""
+    kinds = [*_COUNTED, *sorted(set(operations) - set(_COUNTED))]
+    rows = [(kind, str(operations.get(kind, 0))) for kind in kinds]
+    return table.columns(("operation", "number"), [*rows, ("total", str(sum(operations.values())))], right=(1,))

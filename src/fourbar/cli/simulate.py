@@ -1,0 +1,112 @@
+"""simulate: a robot moving freely under gravity.
+
+Simulates without joint forces, prints how fast and how exactly, and draws coordinates, energy and the path of the tip.
+Exit code 1 if the picture could not be written, which needs matplotlib.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ..errors import ArgumentError
+from ..robots.pendulum import closed_form
+from ..sim import Trajectory, simulate
+from . import table
+from .arguments import DEFAULT_ROBOT, add_robot, positive, read_robot
+from .progress import PLOT_EXTRA, progress
+
+_MOST_RECORDED = 20_000
+_START = {"double_pendulum": (2.2, 0.4)}
+_CLOSED_FORM: dict[str, Callable[[np.ndarray, np.ndarray], np.ndarray]] = {"double_pendulum": closed_form}
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    add_robot(parser, nargs="?", default=DEFAULT_ROBOT)
+    parser.add_argument("--duration", type=positive, default=10.0, metavar="S", help="seconds (default: 10)")
+    parser.add_argument("--dt", type=positive, default=1e-3, metavar="S", help="length of a step (default: 0.001)")
+    parser.add_argument("--output", type=Path, default=Path("simulation.png"), metavar="FILE", help="the picture")
+    parser.add_argument("--no-picture", action="store_true", help="print the table only")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Simulate, print, draw."""
+    robot = read_robot(args.robot)
+    draw = None if args.no_picture else _drawing(args.output)
+    result = _measure(robot, args.duration, args.dt)
+    print(table.pairs(_rows(robot, result, args.dt)))
+    if draw is not None:
+        draw(robot, result.trajectory, result.energy, args.output)
+        print(f"\npicture: {args.output}")
+    elif not args.no_picture:
+        print(f"\n{args.output} was not written: that needs matplotlib, {PLOT_EXTRA}", file=sys.stderr)
+        return 1
+    return 0
+
+
+def _drawing(output: Path) -> Callable[..., None] | None:
+    """What draws the picture; None without matplotlib. A file that cannot be written is found out before the work."""
+    try:
+        from .picture import check_output, draw
+    except ImportError:
+        return None
+    check_output(output)
+    return draw
+
+
+@dataclass(frozen=True)
+class Result:
+    """A simulation and how it went."""
+
+    trajectory: Trajectory
+    energy: np.ndarray
+    largest_kinetic: float
+    steps: int
+    seconds: float
+
+
+def _measure(robot: Any, duration: float, dt: float) -> Result:
+    """Simulate from the robot's start, having compiled before the clock starts."""
+    steps = max(1, round(duration / dt))
+    if steps * dt < 0.5 * duration:
+        raise ArgumentError(f"--dt {dt:g} is longer than --duration {duration:g}")
+    q = np.array(_START[robot.name]) if robot.name in _START else robot.random(0)
+    simulate(robot, q, duration=dt, dt=dt)
+    begin = time.perf_counter()
+    trajectory = simulate(robot, q, duration=duration, dt=dt, every=-(-steps // _MOST_RECORDED), progress=progress)
+    seconds = time.perf_counter() - begin
+    kinetic = robot.kinetic_energy(trajectory.q, trajectory.v)
+    energy = kinetic + robot.potential_energy(trajectory.q)
+    return Result(trajectory, energy, float(kinetic.max()), steps, seconds)
+
+
+def _rows(robot: Any, result: Result, dt: float) -> list[tuple[str, str]]:
+    drift = float(np.abs(result.energy - result.energy[0]).max()) / result.largest_kinetic
+    return [
+        ("robot", f"{robot.name} ({len(robot.names.bodies)} bodies, nv = {robot.nv})"),
+        ("steps", f"{result.steps} of {table.duration(dt)}"),
+        ("time per step", table.duration(result.seconds / result.steps)),
+        ("energy drift", f"{drift:.1e} of the largest kinetic energy"),
+        _exactness(robot, result.trajectory),
+    ]
+
+
+def _exactness(robot: Any, trajectory: Trajectory) -> tuple[str, str]:
+    """How far accelerations are from the closed form; where there is none, how well inverse dynamics undoes forward."""
+    q, v = trajectory.q, trajectory.v
+    a = robot.forward_dynamics(q, v, np.zeros_like(v))
+    if robot.name in _CLOSED_FORM:
+        error, size = a - _CLOSED_FORM[robot.name](q, v), a
+        label, unit = "acceleration error", "of the largest acceleration, against the closed form"
+    else:
+        error, size = robot.inverse_dynamics(q, v, a), robot.bias_force(q, v)
+        label, unit = "force residual", "of the largest bias force, inverse after forward dynamics"
+    return label, f"{float(np.abs(error).max() / np.abs(size).max()):.1e} {unit}"

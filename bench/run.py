@@ -1,7 +1,7 @@
 """fourbar beside Pinocchio, in one process, as ratios.  python bench/run.py [robot or chainN ...]
 
-Needs `pip install pin example-robot-data`. Times are minima over repetitions; each pair is measured alternately, so that
-what else the machine does hits both. Pinocchio's batches run on one thread of its pool (`rneaInParallel`,
+Needs `pip install pin example-robot-data`. Times are minima over repetitions; both sides are measured in turns, so
+that what else the machine does hits both. Pinocchio's batches run on one thread of its pool (`rneaInParallel`,
 `abaInParallel`); where it has no batch function, its call is repeated from Python.
 """
 
@@ -30,17 +30,17 @@ BATCH = 1024
 CALLS = 300
 
 
-def fastest(*functions: Callable[[], Any], seconds: float = 0.6, most: int = 200) -> list[float]:
-    """The shortest time of each function, measured in turns."""
+def fastest(*functions: Callable[[], Any], turns: int = 12, seconds: float = 0.06) -> list[float]:
+    """The shortest time of each function, measured in turns of several calls in a row."""
     best = [float("inf")] * len(functions)
-    start = time.perf_counter()
-    for _ in range(most):
+    for _ in range(turns):
         for k, f in enumerate(functions):
-            t = time.perf_counter()
-            f()
-            best[k] = min(best[k], time.perf_counter() - t)
-        if time.perf_counter() - start > seconds * len(functions):
-            break
+            start = t = time.perf_counter()
+            while t - start < seconds:
+                f()
+                now = time.perf_counter()
+                best[k] = min(best[k], now - t)
+                t = now
     return best
 
 
@@ -128,7 +128,7 @@ def threads_row(case: Case, n: int = 8192) -> None:
     q, v, a = (np.resize(x, (n, x.shape[1])) for x in (case.q, case.v, case.a))
     for name in ("inverse_dynamics", "forward_dynamics"):
         f = getattr(case.robot, name)
-        one, two = fastest(lambda f=f: f(q, v, a, threads=1), lambda f=f: f(q, v, a, threads=2), seconds=1.0)
+        one, two = fastest(lambda f=f: f(q, v, a, threads=1), lambda f=f: f(q, v, a, threads=2))
         print(f"{case.name:14s} {name}: batch {n}, two threads {one / two:.2f}x one")
 
 
@@ -140,7 +140,7 @@ def growth_rows() -> None:
             case = Case(f"chain{n}")
             f, out = getattr(case.robot, name), np.empty((BATCH, n))
             f(case.q, case.v, case.a, out=out)
-            (t,) = fastest(lambda f=f, case=case, out=out: f(case.q, case.v, case.a, out=out), seconds=1.5)
+            (t,) = fastest(lambda f=f, case=case, out=out: f(case.q, case.v, case.a, out=out))
             per_body[n] = 1e9 * t / BATCH / n
         print(
             f"chain          {name}: {per_body[64]:.2f} ns a body at 64, {per_body[512]:.2f} at 512: "

@@ -91,7 +91,8 @@ def derivatives():
         return value, jvp([value], dict(zip(x, dx, strict=True)))[0], tuple(vjp([value], [1.0], x))
 
     value, slope, gradient = recorder.call(step, x, dx)
-    return recorder.finish("derivatives", [("value", (), (value,)), ("slope", (), (slope,)), ("gradient", (3,), gradient)])
+    scalars = [("value", (), (value,)), ("slope", (), (slope,))]
+    return recorder.finish("derivatives", [*scalars, ("gradient", (3,), gradient)])
 
 
 def long_schedule(recorder):

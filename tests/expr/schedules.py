@@ -1,4 +1,4 @@
-"""Random algorithms for the recorders: which step is called on which earlier values, and what is asked for at the end."""
+"""Random algorithms for the recorders: which step is called on which earlier values, and what is wanted at the end."""
 
 from __future__ import annotations
 
@@ -57,7 +57,8 @@ def order(p, q):
 
 
 def ratio(p, q):
-    return item(p.a[0] / (q.b * q.b + 1.0), q.a[0] / 3.0, p.a[1]), item(-q.b, sin(q.b), p.b * q.a[1] / (1.0 + q.a[1] * q.a[1]))
+    bounded = p.b * q.a[1] / (1.0 + q.a[1] * q.a[1])
+    return item(p.a[0] / (q.b * q.b + 1.0), q.a[0] / 3.0, p.a[1]), item(-q.b, sin(q.b), bounded)
 
 
 STEPS = {f.__name__: f for f in (blend, turn, swap, fixed, mixed, order, ratio)}

@@ -1,4 +1,4 @@
-"""Random calculations that run on any kind of scalar, a number type as a user would write it, and small conveniences."""
+"""Random calculations that run on any kind of scalar, a number type as a user would write it, and conveniences."""
 
 from __future__ import annotations
 

@@ -5,7 +5,23 @@ import math
 import numpy as np
 import pytest
 
-from fourbar.expr import Expr, Graph, atan2, cos, evaluate, jvp, maximum, minimum, select, sin, sqrt, vjp
+from fourbar.expr import (
+    Expr,
+    Graph,
+    acos,
+    asin,
+    atan2,
+    cos,
+    evaluate,
+    jvp,
+    maximum,
+    minimum,
+    select,
+    sin,
+    sqrt,
+    tan,
+    vjp,
+)
 from fourbar.expr.derive import JVP, VJP
 
 from .support import difference
@@ -92,7 +108,7 @@ def test_reverse_derivative_with_a_constant_operand(op, point):
 
 @pytest.mark.parametrize("op", ["add", "sub", "mul", "div", "neg", "sin", "cos", "sqrt"])
 def test_forward_derivative_against_the_complex_step(op):
-    f, x, root, at = traced(op, CASES[op][1][0])
+    _, x, root, at = traced(op, CASES[op][1][0])
     for k in range(len(x)):
         [slope] = evaluate(jvp([root], {x[k]: 1.0}), at)
         [stepped] = evaluate([root], {**at, x[k]: complex(at[x[k]], 1e-30)})
@@ -203,8 +219,6 @@ def test_derivative_of_a_polynomial_is_folded():
 
 
 def test_slope_of_arcs_and_tan():
-    from fourbar.expr import acos, asin, tan
-
     x = Graph().inputs("x", 1)[0]
     slopes = evaluate(jvp([asin(x), acos(x), tan(x)], {x: 1.0}), {x: 0.3})
     arc = 1.0 / math.sqrt(1.0 - 0.09)

@@ -10,7 +10,8 @@ import pytest
 
 from fourbar.expr import Expr, Graph, atan2, cos, evaluate, maximum, minimum, select, sin, sqrt, tan
 
-BINARY = [operator.add, operator.sub, operator.mul, operator.truediv, operator.lt, operator.le, operator.gt, operator.ge]
+ARITHMETIC = [operator.add, operator.sub, operator.mul, operator.truediv]
+COMPARISONS = [operator.lt, operator.le, operator.gt, operator.ge]
 TWO = [2, 2.0, np.float64(2), np.float32(2), np.float16(2), np.int64(2), np.int8(2), np.uint8(2), Fraction(2)]
 
 
@@ -24,24 +25,24 @@ def kind_of(number):
 
 
 @pytest.mark.parametrize("number", TWO, ids=kind_of)
-@pytest.mark.parametrize("op", BINARY)
+@pytest.mark.parametrize("op", ARITHMETIC + COMPARISONS)
 def test_any_real_number_on_the_right_counts_as_a_float(x, op, number):
     assert op(x, number) is op(x, 2.0)
 
 
 @pytest.mark.parametrize("number", TWO, ids=kind_of)
-@pytest.mark.parametrize("op", BINARY[:4])
+@pytest.mark.parametrize("op", ARITHMETIC)
 def test_any_real_number_on_the_left_counts_as_a_float(x, op, number):
     assert op(number, x) is op(2.0, x)
 
 
 @pytest.mark.parametrize("number", [2, 2.0, np.float64(2), np.float32(2), np.int64(2)], ids=kind_of)
-@pytest.mark.parametrize("op", BINARY[4:])
+@pytest.mark.parametrize("op", COMPARISONS)
 def test_comparison_with_a_number_on_the_left(x, op, number):
     assert op(number, x) is op(2.0, x)
 
 
-@pytest.mark.parametrize("op", BINARY[:4])
+@pytest.mark.parametrize("op", ARITHMETIC)
 def test_arithmetic_with_an_array_without_axes_gives_a_scalar(x, op):
     assert op(x, np.array(2.0)) is op(x, 2.0)
     assert op(np.array(2.0), x) is op(2.0, x)
@@ -67,7 +68,7 @@ def test_select_takes_any_real_number(x, number):
 
 
 @pytest.mark.parametrize("thing", [1j, "2", None, Decimal(2), [1.0]], ids=kind_of)
-@pytest.mark.parametrize("op", [*BINARY, operator.pow])
+@pytest.mark.parametrize("op", [*ARITHMETIC, *COMPARISONS, operator.pow])
 def test_what_is_no_real_number_is_refused(x, op, thing):
     with pytest.raises(TypeError):
         op(x, thing)
@@ -79,7 +80,7 @@ def test_expression_times_array_maps_over_the_array(x):
     assert product.tolist() == [[0.0, x], [x * 2.0, -x]]
 
 
-@pytest.mark.parametrize("op", BINARY[:4])
+@pytest.mark.parametrize("op", ARITHMETIC)
 def test_arrays_on_either_side(x, op):
     array = np.array([2.0, 3.0])
     assert op(x, array).tolist() == [op(x, 2.0), op(x, 3.0)]
@@ -94,7 +95,7 @@ def test_matrix_product_with_an_array_of_expressions(x):
 
 def test_comparison_with_an_array_is_refused_with_advice(x):
     with pytest.raises(TypeError, match=r"fourbar\.select"):
-        x < np.array([1.0, 2.0])
+        operator.lt(x, np.array([1.0, 2.0]))
 
 
 @pytest.mark.parametrize(
@@ -117,7 +118,7 @@ def test_whole_powers(x, n):
 
 @pytest.mark.parametrize("n", [0.5, 65, -65, -0.5, math.inf, -math.inf, math.nan, 1e300])
 def test_other_powers_are_refused(x, n):
-    with pytest.raises(TypeError, match="small whole powers only.*use sqrt"):
+    with pytest.raises(TypeError, match=r"small whole powers only.*use sqrt"):
         x**n
 
 
@@ -133,7 +134,7 @@ def test_absolute_value(x, number):
     assert evaluate([abs(x), abs(-x)], {x: number}) == [abs(number)] * 2
 
 
-@pytest.mark.parametrize("op", BINARY[4:])
+@pytest.mark.parametrize("op", COMPARISONS)
 @pytest.mark.parametrize(("a", "b"), [(1.0, 2.0), (2.0, 1.0), (1.0, 1.0)])
 def test_comparisons(op, a, b):
     x, y = Graph().inputs("x", 2)
@@ -181,7 +182,7 @@ def test_number_of_a_trace_is_refused_with_advice(x, use):
     assert "has no number yet; use fourbar's sin, cos" in said
 
 
-@pytest.mark.parametrize("use", [int, operator.index, list, len, lambda x: [1, 2][x], lambda x: x // 2, lambda x: x % 2])
+@pytest.mark.parametrize("use", [int, operator.index, list, len, [1, 2].__getitem__, lambda x: x // 2, lambda x: x % 2])
 def test_other_uses_as_a_number_are_refused(x, use):
     with pytest.raises(TypeError):
         use(x)
@@ -207,5 +208,5 @@ MIXTURES = {
 def test_mixing_two_traces_is_refused(x, mix):
     other = Graph().inputs("z", 3)[2]
     for a, b in ((x, other), (other, x)):
-        with pytest.raises(ValueError, match="two traces are mixed in one expression.*different graphs"):
+        with pytest.raises(ValueError, match=r"two traces are mixed in one expression.*different graphs"):
             mix(a, b)

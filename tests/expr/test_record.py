@@ -1,5 +1,7 @@
 """What recorders make of particular algorithms."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 
@@ -11,8 +13,7 @@ EACH = pytest.mark.parametrize("make", MAKERS.values(), ids=MAKERS)
 
 def run(recorder, algorithm, *numbers):
     """The results of algorithm(recorder, x), a list of scalars, by way of a program."""
-    program, found = program_and_results(recorder, algorithm, *numbers)
-    return found
+    return program_and_results(recorder, algorithm, *numbers)[1]
 
 
 def program_and_results(recorder, algorithm, *numbers):
@@ -196,7 +197,7 @@ def test_reuse_in_the_shape_of_a_tree(make):
     numbers = [float(k * k) for k in range(12)]
     level = numbers
     while len(level) > 1:
-        level = [0.5 * (a + b) for a, b in zip(level, level[1:], strict=False)]
+        level = [0.5 * (a + b) for a, b in pairwise(level)]
     assert run(make(), algorithm, *numbers) == level
 
 
@@ -243,13 +244,20 @@ def test_unrolled_fuses_steps_up_to_the_block_size(block_size, blocks):
 
 
 def test_unrolled_folds_constants_across_steps():
-    program, found = program_and_results(Unrolled(), lambda r, x: r.call(affine, r.call(affine, 2.0, 3.0)[0], x[0]), 5.0)
+    def algorithm(r, x):
+        (seven,) = r.call(affine, 2.0, 3.0)
+        return r.call(affine, seven, x[0])
+
+    program, found = program_and_results(Unrolled(), algorithm, 5.0)
     assert found == [36.0]
     assert program.blocks[0].code[1] == ("mul", 0, 7.0)
 
 
 def test_unrolled_computes_common_subexpressions_of_a_block_once():
-    program, _ = program_and_results(Unrolled(), lambda r, x: [r.call(lambda v: (sin(v),), x[0])[0] for _ in range(9)], 1.0)
+    def algorithm(r, x):
+        return [r.call(lambda v: (sin(v),), x[0])[0] for _ in range(9)]
+
+    program, _ = program_and_results(Unrolled(), algorithm, 1.0)
     assert operations(program).count("sin") == 1
     assert len(set(program.outputs[0].slots)) == 1
 

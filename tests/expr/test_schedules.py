@@ -1,15 +1,15 @@
 """Random algorithms through every recorder: all must compute the same.
 
-`Unrolled` folds the same constants whatever its block size, so its numbers agree to the last bit (but for the sign of a
-zero). `Shared` reads most constants from a table, so that x / 3 stays a division where `Unrolled` multiplies by 1/3: its
-numbers may differ in the last bits.
+`Unrolled` folds the same constants whatever its block size, so its numbers agree to the last bit (but for the sign of
+a zero). `Shared` reads most constants from a table, so that x / c stays a division where `Unrolled` multiplies by 1/c:
+its numbers may differ in the last bits.
 """
 
 import random
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 from fourbar.expr import Shared, Unrolled, from_text, interpret, to_text
 
@@ -18,8 +18,7 @@ from .support import EXAMPLES, generic, seeds
 
 BLOCK_SIZES = (1, 2, 5, 20, 1000)
 RECORDERS = {f"blocks of {n}": lambda n=n: Unrolled(block_size=n) for n in BLOCK_SIZES}
-RECORDERS |= {"shared": Shared} | {f"shared by {n}": lambda n=n: SharedBy(n) for n in (1, 2, 3)}
-MANY = settings(EXAMPLES, max_examples=200)
+RECORDERS |= {"shared": Shared} | {f"shared by {n}": lambda n=n: SharedBy(n) for n in (1, 2)}
 
 
 def numbers(seed):
@@ -53,7 +52,7 @@ def check_addresses(program):
     assert written <= set(range(program.slots))
 
 
-@MANY
+@EXAMPLES
 @given(schedules, wishes, seeds)
 def test_every_recorder_computes_what_direct_calls_compute(schedule, wanted, seed):
     x, y, arguments = numbers(seed)
@@ -63,7 +62,7 @@ def test_every_recorder_computes_what_direct_calls_compute(schedule, wanted, see
         np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-9)
 
 
-@MANY
+@EXAMPLES
 @given(schedules, wishes, seeds)
 def test_unrolled_programs_agree_bit_for_bit_whatever_the_block_size(schedule, wanted, seed):
     _, _, arguments = numbers(seed)
@@ -72,7 +71,7 @@ def test_unrolled_programs_agree_bit_for_bit_whatever_the_block_size(schedule, w
         np.testing.assert_array_equal(other, found[0])
 
 
-@MANY
+@EXAMPLES
 @given(schedules, wishes)
 def test_addresses_are_sound(schedule, wanted):
     for make in RECORDERS.values():
@@ -81,21 +80,16 @@ def test_addresses_are_sound(schedule, wanted):
 
 @EXAMPLES
 @given(schedules, wishes)
-def test_recording_twice_gives_the_same_text(schedule, wanted):
-    for make in RECORDERS.values():
-        assert to_text(record(schedule, wanted, make())) == to_text(record(schedule, wanted, make()))
-
-
-@EXAMPLES
-@given(schedules, wishes)
-def test_text_gives_the_program_back(schedule, wanted):
-    for make in RECORDERS.values():
+def test_text_gives_the_program_back_and_recording_twice_the_same_text(schedule, wanted):
+    for make in (lambda: Unrolled(block_size=5), Shared):
         program = record(schedule, wanted, make())
-        assert from_text(to_text(program)) == program
+        text = to_text(program)
+        assert from_text(text) == program
+        assert to_text(record(schedule, wanted, make())) == text
 
 
 @pytest.mark.parametrize("make", RECORDERS.values(), ids=RECORDERS)
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("seed", range(6))
 def test_long_schedules(make, seed):
     """Hundreds of steps, with values that live long beside many that die soon: recycled slots must not clobber them."""
     schedule, wanted = random_schedule(seed, 250)

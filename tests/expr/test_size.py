@@ -31,7 +31,7 @@ def wide(x, count):
 
 @pytest.fixture(autouse=True)
 def no_collection():
-    """Millions of tuples are made here, none of them in a cycle: searching for cycles would only disturb the clock."""
+    """Graphs are freed between the tests; while the clock runs, nobody looks for garbage among millions of nodes."""
     gc.collect()
     gc.disable()
     yield
@@ -39,9 +39,8 @@ def no_collection():
 
 
 def by_dual_numbers(shape, point):
-    """Value and derivative by the first entry."""
-    y = shape((Dual(point[0], 1.0), Dual(point[1])), LARGE)
-    return y.value, y.slope
+    """Value, and slope along the first entry."""
+    return shape((Dual(point[0], 1.0), Dual(point[1])), LARGE)
 
 
 def step(y, x):
@@ -76,9 +75,8 @@ def test_large_graphs_are_built_differentiated_and_evaluated(shape):
     y = shape(x, LARGE)
     assert len(graph.nodes) > 0.95 * LARGE
     forward, (reverse, _) = jvp([y], {x[0]: 1.0}), vjp([y], [1.0], x)
-    found = evaluate([y, *forward, reverse], dict(zip(x, POINT, strict=True)))
-    value, slope = by_dual_numbers(shape, POINT)
-    assert found == pytest.approx([value, slope, slope], rel=1e-9)
+    found = evaluate([*forward, reverse], dict(zip(x, POINT, strict=True)))
+    assert found == pytest.approx([by_dual_numbers(shape, POINT).slope] * 2, rel=1e-9)
 
 
 def test_large_graphs_become_programs_and_text_and_come_back():
@@ -86,7 +84,7 @@ def test_large_graphs_become_programs_and_text_and_come_back():
     assert len(program.blocks[0].code) > 0.95 * LARGE
     again = from_text(to_text(program))
     assert again == program
-    assert interpret(again, {"x": POINT})["y"] == pytest.approx(by_dual_numbers(deep, POINT)[0], rel=1e-9)
+    assert interpret(again, {"x": POINT})["y"] == pytest.approx(by_dual_numbers(deep, POINT).value, rel=1e-9)
 
 
 @pytest.mark.parametrize("make", [Unrolled, Shared])
@@ -127,7 +125,7 @@ def test_time_grows_about_linearly(row):
     """
     ratios = []
     for _ in range(5):
-        ratios.append(seconds(*row, 32_000) / seconds(*row, 8_000))
+        ratios.append(seconds(*row, 20_000) / seconds(*row, 5_000))
         if ratios[-1] < 8.0:
             return
     raise AssertionError(f"times for four times the size: {ratios}")

@@ -12,7 +12,7 @@ from .support import STEPS
 from .test_derive import CASES
 
 TABLES = {"jvp": JVP, "vjp": VJP, "evaluate": EVALUATE, "fold": {**FOLD, **FOLD_UNARY, "select": None}, "tests": CASES}
-ARITY = {op: 1 for op in FOLD_UNARY} | {op: 2 for op in FOLD} | {"select": 3}
+ARITY = dict.fromkeys(FOLD_UNARY, 1) | dict.fromkeys(FOLD, 2) | {"select": 3}
 CONDITIONS = ("lt", "le")
 
 

@@ -58,13 +58,6 @@ def test_any_program_comes_back(program):
 
 
 @EXAMPLES
-@given(programs())
-def test_text_of_what_was_read_is_the_text(program):
-    text = to_text(program)
-    assert to_text(from_text(text)) == text
-
-
-@EXAMPLES
 @given(recipes)
 def test_programs_of_both_recorders_come_back(recipe):
     for recorder in (Unrolled(), Shared()):
@@ -120,10 +113,10 @@ def test_blank_lines_do_not_matter():
 
 
 def test_text_does_not_depend_on_the_process():
-    """Neither on the hashes of strings nor on addresses, of which sets and dictionaries may depend."""
+    """Neither on the hashes of strings nor on addresses, on which the order of sets depends."""
     script = "import sys; from expr.samples import all_texts; sys.stdout.write(all_texts())"
-    tests = str(Path(__file__).parent.parent)
-    for seed in ("1", "12345"):
-        environment = {**os.environ, "PYTHONHASHSEED": seed, "PYTHONPATH": os.pathsep.join([tests, *sys.path])}
-        ran = subprocess.run([sys.executable, "-c", script], env=environment, capture_output=True, text=True, check=True)
-        assert ran.stdout == all_texts()
+    path = os.pathsep.join([str(Path(__file__).parent.parent), *sys.path])
+    seed = "12345" if os.environ.get("PYTHONHASHSEED") != "12345" else "54321"
+    environment = {**os.environ, "PYTHONHASHSEED": seed, "PYTHONPATH": path}
+    command = [sys.executable, "-c", script]
+    assert subprocess.run(command, env=environment, capture_output=True, text=True, check=True).stdout == all_texts()

@@ -3,13 +3,15 @@
 from typing import NamedTuple
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fourbar.expr import Graph, Value, flatten, leaves, tree_map, unflatten
 
 from .schedules import Couple
 from .support import EXAMPLES
+
+FEW = settings(EXAMPLES, max_examples=40)
 
 
 class Pair(NamedTuple):
@@ -35,7 +37,7 @@ def classes(tree):
     return (tree.__class__, *map(classes, tree)) if isinstance(tree, tuple) else tree.__class__
 
 
-@EXAMPLES
+@FEW
 @given(trees)
 def test_flatten_and_back(tree):
     found, shape = flatten(tree)
@@ -44,7 +46,7 @@ def test_flatten_and_back(tree):
     assert classes(again) == classes(tree)
 
 
-@EXAMPLES
+@FEW
 @given(trees)
 def test_leaves_are_the_floats_from_left_to_right(tree):
     found, _ = flatten(tree)
@@ -52,21 +54,21 @@ def test_leaves_are_the_floats_from_left_to_right(tree):
     assert all(x.__class__ is float for x in found)
 
 
-@EXAMPLES
+@FEW
 @given(trees)
 def test_map_of_the_identity_changes_nothing(tree):
     assert tree_map(lambda x: x, tree) == tree
     assert classes(tree_map(lambda x: x, tree)) == classes(tree)
 
 
-@EXAMPLES
+@FEW
 @given(trees)
 def test_map_reaches_every_leaf_and_nothing_else(tree):
     assert leaves(tree_map(lambda x: 7.0, tree)) == [7.0] * len(leaves(tree))
     assert flatten(tree_map(lambda x: 7.0, tree))[1] == flatten(tree)[1]
 
 
-@EXAMPLES
+@FEW
 @given(trees)
 def test_structures_can_be_keys(tree):
     known = {flatten(tree)[1]: "found"}

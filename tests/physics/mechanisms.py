@@ -17,13 +17,23 @@ from hypothesis import strategies as st
 
 from fourbar import Builder, System
 from fourbar.joints import REGISTRY, Fixed, Free, Helical, Joint, Planar, Prismatic, Revolute, Spherical, SphericalEuler
+from fourbar.joints.independence import subspace_matrix
 from fourbar.model.mechanism import Mechanism
 
 COUNT = 10  # mechanisms
 BATCH = 6  # states in a batch
-EACH = pytest.mark.parametrize("number", range(COUNT))
 FLOATING = (0, 1)  # mechanisms of one tree on one free joint
-FEW = pytest.mark.parametrize("number", (0, 4, 7))
+_SHORT = (0, 5)
+
+
+def _numbers(*numbers: int) -> pytest.MarkDecorator:
+    marked = [pytest.param(i, marks=pytest.mark.short) if i in _SHORT else i for i in numbers]
+    return pytest.mark.parametrize("number", marked)
+
+
+EACH = _numbers(*range(COUNT))
+FEW = _numbers(1, 5, 8)
+EACH_FLOATING = _numbers(*FLOATING)
 EXAMPLES = settings(max_examples=4, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
 
 
@@ -140,11 +150,13 @@ class State:
 
 
 def home(robot: System) -> np.ndarray:
-    """Every joint at its neutral position, but none in gimbal lock."""
+    """Every joint at its neutral position, unless it is singular there (gimbal lock): then anywhere."""
+    rng = np.random.default_rng(3)
     parts = []
     for c in robot.model.lowered.moving:
-        limited = np.all(np.isfinite(c.lower))
-        parts.append(0.5 * (np.array(c.lower) + c.upper) if limited else np.array(c.joint.neutral()))
+        values = np.linalg.svd(subspace_matrix(c.joint, c.joint.neutral()), compute_uv=False)
+        anywhere = c.joint.random(rng, np.array(c.lower), np.array(c.upper))
+        parts.append(np.array(c.joint.neutral()) if values[-1] > 1e-3 * values[0] else anywhere)
     return np.concatenate(parts)
 
 

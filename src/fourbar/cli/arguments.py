@@ -8,6 +8,7 @@ from typing import Any
 
 from ..errors import unknown
 from ..robots import ROBOTS
+from ..system.robot import System
 
 DEFAULT_ROBOT = "double_pendulum"
 
@@ -17,8 +18,8 @@ def add_robot(parser: argparse.ArgumentParser, **options: Any) -> None:
     parser.add_argument("robot", metavar="ROBOT", help=f"a robot of the library: {', '.join(ROBOTS)}", **options)
 
 
-def read_robot(name: str) -> Any:
-    """The robot of that name. (Any: a System, whose methods come from a table and are unknown to type checkers.)"""
+def read_robot(name: str) -> System:
+    """The robot of that name."""
     if name not in ROBOTS:
         raise unknown("robot", name, ROBOTS)
     return ROBOTS[name]()

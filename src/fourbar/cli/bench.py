@@ -15,10 +15,12 @@ from typing import Any
 
 import numpy as np
 
+from ..bridges.pinocchio import Peer
+from ..robots import ROBOTS
+from ..system.robot import System
 from . import table
 from .arguments import at_least_one, read_robot
 from .peers import PEERS, load_peer, peer_calls
-from ..robots import ROBOTS
 
 BATCH = 1024
 # Methods by the number of their arguments among q, v, a.
@@ -36,20 +38,22 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Measure and print."""
-    chosen = [(name, read_robot(name), None) for name in args.robots or ([] if args.peer else ROBOTS)]
+    chosen: list[tuple[str, System, Peer | None]] = [
+        (name, read_robot(name), None) for name in args.robots or ([] if args.peer else ROBOTS)
+    ]
     for name in args.peer:
         peer = load_peer(name)
         chosen.append((name, peer.robot, peer))
     rows = [row for name, robot, peer in chosen for row in measure(name, robot, peer, args.batch, args.repeat)]
-    head = ["robot", "nv", "method", f"batch of {args.batch} [ns]", "one call [ns]"]
+    head = ["robot", "method", "nv", f"batch of {args.batch} [ns]", "one call [ns]"]
     if args.peer:
-        head += ["Pinocchio, batch", "Pinocchio, one call"]
-    print(table.columns(head, [row[: len(head)] for row in rows], right=range(1, len(head))))
+        head += ["Pinocchio / ours, batch", "Pinocchio / ours, one call"]
+    print(table.columns(head, [row[: len(head)] for row in rows], right=range(2, len(head))))
     return 0
 
 
-def measure(name: str, robot: Any, peer: Any, batch: int, repeat: int) -> list[list[str]]:
-    """A row a method: nanoseconds of one evaluation in a batch, of one call, and how many times those of the peer."""
+def measure(name: str, robot: System, peer: Peer | None, batch: int, repeat: int) -> list[list[str]]:
+    """A row a method: nanoseconds of one evaluation in a batch and of one call, and the ratios of the peer to these."""
     rng = np.random.default_rng(0)
     q, (v, a) = robot.random(rng, batch), rng.normal(size=(2, batch, robot.nv))
     theirs = {} if peer is None else peer_calls(peer, q, v, a)
@@ -58,10 +62,10 @@ def measure(name: str, robot: Any, peer: Any, batch: int, repeat: int) -> list[l
         for method, n in METHODS.items():
             ours = own_calls(getattr(robot, method), (q, v, a)[:n])
             took = {kind: shortest(call, repeat) for kind, call in ours.items()}
-            row = [name, str(robot.nv), method, f"{took['batch'] / batch * 1e9:.1f}", f"{took['one'] * 1e9:.0f}"]
+            row = [name, method, str(robot.nv), f"{took['batch'] / batch * 1e9:.1f}", f"{took['one'] * 1e9:.0f}"]
             for kind in ("batch", "one"):
                 call = theirs.get(method, {}).get(kind)
-                row.append("-" if call is None else f"{shortest(call, repeat) / took[kind]:.1f} x")
+                row.append("-" if call is None else f"{shortest(call, repeat) / took[kind]:.1f}")
             rows.append(row)
     return rows
 

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import argparse
 from itertools import accumulate
-from typing import Any
 
 from ..model.mechanism import WORLD, Mechanism
+from ..system.robot import System
 from . import table
 from .arguments import DEFAULT_ROBOT, add_robot, read_robot
 
@@ -25,7 +25,7 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def describe(robot: Any) -> str:
+def describe(robot: System) -> str:
     """A robot as text."""
     m: Mechanism = robot.mechanism
     head = ("body", "joint", "q", "v", "mass [kg]", "type")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import io
 import os
 import sys
 from collections.abc import Sequence
@@ -21,9 +22,9 @@ def build_parser() -> argparse.ArgumentParser:
     parser.add_argument("--version", action="version", version=f"fourbar {__version__}")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
     for name, command in COMMANDS.items():
-        about = (command.__doc__ or "").strip()
-        summary = about.splitlines()[0]
-        own = commands.add_parser(name, help=summary.partition(": ")[2], description=about.partition(": ")[2])
+        about = (command.__doc__ or "").partition(": ")[2].strip()
+        summary = about.splitlines()[0].rstrip(".")
+        own = commands.add_parser(name, help=summary, description=about[0].upper() + about[1:])
         command.configure(own)
         own.set_defaults(run=command.run)
     return parser
@@ -32,7 +33,7 @@ def build_parser() -> argparse.ArgumentParser:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command line; returns the exit code."""
     for stream in (sys.stdout, sys.stderr):
-        if hasattr(stream, "reconfigure"):
+        if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")  # a terminal without Greek letters is no reason to fail
     args = build_parser().parse_args(arguments)
     try:

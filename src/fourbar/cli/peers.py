@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from ..bridges.pinocchio import Peer
 from ..errors import FourbarError, unknown
 
 # File below the robots of example-robot-data, floating base, part of the names of joints to lock.
@@ -20,21 +22,16 @@ PEERS = {
 
 def robot_folder() -> Path:
     """Where example-robot-data keeps its robots."""
-    import cmeel
+    packages = Path(str(import_module("cmeel").__file__)).resolve().parent.parent
+    return packages / "cmeel.prefix" / "share" / "example-robot-data" / "robots"
 
-    return Path(cmeel.__file__).resolve().parent.parent / "cmeel.prefix" / "share" / "example-robot-data" / "robots"
 
-
-def load_peer(name: str) -> Any:
-    """A robot of both libraries, as a `fourbar.bridges.pinocchio.Peer`."""
+def load_peer(name: str) -> Peer:
+    """A robot of both libraries."""
     if name not in PEERS:
         raise unknown("robot to compare with", name, PEERS)
     try:
-        import pinocchio as pin
-
-        from ..bridges.pinocchio import Peer
-
-        folder = robot_folder()
+        pin, folder = import_module("pinocchio"), robot_folder()
     except ImportError:
         raise FourbarError('a comparison needs Pinocchio and its robots: pip install "fourbar[bench]"') from None
     path, floating, lock = PEERS[name]
@@ -46,13 +43,12 @@ def load_peer(name: str) -> Any:
     return Peer(pin.buildReducedModel(model, locked, pin.neutral(model)) if locked else model, name)
 
 
-def peer_calls(peer: Any, q: np.ndarray, v: np.ndarray, a: np.ndarray) -> dict[str, dict[str, Callable[[], Any]]]:
+def peer_calls(peer: Peer, q: np.ndarray, v: np.ndarray, a: np.ndarray) -> dict[str, dict[str, Callable[[], Any]]]:
     """Pinocchio's evaluations of the same states, by our method's name: {"batch": ..., "one": ...}.
 
     The batch functions loop in C++, here on one thread; Pinocchio has none for the mass matrix.
     """
-    import pinocchio as pin
-
+    pin = import_module("pinocchio")
     model, data = peer.model, peer.data
     at = peer.q_to_peer(q), peer.v_to_peer(v), peer.v_to_peer(a)
     rows = [np.ascontiguousarray(x[0]) for x in at]

@@ -8,23 +8,28 @@ from typing import Any
 import matplotlib
 import numpy as np
 from matplotlib.collections import LineCollection
+from matplotlib.colors import LinearSegmentedColormap
 from matplotlib.figure import Figure
 
 from ..errors import ArgumentError
 from ..joints import Revolute
+from ..model.mechanism import WORLD
 from ..sim import Trajectory
+from ..system.robot import System
 
 _MOST_LABELS = 8
 _COLOURS = ("#1f5fa8", "#d1701c", "#3a8f4d", "#8c4aa0", "#b03a48", "#4a8f99", "#8a6d3b", "#5c5c5c")
-_STYLE = {
+_DARK, _PALE = "#333333", "#b5b5b5"
+_STYLE: dict[Any, Any] = {
     "axes.spines.top": False,
     "axes.spines.right": False,
     "axes.edgecolor": "#888888",
+    "axes.axisbelow": True,
     "axes.grid": True,
     "grid.color": "#e6e6e6",
-    "axes.titlesize": 11,
-    "axes.titleweight": "bold",
+    "axes.titlesize": 10.5,
     "axes.titlelocation": "left",
+    "figure.titlesize": 12,
     "font.size": 9,
     "legend.frameon": False,
 }
@@ -39,20 +44,21 @@ def check_output(output: Path) -> None:
         raise ArgumentError(f"--output {output}: there is no folder {output.parent}")
 
 
-def draw(robot: Any, trajectory: Trajectory, energy: np.ndarray, output: Path) -> None:
-    """Write the picture of a simulation."""
+def draw(robot: System, trajectory: Trajectory, drift: np.ndarray, output: Path) -> None:
+    """Write the picture of a simulation; `drift` is the relative change of the energy."""
     with matplotlib.rc_context(_STYLE):
         figure = Figure(figsize=(11.0, 5.6), layout="constrained")
-        grid = figure.add_gridspec(2, 2, width_ratios=(1.45, 1.0))
+        figure.suptitle(robot.name.replace("_", " "), x=0.01, ha="left", weight="bold")
+        grid = figure.add_gridspec(2, 2, width_ratios=(1.45, 1.0), hspace=0.06)
         first = figure.add_subplot(grid[0, 0])
         _coordinates(first, robot, trajectory)
-        _drift(figure.add_subplot(grid[1, 0], sharex=first), trajectory.t, energy)
+        _drift(figure.add_subplot(grid[1, 0], sharex=first), trajectory.t, drift)
         _path(figure.add_subplot(grid[:, 1]), robot, trajectory)
         first.tick_params(labelbottom=False)
         figure.savefig(output, dpi=150)
 
 
-def _coordinates(axes: Any, robot: Any, trajectory: Trajectory) -> None:
+def _coordinates(axes: Any, robot: System, trajectory: Trajectory) -> None:
     names = robot.names.coordinates
     turning = all(isinstance(c.joint, Revolute) for c in robot.mechanism.connections if c.joint.nv)
     for i, name in enumerate(names):
@@ -62,33 +68,46 @@ def _coordinates(axes: Any, robot: Any, trajectory: Trajectory) -> None:
     axes.set_ylabel("rad" if turning else "rad, m")
     axes.set_xlim(0.0, trajectory.t[-1])
     if len(names) <= _MOST_LABELS:
-        axes.legend(loc="best", ncols=min(4, len(names)))
+        axes.legend(loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=4, borderaxespad=0.2)
 
 
-def _drift(axes: Any, t: np.ndarray, energy: np.ndarray) -> None:
+def _drift(axes: Any, t: np.ndarray, drift: np.ndarray) -> None:
+    largest = float(np.abs(drift).max())
+    power = int(np.floor(np.log10(largest))) if largest > 0.0 else 0
     axes.axhline(0.0, color="#888888", lw=0.8)
-    axes.plot(t, energy - energy[0], color=_COLOURS[3], lw=1.2)
-    axes.set_title("energy since the start")
-    axes.set_ylabel("J")
+    axes.plot(t, drift / 10.0**power, color=_COLOURS[3], lw=1.2)
+    axes.set_title("change of the energy, relative to the largest kinetic energy")
+    axes.set_ylabel(rf"$\times\,10^{{{power}}}$" if power else "1")
     axes.set_xlabel("time [s]")
-    axes.ticklabel_format(axis="y", style="sci", scilimits=(-2, 3), useMathText=True)
 
 
-def _path(axes: Any, robot: Any, trajectory: Trajectory) -> None:
+def _path(axes: Any, robot: System, trajectory: Trajectory) -> None:
     """The path of the last frame (or body), in the plane in which it moves most, coloured by time."""
     tip = (robot.names.frames or robot.names.bodies)[-1]
     position = robot.pose(trajectory.q, tip)[:, :3, 3]
-    i, j = sorted(np.argsort(np.ptp(position, axis=0))[1:].tolist())
-    points = position[:, [i, j]]
+    plane = sorted(np.argsort(np.ptp(position, axis=0))[1:].tolist())
+    points = position[:, plane]
+    colours = LinearSegmentedColormap.from_list("time", matplotlib.colormaps["viridis"](np.linspace(0.0, 0.88, 64)))
     segments = np.stack([points[:-1], points[1:]], axis=1)
-    lines = LineCollection(list(segments), cmap="viridis", array=trajectory.t[:-1], lw=1.1, capstyle="round")
+    lines = LineCollection(list(segments), cmap=colours, array=trajectory.t[:-1], lw=1.1, capstyle="round")
     axes.add_collection(lines)
-    axes.plot(*points[0], "o", color="#333333", ms=5, label="start")
-    axes.plot(*points[-1], "s", color="#333333", ms=5, label="end")
+    for q, colour, label in ((trajectory.q[0], _PALE, "start"), (trajectory.q[-1], _DARK, "end")):
+        axes.plot(*_skeleton(robot, q, tip)[:, plane].T, "o-", color=colour, lw=2.2, ms=4.5, label=label, zorder=3)
     axes.set_aspect("equal", adjustable="datalim")
     axes.autoscale_view()
     axes.set_title(f"path of {tip}")
-    axes.set_xlabel(f"{'xyz'[i]} [m]")
-    axes.set_ylabel(f"{'xyz'[j]} [m]")
-    axes.legend(loc="upper right")
+    axes.set_xlabel(f"{'xyz'[plane[0]]} [m]")
+    axes.set_ylabel(f"{'xyz'[plane[1]]} [m]")
+    axes.legend(loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=2, borderaxespad=0.2)
     axes.figure.colorbar(lines, ax=axes, label="time [s]", shrink=0.6, pad=0.02)
+
+
+def _skeleton(robot: System, q: np.ndarray, tip: str) -> np.ndarray:
+    """The origins (n, 3) of the bodies that carry the tip, outward, and the tip."""
+    carriers = {c.child: c.parent for c in robot.mechanism.connections}
+    on = {f.name: f.body for f in robot.mechanism.frames}
+    chain, body = [tip], on.get(tip) or carriers[tip]
+    while body != WORLD:
+        chain.insert(0, body)
+        body = carriers[body]
+    return np.array([robot.pose(q, name)[:3, 3] for name in chain])

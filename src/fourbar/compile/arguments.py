@@ -44,11 +44,14 @@ def expected(shape: tuple[int, ...]) -> str:
 
 
 def to_array(function: str, argument: Argument, value: Any) -> np.ndarray:
-    """The value as a real array of the right core shape."""
+    """The value as a float64 array of the right core shape."""
+    if np.ma.is_masked(value):
+        raise ArgumentError(f"{function}: {argument.name} has masked entries; fill them, or leave out their samples")
     try:
         array = np.asarray(value)
-        if array.dtype.kind not in "fiub":
-            array = array.astype(float) if array.dtype.kind == "O" else _refuse_kind(function, argument, array)
+        if array.dtype.kind not in "fiubO":
+            raise ArgumentError(f"{function}: {argument.name} must hold real numbers, got an array of dtype {array.dtype}")
+        array = array.astype(float, copy=False)
     except (TypeError, ValueError) as error:
         if isinstance(error, ArgumentError):
             raise
@@ -59,10 +62,6 @@ def to_array(function: str, argument: Argument, value: Any) -> np.ndarray:
             f"{function}: {argument.name} must have shape {expected(argument.shape)}, got {array.shape}"
         )
     return array
-
-
-def _refuse_kind(function: str, argument: Argument, array: np.ndarray) -> np.ndarray:
-    raise ArgumentError(f"{function}: {argument.name} must hold real numbers, got an array of dtype {array.dtype}")
 
 
 def batch_shape(function: str, arguments: Sequence[Argument], arrays: Sequence[np.ndarray]) -> tuple[int, ...]:

@@ -1,8 +1,8 @@
 """Object code on disk, keyed by the program it was made from, the CPU and the compiler.
 
 Files are written to a temporary name and moved into place, so that many processes may share the folder; each begins with
-a checksum of the rest, and one that does not agree with it is compiled again, never trusted. The folder belongs to the
-user alone. FOURBAR_CACHE names another folder, or switches the cache off with "off".
+a checksum of its name and its code, and one that does not agree with it is compiled again, never trusted. The folder
+belongs to the user alone. FOURBAR_CACHE names another folder, or switches the cache off with "off".
 """
 
 from __future__ import annotations
@@ -104,15 +104,22 @@ def _read(path: Path) -> bytes | None:
         return None
     start = len(_MAGIC) + 32
     code = content[start:]
-    sound = content[: len(_MAGIC)] == _MAGIC and content[len(_MAGIC) : start] == hashlib.sha256(code).digest()
-    return code if sound else None
+    return code if content[:start] == _head(path, code) else None
+
+
+def _head(path: Path, code: bytes) -> bytes:
+    """What a cache file begins with. The name is part of the checksum: code under a wrong name is damaged too."""
+    return _MAGIC + hashlib.sha256(path.name.encode() + code).digest()
 
 
 def _write(path: Path, code: bytes) -> None:
+    temporary = None
     try:
         handle, temporary = tempfile.mkstemp(dir=path.parent)
         with os.fdopen(handle, "wb") as file:
-            file.write(_MAGIC + hashlib.sha256(code).digest() + code)
+            file.write(_head(path, code) + code)
         os.replace(temporary, path)
     except OSError as error:
+        if temporary is not None:
+            Path(temporary).unlink(missing_ok=True)
         warnings.warn(f"fourbar could not write {path}: {error}", RuntimeWarning, stacklevel=3)

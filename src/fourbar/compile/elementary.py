@@ -15,7 +15,7 @@ _MAGIC = 6755399441055744.0  # 1.5 * 2**52: adding it rounds to an integer, whos
 _LARGEST_ANGLE = 1e8
 # π/2 in pieces: full ones where n * piece is exact inside a fused multiply-add, short ones (n * piece fits) elsewhere.
 _HALF_PI_FUSED = (1.5707963267948966, 6.123233995736766e-17, -1.4973849048591833e-33)
-_HALF_PI_SPLIT = (1.570796310901642, 1.5893254712295857e-08, 6.123233932053594e-17, 6.36831716351095e-25)
+_HALF_PI_SPLIT = (1.5707963109016418, 1.5893254712295857e-08, 6.123233932053594e-17, 6.36831716351095e-25)
 _PI_REST = 1.2246467991473532e-16  # π minus the double nearest to it
 _SIN = (
     -1.66666666666666324348e-01, 8.33333333332248946124e-03, -1.98412698298579493134e-04,
@@ -129,18 +129,26 @@ class Elementary:
     def atan2(self, y: str, x: str) -> str:
         """The angle of (x, y): the ratio of the smaller to the larger side, a rational function, then the octant."""
         ax, ay = self.intrinsic("fabs", x), self.intrinsic("fabs", y)
-        small, large = self.intrinsic("minimum", ax, ay), self.intrinsic("maximum", ax, ay)
+        small, large = self._scaled(self.intrinsic("minimum", ax, ay), self.intrinsic("maximum", ax, ay))
         upper = self.compare("ogt", small, self.arithmetic("fmul", large, self.constant(0.66)))
         top = self.choose(upper, self.arithmetic("fsub", small, large), small)
         bottom = self.choose(upper, self.arithmetic("fadd", small, large), large)
         at_origin = self.compare("oeq", large, self.constant(0.0))
-        t = self.arithmetic("fdiv", top, self.choose(at_origin, self.constant(1.0), bottom))
-        angle = self.choose(upper, self._offset(math.pi / 4, self._atan(t)), self._atan(t))
+        angle = self._atan(self.arithmetic("fdiv", top, self.choose(at_origin, self.constant(1.0), bottom)))
+        angle = self.choose(upper, self._offset(math.pi / 4, angle), angle)
         steep = self.compare("ogt", ay, ax)
-        angle = self.choose(steep, self._offset(math.pi / 2, self.negative(angle)), angle)
         behind = self.compare("olt", self.intrinsic("copysign", self.constant(1.0), x), self.constant(0.0))
-        angle = self.choose(behind, self._offset(math.pi, self.negative(angle)), angle)
-        return self.intrinsic("copysign", angle, y)
+        from_y_axis = self._offset(math.pi / 2, self.choose(behind, angle, self.negative(angle)))
+        from_x_axis = self.choose(behind, self._offset(math.pi, self.negative(angle)), angle)
+        return self.intrinsic("copysign", self.choose(steep, from_y_axis, from_x_axis), y)
+
+    def _scaled(self, small: str, large: str) -> tuple[str, str]:
+        """Two sides of equal ratio whose sum does not overflow and whose products do not underflow."""
+        huge = self.compare("ogt", large, self.constant(2.0**1000))
+        tiny = self.compare("olt", large, self.constant(2.0**-900))
+        grown = self.choose(tiny, self.constant(2.0**100), self.constant(1.0))
+        scale = self.choose(huge, self.constant(2.0**-100), grown)
+        return self.arithmetic("fmul", small, scale), self.arithmetic("fmul", large, scale)
 
     def _atan(self, t: str) -> str:
         """Arc tangent for |t| ≤ 0.66."""

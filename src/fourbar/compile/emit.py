@@ -74,7 +74,7 @@ class _Body:
     def _multiply_add(self, op: str, operands: list[int | float], product: int) -> str:
         """A sum with a product fused into it: ab + c, ab - c or c - ab."""
         a, b = (self._operand(x) for x in self.block.code[product][1:])  # type: ignore[arg-type]
-        first = operands[0] == product
+        first = operands[0].__class__ is int and operands[0] == product  # not a constant that happens to equal its number
         c = self._operand(operands[1] if first else operands[0])
         if op == "sub" and first:
             c = self.elementary.negative(c)

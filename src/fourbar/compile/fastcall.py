@@ -36,7 +36,8 @@ _NEW_ARRAY_SLOT = 93  # PyArray_New in NumPy's table of array functions
 # Offsets in the objects of CPython and NumPy.
 _INSTANCE_VECTORCALL, _INSTANCE_ENVIRONMENT, _INSTANCE_STATE, _INSTANCE_SIZE = 16, 24, 32, 40
 _OBJECT_TYPE, _ARRAY_DATA, _ARRAY_ND, _ARRAY_DIMS, _ARRAY_STRIDES, _ARRAY_DESCR, _ARRAY_FLAGS = 8, 16, 24, 32, 40, 56, 64
-_ALIGNED, _WRITEABLE = 0x100, 0x400
+_ARRAY_WEAK_REFERENCES = 72
+_CONTIGUOUS, _OWNED, _ALIGNED, _WRITEABLE = 0x1, 0x4, 0x100, 0x400
 
 
 def supported() -> bool:
@@ -218,8 +219,9 @@ def _result(c: Code, ok: _Checks, inputs: str) -> None:
 
 
 def _reuse(c: Code, description: str, inputs: str) -> None:
-    """Give out an earlier result of one sample again, if nobody but the table refers to it any more.
+    """Give out an earlier result of one sample again, if nobody but the table refers to it any more, not even weakly.
 
+    It must still be as it was made: a user may have changed its shape, strides, flags or memory before dropping it.
     An array costs as much to make and free as the dynamics of a small arm. There are two spare ones, because in a loop
     the last result is still in use while the next is computed.
     """
@@ -233,7 +235,10 @@ def _reuse(c: Code, description: str, inputs: str) -> None:
         references = c.let(f"load i64, ptr %kept{k}, align 8")
         c.do(f"br i1 {c.let(f'icmp eq i64 {references}, 1')}, label %unused{k}, label %{missed}")
         c.label(f"unused{k}")
-        good = _call_check(c, f"%kept{k}", description, inputs, "%stride_next", _ALIGNED | _WRITEABLE)
+        weak = c.let(f"icmp eq ptr {_field(c, f'%kept{k}', _ARRAY_WEAK_REFERENCES, 'ptr')}, null")
+        whole = _CONTIGUOUS | _OWNED | _ALIGNED | _WRITEABLE
+        same = _call_check(c, f"%kept{k}", description, inputs, "%stride_next", whole)
+        good = c.let(f"and i1 {weak}, {same}")
         c.do(f"br i1 {good}, label %reuse, label %{missed}")
     c.label("reuse")
     c.do("%old = phi ptr [%kept0, %unused0], [%kept1, %unused1]")
@@ -304,6 +309,16 @@ def address_of(function: Any) -> int:
     return ctypes.cast(function, ctypes.c_void_p).value or 0
 
 
+def _refuse(self: Any, name: str, *value: Any) -> None:
+    raise AttributeError(f"a fourbar function is frozen; {name!r} cannot be changed")
+
+
+def _release(self: Any) -> None:
+    """Let go of the state: CPython does not do it for types that its garbage collector does not look at."""
+    if hasattr(self, "state"):
+        type(self).state.__delete__(self)
+
+
 @cache
 def callable_type() -> tuple[type, int]:
     """The Python type, and the address of the machine code that its instances run when called."""
@@ -322,7 +337,8 @@ def callable_type() -> tuple[type, int]:
     flags = _DEFAULT_FLAGS | _HAVE_VECTORCALL
     spec = _Spec(b"fourbar.Function", _INSTANCE_SIZE, 0, flags, ctypes.addressof(slots))
     api.PyType_FromSpec.restype, api.PyType_FromSpec.argtypes = ctypes.py_object, [ctypes.c_void_p]
-    made: type = api.PyType_FromSpec(ctypes.addressof(spec))
+    made: Any = api.PyType_FromSpec(ctypes.addressof(spec))
+    made.__setattr__, made.__delattr__, made.__del__ = _refuse, _refuse, _release
     _HELD.extend([code, members, slots, spec])
     return made, code.address("fast")
 
@@ -348,7 +364,7 @@ class Environment:
         """A callable that runs on this table; it keeps `state` (and the table) alive."""
         kind, code = callable_type()
         instance: Any = kind()
-        instance.state = (state, self)
+        kind.state.__set__(instance, (state, self))  # type: ignore[attr-defined]
         ctypes.c_void_p.from_address(id(instance) + _INSTANCE_ENVIRONMENT).value = self._table.ctypes.data
         ctypes.c_void_p.from_address(id(instance) + _INSTANCE_VECTORCALL).value = code
         return instance
@@ -362,13 +378,15 @@ class Environment:
         """Let the machine code serve calls with one sample, or with a batch of at most so many, by this kernel."""
         program: Program = kernel.program
         arguments = [*program.inputs, *program.outputs]
+        which = SINGLE if single else BATCH
         if len(program.outputs) != 1 or not program.outputs[0].shape or len(arguments) > _MOST_ARGUMENTS:
+            return
+        if self._table[which] == kernel.address:
             return
         for k, argument in enumerate(arguments):
             at = FIRST_ARGUMENT + _ARGUMENT_WORDS * k
             self._table[at] = len(argument.shape)
             self._table[at + 1 : at + 1 + len(argument.shape)] = argument.shape
         self._held.append(kernel)
-        which = SINGLE if single else BATCH
         self._table[[LARGEST_BATCH, which + 1, which]] = largest_batch, kernel.data, kernel.address
         self._table[INPUTS] = len(program.inputs)

@@ -49,7 +49,8 @@ class Variant:
 
     def __init__(self, program: Program) -> None:
         self.program = program
-        self.compiled = backend() == "llvm"
+        sizes = [n for x in (*program.inputs, *program.outputs) for n in x.shape]
+        self.compiled = backend() == "llvm" and 0 not in sizes  # NumPy knows no generalised ufuncs of empty arrays
         self.sharing_from = max(2, _WORTH_SHARING // max(1, operations(program)))
         self._lock = threading.Lock()
         self._ufuncs: dict[bool, GeneralisedUfunc] = {}
@@ -70,7 +71,8 @@ class Variant:
         overlapping = out is not None and any(np.may_share_memory(a, o) for a in arrays for o in out)
         if threads > 1 and n >= self.sharing_from and not overlapping:
             return self._shared(arrays, batch, n, out, threads)
-        results = self.ufunc(single=batch == ()).ufunc(*arrays, **({} if out is None else {"out": out}))
+        with np.errstate(all="ignore"):  # branches that are not taken, and samples that are NaN, are no news
+            results = self.ufunc(single=batch == ()).ufunc(*arrays, out=out, order="C")
         return results if isinstance(results, tuple) else (results,)
 
     def _interpreted(self, arrays: list[np.ndarray], out: tuple[Any, ...] | None) -> tuple[Any, ...]:
@@ -91,7 +93,7 @@ class Variant:
             core = x.shape
             if array.ndim > len(core):
                 array = np.broadcast_to(array, (*batch, *core)).reshape(n, *core)
-            flat.append(np.ascontiguousarray(array, float) if array.dtype != float else array)
+            flat.append(np.require(array, requirements="A"))
         made = [np.empty((n, *y.shape)) for y in self.program.outputs]
         run_shared(self.ufunc(single=False).kernel, [*flat, *made], n, threads)
         shaped = [m.reshape(*batch, *y.shape) for m, y in zip(made, self.program.outputs, strict=True)]
@@ -150,15 +152,16 @@ class State:
             return self._lazy(present, list(given.values()), out)
         arrays = [to_array(self.name, a, given[a.name]) for a in arguments]
         batch = batch_shape(self.name, arguments, arrays)
+        allowed = self._threads(threads)
         targets = None if out is None else self._targets(out, batch, present)
         variant = self.variant(present)
-        results = variant.run(arrays, batch, targets, self._threads(threads))
+        results = variant.run(arrays, batch, targets, allowed)
         self._arm(variant, present, single=batch == ())
         return results[0] if len(results) == 1 else tuple(results)
 
     def _arm(self, variant: Variant, present: tuple[str, ...], single: bool) -> None:
         """Let the machine code serve the next call of this kind."""
-        if self.environment is not None and present == tuple(a.name for a in self.arguments if not a.optional):
+        if self.environment is not None and variant.compiled and present == tuple(a.name for a in self.arguments if not a.optional):
             largest = variant.sharing_from if default_threads() > 1 else _NO_LIMIT
             self.environment.arm(variant.ufunc(single).kernel, single, largest)
 

@@ -104,9 +104,9 @@ class Tables:
         data[words.CALLS] = len(program.calls)
         data[words.PRESET_TABLE] = self._presets(program, lanes)
         data[words.PRESETS] = len(program.preset)
-        libc = ctypes.CDLL(None)
-        data[words.MALLOC] = ctypes.cast(libc.malloc, ctypes.c_void_p).value or 0
-        data[words.FREE] = ctypes.cast(libc.free, ctypes.c_void_p).value or 0
+        # CPython's raw allocator: portable, and it may be called without the interpreter lock.
+        data[words.MALLOC] = ctypes.cast(ctypes.pythonapi.PyMem_RawMalloc, ctypes.c_void_p).value or 0
+        data[words.FREE] = ctypes.cast(ctypes.pythonapi.PyMem_RawFree, ctypes.c_void_p).value or 0
         self.data = data
 
     def _held(self, array: np.ndarray) -> int:

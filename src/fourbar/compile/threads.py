@@ -43,7 +43,7 @@ def run_shared(kernel: Kernel, arrays: list[np.ndarray], n: int, threads: int) -
     chunk = max(1, n // (threads * _CHUNKS_A_THREAD * width)) * width
     share = _SHARE(kernel.share)
 
-    def work() -> None:
+    def work(held: list[np.ndarray] = arrays) -> None:  # a helper may outlive an interrupted caller
         share(addresses.ctypes.data, dims.ctypes.data, steps.ctypes.data, kernel.data, counter.ctypes.data, chunk)
 
     helpers = [_pool(os.getpid(), threads - 1).submit(work) for _ in range(threads - 1)]

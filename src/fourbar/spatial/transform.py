@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from . import rotation
-from .linear import Mat, Scalar, Vec, zeros
+from .linear import Mat, Scalar, Vec, vec, zeros
 from .rotation import Factor
 from .vectors import Twist, Wrench
 
@@ -22,9 +22,10 @@ class Transform(NamedTuple):
 
     @staticmethod
     def of(R: Sequence[Sequence[Scalar]], p: Sequence[Scalar]) -> Transform:
-        """From a rotation matrix and a position; the identity matrix is dropped."""
+        """From a rotation matrix and a position; the identity matrix, if it is constant, is dropped."""
         matrix = Mat.of(R)
-        return Transform(() if matrix == Mat.identity(3) else (matrix,), Vec(p))
+        constant = all(x.__class__ is float for row in matrix for x in row)
+        return Transform(() if constant and matrix == Mat.identity(3) else (matrix,), vec(p))
 
     @property
     def R(self) -> Mat:

@@ -82,18 +82,18 @@ class Family:
         return self.specialise(*args[n:], **options)(*args[:n], **named)
 
 
-class _Descriptor:
-    """Makes a method when it is first asked for; the robot then holds it in its dictionary."""
+class _Method:
+    """A method made when it is first asked for; the robot then holds it in its dictionary."""
 
-    def __init__(self, name: str) -> None:
-        self.name = name
+    def __set_name__(self, owner: type, name: str) -> None:
+        self._name = name
         self.__doc__ = METHODS[name].doc
 
     def __get__(self, robot: System | None, owner: type) -> Any:
         if robot is None:
             return self
-        made = Family(robot.model, self.name) if METHODS[self.name].static else _make(robot.model, self.name, {})
-        return robot.__dict__.setdefault(self.name, made)
+        made = Family(robot.model, self._name) if METHODS[self._name].static else _make(robot.model, self._name, {})
+        return robot.__dict__.setdefault(self._name, made)
 
 
 @dataclass(frozen=True)
@@ -115,6 +115,32 @@ class System:
     """A robot: frozen, thread-safe, hashable by content, picklable. Made by `Builder.build()`."""
 
     mechanism: Mechanism
+
+    # The algorithms; `system/methods.py` says what each takes and returns.
+    inverse_dynamics = _Method()
+    forward_dynamics = _Method()
+    hybrid_dynamics = _Method()
+    bias_force = _Method()
+    gravity_force = _Method()
+    mass_matrix = _Method()
+    inverse_mass_matrix = _Method()
+    solve_mass_matrix = _Method()
+    kinetic_energy = _Method()
+    potential_energy = _Method()
+    center_of_mass = _Method()
+    center_of_mass_jacobian = _Method()
+    momentum = _Method()
+    momentum_matrix = _Method()
+    centroidal_matrix = _Method()
+    pose = _Method()
+    poses = _Method()
+    velocity = _Method()
+    acceleration = _Method()
+    jacobian = _Method()
+    jacobian_rate = _Method()
+    integrate = _Method()
+    difference = _Method()
+    chart_rate = _Method()
 
     def __init__(self, mechanism: Mechanism) -> None:
         self.__dict__["mechanism"] = mechanism
@@ -207,10 +233,6 @@ class System:
         """The program of a method: what is compiled."""
         made = getattr(self, method)
         return (made.specialise(**options) if METHODS[method].static else made).program()
-
-
-for _name in METHODS:
-    setattr(System, _name, _Descriptor(_name))
 
 
 class Builder(MechanismBuilder):

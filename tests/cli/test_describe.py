@@ -1,0 +1,102 @@
+"""fourbar info, show and bench: what they print."""
+
+from __future__ import annotations
+
+import pytest
+
+from fourbar import Builder, System, robots
+from fourbar.cli import bench
+from fourbar.cli.info import describe
+from fourbar.cli.main import main
+from fourbar.joints import Free, Revolute, Spherical
+from fourbar.system.methods import METHODS
+from fourbar.system.show import count
+
+TREE = """\
+body             joint  q     v     mass [kg]  type
+---------------  -----  ----  ----  ---------  ------------------
+world
+├─ table                                       frame
+└─ base          base   0:7   0:6           2  Free()
+   ├─ imu                                      frame
+   ├─ left       hip    7     6             1  Revolute(axis='x')
+   │  └─ foot    foot                     0.5  Fixed()
+   │     └─ toe                                frame
+   └─ head       head   8:12  7:10        0.5  Spherical()
+"""
+
+
+def _branched() -> System:
+    b = Builder("branched")
+    b.body("base", joint=Free(), mass=2.0, inertia=(0.1, 0.1, 0.1))
+    b.body("left", parent="base", joint=Revolute("x"), joint_name="hip", mass=1.0, inertia=(0.1, 0.1, 0.1))
+    b.body("foot", parent="left", mass=0.5, inertia=(0.01, 0.01, 0.01))
+    b.body("head", parent="base", joint=Spherical(), mass=0.5, inertia=(0.01, 0.01, 0.01))
+    b.frame("table", "world").frame("imu", "base").frame("toe", "foot")
+    return b.build()
+
+
+def test_tree() -> None:
+    text = describe(_branched())
+    totals, _, tree = text.partition("\n\n")
+    assert tree == TREE.rstrip("\n")
+    assert "joints       3 moving, 1 fixed" in totals
+    assert "coordinates  nq = 12, nv = 10" in totals
+    assert "mass         4 kg" in totals
+    assert "gravity      (0, 0, -9.81) m/s²" in totals
+
+
+def test_info_of_the_default_robot(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["info"]) == 0
+    default = capsys.readouterr().out
+    assert main(["info", "double_pendulum"]) == 0
+    assert capsys.readouterr().out == default
+    assert "Revolute(axis='y')" in default
+
+
+@pytest.mark.parametrize(("stage", "sign"), [("program", "block 0"), ("llvm", "define"), ("asm", ".text")])
+def test_stages(stage: str, sign: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["show", "double_pendulum", "gravity_force", "--stage", stage]) == 0
+    assert sign in capsys.readouterr().out
+
+
+@pytest.mark.short
+def test_count_adds_up(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["show", "double_pendulum", "forward_dynamics", "--count"]) == 0
+    rows = dict(line.split() for line in capsys.readouterr().out.splitlines()[2:])
+    expected = count(robots.double_pendulum().program("forward_dynamics"))
+    assert {kind: int(n) for kind, n in rows.items()} == {**expected, "total": sum(expected.values())}
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_every_method_can_be_shown(method: str, capsys: pytest.CaptureFixture[str]) -> None:
+    options = {"frame": ["--frame", "tip"], "prescribed": ["--prescribed", "elbow"]}
+    given = [word for name in METHODS[method].static for word in options.get(name, [])]
+    assert main(["show", "double_pendulum", method, *given]) == 0
+    assert capsys.readouterr().out.startswith(f"program {method} ")
+
+
+def test_bench_has_a_row_a_method(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["bench", "--batch", "8", "--repeat", "1"]) == 0
+    head, _, *rows = capsys.readouterr().out.splitlines()
+    assert "batch of 8 [ns]" in head
+    assert [row.split()[1] for row in rows] == list(bench.METHODS)
+    assert all(float(x) > 0.0 for row in rows for x in row.split()[3:])
+
+
+@pytest.mark.peers
+def test_bench_beside_pinocchio(capsys: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("pinocchio")
+    pytest.importorskip("cmeel")
+    assert main(["bench", "--peer", "panda", "--batch", "8", "--repeat", "1"]) == 0
+    head, _, *rows = capsys.readouterr().out.splitlines()
+    assert head.endswith("Pinocchio / ours, one call")
+    assert [row.split()[:3] for row in rows] == [["panda", method, "7"] for method in bench.METHODS]
+    assert all(float(row.split()[-1]) > 0.0 for row in rows)
+    assert rows[2].split()[-2] == "-"  # no batch function for the mass matrix
+
+
+def test_shortest_is_the_least() -> None:
+    calls = []
+    assert 0.0 <= bench.shortest(lambda: calls.append(None), repeat=2, at_least=1e-5) < 1e-3
+    assert len(calls) >= 3

@@ -1,0 +1,90 @@
+"""The command line as a whole: parsing, messages, exit codes."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+import fourbar
+from fourbar.cli import info, main
+
+
+@pytest.mark.short
+def test_version(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as done:
+        main.main(["--version"])
+    assert done.value.code == 0
+    assert capsys.readouterr().out == f"fourbar {fourbar.__version__}\n"
+
+
+@pytest.mark.parametrize("command", main.COMMANDS)
+def test_every_command_has_help(command: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as done:
+        main.main([command, "--help"])
+    assert done.value.code == 0
+    assert f"usage: fourbar {command}" in capsys.readouterr().out
+
+
+def test_no_command_is_wrong_usage(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as done:
+        main.main([])
+    assert done.value.code == 2
+    assert "COMMAND" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["info", "double_pendulm"], "did you mean 'double_pendulum'?"),
+        (["info", "robot.urdf"], "known: double_pendulum"),
+        (["simulate", "nobody"], "there is no robot 'nobody'"),
+        (["bench", "nobody"], "there is no robot 'nobody'"),
+        (["bench", "--peer", "pandas"], "did you mean 'panda'?"),
+        (["show", "double_pendulum", "mass"], "there is no method 'mass'"),
+        (["show", "double_pendulum", "jacobian"], "jacobian needs --frame"),
+        (["show", "double_pendulum", "jacobian", "--frame", "top"], "did you mean 'tip'?"),
+        (["show", "double_pendulum", "mass_matrix", "--frame", "tip"], "mass_matrix takes no --frame"),
+        (["show", "double_pendulum", "hybrid_dynamics"], "hybrid_dynamics needs --prescribed"),
+    ],
+)
+def test_errors_are_messages(arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main.main(arguments) == 2
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    assert printed.err.startswith(f"fourbar {arguments[0]}: error: ")
+    assert message in printed.err
+    assert printed.err.count("\n") == 1
+
+
+def test_interruption_is_quiet(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    def interrupted(name: str) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(info, "read_robot", interrupted)
+    assert main.main(["info"]) == 130
+    assert capsys.readouterr().err == "\nfourbar info: interrupted\n"
+
+
+def _piped(*arguments: str, close: bool = False) -> tuple[int, str, str]:
+    with subprocess.Popen(
+        [sys.executable, "-m", "fourbar", *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        if close:
+            process.stdout.close()
+        out = "" if close else process.stdout.read()
+        return process.wait(60), out, process.stderr.read()
+
+
+def test_runs_as_a_module() -> None:
+    code, out, err = _piped("info")
+    assert (code, err) == (0, "")
+    assert "double_pendulum" in out
+
+
+def test_a_reader_that_leaves_is_no_error() -> None:
+    code, _, err = _piped("show", "double_pendulum", "forward_dynamics", close=True)
+    assert (code, err) == (0, "")

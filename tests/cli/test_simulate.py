@@ -1,0 +1,131 @@
+"""fourbar simulate."""
+
+from __future__ import annotations
+
+import re
+import sys
+from pathlib import Path
+
+import pytest
+
+from fourbar import Builder, System, robots
+from fourbar.cli import arguments
+from fourbar.cli.main import main
+from fourbar.joints import Free, Prismatic, Revolute
+
+SHORT = ["--duration", "0.2", "--dt", "0.01"]
+PNG = b"\x89PNG"
+
+
+def _number(label: str, text: str) -> float:
+    found = re.search(rf"^{label} +(\S+)", text, re.MULTILINE)
+    assert found is not None, text
+    return float(found[1])
+
+
+def test_prints_and_draws(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    picture = tmp_path / "pendulum.png"
+    assert main(["simulate", "--duration", "1", "--dt", "0.002", "--output", str(picture)]) == 0
+    out = capsys.readouterr().out
+    assert out.startswith("robot               double_pendulum (2 bodies, nv = 2)\n")
+    assert _number("steps", out) == 500
+    assert _number("energy drift", out) < 1e-6
+    assert _number("acceleration error", out) < 1e-13
+    assert out.endswith(f"picture: {picture}\n")
+    assert picture.read_bytes()[:4] == PNG
+
+
+def test_default_output_is_in_the_working_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert main(["simulate", *SHORT]) == 0
+    assert (tmp_path / "simulation.png").read_bytes()[:4] == PNG
+
+
+@pytest.mark.short
+def test_table_only(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert main(["simulate", "--no-picture", *SHORT]) == 0
+    out = capsys.readouterr().out
+    assert "picture" not in out
+    assert _number("acceleration error", out) < 1e-13
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_without_matplotlib_the_table_is_printed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.delitem(sys.modules, "fourbar.cli.picture", raising=False)
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    picture = tmp_path / "x.png"
+    assert main(["simulate", *SHORT, "--output", str(picture)]) == 1
+    printed = capsys.readouterr()
+    assert "energy drift" in printed.out
+    assert "picture" not in printed.out
+    assert f'{picture} was not written: that needs matplotlib, pip install "fourbar[plot]"' in printed.err
+    assert not picture.exists()
+
+
+def test_without_tqdm_progress_is_plain(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setitem(sys.modules, "tqdm", None)
+    assert main(["simulate", *SHORT, "--no-picture"]) == 0
+    assert capsys.readouterr().err == 'simulating (for a progress bar: pip install "fourbar[plot]") ..........\n'
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--dt", "0"], "--dt: expected a positive number, got '0'"),
+        (["--dt", "nan"], "--dt: expected a positive number"),
+        (["--duration", "-1"], "--duration: expected a positive number"),
+        (["--duration", "soon"], "--duration: expected a positive number, got 'soon'"),
+    ],
+)
+def test_wrong_numbers(options: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as done:
+        main(["simulate", *options])
+    assert done.value.code == 2
+    assert message in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--dt", "2", "--duration", "1"], "--dt 2 is longer than --duration 1"),
+        (["--dt", "1", "--duration", "100"], "the simulation diverged"),
+        (["--output", "picture.txt"], "expected a name that ends in one of"),
+        (["--output", "picture"], "expected a name that ends in one of"),
+        (["--output", "no/such/folder/picture.png"], "there is no folder"),
+    ],
+)
+def test_refused(
+    options: list[str],
+    message: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert main(["simulate", *options]) == 2
+    printed = capsys.readouterr()
+    assert message in printed.err
+    assert printed.out == ""
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_any_robot(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    """A robot without closed form, without frames, with a free base and more coordinates than fit in a legend."""
+
+    def sledge() -> System:
+        solid = {"mass": 1.0, "inertia": (0.1, 0.2, 0.15)}
+        b = Builder("sledge")
+        b.body("base", joint=Free(), **solid)
+        b.body("slider", parent="base", joint=Prismatic("x"), position=(0.0, 0.1, 0.0), **solid)
+        b.body("wheel", parent="slider", joint=Revolute("y"), **solid)
+        return b.build()
+
+    monkeypatch.setitem(robots.ROBOTS, "sledge", sledge)
+    assert arguments.read_robot("sledge").nv == 8
+    picture = tmp_path / "sledge.svg"
+    assert main(["simulate", "sledge", *SHORT, "--output", str(picture)]) == 0
+    assert _number("force residual", capsys.readouterr().out) < 1e-12
+    assert picture.stat().st_size > 1000

@@ -1,0 +1,48 @@
+"""The whole dynamics against the Lagrangian route of `oracle.py`, which shares nothing with the recursive algorithms."""
+
+from __future__ import annotations
+
+import numpy as np
+from hypothesis import given
+
+from .mechanisms import EACH, EXAMPLES, RECIPES, condition, mechanism, near, state
+from .oracle import Kinematics, apply, lagrangian
+
+TIGHT = 1e-13
+DIFFERENCED = 1e-12  # where the rate of a Jacobian, a difference, enters; extended precision does ten times better
+
+
+@EACH
+@EXAMPLES
+@given(RECIPES)
+def test_lagrangian(number: int, recipe: tuple[int, str, float]) -> None:
+    """M, C v + g, ID and FD."""
+    robot = mechanism(number)
+    s = state(robot, recipe)
+    expected = lagrangian(robot, s.q, s.v)
+    bias = expected.Cv + expected.g
+    near(robot.mass_matrix(s.q), expected.M, TIGHT)
+    near(robot.gravity_force(s.q), expected.g, TIGHT)
+    near(robot.bias_force(s.q, s.v), bias, DIFFERENCED)
+    near(robot.inverse_dynamics(s.q, s.v, s.a), apply(expected.M, s.a) + bias, DIFFERENCED)
+    M = expected.M.astype(float)
+    a = np.linalg.solve(M, (s.tau - bias).astype(float)[..., None])[..., 0]
+    near(robot.forward_dynamics(s.q, s.v, s.tau), a, DIFFERENCED * max(1.0, 0.01 * condition(M).max()))
+
+
+@EACH
+@EXAMPLES
+@given(RECIPES)
+def test_sums_over_bodies(number: int, recipe: tuple[int, str, float]) -> None:
+    """Energies, centre of mass and momentum as sums over the bodies, in world axes."""
+    robot = mechanism(number)
+    s = state(robot, recipe)
+    expected = lagrangian(robot, s.q, s.v)
+    mass = sum(c.I.m for c in robot.model.lowered.tree.clusters)
+    reach = np.abs(Kinematics(robot).poses(s.q)["hand"][:, :3, 3]).max(axis=-1) + 1.0
+    near(robot.kinetic_energy(s.q, s.v), expected.kinetic, TIGHT)
+    near(robot.potential_energy(s.q), expected.potential, TIGHT, 9.81 * mass * reach)
+    near(robot.center_of_mass(s.q), expected.com, TIGHT, reach)
+    near(robot.center_of_mass_jacobian(s.q), expected.com_jacobian, TIGHT)
+    size = apply(np.abs(robot.momentum_matrix(s.q, about="world")), np.abs(s.v)).max(axis=-1)
+    near(robot.momentum(s.q, s.v, about="world"), expected.momentum, TIGHT, size)

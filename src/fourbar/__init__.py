@@ -9,6 +9,6 @@ from .system.robot import Builder, System
 __version__ = "0.1.0"
 
 __all__ = [
-    "ArgumentError", "Builder", "FourbarError", "ModelError", "System", "Trajectory", "UnknownNameError", "acos", "asin", "atan2",
-    "cos", "joints", "maximum", "minimum", "robots", "select", "simulate", "sin", "sqrt", "tan",
+    "ArgumentError", "Builder", "FourbarError", "ModelError", "System", "Trajectory", "UnknownNameError", "acos",
+    "asin", "atan2", "cos", "joints", "maximum", "minimum", "robots", "select", "simulate", "sin", "sqrt", "tan",
 ]  # fmt: skip

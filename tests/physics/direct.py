@@ -1,4 +1,4 @@
-"""The library's algorithms run on plain numbers of any kind, without tracing: longdouble, or complex for exact rates."""
+"""The library's algorithms on plain numbers of any kind, without tracing: longdouble, or complex for exact rates."""
 
 from __future__ import annotations
 

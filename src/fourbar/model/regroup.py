@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from ..spatial.inertia import Inertia
+from ..spatial.inertia import Inertia, rotational
 from ..spatial.linear import Vec
 from ..spatial.symmetric import Sym
 from .cluster import Cluster
@@ -18,8 +18,7 @@ from .tree import ClusterTree
 
 
 def _inertia(m: float, h: Vec, Sigma: Sym) -> Inertia:
-    trace = Sigma.xx + Sigma.yy + Sigma.zz
-    return Inertia(m, h, Sym.diagonal(trace) - Sigma, Sigma)
+    return Inertia(m, h, rotational(Sigma), Sigma)
 
 
 def _movable(cluster: Cluster) -> Inertia | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -20,9 +21,11 @@ ROBOTS = {
 
 def robot_folder() -> Path:
     """Where example-robot-data keeps its robots."""
-    import cmeel
-
-    return Path(cmeel.__file__).resolve().parent.parent / "cmeel.prefix" / "share" / "example-robot-data" / "robots"
+    found = find_spec("cmeel")  # the package that carries the data; it need not be imported
+    if found is None or found.origin is None:
+        raise ModuleNotFoundError("the robots come from example-robot-data: pip install example-robot-data")
+    packages = Path(found.origin).resolve().parent.parent
+    return packages / "cmeel.prefix" / "share" / "example-robot-data" / "robots"
 
 
 def load_urdf(path: str, floating: bool, lock: str | None = None) -> Any:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -22,8 +23,10 @@ PEERS = {
 
 def robot_folder() -> Path:
     """Where example-robot-data keeps its robots."""
-    packages = Path(str(import_module("cmeel").__file__)).resolve().parent.parent
-    return packages / "cmeel.prefix" / "share" / "example-robot-data" / "robots"
+    found = find_spec("cmeel")  # found, not imported: that fails where `importlib_metadata` was imported before
+    if found is None or found.origin is None:
+        raise ModuleNotFoundError("cmeel, which carries example-robot-data, is not installed", name="cmeel")
+    return Path(found.origin).resolve().parent.parent / "cmeel.prefix" / "share" / "example-robot-data" / "robots"
 
 
 def load_peer(name: str) -> Peer:

@@ -13,7 +13,7 @@ from ..expr import Direct
 from ..model.lower import Lowered
 from ..model.mechanism import Connection
 
-_SINGULAR = 1e-13  # a pivot this small, relative to the largest inertia of the tree, is rounding
+_SINGULAR = 1e-13  # a pivot this small, relative to the largest inertia that the joint carries, is rounding
 
 
 def _is_solid(inertia: np.ndarray) -> bool:
@@ -31,7 +31,7 @@ def check_regular(lowered: Lowered) -> None:
     rng = np.random.default_rng(0)
     unlimited = [np.full(c.joint.nq, np.inf) for c in lowered.moving]
     q = [x for c, u in zip(lowered.moving, unlimited, strict=True) for x in c.joint.random(rng, -u, u, ()).tolist()]
-    smallest = _SINGULAR * max(float(np.abs(m).max()) for m in inertias)
+    carried = [float(np.abs(m).max()) for m in inertias]  # largest number of each cluster and all behind it
     s = Sweeps(tree, Direct(), q)
     messages: list[list[Any]] = [[] for _ in tree.parents]
     for i in reversed(range(len(tree.parents))):
@@ -39,10 +39,12 @@ def check_regular(lowered: Lowered) -> None:
             hinge, message = s.step(i, free_inward, tuple(messages[i]))
         except ZeroDivisionError:
             raise _moves_nothing(lowered.moving[i]) from None
-        if any(not 1.0 / d > smallest for d in hinge.D.inverse_pivots):
+        if any(not 1.0 / d > _SINGULAR * carried[i] for d in hinge.D.inverse_pivots):
             raise _moves_nothing(lowered.moving[i])
-        if tree.parents[i] >= 0:
-            messages[tree.parents[i]].append(message)
+        parent = tree.parents[i]
+        if parent >= 0:
+            messages[parent].append(message)
+            carried[parent] = max(carried[parent], carried[i])
 
 
 def _moves_nothing(c: Connection) -> ModelError:

@@ -11,6 +11,7 @@ import pytest
 import fourbar as fb
 from fourbar import ArgumentError
 from fourbar.compile import fastcall
+from fourbar.expr import interpret
 
 from .support import arguments, machine_code_only, pendulum, robot, same_bits
 
@@ -240,3 +241,44 @@ def test_where_the_interpreter_does_not_allow_it(monkeypatch):
     assert same_bits(plain(*arrays), pendulum().inverse_dynamics(*arrays))
     with pytest.raises(ArgumentError):
         plain(Q, Q, Q[:1])
+
+
+def any_array(rng):
+    """An array of a random shape, kind and arrangement in memory; mostly one that fits."""
+    shape = [(2,), (2,), (1, 2), (5, 2), (5, 2), (70, 2), (3, 1, 2), (0, 2), (3,), (2, 5), ()][rng.integers(11)]
+    array = rng.uniform(-1.0, 1.0, shape)
+    if array.ndim and rng.integers(3) == 0:
+        forms = (array[::-1], array[..., ::-1], np.asfortranarray(array), np.repeat(array, 2, -1)[..., ::2])
+        array = forms[rng.integers(4)]
+    kind = ["f8"] * 6 + ["f4", "i8", ">f8", "O", "c16"]
+    array = array.astype(kind[rng.integers(len(kind))], copy=False)
+    if rng.integers(6) == 0:
+        array.flags.writeable = False
+    return array
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_random_calls(f, seed):
+    """Each is answered as the meaning of the program says, or refused if that cannot take it either."""
+    rng = np.random.default_rng(seed)
+    program = f.program()
+    kept = []
+    for _ in range(150):
+        arrays = [any_array(rng) for _ in range(3)]
+        if rng.integers(2):
+            arrays = [arrays[0]] * 3
+        shapes = [a.shape for a in arrays]
+        try:
+            batch = np.broadcast_shapes(*(s[:-1] for s in shapes))
+        except ValueError:
+            batch = None
+        if batch is None or any(s[-1:] != (2,) for s in shapes) or any(a.dtype.kind == "c" for a in arrays):
+            with pytest.raises(ArgumentError):
+                f(*arrays)
+        else:
+            numbers = {name: a.astype(float) for name, a in zip("qva", arrays, strict=True)}
+            kept.append((f(*arrays), interpret(program, numbers)["tau"]))
+    for result, meant in kept:
+        assert result.shape == meant.shape
+        np.testing.assert_allclose(result, meant, rtol=1e-12, atol=1e-12)
+    assert works(f)

@@ -18,6 +18,7 @@ STEP = 1e-30  # of complex steps
 # Central difference of order ten: weights of f(±h), f(±2h), ...
 STENCIL = (5 / 6, -5 / 21, 5 / 84, -5 / 504, 1 / 1260)
 LONG = np.finfo(np.longdouble).eps < 1e-17  # whether `longdouble` is what it says
+DIFFERENCED = 1e-12 if LONG else 1e-11  # what to allow where a rate of a Jacobian enters
 
 
 def skew(a: np.ndarray) -> np.ndarray:

@@ -124,7 +124,7 @@ def test_heavy_top_keeps_its_three_integrals() -> None:
 
 
 def test_thrown_body_flies_on_a_parabola() -> None:
-    """However it tumbles, the centre of mass of a free body moves as a point; momentum about it stays."""
+    """However it tumbles, the centre of mass of a free body moves as a point; momentum about it and energy stay."""
     rng = np.random.default_rng(5)
     b = fb.Builder("stone")
     b.body("stone", joint=Free(), mass=2.0, com=(0.1, -0.2, 0.3), inertia=random_inertia(rng, 2.0))
@@ -137,3 +137,5 @@ def test_thrown_body_flies_on_a_parabola() -> None:
     near(robot.center_of_mass(motion.q), path, 1e-8)
     spin = robot.momentum(motion.q, motion.v)[..., :3]
     near(spin, np.broadcast_to(h[:, :3], spin.shape), 1e-8)
+    energy = robot.kinetic_energy(motion.q, motion.v) + robot.potential_energy(motion.q)
+    near(energy, np.broadcast_to(energy[0], energy.shape), 1e-8)

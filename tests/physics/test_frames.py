@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 
 from .mechanisms import EACH, EXAMPLES, FEW, RECIPES, Recipe, State, mechanism, near, state
-from .oracle import Kinematics, apply, grounded
+from .oracle import DIFFERENCED, Kinematics, apply, grounded
 
 TIGHT = 1e-13
 POINT = (0.3, -0.2, 0.5)
@@ -79,9 +79,9 @@ def test_velocity_and_acceleration(number: int, at: Any, axes: str) -> None:
     near(robot.velocity(s.q, s.v, "hand", **options), apply(here, s.v), TIGHT, speed)
     rate = rate_of(J, number, s)
     size = np.abs(rate).max(axis=-1) + speed
-    near(robot.jacobian_rate(s.q, s.v, "hand", **options), rate, 1e-12, size)
+    near(robot.jacobian_rate(s.q, s.v, "hand", **options), rate, DIFFERENCED, size)
     size = size + apply(np.abs(here), np.abs(s.a)).max(axis=-1)
-    near(robot.acceleration(s.q, s.v, s.a, "hand", **options), apply(here, s.a) + rate, 1e-12, size)
+    near(robot.acceleration(s.q, s.v, s.a, "hand", **options), apply(here, s.a) + rate, DIFFERENCED, size)
 
 
 @EACH
@@ -97,7 +97,7 @@ def test_default_choice(number: int, recipe: Recipe) -> None:
     near(robot.jacobian(s.q, "welded_tip"), here, TIGHT)
     near(robot.velocity(s.q, s.v, "welded_tip"), apply(here, s.v), TIGHT, speed)
     size = np.abs(rate).max(axis=-1) + speed * np.abs(s.v).max(axis=-1)
-    near(robot.jacobian_rate(s.q, s.v, "welded_tip"), rate, 1e-11, size)
+    near(robot.jacobian_rate(s.q, s.v, "welded_tip"), rate, DIFFERENCED, size)
 
 
 @FEW

@@ -6,10 +6,9 @@ import numpy as np
 from hypothesis import given
 
 from .mechanisms import EACH, EXAMPLES, RECIPES, Recipe, condition, mechanism, near, state
-from .oracle import Kinematics, apply, lagrangian
+from .oracle import DIFFERENCED, Kinematics, apply, lagrangian
 
 TIGHT = 1e-13
-DIFFERENCED = 1e-12  # where the rate of a Jacobian, a difference, enters; extended precision does ten times better
 
 
 @EACH

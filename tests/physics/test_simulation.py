@@ -28,7 +28,7 @@ def test_energy_is_kept() -> None:
     near(energy, np.broadcast_to(energy[0], energy.shape), 1e-9, flow.max())
     for part in quaternions(robot):
         length = np.linalg.norm(motion.q[..., part], axis=-1)
-        assert np.abs(length - 1.0).max() < 4e-16
+        assert np.abs(length - 1.0).max() < 1e-15
 
 
 def test_momentum_of_a_floating_robot_is_kept() -> None:

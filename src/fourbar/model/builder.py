@@ -9,8 +9,10 @@ import numpy as np
 from ..errors import ModelError, unknown
 from ..joints.base import Joint
 from ..joints.fixed import Fixed
+from ..joints.one_axis import Revolute
+from ..loops import Gear, Loop
 from ..spatial.inertia import unphysical
-from .mechanism import WORLD, Body, Connection, Frame, Mechanism
+from .mechanism import WORLD, Body, Connection, Frame, Mechanism, NamedLoop
 from .read import as_matrix, read_inertia, read_limits, read_per_velocity, read_placement, read_three
 
 
@@ -28,6 +30,7 @@ class Builder:
         self._bodies: dict[str, Body] = {}
         self._connections: dict[str, Connection] = {}
         self._frames: dict[str, Frame] = {}
+        self._loops: dict[str, NamedLoop] = {}
 
     def body(
         self,
@@ -87,6 +90,43 @@ class Builder:
         self._frames[name] = Frame(name, body, read_placement(f"frame {name!r}", position, rotation, rpy))
         return self
 
+    def loop(self, loop: Loop, *, name: str | None = None, independent: Any = ()) -> Builder:
+        """Close a loop: a gear, a coupling, a joint between two bodies, a function (see `fourbar.loops`).
+
+        `independent`: joints whose velocities are to be the independent ones, a list of names, or a mapping from name
+        to the joint velocity for a unit of the independent one. Without it they are chosen where the loop is closed.
+        """
+        if not isinstance(loop, Loop):
+            raise ModelError(f"loop must be one of fourbar.loops, such as Gear('knee', 'knee_rotor', 6.0), got {loop!r}")
+        chosen = name or f"{type(loop).__name__.lower()}{len(self._loops) + 1}"
+        if chosen in self._loops:
+            raise ModelError(f"loop {chosen!r} is there already; names must be different")
+        pairs = independent.items() if isinstance(independent, dict) else [(x, 1.0) for x in independent]
+        self._loops[chosen] = NamedLoop(chosen, loop, tuple((str(j), float(x)) for j, x in pairs))
+        return self
+
+    def motor(
+        self,
+        name: str,
+        *,
+        drives: str,
+        ratio: float,
+        parent: str = WORLD,
+        axis: Any = "z",
+        position: Any = (0.0, 0.0, 0.0),
+        rotation: Any = None,
+        rpy: Any = None,
+        mass: float = 0.0,
+        com: Any = (0.0, 0.0, 0.0),
+        inertia: Any = (0.0, 0.0, 0.0),
+    ) -> Builder:
+        """Add the rotor of a geared motor: a body on `parent` that turns `ratio` times as fast as joint `drives`."""
+        self.body(
+            name, parent=parent, joint=Revolute(axis), position=position, rotation=rotation, rpy=rpy, mass=mass, com=com,
+            inertia=inertia,
+        )  # fmt: skip
+        return self.loop(Gear(drives, name, ratio), name=f"{name}_gear", independent=[drives])
+
     def _check_new_name(self, kind: str, name: Any, taken: dict[str, Any]) -> None:
         if not isinstance(name, str) or not name:
             raise ModelError(f"a {kind} needs a name, a non-empty string; got {name!r}")
@@ -100,6 +140,7 @@ class Builder:
         if not self._bodies:
             raise ModelError(f"mechanism {self.name!r} has no bodies; add one with body(...)")
         self._check_references()
+        self._check_loops()
         order = self._parents_first()
         return Mechanism(
             self.name,
@@ -107,6 +148,7 @@ class Builder:
             tuple(self._connections[name] for name in order),
             tuple(self._frames.values()),
             self._gravity,
+            tuple(self._loops.values()),
         )
 
     def _check_references(self) -> None:
@@ -120,6 +162,16 @@ class Builder:
         for f in self._frames.values():
             if f.body != WORLD and f.body not in self._bodies:
                 raise ModelError(f"frame {f.name!r}: {unknown('body', f.body, [WORLD, *self._bodies])}")
+
+    def _check_loops(self) -> None:
+        joints = [c.name for c in self._connections.values()]
+        for loop in self._loops.values():
+            for joint in (*loop.loop.joints, *(j for j, _ in loop.independent)):
+                if joint not in joints:
+                    raise ModelError(f"loop {loop.name!r}: {unknown('joint', joint, joints)}")
+            for body in loop.loop.bodies:
+                if body != WORLD and body not in self._bodies:
+                    raise ModelError(f"loop {loop.name!r}: {unknown('body', body, [WORLD, *self._bodies])}")
 
     def _parents_first(self) -> list[str]:
         """The bodies as declared, but each after its parent."""

@@ -7,6 +7,7 @@ What a body or frame of the user is called stays known: each has a home, a clust
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -16,6 +17,7 @@ from ..spatial.linear import Mat, Vec
 from ..spatial.symmetric import Sym
 from ..spatial.transform import IDENTITY, Transform
 from .cluster import Cluster
+from .groups import Group, Grouper
 from .mechanism import WORLD, Connection, Mechanism, Placement
 from .regroup import regrouped
 from .tree import ClusterTree
@@ -43,6 +45,17 @@ class Lowered:
     bodies: dict[str, Home]
     frames: dict[str, Home]
     moving: tuple[Connection, ...]
+    groups: tuple[Group, ...]
+
+    @cached_property
+    def nq(self) -> int:
+        """Number of coordinates."""
+        return sum(group.embedding.nq for group in self.groups)
+
+    @cached_property
+    def nv(self) -> int:
+        """Number of independent velocities."""
+        return sum(group.embedding.nv for group in self.groups)
 
 
 def _clean(values: list[float], unit: float = 0.0) -> list[float]:
@@ -103,7 +116,9 @@ def lower(mechanism: Mechanism) -> Lowered:
         for f in mechanism.frames
     }
     tree = ClusterTree(tuple(parents), clusters)
-    return Lowered(tree, regrouped(tree), homes, frames, tuple(c for c, _ in moving))
+    connections = tuple(c for c, _ in moving)
+    groups = Grouper(tree, connections, lambda body: homes[body], mechanism.loops).groups()
+    return Lowered(tree, regrouped(tree), homes, frames, connections, groups)
 
 
 def pose_matrix(T: Transform) -> Mat:

@@ -14,6 +14,7 @@ from ..model.builder import Builder as MechanismBuilder
 from ..model.lower import Lowered, lower
 from ..model.mechanism import Mechanism
 from ..model.read import read_three
+from .clusters import ClusterInfo, assemble, describe, group_neutral, group_random, loop_gap
 from .context import Model, record
 from .methods import METHODS, Method
 from .options import READERS
@@ -107,10 +108,6 @@ class Names:
     velocities: tuple[str, ...]
 
 
-def _labels(name: str, suffixes: Sequence[str]) -> list[str]:
-    return [f"{name}.{s}" if s else name for s in suffixes]
-
-
 class System:
     """A robot: frozen, thread-safe, hashable by content, picklable. Made by `Builder.build()`."""
 
@@ -181,12 +178,12 @@ class System:
     @cached_property
     def nq(self) -> int:
         """Number of coordinates."""
-        return self.mechanism.nq
+        return self.model.lowered.nq
 
     @cached_property
     def nv(self) -> int:
         """Number of velocities."""
-        return self.mechanism.nv
+        return self.model.lowered.nv
 
     @cached_property
     def names(self) -> Names:
@@ -196,9 +193,14 @@ class System:
             tuple(b.name for b in m.bodies),
             tuple(c.name for c in m.connections),
             tuple(f.name for f in m.frames),
-            tuple(x for c in m.connections for x in _labels(c.name, c.joint.q_names)),
-            tuple(x for c in m.connections for x in _labels(c.name, c.joint.v_names)),
+            tuple(x for group in self.clusters for x in group.coordinate_names),
+            tuple(x for group in self.clusters for x in group.velocity_names),
         )
+
+    @cached_property
+    def clusters(self) -> tuple[ClusterInfo, ...]:
+        """The clusters: bodies tied by loops (a body alone is a cluster of one), what carries first."""
+        return tuple(describe(self.model.lowered, group) for group in self.model.lowered.groups)
 
     def with_gravity(self, gravity: Sequence[float]) -> System:
         """The same robot in another field of gravity."""
@@ -206,16 +208,22 @@ class System:
 
     def neutral(self) -> np.ndarray:
         """The configuration (nq) in which every joint is at its neutral position."""
-        return np.array([x for c in self.model.lowered.moving for x in c.joint.neutral()])
+        return np.concatenate([group_neutral(self.model.lowered, g) for g in self.model.lowered.groups] or [np.zeros(0)])
 
     def random(self, rng: np.random.Generator | int | None = None, n: int | None = None) -> np.ndarray:
         """A random configuration (nq), or n of them (n, nq), within the limits of the joints."""
         generator = np.random.default_rng(rng)
         size = () if n is None else (n,)
-        parts = [
-            c.joint.random(generator, np.array(c.lower), np.array(c.upper), size) for c in self.model.lowered.moving
-        ]
-        return np.concatenate([p.reshape(*size, -1) for p in parts], axis=-1) if parts else np.zeros((*size, 0))
+        parts = [group_random(self.model.lowered, group, generator, size) for group in self.model.lowered.groups]
+        return np.concatenate(parts, axis=-1) if parts else np.zeros((*size, 0))
+
+    def assemble(self, q: Any, keep: Sequence[str] = ()) -> np.ndarray:
+        """The configurations nearest to q (..., nq) in which every loop is closed; joints named in `keep` stay."""
+        return assemble(self.model.lowered, q, keep)
+
+    def loop_gap(self, q: Any) -> np.ndarray:
+        """How far the loops are from closed at q (..., nq): the largest residual (...)."""
+        return loop_gap(self.model.lowered, q)
 
     def show(self, method: str, stage: str = "program", **options: Any) -> str:
         """What a method is made of, as text; stage is "program", "llvm" or "asm"."""

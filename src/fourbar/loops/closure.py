@@ -1,0 +1,122 @@
+"""Loops between bodies: a joint that closes a chain, or a rod between two points."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from ..errors import ModelError
+from ..expr import atan2
+from ..joints import (
+    Cylindrical, Fixed, Free, Helical, Planar, Prismatic, Revolute, Schoenflies, Spherical, SphericalEuler,
+    SphericalExponential, Translation2, Translation3, Universal,
+)  # fmt: skip
+from ..joints.base import Joint
+from ..spatial.linear import Mat, Scalar, Vec, dot
+from ..spatial.transform import IDENTITY, Transform
+from .base import Loop, View
+
+
+def _no_rotation(R: Mat) -> list[Scalar]:
+    """Zero for R = 1: twice the vector of the skew part."""
+    return [R[2][1] - R[1][2], R[0][2] - R[2][0], R[1][0] - R[0][1]]
+
+
+def _same_z(R: Mat) -> list[Scalar]:
+    """Zero where the z axes are parallel."""
+    return [R[0][2], R[1][2]]
+
+
+# What a joint holds, for the successor's pose (R, p) in the predecessor, in the joint's aligned frames.
+_HELD: dict[type[Joint], Callable[[Joint, Mat, Vec], list[Scalar]]] = {
+    Fixed: lambda j, R, p: [*p, *_no_rotation(R)],
+    Revolute: lambda j, R, p: [*p, *_same_z(R)],
+    Prismatic: lambda j, R, p: [p[0], p[1], *_no_rotation(R)],
+    Cylindrical: lambda j, R, p: [p[0], p[1], *_same_z(R)],
+    Helical: lambda j, R, p: [p[0], p[1], *_same_z(R), p[2] - j.pitch * atan2(R[1][0], R[0][0])],  # type: ignore[attr-defined]
+    Spherical: lambda j, R, p: [*p],
+    SphericalEuler: lambda j, R, p: [*p],
+    SphericalExponential: lambda j, R, p: [*p],
+    Universal: lambda j, R, p: [*p, _crossing(j, R)],
+    Planar: lambda j, R, p: [p[2], *_same_z(R)],
+    Translation2: lambda j, R, p: [p[2], *_no_rotation(R)],
+    Translation3: lambda j, R, p: _no_rotation(R),
+    Schoenflies: lambda j, R, p: _same_z(R),
+    Free: lambda j, R, p: [],
+}
+
+
+def _crossing(joint: Joint, R: Mat) -> Scalar:
+    """A universal joint keeps the angle between its axes, one fixed in each body."""
+    a, b = Vec(joint.axis1), Vec(joint.axis2)  # type: ignore[attr-defined]
+    return dot(a, R @ b) - dot(a, b)
+
+
+def closes_directly(joint: Joint) -> bool:
+    """Whether what the joint holds can be written without coordinates of its own."""
+    return type(joint) in _HELD
+
+
+@dataclass(frozen=True)
+class Closure(Loop):
+    """A joint between a place on one body and a place on another: what it holds must hold.
+
+    Rows that other joints imply already (a planar four-bar closed by a hinge) are found and left out.
+    """
+
+    joint: Joint
+    predecessor: str
+    successor: str
+    predecessor_placement: Transform = IDENTITY
+    successor_placement: Transform = IDENTITY
+
+    def __post_init__(self) -> None:
+        if not closes_directly(self.joint):
+            raise ModelError(f"{self.joint!r} cannot close a loop by itself; declare it with Builder.loop")
+        if self.predecessor == self.successor:
+            raise ModelError(f"a loop joint is between two bodies, got {self.predecessor!r} twice")
+
+    @property
+    def joints(self) -> tuple[str, ...]:
+        return ()
+
+    @property
+    def bodies(self) -> tuple[str, ...]:
+        return (self.predecessor, self.successor)
+
+    def residual(self, view: View) -> Sequence[Scalar]:
+        A, _ = (None, self.joint) if isinstance(self.joint, Universal) else self.joint.aligned()
+        turned = Transform(() if A is None else (A,))
+        first = view.pose(self.predecessor).then(self.predecessor_placement).then(turned)
+        second = view.pose(self.successor).then(self.successor_placement).then(turned)
+        between = first.inverse().then(second)
+        return _HELD[type(self.joint)](self.joint, between.R, between.p)
+
+
+@dataclass(frozen=True)
+class Distance(Loop):
+    """A massless rod with a ball at each end: two points stay at a distance."""
+
+    predecessor: str
+    successor: str
+    predecessor_point: tuple[float, float, float]
+    successor_point: tuple[float, float, float]
+    length: float
+
+    def __post_init__(self) -> None:
+        if not self.length > 0.0:
+            raise ModelError(f"the distance of a rod must be positive, got {self.length!r}; for zero use a spherical joint")
+
+    @property
+    def joints(self) -> tuple[str, ...]:
+        return ()
+
+    @property
+    def bodies(self) -> tuple[str, ...]:
+        return (self.predecessor, self.successor)
+
+    def residual(self, view: View) -> Sequence[Scalar]:
+        a = view.pose(self.predecessor).point(Vec(self.predecessor_point))
+        b = view.pose(self.successor).point(Vec(self.successor_point))
+        gap = b - a
+        return (0.5 * (dot(gap, gap) / self.length - self.length),)

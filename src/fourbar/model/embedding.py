@@ -1,0 +1,225 @@
+"""Independent coordinates of a group of links: from them to the coordinates, velocities and accelerations of all joints.
+
+For links tied by loops φ(q) = 0, with the rows K of ∂φ/∂q split into independent and dependent columns,
+G = [1; -K_d⁻¹ K_i] and g = [0; K_d⁻¹ k] (Chignoli §IV-B). K and k = -K̇ q̇ are derivatives of the trace of φ. Where K_d is
+constant (gears, polynomials) the dependent coordinates are explicit functions of the others and need not be stored.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import accumulate
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..expr import Expr, Graph, evaluate, jvp, select
+from ..joints.base import Joint
+from ..joints.flat import FlatJoint
+from ..spatial.linear import Mat, Scalar, Vec, dot, is_zero
+
+Residual = Callable[[Sequence[Vec]], Sequence[Scalar]]
+_NEWTON_STEPS = 4  # each squares the gap that a step along the tangent leaves
+_TOGGLE = 1e-18  # a squared pivot this small, relative to its row, means that the loop has lost its hold
+
+
+class Expanded(NamedTuple):
+    """A group at a state: for each link its coordinates, velocity G ẏ, and the blocks of G and g that belong to it."""
+
+    q: tuple[Vec, ...]
+    v: tuple[Vec, ...]
+    G: tuple[Mat, ...]
+    g: tuple[Vec, ...]
+
+
+def cut(x: Sequence[Any], sizes: Sequence[int]) -> tuple[Vec, ...]:
+    """A sequence in pieces of the given sizes."""
+    ends = list(accumulate(sizes))
+    return tuple(Vec(x[end - size : end]) for end, size in zip(ends, sizes, strict=True))
+
+
+class Free:
+    """A single link on its own joint: all its velocities are independent."""
+
+    def __init__(self, joint: Joint) -> None:
+        self.joint = joint
+        self.nq, self.nv = joint.nq, joint.nv
+        self.integrate, self.difference, self.chart_rate = joint.integrate, joint.difference, joint.chart_rate
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Free) and self.joint == other.joint
+
+    def __hash__(self) -> int:
+        return hash(self.joint)
+
+
+@dataclass(frozen=True)
+class Traced:
+    """φ, K and φ̈ at constant velocity as expressions of the coordinates (and velocities) of all joints of a group."""
+
+    q: tuple[Expr, ...]
+    v: tuple[Expr, ...]
+    phi: tuple[Scalar, ...]
+    K: tuple[tuple[Scalar, ...], ...]
+    curvature: tuple[Scalar, ...]
+
+
+def trace(joints: Sequence[Joint], residual: Residual) -> Traced:
+    """Differentiate a residual along the joints' motions q ⊕ δ."""
+    nq, nv = [j.nq for j in joints], [j.nv for j in joints]
+    final = Graph()
+    q_out, v_out = final.inputs("q", sum(nq)), final.inputs("v", sum(nv))
+    work = Graph()
+    q, v, delta = work.inputs("q", sum(nq)), work.inputs("v", sum(nv)), work.inputs("delta", sum(nv))
+    (t,) = work.inputs("t", 1)
+    shifts = [a + t * b for a, b in zip(delta, v, strict=True)]
+    moved = [j.integrate(x, d) for j, x, d in zip(joints, cut(q, nq), cut(shifts, nv), strict=True)]
+    phi = list(residual(moved))
+    columns = [jvp(phi, {d: 1.0}) for d in delta]
+    curvature = jvp(jvp(phi, {t: 1.0}), {t: 1.0})
+    known: dict[Expr, Any] = dict(zip((*q, *v), (*q_out, *v_out), strict=True))
+    known.update(dict.fromkeys((*delta, t), 0.0))
+    flat = evaluate([*phi, *(x for column in columns for x in column), *curvature], known)
+    m, n = len(phi), len(delta)
+    K = tuple(tuple(flat[m + j * m + i] for j in range(n)) for i in range(m))
+    return Traced(q_out, v_out, tuple(flat[:m]), K, tuple(flat[m + m * n :]))
+
+
+def _solve(A: list[list[Scalar]], B: list[list[Scalar]]) -> list[list[Scalar]]:
+    """A⁻¹ B, unrolled, rows in the given order; NaN where a pivot vanishes."""
+    n = len(A)
+    A, B = [list(r) for r in A], [list(r) for r in B]
+    for j in range(n):
+        inverse = _reciprocal(A[j][j], A[j][j:])
+        A[j] = [x * inverse for x in A[j]]
+        B[j] = [x * inverse for x in B[j]]
+        for i in range(n):
+            if i != j and not is_zero(A[i][j]):
+                factor = A[i][j]
+                A[i] = [x - factor * y if k > j else x for k, (x, y) in enumerate(zip(A[i], A[j], strict=True))]
+                B[i] = [x - factor * y for x, y in zip(B[i], B[j], strict=True)]
+    return B
+
+
+def _reciprocal(pivot: Scalar, row: Sequence[Scalar]) -> Scalar:
+    size = dot(row, row)
+    sound = pivot * pivot > _TOGGLE * size
+    return select(sound, 1.0 / select(sound, pivot, 1.0), float("nan"))
+
+
+class Tied:
+    """Links tied by loops. `dependent` and `rows` were chosen where K is well conditioned; equal if the same object."""
+
+    def __init__(
+        self,
+        joints: Sequence[Joint],
+        traced: Traced,
+        independent: Sequence[tuple[int, float]],
+        rows: Sequence[int],
+        closed: np.ndarray | None = None,
+    ) -> None:
+        self.closed = closed  # a configuration of all joints in which the loops are closed
+        self.joints = tuple(joints)
+        self.traced = traced
+        self.independent = tuple(independent)
+        chosen = {j for j, _ in independent}
+        self.dependent = tuple(j for j in range(len(traced.v)) if j not in chosen)
+        self.rows = tuple(rows)
+        self.nv = len(self.independent)
+        flat = all(isinstance(j, FlatJoint) for j in joints)
+        K_d = [traced.K[i][j] for i in self.rows for j in self.dependent]
+        self.explicit = flat and all(x.__class__ is float for x in K_d)
+        self.nq = self.nv if self.explicit else len(traced.q)
+
+    def _columns(self, K: Sequence[Sequence[Scalar]], which: Sequence[int]) -> list[list[Scalar]]:
+        return [[K[i][j] for j in which] for i in range(len(self.rows))]
+
+    def coordinates(self, q: Sequence[Scalar]) -> list[Scalar]:
+        """All coordinates of all joints."""
+        if not self.explicit:
+            return list(q)
+        full: list[Scalar] = [0.0] * len(self.traced.q)
+        for (j, scale), y in zip(self.independent, q, strict=True):
+            full[j] = scale * y
+        known = dict(zip(self.traced.q, full, strict=True))
+        needed = [self.traced.phi[i] for i in self.rows]
+        K_d = [[self.traced.K[i][j] for j in self.dependent] for i in self.rows]
+        solved = _solve(K_d, [[-x] for x in evaluate(needed, known)])
+        for j, (x,) in zip(self.dependent, solved, strict=True):
+            full[j] = x
+        return full
+
+    def expand(self, q: Sequence[Scalar], v: Sequence[Scalar] | None) -> Expanded:
+        """All joints' coordinates, velocities and the maps G and g; without v only G."""
+        full = self.coordinates(q)
+        known = dict(zip(self.traced.q, full, strict=True))
+        wanted = [self.traced.K[i] for i in self.rows]
+        flat = evaluate([x for row in wanted for x in row], known)
+        n = len(self.traced.v)
+        K = [flat[i * n : (i + 1) * n] for i in range(len(self.rows))]
+        K_i = [[-row[j] * scale for j, scale in self.independent] for row in K]
+        solved = _solve(self._columns(K, self.dependent), K_i)
+        G: list[Vec] = [Vec()] * n
+        for column, (j, scale) in enumerate(self.independent):
+            G[j] = Vec([scale if k == column else 0.0 for k in range(self.nv)])
+        for j, row in zip(self.dependent, solved, strict=True):
+            G[j] = Vec(row)
+        nq, nv = [j.nq for j in self.joints], [j.nv for j in self.joints]
+        blocks = tuple(Mat(part) for part in cut(G, nv))
+        if v is None:
+            zero = cut([0.0] * n, nv)
+            return Expanded(cut(full, nq), zero, blocks, zero)
+        velocity = [dot(row, v) for row in G]
+        g: list[Scalar] = [0.0] * n
+        known.update(zip(self.traced.v, velocity, strict=True))
+        bend = evaluate([self.traced.curvature[i] for i in self.rows], known)
+        for j, (x,) in zip(self.dependent, _solve(self._columns(K, self.dependent), [[-b] for b in bend]), strict=True):
+            g[j] = x
+        return Expanded(cut(full, nq), cut(velocity, nv), blocks, cut(g, nv))
+
+    def integrate(self, q: Sequence[Scalar], v: Sequence[Scalar]) -> Vec:
+        """q ⊕ v: the independent joints move by v, the others follow by Newton's method until the loops are closed."""
+        if self.explicit:
+            return Vec([a + b for a, b in zip(q, v, strict=True)])
+        e = self.expand(q, None)
+        step = [x for block in e.G for x in block @ v]
+        full = list(self._moved(q, step))
+        for _ in range(_NEWTON_STEPS):
+            full = list(self._moved(full, self._correction(full)))
+        return Vec(full)
+
+    def _moved(self, q: Sequence[Scalar], step: Sequence[Scalar]) -> Vec:
+        nq, nv = [j.nq for j in self.joints], [j.nv for j in self.joints]
+        parts = zip(self.joints, cut(q, nq), cut(step, nv), strict=True)
+        return Vec([x for joint, own, delta in parts for x in joint.integrate(own, delta)])
+
+    def _correction(self, q: Sequence[Scalar]) -> list[Scalar]:
+        """The Newton step of the dependent joints: -K_d⁻¹ φ."""
+        known = dict(zip(self.traced.q, q, strict=True))
+        phi = evaluate([self.traced.phi[i] for i in self.rows], known)
+        K = [evaluate([self.traced.K[i][j] for j in self.dependent], known) for i in self.rows]
+        step: list[Scalar] = [0.0] * len(self.traced.v)
+        for j, (x,) in zip(self.dependent, _solve(K, [[-p] for p in phi]), strict=True):
+            step[j] = x
+        return step
+
+    def difference(self, q0: Sequence[Scalar], q1: Sequence[Scalar]) -> Vec:
+        """The independent velocities that move q0 to q1 in unit time."""
+        if self.explicit:
+            return Vec([b - a for a, b in zip(q0, q1, strict=True)])
+        nq = [j.nq for j in self.joints]
+        parts = zip(self.joints, cut(q0, nq), cut(q1, nq), strict=True)
+        full = [x for joint, a, b in parts for x in joint.difference(a, b)]
+        return Vec([full[j] * (1.0 / scale) for j, scale in self.independent])
+
+    def chart_rate(self, theta: Sequence[Scalar], v: Sequence[Scalar]) -> Vec:
+        """The independent coordinates are their own chart."""
+        return Vec(v)
+
+    def numbers(self, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """φ and K at the coordinates of all joints."""
+        known = dict(zip(self.traced.q, q.tolist(), strict=True))
+        m, n = len(self.traced.phi), len(self.traced.v)
+        flat = evaluate([*self.traced.phi, *(x for row in self.traced.K for x in row)], known)
+        return np.array(flat[:m], float), np.array(flat[m:], float).reshape(m, n)

@@ -1,0 +1,154 @@
+"""Clusters as the user sees them: who belongs together, how to name coordinates, how to close loops."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..errors import AssemblyError, unknown
+from ..model.choose import close
+from ..model.embedding import Tied
+from ..model.groups import Group, split
+from ..model.lower import Lowered
+
+_CLOSED = 1e-11
+
+
+@dataclass(frozen=True)
+class ClusterInfo:
+    """Bodies tied by loops, and what describes their state."""
+
+    bodies: tuple[str, ...]
+    joints: tuple[str, ...]
+    loops: tuple[str, ...]
+    carrier: str
+    coordinate_names: tuple[str, ...]
+    velocity_names: tuple[str, ...]
+
+
+def _labels(name: str, suffixes: Sequence[str]) -> list[str]:
+    return [f"{name}.{s}" if s else name for s in suffixes]
+
+
+def _velocity_labels(lowered: Lowered, group: Group) -> list[tuple[str, str]]:
+    """(joint, label) of the independent velocities of a group."""
+    connections = [lowered.moving[i] for i in group.links]
+    every = [(c.name, label) for c in connections for label in _labels(c.name, c.joint.v_names)]
+    if isinstance(group.embedding, Tied):
+        return [every[j] for j, _ in group.embedding.independent]
+    return every
+
+
+def independent_joints(lowered: Lowered, group: Group) -> list[str]:
+    """The joints whose velocities are independent."""
+    return list(dict.fromkeys(joint for joint, _ in _velocity_labels(lowered, group)))
+
+
+def describe(lowered: Lowered, group: Group) -> ClusterInfo:
+    """A group by names."""
+    connections = [lowered.moving[i] for i in group.links]
+    velocities = tuple(label for _, label in _velocity_labels(lowered, group))
+    explicit = isinstance(group.embedding, Tied) and group.embedding.explicit
+    coordinates = tuple(x for c in connections for x in _labels(c.name, c.joint.q_names))
+    return ClusterInfo(
+        bodies=tuple(c.child for c in connections),
+        joints=tuple(c.name for c in connections),
+        loops=group.loops,
+        carrier="world" if group.carrier < 0 else lowered.moving[group.carrier].child,
+        coordinate_names=velocities if explicit else coordinates,
+        velocity_names=velocities,
+    )
+
+
+def _state(group: Group, full: np.ndarray) -> np.ndarray:
+    """The stored coordinates of a tied group, from those of all its joints."""
+    tie = group.embedding
+    assert isinstance(tie, Tied)
+    return np.array([full[j] / scale for j, scale in tie.independent]) if tie.explicit else full
+
+
+def group_neutral(lowered: Lowered, group: Group) -> np.ndarray:
+    """The neutral coordinates, or the closed ones nearest to them."""
+    if isinstance(group.embedding, Tied):
+        assert group.embedding.closed is not None
+        return _state(group, group.embedding.closed)
+    return np.array(lowered.moving[group.links[0]].joint.neutral())
+
+
+def _random_full(lowered: Lowered, group: Group, rng: np.random.Generator) -> np.ndarray:
+    parts = [lowered.moving[i] for i in group.links]
+    return np.concatenate([c.joint.random(rng, np.array(c.lower), np.array(c.upper), ()) for c in parts])
+
+
+def group_random(lowered: Lowered, group: Group, rng: np.random.Generator, size: tuple[int, ...]) -> np.ndarray:
+    """Random coordinates (*size, nq of the group), with closed loops."""
+    tie = group.embedding
+    if not isinstance(tie, Tied):
+        c = lowered.moving[group.links[0]]
+        return c.joint.random(rng, np.array(c.lower), np.array(c.upper), size).reshape(*size, -1)
+    count = int(np.prod(size, dtype=int))
+    if tie.explicit:
+        found = [_state(group, _random_full(lowered, group, rng)) for _ in range(count)]
+        return np.array(found).reshape(*size, tie.nq)
+    assert tie.closed is not None
+    found = []
+    for _ in range(count):
+        for attempt in range(200):
+            spread = 1.0 / (1.0 + 0.1 * attempt)
+            guess = tie.closed + spread * (_random_full(lowered, group, rng) - tie.closed)
+            full, gap = close(tie.joints, tie.numbers, guess)
+            if gap < _CLOSED:
+                break
+        else:
+            raise AssemblyError(f"no closed configuration of loops {', '.join(group.loops)} was found by random trials")
+        found.append(full)
+    return np.array(found).reshape(*size, tie.nq)
+
+
+def _columns(lowered: Lowered, group: Group, keep: Sequence[str]) -> list[int]:
+    found, at = [], 0
+    for i in group.links:
+        c = lowered.moving[i]
+        if c.name in keep:
+            found.extend(range(at, at + c.joint.nv))
+        at += c.joint.nv
+    return found
+
+
+def assemble(lowered: Lowered, q: Any, keep: Sequence[str]) -> np.ndarray:
+    """Close all loops from a guess; what is tied explicitly is closed always."""
+    known = [c.name for c in lowered.moving]
+    for name in keep:
+        if name not in known:
+            raise unknown("moving joint", name, known)
+    array = np.array(q, float)
+    rows = array.reshape(-1, lowered.nq)
+    for row in rows:
+        at = 0
+        for group in lowered.groups:
+            tie, end = group.embedding, at + group.embedding.nq
+            if isinstance(tie, Tied) and not tie.explicit:
+                row[at:end], gap = close(tie.joints, tie.numbers, row[at:end].copy(), _columns(lowered, group, keep))
+                if gap > _CLOSED:
+                    raise AssemblyError(
+                        f"loops {', '.join(map(repr, group.loops))} cannot be closed from this guess: a gap of {gap:.3g} "
+                        f"is left{f' with {list(keep)} kept' if keep else ''}"
+                    )
+            at = end
+    return array
+
+
+def loop_gap(lowered: Lowered, q: Any) -> np.ndarray:
+    """The largest residual of any loop."""
+    array = np.asarray(q, float)
+    found = []
+    for row in array.reshape(-1, lowered.nq):
+        gaps = [0.0]
+        for group, own in zip(lowered.groups, split(lowered.groups, row.tolist(), "nq"), strict=True):
+            if isinstance(group.embedding, Tied) and not group.embedding.explicit:
+                gaps.append(float(np.abs(group.embedding.numbers(np.array(own))[0]).max()))
+        found.append(max(gaps))
+    return np.array(found).reshape(array.shape[:-1])

@@ -9,6 +9,7 @@ from .system.robot import Builder, System
 __version__ = "0.1.0"
 
 __all__ = [
-    "ArgumentError", "AssemblyError", "Builder", "FourbarError", "ModelError", "System", "Trajectory", "UnknownNameError", "acos", "asin", "atan2",
-    "cos", "joints", "loops", "maximum", "minimum", "robots", "select", "simulate", "sin", "sqrt", "tan",
+    "ArgumentError", "AssemblyError", "Builder", "FourbarError", "ModelError", "System", "Trajectory",
+    "UnknownNameError", "acos", "asin", "atan2", "cos", "joints", "loops", "maximum", "minimum", "robots", "select",
+    "simulate", "sin", "sqrt", "tan",
 ]  # fmt: skip

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import random
 
 from hypothesis import HealthCheck, assume, settings
@@ -9,7 +10,9 @@ from hypothesis import strategies as st
 
 from fourbar.expr import Unrolled, atan2, cos, interpret, maximum, minimum, select, sin, sqrt
 
-EXAMPLES = settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+# Few examples, so that the tests run often; FOURBAR_TEST_EXAMPLES=5000 searches longer.
+_COUNT = int(os.environ.get("FOURBAR_TEST_EXAMPLES", "60"))
+EXAMPLES = settings(max_examples=_COUNT, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 CONSTANTS = (0.0, 1.0, -1.0, 2.0, -0.5, 3.0)
 

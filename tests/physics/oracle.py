@@ -83,7 +83,7 @@ class Kinematics:
 
     def along(self, function: Callable[[np.ndarray], np.ndarray], q: np.ndarray, v: np.ndarray) -> np.ndarray:
         """d/dt of a real function of the configuration q ⊕ t v, by central differences."""
-        h = 0.002 / max(1.0, float(np.abs(v).max()))
+        h = 0.002 / (float(np.abs(v).max()) or 1.0)
         q, v = q.astype(np.longdouble), v.astype(np.longdouble)
         total: np.ndarray | float = 0.0
         for k, weight in enumerate(STENCIL, 1):

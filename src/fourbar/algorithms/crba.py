@@ -15,7 +15,6 @@ from ..spatial.transform import IDENTITY, Transform
 from ..spatial.vectors import Twist, Wrench
 from .sweep import Outcome, Sweeps
 
-
 _AT_ONCE = 8  # carrying joints in one step: a long chain then has fewer steps to record
 
 

@@ -70,7 +70,7 @@ def move_outward(k: Kinematics, parent: Moving, v: Vec, a: Vec) -> Moving:
 
 
 class Reported(NamedTuple):
-    """Which point of a frame, in whose axes: `point` in the frame or "world"; `axes` a home, or None for the world's."""
+    """Which point of a frame, in whose axes: `point` in the frame or "world"; `axes` a home, None for the world's."""
 
     frame: Home
     point: tuple[float, float, float] | str

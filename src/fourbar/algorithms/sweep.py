@@ -33,9 +33,7 @@ class Sweeps:
         """step(k_i, *args)."""
         if self.k[i] is not None:
             return self.recorder.call(step, self.k[i], *args)
-        self.k[i], result = self.recorder.call(
-            _first_step, step, self.tree.clusters[i], self._q[i], self._v[i], *args
-        )
+        self.k[i], result = self.recorder.call(_first_step, step, self.tree.clusters[i], self._q[i], self._v[i], *args)
         return result
 
     def outward(self, step: Callable[..., Any], ground: Any, *inputs: Sequence[Any]) -> list[Any]:

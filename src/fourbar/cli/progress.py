@@ -15,7 +15,7 @@ def progress(steps: Iterable[int]) -> Iterable[int]:
         from tqdm import tqdm
     except ImportError:
         return _plain(cast(Sequence[int], steps))
-    return tqdm(steps, desc="simulating", unit=" steps", unit_scale=True, leave=False)
+    return tqdm(steps, desc="simulating", unit=" steps", unit_scale=True, leave=False, disable=None)
 
 
 def _plain(steps: Sequence[int]) -> Iterator[int]:

@@ -50,7 +50,9 @@ def to_array(function: str, argument: Argument, value: Any) -> np.ndarray:
     try:
         array = np.asarray(value)
         if array.dtype.kind not in "fiubO":
-            raise ArgumentError(f"{function}: {argument.name} must hold real numbers, got an array of dtype {array.dtype}")
+            raise ArgumentError(
+                f"{function}: {argument.name} must hold real numbers, got an array of dtype {array.dtype}"
+            )
         array = array.astype(float, copy=False)
     except (TypeError, ValueError) as error:
         if isinstance(error, ArgumentError):

@@ -1,8 +1,8 @@
 """Object code on disk, keyed by the program it was made from, the CPU and the compiler.
 
-Files are written to a temporary name and moved into place, so that many processes may share the folder; each begins with
-a checksum of its name and its code, and one that does not agree with it is compiled again, never trusted. The folder
-belongs to the user alone. FOURBAR_CACHE names another folder, or switches the cache off with "off".
+Files are written to a temporary name and moved into place, so that many processes may share the folder; each begins
+with a checksum of its name and its code, and one that does not agree with it is compiled again, never trusted. The
+folder belongs to the user alone. FOURBAR_CACHE names another folder, or switches the cache off with "off".
 """
 
 from __future__ import annotations

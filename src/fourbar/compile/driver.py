@@ -1,13 +1,13 @@
-"""The driver: machine code that is the same for every robot. It brings W samples into the workspace, runs the blocks, and
-takes the results out.
+"""The driver: machine code that is the same for every robot. It brings W samples into the workspace, runs the blocks,
+and takes the results out.
 
 Entry points, compiled once per CPU:
   @kernel(args, dims, steps, data)                  a loop of a NumPy generalised ufunc over dims[0] samples
   @share(args, dims, steps, data, counter, chunk)   the same, but takes samples in chunks from a shared counter, so that
                                                     several threads can work on one batch
 
-`data` is a table of 64-bit words written by `tables.py`, laid out as below. Every lane always computes a real sample and
-never looks at its neighbours, so the result of a sample does not depend on where in a batch it stands.
+`data` is a table of 64-bit words written by `kernel.py`, laid out as below. Every lane always computes a real sample
+and never looks at its neighbours, so the result of a sample does not depend on where in a batch it stands.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from .transfer import Pack, Unpack, declarations, open_loop
 # Words of the data table.
 BYTES, ARGUMENTS, INPUTS, ARGUMENT_TABLE, CALL_TABLE, CALLS, PRESET_TABLE, PRESETS, MALLOC, FREE = range(10)
 DATA_WORDS = 10
-# Words of one argument: three core dimensions; where in `steps` their strides are (-1: nowhere); the address of its slot
-# map (outputs); the byte offset of its first slot (inputs).
+# Words of one argument: three core dimensions; where in `steps` their strides are (-1: nowhere); the address of its
+# slot map (outputs); the byte offset of its first slot (inputs).
 ARGUMENT_WORDS = 8
 _STACK_LIMIT = 1 << 18
 
@@ -81,7 +81,8 @@ def _move(lanes: Lanes, direction: str) -> str:
     number = c.let(f"add i64 {c.let(f'mul i64 {i0}, {row}')}, {c.let(f'mul i64 {i1}, {d2}')}")
     to = c.let(f"getelementptr {lanes.double}, ptr {slots}, i64 {number}") if direction == "pack" else slots
     row_map = c.let(f"getelementptr i32, ptr {slot_map}, i64 {number}")
-    c.do(f"call void @{direction}(ptr {to}, ptr {row_map}, ptr {base}, i64 %outer, i64 {s2}, i64 {count}, i64 %i, i64 %n)")
+    row = f"ptr {to}, ptr {row_map}, ptr {base}, i64 %outer, i64 {s2}, i64 {count}"
+    c.do(f"call void @{direction}({row}, i64 %i, i64 %n)")
     c.do(close1)
     c.label("outermost_end")
     c.do(close0)
@@ -98,7 +99,8 @@ def _each_argument(c: Code, name: str, before: str, first: str, count: str, dire
     word = c.let(f"mul i64 {number}, {ARGUMENT_WORDS}")
     argument = c.let(f"getelementptr i64, ptr %argument_table, i64 {word}")
     array, outer = _word(c, "%args", number, "ptr"), _word(c, "%steps", number)
-    c.do(f"call void @move_{direction}(ptr %ws, ptr {argument}, ptr %steps, ptr {array}, i64 {outer}, i64 %now, i64 %n)")
+    moved = f"ptr %ws, ptr {argument}, ptr %steps, ptr {array}, i64 {outer}"
+    c.do(f"call void @move_{direction}({moved}, i64 %now, i64 %n)")
     c.do(close)
 
 

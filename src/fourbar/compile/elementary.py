@@ -1,8 +1,8 @@
 """Vector sin, cos and atan2 as straight-line code. LLVM's own fall back to one scalar library call a lane.
 
-sin and cos: Cody-Waite reduction by multiples of π/2 and the classic minimax polynomials on [-π/4, π/4], within 2 ulp for
-|x| ≤ 1e8; beyond that, where an angle in radians has lost its meaning, the result is NaN. The constants are those of
-Sun's fdlibm (sin, cos) and Moshier's Cephes (atan).
+sin and cos: Cody-Waite reduction by multiples of π/2 and the classic minimax polynomials on [-π/4, π/4], within 2 ulp
+for |x| ≤ 1e8; beyond that, where an angle in radians has lost its meaning, the result is NaN. The constants are those
+of Sun's fdlibm (sin, cos) and Moshier's Cephes (atan).
 """
 
 from __future__ import annotations

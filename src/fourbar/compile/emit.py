@@ -7,6 +7,7 @@ block that is called with other bases finds them in the table, as byte offsets, 
 from __future__ import annotations
 
 from collections import Counter
+from typing import Any
 
 from ..expr import Block
 from .elementary import DECLARATIONS, Elementary
@@ -52,7 +53,7 @@ class _Body:
     def _address(self, port: int, offset: int) -> str:
         return self.code.let(f"getelementptr inbounds i8, ptr {self.ports[port]}, i64 {offset * self.lanes.bytes}")
 
-    def _operand(self, x: int | float) -> str:
+    def _operand(self, x: Any) -> str:
         return self.values[x] if x.__class__ is int else self.lanes.constant(x)
 
     def _load(self, port: int, offset: int) -> str:
@@ -74,7 +75,7 @@ class _Body:
     def _multiply_add(self, op: str, operands: list[int | float], product: int) -> str:
         """A sum with a product fused into it: ab + c, ab - c or c - ab."""
         a, b = (self._operand(x) for x in self.block.code[product][1:])  # type: ignore[arg-type]
-        first = operands[0].__class__ is int and operands[0] == product  # not a constant that happens to equal its number
+        first = operands[0].__class__ is int and operands[0] == product  # a constant may equal its number
         c = self._operand(operands[1] if first else operands[0])
         if op == "sub" and first:
             c = self.elementary.negative(c)

@@ -1,8 +1,8 @@
 """Calling a kernel from Python in about fifty nanoseconds.
 
-`FastCallable` is a Python type whose calls run machine code from the first instruction on: it looks at the arrays, and if
-they are what the kernel wants (plain float64 arrays, one sample or one row of samples, right shapes), it allocates the
-result and runs the kernel. Anything else, including every error, goes to the ordinary Python function `slow`.
+`FastCallable` is a Python type whose calls run machine code from the first instruction on: it looks at the arrays, and
+if they are what the kernel wants (plain float64 arrays, one sample or one row of samples, right shapes), it allocates
+the result and runs the kernel. Anything else, including every error, goes to the ordinary Python function `slow`.
 The machine code is the same for every robot; what differs is in a table of words.
 """
 
@@ -35,7 +35,8 @@ _RELEASE_FROM = 64  # samples from which on the interpreter lock is released
 _NEW_ARRAY_SLOT = 93  # PyArray_New in NumPy's table of array functions
 # Offsets in the objects of CPython and NumPy.
 _INSTANCE_VECTORCALL, _INSTANCE_ENVIRONMENT, _INSTANCE_STATE, _INSTANCE_SIZE = 16, 24, 32, 40
-_OBJECT_TYPE, _ARRAY_DATA, _ARRAY_ND, _ARRAY_DIMS, _ARRAY_STRIDES, _ARRAY_DESCR, _ARRAY_FLAGS = 8, 16, 24, 32, 40, 56, 64
+_OBJECT_TYPE, _ARRAY_DATA, _ARRAY_ND, _ARRAY_DIMS = 8, 16, 24, 32
+_ARRAY_STRIDES, _ARRAY_DESCR, _ARRAY_FLAGS = 40, 56, 64
 _ARRAY_WEAK_REFERENCES = 72
 _CONTIGUOUS, _OWNED, _ALIGNED, _WRITEABLE = 0x1, 0x4, 0x100, 0x400
 

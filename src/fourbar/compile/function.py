@@ -12,6 +12,7 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -72,7 +73,8 @@ class Variant:
         if threads > 1 and n >= self.sharing_from and not overlapping:
             return self._shared(arrays, batch, n, out, threads)
         with np.errstate(all="ignore"):  # branches that are not taken, and samples that are NaN, are no news
-            results = self.ufunc(single=batch == ()).ufunc(*arrays, out=out, order="C")
+            into = {} if out is None else {"out": out}
+            results = self.ufunc(single=batch == ()).ufunc(*arrays, order="C", **into)
         return results if isinstance(results, tuple) else (results,)
 
     def _interpreted(self, arrays: list[np.ndarray], out: tuple[Any, ...] | None) -> tuple[Any, ...]:
@@ -207,7 +209,7 @@ class State:
         sizes = {symbol: n for n, symbol in names.items()}
         types = [float] * len(program.outputs)
         return dask.array.apply_gufunc(
-            _Remote(self.rebuild, present), text, *values, output_dtypes=types if len(types) > 1 else float, output_sizes=sizes
+            _Remote(self.call, self.rebuild, present), text, *values, output_dtypes=types if len(types) > 1 else float, output_sizes=sizes
         )
 
 
@@ -216,15 +218,25 @@ def _is_lazy(x: Any) -> bool:
 
 
 class _Remote:
-    """A function by recipe, so that it can be sent to another process."""
+    """A function that may be sent to another process, where it is made anew from its recipe."""
 
-    def __init__(self, rebuild: tuple[Any, ...], present: tuple[str, ...]) -> None:
+    def __init__(self, call: Callable[..., Any], rebuild: tuple[Any, ...], present: tuple[str, ...]) -> None:
+        self.call = call
         self.rebuild = rebuild
         self.present = present
 
     def __call__(self, *arrays: Any) -> Any:
-        make, *args = self.rebuild
-        return make(*args)(**dict(zip(self.present, arrays, strict=True)))
+        return self.call(**dict(zip(self.present, arrays, strict=True)))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _arrived, (self.rebuild, self.present)
+
+
+@lru_cache(maxsize=32)
+def _arrived(rebuild: tuple[Any, ...], present: tuple[str, ...]) -> _Remote:
+    """Made once in a process, however many chunks of an array it is sent for."""
+    make, *args = rebuild
+    return _Remote(make(*args), rebuild, present)
 
 
 class PlainFunction:

@@ -1,4 +1,4 @@
-"""A real NumPy generalised ufunc around a machine-code loop: broadcasting, out=, strides, other dtypes, GIL released."""
+"""A NumPy generalised ufunc around a machine-code loop: broadcasting, out=, strides, other dtypes, GIL released."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _FROM_SIGNATURE = 31  # PyUFunc_FromFuncAndDataAndSignature in NumPy's table of 
 def capsule_table(name: str, size: int) -> Any:
     """NumPy's C function table as an array of addresses."""
     try:
-        from numpy._core import _multiarray_umath as module
+        from numpy._core import _multiarray_umath as module  # type: ignore[attr-defined]
     except ImportError:  # NumPy 1.x
         from numpy.core import _multiarray_umath as module  # type: ignore[no-redef]
     get = ctypes.pythonapi.PyCapsule_GetPointer

@@ -70,7 +70,7 @@ def _together(blocks: list[tuple[str, Block]]) -> Unit:
 
 
 class Kernel:
-    """A compiled program. `address` is the inner loop of a generalised ufunc, `share` its variant for several threads."""
+    """A compiled program. `address` is the inner loop of a generalised ufunc, `share` that for several threads."""
 
     def __init__(self, program: Program, lanes: Lanes) -> None:
         self.program = program
@@ -120,7 +120,7 @@ class Tables:
         for row, argument in zip(table, arguments, strict=True):
             missing = 3 - len(argument.shape)
             if missing < 0:
-                raise ValueError(f"{argument.name!r} has shape {argument.shape}; at most three core dimensions are known")
+                raise ValueError(f"{argument.name!r} has shape {argument.shape}; at most three axes are known")
             row[:3] = (1,) * missing + argument.shape
             row[3:6] = [-1] * missing + list(range(step, step + len(argument.shape)))
             step += len(argument.shape)

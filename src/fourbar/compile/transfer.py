@@ -28,11 +28,7 @@ def open_loop(c: Code, name: str, before: str, end: str, step: int, after: str) 
     c.do(f"%{name}_more = icmp slt i64 %{name}_i, {end}")
     c.do(f"br i1 %{name}_more, label %{name}_body, label %{after}")
     c.label(f"{name}_body")
-    close = (
-        f"br label %{name}_last\n{name}_last:\n"
-        f"  %{name}_next = add i64 %{name}_i, {step}\n"
-        f"  br label %{name}"
-    )
+    close = f"br label %{name}_last\n{name}_last:\n  %{name}_next = add i64 %{name}_i, {step}\n  br label %{name}"
     return f"%{name}_i", close
 
 
@@ -171,7 +167,8 @@ class Unpack(_Row):
             loaded.append(self._load(c.let(f"select i1 {inside}, i64 {index}, i64 {last}")))
         for row, x in zip(rows, self.transposed(loaded), strict=True):
             where = c.let(f"getelementptr double, ptr {row}, i64 {k}")
-            c.do(f"call void @llvm.masked.store.v{w}f64.p0({self.v} {x}, ptr {where}, i32 8, {self.lanes.boolean} {mask})")
+            masked = f"{self.v} {x}, ptr {where}, i32 8, {self.lanes.boolean} {mask}"
+            c.do(f"call void @llvm.masked.store.v{w}f64.p0({masked})")
 
     def move_entry(self, k: str, rows: list[str]) -> None:
         value = self._load(k)

@@ -34,7 +34,7 @@ def kind(x: Any) -> int:
 
 
 def scalar(x: Any) -> Any:
-    """x as an operand: an Expr, or a float. -0.0 becomes 0.0: the graph, where equal constants are one, drops its sign."""
+    """x as an operand: Expr or float. -0.0 becomes 0.0: the graph, where equal constants are one, drops its sign."""
     return x if x.__class__ is Expr else float(x) + 0.0
 
 

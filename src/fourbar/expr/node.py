@@ -72,7 +72,7 @@ class Expr:
 
 
 class Value:
-    """A number made by one block of a program and used by another: what is left of an `Expr` when its block is closed."""
+    """A number made by one block of a program and used by another: what is left of an `Expr` after its block."""
 
     __slots__ = ("argument", "block", "expr", "last_use", "slot")
 

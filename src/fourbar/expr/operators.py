@@ -1,4 +1,4 @@
-"""Give `Expr` its Python operators. They answer NotImplemented to arrays, so that `expr * array` maps over the array."""
+"""Give `Expr` its Python operators. They answer NotImplemented to arrays, so that `expr * array` maps over these."""
 
 from __future__ import annotations
 

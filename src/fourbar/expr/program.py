@@ -1,18 +1,19 @@
-"""`Program`: what is computed, as data. Its NumPy meaning in `interpret.py` is the definition every backend is judged by.
+"""`Program`: what is computed, as data. Its NumPy meaning in `interpret.py` is what every backend is judged by.
 
 A program owns a row of numbered slots. Inputs lie in the first ones; a *block* is a straight line of operations that
-loads from slots and stores to slots; a *call* runs a block with its ports pointing at given slots. A block may be called
-many times with other ports and another table of constants, so the size of the code need not grow with the robot.
+loads from slots and stores to slots; a *call* runs a block with its ports pointing at given slots. A block may be
+called many times with other ports and another table of constants, so the code need not grow with the robot.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from math import prod
+from typing import Any
 
 # An instruction is (op, operands...): an int is the number of an earlier instruction, a float is a constant.
 # Two operations read memory: ("load", port, offset) and ("table", index).
-Instruction = tuple[str | int | float, ...]
+Instruction = tuple[Any, ...]
 
 
 @dataclass(frozen=True)

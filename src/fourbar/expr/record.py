@@ -19,7 +19,6 @@ from .node import Expr, Graph, Value
 from .program import Block, Call, Input, Instruction, Output, Program, Store
 from .trees import tree_map
 
-
 _MEMORY = ("load", "table")
 
 

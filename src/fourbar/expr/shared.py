@@ -69,7 +69,7 @@ class Shared:
 
 
 def _signature(given: list[Any]) -> Iterator[Any]:
-    """For every leaf: its constant if folded, a mark if from the table, else (the first leaf that is the same value,)."""
+    """For every leaf: its constant if folded, a mark if from the table, else the first leaf that is the same value."""
     first: dict[Value, int] = {}
     for i, leaf in enumerate(given):
         if leaf.__class__ is Value:

@@ -145,9 +145,7 @@ def fuse(live: Live, kept: set[Value]) -> list[Task]:
     return tasks
 
 
-def task_code(
-    task: Task, address: Callable[[int], tuple[int, int]]
-) -> tuple[list[Instruction], list[int], int]:
+def task_code(task: Task, address: Callable[[int], tuple[int, int]]) -> tuple[list[Instruction], list[int], int]:
     """Instructions of a task, where each export is found in them, and the size of its table.
 
     `address` gives port and offset of a load. A value is read just before its first use.

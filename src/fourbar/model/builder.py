@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from ..errors import ModelError, unknown
 from ..joints.base import Joint
 from ..joints.fixed import Fixed
@@ -13,7 +11,7 @@ from ..joints.one_axis import Revolute
 from ..loops import Gear, Loop
 from ..spatial.inertia import unphysical
 from .mechanism import WORLD, Body, Connection, Frame, Mechanism, NamedLoop
-from .read import as_matrix, read_inertia, read_limits, read_per_velocity, read_placement, read_three
+from .read import as_matrix, read_inertia, read_limits, read_number, read_per_velocity, read_placement, read_three
 
 
 class Builder:
@@ -60,17 +58,20 @@ class Builder:
         `allow_unphysical` accepts an inertia that no distribution of mass has. Without `joint` the body is fixed.
         """
         what = f"body {name!r}"
-        self._check_new_name("body", name, self._bodies)
+        self._check_new_name("body", name, {**self._bodies, **self._frames})
+        if not isinstance(parent, str) or not isinstance(joint_name, str | None):
+            raise ModelError(f"{what}: parent and joint_name are names, got parent={parent!r}, joint_name={joint_name!r}")
         joint = Fixed() if joint is None else joint
         if not isinstance(joint, Joint):
             raise ModelError(f"{what}: joint must be a joint such as Revolute('z'), got {joint!r}")
         tensor = read_inertia(f"{what}, inertia", inertia)
-        problem = unphysical(float(mass), tensor)
-        if problem is not None and not (allow_unphysical and np.isfinite(mass) and mass >= 0.0):
+        weight = read_number(f"{what}, mass", mass)
+        problem = unphysical(weight, tensor)
+        if problem is not None and not (allow_unphysical and weight >= 0.0):
             raise ModelError(f"{what}: {problem}")
         lower, upper = read_limits(f"{what}, limits", limits, joint.nq)
-        self._bodies[name] = Body(name, float(mass), read_three(f"{what}, com", com), as_matrix(0.5 * (tensor + tensor.T)))
-        self._connections[name] = Connection(
+        body = Body(name, weight, read_three(f"{what}, com", com), as_matrix(0.5 * (tensor + tensor.T)))
+        connection = Connection(
             name=joint_name or name,
             joint=joint,
             parent=parent,
@@ -82,11 +83,14 @@ class Builder:
             lower=lower,
             upper=upper,
         )
+        self._bodies[name], self._connections[name] = body, connection
         return self
 
     def frame(self, name: str, body: str, *, position: Any = (0.0, 0.0, 0.0), rotation: Any = None, rpy: Any = None) -> Builder:
         """Add a named place on a body (or on the world)."""
         self._check_new_name("frame", name, {**self._frames, **self._bodies})
+        if not isinstance(body, str):
+            raise ModelError(f"frame {name!r}: the body is a name, got {body!r}")
         self._frames[name] = Frame(name, body, read_placement(f"frame {name!r}", position, rotation, rpy))
         return self
 

@@ -27,7 +27,7 @@ _ROUNDING = 1e-15
 
 
 class Home(NamedTuple):
-    """Where a body or frame lives: cluster number (GROUND for what does not move), and its pose in that cluster's frame."""
+    """Where a body or frame lives: its cluster (GROUND for what does not move), and its pose in the cluster's frame."""
 
     cluster: int
     pose: Transform

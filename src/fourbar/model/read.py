@@ -24,6 +24,11 @@ def _numbers(what: str, value: Any, shapes: Sequence[tuple[int, ...]]) -> np.nda
     return array
 
 
+def read_number(what: str, value: Any) -> float:
+    """One finite number."""
+    return float(_numbers(what, value, [()]))
+
+
 def read_three(what: str, value: Any) -> Three:
     """Three finite numbers."""
     x, y, z = _numbers(what, value, [(3,)]).tolist()
@@ -43,6 +48,8 @@ def read_inertia(what: str, value: Any) -> np.ndarray:
     if array.shape == (6,):
         xx, xy, xz, yy, yz, zz = array
         return np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
+    if np.abs(array - array.T).max() > 1e-9 * np.abs(array).max():
+        raise ModelError(f"{what}: the inertia matrix {array.tolist()} is not symmetric")
     return array
 
 
@@ -111,6 +118,6 @@ def read_limits(what: str, value: Any, n: int) -> tuple[tuple[float, ...], tuple
         lower, upper = (np.broadcast_to(np.asarray(side, float), (n,)) for side in value)
     except (TypeError, ValueError):
         raise ModelError(f"{what}: expected a pair (lower, upper), each one number or {n}, got {value!r}") from None
-    if np.any(np.isnan(lower)) or np.any(np.isnan(upper)) or np.any(lower > upper):
+    if not np.all((lower <= upper) & (lower < np.inf) & (upper > -np.inf)):  # false for NaN too
         raise ModelError(f"{what}: every lower limit must be a number not above the upper one, got {value!r}")
     return tuple(lower.tolist()), tuple(upper.tolist())

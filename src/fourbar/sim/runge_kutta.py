@@ -28,12 +28,16 @@ class Trajectory:
     v: np.ndarray
 
 
-def _rates(robot: System, t: float, q0: np.ndarray, theta: np.ndarray, v: np.ndarray, torque: Torque) -> tuple[Any, Any]:
+def _rates(
+    robot: System, t: float, q0: np.ndarray, theta: np.ndarray, v: np.ndarray, torque: Torque
+) -> tuple[np.ndarray, np.ndarray]:
     q = robot.integrate(q0, theta, _UNIT_TIME)
     return robot.chart_rate(theta, v), robot.forward_dynamics(q, v, torque(t, q, v))
 
 
-def step(robot: System, t: float, q: np.ndarray, v: np.ndarray, dt: float, torque: Torque) -> tuple[np.ndarray, np.ndarray]:
+def step(
+    robot: System, t: float, q: np.ndarray, v: np.ndarray, dt: float, torque: Torque
+) -> tuple[np.ndarray, np.ndarray]:
     """One step of length dt from (q, v) at time t."""
     at_rest = np.zeros_like(v)
     k1, a1 = _rates(robot, t, q, at_rest, v, torque)

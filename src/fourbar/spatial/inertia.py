@@ -22,7 +22,7 @@ def _moments(J: Sym) -> Sym:
 
 
 class Inertia(NamedTuple):
-    """Mass m, first moment h = m c, rotational inertia J about the frame's origin, and the same as moments Σ = ∫ r rᵀ dm.
+    """Mass m, first moment h = m c, rotational inertia J about the frame's origin, and the same as Σ = ∫ r rᵀ dm.
 
     J and Σ say the same; both are kept so that neither has to be computed at run time.
     """

@@ -43,7 +43,8 @@ class Vec(tuple[Scalar, ...]):
     def __mul__(self, k: Scalar) -> Vec:  # type: ignore[override]
         return Vec([a * k for a in self])
 
-    __rmul__ = __mul__
+    def __rmul__(self, k: Scalar) -> Vec:  # type: ignore[override]
+        return Vec([a * k for a in self])
 
     def dot(self, other: Sequence[Scalar]) -> Scalar:
         """self · other."""

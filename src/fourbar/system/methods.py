@@ -36,7 +36,12 @@ def _method(arguments: str, results: str, optional: str = "", static: str = "") 
         name = function.__name__
         doc = function.__doc__ or ""
         METHODS[name] = Method(
-            function, tuple(arguments.split()), tuple(results.split()), tuple(optional.split()), tuple(static.split()), doc
+            function,
+            tuple(arguments.split()),
+            tuple(results.split()),
+            tuple(optional.split()),
+            tuple(static.split()),
+            doc,
         )
         return function
 

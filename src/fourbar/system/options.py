@@ -29,7 +29,10 @@ def _read_point(at: Any) -> tuple[float, float, float] | str:
         if at == "world":
             return WORLD_POINT
         raise ArgumentError(f"at={at!r}: expected 'origin', 'world', or a point (x, y, z) fixed in the frame")
-    point = np.asarray(at, float)
+    try:
+        point = np.asarray(at, float)
+    except (TypeError, ValueError):
+        point = np.full(3, np.nan)
     if point.shape != (3,) or not np.all(np.isfinite(point)):
         raise ArgumentError(f"at={at!r}: a point is three finite numbers")
     x, y, z = point.tolist()

@@ -47,6 +47,12 @@ def _make(model: Model, name: str, options: dict[str, Any]) -> Any:
     return make_function(state)
 
 
+def _frozen(option: Any) -> Any:
+    """An option as something that can be a key: lists and arrays as tuples."""
+    option = option.tolist() if isinstance(option, np.ndarray) else option
+    return tuple(map(_frozen, option)) if isinstance(option, list | tuple) else option
+
+
 class Family:
     """A method with options: `robot.pose(q, "hand")`. One compiled function for each choice, kept."""
 
@@ -63,18 +69,22 @@ class Family:
 
     def specialise(self, *args: Any, **options: Any) -> Any:
         """The function for one choice of options: takes arrays only, and is called faster."""
-        options = {**dict(zip(self._method.static, args, strict=False)), **options}
+        placed = dict(zip(self._method.static, args, strict=False))
+        if len(args) > len(placed) or set(placed) & set(options):
+            listed = ", ".join([*self._method.arguments, *self._method.static])
+            raise TypeError(f"{self._name}({listed}) got too many arguments, or one of them twice: {args}, {options}")
+        options = {**placed, **options}
         if not set(options) <= set(self._method.static):
             extra = sorted(set(options) - set(self._method.static))
             raise TypeError(f"{self._name} has no option {extra[0]!r}; it takes {', '.join(self._method.static)}")
         if "prescribed" in options and not isinstance(options["prescribed"], str):
             options["prescribed"] = tuple(options["prescribed"])
-        key = tuple((k, tuple(v) if isinstance(v, (list, np.ndarray)) else v) for k, v in sorted(options.items()))
+        key = tuple((k, _frozen(v)) for k, v in sorted(options.items()))
         if key not in self._made:
             missing = next((k for k in self._method.static[:1] if k not in options and k != "about"), None)
             if missing is not None:
                 raise TypeError(f"{self._name} needs {missing!r}, e.g. {self._name}({self._method.arguments[0]}, {missing}=...)")
-            self._made[key] = _make(self._model, self._name, options)
+            self._made[key] = _make(self._model, self._name, dict(key))
         return self._made[key]
 
     def __call__(self, *args: Any, **named: Any) -> Any:

@@ -1,0 +1,56 @@
+"""The code of README.md, docs/ and examples/ runs, their links lead somewhere, and the API reference is up to date."""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+import runpy
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+_BLOCK = re.compile(r"(?:<!-- needs: (?P<needs>\S+) -->\n)?```python\n(?P<code>.*?)```", re.DOTALL)
+
+
+def _blocks(page: Path) -> list[tuple[int, str | None, str]]:
+    """Line, the package it needs, and code of every block of Python."""
+    text = page.read_text(encoding="utf-8")
+    return [(text.count("\n", 0, m.start("code")), m["needs"], m["code"]) for m in _BLOCK.finditer(text)]
+
+
+@pytest.mark.parametrize("page", [p for p in PAGES if _blocks(p)], ids=lambda p: p.name)
+def test_blocks_run(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """All blocks of a page, in order, in one namespace; tracebacks point into the page."""
+    monkeypatch.chdir(tmp_path)
+    space: dict[str, object] = {"__name__": "__main__"}
+    for line, needs, code in _blocks(page):
+        if needs is None or importlib.util.find_spec(needs.partition(".")[0]) is not None:
+            exec(compile("\n" * line + code, str(page), "exec"), space)
+
+
+@pytest.mark.parametrize("script", sorted((ROOT / "examples").glob("*.py")), ids=lambda p: p.name)
+def test_examples_run(script: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    runpy.run_path(str(script), run_name="__main__")
+
+
+@pytest.mark.parametrize("page", [*PAGES, ROOT / "CHANGELOG.md"], ids=lambda p: p.name)
+def test_links_lead_somewhere(page: Path) -> None:
+    prose = re.sub(r"```.*?```", "", page.read_text(encoding="utf-8"), flags=re.DOTALL)
+    for target in re.findall(r"\]\((?!https?:)([^)#]+)", prose):
+        assert (page.parent / target).exists(), target
+
+
+def test_api_reference_is_up_to_date() -> None:
+    made = runpy.run_path(str(ROOT / "docs" / "make_api.py"))["make"]()
+    written = (ROOT / "docs" / "api.md").read_text(encoding="utf-8")
+    assert written == made, "run: python docs/make_api.py"
+
+
+def test_environment_variables_are_documented() -> None:
+    sources = (ROOT / "src").rglob("*.py")
+    used = {name for path in sources for name in re.findall(r"FOURBAR_[A-Z]+", path.read_text(encoding="utf-8"))}
+    concepts = (ROOT / "docs" / "concepts.md").read_text(encoding="utf-8")
+    assert used == set(re.findall(r"FOURBAR_[A-Z]+", concepts))

@@ -1,0 +1,242 @@
+"""The call that is machine code from the first instruction on: whatever it is given, it answers or lets Python answer."""
+
+import functools
+import operator
+import sys
+import threading
+
+import numpy as np
+import pytest
+
+import fourbar as fb
+from fourbar import ArgumentError
+from fourbar.compile import fastcall
+
+from .support import arguments, machine_code_only, pendulum, robot, same_bits
+
+Q = np.array([0.3, -0.7])
+MANY = np.random.default_rng(0).random((200, 2))
+
+
+@pytest.fixture
+def f():
+    """A function whose machine code has been armed for one sample and for batches."""
+    made = fb.robots.double_pendulum().inverse_dynamics
+    made(Q, Q, Q), made(Q, Q, Q), made(MANY, MANY, MANY), made(MANY, MANY, MANY)
+    return made
+
+
+def works(f):
+    wanted = pendulum().inverse_dynamics(Q.tolist(), Q, Q)
+    return all(same_bits(f(Q, Q, Q), wanted) for _ in range(3)) and same_bits(f(MANY, MANY, MANY)[7], f(*[MANY[7]] * 3))
+
+
+@machine_code_only
+def test_it_is_used(f):
+    """A call does not enter Python: a tracer sees nothing of it."""
+    seen = []
+    sys.setprofile(lambda frame, event, arg: seen.append(event) if event == "call" else None)
+    try:
+        f(Q, Q, Q)
+        f(MANY, MANY, MANY)
+        f(Q, Q, Q, out=Q.copy())
+    finally:
+        sys.setprofile(None)
+    assert not seen
+
+
+NOT_ARRAYS = [None, "q", b"q", 1, 1.5, True, (), [], {}, {"q": 1}, set(), object(), type, np.ndarray, len, ..., np.float64(1.0)]
+
+
+@pytest.mark.short
+@pytest.mark.parametrize("wrong", NOT_ARRAYS, ids=lambda x: getattr(x, "__name__", type(x).__name__))
+@pytest.mark.parametrize("place", [0, 1, 2])
+def test_objects_that_are_no_arrays(f, wrong, place):
+    given = [Q, Q, Q]
+    given[place] = wrong
+    with pytest.raises((TypeError, ArgumentError), match="inverse_dynamics"):
+        f(*given)
+    assert works(f)
+
+
+WRONG_ARRAYS = {
+    "no axes": np.array(1.0),
+    "too short": np.zeros(1),
+    "too long": np.zeros(3),
+    "empty": np.zeros(0),
+    "column": np.zeros((2, 1)),
+    "too deep": np.zeros((2, 2, 1)),
+    "other batch": np.zeros((5, 2)),
+    "complex": np.zeros(2, complex),
+    "text": np.array(["a", "b"]),
+    "dates": np.zeros(2, "M8[s]"),
+    "records": np.zeros(2, [("x", float)]),
+    "objects": np.array([None, 1.0]),
+}
+
+
+@pytest.mark.short
+@pytest.mark.parametrize("wrong", WRONG_ARRAYS)
+@pytest.mark.parametrize("place", [0, 1, 2])
+def test_arrays_that_do_not_fit(f, wrong, place):
+    for good in (Q, np.zeros((4, 2))):
+        given = [good] * 3
+        given[place] = WRONG_ARRAYS[wrong]
+        if wrong == "other batch" and good is Q:
+            assert f(*given).shape == (5, 2)
+            continue
+        with pytest.raises(ArgumentError, match=f"inverse_dynamics: .*{'qva'[place]}"):
+            f(*given)
+    assert works(f)
+
+
+@pytest.mark.short
+@pytest.mark.parametrize("count", [0, 1, 2, 4, 5, 9, 50])
+def test_wrong_numbers_of_arguments(f, count):
+    with pytest.raises((TypeError, ArgumentError), match="inverse_dynamics"):
+        f(*[Q] * count)
+    assert works(f)
+
+
+def test_wrong_names(f):
+    for given in ({"foo": Q}, {"q": Q}, {"out": Q, "foo": 1}, {"threads": 1, "out": [1]}, {"": Q}, {"a" * 1000: Q}):
+        with pytest.raises((TypeError, ArgumentError), match="inverse_dynamics"):
+            f(Q, Q, Q, **given)
+    with pytest.raises(TypeError):
+        f(Q, Q, Q, **{1: Q})
+    assert works(f)
+
+
+def test_every_way_to_call(f):
+    wanted = f(Q, Q, Q)
+    ways = [
+        f(*[Q] * 3), f(Q, v=Q, a=Q), f(q=Q, v=Q, a=Q), f(Q, Q, Q, out=None), f(Q, Q, Q, threads=1), f(Q, Q, Q, None),
+        f(Q, Q, Q, out=Q.copy(), threads=1), f(Q, Q, Q, threads=1, out=Q.copy()), f.__call__(Q, Q, Q),
+        functools.partial(f, Q)(Q, Q), functools.reduce(lambda g, x: functools.partial(g, x), [Q, Q], f)(Q),
+        next(map(f, [Q], [Q], [Q])), operator.call(f, Q, Q, Q), f(**dict.fromkeys("qva", Q)),
+    ]  # fmt: skip
+    assert all(same_bits(w, wanted) for w in ways)
+
+
+def test_the_state_of_errors_is_left_alone(f):
+    try:
+        raise KeyError("mine")
+    except KeyError as mine:
+        assert works(f)
+        with pytest.raises(ArgumentError):
+            f(Q, Q, Q[:1])
+        assert sys.exc_info()[1] is mine
+    assert sys.exc_info() == (None, None, None)
+
+
+def test_errors_inside_an_argument_come_through(f):
+    class Angry:
+        def __array__(self, dtype=None, copy=None):
+            raise ZeroDivisionError("angry")
+
+    with pytest.raises(ZeroDivisionError, match="angry"):
+        f(Q, Q, Angry())
+    assert works(f)
+
+
+def test_an_argument_that_calls_the_function_again(f):
+    class Recursive:
+        def __array__(self, dtype=None, copy=None):
+            return f(Q, Q, Q)
+
+    wanted = f(Q, Q, f(Q, Q, Q))
+    assert same_bits(f(Q, Q, Recursive()), wanted)
+
+
+def test_deep_recursion(f):
+    def down(depth):
+        return f(Q, Q, Q) if depth == 0 else down(depth - 1)
+
+    with pytest.raises(RecursionError):
+        down(10**6)
+    assert works(f)
+
+
+def test_calls_from_many_threads(f):
+    """Both kinds of calls, all at once, on the same function; the results of each thread are its own."""
+    samples = np.random.default_rng(1).random((8, 50, 2))
+    wanted = [[f(q, q, q).copy() for q in some] for some in samples]
+    start = threading.Barrier(8)
+    failures = []
+
+    def work(number):
+        some = samples[number]
+        start.wait()
+        for turn in range(40):
+            results = [f(q, q, q) for q in some]
+            if not all(same_bits(r, w) for r, w in zip(results, wanted[number], strict=True)):
+                failures.append((number, turn))
+            if turn % 10 == 0 and not same_bits(f(some, some, some), np.array(wanted[number])):
+                failures.append((number, turn, "batch"))
+
+    threads = [threading.Thread(target=work, args=(k,)) for k in range(8)]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join()
+    assert not failures
+
+
+def test_first_calls_from_many_threads():
+    system = fb.robots.double_pendulum()
+    start = threading.Barrier(8)
+    results = []
+
+    def work():
+        start.wait()
+        results.append(system.forward_dynamics(Q, Q, Q).copy())
+
+    threads = [threading.Thread(target=work) for _ in range(8)]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join()
+    assert len(results) == 8
+    assert all(same_bits(r, results[0]) for r in results)
+
+
+@machine_code_only
+def test_a_function_cannot_be_taken_apart(f):
+    for change in (lambda: setattr(f, "state", None), lambda: delattr(f, "state"), lambda: setattr(f, "other", 1)):
+        with pytest.raises(AttributeError, match="frozen"):
+            change()
+    empty = type(f)()
+    with pytest.raises(TypeError):
+        empty(Q, Q, Q)
+    del empty
+    assert works(f)
+
+
+def test_functions_describe_themselves(f):
+    assert repr(f) == "<fourbar function inverse_dynamics(q, v, a, f_ext=None) -> tau>"
+    assert "RNEA" in f.help
+    assert f.signature == "(2),(2),(2)->(2)"
+    assert f.program().name == "inverse_dynamics"
+    assert "f_ext" in [x.name for x in f.program("f_ext").inputs]
+    assert repr(robot().pose) == "<fourbar function pose(q, frame) -> T>"
+
+
+@pytest.mark.parametrize("method", ["kinetic_energy", "hybrid_dynamics"])
+def test_functions_that_have_no_fast_call(method):
+    """A number as the result, or several results."""
+    options = {"prescribed": ["elbow"]} if method == "hybrid_dynamics" else {}
+    count = 4 if method == "hybrid_dynamics" else 2
+    first = getattr(pendulum(), method)(*[Q] * count, **options)
+    for _ in range(5):
+        again = getattr(pendulum(), method)(*[Q] * count, **options)
+        assert np.array_equal(first, again)
+
+
+def test_where_the_interpreter_does_not_allow_it(monkeypatch):
+    monkeypatch.setattr(fastcall, "supported", lambda: False)
+    plain = fb.robots.double_pendulum().inverse_dynamics
+    assert repr(plain) == "<fourbar function inverse_dynamics(q, v, a, f_ext=None) -> tau>"
+    arrays = arguments(pendulum(), "inverse_dynamics", (5,))
+    assert same_bits(plain(*arrays), pendulum().inverse_dynamics(*arrays))
+    with pytest.raises(ArgumentError):
+        plain(Q, Q, Q[:1])

@@ -1,0 +1,113 @@
+"""Rounding: the compiled methods against the same algorithms in extended precision, and the regrouped inertias.
+
+`lowered.equivalent` books mass on other bodies than `lowered.tree`. In exact arithmetic no motion and no joint force can
+tell; here that is seen to nineteen digits.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import cache
+
+import numpy as np
+import pytest
+
+from fourbar import System
+from fourbar.joints import Free, Prismatic, Revolute, Spherical, SphericalEuler, Universal
+from fourbar.model.regroup import regrouped
+from fourbar.model.tree import ClusterTree
+from fourbar.spatial.inertia import Inertia
+from fourbar.spatial.linear import Mat, Vec
+from fourbar.spatial.symmetric import Sym
+from fourbar.spatial.transform import Transform
+
+from . import direct
+from .mechanisms import EACH, State, condition, mechanism, near, random_mechanism, state
+from .oracle import LONG
+
+pytestmark = pytest.mark.skipif(not LONG, reason="longdouble is double on this platform")
+long = np.longdouble
+
+
+def long_state(robot: System) -> State:
+    s = state(robot)
+    return State(*(getattr(s, name).astype(long) for name in ("q", "v", "a", "tau", "f_ext")))
+
+
+@EACH
+def test_compiled_methods_round_well(number: int) -> None:
+    """Errors of ID and M are of the order of one rounding, those of FD also of the condition of M."""
+    robot = mechanism(number)
+    s, exact = state(robot), long_state(robot)
+    tree, gravity = robot.model.lowered.tree, robot.gravity
+    near(robot.inverse_dynamics(s.q, s.v, s.a), direct.inverse_dynamics(tree, gravity, exact.q, exact.v, exact.a), 1e-14)
+    M = direct.mass_matrix(tree, exact.q)
+    near(robot.mass_matrix(s.q), M, 1e-14)
+    a = direct.forward_dynamics(tree, gravity, exact.q, exact.v, exact.tau)
+    near(robot.forward_dynamics(s.q, s.v, s.tau), a, 1e-15 * max(10.0, condition(M.astype(float)).max()))
+
+
+@EACH
+def test_both_trees_of_a_robot_agree(number: int) -> None:
+    """Both hold doubles, so they agree to the rounding of their constants."""
+    robot = mechanism(number)
+    s = long_state(robot)
+    tree, other, gravity = robot.model.lowered.tree, robot.model.lowered.equivalent, robot.gravity
+    tau, tau_other = (direct.inverse_dynamics(t, gravity, s.q, s.v, s.a) for t in (tree, other))
+    near(tau_other, tau, 5e-15)
+    M, M_other = (direct.mass_matrix(t, s.q) for t in (tree, other))
+    near(M_other, M, 5e-15)
+    a, a_other = (direct.forward_dynamics(t, gravity, s.q, s.v, s.tau) for t in (tree, other))
+    near(a_other, a, 1e-15 * max(10.0, condition(M.astype(float)).max()))
+
+
+def orthonormal(R: np.ndarray) -> np.ndarray:
+    """The rotation nearest to R, to extended precision."""
+    for _ in range(3):
+        R = R @ (1.5 * np.eye(3, dtype=long) - 0.5 * R.T @ R)
+    return R
+
+
+def in_long_doubles(tree: ClusterTree) -> ClusterTree:
+    """A tree whose constants are exact rotations and inertias in extended precision."""
+    clusters = []
+    for c in tree.clusters:
+        R = orthonormal(np.array(c.placement.R, long))
+        placed = Transform((Mat(Vec(row) for row in R),), Vec([long(x) for x in c.placement.p]))
+        mass = round(64 * c.I.m) / 64  # sums of such floats are exact
+        inertia = Inertia.of(mass, Vec([long(x) for x in c.I.h]), Sym(*(long(x) for x in c.I.J)))
+        clusters.append(c._replace(placement=placed, I=inertia))
+    return replace(tree, clusters=tuple(clusters))
+
+
+@cache
+def hinged() -> System:
+    """Joints with a pivot line or point, and some without, whose own rotations are exact."""
+    joints = (
+        Revolute("x"), Spherical(), Revolute("y"), Universal("x", "y"), Prismatic("z"), Revolute("z"),
+        SphericalEuler("xyz"), Free(), Revolute("z"), Spherical(),
+    )  # fmt: skip
+    return random_mechanism(np.random.default_rng(4), joints, "hinged")
+
+
+@pytest.mark.short
+def test_regrouping_is_exact() -> None:
+    """Regrouped in extended precision, the two trees give the same τ, M and a to extended precision."""
+    s = long_state(hinged())
+    tree = in_long_doubles(hinged().model.lowered.tree)
+    other = regrouped(tree)
+    assert sum(a.I != b.I for a, b in zip(tree.clusters, other.clusters, strict=True)) >= 8
+    gravity = hinged().gravity
+    near(*(direct.inverse_dynamics(t, gravity, s.q, s.v, s.a) for t in (other, tree)), tol=1e-17)
+    near(*(direct.mass_matrix(t, s.q) for t in (other, tree)), tol=1e-17)
+    near(*(direct.forward_dynamics(t, gravity, s.q, s.v, s.tau) for t in (other, tree)), tol=1e-16)
+
+
+@pytest.mark.short
+def test_regrouped_bodies_are_not_physical() -> None:
+    """What energy and momentum must not use: the regrouped tree has bodies without mass, and another kinetic energy."""
+    lowered = hinged().model.lowered
+    assert sum(c.I.m for c in lowered.equivalent.clusters) != pytest.approx(sum(c.I.m for c in lowered.tree.clusters))
+    s = state(hinged())
+    expected = 0.5 * np.einsum("bi,bij,bj->b", s.v, hinged().mass_matrix(s.q), s.v)
+    near(hinged().kinetic_energy(s.q, s.v), expected, 1e-13)

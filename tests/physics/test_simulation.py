@@ -1,0 +1,94 @@
+"""Simulation: fourth order on every joint, energy kept, quaternions of unit length."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import fourbar as fb
+from fourbar.compile.function import backend
+from fourbar.joints import Free, Joint, Planar, Revolute, Schoenflies, Spherical, SphericalEuler, SphericalExponential
+
+from .mechanisms import mechanism, near, quaternions, random_mechanism, small_mechanism, state
+
+STEPS = 2000 if backend() == "llvm" else 200  # the interpreter is for comparisons, not for speed
+
+
+def total_energy(robot: fb.System, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+    return robot.kinetic_energy(q, v) + robot.potential_energy(q)
+
+
+def test_energy_is_kept() -> None:
+    """A floating tree with quaternions, let go: the energy stays, to the order of the method."""
+    robot = small_mechanism()
+    s = state(robot, (1, "random", 1.0), n=2)
+    motion = fb.simulate(robot, s.q, s.v, duration=5e-4 * STEPS, dt=5e-4, every=STEPS // 10)
+    energy = total_energy(robot, motion.q, motion.v)
+    flow = robot.kinetic_energy(motion.q, motion.v).max(axis=0)
+    near(energy, np.broadcast_to(energy[0], energy.shape), 1e-9, flow.max())
+    for part in quaternions(robot):
+        length = np.linalg.norm(motion.q[..., part], axis=-1)
+        assert np.abs(length - 1.0).max() < 4e-16
+
+
+def test_momentum_of_a_floating_robot_is_kept() -> None:
+    """Without gravity: angular momentum about the world's origin and linear momentum stay, whatever the joints do."""
+    robot = small_mechanism().with_gravity((0.0, 0.0, 0.0))
+    assert not any(robot.mechanism.connections[0].armature)
+    s = state(robot, (2, "random", 1.0), n=2)
+    push = np.concatenate([np.zeros(6), np.ones(robot.nv - 6)])
+    motion = fb.simulate(robot, s.q, s.v, duration=0.1, dt=5e-4, every=50, torque=lambda t, q, v: np.cos(t) * push - 0.1 * v * push)
+    h = robot.momentum(motion.q, motion.v, about="world")
+    near(h, np.broadcast_to(h[0], h.shape), 1e-10)
+
+
+ORDER_CASES: list[tuple[Joint, ...]] = [
+    (Revolute("x"), Revolute("y")),
+    (Spherical(), Revolute("x")),
+    (Free(), Spherical()),
+    (Planar("y"), Schoenflies("x")),
+    (SphericalEuler("xyz"), SphericalExponential()),
+]
+
+
+@pytest.mark.parametrize("joints", ORDER_CASES, ids=lambda js: "-".join(type(j).__name__ for j in js))
+def test_fourth_order(joints: tuple[Joint, ...]) -> None:
+    """Halving the step divides the error by sixteen, on the groups too: differences of three solutions tell."""
+    robot = random_mechanism(np.random.default_rng(8), joints, "two", floating=False)
+    s = state(robot, (3, "home", 1.0), n=1)
+    q, v = s.q[0], s.v[0]
+    ends = []
+    for dt in (8e-3, 4e-3, 2e-3):
+        motion = fb.simulate(robot, q, v, duration=0.16, dt=dt, every=1000)
+        ends.append((motion.q[-1], motion.v[-1]))
+    (q1, v1), (q2, v2), (q3, v3) = ends
+    coarse = np.concatenate([robot.difference(q1, q2), v2 - v1])
+    fine = np.concatenate([robot.difference(q2, q3), v3 - v2])
+    assert np.linalg.norm(fine) > 1e-13, "the steps are too small to tell"
+    assert 3.7 < np.log2(np.linalg.norm(coarse) / np.linalg.norm(fine)) < 4.3
+
+
+@pytest.mark.short
+def test_work_of_the_joints_is_the_change_of_energy() -> None:
+    """E(end) - E(start) = ∫ τ · v dt, by Simpson's rule over the recorded states."""
+    robot = mechanism(4)
+    s = state(robot, (5, "home", 1.0), n=1)
+    q, v, tau = s.q[0], s.v[0], s.tau[0]
+    steps = 40
+    motion = fb.simulate(robot, q, v, duration=0.04, dt=1e-3, torque=lambda t, q, v: tau)
+    power = motion.v @ tau
+    weights = np.ones(steps + 1)
+    weights[1:-1:2], weights[2:-1:2] = 4.0, 2.0
+    work = 1e-3 / 3.0 * (weights * power).sum()
+    energy = total_energy(robot, motion.q[[0, -1]], motion.v[[0, -1]])
+    assert abs(energy[1] - energy[0] - work) < 1e-7 * np.abs(power).max()
+
+
+@pytest.mark.short
+def test_a_batch_is_simulated_like_its_members() -> None:
+    robot = small_mechanism()
+    s = state(robot, n=3)
+    together = fb.simulate(robot, s.q, s.v, duration=0.01, dt=1e-3)
+    alone = fb.simulate(robot, s.q[1], s.v[1], duration=0.01, dt=1e-3)
+    assert np.array_equal(together.q[:, 1], alone.q)
+    assert np.array_equal(together.v[:, 1], alone.v)

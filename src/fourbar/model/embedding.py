@@ -40,7 +40,7 @@ def cut(x: Sequence[Any], sizes: Sequence[int]) -> tuple[Vec, ...]:
 
 
 class Free:
-    """A single link on its own joint: all its velocities are independent."""
+    """A single link on its own joint: all its velocities are independent. Equal for equal joints."""
 
     def __init__(self, joint: Joint) -> None:
         self.joint = joint

@@ -39,6 +39,14 @@ class Group:
 
 
 _ATTEMPTS, _ENOUGH = 30, 4  # starting points tried, and closed configurations wanted
+def free_groups(tree: ClusterTree) -> tuple[Group, ...]:
+    """The groups of a tree without loops: every link by itself."""
+    return tuple(
+        Group((i,), parent, (GROUND,), Free(cluster.joint))
+        for i, (parent, cluster) in enumerate(zip(tree.parents, tree.clusters, strict=True))
+    )
+
+
 Homes = Callable[[str], tuple[int, Transform]]
 
 

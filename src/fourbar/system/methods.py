@@ -250,3 +250,39 @@ def difference(c: Context) -> Outputs:
     q0, q1 = c.by_group("q0"), c.by_group("q1")
     parts = [c.recorder.call(_between, group.embedding, q0[n], q1[n]) for n, group in enumerate(c.groups)]
     return _vector(c, "v", parts)
+
+
+@_method("q", "q")
+def expand(c: Context) -> Outputs:
+    """Coordinates of all joints of the spanning tree, in the order of `names.joints` without fixed ones."""
+    q = _flat(c.coordinates())
+    return [("q_all", (len(q),), q)]
+
+
+@_method("q v", "v")
+def expand_velocity(c: Context) -> Outputs:
+    """Velocities G v of all joints of the spanning tree."""
+    v = _flat(c.velocities())
+    return [("v_all", (len(v),), v)]
+
+
+@_method("q v a", "a")
+def expand_acceleration(c: Context) -> Outputs:
+    """Accelerations G a + g of all joints of the spanning tree."""
+    a = _flat(c.accelerations("a"))
+    return [("a_all", (len(a),), a)]
+
+
+@_method("q", "G")
+def loop_map(c: Context) -> Outputs:
+    """G (..., n, nv): the velocities of all n velocities of the spanning tree are G v."""
+    n = c.tree.nv
+    identity = [[1.0 if i == j else 0.0 for j in range(n)] for i in range(n)]
+    return [("G", (n, c.nv), _flat(c.columns(identity)))]
+
+
+@_method("q v", "g")
+def loop_bias(c: Context) -> Outputs:
+    """g (..., n): the accelerations of the spanning tree are G a + g."""
+    g = _flat(c.accelerations(""))
+    return [("g", (len(g),), g)]

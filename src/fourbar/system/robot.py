@@ -148,6 +148,11 @@ class System:
     integrate = _Method()
     difference = _Method()
     chart_rate = _Method()
+    expand = _Method()
+    expand_velocity = _Method()
+    expand_acceleration = _Method()
+    loop_map = _Method()
+    loop_bias = _Method()
 
     def __init__(self, mechanism: Mechanism) -> None:
         self.__dict__["mechanism"] = mechanism
@@ -211,6 +216,10 @@ class System:
     def clusters(self) -> tuple[ClusterInfo, ...]:
         """The clusters: bodies tied by loops (a body alone is a cluster of one), what carries first."""
         return tuple(describe(self.model.lowered, group) for group in self.model.lowered.groups)
+
+    def spanning(self) -> System:
+        """The same bodies and joints without the loops: the spanning tree as a robot of its own."""
+        return System(replace(self.mechanism, loops=()))
 
     def with_gravity(self, gravity: Sequence[float]) -> System:
         """The same robot in another field of gravity."""

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
 
 from ..errors import ModelError
 from ..expr import atan2
@@ -13,7 +16,7 @@ from ..joints import (
 )  # fmt: skip
 from ..joints.base import Joint
 from ..spatial.linear import Mat, Scalar, Vec, dot
-from ..spatial.transform import IDENTITY, Transform
+from ..spatial.transform import Transform
 from .base import Loop, View
 
 
@@ -57,24 +60,50 @@ def closes_directly(joint: Joint) -> bool:
     return type(joint) in _HELD
 
 
-@dataclass(frozen=True)
+def _place(what: str, position: Any, rotation: Any) -> Transform:
+    p = np.asarray(position, float)
+    R = np.eye(3) if rotation is None else np.asarray(rotation, float)
+    if p.shape != (3,) or not np.all(np.isfinite(p)):
+        raise ModelError(f"{what}: a position is three finite numbers, got {position!r}")
+    if R.shape != (3, 3) or not np.abs(R @ R.T - np.eye(3)).max() < 1e-9 or np.linalg.det(R) < 0:
+        raise ModelError(f"{what}: expected a 3 x 3 rotation matrix, got {rotation!r}")
+    return Transform.of(R.tolist(), p.tolist())
+
+
+@dataclass(frozen=True, init=False)
 class Closure(Loop):
     """A joint between a place on one body and a place on another: what it holds must hold.
 
-    Rows that other joints imply already (a planar four-bar closed by a hinge) are found and left out.
+    The places are positions (and rotation matrices) in the frames of the two bodies. Rows that other joints imply
+    already (a planar four-bar closed by a hinge) are found and left out.
     """
 
     joint: Joint
     predecessor: str
     successor: str
-    predecessor_placement: Transform = IDENTITY
-    successor_placement: Transform = IDENTITY
+    at_predecessor: Transform
+    at_successor: Transform
 
-    def __post_init__(self) -> None:
-        if not closes_directly(self.joint):
-            raise ModelError(f"{self.joint!r} cannot close a loop by itself; declare it with Builder.loop")
-        if self.predecessor == self.successor:
-            raise ModelError(f"a loop joint is between two bodies, got {self.predecessor!r} twice")
+    def __init__(
+        self,
+        joint: Joint,
+        predecessor: str,
+        successor: str,
+        *,
+        at_predecessor: Any = (0.0, 0.0, 0.0),
+        at_successor: Any = (0.0, 0.0, 0.0),
+        predecessor_rotation: Any = None,
+        successor_rotation: Any = None,
+    ) -> None:
+        if not isinstance(joint, Joint):
+            raise ModelError(f"a loop joint must be a joint such as Revolute('z'), got {joint!r}")
+        if predecessor == successor:
+            raise ModelError(f"a loop joint is between two bodies, got {predecessor!r} twice")
+        first = _place(f"loop joint on {predecessor!r}", at_predecessor, predecessor_rotation)
+        second = _place(f"loop joint on {successor!r}", at_successor, successor_rotation)
+        fields = {"joint": joint, "predecessor": predecessor, "successor": successor}
+        for name, value in {**fields, "at_predecessor": first, "at_successor": second}.items():
+            object.__setattr__(self, name, value)
 
     @property
     def joints(self) -> tuple[str, ...]:
@@ -87,8 +116,8 @@ class Closure(Loop):
     def residual(self, view: View) -> Sequence[Scalar]:
         A, _ = (None, self.joint) if isinstance(self.joint, Universal) else self.joint.aligned()
         turned = Transform(() if A is None else (A,))
-        first = view.pose(self.predecessor).then(self.predecessor_placement).then(turned)
-        second = view.pose(self.successor).then(self.successor_placement).then(turned)
+        first = view.pose(self.predecessor).then(self.at_predecessor).then(turned)
+        second = view.pose(self.successor).then(self.at_successor).then(turned)
         between = first.inverse().then(second)
         return _HELD[type(self.joint)](self.joint, between.R, between.p)
 

@@ -8,7 +8,8 @@ from ..errors import ModelError, unknown
 from ..joints.base import Joint
 from ..joints.fixed import Fixed
 from ..joints.one_axis import Revolute
-from ..loops import Gear, Loop
+from ..loops import Closure, Gear, Loop
+from ..loops.closure import closes_directly
 from ..spatial.inertia import unphysical
 from .mechanism import WORLD, Body, Connection, Frame, Mechanism, NamedLoop
 from .read import as_matrix, read_inertia, read_limits, read_number, read_per_velocity, read_placement, read_three
@@ -105,9 +106,18 @@ class Builder:
         chosen = name or f"{type(loop).__name__.lower()}{len(self._loops) + 1}"
         if chosen in self._loops:
             raise ModelError(f"loop {chosen!r} is there already; names must be different")
+        if isinstance(loop, Closure) and not closes_directly(loop.joint):
+            loop = self._with_link(chosen, loop)
         pairs = independent.items() if isinstance(independent, dict) else [(x, 1.0) for x in independent]
         self._loops[chosen] = NamedLoop(chosen, loop, tuple((str(j), float(x)) for j, x in pairs))
         return self
+
+    def _with_link(self, name: str, loop: Closure) -> Loop:
+        """A loop joint that needs coordinates of its own: a body without mass on that joint, welded to the successor."""
+        R, p = np.array(loop.at_predecessor.R, float), loop.at_predecessor.p
+        self.body(name, parent=loop.predecessor, joint=loop.joint, position=p, rotation=R)
+        place = loop.at_successor
+        return Closure(Fixed(), name, loop.successor, at_successor=place.p, successor_rotation=place.R)
 
     def motor(
         self,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -13,6 +13,7 @@ from ..model.choose import close
 from ..model.embedding import Tied
 from ..model.groups import Group, split
 from ..model.lower import Lowered
+from ..model.mechanism import Mechanism
 
 _CLOSED = 1e-11
 
@@ -152,3 +153,21 @@ def loop_gap(lowered: Lowered, q: Any) -> np.ndarray:
                 gaps.append(float(np.abs(group.embedding.numbers(np.array(own))[0]).max()))
         found.append(max(gaps))
     return np.array(found).reshape(array.shape[:-1])
+
+
+def choose_independent(
+    mechanism: Mechanism, clusters: Sequence[ClusterInfo], joints: Sequence[str | tuple[str, float]]
+) -> Mechanism:
+    """The mechanism with the named joints as the independent ones of their clusters."""
+    pairs = [(joint, 1.0) if isinstance(joint, str) else (str(joint[0]), float(joint[1])) for joint in joints]
+    tied = {joint: n for n, cluster in enumerate(clusters) if cluster.loops for joint in cluster.joints}
+    for joint, _ in pairs:
+        if joint not in tied:
+            raise unknown("joint in a loop", joint, tied)
+    changed = {tied[joint] for joint, _ in pairs}
+    first = {clusters[n].loops[0]: tuple(p for p in pairs if tied[p[0]] == n) for n in changed}
+    cleared = {name for n in changed for name in clusters[n].loops}
+    loops = tuple(
+        replace(loop, independent=first.get(loop.name, ())) if loop.name in cleared else loop for loop in mechanism.loops
+    )
+    return replace(mechanism, loops=loops)

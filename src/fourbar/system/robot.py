@@ -14,7 +14,7 @@ from ..model.builder import Builder as MechanismBuilder
 from ..model.lower import Lowered, lower
 from ..model.mechanism import Mechanism
 from ..model.read import read_three
-from .clusters import ClusterInfo, assemble, describe, group_neutral, group_random, loop_gap
+from .clusters import ClusterInfo, assemble, choose_independent, describe, group_neutral, group_random, loop_gap
 from .context import Model, record
 from .methods import METHODS, Method
 from .options import READERS
@@ -216,6 +216,14 @@ class System:
     def clusters(self) -> tuple[ClusterInfo, ...]:
         """The clusters: bodies tied by loops (a body alone is a cluster of one), what carries first."""
         return tuple(describe(self.model.lowered, group) for group in self.model.lowered.groups)
+
+    def with_independent(self, *joints: str | tuple[str, float]) -> System:
+        """The same robot with other independent velocities in the clusters of the named joints.
+
+        A mechanism that passes a toggle position needs this: there the old ones stop to determine the others. A pair
+        (joint, scale) makes the independent velocity 1/scale of the joint's.
+        """
+        return System(choose_independent(self.mechanism, self.clusters, joints))
 
     def spanning(self) -> System:
         """The same bodies and joints without the loops: the spanning tree as a robot of its own."""

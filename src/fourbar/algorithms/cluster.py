@@ -82,6 +82,18 @@ def articulate(ks: tuple[Kinematics, ...], children: Sequence[tuple[Any, ...]]) 
     return [sum((m[0] for m in sent), Articulated.of(k.I)) for k, sent in zip(ks, children, strict=True)]
 
 
+def _motion(ks: tuple[Kinematics, ...], inner: tuple[int, ...], G: tuple[Mat, ...], j: int) -> tuple[list[Vec], list[Twist]]:
+    """Rates of all joints, and twists of all links relative to the carrier, for a unit of independent velocity j."""
+    rates = [Vec([row[j] for row in block]) for block in G]
+    return rates, spread(ks, inner, [k.S.twist(r) for k, r in zip(ks, rates, strict=True)])
+
+
+def motions(ks: tuple[Kinematics, ...], inner: tuple[int, ...], G: tuple[Mat, ...]) -> list[Mat]:
+    """The stacked motion subspace 𝖲, one 6 x nv block a link."""
+    columns = [_motion(ks, inner, G, j)[1] for j in range(len(G[0][0]))]
+    return [Mat.from_columns([column[b].six() for column in columns]) for b in range(len(ks))]
+
+
 def release(
     ks: tuple[Kinematics, ...], inner: tuple[int, ...], G: tuple[Mat, ...], IA: Sequence[Articulated]
 ) -> tuple[tuple[Wrench, ...], Factored, Articulated]:
@@ -90,8 +102,7 @@ def release(
     W: list[Wrench] = []
     D: list[Vec] = []
     for j in range(n):
-        rates = [Vec([row[j] for row in block]) for block in G]
-        S_j = spread(ks, inner, [k.S.twist(r) for k, r in zip(ks, rates, strict=True)])
+        rates, S_j = _motion(ks, inner, G, j)
         F, carrier = gather(ks, inner, [I @ t for I, t in zip(IA, S_j, strict=True)])
         W.append(carrier)
         D.append(projected(ks, G, F, [_spun_up(k, r) for k, r in zip(ks, rates, strict=True)]))

@@ -19,7 +19,7 @@ from ..spatial.transform import IDENTITY, Transform
 from .cluster import Cluster
 from .groups import Group, Grouper
 from .mechanism import WORLD, Connection, Mechanism, Placement
-from .regroup import regrouped
+from .regroup import regrouped, unturned
 from .tree import ClusterTree
 
 GROUND = -1
@@ -37,11 +37,13 @@ class Home(NamedTuple):
 class Lowered:
     """The tree, and where each body and frame went. `moving` are the connections that became clusters, in order.
 
-    `tree` is true to the bodies; `equivalent` has the same equations of motion and is cheaper (see `regroup`).
+    `tree` is true to the bodies; `equivalent` has the same equations of motion and is cheaper, `unturned` also leaves
+    symmetric rotors unturned (see `regroup`).
     """
 
     tree: ClusterTree
     equivalent: ClusterTree
+    unturned: ClusterTree
     bodies: dict[str, Home]
     frames: dict[str, Home]
     moving: tuple[Connection, ...]
@@ -118,7 +120,8 @@ def lower(mechanism: Mechanism) -> Lowered:
     tree = ClusterTree(tuple(parents), clusters)
     connections = tuple(c for c, _ in moving)
     groups = Grouper(tree, connections, lambda body: homes[body], mechanism.loops).groups()
-    return Lowered(tree, regrouped(tree), homes, frames, connections, groups)
+    equivalent = regrouped(tree)
+    return Lowered(tree, equivalent, unturned(equivalent), homes, frames, connections, groups)
 
 
 def pose_matrix(T: Transform) -> Mat:

@@ -124,8 +124,9 @@ class Context:
         return self._sweeps(self.tree)
 
     def equations(self) -> Sweeps:
-        """The same on the equivalent tree: right for all that follows from the equations of motion."""
-        return self._sweeps(self.model.lowered.equivalent)
+        """The same on the cheapest tree that has the same equations of motion."""
+        lowered = self.model.lowered
+        return self._sweeps(lowered.equivalent if "f_ext" in self.given else lowered.unturned)
 
     def _sweeps(self, tree: ClusterTree) -> Sweeps:
         q = [x for part in self.coordinates() for x in part]

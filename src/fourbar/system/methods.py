@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ..algorithms import aba, crba, energy, hybrid, kinematics, minverse, rnea
+from ..algorithms import aba, crba, efpa, energy, hybrid, kinematics, minverse, rnea
 from ..algorithms.kinematics import Reported
 from ..model.lower import Home, pose_matrix
 from .context import Context, Record
@@ -286,3 +286,15 @@ def loop_bias(c: Context) -> Outputs:
     """g (..., n): the accelerations of the spanning tree are G a + g."""
     g = _flat(c.accelerations(""))
     return [("g", (len(g),), g)]
+
+
+@_method("q", "Omega", static="frames points expressed_in")
+def osim_inverse(c: Context, ends: tuple[tuple[Home, bool], ...], in_world: bool) -> Outputs:
+    """Inverse operational-space inertia Ω = J M⁻¹ Jᵀ (..., k, k) of many frames together (EFPA).
+
+    frames: names, six rows each [angular; linear]; points: names, three linear rows each, after the frames.
+    expressed_in: "world" (default) or "frame" (each in its own axes); at the origins.
+    """
+    k = sum(3 if linear else 6 for _, linear in ends)
+    rows = efpa.osim_inverse(c.equations(), c.groups, c.expanded, ends, in_world)
+    return [("Omega", (k, k), _flat(rows))]

@@ -70,10 +70,22 @@ def _about(lowered: Lowered, about: str = COM) -> dict[str, Any]:
     return {"about": about}
 
 
+def _ends(lowered: Lowered, frames: Any = (), points: Any = (), expressed_in: str = "world") -> dict[str, Any]:
+    if isinstance(frames, str) or isinstance(points, str):
+        raise ArgumentError(f"frames={frames!r}, points={points!r}: expected lists of names, e.g. ['hand']")
+    if expressed_in not in ("world", "frame"):
+        raise ArgumentError(f"expressed_in={expressed_in!r}: expected 'world' or 'frame'")
+    ends = [(read_frame(lowered, x), False) for x in frames] + [(read_frame(lowered, x), True) for x in points]
+    if not ends:
+        raise ArgumentError("osim_inverse needs at least one name in frames= or points=")
+    return {"ends": tuple(ends), "in_world": expressed_in == "world"}
+
+
 READERS: dict[tuple[str, ...], Callable[..., dict[str, Any]]] = {
     (): lambda lowered: {},
     ("frame",): _pose,
     ("frame", "at", "expressed_in"): _reported,
     ("prescribed",): _prescribed,
     ("about",): _about,
+    ("frames", "points", "expressed_in"): _ends,
 }

@@ -81,7 +81,7 @@ class Family:
             options["prescribed"] = tuple(options["prescribed"])
         key = tuple((k, _frozen(v)) for k, v in sorted(options.items()))
         if key not in self._made:
-            missing = next((k for k in self._method.static[:1] if k not in options and k != "about"), None)
+            missing = next((k for k in self._method.static[:1] if k not in options and k not in ("about", "frames")), None)
             if missing is not None:
                 raise TypeError(f"{self._name} needs {missing!r}, e.g. {self._name}({self._method.arguments[0]}, {missing}=...)")
             self._made[key] = _make(self._model, self._name, dict(key))
@@ -153,6 +153,7 @@ class System:
     expand_acceleration = _Method()
     loop_map = _Method()
     loop_bias = _Method()
+    osim_inverse = _Method()
 
     def __init__(self, mechanism: Mechanism) -> None:
         self.__dict__["mechanism"] = mechanism

@@ -15,6 +15,7 @@ from ..spatial.motion import Motion, Spin
 from ..spatial.subspace import Hinge
 from ..spatial.vectors import Twist, Wrench
 from . import cluster
+from .cluster import Felt
 from .sweep import Outcome, Sweeps
 
 
@@ -24,13 +25,6 @@ class Spun(NamedTuple):
     spin: Spin
     c: Twist
     p: Wrench
-
-
-class Felt(NamedTuple):
-    """How a cluster and all that hangs on it answers to a push by its parent: F = Ia A + pa."""
-
-    Ia: Articulated
-    pa: Wrench
 
 
 class Freed(NamedTuple):

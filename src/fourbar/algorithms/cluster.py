@@ -8,7 +8,7 @@ Sums over links are formed by small sweeps inside the group, so nothing of size 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from ..model.cluster import Kinematics
 from ..spatial.articulated import Articulated
@@ -16,6 +16,13 @@ from ..spatial.linear import Mat, Scalar, Vec, dot
 from ..spatial.solve import Factored, factor
 from ..spatial.vectors import Twist, Wrench
 from .sweep import Outcome
+
+
+class Felt(NamedTuple):
+    """How a link or group and all that hangs on it answers to a push by its carrier: F = Ia A + pa."""
+
+    Ia: Articulated
+    pa: Wrench
 
 
 class FreedGroup(NamedTuple):
@@ -77,11 +84,6 @@ def _spun_up(k: Kinematics, rate: Sequence[Scalar]) -> Vec:
     return Vec([j * x for j, x in zip(k.armature, rate, strict=True)])
 
 
-def articulate(ks: tuple[Kinematics, ...], children: Sequence[tuple[Any, ...]]) -> list[Articulated]:
-    """IA = I + Σ Xᵀ Ia X, link by link; each child sends its inertia first."""
-    return [sum((m[0] for m in sent), Articulated.of(k.I)) for k, sent in zip(ks, children, strict=True)]
-
-
 def _motion(ks: tuple[Kinematics, ...], inner: tuple[int, ...], G: tuple[Mat, ...], j: int) -> tuple[list[Vec], list[Twist]]:
     """Rates of all joints, and twists of all links relative to the carrier, for a unit of independent velocity j."""
     rates = [Vec([row[j] for row in block]) for block in G]
@@ -123,19 +125,19 @@ def free_inward(
     g: tuple[Vec, ...],
     c: tuple[Twist, ...],
     p: tuple[Wrench, ...],
-    children: tuple[tuple[Any, ...], ...],
+    children: tuple[tuple[Felt, ...], ...],
     tau: Vec,
 ) -> Outcome:
     """Free the group; c of a link is what it gains by velocity alone, to which the loops add S g."""
-    IA = articulate(ks, children)
-    pA = [sum((m[1] for m in sent), own) for own, sent in zip(p, children, strict=True)]
+    IA = [sum((m.Ia for m in sent), Articulated.of(k.I)) for k, sent in zip(ks, children, strict=True)]
+    pA = [sum((m.pa for m in sent), own) for own, sent in zip(p, children, strict=True)]
     W, D, Ia = release(ks, inner, G, IA)
     gained = spread(ks, inner, [x + k.S.twist(b) for x, k, b in zip(c, ks, g, strict=True)])
     F, P = gather(ks, inner, [f + I @ t for f, I, t in zip(pA, IA, gained, strict=True)])
     u = Vec(tau) - projected(ks, G, F, [_spun_up(k, b) for k, b in zip(ks, g, strict=True)])
     w = D.solve(u)
     pa = P + Wrench.of(Mat(x.six() for x in W).transpose_times(w))
-    return Outcome(FreedGroup(W, D, u), (Ia, pa))
+    return Outcome(FreedGroup(W, D, u), Felt(Ia, pa))
 
 
 def accelerate_outward(

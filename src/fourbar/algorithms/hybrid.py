@@ -16,7 +16,8 @@ from ..spatial.articulated import Articulated
 from ..spatial.linear import Vec
 from ..spatial.vectors import Wrench
 from . import cluster
-from .aba import RESTING, Accelerated, Felt, Spun, accelerate_group, free_group, ground, spin_outward
+from .aba import RESTING, Accelerated, Spun, accelerate_group, free_group, ground, spin_outward
+from .cluster import Felt
 from .sweep import Outcome, Sweeps
 
 
@@ -29,8 +30,8 @@ class Held(NamedTuple):
 
 def hold_inward(k: Kinematics, children: tuple[Felt, ...], own: Spun, a: Vec) -> Outcome:
     """The joint moves as prescribed: the parent feels all of it, Ia = IA and pa = pA + IA (c + S a)."""
-    IA = sum((child[0] for child in children), Articulated.of(k.I))
-    pA = sum((child[1] for child in children), own.p)
+    IA = sum((child.Ia for child in children), Articulated.of(k.I))
+    pA = sum((child.pa for child in children), own.p)
     felt = Felt(IA.to_parent(k.X), k.X.force_to_parent(pA + IA @ (own.c + k.S.twist(a))))
     return Outcome(Held(IA, pA), felt)
 

@@ -9,12 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import accumulate
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from ..expr import Expr, Graph, evaluate, jvp, select
+from ..expr.record import linear_code
 from ..joints.base import Joint
 from ..joints.flat import FlatJoint
 from ..spatial.linear import Mat, Scalar, Vec, dot, is_zero
@@ -109,7 +111,7 @@ def _reciprocal(pivot: Scalar, row: Sequence[Scalar]) -> Scalar:
 
 
 class Tied:
-    """Links tied by loops. `dependent` and `rows` were chosen where K is well conditioned; equal if the same object."""
+    """Links tied by loops. `dependent` and `rows` were chosen where K is well conditioned. Equal for equal mathematics."""
 
     def __init__(
         self,
@@ -131,6 +133,21 @@ class Tied:
         K_d = [traced.K[i][j] for i in self.rows for j in self.dependent]
         self.explicit = flat and all(x.__class__ is float for x in K_d)
         self.nq = self.nv if self.explicit else len(traced.q)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Tied) and self._key == other._key
+
+    def __hash__(self) -> int:
+        return hash(self._key)
+
+    @cached_property
+    def _key(self) -> tuple[Any, ...]:
+        """What the group computes, as data: equal groups share their code."""
+        t = self.traced
+        roots = [*t.phi, *(x for row in t.K for x in row), *t.curvature]
+        code, number = linear_code(roots, lambda node: (node.op, *node.args))
+        ends = tuple(number[r.id] if r.__class__ is Expr else r for r in roots)
+        return self.joints, self.independent, self.rows, tuple(code), ends
 
     def _columns(self, K: Sequence[Sequence[Scalar]], which: Sequence[int]) -> list[list[Scalar]]:
         return [[K[i][j] for j in which] for i in range(len(self.rows))]

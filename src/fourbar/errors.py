@@ -37,3 +37,7 @@ def unknown(kind: str, name: object, known: Iterable[str]) -> UnknownNameError:
 
 class AssemblyError(FourbarError, ValueError):
     """Loops that cannot be closed."""
+
+
+class SingularError(FourbarError, ArithmeticError):
+    """A configuration in which the question has no answer."""

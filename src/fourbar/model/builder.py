@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from ..errors import ModelError, unknown
 from ..joints.base import Joint
 from ..joints.fixed import Fixed

@@ -17,6 +17,8 @@ import numpy as np
 from ..errors import ArgumentError
 from ..joints import Free, Revolute
 from ..loops import Closure, Constraint, Differential, Gear
+from ..model.embedding import Tied
+from ..model.groups import split
 from ..system.robot import Builder, System
 
 Rotors = Literal["exact", "reflected", "none"]
@@ -40,21 +42,28 @@ def merged_facts(name: str, *parts: dict[str, Any]) -> dict[str, Any]:
     return {"name": name, "gravity": parts[0]["gravity"], **joined}
 
 
-def build_facts(facts: dict[str, Any], rotors: Rotors = "exact", functions: Functions | None = None) -> System:
+def build_facts(
+    facts: dict[str, Any],
+    rotors: Rotors = "exact",
+    functions: Functions | None = None,
+    limits: Mapping[str, tuple[float, float]] | None = None,
+) -> System:
     """The robot of a file.
 
     rotors="exact": they are bodies of their own, tied to the links by loops. "reflected": they stand still on what
     carries them, and the joints they drive have an armature, the reflected inertia N² I of the rotors about their axes.
-    "none": they are left out. `functions`: the loops that are functions, by kind (what the loop's name ends with).
+    "none": they are left out. `functions`: the loops that are functions, by what the loop's name ends with; `limits`: of
+    joints, by what the body's name ends with.
     """
     check_choice("rotors", rotors, get_args(Rotors))
     reflected = _reflected_inertias(facts, functions) if rotors == "reflected" else {}
     b = Builder(facts["name"], gravity=facts["gravity"])
     for row in facts["bodies"]:
         if rotors == "exact" or not row.get("rotor"):
-            _add_body(b, row, reflected.get(row["joint"], 0.0))
+            ends = next((ends for ending, ends in (limits or {}).items() if row["name"].endswith(ending)), None)
+            _add_body(b, row, reflected.get(row["joint"], 0.0), ends)
         elif rotors == "reflected":
-            _add_body(b, {**row, "rotor": "fixed"}, 0.0)
+            _add_body(b, {**row, "rotor": "fixed"})
     for row in facts["loops"]:
         if rotors == "exact" or "rotors" not in row:
             _add_loop(b, row, functions or {})
@@ -63,7 +72,7 @@ def build_facts(facts: dict[str, Any], rotors: Rotors = "exact", functions: Func
     return b.build()
 
 
-def _add_body(b: Builder, row: dict[str, Any], armature: float) -> None:
+def _add_body(b: Builder, row: dict[str, Any], armature: float = 0.0, limits: tuple[float, float] | None = None) -> None:
     joint = None if row.get("rotor") == "fixed" else Revolute(tuple(row["axis"])) if "axis" in row else Free()
     b.body(
         row["name"],
@@ -76,6 +85,7 @@ def _add_body(b: Builder, row: dict[str, Any], armature: float) -> None:
         com=row.get("com", (0.0, 0.0, 0.0)),
         inertia=row.get("inertia", (0.0, 0.0, 0.0)),
         armature=armature,
+        limits=limits,
         allow_unphysical=True,  # some rotors of the source have inertia without mass, some links are flat
     )
 
@@ -119,13 +129,28 @@ def _reflected_inertias(facts: dict[str, Any], functions: Functions | None) -> d
     constant its value in the closed configuration with the links at zero is taken.
     """
     inertias = {row["joint"]: _axis_inertia(row) for row in facts["bodies"] if row.get("rotor")}
-    exact = build_facts(facts, "exact", functions) if any("matrix" not in r and "rotors" in r for r in facts["loops"]) else None
+    driven = [row for row in facts["loops"] if "rotors" in row]
+    constant = all("matrix" in row for row in driven)
+    exact = None if constant else build_facts(facts, "exact", functions)
     found: dict[str, float] = {}
-    for row in facts["loops"]:
-        if "rotors" not in row:
-            continue
-        speeds = np.array(row["matrix"]) if "matrix" in row else _transmission(exact, row)
-        shares = np.array([inertias[rotor] for rotor in row["rotors"]]) @ speeds**2
+    for row in driven:
+        ratios = np.array(row["matrix"], float) if exact is None or "matrix" in row else _transmission(exact, row)
+        shares = np.array([inertias[rotor] for rotor in row["rotors"]]) @ ratios**2
         for link, share in zip(row["links"], shares.tolist(), strict=True):
             found[link] = found.get(link, 0.0) + share
     return found
+
+
+def _transmission(exact: System, row: dict[str, Any]) -> np.ndarray:
+    """∂ rotors / ∂ links of a loop, in the closed configuration with the links at zero."""
+    lowered = exact.model.lowered
+    q = exact.neutral()
+    q[[exact.names.coordinates.index(link) for link in row["links"]]] = 0.0
+    q = exact.assemble(q, keep=row["links"])
+    owned = zip(lowered.groups, split(lowered.groups, q.tolist(), "nq"), strict=True)
+    group, own = next((group, own) for group, own in owned if row["name"] in group.loops)
+    assert isinstance(group.embedding, Tied)
+    G = group.embedding.expand(own, None).G
+    blocks = {lowered.moving[i].name: block for i, block in zip(group.links, G, strict=True)}
+    rotors, links = (np.vstack([np.array(blocks[name], float) for name in row[kind]]) for kind in ("rotors", "links"))
+    return rotors @ np.linalg.inv(links)

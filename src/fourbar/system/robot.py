@@ -16,6 +16,7 @@ from ..model.mechanism import Mechanism
 from ..model.read import read_three
 from .clusters import ClusterInfo, assemble, choose_independent, describe, group_neutral, group_random, loop_gap
 from .context import Model, record
+from .guard import Guarded, implicit_loops
 from .methods import METHODS, Method
 from .options import READERS
 from .regular import check_regular
@@ -44,7 +45,8 @@ def _make(model: Model, name: str, options: dict[str, Any]) -> Any:
         (_rebuild, model.mechanism, name, tuple(options.items())),
         method.doc,
     )
-    return make_function(state)
+    function = make_function(state)
+    return Guarded(function, model.lowered) if "q" in method.arguments and implicit_loops(model.lowered) else function
 
 
 def _frozen(option: Any) -> Any:

@@ -38,7 +38,10 @@ def four_bar() -> fb.System:
 
 def spring_leg() -> fb.System:
     """A leg built like Cassie's: a spatial loop of thigh, shin, tarsus, heel spring and a rod between ball joints, and a
-    planar one of crank, rod and foot. Twelve bodies, thirteen velocities of which eight are independent."""
+    planar one of crank, rod and foot. Eleven bodies, twelve velocities of which seven are independent.
+
+    Bodies are declared depth first, as the sparse factorisation of Pinocchio takes for granted.
+    """
     b = fb.Builder("spring_leg")
     b.body("hip_roll", joint=Revolute("x"), **_rod(0.1, 1.8))
     b.body("hip_yaw", parent="hip_roll", joint=Revolute("z"), position=(0.05, 0.0, -0.05), **_rod(0.1, 1.6))
@@ -47,10 +50,10 @@ def spring_leg() -> fb.System:
     b.body("shin", parent="knee", joint=Revolute("y"), position=(0.06, 0.0, 0.0), **_rod(-0.42, 0.6, "z"))
     b.body("tarsus", parent="shin", joint=Revolute("y"), position=(0.0, 0.0, -0.42), **_rod(-0.4, 0.8, "z"))
     b.body("heel", parent="tarsus", joint=Revolute("y"), position=(-0.02, 0.01, -0.03), **_rod(0.11, 0.13))
-    b.body("rod", parent="thigh", joint=Universal("x", "y"), position=(0.0, 0.04, -0.05), **_rod(-0.8, 0.16, "z"))
     b.body("crank", parent="tarsus", joint=Revolute("y"), position=(0.06, -0.03, -0.05), **_rod(0.05, 0.1))
     b.body("plantar", parent="crank", joint=Revolute("y"), position=(0.05, 0.0, 0.0), **_rod(-0.34, 0.1, "z"))
     b.body("foot", parent="tarsus", joint=Revolute("y"), position=(0.0, -0.03, -0.4), **_rod(0.15, 0.15))
+    b.body("rod", parent="thigh", joint=Universal("x", "y"), position=(0.0, 0.04, -0.05), **_rod(-0.8, 0.16, "z"))
     b.loop(
         Closure(Spherical(), "rod", "heel", at_predecessor=(0.0, 0.0, -0.8), at_successor=(0.11, 0.0, 0.0)),
         independent=["knee", "shin", "tarsus"],

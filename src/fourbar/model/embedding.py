@@ -7,7 +7,7 @@ constant (gears, polynomials) the dependent coordinates are explicit functions o
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate
@@ -20,8 +20,9 @@ from ..expr.record import linear_code
 from ..joints.base import Joint
 from ..joints.flat import FlatJoint
 from ..spatial.linear import Mat, Scalar, Vec, dot, is_zero
+from ..spatial.vectors import Twist, Wrench
 
-Residual = Callable[[Sequence[Vec]], Sequence[Scalar]]
+Residual = Callable[[Sequence[Vec], Mapping[str, Twist]], Sequence[Scalar]]
 _NEWTON_STEPS = 4  # each squares the gap that a step along the tangent leaves
 _TOGGLE = 1e-18  # a squared pivot this small, relative to its row, means that the loop has lost its hold
 
@@ -65,27 +66,33 @@ class Traced:
     phi: tuple[Scalar, ...]
     K: tuple[tuple[Scalar, ...], ...]
     curvature: tuple[Scalar, ...]
+    bodies: tuple[str, ...]  # that the residual looks at
+    pull: tuple[tuple[tuple[Scalar, ...], ...], ...]  # for each body and each of its six displacements: ∂φ
 
 
-def trace(joints: Sequence[Joint], residual: Residual) -> Traced:
-    """Differentiate a residual along the joints' motions q ⊕ δ."""
+def trace(joints: Sequence[Joint], residual: Residual, bodies: Sequence[str]) -> Traced:
+    """Differentiate a residual along the joints' motions q ⊕ δ, and along displacements of the bodies it looks at."""
     nq, nv = [j.nq for j in joints], [j.nv for j in joints]
     final = Graph()
     q_out, v_out = final.inputs("q", sum(nq)), final.inputs("v", sum(nv))
     work = Graph()
     q, v, delta = work.inputs("q", sum(nq)), work.inputs("v", sum(nv)), work.inputs("delta", sum(nv))
     (t,) = work.inputs("t", 1)
+    nudges = work.inputs("nudge", 6 * len(bodies))
     shifts = [a + t * b for a, b in zip(delta, v, strict=True)]
     moved = [j.integrate(x, d) for j, x, d in zip(joints, cut(q, nq), cut(shifts, nv), strict=True)]
-    phi = list(residual(moved))
-    columns = [jvp(phi, {d: 1.0}) for d in delta]
+    displaced = {body: Twist.of(nudges[6 * b : 6 * b + 6]) for b, body in enumerate(bodies)}
+    phi = list(residual(moved, displaced))
+    columns = [jvp(phi, {d: 1.0}) for d in (*delta, *nudges)]
     curvature = jvp(jvp(phi, {t: 1.0}), {t: 1.0})
     known: dict[Expr, Any] = dict(zip((*q, *v), (*q_out, *v_out), strict=True))
-    known.update(dict.fromkeys((*delta, t), 0.0))
+    known.update(dict.fromkeys((*delta, *nudges, t), 0.0))
     flat = evaluate([*phi, *(x for column in columns for x in column), *curvature], known)
     m, n = len(phi), len(delta)
-    K = tuple(tuple(flat[m + j * m + i] for j in range(n)) for i in range(m))
-    return Traced(q_out, v_out, tuple(flat[:m]), K, tuple(flat[m + m * n :]))
+    found = [tuple(flat[m * (1 + j) : m * (2 + j)]) for j in range(len(columns))]
+    K = tuple(tuple(column[i] for column in found[:n]) for i in range(m))
+    pull = tuple(tuple(found[n + 6 * b : n + 6 * b + 6]) for b in range(len(bodies)))
+    return Traced(q_out, v_out, tuple(flat[:m]), K, tuple(flat[m * (1 + len(columns)) :]), tuple(bodies), pull)
 
 
 def _solve(A: list[list[Scalar]], B: list[list[Scalar]]) -> list[list[Scalar]]:
@@ -233,6 +240,21 @@ class Tied:
     def chart_rate(self, theta: Sequence[Scalar], v: Sequence[Scalar]) -> Vec:
         """The independent coordinates are their own chart."""
         return Vec(v)
+
+    def wrenches(self, q: Sequence[Scalar], tau: Sequence[Scalar]) -> tuple[Wrench, ...]:
+        """What the loops do to the bodies they look at, when only independent joints are driven.
+
+        q and tau are those of all joints; the wrenches are in the bodies' own frames.
+        """
+        t = self.traced
+        known = dict(zip(t.q, q, strict=True))
+        transposed = [evaluate([t.K[i][j] for i in self.rows], known) for j in self.dependent]
+        force = [x for (x,) in _solve(transposed, [[tau[j]] for j in self.dependent])]
+        found = []
+        for columns in t.pull:
+            six = [dot(evaluate([column[i] for i in self.rows], known), force) for column in columns]
+            found.append(Wrench.of(Vec(six)))
+        return tuple(found)
 
     def numbers(self, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """φ and K at the coordinates of all joints."""

@@ -6,17 +6,18 @@ together, whether the loops can close, which velocities are independent.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from ..errors import ModelError
 from ..joints.flat import FlatJoint
-from ..spatial.linear import Scalar, Vec
+from ..spatial.linear import Mat, Scalar, Vec, hat
 from ..spatial.transform import IDENTITY, Transform
+from ..spatial.vectors import Twist
 from .choose import close, pick, rank
-from .embedding import Free, Tied, cut, trace
+from .embedding import Free, Residual, Tied, cut, trace
 from .grouping import GROUND, group_links, tied
 from .mechanism import Connection, NamedLoop
 from .tree import ClusterTree
@@ -98,11 +99,11 @@ class Grouper:
             raise ModelError(f"loop {loop.name!r} ties nothing that moves: both its ends are on the same rigid body")
         return links
 
-    def _residual(self, links: tuple[int, ...], loops: Sequence[NamedLoop]) -> Callable[[Sequence[Vec]], list[Scalar]]:
+    def _residual(self, links: tuple[int, ...], loops: Sequence[NamedLoop]) -> Residual:
         names = [self.moving[i].name for i in links]
         carrier = self.tree.parents[links[0]]
 
-        def residual(q: Sequence[Vec]) -> list[Scalar]:
+        def residual(q: Sequence[Vec], displaced: Mapping[str, Twist]) -> list[Scalar]:
             poses: dict[int, Transform] = {carrier: IDENTITY}
             for i, own in zip(links, q, strict=True):
                 cluster = self.tree.clusters[i]
@@ -110,7 +111,8 @@ class Grouper:
 
             def pose(body: str) -> Transform:
                 link, place = self.home(body)
-                return poses[link].then(place)
+                w, v = displaced[body]  # small: only derivatives at zero are taken
+                return poses[link].then(place).then(Transform((Mat.identity(3) + hat(w),), v))
 
             view = _View(dict(zip(names, q, strict=True)), pose)
             return [row for loop in loops for row in loop.loop.residual(view)]
@@ -119,7 +121,8 @@ class Grouper:
 
     def _tie(self, links: tuple[int, ...], loops: Sequence[NamedLoop]) -> Tied:
         joints = [self.moving[i].joint for i in links]
-        traced = trace(joints, self._residual(links, loops))
+        bodies = list(dict.fromkeys(body for loop in loops for body in loop.loop.bodies))
+        traced = trace(joints, self._residual(links, loops), bodies)
         everything = Tied(joints, traced, [(j, 1.0) for j in range(len(traced.v))], ())
         start = np.array([x for j in joints for x in j.neutral()])
         q = self._closed(everything, start, loops)

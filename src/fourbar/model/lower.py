@@ -124,6 +124,22 @@ def lower(mechanism: Mechanism) -> Lowered:
     return Lowered(tree, equivalent, unturned(equivalent), homes, frames, connections, groups)
 
 
+def every_body(mechanism: Mechanism) -> tuple[ClusterTree, tuple[Transform, ...]]:
+    """A tree with a link for every body, fixed ones too, and the pose of each body in its link's frame."""
+    number = {body.name: i for i, body in enumerate(mechanism.bodies)}
+    poses: dict[str, Transform] = {WORLD: IDENTITY}
+    parents, clusters = [], []
+    for body, c in zip(mechanism.bodies, mechanism.connections, strict=True):
+        A, joint = c.joint.aligned()
+        turned = Transform(() if A is None else (A,))
+        poses[body.name] = merged(turned.inverse())
+        place = merged(poses[c.parent].then(_transform(c.placement)).then(turned))
+        I = Inertia.about_com(body.mass, body.com, body.inertia).to_parent(poses[body.name])
+        clusters.append(Cluster(joint, place, _cleaned_inertia(I), Vec(c.armature)))
+        parents.append(number.get(c.parent, GROUND))
+    return ClusterTree(tuple(parents), tuple(clusters)), tuple(poses[b.name] for b in mechanism.bodies)
+
+
 def pose_matrix(T: Transform) -> Mat:
     """R and p as a 4 x 4 homogeneous matrix."""
     rows = [Vec((*row, x)) for row, x in zip(T.R, T.p, strict=True)]

@@ -7,8 +7,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..algorithms import aba, crba, efpa, energy, hybrid, kinematics, minverse, rnea
+from ..algorithms import reactions as reaction
 from ..algorithms.kinematics import Reported
-from ..model.lower import Home, pose_matrix
+from ..algorithms.sweep import Sweeps
+from ..model.embedding import Tied
+from ..model.lower import Home, every_body, pose_matrix
+from ..spatial.vectors import Wrench
 from .context import Context, Record
 
 Outputs = list[tuple[str, tuple[int, ...], list[Any]]]
@@ -298,3 +302,40 @@ def osim_inverse(c: Context, ends: tuple[tuple[Home, bool], ...], in_world: bool
     k = sum(3 if linear else 6 for _, linear in ends)
     rows = efpa.osim_inverse(c.equations(), c.groups, c.expanded, ends, in_world)
     return [("Omega", (k, k), _flat(rows))]
+
+
+def _loop_wrenches(c: Context) -> dict[str, list[Wrench]]:
+    """What loops do to the bodies they tie, by body; the independent joints are driven, the others passive."""
+    tau = rnea.inverse_dynamics(c.equations(), c.velocities(), c.accelerations("a"), c.F_ext(), c.gravity)
+    q = c.coordinates()
+    found: dict[str, list[Wrench]] = {}
+    for group in c.groups:
+        if isinstance(group.embedding, Tied) and group.embedding.traced.bodies:
+            own_q, own_tau = tuple(q[i] for i in group.links), tuple(tau[i] for i in group.links)
+            forces = c.recorder.call(reaction.loop_wrenches, group.embedding, own_q, own_tau)
+            for body, F in zip(group.embedding.traced.bodies, forces, strict=True):
+                found.setdefault(body, []).append(F)
+    return found
+
+
+@_method("q v a", "F", optional="f_ext")
+def reactions(c: Context) -> Outputs:
+    """Reactions (..., n_bodies, 6): the wrench that each body receives from its parent through its joint, in its frame.
+
+    With loops, only the independent joints are driven; the forces of loop joints and rods on the bodies are accounted
+    for, while gears and couplings act as torques in the joints they couple.
+    """
+    bodies, connections = c.model.mechanism.bodies, c.model.mechanism.connections
+    tree, poses = every_body(c.model.mechanism)
+    number = {connection.name: i for i, connection in enumerate(c.model.lowered.moving)}
+    by_link = (c.coordinates(), c.velocities(), c.accelerations("a"))
+    q, v, a = ([x[number[k.name]] if k.name in number else () for k in connections] for x in by_link)
+    F = [Wrench.of(c.given["f_ext"][6 * b : 6 * b + 6]) if "f_ext" in c.given else Wrench.zero() for b in range(len(bodies))]
+    total = [c.recorder.call(reaction.carried, pose, f, Wrench.zero()) for pose, f in zip(poses, F, strict=True)]
+    for body, forces in _loop_wrenches(c).items():
+        for b in (b for b, x in enumerate(bodies) if x.name == body):
+            for f in forces:
+                total[b] = c.recorder.call(reaction.carried, poses[b], f, total[b])
+    s = Sweeps(tree, c.recorder, _flat(q), _flat(v))
+    found = reaction.reactions(s, v, a, total, poses, c.gravity)
+    return [("F", (len(bodies), 6), [x for F in found for x in F.six()])]

@@ -156,6 +156,7 @@ class System:
     loop_map = _Method()
     loop_bias = _Method()
     osim_inverse = _Method()
+    reactions = _Method()
 
     def __init__(self, mechanism: Mechanism) -> None:
         self.__dict__["mechanism"] = mechanism

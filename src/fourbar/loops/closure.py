@@ -21,13 +21,13 @@ from .base import Loop, View
 
 
 def _no_rotation(R: Mat) -> list[Scalar]:
-    """Zero for R = 1: twice the vector of the skew part."""
-    return [R[2][1] - R[1][2], R[0][2] - R[2][0], R[1][0] - R[0][1]]
+    """Zero for R = 1: twice the vector of the skew part, which is zero for half a turn too, and what tells the two apart."""
+    return [R[2][1] - R[1][2], R[0][2] - R[2][0], R[1][0] - R[0][1], 3.0 - (R[0][0] + R[1][1] + R[2][2])]
 
 
 def _same_z(R: Mat) -> list[Scalar]:
-    """Zero where the z axes are parallel."""
-    return [R[0][2], R[1][2]]
+    """Zero where the z axes are parallel and point the same way."""
+    return [R[0][2], R[1][2], 1.0 - R[2][2]]
 
 
 # What a joint holds, for the successor's pose (R, p) in the predecessor, in the joint's aligned frames.

@@ -14,50 +14,68 @@ from ..joints.base import Joint
 from ..spatial.linear import Vec
 
 _RANK = 1e-9  # singular values below this, relative to the largest, count as zero
+_EXACT = 1e-15
 Numbers = Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]
 
 
 def moved(joints: Sequence[Joint], q: np.ndarray, delta: np.ndarray) -> np.ndarray:
-    """q ⊕ δ for the coordinates of several joints."""
+    """q ⊕ δ for the coordinates (n, nq) of several joints."""
     result, at_q, at_v = [], 0, 0
     for joint in joints:
-        own, step = q[at_q : at_q + joint.nq], delta[at_v : at_v + joint.nv]
-        result.extend(joint.integrate(Vec(own.tolist()), Vec(step.tolist())))
+        own, step = q[:, at_q : at_q + joint.nq], delta[:, at_v : at_v + joint.nv]
+        result.extend(joint.integrate(Vec(own.T), Vec(step.T)))
         at_q, at_v = at_q + joint.nq, at_v + joint.nv
-    return np.array(result, float)
+    return np.stack(result, axis=-1)
 
 
 def close(
     joints: Sequence[Joint], numbers: Numbers, q: np.ndarray, held: Sequence[int] = (), steps: int = 100
-) -> tuple[np.ndarray, float]:
-    """The nearest closed configuration, by damped Newton steps of least norm, and what is left of the residual.
+) -> tuple[np.ndarray, np.ndarray]:
+    """The closed configurations nearest to q (n, nq), by damped Newton steps of least norm, and the gaps (n) that are left.
 
     `held` velocities do not move.
     """
     free = [j for j in range(sum(j.nv for j in joints)) if j not in set(held)]
-    phi, K = numbers(q)
-    size = float(np.abs(phi).max(initial=0.0))
-    for _ in range(steps):
-        if size < 1e-15:
-            break
-        delta = np.zeros(K.shape[1])
-        delta[free] = -np.linalg.lstsq(K[:, free], phi, rcond=1e-10)[0]
-        length = float(np.abs(delta).max(initial=0.0))
-        scale = min(1.0, 0.5 / length) if length > 0.0 else 1.0
-        for _ in range(30):
-            candidate = moved(joints, q, scale * delta)
-            phi_new, K_new = numbers(candidate)
-            size_new = float(np.abs(phi_new).max(initial=0.0))
-            if size_new < size:
+    q = np.array(q, float)
+    with np.errstate(all="ignore"):  # a guess may be where the residual is no number
+        phi, K = numbers(q)
+        busy = np.flatnonzero(_size(phi) > _EXACT)
+        for _ in range(steps):
+            busy = busy[np.isfinite(phi[busy]).all(axis=-1) & np.isfinite(K[busy]).all(axis=(-2, -1))]
+            if not busy.size:
                 break
-            scale *= 0.5
-        else:
+            delta = np.zeros((len(busy), K.shape[-1]))
+            delta[:, free] = -(np.linalg.pinv(K[busy][:, :, free], rcond=1e-10) @ phi[busy][..., None])[..., 0]
+            before = _size(phi[busy])
+            q[busy], phi[busy], K[busy] = _improved(joints, numbers, q[busy], phi[busy], K[busy], delta)
+            after = _size(phi[busy])
+            busy = busy[(after > _EXACT) & (after < np.where(before < 1e-13, 0.5, 1.0) * before)]
+    return q, np.abs(phi).max(axis=-1, initial=0.0)
+
+
+def _size(phi: np.ndarray) -> np.ndarray:
+    return np.linalg.norm(phi, axis=-1)
+
+
+def _improved(
+    joints: Sequence[Joint], numbers: Numbers, q: np.ndarray, phi: np.ndarray, K: np.ndarray, delta: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """A step along δ, or the largest of its halves that comes nearer; unchanged where none does."""
+    length = np.abs(delta).max(axis=-1, keepdims=True)
+    delta = delta * np.minimum(1.0, 0.5 / np.maximum(length, 1e-300))
+    left, size = np.arange(len(q)), _size(phi)
+    result = q.copy(), phi.copy(), K.copy()
+    for _ in range(30):
+        new = moved(joints, q[left], delta[left])
+        new_phi, new_K = numbers(new)
+        better = _size(new_phi) < size[left]
+        for target, values in zip(result, (new, new_phi, new_K), strict=True):
+            target[left[better]] = values[better]
+        left = left[~better & (size[left] > 1e-13)]  # below that it is rounding that decides
+        if not left.size:
             break
-        stalled = size_new > 0.5 * size and size_new < 1e-13
-        q, phi, K, size = candidate, phi_new, K_new, size_new
-        if stalled:
-            break
-    return q, size
+        delta[left] *= 0.5
+    return result
 
 
 def rank(K: np.ndarray) -> int:

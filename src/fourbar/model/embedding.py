@@ -257,8 +257,11 @@ class Tied:
         return tuple(found)
 
     def numbers(self, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """φ and K at the coordinates of all joints."""
-        known = dict(zip(self.traced.q, q.tolist(), strict=True))
+        """φ (..., m) and K (..., m, n) at the coordinates (..., nq) of all joints."""
+        entries = q.tolist() if q.ndim == 1 else np.moveaxis(q, -1, 0)
         m, n = len(self.traced.phi), len(self.traced.v)
-        flat = evaluate([*self.traced.phi, *(x for row in self.traced.K for x in row)], known)
-        return np.array(flat[:m], float), np.array(flat[m:], float).reshape(m, n)
+        roots = [*self.traced.phi, *(x for row in self.traced.K for x in row)]
+        found = np.zeros((*q.shape[:-1], len(roots)))
+        for i, x in enumerate(evaluate(roots, dict(zip(self.traced.q, entries, strict=True)))):
+            found[..., i] = x
+        return found[..., :m], found[..., m:].reshape(*q.shape[:-1], m, n)

@@ -39,7 +39,9 @@ class Group:
         return isinstance(self.embedding, Free)
 
 
-_ATTEMPTS, _ENOUGH = 30, 4  # starting points tried, and closed configurations wanted
+_ATTEMPTS, _AT_ONCE, _ENOUGH = 30, 6, 4  # starting points tried, so many together, and closed configurations wanted
+
+
 def free_groups(tree: ClusterTree) -> tuple[Group, ...]:
     """The groups of a tree without loops: every link by itself."""
     return tuple(
@@ -142,12 +144,13 @@ class Grouper:
         rng = np.random.default_rng(0)
         found: list[tuple[int, np.ndarray]] = []
         smallest = np.inf
-        for attempt in range(_ATTEMPTS):
-            nudge = 0.0 if attempt == 0 else 0.1 * 1.2**attempt
-            q, gap = close(tie.joints, tie.numbers, start + nudge * rng.normal(size=start.shape))
-            smallest = min(smallest, gap)
-            if gap < 1e-10:
-                found.append((rank(tie.numbers(q)[1]), q))
+        for first in range(0, _ATTEMPTS, _AT_ONCE):
+            nudge = [0.0 if i == 0 else 0.1 * 1.2**i for i in range(first, first + _AT_ONCE)]
+            guesses = start + np.array(nudge)[:, None] * rng.normal(size=(_AT_ONCE, *start.shape))
+            closed, gaps = close(tie.joints, tie.numbers, guesses)
+            smallest = min(smallest, float(np.nanmin(gaps, initial=np.inf)))
+            sound = closed[gaps < 1e-10]
+            found.extend((rank(K), q) for K, q in zip(tie.numbers(sound)[1], sound, strict=True))
             if len(found) >= _ENOUGH:
                 break
         if not found:

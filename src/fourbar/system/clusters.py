@@ -11,7 +11,7 @@ import numpy as np
 from ..errors import AssemblyError, unknown
 from ..model.choose import close
 from ..model.embedding import Tied
-from ..model.groups import Group, split
+from ..model.groups import Group
 from ..model.lower import Lowered
 from ..model.mechanism import Mechanism
 
@@ -65,10 +65,12 @@ def describe(lowered: Lowered, group: Group) -> ClusterInfo:
 
 
 def _state(group: Group, full: np.ndarray) -> np.ndarray:
-    """The stored coordinates of a tied group, from those of all its joints."""
+    """The stored coordinates (..., nq) of a tied group, from those of all its joints."""
     tie = group.embedding
     assert isinstance(tie, Tied)
-    return np.array([full[j] / scale for j, scale in tie.independent]) if tie.explicit else full
+    if not tie.explicit:
+        return full
+    return np.stack([full[..., j] / scale for j, scale in tie.independent], axis=-1) if tie.nq else full[..., :0]
 
 
 def group_neutral(lowered: Lowered, group: Group) -> np.ndarray:
@@ -79,9 +81,9 @@ def group_neutral(lowered: Lowered, group: Group) -> np.ndarray:
     return np.array(lowered.moving[group.links[0]].joint.neutral())
 
 
-def _random_full(lowered: Lowered, group: Group, rng: np.random.Generator) -> np.ndarray:
+def _random_full(lowered: Lowered, group: Group, rng: np.random.Generator, count: int) -> np.ndarray:
     parts = [lowered.moving[i] for i in group.links]
-    return np.concatenate([c.joint.random(rng, np.array(c.lower), np.array(c.upper), ()) for c in parts])
+    return np.concatenate([c.joint.random(rng, np.array(c.lower), np.array(c.upper), (count,)) for c in parts], axis=-1)
 
 
 def group_random(lowered: Lowered, group: Group, rng: np.random.Generator, size: tuple[int, ...]) -> np.ndarray:
@@ -91,22 +93,19 @@ def group_random(lowered: Lowered, group: Group, rng: np.random.Generator, size:
         c = lowered.moving[group.links[0]]
         return c.joint.random(rng, np.array(c.lower), np.array(c.upper), size).reshape(*size, -1)
     count = int(np.prod(size, dtype=int))
+    found = _random_full(lowered, group, rng, count)
     if tie.explicit:
-        found = [_state(group, _random_full(lowered, group, rng)) for _ in range(count)]
-        return np.array(found).reshape(*size, tie.nq)
+        return _state(group, found).reshape(*size, tie.nq)
     assert tie.closed is not None
-    found = []
-    for _ in range(count):
-        for attempt in range(200):
-            spread = 1.0 / (1.0 + 0.1 * attempt)
-            guess = tie.closed + spread * (_random_full(lowered, group, rng) - tie.closed)
-            full, gap = close(tie.joints, tie.numbers, guess)
-            if gap < _CLOSED:
-                break
-        else:
-            raise AssemblyError(f"no closed configuration of loops {', '.join(group.loops)} was found by random trials")
-        found.append(full)
-    return np.array(found).reshape(*size, tie.nq)
+    left = np.arange(count)
+    for attempt in range(200):
+        if not left.size:
+            return found.reshape(*size, tie.nq)
+        spread = 1.0 / (1.0 + 0.1 * attempt)
+        guess = tie.closed + spread * (_random_full(lowered, group, rng, len(left)) - tie.closed)
+        found[left], gap = close(tie.joints, tie.numbers, guess)
+        left = left[~(gap < _CLOSED)]
+    raise AssemblyError(f"no closed configuration of loops {', '.join(group.loops)} was found by random trials")
 
 
 def _columns(lowered: Lowered, group: Group, keep: Sequence[str]) -> list[int]:
@@ -126,33 +125,30 @@ def assemble(lowered: Lowered, q: Any, keep: Sequence[str]) -> np.ndarray:
         if name not in known:
             raise unknown("moving joint", name, known)
     array = np.array(q, float)
-    rows = array.reshape(-1, lowered.nq)
-    for row in rows:
-        at = 0
-        for group in lowered.groups:
-            tie, end = group.embedding, at + group.embedding.nq
-            if isinstance(tie, Tied) and not tie.explicit:
-                row[at:end], gap = close(tie.joints, tie.numbers, row[at:end].copy(), _columns(lowered, group, keep))
-                if gap > _CLOSED:
-                    raise AssemblyError(
-                        f"loops {', '.join(map(repr, group.loops))} cannot be closed from this guess: a gap of {gap:.3g} "
-                        f"is left{f' with {list(keep)} kept' if keep else ''}"
-                    )
-            at = end
+    rows, at = array.reshape(-1, lowered.nq), 0
+    for group in lowered.groups:
+        tie, end = group.embedding, at + group.embedding.nq
+        if isinstance(tie, Tied) and not tie.explicit:
+            rows[:, at:end], gaps = close(tie.joints, tie.numbers, rows[:, at:end], _columns(lowered, group, keep))
+            if not np.all(gaps <= _CLOSED):
+                raise AssemblyError(
+                    f"loops {', '.join(map(repr, group.loops))} cannot be closed from this guess: a gap of "
+                    f"{gaps.max():.3g} is left{f' with {list(keep)} kept' if keep else ''}"
+                )
+        at = end
     return array
 
 
 def loop_gap(lowered: Lowered, q: Any) -> np.ndarray:
     """The largest residual of any loop."""
     array = np.asarray(q, float)
-    found = []
-    for row in array.reshape(-1, lowered.nq):
-        gaps = [0.0]
-        for group, own in zip(lowered.groups, split(lowered.groups, row.tolist(), "nq"), strict=True):
-            if isinstance(group.embedding, Tied) and not group.embedding.explicit:
-                gaps.append(float(np.abs(group.embedding.numbers(np.array(own))[0]).max()))
-        found.append(max(gaps))
-    return np.array(found).reshape(array.shape[:-1])
+    found, at = np.zeros(array.shape[:-1]), 0
+    for group in lowered.groups:
+        tie, end = group.embedding, at + group.embedding.nq
+        if isinstance(tie, Tied) and not tie.explicit:
+            found = np.maximum(found, np.abs(tie.numbers(array[..., at:end])[0]).max(axis=-1, initial=0.0))
+        at = end
+    return found
 
 
 def choose_independent(

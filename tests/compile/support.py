@@ -25,6 +25,8 @@ INTERPRETED = os.environ.get("FOURBAR_BACKEND") == "numpy"
 machine_code_only = pytest.mark.skipif(INTERPRETED, reason="about machine code; FOURBAR_BACKEND=numpy has none")
 EVERY_WIDTH = [Lanes(width, single_lane().fma) for width in (1, 2, 4, 8)]
 
+ODD = (2 / 7, -3 / 7, 6 / 7)  # an axis along no other
+
 # Options that choose the code of a method, for methods that need some.
 OPTIONS = {
     "hybrid_dynamics": {"prescribed": ["slider"]},
@@ -54,7 +56,7 @@ def mixed():
     solid = {"mass": 1.2, "com": (0.02, -0.03, 0.1), "inertia": (0.02, 0.03, 0.04)}
     b.body("base", joint=Free(), mass=4.0, com=(0.01, 0.0, 0.02), inertia=(0.1, 0.2, 0.15))
     b.body("thigh", parent="base", joint=Spherical(), joint_name="hip", position=(0.1, 0.2, 0.0), **solid)
-    b.body("shank", parent="thigh", joint=Revolute((2 / 7, -3 / 7, 6 / 7)), joint_name="knee", rpy=(0.1, 0.2, 0.3), **solid)
+    b.body("shank", parent="thigh", joint=Revolute(ODD), joint_name="knee", rpy=(0.1, 0.2, 0.3), **solid)
     b.body("foot", parent="shank", position=(0.0, 0.0, -0.3), mass=0.2, inertia=(1e-3, 1e-3, 1e-3))
     b.body("head", parent="base", joint=Prismatic("y"), joint_name="slider", position=(0.0, 0.0, 0.4), **solid)
     b.frame("tip", "foot", position=(0.05, 0.0, 0.0), rpy=(0.0, 0.5, 0.0))

@@ -43,7 +43,7 @@ def test_results_are_contiguous_whatever_the_order_of_the_input(axes):
 @pytest.mark.short
 @pytest.mark.parametrize(
     "shapes",
-    [((), (5,), ()), ((5,), (1,), ()), ((3, 1), (4,), ()), ((2, 1, 4), (3, 1), (1, 3, 4)), ((1,), (1,), (1,)), ((3, 1), (1, 4), ())],
+    [((), (5,), ()), ((5,), (1,), ()), ((3, 1), (4,), ()), ((2, 1, 4), (3, 1), (1, 3, 4)), ((1,), (1,), (1,))],
     ids=str,
 )
 def test_leading_axes_broadcast(shapes):
@@ -73,8 +73,11 @@ def test_empty_batches(method, batch):
     assert as_tuple(f(*empty, *one[1:]))[0].shape[: len(batch)] == batch
 
 
+KINDS = ("float16", "float32", "longdouble", "int8", "int64", "uint64", "bool", "object", ">f8", ">i4")
+
+
 @pytest.mark.short
-@pytest.mark.parametrize("kind", [np.float16, np.float32, np.longdouble, np.int8, np.int64, np.uint64, bool, object, ">f8", "<f4"], ids=str)
+@pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("batch", [(), (7,)], ids=["one", "many"])
 def test_other_kinds_of_numbers_are_converted(kind, batch):
     q = (np.random.default_rng(2).random((*batch, 2)) * 3).astype(kind)

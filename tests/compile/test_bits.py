@@ -1,4 +1,4 @@
-"""The result of a sample has the same bits whatever the batch it is in, its place there, the vectors and the threads."""
+"""A sample has a result of the same bits whatever the batch it is in, its place there, the vectors and the threads."""
 
 import numpy as np
 import pytest
@@ -6,8 +6,19 @@ import pytest
 from fourbar.system.methods import METHODS
 
 from .support import (
-    EVERY_WIDTH, arguments, as_tuple, chain, digest, finished, function, machine_code_only, robot, run, same_bits, started,
-)  # fmt: skip
+    EVERY_WIDTH,
+    arguments,
+    as_tuple,
+    chain,
+    digest,
+    finished,
+    function,
+    machine_code_only,
+    robot,
+    run,
+    same_bits,
+    started,
+)
 
 SOME = ("forward_dynamics", "mass_matrix", "integrate", "difference", "kinetic_energy", "hybrid_dynamics", "poses")
 

@@ -1,4 +1,4 @@
-"""The call that is machine code from the first instruction on: whatever it is given, it answers or lets Python answer."""
+"""The call that is machine code from its first instruction on: whatever it gets, it answers or lets Python answer."""
 
 import functools
 import operator
@@ -45,7 +45,7 @@ def test_it_is_used(f):
     assert not seen
 
 
-NOT_ARRAYS = [None, "q", b"q", 1, 1.5, True, (), [], {}, {"q": 1}, set(), object(), type, np.ndarray, len, ..., np.float64(1.0)]
+NOT_ARRAYS = [None, "q", b"q", 1, 1.5, True, (), [], {"q": 1}, set(), object(), type, np.ndarray, len, np.float64(1.0)]
 
 
 @pytest.mark.short

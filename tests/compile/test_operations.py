@@ -7,14 +7,29 @@ import pytest
 
 from fourbar.compile.ir import Lanes
 from fourbar.expr import (
-    Block, Call, Input, Output, Program, Store, atan2, cos, from_text, interpret, maximum, minimum, select, sin, sqrt,
-)  # fmt: skip
+    Block,
+    Call,
+    Input,
+    Output,
+    Program,
+    Store,
+    atan2,
+    cos,
+    from_text,
+    interpret,
+    maximum,
+    minimum,
+    select,
+    sin,
+    sqrt,
+)
 from fourbar.expr.interpret import MEANING
 
 from .support import EVERY_WIDTH, program_of, run
 
 TINY = 5e-324
-SPECIAL = (0.0, -0.0, 1.0, -1.0, 0.5, -3.75, TINY, -3 * TINY, 2.3e-308, 1e-200, 1e200, -1.7e308, math.inf, -math.inf, math.nan)
+HUGE = 1.7e308
+SPECIAL = (0.0, -0.0, 1.0, -1.0, TINY, -3 * TINY, 2.3e-308, 1e-200, 1e200, HUGE, -HUGE, math.inf, -math.inf, math.nan)
 ORDINARY = (0.3, -1.9, 2.5, 7.25, -0.001, 40.0)
 PAIRS = np.array([(a, b) for a in SPECIAL + ORDINARY for b in SPECIAL + ORDINARY])
 

@@ -124,7 +124,7 @@ def test_a_read_only_array_is_refused_untouched():
     out = np.zeros(2)
     out.flags.writeable = False
     pendulum().inverse_dynamics(Q, Q, Q)
-    with pytest.raises(ArgumentError, match="out .*read-only"):
+    with pytest.raises(ArgumentError, match=r"out .*read-only"):
         pendulum().inverse_dynamics(Q, Q, Q, out=out)
     assert np.all(out == 0.0)
 

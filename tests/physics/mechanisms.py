@@ -1,7 +1,7 @@
 """Random mechanisms that together hold every joint of the registry, random states of them, and comparisons.
 
-The mechanisms are few and always the same, so that each of their methods is compiled once for all tests; what hypothesis
-varies are the states, which are cheap and come in batches.
+The mechanisms are few and always the same, so that each of their methods is compiled once for all tests. What
+hypothesis varies are the states, which are cheap and come in batches.
 """
 
 from __future__ import annotations
@@ -162,14 +162,20 @@ def home(robot: System) -> np.ndarray:
 
 def quaternions(robot: System) -> list[slice]:
     """Where quaternions lie in q."""
-    starts = np.cumsum([0, *(c.joint.nq for c in robot.model.lowered.moving)])
-    kinds = [c.joint for c in robot.model.lowered.moving]
-    offsets = [(at, 3 if isinstance(j, Free) else 0) for at, j in zip(starts, kinds, strict=False) if isinstance(j, (Free, Spherical))]
-    return [slice(at + k, at + k + 4) for at, k in offsets]
+    found, at = [], 0
+    for c in robot.model.lowered.moving:
+        if isinstance(c.joint, (Free, Spherical)):
+            first = at + c.joint.nq - 4
+            found.append(slice(first, first + 4))
+        at += c.joint.nq
+    return found
+
+
+Recipe = tuple[int, str, float]
 
 
 @st.composite
-def _recipes(draw: st.DrawFn) -> tuple[int, str, float]:
+def _recipes(draw: st.DrawFn) -> Recipe:
     return (
         draw(st.integers(0, 2**32 - 1)),
         draw(st.sampled_from(("random", "random", "home", "near home", "long quaternions"))),
@@ -180,7 +186,7 @@ def _recipes(draw: st.DrawFn) -> tuple[int, str, float]:
 RECIPES = _recipes()
 
 
-def state(robot: System, recipe: tuple[int, str, float] = (0, "random", 1.0), n: int = BATCH) -> State:
+def state(robot: System, recipe: Recipe = (0, "random", 1.0), n: int = BATCH) -> State:
     """States from a seed, a kind of configuration and a speed."""
     seed, kind, speed = recipe
     rng = np.random.default_rng(seed)

@@ -1,8 +1,8 @@
 """The equations of motion by the Lagrangian route (Liu-Jain eq. 44-48, 59), in plain NumPy and extended precision.
 
 Nothing of the library's algorithms is used: poses are multiplied out body by body from `joint.placement`, and all the
-rest follows from differentiating them. First derivatives are complex steps, exact to rounding; the rate of a Jacobian is
-a central difference of these. Where `longdouble` is no longer than `double` the latter costs three digits.
+rest follows from differentiating them. First derivatives are complex steps, exact to rounding; the rate of a Jacobian
+is a central difference of these. Where `longdouble` is no longer than `double` the latter costs three digits.
 """
 
 from __future__ import annotations
@@ -126,17 +126,17 @@ def lagrangian(robot: System, q: np.ndarray, v: np.ndarray) -> Dynamics:
     k = Kinematics(robot)
     ground = grounded(robot)
     bodies = [b for b in robot.mechanism.bodies if b.name not in ground]
-    moments = [np.array(b.com, np.longdouble) for b in bodies]
+    centres = {b.name: np.array(b.com, np.longdouble) for b in bodies}
     mass = np.array([b.mass for b in bodies], np.longdouble)
 
     def stacked(at: np.ndarray) -> np.ndarray:
         """J (bodies, ..., 6, nv) of the centres of mass."""
         T, J = k.poses(at.astype(np.longdouble)), k.jacobians(at)
-        return np.stack([_shift(J[b.name], apply(T[b.name][..., :3, :3], c)) for b, c in zip(bodies, moments, strict=True)])
+        return np.stack([_shift(J[name], apply(T[name][..., :3, :3], c)) for name, c in centres.items()])
 
     T = k.poses(q.astype(np.longdouble))
     R = np.stack([T[b.name][..., :3, :3] for b in bodies])
-    x = np.stack([apply(T[b.name][..., :3, :3], c) + T[b.name][..., :3, 3] for b, c in zip(bodies, moments, strict=True)])
+    x = np.stack([apply(T[name][..., :3, :3], c) + T[name][..., :3, 3] for name, c in centres.items()])
     inertias = np.array([b.inertia for b in bodies], np.longdouble).reshape(-1, *[1] * (q.ndim - 1), 3, 3)
     Ic = R @ inertias @ np.swapaxes(R, -1, -2)
     J, dJ = stacked(q), k.along(stacked, q, v)

@@ -42,7 +42,7 @@ def test_pendulum() -> None:
     """A physical pendulum: (I + m l²) a = τ - m g l sin q."""
     mass, length, inertia = 1.5, 0.7, 0.2
     b = fb.Builder("pendulum")
-    b.body("rod", joint=Revolute("y"), mass=mass, com=(0, 0, -length), inertia=(inertia, inertia, inertia), armature=0.1)
+    b.body("rod", joint=Revolute("y"), mass=mass, com=(0, 0, -length), inertia=[inertia] * 3, armature=0.1)
     q = np.linspace(-4.0, 4.0, 17)[:, None]
     tau = np.cos(q)
     expected = (tau - mass * 9.81 * length * np.sin(q)) / (inertia + mass * length**2 + 0.1)
@@ -70,7 +70,7 @@ ACROSS, ALONG = 0.3, 0.2  # principal moments of a symmetric top
 
 
 def top(joint: object, gravity: tuple[float, float, float] = (0.0, 0.0, 0.0), height: float = 0.0) -> fb.System:
-    """A symmetric top about z, its centre of mass above the joint; moments about the joint are ACROSS, ACROSS, ALONG."""
+    """A symmetric top about z with its centre of mass above the joint, about which its moments are taken."""
     b = fb.Builder("top", gravity=gravity)
     across = ACROSS - 1.0 * height**2
     b.body("top", joint=joint, mass=1.0, com=(0.0, 0.0, height), inertia=(across, across, ALONG))

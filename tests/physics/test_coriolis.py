@@ -13,10 +13,7 @@ from functools import cache
 import numpy as np
 import pytest
 
-from fourbar import Builder, System
-from fourbar.joints import (
-    Free, Helical, Joint, Planar, Prismatic, Revolute, Schoenflies, Spherical, Translation2, Translation3,
-)  # fmt: skip
+from fourbar import Builder, System, joints
 from fourbar.joints.axis import rotation_from_z
 
 from .mechanisms import near, random_inertia, random_rotation
@@ -51,16 +48,16 @@ def _none(p: np.ndarray) -> np.ndarray:
 
 # Joint about z; columns of H as entries of the twist (From eq. 58; a screw has two); C as a function of p = M v.
 UNITS = np.eye(6)
-TABLE: dict[str, tuple[Callable[..., Joint], np.ndarray, Callable[[np.ndarray], np.ndarray]]] = {
-    "SE(3)": (Free, UNITS, _se3),
-    "X(z)": (Schoenflies, UNITS[[2, 3, 4, 5]], _x),
-    "SE(2)": (Planar, UNITS[[2, 3, 4]], _se2),
-    "SO(3)": (Spherical, UNITS[[0, 1, 2]], lambda p: -skew(p)),
-    "R3": (Translation3, UNITS[[3, 4, 5]], _none),
-    "R2": (Translation2, UNITS[[3, 4]], _none),
-    "R": (Prismatic, UNITS[[5]], _none),
-    "H": (lambda *axis: Helical(*axis, pitch=PITCH), UNITS[[2]] + PITCH * UNITS[[5]], _none),
-    "SO(2)": (Revolute, UNITS[[2]], _none),
+TABLE: dict[str, tuple[Callable[..., joints.Joint], np.ndarray, Callable[[np.ndarray], np.ndarray]]] = {
+    "SE(3)": (joints.Free, UNITS, _se3),
+    "X(z)": (joints.Schoenflies, UNITS[[2, 3, 4, 5]], _x),
+    "SE(2)": (joints.Planar, UNITS[[2, 3, 4]], _se2),
+    "SO(3)": (joints.Spherical, UNITS[[0, 1, 2]], lambda p: -skew(p)),
+    "R3": (joints.Translation3, UNITS[[3, 4, 5]], _none),
+    "R2": (joints.Translation2, UNITS[[3, 4]], _none),
+    "R": (joints.Prismatic, UNITS[[5]], _none),
+    "H": (lambda *axis: joints.Helical(*axis, pitch=PITCH), UNITS[[2]] + PITCH * UNITS[[5]], _none),
+    "SO(2)": (joints.Revolute, UNITS[[2]], _none),
 }
 WITHOUT_AXIS = ("SE(3)", "SO(3)", "R3")
 CASES = [(group, axis) for group in TABLE for axis in ("z", "y", ODD) if axis == "z" or group not in WITHOUT_AXIS]

@@ -8,7 +8,7 @@ from hypothesis import given
 from fourbar.algorithms.energy import COM, WORLD
 
 from . import direct
-from .mechanisms import EACH, EACH_FLOATING, EXAMPLES, RECIPES, mechanism, near, state
+from .mechanisms import EACH, EACH_FLOATING, EXAMPLES, RECIPES, Recipe, mechanism, near, state
 from .oracle import STENCIL, apply
 
 TIGHT = 1e-13
@@ -17,7 +17,7 @@ TIGHT = 1e-13
 @EACH
 @EXAMPLES
 @given(RECIPES)
-def test_kinetic_energy(number: int, recipe: tuple[int, str, float]) -> None:
+def test_kinetic_energy(number: int, recipe: Recipe) -> None:
     """T = ½ vᵀ M v."""
     robot = mechanism(number)
     s = state(robot, recipe)
@@ -28,17 +28,18 @@ def test_kinetic_energy(number: int, recipe: tuple[int, str, float]) -> None:
 @EACH
 @EXAMPLES
 @given(RECIPES)
-def test_gravity_is_the_gradient_of_potential_energy(number: int, recipe: tuple[int, str, float]) -> None:
+def test_gravity_is_the_gradient_of_potential_energy(number: int, recipe: Recipe) -> None:
     robot = mechanism(number)
     q = state(robot, recipe).q
-    gradient = direct.gradient(robot, lambda x: direct.energies(robot, x, np.zeros((*x.shape[:-1], robot.nv)))[..., 1], q)
+    still = np.zeros(robot.nv)
+    gradient = direct.gradient(robot, lambda x: direct.energies(robot, x, still)[..., 1], q)
     near(robot.gravity_force(q), gradient, TIGHT)
 
 
 @EACH
 @EXAMPLES
 @given(RECIPES)
-def test_power_balance(number: int, recipe: tuple[int, str, float]) -> None:
+def test_power_balance(number: int, recipe: Recipe) -> None:
     """d/dt (T + V) = τ · v along the motion that forward dynamics predicts, by an exact derivative of the energies."""
     robot = mechanism(number)
     s = state(robot, recipe)
@@ -69,22 +70,22 @@ def test_power_balance_by_differences(number: int) -> None:
 @EACH
 @EXAMPLES
 @given(RECIPES)
-def test_rate_of_the_mass_matrix(number: int, recipe: tuple[int, str, float]) -> None:
+def test_rate_of_the_mass_matrix(number: int, recipe: Recipe) -> None:
     """vᵀ(Ṁ - 2C)v = 0: ½ vᵀ Ṁ v is the power of the Coriolis forces, which are bias less gravity."""
     robot = mechanism(number)
     s = state(robot, recipe)
     tree = robot.model.lowered.tree
     rate = direct.rate(robot, lambda q, _: direct.mass_matrix(tree, q), s.q, s.v, s.a)
-    coriolis = robot.bias_force(s.q, s.v) - robot.gravity_force(s.q)
-    power = (s.v * coriolis).sum(axis=-1)
-    size = np.einsum("bi,bij,bj->b", np.abs(s.v), np.abs(rate), np.abs(s.v)) + np.abs(s.v * robot.gravity_force(s.q)).sum(axis=-1)
+    g = robot.gravity_force(s.q)
+    power = (s.v * (robot.bias_force(s.q, s.v) - g)).sum(axis=-1)
+    size = np.einsum("bi,bij,bj->b", np.abs(s.v), np.abs(rate), np.abs(s.v)) + np.abs(s.v * g).sum(axis=-1)
     near(np.einsum("bi,bij,bj->b", s.v, rate, s.v), 2.0 * power, TIGHT, size)
 
 
 @EACH
 @EXAMPLES
 @given(RECIPES)
-def test_coriolis_forces_are_quadratic_in_velocity(number: int, recipe: tuple[int, str, float]) -> None:
+def test_coriolis_forces_are_quadratic_in_velocity(number: int, recipe: Recipe) -> None:
     robot = mechanism(number)
     s = state(robot, recipe)
     g = robot.gravity_force(s.q)
@@ -95,7 +96,7 @@ def test_coriolis_forces_are_quadratic_in_velocity(number: int, recipe: tuple[in
 @EACH
 @EXAMPLES
 @given(RECIPES)
-def test_momentum_matrix(number: int, recipe: tuple[int, str, float]) -> None:
+def test_momentum_matrix(number: int, recipe: Recipe) -> None:
     """momentum = A v about the world's origin and about the centre of mass; the two differ by com × linear."""
     robot = mechanism(number)
     s = state(robot, recipe)
@@ -112,8 +113,8 @@ def test_momentum_matrix(number: int, recipe: tuple[int, str, float]) -> None:
 @EACH
 @EXAMPLES
 @given(RECIPES)
-def test_linear_momentum_is_mass_times_velocity_of_the_centre_of_mass(number: int, recipe: tuple[int, str, float]) -> None:
-    """Three routes to the velocity of the centre of mass: momentum, its Jacobian, and the rate of its position."""
+def test_velocity_of_the_centre_of_mass(number: int, recipe: Recipe) -> None:
+    """Three routes to it: linear momentum, the Jacobian, and the rate of the position."""
     robot = mechanism(number)
     s = state(robot, recipe)
     mass = sum(c.I.m for c in robot.model.lowered.tree.clusters)
@@ -128,7 +129,7 @@ def test_linear_momentum_is_mass_times_velocity_of_the_centre_of_mass(number: in
 @EACH_FLOATING
 @EXAMPLES
 @given(RECIPES)
-def test_momentum_changes_by_external_forces_only(number: int, recipe: tuple[int, str, float]) -> None:
+def test_momentum_changes_by_external_forces_only(number: int, recipe: Recipe) -> None:
     """A floating robot: ḣ = weight at the centre of mass + external wrenches + what its free joint applies.
 
     What an armature of that joint takes does not reach the body.

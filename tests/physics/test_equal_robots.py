@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import cache
 
 import numpy as np
 import pytest
@@ -14,13 +15,27 @@ from fourbar.joints.composite import SeriesJoint
 from fourbar.model.mechanism import Body, Connection, Mechanism, Placement
 from fourbar.spatial.transform import Transform
 
-from .mechanisms import COUNT, EACH, EACH_FLOATING, EXAMPLES, RECIPES, condition, mechanism, near, random_rotation, state
+from .mechanisms import (
+    COUNT,
+    EACH,
+    EACH_FLOATING,
+    EXAMPLES,
+    FEW,
+    RECIPES,
+    Recipe,
+    condition,
+    mechanism,
+    near,
+    random_rotation,
+    shares,
+    state,
+)
 from .oracle import dense, skew
 
 TIGHT = 1e-13
 
 
-def same_motion(robot: System, other: System, recipe: tuple[int, str, float]) -> None:
+def same_motion(robot: System, other: System, recipe: Recipe) -> None:
     """Equal M, ID and FD at the same q, v, a, τ."""
     s = state(robot, recipe)
     M = robot.mass_matrix(s.q)
@@ -75,15 +90,14 @@ def without_fixed_joints(m: Mechanism) -> Mechanism:
 @EACH
 @EXAMPLES
 @given(RECIPES)
-def test_fixed_joints_are_merged(number: int, recipe: tuple[int, str, float]) -> None:
+def test_fixed_joints_are_merged(number: int, recipe: Recipe) -> None:
     robot = mechanism(number)
     same_motion(robot, merged_robot(number), recipe)
 
 
-def merged_robot(number: int, made: dict[int, System] = {}) -> System:  # noqa: B006  (a cache)
-    if number not in made:
-        made[number] = System(without_fixed_joints(mechanism(number).mechanism))
-    return made[number]
+@cache
+def merged_robot(number: int) -> System:
+    return System(without_fixed_joints(mechanism(number).mechanism))
 
 
 # --- joints in series -------------------------------------------------------------------------------------------------
@@ -121,7 +135,7 @@ def as_chains(m: Mechanism) -> Mechanism:
     return Mechanism(m.name, tuple(bodies), tuple(connections), m.frames, m.gravity)
 
 
-WITH_SERIES = [i for i in range(COUNT) if any(isinstance(c.joint, SeriesJoint) for c in mechanism(i).mechanism.connections)]
+WITH_SERIES = [i for i in range(COUNT) if any(isinstance(joint, SeriesJoint) for joint in shares()[i])]
 
 
 @pytest.mark.parametrize("number", [pytest.param(i, marks=pytest.mark.short) if i == 0 else i for i in WITH_SERIES])
@@ -149,7 +163,7 @@ def mounted(m: Mechanism, T: np.ndarray) -> Mechanism:
     return Mechanism(m.name, (mount, *m.bodies), (here, *connections), (), gravity)
 
 
-@EACH
+@FEW
 def test_standing_elsewhere(number: int) -> None:
     """Moved as a whole, gravity and all, a robot moves the same; poses, centre of mass and momentum move along."""
     robot = mechanism(number)
@@ -166,7 +180,7 @@ def test_standing_elsewhere(number: int) -> None:
     near(moved.kinetic_energy(s.q, s.v), robot.kinetic_energy(s.q, s.v), TIGHT)
 
 
-@EACH
+@FEW
 def test_forces_are_linear_in_gravity(number: int) -> None:
     """ID in g + g' is ID in g + weight in g'; energies likewise."""
     robot = mechanism(number)
@@ -179,12 +193,17 @@ def test_forces_are_linear_in_gravity(number: int) -> None:
     near(both.potential_energy(s.q), robot.potential_energy(s.q) + other.potential_energy(s.q), TIGHT, sizes)
 
 
+@cache
+def weightless(number: int) -> System:
+    return mechanism(number).with_gravity((0.0, 0.0, 0.0))
+
+
 @EACH_FLOATING
 @EXAMPLES
 @given(RECIPES)
-def test_a_floating_base_is_like_any_other_place(number: int, recipe: tuple[int, str, float]) -> None:
+def test_a_floating_base_is_like_any_other_place(number: int, recipe: Recipe) -> None:
     """Without gravity nothing depends on where a floating robot is, nor on how it is turned."""
-    robot = mechanism(number).with_gravity((0.0, 0.0, 0.0))
+    robot = weightless(number)
     s = state(robot, recipe)
     q = s.q.copy()
     q[:, :7] = robot.random(11, len(q))[:, :7] * np.array([100.0] * 3 + [1.0] * 4)
@@ -209,7 +228,7 @@ def test_free_fall() -> None:
 # --- order of declaration ---------------------------------------------------------------------------------------------
 
 
-@EACH
+@FEW
 def test_order_of_declaration(number: int) -> None:
     """Bodies may be declared in any order in which parents come first: only the places of the numbers change."""
     robot = mechanism(number)

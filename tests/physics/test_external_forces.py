@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from hypothesis import given
 
-from .mechanisms import EACH, EXAMPLES, RECIPES, condition, mechanism, near, state
-from .oracle import Kinematics, apply, grounded
+from .mechanisms import EACH, EXAMPLES, RECIPES, Recipe, condition, mechanism, near, state
+from .oracle import Kinematics, grounded
 
 TIGHT = 1e-13
 
@@ -24,7 +24,7 @@ def body_jacobians(number: int, q: np.ndarray) -> np.ndarray:
 @EACH
 @EXAMPLES
 @given(RECIPES)
-def test_external_forces_enter_by_the_transposed_jacobians(number: int, recipe: tuple[int, str, float]) -> None:
+def test_external_forces_enter_by_the_transposed_jacobians(number: int, recipe: Recipe) -> None:
     """ID with f_ext less ID without is -Σ Jᵀ f, over moving, fixed and grounded bodies."""
     robot = mechanism(number)
     s = state(robot, recipe)
@@ -49,7 +49,7 @@ def test_the_jacobian_method_gives_the_same_map() -> None:
 @EACH
 @EXAMPLES
 @given(RECIPES)
-def test_forward_dynamics_with_external_forces(number: int, recipe: tuple[int, str, float]) -> None:
+def test_forward_dynamics_with_external_forces(number: int, recipe: Recipe) -> None:
     """FD(τ, f_ext) = FD(τ + Σ Jᵀ f)."""
     robot = mechanism(number)
     s = state(robot, recipe)
@@ -58,7 +58,8 @@ def test_forward_dynamics_with_external_forces(number: int, recipe: tuple[int, s
     expected = robot.forward_dynamics(s.q, s.v, s.tau + extra)
     tol = 1e-14 * condition(robot.mass_matrix(s.q)).max()
     near(robot.forward_dynamics(s.q, s.v, s.tau, f_ext=s.f_ext), expected, max(tol, TIGHT))
-    near(robot.forward_dynamics(s.q, s.v, pushed, f_ext=s.f_ext), s.a, max(tol, TIGHT) * 10, 1.0 + np.abs(expected).max(axis=-1))
+    size = 1.0 + np.abs(expected).max(axis=-1)
+    near(robot.forward_dynamics(s.q, s.v, pushed, f_ext=s.f_ext), s.a, 10.0 * max(tol, TIGHT), size)
 
 
 @EACH
@@ -73,13 +74,13 @@ def test_forces_on_the_ground_do_nothing(number: int) -> None:
 
 @EACH
 def test_weight_as_external_force(number: int) -> None:
-    """Gravity is a force m g at each centre of mass: applied by hand to the weightless robot it gives the same motion."""
+    """Gravity is a force m g at each centre of mass: applied by hand to a weightless robot it gives the same motion."""
     robot = mechanism(number)
     s = state(robot)
     R = robot.poses(s.q)[..., :3, :3]
     f = np.zeros_like(s.f_ext)
     for i, b in enumerate(robot.mechanism.bodies):
-        f[:, i, 3:] = apply(np.swapaxes(R[:, i], -1, -2), np.broadcast_to(b.mass * np.array(robot.gravity), (len(f), 3)))
+        f[:, i, 3:] = b.mass * np.einsum("bji,j->bi", R[:, i], robot.gravity)
         f[:, i, :3] = np.cross(b.com, f[:, i, 3:])
     weightless = robot.with_gravity((0.0, 0.0, 0.0))
     near(weightless.bias_force(s.q, s.v, f_ext=f), robot.bias_force(s.q, s.v), TIGHT)

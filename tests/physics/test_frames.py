@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 
-from .mechanisms import EACH, EXAMPLES, FEW, RECIPES, State, mechanism, near, state
+from .mechanisms import EACH, EXAMPLES, FEW, RECIPES, Recipe, State, mechanism, near, state
 from .oracle import Kinematics, apply, grounded
 
 TIGHT = 1e-13
@@ -45,7 +45,7 @@ def rate_of(J: Callable[[np.ndarray], np.ndarray], number: int, s: State) -> np.
 @EACH
 @EXAMPLES
 @given(RECIPES)
-def test_poses(number: int, recipe: tuple[int, str, float]) -> None:
+def test_poses(number: int, recipe: Recipe) -> None:
     robot = mechanism(number)
     q = state(robot, recipe).q
     expected = Kinematics(robot).poses(q)
@@ -75,9 +75,10 @@ def test_velocity_and_acceleration(number: int, at: Any, axes: str) -> None:
     options = {"at": at, "expressed_in": axes}
     J = reported(number, "hand", at, axes)
     here = J(s.q)
-    near(robot.velocity(s.q, s.v, "hand", **options), apply(here, s.v), TIGHT, apply(np.abs(here), np.abs(s.v)).max(axis=-1))
+    speed = apply(np.abs(here), np.abs(s.v)).max(axis=-1)
+    near(robot.velocity(s.q, s.v, "hand", **options), apply(here, s.v), TIGHT, speed)
     rate = rate_of(J, number, s)
-    size = np.abs(rate).max(axis=-1) + apply(np.abs(here), np.abs(s.v)).max(axis=-1)
+    size = np.abs(rate).max(axis=-1) + speed
     near(robot.jacobian_rate(s.q, s.v, "hand", **options), rate, 1e-12, size)
     size = size + apply(np.abs(here), np.abs(s.a)).max(axis=-1)
     near(robot.acceleration(s.q, s.v, s.a, "hand", **options), apply(here, s.a) + rate, 1e-12, size)
@@ -86,7 +87,7 @@ def test_velocity_and_acceleration(number: int, at: Any, axes: str) -> None:
 @EACH
 @EXAMPLES
 @given(RECIPES)
-def test_default_choice(number: int, recipe: tuple[int, str, float]) -> None:
+def test_default_choice(number: int, recipe: Recipe) -> None:
     """Without options it is the origin, in world axes; every mechanism, every kind of state."""
     robot = mechanism(number)
     s = state(robot, recipe)

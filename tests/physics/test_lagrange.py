@@ -1,11 +1,11 @@
-"""The whole dynamics against the Lagrangian route of `oracle.py`, which shares nothing with the recursive algorithms."""
+"""The whole dynamics against the Lagrangian route of `oracle.py`, which shares nothing with recursive algorithms."""
 
 from __future__ import annotations
 
 import numpy as np
 from hypothesis import given
 
-from .mechanisms import EACH, EXAMPLES, RECIPES, condition, mechanism, near, state
+from .mechanisms import EACH, EXAMPLES, RECIPES, Recipe, condition, mechanism, near, state
 from .oracle import Kinematics, apply, lagrangian
 
 TIGHT = 1e-13
@@ -15,7 +15,7 @@ DIFFERENCED = 1e-12  # where the rate of a Jacobian, a difference, enters; exten
 @EACH
 @EXAMPLES
 @given(RECIPES)
-def test_lagrangian(number: int, recipe: tuple[int, str, float]) -> None:
+def test_lagrangian(number: int, recipe: Recipe) -> None:
     """M, C v + g, ID and FD."""
     robot = mechanism(number)
     s = state(robot, recipe)
@@ -33,7 +33,7 @@ def test_lagrangian(number: int, recipe: tuple[int, str, float]) -> None:
 @EACH
 @EXAMPLES
 @given(RECIPES)
-def test_sums_over_bodies(number: int, recipe: tuple[int, str, float]) -> None:
+def test_sums_over_bodies(number: int, recipe: Recipe) -> None:
     """Energies, centre of mass and momentum as sums over the bodies, in world axes."""
     robot = mechanism(number)
     s = state(robot, recipe)

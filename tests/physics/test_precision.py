@@ -1,7 +1,7 @@
 """Rounding: the compiled methods against the same algorithms in extended precision, and the regrouped inertias.
 
-`lowered.equivalent` books mass on other bodies than `lowered.tree`. In exact arithmetic no motion and no joint force can
-tell; here that is seen to nineteen digits.
+`lowered.equivalent` books mass on other bodies than `lowered.tree`. In exact arithmetic no motion and no joint force
+can tell; here that is seen to nineteen digits.
 """
 
 from __future__ import annotations
@@ -40,7 +40,8 @@ def test_compiled_methods_round_well(number: int) -> None:
     robot = mechanism(number)
     s, exact = state(robot), long_state(robot)
     tree, gravity = robot.model.lowered.tree, robot.gravity
-    near(robot.inverse_dynamics(s.q, s.v, s.a), direct.inverse_dynamics(tree, gravity, exact.q, exact.v, exact.a), 1e-14)
+    tau = direct.inverse_dynamics(tree, gravity, exact.q, exact.v, exact.a)
+    near(robot.inverse_dynamics(s.q, s.v, s.a), tau, 1e-14)
     M = direct.mass_matrix(tree, exact.q)
     near(robot.mass_matrix(s.q), M, 1e-14)
     a = direct.forward_dynamics(tree, gravity, exact.q, exact.v, exact.tau)

@@ -37,7 +37,11 @@ def test_momentum_of_a_floating_robot_is_kept() -> None:
     assert not any(robot.mechanism.connections[0].armature)
     s = state(robot, (2, "random", 1.0), n=2)
     push = np.concatenate([np.zeros(6), np.ones(robot.nv - 6)])
-    motion = fb.simulate(robot, s.q, s.v, duration=0.1, dt=5e-4, every=50, torque=lambda t, q, v: np.cos(t) * push - 0.1 * v * push)
+
+    def torque(t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+        return (np.cos(t) - 0.1 * v) * push
+
+    motion = fb.simulate(robot, s.q, s.v, duration=0.1, dt=5e-4, every=50, torque=torque)
     h = robot.momentum(motion.q, motion.v, about="world")
     near(h, np.broadcast_to(h[0], h.shape), 1e-10)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+from ..errors import ModelError
 from ..model.cluster import Kinematics
 from ..spatial.inertia import Inertia
 from ..spatial.linear import Scalar, Vec, dot, zeros
@@ -38,14 +39,14 @@ def add(*terms: Any) -> Any:
 def kinetic_energy(s: Sweeps, v: Sequence[Vec]) -> Scalar:
     """½ vᵀ M v."""
     V = s.outward(velocity_outward, Twist.zero(), v)
-    return _sum(s, [s.step(i, body_kinetic_energy, V[i], v[i]) for i in range(len(V))])
+    return _sum(s, [s.step(i, body_kinetic_energy, V[i], v[i]) for i in range(len(V))], 0.0)
 
 
-def _sum(s: Sweeps, terms: Sequence[Any]) -> Any:
-    """A sum of many terms, eight at a time so that no single step has to take them all."""
+def _sum(s: Sweeps, terms: Sequence[Any], nothing: Any) -> Any:
+    """A sum of many terms, eight at a time so that no single step has to take them all; `nothing` if there are none."""
     while len(terms) > 1:
         terms = [s.recorder.call(add, *terms[i : i + 8]) for i in range(0, len(terms), 8)]
-    return terms[0]
+    return terms[0] if terms else nothing
 
 
 def body_first_moment(k: Kinematics, pose: Transform) -> Vec:
@@ -55,13 +56,19 @@ def body_first_moment(k: Kinematics, pose: Transform) -> Vec:
 
 def first_moment(s: Sweeps) -> Vec:
     """Σ m p of all moving bodies, in the world."""
-    pose = s.outward(place_outward, IDENTITY)
-    return _sum(s, [s.step(i, body_first_moment, pose[i]) for i in range(len(pose))])
+    return _first_moment(s, s.outward(place_outward, IDENTITY))
+
+
+def _first_moment(s: Sweeps, pose: Sequence[Transform]) -> Vec:
+    return _sum(s, [s.step(i, body_first_moment, pose[i]) for i in range(len(pose))], zeros(3))
 
 
 def moving_mass(s: Sweeps) -> float:
-    """Mass of all that moves."""
-    return float(sum(c.I.m for c in s.tree.clusters))
+    """Mass of all that moves, which is not zero."""
+    mass = float(sum(c.I.m for c in s.tree.clusters))
+    if not mass > 0.0:
+        raise ModelError("nothing that moves has mass, so there is no centre of mass; momentum is known about='world'")
+    return mass
 
 
 def _potential(moment: Vec, gravity: Vec) -> Scalar:
@@ -109,17 +116,21 @@ def _reference(moment: Vec, reference: Vec, mass: float) -> Vec:
     return moment * (1.0 / mass) - reference
 
 
+def _reference_point(pose: Sequence[Transform]) -> Vec:
+    return pose[0].p if pose else zeros(3)
+
+
 def momentum_matrix(s: Sweeps, point: str) -> list[list[Any]]:
     """The matrix A (6 x nv) with momentum = A v, world axes, about the centre of mass or the world's origin.
 
     All sums are formed about the first body's origin: far from the world's origin nothing is lost by cancellation.
     """
     pose = s.outward(place_outward, IDENTITY)
-    reference = pose[0].p
+    reference = _reference_point(pose)
     wholes = [s.step(i, whole, pose[i], reference) for i in range(len(pose))]
     momenta = s.inward(compose_inward, wholes)
     if point == COM:
-        moment = _sum(s, [s.step(i, body_first_moment, pose[i]) for i in range(len(pose))])
+        moment = _first_moment(s, pose)
         target = s.recorder.call(_reference, moment, reference, moving_mass(s))
     else:
         target = s.recorder.call(_reference, zeros(3), reference, 1.0)
@@ -140,13 +151,11 @@ def momentum(s: Sweeps, v: Sequence[Vec], point: str) -> Vec:
     """Angular and linear momentum of all that moves, world axes, about the centre of mass or the world's origin."""
     pose = s.outward(place_outward, IDENTITY)
     V = s.outward(velocity_outward, Twist.zero(), v)
-    reference = pose[0].p
-    total = _sum(s, [s.step(i, body_momentum, pose[i], reference, V[i]) for i in range(len(V))])
-    moment = _sum(s, [s.step(i, body_first_moment, pose[i]) for i in range(len(pose))])
+    reference = _reference_point(pose)
+    total = _sum(s, [s.step(i, body_momentum, pose[i], reference, V[i]) for i in range(len(V))], Wrench.zero())
     about_com = point == COM
-    target = s.recorder.call(
-        _reference, moment if about_com else zeros(3), reference, moving_mass(s) if about_com else 1.0
-    )
+    moment, mass = (_first_moment(s, pose), moving_mass(s)) if about_com else (zeros(3), 1.0)
+    target = s.recorder.call(_reference, moment, reference, mass)
     return s.recorder.call(about, (total,), target)[0].six()
 
 

@@ -48,6 +48,12 @@ def _joint(model: Any, i: int) -> Joint:
     raise ModelError(f"Pinocchio's joint {model.names[i]!r} is a {kind}, which this bridge does not translate")
 
 
+def _velocity_order(model: Any, i: int) -> list[int]:
+    """Which of our velocities of a joint each of Pinocchio's is."""
+    nv = model.joints[i].nv
+    return _TWIST_ORDER if nv == 6 else [1, 2, 0] if _kind(model, i) == "Planar" else list(range(nv))
+
+
 def from_pinocchio(model: Any, name: str | None = None) -> System:
     """The same robot, from the numbers of a Pinocchio model. Its operational frames become frames.
 
@@ -66,7 +72,7 @@ def from_pinocchio(model: Any, name: str | None = None) -> System:
             mass=inertia.mass,
             com=inertia.lever,
             inertia=inertia.inertia,
-            armature=model.armature[first : first + count],
+            armature=model.armature[first : first + count][np.argsort(_velocity_order(model, i))],
             allow_unphysical=True,
         )
     taken = {"world", *model.names}
@@ -88,10 +94,7 @@ class Peer:
         self._v_order = np.arange(model.nv)
         for i in range(1, model.njoints):
             first, nv = model.joints[i].idx_v, model.joints[i].nv
-            if nv == 6:
-                self._v_order[first : first + 6] = first + np.array(_TWIST_ORDER)
-            elif _kind(model, i) == "Planar":
-                self._v_order[first : first + 3] = first + np.array([1, 2, 0])
+            self._v_order[first : first + nv] = first + np.array(_velocity_order(model, i))
         self._v_back = np.argsort(self._v_order)
 
     def q_to_peer(self, q: np.ndarray) -> np.ndarray:

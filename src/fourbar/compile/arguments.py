@@ -53,6 +53,8 @@ def to_array(function: str, argument: Argument, value: Any) -> np.ndarray:
             raise ArgumentError(
                 f"{function}: {argument.name} must hold real numbers, got an array of dtype {array.dtype}"
             )
+        if array.dtype.kind == "O" and any(x is None for x in array.flat):  # which NumPy would turn into NaN
+            raise ValueError("it holds None")
         array = array.astype(float, copy=False)
     except (TypeError, ValueError) as error:
         if isinstance(error, ArgumentError):

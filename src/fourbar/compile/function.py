@@ -163,7 +163,8 @@ class State:
 
     def _arm(self, variant: Variant, present: tuple[str, ...], single: bool) -> None:
         """Let the machine code serve the next call of this kind."""
-        if self.environment is not None and variant.compiled and present == tuple(a.name for a in self.arguments if not a.optional):
+        required = tuple(a.name for a in self.arguments if not a.optional)
+        if self.environment is not None and variant.compiled and present == required:
             largest = variant.sharing_from if default_threads() > 1 else _NO_LIMIT
             self.environment.arm(variant.ufunc(single).kernel, single, largest)
 
@@ -178,12 +179,15 @@ class State:
         outputs = self.program(present).outputs
         targets = out if isinstance(out, tuple) else (out,)
         if len(targets) != len(outputs):
-            raise ArgumentError(f"{self.name}: out must be {len(outputs)} arrays ({', '.join(self.results)}), got {len(targets)}")
+            wanted = f"{len(outputs)} arrays ({', '.join(self.results)})"
+            raise ArgumentError(f"{self.name}: out must be {wanted}, got {len(targets)}")
         for target, y in zip(targets, outputs, strict=True):
             shape = (*batch, *y.shape)
-            if not isinstance(target, np.ndarray) or target.shape != shape or target.dtype != float:
-                given = f"{target.dtype} array of shape {target.shape}" if isinstance(target, np.ndarray) else repr(target)
-                raise ArgumentError(f"{self.name}: out ({y.name}) must be a float64 array of shape {shape}, got {given}")
+            array = isinstance(target, np.ndarray)
+            if not array or target.shape != shape or target.dtype != float:
+                given = f"{target.dtype} array of shape {target.shape}" if array else repr(target)
+                wanted = f"a float64 array of shape {shape}"
+                raise ArgumentError(f"{self.name}: out ({y.name}) must be {wanted}, got {given}")
             if not target.flags.writeable:
                 raise ArgumentError(f"{self.name}: out ({y.name}) is read-only")
         return targets
@@ -207,9 +211,10 @@ class State:
 
         text = ",".join(dims(x.shape) for x in program.inputs) + "->" + ",".join(dims(y.shape) for y in program.outputs)
         sizes = {symbol: n for n, symbol in names.items()}
-        types = [float] * len(program.outputs)
+        types = [float] * len(program.outputs) if len(program.outputs) > 1 else float
+        function = _Remote(self.call, self.rebuild, present)
         return dask.array.apply_gufunc(
-            _Remote(self.call, self.rebuild, present), text, *values, output_dtypes=types if len(types) > 1 else float, output_sizes=sizes
+            function, text, *values, output_dtypes=types, output_sizes=sizes, allow_rechunk=True
         )
 
 

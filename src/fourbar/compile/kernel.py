@@ -5,7 +5,7 @@ from __future__ import annotations
 import ctypes
 import hashlib
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
@@ -69,6 +69,12 @@ def _together(blocks: list[tuple[str, Block]]) -> Unit:
     return Unit(tuple(blocks), True, "\n".join(f"{name}\n{block_text(block)}" for name, block in blocks))
 
 
+@cache
+def _driver_object(lanes: Lanes) -> bytes:
+    """The driver, which all kernels share: compiled or read once in a process."""
+    return cached_object(f"driver {lanes}", lambda: driver(lanes))
+
+
 class Kernel:
     """A compiled program. `address` is the inner loop of a generalised ufunc, `share` that for several threads."""
 
@@ -76,7 +82,7 @@ class Kernel:
         self.program = program
         self.lanes = lanes
         found, names = units(program)
-        objects = [cached_object(f"driver {lanes}", lambda: driver(lanes))]
+        objects = [_driver_object(lanes)]
         for unit in {unit.key: unit for unit in found}.values():
             objects.append(cached_object(f"{lanes} {unit.fixed}\n{unit.key}", partial(unit.assembly, lanes)))
         self._code = Loaded(objects)
@@ -120,7 +126,9 @@ class Tables:
         for row, argument in zip(table, arguments, strict=True):
             missing = 3 - len(argument.shape)
             if missing < 0:
-                raise ValueError(f"{argument.name!r} has shape {argument.shape}; at most three axes are known")
+                raise ValueError(
+                    f"{argument.name!r} has shape {argument.shape}; at most three core dimensions are known"
+                )
             row[:3] = (1,) * missing + argument.shape
             row[3:6] = [-1] * missing + list(range(step, step + len(argument.shape)))
             step += len(argument.shape)

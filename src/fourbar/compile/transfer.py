@@ -11,6 +11,7 @@ from .ir import Code, Lanes
 
 
 def declarations(lanes: Lanes) -> str:
+    """The intrinsics that the code uses."""
     v, w = lanes.double, lanes.width
     return (
         f"declare {v} @llvm.masked.load.v{w}f64.p0(ptr, i32, {lanes.boolean}, {v})\n"

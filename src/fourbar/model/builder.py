@@ -54,16 +54,16 @@ class Builder:
     ) -> Builder:
         """Add a body and the joint that carries it.
 
-        The joint sits at `position` / `rotation` (3 x 3 or quaternion) or `rpy` in the parent's frame; at q = neutral the
-        body's frame coincides with it. `com` and `inertia` (about the com: 3 principal moments, 6 numbers xx xy xz yy yz
-        zz, or 3 x 3) are in the body's frame. `armature` adds to the diagonal of the mass matrix; `damping` and
+        The joint sits at `position` / `rotation` (3 x 3 or quaternion) or `rpy` in the parent's frame; at q = neutral
+        the body's frame coincides with it. `com` and `inertia` (about the com: 3 principal moments, 6 numbers xx xy xz
+        yy yz zz, or 3 x 3) are in the body's frame. `armature` adds to the diagonal of the mass matrix; `damping` and
         `friction` are kept with the model but are no part of the rigid-body dynamics. `limits` is (lower, upper).
         `allow_unphysical` accepts an inertia that no distribution of mass has. Without `joint` the body is fixed.
         """
         what = f"body {name!r}"
         self._check_new_name("body", name, {**self._bodies, **self._frames})
         if not isinstance(parent, str) or not isinstance(joint_name, str | None):
-            raise ModelError(f"{what}: parent and joint_name are names, got parent={parent!r}, joint_name={joint_name!r}")
+            raise ModelError(f"{what}: parent and joint_name are names, got {parent!r} and {joint_name!r}")
         joint = Fixed() if joint is None else joint
         if not isinstance(joint, Joint):
             raise ModelError(f"{what}: joint must be a joint such as Revolute('z'), got {joint!r}")
@@ -89,7 +89,9 @@ class Builder:
         self._bodies[name], self._connections[name] = body, connection
         return self
 
-    def frame(self, name: str, body: str, *, position: Any = (0.0, 0.0, 0.0), rotation: Any = None, rpy: Any = None) -> Builder:
+    def frame(
+        self, name: str, body: str, *, position: Any = (0.0, 0.0, 0.0), rotation: Any = None, rpy: Any = None
+    ) -> Builder:
         """Add a named place on a body (or on the world)."""
         self._check_new_name("frame", name, {**self._frames, **self._bodies})
         if not isinstance(body, str):
@@ -200,8 +202,8 @@ class Builder:
                 if name in path:
                     loop = " -> ".join([*path[path.index(name) :], name])
                     raise ModelError(
-                        f"bodies carry each other in a circle: {loop}. Every body hangs on one parent, and the chain of "
-                        "parents ends at 'world'; a closed kinematic loop is declared with loop(...), not by parents"
+                        f"bodies carry each other in a circle: {loop}. Every body hangs on one parent, and the chain "
+                        "of parents ends at 'world'; a closed kinematic loop is declared with loop(...), not by parents"
                     )
                 path.append(name)
                 name = self._connections[name].parent

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from ..joints.one_axis import Revolute
-from ..spatial.inertia import Inertia
+from ..spatial.inertia import Inertia, rotational
 from ..spatial.linear import Scalar, Vec
 from ..spatial.symmetric import Sym
 from ..spatial.transform import IDENTITY, Transform
@@ -21,8 +21,7 @@ from .tree import ClusterTree
 
 
 def _inertia(m: float, h: Vec, Sigma: Sym) -> Inertia:
-    trace = Sigma.xx + Sigma.yy + Sigma.zz
-    return Inertia(m, h, Sym.diagonal(trace) - Sigma, Sigma)
+    return Inertia(m, h, rotational(Sigma), Sigma)
 
 
 def _movable(cluster: Cluster) -> Inertia | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import fsum
 from typing import NamedTuple
 
 import numpy as np
@@ -17,8 +18,21 @@ from .vectors import Twist, Wrench
 
 def _moments(J: Sym) -> Sym:
     """Second mass moments Σ = ∫ r rᵀ dm from the rotational inertia J = tr(Σ) 1 - Σ."""
-    half_trace = 0.5 * (J.xx + J.yy + J.zz)
-    return Sym(half_trace - J.xx, -J.xy, -J.xz, half_trace - J.yy, -J.yz, half_trace - J.zz)
+    return Sym(_half(J.yy, J.zz, J.xx), -J.xy, -J.xz, _half(J.xx, J.zz, J.yy), -J.yz, _half(J.xx, J.yy, J.zz))
+
+
+def _half(a: Scalar, b: Scalar, c: Scalar) -> Scalar:
+    """½ (a + b - c), rounded once where these are floats: for a thin rod a small difference of large numbers."""
+    if a.__class__ is b.__class__ is c.__class__ is float:
+        return 0.5 * fsum((a, b, -c))
+    return 0.5 * (a + b - c)
+
+
+def rotational(Sigma: Sym) -> Sym:
+    """The rotational inertia J = tr(Σ) 1 - Σ; written as sums, which lose nothing."""
+    return Sym(
+        Sigma.yy + Sigma.zz, -Sigma.xy, -Sigma.xz, Sigma.xx + Sigma.zz, -Sigma.yz, Sigma.xx + Sigma.yy
+    )  # fmt: skip
 
 
 class Inertia(NamedTuple):
@@ -46,10 +60,7 @@ class Inertia(NamedTuple):
         """From mass, centre of mass and the 3 x 3 rotational inertia about the centre of mass, in the body's axes."""
         c = vec(com)
         h = mass * c
-        cc = outer(h, c)
-        trace = cc.xx + cc.yy + cc.zz
-        shift = Sym.diagonal(trace) - cc  # m [c][c]ᵀ
-        return Inertia.of(float(mass), h, Sym.of(Mat.of(inertia)) + shift)
+        return Inertia.of(float(mass), h, Sym.of(Mat.of(inertia)) + rotational(outer(h, c)))
 
     def __add__(self, other: Inertia) -> Inertia:  # type: ignore[override]
         return Inertia(self.m + other.m, self.h + other.h, self.J + other.J, self.Sigma + other.Sigma)
@@ -86,8 +97,7 @@ class Inertia(NamedTuple):
         hp = Mat(Vec([a * b for b in X.p]) for a in h)
         pp = outer(self.m * X.p, X.p)
         Sigma = rotation.congruence_symmetric(X.factors, self.Sigma) + Sym.of(hp + hp.T) + pp
-        trace = Sigma.xx + Sigma.yy + Sigma.zz
-        return Inertia(self.m, h + self.m * X.p, Sym.diagonal(trace) - Sigma, Sigma)
+        return Inertia(self.m, h + self.m * X.p, rotational(Sigma), Sigma)
 
     def pseudo_inertia(self) -> np.ndarray:
         """The 4 x 4 matrix [[Σ, h], [hᵀ, m]]: positive definite iff some distribution of mass has these numbers."""

@@ -85,7 +85,8 @@ class Family:
         if key not in self._made:
             missing = next((k for k in self._method.static[:1] if k not in options and k not in ("about", "frames")), None)
             if missing is not None:
-                raise TypeError(f"{self._name} needs {missing!r}, e.g. {self._name}({self._method.arguments[0]}, {missing}=...)")
+                example = f"{self._name}({self._method.arguments[0]}, {missing}=...)"
+                raise TypeError(f"{self._name} needs {missing!r}, e.g. {example}")
             self._made[key] = _make(self._model, self._name, dict(key))
         return self._made[key]
 

@@ -1,0 +1,265 @@
+"""Object code on disk: private, checked, repaired, shared by processes, and never needed."""
+
+import os
+import stat
+import sys
+import warnings
+
+import numpy as np
+import pytest
+
+import fourbar as fb
+from fourbar.compile import cache, kernel
+from fourbar.joints import Revolute
+
+from .support import chain, finished, machine_code_only, python, same_bits, started
+
+pytestmark = machine_code_only
+POSIX = pytest.mark.skipif(sys.platform == "win32", reason="about permissions of POSIX systems")
+Q = np.array([0.3])
+
+
+def hinge(length=1.0):
+    """A small robot; another length makes another program."""
+    b = fb.Builder("hinge")
+    b.body("rod", joint=Revolute("y"), mass=1.0, com=(0.0, 0.0, -length))
+    return b.build()
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """An empty cache, and a process that remembers no driver."""
+    monkeypatch.setenv("FOURBAR_CACHE", str(tmp_path / "cache"))
+    kernel._driver_object.cache_clear()
+    return tmp_path / "cache"
+
+
+@pytest.fixture
+def compiled(monkeypatch):
+    """The modules that were compiled."""
+    seen = []
+    to_object = cache.to_object
+    monkeypatch.setattr(cache, "to_object", lambda assembly: seen.append(assembly) or to_object(assembly))
+    return seen
+
+
+def evaluate():
+    """A robot made anew, so that its code is looked up again."""
+    kernel._driver_object.cache_clear()
+    return hinge().gravity_force(Q).copy()
+
+
+def contents(folder):
+    return {path.name: path.read_bytes() for path in folder.iterdir()}
+
+
+@POSIX
+def test_the_folder_belongs_to_the_user_alone(folder):
+    evaluate()
+    assert stat.S_IMODE(folder.stat().st_mode) == 0o700
+    files = list(folder.iterdir())
+    assert files
+    assert all(path.suffix == ".o" and stat.S_IMODE(path.stat().st_mode) == 0o600 for path in files)
+
+
+def test_code_is_compiled_once(folder, compiled):
+    first = evaluate()
+    assert len(compiled) == len(list(folder.iterdir())) > 0
+    before = contents(folder)
+    compiled.clear()
+    assert same_bits(evaluate(), first)
+    assert not compiled
+    assert contents(folder) == before
+
+
+DAMAGES = {
+    "empty": lambda c: b"",
+    "truncated head": lambda c: c[:10],
+    "truncated checksum": lambda c: c[:40],
+    "truncated code": lambda c: c[:-1],
+    "half": lambda c: c[: len(c) // 2],
+    "garbage": lambda c: os.urandom(len(c)),
+    "zeros": lambda c: bytes(len(c)),
+    "longer": lambda c: c + b"\0",
+    "other magic": lambda c: b"X" + c[1:],
+    "bit of the checksum": lambda c: c[:20] + bytes([c[20] ^ 1]) + c[21:],
+    "first bit of the code": lambda c: c[:49] + bytes([c[49] ^ 1]) + c[50:],
+    "a bit in the middle": lambda c: c[: len(c) // 2] + bytes([c[len(c) // 2] ^ 16]) + c[len(c) // 2 + 1 :],
+    "last bit": lambda c: c[:-1] + bytes([c[-1] ^ 128]),
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_a_damaged_file_is_compiled_again_and_repaired(folder, compiled, damage):
+    wanted = evaluate()
+    before = contents(folder)
+    for path in folder.iterdir():
+        path.write_bytes(DAMAGES[damage](path.read_bytes()))
+    compiled.clear()
+    assert same_bits(evaluate(), wanted)
+    assert len(compiled) == len(before)
+    assert contents(folder) == before
+
+
+def test_code_under_a_wrong_name_is_not_trusted(folder, compiled):
+    """Sound files, but each under the name of another: the checksum covers the name."""
+    wanted = evaluate()
+    hinge(2.0).gravity_force(Q)
+    before = contents(folder)
+    names = sorted(before)
+    for name, other in zip(names, names[1:] + names[:1], strict=True):
+        (folder / name).write_bytes(before[other])
+    compiled.clear()
+    assert same_bits(evaluate(), wanted)
+    assert len(compiled) == 2
+    hinge(2.0).gravity_force(Q)
+    assert contents(folder) == before
+
+
+@pytest.mark.parametrize("what", ["identity", "_writers"])
+def test_the_key_depends_on_the_machine_and_the_compiler(folder, compiled, monkeypatch, what):
+    wanted = evaluate()
+    names = set(contents(folder))
+    compiled.clear()
+    known = getattr(cache, what)()
+    monkeypatch.setattr(cache, what, lambda: known + "another")
+    assert same_bits(evaluate(), wanted)
+    assert len(compiled) == len(names)
+    assert len(set(contents(folder)) - names) == len(names)
+
+
+def test_the_identity_names_cpu_and_compiler():
+    import llvmlite
+    import llvmlite.binding as llvm
+
+    assert llvm.get_host_cpu_name() in cache.identity()
+    assert llvm.get_host_cpu_features().flatten() in cache.identity()
+    assert llvmlite.__version__ in cache.identity()
+
+
+def test_it_can_be_switched_off(tmp_path, monkeypatch, compiled):
+    monkeypatch.setenv("FOURBAR_CACHE", "off")
+    monkeypatch.chdir(tmp_path)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        first, second = evaluate(), evaluate()
+    assert same_bits(first, second)
+    assert len(compiled) == 4
+    assert not list(tmp_path.iterdir())
+
+
+def warned(match):
+    """One call that works but warns."""
+    with pytest.warns(RuntimeWarning, match=match):
+        result = evaluate()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        assert same_bits(evaluate(), result)
+    return result
+
+
+@POSIX
+@pytest.mark.parametrize("mode", [0o777, 0o770, 0o707, 0o722])
+def test_a_folder_that_others_may_write_to_is_not_used(folder, compiled, mode):
+    folder.mkdir()
+    folder.chmod(mode)
+    warned("other users may write to it.*FOURBAR_CACHE")
+    assert compiled
+    assert not list(folder.iterdir())
+
+
+@POSIX
+@pytest.mark.skipif(not hasattr(os, "getuid") or os.getuid() != 0, reason="only root can give a folder away")
+def test_a_folder_of_another_user_is_not_used(folder):
+    folder.mkdir(mode=0o700)
+    os.chown(folder, 12345, 12345)
+    warned("belongs to another user")
+    assert not list(folder.iterdir())
+
+
+@POSIX
+def test_a_folder_that_cannot_be_written_is_not_used(folder, monkeypatch):
+    folder.mkdir()
+    folder.chmod(0o500)
+    if os.getuid() == 0:  # whom nothing stops
+        monkeypatch.setattr(os, "access", lambda path, mode: False)
+    warned("not writable")
+
+
+def test_a_folder_that_cannot_be_made(tmp_path, monkeypatch):
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv("FOURBAR_CACHE", str(tmp_path / "file" / "cache"))
+    warned("cannot keep compiled code")
+
+
+def test_a_folder_that_vanishes(folder):
+    import shutil
+
+    wanted = evaluate()
+    shutil.rmtree(folder)
+    with pytest.warns(RuntimeWarning, match="could not write"):
+        assert same_bits(evaluate(), wanted)
+
+
+def test_a_full_disk_leaves_no_temporary_file(folder, monkeypatch):
+    def full(*paths):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "replace", full)
+    with pytest.warns(RuntimeWarning, match="No space left"):
+        evaluate()
+    assert not list(folder.iterdir())
+
+
+def test_a_folder_in_the_place_of_a_file(folder):
+    wanted = evaluate()
+    names = list(contents(folder))
+    for name in names:
+        (folder / name).unlink()
+        (folder / name).mkdir()
+    with pytest.warns(RuntimeWarning, match="could not write"):
+        assert same_bits(evaluate(), wanted)
+    assert sorted(path.name for path in folder.iterdir()) == sorted(names)
+
+
+_COUNTED = """
+import numpy as np
+from fourbar.compile import cache
+from compile.support import arguments, chain, digest, pendulum
+compiled = []
+to_object = cache.to_object
+cache.to_object = lambda text: compiled.append(text) or to_object(text)
+results = [pendulum().inverse_dynamics(*arguments(pendulum(), "inverse_dynamics", b)) for b in ((), (9,))]
+results.append(chain(40).mass_matrix(*arguments(chain(40), "mass_matrix", (3,))))
+print(digest(results), len(compiled))
+"""
+
+
+def test_processes_race_for_one_cache(tmp_path):
+    """Four at once on an empty folder: all agree, nothing is left behind, and a fifth has nothing to compile."""
+    running = [started(_COUNTED, FOURBAR_CACHE=str(tmp_path / "cache")) for _ in range(4)]
+    answers = [finished(process).split() for process in running]
+    assert len({answer[0] for answer in answers}) == 1
+    assert all(int(answer[1]) > 0 for answer in answers)
+    assert all(path.suffix == ".o" for path in (tmp_path / "cache").iterdir())
+    fifth = python(_COUNTED, FOURBAR_CACHE=str(tmp_path / "cache")).split()
+    assert fifth == [answers[0][0], "0"]
+
+
+def test_robots_share_blocks(folder, compiled):
+    """The steps of a long chain serve another one of other sizes and masses."""
+    q = np.zeros(150)
+    chain(150).forward_dynamics(q, q, q)
+    assert len(compiled) > 1
+    compiled.clear()
+    chain(150, seed=7).forward_dynamics(q, q, q)
+    assert not compiled
+
+
+def test_the_default_folder_follows_the_system(monkeypatch, tmp_path):
+    if sys.platform.startswith("linux"):
+        monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+        monkeypatch.delenv("FOURBAR_CACHE", raising=False)
+        assert cache.cache_folder() == tmp_path / "fourbar"
+        monkeypatch.setenv("FOURBAR_CACHE", "")
+        assert cache.cache_folder() == tmp_path / "fourbar"

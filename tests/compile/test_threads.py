@@ -1,0 +1,153 @@
+"""One batch on several threads, and threads, forks and interrupts around it."""
+
+import os
+import signal
+import sys
+import threading
+
+import numpy as np
+import pytest
+
+import fourbar as fb
+from fourbar import ArgumentError
+from fourbar.compile.threads import default_threads, run_shared
+
+from .support import arguments, chain, machine_code_only, pendulum, python, robot, same_bits
+
+Q = np.array([0.3, -0.7])
+BIG = np.random.default_rng(0).uniform(-3.0, 3.0, (120_000, 2))
+
+
+@pytest.mark.short
+@pytest.mark.parametrize("wrong", [0, -1, "2", 1.5, 2.0, [2], np.nan], ids=repr)
+def test_wrong_numbers_of_threads(wrong):
+    with pytest.raises(ArgumentError, match="inverse_dynamics: threads must be a whole number of at least 1, got"):
+        pendulum().inverse_dynamics(Q, Q, Q, threads=wrong)
+
+
+def test_wrong_numbers_of_threads_are_seen_before_any_work(monkeypatch):
+    system = fb.robots.double_pendulum()
+    monkeypatch.setattr("fourbar.system.robot.record", lambda *a: pytest.fail("traced"))
+    with pytest.raises(ArgumentError, match="threads"):
+        system.inverse_dynamics(Q, Q, Q, threads=0)
+
+
+@pytest.mark.parametrize("wrong", ["0", "-1", "two", "1.5", " ", "2 3"])
+def test_a_wrong_environment_is_refused(wrong, monkeypatch):
+    monkeypatch.setenv("FOURBAR_THREADS", wrong)
+    with pytest.raises(ValueError, match=r"FOURBAR_THREADS.*whole number"):
+        fb.robots.double_pendulum().inverse_dynamics(Q, Q, Q)
+
+
+def test_the_environment_sets_the_default(monkeypatch):
+    monkeypatch.setenv("FOURBAR_THREADS", "3")
+    assert default_threads() == 3
+    monkeypatch.delenv("FOURBAR_THREADS")
+    assert 1 <= default_threads() <= (os.cpu_count() or 1)
+
+
+@machine_code_only
+def test_large_batches_are_shared_and_small_ones_are_not(monkeypatch):
+    used = []
+    monkeypatch.setattr("fourbar.compile.function.run_shared", lambda *a: used.append(a[-1]) or run_shared(*a))
+    system = fb.robots.double_pendulum()
+    system.inverse_dynamics(BIG, BIG, BIG, threads=2)
+    assert used == [2]
+    system.inverse_dynamics(BIG, BIG, BIG, threads=1)
+    system.inverse_dynamics(BIG[:5], BIG[:5], BIG[:5], threads=2)
+    assert used == [2]
+    monkeypatch.setenv("FOURBAR_THREADS", "3")
+    system.inverse_dynamics(BIG, BIG, BIG)
+    assert used == [2, 3]
+
+
+@pytest.mark.parametrize("threads", [2, 3, 8, 33])
+def test_awkward_sizes(threads):
+    """Sizes around multiples of vectors and chunks."""
+    wanted = pendulum().gravity_force(BIG, threads=1)
+    for n in (99_991, 100_000, 100_001, 100_007, 120_000):
+        assert same_bits(pendulum().gravity_force(BIG[:n], threads=threads), wanted[:n])
+
+
+def test_many_threads_that_use_threads():
+    arrays = arguments(robot(), "forward_dynamics", (6_000,))
+    wanted = robot().forward_dynamics(*arrays, threads=1)
+    good = []
+
+    def work():
+        good.extend(same_bits(robot().forward_dynamics(*arrays, threads=2), wanted) for _ in range(5))
+
+    workers = [threading.Thread(target=work) for _ in range(6)]
+    for w in workers:
+        w.start()
+    for w in workers:
+        w.join()
+    assert good == [True] * 30
+
+
+@machine_code_only
+@pytest.mark.parametrize("form", ["fast", "ordinary"])
+def test_the_interpreter_lock_is_released(form, monkeypatch):
+    """Another thread goes on while a batch is computed on this one."""
+    monkeypatch.setenv("FOURBAR_THREADS", "1")
+    system = chain(60)
+    arrays = arguments(system, "inverse_dynamics", (10_000,))
+    more = {} if form == "fast" else {"threads": 1}
+    system.inverse_dynamics(*arrays, threads=1)
+    counted, stop = [0], threading.Event()
+
+    def count():
+        while not stop.wait(0.0002):
+            counted[0] += 1
+
+    other = threading.Thread(target=count)
+    other.start()
+    try:
+        before = counted[0]
+        system.inverse_dynamics(*arrays, **more)
+        seen = counted[0] - before
+    finally:
+        stop.set()
+        other.join()
+    assert seen > 5
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system cannot fork")
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+def test_a_forked_child_computes():
+    """Also on several threads, although those of the parent do not exist in it."""
+    system = fb.robots.double_pendulum()
+    one, many = system.gravity_force(Q).copy(), system.gravity_force(BIG, threads=3)
+    child = os.fork()
+    if child == 0:
+        good = same_bits(system.gravity_force(Q), one)
+        good = good and same_bits(system.gravity_force(BIG, threads=3), many)
+        good = good and np.all(np.isfinite(system.mass_matrix(BIG[:100])))
+        os._exit(0 if good else 1)
+    assert os.waitpid(child, 0)[1] == 0
+    assert same_bits(system.gravity_force(BIG, threads=3), many)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals are sent with os.kill")
+def test_an_interrupted_call_leaves_no_helper_on_freed_memory():
+    """Arrays must live until the last helper is done, even if the caller gave up waiting."""
+    code = f"""
+import os, signal, threading, time, numpy as np, fourbar as fb
+robot = fb.robots.double_pendulum()
+q = np.ones((400_000, 2))
+wanted = robot.mass_matrix(q[:1])
+interrupted = 0
+for turn in range(25):
+    timer = threading.Timer(0.001 * (1 + turn % 8), os.kill, (os.getpid(), {int(signal.SIGINT)}))
+    try:
+        timer.start()
+        robot.mass_matrix(q, threads=4)
+        time.sleep(0.02)
+    except KeyboardInterrupt:
+        interrupted += 1
+    timer.join()
+    junk = [np.empty(1_600_000) for _ in range(2)]
+assert (robot.mass_matrix(q[:1]) == wanted).all()
+print(interrupted)
+"""
+    assert int(python(code)) == 25

@@ -1,0 +1,74 @@
+"""Robots at the edge: nothing that moves, nothing that has mass, one point, very unequal sizes."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import fourbar as fb
+from fourbar.joints import Prismatic, Revolute, Translation3
+
+from .mechanisms import near
+
+pytestmark = pytest.mark.short
+
+
+def test_a_statue() -> None:
+    """Everything is fixed: arrays of size zero, no energy, and no centre of mass of what moves."""
+    b = fb.Builder("statue")
+    b.body("stone", mass=1.0, com=(0.0, 0.0, 1.0), inertia=(1.0, 1.0, 1.0), position=(1.0, 2.0, 3.0))
+    robot = b.build()
+    q = v = np.zeros((2, 0))
+    assert robot.inverse_dynamics(q, v, v).shape == (2, 0)
+    assert robot.mass_matrix(q).shape == (2, 0, 0)
+    assert robot.jacobian(q, "stone").shape == (2, 6, 0)
+    assert np.array_equal(robot.pose(q, "stone")[1, :3, 3], [1.0, 2.0, 3.0])
+    assert not np.any(robot.kinetic_energy(q, v))
+    assert not np.any(robot.momentum(q, v, about="world"))
+    with pytest.raises(fb.ModelError, match="no centre of mass"):
+        robot.center_of_mass(q)
+
+
+def test_a_massless_rotor() -> None:
+    """Inertia by armature alone: dynamics and energy are there, a centre of mass is not."""
+    b = fb.Builder("rotor")
+    b.body("rotor", joint=Revolute("z"), armature=0.5)
+    robot = b.build()
+    one = np.ones(1)
+    assert robot.forward_dynamics(one, one, one) == 2.0
+    assert robot.kinetic_energy(one, one) == 0.25
+    assert not np.any(robot.momentum(one, one, about="world"))
+    with pytest.raises(fb.ModelError, match="no centre of mass"):
+        robot.momentum(one, one)
+
+
+def test_a_point() -> None:
+    """A point mass that may move along lines: M = m, and gravity is all there is."""
+    b = fb.Builder("point")
+    b.body("point", joint=Translation3(), mass=3.0)
+    robot = b.build()
+    q = np.array([1.0, 2.0, 3.0])
+    assert np.array_equal(robot.mass_matrix(q), 3.0 * np.eye(3))
+    assert np.array_equal(robot.forward_dynamics(q, q, 0.0 * q), [0.0, 0.0, -9.81])
+    assert np.array_equal(robot.center_of_mass_jacobian(q), np.eye(3))
+
+
+def test_a_joint_that_moves_nothing_is_refused() -> None:
+    b = fb.Builder("idle")
+    b.body("a", joint=Prismatic("x"), mass=1.0)
+    b.body("b", parent="a", joint=Revolute("z"))
+    with pytest.raises(fb.ModelError, match="joint 'b' moves nothing"):
+        b.build()
+
+
+@pytest.mark.parametrize("moment", [1e-6, 1e-9, 1e-12])
+def test_a_thin_rod_about_its_own_axis(moment: float) -> None:
+    """A small principal moment beside large ones keeps all its digits, also across fixed bodies."""
+    b = fb.Builder("rod")
+    b.body("rod", joint=Revolute("z"), mass=1.0, com=(0.0, 0.0, 1.0), inertia=(1.0, 1.0, moment))
+    quarter = [[0.0, 0.0, 1.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0]]
+    b.body("tip", parent="rod", rotation=quarter, mass=1.0, com=(0.0, 1.0, 0.0), inertia=(1.0, moment, 1.0))
+    q = np.array([[0.3], [1.0]])
+    total = np.full((2, 1), 2.0 * moment)
+    near(b.build().mass_matrix(q)[..., 0], total, 1e-15)
+    near(1.0 / b.build().forward_dynamics(q, q, np.ones((2, 1))), total, 1e-15)

@@ -123,8 +123,8 @@ def dynamics_rows(clock: Clock, effort: Effort, robots: Sequence[str]) -> list[b
             ("C-RNEA", robot.inverse_dynamics, (q, v, a)),
             ("C-EFPA", efpa, (q,)),
         ):
-            out = np.empty_like(function(*args))
-            t = clock.units(lambda f=function, args=args, out=out: f(*args, out=out), effort.batch, effort)
+            function(*args)
+            t = clock.units(lambda f=function, args=args: f(*args), effort.batch, effort)
             met.append(line(f"{label} {name}", t, LIMITS[label][ROBOTS.index(name)], size(function)))
         print(f"    {name}: forward dynamics undoes inverse dynamics up to {round_trip(robot, q, v, a):.0e}")
     return met
@@ -137,8 +137,8 @@ def twin_rows(effort: Effort, robots: Sequence[str]) -> list[bool]:
         calls, sizes = [], []
         for rotors in ("exact", "reflected"):
             robot = getattr(fb.robots, name)(rotors=rotors)
-            args, function, out = states(robot, effort.batch), robot.forward_dynamics, np.empty((effort.batch, robot.nv))
-            calls.append(lambda f=function, args=args, out=out: f(*args, out=out))
+            args, function = states(robot, effort.batch), robot.forward_dynamics
+            calls.append(lambda f=function, args=args: f(*args))
             calls[-1]()
             sizes.append(sum(count(function.program()).values()))
         exact, reflected = effort.fastest(*calls)
@@ -148,18 +148,21 @@ def twin_rows(effort: Effort, robots: Sequence[str]) -> list[bool]:
 
 
 def growth_rows(effort: Effort, ends: tuple[int, int] = (SHORT, LONG)) -> list[bool]:
-    """Time a link of C-ABA, from a short chain to a long one: equal planar links, and links drawn at random."""
+    """Time a link of C-ABA, from a short chain to a long one: equal planar links, and links drawn at random.
+
+    The batch of the long chain is as much smaller as it has more links: calls of equal length are disturbed equally.
+    """
     met = []
+    batches = [effort.batch * ends[0] // n for n in ends]
     for name in ("gt_chain", "pbt_chain"):
         for seed in (None, 0):
             calls, notes = [], []
-            for n in ends:
+            for n, batch in zip(ends, batches, strict=True):
                 robot = getattr(fb.robots, name)(n, seed=seed)
-                args, out = states(robot, effort.batch), np.empty((effort.batch, n))
-                calls.append(lambda f=robot.forward_dynamics, args=args, out=out: f(*args, out=out))
+                calls.append(lambda f=robot.forward_dynamics, args=states(robot, batch): f(*args))
                 calls[-1]()
                 notes.append(f"{n} links: {size(robot.forward_dynamics)}")
-            per_link = [t / effort.batch / n for t, n in zip(effort.fastest(*calls), ends, strict=True)]
+            per_link = [t / batch / n for t, batch, n in zip(effort.fastest(*calls), batches, ends, strict=True)]
             label = f"growth {name} {'equal links' if seed is None else 'random links'}, {ends[0]} to {ends[1]}"
             times = " and ".join(f"{1e9 * t:.1f}" for t in per_link)
             limit = GROWTH_LIMIT if seed is None else None
@@ -224,10 +227,10 @@ class _Closed:
 
     def times(self, peer: ClosedPeer, effort: Effort) -> tuple[float, float, float]:
         """Seconds: our batch (a sample), our single call, Pinocchio's single call, both from Python."""
-        f, out = self.robot.forward_dynamics, np.empty_like(self.args[1])
+        f = self.robot.forward_dynamics
         one, state = [x[0].copy() for x in self.args], (self.q[0].copy(), self.v[0].copy(), self.tau[0].copy())
         f(*one)
-        batch, call, theirs = effort.fastest(lambda: f(*self.args, out=out), lambda: f(*one), lambda: peer.accelerations(*state))
+        batch, call, theirs = effort.fastest(lambda: f(*self.args), lambda: f(*one), lambda: peer.accelerations(*state))
         return batch / effort.batch, call, theirs
 
 

@@ -1,4 +1,4 @@
-"""A leg like Cassie's: motors high up, rods that carry their motion down. The springs of the real one are rigid here."""
+"""A leg like Cassie's: motors high up, rods that carry their motion down. The real one's springs are rigid here."""
 
 from __future__ import annotations
 
@@ -47,12 +47,12 @@ def _add_hip(b: Builder) -> None:
         inertia=(0.004, 0.006, 0.006),
     )  # fmt: skip
     b.body(
-        "hip", parent="pelvis", joint=Revolute("z"), joint_name="hip_yaw", position=(0.0, 0.0, -0.07), limits=(-0.4, 0.4),
-        mass=1.2, com=(0.0, 0.0, -0.03), inertia=(0.003, 0.003, 0.002),
+        "hip", parent="pelvis", joint=Revolute("z"), joint_name="hip_yaw", position=(0.0, 0.0, -0.07),
+        limits=(-0.4, 0.4), mass=1.2, com=(0.0, 0.0, -0.03), inertia=(0.003, 0.003, 0.002),
     )  # fmt: skip
     b.body(
-        "thigh", parent="hip", joint=Revolute("y"), joint_name="hip_pitch", position=(0.0, 0.0, -0.09), limits=(-0.8, 0.8),
-        **rod(5.0, KNEE, 0.06),
+        "thigh", parent="hip", joint=Revolute("y"), joint_name="hip_pitch", position=(0.0, 0.0, -0.09),
+        limits=(-0.8, 0.8), **rod(5.0, KNEE, 0.06),
     )  # fmt: skip
 
 
@@ -64,8 +64,9 @@ def _add_foot(b: Builder) -> None:
         **rod(0.12, LEVER, 0.015),
     )  # fmt: skip
     b.body(
-        "plantar_rod", parent="crank", joint=Revolute("y"), position=LEVER, limits=(-0.8, 0.8), **rod(0.12, plantar, 0.008)
-    )
+        "plantar_rod", parent="crank", joint=Revolute("y"), position=LEVER, limits=(-0.8, 0.8),
+        **rod(0.12, plantar, 0.008),
+    )  # fmt: skip
     b.body(
         "foot", parent="tarsus", joint=Revolute("y"), joint_name="toe", position=TOE, limits=(-0.8, 0.8), mass=0.25,
         com=(0.02, 0.0, -0.01), inertia=(3e-4, 5e-4, 5e-4),

@@ -1,4 +1,4 @@
-"""Serial chains of any length whose hinges are driven by geared rotors or by pairs of belts: how cost grows with size."""
+"""Serial chains of any length, driven by geared rotors or by pairs of belts: to see how cost grows with size."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class _Uniform:
         return {**_row(name, parent), **place, "mass": 1.0, "com": (0.5, 0.0, 0.0), "inertia": (0, 0, 0, 0, 0, 1.0)}
 
     def rotor(self, name: str, parent: str, link: Row) -> Row:
-        place = {"position": link["position"], "axis": link["axis"]}
+        place = {"position": (0.0 if parent == "world" else 1.0, 0.0, 0.0), "axis": link["axis"]}
         return {**_row(name, parent), **place, "inertia": (0, 0, 0, 0, 0, 1e-4), "rotor": True}
 
     def ratio(self) -> float:
@@ -39,7 +39,7 @@ class _Uniform:
 
 
 class _Random:
-    """Links of random mass, inertia and placement, with rotors ten thousand times lighter; ratios are small integers."""
+    """Links of random mass, inertia and placement, rotors ten thousand times lighter; ratios are integers."""
 
     gravity = (0.0, 0.0, -9.81)
 

@@ -1,4 +1,4 @@
-"""Robots from their numbers: the files of `robots/data`, with geared rotors as bodies, as reflected inertia, or without.
+"""Robots from their numbers: the files of `robots/data`, geared rotors as bodies, as reflected inertia, or none.
 
 A file lists bodies (each with the joint that carries it), loops and points, in SI units. Loops are of these kinds:
 `gear` and `parallel_belt_pair`: rotors = matrix · links; `implicit_differential`: a function of rotors and links, whose
@@ -52,8 +52,8 @@ def build_facts(
 
     rotors="exact": they are bodies of their own, tied to the links by loops. "reflected": they stand still on what
     carries them, and the joints they drive have an armature, the reflected inertia N² I of the rotors about their axes.
-    "none": they are left out. `functions`: the loops that are functions, by what the loop's name ends with; `limits`: of
-    joints, by what the body's name ends with.
+    "none": they are left out. `functions`: the loops that are functions, by what the loop's name ends with; `limits`:
+    of joints, by what the body's name ends with.
     """
     check_choice("rotors", rotors, get_args(Rotors))
     reflected = _reflected_inertias(facts, functions) if rotors == "reflected" else {}
@@ -72,7 +72,9 @@ def build_facts(
     return b.build()
 
 
-def _add_body(b: Builder, row: dict[str, Any], armature: float = 0.0, limits: tuple[float, float] | None = None) -> None:
+def _add_body(
+    b: Builder, row: dict[str, Any], armature: float = 0.0, limits: tuple[float, float] | None = None
+) -> None:
     joint = None if row.get("rotor") == "fixed" else Revolute(tuple(row["axis"])) if "axis" in row else Free()
     b.body(
         row["name"],

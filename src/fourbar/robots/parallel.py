@@ -29,8 +29,9 @@ def delta() -> System:
         turned = (0.0, 0.0, 2.0 * pi * i / 3.0)
         b.body(f"motor{i + 1}", rpy=turned, position=(base * cos(turned[2]), base * sin(turned[2]), 0.0))
         b.body(
-            f"arm{i + 1}", parent=f"motor{i + 1}", joint=Revolute("y"), limits=(-0.4, 0.9), **rod(0.3, (arm, 0.0, 0.0), 0.015)
-        )
+            f"arm{i + 1}", parent=f"motor{i + 1}", joint=Revolute("y"), limits=(-0.4, 0.9),
+            **rod(0.3, (arm, 0.0, 0.0), 0.015),
+        )  # fmt: skip
     b.body("platform", joint=Free(), position=(0.0, 0.0, -height), limits=_within(0.1), **disc(0.4, 0.08, 0.02))
     for i in range(3):
         out = np.array([cos(2.0 * pi * i / 3.0), sin(2.0 * pi * i / 3.0), 0.0])
@@ -66,8 +67,8 @@ def stewart_platform() -> System:
             rotation=_along((top - foot) / length), limits=(-0.4, 0.4), **rod(1.2, (0.0, 0.0, 0.4), 0.03),
         )  # fmt: skip
         b.body(
-            f"piston{i}", parent=f"cylinder{i}", joint=Prismatic("z"), joint_name=f"slide{i}", position=(0.0, 0.0, length),
-            limits=(-0.1, 0.1), **rod(0.6, (0.0, 0.0, -0.35), 0.015),
+            f"piston{i}", parent=f"cylinder{i}", joint=Prismatic("z"), joint_name=f"slide{i}",
+            position=(0.0, 0.0, length), limits=(-0.1, 0.1), **rod(0.6, (0.0, 0.0, -0.35), 0.015),
         )  # fmt: skip
     b.body("platform", joint=Free(), position=(0.0, 0.0, height), limits=_within(0.1), **disc(6.0, platform, 0.03))
     for i, point in enumerate(above, 1):

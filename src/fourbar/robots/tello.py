@@ -1,4 +1,4 @@
-"""The Tello humanoid, whose hips, knees and ankles are driven by differentials: loops that no constant ratio describes."""
+"""The Tello humanoid: differentials drive its hips, knees and ankles, loops that no constant ratio describes."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def hip_differential(r1: Any, r2: Any, l1: Any, l2: Any) -> tuple[Any, Any]:
 
 
 def knee_ankle_differential(r1: Any, r2: Any, l1: Any, l2: Any) -> tuple[Any, Any]:
-    """φ of knee and ankle: rotors r1, r2, shin l1 and foot l2. The sum of the motors turns the knee, a four-bar the foot."""
+    """φ of knee and ankle: rotors r1, r2, shin l1 and foot l2. The motors' sum turns the knee, a four-bar the foot."""
     half = (r1 - r2) / (2.0 * RATIO)
     crank = 0.00336 * cos(half + 1979.0 * pi / 4500.0) - 0.0208 * cos(half + 493.0 * pi / 1500.0)
     foot = 0.0182 * sin(l2 + 2.0 * pi / 15.0) - 0.00294 * sin(l2 + pi / 45.0)

@@ -15,7 +15,9 @@ def differential_wrist() -> System:
     same robot has the gears' velocities instead, and forces that are the motors' torques.
     """
     b = Builder("differential_wrist")
-    b.body("yoke", joint=Revolute("y"), joint_name="pitch", mass=0.25, com=(0.02, 0.0, 0.0), inertia=(2e-4, 1.5e-4, 2e-4))
+    b.body(
+        "yoke", joint=Revolute("y"), joint_name="pitch", mass=0.25, com=(0.02, 0.0, 0.0), inertia=(2e-4, 1.5e-4, 2e-4)
+    )
     for side, y in (("left", 0.03), ("right", -0.03)):
         b.body(f"{side}_gear", joint=Revolute("y"), position=(0.0, y, 0.0), mass=0.06, inertia=(6e-6, 1.1e-5, 6e-6))
     b.body(

@@ -1,12 +1,13 @@
 """Closing loops by numbers, and choosing which velocities are independent.
 
 All of it happens once, when a robot is built: the configuration nearest to the neutral one in which the loops are closed
-is found by Newton's method, and there K = ∂φ/∂q tells how many rows and columns are independent.
+is found, and there K = ∂φ/∂q tells how many rows and columns are independent.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from typing import Protocol
 
 import numpy as np
 
@@ -14,8 +15,18 @@ from ..joints.base import Joint
 from ..spatial.linear import Vec
 
 _RANK = 1e-9  # singular values below this, relative to the largest, count as zero
-_EXACT = 1e-15
-Numbers = Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]
+_EXACT, _ROUNDING = 1e-15, 1e-13  # gaps that need no step more, and those at which rounding decides
+_DAMPING, _LONGEST, _STALLED = 0.1, 0.5, 0.99  # of a step: damping by the gap, longest, reduction that is none
+
+
+class Closable(Protocol):
+    """Joints with a condition on their coordinates."""
+
+    joints: tuple[Joint, ...]
+
+    def residual(self, q: np.ndarray) -> np.ndarray: ...
+
+    def numbers(self, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]: ...
 
 
 def moved(joints: Sequence[Joint], q: np.ndarray, delta: np.ndarray) -> np.ndarray:
@@ -28,28 +39,28 @@ def moved(joints: Sequence[Joint], q: np.ndarray, delta: np.ndarray) -> np.ndarr
     return np.stack(result, axis=-1)
 
 
-def close(
-    joints: Sequence[Joint], numbers: Numbers, q: np.ndarray, held: Sequence[int] = (), steps: int = 100
-) -> tuple[np.ndarray, np.ndarray]:
-    """The closed configurations nearest to q (n, nq), by damped Newton steps of least norm, and the gaps (n) that are left.
+def close(tie: Closable, q: np.ndarray, held: Sequence[int] = (), steps: int = 100) -> tuple[np.ndarray, np.ndarray]:
+    """Closed configurations near q (n, nq), by Levenberg-Marquardt steps, and the gaps (n) that are left.
 
     `held` velocities do not move.
     """
-    free = [j for j in range(sum(j.nv for j in joints)) if j not in set(held)]
     q = np.array(q, float)
+    n = sum(j.nv for j in tie.joints)
+    free = [j for j in range(n) if j not in set(held)]
     with np.errstate(all="ignore"):  # a guess may be where the residual is no number
-        phi, K = numbers(q)
+        phi = tie.residual(q)
         busy = np.flatnonzero(_size(phi) > _EXACT)
         for _ in range(steps):
-            busy = busy[np.isfinite(phi[busy]).all(axis=-1) & np.isfinite(K[busy]).all(axis=(-2, -1))]
             if not busy.size:
                 break
-            delta = np.zeros((len(busy), K.shape[-1]))
-            delta[:, free] = -(np.linalg.pinv(K[busy][:, :, free], rcond=1e-10) @ phi[busy][..., None])[..., 0]
-            before = _size(phi[busy])
-            q[busy], phi[busy], K[busy] = _improved(joints, numbers, q[busy], phi[busy], K[busy], delta)
+            K = tie.numbers(q[busy])[1]
+            sound = np.isfinite(phi[busy]).all(axis=-1) & np.isfinite(K).all(axis=(-2, -1))
+            busy, before = busy[sound], _size(phi[busy[sound]])
+            delta = np.zeros((len(busy), n))
+            delta[:, free] = _step(phi[busy], K[sound][:, :, free])
+            q[busy], phi[busy] = _improved(tie, q[busy], phi[busy], delta)
             after = _size(phi[busy])
-            busy = busy[(after > _EXACT) & (after < np.where(before < 1e-13, 0.5, 1.0) * before)]
+            busy = busy[(after > _EXACT) & (after < np.where(before < _ROUNDING, 0.5, _STALLED) * before)]
     return q, np.abs(phi).max(axis=-1, initial=0.0)
 
 
@@ -57,25 +68,32 @@ def _size(phi: np.ndarray) -> np.ndarray:
     return np.linalg.norm(phi, axis=-1)
 
 
-def _improved(
-    joints: Sequence[Joint], numbers: Numbers, q: np.ndarray, phi: np.ndarray, K: np.ndarray, delta: np.ndarray
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """A step along δ, or the largest of its halves that comes nearer; unchanged where none does."""
+def _step(phi: np.ndarray, K: np.ndarray) -> np.ndarray:
+    """The step of least norm that closes the gap, shortened where it relies on small singular values of K."""
+    if not K.size:
+        return np.zeros((len(K), K.shape[-1]))
+    U, s, Vt = np.linalg.svd(K, full_matrices=False)
+    damped = s * s + _DAMPING * _size(phi)[:, None] ** 2
+    inverse = np.where(s > 1e-10 * s[:, :1], s, 0.0) / np.maximum(damped, 1e-300)
+    delta = -np.einsum("bji,bj,bkj,bk->bi", Vt, inverse, U, phi)
     length = np.abs(delta).max(axis=-1, keepdims=True)
-    delta = delta * np.minimum(1.0, 0.5 / np.maximum(length, 1e-300))
+    return delta * np.minimum(1.0, _LONGEST / np.maximum(length, 1e-300))
+
+
+def _improved(tie: Closable, q: np.ndarray, phi: np.ndarray, delta: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """A step along δ, or the largest of its halves that comes nearer; unchanged where none does."""
     left, size = np.arange(len(q)), _size(phi)
-    result = q.copy(), phi.copy(), K.copy()
+    best, best_phi = q.copy(), phi.copy()
     for _ in range(30):
-        new = moved(joints, q[left], delta[left])
-        new_phi, new_K = numbers(new)
+        new = moved(tie.joints, q[left], delta[left])
+        new_phi = tie.residual(new)
         better = _size(new_phi) < size[left]
-        for target, values in zip(result, (new, new_phi, new_K), strict=True):
-            target[left[better]] = values[better]
-        left = left[~better & (size[left] > 1e-13)]  # below that it is rounding that decides
+        best[left[better]], best_phi[left[better]] = new[better], new_phi[better]
+        left = left[~better & (size[left] > _ROUNDING)]
         if not left.size:
             break
         delta[left] *= 0.5
-    return result
+    return best, best_phi
 
 
 def rank(K: np.ndarray) -> int:

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..expr import Expr, Graph, evaluate, jvp, select
+from ..expr import Expr, Graph, evaluate, jvp, prepare, select
 from ..expr.record import linear_code
 from ..joints.base import Joint
 from ..joints.flat import FlatJoint
@@ -256,12 +256,25 @@ class Tied:
             found.append(Wrench.of(Vec(six)))
         return tuple(found)
 
+    @cached_property
+    def _runs(self) -> tuple[Any, Any]:
+        """φ and K as functions of numbers."""
+        t = self.traced
+        return prepare(t.phi, t.q), prepare([x for row in t.K for x in row], t.q)
+
+    def residual(self, q: np.ndarray) -> np.ndarray:
+        """φ (..., m) at the coordinates (..., nq) of all joints."""
+        return _stacked(self._runs[0], q, len(self.traced.phi))
+
     def numbers(self, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """φ (..., m) and K (..., m, n) at the coordinates (..., nq) of all joints."""
-        entries = q.tolist() if q.ndim == 1 else np.moveaxis(q, -1, 0)
         m, n = len(self.traced.phi), len(self.traced.v)
-        roots = [*self.traced.phi, *(x for row in self.traced.K for x in row)]
-        found = np.zeros((*q.shape[:-1], len(roots)))
-        for i, x in enumerate(evaluate(roots, dict(zip(self.traced.q, entries, strict=True)))):
-            found[..., i] = x
-        return found[..., :m], found[..., m:].reshape(*q.shape[:-1], m, n)
+        return self.residual(q), _stacked(self._runs[1], q, m * n).reshape(*q.shape[:-1], m, n)
+
+
+def _stacked(run: Callable[[Any], list[Any]], q: np.ndarray, count: int) -> np.ndarray:
+    """The results of a prepared function of q (..., nq), as one array (..., count)."""
+    found = np.zeros((*q.shape[:-1], count))
+    for i, x in enumerate(run(q.tolist() if q.ndim == 1 else np.moveaxis(q, -1, 0))):
+        found[..., i] = x
+    return found

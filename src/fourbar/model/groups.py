@@ -147,7 +147,7 @@ class Grouper:
         for first in range(0, _ATTEMPTS, _AT_ONCE):
             nudge = [0.0 if i == 0 else 0.1 * 1.2**i for i in range(first, first + _AT_ONCE)]
             guesses = start + np.array(nudge)[:, None] * rng.normal(size=(_AT_ONCE, *start.shape))
-            closed, gaps = close(tie.joints, tie.numbers, guesses)
+            closed, gaps = close(tie, guesses)
             smallest = min(smallest, float(np.nanmin(gaps, initial=np.inf)))
             sound = closed[gaps < 1e-10]
             found.extend((rank(K), q) for K, q in zip(tie.numbers(sound)[1], sound, strict=True))

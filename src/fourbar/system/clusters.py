@@ -103,7 +103,7 @@ def group_random(lowered: Lowered, group: Group, rng: np.random.Generator, size:
             return found.reshape(*size, tie.nq)
         spread = 1.0 / (1.0 + 0.1 * attempt)
         guess = tie.closed + spread * (_random_full(lowered, group, rng, len(left)) - tie.closed)
-        found[left], gap = close(tie.joints, tie.numbers, guess)
+        found[left], gap = close(tie, guess)
         left = left[~(gap < _CLOSED)]
     raise AssemblyError(f"no closed configuration of loops {', '.join(group.loops)} was found by random trials")
 
@@ -129,7 +129,7 @@ def assemble(lowered: Lowered, q: Any, keep: Sequence[str]) -> np.ndarray:
     for group in lowered.groups:
         tie, end = group.embedding, at + group.embedding.nq
         if isinstance(tie, Tied) and not tie.explicit:
-            rows[:, at:end], gaps = close(tie.joints, tie.numbers, rows[:, at:end], _columns(lowered, group, keep))
+            rows[:, at:end], gaps = close(tie, rows[:, at:end], _columns(lowered, group, keep))
             if not np.all(gaps <= _CLOSED):
                 raise AssemblyError(
                     f"loops {', '.join(map(repr, group.loops))} cannot be closed from this guess: a gap of "
@@ -146,7 +146,7 @@ def loop_gap(lowered: Lowered, q: Any) -> np.ndarray:
     for group in lowered.groups:
         tie, end = group.embedding, at + group.embedding.nq
         if isinstance(tie, Tied) and not tie.explicit:
-            found = np.maximum(found, np.abs(tie.numbers(array[..., at:end])[0]).max(axis=-1, initial=0.0))
+            found = np.maximum(found, np.abs(tie.residual(array[..., at:end])).max(axis=-1, initial=0.0))
         at = end
     return found
 

@@ -32,7 +32,9 @@ def four_bar() -> fb.System:
     b.body("crank", joint=Revolute("y"), **_rod(0.2, 0.5))
     b.body("coupler", parent="crank", joint=Revolute("y"), position=(0.2, 0.0, 0.0), **_rod(0.5, 1.0))
     b.body("rocker", joint=Revolute("y"), position=(0.5, 0.0, 0.0), **_rod(0.4, 0.8))
-    pin_joint = Closure(Revolute("y"), "coupler", "rocker", at_predecessor=(0.5, 0.0, 0.0), at_successor=(0.4, 0.0, 0.0))
+    pin_joint = Closure(
+        Revolute("y"), "coupler", "rocker", at_predecessor=(0.5, 0.0, 0.0), at_successor=(0.4, 0.0, 0.0)
+    )
     return b.loop(pin_joint, independent=["crank"]).build()
 
 

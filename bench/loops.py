@@ -20,11 +20,11 @@ os.environ.setdefault("FOURBAR_THREADS", "1")
 
 import numpy as np
 import pinocchio as pin
-from closed import SETTINGS, ClosedPeer, Settings, four_bar, spring_leg
-from run import Case, fastest
 
 import fourbar as fb
+from closed import SETTINGS, ClosedPeer, Settings, four_bar, spring_leg
 from fourbar.system.show import count
+from run import Case, fastest
 
 ROBOTS = ("mit_humanoid", "tello_with_arms", "mini_cheetah", "jvrc1")
 FOOT = {
@@ -197,7 +197,9 @@ def first_call_rows(effort: Effort, name: str = "mit_humanoid") -> list[bool]:
     met = []
     for temperature, runs in found.items():
         imported, built, called, cpu = min(runs, key=lambda run: run[1] + run[2])
-        note = f"build {built:.2f} s, call {called:.2f} s; import before that {imported:.2f} s; {cpu:.2f} s of CPU in all"
+        note = (
+            f"build {built:.2f} s, call {called:.2f} s; import before that {imported:.2f} s; {cpu:.2f} s of CPU in all"
+        )
         limit = FIRST_CALL_LIMIT if temperature == "cold" else None
         met.append(line(f"first call, {temperature} cache, {name}", built + called, limit, note, " s"))
     return met
@@ -236,16 +238,20 @@ class _Closed:
 
 def closed_rows(effort: Effort, settings: Sequence[Settings] = SETTINGS) -> list[bool]:
     """Loop joints beside Pinocchio's `constraintDynamics`."""
-    print("accelerations under loop joints, relative to the largest; gap: how far the two ends of a loop accelerate apart")
+    print(
+        "accelerations under loop joints, relative to the largest; gap: how far the two ends of a loop accelerate apart"
+    )
     for robot in (four_bar(), spring_leg()):
         case = _Closed(robot, effort.batch)
-        print(f"{robot.name}: {robot.spanning().nv} velocities, {robot.nv} independent; ours: {size(robot.forward_dynamics)}")
+        print(
+            f"{robot.name}: {robot.spanning().nv} velocities, {robot.nv} independent; ours: {size(robot.forward_dynamics)}"
+        )
         for setting in settings:
             peer = ClosedPeer(robot, setting)
             theirs, ours, difference = case.errors(peer, min(100, effort.batch))
             batch, call, peer_call = case.times(peer, effort)
             print(
-                f"    Pinocchio {str(setting):38s} gap {theirs:7.0e}, ours {ours:7.0e}, differ by {difference:7.0e} | "
+                f"    Pinocchio {setting!s:38s} gap {theirs:7.0e}, ours {ours:7.0e}, differ by {difference:7.0e} | "
                 f"call {1e9 * call:6.0f} ns, Pinocchio {1e9 * peer_call:6.0f} ns: {peer_call / call:5.1f}x | "
                 f"ours in a batch {1e9 * batch:5.0f} ns: {peer_call / batch:6.1f}x",
                 flush=True,
@@ -265,7 +271,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     options = parser.parse_args(argv)
     effort = QUICK if options.quick else Effort()
     clock = Clock()
-    print(f"fourbar {fb.__version__}, Pinocchio {pin.__version__}, NumPy {np.__version__}; batches of {effort.batch}, one thread")
+    print(
+        f"fourbar {fb.__version__}, Pinocchio {pin.__version__}, NumPy {np.__version__}; batches of {effort.batch}, one thread"
+    )
     met: list[bool] = []
     if "dynamics" in options.only:
         print("in units of one ABA of talos_reduced by Pinocchio:")

@@ -63,6 +63,22 @@ def state(system: System, seed: int = 0, n: int = BATCH) -> State:
     return State(q, v, a)
 
 
+SPREADS = {"stewart_platform": 0.04, "tello": 0.3}  # how far independent joints may go from q = 0; 0.4 for others
+
+
+def near(system: System, n: int = BATCH, seed: int = 1) -> np.ndarray:
+    """Closed configurations (n, nq), assembled as the neutral one is: the independent joints are moved from there."""
+    spread = SPREADS.get(system.name, 0.4)
+    moves = np.random.default_rng(seed).uniform(0.3 * spread, spread, (n, system.nv))
+    signs = np.random.default_rng(seed + 1).choice([-1.0, 1.0], (n, system.nv))
+    if system.name in ("four_bar", "parallelogram", "planar_leg_linkage"):
+        signs = np.broadcast_to(np.sign(system.neutral()[-3:])[:1], signs.shape)  # away from the flat position
+    q = np.broadcast_to(system.neutral(), (n, system.nq))
+    for _ in range(20):
+        q = system.integrate(q, signs * moves, 0.05)
+    return q
+
+
 def rows_of(system: System, names: list[str]) -> list[int]:
     """Where the velocities of joints are among those of the spanning tree."""
     joints = [c for c in system.mechanism.connections if c.joint.nv > 0]

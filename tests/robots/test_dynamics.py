@@ -9,7 +9,7 @@ import pytest
 
 from fourbar import System, robots
 
-from .support import BATCH, GEARED, LINKED, robot, state
+from .support import BATCH, GEARED, LINKED, near, robot, state
 
 EACH = pytest.mark.parametrize("name", robots.ROBOTS)
 SIZES = {
@@ -100,7 +100,7 @@ def test_projection_of_the_spanning_tree(name: str) -> None:
 def test_maps_follow_the_closed_motion(name: str) -> None:
     """G and g are the rates of the joints' coordinates along a motion that keeps the loops closed."""
     system = robot(name)
-    q, v, _ = state(system)
+    q, v = near(system), state(system).v
     tree, h = system.spanning(), 1e-4
     steps = [system.expand(system.integrate(q, v, k * h)) for k in (-1, 0, 1)]
     assert all(np.all(system.loop_gap(system.integrate(q, v, k * h)) <= 1e-12) for k in (-1, 1))
@@ -108,16 +108,16 @@ def test_maps_follow_the_closed_motion(name: str) -> None:
     rate, bend = (forward - backward) / 2.0, (forward + backward) / h
     expected = system.expand_velocity(q, v)
     g = system.loop_bias(q, v)
-    scale = 1.0 + np.abs(g).max(axis=1, keepdims=True)
-    assert np.all(np.abs(rate - expected) <= 1e-5 * scale**2)
-    assert np.all(np.abs(bend - g) <= 1e-3 * scale**2)
+    assert np.abs(g).max() < 100.0
+    assert np.abs(rate - expected).max() <= 2e-6 * (1.0 + np.abs(expected).max())
+    assert np.abs(bend - g).max() <= 1e-5 * (1.0 + np.abs(g).max())
 
 
 @pytest.mark.parametrize("name", ["cassie_leg", "delta", "five_bar", "six_bar", "stewart_platform", "tello"])
 def test_lagrange_multipliers(name: str) -> None:
     """The accelerations are those of the spanning tree with forces that hold the loops: another method altogether."""
     system = robot(name)
-    q, v, tau = state(system)
+    q, (_, v, tau) = near(system), state(system)
     tree, q_all, v_all = _spanning(system, q, v)
     H, c = tree.mass_matrix(q_all), tree.bias_force(q_all, v_all)
     G, g = system.loop_map(q), system.loop_bias(q, v)
@@ -128,7 +128,7 @@ def test_lagrange_multipliers(name: str) -> None:
         m = len(K)
         A = np.block([[H[n], K.T], [K, np.zeros((m, m))]])
         solved = np.linalg.solve(A, np.concatenate([applied - c[n], K @ g[n]]))[: len(c[n])]
-        assert np.abs(found[n] - solved).max() <= 1e-10 * np.linalg.cond(A) ** 0.5 * (1.0 + np.abs(solved).max())
+        assert np.abs(found[n] - solved).max() <= 1e-9 * (1.0 + np.abs(solved).max())
 
 
 @pytest.mark.parametrize("name", [name for name in GEARED if name not in ("jvrc1", "tello")])

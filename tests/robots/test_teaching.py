@@ -9,20 +9,11 @@ from fourbar import System, robots
 from fourbar.robots import cassie, linkages, parallel
 from fourbar.robots.tello import hip_differential, knee_ankle_differential
 
-from .support import robot, state
+from .support import near, robot, state
 
 
 def _coordinate(system: System, q: np.ndarray, name: str) -> np.ndarray:
     return q[..., system.names.coordinates.index(name)]
-
-
-def _closed_near(system: System, spread: float, n: int = 6, seed: int = 1) -> np.ndarray:
-    """Closed configurations near q = 0, reached by moving the independent joints."""
-    moves = np.random.default_rng(seed).uniform(-spread, spread, (n, system.nv))
-    q = np.broadcast_to(system.neutral(), (n, system.nq))
-    for _ in range(10):
-        q = system.integrate(q, moves, 0.1)
-    return q
 
 
 def test_parallelogram() -> None:
@@ -66,7 +57,7 @@ def test_five_bar() -> None:
     ground, crank, forearm = linkages.FIVE_BAR
     assert np.allclose(system.neutral(), 0.0, rtol=0.0, atol=1e-15)
     assert system.pose(system.neutral(), "tip")[0, 3] == pytest.approx(0.0, abs=1e-15)
-    q = _closed_near(system, 0.4)
+    q = near(system)
     tip = system.pose(q, "tip")[:, :3, 3]
     for side in ("left", "right"):
         elbow = system.poses(q)[:, system.names.bodies.index(f"{side}_forearm"), :3, 3]
@@ -79,7 +70,7 @@ def test_delta_does_not_turn() -> None:
     """The platform keeps its attitude and is a rod's length from three points that the arms carry."""
     system = robot("delta")
     base, arm, platform, length, _ = parallel.DELTA
-    q = _closed_near(system, 0.4)
+    q = near(system)
     pose = system.poses(q)[:, system.names.bodies.index("platform")]
     assert np.allclose(pose[:, :3, :3], np.eye(3), rtol=0.0, atol=1e-11)
     for i in range(3):
@@ -103,7 +94,7 @@ def test_delta_holds_its_weight() -> None:
 def test_stewart_platform_legs() -> None:
     """The slides are the distances between the ends of the legs; lifting all alike lifts the platform straight up."""
     system = robot("stewart_platform")
-    q = _closed_near(system, 0.05)
+    q = near(system)
     poses = system.poses(q)
     bodies = system.names.bodies
     base, platform, height = parallel.STEWART
@@ -124,7 +115,7 @@ def test_stewart_platform_legs() -> None:
 def test_cassie_leg_rods() -> None:
     """The achilles rod keeps its length, and the foot follows its crank as in a parallelogram."""
     system = robot("cassie_leg")
-    q = _closed_near(system, 0.3)
+    q = near(system)
     poses = system.poses(q)
     thigh, tarsus = (poses[:, system.names.bodies.index(name)] for name in ("thigh", "tarsus"))
     on = ((thigh, cassie.HIP_END), (tarsus, cassie.HEEL_END))

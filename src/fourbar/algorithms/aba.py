@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 
 from ..model.cluster import Kinematics
 from ..model.embedding import Expanded
-from ..model.groups import Group
 from ..model.grouping import GROUND
+from ..model.groups import Group
 from ..spatial.articulated import Articulated
 from ..spatial.linear import Vec, zeros
 from ..spatial.motion import Motion, Spin

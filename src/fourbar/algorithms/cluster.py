@@ -1,4 +1,4 @@
-"""Articulated bodies of a group of links tied by loops (C-ABA, Chignoli §VI), all in the frame of the link that carries it.
+"""Articulated bodies of a group of links tied by loops (C-ABA, Chignoli §VI), in the frame of the link that carries it.
 
 With 𝖲_j the motion of every link for a unit of the independent velocity j, and all links' inertias and biases IA, pA:
 D = 𝖲ᵀ IA 𝖲, W = Σ Xᵀ IA 𝖲, and the carrier feels Ia = Σ Xᵀ IA X - W D⁻¹ Wᵀ, pa = Σ Xᵀ (pA + IA c) + W D⁻¹ u.
@@ -33,7 +33,9 @@ class FreedGroup(NamedTuple):
     u: Vec
 
 
-def spread(ks: Sequence[Kinematics], inner: Sequence[int], own: Sequence[Twist], carrier: Twist | None = None) -> list[Twist]:
+def spread(
+    ks: Sequence[Kinematics], inner: Sequence[int], own: Sequence[Twist], carrier: Twist | None = None
+) -> list[Twist]:
     """V_b = X_b V_parent + own_b."""
     found: list[Twist] = []
     for k, parent, extra in zip(ks, inner, own, strict=True):
@@ -84,7 +86,9 @@ def _spun_up(k: Kinematics, rate: Sequence[Scalar]) -> Vec:
     return Vec([j * x for j, x in zip(k.armature, rate, strict=True)])
 
 
-def _motion(ks: tuple[Kinematics, ...], inner: tuple[int, ...], G: tuple[Mat, ...], j: int) -> tuple[list[Vec], list[Twist]]:
+def _motion(
+    ks: tuple[Kinematics, ...], inner: tuple[int, ...], G: tuple[Mat, ...], j: int
+) -> tuple[list[Vec], list[Twist]]:
     """Rates of all joints, and twists of all links relative to the carrier, for a unit of independent velocity j."""
     rates = [Vec([row[j] for row in block]) for block in G]
     return rates, spread(ks, inner, [k.S.twist(r) for k, r in zip(ks, rates, strict=True)])

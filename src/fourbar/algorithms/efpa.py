@@ -1,8 +1,8 @@
 """The inverse operational-space inertia Ω = J M⁻¹ Jᵀ of many frames (EFPA and C-EFPA, Chignoli §VIII; Kim).
 
-A unit force somewhere reaches a frame through the link that carries both. With the propagator P of a link, A = P A_λ for
-the acceleration A_λ of what carries it when nothing else acts, and Ω_b = P Ω_λ Pᵀ + S D⁻¹ Sᵀ of each link on the way, the
-block of two frames is  eχ Ω fχᵀ  at the place where their paths meet. O(n + frames · depth + frames²).
+A unit force somewhere reaches a frame through the link that carries both. With the propagator P of a link (A = P A_λ
+for the acceleration A_λ of what carries it, when nothing else acts) and Ω_b = P Ω_λ Pᵀ + S D⁻¹ Sᵀ of each link on the
+way, the block of two frames is  eχ Ω fχᵀ  at the place where their paths meet. O(n + frames · depth + frames²).
 """
 
 from __future__ import annotations
@@ -72,13 +72,17 @@ def start(place: Transform, pose: Transform | None, linear_only: bool) -> Mat:
     return Mat.from_columns(columns)
 
 
-def osim_inverse(s: Sweeps, groups: Any, expanded: Any, ends: Sequence[tuple[Home, bool]], in_world: bool) -> list[list[Any]]:
+def osim_inverse(
+    s: Sweeps, groups: Any, expanded: Any, ends: Sequence[tuple[Home, bool]], in_world: bool
+) -> list[list[Any]]:
     """Ω as rows of scalars; `ends` are frames, each with whether only its three linear rows are wanted."""
     return _Omega(s, groups, expanded, ends, in_world).rows()
 
 
 class _Omega:
-    def __init__(self, s: Sweeps, groups: Any, expanded: Any, ends: Sequence[tuple[Home, bool]], in_world: bool) -> None:
+    def __init__(
+        self, s: Sweeps, groups: Any, expanded: Any, ends: Sequence[tuple[Home, bool]], in_world: bool
+    ) -> None:
         self.s, self.groups, self.ends = s, groups, ends
         self.home = {link: n for n, group in enumerate(groups) for link in group.links}
         self.released = release_all(s, groups, expanded)

@@ -71,7 +71,10 @@ def release_single(k: Kinematics, children: tuple[Articulated, ...]) -> Outcome:
 
 
 def release_stack(
-    ks: tuple[Kinematics, ...], inner: tuple[int, ...], G: tuple[Mat, ...], children: tuple[tuple[Articulated, ...], ...]
+    ks: tuple[Kinematics, ...],
+    inner: tuple[int, ...],
+    G: tuple[Mat, ...],
+    children: tuple[tuple[Articulated, ...], ...],
 ) -> Outcome:
     """The same for tied links."""
     IA = [sum(sent, Articulated.of(k.I)) for k, sent in zip(ks, children, strict=True)]

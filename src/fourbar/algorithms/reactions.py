@@ -40,9 +40,14 @@ def carried(pose: Transform, F: Wrench, total: Wrench) -> Wrench:
 
 
 def reactions(
-    s: Sweeps, v: Sequence[Vec], a: Sequence[Vec], F_ext: Sequence[Wrench], poses: Sequence[Transform], gravity: Sequence[float]
+    s: Sweeps,
+    v: Sequence[Vec],
+    a: Sequence[Vec],
+    F_ext: Sequence[Wrench],
+    poses: Sequence[Transform],
+    gravity: Sequence[float],
 ) -> list[Wrench]:
-    """Wrenches on all bodies by their joints, each in its body's frame; `poses` are the bodies' in their links' frames."""
+    """Wrenches on all bodies by their joints, in the bodies' frames; `poses` are those of the bodies in their links."""
     start = Moved(Motion.of_ground(gravity), Wrench.zero())
     moved = s.outward(outward, start, v, a, F_ext)
     forces = s.inward(pass_inward, moved)

@@ -11,8 +11,20 @@ import numpy as np
 from ..errors import ModelError
 from ..expr import atan2
 from ..joints import (
-    Cylindrical, Fixed, Free, Helical, Planar, Prismatic, Revolute, Schoenflies, Spherical, SphericalEuler,
-    SphericalExponential, Translation2, Translation3, Universal,
+    Cylindrical,
+    Fixed,
+    Free,
+    Helical,
+    Planar,
+    Prismatic,
+    Revolute,
+    Schoenflies,
+    Spherical,
+    SphericalEuler,
+    SphericalExponential,
+    Translation2,
+    Translation3,
+    Universal,
 )  # fmt: skip
 from ..joints.base import Joint
 from ..spatial.linear import Mat, Scalar, Vec, dot
@@ -21,7 +33,7 @@ from .base import Loop, View
 
 
 def _no_rotation(R: Mat) -> list[Scalar]:
-    """Zero for R = 1: twice the vector of the skew part, which is zero for half a turn too, and what tells the two apart."""
+    """Zero for R = 1: the skew part, which vanishes for half a turn too, and what tells the two apart."""
     return [R[2][1] - R[1][2], R[0][2] - R[2][0], R[1][0] - R[0][1], 3.0 - (R[0][0] + R[1][1] + R[2][2])]
 
 
@@ -134,7 +146,9 @@ class Distance(Loop):
 
     def __post_init__(self) -> None:
         if not self.length > 0.0:
-            raise ModelError(f"the distance of a rod must be positive, got {self.length!r}; for zero use a spherical joint")
+            raise ModelError(
+                f"the distance of a rod must be positive, got {self.length!r}; for zero use a spherical joint"
+            )
 
     @property
     def joints(self) -> tuple[str, ...]:

@@ -38,7 +38,9 @@ class Coupling(Loop):
     def __init__(self, factors: Mapping[str, float], offset: float = 0.0) -> None:
         read = tuple((name, _number(f"factor of {name!r}", x)) for name, x in factors.items())
         if len(read) < 2 or all(x == 0.0 for _, x in read):
-            raise ModelError(f"a coupling needs at least two joints and a factor that is not zero, got {dict(factors)!r}")
+            raise ModelError(
+                f"a coupling needs at least two joints and a factor that is not zero, got {dict(factors)!r}"
+            )
         object.__setattr__(self, "factors", read)
         object.__setattr__(self, "offset", _number("offset", offset))
 

@@ -106,7 +106,9 @@ class Builder:
         to the joint velocity for a unit of the independent one. Without it they are chosen where the loop is closed.
         """
         if not isinstance(loop, Loop):
-            raise ModelError(f"loop must be one of fourbar.loops, such as Gear('knee', 'knee_rotor', 6.0), got {loop!r}")
+            raise ModelError(
+                f"loop must be one of fourbar.loops, such as Gear('knee', 'knee_rotor', 6.0), got {loop!r}"
+            )
         chosen = name or f"{type(loop).__name__.lower()}{len(self._loops) + 1}"
         if chosen in self._loops:
             raise ModelError(f"loop {chosen!r} is there already; names must be different")
@@ -117,7 +119,7 @@ class Builder:
         return self
 
     def _with_link(self, name: str, loop: Closure) -> Loop:
-        """A loop joint that needs coordinates of its own: a body without mass on that joint, welded to the successor."""
+        """A loop joint with coordinates of its own: a body without mass on that joint, welded to the successor."""
         R, p = np.array(loop.at_predecessor.R, float), loop.at_predecessor.p
         self.body(name, parent=loop.predecessor, joint=loop.joint, position=p, rotation=R)
         place = loop.at_successor
@@ -140,8 +142,8 @@ class Builder:
     ) -> Builder:
         """Add the rotor of a geared motor: a body on `parent` that turns `ratio` times as fast as joint `drives`."""
         self.body(
-            name, parent=parent, joint=Revolute(axis), position=position, rotation=rotation, rpy=rpy, mass=mass, com=com,
-            inertia=inertia,
+            name, parent=parent, joint=Revolute(axis), position=position, rotation=rotation, rpy=rpy, mass=mass,
+            com=com, inertia=inertia,
         )  # fmt: skip
         return self.loop(Gear(drives, name, ratio), name=f"{name}_gear", independent=[drives])
 

@@ -1,6 +1,6 @@
 """Closing loops by numbers, and choosing which velocities are independent.
 
-All of it happens once, when a robot is built: the configuration nearest to the neutral one in which the loops are closed
+All of it happens once, when a robot is built: the closed configuration nearest to the neutral one
 is found, and there K = ∂φ/∂q tells how many rows and columns are independent.
 """
 

@@ -1,8 +1,8 @@
-"""Independent coordinates of a group of links: from them to the coordinates, velocities and accelerations of all joints.
+"""Independent coordinates of a group of links: how those of all joints, velocities and accelerations follow.
 
 For links tied by loops φ(q) = 0, with the rows K of ∂φ/∂q split into independent and dependent columns,
-G = [1; -K_d⁻¹ K_i] and g = [0; K_d⁻¹ k] (Chignoli §IV-B). K and k = -K̇ q̇ are derivatives of the trace of φ. Where K_d is
-constant (gears, polynomials) the dependent coordinates are explicit functions of the others and need not be stored.
+G = [1; -K_d⁻¹ K_i] and g = [0; K_d⁻¹ k] (Chignoli §IV-B). K and k = -K̇ q̇ are derivatives of the trace of φ. Where
+K_d is constant (gears, polynomials) the dependent coordinates are explicit functions of the others and need not be stored.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..expr import Expr, Graph, evaluate, jvp, prepare, select
+from ..expr.fold import add, mul
 from ..expr.record import linear_code
 from ..joints.base import Joint
 from ..joints.flat import FlatJoint
@@ -79,7 +80,7 @@ def trace(joints: Sequence[Joint], residual: Residual, bodies: Sequence[str]) ->
     q, v, delta = work.inputs("q", sum(nq)), work.inputs("v", sum(nv)), work.inputs("delta", sum(nv))
     (t,) = work.inputs("t", 1)
     nudges = work.inputs("nudge", 6 * len(bodies))
-    shifts = [a + t * b for a, b in zip(delta, v, strict=True)]
+    shifts: list[Any] = [add(a, mul(t, b)) for a, b in zip(delta, v, strict=True)]
     moved = [j.integrate(x, d) for j, x, d in zip(joints, cut(q, nq), cut(shifts, nv), strict=True)]
     displaced = {body: Twist.of(nudges[6 * b : 6 * b + 6]) for b, body in enumerate(bodies)}
     phi = list(residual(moved, displaced))
@@ -118,7 +119,7 @@ def _reciprocal(pivot: Scalar, row: Sequence[Scalar]) -> Scalar:
 
 
 class Tied:
-    """Links tied by loops. `dependent` and `rows` were chosen where K is well conditioned. Equal for equal mathematics."""
+    """Links tied by loops. `independent` and `rows` are chosen where K is well conditioned. Compared by what it computes."""
 
     def __init__(
         self,

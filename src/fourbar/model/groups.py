@@ -25,8 +25,11 @@ from .tree import ClusterTree
 
 @dataclass(frozen=True, eq=False)
 class Group:
-    """Links that loops tie together; `carrier` is the link that they hang on, `inner` the parent of each within the group
-    (a position in `links`, or -1 for the carrier)."""
+    """Links that loops tie together.
+
+    `carrier` is the link that they hang on, `inner` the parent of each within the group: a position in `links`, or -1 for
+    the carrier.
+    """
 
     links: tuple[int, ...]
     carrier: int
@@ -70,7 +73,9 @@ class _View:
 class Grouper:
     """Makes the groups of a tree."""
 
-    def __init__(self, tree: ClusterTree, moving: Sequence[Connection], home: Homes, loops: Sequence[NamedLoop]) -> None:
+    def __init__(
+        self, tree: ClusterTree, moving: Sequence[Connection], home: Homes, loops: Sequence[NamedLoop]
+    ) -> None:
         self.tree = tree
         self.moving = moving
         self.home = home
@@ -155,7 +160,9 @@ class Grouper:
                 break
         if not found:
             names = ", ".join(repr(loop.name) for loop in loops)
-            raise ModelError(f"the loops {names} cannot be closed: the nearest configuration leaves a gap of {smallest:.3g}")
+            raise ModelError(
+                f"the loops {names} cannot be closed: the nearest configuration leaves a gap of {smallest:.3g}"
+            )
         highest = max(r for r, _ in found)
         return next(q for r, q in found if r == highest)
 
@@ -176,14 +183,16 @@ class Grouper:
         return [(j, 1.0) for j in range(n) if j not in dependent]
 
     def _flat(self, links: tuple[int, ...]) -> list[bool]:
-        """For each velocity whether its joint has plain coordinates; the others should not be independent one by one."""
+        """For each velocity whether its joint has plain coordinates; else it should not be independent by itself."""
         joints = [self.moving[i].joint for i in links]
         return [isinstance(j, FlatJoint) for j in joints for _ in range(j.nv)]
 
     def _columns(self, links: tuple[int, ...]) -> dict[str, int]:
         """The velocity of each joint that has just one."""
         first = np.cumsum([0] + [self.moving[i].joint.nv for i in links])
-        return {self.moving[i].name: int(at) for i, at in zip(links, first, strict=False) if self.moving[i].joint.nv == 1}
+        return {
+            self.moving[i].name: int(at) for i, at in zip(links, first, strict=False) if self.moving[i].joint.nv == 1
+        }
 
     def _check_independent(
         self, asked: list[tuple[int, float]], loops: Sequence[NamedLoop], K: np.ndarray, r: int

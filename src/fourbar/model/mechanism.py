@@ -66,7 +66,7 @@ class NamedLoop:
 
 @dataclass(frozen=True)
 class Mechanism:
-    """Bodies, each with the connection that carries it, in an order in which parents come first; frames; loops; gravity."""
+    """Bodies, each with the connection that carries it, parents first; frames; loops; gravity."""
 
     name: str
     bodies: tuple[Body, ...]

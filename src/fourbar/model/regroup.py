@@ -74,8 +74,10 @@ def _is_symmetric(I: Inertia) -> bool:
 
 
 def unturned(tree: ClusterTree) -> ClusterTree:
-    """A regrouped tree in which symmetric rotors at the ends of chains do not turn: neither sin nor cos of their angle is
-    needed. Not for forces that are given in the rotating frame of such a rotor."""
+    """A regrouped tree in which symmetric rotors at the ends of chains do not turn.
+
+    Neither sin nor cos of their angles is needed. Not for forces that are given in the turning frame of such a rotor.
+    """
     carrying = set(tree.parents)
     clusters = list(tree.clusters)
     for i, cluster in enumerate(clusters):

@@ -19,4 +19,8 @@ ROBOTS = {
     )
 }  # fmt: skip
 
-__all__ = ["ROBOTS", *ROBOTS]
+__all__ = [
+    "ROBOTS", "cassie_leg", "delta", "differential_wrist", "double_pendulum", "five_bar", "four_bar", "gt_chain",
+    "jvrc1", "mini_cheetah", "mit_humanoid", "parallelogram", "pbt_chain", "planar_leg_linkage", "six_bar",
+    "slider_crank", "stewart_platform", "tello", "tello_with_arms",
+]  # fmt: skip

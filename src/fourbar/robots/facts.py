@@ -33,7 +33,7 @@ def check_choice(what: str, given: str, choices: tuple[str, ...]) -> None:
 
 def read_facts(name: str) -> dict[str, Any]:
     """The numbers of a robot."""
-    return json.loads((files(__package__) / "data" / f"{name}.json").read_text("utf-8"))
+    return json.loads((files("fourbar.robots") / "data" / f"{name}.json").read_text("utf-8"))
 
 
 def merged_facts(name: str, *parts: dict[str, Any]) -> dict[str, Any]:

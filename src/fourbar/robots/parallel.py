@@ -19,8 +19,8 @@ def delta() -> System:
     """The Delta: three arms on a frame above, joined to a platform by three pairs of parallel rods; three freedoms.
 
     The rods have balls at both ends and no mass (half of it is booked on the arm, half on the platform): six distances
-    between points. The platform is a free body whose six velocities the rods determine, and it does not turn: that is
-    what the parallel rods are for. The independent velocities are the arms'. At q = 0 the arms are horizontal.
+    between points. The platform is a free body whose six velocities the rods determine; assembled as at q = 0, with the
+    arms horizontal and the rods of each pair parallel, it never turns. The independent velocities are the arms'.
     """
     base, arm, platform, length, half = DELTA
     height = sqrt(length**2 - (base + arm - platform) ** 2)

@@ -164,6 +164,7 @@ def choose_independent(
     first = {clusters[n].loops[0]: tuple(p for p in pairs if tied[p[0]] == n) for n in changed}
     cleared = {name for n in changed for name in clusters[n].loops}
     loops = tuple(
-        replace(loop, independent=first.get(loop.name, ())) if loop.name in cleared else loop for loop in mechanism.loops
+        replace(loop, independent=first.get(loop.name, ())) if loop.name in cleared else loop
+        for loop in mechanism.loops
     )
     return replace(mechanism, loops=loops)

@@ -109,7 +109,9 @@ class Context:
         found: list[list[Any]] = [[] for _ in rows]
         first = self.tree.first_v
         for group, e in zip(self.groups, self.expanded, strict=True):
-            own = [[Vec(row[first[i] : first[i] + self.tree.clusters[i].joint.nv]) for i in group.links] for row in rows]
+            own = [
+                [Vec(row[first[i] : first[i] + self.tree.clusters[i].joint.nv]) for i in group.links] for row in rows
+            ]
             for target, parts in zip(found, own, strict=True):
                 if e is None:
                     target.extend(parts[0])

@@ -1,4 +1,4 @@
-"""Watching for toggle positions: where a loop loses its hold, results are NaN, and the user is told which loop it is."""
+"""Watching for toggle positions: where a loop loses its hold, results are NaN, and the user is told which it is."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ def toggled(lowered: Lowered, q: np.ndarray) -> list[str]:
     """Names of the loops that do not determine their dependent velocities at one configuration."""
     found: list[str] = []
     for group, own in zip(lowered.groups, split(lowered.groups, q.tolist(), "nq"), strict=True):
-        if isinstance(group.embedding, Tied) and not group.embedding.explicit:
-            if _held(group.embedding, np.array(own)) < _LOST:
-                found.extend(group.loops)
+        tie = group.embedding
+        if isinstance(tie, Tied) and not tie.explicit and _held(tie, np.array(own)) < _LOST:
+            found.extend(group.loops)
     return found
 
 

@@ -12,6 +12,7 @@ from ..algorithms.kinematics import Reported
 from ..algorithms.sweep import Sweeps
 from ..model.embedding import Tied
 from ..model.lower import Home, every_body, pose_matrix
+from ..spatial.linear import Vec
 from ..spatial.vectors import Wrench
 from .context import Context, Record
 
@@ -329,8 +330,11 @@ def reactions(c: Context) -> Outputs:
     tree, poses = every_body(c.model.mechanism)
     number = {connection.name: i for i, connection in enumerate(c.model.lowered.moving)}
     by_link = (c.coordinates(), c.velocities(), c.accelerations("a"))
-    q, v, a = ([x[number[k.name]] if k.name in number else () for k in connections] for x in by_link)
-    F = [Wrench.of(c.given["f_ext"][6 * b : 6 * b + 6]) if "f_ext" in c.given else Wrench.zero() for b in range(len(bodies))]
+    q, v, a = ([x[number[k.name]] if k.name in number else Vec() for k in connections] for x in by_link)
+    F = [
+        Wrench.of(c.given["f_ext"][6 * b : 6 * b + 6]) if "f_ext" in c.given else Wrench.zero()
+        for b in range(len(bodies))
+    ]
     total = [c.recorder.call(reaction.carried, pose, f, Wrench.zero()) for pose, f in zip(poses, F, strict=True)]
     for body, forces in _loop_wrenches(c).items():
         for b in (b for b, x in enumerate(bodies) if x.name == body):

@@ -60,7 +60,9 @@ def _prescribed(lowered: Lowered, prescribed: Iterable[str]) -> dict[str, Any]:
             raise unknown("moving joint with independent velocity", name, known)
     for own in by_group:
         if 0 < len(own & set(names)) < len(own):
-            raise ArgumentError(f"prescribed={names!r}: loops tie {sorted(own)} together; prescribe all of them, or none")
+            raise ArgumentError(
+                f"prescribed={names!r}: loops tie {sorted(own)} together; prescribe all of them, or none"
+            )
     return {"prescribed": tuple(own <= set(names) for own in by_group)}
 
 

@@ -57,6 +57,6 @@ def _moves_nothing(lowered: Lowered, group: Group) -> ModelError:
     bodies = " and ".join(repr(lowered.moving[i].child) for i in group.links)
     verb = "moves" if len(group.links) == 1 else "move"
     return ModelError(
-        f"joint {joints} {verb} nothing that has inertia (body {bodies} and what it carries), so forward dynamics has no "
-        "solution; give the body a mass and an inertia, or the joint an armature"
+        f"joint {joints} {verb} nothing that has inertia (body {bodies} and what it carries), so forward dynamics has "
+        "no solution; give the body a mass and an inertia, or the joint an armature"
     )

@@ -83,7 +83,9 @@ class Family:
             options["prescribed"] = tuple(options["prescribed"])
         key = tuple((k, _frozen(v)) for k, v in sorted(options.items()))
         if key not in self._made:
-            missing = next((k for k in self._method.static[:1] if k not in options and k not in ("about", "frames")), None)
+            missing = next(
+                (k for k in self._method.static[:1] if k not in options and k not in ("about", "frames")), None
+            )
             if missing is not None:
                 example = f"{self._name}({self._method.arguments[0]}, {missing}=...)"
                 raise TypeError(f"{self._name} needs {missing!r}, e.g. {example}")
@@ -240,7 +242,9 @@ class System:
 
     def neutral(self) -> np.ndarray:
         """The configuration (nq) in which every joint is at its neutral position."""
-        return np.concatenate([group_neutral(self.model.lowered, g) for g in self.model.lowered.groups] or [np.zeros(0)])
+        return np.concatenate(
+            [group_neutral(self.model.lowered, g) for g in self.model.lowered.groups] or [np.zeros(0)]
+        )
 
     def random(self, rng: np.random.Generator | int | None = None, n: int | None = None) -> np.ndarray:
         """A random configuration (nq), or n of them (n, nq), within the limits of the joints."""

@@ -1,8 +1,9 @@
 """Closed loops by ball joints and hinges, as ours and as Pinocchio's constrained dynamics: same bodies, same states.
 
-Pinocchio keeps the coordinates of all joints and adds rigid constraints (`constraintDynamics`); we keep the coordinates of
-all joints and the independent velocities. Both get the same state here, and the same forces on the independent joints.
-A loop joint becomes three rows for Pinocchio (CONTACT_3D, two points coincide) or six (CONTACT_6D, two frames coincide).
+Pinocchio keeps the coordinates of all joints and adds rigid constraints (`constraintDynamics`); we keep the coordinates
+of all joints and the independent velocities. Both get the same state here, and the same forces on the independent
+joints. A loop joint becomes three rows for Pinocchio (CONTACT_3D, two points coincide) or six (CONTACT_6D, two frames
+coincide); a kind of five rows for a hinge there is not.
 """
 
 from __future__ import annotations
@@ -39,8 +40,8 @@ def four_bar() -> fb.System:
 
 
 def spring_leg() -> fb.System:
-    """A leg built like Cassie's: a spatial loop of thigh, shin, tarsus, heel spring and a rod between ball joints, and a
-    planar one of crank, rod and foot. Eleven bodies, twelve velocities of which seven are independent.
+    """A leg built like Cassie's: a loop in space of thigh, shin, tarsus, heel spring and a rod between ball joints, and
+    a planar one of crank, rod and foot. Eleven bodies, twelve velocities of which seven are independent.
 
     Bodies are declared depth first, as the sparse factorisation of Pinocchio takes for granted.
     """
@@ -89,7 +90,7 @@ def spanning_model(robot: fb.System) -> Any:
 
 @dataclass
 class Settings:
-    """How Pinocchio solves: the kind of its constraints, its regularisation mu, and the most iterations to refine it."""
+    """How Pinocchio solves: the kind of its constraints, its regularisation mu, and how often it refines at most."""
 
     kind: Any
     mu: float

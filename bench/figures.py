@@ -11,6 +11,7 @@ matplotlib.use("Agg")
 
 import matplotlib.pyplot as plt
 import numpy as np
+
 from ankle import Torques
 
 # Colours that people who see few colours can tell apart; each method has its own marker too.

@@ -1,8 +1,8 @@
-"""Robots with loops against fixed limits, in one run.  python bench/loops.py [--only PART ...] [--robots NAME ...] [--quick]
+"""Robots with loops against fixed limits, in one run.  python bench/loops.py [--only PART ...] [--robots NAME ...]
 
-Needs `pip install pin example-robot-data`. The clock is Pinocchio's ABA in C++ on talos_reduced, from its batch call on one
-thread; every time is a minimum, measured in turns with the clock, and is printed in units of it. The clock's batch is
-short, because on a busy machine a call of several milliseconds is never left alone, and its minimum would flatter us.
+Needs `pip install pin example-robot-data`. The clock is Pinocchio's ABA in C++ on talos_reduced, from its batch call on
+one thread; every time is a minimum, measured in turns with the clock, and is printed in units of it. The clock's batch
+is short, because on a busy machine a call of several milliseconds is never left alone; its minimum would flatter us.
 """
 
 from __future__ import annotations
@@ -159,14 +159,14 @@ def growth_rows(effort: Effort, ends: tuple[int, int] = (SHORT, LONG)) -> list[b
             calls, notes = [], []
             for n, batch in zip(ends, batches, strict=True):
                 robot = getattr(fb.robots, name)(n, seed=seed)
-                calls.append(lambda f=robot.forward_dynamics, args=states(robot, batch): f(*args))
+                args = states(robot, batch)
+                calls.append(lambda f=robot.forward_dynamics, args=args: f(*args))
                 calls[-1]()
                 notes.append(f"{n} links: {size(robot.forward_dynamics)}")
             per_link = [t / batch / n for t, batch, n in zip(effort.fastest(*calls), batches, ends, strict=True)]
             label = f"growth {name} {'equal links' if seed is None else 'random links'}, {ends[0]} to {ends[1]}"
             times = " and ".join(f"{1e9 * t:.1f}" for t in per_link)
-            limit = GROWTH_LIMIT if seed is None else None
-            met.append(line(label, per_link[1] / per_link[0], limit, f"{times} ns a link", "x"))
+            met.append(line(label, per_link[1] / per_link[0], GROWTH_LIMIT, f"{times} ns a link", "x"))
             print("".join(f"    {note}\n" for note in notes), end="")
     return met
 
@@ -243,9 +243,7 @@ def closed_rows(effort: Effort, settings: Sequence[Settings] = SETTINGS) -> list
     )
     for robot in (four_bar(), spring_leg()):
         case = _Closed(robot, effort.batch)
-        print(
-            f"{robot.name}: {robot.spanning().nv} velocities, {robot.nv} independent; ours: {size(robot.forward_dynamics)}"
-        )
+        print(f"{robot.name}: {robot.spanning().nv} velocities, {robot.nv} independent; {size(robot.forward_dynamics)}")
         for setting in settings:
             peer = ClosedPeer(robot, setting)
             theirs, ours, difference = case.errors(peer, min(100, effort.batch))
@@ -271,9 +269,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     options = parser.parse_args(argv)
     effort = QUICK if options.quick else Effort()
     clock = Clock()
-    print(
-        f"fourbar {fb.__version__}, Pinocchio {pin.__version__}, NumPy {np.__version__}; batches of {effort.batch}, one thread"
-    )
+    versions = f"fourbar {fb.__version__}, Pinocchio {pin.__version__}, NumPy {np.__version__}"
+    print(f"{versions}; batches of {effort.batch}, one thread")
     met: list[bool] = []
     if "dynamics" in options.only:
         print("in units of one ABA of talos_reduced by Pinocchio:")

@@ -1,7 +1,7 @@
 """Tables II to IV and Figures 11, 13 and 14 of Chignoli's paper, with fourbar.  python bench/paper.py [--output FOLDER]
 
 The paper compares algorithms within one C++ library; this compares them within ours: the cluster algorithms and their
-approximate twins are compiled for the robot, the projection and Lagrange-multiplier methods get the compiled matrices of
+approximate twins are compiled for the robot, the projection and Lagrange-multiplier methods get compiled matrices of
 the spanning tree and solve them by LAPACK. Times are minima of CPU time, measured in turns on one thread.
 """
 
@@ -15,8 +15,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-for _variable in ("FOURBAR_THREADS", "OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
-    os.environ.setdefault(_variable, "1")
+os.environ.setdefault("FOURBAR_THREADS", "1")
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+os.environ.setdefault("MKL_NUM_THREADS", "1")
 
 import numpy as np
 
@@ -30,7 +32,7 @@ from timing import cpu_fastest
 
 @dataclass(frozen=True)
 class Model:
-    """A column of the tables: a robot by the kind of its rotors, and the frames (six rows each) of its inverse inertia."""
+    """A column of the tables: a robot by the kind of its rotors, and the frames (six rows each) of Table IV."""
 
     title: str
     make: Callable[[Any], fb.System]
@@ -161,3 +163,143 @@ class Case:
             "approximate": operations(self._omega(t)),
             "projected": projected + 2 * n * n * k + 2 * n * k * k,
         }
+
+
+def percent(values: dict[str, float]) -> dict[str, float]:
+    """How much more than the cluster algorithm each of the others takes."""
+    return {name: 100.0 * (x / values["cluster"] - 1.0) for name, x in values.items() if name != "cluster"}
+
+
+def table_rows(table: str, cases: Sequence[Case], effort: Effort) -> None:
+    """Print a table: time and operations of ours, time of the paper's."""
+    print(f"\nTable {table}: {TITLES[table]}, percent more time (operations: ours counted, dense matrices by formula)")
+    print(f"{'':30s}" + "".join(f"{case.title:>14s}" for case in cases))
+    times, counts = [], []
+    for case in cases:
+        methods = case.methods(table)
+        for method in methods.values():
+            method()
+        best = effort.fastest(*methods.values())
+        times.append({name: t / effort.batch for name, t in zip(methods, best, strict=True)})
+        counts.append({name: float(n) for name, n in case.counts(table).items()})
+    nanoseconds = "".join(f"{1e9 * t['cluster']:14.0f}" for t in times)
+    print(f"{'cluster, ns a sample':30s}{nanoseconds}")
+    print(f"{'cluster, operations':30s}" + "".join(f"{c['cluster']:14.0f}" for c in counts))
+    for name in PAPER[table]:
+        paper = dict(zip((m.title for m in MODELS), PAPER[table][name], strict=True))
+        for label, row in (
+            ("paper", [paper[case.title] for case in cases]),
+            ("ours, time", [percent(t)[name] for t in times]),
+            ("ours, operations", [percent(c)[name] for c in counts]),
+        ):
+            print(f"{name + ': ' + label:30s}" + "".join(f"{x:+14.1f}" for x in row), flush=True)
+
+
+def accuracy_rows(cases: Sequence[Case], samples: int = 8) -> None:
+    """Whether the methods of a table agree: all but the approximate ones are exact."""
+    print("\nlargest difference of the exact methods, relative to the largest entry of a sample (median)")
+    for case in cases:
+        q, v, a = (x[:samples] for x in (case.q, case.v, case.a))
+        r, frames = case.robot, case.frames
+        pairs = {
+            "projected RNEA": (r.inverse_dynamics(q, v, a), baselines.projected_inverse_dynamics(r, q, v, a)),
+            "projection": (r.forward_dynamics(q, v, a), baselines.projection_forward_dynamics(r, q, v, a)),
+            "Lagrange": (r.forward_dynamics(q, v, a), baselines.lagrange_forward_dynamics(r, q, v, a)),
+            "projected OSIM": (r.osim_inverse(q, frames=frames), baselines.projected_osim(r, q, frames=frames)),
+        }
+        found = []
+        for name, (ours, other) in pairs.items():
+            difference = np.abs(ours - other).reshape(samples, -1).max(-1) / np.abs(ours).reshape(samples, -1).max(-1)
+            found.append(f"{name} {np.median(difference):.0e}")
+        print(f"    {case.title:14s}{', '.join(found)}")
+
+
+def _chain(kind: str, n: int, batch: int) -> Case:
+    make: Callable[..., fb.System] = getattr(fb.robots, kind)
+    tip = f"cp-{n - 1}" if kind == "gt_chain" else f"cp-B-{n // 2 - 1}"
+    return Case(Model(f"{kind} {n}", lambda rotors: make(n, seed=0, rotors=rotors), (tip,)), batch)
+
+
+def chain_times(kind: str, table: str, effort: Effort) -> dict[str, dict[int, float]]:
+    """Seconds a sample, by method and number of links. Batches shrink as chains grow, so that dense matrices fit."""
+    found: dict[str, dict[int, float]] = {}
+    for n in effort.links:
+        batch = max(8, min(effort.batch, 2**14 // n**2 * 8))
+        methods = _chain(kind, n, batch).methods(table)
+        for method in methods.values():
+            method()
+        for name, t in zip(methods, effort.fastest(*methods.values()), strict=True):
+            label = {"cluster": "C-ABA" if table == "III" else "C-EFPA", "projected": "projection"}.get(name, name)
+            found.setdefault(label, {})[n] = t / batch
+    return found
+
+
+def print_chains(kind: str, times: dict[str, dict[int, float]]) -> None:
+    """Times by number of links, and the exponents of growth."""
+    links = list(next(iter(times.values())))
+    print(f"{kind + ', µs a sample':24s}" + "".join(f"{n:9d}" for n in links) + f"   slope 2-24, from {FIT_FROM}")
+    for method, points in times.items():
+        row = "".join(f"{1e6 * t:9.2f}" for t in points.values())
+        early = {n: t for n, t in points.items() if n <= 24}
+        print(f"{method:24s}{row}   {figures.slope(early, 0):10.2f}{figures.slope(points, FIT_FROM):8.2f}", flush=True)
+
+
+def figure_11(effort: Effort, folder: Path) -> None:
+    """Forward dynamics of chains."""
+    print("\nFigure 11: forward dynamics of chains of random links")
+    panels = {kind: chain_times(kind, "III", effort) for kind in ("gt_chain", "pbt_chain")}
+    for kind, times in panels.items():
+        print_chains(kind, times)
+    figures.growth(folder / "figure11.png", "Forward dynamics of chains with loops", panels, FIT_FROM)
+
+
+def figure_13(effort: Effort, folder: Path) -> None:
+    """Inverse operational-space inertia of chains, one frame at the tip."""
+    print("\nFigure 13: inverse operational-space inertia of the tip (6 x 6) of chains of random links")
+    panels = {kind: chain_times(kind, "IV", effort) for kind in ("gt_chain", "pbt_chain")}
+    for kind, times in panels.items():
+        print_chains(kind, times)
+    figures.growth(folder / "figure13.png", "Inverse operational-space inertia of the tip", panels, FIT_FROM)
+
+
+def figure_14(folder: Path, samples: int) -> None:
+    """Torques of a leg with exact, reflected and without rotors."""
+    found = torques(samples)
+    print("\nFigure 14: rms error of the torques of a leg against exact rotors, N m (and of the largest exact torque)")
+    for joint, name in enumerate(found.joints):
+        parts = []
+        for kind in ("unconstrained", "approximate"):
+            rms, share = found.error(kind, joint)
+            parts.append(f"{kind} {rms:5.2f} ({share:5.1%})")
+        print(f"    {name:8s}{', '.join(parts)}")
+    print("    the paper: unconstrained 4.31 (39.2%), approximate 1.04 (9.5%), for what it calls the ankle")
+    figures.torque_profiles(folder / "figure14.png", found, [found.joints.index(x) for x in ("knee", "ankle")])
+
+
+PARTS = ("tables", "figure11", "figure13", "figure14")
+
+
+def main(argv: Sequence[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--output", type=Path, default=Path(__file__).resolve().parent / "output", help="for the plots")
+    parser.add_argument("--only", nargs="+", choices=PARTS, default=PARTS)
+    parser.add_argument("--quick", action="store_true", help="see whether it runs; the numbers mean nothing")
+    options = parser.parse_args(argv)
+    options.output.mkdir(parents=True, exist_ok=True)
+    effort = QUICK if options.quick else Effort()
+    print(f"fourbar {fb.__version__}, NumPy {np.__version__}, Python {sys.version.split()[0]}; one thread")
+    if "tables" in options.only:
+        cases = [Case(model, effort.batch) for model in effort.models]
+        for table in PAPER:
+            table_rows(table, cases, effort)
+        accuracy_rows(cases)
+    if "figure11" in options.only:
+        figure_11(effort, options.output)
+    if "figure13" in options.only:
+        figure_13(effort, options.output)
+    if "figure14" in options.only:
+        figure_14(options.output, 100 if options.quick else 1000)
+
+
+if __name__ == "__main__":
+    main()

@@ -2,7 +2,8 @@
 
 For links tied by loops φ(q) = 0, with the rows K of ∂φ/∂q split into independent and dependent columns,
 G = [1; -K_d⁻¹ K_i] and g = [0; K_d⁻¹ k] (Chignoli §IV-B). K and k = -K̇ q̇ are derivatives of the trace of φ. Where
-K_d is constant (gears, polynomials) the dependent coordinates are explicit functions of the others and need not be stored.
+K_d is constant (gears, polynomials) the dependent coordinates are explicit functions of the others, which need not
+be stored.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from ..spatial.vectors import Twist, Wrench
 
 Residual = Callable[[Sequence[Vec], Mapping[str, Twist]], Sequence[Scalar]]
 _NEWTON_STEPS = 4  # each squares the gap that a step along the tangent leaves
-_TOGGLE = 1e-18  # a squared pivot this small, relative to its row, means that the loop has lost its hold
+_TOGGLE = 1e-18  # a squared pivot this small, relative to its row where all is well, means that the loop has lost its hold
 
 
 class Expanded(NamedTuple):
@@ -96,30 +97,56 @@ def trace(joints: Sequence[Joint], residual: Residual, bodies: Sequence[str]) ->
     return Traced(q_out, v_out, tuple(flat[:m]), K, tuple(flat[m * (1 + len(columns)) :]), tuple(bodies), pull)
 
 
-def _solve(A: list[list[Scalar]], B: list[list[Scalar]]) -> list[list[Scalar]]:
-    """A⁻¹ B, unrolled, rows in the given order; NaN where a pivot vanishes."""
+_Row = tuple[list[Scalar], list[Scalar], Scalar]
+
+
+def _solve(A: list[list[Scalar]], B: list[list[Scalar]], sizes: Sequence[float]) -> list[list[Scalar]]:
+    """A⁻¹ B, unrolled, with rows exchanged where another has the larger pivot; NaN where none is left.
+
+    `sizes` are the squares of the rows of A where all is well.
+    """
     n = len(A)
-    A, B = [list(r) for r in A], [list(r) for r in B]
+    rows: list[_Row] = [(list(a), list(b), size) for a, b, size in zip(A, B, sizes, strict=True)]
     for j in range(n):
-        inverse = _reciprocal(A[j][j], A[j][j:])
-        A[j] = [x * inverse for x in A[j]]
-        B[j] = [x * inverse for x in B[j]]
+        for i in range(j + 1, n):
+            rows[j], rows[i] = _larger_first(j, rows[j], rows[i])
+        a, b, size = rows[j]
+        inverse = _reciprocal(a[j], size)
+        a, b = [x * inverse for x in a], [x * inverse for x in b]
+        rows[j] = a, b, size
         for i in range(n):
-            if i != j and not is_zero(A[i][j]):
-                factor = A[i][j]
-                A[i] = [x - factor * y if k > j else x for k, (x, y) in enumerate(zip(A[i], A[j], strict=True))]
-                B[i] = [x - factor * y for x, y in zip(B[i], B[j], strict=True)]
-    return B
+            factor = rows[i][0][j]
+            if i != j and not is_zero(factor):
+                left = [x - factor * y if k > j else x for k, (x, y) in enumerate(zip(rows[i][0], a, strict=True))]
+                rows[i] = left, [x - factor * y for x, y in zip(rows[i][1], b, strict=True)], rows[i][2]
+    return [b for _, b, _ in rows]
 
 
-def _reciprocal(pivot: Scalar, row: Sequence[Scalar]) -> Scalar:
-    size = dot(row, row)
+def _larger_first(j: int, first: _Row, second: _Row) -> tuple[_Row, _Row]:
+    """Two rows, that with the larger pivot in column j first. A constant pivot cannot vanish and stays."""
+    x, y = first[0][j], second[0][j]
+    if is_zero(y) or (x.__class__ is float and not is_zero(x) and y.__class__ is not float):
+        return first, second
+    swap = x * x < y * y
+
+    def chosen(a: _Row, b: _Row) -> _Row:
+        pairs = [[select(swap, q, p) for p, q in zip(s, t, strict=True)] for s, t in zip(a[:2], b[:2], strict=True)]
+        return pairs[0], pairs[1], select(swap, b[2], a[2])
+
+    return chosen(first, second), chosen(second, first)
+
+
+def _reciprocal(pivot: Scalar, size: Scalar) -> Scalar:
+    """1 / pivot; NaN where its square is nothing beside `size`."""
     sound = pivot * pivot > _TOGGLE * size
     return select(sound, 1.0 / select(sound, pivot, 1.0), float("nan"))
 
 
 class Tied:
-    """Links tied by loops. `independent` and `rows` are chosen where K is well conditioned. Compared by what it computes."""
+    """Links tied by loops. `independent` and `rows` are chosen where K is well conditioned.
+
+    Two of them are equal if they compute the same.
+    """
 
     def __init__(
         self,
@@ -157,6 +184,15 @@ class Tied:
         ends = tuple(number[r.id] if r.__class__ is Expr else r for r in roots)
         return self.joints, self.independent, self.rows, tuple(code), ends
 
+    def _sizes(self, of_columns: bool = False) -> list[float]:
+        """The squares of the rows (or columns) of K_d where the loops were closed first."""
+        assert self.closed is not None
+        K_d = self.numbers(self.closed)[1][np.ix_(self.rows, self.dependent)]
+        return (K_d**2).sum(axis=0 if of_columns else 1).tolist()
+
+    def _solve(self, K_d: list[list[Scalar]], B: list[list[Scalar]]) -> list[list[Scalar]]:
+        return _solve(K_d, B, self._sizes())
+
     def _columns(self, K: Sequence[Sequence[Scalar]], which: Sequence[int]) -> list[list[Scalar]]:
         return [[K[i][j] for j in which] for i in range(len(self.rows))]
 
@@ -170,7 +206,7 @@ class Tied:
         known = dict(zip(self.traced.q, full, strict=True))
         needed = [self.traced.phi[i] for i in self.rows]
         K_d = [[self.traced.K[i][j] for j in self.dependent] for i in self.rows]
-        solved = _solve(K_d, [[-x] for x in evaluate(needed, known)])
+        solved = self._solve(K_d, [[-x] for x in evaluate(needed, known)])
         for j, (x,) in zip(self.dependent, solved, strict=True):
             full[j] = x
         return full
@@ -184,7 +220,7 @@ class Tied:
         n = len(self.traced.v)
         K = [flat[i * n : (i + 1) * n] for i in range(len(self.rows))]
         K_i = [[-row[j] * scale for j, scale in self.independent] for row in K]
-        solved = _solve(self._columns(K, self.dependent), K_i)
+        solved = self._solve(self._columns(K, self.dependent), K_i)
         G: list[Vec] = [Vec()] * n
         for column, (j, scale) in enumerate(self.independent):
             G[j] = Vec([scale if k == column else 0.0 for k in range(self.nv)])
@@ -199,7 +235,7 @@ class Tied:
         g: list[Scalar] = [0.0] * n
         known.update(zip(self.traced.v, velocity, strict=True))
         bend = evaluate([self.traced.curvature[i] for i in self.rows], known)
-        for j, (x,) in zip(self.dependent, _solve(self._columns(K, self.dependent), [[-b] for b in bend]), strict=True):
+        for j, (x,) in zip(self.dependent, self._solve(self._columns(K, self.dependent), [[-b] for b in bend]), strict=True):
             g[j] = x
         return Expanded(cut(full, nq), cut(velocity, nv), blocks, cut(g, nv))
 
@@ -225,7 +261,7 @@ class Tied:
         phi = evaluate([self.traced.phi[i] for i in self.rows], known)
         K = [evaluate([self.traced.K[i][j] for j in self.dependent], known) for i in self.rows]
         step: list[Scalar] = [0.0] * len(self.traced.v)
-        for j, (x,) in zip(self.dependent, _solve(K, [[-p] for p in phi]), strict=True):
+        for j, (x,) in zip(self.dependent, self._solve(K, [[-p] for p in phi]), strict=True):
             step[j] = x
         return step
 
@@ -250,7 +286,7 @@ class Tied:
         t = self.traced
         known = dict(zip(t.q, q, strict=True))
         transposed = [evaluate([t.K[i][j] for i in self.rows], known) for j in self.dependent]
-        force = [x for (x,) in _solve(transposed, [[tau[j]] for j in self.dependent])]
+        force = [x for (x,) in _solve(transposed, [[tau[j]] for j in self.dependent], self._sizes(of_columns=True))]
         found = []
         for columns in t.pull:
             six = [dot(evaluate([column[i] for i in self.rows], known), force) for column in columns]

@@ -27,8 +27,8 @@ from .tree import ClusterTree
 class Group:
     """Links that loops tie together.
 
-    `carrier` is the link that they hang on, `inner` the parent of each within the group: a position in `links`, or -1 for
-    the carrier.
+    `carrier` is the link that they hang on, `inner` the parent of each within the group: a position in `links`, or -1
+    for the carrier.
     """
 
     links: tuple[int, ...]

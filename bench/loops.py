@@ -268,11 +268,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--quick", action="store_true", help="see whether it runs; the numbers mean nothing")
     options = parser.parse_args(argv)
     effort = QUICK if options.quick else Effort()
-    clock = Clock()
     versions = f"fourbar {fb.__version__}, Pinocchio {pin.__version__}, NumPy {np.__version__}"
     print(f"{versions}; batches of {effort.batch}, one thread")
     met: list[bool] = []
     if "dynamics" in options.only:
+        clock = Clock()
         print("in units of one ABA of talos_reduced by Pinocchio:")
         met += dynamics_rows(clock, effort, options.robots)
         print(f"the unit: {1e9 * clock.best:.0f} ns\n")

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import sys
+from importlib.util import find_spec
+
 import pytest
 
 from fourbar import Builder, System, robots
@@ -87,7 +90,8 @@ def test_bench_has_a_row_a_method(capsys: pytest.CaptureFixture[str]) -> None:
 @pytest.mark.peers
 def test_bench_beside_pinocchio(capsys: pytest.CaptureFixture[str]) -> None:
     pytest.importorskip("pinocchio")
-    pytest.importorskip("cmeel")
+    if find_spec("cmeel") is None:
+        pytest.skip("needs example-robot-data")
     assert main(["bench", "--peer", "panda", "--batch", "8", "--repeat", "1"]) == 0
     head, _, *rows = capsys.readouterr().out.splitlines()
     assert head.endswith("Pinocchio / ours, one call")
@@ -100,3 +104,9 @@ def test_shortest_is_the_least() -> None:
     calls = []
     assert 0.0 <= bench.shortest(lambda: calls.append(None), repeat=2, at_least=1e-5) < 1e-3
     assert len(calls) >= 3
+
+
+def test_bench_without_pinocchio(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setitem(sys.modules, "pinocchio", None)
+    assert main(["bench", "--peer", "panda"]) == 2
+    assert 'pip install "fourbar[bench]"' in capsys.readouterr().err

@@ -9,7 +9,6 @@ from .support import (
     EVERY_WIDTH,
     arguments,
     as_tuple,
-    chain,
     digest,
     finished,
     function,
@@ -93,24 +92,20 @@ def test_every_width_in_one_process(method):
         assert all_same(run(program, *arrays, lanes=lanes), wanted)
 
 
-_DIGEST = """
-from compile.support import arguments, as_tuple, chain, digest, function, robot
-results = []
-for method in ("forward_dynamics", "hybrid_dynamics", "integrate", "mass_matrix"):
-    results += as_tuple(function(robot(), method)(*arguments(robot(), method, (101,))))
-results.append(chain(60).forward_dynamics(*arguments(chain(60), "forward_dynamics", (11,))))
-print(digest(results))
-"""
+def some_results():
+    """A digest of what a process computes, single calls and batches."""
+    results = []
+    for method in ("inverse_dynamics", "hybrid_dynamics", "integrate"):
+        for batch in ((), (101,)):
+            results += as_tuple(function(robot(), method)(*arguments(robot(), method, batch)))
+    return digest(results)
 
 
 @machine_code_only
 def test_every_width_by_environment():
-    running = [started(_DIGEST, FOURBAR_LANES=str(width)) for width in (1, 2, 4, 8)]
-    results = []
-    for method in ("forward_dynamics", "hybrid_dynamics", "integrate", "mass_matrix"):
-        results += as_tuple(function(robot(), method)(*arguments(robot(), method, (101,))))
-    results.append(chain(60).forward_dynamics(*arguments(chain(60), "forward_dynamics", (11,))))
-    assert {finished(process) for process in running} == {digest(results)}
+    code = "from compile.test_bits import some_results; print(some_results())"
+    running = [started(code, FOURBAR_LANES=str(width)) for width in (1, 2, 4, 8)]
+    assert {finished(process) for process in running} == {some_results()}
 
 
 @pytest.mark.short

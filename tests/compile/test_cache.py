@@ -225,12 +225,11 @@ def test_a_folder_in_the_place_of_a_file(folder):
 _COUNTED = """
 import numpy as np
 from fourbar.compile import cache
-from compile.support import arguments, chain, digest, pendulum
+from compile.support import arguments, digest, pendulum
 compiled = []
 to_object = cache.to_object
 cache.to_object = lambda text: compiled.append(text) or to_object(text)
 results = [pendulum().inverse_dynamics(*arguments(pendulum(), "inverse_dynamics", b)) for b in ((), (9,))]
-results.append(chain(40).mass_matrix(*arguments(chain(40), "mass_matrix", (3,))))
 print(digest(results), len(compiled))
 """
 
@@ -254,6 +253,27 @@ def test_robots_share_blocks(folder, compiled):
     compiled.clear()
     chain(150, seed=7).forward_dynamics(q, q, q)
     assert not compiled
+
+
+def test_without_source_files_the_code_itself_is_the_key(folder, compiled, monkeypatch):
+    monkeypatch.setattr(cache, "_writers", lambda: "")
+    first = evaluate()
+    compiled.clear()
+    assert same_bits(evaluate(), first)
+    assert not compiled
+
+
+def test_the_name_of_the_folder_may_be_relative_or_at_home(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("USERPROFILE", str(tmp_path / "home"))
+    monkeypatch.setenv("FOURBAR_CACHE", "~/code")
+    assert cache.cache_folder() == tmp_path / "home" / "code"
+    name = f"relative-{tmp_path.name}"
+    monkeypatch.setenv("FOURBAR_CACHE", name)
+    assert cache.cache_folder() == tmp_path / name
+    monkeypatch.chdir(tmp_path / "home")
+    assert cache.cache_folder() == tmp_path / name
 
 
 def test_the_default_folder_follows_the_system(monkeypatch, tmp_path):

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from fourbar import ArgumentError, UnknownNameError
+from fourbar.compile.driver import _STACK_LIMIT
 from fourbar.compile.kernel import units
 from fourbar.expr import Shared, Unrolled, from_text, interpret, to_text
 from fourbar.system.context import Context
@@ -82,6 +83,17 @@ def test_a_long_chain_computes_the_same_either_way():
     np.testing.assert_allclose(system.forward_dynamics(*arrays), unrolled, atol=1e-11 * scale)
 
 
+def test_a_workspace_too_large_for_the_stack():
+    system = chain(75)
+    q = system.random(0, 11)
+    program = system.program("mass_matrix")
+    lanes = EVERY_WIDTH[3]
+    assert program.slots * lanes.bytes > _STACK_LIMIT
+    meant = interpret(program, {"q": q})["M"]
+    np.testing.assert_allclose(run(program, q, lanes=lanes), meant, rtol=1e-10, atol=1e-10)
+    np.testing.assert_allclose(system.mass_matrix(q), meant, rtol=1e-10, atol=1e-10)
+
+
 def overwritten(program):
     """Calls that store to a slot which they also load: code that stores early would then read the wrong number."""
     found = []
@@ -135,16 +147,16 @@ def texts():
     """A digest of the programs of many methods in both layouts, and of their keys in the cache."""
     found = hashlib.sha256()
     for method in METHODS:
-        for recorder in (Unrolled(block_size=200), Shared()):
-            program = recorded(robot(), method, recorder)
-            found.update(to_text(program).encode())
-            found.update("".join(unit.key for unit in units(program)[0]).encode())
+        program = recorded(robot(), method, Shared())
+        found.update(to_text(program).encode())
+        found.update("".join(unit.key for unit in units(program)[0]).encode())
     for method in LARGE:
-        found.update(to_text(recorded(chain(30), method, Shared())).encode())
+        found.update(to_text(recorded(chain(12), method, Unrolled(block_size=200))).encode())
+        found.update(to_text(recorded(chain(12), method, Shared())).encode())
     return found.hexdigest()
 
 
 def test_programs_do_not_depend_on_the_hashes_of_the_process():
     """They are the keys of the cache: the order of no set may reach them."""
-    running = [started(_TEXTS, PYTHONHASHSEED=seed) for seed in ("0", "1", "4711")]
+    running = [started(_TEXTS, PYTHONHASHSEED=seed) for seed in ("1", "4711")]
     assert {finished(process) for process in running} == {texts()}

@@ -81,7 +81,7 @@ def test_no_call_leaks(f, call):
         counted.append(np.dtype(float))
     before = [sys.getrefcount(x) for x in counted]
     assert growth(repeat, times) < 4_000
-    assert max(abs(sys.getrefcount(x) - b) for x, b in zip(counted, before, strict=True)) < 50
+    assert max(sys.getrefcount(x) - b for x, b in zip(counted, before, strict=True)) < times // 10
 
 
 @machine_code_only
@@ -195,9 +195,9 @@ big = np.ones((200_000, 2))
 f(big, big, big, threads=2)
 cycle = [robot, f]
 cycle.append(cycle)
-atexit.register(lambda: f(q, q, q))
+atexit.register(lambda: print(f(q, q, q).shape, f(big, big, big, threads=3).shape))
 import builtins
 builtins.kept = (f, kept)
 print("done")
 """
-    assert python(code) == "done"
+    assert python(code) == "done\n(2,) (200000, 2)"

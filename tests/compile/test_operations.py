@@ -13,6 +13,7 @@ from fourbar.expr import (
     Output,
     Program,
     Store,
+    Unrolled,
     atan2,
     cos,
     from_text,
@@ -146,6 +147,60 @@ def test_without_fused_multiply_add_the_bits_are_numpys():
     program = program_of(lambda x: (x[0] * x[1] + x[2], x[2] - x[0] * x[1], sqrt(x[0]) / x[1]), 3)
     x = np.random.default_rng(2).uniform(0.5, 2.0, (100, 3))
     assert np.array_equal(run(program, x, lanes=Lanes(4, False)), interpret(program, {"x": x})["y"])
+
+
+def test_comparisons_as_numbers_and_numbers_as_conditions():
+    """Also where one crosses from a block into another, and comes out as a result."""
+
+    def first(x):
+        return x[0] < x[1], (x[0] < x[1]) * x[0] + x[1], select(x[2], x[0], x[1])
+
+    recorder = Unrolled(block_size=1)
+    x = recorder.input("x", (3,))
+    less, masked, chosen = recorder.call(first, x)
+    (again,) = recorder.call(lambda less, x: (select(less, x[2], -x[2]),), less, x)
+    program = recorder.finish("conditions", [("y", (4,), (less, masked, chosen, again))])
+    assert len(program.blocks) == 2
+    x = np.array([(1.0, 2.0, 3.0), (2.0, 1.0, 0.0), (1.0, 1.0, -0.0), (np.nan, 1.0, np.nan), (-1.0, 5.0, -2.0)])
+    for lanes in EVERY_WIDTH:
+        assert np.array_equal(run(program, x, lanes=lanes), interpret(program, {"x": x})["y"], equal_nan=True)
+
+
+STEPS = (
+    lambda a, b, c: a + b * c,
+    lambda a, b, c: a - b * c,
+    lambda a, b, c: a * b - c,
+    lambda a, b, c: a / (b * b + 1.0),
+    lambda a, b, c: -a,
+    lambda a, b, c: sin(a) * cos(a) + sin(b),
+    lambda a, b, c: sqrt(a * a + 1.0),
+    lambda a, b, c: atan2(a, b * b + 0.5),
+    lambda a, b, c: minimum(a, maximum(b, c)),
+    lambda a, b, c: select(a < b, c * (b - a), 0.0),
+    lambda a, b, c: select(b <= a, a - b, b - a) * 2.0 - 3.0,
+)
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_random_programs(seed):
+    """Thirty random steps in blocks of random length; all continuous, so that a last bit does not matter."""
+    rng = np.random.default_rng(seed)
+    recorder = Unrolled(block_size=int(rng.integers(1, 60)))
+    inputs = recorder.input("x", (4,))
+    pool = [*inputs, 0.0, 1.0, -1.0, 2.0, 3.0, 0.5]
+    for _ in range(30):
+        a, b, c = (pool[k] for k in rng.integers(0, len(pool), 3))
+        step = STEPS[rng.integers(len(STEPS))]
+        pool += recorder.call(lambda a, b, c, step=step: (_small(step(a, b, c)),), a, b, c)
+    program = recorder.finish("random", [("y", (12,), pool[-12:])])
+    x = rng.uniform(-2.0, 2.0, (13, 4))
+    meant = interpret(program, {"x": x})["y"]
+    lanes = Lanes(int(rng.choice([1, 2, 4, 8])), bool(rng.integers(2)) and EVERY_WIDTH[0].fma)
+    np.testing.assert_allclose(run(program, x, lanes=lanes), meant, rtol=1e-9, atol=1e-9)
+
+
+def _small(x):
+    return x / sqrt(1.0 + x * x)
 
 
 def test_ports_and_tables():

@@ -90,7 +90,7 @@ def test_euler_angles(sequence: str) -> None:
 def test_euler_subspace_of_liu_jain() -> None:
     """Eq. 52 is in parent axes."""
     q = [0.3, -1.1, 2.5]
-    turned = [Rotation.from_euler("XYZ"[:k], q[:k]).as_matrix() if k else np.eye(3) for k in range(4)]
+    turned = [Rotation.from_euler("XYZ"[:k], q[:k]).as_matrix().reshape(3, 3) if k else np.eye(3) for k in range(4)]
     in_parent = np.stack([turned[0][:, 0], turned[1][:, 1], turned[2][:, 2]], axis=1)
     S = subspace_matrix(SphericalEuler("xyz"), q)
     near(S[:3], turned[3].T @ in_parent)

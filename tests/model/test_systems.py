@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from fourbar import Builder, ModelError
-from fourbar.joints import Fixed, Free, Planar, Prismatic, Revolute, Spherical
+from fourbar.joints import Fixed, Free, Planar, Prismatic, Revolute, Spherical, SphericalExponential
 from fourbar.model.lower import GROUND
 
 SOLID = {"mass": 1.3, "com": (0.1, -0.2, 0.3), "inertia": (0.4, 0.5, 0.6)}
@@ -77,11 +77,25 @@ def test_a_body_without_mass_may_carry_others():
     np.testing.assert_allclose(robot.inverse_dynamics(q, v, a), tau, atol=1e-9)
 
 
-def test_two_axes_of_a_body_that_coincide():
-    """Two equal hinges in a row: nothing resists when they turn against each other."""
-    b = Builder().body("link", joint=Revolute("z")).body("tool", parent="link", joint=Revolute("z"), **SOLID)
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("joint", [Revolute, lambda axis: SphericalExponential()], ids=["hinge", "ball"])
+def test_motions_that_cancel(joint, seed):
+    """A hinge along the axis of another one, or through a ball joint: nothing but rounding resists it."""
+    rng = np.random.default_rng(seed)
+    axis = rng.standard_normal(3)
+    axis /= np.linalg.norm(axis)
+    b = Builder().body("link", joint=Revolute(axis), rpy=rng.random(3))
+    b.body("tool", parent="link", joint=joint(axis), position=0.7 * axis, **SOLID)
     with pytest.raises(ModelError, match="joint 'link' moves nothing"):
         b.build()
+
+
+def test_small_parts_of_large_machines():
+    """What counts is the inertia that a joint carries, not that of what carries it."""
+    b = Builder("ship").body("hull", joint=Free(), mass=1e8, inertia=(1e10, 1e10, 1e10))
+    b.body("gimbal", parent="hull", joint=Revolute("x"))
+    b.body("dish", parent="gimbal", joint=Revolute("y"), mass=1e-3, inertia=(1e-7, 1e-7, 1e-7))
+    assert b.build().nv == 8
 
 
 @pytest.mark.short

@@ -23,11 +23,10 @@ PEERS = {
 
 def robot_folder() -> Path:
     """Where example-robot-data keeps its robots."""
-    found = find_spec("cmeel")  # the package that carries the data; it need not be imported
+    found = find_spec("cmeel")  # found, not imported: that fails where `importlib_metadata` was imported before
     if found is None or found.origin is None:
-        raise ModuleNotFoundError("cmeel")
-    packages = Path(found.origin).resolve().parent.parent
-    return packages / "cmeel.prefix" / "share" / "example-robot-data" / "robots"
+        raise ModuleNotFoundError("cmeel, which carries example-robot-data, is not installed", name="cmeel")
+    return Path(found.origin).resolve().parent.parent / "cmeel.prefix" / "share" / "example-robot-data" / "robots"
 
 
 def load_urdf(path: str, floating: bool, lock: str | None = None) -> Any:

@@ -30,7 +30,8 @@ def cached_object(key: str, assembly: Callable[[], str]) -> bytes:
     folder = cache_folder()
     if folder is None:
         return to_object(assembly())
-    path = folder / (hashlib.sha256("\n".join([identity(), _writers(), key]).encode()).hexdigest() + ".o")
+    whole = "\n".join([identity(), _writers() or assembly(), key])
+    path = folder / (hashlib.sha256(whole.encode()).hexdigest() + ".o")
     code = _read(path)
     if code is None:
         code = to_object(assembly())
@@ -40,10 +41,13 @@ def cached_object(key: str, assembly: Callable[[], str]) -> bytes:
 
 @cache
 def _writers() -> str:
-    """A fingerprint of the sources that turn programs into LLVM assembly."""
+    """A fingerprint of the sources that turn programs into LLVM assembly; empty where there are no source files."""
     found = hashlib.sha256()
-    for name in ("ir", "elementary", "emit", "transfer", "driver", "fastcall"):
-        found.update((Path(__file__).parent / f"{name}.py").read_bytes())
+    try:
+        for name in ("ir", "elementary", "emit", "transfer", "driver", "fastcall"):
+            found.update((Path(__file__).parent / f"{name}.py").read_bytes())
+    except OSError:
+        return ""
     return found.hexdigest()
 
 
@@ -65,7 +69,7 @@ def _default_folder() -> str:
 
 @cache
 def _prepared(name: str) -> Path | None:
-    folder = Path(name)
+    folder = Path(name).expanduser().absolute()
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         problem = _untrusted(folder)

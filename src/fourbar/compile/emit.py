@@ -42,6 +42,7 @@ class _Body:
         self.fused = _fusable(block) if lanes.fma else {}
         self.absorbed = set(self.fused.values())
         self.values: list[str] = []
+        self.conditions: dict[int, str] = {}  # comparisons: vectors of bits, turned into numbers where they are used so
         self.angles: dict[str, tuple[str, str]] = {}
         self.ports = ["%workspace"] if fixed else [self._port(p) for p in range(block.ports)]
 
@@ -54,7 +55,18 @@ class _Body:
         return self.code.let(f"getelementptr inbounds i8, ptr {self.ports[port]}, i64 {offset * self.lanes.bytes}")
 
     def _operand(self, x: Any) -> str:
-        return self.values[x] if x.__class__ is int else self.lanes.constant(x)
+        """A number; a comparison that is used as one is 1 or 0."""
+        if x.__class__ is not int:
+            return self.lanes.constant(x)
+        if x in self.conditions:
+            return self.elementary.choose(self.conditions[x], self.lanes.constant(1.0), self.lanes.constant(0.0))
+        return self.values[x]
+
+    def _condition(self, x: int | float) -> str:
+        """A comparison; a number that is used as one holds unless it is zero."""
+        if x.__class__ is int and x in self.conditions:
+            return self.conditions[x]  # type: ignore[index]
+        return self.elementary.compare("une", self._operand(x), self.lanes.constant(0.0))
 
     def _load(self, port: int, offset: int) -> str:
         address = self._address(port, offset)
@@ -92,6 +104,8 @@ class _Body:
             return self._load(*operands)  # type: ignore[arg-type]
         if op == "table":
             return self._constant(*operands)  # type: ignore[arg-type]
+        if op == "select":
+            return self.elementary.choose(self._condition(operands[0]), *map(self._operand, operands[1:]))
         args = [self._operand(x) for x in operands]
         if op in _ARITHMETIC:
             return self.elementary.arithmetic(_ARITHMETIC[op], *args)
@@ -100,18 +114,17 @@ class _Body:
         if op in ("sin", "cos"):
             return self._angle(op, args[0])
         if op in _COMPARE:
-            return self.elementary.compare(_COMPARE[op], *args)
+            self.conditions[number] = self.elementary.compare(_COMPARE[op], *args)
+            return "condition"
         if op in _INTRINSIC:
             return self.elementary.intrinsic(_INTRINSIC[op], *args)
-        if op == "select":
-            return self.elementary.choose(*args)
         if op == "atan2":
             return self.elementary.atan2(*args)
         raise ValueError(f"the LLVM backend has no code for operation {op!r}; add it to {__name__}")
 
-    def store(self, port: int, offset: int, value: str) -> None:
+    def store(self, port: int, offset: int, value: int | float) -> None:
         address = self._address(port, offset)
-        self.code.do(f"store {self.lanes.double} {value}, ptr {address}, align {self.lanes.bytes}")
+        self.code.do(f"store {self.lanes.double} {self._operand(value)}, ptr {address}, align {self.lanes.bytes}")
 
 
 def emit_block(name: str, block: Block, lanes: Lanes, fixed: bool) -> str:
@@ -124,10 +137,10 @@ def emit_block(name: str, block: Block, lanes: Lanes, fixed: bool) -> str:
     for number, (op, *operands) in enumerate(block.code):
         body.values.append(body.instruction(number, op, operands))  # type: ignore[arg-type]
         for port, offset in pending.get(number, ()):
-            body.store(port, offset, body.values[number])
+            body.store(port, offset, number)
     for s in block.stores:
         if not isinstance(s.value, int):
-            body.store(s.port, s.offset, lanes.constant(s.value))
+            body.store(s.port, s.offset, s.value)
     head = f"define void @{name}(ptr noalias %workspace, ptr noalias readonly %table) #0 {{"
     return f"{head}\n{body.code.body()}\n  ret void\n}}\n"
 

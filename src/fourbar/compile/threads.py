@@ -46,6 +46,11 @@ def run_shared(kernel: Kernel, arrays: list[np.ndarray], n: int, threads: int) -
     def work(held: list[np.ndarray] = arrays) -> None:  # a helper may outlive an interrupted caller
         share(addresses.ctypes.data, dims.ctypes.data, steps.ctypes.data, kernel.data, counter.ctypes.data, chunk)
 
-    helpers = [_pool(os.getpid(), threads - 1).submit(work) for _ in range(threads - 1)]
+    helpers = []
+    try:
+        for _ in range(threads - 1):
+            helpers.append(_pool(os.getpid(), threads - 1).submit(work))
+    except RuntimeError:  # no threads to be had, or the interpreter is shutting down: this one does it all
+        pass
     work()
     wait(helpers)

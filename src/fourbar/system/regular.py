@@ -15,7 +15,7 @@ from ..model.groups import Group
 from ..model.lower import Lowered
 from .clusters import group_random
 
-_SINGULAR = 1e-13  # a pivot this small, relative to the largest inertia of the tree, is rounding
+_SINGULAR = 1e-13  # a pivot this small, relative to the largest inertia that the joint carries, is rounding
 
 
 def _is_solid(inertia: np.ndarray) -> bool:
@@ -30,7 +30,7 @@ def check_regular(lowered: Lowered) -> None:
     inertias = [np.array(c.I.matrix(), float) for c in tree.clusters]
     if all(map(_is_solid, inertias)):
         return
-    smallest = _SINGULAR * max(float(np.abs(m).max()) for m in inertias)
+    carried = [float(np.abs(m).max()) for m in inertias]  # largest number of each link and all behind it
     rng = np.random.default_rng(0)
     coordinates: list[Any] = [None] * len(tree.clusters)
     expanded = []
@@ -48,8 +48,12 @@ def check_regular(lowered: Lowered) -> None:
         except ZeroDivisionError:
             raise _moves_nothing(lowered, lowered.groups[n]) from None
         D = released.hinge.D if isinstance(released, Single) else released.D
-        if any(not 1.0 / d > smallest for d in D.inverse_pivots):
-            raise _moves_nothing(lowered, lowered.groups[n])
+        group = lowered.groups[n]
+        largest = max(carried[i] for i in group.links)
+        if any(not 1.0 / d > _SINGULAR * largest for d in D.inverse_pivots):
+            raise _moves_nothing(lowered, group)
+        if group.carrier >= 0:
+            carried[group.carrier] = max(carried[group.carrier], largest)
 
 
 def _moves_nothing(lowered: Lowered, group: Group) -> ModelError:

@@ -81,6 +81,11 @@ def project_forces(G: tuple[Mat, ...], forces: tuple[Vec, ...]) -> Vec:
     return sum(parts[1:], parts[0])
 
 
+def weighted(W: Sequence[Wrench], w: Sequence[Scalar]) -> Wrench:
+    """Σ W_j w_j; nothing for a group that cannot move."""
+    return Wrench.of(Mat(x.six() for x in W).transpose_times(w)) if W else Wrench.zero()
+
+
 def _spun_up(k: Kinematics, rate: Sequence[Scalar]) -> Vec:
     """What the armature takes."""
     return Vec([j * x for j, x in zip(k.armature, rate, strict=True)])
@@ -140,7 +145,7 @@ def free_inward(
     F, P = gather(ks, inner, [f + I @ t for f, I, t in zip(pA, IA, gained, strict=True)])
     u = Vec(tau) - projected(ks, G, F, [_spun_up(k, b) for k, b in zip(ks, g, strict=True)])
     w = D.solve(u)
-    pa = P + Wrench.of(Mat(x.six() for x in W).transpose_times(w))
+    pa = P + weighted(W, w)
     return Outcome(FreedGroup(W, D, u), Felt(Ia, pa))
 
 

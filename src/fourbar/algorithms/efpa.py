@@ -37,6 +37,8 @@ def reach(released: Released, nv: int) -> Reach:
     passed = [released.answer(still, A)[1] for A in _unit_twists()]
     links = len(passed[0])
     P = tuple(Mat.from_columns([column[b].six() for column in passed]) for b in range(links))
+    if nv == 0:
+        return Reach(P, ((Mat.zeros(6, 6),) * links,) * links)
     if isinstance(released, Single):
         S: Any = [Mat.from_columns([t.six() for t in released.k.S.twists()])]
         D = released.hinge.D

@@ -52,7 +52,7 @@ class Stack(NamedTuple):
         F, P = cluster.gather(self.ks, self.inner, pA)
         none = [Vec([0.0] * k.S.nv) for k in self.ks]
         w = self.D.solve(tau - cluster.projected(self.ks, self.G, F, none))
-        return w, P + Wrench.of(Mat(x.six() for x in self.W).transpose_times(w))
+        return w, P + cluster.weighted(self.W, w)
 
     def answer(self, w: Vec, A: Twist) -> tuple[Vec, tuple[Twist, ...]]:
         """As for `Single`."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,7 @@ from ..loops import Closure, Gear, Loop
 from ..loops.closure import closes_directly
 from ..spatial.inertia import unphysical
 from .mechanism import WORLD, Body, Connection, Frame, Mechanism, NamedLoop
-from .read import as_matrix, read_inertia, read_limits, read_number, read_per_velocity, read_placement, read_three
+from .read import as_matrix, read_inertia, read_limits, read_number, read_per_velocity, read_placement, read_scale, read_three
 
 
 class Builder:
@@ -112,10 +113,14 @@ class Builder:
         chosen = name or f"{type(loop).__name__.lower()}{len(self._loops) + 1}"
         if chosen in self._loops:
             raise ModelError(f"loop {chosen!r} is there already; names must be different")
+        what = f"loop {chosen!r}, independent"
+        if isinstance(independent, str):
+            raise ModelError(f"{what}: expected a list of joints, such as [{independent!r}], got {independent!r}")
+        pairs = independent.items() if isinstance(independent, Mapping) else [(x, 1.0) for x in independent]
+        scales = tuple((str(j), read_scale(f"{what} joint {j!r}", x)) for j, x in pairs)
         if isinstance(loop, Closure) and not closes_directly(loop.joint):
             loop = self._with_link(chosen, loop)
-        pairs = independent.items() if isinstance(independent, dict) else [(x, 1.0) for x in independent]
-        self._loops[chosen] = NamedLoop(chosen, loop, tuple((str(j), float(x)) for j, x in pairs))
+        self._loops[chosen] = NamedLoop(chosen, loop, scales)
         return self
 
     def _with_link(self, name: str, loop: Closure) -> Loop:

@@ -275,8 +275,17 @@ class Tied:
         return Vec([full[j] * (1.0 / scale) for j, scale in self.independent])
 
     def chart_rate(self, theta: Sequence[Scalar], v: Sequence[Scalar]) -> Vec:
-        """The independent coordinates are their own chart."""
-        return Vec(v)
+        """The rate of θ in q₀ ⊕ θ. A joint of which only some velocities are independent counts as flat: exact at θ = 0."""
+        position = {j: (at, scale) for at, (j, scale) in enumerate(self.independent)}
+        rate, first = list(v), 0
+        for joint in self.joints:
+            own = [position[j] for j in range(first, first + joint.nv) if j in position]
+            first += joint.nv
+            if len(own) == joint.nv and not isinstance(joint, FlatJoint):
+                scaled = joint.chart_rate([s * theta[at] for at, s in own], [s * v[at] for at, s in own])
+                for (at, scale), x in zip(own, scaled, strict=True):
+                    rate[at] = x * (1.0 / scale)
+        return Vec(rate)
 
     def wrenches(self, q: Sequence[Scalar], tau: Sequence[Scalar]) -> tuple[Wrench, ...]:
         """What the loops do to the bodies they look at, when only independent joints are driven.

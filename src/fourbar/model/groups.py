@@ -172,6 +172,8 @@ class Grouper:
         """Numbers and scales of the independent velocities within the group."""
         n = K.shape[1]
         column = self._columns(links)
+        for loop in loops:
+            self._check_names(loop, column)
         asked = [(column[j], scale) for loop in loops for j, scale in loop.independent]
         unique = list(dict.fromkeys(asked))
         if unique:
@@ -193,6 +195,15 @@ class Grouper:
         return {
             self.moving[i].name: int(at) for i, at in zip(links, first, strict=False) if self.moving[i].joint.nv == 1
         }
+
+    def _check_names(self, loop: NamedLoop, column: dict[str, int]) -> None:
+        for joint, _ in loop.independent:
+            if joint not in column:
+                tied = ", ".join(map(repr, column))
+                raise ModelError(
+                    f"loop {loop.name!r}: the velocity of joint {joint!r} cannot be declared independent; it must be a "
+                    f"joint with one velocity among those that the loop ties together: {tied}"
+                )
 
     def _check_independent(
         self, asked: list[tuple[int, float]], loops: Sequence[NamedLoop], K: np.ndarray, r: int

@@ -14,6 +14,7 @@ from ..model.embedding import Tied
 from ..model.groups import Group
 from ..model.lower import Lowered
 from ..model.mechanism import Mechanism
+from ..model.read import read_scale
 
 _CLOSED = 1e-11
 
@@ -91,7 +92,7 @@ def group_random(lowered: Lowered, group: Group, rng: np.random.Generator, size:
     tie = group.embedding
     if not isinstance(tie, Tied):
         c = lowered.moving[group.links[0]]
-        return c.joint.random(rng, np.array(c.lower), np.array(c.upper), size).reshape(*size, -1)
+        return c.joint.random(rng, np.array(c.lower), np.array(c.upper), size)
     count = int(np.prod(size, dtype=int))
     found = _random_full(lowered, group, rng, count)
     if tie.explicit:
@@ -155,7 +156,7 @@ def choose_independent(
     mechanism: Mechanism, clusters: Sequence[ClusterInfo], joints: Sequence[str | tuple[str, float]]
 ) -> Mechanism:
     """The mechanism with the named joints as the independent ones of their clusters."""
-    pairs = [(joint, 1.0) if isinstance(joint, str) else (str(joint[0]), float(joint[1])) for joint in joints]
+    pairs = [(x, 1.0) if isinstance(x, str) else (str(x[0]), read_scale(f"independent joint {x[0]!r}", x[1])) for x in joints]
     tied = {joint: n for n, cluster in enumerate(clusters) if cluster.loops for joint in cluster.joints}
     for joint, _ in pairs:
         if joint not in tied:

@@ -176,7 +176,7 @@ def test_bracket_is_antisymmetric(group: Group, data: Any) -> None:
 
 @drawn
 def test_bracket_satisfies_jacobi(group: Group, data: Any) -> None:
-    u, v, w = (data.draw(vectors(group)) for _ in range(3))
+    u, v = (data.draw(vectors(group)) for _ in range(2))
     au, av = group.ad(u), group.ad(v)
     size = max(abs(x) for x in u) * max(abs(x) for x in v)
     near(group.ad(au @ v), au @ av - av @ au, floor=size)

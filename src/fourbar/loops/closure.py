@@ -9,12 +9,10 @@ from typing import Any
 import numpy as np
 
 from ..errors import ModelError
-from ..expr import atan2
 from ..joints import (
     Cylindrical,
     Fixed,
     Free,
-    Helical,
     Planar,
     Prismatic,
     Revolute,
@@ -42,13 +40,13 @@ def _same_z(R: Mat) -> list[Scalar]:
     return [R[0][2], R[1][2], 1.0 - R[2][2]]
 
 
-# What a joint holds, for the successor's pose (R, p) in the predecessor, in the joint's aligned frames.
+# What a joint holds, for the successor's pose (R, p) in the predecessor, in the joint's aligned frames. A screw is not
+# here: how far it has moved tells only with its turns counted, so it needs a coordinate of its own.
 _HELD: dict[type[Joint], Callable[[Joint, Mat, Vec], list[Scalar]]] = {
     Fixed: lambda j, R, p: [*p, *_no_rotation(R)],
     Revolute: lambda j, R, p: [*p, *_same_z(R)],
     Prismatic: lambda j, R, p: [p[0], p[1], *_no_rotation(R)],
     Cylindrical: lambda j, R, p: [p[0], p[1], *_same_z(R)],
-    Helical: lambda j, R, p: [p[0], p[1], *_same_z(R), p[2] - j.pitch * atan2(R[1][0], R[0][0])],  # type: ignore[attr-defined]
     Spherical: lambda j, R, p: [*p],
     SphericalEuler: lambda j, R, p: [*p],
     SphericalExponential: lambda j, R, p: [*p],
@@ -73,8 +71,11 @@ def closes_directly(joint: Joint) -> bool:
 
 
 def _place(what: str, position: Any, rotation: Any) -> Transform:
-    p = np.asarray(position, float)
-    R = np.eye(3) if rotation is None else np.asarray(rotation, float)
+    try:
+        p = np.asarray(position, float)
+        R = np.eye(3) if rotation is None else np.asarray(rotation, float)
+    except (TypeError, ValueError):
+        raise ModelError(f"{what}: expected numbers, got position {position!r} and rotation {rotation!r}") from None
     if p.shape != (3,) or not np.all(np.isfinite(p)):
         raise ModelError(f"{what}: a position is three finite numbers, got {position!r}")
     if R.shape != (3, 3) or not np.abs(R @ R.T - np.eye(3)).max() < 1e-9 or np.linalg.det(R) < 0:
@@ -145,10 +146,15 @@ class Distance(Loop):
     length: float
 
     def __post_init__(self) -> None:
-        if not self.length > 0.0:
+        if self.predecessor == self.successor:
+            raise ModelError(f"a rod is between two bodies, got {self.predecessor!r} twice")
+        if not 0.0 < self.length < np.inf:
             raise ModelError(
-                f"the distance of a rod must be positive, got {self.length!r}; for zero use a spherical joint"
+                f"the length of a rod must be positive and finite, got {self.length!r}; for zero use a spherical joint"
             )
+        for field, body in (("predecessor_point", self.predecessor), ("successor_point", self.successor)):
+            point = _place(f"rod on {body!r}", getattr(self, field), None).p
+            object.__setattr__(self, field, tuple(point))
 
     @property
     def joints(self) -> tuple[str, ...]:

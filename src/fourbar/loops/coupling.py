@@ -14,7 +14,10 @@ from .base import Loop, View
 
 
 def _number(what: str, value: Any) -> float:
-    x = float(value)
+    try:
+        x = float(value)
+    except (TypeError, ValueError):
+        x = np.nan
     if not np.isfinite(x):
         raise ModelError(f"{what} must be a finite number, got {value!r}")
     return x
@@ -36,6 +39,8 @@ class Coupling(Loop):
     offset: float = 0.0
 
     def __init__(self, factors: Mapping[str, float], offset: float = 0.0) -> None:
+        if not isinstance(factors, Mapping):
+            raise ModelError(f"a coupling takes factors by joint, {{'left': 1.0, 'right': -1.0}}, got {factors!r}")
         read = tuple((name, _number(f"factor of {name!r}", x)) for name, x in factors.items())
         if len(read) < 2 or all(x == 0.0 for _, x in read):
             raise ModelError(
@@ -95,6 +100,8 @@ class Polynomial(Loop):
     coefficients: tuple[float, ...]
 
     def __post_init__(self) -> None:
+        if self.driver == self.driven:
+            raise ModelError(f"a polynomial couples two joints, got {self.driver!r} twice")
         read = tuple(_number("a coefficient", c) for c in self.coefficients)
         if not read:
             raise ModelError("a polynomial coupling needs at least one coefficient")
@@ -124,6 +131,8 @@ class Differential(Loop):
     matrix: tuple[tuple[float, ...], ...]
 
     def __init__(self, inputs: Sequence[str], outputs: Sequence[str], matrix: Any) -> None:
+        if isinstance(inputs, str) or isinstance(outputs, str) or len({*inputs, *outputs}) < len(inputs) + len(outputs):
+            raise ModelError(f"a differential takes lists of different joints, got {inputs!r} and {outputs!r}")
         array = np.asarray(matrix, float)
         if array.shape != (len(outputs), len(inputs)) or not np.all(np.isfinite(array)):
             raise ModelError(

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from ..errors import ModelError
 from ..spatial.linear import Scalar
 from .base import Loop, View
 
@@ -19,6 +20,10 @@ class Constraint(Loop):
     of: tuple[str, ...]
 
     def __init__(self, function: Callable[..., Any], of: Sequence[str]) -> None:
+        if not (callable(function) and isinstance(function, Hashable)):
+            raise ModelError(f"a constraint needs a hashable function of joint coordinates, got {function!r}")
+        if isinstance(of, str) or not of:
+            raise ModelError(f"a constraint needs a list of joints, such as ['left', 'right'], got {of!r}")
         object.__setattr__(self, "function", function)
         object.__setattr__(self, "of", tuple(of))
 
@@ -29,4 +34,8 @@ class Constraint(Loop):
     def residual(self, view: View) -> Sequence[Scalar]:
         coordinates = [view.q(name) for name in self.of]
         result = self.function(*(q[0] if len(q) == 1 else q for q in coordinates))
-        return tuple(result) if hasattr(result, "__iter__") else (result,)
+        rows = tuple(result) if hasattr(result, "__iter__") else (result,)
+        if not rows or any(x is None for x in rows):
+            names = ", ".join(map(repr, self.of))
+            raise ModelError(f"constraint of {names}: the function returned {result!r}, not a residual")
+        return rows

@@ -15,7 +15,16 @@ from ..loops import Closure, Gear, Loop
 from ..loops.closure import closes_directly
 from ..spatial.inertia import unphysical
 from .mechanism import WORLD, Body, Connection, Frame, Mechanism, NamedLoop
-from .read import as_matrix, read_inertia, read_limits, read_number, read_per_velocity, read_placement, read_scale, read_three
+from .read import (
+    as_matrix,
+    read_inertia,
+    read_limits,
+    read_number,
+    read_per_velocity,
+    read_placement,
+    read_scale,
+    read_three,
+)
 
 
 class Builder:

@@ -14,6 +14,7 @@ import numpy as np
 from ..joints.base import Joint
 from ..spatial.linear import Vec
 
+_FAIR = 0.1  # a column this large, relative to the largest left, is good enough to be taken for other reasons
 _RANK = 1e-9  # singular values below this, relative to the largest, count as zero
 _EXACT, _ROUNDING = 1e-15, 1e-13  # gaps that need no step more, and those at which rounding decides
 _DAMPING, _LONGEST, _STALLED = 0.1, 0.5, 0.99  # of a step: damping by the gap, longest, reduction that is none
@@ -102,8 +103,8 @@ def rank(K: np.ndarray) -> int:
     return int(np.sum(values > _RANK * values.max(initial=0.0))) if values.size else 0
 
 
-def pick(K: np.ndarray, count: int, order: Sequence[int]) -> list[int]:
-    """`count` independent columns of K: those of `order` first where they are, then the largest that are left."""
+def pick(K: np.ndarray, count: int, order: Sequence[int], rather: Sequence[int] = ()) -> list[int]:
+    """`count` independent columns of K: those of `order` first, then those of `rather` that are not small, then the largest."""
     left = K.astype(float).copy()
     scale = np.abs(K).max(initial=0.0)
     chosen: list[int] = []
@@ -112,6 +113,7 @@ def pick(K: np.ndarray, count: int, order: Sequence[int]) -> list[int]:
         norms = np.linalg.norm(left, axis=0)
         norms[chosen] = 0.0
         sound = [j for j in preferred if j not in chosen and norms[j] > 1e-6 * scale]
+        sound = sound or [j for j in rather if norms[j] > _FAIR * norms.max()]
         j = sound[0] if sound else int(np.argmax(norms))
         if norms[j] <= _RANK * scale:
             break

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..expr import Expr, Graph, evaluate, jvp, prepare, select
+from ..expr import Expr, Graph, evaluate, jvp, maximum, prepare, select
 from ..expr.fold import add, mul
 from ..expr.record import linear_code
 from ..joints.base import Joint
@@ -25,8 +25,9 @@ from ..spatial.linear import Mat, Scalar, Vec, dot, is_zero
 from ..spatial.vectors import Twist, Wrench
 
 Residual = Callable[[Sequence[Vec], Mapping[str, Twist]], Sequence[Scalar]]
+_CLOSED = 1e-10  # the gap that is allowed to be left
 _NEWTON_STEPS = 4  # each squares the gap that a step along the tangent leaves
-_TOGGLE = 1e-18  # a squared pivot this small, relative to its row where all is well, means that the loop has lost its hold
+_TOGGLE = 1e-18  # a squared pivot this small, beside its row where all is well, means that the loop has lost its hold
 
 
 class Expanded(NamedTuple):
@@ -235,12 +236,16 @@ class Tied:
         g: list[Scalar] = [0.0] * n
         known.update(zip(self.traced.v, velocity, strict=True))
         bend = evaluate([self.traced.curvature[i] for i in self.rows], known)
-        for j, (x,) in zip(self.dependent, self._solve(self._columns(K, self.dependent), [[-b] for b in bend]), strict=True):
+        bent = self._solve(self._columns(K, self.dependent), [[-b] for b in bend])
+        for j, (x,) in zip(self.dependent, bent, strict=True):
             g[j] = x
         return Expanded(cut(full, nq), cut(velocity, nv), blocks, cut(g, nv))
 
     def integrate(self, q: Sequence[Scalar], v: Sequence[Scalar]) -> Vec:
-        """q ⊕ v: the independent joints move by v, the others follow by Newton's method until the loops are closed."""
+        """q ⊕ v: the independent joints move by v, the others follow by Newton's method until the loops are closed.
+
+        NaN where they do not close: the step was too long, or there is no closed configuration.
+        """
         if self.explicit:
             return Vec([a + b for a, b in zip(q, v, strict=True)])
         e = self.expand(q, None)
@@ -248,7 +253,11 @@ class Tied:
         full = list(self._moved(q, step))
         for _ in range(_NEWTON_STEPS):
             full = list(self._moved(full, self._correction(full)))
-        return Vec(full)
+        known = dict(zip(self.traced.q, full, strict=True))
+        gap: Scalar = 0.0
+        for x in evaluate([self.traced.phi[i] for i in self.rows], known):
+            gap = maximum(gap, maximum(x, -x))
+        return Vec([select(gap < _CLOSED, x, float("nan")) for x in full])
 
     def _moved(self, q: Sequence[Scalar], step: Sequence[Scalar]) -> Vec:
         nq, nv = [j.nq for j in self.joints], [j.nv for j in self.joints]
@@ -275,7 +284,7 @@ class Tied:
         return Vec([full[j] * (1.0 / scale) for j, scale in self.independent])
 
     def chart_rate(self, theta: Sequence[Scalar], v: Sequence[Scalar]) -> Vec:
-        """The rate of θ in q₀ ⊕ θ. A joint of which only some velocities are independent counts as flat: exact at θ = 0."""
+        """The rate of θ in q₀ ⊕ θ. Exact at θ = 0 only for a group joint that is independent in part."""
         position = {j: (at, scale) for at, (j, scale) in enumerate(self.independent)}
         rate, first = list(v), 0
         for joint in self.joints:

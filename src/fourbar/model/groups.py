@@ -181,13 +181,22 @@ class Grouper:
             return unique
         preferred = [j for j, flat in enumerate(self._flat(links)) if not flat]
         driven = preferred + [column[j] for loop in loops for j in loop.loop.driven_joints if j in column]
-        dependent = set(pick(K, r, driven))
+        depth = self._depths(links)
+        outermost = sorted(range(n), key=lambda j: (-depth[j], -j))
+        dependent = set(pick(K, r, driven, outermost))
         return [(j, 1.0) for j in range(n) if j not in dependent]
 
     def _flat(self, links: tuple[int, ...]) -> list[bool]:
         """For each velocity whether its joint has plain coordinates; else it should not be independent by itself."""
         joints = [self.moving[i].joint for i in links]
         return [isinstance(j, FlatJoint) for j in joints for _ in range(j.nv)]
+
+    def _depths(self, links: tuple[int, ...]) -> list[int]:
+        """For each velocity how many links of the group are between its link and the carrier."""
+        depth: dict[int, int] = {}
+        for i in links:
+            depth[i] = depth.get(self.tree.parents[i], -1) + 1
+        return [depth[i] for i in links for _ in range(self.moving[i].joint.nv)]
 
     def _columns(self, links: tuple[int, ...]) -> dict[str, int]:
         """The velocity of each joint that has just one."""

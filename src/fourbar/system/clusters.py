@@ -87,6 +87,13 @@ def _random_full(lowered: Lowered, group: Group, rng: np.random.Generator, count
     return np.concatenate([c.joint.random(rng, np.array(c.lower), np.array(c.upper), (count,)) for c in parts], axis=-1)
 
 
+def _within_limits(lowered: Lowered, group: Group, full: np.ndarray) -> np.ndarray:
+    """Which rows of coordinates of all joints of a group keep their limits."""
+    lower = np.array([x for i in group.links for x in lowered.moving[i].lower])
+    upper = np.array([x for i in group.links for x in lowered.moving[i].upper])
+    return np.all((full >= lower) & (full <= upper), axis=-1)
+
+
 def group_random(lowered: Lowered, group: Group, rng: np.random.Generator, size: tuple[int, ...]) -> np.ndarray:
     """Random coordinates (*size, nq of the group), with closed loops."""
     tie = group.embedding
@@ -102,11 +109,12 @@ def group_random(lowered: Lowered, group: Group, rng: np.random.Generator, size:
     for attempt in range(200):
         if not left.size:
             return found.reshape(*size, tie.nq)
-        spread = 1.0 / (1.0 + 0.1 * attempt)
+        spread = 0.93**attempt  # nearer and nearer to a configuration that is closed
         guess = tie.closed + spread * (_random_full(lowered, group, rng, len(left)) - tie.closed)
         found[left], gap = close(tie, guess)
-        left = left[~(gap < _CLOSED)]
-    raise AssemblyError(f"no closed configuration of loops {', '.join(group.loops)} was found by random trials")
+        left = left[~((gap < _CLOSED) & _within_limits(lowered, group, found[left]))]
+    names = ", ".join(map(repr, group.loops))
+    raise AssemblyError(f"no closed configuration of loops {names} within the joints' limits was found by random trials")
 
 
 def _columns(lowered: Lowered, group: Group, keep: Sequence[str]) -> list[int]:
@@ -156,7 +164,8 @@ def choose_independent(
     mechanism: Mechanism, clusters: Sequence[ClusterInfo], joints: Sequence[str | tuple[str, float]]
 ) -> Mechanism:
     """The mechanism with the named joints as the independent ones of their clusters."""
-    pairs = [(x, 1.0) if isinstance(x, str) else (str(x[0]), read_scale(f"independent joint {x[0]!r}", x[1])) for x in joints]
+    named = [(x, 1.0) if isinstance(x, str) else x for x in joints]
+    pairs = [(str(joint), read_scale(f"independent joint {joint!r}", scale)) for joint, scale in named]
     tied = {joint: n for n, cluster in enumerate(clusters) if cluster.loops for joint in cluster.joints}
     for joint, _ in pairs:
         if joint not in tied:

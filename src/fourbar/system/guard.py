@@ -68,12 +68,17 @@ class Guarded:
         array = np.asarray(q, float)
         rows = array.reshape(-1, array.shape[-1])
         loops = {name for row in rows if np.all(np.isfinite(row)) for name in toggled(self._lowered, row)}
+        if not loops and self.function.state[0].name == "integrate":
+            self._report("the loops could not be closed after the step: it is too long, or leads nowhere", array, part)
         if not loops:
             return
         what = (
             f"loop {', '.join(map(repr, sorted(loops)))} is at a toggle position: its independent velocities do not "
             "determine the others there; choose others with robot.with_independent(...)"
         )
-        if part.ndim == 0 or array.ndim == 1:
+        self._report(what, array, part)
+
+    def _report(self, what: str, q: np.ndarray, part: np.ndarray) -> None:
+        if part.ndim == 0 or q.ndim == 1:
             raise SingularError(what)
-        warnings.warn(f"in some samples {what}; these are NaN", RuntimeWarning, stacklevel=3)
+        warnings.warn(f"in some samples {what}; these are NaN", RuntimeWarning, stacklevel=4)

@@ -233,8 +233,13 @@ class System:
         return System(choose_independent(self.mechanism, self.clusters, joints))
 
     def spanning(self) -> System:
-        """The same bodies and joints without the loops: the spanning tree as a robot of its own."""
-        return System(replace(self.mechanism, loops=()))
+        """The same bodies and joints without the loops: the spanning tree as a robot of its own.
+
+        A body without mass that only a loop holds can be moved by no force here: then M is singular.
+        """
+        tree = object.__new__(System)
+        tree.__dict__["mechanism"] = replace(self.mechanism, loops=())
+        return tree
 
     def with_gravity(self, gravity: Sequence[float]) -> System:
         """The same robot in another field of gravity."""

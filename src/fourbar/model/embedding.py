@@ -25,7 +25,7 @@ from ..spatial.linear import Mat, Scalar, Vec, dot, is_zero
 from ..spatial.vectors import Twist, Wrench
 
 Residual = Callable[[Sequence[Vec], Mapping[str, Twist]], Sequence[Scalar]]
-_CLOSED = 1e-10  # the gap that is allowed to be left
+_CLOSED = 1e-12  # the gap that is allowed to be left
 _NEWTON_STEPS = 4  # each squares the gap that a step along the tangent leaves
 _TOGGLE = 1e-18  # a squared pivot this small, beside its row where all is well, means that the loop has lost its hold
 

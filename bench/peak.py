@@ -18,7 +18,7 @@ def _assembly(lanes: Lanes) -> str:
     c = Code()
     c.label("entry")
     c.do("br label %round")
-    i, close = open_loop(c, "round", "entry", "%count", 1, "done")
+    _, close = open_loop(c, "round", "entry", "%count", 1, "done")
     phis = [f"  %x{k} = phi {v} [{lanes.constant(1.0 + k)}, %entry], [%y{k}, %round_last]" for k in range(_CHAINS)]
     c.lines[c.lines.index("round:") + 1 : c.lines.index("round:") + 1] = phis
     for k in range(_CHAINS):

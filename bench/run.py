@@ -20,11 +20,11 @@ os.environ.setdefault("FOURBAR_THREADS", "1")
 
 import numpy as np
 import pinocchio as pin
-from peak import peak_flops
-from robots import ROBOTS, load
 
 from fourbar.bridges.pinocchio import Peer
 from fourbar.system.show import count
+from peak import peak_flops
+from robots import ROBOTS, load
 
 BATCH = 1024
 CALLS = 300

@@ -33,3 +33,11 @@ def unknown(kind: str, name: object, known: Iterable[str]) -> UnknownNameError:
     listed = ", ".join(names[:12]) + (", ..." if len(names) > 12 else "")
     hint = f"did you mean {' or '.join(map(repr, near))}?" if near else f"known: {listed or 'none'}"
     return UnknownNameError(f"there is no {kind} {name!r}; {hint}")
+
+
+class AssemblyError(FourbarError, ValueError):
+    """Loops that cannot be closed."""
+
+
+class SingularError(FourbarError, ArithmeticError):
+    """A configuration in which the question has no answer."""

@@ -73,7 +73,7 @@ def test_count_adds_up(capsys: pytest.CaptureFixture[str]) -> None:
 
 @pytest.mark.parametrize("method", METHODS)
 def test_every_method_can_be_shown(method: str, capsys: pytest.CaptureFixture[str]) -> None:
-    options = {"frame": ["--frame", "tip"], "prescribed": ["--prescribed", "elbow"]}
+    options = {"frame": ["--frame", "tip"], "frames": ["--frames", "tip"], "prescribed": ["--prescribed", "elbow"]}
     given = [word for name in METHODS[method].static for word in options.get(name, [])]
     assert main(["show", "double_pendulum", method, *given]) == 0
     assert capsys.readouterr().out.startswith(f"program {method} ")

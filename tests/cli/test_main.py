@@ -38,7 +38,7 @@ def test_no_command_is_wrong_usage(capsys: pytest.CaptureFixture[str]) -> None:
     ("arguments", "message"),
     [
         (["info", "double_pendulm"], "did you mean 'double_pendulum'?"),
-        (["info", "robot.urdf"], "known: double_pendulum"),
+        (["info", "robot.urdf"], "known: "),
         (["simulate", "nobody"], "there is no robot 'nobody'"),
         (["bench", "nobody"], "there is no robot 'nobody'"),
         (["bench", "--peer", "pandas"], "did you mean 'panda'?"),

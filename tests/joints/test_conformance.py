@@ -183,7 +183,7 @@ def test_integrating_in_parts(joint: Joint) -> None:
 
 @pytest.mark.parametrize("joint", [j for j in REGISTRY if j.nq != j.nv], ids=lambda j: repr(j)[:60])
 def test_quaternions_stay_unit(joint: Joint) -> None:
-    first = [i for i, name in enumerate(joint.q_names) if name.endswith("qw")][0]
+    first = next(i for i, name in enumerate(joint.q_names) if name.endswith("qw"))
     rng = np.random.default_rng(1)
     q: Sequence[float] = joint.neutral()
     for step in rng.normal(scale=0.1, size=(10_000, joint.nv)).tolist():

@@ -11,6 +11,7 @@ from fourbar import System
 from fourbar.algorithms import aba, crba, energy, rnea
 from fourbar.algorithms.sweep import Sweeps
 from fourbar.expr import Direct
+from fourbar.model.groups import free_groups
 from fourbar.model.tree import ClusterTree
 from fourbar.spatial.vectors import Wrench
 
@@ -51,7 +52,9 @@ def forward_dynamics(
 ) -> np.ndarray:
     """a of a tree."""
     s = Sweeps(tree, Direct(), columns(q), columns(v))
-    a = aba.forward_dynamics(s, tree.split_v(columns(v)), tree.split_v(columns(tau)), _no_forces(tree), gravity)
+    groups = free_groups(tree)
+    links_v, forces = tree.split_v(columns(v)), tree.split_v(columns(tau))
+    a = aba.forward_dynamics(s, groups, [None] * len(groups), links_v, forces, _no_forces(tree), gravity)
     return batched(_flat(a), q.shape[:-1])
 
 

@@ -6,11 +6,16 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from ..model.cluster import Kinematics
+from ..model.embedding import Expanded
+from ..model.grouping import GROUND
+from ..model.groups import Group
 from ..spatial.articulated import Articulated
 from ..spatial.linear import Vec, zeros
 from ..spatial.motion import Motion, Spin
 from ..spatial.subspace import Hinge
 from ..spatial.vectors import Twist, Wrench
+from . import cluster
+from .cluster import Felt
 from .sweep import Outcome, Sweeps
 
 
@@ -20,13 +25,6 @@ class Spun(NamedTuple):
     spin: Spin
     c: Twist
     p: Wrench
-
-
-class Felt(NamedTuple):
-    """How a cluster and all that hangs on it answers to a push by its parent: F = Ia A + pa."""
-
-    Ia: Articulated
-    pa: Wrench
 
 
 class Freed(NamedTuple):
@@ -73,9 +71,51 @@ RESTING = Spun(Spin.of_ground(), Twist.zero(), Wrench.zero())
 
 
 def forward_dynamics(
-    s: Sweeps, v: Sequence[Vec], tau: Sequence[Vec], F_ext: Sequence[Wrench], gravity: Sequence[float]
+    s: Sweeps,
+    groups: Sequence[Group],
+    expanded: Sequence[Expanded | None],
+    v: Sequence[Vec],
+    tau: Sequence[Vec],
+    F_ext: Sequence[Wrench],
+    gravity: Sequence[float],
 ) -> list[Vec]:
-    """Accelerations of every cluster, from velocities, joint forces and external wrenches on its body."""
+    """Accelerations of every group, from the velocities of all links, the groups' forces and wrenches on the bodies."""
     spun = s.outward(spin_outward, RESTING, v, F_ext)
-    freed = s.inward(free_inward, spun, tau)
-    return [x.a for x in s.outward(accelerate_outward, ground(gravity), spun, freed)]
+    messages: list[list[Any]] = [[] for _ in s.tree.parents]
+    freed: list[Any] = [None] * len(groups)
+    for n in reversed(range(len(groups))):
+        freed[n] = free_group(s, groups[n], expanded[n], messages, spun, tau[n])
+    moved: dict[int, Accelerated] = {GROUND: ground(gravity)}
+    return [accelerate_group(s, group, e, moved, spun, x) for group, e, x in zip(groups, expanded, freed, strict=True)]
+
+
+def free_group(
+    s: Sweeps, group: Group, e: Expanded | None, messages: list[list[Any]], spun: Sequence[Spun], tau: Vec
+) -> Any:
+    """Free a group, and send what is left to its carrier."""
+    if e is None:
+        (i,) = group.links
+        freed, message = s.step(i, free_inward, tuple(messages[i]), spun[i], tau)
+    else:
+        ks = tuple(s.k[i] for i in group.links)
+        c, p = tuple(spun[i].c for i in group.links), tuple(spun[i].p for i in group.links)
+        sent = tuple(tuple(messages[i]) for i in group.links)
+        freed, message = s.recorder.call(cluster.free_inward, ks, group.inner, e.G, e.g, c, p, sent, tau)
+    if group.carrier >= 0:
+        messages[group.carrier].insert(0, message)
+    return freed
+
+
+def accelerate_group(
+    s: Sweeps, group: Group, e: Expanded | None, moved: dict[int, Accelerated], spun: Sequence[Spun], freed: Any
+) -> Vec:
+    """The accelerations of a group; `moved` gains those of its links."""
+    above = moved[group.carrier]
+    if e is None:
+        (i,) = group.links
+        moved[i] = s.step(i, accelerate_outward, above, spun[i], freed)
+        return moved[i].a
+    ks, c = tuple(s.k[i] for i in group.links), tuple(spun[i].c for i in group.links)
+    a, parts = s.recorder.call(cluster.accelerate_outward, ks, group.inner, e.G, e.g, c, above.A, freed)
+    moved.update({i: Accelerated(a, A) for i, A in zip(group.links, parts, strict=True)})
+    return a

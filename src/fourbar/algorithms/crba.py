@@ -27,6 +27,7 @@ class Carried(NamedTuple):
 
 
 def carry(k: Kinematics, pose: Transform) -> Carried:
+    """A cluster at a pose in its root's frame."""
     return Carried(pose, tuple(pose.motion_to_parent(s) for s in k.S.twists()), k.I.to_parent(pose))
 
 

@@ -97,6 +97,7 @@ class Whole(NamedTuple):
 
 
 def whole(k: Kinematics, pose: Transform, reference: Vec) -> Whole:
+    """A cluster seen from the reference point."""
     near = Transform(pose.factors, pose.p - reference)
     return Whole(tuple(near.motion_to_parent(t) for t in k.S.twists()), k.I.to_parent(near))
 

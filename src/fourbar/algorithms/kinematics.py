@@ -33,7 +33,7 @@ def place(pose: Transform, inner: Transform) -> Transform:
     return Transform((placed.R,), placed.p)
 
 
-def _along(s: Sweeps, homes: Sequence[Home | None], ground: Any, step: Any, *inputs: Sequence[Any]) -> dict[int, Any]:
+def along(s: Sweeps, homes: Sequence[Home | None], ground: Any, step: Any, *inputs: Sequence[Any]) -> dict[int, Any]:
     """An outward sweep over just the clusters that carry the given homes; -1 is the ground."""
     found = {GROUND: ground}
     for home in homes:
@@ -47,7 +47,7 @@ def _along(s: Sweeps, homes: Sequence[Home | None], ground: Any, step: Any, *inp
 
 def poses(s: Sweeps, homes: Sequence[Home]) -> list[Transform]:
     """World poses of bodies or frames."""
-    found = _along(s, homes, IDENTITY, place_outward)
+    found = along(s, homes, IDENTITY, place_outward)
     return [s.recorder.call(place, found[home.cluster], home.pose) for home in homes]
 
 
@@ -103,7 +103,7 @@ def report(body: Moving, axes: Moving | None, reported: Reported) -> tuple[Vec, 
 
 def motion_of(s: Sweeps, v: Sequence[Vec], a: Sequence[Vec], reported: Reported) -> tuple[Vec, Vec]:
     """Velocity of a frame and its rate."""
-    moving = _along(s, (reported.frame, reported.axes), STILL, move_outward, v, a)
+    moving = along(s, (reported.frame, reported.axes), STILL, move_outward, v, a)
     axes = None if reported.axes is None else moving[reported.axes.cluster]
     return s.recorder.call(report, moving[reported.frame.cluster], axes, reported)
 
@@ -127,7 +127,7 @@ def jacobian_columns(
 def jacobian(s: Sweeps, reported: Reported) -> list[list[Any]]:
     """J (6 x nv) as rows of scalars: velocity = J v."""
     J: list[list[Any]] = [[0.0] * s.tree.nv for _ in range(6)]
-    placed = _along(s, (reported.frame, reported.axes), IDENTITY, place_outward)
+    placed = along(s, (reported.frame, reported.axes), IDENTITY, place_outward)
     axes = None if reported.axes is None else placed[reported.axes.cluster]
     i = reported.frame.cluster
     while i >= 0:

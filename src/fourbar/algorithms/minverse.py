@@ -1,101 +1,214 @@
 """The inverse mass matrix M⁻¹(q) in O(n²), from articulated inertias; M itself is never formed.
 
-Column j is the acceleration of all joints by a unit force in joint j. The force is felt by the joints that carry j
-(inward along one path), and the acceleration spreads from the root. By symmetry only joints up to j are visited.
+Column j is the acceleration of everything by a unit force in j. The force is felt by the groups that carry j (inward
+along one path), and the acceleration spreads from the root. By symmetry only groups up to that of j are visited.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from ..model.cluster import Kinematics
+from ..model.embedding import Expanded
+from ..model.groups import Group
 from ..spatial.articulated import Articulated
-from ..spatial.linear import Vec
+from ..spatial.linear import Mat, Vec
+from ..spatial.solve import Factored
 from ..spatial.subspace import Hinge
 from ..spatial.vectors import Twist, Wrench
+from . import cluster
 from .sweep import Outcome, Sweeps
 
 
-def free_inward(k: Kinematics, children: tuple[Articulated, ...]) -> Outcome:
+class Single(NamedTuple):
+    """A free link, released."""
+
+    k: Kinematics
+    hinge: Hinge
+
+    def push(self, pA: Wrench, tau: Vec) -> tuple[Vec, Wrench]:
+        """Its own answer w to forces on its body and in its joint, and what its carrier feels."""
+        w, left = self.k.S.push(self.hinge, pA, tau)
+        return w, self.k.X.force_to_parent(left)
+
+    def answer(self, w: Vec, A: Twist) -> tuple[Vec, tuple[Twist, ...]]:
+        """Accelerations of the joint and of the link, for that of the carrier."""
+        a, moved = self.k.S.accelerate(self.hinge, w, self.k.X.motion_to_child(A))
+        return a, (moved,)
+
+
+class Stack(NamedTuple):
+    """A group of tied links, released."""
+
+    ks: tuple[Kinematics, ...]
+    inner: tuple[int, ...]
+    G: tuple[Mat, ...]
+    W: tuple[Wrench, ...]
+    D: Factored
+
+    def push(self, pA: tuple[Wrench, ...], tau: Vec) -> tuple[Vec, Wrench]:
+        """As for `Single`, with a force on each link."""
+        F, P = cluster.gather(self.ks, self.inner, pA)
+        none = [Vec([0.0] * k.S.nv) for k in self.ks]
+        w = self.D.solve(tau - cluster.projected(self.ks, self.G, F, none))
+        return w, P + cluster.weighted(self.W, w)
+
+    def answer(self, w: Vec, A: Twist) -> tuple[Vec, tuple[Twist, ...]]:
+        """As for `Single`."""
+        a = w - self.D.solve([x.power(A) for x in self.W])
+        own = [k.S.twist(block @ a) for k, block in zip(self.ks, self.G, strict=True)]
+        return a, tuple(cluster.spread(self.ks, self.inner, own, A))
+
+
+Released = Single | Stack
+
+
+def release_single(k: Kinematics, children: tuple[Articulated, ...]) -> Outcome:
     """IA = I + Σ Xᵀ Ia X, and what is left of it when the joint moves freely."""
     hinge, Ia = k.S.free(sum(children, Articulated.of(k.I)), k.armature)
-    return Outcome(hinge, Ia.to_parent(k.X))
+    return Outcome(Single(k, hinge), Ia.to_parent(k.X))
+
+
+def release_stack(
+    ks: tuple[Kinematics, ...],
+    inner: tuple[int, ...],
+    G: tuple[Mat, ...],
+    children: tuple[tuple[Articulated, ...], ...],
+) -> Outcome:
+    """The same for tied links."""
+    IA = [sum(sent, Articulated.of(k.I)) for k, sent in zip(ks, children, strict=True)]
+    W, D, Ia = cluster.release(ks, inner, G, IA)
+    return Outcome(Stack(ks, inner, G, W, D), Ia)
+
+
+def kinematics_of(k: Kinematics) -> Kinematics:
+    """The kinematics of a link as a value of its own."""
+    return k
+
+
+class Releaser:
+    """Releases groups one after the other, from the leaves to the root."""
+
+    def __init__(self, s: Sweeps, groups: Sequence[Group], expanded: Sequence[Expanded | None]) -> None:
+        self._s = s
+        self._groups = groups
+        self._expanded = expanded
+        self._messages: list[list[Articulated]] = [[] for _ in s.tree.parents]
+
+    def release(self, n: int) -> Released:
+        """Release group n; those that it carries must have been released before."""
+        group, e, sent = self._groups[n], self._expanded[n], self._messages
+        if e is None:
+            (i,) = group.links
+            found, message = self._s.step(i, release_single, tuple(sent[i]))
+        else:
+            ks = tuple(self._s.step(i, kinematics_of) for i in group.links)
+            children = tuple(tuple(sent[i]) for i in group.links)
+            found, message = self._s.recorder.call(release_stack, ks, group.inner, e.G, children)
+        if group.carrier >= 0:
+            sent[group.carrier].insert(0, message)
+        return found
+
+
+def release_all(s: Sweeps, groups: Sequence[Group], expanded: Sequence[Expanded | None]) -> list[Released]:
+    """Every group released."""
+    releaser = Releaser(s, groups, expanded)
+    return [releaser.release(n) for n in reversed(range(len(groups)))][::-1]
 
 
 class Pushed(NamedTuple):
-    """The joint's own answer w to each unit force, and the force that its parent feels."""
+    """The group's own answer w to each unit force, and the force that its carrier feels."""
 
     w: tuple[Vec, ...]
     pa: tuple[Wrench, ...]
 
 
-def push_source(k: Kinematics, hinge: Hinge) -> Pushed:
-    """Unit forces in this joint itself."""
-    unit = [Vec([1.0 if i == j else 0.0 for i in range(k.S.nv)]) for j in range(k.S.nv)]
-    return _pushed(k, hinge, (Wrench.zero(),) * k.S.nv, unit)
+def push_source(released: Released, links: int, nv: int) -> Pushed:
+    """Unit forces in this group itself."""
+    none: Any = Wrench.zero() if isinstance(released, Single) else (Wrench.zero(),) * links
+    unit = [Vec([1.0 if i == j else 0.0 for i in range(nv)]) for j in range(nv)]
+    both = [released.push(none, tau) for tau in unit]
+    return Pushed(tuple(w for w, _ in both), tuple(p for _, p in both))
 
 
-def push_inward(k: Kinematics, hinge: Hinge, below: Pushed) -> Pushed:
-    """The forces that come from further out."""
-    return _pushed(k, hinge, below.pa, [Vec([0.0] * k.S.nv)] * len(below.pa))
-
-
-def _pushed(k: Kinematics, hinge: Hinge, pA: tuple[Wrench, ...], tau: list[Vec]) -> Pushed:
-    both = [k.S.push(hinge, p, t) for p, t in zip(pA, tau, strict=True)]
-    return Pushed(tuple(w for w, _ in both), tuple(k.X.force_to_parent(p) for _, p in both))
+def push_inward(released: Released, at: int, links: int, nv: int, below: Pushed) -> Pushed:
+    """The forces that come from further out, on link `at` of the group."""
+    both = []
+    for pa in below.pa:
+        on: Any = pa if isinstance(released, Single) else tuple(pa if b == at else Wrench.zero() for b in range(links))
+        both.append(released.push(on, Vec([0.0] * nv)))
+    return Pushed(tuple(w for w, _ in both), tuple(p for _, p in both))
 
 
 class Spread(NamedTuple):
-    """Accelerations of joint and body, one for each unit force."""
+    """For each unit force the accelerations of the group's velocities, and of its links."""
 
     a: tuple[Vec, ...]
-    A: tuple[Twist, ...]
+    A: tuple[tuple[Twist, ...], ...]
 
 
-def spread_root(k: Kinematics, hinge: Hinge, w: tuple[Vec, ...]) -> Spread:
-    return _spread(k, hinge, w, (Twist.zero(),) * len(w))
-
-
-def spread_outward(k: Kinematics, parent: Spread, hinge: Hinge, w: tuple[Vec, ...]) -> Spread:
-    """a = w - Y A' with A' = X A_λ; joints off the path have w = 0."""
-    return _spread(k, hinge, w, tuple(k.X.motion_to_child(A) for A in parent.A))
-
-
-def _spread(k: Kinematics, hinge: Hinge, w: tuple[Vec, ...], A: tuple[Twist, ...]) -> Spread:
-    both = [k.S.accelerate(hinge, x, y) for x, y in zip(w, A, strict=True)]
+def spread_outward(released: Released, w: tuple[Vec, ...], A: tuple[Twist, ...]) -> Spread:
+    """Answer to the carrier's accelerations A; groups off the path have w = 0."""
+    both = [released.answer(x, y) for x, y in zip(w, A, strict=True)]
     return Spread(tuple(a for a, _ in both), tuple(A for _, A in both))
 
 
-def inverse_mass_matrix(s: Sweeps) -> list[list[Any]]:
+class _Columns:
+    """Columns of M⁻¹, group by group."""
+
+    def __init__(self, s: Sweeps, groups: Sequence[Group], released: list[Released]) -> None:
+        self.s = s
+        self.groups = groups
+        self.released = released
+        self.home = {link: n for n, group in enumerate(groups) for link in group.links}
+
+    def path(self, n: int) -> list[int]:
+        """The group, the group that carries it, ..., the root."""
+        found = [n]
+        while self.groups[found[-1]].carrier >= 0:
+            found.append(self.home[self.groups[found[-1]].carrier])
+        return found
+
+    def of(self, n: int) -> dict[int, Spread]:
+        """Accelerations by unit forces in group n, of the groups up to n that share its root."""
+        call, path = self.s.recorder.call, self.path(n)
+        nv = [group.embedding.nv for group in self.groups]
+        pushed = {n: call(push_source, self.released[n], len(self.groups[n].links), nv[n])}
+        for above, below in zip(path[1:], path, strict=False):
+            at = self.groups[above].links.index(self.groups[below].carrier)
+            links = len(self.groups[above].links)
+            pushed[above] = call(push_inward, self.released[above], at, links, nv[above], pushed[below])
+        spread: dict[int, Spread] = {}
+        for m in range(n + 1):
+            if self.path(m)[-1] != path[-1]:
+                continue
+            quiet = tuple(Vec([0.0] * nv[m]) for _ in range(nv[n]))
+            w = pushed[m].w if m in pushed else quiet
+            spread[m] = call(spread_outward, self.released[m], w, self._carrier(spread, m, nv[n]))
+        return spread
+
+    def _carrier(self, spread: dict[int, Spread], m: int, columns: int) -> tuple[Twist, ...]:
+        """Accelerations of the link that carries group m."""
+        carrier = self.groups[m].carrier
+        if carrier < 0:
+            return (Twist.zero(),) * columns
+        above = self.home[carrier]
+        at = self.groups[above].links.index(carrier)
+        return tuple(A[at] for A in spread[above].A)
+
+
+def inverse_mass_matrix(s: Sweeps, groups: Sequence[Group], expanded: Sequence[Expanded | None]) -> list[list[Any]]:
     """M⁻¹ as rows of scalars."""
-    n = s.tree.nv
-    hinges = s.inward(free_inward)
-    M: list[list[Any]] = [[0.0] * n for _ in range(n)]
-    for j in range(len(s.tree.parents)):
-        for i, spread in _columns(s, hinges, j).items():
+    sizes = [group.embedding.nv for group in groups]
+    first = [sum(sizes[:n]) for n in range(len(sizes))]
+    columns = _Columns(s, groups, release_all(s, groups, expanded))
+    M: list[list[Any]] = [[0.0] * sum(sizes) for _ in range(sum(sizes))]
+    for n in range(len(groups)):
+        for m, spread in columns.of(n).items():
             for b, column in enumerate(spread.a):
                 for a, x in enumerate(column):
-                    row, at = s.tree.first_v[i] + a, s.tree.first_v[j] + b
+                    row, at = first[m] + a, first[n] + b
                     if row <= at:
                         M[row][at] = M[at][row] = x
     return M
-
-
-def _columns(s: Sweeps, hinges: list[Hinge], j: int) -> dict[int, Spread]:
-    """Accelerations by unit forces in joint j, of the clusters up to j that share its root."""
-    path = [j, *s.tree.ancestors(j)]
-    pushed = {j: s.step(j, push_source, hinges[j])}
-    for above, below in zip(path[1:], path, strict=False):
-        pushed[above] = s.step(above, push_inward, hinges[above], pushed[below])
-    spread: dict[int, Spread] = {}
-    for i in range(j + 1):
-        if s.tree.roots[i] != path[-1]:
-            continue
-        quiet = tuple(Vec([0.0] * s.tree.clusters[i].joint.nv) for _ in pushed[j].w)
-        w = pushed[i].w if i in pushed else quiet
-        parent = s.tree.parents[i]
-        if parent < 0:
-            spread[i] = s.step(i, spread_root, hinges[i], w)
-        else:
-            spread[i] = s.step(i, spread_outward, spread[parent], hinges[i], w)
-    return spread

@@ -19,7 +19,7 @@ from ..bridges.pinocchio import Peer
 from ..robots import ROBOTS
 from ..system.robot import System
 from . import table
-from .arguments import at_least_one, read_robot
+from .arguments import DEFAULT_ROBOT, at_least_one, read_robot
 from .peers import PEERS, load_peer, peer_calls
 
 BATCH = 1024
@@ -29,8 +29,8 @@ METHODS = {"inverse_dynamics": 3, "forward_dynamics": 3, "mass_matrix": 1, "inve
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    listed = ", ".join(ROBOTS)
-    parser.add_argument("robots", metavar="ROBOT", nargs="*", help=f"robots of the library (default: {listed})")
+    chosen = f"robots of the library (default: {DEFAULT_ROBOT}): {', '.join(ROBOTS)}"
+    parser.add_argument("robots", metavar="ROBOT", nargs="*", help=chosen)
     parser.add_argument("--peer", action="append", default=[], metavar="NAME", help=f"compare: {', '.join(PEERS)}")
     parser.add_argument("--batch", type=at_least_one, default=BATCH, help=f"samples a batch (default: {BATCH})")
     parser.add_argument("--repeat", type=at_least_one, default=7, help="repetitions (default: 7)")
@@ -39,7 +39,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Measure and print."""
     chosen: list[tuple[str, System, Peer | None]] = [
-        (name, read_robot(name), None) for name in args.robots or ([] if args.peer else ROBOTS)
+        (name, read_robot(name), None) for name in args.robots or ([] if args.peer else [DEFAULT_ROBOT])
     ]
     for name in args.peer:
         peer = load_peer(name)

@@ -6,7 +6,6 @@ Prints the tree of bodies with their joints, masses and frames, and which entrie
 from __future__ import annotations
 
 import argparse
-from itertools import accumulate
 
 from ..model.mechanism import WORLD, Mechanism
 from ..system.robot import System
@@ -29,33 +28,43 @@ def describe(robot: System) -> str:
     """A robot as text."""
     m: Mechanism = robot.mechanism
     head = ("body", "joint", "q", "v", "mass [kg]", "type")
-    tree = table.columns(head, [(WORLD, *[""] * 5), *_branches(m, WORLD, "", _places(m))], right=(4,))
+    tree = table.columns(head, [(WORLD, *[""] * 5), *_branches(m, WORLD, "", _places(robot))], right=(4,))
     moving = [c for c in m.connections if c.joint.nv]
     totals = [
         ("robot", m.name),
         ("bodies", str(len(m.bodies))),
         ("joints", f"{len(moving)} moving, {len(m.connections) - len(moving)} fixed"),
         ("frames", str(len(m.frames))),
-        ("coordinates", f"nq = {m.nq}, nv = {m.nv}"),
+        ("loops", str(len(m.loops))),
+        ("coordinates", f"nq = {robot.nq}, nv = {robot.nv}"),
         ("mass", f"{sum(b.mass for b in m.bodies):.6g} kg"),
         ("gravity", "({:g}, {:g}, {:g}) m/s²".format(*m.gravity)),
     ]
-    return f"{table.pairs(totals)}\n\n{tree}"
+    return "\n\n".join([table.pairs(totals), tree, *_clusters(robot)])
 
 
-def _places(m: Mechanism) -> dict[str, tuple[str, str]]:
-    """For every body the entries of q and v of its joint."""
-    joints = [c.joint for c in m.connections]
-    first_q = accumulate((j.nq for j in joints), initial=0)
-    first_v = accumulate((j.nv for j in joints), initial=0)
+def _clusters(robot: System) -> list[str]:
+    """The bodies that loops tie together, if there are any."""
+    tied = [c for c in robot.clusters if c.loops]
+    if not tied:
+        return []
+    head = ("loops", "tie", "on", "independent")
+    listed = [(", ".join(c.loops), ", ".join(c.bodies), c.carrier, ", ".join(c.velocity_names)) for c in tied]
+    return [table.columns(head, listed, right=())]
+
+
+def _places(robot: System) -> dict[str, tuple[str, str]]:
+    """For every body the entries of q and v of its joint; none where loops determine them."""
+    names = robot.names
     return {
-        c.child: (_span(q, c.joint.nq), _span(v, c.joint.nv))
-        for c, q, v in zip(m.connections, first_q, first_v, strict=False)
+        c.child: (_span(names.coordinates, c.name), _span(names.velocities, c.name))
+        for c in robot.mechanism.connections
     }
 
 
-def _span(first: int, count: int) -> str:
-    return "" if count == 0 else str(first) if count == 1 else f"{first}:{first + count}"
+def _span(labels: tuple[str, ...], joint: str) -> str:
+    found = [i for i, label in enumerate(labels) if label == joint or label.startswith(f"{joint}.")]
+    return "" if not found else str(found[0]) if len(found) == 1 else f"{found[0]}:{found[-1] + 1}"
 
 
 def _branches(m: Mechanism, parent: str, indent: str, places: dict[str, tuple[str, str]]) -> list[tuple[str, ...]]:

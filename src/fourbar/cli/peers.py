@@ -29,21 +29,26 @@ def robot_folder() -> Path:
     return Path(found.origin).resolve().parent.parent / "cmeel.prefix" / "share" / "example-robot-data" / "robots"
 
 
+def load_urdf(path: str, floating: bool, lock: str | None = None) -> Any:
+    """A Pinocchio model of a file below `robot_folder`; joints whose name contains `lock` are locked."""
+    pin, file = import_module("pinocchio"), str(robot_folder() / path)
+    model = pin.buildModelFromUrdf(file, pin.JointModelFreeFlyer()) if floating else pin.buildModelFromUrdf(file)
+    locked = [i for i in range(1, model.njoints) if lock and lock in model.names[i]]
+    return pin.buildReducedModel(model, locked, pin.neutral(model)) if locked else model
+
+
 def load_peer(name: str) -> Peer:
     """A robot of both libraries."""
     if name not in PEERS:
         raise unknown("robot to compare with", name, PEERS)
     try:
-        pin, folder = import_module("pinocchio"), robot_folder()
+        folder = robot_folder()
+        import_module("pinocchio")
     except ImportError:
         raise FourbarError('a comparison needs Pinocchio and its robots: pip install "fourbar[bench]"') from None
-    path, floating, lock = PEERS[name]
-    if not (folder / path).is_file():
-        raise FourbarError(f'{path} was not found below {folder}: pip install "fourbar[bench]"')
-    file = str(folder / path)
-    model = pin.buildModelFromUrdf(file, pin.JointModelFreeFlyer()) if floating else pin.buildModelFromUrdf(file)
-    locked = [i for i in range(1, model.njoints) if lock and lock in model.names[i]]
-    return Peer(pin.buildReducedModel(model, locked, pin.neutral(model)) if locked else model, name)
+    if not (folder / PEERS[name][0]).is_file():
+        raise FourbarError(f'{PEERS[name][0]} was not found below {folder}: pip install "fourbar[bench]"')
+    return Peer(load_urdf(*PEERS[name]), name)
 
 
 def peer_calls(peer: Peer, q: np.ndarray, v: np.ndarray, a: np.ndarray) -> dict[str, dict[str, Callable[[], Any]]]:

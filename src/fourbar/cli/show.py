@@ -14,6 +14,7 @@ from . import table
 from .arguments import add_robot, read_robot
 
 _COUNTED = ("add", "mul", "div")
+_NEEDED = ("frame", "frames", "prescribed")
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -23,6 +24,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--stage", choices=list(STAGES), default="program", help="what to print (default: program)")
     parser.add_argument("--count", action="store_true", help="count operations instead")
     parser.add_argument("--frame", help="the frame or body, for methods that need one, such as jacobian")
+    parser.add_argument("--frames", nargs="+", metavar="FRAME", help="the frames or bodies of osim_inverse")
     parser.add_argument("--prescribed", nargs="+", metavar="JOINT", help="the prescribed joints of hybrid_dynamics")
 
 
@@ -42,11 +44,11 @@ def run(args: argparse.Namespace) -> int:
 def _options(args: argparse.Namespace) -> dict[str, object]:
     """The options of the method, checked against those it has."""
     takes = METHODS[args.method].static
-    options = {name: getattr(args, name) for name in ("frame", "prescribed") if getattr(args, name) is not None}
+    options = {name: getattr(args, name) for name in _NEEDED if getattr(args, name) is not None}
     for name in options:
         if name not in takes:
             raise ArgumentError(f"{args.method} takes no --{name}")
-    for name in ("frame", "prescribed"):
+    for name in _NEEDED:
         if name in takes and name not in options:
             raise ArgumentError(f"{args.method} needs --{name}")
     return options

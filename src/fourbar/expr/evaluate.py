@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from . import functions
@@ -37,3 +37,28 @@ def evaluate(roots: Sequence[Any], values: Mapping[Expr, Any]) -> list[Any]:
                 raise KeyError(f"no value was given for {node!r}")
             known[node.id] = _MEANING[node.op](*(known[a.id] if a.__class__ is Expr else a for a in node.args))
     return [known[r.id] if r.__class__ is Expr else r for r in roots]
+
+
+def prepare(roots: Sequence[Any], inputs: Sequence[Expr]) -> Callable[[Iterable[Any]], list[Any]]:
+    """`evaluate` for many runs: a function of the values of the inputs."""
+    given = {x.id for x in inputs}
+    nodes = [node for node in reachable(roots) if node.id not in given]
+    operands = [a for node in nodes for a in node.args] + list(roots)
+    constants = list(dict.fromkeys(a for a in operands if a.__class__ is not Expr))
+    place = {x.id: i for i, x in enumerate([*inputs, *nodes])}
+    place.update({node.id: place[node.id] + len(constants) for node in nodes})
+    slot_of = {c: len(inputs) + i for i, c in enumerate(constants)}
+
+    def slots(operands: Sequence[Any]) -> list[int]:
+        return [place[a.id] if a.__class__ is Expr else slot_of[a] for a in operands]
+
+    steps = [(_MEANING[node.op], slots(node.args)) for node in nodes]
+    ends = slots(roots)
+
+    def run(values: Iterable[Any]) -> list[Any]:
+        known = [*values, *constants]
+        for meaning, operands in steps:
+            known.append(meaning(*[known[i] for i in operands]))
+        return [known[i] for i in ends]
+
+    return run

@@ -2,14 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
+
+import numpy as np
 
 from ..errors import ModelError, unknown
 from ..joints.base import Joint
 from ..joints.fixed import Fixed
+from ..joints.one_axis import Revolute
+from ..loops import Closure, Gear, Loop
+from ..loops.closure import closes_directly
 from ..spatial.inertia import unphysical
-from .mechanism import WORLD, Body, Connection, Frame, Mechanism
-from .read import as_matrix, read_inertia, read_limits, read_number, read_per_velocity, read_placement, read_three
+from .mechanism import WORLD, Body, Connection, Frame, Mechanism, NamedLoop
+from .read import (
+    as_matrix,
+    read_inertia,
+    read_limits,
+    read_number,
+    read_per_velocity,
+    read_placement,
+    read_scale,
+    read_three,
+)
 
 
 class Builder:
@@ -26,6 +41,7 @@ class Builder:
         self._bodies: dict[str, Body] = {}
         self._connections: dict[str, Connection] = {}
         self._frames: dict[str, Frame] = {}
+        self._loops: dict[str, NamedLoop] = {}
 
     def body(
         self,
@@ -93,6 +109,58 @@ class Builder:
         self._frames[name] = Frame(name, body, read_placement(f"frame {name!r}", position, rotation, rpy))
         return self
 
+    def loop(self, loop: Loop, *, name: str | None = None, independent: Any = ()) -> Builder:
+        """Close a loop: a gear, a coupling, a joint between two bodies, a function (see `fourbar.loops`).
+
+        `independent`: joints whose velocities are to be the independent ones, a list of names, or a mapping from name
+        to the joint velocity for a unit of the independent one. Without it they are chosen where the loop is closed.
+        """
+        if not isinstance(loop, Loop):
+            raise ModelError(
+                f"loop must be one of fourbar.loops, such as Gear('knee', 'knee_rotor', 6.0), got {loop!r}"
+            )
+        chosen = name or f"{type(loop).__name__.lower()}{len(self._loops) + 1}"
+        if chosen in self._loops:
+            raise ModelError(f"loop {chosen!r} is there already; names must be different")
+        what = f"loop {chosen!r}, independent"
+        if isinstance(independent, str):
+            raise ModelError(f"{what}: expected a list of joints, such as [{independent!r}], got {independent!r}")
+        pairs = independent.items() if isinstance(independent, Mapping) else [(x, 1.0) for x in independent]
+        scales = tuple((str(j), read_scale(f"{what} joint {j!r}", x)) for j, x in pairs)
+        if isinstance(loop, Closure) and not closes_directly(loop.joint):
+            loop = self._with_link(chosen, loop)
+        self._loops[chosen] = NamedLoop(chosen, loop, scales)
+        return self
+
+    def _with_link(self, name: str, loop: Closure) -> Loop:
+        """A loop joint with coordinates of its own: a body without mass on that joint, welded to the successor."""
+        R, p = np.array(loop.at_predecessor.R, float), loop.at_predecessor.p
+        self.body(name, parent=loop.predecessor, joint=loop.joint, position=p, rotation=R)
+        place = loop.at_successor
+        return Closure(Fixed(), name, loop.successor, at_successor=place.p, successor_rotation=place.R)
+
+    def motor(
+        self,
+        name: str,
+        *,
+        drives: str,
+        ratio: float,
+        parent: str = WORLD,
+        axis: Any = "z",
+        position: Any = (0.0, 0.0, 0.0),
+        rotation: Any = None,
+        rpy: Any = None,
+        mass: float = 0.0,
+        com: Any = (0.0, 0.0, 0.0),
+        inertia: Any = (0.0, 0.0, 0.0),
+    ) -> Builder:
+        """Add the rotor of a geared motor: a body on `parent` that turns `ratio` times as fast as joint `drives`."""
+        self.body(
+            name, parent=parent, joint=Revolute(axis), position=position, rotation=rotation, rpy=rpy, mass=mass,
+            com=com, inertia=inertia,
+        )  # fmt: skip
+        return self.loop(Gear(drives, name, ratio), name=f"{name}_gear", independent=[drives])
+
     def _check_new_name(self, kind: str, name: Any, taken: dict[str, Any]) -> None:
         if not isinstance(name, str) or not name:
             raise ModelError(f"a {kind} needs a name, a non-empty string; got {name!r}")
@@ -106,6 +174,7 @@ class Builder:
         if not self._bodies:
             raise ModelError(f"mechanism {self.name!r} has no bodies; add one with body(...)")
         self._check_references()
+        self._check_loops()
         order = self._parents_first()
         return Mechanism(
             self.name,
@@ -113,6 +182,7 @@ class Builder:
             tuple(self._connections[name] for name in order),
             tuple(self._frames.values()),
             self._gravity,
+            tuple(self._loops.values()),
         )
 
     def _check_references(self) -> None:
@@ -126,6 +196,16 @@ class Builder:
         for f in self._frames.values():
             if f.body != WORLD and f.body not in self._bodies:
                 raise ModelError(f"frame {f.name!r}: {unknown('body', f.body, [WORLD, *self._bodies])}")
+
+    def _check_loops(self) -> None:
+        joints = [c.name for c in self._connections.values()]
+        for loop in self._loops.values():
+            for joint in (*loop.loop.joints, *(j for j, _ in loop.independent)):
+                if joint not in joints:
+                    raise ModelError(f"loop {loop.name!r}: {unknown('joint', joint, joints)}")
+            for body in loop.loop.bodies:
+                if body != WORLD and body not in self._bodies:
+                    raise ModelError(f"loop {loop.name!r}: {unknown('body', body, [WORLD, *self._bodies])}")
 
     def _parents_first(self) -> list[str]:
         """The bodies as declared, but each after its parent."""

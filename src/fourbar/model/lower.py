@@ -7,6 +7,7 @@ What a body or frame of the user is called stays known: each has a home, a clust
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -16,8 +17,9 @@ from ..spatial.linear import Mat, Vec
 from ..spatial.symmetric import Sym
 from ..spatial.transform import IDENTITY, Transform
 from .cluster import Cluster
+from .groups import Group, Grouper
 from .mechanism import WORLD, Connection, Mechanism, Placement
-from .regroup import regrouped
+from .regroup import regrouped, unturned
 from .tree import ClusterTree
 
 GROUND = -1
@@ -35,14 +37,27 @@ class Home(NamedTuple):
 class Lowered:
     """The tree, and where each body and frame went. `moving` are the connections that became clusters, in order.
 
-    `tree` is true to the bodies; `equivalent` has the same equations of motion and is cheaper (see `regroup`).
+    `tree` is true to the bodies; `equivalent` has the same equations of motion and is cheaper, `unturned` also leaves
+    symmetric rotors unturned (see `regroup`).
     """
 
     tree: ClusterTree
     equivalent: ClusterTree
+    unturned: ClusterTree
     bodies: dict[str, Home]
     frames: dict[str, Home]
     moving: tuple[Connection, ...]
+    groups: tuple[Group, ...]
+
+    @cached_property
+    def nq(self) -> int:
+        """Number of coordinates."""
+        return sum(group.embedding.nq for group in self.groups)
+
+    @cached_property
+    def nv(self) -> int:
+        """Number of independent velocities."""
+        return sum(group.embedding.nv for group in self.groups)
 
 
 def _clean(values: list[float], unit: float = 0.0) -> list[float]:
@@ -103,7 +118,26 @@ def lower(mechanism: Mechanism) -> Lowered:
         for f in mechanism.frames
     }
     tree = ClusterTree(tuple(parents), clusters)
-    return Lowered(tree, regrouped(tree), homes, frames, tuple(c for c, _ in moving))
+    connections = tuple(c for c, _ in moving)
+    groups = Grouper(tree, connections, lambda body: homes[body], mechanism.loops).groups()
+    equivalent = regrouped(tree)
+    return Lowered(tree, equivalent, unturned(equivalent), homes, frames, connections, groups)
+
+
+def every_body(mechanism: Mechanism) -> tuple[ClusterTree, tuple[Transform, ...]]:
+    """A tree with a link for every body, fixed ones too, and the pose of each body in its link's frame."""
+    number = {body.name: i for i, body in enumerate(mechanism.bodies)}
+    poses: dict[str, Transform] = {WORLD: IDENTITY}
+    parents, clusters = [], []
+    for body, c in zip(mechanism.bodies, mechanism.connections, strict=True):
+        A, joint = c.joint.aligned()
+        turned = Transform(() if A is None else (A,))
+        poses[body.name] = merged(turned.inverse())
+        place = merged(poses[c.parent].then(_transform(c.placement)).then(turned))
+        I = Inertia.about_com(body.mass, body.com, body.inertia).to_parent(poses[body.name])
+        clusters.append(Cluster(joint, place, _cleaned_inertia(I), Vec(c.armature)))
+        parents.append(number.get(c.parent, GROUND))
+    return ClusterTree(tuple(parents), tuple(clusters)), tuple(poses[b.name] for b in mechanism.bodies)
 
 
 def pose_matrix(T: Transform) -> Mat:

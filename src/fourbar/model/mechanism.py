@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ..joints.base import Joint
+from ..loops.base import Loop
 
 WORLD = "world"
 Three = tuple[float, float, float]
@@ -55,21 +56,21 @@ class Frame:
 
 
 @dataclass(frozen=True)
+class NamedLoop:
+    """A loop by name, and the joints whose velocities it should leave independent: (joint, joint velocity a unit)."""
+
+    name: str
+    loop: Loop
+    independent: tuple[tuple[str, float], ...] = ()
+
+
+@dataclass(frozen=True)
 class Mechanism:
-    """Bodies, each with the connection that carries it, in an order in which parents come first; frames; gravity."""
+    """Bodies, each with the connection that carries it, parents first; frames; loops; gravity."""
 
     name: str
     bodies: tuple[Body, ...]
     connections: tuple[Connection, ...]
     frames: tuple[Frame, ...]
     gravity: Three
-
-    @property
-    def nq(self) -> int:
-        """Number of coordinates."""
-        return sum(c.joint.nq for c in self.connections)
-
-    @property
-    def nv(self) -> int:
-        """Number of velocities."""
-        return sum(c.joint.nv for c in self.connections)
+    loops: tuple[NamedLoop, ...] = ()

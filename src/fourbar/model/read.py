@@ -121,3 +121,11 @@ def read_limits(what: str, value: Any, n: int) -> tuple[tuple[float, ...], tuple
     if not np.all((lower <= upper) & (lower < np.inf) & (upper > -np.inf)):  # false for NaN too
         raise ModelError(f"{what}: every lower limit must be a number not above the upper one, got {value!r}")
     return tuple(lower.tolist()), tuple(upper.tolist())
+
+
+def read_scale(what: str, value: Any) -> float:
+    """The velocity of a joint for a unit of the independent velocity: any number but zero."""
+    scale = read_number(what, value)
+    if scale == 0.0:
+        raise ModelError(f"{what}: the scale of an independent velocity cannot be zero")
+    return scale

@@ -8,11 +8,14 @@ What is left of a body is no longer physical by itself: energy, momentum and rea
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
+from ..joints.one_axis import Revolute
 from ..spatial.inertia import Inertia, rotational
-from ..spatial.linear import Vec
+from ..spatial.linear import Scalar, Vec
 from ..spatial.symmetric import Sym
+from ..spatial.transform import IDENTITY, Transform
 from .cluster import Cluster
 from .tree import ClusterTree
 
@@ -47,4 +50,39 @@ def regrouped(tree: ClusterTree) -> ClusterTree:
         if parent >= 0:
             carried = part.to_parent(clusters[i].placement)
             clusters[parent] = clusters[parent]._replace(I=clusters[parent].I + carried)
+    return replace(tree, clusters=tuple(clusters))
+
+
+@dataclass(frozen=True)
+class Spinning(Revolute):
+    """A hinge whose child looks the same from all sides: its frame need not turn with it.
+
+    At every instant the frame that is aligned with the parent is as good a body frame as any other.
+    """
+
+    def placement(self, q: Sequence[Scalar]) -> Transform:
+        return IDENTITY
+
+
+def _is_symmetric(I: Inertia) -> bool:
+    """Whether what is left of a hinged body is symmetric about its axis."""
+    S = I.Sigma
+    return (
+        I.m == 0.0 and tuple(I.h) == (0.0, 0.0, 0.0) and S.xy == S.xz == S.yz == S.zz == 0.0
+        and abs(S.xx - S.yy) <= 1e-15 * abs(S.xx)
+    )  # fmt: skip
+
+
+def unturned(tree: ClusterTree) -> ClusterTree:
+    """A regrouped tree in which symmetric rotors at the ends of chains do not turn.
+
+    Neither sin nor cos of their angles is needed. Not for forces that are given in the turning frame of such a rotor.
+    """
+    carrying = set(tree.parents)
+    clusters = list(tree.clusters)
+    for i, cluster in enumerate(clusters):
+        if i not in carrying and type(cluster.joint) is Revolute and _is_symmetric(cluster.I):
+            S = cluster.I.Sigma
+            even = _inertia(0.0, cluster.I.h, Sym(S.xx, 0.0, 0.0, S.xx, 0.0, 0.0))
+            clusters[i] = cluster._replace(joint=Spinning(), I=even)
     return replace(tree, clusters=tuple(clusters))

@@ -1,7 +1,26 @@
-"""Robots that come with the library."""
+"""Robots that come with the library: those of Chignoli's paper, and small ones that each show one thing."""
 
+from .cassie import cassie_leg
+from .chains import gt_chain, pbt_chain
+from .humanoids import jvrc1, mit_humanoid
+from .linkages import five_bar, four_bar, parallelogram, planar_leg_linkage, six_bar, slider_crank
+from .mini_cheetah import mini_cheetah
+from .parallel import delta, stewart_platform
 from .pendulum import double_pendulum
+from .tello import tello, tello_with_arms
+from .wrist import differential_wrist
 
-ROBOTS = {"double_pendulum": double_pendulum}
+ROBOTS = {
+    f.__name__: f
+    for f in (
+        cassie_leg, delta, differential_wrist, double_pendulum, five_bar, four_bar, gt_chain, jvrc1, mini_cheetah,
+        mit_humanoid, parallelogram, pbt_chain, planar_leg_linkage, six_bar, slider_crank, stewart_platform, tello,
+        tello_with_arms,
+    )
+}  # fmt: skip
 
-__all__ = ["ROBOTS", "double_pendulum"]
+__all__ = [
+    "ROBOTS", "cassie_leg", "delta", "differential_wrist", "double_pendulum", "five_bar", "four_bar", "gt_chain",
+    "jvrc1", "mini_cheetah", "mit_humanoid", "parallelogram", "pbt_chain", "planar_leg_linkage", "six_bar",
+    "slider_crank", "stewart_platform", "tello", "tello_with_arms",
+]  # fmt: skip

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
+from ..algorithms.cluster import project_forces
 from ..algorithms.sweep import Sweeps
 from ..expr import Program, Shared, TooLarge, Unrolled
+from ..model.embedding import Expanded, Tied
+from ..model.groups import Group, split
 from ..model.lower import GROUND, Lowered
 from ..model.mechanism import Mechanism
-from ..spatial.linear import Vec
+from ..model.tree import ClusterTree
+from ..spatial.linear import Mat, Vec
 from ..spatial.vectors import Wrench
 
 # Above so many traced operations a program takes long to compile when unrolled; its steps then share their code.
@@ -27,33 +32,108 @@ class Model:
     def shape(self, argument: str) -> tuple[int, ...]:
         """Core shape of an argument, by its name."""
         if argument in ("q", "q0", "q1"):
-            return (self.mechanism.nq,)
+            return (self.lowered.nq,)
         if argument == "f_ext":
             return (len(self.mechanism.bodies), 6)
-        return () if argument == "dt" else (self.mechanism.nv,)
+        return () if argument == "dt" else (self.lowered.nv,)
 
 
 class Context:
-    """One recording: arguments as symbols, and ways to hand them to the algorithms."""
+    """One recording: arguments as symbols, and ways to hand them to the algorithms.
+
+    The arguments hold independent coordinates and velocities, by group; the sweeps run on all links. `expanded` is the
+    map between the two: q̇ = G ẏ, q̈ = G ÿ + g, and back, τ_independent = Gᵀ τ.
+    """
 
     def __init__(self, model: Model, recorder: Any, present: Sequence[str]) -> None:
         self.model = model
         self.recorder = recorder
         self.tree = model.lowered.tree
+        self.groups = model.lowered.groups
+        self.nv = model.lowered.nv
         self.gravity = model.mechanism.gravity
         self.given: dict[str, tuple[Any, ...]] = {name: recorder.input(name, model.shape(name)) for name in present}
 
+    @cached_property
+    def expanded(self) -> list[Expanded | None]:
+        """Each group at the given state; None for a free link, which needs no map."""
+        q, v = self.by_group("q"), self.by_group("v") if "v" in self.given else [None] * len(self.groups)
+        return [
+            None if group.is_free else self.recorder.call(expand, group.embedding, q[i], v[i])
+            for i, group in enumerate(self.groups)
+        ]
+
+    def by_group(self, name: str) -> list[Vec]:
+        """An argument by group; zeros if it is not given."""
+        sizes = "nq" if name in ("q", "q0", "q1") else "nv"
+        return list(split(self.groups, self.given.get(name, (0.0,) * self.nv), sizes))
+
+    def _by_link(self, parts: Iterable[tuple[Group, Sequence[Any]]]) -> list[Any]:
+        found: list[Any] = [None] * len(self.tree.clusters)
+        for group, values in parts:
+            for link, value in zip(group.links, values, strict=True):
+                found[link] = value
+        return found
+
+    def coordinates(self) -> list[Vec]:
+        """The coordinates of each link's joint."""
+        given = zip(self.groups, self.expanded, self.by_group("q"), strict=True)
+        return self._by_link((group, (q,) if e is None else e.q) for group, e, q in given)
+
+    def velocities(self) -> list[Vec]:
+        """The velocity of each link's joint, G ẏ; zero if no v is given."""
+        given = zip(self.groups, self.expanded, self.by_group("v"), strict=True)
+        return self._by_link((group, (v,) if e is None else e.v) for group, e, v in given)
+
+    def accelerations(self, name: str) -> list[Vec]:
+        """The acceleration of each link's joint, G ÿ + g, from a named argument (zero if it is not given)."""
+        given = zip(self.groups, self.expanded, self.by_group(name), strict=True)
+        return self._by_link(
+            (group, (a,) if e is None else self.recorder.call(accelerations, e.G, e.g, a)) for group, e, a in given
+        )
+
+    def still(self) -> list[Vec]:
+        """A zero for each velocity of each link."""
+        return [Vec((0.0,) * c.joint.nv) for c in self.tree.clusters]
+
+    def project(self, forces: Sequence[Vec]) -> list[Vec]:
+        """Forces on all links' joints as forces on the independent velocities, by group: Gᵀ τ."""
+        found = []
+        for group, e in zip(self.groups, self.expanded, strict=True):
+            own = tuple(forces[link] for link in group.links)
+            found.append(own[0] if e is None else self.recorder.call(project_forces, e.G, own))
+        return found
+
+    def columns(self, rows: list[list[Any]]) -> list[list[Any]]:
+        """A matrix on the velocities of all links (rows of scalars) as one on the independent velocities: J G."""
+        found: list[list[Any]] = [[] for _ in rows]
+        first = self.tree.first_v
+        for group, e in zip(self.groups, self.expanded, strict=True):
+            own = [
+                [Vec(row[first[i] : first[i] + self.tree.clusters[i].joint.nv]) for i in group.links] for row in rows
+            ]
+            for target, parts in zip(found, own, strict=True):
+                if e is None:
+                    target.extend(parts[0])
+                elif all(x.__class__ is float for part in parts for x in part) and not any(map(any, parts)):
+                    target.extend([0.0] * group.embedding.nv)
+                else:
+                    target.extend(self.recorder.call(project_forces, e.G, tuple(parts)))
+        return found
+
     def sweeps(self) -> Sweeps:
-        """Sweeps at the given q, and v if there is one."""
-        return Sweeps(self.tree, self.recorder, self.given["q"], self.given.get("v"))
+        """Sweeps over all links at the given state."""
+        return self._sweeps(self.tree)
 
     def equations(self) -> Sweeps:
-        """The same on the equivalent tree: right for all that follows from the equations of motion."""
-        return Sweeps(self.model.lowered.equivalent, self.recorder, self.given["q"], self.given.get("v"))
+        """The same on the cheapest tree that has the same equations of motion."""
+        lowered = self.model.lowered
+        return self._sweeps(lowered.equivalent if "f_ext" in self.given else lowered.unturned)
 
-    def by_cluster(self, name: str) -> list[Vec]:
-        """An argument with one entry a velocity, by cluster; zeros if it is not given."""
-        return self.tree.split_v(self.given.get(name, (0.0,) * self.tree.nv))
+    def _sweeps(self, tree: ClusterTree) -> Sweeps:
+        q = [x for part in self.coordinates() for x in part]
+        v = [x for part in self.velocities() for x in part] if "v" in self.given else None
+        return Sweeps(tree, self.recorder, q, v)
 
     def F_ext(self) -> list[Wrench]:
         """External wrench on each cluster: those on its bodies, carried to its frame and summed."""
@@ -66,6 +146,16 @@ class Context:
                 six = Vec(self.given["f_ext"][6 * b : 6 * b + 6])
                 total[home.cluster] = self.recorder.call(_carried, home.pose, six, total[home.cluster])
         return total
+
+
+def expand(embedding: Tied, q: Vec, v: Vec | None) -> Expanded:
+    """A group at a state."""
+    return embedding.expand(q, v)
+
+
+def accelerations(G: tuple[Mat, ...], g: tuple[Vec, ...], a: Vec) -> tuple[Vec, ...]:
+    """G ÿ + g, by link."""
+    return tuple(block @ a + bias for block, bias in zip(G, g, strict=True))
 
 
 def _carried(pose: Any, six: Vec, total: Wrench) -> Wrench:

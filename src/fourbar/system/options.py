@@ -11,6 +11,7 @@ from ..algorithms.energy import COM, WORLD
 from ..algorithms.kinematics import WORLD_POINT, Reported
 from ..errors import ArgumentError, unknown
 from ..model.lower import Home, Lowered
+from .clusters import independent_joints
 
 
 def read_frame(lowered: Lowered, name: Any) -> Home:
@@ -52,11 +53,17 @@ def _prescribed(lowered: Lowered, prescribed: Iterable[str]) -> dict[str, Any]:
     if isinstance(prescribed, str):
         raise ArgumentError(f"prescribed={prescribed!r}: expected a list of joint names, e.g. [{prescribed!r}]")
     names = list(prescribed)
-    known = [c.name for c in lowered.moving]
+    by_group = [set(independent_joints(lowered, group)) for group in lowered.groups]
+    known = set().union(*by_group)
     for name in names:
         if name not in known:
-            raise unknown("moving joint", name, known)
-    return {"prescribed": tuple(c.name in names for c in lowered.moving)}
+            raise unknown("moving joint with independent velocity", name, known)
+    for own in by_group:
+        if 0 < len(own & set(names)) < len(own):
+            raise ArgumentError(
+                f"prescribed={names!r}: loops tie {sorted(own)} together; prescribe all of them, or none"
+            )
+    return {"prescribed": tuple(own <= set(names) for own in by_group)}
 
 
 def _about(lowered: Lowered, about: str = COM) -> dict[str, Any]:
@@ -65,10 +72,22 @@ def _about(lowered: Lowered, about: str = COM) -> dict[str, Any]:
     return {"about": about}
 
 
+def _ends(lowered: Lowered, frames: Any = (), points: Any = (), expressed_in: str = "world") -> dict[str, Any]:
+    if isinstance(frames, str) or isinstance(points, str):
+        raise ArgumentError(f"frames={frames!r}, points={points!r}: expected lists of names, e.g. ['hand']")
+    if expressed_in not in ("world", "frame"):
+        raise ArgumentError(f"expressed_in={expressed_in!r}: expected 'world' or 'frame'")
+    ends = [(read_frame(lowered, x), False) for x in frames] + [(read_frame(lowered, x), True) for x in points]
+    if not ends:
+        raise ArgumentError("osim_inverse needs at least one name in frames= or points=")
+    return {"ends": tuple(ends), "in_world": expressed_in == "world"}
+
+
 READERS: dict[tuple[str, ...], Callable[..., dict[str, Any]]] = {
     (): lambda lowered: {},
     ("frame",): _pose,
     ("frame", "at", "expressed_in"): _reported,
     ("prescribed",): _prescribed,
     ("about",): _about,
+    ("frames", "points", "expressed_in"): _ends,
 }

@@ -6,12 +6,14 @@ from typing import Any
 
 import numpy as np
 
-from ..algorithms.minverse import free_inward
+from ..algorithms.minverse import Releaser, Single
 from ..algorithms.sweep import Sweeps
 from ..errors import ModelError
 from ..expr import Direct
+from ..model.embedding import Tied
+from ..model.groups import Group
 from ..model.lower import Lowered
-from ..model.mechanism import Connection
+from .clusters import group_random
 
 _SINGULAR = 1e-13  # a pivot this small, relative to the largest inertia that the joint carries, is rounding
 
@@ -28,27 +30,37 @@ def check_regular(lowered: Lowered) -> None:
     inertias = [np.array(c.I.matrix(), float) for c in tree.clusters]
     if all(map(_is_solid, inertias)):
         return
+    carried = [float(np.abs(m).max()) for m in inertias]  # largest number of each link and all behind it
     rng = np.random.default_rng(0)
-    unlimited = [np.full(c.joint.nq, np.inf) for c in lowered.moving]
-    q = [x for c, u in zip(lowered.moving, unlimited, strict=True) for x in c.joint.random(rng, -u, u, ()).tolist()]
-    carried = [float(np.abs(m).max()) for m in inertias]  # largest number of each cluster and all behind it
-    s = Sweeps(tree, Direct(), q)
-    messages: list[list[Any]] = [[] for _ in tree.parents]
-    for i in reversed(range(len(tree.parents))):
+    coordinates: list[Any] = [None] * len(tree.clusters)
+    expanded = []
+    for group in lowered.groups:
+        q = group_random(lowered, group, rng, ()).tolist()
+        e = group.embedding.expand(q, None) if isinstance(group.embedding, Tied) else None
+        expanded.append(e)
+        for link, own in zip(group.links, (q,) if e is None else e.q, strict=True):
+            coordinates[link] = own
+    s = Sweeps(tree, Direct(), [float(x) for own in coordinates for x in own])
+    releaser = Releaser(s, lowered.groups, expanded)
+    for n in reversed(range(len(lowered.groups))):
         try:
-            hinge, message = s.step(i, free_inward, tuple(messages[i]))
+            released = releaser.release(n)
         except ZeroDivisionError:
-            raise _moves_nothing(lowered.moving[i]) from None
-        if any(not 1.0 / d > _SINGULAR * carried[i] for d in hinge.D.inverse_pivots):
-            raise _moves_nothing(lowered.moving[i])
-        parent = tree.parents[i]
-        if parent >= 0:
-            messages[parent].append(message)
-            carried[parent] = max(carried[parent], carried[i])
+            raise _moves_nothing(lowered, lowered.groups[n]) from None
+        D = released.hinge.D if isinstance(released, Single) else released.D
+        group = lowered.groups[n]
+        largest = max(carried[i] for i in group.links)
+        if any(not 1.0 / d > _SINGULAR * largest for d in D.inverse_pivots):
+            raise _moves_nothing(lowered, group)
+        if group.carrier >= 0:
+            carried[group.carrier] = max(carried[group.carrier], largest)
 
 
-def _moves_nothing(c: Connection) -> ModelError:
+def _moves_nothing(lowered: Lowered, group: Group) -> ModelError:
+    joints = " and ".join(repr(lowered.moving[i].name) for i in group.links)
+    bodies = " and ".join(repr(lowered.moving[i].child) for i in group.links)
+    verb = "moves" if len(group.links) == 1 else "move"
     return ModelError(
-        f"joint {c.name!r} moves nothing that has inertia (body {c.child!r} and what it carries), so forward dynamics "
-        "has no solution; give the body a mass and an inertia, or the joint an armature"
+        f"joint {joints} {verb} nothing that has inertia (body {bodies} and what it carries), so forward dynamics has "
+        "no solution; give the body a mass and an inertia, or the joint an armature"
     )

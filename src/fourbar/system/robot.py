@@ -14,7 +14,9 @@ from ..model.builder import Builder as MechanismBuilder
 from ..model.lower import Lowered, lower
 from ..model.mechanism import Mechanism
 from ..model.read import read_three
+from .clusters import ClusterInfo, assemble, choose_independent, describe, group_neutral, group_random, loop_gap
 from .context import Model, record
+from .guard import Guarded, implicit_loops
 from .methods import METHODS, Method
 from .options import READERS
 from .regular import check_regular
@@ -43,7 +45,8 @@ def _make(model: Model, name: str, options: dict[str, Any]) -> Any:
         (_rebuild, model.mechanism, name, tuple(options.items())),
         method.doc,
     )
-    return make_function(state)
+    function = make_function(state)
+    return Guarded(function, model.lowered) if "q" in method.arguments and implicit_loops(model.lowered) else function
 
 
 def _frozen(option: Any) -> Any:
@@ -80,7 +83,9 @@ class Family:
             options["prescribed"] = tuple(options["prescribed"])
         key = tuple((k, _frozen(v)) for k, v in sorted(options.items()))
         if key not in self._made:
-            missing = next((k for k in self._method.static[:1] if k not in options and k != "about"), None)
+            missing = next(
+                (k for k in self._method.static[:1] if k not in options and k not in ("about", "frames")), None
+            )
             if missing is not None:
                 example = f"{self._name}({self._method.arguments[0]}, {missing}=...)"
                 raise TypeError(f"{self._name} needs {missing!r}, e.g. {example}")
@@ -118,10 +123,6 @@ class Names:
     velocities: tuple[str, ...]
 
 
-def _labels(name: str, suffixes: Sequence[str]) -> list[str]:
-    return [f"{name}.{s}" if s else name for s in suffixes]
-
-
 class System:
     """A robot: frozen, thread-safe, hashable by content, picklable. Made by `Builder.build()`."""
 
@@ -152,6 +153,13 @@ class System:
     integrate = _Method()
     difference = _Method()
     chart_rate = _Method()
+    expand = _Method()
+    expand_velocity = _Method()
+    expand_acceleration = _Method()
+    loop_map = _Method()
+    loop_bias = _Method()
+    osim_inverse = _Method()
+    reactions = _Method()
 
     def __init__(self, mechanism: Mechanism) -> None:
         self.__dict__["mechanism"] = mechanism
@@ -192,12 +200,12 @@ class System:
     @cached_property
     def nq(self) -> int:
         """Number of coordinates."""
-        return self.mechanism.nq
+        return self.model.lowered.nq
 
     @cached_property
     def nv(self) -> int:
         """Number of velocities."""
-        return self.mechanism.nv
+        return self.model.lowered.nv
 
     @cached_property
     def names(self) -> Names:
@@ -207,9 +215,31 @@ class System:
             tuple(b.name for b in m.bodies),
             tuple(c.name for c in m.connections),
             tuple(f.name for f in m.frames),
-            tuple(x for c in m.connections for x in _labels(c.name, c.joint.q_names)),
-            tuple(x for c in m.connections for x in _labels(c.name, c.joint.v_names)),
+            tuple(x for group in self.clusters for x in group.coordinate_names),
+            tuple(x for group in self.clusters for x in group.velocity_names),
         )
+
+    @cached_property
+    def clusters(self) -> tuple[ClusterInfo, ...]:
+        """The clusters: bodies tied by loops (a body alone is a cluster of one), what carries first."""
+        return tuple(describe(self.model.lowered, group) for group in self.model.lowered.groups)
+
+    def with_independent(self, *joints: str | tuple[str, float]) -> System:
+        """The same robot with other independent velocities in the clusters of the named joints.
+
+        A mechanism that passes a toggle position needs this: there the old ones stop to determine the others. A pair
+        (joint, scale) makes the independent velocity 1/scale of the joint's.
+        """
+        return System(choose_independent(self.mechanism, self.clusters, joints))
+
+    def spanning(self) -> System:
+        """The same bodies and joints without the loops: the spanning tree as a robot of its own.
+
+        A body without mass that only a loop holds can be moved by no force here: then M is singular.
+        """
+        tree = object.__new__(System)
+        tree.__dict__["mechanism"] = replace(self.mechanism, loops=())
+        return tree
 
     def with_gravity(self, gravity: Sequence[float]) -> System:
         """The same robot in another field of gravity."""
@@ -217,16 +247,24 @@ class System:
 
     def neutral(self) -> np.ndarray:
         """The configuration (nq) in which every joint is at its neutral position."""
-        return np.array([x for c in self.model.lowered.moving for x in c.joint.neutral()])
+        return np.concatenate(
+            [group_neutral(self.model.lowered, g) for g in self.model.lowered.groups] or [np.zeros(0)]
+        )
 
     def random(self, rng: np.random.Generator | int | None = None, n: int | None = None) -> np.ndarray:
         """A random configuration (nq), or n of them (n, nq), within the limits of the joints."""
         generator = np.random.default_rng(rng)
         size = () if n is None else (n,)
-        parts = [
-            c.joint.random(generator, np.array(c.lower), np.array(c.upper), size) for c in self.model.lowered.moving
-        ]
+        parts = [group_random(self.model.lowered, group, generator, size) for group in self.model.lowered.groups]
         return np.concatenate(parts, axis=-1) if parts else np.zeros((*size, 0))
+
+    def assemble(self, q: Any, keep: Sequence[str] = ()) -> np.ndarray:
+        """The configurations nearest to q (..., nq) in which every loop is closed; joints named in `keep` stay."""
+        return assemble(self.model.lowered, q, keep)
+
+    def loop_gap(self, q: Any) -> np.ndarray:
+        """How far the loops are from closed at q (..., nq): the largest residual (...)."""
+        return loop_gap(self.model.lowered, q)
 
     def show(self, method: str, stage: str = "program", **options: Any) -> str:
         """What a method is made of, as text; stage is "program", "llvm" or "asm"."""

@@ -1,0 +1,292 @@
+"""Robots with loops against fixed limits, in one run.  python bench/loops.py [--only PART ...] [--robots NAME ...]
+
+Needs `pip install pin example-robot-data`. The clock is Pinocchio's ABA in C++ on talos_reduced, from its batch call on
+one thread; every time is a minimum, measured in turns with the clock, and is printed in units of it. The clock's batch
+is short, because on a busy machine a call of several milliseconds is never left alone; its minimum would flatter us.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+os.environ.setdefault("FOURBAR_THREADS", "1")
+
+import numpy as np
+import pinocchio as pin
+
+import fourbar as fb
+from closed import SETTINGS, ClosedPeer, Settings, four_bar, spring_leg
+from fourbar.system.show import count
+from run import Case, fastest
+
+ROBOTS = ("mit_humanoid", "tello_with_arms", "mini_cheetah", "jvrc1")
+FOOT = {
+    "mit_humanoid": "right_toe_contact",
+    "tello_with_arms": "left-toe_contact",
+    "mini_cheetah": "HR_foot_contact",
+    "jvrc1": "left_toe_contact",
+}
+# In units of the clock, by robot in the order of ROBOTS.
+LIMITS = {
+    "C-ABA": (0.15, 0.20, 0.09, 0.24),
+    "C-RNEA": (0.06, 0.09, 0.035, 0.09),
+    "C-EFPA": (0.25, 0.30, 0.15, 0.40),
+}
+TWIN_LIMIT, GROWTH_LIMIT, FIRST_CALL_LIMIT = 1.5, 1.3, 2.0
+SHORT, LONG = 24, 192  # links of the chains
+CLOCK_BATCH = 64
+_DISTINCT = 64  # random states; closing implicit loops takes long, so more of them are repetitions
+
+
+@dataclass(frozen=True)
+class Effort:
+    """How long to measure."""
+
+    batch: int = 1024
+    turns: int = 12
+    seconds: float = 0.06
+    attempts: int = 3
+
+    def fastest(self, *functions: Callable[[], Any]) -> list[float]:
+        return fastest(*functions, turns=self.turns, seconds=self.seconds)
+
+
+QUICK = Effort(batch=64, turns=1, seconds=0.002, attempts=1)
+
+
+class Clock:
+    """Pinocchio's ABA on talos_reduced, one thread."""
+
+    def __init__(self) -> None:
+        case = Case("talos_reduced")
+        self._pool = case.pool
+        self._batch = [np.asfortranarray(x[:, :CLOCK_BATCH]) for x in case.peer_batch]
+        self._result = np.asfortranarray(case.result[:, :CLOCK_BATCH])
+        self.best = float("inf")
+
+    def __call__(self) -> None:
+        pin.abaInParallel(1, self._pool, *self._batch, self._result)
+
+    def units(self, function: Callable[[], Any], samples: int, effort: Effort) -> float:
+        """Time of one of the samples that a function computes, in units of one ABA."""
+        own, clock = effort.fastest(function, self)
+        self.best = min(self.best, clock / CLOCK_BATCH)
+        return own / samples / (clock / CLOCK_BATCH)
+
+
+def line(label: str, value: float, limit: float | None, note: str = "", unit: str = "") -> bool:
+    """Print a row; whether its limit is met."""
+    met = limit is None or value <= limit
+    bound = "" if limit is None else f"at most {limit:g}{unit}"
+    verdict = "" if limit is None else "met" if met else "MISSED"
+    print(f"{label:46s} {value:8.3f}{unit:2s} {bound:14s} {verdict:7s} {note}", flush=True)
+    return met
+
+
+def states(robot: fb.System, n: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """q, v, a of n samples."""
+    rng = np.random.default_rng(seed)
+    q = np.resize(robot.random(rng, min(n, _DISTINCT)), (n, robot.nq))
+    v, a = rng.normal(size=(2, n, robot.nv))
+    return q, v, a
+
+
+def size(function: Any) -> str:
+    """Operations, blocks, slots of a compiled function."""
+    program = function.program()
+    operations = sum(count(program).values())
+    return f"{operations} operations, {len(program.calls)} calls of {len(program.blocks)} blocks, {program.slots} slots"
+
+
+def round_trip(robot: fb.System, q: np.ndarray, v: np.ndarray, a: np.ndarray) -> float:
+    """How well forward dynamics undoes inverse dynamics: the median over the samples, relative to the largest entry."""
+    back = robot.forward_dynamics(q, v, robot.inverse_dynamics(q, v, a))
+    return float(np.median(np.abs(back - a).max(-1) / np.abs(a).max(-1)))
+
+
+def dynamics_rows(clock: Clock, effort: Effort, robots: Sequence[str]) -> list[bool]:
+    """C-ABA, C-RNEA and C-EFPA of the robots."""
+    met = []
+    for name in robots:
+        robot = getattr(fb.robots, name)()
+        q, v, a = states(robot, effort.batch)
+        efpa = robot.osim_inverse.specialise(frames=[FOOT[name]])
+        for label, function, args in (
+            ("C-ABA", robot.forward_dynamics, (q, v, a)),
+            ("C-RNEA", robot.inverse_dynamics, (q, v, a)),
+            ("C-EFPA", efpa, (q,)),
+        ):
+            function(*args)
+            t = clock.units(lambda f=function, args=args: f(*args), effort.batch, effort)
+            met.append(line(f"{label} {name}", t, LIMITS[label][ROBOTS.index(name)], size(function)))
+        print(f"    {name}: forward dynamics undoes inverse dynamics up to {round_trip(robot, q, v, a):.0e}")
+    return met
+
+
+def twin_rows(effort: Effort, robots: Sequence[str]) -> list[bool]:
+    """C-ABA of the exact robot against ABA of the tree with reflected inertia."""
+    met = []
+    for name in robots:
+        calls, sizes = [], []
+        for rotors in ("exact", "reflected"):
+            robot = getattr(fb.robots, name)(rotors=rotors)
+            args, function = states(robot, effort.batch), robot.forward_dynamics
+            calls.append(lambda f=function, args=args: f(*args))
+            calls[-1]()
+            sizes.append(sum(count(function.program()).values()))
+        exact, reflected = effort.fastest(*calls)
+        note = f"{sizes[0]} operations against {sizes[1]}: {sizes[0] / sizes[1]:.2f}x"
+        met.append(line(f"exact / reflected rotors, C-ABA {name}", exact / reflected, TWIN_LIMIT, note, "x"))
+    return met
+
+
+def growth_rows(effort: Effort, ends: tuple[int, int] = (SHORT, LONG)) -> list[bool]:
+    """Time a link of C-ABA, from a short chain to a long one: equal planar links, and links drawn at random.
+
+    The batch of the long chain is as much smaller as it has more links: calls of equal length are disturbed equally.
+    """
+    met = []
+    batches = [effort.batch * ends[0] // n for n in ends]
+    for name in ("gt_chain", "pbt_chain"):
+        for seed in (None, 0):
+            calls, notes = [], []
+            for n, batch in zip(ends, batches, strict=True):
+                robot = getattr(fb.robots, name)(n, seed=seed)
+                args = states(robot, batch)
+                calls.append(lambda f=robot.forward_dynamics, args=args: f(*args))
+                calls[-1]()
+                notes.append(f"{n} links: {size(robot.forward_dynamics)}")
+            per_link = [t / batch / n for t, batch, n in zip(effort.fastest(*calls), batches, ends, strict=True)]
+            label = f"growth {name} {'equal links' if seed is None else 'random links'}, {ends[0]} to {ends[1]}"
+            times = " and ".join(f"{1e9 * t:.1f}" for t in per_link)
+            met.append(line(label, per_link[1] / per_link[0], GROWTH_LIMIT, f"{times} ns a link", "x"))
+            print("".join(f"    {note}\n" for note in notes), end="")
+    return met
+
+
+_FIRST_CALL = """
+import time
+start = time.perf_counter()
+import fourbar
+imported = time.perf_counter()
+robot = fourbar.robots.{name}()
+built = time.perf_counter()
+robot.forward_dynamics(robot.neutral(), [0.0] * robot.nv, [0.0] * robot.nv)
+end = time.perf_counter()
+print(imported - start, built - imported, end - built, time.process_time())
+"""
+
+
+def first_call_rows(effort: Effort, name: str = "mit_humanoid") -> list[bool]:
+    """From nothing to the first result in a new process without cache, and with the cache it leaves."""
+    found: dict[str, list[list[float]]] = {"cold": [], "warm": []}
+    for _ in range(effort.attempts):
+        with tempfile.TemporaryDirectory() as cache:
+            for temperature in ("cold", "warm"):
+                command = [sys.executable, "-c", _FIRST_CALL.format(name=name)]
+                environment = {**os.environ, "FOURBAR_CACHE": cache}
+                done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+                found[temperature].append([float(x) for x in done.stdout.split()])
+    met = []
+    for temperature, runs in found.items():
+        imported, built, called, cpu = min(runs, key=lambda run: run[1] + run[2])
+        note = (
+            f"build {built:.2f} s, call {called:.2f} s; import before that {imported:.2f} s; {cpu:.2f} s of CPU in all"
+        )
+        limit = FIRST_CALL_LIMIT if temperature == "cold" else None
+        met.append(line(f"first call, {temperature} cache, {name}", built + called, limit, note, " s"))
+    return met
+
+
+class _Closed:
+    """States of a robot with loop joints, and our results, in Pinocchio's terms: all joints."""
+
+    def __init__(self, robot: fb.System, n: int) -> None:
+        self.robot = robot
+        q, v, tau = self.args = states(robot, n)
+        names = list(robot.spanning().names.velocities)
+        self.q, self.v = robot.expand(q), robot.expand_velocity(q, v)
+        self.tau = np.zeros_like(self.v)
+        self.tau[:, [names.index(x) for x in robot.names.velocities]] = tau
+        self.a = robot.expand_acceleration(q, v, robot.forward_dynamics(q, v, tau))
+
+    def errors(self, peer: ClosedPeer, samples: int) -> tuple[float, float, float]:
+        """Medians, relative to the largest acceleration: the gaps' acceleration of Pinocchio, ours, the difference."""
+        rows = []
+        for q, v, tau, a in list(zip(self.q, self.v, self.tau, self.a, strict=True))[:samples]:
+            theirs = peer.accelerations(q, v, tau).copy()
+            gaps = [peer.gap_acceleration(q, v, x) if np.all(np.isfinite(x)) else np.nan for x in (theirs, a)]
+            rows.append(np.array([*gaps, np.abs(theirs - a).max()]) / np.abs(a).max())
+        theirs, ours, difference = np.median(rows, axis=0).tolist()
+        return theirs, ours, difference
+
+    def times(self, peer: ClosedPeer, effort: Effort) -> tuple[float, float, float]:
+        """Seconds: our batch (a sample), our single call, Pinocchio's single call, both from Python."""
+        f = self.robot.forward_dynamics
+        one, state = [x[0].copy() for x in self.args], (self.q[0].copy(), self.v[0].copy(), self.tau[0].copy())
+        f(*one)
+        batch, call, theirs = effort.fastest(lambda: f(*self.args), lambda: f(*one), lambda: peer.accelerations(*state))
+        return batch / effort.batch, call, theirs
+
+
+def closed_rows(effort: Effort, settings: Sequence[Settings] = SETTINGS) -> list[bool]:
+    """Loop joints beside Pinocchio's `constraintDynamics`."""
+    print(
+        "accelerations under loop joints, relative to the largest; gap: how far the two ends of a loop accelerate apart"
+    )
+    for robot in (four_bar(), spring_leg()):
+        case = _Closed(robot, effort.batch)
+        print(f"{robot.name}: {robot.spanning().nv} velocities, {robot.nv} independent; {size(robot.forward_dynamics)}")
+        for setting in settings:
+            peer = ClosedPeer(robot, setting)
+            theirs, ours, difference = case.errors(peer, min(100, effort.batch))
+            batch, call, peer_call = case.times(peer, effort)
+            print(
+                f"    Pinocchio {setting!s:38s} gap {theirs:7.0e}, ours {ours:7.0e}, differ by {difference:7.0e} | "
+                f"call {1e9 * call:6.0f} ns, Pinocchio {1e9 * peer_call:6.0f} ns: {peer_call / call:5.1f}x | "
+                f"ours in a batch {1e9 * batch:5.0f} ns: {peer_call / batch:6.1f}x",
+                flush=True,
+            )
+    return []
+
+
+PARTS = ("dynamics", "twins", "growth", "first", "closed")
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Measure; the number of limits missed."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--only", nargs="+", choices=PARTS, default=PARTS)
+    parser.add_argument("--robots", nargs="+", choices=ROBOTS, default=ROBOTS)
+    parser.add_argument("--quick", action="store_true", help="see whether it runs; the numbers mean nothing")
+    options = parser.parse_args(argv)
+    effort = QUICK if options.quick else Effort()
+    versions = f"fourbar {fb.__version__}, Pinocchio {pin.__version__}, NumPy {np.__version__}"
+    print(f"{versions}; batches of {effort.batch}, one thread")
+    met: list[bool] = []
+    if "dynamics" in options.only:
+        clock = Clock()
+        print("in units of one ABA of talos_reduced by Pinocchio:")
+        met += dynamics_rows(clock, effort, options.robots)
+        print(f"the unit: {1e9 * clock.best:.0f} ns\n")
+    if "twins" in options.only:
+        met += twin_rows(effort, options.robots)
+    if "growth" in options.only:
+        met += growth_rows(effort, (4, 8) if options.quick else (SHORT, LONG))
+    if "first" in options.only:
+        met += first_call_rows(effort)
+    if "closed" in options.only:
+        met += closed_rows(effort, SETTINGS[2:3] if options.quick else SETTINGS)
+    print(f"\n{sum(met)} of {len(met)} rows within their limits")
+    return met.count(False)
+
+
+if __name__ == "__main__":
+    sys.exit(1 if main() else 0)

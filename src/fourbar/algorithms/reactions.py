@@ -1,0 +1,54 @@
+"""Reactions: the wrench that every body receives from its parent through its joint.
+
+Inverse dynamics over all bodies, fixed ones too. A loop acts on the bodies it ties with the forces (∂φ/∂ξ)ᵀ λ, ξ their
+displacements, where λ makes the forces of all passive (dependent) joints vanish: K_dᵀ λ = τ_d.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ..model.cluster import Kinematics
+from ..model.embedding import Tied
+from ..spatial.linear import Vec
+from ..spatial.motion import Motion
+from ..spatial.transform import Transform
+from ..spatial.vectors import Wrench
+from .rnea import Moved, outward
+from .sweep import Outcome, Sweeps
+
+
+def pass_inward(k: Kinematics, children: tuple[Wrench, ...], own: Moved) -> Outcome:
+    """F = own + Σ Xᵀ F of the children."""
+    F = sum(children, own.F)
+    return Outcome(F, k.X.force_to_parent(F))
+
+
+def loop_wrenches(tie: Tied, q: tuple[Vec, ...], tau: tuple[Vec, ...]) -> tuple[Wrench, ...]:
+    """The wrench on each body that the group's loops touch, in its own frame, from the forces of all joints."""
+    return tie.wrenches([x for part in q for x in part], [x for part in tau for x in part])
+
+
+def to_body(pose: Transform, F: Wrench) -> Wrench:
+    """A wrench from a link's frame to that of the body placed in it."""
+    return pose.inverse().force_to_parent(F)
+
+
+def carried(pose: Transform, F: Wrench, total: Wrench) -> Wrench:
+    """A wrench in a body's frame, added to what acts on its link."""
+    return total + pose.force_to_parent(F)
+
+
+def reactions(
+    s: Sweeps,
+    v: Sequence[Vec],
+    a: Sequence[Vec],
+    F_ext: Sequence[Wrench],
+    poses: Sequence[Transform],
+    gravity: Sequence[float],
+) -> list[Wrench]:
+    """Wrenches on all bodies by their joints, in the bodies' frames; `poses` are those of the bodies in their links."""
+    start = Moved(Motion.of_ground(gravity), Wrench.zero())
+    moved = s.outward(outward, start, v, a, F_ext)
+    forces = s.inward(pass_inward, moved)
+    return [s.recorder.call(to_body, pose, F) for pose, F in zip(poses, forces, strict=True)]

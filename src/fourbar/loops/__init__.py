@@ -1,0 +1,8 @@
+"""What closes a kinematic loop."""
+
+from .base import Loop
+from .closure import Closure, Distance
+from .coupling import Coupling, Differential, Gear, Polynomial
+from .function import Constraint
+
+__all__ = ["Closure", "Constraint", "Coupling", "Differential", "Distance", "Gear", "Loop", "Polynomial"]

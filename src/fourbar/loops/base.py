@@ -1,0 +1,49 @@
+"""What closes a kinematic loop. Adding one: subclass `Loop`, write its residual; everything else is derived from it."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import Protocol
+
+from ..spatial.linear import Scalar, Vec
+from ..spatial.transform import Transform
+
+
+class View(Protocol):
+    """What a loop sees of the mechanism: coordinates of joints and poses of bodies, by name, over any scalar."""
+
+    def q(self, joint: str) -> Vec:
+        """Coordinates of a joint."""
+        ...
+
+    def pose(self, body: str) -> Transform:
+        """Pose of a body in the frame of the body that carries the whole loop."""
+        ...
+
+
+class Loop(ABC):
+    """A condition φ = 0 between joints or bodies. Frozen and hashable.
+
+    Only the residual φ is written. Its Jacobian K, the rates k, and the maps G and g from independent to all velocities
+    and accelerations come from differentiating its trace (Chignoli §IV).
+    """
+
+    @property
+    @abstractmethod
+    def joints(self) -> tuple[str, ...]:
+        """Joints whose coordinates the residual uses."""
+
+    @property
+    def bodies(self) -> tuple[str, ...]:
+        """Bodies whose poses the residual uses."""
+        return ()
+
+    @property
+    def driven_joints(self) -> tuple[str, ...]:
+        """Joints that should rather be dependent than the others."""
+        return ()
+
+    @abstractmethod
+    def residual(self, view: View) -> Sequence[Scalar]:
+        """φ: zero where the loop is closed. Rows may be redundant."""

@@ -1,0 +1,161 @@
+"""Loops between coordinates of joints: gears, belts, racks, differentials, polynomial couplings."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..errors import ModelError
+from ..spatial.linear import Scalar
+from .base import Loop, View
+
+
+def _number(what: str, value: Any) -> float:
+    try:
+        x = float(value)
+    except (TypeError, ValueError):
+        x = np.nan
+    if not np.isfinite(x):
+        raise ModelError(f"{what} must be a finite number, got {value!r}")
+    return x
+
+
+def _only(view: View, joint: str) -> Scalar:
+    """The coordinate of a joint that has just one."""
+    q = view.q(joint)
+    if len(q) != 1:
+        raise ModelError(f"joint {joint!r} has {len(q)} coordinates; a coupling is between joints with one")
+    return q[0]
+
+
+@dataclass(frozen=True)
+class Coupling(Loop):
+    """Σ factor · q = offset: belts, racks, chains of gears. `factors`: by joint name."""
+
+    factors: tuple[tuple[str, float], ...]
+    offset: float = 0.0
+
+    def __init__(self, factors: Mapping[str, float], offset: float = 0.0) -> None:
+        if not isinstance(factors, Mapping):
+            raise ModelError(f"a coupling takes factors by joint, {{'left': 1.0, 'right': -1.0}}, got {factors!r}")
+        read = tuple((name, _number(f"factor of {name!r}", x)) for name, x in factors.items())
+        if len(read) < 2 or all(x == 0.0 for _, x in read):
+            raise ModelError(
+                f"a coupling needs at least two joints and a factor that is not zero, got {dict(factors)!r}"
+            )
+        object.__setattr__(self, "factors", read)
+        object.__setattr__(self, "offset", _number("offset", offset))
+
+    @property
+    def joints(self) -> tuple[str, ...]:
+        return tuple(name for name, _ in self.factors)
+
+    @property
+    def driven_joints(self) -> tuple[str, ...]:
+        return self.joints[-1:]
+
+    def residual(self, view: View) -> Sequence[Scalar]:
+        total: Scalar = -self.offset
+        for name, x in self.factors:
+            total = total + x * _only(view, name)
+        return (total,)
+
+
+@dataclass(frozen=True)
+class Gear(Loop):
+    """q_driven = ratio · q_driver + offset: a gear, a geared rotor, URDF's mimic."""
+
+    driver: str
+    driven: str
+    ratio: float
+    offset: float = 0.0
+
+    def __post_init__(self) -> None:
+        if self.driver == self.driven:
+            raise ModelError(f"a gear couples two joints, got {self.driver!r} twice")
+        object.__setattr__(self, "ratio", _number("ratio", self.ratio))
+        object.__setattr__(self, "offset", _number("offset", self.offset))
+
+    @property
+    def joints(self) -> tuple[str, ...]:
+        return (self.driver, self.driven)
+
+    @property
+    def driven_joints(self) -> tuple[str, ...]:
+        return (self.driven,)
+
+    def residual(self, view: View) -> Sequence[Scalar]:
+        return (_only(view, self.driven) - self.ratio * _only(view, self.driver) - self.offset,)
+
+
+@dataclass(frozen=True)
+class Polynomial(Loop):
+    """q_driven = Σ c_k q_driver^k: MJCF's joint equality (a quartic) and its like."""
+
+    driver: str
+    driven: str
+    coefficients: tuple[float, ...]
+
+    def __post_init__(self) -> None:
+        if self.driver == self.driven:
+            raise ModelError(f"a polynomial couples two joints, got {self.driver!r} twice")
+        read = tuple(_number("a coefficient", c) for c in self.coefficients)
+        if not read:
+            raise ModelError("a polynomial coupling needs at least one coefficient")
+        object.__setattr__(self, "coefficients", read)
+
+    @property
+    def joints(self) -> tuple[str, ...]:
+        return (self.driver, self.driven)
+
+    @property
+    def driven_joints(self) -> tuple[str, ...]:
+        return (self.driven,)
+
+    def residual(self, view: View) -> Sequence[Scalar]:
+        x, value = _only(view, self.driver), 0.0
+        for c in reversed(self.coefficients):
+            value = value * x + c
+        return (_only(view, self.driven) - value,)
+
+
+@dataclass(frozen=True)
+class Differential(Loop):
+    """outputs = matrix · inputs: several joints driven together, such as the two halves of a geared differential."""
+
+    inputs: tuple[str, ...]
+    outputs: tuple[str, ...]
+    matrix: tuple[tuple[float, ...], ...]
+
+    def __init__(self, inputs: Sequence[str], outputs: Sequence[str], matrix: Any) -> None:
+        if isinstance(inputs, str) or isinstance(outputs, str) or len({*inputs, *outputs}) < len(inputs) + len(outputs):
+            raise ModelError(f"a differential takes lists of different joints, got {inputs!r} and {outputs!r}")
+        array = np.asarray(matrix, float)
+        if array.shape != (len(outputs), len(inputs)) or not np.all(np.isfinite(array)):
+            raise ModelError(
+                f"a differential with {len(outputs)} outputs and {len(inputs)} inputs needs a finite matrix of shape "
+                f"{(len(outputs), len(inputs))}, got {matrix!r}"
+            )
+        object.__setattr__(self, "inputs", tuple(inputs))
+        object.__setattr__(self, "outputs", tuple(outputs))
+        object.__setattr__(self, "matrix", tuple(tuple(row) for row in array.tolist()))
+
+    @property
+    def joints(self) -> tuple[str, ...]:
+        return self.inputs + self.outputs
+
+    @property
+    def driven_joints(self) -> tuple[str, ...]:
+        return self.outputs
+
+    def residual(self, view: View) -> Sequence[Scalar]:
+        rows = []
+        for output, row in zip(self.outputs, self.matrix, strict=True):
+            value = _only(view, output)
+            for name, x in zip(self.inputs, row, strict=True):
+                value = value - x * _only(view, name)
+            rows.append(value)
+        return rows

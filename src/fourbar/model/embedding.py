@@ -1,0 +1,335 @@
+"""Independent coordinates of a group of links: how those of all joints, velocities and accelerations follow.
+
+For links tied by loops φ(q) = 0, with the rows K of ∂φ/∂q split into independent and dependent columns,
+G = [1; -K_d⁻¹ K_i] and g = [0; K_d⁻¹ k] (Chignoli §IV-B). K and k = -K̇ q̇ are derivatives of the trace of φ. Where
+K_d is constant (gears, polynomials) the dependent coordinates are explicit functions of the others, which need not
+be stored.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import accumulate
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..expr import Expr, Graph, evaluate, jvp, maximum, prepare, select
+from ..expr.fold import add, mul
+from ..expr.record import linear_code
+from ..joints.base import Joint
+from ..joints.flat import FlatJoint
+from ..spatial.linear import Mat, Scalar, Vec, dot, is_zero
+from ..spatial.vectors import Twist, Wrench
+
+Residual = Callable[[Sequence[Vec], Mapping[str, Twist]], Sequence[Scalar]]
+_CLOSED = 1e-12  # the gap that is allowed to be left
+_NEWTON_STEPS = 4  # each squares the gap that a step along the tangent leaves
+_TOGGLE = 1e-18  # a squared pivot this small, beside its row where all is well, means that the loop has lost its hold
+
+
+class Expanded(NamedTuple):
+    """A group at a state: for each link its coordinates, velocity G ẏ, and the blocks of G and g that belong to it."""
+
+    q: tuple[Vec, ...]
+    v: tuple[Vec, ...]
+    G: tuple[Mat, ...]
+    g: tuple[Vec, ...]
+
+
+def cut(x: Sequence[Any], sizes: Sequence[int]) -> tuple[Vec, ...]:
+    """A sequence in pieces of the given sizes."""
+    ends = list(accumulate(sizes))
+    return tuple(Vec(x[end - size : end]) for end, size in zip(ends, sizes, strict=True))
+
+
+class Free:
+    """A single link on its own joint: all its velocities are independent. Equal for equal joints."""
+
+    def __init__(self, joint: Joint) -> None:
+        self.joint = joint
+        self.nq, self.nv = joint.nq, joint.nv
+        self.integrate, self.difference, self.chart_rate = joint.integrate, joint.difference, joint.chart_rate
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Free) and self.joint == other.joint
+
+    def __hash__(self) -> int:
+        return hash(self.joint)
+
+
+@dataclass(frozen=True)
+class Traced:
+    """φ, K and φ̈ at constant velocity as expressions of the coordinates (and velocities) of all joints of a group."""
+
+    q: tuple[Expr, ...]
+    v: tuple[Expr, ...]
+    phi: tuple[Scalar, ...]
+    K: tuple[tuple[Scalar, ...], ...]
+    curvature: tuple[Scalar, ...]
+    bodies: tuple[str, ...]  # that the residual looks at
+    pull: tuple[tuple[tuple[Scalar, ...], ...], ...]  # for each body and each of its six displacements: ∂φ
+
+
+def trace(joints: Sequence[Joint], residual: Residual, bodies: Sequence[str]) -> Traced:
+    """Differentiate a residual along the joints' motions q ⊕ δ, and along displacements of the bodies it looks at."""
+    nq, nv = [j.nq for j in joints], [j.nv for j in joints]
+    final = Graph()
+    q_out, v_out = final.inputs("q", sum(nq)), final.inputs("v", sum(nv))
+    work = Graph()
+    q, v, delta = work.inputs("q", sum(nq)), work.inputs("v", sum(nv)), work.inputs("delta", sum(nv))
+    (t,) = work.inputs("t", 1)
+    nudges = work.inputs("nudge", 6 * len(bodies))
+    shifts: list[Any] = [add(a, mul(t, b)) for a, b in zip(delta, v, strict=True)]
+    moved = [j.integrate(x, d) for j, x, d in zip(joints, cut(q, nq), cut(shifts, nv), strict=True)]
+    displaced = {body: Twist.of(nudges[6 * b : 6 * b + 6]) for b, body in enumerate(bodies)}
+    phi = list(residual(moved, displaced))
+    columns = [jvp(phi, {d: 1.0}) for d in (*delta, *nudges)]
+    curvature = jvp(jvp(phi, {t: 1.0}), {t: 1.0})
+    known: dict[Expr, Any] = dict(zip((*q, *v), (*q_out, *v_out), strict=True))
+    known.update(dict.fromkeys((*delta, *nudges, t), 0.0))
+    flat = evaluate([*phi, *(x for column in columns for x in column), *curvature], known)
+    m, n = len(phi), len(delta)
+    found = [tuple(flat[m * (1 + j) : m * (2 + j)]) for j in range(len(columns))]
+    K = tuple(tuple(column[i] for column in found[:n]) for i in range(m))
+    pull = tuple(tuple(found[n + 6 * b : n + 6 * b + 6]) for b in range(len(bodies)))
+    return Traced(q_out, v_out, tuple(flat[:m]), K, tuple(flat[m * (1 + len(columns)) :]), tuple(bodies), pull)
+
+
+_Row = tuple[list[Scalar], list[Scalar], Scalar]
+
+
+def _solve(A: list[list[Scalar]], B: list[list[Scalar]], sizes: Sequence[float]) -> list[list[Scalar]]:
+    """A⁻¹ B, unrolled, with rows exchanged where another has the larger pivot; NaN where none is left.
+
+    `sizes` are the squares of the rows of A where all is well.
+    """
+    n = len(A)
+    rows: list[_Row] = [(list(a), list(b), size) for a, b, size in zip(A, B, sizes, strict=True)]
+    for j in range(n):
+        for i in range(j + 1, n):
+            rows[j], rows[i] = _larger_first(j, rows[j], rows[i])
+        a, b, size = rows[j]
+        inverse = _reciprocal(a[j], size)
+        a, b = [x * inverse for x in a], [x * inverse for x in b]
+        rows[j] = a, b, size
+        for i in range(n):
+            factor = rows[i][0][j]
+            if i != j and not is_zero(factor):
+                left = [x - factor * y if k > j else x for k, (x, y) in enumerate(zip(rows[i][0], a, strict=True))]
+                rows[i] = left, [x - factor * y for x, y in zip(rows[i][1], b, strict=True)], rows[i][2]
+    return [b for _, b, _ in rows]
+
+
+def _larger_first(j: int, first: _Row, second: _Row) -> tuple[_Row, _Row]:
+    """Two rows, that with the larger pivot in column j first. A constant pivot cannot vanish and stays."""
+    x, y = first[0][j], second[0][j]
+    if is_zero(y) or (x.__class__ is float and not is_zero(x) and y.__class__ is not float):
+        return first, second
+    swap = x * x < y * y
+
+    def chosen(a: _Row, b: _Row) -> _Row:
+        pairs = [[select(swap, q, p) for p, q in zip(s, t, strict=True)] for s, t in zip(a[:2], b[:2], strict=True)]
+        return pairs[0], pairs[1], select(swap, b[2], a[2])
+
+    return chosen(first, second), chosen(second, first)
+
+
+def _reciprocal(pivot: Scalar, size: Scalar) -> Scalar:
+    """1 / pivot; NaN where its square is nothing beside `size`."""
+    sound = pivot * pivot > _TOGGLE * size
+    return select(sound, 1.0 / select(sound, pivot, 1.0), float("nan"))
+
+
+class Tied:
+    """Links tied by loops. `independent` and `rows` are chosen where K is well conditioned.
+
+    Two of them are equal if they compute the same.
+    """
+
+    def __init__(
+        self,
+        joints: Sequence[Joint],
+        traced: Traced,
+        independent: Sequence[tuple[int, float]],
+        rows: Sequence[int],
+        closed: np.ndarray | None = None,
+    ) -> None:
+        self.closed = closed  # a configuration of all joints in which the loops are closed
+        self.joints = tuple(joints)
+        self.traced = traced
+        self.independent = tuple(independent)
+        chosen = {j for j, _ in independent}
+        self.dependent = tuple(j for j in range(len(traced.v)) if j not in chosen)
+        self.rows = tuple(rows)
+        self.nv = len(self.independent)
+        flat = all(isinstance(j, FlatJoint) for j in joints)
+        K_d = [traced.K[i][j] for i in self.rows for j in self.dependent]
+        self.explicit = flat and all(x.__class__ is float for x in K_d)
+        self.nq = self.nv if self.explicit else len(traced.q)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Tied) and self._key == other._key
+
+    def __hash__(self) -> int:
+        return hash(self._key)
+
+    @cached_property
+    def _key(self) -> tuple[Any, ...]:
+        """What the group computes, as data: equal groups share their code."""
+        t = self.traced
+        roots = [*t.phi, *(x for row in t.K for x in row), *t.curvature]
+        code, number = linear_code(roots, lambda node: (node.op, *node.args))
+        ends = tuple(number[r.id] if r.__class__ is Expr else r for r in roots)
+        return self.joints, self.independent, self.rows, tuple(code), ends
+
+    def _sizes(self, of_columns: bool = False) -> list[float]:
+        """The squares of the rows (or columns) of K_d where the loops were closed first."""
+        assert self.closed is not None
+        K_d = self.numbers(self.closed)[1][np.ix_(self.rows, self.dependent)]
+        return (K_d**2).sum(axis=0 if of_columns else 1).tolist()
+
+    def _solve(self, K_d: list[list[Scalar]], B: list[list[Scalar]]) -> list[list[Scalar]]:
+        return _solve(K_d, B, self._sizes())
+
+    def _columns(self, K: Sequence[Sequence[Scalar]], which: Sequence[int]) -> list[list[Scalar]]:
+        return [[K[i][j] for j in which] for i in range(len(self.rows))]
+
+    def coordinates(self, q: Sequence[Scalar]) -> list[Scalar]:
+        """All coordinates of all joints."""
+        if not self.explicit:
+            return list(q)
+        full: list[Scalar] = [0.0] * len(self.traced.q)
+        for (j, scale), y in zip(self.independent, q, strict=True):
+            full[j] = scale * y
+        known = dict(zip(self.traced.q, full, strict=True))
+        needed = [self.traced.phi[i] for i in self.rows]
+        K_d = [[self.traced.K[i][j] for j in self.dependent] for i in self.rows]
+        solved = self._solve(K_d, [[-x] for x in evaluate(needed, known)])
+        for j, (x,) in zip(self.dependent, solved, strict=True):
+            full[j] = x
+        return full
+
+    def expand(self, q: Sequence[Scalar], v: Sequence[Scalar] | None) -> Expanded:
+        """All joints' coordinates, velocities and the maps G and g; without v only G."""
+        full = self.coordinates(q)
+        known = dict(zip(self.traced.q, full, strict=True))
+        wanted = [self.traced.K[i] for i in self.rows]
+        flat = evaluate([x for row in wanted for x in row], known)
+        n = len(self.traced.v)
+        K = [flat[i * n : (i + 1) * n] for i in range(len(self.rows))]
+        K_i = [[-row[j] * scale for j, scale in self.independent] for row in K]
+        solved = self._solve(self._columns(K, self.dependent), K_i)
+        G: list[Vec] = [Vec()] * n
+        for column, (j, scale) in enumerate(self.independent):
+            G[j] = Vec([scale if k == column else 0.0 for k in range(self.nv)])
+        for j, row in zip(self.dependent, solved, strict=True):
+            G[j] = Vec(row)
+        nq, nv = [j.nq for j in self.joints], [j.nv for j in self.joints]
+        blocks = tuple(Mat(part) for part in cut(G, nv))
+        if v is None:
+            zero = cut([0.0] * n, nv)
+            return Expanded(cut(full, nq), zero, blocks, zero)
+        velocity = [dot(row, v) for row in G]
+        g: list[Scalar] = [0.0] * n
+        known.update(zip(self.traced.v, velocity, strict=True))
+        bend = evaluate([self.traced.curvature[i] for i in self.rows], known)
+        bent = self._solve(self._columns(K, self.dependent), [[-b] for b in bend])
+        for j, (x,) in zip(self.dependent, bent, strict=True):
+            g[j] = x
+        return Expanded(cut(full, nq), cut(velocity, nv), blocks, cut(g, nv))
+
+    def integrate(self, q: Sequence[Scalar], v: Sequence[Scalar]) -> Vec:
+        """q ⊕ v: the independent joints move by v, the others follow by Newton's method until the loops are closed.
+
+        NaN where they do not close: the step was too long, or there is no closed configuration.
+        """
+        if self.explicit:
+            return Vec([a + b for a, b in zip(q, v, strict=True)])
+        e = self.expand(q, None)
+        step = [x for block in e.G for x in block @ v]
+        full = list(self._moved(q, step))
+        for _ in range(_NEWTON_STEPS):
+            full = list(self._moved(full, self._correction(full)))
+        known = dict(zip(self.traced.q, full, strict=True))
+        gap: Scalar = 0.0
+        for x in evaluate([self.traced.phi[i] for i in self.rows], known):
+            gap = maximum(gap, maximum(x, -x))
+        return Vec([select(gap < _CLOSED, x, float("nan")) for x in full])
+
+    def _moved(self, q: Sequence[Scalar], step: Sequence[Scalar]) -> Vec:
+        nq, nv = [j.nq for j in self.joints], [j.nv for j in self.joints]
+        parts = zip(self.joints, cut(q, nq), cut(step, nv), strict=True)
+        return Vec([x for joint, own, delta in parts for x in joint.integrate(own, delta)])
+
+    def _correction(self, q: Sequence[Scalar]) -> list[Scalar]:
+        """The Newton step of the dependent joints: -K_d⁻¹ φ."""
+        known = dict(zip(self.traced.q, q, strict=True))
+        phi = evaluate([self.traced.phi[i] for i in self.rows], known)
+        K = [evaluate([self.traced.K[i][j] for j in self.dependent], known) for i in self.rows]
+        step: list[Scalar] = [0.0] * len(self.traced.v)
+        for j, (x,) in zip(self.dependent, self._solve(K, [[-p] for p in phi]), strict=True):
+            step[j] = x
+        return step
+
+    def difference(self, q0: Sequence[Scalar], q1: Sequence[Scalar]) -> Vec:
+        """The independent velocities that move q0 to q1 in unit time."""
+        if self.explicit:
+            return Vec([b - a for a, b in zip(q0, q1, strict=True)])
+        nq = [j.nq for j in self.joints]
+        parts = zip(self.joints, cut(q0, nq), cut(q1, nq), strict=True)
+        full = [x for joint, a, b in parts for x in joint.difference(a, b)]
+        return Vec([full[j] * (1.0 / scale) for j, scale in self.independent])
+
+    def chart_rate(self, theta: Sequence[Scalar], v: Sequence[Scalar]) -> Vec:
+        """The rate of θ in q₀ ⊕ θ. Exact at θ = 0 only for a group joint that is independent in part."""
+        position = {j: (at, scale) for at, (j, scale) in enumerate(self.independent)}
+        rate, first = list(v), 0
+        for joint in self.joints:
+            own = [position[j] for j in range(first, first + joint.nv) if j in position]
+            first += joint.nv
+            if len(own) == joint.nv and not isinstance(joint, FlatJoint):
+                scaled = joint.chart_rate([s * theta[at] for at, s in own], [s * v[at] for at, s in own])
+                for (at, scale), x in zip(own, scaled, strict=True):
+                    rate[at] = x * (1.0 / scale)
+        return Vec(rate)
+
+    def wrenches(self, q: Sequence[Scalar], tau: Sequence[Scalar]) -> tuple[Wrench, ...]:
+        """What the loops do to the bodies they look at, when only independent joints are driven.
+
+        q and tau are those of all joints; the wrenches are in the bodies' own frames.
+        """
+        t = self.traced
+        known = dict(zip(t.q, q, strict=True))
+        transposed = [evaluate([t.K[i][j] for i in self.rows], known) for j in self.dependent]
+        force = [x for (x,) in _solve(transposed, [[tau[j]] for j in self.dependent], self._sizes(of_columns=True))]
+        found = []
+        for columns in t.pull:
+            six = [dot(evaluate([column[i] for i in self.rows], known), force) for column in columns]
+            found.append(Wrench.of(Vec(six)))
+        return tuple(found)
+
+    @cached_property
+    def _runs(self) -> tuple[Any, Any]:
+        """φ and K as functions of numbers."""
+        t = self.traced
+        return prepare(t.phi, t.q), prepare([x for row in t.K for x in row], t.q)
+
+    def residual(self, q: np.ndarray) -> np.ndarray:
+        """φ (..., m) at the coordinates (..., nq) of all joints."""
+        return _stacked(self._runs[0], q, len(self.traced.phi))
+
+    def numbers(self, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """φ (..., m) and K (..., m, n) at the coordinates (..., nq) of all joints."""
+        m, n = len(self.traced.phi), len(self.traced.v)
+        return self.residual(q), _stacked(self._runs[1], q, m * n).reshape(*q.shape[:-1], m, n)
+
+
+def _stacked(run: Callable[[Any], list[Any]], q: np.ndarray, count: int) -> np.ndarray:
+    """The results of a prepared function of q (..., nq), as one array (..., count)."""
+    found = np.zeros((*q.shape[:-1], count))
+    for i, x in enumerate(run(q.tolist() if q.ndim == 1 else np.moveaxis(q, -1, 0))):
+        found[..., i] = x
+    return found

@@ -1,0 +1,243 @@
+"""Groups of links tied by loops, each with its independent coordinates: the clusters of Chignoli's paper.
+
+A link that no loop touches is a group of one. Everything is found here once, when a robot is built: which links belong
+together, whether the loops can close, which velocities are independent.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..errors import ModelError
+from ..joints.flat import FlatJoint
+from ..spatial.linear import Mat, Scalar, Vec, hat
+from ..spatial.transform import IDENTITY, Transform
+from ..spatial.vectors import Twist
+from .choose import close, pick, rank
+from .embedding import Free, Residual, Tied, cut, trace
+from .grouping import GROUND, group_links, tied
+from .mechanism import Connection, NamedLoop
+from .tree import ClusterTree
+
+
+@dataclass(frozen=True, eq=False)
+class Group:
+    """Links that loops tie together.
+
+    `carrier` is the link that they hang on, `inner` the parent of each within the group: a position in `links`, or -1
+    for the carrier.
+    """
+
+    links: tuple[int, ...]
+    carrier: int
+    inner: tuple[int, ...]
+    embedding: Free | Tied
+    loops: tuple[str, ...] = ()
+
+    @property
+    def is_free(self) -> bool:
+        return isinstance(self.embedding, Free)
+
+
+_ATTEMPTS, _AT_ONCE, _ENOUGH = 30, 6, 4  # starting points tried, so many together, and closed configurations wanted
+
+
+def free_groups(tree: ClusterTree) -> tuple[Group, ...]:
+    """The groups of a tree without loops: every link by itself."""
+    return tuple(
+        Group((i,), parent, (GROUND,), Free(cluster.joint))
+        for i, (parent, cluster) in enumerate(zip(tree.parents, tree.clusters, strict=True))
+    )
+
+
+Homes = Callable[[str], tuple[int, Transform]]
+
+
+class _View:
+    """What a loop sees: coordinates and poses at given coordinates of the group's joints."""
+
+    def __init__(self, q: dict[str, Vec], pose: Callable[[str], Transform]) -> None:
+        self._q = q
+        self._pose = pose
+
+    def q(self, joint: str) -> Vec:
+        return self._q[joint]
+
+    def pose(self, body: str) -> Transform:
+        return self._pose(body)
+
+
+class Grouper:
+    """Makes the groups of a tree."""
+
+    def __init__(
+        self, tree: ClusterTree, moving: Sequence[Connection], home: Homes, loops: Sequence[NamedLoop]
+    ) -> None:
+        self.tree = tree
+        self.moving = moving
+        self.home = home
+        self.loops = loops
+        self.link_of = {c.name: i for i, c in enumerate(moving)}
+
+    def groups(self) -> tuple[Group, ...]:
+        """All groups, what carries first."""
+        parents = self.tree.parents
+        ties = [self._tied(loop) for loop in self.loops]
+        made = []
+        for links in group_links(parents, ties):
+            loops = [loop for loop, tie in zip(self.loops, ties, strict=True) if tie & set(links)]
+            carrier = parents[links[0]]
+            inner = tuple(links.index(parents[i]) if parents[i] in links else GROUND for i in links)
+            embedding = self._tie(links, loops) if loops else Free(self.moving[links[0]].joint)
+            made.append(Group(links, carrier, inner, embedding, tuple(loop.name for loop in loops)))
+        return tuple(made)
+
+    def _tied(self, loop: NamedLoop) -> set[int]:
+        for joint in loop.loop.joints:
+            if joint not in self.link_of:
+                raise ModelError(f"loop {loop.name!r}: joint {joint!r} is fixed, its coordinates cannot be coupled")
+        moved = [self.link_of[joint] for joint in loop.loop.joints]
+        touched = [self.home(body)[0] for body in loop.loop.bodies]
+        links = tied(self.tree.parents, moved, touched)
+        if not links:
+            raise ModelError(f"loop {loop.name!r} ties nothing that moves: both its ends are on the same rigid body")
+        return links
+
+    def _residual(self, links: tuple[int, ...], loops: Sequence[NamedLoop]) -> Residual:
+        names = [self.moving[i].name for i in links]
+        carrier = self.tree.parents[links[0]]
+
+        def residual(q: Sequence[Vec], displaced: Mapping[str, Twist]) -> list[Scalar]:
+            poses: dict[int, Transform] = {carrier: IDENTITY}
+            for i, own in zip(links, q, strict=True):
+                cluster = self.tree.clusters[i]
+                poses[i] = poses[self.tree.parents[i]].then(cluster.placement).then(cluster.joint.placement(own))
+
+            def pose(body: str) -> Transform:
+                link, place = self.home(body)
+                w, v = displaced[body]  # small: only derivatives at zero are taken
+                return poses[link].then(place).then(Transform((Mat.identity(3) + hat(w),), v))
+
+            view = _View(dict(zip(names, q, strict=True)), pose)
+            return [row for loop in loops for row in loop.loop.residual(view)]
+
+        return residual
+
+    def _tie(self, links: tuple[int, ...], loops: Sequence[NamedLoop]) -> Tied:
+        joints = [self.moving[i].joint for i in links]
+        bodies = list(dict.fromkeys(body for loop in loops for body in loop.loop.bodies))
+        traced = trace(joints, self._residual(links, loops), bodies)
+        everything = Tied(joints, traced, [(j, 1.0) for j in range(len(traced.v))], ())
+        start = np.array([x for j in joints for x in j.neutral()])
+        q = self._closed(everything, start, loops)
+        K = everything.numbers(q)[1]
+        r = rank(K)
+        independent = self._independent(links, loops, K, r)
+        chosen = {j for j, _ in independent}
+        dependent = [j for j in range(K.shape[1]) if j not in chosen]
+        rows = pick(K[:, dependent].T, r, ())
+        return Tied(joints, traced, independent, _pivoted(K[:, dependent], rows), q)
+
+    def _closed(self, tie: Tied, start: np.ndarray, loops: Sequence[NamedLoop]) -> np.ndarray:
+        """A closed configuration near the neutral one, where the loops hold as much as they do anywhere.
+
+        The neutral one itself may be a toggle position (a flat four-bar), so some more near it are tried.
+        """
+        rng = np.random.default_rng(0)
+        found: list[tuple[int, np.ndarray]] = []
+        smallest = np.inf
+        for first in range(0, _ATTEMPTS, _AT_ONCE):
+            nudge = [0.0 if i == 0 else 0.1 * 1.2**i for i in range(first, first + _AT_ONCE)]
+            guesses = start + np.array(nudge)[:, None] * rng.normal(size=(_AT_ONCE, *start.shape))
+            closed, gaps = close(tie, guesses)
+            smallest = min(smallest, float(np.nanmin(gaps, initial=np.inf)))
+            sound = closed[gaps < 1e-10]
+            found.extend((rank(K), q) for K, q in zip(tie.numbers(sound)[1], sound, strict=True))
+            if len(found) >= _ENOUGH:
+                break
+        if not found:
+            names = ", ".join(repr(loop.name) for loop in loops)
+            raise ModelError(
+                f"the loops {names} cannot be closed: the nearest configuration leaves a gap of {smallest:.3g}"
+            )
+        highest = max(r for r, _ in found)
+        return next(q for r, q in found if r == highest)
+
+    def _independent(
+        self, links: tuple[int, ...], loops: Sequence[NamedLoop], K: np.ndarray, r: int
+    ) -> list[tuple[int, float]]:
+        """Numbers and scales of the independent velocities within the group."""
+        n = K.shape[1]
+        column = self._columns(links)
+        for loop in loops:
+            self._check_names(loop, column)
+        asked = [(column[j], scale) for loop in loops for j, scale in loop.independent]
+        unique = list(dict.fromkeys(asked))
+        if unique:
+            self._check_independent(unique, loops, K, r)
+            return unique
+        preferred = [j for j, flat in enumerate(self._flat(links)) if not flat]
+        driven = preferred + [column[j] for loop in loops for j in loop.loop.driven_joints if j in column]
+        depth = self._depths(links)
+        outermost = sorted(range(n), key=lambda j: (-depth[j], -j))
+        dependent = set(pick(K, r, driven, outermost))
+        return [(j, 1.0) for j in range(n) if j not in dependent]
+
+    def _flat(self, links: tuple[int, ...]) -> list[bool]:
+        """For each velocity whether its joint has plain coordinates; else it should not be independent by itself."""
+        joints = [self.moving[i].joint for i in links]
+        return [isinstance(j, FlatJoint) for j in joints for _ in range(j.nv)]
+
+    def _depths(self, links: tuple[int, ...]) -> list[int]:
+        """For each velocity how many links of the group are between its link and the carrier."""
+        depth: dict[int, int] = {}
+        for i in links:
+            depth[i] = depth.get(self.tree.parents[i], -1) + 1
+        return [depth[i] for i in links for _ in range(self.moving[i].joint.nv)]
+
+    def _columns(self, links: tuple[int, ...]) -> dict[str, int]:
+        """The velocity of each joint that has just one."""
+        first = np.cumsum([0] + [self.moving[i].joint.nv for i in links])
+        return {
+            self.moving[i].name: int(at) for i, at in zip(links, first, strict=False) if self.moving[i].joint.nv == 1
+        }
+
+    def _check_names(self, loop: NamedLoop, column: dict[str, int]) -> None:
+        for joint, _ in loop.independent:
+            if joint not in column:
+                tied = ", ".join(map(repr, column))
+                raise ModelError(
+                    f"loop {loop.name!r}: the velocity of joint {joint!r} cannot be declared independent; it must be a "
+                    f"joint with one velocity among those that the loop ties together: {tied}"
+                )
+
+    def _check_independent(
+        self, asked: list[tuple[int, float]], loops: Sequence[NamedLoop], K: np.ndarray, r: int
+    ) -> None:
+        n = K.shape[1]
+        rest = [j for j in range(n) if j not in {j for j, _ in asked}]
+        names = ", ".join(repr(loop.name) for loop in loops)
+        if len(asked) != n - r:
+            raise ModelError(f"loops {names} leave {n - r} velocities free, but {len(asked)} are declared independent")
+        if rank(K[:, rest]) != r:
+            raise ModelError(f"loops {names}: the velocities declared independent do not determine the others")
+
+
+def _pivoted(K: np.ndarray, rows: Sequence[int]) -> list[int]:
+    """The rows in the order in which elimination column by column finds the largest pivots."""
+    left, order, remaining = K.copy(), [], list(rows)
+    for j in range(len(rows)):
+        best = max(remaining, key=lambda i: abs(left[i, j]))
+        remaining.remove(best)
+        order.append(best)
+        for i in remaining:
+            left[i] = left[i] - left[best] * (left[i, j] / left[best, j])
+    return order
+
+
+def split(groups: Sequence[Group], x: Sequence[object], sizes: str) -> tuple[Vec, ...]:
+    """A vector by group; `sizes` is "nq" or "nv"."""
+    return cut(x, [getattr(group.embedding, sizes) for group in groups])

@@ -1,0 +1,142 @@
+"""Serial chains of any length, driven by geared rotors or by pairs of belts: to see how cost grows with size."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..errors import ArgumentError
+from ..system.robot import System
+from .facts import Rotors, build_facts
+
+_AXES = ((1, 0, 0), (0, 1, 0), (0, 0, 1))
+Row = dict[str, Any]
+
+
+class _Uniform:
+    """Equal planar links of 1 m and 1 kg, rotors on their joints with inertia about the axis only, ratio 6."""
+
+    gravity = (9.81, 0.0, 0.0)
+
+    def link(self, name: str, parent: str) -> Row:
+        place = {"position": (0.0 if parent == "world" else 1.0, 0.0, 0.0), "axis": (0, 0, 1)}
+        return {**_row(name, parent), **place, "mass": 1.0, "com": (0.5, 0.0, 0.0), "inertia": (0, 0, 0, 0, 0, 1.0)}
+
+    def rotor(self, name: str, parent: str, link: Row) -> Row:
+        place = {"position": (0.0 if parent == "world" else 1.0, 0.0, 0.0), "axis": link["axis"]}
+        return {**_row(name, parent), **place, "inertia": (0, 0, 0, 0, 0, 1e-4), "rotor": True}
+
+    def ratio(self) -> float:
+        return 6.0
+
+    def belts(self) -> list[list[float]]:
+        """Gears of 2 and belts of 3 to the first joint, from there 1 to the second."""
+        return [[6.0, 0.0], [6.0, 6.0]]
+
+    def point(self) -> tuple[float, ...]:
+        return (1.0, 0.0, 0.0)
+
+
+class _Random:
+    """Links of random mass, inertia and placement, rotors ten thousand times lighter; ratios are integers."""
+
+    gravity = (0.0, 0.0, -9.81)
+
+    def __init__(self, seed: int) -> None:
+        self.rng = np.random.default_rng(seed)
+
+    def _matter(self, scale: float) -> Row:
+        """Mass, centre and inertia of a few random points."""
+        mass = float(self.rng.uniform(0.1, 1.0))
+        points = self.rng.uniform(-1.0, 1.0, (6, 3))
+        centred = points - points.mean(0)
+        moments = mass / 6.0 * centred.T @ centred
+        xx, xy, xz, _, yy, yz, _, _, zz = (scale * (np.trace(moments) * np.eye(3) - moments)).ravel().tolist()
+        return {"mass": scale * mass, "com": points.mean(0).tolist(), "inertia": (xx, xy, xz, yy, yz, zz)}
+
+    def _place(self) -> Row:
+        w, x, y, z = self.rng.normal(size=4)
+        quaternion = np.array([w, x, y, z]) / np.sqrt(w * w + x * x + y * y + z * z)
+        return {"position": self.rng.uniform(-1.0, 1.0, 3).tolist(), "rotation": quaternion.tolist()}
+
+    def link(self, name: str, parent: str) -> Row:
+        return {**_row(name, parent), **self._place(), "axis": _AXES[self.rng.integers(3)], **self._matter(1.0)}
+
+    def rotor(self, name: str, parent: str, link: Row) -> Row:
+        balanced = {**self._matter(1e-4), "com": (0.0, 0.0, 0.0)}
+        return {**_row(name, parent), **self._place(), "axis": link["axis"], **balanced, "rotor": True}
+
+    def ratio(self) -> float:
+        return float(self.rng.integers(1, 10))
+
+    def belts(self) -> list[list[float]]:
+        first, second, along = self.rng.integers(1, 6, 2), self.rng.integers(1, 6, 2), self.rng.integers(1, 4)
+        shared = float(second.prod())
+        return [[float(first.prod()), 0.0], [shared, shared * float(along)]]
+
+    def point(self) -> tuple[float, ...]:
+        return tuple(self.rng.uniform(-1.0, 1.0, 3).tolist())
+
+
+def _row(name: str, parent: str) -> Row:
+    return {"name": name, "parent": parent, "joint": f"{name}_joint"}
+
+
+def _numbers(n: int, seed: int | None) -> _Uniform | _Random:
+    if not isinstance(n, int | np.integer) or n < 1:
+        raise ArgumentError(f"n={n!r}: a chain has at least one link, an integer")
+    return _Uniform() if seed is None else _Random(seed)
+
+
+def gt_chain(n: int = 12, seed: int | None = None, rotors: Rotors = "exact") -> System:
+    """n links in a row, each hinge geared to a rotor that the link before it carries: n degrees of freedom.
+
+    Without a seed the equal planar links of Chignoli's paper, gravity along x; with one, links drawn at random.
+    Frame "cp-i" is a point of link i (the far end of equal links). rotors: "exact", "reflected" or "none".
+    """
+    numbers = _numbers(n, seed)
+    bodies, loops, points = [], [], []
+    parent = "world"
+    for i in range(n):
+        link = numbers.link(f"link-{i}", parent)
+        rotor = numbers.rotor(f"rotor-{i}", parent, link)
+        bodies += [link, rotor]
+        loops.append(_driven(f"cluster-{i}", "gear", [link], [rotor], [[numbers.ratio()]]))
+        points.append([f"cp-{i}", link["name"], numbers.point()])
+        parent = link["name"]
+    facts = {"name": f"gt_chain_{n}", "gravity": numbers.gravity, "bodies": bodies, "loops": loops, "points": points}
+    return build_facts(facts, rotors)
+
+
+def pbt_chain(n: int = 12, seed: int | None = None, rotors: Rotors = "exact") -> System:
+    """n links in a row, driven in pairs: both rotors of a pair sit before its first link, and the belt to the second
+    hinge runs past the first one. n degrees of freedom in n / 2 clusters; of an odd n the last link has a rotor alone.
+
+    Without a seed the equal planar links of Chignoli's paper, gravity along x; with one, links drawn at random.
+    Frames "cp-A-i" and "cp-B-i" are points of the links. rotors: "exact", "reflected" or "none".
+    """
+    numbers = _numbers(n, seed)
+    bodies, loops, points = [], [], []
+    parent = "world"
+    for i in range((n + 1) // 2):
+        letters = "AB" if 2 * i + 1 < n else "A"
+        links: list[Row] = []
+        carrier = parent
+        for letter in letters:
+            links.append(numbers.link(f"link-{letter}-{i}", carrier))
+            carrier = links[-1]["name"]
+        rotors_here = [numbers.rotor(f"rotor-{x}-{i}", parent, link) for x, link in zip(letters, links, strict=True)]
+        bodies += [links[0], *rotors_here, *links[1:]]
+        belts = numbers.belts()
+        kind, matrix = ("parallel_belt_pair", belts) if len(links) == 2 else ("gear", [belts[0][:1]])
+        loops.append(_driven(f"cluster-{i}", kind, links, rotors_here, matrix))
+        points += [[f"cp-{x}-{i}", link["name"], numbers.point()] for x, link in zip(letters, links, strict=True)]
+        parent = carrier
+    facts = {"name": f"pbt_chain_{n}", "gravity": numbers.gravity, "bodies": bodies, "loops": loops, "points": points}
+    return build_facts(facts, rotors)
+
+
+def _driven(name: str, kind: str, links: list[Row], rotors: list[Row], matrix: list[list[float]]) -> Row:
+    joints = {"links": [x["joint"] for x in links], "rotors": [x["joint"] for x in rotors]}
+    return {"name": name, "kind": kind, **joints, "matrix": matrix}

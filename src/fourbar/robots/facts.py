@@ -1,0 +1,158 @@
+"""Robots from their numbers: the files of `robots/data`, geared rotors as bodies, as reflected inertia, or none.
+
+A file lists bodies (each with the joint that carries it), loops and points, in SI units. Loops are of these kinds:
+`gear` and `parallel_belt_pair`: rotors = matrix · links; `implicit_differential`: a function of rotors and links, whose
+independent velocities are the rotors' behind their gear boxes; `point_coincidence`: a hinge between two bodies.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from importlib.resources import files
+from typing import Any, Literal, get_args
+
+import numpy as np
+
+from ..errors import ArgumentError
+from ..joints import Free, Revolute
+from ..loops import Closure, Constraint, Differential, Gear
+from ..model.embedding import Tied
+from ..model.groups import split
+from ..system.robot import Builder, System
+
+Rotors = Literal["exact", "reflected", "none"]
+Functions = Mapping[str, Callable[..., Any]]
+
+
+def check_choice(what: str, given: str, choices: tuple[str, ...]) -> None:
+    """Refuse an option that is none of the choices."""
+    if given not in choices:
+        raise ArgumentError(f"{what}={given!r}: expected one of {', '.join(map(repr, choices))}")
+
+
+def read_facts(name: str) -> dict[str, Any]:
+    """The numbers of a robot."""
+    return json.loads((files("fourbar.robots") / "data" / f"{name}.json").read_text("utf-8"))
+
+
+def merged_facts(name: str, *parts: dict[str, Any]) -> dict[str, Any]:
+    """Several lists of bodies, loops and points as one robot; gravity is that of the first."""
+    joined = {key: [x for part in parts for x in part[key]] for key in ("bodies", "loops", "points")}
+    return {"name": name, "gravity": parts[0]["gravity"], **joined}
+
+
+def build_facts(
+    facts: dict[str, Any],
+    rotors: Rotors = "exact",
+    functions: Functions | None = None,
+    limits: Mapping[str, tuple[float, float]] | None = None,
+) -> System:
+    """The robot of a file.
+
+    rotors="exact": they are bodies of their own, tied to the links by loops. "reflected": they stand still on what
+    carries them, and the joints they drive have an armature, the reflected inertia N² I of the rotors about their axes.
+    "none": they are left out. `functions`: the loops that are functions, by what the loop's name ends with; `limits`:
+    of joints, by what the body's name ends with.
+    """
+    check_choice("rotors", rotors, get_args(Rotors))
+    reflected = _reflected_inertias(facts, functions) if rotors == "reflected" else {}
+    b = Builder(facts["name"], gravity=facts["gravity"])
+    for row in facts["bodies"]:
+        if rotors == "exact" or not row.get("rotor"):
+            ends = next((ends for ending, ends in (limits or {}).items() if row["name"].endswith(ending)), None)
+            _add_body(b, row, reflected.get(row["joint"], 0.0), ends)
+        elif rotors == "reflected":
+            _add_body(b, {**row, "rotor": "fixed"})
+    for row in facts["loops"]:
+        if rotors == "exact" or "rotors" not in row:
+            _add_loop(b, row, functions or {})
+    for name, body, position in facts["points"]:
+        b.frame(name, body, position=position)
+    return b.build()
+
+
+def _add_body(
+    b: Builder, row: dict[str, Any], armature: float = 0.0, limits: tuple[float, float] | None = None
+) -> None:
+    joint = None if row.get("rotor") == "fixed" else Revolute(tuple(row["axis"])) if "axis" in row else Free()
+    b.body(
+        row["name"],
+        parent=row["parent"],
+        joint=joint,
+        joint_name=row["joint"],
+        position=row.get("position", (0.0, 0.0, 0.0)),
+        rotation=row.get("rotation"),
+        mass=row.get("mass", 0.0),
+        com=row.get("com", (0.0, 0.0, 0.0)),
+        inertia=row.get("inertia", (0.0, 0.0, 0.0)),
+        armature=armature,
+        limits=limits,
+        allow_unphysical=True,  # some rotors of the source have inertia without mass, some links are flat
+    )
+
+
+def _add_loop(b: Builder, row: dict[str, Any], functions: Functions) -> None:
+    name, kind = row["name"], row["kind"]
+    if kind == "gear":
+        (link,), (rotor,), ((ratio,),) = row["links"], row["rotors"], row["matrix"]
+        b.loop(Gear(link, rotor, ratio), name=name, independent=[link])
+    elif kind == "parallel_belt_pair":
+        b.loop(Differential(row["links"], row["rotors"], row["matrix"]), name=name, independent=row["links"])
+    elif kind == "implicit_differential":
+        function = next(f for ending, f in functions.items() if name.endswith(ending))
+        scales = dict.fromkeys(row["rotors"], float(row["ratio"]))
+        b.loop(Constraint(function, [*row["rotors"], *row["links"]]), name=name, independent=scales)
+    else:
+        hinge = Closure(
+            Revolute(tuple(row["axis"])),
+            row["predecessor"],
+            row["successor"],
+            at_predecessor=row["at_predecessor"],
+            at_successor=row["at_successor"],
+        )
+        b.loop(hinge, name=name, independent=row["independent"])
+
+
+def _axis_inertia(row: dict[str, Any]) -> float:
+    """Inertia of a rotor about its axis; the axis passes through the centre of mass or near it."""
+    xx, xy, xz, yy, yz, zz = row.get("inertia", (0.0,) * 6)
+    axis, com = np.array(row["axis"], float), np.array(row.get("com", (0.0, 0.0, 0.0)), float)
+    J = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
+    arm = np.cross(axis, com)
+    return float(axis @ J @ axis + row.get("mass", 0.0) * arm @ arm)
+
+
+def _reflected_inertias(facts: dict[str, Any], functions: Functions | None) -> dict[str, float]:
+    """Σ (∂ rotor / ∂ link)² I for each driven joint.
+
+    An approximation: the rotors' spin is taken to be that of the driven joints alone (not of what carries them), one
+    joint's share of a rotor that two joints drive is taken without the other's, and where the transmission is not a
+    constant its value in the closed configuration with the links at zero is taken.
+    """
+    inertias = {row["joint"]: _axis_inertia(row) for row in facts["bodies"] if row.get("rotor")}
+    driven = [row for row in facts["loops"] if "rotors" in row]
+    constant = all("matrix" in row for row in driven)
+    exact = None if constant else build_facts(facts, "exact", functions)
+    found: dict[str, float] = {}
+    for row in driven:
+        ratios = np.array(row["matrix"], float) if exact is None or "matrix" in row else _transmission(exact, row)
+        shares = np.array([inertias[rotor] for rotor in row["rotors"]]) @ ratios**2
+        for link, share in zip(row["links"], shares.tolist(), strict=True):
+            found[link] = found.get(link, 0.0) + share
+    return found
+
+
+def _transmission(exact: System, row: dict[str, Any]) -> np.ndarray:
+    """∂ rotors / ∂ links of a loop, in the closed configuration with the links at zero."""
+    lowered = exact.model.lowered
+    q = exact.neutral()
+    q[[exact.names.coordinates.index(link) for link in row["links"]]] = 0.0
+    q = exact.assemble(q, keep=row["links"])
+    owned = zip(lowered.groups, split(lowered.groups, q.tolist(), "nq"), strict=True)
+    group, own = next((group, own) for group, own in owned if row["name"] in group.loops)
+    assert isinstance(group.embedding, Tied)
+    G = group.embedding.expand(own, None).G
+    blocks = {lowered.moving[i].name: block for i, block in zip(group.links, G, strict=True)}
+    rotors, links = (np.vstack([np.array(blocks[name], float) for name in row[kind]]) for kind in ("rotors", "links"))
+    return rotors @ np.linalg.inv(links)

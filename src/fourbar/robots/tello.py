@@ -1,0 +1,55 @@
+"""The Tello humanoid: differentials drive its hips, knees and ankles, loops that no constant ratio describes."""
+
+from __future__ import annotations
+
+from math import pi
+from typing import Any
+
+from ..expr import cos, sin
+from ..system.robot import System
+from .facts import Rotors, build_facts, merged_facts, read_facts
+
+RATIO = 6.0  # of the gear box of each rotor of a differential
+
+
+def hip_differential(r1: Any, r2: Any, l1: Any, l2: Any) -> tuple[Any, Any]:
+    """φ of the hip: rotors r1, r2, gimbal l1 (roll) and thigh l2 (pitch); lengths in metres, squared."""
+
+    def half(y: Any, side: float) -> Any:
+        straight = 0.0228 * sin(y) - 0.0098 * cos(l1) - 0.0128 * cos(y) * cos(l2) - 0.0228 * cos(l1) * sin(l2)
+        skew = -0.01995 * sin(l1) - 0.0112 * sin(y) * sin(l1) + 0.0112 * sin(l1) * sin(l2)
+        return straight + side * skew - 0.0128 * cos(l1) * sin(y) * sin(l2) + 3021.0 / 160000.0
+
+    return half(r1 / RATIO, 1.0), half(r2 / RATIO, -1.0)
+
+
+def knee_ankle_differential(r1: Any, r2: Any, l1: Any, l2: Any) -> tuple[Any, Any]:
+    """φ of knee and ankle: rotors r1, r2, shin l1 and foot l2. The motors' sum turns the knee, a four-bar the foot."""
+    half = (r1 - r2) / (2.0 * RATIO)
+    crank = 0.00336 * cos(half + 1979.0 * pi / 4500.0) - 0.0208 * cos(half + 493.0 * pi / 1500.0)
+    foot = 0.0182 * sin(l2 + 2.0 * pi / 15.0) - 0.00294 * sin(l2 + pi / 45.0)
+    both = -0.0028 * sin(half + l2 + 231.0 * pi / 500.0)
+    ground = 163349.0 / 6250000.0 - 0.02184 * cos(pi / 9.0)
+    return crank + foot + both + ground, l1 - (r1 + r2) / (2.0 * RATIO)
+
+
+_FUNCTIONS = {"hip-differential": hip_differential, "knee-ankle-differential": knee_ankle_differential}
+
+# Where the differentials are far from their end positions; for random configurations. Not from the source.
+_LIMITS = {"-gimbal": (-0.4, 0.4), "-thigh": (-0.6, 0.6), "-foot": (-1.0, 0.4)}
+
+
+def tello(rotors: Rotors = "exact") -> System:
+    """Floating torso and two legs of five joints: 16 degrees of freedom, 25 coordinates.
+
+    The independent velocities of the differentials are those of the motors behind their gear boxes (rotor speed / 6).
+    rotors: "exact"; "reflected": the links alone, with the rotors' inertia as seen at the joints when these are at zero
+    (the velocities of the links are then the independent ones); or "none".
+    """
+    return build_facts(read_facts("tello"), rotors, _FUNCTIONS, _LIMITS)
+
+
+def tello_with_arms(rotors: Rotors = "exact") -> System:
+    """Tello with two arms of four geared joints: 24 degrees of freedom, 33 coordinates. `rotors` as for `tello`."""
+    facts = merged_facts("tello_with_arms", read_facts("tello"), read_facts("tello_arms"))
+    return build_facts(facts, rotors, _FUNCTIONS, _LIMITS)

@@ -1,0 +1,180 @@
+"""Clusters as the user sees them: who belongs together, how to name coordinates, how to close loops."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from ..errors import AssemblyError, unknown
+from ..model.choose import close
+from ..model.embedding import Tied
+from ..model.groups import Group
+from ..model.lower import Lowered
+from ..model.mechanism import Mechanism
+from ..model.read import read_scale
+
+_CLOSED = 1e-11
+
+
+@dataclass(frozen=True)
+class ClusterInfo:
+    """Bodies tied by loops, and what describes their state."""
+
+    bodies: tuple[str, ...]
+    joints: tuple[str, ...]
+    loops: tuple[str, ...]
+    carrier: str
+    coordinate_names: tuple[str, ...]
+    velocity_names: tuple[str, ...]
+
+
+def _labels(name: str, suffixes: Sequence[str]) -> list[str]:
+    return [f"{name}.{s}" if s else name for s in suffixes]
+
+
+def _velocity_labels(lowered: Lowered, group: Group) -> list[tuple[str, str]]:
+    """(joint, label) of the independent velocities of a group."""
+    connections = [lowered.moving[i] for i in group.links]
+    every = [(c.name, label) for c in connections for label in _labels(c.name, c.joint.v_names)]
+    if isinstance(group.embedding, Tied):
+        return [every[j] for j, _ in group.embedding.independent]
+    return every
+
+
+def independent_joints(lowered: Lowered, group: Group) -> list[str]:
+    """The joints whose velocities are independent."""
+    return list(dict.fromkeys(joint for joint, _ in _velocity_labels(lowered, group)))
+
+
+def describe(lowered: Lowered, group: Group) -> ClusterInfo:
+    """A group by names."""
+    connections = [lowered.moving[i] for i in group.links]
+    velocities = tuple(label for _, label in _velocity_labels(lowered, group))
+    explicit = isinstance(group.embedding, Tied) and group.embedding.explicit
+    coordinates = tuple(x for c in connections for x in _labels(c.name, c.joint.q_names))
+    return ClusterInfo(
+        bodies=tuple(c.child for c in connections),
+        joints=tuple(c.name for c in connections),
+        loops=group.loops,
+        carrier="world" if group.carrier < 0 else lowered.moving[group.carrier].child,
+        coordinate_names=velocities if explicit else coordinates,
+        velocity_names=velocities,
+    )
+
+
+def _state(group: Group, full: np.ndarray) -> np.ndarray:
+    """The stored coordinates (..., nq) of a tied group, from those of all its joints."""
+    tie = group.embedding
+    assert isinstance(tie, Tied)
+    if not tie.explicit:
+        return full
+    return np.stack([full[..., j] / scale for j, scale in tie.independent], axis=-1) if tie.nq else full[..., :0]
+
+
+def group_neutral(lowered: Lowered, group: Group) -> np.ndarray:
+    """The neutral coordinates, or the closed ones nearest to them."""
+    if isinstance(group.embedding, Tied):
+        assert group.embedding.closed is not None
+        return _state(group, group.embedding.closed)
+    return np.array(lowered.moving[group.links[0]].joint.neutral())
+
+
+def _random_full(lowered: Lowered, group: Group, rng: np.random.Generator, count: int) -> np.ndarray:
+    parts = [lowered.moving[i] for i in group.links]
+    return np.concatenate([c.joint.random(rng, np.array(c.lower), np.array(c.upper), (count,)) for c in parts], axis=-1)
+
+
+def _within_limits(lowered: Lowered, group: Group, full: np.ndarray) -> np.ndarray:
+    """Which rows of coordinates of all joints of a group keep their limits."""
+    lower = np.array([x for i in group.links for x in lowered.moving[i].lower])
+    upper = np.array([x for i in group.links for x in lowered.moving[i].upper])
+    return np.all((full >= lower) & (full <= upper), axis=-1)
+
+
+def group_random(lowered: Lowered, group: Group, rng: np.random.Generator, size: tuple[int, ...]) -> np.ndarray:
+    """Random coordinates (*size, nq of the group), with closed loops."""
+    tie = group.embedding
+    if not isinstance(tie, Tied):
+        c = lowered.moving[group.links[0]]
+        return c.joint.random(rng, np.array(c.lower), np.array(c.upper), size)
+    count = int(np.prod(size, dtype=int))
+    found = _random_full(lowered, group, rng, count)
+    if tie.explicit:
+        return _state(group, found).reshape(*size, tie.nq)
+    assert tie.closed is not None
+    left = np.arange(count)
+    for attempt in range(200):
+        if not left.size:
+            return found.reshape(*size, tie.nq)
+        spread = 0.93**attempt  # nearer and nearer to a configuration that is closed
+        guess = tie.closed + spread * (_random_full(lowered, group, rng, len(left)) - tie.closed)
+        found[left], gap = close(tie, guess)
+        left = left[~((gap < _CLOSED) & _within_limits(lowered, group, found[left]))]
+    names = ", ".join(map(repr, group.loops))
+    raise AssemblyError(f"no closed configuration of loops {names} within the joints' limits was found by random trials")
+
+
+def _columns(lowered: Lowered, group: Group, keep: Sequence[str]) -> list[int]:
+    found, at = [], 0
+    for i in group.links:
+        c = lowered.moving[i]
+        if c.name in keep:
+            found.extend(range(at, at + c.joint.nv))
+        at += c.joint.nv
+    return found
+
+
+def assemble(lowered: Lowered, q: Any, keep: Sequence[str]) -> np.ndarray:
+    """Close all loops from a guess; what is tied explicitly is closed always."""
+    known = [c.name for c in lowered.moving]
+    for name in keep:
+        if name not in known:
+            raise unknown("moving joint", name, known)
+    array = np.array(q, float)
+    rows, at = array.reshape(-1, lowered.nq), 0
+    for group in lowered.groups:
+        tie, end = group.embedding, at + group.embedding.nq
+        if isinstance(tie, Tied) and not tie.explicit:
+            rows[:, at:end], gaps = close(tie, rows[:, at:end], _columns(lowered, group, keep))
+            if not np.all(gaps <= _CLOSED):
+                raise AssemblyError(
+                    f"loops {', '.join(map(repr, group.loops))} cannot be closed from this guess: a gap of "
+                    f"{gaps.max():.3g} is left{f' with {list(keep)} kept' if keep else ''}"
+                )
+        at = end
+    return array
+
+
+def loop_gap(lowered: Lowered, q: Any) -> np.ndarray:
+    """The largest residual of any loop."""
+    array = np.asarray(q, float)
+    found, at = np.zeros(array.shape[:-1]), 0
+    for group in lowered.groups:
+        tie, end = group.embedding, at + group.embedding.nq
+        if isinstance(tie, Tied) and not tie.explicit:
+            found = np.maximum(found, np.abs(tie.residual(array[..., at:end])).max(axis=-1, initial=0.0))
+        at = end
+    return found
+
+
+def choose_independent(
+    mechanism: Mechanism, clusters: Sequence[ClusterInfo], joints: Sequence[str | tuple[str, float]]
+) -> Mechanism:
+    """The mechanism with the named joints as the independent ones of their clusters."""
+    named = [(x, 1.0) if isinstance(x, str) else x for x in joints]
+    pairs = [(str(joint), read_scale(f"independent joint {joint!r}", scale)) for joint, scale in named]
+    tied = {joint: n for n, cluster in enumerate(clusters) if cluster.loops for joint in cluster.joints}
+    for joint, _ in pairs:
+        if joint not in tied:
+            raise unknown("joint in a loop", joint, tied)
+    changed = {tied[joint] for joint, _ in pairs}
+    first = {clusters[n].loops[0]: tuple(p for p in pairs if tied[p[0]] == n) for n in changed}
+    cleared = {name for n in changed for name in clusters[n].loops}
+    loops = tuple(
+        replace(loop, independent=first.get(loop.name, ())) if loop.name in cleared else loop
+        for loop in mechanism.loops
+    )
+    return replace(mechanism, loops=loops)

@@ -1,0 +1,44 @@
+"""The benchmark scripts run: their smallest cases, in processes of their own. What they print is not judged here."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+BENCH = Path(__file__).resolve().parents[2] / "bench"
+
+
+def _run(script: str, *arguments: str) -> str:
+    command = [sys.executable, str(BENCH / script), "--quick", *arguments]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert not done.stderr or "Traceback" not in done.stderr, done.stderr
+    return done.stdout
+
+
+def test_limits_of_a_robot() -> None:
+    pytest.importorskip("pinocchio")
+    pytest.importorskip("cmeel")
+    printed = _run("loops.py", "--only", "dynamics", "--robots", "mini_cheetah")
+    assert "C-ABA mini_cheetah" in printed and "C-EFPA mini_cheetah" in printed
+
+
+def test_loops_beside_a_peer() -> None:
+    """The numbers of both sides agree where the settings of the peer allow it."""
+    pytest.importorskip("pinocchio")
+    printed = _run("loops.py", "--only", "closed")
+    rows = [row for row in printed.splitlines() if "differ by" in row]
+    assert len(rows) == 2
+    for row in rows:
+        assert float(row.split("differ by")[1].split("|")[0]) < 1e-10
+
+
+def test_tables_and_figures(tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    printed = _run("paper.py", "--output", str(tmp_path))
+    assert "Table II:" in printed and "Figure 11" in printed
+    assert {path.name for path in tmp_path.iterdir()} == {"figure11.png", "figure13.png", "figure14.png"}
+    knee = next(row for row in printed.splitlines() if row.split()[:1] == ["knee"])
+    assert "unconstrained  4.31" in knee and "approximate  1.04" in knee

@@ -31,9 +31,10 @@ ARROWS = {
     "view": ("system",),
     "robots": ("system",),
     "bridges": ("system",),
-    "cli": ("sim", "identify", "view", "robots", "bridges", ""),
+    "baselines": ("system",),
+    "cli": ("sim", "identify", "view", "robots", "bridges", "baselines", ""),
     "__main__": ("cli",),
-    "": ("sim", "identify", "view", "robots", "bridges"),
+    "": ("sim", "identify", "view", "robots", "bridges", "baselines"),
 }
 LONGEST_FILE = 500
 LONGEST_FUNCTION = 60

@@ -20,7 +20,7 @@ def _run(script: str, *arguments: str) -> str:
 
 def test_limits_of_a_robot() -> None:
     pytest.importorskip("pinocchio")
-    pytest.importorskip("cmeel")
+    pytest.importorskip("pinocchio")
     printed = _run("loops.py", "--only", "dynamics", "--robots", "mini_cheetah")
     assert "C-ABA mini_cheetah" in printed and "C-EFPA mini_cheetah" in printed
 

@@ -91,7 +91,6 @@ def test_wrong_numbers(options: list[str], message: str, capsys: pytest.CaptureF
     ("options", "message"),
     [
         (["--dt", "2", "--duration", "1"], "--dt 2 is longer than --duration 1"),
-        (["--dt", "1", "--duration", "100"], "the simulation diverged"),
         (["--output", "picture.txt"], "expected a name that ends in one of"),
         (["--output", "picture"], "expected a name that ends in one of"),
         (["--output", "no/such/folder/picture.png"], "there is no folder"),
@@ -110,6 +109,27 @@ def test_refused(
     assert message in printed.err
     assert printed.out == ""
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["double_pendulum", "--dt", "1", "--duration", "100"], "the simulation diverged"),
+        (["stewart_platform"], "--duration can end before"),  # its legs collapse into a toggle position
+    ],
+)
+def test_motion_that_cannot_be_followed(arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["simulate", "--no-picture", *arguments]) == 1
+    printed = capsys.readouterr()
+    assert message in printed.err
+    assert printed.out == ""
+
+
+def test_loops_are_simulated(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["simulate", "slider_crank", "--no-picture", "--duration", "0.1"]) == 0
+    out = capsys.readouterr().out
+    assert _number("energy drift", out) < 1e-8
+    assert _number("force residual", out) < 1e-12
 
 
 def test_any_robot(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:

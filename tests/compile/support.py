@@ -31,6 +31,8 @@ ODD = (2 / 7, -3 / 7, 6 / 7)  # an axis along no other
 OPTIONS = {
     "hybrid_dynamics": {"prescribed": ["slider"]},
     "pose": {"frame": "tip"},
+    "osim_inverse": {"frames": ["tip"], "points": ["base"]},
+    "osim_inverse": {"frames": ["tip"]},
     **{name: {"frame": "tip"} for name in ("velocity", "acceleration", "jacobian", "jacobian_rate")},
     **{name: {"about": "com"} for name in ("momentum", "momentum_matrix")},
 }
@@ -96,7 +98,7 @@ def pendulum():
 def function(system, method):
     """A method as a function of arrays only."""
     made = getattr(system, method)
-    return made.specialise(**OPTIONS[method]) if METHODS[method].static else made
+    return made.specialise(**OPTIONS.get(method, {})) if METHODS[method].static else made
 
 
 def arguments(system, method, batch=(), seed=0, optional=False):

@@ -9,11 +9,11 @@ import sys
 from collections.abc import Sequence
 
 from .. import __version__
-from ..errors import FourbarError
+from ..errors import ArgumentError, FourbarError, UnknownNameError
 from . import bench, info, show, simulate
 
 COMMANDS = {"simulate": simulate, "info": info, "bench": bench, "show": show}
-_WRONG_USAGE, _INTERRUPTED = 2, 130
+_FAILED, _WRONG_USAGE, _INTERRUPTED = 1, 2, 130
 
 
 def build_parser() -> argparse.ArgumentParser:
@@ -42,7 +42,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return code
     except FourbarError as error:
         print(f"fourbar {args.command}: error: {error}", file=sys.stderr)
-        return _WRONG_USAGE
+        return _WRONG_USAGE if isinstance(error, ArgumentError | UnknownNameError) else _FAILED
     except KeyboardInterrupt:
         print(f"\nfourbar {args.command}: interrupted", file=sys.stderr)
         return _INTERRUPTED

@@ -1,7 +1,8 @@
 """simulate: a robot moving freely under gravity.
 
 Simulates without joint forces, prints how fast and how exactly, and draws coordinates, energy and the path of the tip.
-Exit code 1 if the picture could not be written, which needs matplotlib.
+The double pendulum starts at rest, other robots at a random configuration and velocity, always the same. Exit code 1
+if the picture could not be written, which needs matplotlib, or if the motion could not be followed to the end.
 """
 
 from __future__ import annotations
@@ -9,13 +10,13 @@ from __future__ import annotations
 import argparse
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
-from ..errors import ArgumentError
+from ..errors import ArgumentError, AssemblyError, FourbarError, SingularError
 from ..robots.pendulum import closed_form
 from ..sim import Trajectory, simulate
 from ..system.robot import System
@@ -25,6 +26,7 @@ from .progress import PLOT_EXTRA, progress
 
 _MOST_RECORDED = 20_000
 _START = {"double_pendulum": (1.7, 0.5)}
+_SPEED = 0.5  # standard deviation of the velocities at the start
 _CLOSED_FORM: dict[str, Callable[[np.ndarray, np.ndarray], np.ndarray]] = {"double_pendulum": closed_form}
 
 
@@ -77,16 +79,39 @@ def _measure(robot: System, duration: float, dt: float) -> Result:
     steps = max(1, round(duration / dt))
     if dt > duration:
         raise ArgumentError(f"--dt {dt:g} is longer than --duration {duration:g}")
-    q = np.array(_START[robot.name]) if robot.name in _START else robot.random(0)
-    simulate(robot, q, duration=dt, dt=dt)
+    q, v = _start(robot)
+    simulate(robot, q, v, duration=1e-6, dt=1e-6)
+    done: list[int] = [0]
     begin = time.perf_counter()
-    trajectory = simulate(robot, q, duration=duration, dt=dt, every=-(-steps // _MOST_RECORDED), progress=progress)
+    try:
+        trajectory = simulate(
+            robot, q, v, duration=duration, dt=dt, every=-(-steps // _MOST_RECORDED), progress=_counted(done)
+        )
+    except (AssemblyError, SingularError) as error:
+        raise FourbarError(f"stopped after {done[0] * dt:g} s (--duration can end before): {error}") from None
     seconds = time.perf_counter() - begin
     if not (np.all(np.isfinite(trajectory.q)) and np.all(np.isfinite(trajectory.v))):
-        raise ArgumentError(f"the simulation diverged: steps of --dt {dt:g} s are too long for this motion")
+        raise FourbarError(f"the simulation diverged: steps of --dt {dt:g} s are too long for this motion")
     kinetic = robot.kinetic_energy(trajectory.q, trajectory.v)
     energy = kinetic + robot.potential_energy(trajectory.q)
     return Result(trajectory, (energy - energy[0]) / (kinetic.max() or 1.0), steps, seconds)
+
+
+def _start(robot: System) -> tuple[np.ndarray, np.ndarray]:
+    """Where the motion begins: configuration and velocity."""
+    if robot.name in _START:
+        return np.array(_START[robot.name]), np.zeros(robot.nv)
+    return robot.random(0), _SPEED * np.random.default_rng(0).normal(size=robot.nv)
+
+
+def _counted(done: list[int]) -> Callable[[Iterable[int]], Iterator[int]]:
+    """Progress that also leaves the number of the current step in `done`."""
+
+    def steps(of: Iterable[int]) -> Iterator[int]:
+        for done[0] in progress(of):
+            yield done[0]
+
+    return steps
 
 
 def _rows(robot: System, result: Result, dt: float) -> list[tuple[str, str]]:

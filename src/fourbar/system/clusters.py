@@ -114,7 +114,9 @@ def group_random(lowered: Lowered, group: Group, rng: np.random.Generator, size:
         found[left], gap = close(tie, guess)
         left = left[~((gap < _CLOSED) & _within_limits(lowered, group, found[left]))]
     names = ", ".join(map(repr, group.loops))
-    raise AssemblyError(f"no closed configuration of loops {names} within the joints' limits was found by random trials")
+    raise AssemblyError(
+        f"no closed configuration of loops {names} within the joints' limits was found by random trials"
+    )
 
 
 def _columns(lowered: Lowered, group: Group, keep: Sequence[str]) -> list[int]:

@@ -12,6 +12,7 @@ from ..model.embedding import Tied
 from ..model.groups import split
 from ..model.lower import Lowered
 
+_EXAMINED = 100  # samples of a batch that are looked at, of those whose result is NaN
 _LOST = 1e-7  # ratio of the singular values of K_d below which a loop is reported
 
 
@@ -49,9 +50,9 @@ class Guarded:
 
     def __call__(self, *args: Any, **named: Any) -> Any:
         result = self.function(*args, **named)
-        for part in result if isinstance(result, tuple) else (result,):
-            if np.isnan(part).any():
-                self._explain(args[0] if args else named["q"], part)
+        for number, part in enumerate(result if isinstance(result, tuple) else (result,)):
+            if isinstance(part, np.ndarray | np.generic) and np.isnan(part).any():  # lazy arrays are not looked at
+                self._explain(args[0] if args else named["q"], number, part)
                 break
         return result
 
@@ -64,10 +65,13 @@ class Guarded:
     def __reduce__(self) -> Any:
         return self.function.__reduce__()
 
-    def _explain(self, q: Any, part: np.ndarray) -> None:
+    def _explain(self, q: Any, number: int, part: np.ndarray) -> None:
         array = np.asarray(q, float)
-        rows = array.reshape(-1, array.shape[-1])
-        loops = {name for row in rows if np.all(np.isfinite(row)) for name in toggled(self._lowered, row)}
+        core = len(self.function.program().outputs[number].shape)
+        lost = np.isnan(part).any(axis=tuple(range(part.ndim - core, part.ndim)))
+        rows = np.broadcast_to(array, (*lost.shape, array.shape[-1]))[lost]
+        known = rows[np.all(np.isfinite(rows), axis=-1)][:_EXAMINED]
+        loops = {name for row in known for name in toggled(self._lowered, row)}
         if not loops and self.function.state[0].name == "integrate":
             self._report("the loops could not be closed after the step: it is too long, or leads nowhere", array, part)
         if not loops:

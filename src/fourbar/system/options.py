@@ -54,10 +54,10 @@ def _prescribed(lowered: Lowered, prescribed: Iterable[str]) -> dict[str, Any]:
         raise ArgumentError(f"prescribed={prescribed!r}: expected a list of joint names, e.g. [{prescribed!r}]")
     names = list(prescribed)
     by_group = [set(independent_joints(lowered, group)) for group in lowered.groups]
-    known = set().union(*by_group)
+    known = [name for group in lowered.groups for name in independent_joints(lowered, group)]
     for name in names:
         if name not in known:
-            raise unknown("moving joint with independent velocity", name, known)
+            raise unknown("independent moving joint", name, known)
     for own in by_group:
         if 0 < len(own & set(names)) < len(own):
             raise ArgumentError(

@@ -24,7 +24,7 @@ from .regular import check_regular
 
 def _rebuild(mechanism: Mechanism, name: str, static: tuple[tuple[str, Any], ...]) -> Any:
     """A method of a robot from its recipe: how functions travel to other processes."""
-    method = getattr(System(mechanism), name)
+    method = getattr(_restored(mechanism), name)
     return method.specialise(**dict(static)) if static or METHODS[name].static else method
 
 
@@ -172,7 +172,7 @@ class System:
         raise AttributeError(f"a System is frozen; {name!r} cannot be deleted")
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return System, (self.mechanism,)
+        return _restored, (self.mechanism,)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, System) and self.mechanism == other.mechanism
@@ -237,9 +237,7 @@ class System:
 
         A body without mass that only a loop holds can be moved by no force here: then M is singular.
         """
-        tree = object.__new__(System)
-        tree.__dict__["mechanism"] = replace(self.mechanism, loops=())
-        return tree
+        return _restored(replace(self.mechanism, loops=()))
 
     def with_gravity(self, gravity: Sequence[float]) -> System:
         """The same robot in another field of gravity."""
@@ -282,6 +280,13 @@ class System:
         """The program of a method: what is compiled."""
         made = getattr(self, method)
         return (made.specialise(**options) if METHODS[method].static else made).program()
+
+
+def _restored(mechanism: Mechanism) -> System:
+    """A robot of a mechanism that needs no check: it was checked before, or is known to have no regular dynamics."""
+    system = object.__new__(System)
+    system.__dict__["mechanism"] = mechanism
+    return system
 
 
 class Builder(MechanismBuilder):

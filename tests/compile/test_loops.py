@@ -58,8 +58,8 @@ def test_threads_and_arrays_of_the_user(name):
     "how", [copy.copy, copy.deepcopy, lambda x: pickle.loads(pickle.dumps(x))], ids=["copy", "deepcopy", "pickle"]
 )
 @pytest.mark.parametrize("name", ROBOTS)
-def test_robots_and_functions_are_copied(name, how):
-    system = robot(name)
+def test_robots_and_functions_are_copied(name, kind):
+    system, how = robot(name), COPIES[kind]
     made = how(system)
     assert made == system
     assert hash(made) == hash(system)

@@ -4,132 +4,152 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
 import fourbar as fb
-from fourbar import errors
+from fourbar import baselines, errors, loops
 from fourbar.bridges import pinocchio
 from fourbar.joints import JOINT_TYPES, Joint
+from fourbar.system.clusters import ClusterInfo
 from fourbar.system.methods import METHODS, Method
 from fourbar.system.options import READERS
 from fourbar.system.robot import Family, Names
 
 TARGET = Path(__file__).with_name("api.md")
 _FUNCTIONS = ("sin", "cos", "tan", "sqrt", "asin", "acos", "atan2", "minimum", "maximum", "select")
+_INNER = ("model", "mechanism")  # of a System and a Builder: for those who extend the library
 _HEAD = """\
 # API reference
 
 Made from the docstrings by `python docs/make_api.py`. In shapes, `...` stands for leading axes, which broadcast.
 """
+_ALGORITHMS = """\
+Methods of a robot, each compiled at its first call. `out` is an array for the result (a tuple of them where there are
+several), `threads` the most threads to use. A method with options, such as `frame`, also has `specialise`.
+"""
 
 
 def _doc(thing: Any) -> str:
-    return _fenced(inspect.cleandoc(thing.__doc__ or ""))
+    """A docstring; sessions (>>> lines) become code."""
+    session = re.compile(r"(?:^>>> .*\n?)+", re.MULTILINE)
+    text = inspect.cleandoc(thing.__doc__ or "")
+    return session.sub(lambda m: f"```pycon\n{m[0].rstrip()}\n```\n", text).rstrip()
 
 
-def _fenced(text: str) -> str:
-    """Sessions (>>> lines) as code."""
-    return re.sub(
-        r"((?:^>>> .*\n?)+)", lambda m: f"```pycon\n{m[1].rstrip()}\n```\n", text, flags=re.MULTILINE
-    ).rstrip()
+def _summary(thing: Any) -> str:
+    """The first paragraph of a docstring, as one line."""
+    return " ".join(_doc(thing).partition("\n\n")[0].split())
 
 
-def _signature(function: Callable[..., Any], name: str, skip: tuple[str, ...] = ("self",)) -> str:
-    """name(arguments), without annotations and without `self`."""
-    parameters = [
-        p.replace(annotation=inspect.Parameter.empty)
-        for p in inspect.signature(function).parameters.values()
-        if p.name not in skip
-    ]
-    return name + str(inspect.Signature(parameters))
+def _arguments(of: Callable[..., Any]) -> list[inspect.Parameter]:
+    """Parameters without annotations, without `self` and what is private."""
+    parameters = inspect.signature(of).parameters.values()
+    return [p.replace(annotation=p.empty) for p in parameters if p.name != "self" and not p.name.startswith("_")]
+
+
+def _signature(of: Callable[..., Any], name: str) -> str:
+    return name + str(inspect.Signature(_arguments(of)))
 
 
 def _entry(title: str, text: str) -> str:
-    return f"### `{title}`\n\n{text}\n"
+    return f"### `{title}`\n{text}\n"
 
 
-def _class(kind: type, members: tuple[str, ...] = ()) -> Iterator[str]:
-    """A class, then the named members."""
-    yield _entry(_signature(kind.__init__, kind.__name__), _doc(kind))
-    for name in members:
+def _listed(rows: Iterable[tuple[str, str]]) -> str:
+    return "".join(f"- `{title}`: {text}\n" for title, text in rows)
+
+
+def _members(kind: type, named: Iterable[str]) -> Iterator[str]:
+    """Methods and properties of a class."""
+    for name in named:
         member = inspect.getattr_static(kind, name)
-        function = getattr(member, "fget", None) or getattr(member, "func", None)
-        title = f"{kind.__name__}.{name}" if function else _signature(member, f"{kind.__name__}.{name}")
-        yield _entry(title, _doc(function or member))
+        value = getattr(member, "fget", None) or getattr(member, "func", None)
+        title = f"{kind.__name__}.{name}"
+        yield _entry(title if value else _signature(member, title), _doc(value or member))
 
 
-def _method(name: str, method: Method) -> str:
-    """A method of a robot: arrays, then options, then what every function takes."""
-    options = list(inspect.signature(READERS[method.static]).parameters.values())[1:]
-    bare = [str(p.replace(annotation=inspect.Parameter.empty)) for p in options]
-    arguments = [*method.arguments, *bare, *(f"{x}=None" for x in method.optional), "out=None", "threads=None"]
-    return _entry(f"System.{name}({', '.join(arguments)})", inspect.cleandoc(method.doc))
-
-
-def _joint(kind: type[Joint]) -> str:
-    shown = [p for p in inspect.signature(kind).parameters.values() if not p.name.startswith("_")]
-    bare = [p.replace(annotation=inspect.Parameter.empty) for p in shown]
-    return _entry(f"joints.{kind.__name__}{inspect.Signature(bare)}", _doc(kind))
-
-
-def _robots() -> Iterator[str]:
-    for name, make in fb.robots.ROBOTS.items():
-        yield _entry(_signature(make, f"robots.{name}"), _doc(make))
+def _public(kind: type) -> list[str]:
+    """Members of a class and of its bases in this library, those of the bases first."""
+    own = [c for c in reversed(kind.__mro__) if c.__module__.startswith("fourbar")]
+    names = dict.fromkeys(name for c in own for name in vars(c))
+    return [n for n in names if not n.startswith("_") and n not in METHODS and n not in _INNER]
 
 
 def _system() -> Iterator[str]:
     yield f"{_doc(fb.System)}\n"
-    for name in ("name", "nq", "nv", "gravity", "names"):
-        member = inspect.getattr_static(fb.System, name)
-        text = _doc(getattr(member, "fget", None) or member.func)
-        yield _entry(f"System.{name}", text or {"name": "Its name.", "gravity": "The field of gravity (3)."}[name])
-    yield f"`names` has {', '.join(f'`{field}`' for field in Names.__dataclass_fields__)}.\n"
-    for name in ("with_gravity", "neutral", "random", "show", "program"):
-        member = getattr(fb.System, name)
-        yield _entry(_signature(member, f"System.{name}"), _doc(member))
+    plain = [n for n in _public(fb.System) if not _doc_of(n)]
+    yield f"Attributes that need no words: {', '.join(f'`{name}`' for name in plain)}.\n"
+    yield f"`names` has {_fields(Names)}.\n\nEach of `clusters` has {_fields(ClusterInfo)}.\n"
+    yield from _members(fb.System, [n for n in _public(fb.System) if n not in plain])
 
 
-def _sections() -> Iterator[tuple[str, Iterator[str]]]:
-    yield "Building", _class(fb.Builder, ("body", "frame", "build"))
-    yield "Robots", _system()
-    yield "Algorithms", iter([_ALGORITHMS, *(_method(name, m) for name, m in METHODS.items())])
-    yield "Joints", iter([f"{_doc(Joint)}\n", *map(_joint, JOINT_TYPES)])
-    yield "Simulation", iter([_entry(_signature(fb.simulate, "simulate"), _doc(fb.simulate)), *_class(fb.Trajectory)])
-    yield "Robots of the library", _robots()
+def _doc_of(name: str) -> str:
+    member = inspect.getattr_static(fb.System, name)
+    return _doc(getattr(member, "fget", None) or getattr(member, "func", None) or member)
+
+
+def _fields(kind: Any) -> str:
+    return ", ".join(f"`{name}`" for name in kind.__dataclass_fields__)
+
+
+def _method(name: str, method: Method) -> str:
+    """A method of a robot: arrays, then options, then what every function takes."""
+    options = [str(p) for p in _arguments(READERS[method.static])[1:]]
+    arguments = [*method.arguments, *options, *(f"{x}=None" for x in method.optional), "out=None", "threads=None"]
+    return _entry(f"System.{name}({', '.join(arguments)})", inspect.cleandoc(method.doc))
+
+
+def _algorithms() -> Iterator[str]:
+    yield _ALGORITHMS
+    yield _entry(_signature(Family.specialise, "specialise"), _doc(Family.specialise))
+    for name, method in METHODS.items():
+        yield _method(name, method)
+
+
+def _classes(prefix: str, base: type, kinds: Iterable[type]) -> Iterator[str]:
+    yield f"{_doc(base)}\n"
+    for kind in kinds:
+        yield _entry(_signature(kind, f"{prefix}.{kind.__name__}"), _doc(kind))
+
+
+def _sections() -> Iterator[tuple[str, Iterable[str]]]:
+    closing = [kind for kind in map(loops.__dict__.get, loops.__all__) if kind is not loops.Loop]
+    raised = [kind for kind in vars(errors).values() if isinstance(kind, type) and issubclass(kind, Exception)]
+    bridge = (pinocchio.from_pinocchio, pinocchio.Peer)
     yield (
-        "Functions of any scalar",
-        iter(_entry(_signature(f, f.__name__), _doc(f)) for f in map(_function, _FUNCTIONS)),
+        "Building",
+        [_entry(_signature(fb.Builder, "Builder"), _doc(fb.Builder)), *_members(fb.Builder, _public(fb.Builder))],
     )
+    yield "Robots", _system()
+    yield "Algorithms", _algorithms()
+    yield "Joints", _classes("joints", Joint, JOINT_TYPES)
+    yield "Loops", _classes("loops", loops.Loop, closing)
+    yield "Simulation", [_entry(_signature(f, f.__name__), _doc(f)) for f in (fb.simulate, fb.Trajectory)]
+    yield (
+        "Robots of the library",
+        [_listed((_signature(f, f"robots.{n}"), _summary(f)) for n, f in fb.robots.ROBOTS.items())],
+    )
+    found = [getattr(fb, name) for name in _FUNCTIONS]
+    yield "Functions of any scalar", [_listed((_signature(f, f.__name__), _summary(f)) for f in found)]
     yield (
         "Errors",
-        iter(
-            _entry(f"{kind.__name__}({', '.join(b.__name__ for b in kind.__bases__)})", _doc(kind))
-            for kind in _errors()
-        ),
+        [_listed((f"{k.__name__}({', '.join(b.__name__ for b in k.__bases__)})", _summary(k)) for k in raised)],
     )
-    conversions = tuple(name for name in vars(pinocchio.Peer) if not name.startswith("_"))
-    bridge = _entry(_signature(pinocchio.from_pinocchio, "from_pinocchio"), _doc(pinocchio.from_pinocchio))
+    compared = [getattr(baselines, name) for name in baselines.__all__]
+    yield (
+        "Other treatments of loops: `fourbar.baselines`",
+        [f"{_doc(baselines)}\n", _listed((_signature(f, f.__name__), _summary(f)) for f in compared)],
+    )
     yield (
         "Pinocchio: `fourbar.bridges.pinocchio`",
-        iter([f"{_doc(pinocchio)}\n", bridge, *_class(pinocchio.Peer, conversions)]),
+        [
+            f"{_doc(pinocchio)}\n",
+            *(_entry(_signature(f, f.__name__), _doc(f)) for f in bridge),
+            *_members(pinocchio.Peer, _public(pinocchio.Peer)),
+        ],
     )
-
-
-_ALGORITHMS = f"""\
-Methods of a robot, each compiled at its first call. `out` is an array for the result (a tuple of them where there are
-several), `threads` the most threads to use. A method with options, such as `frame`, also has
-
-{_entry(_signature(Family.specialise, "specialise"), _doc(Family.specialise))}"""
-
-
-def _function(name: str) -> Any:
-    return getattr(fb, name)
-
-
-def _errors() -> list[type]:
-    return [kind for kind in vars(errors).values() if isinstance(kind, type) and issubclass(kind, Exception)]
 
 
 def make() -> str:

@@ -53,10 +53,11 @@ def test_threads_and_arrays_of_the_user(name):
     assert same_bits(f(*(np.asfortranarray(a) for a in arrays)), wanted)
 
 
+COPIES = {"copy": copy.copy, "deepcopy": copy.deepcopy, "pickle": lambda x: pickle.loads(pickle.dumps(x))}
+
+
 @pytest.mark.short
-@pytest.mark.parametrize(
-    "how", [copy.copy, copy.deepcopy, lambda x: pickle.loads(pickle.dumps(x))], ids=["copy", "deepcopy", "pickle"]
-)
+@pytest.mark.parametrize("kind", COPIES)
 @pytest.mark.parametrize("name", ROBOTS)
 def test_robots_and_functions_are_copied(name, kind):
     system, how = robot(name), COPIES[kind]

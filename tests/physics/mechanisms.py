@@ -129,7 +129,7 @@ def mechanism(number: int) -> System:
 
 @cache
 def small_mechanism() -> System:
-    """A floating tree of nine freedoms with quaternions and group joints: for simulations."""
+    """A small floating tree with quaternions and group joints: for simulations."""
     return random_mechanism(np.random.default_rng(7), (Spherical(), Revolute("x"), Planar("y")), "small", floating=True)
 
 

@@ -18,6 +18,7 @@ from ..sim import Trajectory
 from ..system.robot import System
 
 _MOST_LABELS = 8
+_LONGEST_LEGEND = 36  # characters that fit beside the title
 _COLOURS = ("#1f5fa8", "#d1701c", "#3a8f4d", "#8c4aa0", "#b03a48", "#4a8f99", "#8a6d3b", "#5c5c5c")
 _DARK, _PALE = "#333333", "#b5b5b5"
 _STYLE: dict[Any, Any] = {
@@ -67,8 +68,10 @@ def _coordinates(axes: Any, robot: System, trajectory: Trajectory) -> None:
     axes.set_title("joint angles" if turning else "coordinates")
     axes.set_ylabel("rad" if turning else "rad, m")
     axes.set_xlim(0.0, trajectory.t[-1])
-    if len(names) <= _MOST_LABELS:
+    if sum(map(len, names)) <= _LONGEST_LEGEND:
         axes.legend(loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=4, borderaxespad=0.2)
+    elif len(names) <= _MOST_LABELS:
+        axes.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), borderaxespad=0.2, fontsize=8)
 
 
 def _drift(axes: Any, t: np.ndarray, drift: np.ndarray) -> None:
@@ -92,7 +95,9 @@ def _path(axes: Any, robot: System, trajectory: Trajectory) -> None:
     lines = LineCollection(list(segments), cmap=colours, array=trajectory.t[:-1], lw=1.1, capstyle="round")
     axes.add_collection(lines)
     for q, colour, label in ((trajectory.q[0], _PALE, "start"), (trajectory.q[-1], _DARK, "end")):
-        axes.plot(*_skeleton(robot, q, tip)[:, plane].T, "o-", color=colour, lw=2.2, ms=4.5, label=label, zorder=3)
+        for k, bone in enumerate(_skeleton(robot, q, tip)):
+            shown = label if k == 0 else None
+            axes.plot(*bone[:, plane].T, "o-", color=colour, lw=1.8, ms=3.5, label=shown, zorder=3)
     axes.set_aspect("equal", adjustable="datalim")
     axes.autoscale_view()
     axes.set_title(f"path of {tip}")
@@ -102,12 +107,11 @@ def _path(axes: Any, robot: System, trajectory: Trajectory) -> None:
     axes.figure.colorbar(lines, ax=axes, label="time [s]", shrink=0.6, pad=0.02)
 
 
-def _skeleton(robot: System, q: np.ndarray, tip: str) -> np.ndarray:
-    """The origins (n, 3) of the bodies that carry the tip, outward, and the tip."""
-    carriers = {c.child: c.parent for c in robot.mechanism.connections}
-    on = {f.name: f.body for f in robot.mechanism.frames}
-    chain, body = [tip], on.get(tip) or carriers[tip]
-    while body != WORLD:
-        chain.insert(0, body)
-        body = carriers[body]
-    return np.array([robot.pose(q, name)[:3, 3] for name in chain])
+def _skeleton(robot: System, q: np.ndarray, tip: str) -> list[np.ndarray]:
+    """Lines (2, 3) from the origin of every body to that of the body that carries it, and the one to the tip."""
+    m = robot.mechanism
+    origin = dict(zip(robot.names.bodies, robot.poses(q)[:, :3, 3], strict=True))
+    origin[tip] = robot.pose(q, tip)[:3, 3]
+    carried = [(c.child, c.parent) for c in m.connections] + [(f.name, f.body) for f in m.frames if f.name == tip]
+    lines = [np.array([origin[parent], origin[child]]) for child, parent in carried if parent != WORLD]
+    return lines or [origin[tip][None]]

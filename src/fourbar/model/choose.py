@@ -104,7 +104,7 @@ def rank(K: np.ndarray) -> int:
 
 
 def pick(K: np.ndarray, count: int, order: Sequence[int], rather: Sequence[int] = ()) -> list[int]:
-    """`count` independent columns of K: of `order` first, then of `rather` where they are not small, then the largest."""
+    """`count` independent columns of K: of `order` first, then of `rather` if not small, then the largest."""
     left = K.astype(float).copy()
     scale = np.abs(K).max(initial=0.0)
     chosen: list[int] = []

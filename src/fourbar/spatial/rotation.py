@@ -35,15 +35,15 @@ class Turn(NamedTuple):
         return Vec((self.c * x + self.s * y, self.c * y - self.s * x, z))
 
     def congruence(self, a: Mat) -> Mat:
-        """R A Rᵀ. The plane block needs one product pair: u = s (xx - yy) + c (xy + yx) turns it."""
+        """R A Rᵀ: rows, then columns. Shorter forms through xx - yy lose the small one of two unequal entries."""
         c, s = self
         (xx, xy, xz), (yx, yy, yz), (zx, zy, zz) = a
-        u = s * (xx - yy) + c * (xy + yx)
-        su, cu = s * u, c * u
+        top_x, top_y = c * xx - s * yx, c * xy - s * yy
+        low_x, low_y = s * xx + c * yx, s * xy + c * yy
         return Mat(
             (
-                Vec((xx - su, cu - yx, c * xz - s * yz)),
-                Vec((cu - xy, yy + su, s * xz + c * yz)),
+                Vec((c * top_x - s * top_y, s * top_x + c * top_y, c * xz - s * yz)),
+                Vec((c * low_x - s * low_y, s * low_x + c * low_y, s * xz + c * yz)),
                 Vec((c * zx - s * zy, s * zx + c * zy, zz)),
             )
         )
@@ -51,11 +51,16 @@ class Turn(NamedTuple):
     def congruence_symmetric(self, a: Sym) -> Sym:
         """R A Rᵀ for a symmetric A."""
         c, s = self
-        u = s * (a.xx - a.yy) + c * (2.0 * a.xy)
-        su = s * u
+        top_x, top_y = c * a.xx - s * a.xy, c * a.xy - s * a.yy
+        low_x, low_y = s * a.xx + c * a.xy, s * a.xy + c * a.yy
         return Sym(
-            a.xx - su, c * u - a.xy, c * a.xz - s * a.yz, a.yy + su, s * a.xz + c * a.yz, a.zz
-        )  # fmt: skip
+            c * top_x - s * top_y,
+            s * top_x + c * top_y,
+            c * a.xz - s * a.yz,
+            s * low_x + c * low_y,
+            s * a.xz + c * a.yz,
+            a.zz,
+        )
 
 
 Factor = Turn | Mat

@@ -67,7 +67,7 @@ def test_forward_dynamics(peer: Any) -> None:
     """
     s = states(peer)
     theirs = each(lambda *x: pin.aba(peer.model, peer.data, *x), s.their_q, s.their_v, s.their_tau)
-    tol = 1e-12 if peer.robot.name == "icub" else 1e-13
+    tol = 1e-13
     near(peer.robot.forward_dynamics(s.q, s.v, s.tau), peer.v_from_peer(theirs), tol)
 
 

@@ -65,7 +65,7 @@ class Guarded:
     def __reduce__(self) -> Any:
         return self.function.__reduce__()
 
-    def _explain(self, q: Any, number: int, part: np.ndarray) -> None:
+    def _explain(self, q: Any, number: int, part: Any) -> None:
         array = np.asarray(q, float)
         core = len(self.function.program().outputs[number].shape)
         lost = np.isnan(part).any(axis=tuple(range(part.ndim - core, part.ndim)))

@@ -119,7 +119,8 @@ def loop_constraints(robot: System, q: Any, v: Any) -> tuple[np.ndarray, np.ndar
     Every row of every loop, also those that others imply.
     """
     q_all, v_all = _alike(robot.expand(q), robot.expand_velocity(q, v))
-    blocks, rates = [np.zeros((*v_all.shape[:-1], 0, v_all.shape[-1]))], [np.zeros((*v_all.shape[:-1], 0))]
+    blocks: list[np.ndarray] = [np.zeros((*v_all.shape[:-1], 0, v_all.shape[-1]))]
+    rates: list[np.ndarray] = [np.zeros((*v_all.shape[:-1], 0))]
     for group in robot.model.lowered.groups:
         if isinstance(group.embedding, Tied):
             at_q, at_v = _coordinates(robot, group.links), _velocities(robot, group.links)
@@ -219,7 +220,7 @@ def reflected_robot(robot: System, q: Any = None) -> System:
         elif kept.isdisjoint(place):
             changed[c.name] = _frozen(c, q_all[_coordinates(robot, [i])])
         else:
-            raise ModelError(f"joint {c.name!r} is independent in some velocities only: neither to be kept nor to be fixed")
+            raise ModelError(f"joint {c.name!r} is independent in part; it can be neither kept nor fixed")
     connections = tuple(changed.get(c.name, c) for c in robot.mechanism.connections)
     return System(replace(robot.mechanism, connections=connections, loops=()))
 

@@ -20,6 +20,7 @@ _STYLES = {
     "C-EFPA": ("#0072B2", "o"),
     "approximate": ("#009E73", "s"),
     "projection": ("#D55E00", "^"),
+    "folded projection": ("#E69F00", "D"),
     "Lagrange": ("#CC79A7", "v"),
 }
 Times = Mapping[str, Mapping[int, float]]

@@ -1,4 +1,4 @@
-"""Minima of CPU time: for calls that take longer than a busy machine leaves a process alone."""
+"""How long a call takes on a machine that does other things too."""
 
 from __future__ import annotations
 
@@ -6,16 +6,25 @@ import time
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 
-def cpu_fastest(*functions: Callable[[], Any], turns: int, seconds: float) -> list[float]:
-    """The least CPU time of each function, measured in turns of several calls in a row (at least two)."""
-    best = [float("inf")] * len(functions)
+_LONG = 2e-3  # calls of so many seconds are not left alone on a busy machine
+
+
+def steady(*functions: Callable[[], Any], turns: int, seconds: float) -> list[float]:
+    """Seconds of each function, measured in turns: the least of short calls, the median of CPU time of long ones.
+
+    The least CPU time would not do: it is counted coarsely, and now and then too short.
+    """
+    walls: list[list[float]] = [[] for _ in functions]
+    cpus: list[list[float]] = [[] for _ in functions]
     for _ in range(turns):
         for k, f in enumerate(functions):
-            end, calls = time.perf_counter() + seconds, 0
-            while calls < 2 or time.perf_counter() < end:
-                start = time.process_time()
+            end = time.perf_counter() + seconds
+            while not walls[k] or time.perf_counter() < end:
+                cpu, wall = time.process_time(), time.perf_counter()
                 f()
-                best[k] = min(best[k], time.process_time() - start)
-                calls += 1
-    return best
+                walls[k].append(time.perf_counter() - wall)
+                cpus[k].append(time.process_time() - cpu)
+    least = [min(x) for x in walls]
+    return [wall if wall < _LONG else min(wall, float(np.median(cpu))) for wall, cpu in zip(least, cpus, strict=True)]

@@ -141,7 +141,9 @@ def _rows(tie: Tied, q: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarr
     return tie.numbers(q)[1], k
 
 
-def lagrange_accelerations(robot: System, q: Any, v: Any, tau: Any, f_ext: Any = None) -> tuple[np.ndarray, np.ndarray]:
+def lagrange_accelerations(
+    robot: System, q: Any, v: Any, tau: Any, f_ext: Any = None
+) -> tuple[np.ndarray, np.ndarray]:
     """q̈ (..., n) of the spanning tree and the multipliers λ (..., m) of the rows of K (Chignoli §II-D).
 
     [[H, Kᵀ], [K, 0]] [q̈; -λ] = [τ - c; k], with the least λ where rows of K imply each other.
@@ -218,9 +220,7 @@ def reflected_robot(robot: System, q: Any = None) -> System:
         elif kept.isdisjoint(place):
             changed[c.name] = _frozen(c, q_all[_coordinates(robot, [i])])
         else:
-            raise ModelError(
-                f"joint {c.name!r} is independent in some velocities only: neither to be kept nor to be fixed"
-            )
+            raise ModelError(f"joint {c.name!r} is independent in part; it can be neither kept nor fixed")
     connections = tuple(changed.get(c.name, c) for c in robot.mechanism.connections)
     return System(replace(robot.mechanism, connections=connections, loops=()))
 

@@ -169,22 +169,23 @@ class Grouper:
     def _independent(
         self, links: tuple[int, ...], loops: Sequence[NamedLoop], K: np.ndarray, r: int
     ) -> list[tuple[int, float]]:
-        """Numbers and scales of the independent velocities within the group."""
+        """Numbers and scales of the independent velocities within the group: those declared, and others if more are free."""
         n = K.shape[1]
         column = self._columns(links)
         for loop in loops:
             self._check_names(loop, column)
         asked = [(column[j], scale) for loop in loops for j, scale in loop.independent]
         unique = list(dict.fromkeys(asked))
-        if unique:
-            self._check_independent(unique, loops, K, r)
-            return unique
+        self._check_independent(unique, loops, K, r)
+        declared = [j for j, _ in unique]
         preferred = [j for j, flat in enumerate(self._flat(links)) if not flat]
         driven = preferred + [column[j] for loop in loops for j in loop.loop.driven_joints if j in column]
         depth = self._depths(links)
         outermost = sorted(range(n), key=lambda j: (-depth[j], -j))
-        dependent = set(pick(K, r, driven, outermost))
-        return [(j, 1.0) for j in range(n) if j not in dependent]
+        rest = K.copy()
+        rest[:, declared] = 0.0
+        dependent = set(pick(rest, r, driven, outermost))
+        return unique + [(j, 1.0) for j in range(n) if j not in dependent and j not in declared]
 
     def _flat(self, links: tuple[int, ...]) -> list[bool]:
         """For each velocity whether its joint has plain coordinates; else it should not be independent by itself."""
@@ -218,9 +219,12 @@ class Grouper:
         self, asked: list[tuple[int, float]], loops: Sequence[NamedLoop], K: np.ndarray, r: int
     ) -> None:
         n = K.shape[1]
-        rest = [j for j in range(n) if j not in {j for j, _ in asked}]
+        declared = {j for j, _ in asked}
+        rest = [j for j in range(n) if j not in declared]
         names = ", ".join(repr(loop.name) for loop in loops)
-        if len(asked) != n - r:
+        if len(declared) < len(asked):
+            raise ModelError(f"loops {names}: the same velocity is declared independent with different scales")
+        if len(asked) > n - r:
             raise ModelError(f"loops {names} leave {n - r} velocities free, but {len(asked)} are declared independent")
         if rank(K[:, rest]) != r:
             raise ModelError(f"loops {names}: the velocities declared independent do not determine the others")

@@ -1,0 +1,113 @@
+"""How clusters move: maps G and g, Jacobians and integration against finite differences of closed configurations."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from fourbar import System, baselines
+
+from .looped import BATCH, EACH, STENCIL, apply, mechanism, near, slope, spanning, state
+
+# Second central difference of order ten: weight of f(0), then of f(±h), f(±2h), ...
+BEND = (-5269 / 1800, 5 / 3, -5 / 21, 5 / 126, -5 / 1008, 1 / 3150)
+
+
+def _path(robot: System, q: np.ndarray, v: np.ndarray, h: float) -> dict[int, np.ndarray]:
+    """The spanning tree's way from q, in the chart of its joints, at the times k h of `integrate`."""
+    start = robot.expand(q)
+    times = range(-len(STENCIL), len(STENCIL) + 1)
+    return {k: spanning(robot).difference(start, robot.expand(robot.integrate(q, v, k * h))) for k in times}
+
+
+@EACH
+def test_maps_by_finite_differences(name: str) -> None:
+    """Rates of all joints along re-assembled configurations: first G v, then G a + g with a of the independent ones."""
+    robot, s, h = mechanism(name), state(name), 0.003
+    way = _path(robot, s.q, s.v, h)
+    rate = sum(w * (way[k] - way[-k]) / h for k, w in enumerate(STENCIL, 1))
+    near(rate, robot.expand_velocity(s.q, s.v), 1e-10)
+    near(robot.expand_velocity(s.q, s.v), apply(robot.loop_map(s.q), s.v), 1e-13)
+    bend = BEND[0] * way[0] + sum(w * (way[k] + way[-k]) for k, w in enumerate(BEND[1:], 1))
+    where = baselines.independent(robot)
+    a = bend[:, where.places] / h**2 / where.scales
+    size = np.abs(robot.loop_bias(s.q, s.v)).max(axis=-1) + 1.0
+    near(bend / h**2, robot.expand_acceleration(s.q, s.v, a), 1e-8, size)
+    near(robot.expand_acceleration(s.q, s.v, s.a), apply(robot.loop_map(s.q), s.a) + robot.loop_bias(s.q, s.v), 1e-13)
+
+
+@EACH
+def test_frames_move_as_their_jacobians_say(name: str) -> None:
+    """Velocity = J v = rate of the pose; acceleration = J a + J̇ v = rate of the velocity."""
+    robot, s = mechanism(name), state(name)
+    frame = robot.names.bodies[-1]
+    V = robot.velocity(s.q, s.v, frame)
+    near(apply(robot.jacobian(s.q, frame), s.v), V, 1e-12)
+    T = robot.pose(s.q, frame)
+    dT = slope(lambda t: robot.pose(robot.integrate(s.q, s.v, t), frame))
+    near(dT[:, :3, 3], V[:, 3:], 1e-10, np.abs(V).max(axis=-1))
+    spin = dT[:, :3, :3] @ np.swapaxes(T[:, :3, :3], -1, -2)
+    near(np.stack([spin[:, 2, 1], spin[:, 0, 2], spin[:, 1, 0]], axis=-1), V[:, :3], 1e-10, np.abs(V).max(axis=-1))
+    A = robot.acceleration(s.q, s.v, s.a, frame)
+    near(apply(robot.jacobian(s.q, frame), s.a) + robot.jacobian_rate(s.q, s.v, frame), A, 1e-12)
+    rate = slope(lambda t: robot.velocity(robot.integrate(s.q, s.v, t), s.v + t * s.a, frame), h=0.002)
+    near(rate, A, 1e-8)
+
+
+@EACH
+def test_bodies_are_where_the_spanning_tree_has_them(name: str) -> None:
+    robot, s = mechanism(name), state(name)
+    near(robot.poses(s.q), spanning(robot).poses(robot.expand(s.q)), 1e-14)
+    assert spanning(robot).loop_gap(robot.expand(s.q)).max() == 0.0
+
+
+@EACH
+def test_integrate_keeps_loops_closed(name: str) -> None:
+    """Whatever the velocity; and `difference` takes the step back where independent coordinates are plain numbers."""
+    robot, s = mechanism(name), state(name)
+    assert robot.loop_gap(s.q).max() < 1e-11
+    moved = robot.integrate(s.q, s.v, 0.05)
+    assert robot.loop_gap(moved).max() < 1e-12
+    near(robot.integrate(s.q, 0.0 * s.v, 1.0), s.q, 1e-11)
+    found = robot.difference(s.q, moved)
+    flat = [label.split(".")[0] not in ("link", "base", "plate", "hand", "other") for label in robot.names.velocities]
+    near(found[:, flat], 0.05 * s.v[:, flat], 1e-11)
+
+
+@EACH
+def test_random_and_neutral_configurations_are_closed(name: str) -> None:
+    robot = mechanism(name)
+    assert robot.loop_gap(robot.neutral()) < 1e-10
+    q = robot.random(3, BATCH)
+    assert q.shape == (BATCH, robot.nq) and robot.loop_gap(q).max() < 1e-11
+    assert np.array_equal(q, robot.random(3, BATCH)), "the same seed gives the same configurations"
+    assert robot.random(4).shape == (robot.nq,)
+
+
+@EACH
+def test_assemble_finds_the_way_back(name: str) -> None:
+    """From a little beside a closed configuration to one; closed ones stay."""
+    robot, s = mechanism(name), state(name)
+    near(robot.assemble(s.q), s.q, 1e-11)
+    beside = s.q + 1e-3 * np.random.default_rng(0).normal(size=s.q.shape)
+    back = robot.assemble(beside)
+    assert robot.loop_gap(back).max() < 1e-11
+    near(back, s.q, 0.03, 1.0)
+
+
+def test_assemble_keeps_what_it_is_told_to() -> None:
+    robot, s = mechanism("four_bar"), state("four_bar")
+    guess = s.q + np.array([0.2, 0.1, -0.1])
+    back = robot.assemble(guess, keep=["crank"])
+    assert np.array_equal(back[:, 0], guess[:, 0]) and robot.loop_gap(back).max() < 1e-11
+
+
+@pytest.mark.parametrize("name", ["chained", "tripod"])
+def test_names_follow_the_independent_velocities(name: str) -> None:
+    """Names are in the order of the arrays: v_i moves the joint velocity_names[i] says."""
+    robot = mechanism(name)
+    labels = spanning(robot).names.velocities
+    where = baselines.independent(robot)
+    assert [labels[i] for i in where.places] == list(robot.names.velocities)
+    G = robot.loop_map(state(name).q)
+    near(G[:, where.places], np.broadcast_to(np.diag(where.scales), (BATCH, robot.nv, robot.nv)), 1e-15)

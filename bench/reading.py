@@ -55,7 +55,7 @@ def _read_inverse(found: Measured) -> None:
     _say(
         f"""Table II, projected: {_of(found["counts"], "projected")} in operations; the paper:
         {_paper("II", "projected")}. Our C-RNEA is RNEA of the spanning tree with a folded G and rotors that do not
-        turn; the projected one has a dense G and the whole tree. In time {_of(found["times"], "projected")}, because all
+        turn; the projected one has a dense G and the whole tree. In time {_of(found["times"], "projected")}, as all
         that passes between its steps, G first of all, goes through memory."""
     )
 

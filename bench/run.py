@@ -107,16 +107,13 @@ def dynamics_rows(case: Case, peak: float) -> None:
 
 
 def mass_matrix_row(case: Case) -> None:
-    """CRBA, full symmetric matrix, into an existing array as the peer does."""
+    """CRBA, full symmetric matrix."""
     model, data = case.peer.model, case.peer.data
-    out = np.empty((BATCH, case.robot.nv, case.robot.nv))
-    M = case.robot.mass_matrix(case.q, out=out)[0]
+    M = case.robot.mass_matrix(case.q)[0]
     theirs = np.triu(pin.crba(model, data, case.peer_one[0]))
     theirs = case.peer.matrix_from_peer(theirs + np.triu(theirs, 1).T)
     error = np.abs(M - theirs).max() / np.abs(theirs).max()
-    t, t_peer = fastest(
-        lambda: case.robot.mass_matrix(case.q, out=out), repeated(pin.crba, model, data, case.peer_one[0])
-    )
+    t, t_peer = fastest(lambda: case.robot.mass_matrix(case.q), repeated(pin.crba, model, data, case.peer_one[0]))
     print(
         f"{case.name:14s} CRBA  batch {1e9 * t / BATCH:8.0f} ns, Pinocchio {1e9 * t_peer / CALLS:8.0f} ns: "
         f"{t_peer / CALLS / (t / BATCH):5.1f}x | differs by {error:.0e}"

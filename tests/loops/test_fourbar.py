@@ -181,7 +181,7 @@ def test_near_the_dead_point_the_answer_is_still_good() -> None:
     """Accuracy is lost in proportion to how near it is, and no more: the rocker's equation against the crank's."""
     by_crank, by_rocker = mechanism("four_bar"), mechanism("four_bar").with_independent("rocker")
     for away in (1e-2, 1e-4, 1e-6):
-        q = by_crank.assemble(dead_point() + [away, 0, 0], keep=["crank"])
+        q = by_crank.assemble(np.add(dead_point(), [away, 0, 0]), keep=["crank"])
         G = by_crank.loop_map(q)[2, 0]
         a = by_crank.forward_dynamics(q, np.array([0.1]), np.zeros(1))
         expected = by_crank.expand_acceleration(q, np.array([0.1]), a)[2]

@@ -169,7 +169,7 @@ class Grouper:
     def _independent(
         self, links: tuple[int, ...], loops: Sequence[NamedLoop], K: np.ndarray, r: int
     ) -> list[tuple[int, float]]:
-        """Numbers and scales of the independent velocities within the group: those declared, and others if more are free."""
+        """Numbers and scales of the independent velocities of a group: those declared, and others if more are free."""
         n = K.shape[1]
         column = self._columns(links)
         for loop in loops:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import warnings
 
 import mpmath
@@ -181,7 +182,7 @@ def test_near_the_dead_point_the_answer_is_still_good() -> None:
     """Accuracy is lost in proportion to how near it is, and no more: the rocker's equation against the crank's."""
     by_crank, by_rocker = mechanism("four_bar"), mechanism("four_bar").with_independent("rocker")
     for away in (1e-2, 1e-4, 1e-6):
-        q = by_crank.assemble(np.add(dead_point(), [away, 0, 0]), keep=["crank"])
+        q = by_crank.assemble(dead_point() + np.array([away, 0, 0]), keep=["crank"])
         G = by_crank.loop_map(q)[2, 0]
         a = by_crank.forward_dynamics(q, np.array([0.1]), np.zeros(1))
         expected = by_crank.expand_acceleration(q, np.array([0.1]), a)[2]
@@ -220,20 +221,15 @@ def test_right_angles_are_no_toggle_positions() -> None:
     for i, length in enumerate(lengths):
         rod(b, f"bar{i}", length, parent=parent, position=(lengths[i - 1] if i else 0, 0, 0))
         parent = f"bar{i}"
-    fixed = {"at_predecessor": (1.0, 0, 0), "at_successor": (1.0, 0, 0)}
+    fixed = {"at_predecessor": (1.0, 0, 0), "at_successor": (2.0, 0, 0)}
     robot = b.loop(Closure(fb.joints.Fixed(), parent, "world", **fixed), independent=["bar0", "bar3"]).build()
     tie = robot.model.lowered.groups[0].embedding
-    right, worst = np.pi / 2, 0.0
-    rng = np.random.default_rng(0)
-    for _ in range(300):
-        q = rng.choice([-right, 0.0, right, 2 * right], size=5)
-        if robot.loop_gap(q) > 1e-12:
-            continue
-        K = tie.numbers(q)[1][list(tie.rows)]
-        K_d, K_i = K[:, list(tie.dependent)], K[:, [j for j, _ in tie.independent]]
-        if np.linalg.cond(K_d) < 100.0:
-            worst = max(worst, float(np.abs(robot.loop_map(q)[list(tie.dependent)] + np.linalg.solve(K_d, K_i)).max()))
-    assert 0.0 < worst < 1e-13
+    q = np.array(list(itertools.product((-np.pi / 2, 0.0, np.pi / 2, np.pi), repeat=5)))
+    K = tie.numbers(q)[1][:, tie.rows]
+    K_d, K_i = K[..., tie.dependent], K[..., [j for j, _ in tie.independent]]
+    sound = (robot.loop_gap(q) < 1e-12) & (np.linalg.cond(K_d) < 100.0)
+    assert sound.sum() > 5
+    near(robot.loop_map(q[sound])[:, tie.dependent], -np.linalg.solve(K_d[sound], K_i[sound]), 1e-14)
 
 
 def test_slider_crank_by_its_slider() -> None:
@@ -262,14 +258,14 @@ def _drift(robot: System, q: np.ndarray, v: np.ndarray, steps: int, dt: float) -
 
 def test_energy_is_conserved() -> None:
     drift, gap = _drift(mechanism("four_bar"), configurations(1)[1], np.array([4.0]), 5_000, 1e-3)
-    assert drift < 1e-8 and gap < 1e-11
+    assert drift < 1e-9 and gap < 1e-14
 
 
 @pytest.mark.slow
 def test_energy_is_conserved_for_long() -> None:
     """10⁵ steps."""
     drift, gap = _drift(mechanism("four_bar"), configurations(1)[1], np.array([4.0]), 100_000, 1e-3)
-    assert drift < 1e-6 and gap < 1e-11
+    assert drift < 1e-8 and gap < 1e-14
 
 
 def test_nothing_warns_in_a_regular_simulation() -> None:

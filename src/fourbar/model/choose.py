@@ -103,8 +103,14 @@ def rank(K: np.ndarray) -> int:
     return int(np.sum(values > _RANK * values.max(initial=0.0))) if values.size else 0
 
 
+def is_clear(K: np.ndarray) -> bool:
+    """Whether every singular value is either nothing or something: no doubt about the rank."""
+    values = np.linalg.svd(K, compute_uv=False) if K.size else np.zeros(0)
+    return not np.any((values > 1e-12 * values.max(initial=0.0)) & (values < 1e-5 * values.max(initial=0.0)))
+
+
 def pick(K: np.ndarray, count: int, order: Sequence[int], rather: Sequence[int] = ()) -> list[int]:
-    """`count` independent columns of K: of `order` first, then of `rather` if not small, then the largest."""
+    """`count` independent columns of K: those of `order`, those of `rather` that are not small, the largest."""
     left = K.astype(float).copy()
     scale = np.abs(K).max(initial=0.0)
     chosen: list[int] = []

@@ -16,7 +16,7 @@ from ..joints.flat import FlatJoint
 from ..spatial.linear import Mat, Scalar, Vec, hat
 from ..spatial.transform import IDENTITY, Transform
 from ..spatial.vectors import Twist
-from .choose import close, pick, rank
+from .choose import close, is_clear, pick, rank
 from .embedding import Free, Residual, Tied, cut, trace
 from .grouping import GROUND, group_links, tied
 from .mechanism import Connection, NamedLoop
@@ -144,10 +144,11 @@ class Grouper:
     def _closed(self, tie: Tied, start: np.ndarray, loops: Sequence[NamedLoop]) -> np.ndarray:
         """A closed configuration near the neutral one, where the loops hold as much as they do anywhere.
 
-        The neutral one itself may be a toggle position (a flat four-bar), so some more near it are tried.
+        The neutral one itself may be a toggle position (a flat four-bar), so some more near it are tried. Those that
+        stop close to such a position, where K is not clearly of any rank, do not count.
         """
         rng = np.random.default_rng(0)
-        found: list[tuple[int, np.ndarray]] = []
+        found: list[tuple[np.ndarray, np.ndarray]] = []
         smallest = np.inf
         for first in range(0, _ATTEMPTS, _AT_ONCE):
             nudge = [0.0 if i == 0 else 0.1 * 1.2**i for i in range(first, first + _AT_ONCE)]
@@ -155,21 +156,22 @@ class Grouper:
             closed, gaps = close(tie, guesses)
             smallest = min(smallest, float(np.nanmin(gaps, initial=np.inf)))
             sound = closed[gaps < 1e-10]
-            found.extend((rank(K), q) for K, q in zip(tie.numbers(sound)[1], sound, strict=True))
-            if len(found) >= _ENOUGH:
+            found.extend(zip(tie.numbers(sound)[1], sound, strict=True))
+            if sum(is_clear(K) for K, _ in found) >= _ENOUGH:
                 break
         if not found:
             names = ", ".join(repr(loop.name) for loop in loops)
             raise ModelError(
                 f"the loops {names} cannot be closed: the nearest configuration leaves a gap of {smallest:.3g}"
             )
-        highest = max(r for r, _ in found)
-        return next(q for r, q in found if r == highest)
+        ranked = [(rank(K), q) for K, q in found if is_clear(K)] or [(rank(K), q) for K, q in found]
+        highest = max(r for r, _ in ranked)
+        return next(q for r, q in ranked if r == highest)
 
     def _independent(
         self, links: tuple[int, ...], loops: Sequence[NamedLoop], K: np.ndarray, r: int
     ) -> list[tuple[int, float]]:
-        """Numbers and scales of the independent velocities of a group: those declared, and others if more are free."""
+        """Numbers and scales of the independent velocities of the group: those declared, others if more are free."""
         n = K.shape[1]
         column = self._columns(links)
         for loop in loops:

@@ -17,6 +17,7 @@ from ..model.mechanism import Mechanism
 from ..model.read import read_scale
 
 _CLOSED = 1e-11
+_TOGGLE = 1e-6  # ratio of singular values of K_d at which random configurations keep away
 
 
 @dataclass(frozen=True)
@@ -94,6 +95,13 @@ def _within_limits(lowered: Lowered, group: Group, full: np.ndarray) -> np.ndarr
     return np.all((full >= lower) & (full <= upper), axis=-1)
 
 
+def _is_held(tie: Tied, full: np.ndarray) -> np.ndarray:
+    """Which configurations (n, nq) are away from toggle positions."""
+    K_d = np.nan_to_num(tie.numbers(full)[1][:, tie.rows][:, :, tie.dependent])
+    values = np.linalg.svd(K_d, compute_uv=False)
+    return values.min(axis=-1, initial=np.inf) > _TOGGLE * values.max(axis=-1, initial=0.0)
+
+
 def group_random(lowered: Lowered, group: Group, rng: np.random.Generator, size: tuple[int, ...]) -> np.ndarray:
     """Random coordinates (*size, nq of the group), with closed loops."""
     tie = group.embedding
@@ -112,11 +120,9 @@ def group_random(lowered: Lowered, group: Group, rng: np.random.Generator, size:
         spread = 0.93**attempt  # nearer and nearer to a configuration that is closed
         guess = tie.closed + spread * (_random_full(lowered, group, rng, len(left)) - tie.closed)
         found[left], gap = close(tie, guess)
-        left = left[~((gap < _CLOSED) & _within_limits(lowered, group, found[left]))]
+        left = left[~((gap < _CLOSED) & _within_limits(lowered, group, found[left]) & _is_held(tie, found[left]))]
     names = ", ".join(map(repr, group.loops))
-    raise AssemblyError(
-        f"no closed configuration of loops {names} within the joints' limits was found by random trials"
-    )
+    raise AssemblyError(f"no closed configuration of loops {names} within the limits was found by random trials")
 
 
 def _columns(lowered: Lowered, group: Group, keep: Sequence[str]) -> list[int]:

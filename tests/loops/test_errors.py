@@ -1,0 +1,236 @@
+"""What a user is told about loops that cannot be: the message names the thing and says what to do."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from fourbar import AssemblyError, Builder, ModelError, UnknownNameError
+from fourbar.joints import Revolute, Spherical
+from fourbar.loops import Closure, Constraint, Coupling, Differential, Distance, Gear, Loop, Polynomial
+
+from .looped import bars, mechanism, rod
+
+
+def linkage() -> Builder:
+    """Bars of a four-bar, not yet closed, with a ball, a wheel and a body fixed to the crank beside them."""
+    b = Builder("linkage", gravity=(0, -9.81, 0))
+    bars(b, "", (1.0, 0.4, 0.9, 0.7))
+    solid = {"mass": 1.0, "inertia": (0.1, 0.1, 0.1)}
+    b.body("ball", joint=Spherical(), **solid).body("wheel", joint=Revolute("x"), **solid)
+    return b.body("badge", parent="crank", **solid)
+
+
+def pin(**places: Any) -> Closure:
+    """The joint that closes the four-bar."""
+    given = {"at_predecessor": (0.9, 0, 0), "at_successor": (0.7, 0, 0)} | places
+    return Closure(Revolute("z"), "coupler", "rocker", **given)
+
+
+WRONG: dict[str, tuple[Callable[[], object], str]] = {
+    "gear on itself": (lambda: Gear("crank", "crank", 2.0), "a gear couples two joints, got 'crank' twice"),
+    "gear ratio": (lambda: Gear("crank", "rocker", float("inf")), "ratio must be a finite number, got inf"),
+    "gear ratio text": (lambda: Gear("crank", "rocker", "fast"), "ratio must be a finite number, got 'fast'"),
+    "gear offset": (lambda: Gear("crank", "rocker", 1.0, float("nan")), "offset must be a finite number"),
+    "coupling of one": (lambda: Coupling({"crank": 1.0}), "at least two joints"),
+    "coupling of zeros": (lambda: Coupling({"crank": 0.0, "rocker": 0.0}), "a factor that is not zero"),
+    "coupling list": (lambda: Coupling(["crank", "rocker"]), "factors by joint"),
+    "coupling factor": (lambda: Coupling({"crank": 1.0, "rocker": math.nan}), "factor of 'rocker' must be a finite"),
+    "polynomial on itself": (lambda: Polynomial("crank", "crank", (0.0, 1.0)), "couples two joints, got 'crank' twice"),
+    "polynomial empty": (lambda: Polynomial("crank", "rocker", ()), "at least one coefficient"),
+    "polynomial coefficient": (
+        lambda: Polynomial("crank", "rocker", (1.0, math.inf)),
+        "a coefficient must be a finite",
+    ),
+    "differential shape": (
+        lambda: Differential(["crank"], ["rocker", "coupler"], [[1.0, 2.0]]),
+        "2 outputs and 1 inputs needs a finite matrix of shape (2, 1), got [[1.0, 2.0]]",
+    ),
+    "differential same joint": (
+        lambda: Differential(["crank", "rocker"], ["crank"], [[1.0, 2.0]]),
+        "lists of different joints, got ['crank', 'rocker'] and ['crank']",
+    ),
+    "differential text": (lambda: Differential("crank", ["rocker"], [[1.0]]), "lists of different joints, got 'crank'"),
+    "rod of no length": (
+        lambda: Distance("crank", "rocker", (0, 0, 0), (0, 0, 0), 0.0),
+        "must be positive and finite, got 0.0; for zero use a spherical joint",
+    ),
+    "rod of negative length": (lambda: Distance("crank", "rocker", (0, 0, 0), (0, 0, 0), -1.0), "got -1.0"),
+    "rod of endless length": (lambda: Distance("crank", "rocker", (0, 0, 0), (0, 0, 0), math.inf), "got inf"),
+    "rod on one body": (lambda: Distance("crank", "crank", (0, 0, 0), (1, 0, 0), 1.0), "two bodies, got 'crank' twice"),
+    "rod at two numbers": (
+        lambda: Distance("crank", "rocker", (0, 0), (0, 0, 0), 1.0),
+        "rod on 'crank': a position is three finite numbers, got (0, 0)",
+    ),
+    "closure without joint": (lambda: Closure("hinge", "crank", "rocker"), "such as Revolute('z'), got 'hinge'"),
+    "closure with a class": (lambda: Closure(Revolute, "crank", "rocker"), "such as Revolute('z'), got <class"),
+    "closure on one body": (lambda: Closure(Revolute(), "crank", "crank"), "between two bodies, got 'crank' twice"),
+    "closure position": (
+        lambda: pin(at_successor=(1, 2)),
+        "loop joint on 'rocker': a position is three finite numbers",
+    ),
+    "closure position text": (lambda: pin(at_successor="tip"), "loop joint on 'rocker': expected numbers"),
+    "closure rotation": (lambda: pin(predecessor_rotation=np.eye(2)), "on 'coupler': expected a 3 x 3 rotation matrix"),
+    "closure mirror": (lambda: pin(successor_rotation=-np.eye(3)), "on 'rocker': expected a 3 x 3 rotation matrix"),
+    "constraint without function": (lambda: Constraint(3, ["crank"]), "needs a hashable function of joint coordinates"),
+    "constraint of text": (
+        lambda: Constraint(math.sin, "crank"),
+        "a list of joints, such as ['left', 'right'], got 'crank'",
+    ),
+    "constraint of nothing": (lambda: Constraint(math.sin, []), "needs a list of joints"),
+    "no loop": (lambda: linkage().loop(Revolute("z")), "one of fourbar.loops, such as Gear("),
+    "loop class": (lambda: linkage().loop(Gear), "one of fourbar.loops, such as Gear("),
+    "same name": (lambda: linkage().loop(pin(), name="a").loop(pin(), name="a"), "loop 'a' is there already"),
+    "independent text": (
+        lambda: linkage().loop(pin(), independent="crank"),
+        "expected a list of joints, such as ['crank']",
+    ),
+    "scale of zero": (
+        lambda: linkage().loop(pin(), independent={"crank": 0.0}),
+        "joint 'crank': the scale of an independent",
+    ),
+    "scale no number": (lambda: linkage().loop(pin(), independent={"crank": "x"}), "joint 'crank': expected numbers"),
+}
+
+
+@pytest.mark.parametrize("case", WRONG)
+def test_refused_at_once(case: str) -> None:
+    make, message = WRONG[case]
+    with pytest.raises(ModelError, match=re.escape(message)):
+        make()
+
+
+def _nothing(x: Any) -> None:
+    return None
+
+
+def _branches(x: Any) -> Any:
+    return x if x > 0 else -x
+
+
+REFUSED: dict[str, tuple[Loop, dict[str, Any], str]] = {
+    "unknown joint": (Gear("crnk", "rocker", 2.0), {}, "loop 'it': there is no joint 'crnk'; did you mean 'crank'?"),
+    "unknown body": (
+        Closure(Revolute(), "coupler", "roker"),
+        {},
+        "loop 'it': there is no body 'roker'; did you mean 'rocker'",
+    ),
+    "unknown joint of a function": (Constraint(_branches, ["hip"]), {}, "loop 'it': there is no joint 'hip'"),
+    "fixed joint": (
+        Gear("crank", "badge", 2.0),
+        {},
+        "loop 'it': joint 'badge' is fixed, its coordinates cannot be coupled",
+    ),
+    "joint with several coordinates": (Gear("crank", "ball", 2.0), {}, "joint 'ball' has 4 coordinates"),
+    "same rigid body": (
+        Closure(Revolute(), "crank", "badge"),
+        {},
+        "ties nothing that moves: both its ends are on the same",
+    ),
+    "rod on the same rigid body": (
+        Distance("crank", "badge", (0, 0, 0), (1, 0, 0), 1.0),
+        {},
+        "loop 'it' ties nothing that moves",
+    ),
+    "too far": (
+        pin(at_successor=(9, 0, 0)),
+        {},
+        "the loops 'it' cannot be closed: the nearest configuration leaves a gap of ",
+    ),
+    "never": (Constraint(_nothing, ["crank"]), {}, "constraint of 'crank': the function returned None, not a residual"),
+    "two where one is free": (
+        pin(),
+        {"independent": ["crank", "rocker"]},
+        "leave 1 velocities free, but 2 are declared",
+    ),
+    "unknown independent": (pin(), {"independent": ["knee"]}, "loop 'it': there is no joint 'knee'"),
+    "independent elsewhere": (
+        pin(),
+        {"independent": ["wheel"]},
+        "the velocity of joint 'wheel' cannot be declared independent",
+    ),
+    "independent ball": (
+        pin(),
+        {"independent": ["ball"]},
+        "among those that the loop ties together: 'crank', 'coupler', 'rocker'",
+    ),
+    "independent fixed": (
+        pin(),
+        {"independent": ["badge"]},
+        "the velocity of joint 'badge' cannot be declared independent",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_refused_when_built(case: str) -> None:
+    loop, options, message = REFUSED[case]
+    with pytest.raises((ModelError, UnknownNameError), match=re.escape(message)):
+        linkage().loop(loop, name="it", **options).build()
+
+
+def test_independent_velocities_that_do_not_determine_the_others() -> None:
+    """A joint that its loop holds still determines nothing."""
+    b = linkage().loop(Coupling({"crank": 1.0, "wheel": 0.0}), name="it", independent=["crank"])
+    with pytest.raises(ModelError, match="loops 'it': the velocities declared independent do not determine the others"):
+        b.build()
+
+
+def test_one_velocity_with_two_scales() -> None:
+    b = linkage().loop(pin(), name="a", independent={"crank": 1.0}).loop(pin(), name="b", independent={"crank": 2.0})
+    with pytest.raises(
+        ModelError, match="loops 'a', 'b': the same velocity is declared independent with different scales"
+    ):
+        b.build()
+
+
+def test_fewer_declared_than_free() -> None:
+    """Those declared are independent, the rest is chosen: a motor in a cluster with more freedom."""
+    b = Builder("five_bar")
+    bars(b, "", (1.0, 0.5, 0.8, 0.5))
+    rod(b, "extra", 0.7, parent="coupler", position=(0.8, 0, 0))
+    joint = Closure(Revolute("z"), "extra", "rocker", at_predecessor=(0.7, 0, 0), at_successor=(0.5, 0, 0))
+    b.loop(joint, name="it")
+    b.motor("rotor", drives="extra", ratio=5.0, axis="z", parent="coupler", mass=0.1, inertia=(1e-4, 1e-4, 1e-4))
+    robot = b.build()
+    assert robot.nv == 2 and "extra" in robot.names.velocities and "rotor" not in robot.names.velocities
+
+
+def test_loops_that_contradict_each_other() -> None:
+    b = linkage().loop(Gear("crank", "rocker", 2.0), name="a").loop(Gear("crank", "rocker", 2.0, 0.1), name="b")
+    with pytest.raises(ModelError, match=r"the loops 'a', 'b' cannot be closed.*gap of 0.05"):
+        b.build()
+
+
+def test_a_function_that_asks_for_truth_or_numbers() -> None:
+    with pytest.raises(TypeError, match=r"fourbar\.select"):
+        linkage().loop(Constraint(_branches, ["crank"])).build()
+    with pytest.raises(TypeError, match="use fourbar's sin, cos"):
+        linkage().loop(Constraint(math.sin, ["crank"])).build()
+
+
+def test_assemble_says_what_is_left() -> None:
+    robot = mechanism("four_bar")
+    with pytest.raises(
+        AssemblyError, match=r"loops 'loop' cannot be closed.*gap of 0\.\d+ is left with \['crank', 'rocker'\]"
+    ):
+        robot.assemble([0.0, 0.0, 0.0], keep=["crank", "rocker"])
+    with pytest.raises(UnknownNameError, match="there is no moving joint 'crnk'; did you mean 'crank'"):
+        robot.assemble([0.0, 0.0, 0.0], keep=["crnk"])
+    with pytest.raises(AssemblyError, match="gap of nan"):
+        robot.assemble([np.nan, 0.0, 0.0])
+
+
+def test_other_independent_velocities() -> None:
+    robot = mechanism("four_bar")
+    with pytest.raises(UnknownNameError, match="there is no joint in a loop 'knee'"):
+        robot.with_independent("knee")
+    with pytest.raises(ModelError, match="leave 1 velocities free, but 2 are declared independent"):
+        robot.with_independent("crank", "rocker")
+    with pytest.raises(ModelError, match="'rocker': the scale of an independent velocity cannot be zero"):
+        robot.with_independent(("rocker", 0.0))

@@ -1,0 +1,125 @@
+"""Which links loops tie together: plain integers, by examples and as properties."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from fourbar.model.grouping import GROUND, group_links, tied
+
+from .looped import mechanism
+
+CHAIN = [GROUND, 0, 1, 2, 3, 4, 5, 6]  # each link on the one before
+
+
+def test_without_loops_every_link_is_alone() -> None:
+    assert group_links([GROUND, 0, 0, GROUND], []) == [(0,), (1,), (2,), (3,)]
+
+
+TREE = [GROUND, 0, 0, 1, 2, GROUND]  # 0 carries 1 and 2, these carry 3 and 4; 5 stands alone
+TIED: dict[str, tuple[list[int], list[int], set[int]]] = {
+    "joints of brothers": ([1, 2], [], {1, 2}),
+    "joint of father and son": ([1, 3], [], {1, 3}),
+    "joint of a link and of its grandson": ([0, 3], [], {0, 1, 3}),
+    "joints of cousins": ([3, 4], [], {1, 2, 3, 4}),
+    "poses of cousins": ([], [3, 4], {1, 2, 3, 4}),
+    "poses of father and son": ([], [1, 3], {3}),
+    "pose in the world": ([], [3, GROUND], {0, 1, 3}),
+    "pose in the world only": ([], [GROUND, GROUND], set()),
+    "the same link twice": ([], [3, 3], set()),
+    "several roots": ([5, 1], [], {0, 1, 5}),
+    "a joint and a pose": ([4], [3], {1, 2, 3, 4}),
+    "one joint": ([3], [], {3}),
+}
+
+
+@pytest.mark.parametrize("case", TIED)
+def test_what_one_loop_ties(case: str) -> None:
+    moved, touched, expected = TIED[case]
+    assert tied(TREE, moved, touched) == expected
+
+
+def test_loops_side_by_side() -> None:
+    assert group_links(CHAIN, [{0, 1}, {2, 3}]) == [(0, 1), (2, 3), (4,), (5,), (6,), (7,)]
+
+
+def test_overlapping_loops_merge() -> None:
+    assert group_links(CHAIN, [{1, 2}, {2, 3}]) == [(0,), (1, 2, 3), (4,), (5,), (6,), (7,)]
+
+
+def test_a_loop_within_a_loop() -> None:
+    assert group_links(CHAIN, [{1, 2, 3, 4}, {2, 3}]) == [(0,), (1, 2, 3, 4), (5,), (6,), (7,)]
+
+
+@pytest.mark.parametrize("order", [[0, 1, 2, 3], [3, 2, 1, 0], [0, 2, 1, 3], [3, 0, 2, 1]])
+def test_a_chain_of_merges(order: list[int]) -> None:
+    """Each loop overlaps the next: all become one, in whatever order they come."""
+    loops = [{0, 1}, {1, 2}, {2, 3}, {3, 4}]
+    assert group_links(CHAIN, [loops[i] for i in order]) == [(0, 1, 2, 3, 4), (5,), (6,), (7,)]
+
+
+def test_merging_takes_in_what_lies_between() -> None:
+    """Two gears on one link whose other halves are far apart: the group must hang on one link."""
+    parents = [GROUND, 0, 1, 0, 3]
+    loops = [tied(parents, [2, 4], [])]
+    assert group_links(parents, loops) == [(0,), (1, 2, 3, 4)]
+
+
+links = st.integers(1, 14).flatmap(
+    lambda n: st.tuples(
+        st.tuples(*(st.integers(GROUND, i - 1) for i in range(n))),
+        st.lists(st.lists(st.integers(GROUND, n - 1), min_size=1, max_size=3), max_size=5),
+        st.lists(st.lists(st.integers(0, n - 1), min_size=1, max_size=3), max_size=5),
+    )
+)
+
+
+@settings(max_examples=400, deadline=None, derandomize=True)
+@given(links)
+def test_groups_form_a_tree(drawn: tuple[tuple[int, ...], list[list[int]], list[list[int]]]) -> None:
+    """Every link in one group; every loop within one; every group hangs on one link; what carries comes first."""
+    parents, touched, moved = list(drawn[0]), drawn[1], drawn[2]
+    loops = [tied(parents, [], poses) for poses in touched] + [tied(parents, joints, []) for joints in moved]
+    groups = group_links(parents, loops)
+    assert sorted(link for group in groups for link in group) == list(range(len(parents)))
+    number = {link: n for n, group in enumerate(groups) for link in group}
+    for loop in loops:
+        assert len({number[link] for link in loop}) <= 1
+    for n, group in enumerate(groups):
+        carriers = {parents[link] for link in group} - set(group)
+        assert len(carriers) == 1
+        assert all(number[link] < n for link in carriers if link != GROUND)
+        assert list(group) == sorted(group)
+    assert groups == group_links(parents, loops[::-1])
+
+
+def test_no_group_is_larger_than_needed() -> None:
+    """Random trees with two loops: apart they stay apart, and what only one of them holds is not drawn in."""
+    rng = np.random.default_rng(0)
+    merged = 0
+    for _ in range(200):
+        n = int(rng.integers(3, 9))
+        parents = [int(rng.integers(GROUND, i)) for i in range(n)]
+        loops = [tied(parents, rng.integers(0, n, 2).tolist(), []) for _ in range(2)]
+        found = sorted(group for group in group_links(parents, loops) if len(group) > 1)
+        if loops[0] & loops[1]:
+            merged += 1
+            (group,) = found or [tuple(loops[0])]
+            assert set(group) >= loops[0] | loops[1]
+        else:
+            assert found == sorted(tuple(sorted(loop)) for loop in loops if len(loop) > 1)
+    assert merged > 20
+
+
+def test_clusters_by_name() -> None:
+    """What the user sees of it."""
+    described = {c.joints: (c.loops, c.carrier) for c in mechanism("nested").clusters}
+    assert described[("crank", "coupler", "rocker", "lever", "swing", "rotor")] == (("outer", "inner", "gear"), "world")
+    assert described[("tool",)] == ((), "lever")
+    carriers = {c.joints[0]: c.carrier for c in mechanism("chained").clusters}
+    assert carriers == {
+        "trolley": "world", "a_crank": "trolley", "b_crank": "a_rocker", "arm": "b_coupler", "hand": "arm",
+        "bucket": "a_coupler",
+    }  # fmt: skip

@@ -1,4 +1,4 @@
-"""Robots with loops are values: equal, hashable, picklable; their programs do not depend on the process that made them."""
+"""Robots with loops as values: equality and hashes, pickles, other processes, the text of their programs."""
 
 from __future__ import annotations
 

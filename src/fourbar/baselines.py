@@ -141,9 +141,7 @@ def _rows(tie: Tied, q: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarr
     return tie.numbers(q)[1], k
 
 
-def lagrange_accelerations(
-    robot: System, q: Any, v: Any, tau: Any, f_ext: Any = None
-) -> tuple[np.ndarray, np.ndarray]:
+def lagrange_accelerations(robot: System, q: Any, v: Any, tau: Any, f_ext: Any = None) -> tuple[np.ndarray, np.ndarray]:
     """q̈ (..., n) of the spanning tree and the multipliers λ (..., m) of the rows of K (Chignoli §II-D).
 
     [[H, Kᵀ], [K, 0]] [q̈; -λ] = [τ - c; k], with the least λ where rows of K imply each other.

@@ -223,5 +223,3 @@ def condition(M: np.ndarray) -> np.ndarray:
     """Condition number of mass matrices, after scaling every velocity so that the diagonal is one."""
     d = 1.0 / np.sqrt(np.einsum("...ii->...i", M))
     return np.linalg.cond(M * d[..., :, None] * d[..., None, :])
-
-

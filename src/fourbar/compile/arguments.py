@@ -22,6 +22,9 @@ class Argument:
 
 def bind(function: str, arguments: Sequence[Argument], args: Sequence[Any], named: Mapping[str, Any]) -> dict[str, Any]:
     """Values by name, without those left out."""
+    complete = len(args) == len(arguments) or (len(args) < len(arguments) and arguments[len(args)].optional)
+    if complete and not named and all(type(x) is np.ndarray for x in args):
+        return {a.name: x for a, x in zip(arguments, args, strict=False)}
     listed = ", ".join(f"{a.name}=None" if a.optional else a.name for a in arguments)
     if len(args) > len(arguments):
         raise TypeError(f"{function}({listed}) takes {len(arguments)} arrays, {len(args)} were given")
@@ -45,6 +48,17 @@ def expected(shape: tuple[int, ...]) -> str:
 
 def to_array(function: str, argument: Argument, value: Any) -> np.ndarray:
     """The value as a float64 array of the right core shape."""
+    array = value if type(value) is np.ndarray and value.dtype == float else _converted(function, argument, value)
+    core = len(argument.shape)
+    if array.ndim < core or array.shape[array.ndim - core :] != argument.shape:
+        raise ArgumentError(
+            f"{function}: {argument.name} must have shape {expected(argument.shape)}, got {array.shape}"
+        )
+    return array
+
+
+def _converted(function: str, argument: Argument, value: Any) -> np.ndarray:
+    """Anything as a float64 array."""
     if np.ma.is_masked(value):
         raise ArgumentError(f"{function}: {argument.name} has masked entries; fill them, or leave out their samples")
     try:
@@ -55,22 +69,18 @@ def to_array(function: str, argument: Argument, value: Any) -> np.ndarray:
             )
         if array.dtype.kind == "O" and any(x is None for x in array.flat):  # which NumPy would turn into NaN
             raise ValueError("it holds None")
-        array = array.astype(float, copy=False)
+        return array.astype(float, copy=False)
     except (TypeError, ValueError) as error:
         if isinstance(error, ArgumentError):
             raise
         raise ArgumentError(f"{function}: {argument.name} cannot be read as an array of numbers: {error}") from None
-    core = len(argument.shape)
-    if array.ndim < core or array.shape[array.ndim - core :] != argument.shape:
-        raise ArgumentError(
-            f"{function}: {argument.name} must have shape {expected(argument.shape)}, got {array.shape}"
-        )
-    return array
 
 
 def batch_shape(function: str, arguments: Sequence[Argument], arrays: Sequence[np.ndarray]) -> tuple[int, ...]:
     """The common shape of the leading axes."""
     leading = [a.shape[: a.ndim - len(x.shape)] for a, x in zip(arrays, arguments, strict=True)]
+    if len(set(leading)) == 1:
+        return leading[0]
     try:
         return np.broadcast_shapes(*leading)
     except ValueError:

@@ -9,6 +9,7 @@ The program is traced and compiled at the first call. With FOURBAR_BACKEND=numpy
 
 from __future__ import annotations
 
+import math
 import os
 import threading
 from collections.abc import Callable, Sequence
@@ -68,7 +69,7 @@ class Variant:
         """The results, a tuple; `out` are arrays to write into."""
         if not self.compiled:
             return self._interpreted(arrays, out)
-        n = int(np.prod(batch, dtype=np.int64))
+        n = math.prod(batch)
         overlapping = out is not None and any(np.may_share_memory(a, o) for a in arrays for o in out)
         if threads > 1 and n >= self.sharing_from and not overlapping:
             return self._shared(arrays, batch, n, out, threads)
@@ -90,20 +91,24 @@ class Variant:
     def _shared(
         self, arrays: list[np.ndarray], batch: tuple[int, ...], n: int, out: tuple[Any, ...] | None, threads: int
     ) -> tuple[Any, ...]:
-        flat = []
-        for array, x in zip(arrays, self.program.inputs, strict=True):
-            core = x.shape
-            if array.ndim > len(core):
-                array = np.broadcast_to(array, (*batch, *core)).reshape(n, *core)
-            flat.append(np.require(array, requirements="A"))
-        made = [np.empty((n, *y.shape)) for y in self.program.outputs]
-        run_shared(self.ufunc(single=False).kernel, [*flat, *made], n, threads)
-        shaped = [m.reshape(*batch, *y.shape) for m, y in zip(made, self.program.outputs, strict=True)]
-        if out is None:
-            return tuple(shaped)
-        for target, result in zip(out, shaped, strict=True):
-            target[...] = result
-        return out
+        flat = [self._rows(array, x.shape, batch, n) for array, x in zip(arrays, self.program.inputs, strict=True)]
+        results = out or tuple(np.empty((*batch, *y.shape)) for y in self.program.outputs)
+        whole = [r if r.flags.carray else np.empty(r.shape) for r in results]
+        rows = [self._rows(w, y.shape, batch, n) for w, y in zip(whole, self.program.outputs, strict=True)]
+        run_shared(self.ufunc(single=False).kernel, flat + rows, n, threads)
+        for result, written in zip(results, whole, strict=True):
+            if result is not written:
+                result[...] = written
+        return results
+
+    @staticmethod
+    def _rows(array: np.ndarray, core: tuple[int, ...], batch: tuple[int, ...], n: int) -> np.ndarray:
+        """An aligned array with one batch axis, or none if it is the same for every sample."""
+        if array.ndim > len(core):
+            wanted = (*batch, *core)
+            array = array if array.shape == wanted else np.broadcast_to(array, wanted)
+            array = array if len(batch) == 1 else array.reshape(n, *core)
+        return array if array.flags.aligned else np.require(array, requirements="A")
 
 
 class State:
@@ -125,6 +130,7 @@ class State:
         self.rebuild = rebuild
         self._record = record
         self._lock = threading.Lock()
+        self._armed: set[bool] = set()
         self._programs: dict[tuple[str, ...], Program] = {}
         self._variants: dict[tuple[str, ...], Variant] = {}
         self.environment = fastcall.Environment(self.call) if fastcall.supported() and backend() == "llvm" else None
@@ -163,8 +169,10 @@ class State:
 
     def _arm(self, variant: Variant, present: tuple[str, ...], single: bool) -> None:
         """Let the machine code serve the next call of this kind."""
-        required = tuple(a.name for a in self.arguments if not a.optional)
-        if self.environment is not None and variant.compiled and present == required:
+        if self.environment is None or single in self._armed:
+            return
+        if variant.compiled and present == tuple(a.name for a in self.arguments if not a.optional):
+            self._armed.add(single)
             largest = variant.sharing_from if default_threads() > 1 else _NO_LIMIT
             self.environment.arm(variant.ufunc(single).kernel, single, largest)
 
@@ -219,7 +227,7 @@ class State:
 
 
 def _is_lazy(x: Any) -> bool:
-    return type(x).__module__.startswith("dask.array")
+    return type(x) is not np.ndarray and type(x).__module__.startswith("dask.array")
 
 
 class _Remote:

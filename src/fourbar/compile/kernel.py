@@ -76,7 +76,9 @@ def _driver_object(lanes: Lanes) -> bytes:
 
 
 class Kernel:
-    """A compiled program. `address` is the inner loop of a generalised ufunc, `share` that for several threads."""
+    """A compiled program. `address` is the inner loop of a generalised ufunc, `share` that for several threads, `data`
+    the table that both read, `cores` how many core dimensions each argument has.
+    """
 
     def __init__(self, program: Program, lanes: Lanes) -> None:
         self.program = program
@@ -89,11 +91,8 @@ class Kernel:
         self._tables = Tables(program, lanes, [self._code.address(n) for n in names])
         self.address = self._code.address("kernel")
         self.share = self._code.address("share")
-
-    @property
-    def data(self) -> int:
-        """Address of the data table."""
-        return self._tables.data.ctypes.data
+        self.data = self._tables.data.ctypes.data
+        self.cores = [len(x.shape) for x in (*program.inputs, *program.outputs)]
 
 
 class Tables:

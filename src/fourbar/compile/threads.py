@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import ctypes
 import os
-from concurrent.futures import ThreadPoolExecutor, wait
-from functools import cache
+from functools import lru_cache
+from typing import Any
 
 import numpy as np
 
+from .crew import crew
 from .kernel import Kernel
 
 _SHARE = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 5, ctypes.c_int64)
-_CHUNKS_A_THREAD = 8
+_CHUNKS_A_THREAD = 4
 
 
 def default_threads() -> int:
@@ -25,32 +26,47 @@ def default_threads() -> int:
     return int(asked)
 
 
-@cache
-def _pool(process: int, threads: int) -> ThreadPoolExecutor:
-    """Workers of this process; a forked child makes its own."""
-    return ThreadPoolExecutor(threads, thread_name_prefix="fourbar")
+def _address(array: np.ndarray) -> int:
+    """Where an array's data lie; `array.ctypes.data` takes three times as long to say so."""
+    return array.__array_interface__["data"][0]
 
 
 def run_shared(kernel: Kernel, arrays: list[np.ndarray], n: int, threads: int) -> None:
     """Run a kernel on n samples. Every array, outputs last, is (n, *core) or (*core): the same for all samples."""
-    arguments = [*kernel.program.inputs, *kernel.program.outputs]
-    batched = [a.ndim > len(x.shape) for a, x in zip(arrays, arguments, strict=True)]
-    outer = [a.strides[0] if b else 0 for a, b in zip(arrays, batched, strict=True)]
-    core = [s for a, b in zip(arrays, batched, strict=True) for s in a.strides[1 if b else 0 :]]
-    addresses = np.array([a.ctypes.data for a in arrays], np.int64)
-    dims, steps, counter = np.array([n], np.int64), np.array(outer + core, np.int64), np.zeros(1, np.int64)
+    addresses, outer, core = [], [], []
+    for array, dimensions in zip(arrays, kernel.cores, strict=True):
+        strides = array.strides
+        batched = len(strides) > dimensions
+        addresses.append(_address(array))
+        outer.append(strides[0] if batched else 0)
+        core += strides[batched:]
+    words = np.array([0, n, *addresses, *outer, *core], np.int64)
+    counter = _address(words)
+    dims, first = counter + 8, counter + 16
+    steps = first + 8 * len(arrays)
     width = kernel.lanes.width
     chunk = max(1, n // (threads * _CHUNKS_A_THREAD * width)) * width
-    share = _SHARE(kernel.share)
+    _together((kernel.share, first, dims, steps, kernel.data, counter, chunk), threads - 1, (words, kernel, arrays))
 
-    def work(held: list[np.ndarray] = arrays) -> None:  # a helper may outlive an interrupted caller
-        share(addresses.ctypes.data, dims.ctypes.data, steps.ctypes.data, kernel.data, counter.ctypes.data, chunk)
 
-    helpers = []
+@lru_cache(maxsize=256)
+def _callable(address: int) -> Any:
+    return _SHARE(address)
+
+
+def _together(task: tuple[int, ...], helpers: int, held: Any) -> None:
+    """Do a task here and, where the helpers are free, there too."""
+    function, *arguments = task
+    ours = crew()
+    if not ours.lock.acquire(blocking=False):
+        _callable(function)(*arguments)
+        return
+    hired = ours.helpers(helpers)
     try:
-        for _ in range(threads - 1):
-            helpers.append(_pool(os.getpid(), threads - 1).submit(work))
-    except RuntimeError:  # no threads to be had, or the interpreter is shutting down: this one does it all
-        pass
-    work()
-    wait(helpers)
+        for helper in hired:
+            helper.post(task, held)
+        _callable(function)(*arguments)
+    finally:
+        for helper in hired:
+            helper.settle()
+        ours.lock.release()

@@ -128,7 +128,7 @@ class System:
 
     mechanism: Mechanism
 
-    # The algorithms; `system/methods.py` says what each takes and returns.
+    # The algorithms; `system/methods/` says what each takes and returns.
     inverse_dynamics = _Method()
     forward_dynamics = _Method()
     hybrid_dynamics = _Method()

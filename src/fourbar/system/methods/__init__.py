@@ -1,0 +1,9 @@
+"""The methods of a robot, one entry an algorithm: where algorithms meet names, shapes and documentation.
+
+Each file registers its methods when it is imported.
+"""
+
+from . import configuration, dynamics, energy, forces, kinematics
+from .registry import METHODS, Method
+
+__all__ = ["METHODS", "Method", "configuration", "dynamics", "energy", "forces", "kinematics"]

@@ -1,0 +1,81 @@
+"""Moving on the space of configurations, and from independent coordinates to those of the spanning tree."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..context import Context
+from .registry import Outputs, flat, method, vector
+
+
+def _step(embedding: Any, q: Any, v: Any, dt: Any) -> Any:
+    return embedding.integrate(q, v * dt)
+
+
+@method("q v dt", "q")
+def integrate(c: Context) -> Outputs:
+    """q ⊕ v dt (..., nq): the configuration after moving with constant velocity v for a time dt; loops stay closed."""
+    (dt,) = c.given["dt"]
+    q, v = c.by_group("q"), c.by_group("v")
+    parts = [c.recorder.call(_step, group.embedding, q[n], v[n], dt) for n, group in enumerate(c.groups)]
+    return [("q_next", (c.model.lowered.nq,), flat(parts))]
+
+
+def _rate(embedding: Any, theta: Any, v: Any) -> Any:
+    return embedding.chart_rate(theta, v)
+
+
+@method("theta v", "rate")
+def chart_rate(c: Context) -> Outputs:
+    """θ̇ (..., nv) where q(t) = q₀ ⊕ θ(t) moves with velocity v: for integrators that step along the group."""
+    theta, v = c.by_group("theta"), c.by_group("v")
+    parts = [c.recorder.call(_rate, group.embedding, theta[n], v[n]) for n, group in enumerate(c.groups)]
+    return vector(c, "rate", parts)
+
+
+def _between(embedding: Any, q0: Any, q1: Any) -> Any:
+    return embedding.difference(q0, q1)
+
+
+@method("q0 q1", "v")
+def difference(c: Context) -> Outputs:
+    """q1 ⊖ q0 (..., nv): the velocity that moves q0 to q1 in unit time."""
+    q0, q1 = c.by_group("q0"), c.by_group("q1")
+    parts = [c.recorder.call(_between, group.embedding, q0[n], q1[n]) for n, group in enumerate(c.groups)]
+    return vector(c, "v", parts)
+
+
+@method("q", "q")
+def expand(c: Context) -> Outputs:
+    """Coordinates of all joints of the spanning tree, in the order of `names.joints` without fixed ones."""
+    q = flat(c.coordinates())
+    return [("q_all", (len(q),), q)]
+
+
+@method("q v", "v")
+def expand_velocity(c: Context) -> Outputs:
+    """Velocities G v of all joints of the spanning tree."""
+    v = flat(c.velocities())
+    return [("v_all", (len(v),), v)]
+
+
+@method("q v a", "a")
+def expand_acceleration(c: Context) -> Outputs:
+    """Accelerations G a + g of all joints of the spanning tree."""
+    a = flat(c.accelerations("a"))
+    return [("a_all", (len(a),), a)]
+
+
+@method("q", "G")
+def loop_map(c: Context) -> Outputs:
+    """G (..., n, nv): the velocities of all n velocities of the spanning tree are G v."""
+    n = c.tree.nv
+    identity = [[1.0 if i == j else 0.0 for j in range(n)] for i in range(n)]
+    return [("G", (n, c.nv), flat(c.columns(identity)))]
+
+
+@method("q v", "g")
+def loop_bias(c: Context) -> Outputs:
+    """g (..., n): the accelerations of the spanning tree are G a + g."""
+    g = flat(c.accelerations(""))
+    return [("g", (len(g),), g)]

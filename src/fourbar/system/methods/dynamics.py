@@ -1,0 +1,80 @@
+"""Forces and accelerations, and the mass matrix between them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ...algorithms import aba, crba, hybrid, minverse, rnea
+from ..context import Context
+from .registry import Outputs, flat, method, vector
+
+
+@method("q v a", "tau", optional="f_ext")
+def inverse_dynamics(c: Context) -> Outputs:
+    """Joint forces τ (..., nv) that cause accelerations a: τ = M a + C v + g - Jᵀ f_ext (RNEA).
+
+    f_ext (..., n_bodies, 6): wrench [moment; force] on each body, in its frame.
+    """
+    tau = rnea.inverse_dynamics(c.equations(), c.velocities(), c.accelerations("a"), c.F_ext(), c.gravity)
+    return vector(c, "tau", c.project(tau))
+
+
+def _accelerations(c: Context, v: list[Any], tau: list[Any], gravity: Sequence[float]) -> list[Any]:
+    return aba.forward_dynamics(c.equations(), c.groups, c.expanded, v, tau, c.F_ext(), gravity)
+
+
+@method("q v tau", "a", optional="f_ext")
+def forward_dynamics(c: Context) -> Outputs:
+    """Accelerations a (..., nv) caused by joint forces τ (ABA, O(n)).
+
+    f_ext (..., n_bodies, 6): wrench [moment; force] on each body, in its frame.
+    """
+    return vector(c, "a", _accelerations(c, c.velocities(), c.by_group("tau"), c.gravity))
+
+
+@method("q v a tau", "a tau", optional="f_ext", static="prescribed")
+def hybrid_dynamics(c: Context, prescribed: tuple[bool, ...]) -> Outputs:
+    """All accelerations and all joint forces (a, τ), when some joints have their acceleration prescribed.
+
+    prescribed: names of these joints. Their entries of `a` are read, and the other joints' entries of `tau`.
+    """
+    moved, forces = hybrid.hybrid_dynamics(
+        c.equations(), c.groups, c.expanded, c.velocities(), c.by_group("a"), c.accelerations("a"), c.by_group("tau"),
+        c.F_ext(), prescribed, c.gravity,
+    )  # fmt: skip
+    return vector(c, "a_all", moved) + vector(c, "tau_all", forces)
+
+
+@method("q v", "tau", optional="f_ext")
+def bias_force(c: Context) -> Outputs:
+    """C v + g - Jᵀ f_ext (..., nv): the joint forces at acceleration zero (nonlinear effects)."""
+    tau = rnea.inverse_dynamics(c.equations(), c.velocities(), c.accelerations(""), c.F_ext(), c.gravity)
+    return vector(c, "tau", c.project(tau))
+
+
+@method("q", "tau")
+def gravity_force(c: Context) -> Outputs:
+    """g(q) (..., nv): the joint forces that hold the robot still."""
+    tau = rnea.inverse_dynamics(c.equations(), c.still(), c.still(), c.F_ext(), c.gravity)
+    return vector(c, "tau", c.project(tau))
+
+
+@method("q", "M")
+def mass_matrix(c: Context) -> Outputs:
+    """Mass matrix M (..., nv, nv), symmetric and full (CRBA)."""
+    half = c.columns(crba.mass_matrix(c.equations()))
+    M = c.columns([list(row) for row in zip(*half, strict=True)])
+    return [("M", (c.nv, c.nv), flat(M))]
+
+
+@method("q", "M_inverse")
+def inverse_mass_matrix(c: Context) -> Outputs:
+    """M⁻¹ (..., nv, nv) in O(n²), without forming M."""
+    return [("M_inverse", (c.nv, c.nv), flat(minverse.inverse_mass_matrix(c.equations(), c.groups, c.expanded)))]
+
+
+@method("q b", "x")
+def solve_mass_matrix(c: Context) -> Outputs:
+    """x = M⁻¹ b (..., nv) in O(n), without forming M."""
+    return vector(c, "x", _accelerations(c, c.still(), c.by_group("b"), (0.0, 0.0, 0.0)))

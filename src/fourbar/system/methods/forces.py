@@ -1,0 +1,65 @@
+"""What acts between bodies, and what bodies feel where they are touched."""
+
+from __future__ import annotations
+
+from ...algorithms import efpa, rnea
+from ...algorithms import reactions as reaction
+from ...algorithms.sweep import Sweeps
+from ...model.embedding import Tied
+from ...model.lower import Home, every_body
+from ...spatial.linear import Vec
+from ...spatial.vectors import Wrench
+from ..context import Context
+from .registry import Outputs, flat, method
+
+
+@method("q", "Omega", static="frames points expressed_in")
+def osim_inverse(c: Context, ends: tuple[tuple[Home, bool], ...], in_world: bool) -> Outputs:
+    """Inverse operational-space inertia Ω = J M⁻¹ Jᵀ (..., k, k) of many frames together (EFPA).
+
+    frames: names, six rows each [angular; linear]; points: names, three linear rows each, after the frames.
+    expressed_in: "world" (default) or "frame" (each in its own axes); at the origins.
+    """
+    k = sum(3 if linear else 6 for _, linear in ends)
+    rows = efpa.osim_inverse(c.equations(), c.groups, c.expanded, ends, in_world)
+    return [("Omega", (k, k), flat(rows))]
+
+
+def _loop_wrenches(c: Context) -> dict[str, list[Wrench]]:
+    """What loops do to the bodies they tie, by body; the independent joints are driven, the others passive."""
+    tau = rnea.inverse_dynamics(c.equations(), c.velocities(), c.accelerations("a"), c.F_ext(), c.gravity)
+    q = c.coordinates()
+    found: dict[str, list[Wrench]] = {}
+    for group in c.groups:
+        if isinstance(group.embedding, Tied) and group.embedding.traced.bodies:
+            own_q, own_tau = tuple(q[i] for i in group.links), tuple(tau[i] for i in group.links)
+            forces = c.recorder.call(reaction.loop_wrenches, group.embedding, own_q, own_tau)
+            for body, F in zip(group.embedding.traced.bodies, forces, strict=True):
+                found.setdefault(body, []).append(F)
+    return found
+
+
+@method("q v a", "F", optional="f_ext")
+def reactions(c: Context) -> Outputs:
+    """Reactions (..., n_bodies, 6): the wrench that each body receives from its parent through its joint, in its frame.
+
+    With loops, only the independent joints are driven; the forces of loop joints and rods on the bodies are accounted
+    for, while gears and couplings act as torques in the joints they couple.
+    """
+    bodies, connections = c.model.mechanism.bodies, c.model.mechanism.connections
+    tree, poses = every_body(c.model.mechanism)
+    number = {connection.name: i for i, connection in enumerate(c.model.lowered.moving)}
+    by_link = (c.coordinates(), c.velocities(), c.accelerations("a"))
+    q, v, a = ([x[number[k.name]] if k.name in number else Vec() for k in connections] for x in by_link)
+    F = [
+        Wrench.of(c.given["f_ext"][6 * b : 6 * b + 6]) if "f_ext" in c.given else Wrench.zero()
+        for b in range(len(bodies))
+    ]
+    total = [c.recorder.call(reaction.carried, pose, f, Wrench.zero()) for pose, f in zip(poses, F, strict=True)]
+    for body, forces in _loop_wrenches(c).items():
+        for b in (b for b, x in enumerate(bodies) if x.name == body):
+            for f in forces:
+                total[b] = c.recorder.call(reaction.carried, poses[b], f, total[b])
+    s = Sweeps(tree, c.recorder, flat(q), flat(v))
+    found = reaction.reactions(s, v, a, total, poses, c.gravity)
+    return [("F", (len(bodies), 6), [x for F in found for x in F.six()])]

@@ -1,0 +1,55 @@
+"""What a method of a robot is, and the registry of all of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ..context import Context, Record
+
+Outputs = list[tuple[str, tuple[int, ...], list[Any]]]
+
+
+@dataclass(frozen=True)
+class Method:
+    """An algorithm as a method: arrays it takes, what it returns, options that choose the code (`static`)."""
+
+    record: Record
+    arguments: tuple[str, ...]
+    results: tuple[str, ...]
+    optional: tuple[str, ...] = ()
+    static: tuple[str, ...] = ()
+    doc: str = ""
+
+
+METHODS: dict[str, Method] = {}
+
+
+def method(arguments: str, results: str, optional: str = "", static: str = "") -> Any:
+    """Register a recording function as a method; its docstring becomes the method's."""
+
+    def register(function: Record) -> Record:
+        name = function.__name__
+        doc = function.__doc__ or ""
+        METHODS[name] = Method(
+            function,
+            tuple(arguments.split()),
+            tuple(results.split()),
+            tuple(optional.split()),
+            tuple(static.split()),
+            doc,
+        )
+        return function
+
+    return register
+
+
+def flat(parts: Sequence[Sequence[Any]]) -> list[Any]:
+    """The entries of all parts, one after the other."""
+    return [x for part in parts for x in part]
+
+
+def vector(c: Context, name: str, parts: Sequence[Sequence[Any]]) -> Outputs:
+    """One result of nv entries, given by group."""
+    return [(name, (c.nv,), flat(parts))]

@@ -37,7 +37,7 @@ WRONG: dict[str, tuple[Callable[[], object], str]] = {
     "gear ratio": (lambda: Gear("crank", "rocker", float("inf")), "ratio must be a finite number, got inf"),
     "gear ratio text": (lambda: Gear("crank", "rocker", "fast"), "ratio must be a finite number, got 'fast'"),
     "gear offset": (lambda: Gear("crank", "rocker", 1.0, float("nan")), "offset must be a finite number"),
-    "coupling of one": (lambda: Coupling({"crank": 1.0}), "at least two joints"),
+    "coupling of none": (lambda: Coupling({"crank": 0.0}), "a factor that is not zero"),
     "coupling of zeros": (lambda: Coupling({"crank": 0.0, "rocker": 0.0}), "a factor that is not zero"),
     "coupling list": (lambda: Coupling(["crank", "rocker"]), "factors by joint"),
     "coupling factor": (lambda: Coupling({"crank": 1.0, "rocker": math.nan}), "factor of 'rocker' must be a finite"),

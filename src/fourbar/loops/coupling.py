@@ -33,7 +33,7 @@ def _only(view: View, joint: str) -> Scalar:
 
 @dataclass(frozen=True)
 class Coupling(Loop):
-    """Σ factor · q = offset: belts, racks, chains of gears. `factors`: by joint name."""
+    """Σ factor · q = offset: belts, racks, chains of gears. `factors`: by joint name. With one joint: it is held."""
 
     factors: tuple[tuple[str, float], ...]
     offset: float = 0.0
@@ -42,10 +42,8 @@ class Coupling(Loop):
         if not isinstance(factors, Mapping):
             raise ModelError(f"a coupling takes factors by joint, {{'left': 1.0, 'right': -1.0}}, got {factors!r}")
         read = tuple((name, _number(f"factor of {name!r}", x)) for name, x in factors.items())
-        if len(read) < 2 or all(x == 0.0 for _, x in read):
-            raise ModelError(
-                f"a coupling needs at least two joints and a factor that is not zero, got {dict(factors)!r}"
-            )
+        if all(x == 0.0 for _, x in read):
+            raise ModelError(f"a coupling needs joints, and a factor that is not zero, got {dict(factors)!r}")
         object.__setattr__(self, "factors", read)
         object.__setattr__(self, "offset", _number("offset", offset))
 

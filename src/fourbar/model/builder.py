@@ -14,15 +14,17 @@ from ..joints.one_axis import Revolute
 from ..loops import Closure, Gear, Loop
 from ..loops.closure import closes_directly
 from ..spatial.inertia import unphysical
-from .mechanism import WORLD, Body, Connection, Frame, Mechanism, NamedLoop
+from .mechanism import WORLD, Body, Configuration, Connection, Frame, Mechanism, NamedLoop
 from .read import (
     as_matrix,
+    read_coordinates,
     read_inertia,
     read_limits,
     read_number,
     read_per_velocity,
     read_placement,
     read_scale,
+    read_spring,
     read_three,
 )
 
@@ -42,6 +44,7 @@ class Builder:
         self._connections: dict[str, Connection] = {}
         self._frames: dict[str, Frame] = {}
         self._loops: dict[str, NamedLoop] = {}
+        self._configurations: dict[str, Configuration] = {}
 
     def body(
         self,
@@ -60,6 +63,8 @@ class Builder:
         damping: Any = 0.0,
         friction: Any = 0.0,
         limits: Any = None,
+        stiffness: Any = 0.0,
+        rest: Any = None,
         allow_unphysical: bool = False,
     ) -> Builder:
         """Add a body and the joint that carries it.
@@ -67,7 +72,8 @@ class Builder:
         The joint sits at `position` / `rotation` (3 x 3 or quaternion) or `rpy` in the parent's frame; at q = neutral
         the body's frame coincides with it. `com` and `inertia` (about the com: 3 principal moments, 6 numbers xx xy xz
         yy yz zz, or 3 x 3) are in the body's frame. `armature` adds to the diagonal of the mass matrix; `damping` and
-        `friction` are kept with the model but are no part of the rigid-body dynamics. `limits` is (lower, upper).
+        `friction` are kept with the model but are no part of the rigid-body dynamics, likewise `stiffness` of a spring
+        that is at rest at the coordinates `rest` (neutral if None). `limits` is (lower, upper).
         `allow_unphysical` accepts an inertia that no distribution of mass has. Without `joint` the body is fixed.
         """
         what = f"body {name!r}"
@@ -95,6 +101,7 @@ class Builder:
             friction=read_per_velocity(f"{what}, friction", friction, joint.nv),
             lower=lower,
             upper=upper,
+            **read_spring(what, joint, stiffness, rest),
         )
         self._bodies[name], self._connections[name] = body, connection
         return self
@@ -139,6 +146,20 @@ class Builder:
         place = loop.at_successor
         return Closure(Fixed(), name, loop.successor, at_successor=place.p, successor_rotation=place.R)
 
+    def configuration(self, name: str, coordinates: Mapping[str, Any]) -> Builder:
+        """Name a configuration: coordinates by joint, the others neutral. The first one says near which to close loops.
+
+        It need not be closed: `System.configurations` has the nearest closed one.
+        """
+        if not isinstance(name, str) or not name or name in self._configurations:
+            raise ModelError(f"a configuration needs a name of its own, a non-empty string; got {name!r}")
+        if not isinstance(coordinates, Mapping):
+            raise ModelError(f"configuration {name!r}: expected coordinates by joint, got {coordinates!r}")
+        what = f"configuration {name!r}, joint"
+        read = tuple((str(j), read_coordinates(f"{what} {j!r}", q)) for j, q in coordinates.items())
+        self._configurations[name] = Configuration(name, read)
+        return self
+
     def motor(
         self,
         name: str,
@@ -175,6 +196,7 @@ class Builder:
             raise ModelError(f"mechanism {self.name!r} has no bodies; add one with body(...)")
         self._check_references()
         self._check_loops()
+        self._check_configurations()
         order = self._parents_first()
         return Mechanism(
             self.name,
@@ -183,6 +205,7 @@ class Builder:
             tuple(self._frames.values()),
             self._gravity,
             tuple(self._loops.values()),
+            tuple(self._configurations.values()),
         )
 
     def _check_references(self) -> None:
@@ -206,6 +229,18 @@ class Builder:
             for body in loop.loop.bodies:
                 if body != WORLD and body not in self._bodies:
                     raise ModelError(f"loop {loop.name!r}: {unknown('body', body, [WORLD, *self._bodies])}")
+
+    def _check_configurations(self) -> None:
+        joints = {c.name: c.joint for c in self._connections.values()}
+        for configuration in self._configurations.values():
+            for joint, q in configuration.coordinates:
+                if joint not in joints:
+                    raise ModelError(f"configuration {configuration.name!r}: {unknown('joint', joint, joints)}")
+                if len(q) != joints[joint].nq:
+                    raise ModelError(
+                        f"configuration {configuration.name!r}: joint {joint!r} has {joints[joint].nq} coordinates, "
+                        f"got {len(q)}"
+                    )
 
     def _parents_first(self) -> list[str]:
         """The bodies as declared, but each after its parent."""

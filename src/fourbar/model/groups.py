@@ -74,12 +74,18 @@ class Grouper:
     """Makes the groups of a tree."""
 
     def __init__(
-        self, tree: ClusterTree, moving: Sequence[Connection], home: Homes, loops: Sequence[NamedLoop]
+        self,
+        tree: ClusterTree,
+        moving: Sequence[Connection],
+        home: Homes,
+        loops: Sequence[NamedLoop],
+        near: Mapping[str, Sequence[float]],
     ) -> None:
         self.tree = tree
         self.moving = moving
         self.home = home
         self.loops = loops
+        self.near = near
         self.link_of = {c.name: i for i, c in enumerate(moving)}
 
     def groups(self) -> tuple[Group, ...]:
@@ -131,7 +137,8 @@ class Grouper:
         bodies = list(dict.fromkeys(body for loop in loops for body in loop.loop.bodies))
         traced = trace(joints, self._residual(links, loops), bodies)
         everything = Tied(joints, traced, [(j, 1.0) for j in range(len(traced.v))], ())
-        start = np.array([x for j in joints for x in j.neutral()])
+        connections = [self.moving[i] for i in links]
+        start = np.array([x for c in connections for x in self.near.get(c.name, c.joint.neutral())])
         q = self._closed(everything, start, loops)
         K = everything.numbers(q)[1]
         r = rank(K)
@@ -142,9 +149,9 @@ class Grouper:
         return Tied(joints, traced, independent, _pivoted(K[:, dependent], rows), q)
 
     def _closed(self, tie: Tied, start: np.ndarray, loops: Sequence[NamedLoop]) -> np.ndarray:
-        """A closed configuration near the neutral one, where the loops hold as much as they do anywhere.
+        """A closed configuration near `start`, where the loops hold as much as they do anywhere.
 
-        The neutral one itself may be a toggle position (a flat four-bar), so some more near it are tried. Those that
+        That one itself may be a toggle position (a flat four-bar), so some more near it are tried. Those that
         stop close to such a position, where K is not clearly of any rank, do not count.
         """
         rng = np.random.default_rng(0)

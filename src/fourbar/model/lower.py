@@ -119,7 +119,8 @@ def lower(mechanism: Mechanism) -> Lowered:
     }
     tree = ClusterTree(tuple(parents), clusters)
     connections = tuple(c for c, _ in moving)
-    groups = Grouper(tree, connections, lambda body: homes[body], mechanism.loops).groups()
+    near = dict(mechanism.configurations[0].coordinates) if mechanism.configurations else {}
+    groups = Grouper(tree, connections, lambda body: homes[body], mechanism.loops, near).groups()
     equivalent = regrouped(tree)
     return Lowered(tree, equivalent, unturned(equivalent), homes, frames, connections, groups)
 

@@ -32,7 +32,10 @@ class Body:
 
 @dataclass(frozen=True)
 class Connection:
-    """The joint that carries a body: where it sits on the parent body, and its parameters (one entry a coordinate)."""
+    """The joint that carries a body: where it sits on the parent body, and its parameters (one entry a coordinate).
+
+    `stiffness` (one entry a velocity) is that of a spring at rest at the coordinates `rest`; empty without a spring.
+    """
 
     name: str
     joint: Joint
@@ -44,6 +47,8 @@ class Connection:
     friction: tuple[float, ...]
     lower: tuple[float, ...]
     upper: tuple[float, ...]
+    stiffness: tuple[float, ...] = ()
+    rest: tuple[float, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -65,8 +70,19 @@ class NamedLoop:
 
 
 @dataclass(frozen=True)
+class Configuration:
+    """A configuration by name: the coordinates of joints, (joint, q). Joints that are not listed are neutral."""
+
+    name: str
+    coordinates: tuple[tuple[str, tuple[float, ...]], ...]
+
+
+@dataclass(frozen=True)
 class Mechanism:
-    """Bodies, each with the connection that carries it, parents first; frames; loops; gravity."""
+    """Bodies, each with the connection that carries it, parents first; frames; loops; gravity; named configurations.
+
+    Loops are closed as near as possible to the first of the configurations, else to the neutral one.
+    """
 
     name: str
     bodies: tuple[Body, ...]
@@ -74,3 +90,4 @@ class Mechanism:
     frames: tuple[Frame, ...]
     gravity: Three
     loops: tuple[NamedLoop, ...] = ()
+    configurations: tuple[Configuration, ...] = ()

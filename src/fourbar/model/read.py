@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import ModelError
+from ..joints.base import Joint
 from .mechanism import Matrix, Placement, Three
 
 
@@ -129,3 +130,23 @@ def read_scale(what: str, value: Any) -> float:
     if scale == 0.0:
         raise ModelError(f"{what}: the scale of an independent velocity cannot be zero")
     return scale
+
+
+def read_coordinates(what: str, value: Any) -> tuple[float, ...]:
+    """Coordinates of a joint: one finite number, or several."""
+    try:
+        array = np.atleast_1d(np.asarray(value, float))
+    except (TypeError, ValueError):
+        raise ModelError(f"{what}: expected numbers, got {value!r}") from None
+    if array.ndim != 1 or not np.all(np.isfinite(array)):
+        raise ModelError(f"{what}: expected finite coordinates, got {value!r}")
+    return tuple(array.tolist())
+
+
+def read_spring(what: str, joint: Joint, stiffness: Any, rest: Any) -> dict[str, tuple[float, ...]]:
+    """Stiffness and rest of a spring as a connection holds them; nothing where the stiffness is zero."""
+    k = read_per_velocity(f"{what}, stiffness", stiffness, joint.nv)
+    q = joint.neutral() if rest is None else read_coordinates(f"{what}, rest", rest)
+    if len(q) != joint.nq:
+        raise ModelError(f"{what}, rest: the joint has {joint.nq} coordinates, got {len(q)}")
+    return {"stiffness": k, "rest": q} if any(k) else {}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -81,6 +81,20 @@ def group_neutral(lowered: Lowered, group: Group) -> np.ndarray:
         assert group.embedding.closed is not None
         return _state(group, group.embedding.closed)
     return np.array(lowered.moving[group.links[0]].joint.neutral())
+
+
+def group_named(lowered: Lowered, group: Group, coordinates: Mapping[str, Sequence[float]]) -> np.ndarray:
+    """The closed coordinates of a group nearest to those given by joint; joints not given are neutral."""
+    connections = [lowered.moving[i] for i in group.links]
+    full = np.array([x for c in connections for x in coordinates.get(c.name, c.joint.neutral())])
+    if not isinstance(group.embedding, Tied):
+        return full
+    closed, gap = close(group.embedding, full[None])
+    if not gap[0] <= _CLOSED:
+        raise AssemblyError(
+            f"loops {', '.join(map(repr, group.loops))} cannot be closed: a gap of {gap[0]:.3g} is left"
+        )
+    return _state(group, closed[0])
 
 
 def _random_full(lowered: Lowered, group: Group, rng: np.random.Generator, count: int) -> np.ndarray:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,16 @@ from ..model.builder import Builder as MechanismBuilder
 from ..model.lower import Lowered, lower
 from ..model.mechanism import Mechanism
 from ..model.read import read_three
-from .clusters import ClusterInfo, assemble, choose_independent, describe, group_neutral, group_random, loop_gap
+from .clusters import (
+    ClusterInfo,
+    assemble,
+    choose_independent,
+    describe,
+    group_named,
+    group_neutral,
+    group_random,
+    loop_gap,
+)
 from .context import Model, record
 from .guard import Guarded, implicit_loops
 from .methods import METHODS, Method
@@ -248,6 +258,17 @@ class System:
         return np.concatenate(
             [group_neutral(self.model.lowered, g) for g in self.model.lowered.groups] or [np.zeros(0)]
         )
+
+    @cached_property
+    def configurations(self) -> Mapping[str, np.ndarray]:
+        """The named configurations (nq), such as the keyframes of a file, each with its loops closed."""
+        lowered, found = self.model.lowered, {}
+        for named in self.mechanism.configurations:
+            given = dict(named.coordinates)
+            parts = [group_named(lowered, group, given) for group in lowered.groups]
+            found[named.name] = np.concatenate(parts or [np.zeros(0)])
+            found[named.name].setflags(write=False)
+        return MappingProxyType(found)
 
     def random(self, rng: np.random.Generator | int | None = None, n: int | None = None) -> np.ndarray:
         """A random configuration (nq), or n of them (n, nq), within the limits of the joints."""

@@ -1,0 +1,117 @@
+"""Named configurations, springs that a joint carries, joints held in place."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import fourbar as fb
+from fourbar.joints import Revolute, Spherical
+from fourbar.loops import Closure, Coupling
+
+ROD = {"mass": 1.0, "com": (0.2, 0.0, 0.0), "inertia": (0.01, 0.02, 0.02)}
+
+
+def four_bar(*, home: dict[str, float] | None = None) -> fb.System:
+    b = fb.Builder("four_bar")
+    b.body("crank", joint=Revolute("y"), **ROD)
+    b.body("coupler", parent="crank", joint=Revolute("y"), position=(0.2, 0, 0), **ROD)
+    b.body("rocker", joint=Revolute("y"), position=(0.5, 0, 0), **ROD)
+    b.loop(Closure(Revolute("y"), "coupler", "rocker", at_predecessor=(0.5, 0, 0), at_successor=(0.4, 0, 0)))
+    if home is not None:
+        b.configuration("home", home)
+    b.configuration("other", {"crank": 0.5, "coupler": -1.5, "rocker": -1.8})
+    return b.build()
+
+
+def test_configurations_are_closed_and_frozen():
+    robot = four_bar(home={"crank": 0.3, "coupler": -0.9, "rocker": -1.4})
+    assert list(robot.configurations) == ["home", "other"]
+    for q in robot.configurations.values():
+        assert robot.loop_gap(q) < 1e-12
+        with pytest.raises(ValueError, match="read-only"):
+            q[0] = 1.0
+    assert np.abs(robot.configurations["home"] - [0.3, -0.9, -1.4]).max() < 0.3
+
+
+def test_the_first_configuration_says_on_which_branch_loops_close():
+    up, down = four_bar(home={"rocker": -1.5, "coupler": -1.0}), four_bar(home={"rocker": 1.5, "coupler": 1.0})
+    assert up.neutral()[2] < 0.0 < down.neutral()[2]
+
+
+def test_of_an_explicit_loop_only_independent_coordinates_remain():
+    b = fb.Builder()
+    b.body("a", joint=Revolute("y"), **ROD)
+    b.body("b", joint=Revolute("y"), **ROD)
+    b.body("c", joint=Spherical(), **ROD)
+    b.loop(Coupling({"a": 1.0, "b": -2.0}))
+    b.configuration("home", {"b": 0.2, "a": 0.4, "c": (0.0, 1.0, 0.0, 0.0)})
+    robot = b.build()
+    home = robot.expand(robot.configurations["home"])
+    assert np.allclose(home, [0.4, 0.2, 0, 1, 0, 0], atol=1e-15)
+
+
+def test_a_coupling_of_one_joint_holds_it():
+    b = fb.Builder()
+    b.body("a", joint=Revolute("y"), **ROD)
+    b.body("b", parent="a", joint=Revolute("y"), position=(0.4, 0, 0), **ROD)
+    b.loop(Coupling({"b": 2.0}, 0.6))
+    held = b.build()
+    welded = fb.Builder()
+    welded.body("a", joint=Revolute("y"), **ROD)
+    welded.body("b", parent="a", position=(0.4, 0, 0), rpy=(0, 0.3, 0), **ROD)
+    assert (held.nq, held.nv) == (1, 1)
+    state = [0.7], [1.1], [0.2]
+    assert np.allclose(held.inverse_dynamics(*state), welded.build().inverse_dynamics(*state), rtol=1e-14, atol=1e-14)
+
+
+def test_springs_are_carried():
+    b = fb.Builder()
+    b.body("a", joint=Revolute("y"), stiffness=3.0, rest=0.5, **ROD)
+    b.body("b", joint=Spherical(), stiffness=2.0, **ROD)
+    b.body("c", joint=Revolute("y"), **ROD)
+    a, ball, plain = b.mechanism().connections
+    assert (a.stiffness, a.rest) == ((3.0,), (0.5,))
+    assert (ball.stiffness, ball.rest) == ((2.0,) * 3, (1.0, 0.0, 0.0, 0.0))
+    assert (plain.stiffness, plain.rest) == ((), ())
+
+
+def configured(name: object, coordinates: object) -> fb.Builder:
+    b = fb.Builder()
+    b.body("a", joint=Revolute("y"), **ROD)
+    return b.configuration("there", {}).configuration(name, coordinates)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("name", "coordinates", "words"),
+    [
+        ("", {}, "a name of its own"),
+        ("there", {}, "a name of its own"),
+        ("home", [1.0], "coordinates by joint"),
+        ("home", {"a": "up"}, "expected numbers, got 'up'"),
+        ("home", {"a": np.nan}, "finite coordinates"),
+        ("home", {"b": 1.0}, "there is no joint 'b'"),
+        ("home", {"a": (1.0, 2.0)}, "joint 'a' has 1 coordinates, got 2"),
+    ],
+)
+def test_wrong_configurations_are_refused(name: object, coordinates: object, words: str):
+    with pytest.raises(fb.ModelError, match=words):
+        configured(name, coordinates).build()
+
+
+def test_wrong_springs_are_refused():
+    with pytest.raises(fb.ModelError, match="rest: the joint has 1 coordinates, got 2"):
+        fb.Builder().body("a", joint=Revolute("y"), stiffness=1.0, rest=(1.0, 2.0), **ROD)
+    with pytest.raises(fb.ModelError, match="stiffness: expected numbers ≥ 0"):
+        fb.Builder().body("a", joint=Revolute("y"), stiffness=-1.0, **ROD)
+
+
+def test_a_configuration_that_cannot_be_closed_is_refused():
+    b = fb.Builder()
+    b.body("a", joint=Revolute("y"), **ROD)
+    b.body("b", parent="a", joint=Revolute("y"), position=(0.4, 0, 0), **ROD)
+    b.loop(Closure(Spherical(), "b", "world", at_predecessor=(0.4, 0, 0), at_successor=(0.3, 0, 0)))
+    b.configuration("home", {"a": 1.0, "b": -2.0})
+    b.configuration("stuck", {})
+    with pytest.raises(fb.AssemblyError, match="cannot be closed"):
+        _ = b.build().configurations

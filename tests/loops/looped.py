@@ -27,7 +27,7 @@ from fourbar.joints import (
     SphericalEuler,
     Universal,
 )
-from fourbar.loops import Closure, Constraint, Coupling, Differential, Distance, Gear, Polynomial
+from fourbar.loops import Closure, Constraint, Coupling, Differential, Distance, Gear, Parametric, Polynomial
 
 BATCH = 5
 _SHORT = ("four_bar", "geared")
@@ -218,6 +218,56 @@ def own_coordinate() -> Builder:
     shaped(b, "slab", 83, joint=Planar("z"))
     slot = Composite(Prismatic("x"), Revolute("z"))
     b.loop(Closure(slot, "crank", "slab", at_predecessor=(0.1, 0.2, 0), at_successor=(0, 0.1, 0)), name="slot")
+    return b
+
+
+def lifted(turn: Any) -> Any:
+    """A cam: how high its follower is."""
+    return 0.2 + 0.05 * fb.sin(2.0 * turn) + 0.03 * fb.cos(turn)
+
+
+def steered(cart: Any, bend: Any) -> Any:
+    """A turn and a slide from a screw-like joint and a hinge."""
+    turn, place = cart
+    return [fb.atan2(fb.sin(turn) + 0.3 * bend, 1.5 + fb.cos(bend)), 0.2 * fb.sqrt(1.0 + place * place + bend * bend)]
+
+
+def rocked(height: Any) -> Any:
+    return 3.0 * height * height
+
+
+@_mechanism
+def explicit() -> Builder:
+    """Coordinates as functions of others: of several, of one that is a function itself, of one that carries nothing."""
+    b = Builder("explicit")
+    shaped(b, "base", 90, joint=Free())
+    shaped(b, "cam", 91, parent="base", joint=Revolute("y"))
+    shaped(b, "follower", 92, parent="base", joint=Prismatic("z"))
+    shaped(b, "rocker", 93, parent="follower", joint=Revolute("x"), position=(0.1, 0, 0.1))
+    b.loop(Parametric(rocked, ["follower"], ["rocker"]), name="rocks")
+    b.loop(Parametric(lifted, ["cam"], ["follower"]), name="lifts")
+    shaped(b, "cart", 94, parent="rocker", joint=Cylindrical("x"))
+    b.body("bend", parent="rocker", joint=Revolute("z"))
+    shaped(b, "wheel", 95, parent="cart", joint=Cylindrical("y"), position=(0, 0, 0.2))
+    b.loop(Parametric(steered, ["cart", "bend"], ["wheel"]), name="steers")
+    shaped(b, "tool", 96, parent="wheel", joint=Revolute("z"))
+    return b
+
+
+def _tilted(height: Any) -> Any:
+    """A quaternion: turned about an axis that turns too."""
+    c, s = fb.cos(height), fb.sin(height)
+    return [c, s * fb.cos(2.0 * height), 0.6 * s * fb.sin(2.0 * height), 0.8 * s * fb.sin(2.0 * height)]
+
+
+@_mechanism
+def guided() -> Builder:
+    """A ball joint as a function of a slide: more coordinates than velocities, so it is closed by iteration."""
+    b = Builder("guided")
+    shaped(b, "slide", 97, joint=Prismatic("z"), limits=(-1.0, 1.0))
+    shaped(b, "ball", 98, parent="slide", joint=Spherical())
+    b.loop(Parametric(_tilted, ["slide"], ["ball"]), name="guide")
+    shaped(b, "arm", 99, parent="ball", joint=Revolute("x"), position=(0, 0, 0.3))
     return b
 
 

@@ -115,7 +115,16 @@ def test_every_mechanism_is_tested() -> None:
     """All kinds of loops are there, merged and single clusters, explicit and implicit ones."""
     robots = [mechanism(name) for name in NAMES]
     kinds = {type(loop.loop).__name__ for robot in robots for loop in robot.mechanism.loops}
-    assert kinds == {"Closure", "Constraint", "Coupling", "Differential", "Distance", "Gear", "Polynomial"}
+    assert kinds == {
+        "Closure",
+        "Constraint",
+        "Coupling",
+        "Differential",
+        "Distance",
+        "Gear",
+        "Parametric",
+        "Polynomial",
+    }
     assert any(len(c.loops) > 2 for robot in robots for c in robot.clusters)
     assert {c.carrier == "world" for robot in robots for c in robot.clusters if c.loops} == {True, False}
     assert {robot.nq > robot.nv for robot in robots} == {True}

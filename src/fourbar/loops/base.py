@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import Protocol
+from typing import Any, Protocol
 
+from ..errors import ModelError
 from ..spatial.linear import Scalar, Vec
 from ..spatial.transform import Transform
 
@@ -47,3 +48,15 @@ class Loop(ABC):
     @abstractmethod
     def residual(self, view: View) -> Sequence[Scalar]:
         """φ: zero where the loop is closed. Rows may be redundant."""
+
+
+def read_names(what: str, names: Any) -> tuple[str, ...]:
+    """Names of different joints, in a list or tuple."""
+    if isinstance(names, str) or not isinstance(names, Sequence) or not all(isinstance(x, str) for x in names):
+        shown = [names] if isinstance(names, str) else ["left", "right"]
+        raise ModelError(f"{what}: expected a list of joints, such as {shown!r}, got {names!r}")
+    if not names:
+        raise ModelError(f"{what}: expected at least one joint, got {names!r}")
+    if len(set(names)) < len(names):
+        raise ModelError(f"{what}: expected different joints, got {list(names)!r}")
+    return tuple(names)

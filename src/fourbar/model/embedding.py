@@ -2,8 +2,8 @@
 
 For links tied by loops φ(q) = 0, with the rows K of ∂φ/∂q split into independent and dependent columns,
 G = [1; -K_d⁻¹ K_i] and g = [0; K_d⁻¹ k] (Chignoli §IV-B). K and k = -K̇ q̇ are derivatives of the trace of φ. Where
-K_d is constant (gears, polynomials) the dependent coordinates are explicit functions of the others, which need not
-be stored.
+the dependent coordinates follow one after the other (gears, polynomials, functions) they are explicit and need not be
+stored.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ from ..expr.fold import add, mul
 from ..expr.record import linear_code
 from ..joints.base import Joint
 from ..joints.flat import FlatJoint
-from ..spatial.linear import Mat, Scalar, Vec, dot, is_zero
+from ..spatial.linear import Mat, Scalar, Vec, dot
 from ..spatial.vectors import Twist, Wrench
+from .elimination import paired, solve, steps_to_solve
 
 Residual = Callable[[Sequence[Vec], Mapping[str, Twist]], Sequence[Scalar]]
 _CLOSED = 1e-12  # the gap that is allowed to be left
 _NEWTON_STEPS = 4  # each squares the gap that a step along the tangent leaves
-_TOGGLE = 1e-18  # a squared pivot this small, beside its row where all is well, means that the loop has lost its hold
 
 
 class Expanded(NamedTuple):
@@ -98,51 +98,6 @@ def trace(joints: Sequence[Joint], residual: Residual, bodies: Sequence[str]) ->
     return Traced(q_out, v_out, tuple(flat[:m]), K, tuple(flat[m * (1 + len(columns)) :]), tuple(bodies), pull)
 
 
-_Row = tuple[list[Scalar], list[Scalar], Scalar]
-
-
-def _solve(A: list[list[Scalar]], B: list[list[Scalar]], sizes: Sequence[float]) -> list[list[Scalar]]:
-    """A⁻¹ B, unrolled, with rows exchanged where another has the larger pivot; NaN where none is left.
-
-    `sizes` are the squares of the rows of A where all is well.
-    """
-    n = len(A)
-    rows: list[_Row] = [(list(a), list(b), size) for a, b, size in zip(A, B, sizes, strict=True)]
-    for j in range(n):
-        for i in range(j + 1, n):
-            rows[j], rows[i] = _larger_first(j, rows[j], rows[i])
-        a, b, size = rows[j]
-        inverse = _reciprocal(a[j], size)
-        a, b = [x * inverse for x in a], [x * inverse for x in b]
-        rows[j] = a, b, size
-        for i in range(n):
-            factor = rows[i][0][j]
-            if i != j and not is_zero(factor):
-                left = [x - factor * y if k > j else x for k, (x, y) in enumerate(zip(rows[i][0], a, strict=True))]
-                rows[i] = left, [x - factor * y for x, y in zip(rows[i][1], b, strict=True)], rows[i][2]
-    return [b for _, b, _ in rows]
-
-
-def _larger_first(j: int, first: _Row, second: _Row) -> tuple[_Row, _Row]:
-    """Two rows, that with the larger pivot in column j first. A constant pivot cannot vanish and stays."""
-    x, y = first[0][j], second[0][j]
-    if is_zero(y) or (x.__class__ is float and not is_zero(x) and y.__class__ is not float):
-        return first, second
-    swap = x * x < y * y
-
-    def chosen(a: _Row, b: _Row) -> _Row:
-        pairs = [[select(swap, q, p) for p, q in zip(s, t, strict=True)] for s, t in zip(a[:2], b[:2], strict=True)]
-        return pairs[0], pairs[1], select(swap, b[2], a[2])
-
-    return chosen(first, second), chosen(second, first)
-
-
-def _reciprocal(pivot: Scalar, size: Scalar) -> Scalar:
-    """1 / pivot; NaN where its square is nothing beside `size`."""
-    sound = pivot * pivot > _TOGGLE * size
-    return select(sound, 1.0 / select(sound, pivot, 1.0), float("nan"))
-
-
 class Tied:
     """Links tied by loops. `independent` and `rows` are chosen where K is well conditioned.
 
@@ -163,11 +118,11 @@ class Tied:
         self.independent = tuple(independent)
         chosen = {j for j, _ in independent}
         self.dependent = tuple(j for j in range(len(traced.v)) if j not in chosen)
-        self.rows = tuple(rows)
-        self.nv = len(self.independent)
         flat = all(isinstance(j, FlatJoint) for j in joints)
-        K_d = [traced.K[i][j] for i in self.rows for j in self.dependent]
-        self.explicit = flat and all(x.__class__ is float for x in K_d)
+        self.steps = steps_to_solve(traced.K, rows, self.dependent) if flat else None
+        self.explicit = self.steps is not None
+        self.rows = tuple(rows) if self.steps is None else paired(self.steps, self.dependent)
+        self.nv = len(self.independent)
         self.nq = self.nv if self.explicit else len(traced.q)
 
     def __eq__(self, other: object) -> bool:
@@ -192,24 +147,25 @@ class Tied:
         return (K_d**2).sum(axis=0 if of_columns else 1).tolist()
 
     def _solve(self, K_d: list[list[Scalar]], B: list[list[Scalar]]) -> list[list[Scalar]]:
-        return _solve(K_d, B, self._sizes())
+        return solve(K_d, B, self._sizes())
 
     def _columns(self, K: Sequence[Sequence[Scalar]], which: Sequence[int]) -> list[list[Scalar]]:
         return [[K[i][j] for j in which] for i in range(len(self.rows))]
 
     def coordinates(self, q: Sequence[Scalar]) -> list[Scalar]:
         """All coordinates of all joints."""
-        if not self.explicit:
+        if self.steps is None:
             return list(q)
         full: list[Scalar] = [0.0] * len(self.traced.q)
         for (j, scale), y in zip(self.independent, q, strict=True):
             full[j] = scale * y
-        known = dict(zip(self.traced.q, full, strict=True))
-        needed = [self.traced.phi[i] for i in self.rows]
-        K_d = [[self.traced.K[i][j] for j in self.dependent] for i in self.rows]
-        solved = self._solve(K_d, [[-x] for x in evaluate(needed, known)])
-        for j, (x,) in zip(self.dependent, solved, strict=True):
-            full[j] = x
+        for rows, columns in self.steps:
+            known = dict(zip(self.traced.q, full, strict=True))
+            gap = evaluate([self.traced.phi[i] for i in rows], known)
+            K = [[self.traced.K[i][j] for j in columns] for i in rows]
+            solved = solve(K, [[-x] for x in gap], [sum(x * x for x in row) for row in K])
+            for j, (x,) in zip(columns, solved, strict=True):
+                full[j] = x
         return full
 
     def expand(self, q: Sequence[Scalar], v: Sequence[Scalar] | None) -> Expanded:
@@ -304,7 +260,7 @@ class Tied:
         t = self.traced
         known = dict(zip(t.q, q, strict=True))
         transposed = [evaluate([t.K[i][j] for i in self.rows], known) for j in self.dependent]
-        force = [x for (x,) in _solve(transposed, [[tau[j]] for j in self.dependent], self._sizes(of_columns=True))]
+        force = [x for (x,) in solve(transposed, [[tau[j]] for j in self.dependent], self._sizes(of_columns=True))]
         found = []
         for columns in t.pull:
             six = [dot(evaluate([column[i] for i in self.rows], known), force) for column in columns]

@@ -188,7 +188,8 @@ class Grouper:
         self._check_independent(unique, loops, K, r)
         declared = [j for j, _ in unique]
         preferred = [j for j, flat in enumerate(self._flat(links)) if not flat]
-        driven = preferred + [column[j] for loop in loops for j in loop.loop.driven_joints if j in column]
+        every = self._every_column(links)
+        driven = preferred + [x for loop in loops for j in loop.loop.driven_joints for x in every[j]]
         depth = self._depths(links)
         outermost = sorted(range(n), key=lambda j: (-depth[j], -j))
         rest = K.copy()
@@ -208,12 +209,15 @@ class Grouper:
             depth[i] = depth.get(self.tree.parents[i], -1) + 1
         return [depth[i] for i in links for _ in range(self.moving[i].joint.nv)]
 
+    def _every_column(self, links: tuple[int, ...]) -> dict[str, range]:
+        """The velocities of each joint."""
+        ends = np.cumsum([self.moving[i].joint.nv for i in links]).tolist()
+        moving = [self.moving[i] for i in links]
+        return {c.name: range(end - c.joint.nv, end) for c, end in zip(moving, ends, strict=True)}
+
     def _columns(self, links: tuple[int, ...]) -> dict[str, int]:
         """The velocity of each joint that has just one."""
-        first = np.cumsum([0] + [self.moving[i].joint.nv for i in links])
-        return {
-            self.moving[i].name: int(at) for i, at in zip(links, first, strict=False) if self.moving[i].joint.nv == 1
-        }
+        return {name: columns[0] for name, columns in self._every_column(links).items() if len(columns) == 1}
 
     def _check_names(self, loop: NamedLoop, column: dict[str, int]) -> None:
         for joint, _ in loop.independent:

@@ -3,13 +3,15 @@
 from . import joints, loops, robots
 from .errors import ArgumentError, AssemblyError, FourbarError, ModelError, SingularError, UnknownNameError
 from .expr import acos, asin, atan2, cos, maximum, minimum, select, sin, sqrt, tan
+from .io import Finding, ParseError, Report
 from .sim import Trajectory, simulate
+from .system.load import FileWarning, load, loads, save
 from .system.robot import Builder, System
 
 __version__ = "0.1.0"
 
 __all__ = [
-    "ArgumentError", "AssemblyError", "Builder", "FourbarError", "ModelError", "SingularError", "System", "Trajectory",
-    "UnknownNameError", "acos", "asin", "atan2", "cos", "joints", "loops", "maximum", "minimum", "robots", "select",
-    "simulate", "sin", "sqrt", "tan",
+    "ArgumentError", "AssemblyError", "Builder", "FileWarning", "Finding", "FourbarError", "ModelError", "ParseError",
+    "Report", "SingularError", "System", "Trajectory", "UnknownNameError", "acos", "asin", "atan2", "cos", "joints",
+    "load", "loads", "loops", "maximum", "minimum", "robots", "save", "select", "simulate", "sin", "sqrt", "tan",
 ]  # fmt: skip

@@ -18,6 +18,8 @@ from .mechanism import WORLD, Body, Configuration, Connection, Frame, Mechanism,
 from .read import (
     as_matrix,
     read_coordinates,
+    read_drive,
+    read_geometry,
     read_inertia,
     read_limits,
     read_number,
@@ -65,6 +67,9 @@ class Builder:
         limits: Any = None,
         stiffness: Any = 0.0,
         rest: Any = None,
+        max_force: Any = np.inf,
+        max_velocity: Any = np.inf,
+        geometry: Any = (),
         allow_unphysical: bool = False,
     ) -> Builder:
         """Add a body and the joint that carries it.
@@ -72,24 +77,19 @@ class Builder:
         The joint sits at `position` / `rotation` (3 x 3 or quaternion) or `rpy` in the parent's frame; at q = neutral
         the body's frame coincides with it. `com` and `inertia` (about the com: 3 principal moments, 6 numbers xx xy xz
         yy yz zz, or 3 x 3) are in the body's frame. `armature` adds to the diagonal of the mass matrix; `damping` and
-        `friction` are kept with the model but are no part of the rigid-body dynamics, likewise `stiffness` of a spring
-        that is at rest at the coordinates `rest` (neutral if None). `limits` is (lower, upper).
+        `friction` are kept with the model but are no part of the rigid-body dynamics; kept likewise are `stiffness` of
+        a spring that is at rest at the coordinates `rest` (neutral if None), `limits` (lower, upper), `max_force` and
+        `max_velocity` of the drive, and `geometry`, a list of `Geometry`.
         `allow_unphysical` accepts an inertia that no distribution of mass has. Without `joint` the body is fixed.
         """
         what = f"body {name!r}"
-        self._check_new_name("body", name, {**self._bodies, **self._frames})
+        self._check_new_name("body", name)
         if not isinstance(parent, str) or not isinstance(joint_name, str | None):
             raise ModelError(f"{what}: parent and joint_name are names, got {parent!r} and {joint_name!r}")
         joint = Fixed() if joint is None else joint
         if not isinstance(joint, Joint):
             raise ModelError(f"{what}: joint must be a joint such as Revolute('z'), got {joint!r}")
-        tensor = read_inertia(f"{what}, inertia", inertia)
-        weight = read_number(f"{what}, mass", mass)
-        problem = unphysical(weight, tensor)
-        if problem is not None and not (allow_unphysical and weight >= 0.0):
-            raise ModelError(f"{what}: {problem}")
         lower, upper = read_limits(f"{what}, limits", limits, joint.nq)
-        body = Body(name, weight, read_three(f"{what}, com", com), as_matrix(0.5 * (tensor + tensor.T)))
         connection = Connection(
             name=joint_name or name,
             joint=joint,
@@ -102,15 +102,27 @@ class Builder:
             lower=lower,
             upper=upper,
             **read_spring(what, joint, stiffness, rest),
+            **read_drive(what, joint.nv, max_force, max_velocity),
         )
-        self._bodies[name], self._connections[name] = body, connection
+        self._bodies[name] = self._matter(name, mass, com, inertia, geometry, allow_unphysical)
+        self._connections[name] = connection
         return self
+
+    def _matter(self, name: str, mass: Any, com: Any, inertia: Any, geometry: Any, allow_unphysical: bool) -> Body:
+        what = f"body {name!r}"
+        tensor = read_inertia(f"{what}, inertia", inertia)
+        weight = read_number(f"{what}, mass", mass)
+        problem = unphysical(weight, tensor)
+        if problem is not None and not (allow_unphysical and weight >= 0.0):
+            raise ModelError(f"{what}: {problem}")
+        centre, shapes = read_three(f"{what}, com", com), read_geometry(what, geometry)
+        return Body(name, weight, centre, as_matrix(0.5 * (tensor + tensor.T)), shapes)
 
     def frame(
         self, name: str, body: str, *, position: Any = (0.0, 0.0, 0.0), rotation: Any = None, rpy: Any = None
     ) -> Builder:
         """Add a named place on a body (or on the world)."""
-        self._check_new_name("frame", name, {**self._frames, **self._bodies})
+        self._check_new_name("frame", name)
         if not isinstance(body, str):
             raise ModelError(f"frame {name!r}: the body is a name, got {body!r}")
         self._frames[name] = Frame(name, body, read_placement(f"frame {name!r}", position, rotation, rpy))
@@ -182,12 +194,12 @@ class Builder:
         )  # fmt: skip
         return self.loop(Gear(drives, name, ratio), name=f"{name}_gear", independent=[drives])
 
-    def _check_new_name(self, kind: str, name: Any, taken: dict[str, Any]) -> None:
+    def _check_new_name(self, kind: str, name: Any) -> None:
         if not isinstance(name, str) or not name:
             raise ModelError(f"a {kind} needs a name, a non-empty string; got {name!r}")
         if name == WORLD:
             raise ModelError(f"{WORLD!r} is the name of the ground; call the {kind} something else")
-        if name in taken:
+        if name in self._bodies or name in self._frames:
             raise ModelError(f"{kind} {name!r} is there already; names must be different")
 
     def mechanism(self) -> Mechanism:

@@ -6,28 +6,24 @@ from dataclasses import dataclass
 
 from ..joints.base import Joint
 from ..loops.base import Loop
+from .geometry import Geometry
+from .placement import Matrix, Placement, Three
 
 WORLD = "world"
-Three = tuple[float, float, float]
-Matrix = tuple[Three, Three, Three]
-
-
-@dataclass(frozen=True)
-class Placement:
-    """A constant pose: rotation matrix and position."""
-
-    rotation: Matrix = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
-    position: Three = (0.0, 0.0, 0.0)
 
 
 @dataclass(frozen=True)
 class Body:
-    """A rigid body: mass, centre of mass, rotational inertia about the centre of mass, in the body's own frame."""
+    """A rigid body: mass, centre of mass, rotational inertia about the centre of mass, in the body's own frame.
+
+    `geometry` is what it looks like and collides with.
+    """
 
     name: str
     mass: float
     com: Three
     inertia: Matrix
+    geometry: tuple[Geometry, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -35,6 +31,7 @@ class Connection:
     """The joint that carries a body: where it sits on the parent body, and its parameters (one entry a coordinate).
 
     `stiffness` (one entry a velocity) is that of a spring at rest at the coordinates `rest`; empty without a spring.
+    `max_force` and `max_velocity` bound what moves the joint (infinite where nothing does); one entry a velocity.
     """
 
     name: str
@@ -49,6 +46,8 @@ class Connection:
     upper: tuple[float, ...]
     stiffness: tuple[float, ...] = ()
     rest: tuple[float, ...] = ()
+    max_force: tuple[float, ...] = ()
+    max_velocity: tuple[float, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -91,3 +90,9 @@ class Mechanism:
     gravity: Three
     loops: tuple[NamedLoop, ...] = ()
     configurations: tuple[Configuration, ...] = ()
+
+
+__all__ = [
+    "WORLD", "Body", "Configuration", "Connection", "Frame", "Geometry", "Matrix", "Mechanism", "NamedLoop",
+    "Placement", "Three",
+]  # fmt: skip

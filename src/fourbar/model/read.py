@@ -9,7 +9,8 @@ import numpy as np
 
 from ..errors import ModelError
 from ..joints.base import Joint
-from .mechanism import Matrix, Placement, Three
+from .geometry import Geometry
+from .placement import Matrix, Placement, Three
 
 
 def _numbers(what: str, value: Any, shapes: Sequence[tuple[int, ...]]) -> np.ndarray:
@@ -109,6 +110,33 @@ def read_per_velocity(what: str, value: Any, n: int) -> tuple[float, ...]:
     if np.any(array < 0.0):
         raise ModelError(f"{what}: expected numbers ≥ 0, got {value!r}")
     return tuple(array.tolist())
+
+
+def _bounds(what: str, value: Any, n: int) -> tuple[float, ...]:
+    try:
+        array = np.broadcast_to(np.asarray(value, float), (n,))
+    except (TypeError, ValueError):
+        raise ModelError(f"{what}: expected one number or {n}, got {value!r}") from None
+    if not np.all(array >= 0.0):  # false for NaN too
+        raise ModelError(f"{what}: expected numbers ≥ 0, got {value!r}")
+    return tuple(array.tolist())
+
+
+def read_drive(what: str, n: int, force: Any, velocity: Any) -> dict[str, tuple[float, ...]]:
+    """What a drive can do: numbers ≥ 0, which may be infinite, one for each of n velocities, or one for all."""
+    return {
+        "max_force": _bounds(f"{what}, max_force", force, n),
+        "max_velocity": _bounds(f"{what}, max_velocity", velocity, n),
+    }
+
+
+def read_geometry(what: str, value: Any) -> tuple[Geometry, ...]:
+    """A list of shapes."""
+    shapes = tuple(value) if isinstance(value, list | tuple) else (value,)
+    for shape in shapes:
+        if not isinstance(shape, Geometry):
+            raise ModelError(f"{what}, geometry: expected a list of Geometry, got {shape!r}")
+    return shapes
 
 
 def read_limits(what: str, value: Any, n: int) -> tuple[tuple[float, ...], tuple[float, ...]]:

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import ArgumentError
+from ..io.report import NOTHING, Report
 from ..model.builder import Builder as MechanismBuilder
 from ..model.lower import Lowered, lower
 from ..model.mechanism import Mechanism
@@ -134,9 +135,13 @@ class Names:
 
 
 class System:
-    """A robot: frozen, thread-safe, hashable by content, picklable. Made by `Builder.build()`."""
+    """A robot: frozen, thread-safe, hashable by content, picklable. Made by `Builder.build()` or `load`.
+
+    `report` is what was found while its file was read.
+    """
 
     mechanism: Mechanism
+    report: Report
 
     # The algorithms; `system/methods/` says what each takes and returns.
     inverse_dynamics = _Method()
@@ -171,8 +176,8 @@ class System:
     osim_inverse = _Method()
     reactions = _Method()
 
-    def __init__(self, mechanism: Mechanism) -> None:
-        self.__dict__["mechanism"] = mechanism
+    def __init__(self, mechanism: Mechanism, report: Report = NOTHING) -> None:
+        self.__dict__.update(mechanism=mechanism, report=report)
         check_regular(self.model.lowered)
 
     def __setattr__(self, name: str, value: Any) -> None:
@@ -182,7 +187,7 @@ class System:
         raise AttributeError(f"a System is frozen; {name!r} cannot be deleted")
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _restored, (self.mechanism,)
+        return _restored, (self.mechanism, self.report)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, System) and self.mechanism == other.mechanism
@@ -303,10 +308,10 @@ class System:
         return (made.specialise(**options) if METHODS[method].static else made).program()
 
 
-def _restored(mechanism: Mechanism) -> System:
+def _restored(mechanism: Mechanism, report: Report = NOTHING) -> System:
     """A robot of a mechanism that needs no check: it was checked before, or is known to have no regular dynamics."""
     system = object.__new__(System)
-    system.__dict__["mechanism"] = mechanism
+    system.__dict__.update(mechanism=mechanism, report=report)
     return system
 
 

@@ -1,0 +1,198 @@
+"""Elements of an XML document that know their line, and what of them was read.
+
+What a reader did not ask for is found at the end by `leftovers`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import NoReturn
+
+from .numbers import NotANumber, read_number, read_numbers
+from .report import Place, Reading
+
+_REQUIRED = object()
+
+
+class Element:
+    """An element: tag, attributes, children, text, line. Reading an attribute or a child marks it as understood."""
+
+    __slots__ = ("_read", "attributes", "children", "line", "parent", "reading", "tag", "text")
+
+    def __init__(
+        self, tag: str, attributes: dict[str, str], parent: Element | None, line: int, reading: Reading
+    ) -> None:
+        self.tag = tag
+        self.attributes = attributes
+        self.children: list[Element] = []
+        self.text = ""
+        self.parent = parent
+        self.line = line
+        self.reading = reading
+        self._read: set[str] | None = None  # names of what was read: "@name", "tag", "" for the text, "*" for all
+
+    def __repr__(self) -> str:
+        return f"<{self.path} at line {self.line}>"
+
+    @property
+    def path(self) -> str:
+        """The way from the root, with names: robot/link 'arm'/inertial."""
+        steps: list[str] = []
+        at: Element | None = self
+        while at is not None:
+            name = at.attributes.get("name")
+            steps.append(f"{at.tag} {name[:60]!r}" if name else at.tag)
+            at = at.parent
+        return "/".join(reversed(steps))
+
+    @property
+    def key(self) -> str:
+        """The way from below the root, without names: link/inertial. What `waive=` calls it."""
+        steps: list[str] = []
+        at: Element | None = self
+        while at is not None and (at.parent is not None or not steps):
+            steps.append(at.tag)
+            at = at.parent
+        return "/".join(reversed(steps))
+
+    @property
+    def place(self) -> Place:
+        """Where it is, for findings."""
+        return Place(self.reading.file, self.line, self.path)
+
+    def fail(self, message: str, fix: str = "") -> NoReturn:
+        """Refuse this element."""
+        self.reading.fail(self.place, message, fix)
+
+    def mark(self, *names: str) -> None:
+        """Say that these are understood: "tag" of children, "@attribute", "" the text, "*" everything inside."""
+        if self._read is None:
+            self._read = set()
+        self._read.update(names)
+
+    def is_read(self, name: str) -> bool:
+        """Whether a child's tag, "@attribute" or "" (the text) was read."""
+        return self._read is not None and (name in self._read or "*" in self._read)
+
+    # --- attributes ---------------------------------------------------------------------------------------------------
+
+    def get(self, name: str) -> str | None:
+        """An attribute as text, None where it is not there."""
+        self.mark("@" + name)
+        return self.attributes.get(name)
+
+    def require(self, name: str) -> str:
+        """An attribute that must be there, not empty."""
+        text = self.get(name)
+        if text is None or not text.strip():
+            state = "is missing" if text is None else "is empty"
+            self.fail(f"attribute {name!r} {state}", f'write <{self.tag} {name}="...">')
+        return text
+
+    def number(self, name: str, default: float | object = _REQUIRED) -> float:
+        """An attribute that is one finite number."""
+        return self.numbers(name, 1, default if default is _REQUIRED else (default,))[0]  # type: ignore[arg-type]
+
+    def numbers(self, name: str, count: int, default: tuple[float, ...] | object = _REQUIRED) -> tuple[float, ...]:
+        """An attribute that is so many finite numbers, separated by blanks."""
+        text = self.get(name)
+        if text is None:
+            if default is _REQUIRED:
+                wanted = "a number" if count == 1 else f"{count} numbers"
+                self.fail(f"attribute {name!r} is missing", f'write <{self.tag} {name}="..."> with {wanted}')
+            return default  # type: ignore[return-value]
+        return self._numbers(text, count, f"{name}={text[:60]!r}")
+
+    def flag(self, name: str, default: bool) -> bool:
+        """An attribute that is true or false."""
+        text = self.get(name)
+        if text is None:
+            return default
+        word = text.strip().lower()
+        if word not in ("true", "false", "1", "0"):
+            self.fail(f"{name}={text[:60]!r}: expected true or false")
+        return word in ("true", "1")
+
+    # --- text ---------------------------------------------------------------------------------------------------------
+
+    def words(self) -> str:
+        """The text between the tags, without blanks around it."""
+        self.mark("")
+        return self.text.strip()
+
+    def text_number(self) -> float:
+        """The text as one finite number."""
+        return self._numbers(self.words(), 1, "its text")[0]
+
+    def text_numbers(self, count: int) -> tuple[float, ...]:
+        """The text as so many finite numbers."""
+        return self._numbers(self.words(), count, "its text")
+
+    def _numbers(self, text: str, count: int, what: str) -> tuple[float, ...]:
+        try:
+            return (read_number(text),) if count == 1 else read_numbers(text, count)
+        except NotANumber as error:
+            wanted = "one finite decimal number" if count == 1 else f"{count} finite decimal numbers"
+            self.fail(f"{what}: {error}", f"expected {wanted}")
+
+    # --- children -----------------------------------------------------------------------------------------------------
+
+    def child(self, tag: str) -> Element | None:
+        """The only child of that tag, None where there is none; two are refused."""
+        found = self.all(tag)
+        if len(found) > 1:
+            found[1].fail(
+                f"a second <{tag}>; the first is at line {found[0].line}, and one is expected", "remove one of them"
+            )
+        return found[0] if found else None
+
+    def required(self, tag: str) -> Element:
+        """The only child of that tag, which must be there."""
+        found = self.child(tag)
+        if found is None:
+            self.fail(f"<{tag}> is missing")
+        return found
+
+    def all(self, tag: str) -> list[Element]:
+        """All children of that tag."""
+        self.mark(tag)
+        return [c for c in self.children if c.tag == tag]
+
+
+def leftovers(root: Element) -> Iterator[tuple[Element, str]]:
+    """All that was not read: (element, "") for an element, (element, name) for an attribute, or "text" for its text."""
+    stack = [root]
+    while stack:
+        element = stack.pop()
+        if element.is_read("*"):
+            continue
+        for name in element.attributes:
+            if not element.is_read("@" + name) and not name.startswith("xmlns"):
+                yield element, "@" + name
+        if element.text.strip() and not element.is_read(""):
+            yield element, "text"
+        for child in element.children:
+            if element.is_read(child.tag):
+                stack.append(child)
+            else:
+                yield child, ""
+
+
+def report_leftovers(root: Element, matters: Iterable[str] = (), fixes: dict[str, str] | None = None) -> None:
+    """A finding for all that was not read.
+
+    `matters`: keys (paths below the root, such as "inertial/*" or "joint@*", patterns) that would change the dynamics.
+    `fixes`: what to do, by key.
+    """
+    judge = Reading("", waive=matters)
+    for element, what in leftovers(root):
+        key = element.key + (what if what.startswith("@") else "")
+        if what.startswith("@"):
+            message = f"attribute {what[1:]}={element.attributes[what[1:]][:60]!r} is not understood"
+        elif what:
+            message = f"the text {element.text.strip()[:60]!r} is not understood"
+        else:
+            message = f"<{element.tag}> is not understood"
+        fix = (fixes or {}).get(key, "")
+        report = element.reading.doubt if judge.is_waived(key) else element.reading.warn
+        report(element.place, message, fix, key)

@@ -1,0 +1,52 @@
+"""From a file, or a text, to a mechanism and a report; and back."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from ..errors import ArgumentError
+from ..joints.base import Joint
+from ..model.mechanism import Mechanism
+from .formats import find_format
+from .report import Report
+from .source import Options, Source, read_source
+
+
+def read_options(
+    strict: bool, waive: Iterable[str], floating: bool | Joint, folders: Iterable[str | Path], extra: Mapping[str, Any]
+) -> Options:
+    """The options of a user, checked."""
+    if not isinstance(floating, bool | Joint):
+        raise ArgumentError(f"floating={floating!r}: expected True, False, or the joint that carries the root")
+    for name, value in (("waive", waive), ("folders", folders)):
+        if isinstance(value, str | Path):
+            raise ArgumentError(f"{name}={value!r}: expected a list, such as [{str(value)!r}]")
+    where = tuple(Path(folder) for folder in folders)
+    for folder in where:
+        if not folder.is_dir():
+            raise ArgumentError(f"folders: there is no folder {str(folder)!r}")
+    return Options(bool(strict), tuple(waive), floating, where, dict(extra))
+
+
+def read_file(path: str | Path, format: str | None, options: Options) -> tuple[Mechanism, Report]:
+    """The mechanism in a file."""
+    source = read_source(path)
+    return find_format(source.name, source.data, format).read(source, options)
+
+
+def read_text(text: str | bytes, name: str, format: str | None, options: Options) -> tuple[Mechanism, Report]:
+    """The mechanism in a text."""
+    data = text.encode() if isinstance(text, str) else text
+    return find_format(name, data, format).read(Source(name, data), options)
+
+
+def write_file(mechanism: Mechanism, path: str | Path, format: str | None) -> Report:
+    """Write a mechanism to a file; returns what the format could not say."""
+    text, report = find_format(str(path), chosen=format).write(mechanism, str(path))
+    try:
+        Path(path).write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise ArgumentError(f"file {str(path)!r} cannot be written: {error}") from None
+    return report

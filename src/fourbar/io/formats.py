@@ -1,0 +1,91 @@
+"""The file formats. Adding one: a file of this folder with `read` (and `write`), and a row here.
+
+    read(source: Source, options: Options) -> tuple[Mechanism, Report]
+    write(mechanism: Mechanism, file: str) -> tuple[str, Report]     text, and what the format cannot say
+
+Both are imported when first needed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import PurePath
+
+from ..errors import ArgumentError
+from ..model.mechanism import Mechanism
+from .report import Report
+from .source import Options, Source
+
+Reader = Callable[[Source, Options], tuple[Mechanism, Report]]
+Writer = Callable[[Mechanism, str], tuple[str, Report]]
+
+
+@dataclass(frozen=True)
+class Format:
+    """A format: the endings of its files, the tags of their root elements, and modules of this package.
+
+    `options`: what its reader takes besides what all take.
+    """
+
+    name: str
+    endings: tuple[str, ...]
+    roots: tuple[str, ...] = ()
+    reader: str = ""
+    writer: str = ""
+    options: tuple[str, ...] = ()
+
+    def read(self, source: Source, options: Options) -> tuple[Mechanism, Report]:
+        """The mechanism in a file."""
+        if not self.reader:
+            raise ArgumentError(f"{source.name}: {self.name} can be written, but not read")
+        for name in options.extra:
+            if name not in self.options:
+                listed = ", ".join(self.options) or "none of its own"
+                raise ArgumentError(f"{source.name}: {self.name} has no option {name!r}; its options: {listed}")
+        reader: Reader = import_module(f".{self.reader}", __package__).read
+        return reader(source, options)
+
+    def write(self, mechanism: Mechanism, file: str) -> tuple[str, Report]:
+        """The text of a mechanism, and what of it could not be said."""
+        if not self.writer:
+            known = ", ".join(f.name for f in FORMATS.values() if f.writer) or "none yet"
+            raise ArgumentError(f"{file}: {self.name} can be read, but not written; formats to write: {known}")
+        writer: Writer = import_module(f".{self.writer}", __package__).write
+        return writer(mechanism, file)
+
+
+FORMATS: dict[str, Format] = {}
+
+
+def register(format: Format) -> Format:
+    """Add a format; one of the same name is replaced."""
+    FORMATS[format.name] = format
+    return format
+
+
+def find_format(name: str, data: bytes | None = None, chosen: str | None = None) -> Format:
+    """The format of a file: the chosen one, else by the root element of its content, else by the ending of its name."""
+    if chosen is not None:
+        if chosen not in FORMATS:
+            raise ArgumentError(f"format={chosen!r} is not known; expected one of {', '.join(FORMATS)}")
+        return FORMATS[chosen]
+    ending = PurePath(name).suffix.lower()
+    by_ending = next((f for f in FORMATS.values() if ending and ending in f.endings), None)
+    if by_ending is not None and not by_ending.roots:
+        return by_ending
+    root = _root(data) if data is not None else ""
+    by_root = next((f for f in FORMATS.values() if root and root in f.roots), None)
+    found = by_root or by_ending
+    if found is None:
+        known = ", ".join(f"{f.name} ({' '.join(f.endings)})" for f in FORMATS.values())
+        seen = f"its root element is <{root}>" if root else f"its ending is {ending!r}"
+        raise ArgumentError(f"{name}: cannot tell the format of this file, {seen}; give format=, one of {known}")
+    return found
+
+
+def _root(data: bytes) -> str:
+    from .xml import root_tag
+
+    return root_tag(data)

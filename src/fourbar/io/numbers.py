@@ -1,0 +1,52 @@
+"""Numbers as files write them, strictly: what Python or C would guess at is refused."""
+
+from __future__ import annotations
+
+import math
+import re
+
+_NUMBER = re.compile(r"[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?", re.ASCII)
+_LONGEST = 400  # characters; a longer number is no number that anybody wrote
+_WORDS = {"nan", "inf", "infinity", "+inf", "-inf", "+infinity", "-infinity", "+nan", "-nan"}
+
+
+class NotANumber(ValueError):
+    """Why a text is no number."""
+
+
+def read_number(text: str) -> float:
+    """One finite decimal number; raises NotANumber with the reason."""
+    word = text.strip()
+    if len(word) <= _LONGEST and _NUMBER.fullmatch(word):
+        value = float(word)
+        if math.isfinite(value):
+            return value
+        raise NotANumber(f"{word!r} is too large")
+    raise NotANumber(_reason(word))
+
+
+def _reason(word: str) -> str:
+    shown = repr(word if len(word) <= 40 else word[:40] + "...")
+    if not word:
+        return "it is empty"
+    if word.lower() in _WORDS:
+        return f"{shown} is not finite"
+    if len(word.split()) > 1:
+        return f"{shown} is more than one number"
+    if "," in word and _NUMBER.fullmatch(word.replace(",", ".", 1)):
+        return f"{shown} has a comma; write a decimal point"
+    if word.lower().lstrip("+-").startswith("0x"):
+        return f"{shown} is hexadecimal; write a decimal number"
+    if "$" in word or "{" in word:
+        return f"{shown} is an expression; expand the file with xacro first"
+    return f"{shown} is no decimal number"
+
+
+def read_numbers(text: str, count: int) -> tuple[float, ...]:
+    """So many numbers, separated by blanks."""
+    words = text.split()
+    if len(words) != count:
+        if any("," in w for w in words):
+            raise NotANumber(f"{text.strip()[:60]!r} has commas; separate {count} numbers by blanks")
+        raise NotANumber(f"{text.strip()[:60]!r} has {len(words)} numbers where {count} are expected")
+    return tuple(map(read_number, words))

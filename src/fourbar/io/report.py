@@ -1,0 +1,181 @@
+"""What was found while reading a file: nothing that the file says is dropped without a finding here.
+
+A reader holds a `Reading`, tells it what it meets, and closes it into a frozen `Report`. What is wrong with one element
+does not hide what is wrong with the next: `with reading.element():` around each collects the errors of all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from typing import Literal, NamedTuple, NoReturn
+
+from ..errors import ModelError
+
+Severity = Literal["note", "warning", "error"]
+SEVERITIES: tuple[Severity, ...] = ("note", "warning", "error")
+_SHOWN = 10  # errors that a message lists
+
+
+class Place(NamedTuple):
+    """Where in a file: line 0 is the file as a whole; `element` is a path such as robot/link 'arm'/inertial."""
+
+    file: str
+    line: int = 0
+    element: str = ""
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One thing that was met in a file. `key` is what `waive=` calls it, empty where it cannot be waived."""
+
+    severity: Severity
+    message: str
+    fix: str = ""
+    file: str = ""
+    line: int = 0
+    element: str = ""
+    key: str = ""
+
+    def __str__(self) -> str:
+        place = f"{self.file}:{self.line}" if self.line else self.file
+        parts = [place, self.severity, self.element, self.message]
+        return ": ".join(x for x in parts if x) + (f"; {self.fix}" if self.fix else "")
+
+
+@dataclass(frozen=True)
+class Report:
+    """All findings, in the order of the file."""
+
+    findings: tuple[Finding, ...] = ()
+
+    def __iter__(self) -> Iterator[Finding]:
+        return iter(self.findings)
+
+    def __len__(self) -> int:
+        return len(self.findings)
+
+    def __str__(self) -> str:
+        return "\n".join(map(str, self.findings)) or "nothing to report"
+
+    def of(self, severity: Severity) -> tuple[Finding, ...]:
+        """The findings of one severity."""
+        return tuple(f for f in self.findings if f.severity == severity)
+
+    @property
+    def errors(self) -> tuple[Finding, ...]:
+        return self.of("error")
+
+    @property
+    def warnings(self) -> tuple[Finding, ...]:
+        return self.of("warning")
+
+    def __add__(self, other: Report) -> Report:
+        return Report(self.findings + other.findings)
+
+
+NOTHING = Report()
+
+
+class ParseError(ModelError):
+    """A file that cannot be read as a mechanism. `report` has all findings up to then, the errors among them."""
+
+    def __init__(self, report: Report) -> None:
+        self.report = report
+        errors = [str(f).replace(": error: ", ": ", 1) for f in report.errors]
+        more = [f"... and {len(errors) - _SHOWN} more errors"] if len(errors) > _SHOWN else []
+        super().__init__("\n".join([*errors[:_SHOWN], *more]))
+
+    def __reduce__(self) -> tuple[type[ParseError], tuple[Report]]:
+        return ParseError, (self.report,)
+
+
+class Reading:
+    """Collects findings, and knows how strict to be.
+
+    What is not understood is a warning, or an error with `strict`; what would change the dynamics is an error. Both
+    become notes where `waive` names them: a tag ("gazebo"), an attribute ("joint@colour"), a path ("link/contact"), or
+    a pattern of these ("link/*").
+    """
+
+    def __init__(self, file: str, strict: bool = False, waive: Iterable[str] = ()) -> None:
+        self.file = file
+        self.strict = strict
+        self.waive = tuple(waive)
+        self.findings: list[Finding] = []
+
+    def add(self, severity: Severity, place: Place, message: str, fix: str = "", key: str = "") -> Finding:
+        """Record a finding as it is."""
+        finding = Finding(severity, message, fix, *place, key)
+        self.findings.append(finding)
+        return finding
+
+    def note(self, place: Place, message: str, fix: str = "") -> None:
+        """Something that loses nothing, but is good to know."""
+        self.add("note", place, message, fix)
+
+    def warn(self, place: Place, message: str, fix: str = "", key: str = "") -> None:
+        """Something not understood that leaves the dynamics as it is."""
+        self._judge("error" if self.strict else "warning", place, message, fix, key)
+
+    def doubt(self, place: Place, message: str, fix: str = "", key: str = "") -> None:
+        """Something not understood, or not possible, that the dynamics depends on."""
+        self._judge("error", place, message, fix, key)
+
+    def fail(self, place: Place, message: str, fix: str = "") -> NoReturn:
+        """Something that cannot be read at all: stop with this element."""
+        raise ParseError(Report((Finding("error", message, fix, *place),)))
+
+    def is_waived(self, key: str) -> bool:
+        """Whether the user accepts findings of this key: one of its endings, as a path, is named."""
+        steps = key.split("/")
+        endings = ["/".join(steps[i:]) for i in range(len(steps))]
+        return any(fnmatchcase(ending, pattern) for pattern in self.waive for ending in endings)
+
+    def _judge(self, severity: Severity, place: Place, message: str, fix: str, key: str) -> None:
+        if key and self.is_waived(key):
+            self.add("note", place, f"{message} (waived)", "", key)
+        else:
+            allow = f"or accept it with waive=[{key!r}]" if key and severity == "error" else ""
+            self.add(severity, place, message, "; ".join(x for x in (fix, allow) if x), key)
+
+    @contextmanager
+    def element(self) -> Iterator[None]:
+        """Around the reading of one element: its error is recorded, and the next element is read."""
+        try:
+            yield
+        except ParseError as error:
+            self.findings.extend(error.report.findings)
+
+    @contextmanager
+    def naming(self, place: Place) -> Iterator[None]:
+        """Around what builds parts of the mechanism: what it refuses gets a file and a line."""
+        try:
+            yield
+        except ParseError:
+            raise
+        except ModelError as error:
+            raise ParseError(Report((Finding("error", str(error), "", *place),))) from error
+
+    def check(self) -> None:
+        """Stop here if anything so far is an error."""
+        if any(f.severity == "error" for f in self.findings):
+            raise ParseError(self.report())
+
+    def report(self) -> Report:
+        """All findings so far, by line."""
+        return Report(tuple(sorted(self.findings, key=lambda f: (f.file != self.file, f.file, f.line))))
+
+    def close(self) -> Report:
+        """The report of a file that was read to its end; raises if it has errors."""
+        self.check()
+        return self.report()
+
+
+def summary(findings: Sequence[Finding]) -> str:
+    """Findings in a few words: how many, and of what."""
+    keys = list(dict.fromkeys(f.key or f.message for f in findings))
+    listed = ", ".join(keys[:5]) + (", ..." if len(keys) > 5 else "")
+    return f"{len(findings)} warning{'s' if len(findings) > 1 else ''} ({listed})"

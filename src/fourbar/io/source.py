@@ -1,0 +1,71 @@
+"""What a reader is given: the bytes of a file with its name, and the options of the user."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from ..errors import ArgumentError
+from ..joints.base import Joint
+from .report import Finding, ParseError, Reading, Report
+
+LARGEST = 64 * 2**20  # bytes of a model file
+
+
+@dataclass(frozen=True)
+class Source:
+    """A file, or a text under a name. `folder` is where relative names in it start; None: nowhere."""
+
+    name: str
+    data: bytes
+    folder: Path | None = None
+
+    @property
+    def text(self) -> str:
+        """The content as UTF-8; raises ParseError where it is not."""
+        try:
+            return self.data.decode("utf-8-sig")
+        except UnicodeDecodeError as error:
+            line = self.data.count(b"\n", 0, error.start) + 1
+            message = f"byte 0x{self.data[error.start]:02x} is not UTF-8"
+            raise ParseError(Report((Finding("error", message, "save the file as UTF-8", self.name, line),))) from None
+
+
+@dataclass(frozen=True)
+class Options:
+    """How to read. `extra` are options of one format only; its entry in `formats.py` lists them.
+
+    `floating`: False, True (a free joint carries the root), or the joint that does. `folders`: where packages and
+    meshes are looked for; nothing outside these and the file's own folder is touched.
+    """
+
+    strict: bool = False
+    waive: tuple[str, ...] = ()
+    floating: bool | Joint = False
+    folders: tuple[Path, ...] = ()
+    extra: Mapping[str, Any] = field(default_factory=dict)
+
+    def reading(self, source: Source) -> Reading:
+        """An empty collection of findings about this file."""
+        return Reading(source.name, self.strict, self.waive)
+
+
+def read_source(path: str | Path) -> Source:
+    """The file at a path."""
+    where = Path(path)
+    try:
+        if where.stat().st_size > LARGEST:
+            raise too_large(str(path))
+        return Source(str(path), where.read_bytes(), where.parent)
+    except FileNotFoundError:
+        hint = "; to read a text, use loads(text, format=...)" if "<" in str(path) else ""
+        raise ArgumentError(f"there is no file {str(path)[:200]!r}{hint}") from None
+    except (OSError, ValueError) as error:
+        raise ArgumentError(f"file {str(path)[:200]!r} cannot be read: {error}") from None
+
+
+def too_large(name: str) -> ParseError:
+    """The error for a file beyond the limit."""
+    return ParseError(Report((Finding("error", f"the file is larger than {LARGEST // 2**20} MiB", "", name),)))

@@ -1,0 +1,139 @@
+"""Strict XML: no document type, no entities but those of XML itself, nothing fetched, bounds on size and depth."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from typing import NoReturn
+from xml.parsers import expat
+
+from .element import Element
+from .report import ParseError, Place, Reading
+from .source import LARGEST, Source, too_large
+
+DEEPEST = 100  # elements inside each other
+MOST = 400_000  # elements of a file
+LONGEST = 1_000_000  # characters of an attribute
+_SAVE_AS = "save the file as UTF-8"
+_UTF_32 = (b"\xff\xfe\x00\x00", b"\x00\x00\xfe\xff")
+
+
+def parse(source: Source, reading: Reading) -> Element:
+    """The root element of a document; raises ParseError with the line of what is wrong."""
+    if len(source.data) > LARGEST:
+        raise too_large(source.name)
+    _check_encoding(source, reading)
+    builder = _TreeBuilder(source, reading)
+    parser = builder.parser
+    try:
+        parser.Parse(source.data, True)
+    except ParseError:
+        raise
+    except expat.ExpatError as error:
+        reading.fail(Place(source.name, error.lineno), *_explained(error, builder, source))
+    except (LookupError, UnicodeError, ValueError) as error:  # an encoding that Python does not know, or broken text
+        reading.fail(Place(source.name, parser.CurrentLineNumber), f"the text cannot be decoded: {error}", _SAVE_AS)
+    assert builder.root is not None
+    return builder.root
+
+
+class _TreeBuilder:
+    """The handlers of expat."""
+
+    def __init__(self, source: Source, reading: Reading) -> None:
+        self.source, self.reading = source, reading
+        self.root: Element | None = None
+        self.open: list[Element] = []
+        self.count = 0
+        self.parser = expat.ParserCreate()
+        self.parser.buffer_text = True
+        self.parser.SetParamEntityParsing(expat.XML_PARAM_ENTITY_PARSING_NEVER)
+        self.parser.StartElementHandler = self.start
+        self.parser.EndElementHandler = self.end
+        self.parser.CharacterDataHandler = self.characters
+        self.parser.StartDoctypeDeclHandler = self.doctype
+
+    def refuse(self, message: str, fix: str = "") -> NoReturn:
+        """Stop at the parser's line."""
+        path = self.open[-1].path if 0 < len(self.open) <= DEEPEST else ""
+        self.reading.fail(Place(self.source.name, self.parser.CurrentLineNumber, path), message, fix)
+
+    def start(self, tag: str, attributes: dict[str, str]) -> None:
+        """An element begins."""
+        self.count += 1
+        if len(self.open) >= DEEPEST:
+            self.refuse(f"elements are nested deeper than {DEEPEST}")
+        if self.count > MOST:
+            self.refuse(f"the file has more than {MOST} elements")
+        for name, value in attributes.items():
+            if len(value) > LONGEST:
+                self.refuse(f"attribute {name[:60]!r} of <{tag[:60]}> has more than {LONGEST} characters")
+        parent = self.open[-1] if self.open else None
+        element = Element(tag, attributes, parent, self.parser.CurrentLineNumber, self.reading)
+        if parent is None:
+            self.root = element
+        else:
+            parent.children.append(element)
+        self.open.append(element)
+
+    def end(self, tag: str) -> None:
+        """An element ends."""
+        self.open.pop()
+
+    def characters(self, text: str) -> None:
+        """Text between tags."""
+        if text.strip() or self.open[-1].text:
+            self.open[-1].text += text
+
+    def doctype(self, *_: object) -> None:
+        """A document type: the door to entities."""
+        self.refuse("a DOCTYPE (and the entities it may declare) is not accepted", "remove it")
+
+
+def _check_encoding(source: Source, reading: Reading) -> None:
+    """Explain what expat would only call an invalid token."""
+    data = source.data
+    if not data.strip():
+        reading.fail(Place(source.name), "the file is empty")
+    if data.startswith(_UTF_32):
+        reading.fail(Place(source.name, 1), "the file is UTF-32, which XML parsers do not read", _SAVE_AS)
+    if data.startswith((b"\xff\xfe", b"\xfe\xff")):
+        return
+    zero = data.find(b"\x00")
+    if zero >= 0:
+        line = data.count(b"\n", 0, zero) + 1
+        reading.fail(Place(source.name, line), "the file contains a zero byte: it is no text, or UTF-16", _SAVE_AS)
+    declaration = data[:200].split(b"?>")[0].lower() if data.lstrip(b"\xef\xbb\xbf").startswith(b"<?xml") else b""
+    if b"encoding" not in declaration or b"utf-8" in declaration:
+        _ = source.text
+
+
+def _explained(error: expat.ExpatError, builder: _TreeBuilder, source: Source) -> tuple[str, str]:
+    """What expat found, with what it means where that helps."""
+    what = expat.ErrorString(error.code) or "no XML"
+    opened = builder.open[-1] if builder.open else None
+    inside = f" inside <{opened.tag}>, which opens at line {opened.line}" if opened else ""
+    if error.code == expat.errors.codes[expat.errors.XML_ERROR_NO_ELEMENTS]:
+        if builder.root is None and opened is None:
+            return "the document has no element", ""
+        return f"the file ends{inside}", "it is cut off, or an element is not closed"
+    if error.code == expat.errors.codes[expat.errors.XML_ERROR_UNDEFINED_ENTITY]:
+        return "an entity that XML does not define", "write the character itself"
+    if not source.data.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"<"):
+        return "this is no XML: it does not begin with <", ""
+    return f"not well-formed XML: {what}{inside}", ""
+
+
+def root_tag(data: bytes) -> str:
+    """The tag of the first element of a document, empty where that cannot be told."""
+    found: list[str] = []
+
+    def start(tag: str, attributes: dict[str, str]) -> None:
+        found.append(tag)
+        raise StopIteration
+
+    parser = expat.ParserCreate()
+    parser.SetParamEntityParsing(expat.XML_PARAM_ENTITY_PARSING_NEVER)
+    parser.StartElementHandler = start
+    with suppress(StopIteration, expat.ExpatError, LookupError, UnicodeError, ValueError):
+        parser.Parse(data[: 2**20], len(data) <= 2**20)
+    return found[0] if found else ""

@@ -1,0 +1,59 @@
+"""Shapes that a body carries for viewing and collision. No part of the dynamics."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal, get_args
+
+import numpy as np
+
+from ..errors import ModelError
+from .placement import Placement, Three
+
+Kind = Literal["box", "sphere", "cylinder", "capsule", "ellipsoid", "plane", "mesh"]
+Role = Literal["visual", "collision"]
+Colour = tuple[float, float, float, float]
+
+# How many numbers `size` has, and what they mean.
+SIZES: dict[str, tuple[str, ...]] = {
+    "box": ("x", "y", "z"),
+    "sphere": ("radius",),
+    "cylinder": ("radius", "length"),
+    "capsule": ("radius", "length"),
+    "ellipsoid": ("x radius", "y radius", "z radius"),
+    "plane": (),
+    "mesh": (),
+}
+
+
+@dataclass(frozen=True)
+class Geometry:
+    """A shape at a place on a body.
+
+    `size` in metres: a box has its three edges, a sphere its radius, a cylinder and a capsule radius and length along z
+    (a capsule's without the caps), an ellipsoid its three half axes; a plane is z = 0, without end. A mesh has the
+    address `mesh` as its file wrote it, `file` where that was found (empty if it was not), and a `scale` by axis.
+    `colour` is (red, green, blue, alpha) from 0 to 1, None where nothing is said.
+    """
+
+    kind: Kind
+    size: tuple[float, ...] = ()
+    placement: Placement = field(default_factory=Placement)
+    role: Role = "visual"
+    mesh: str = ""
+    scale: Three = (1.0, 1.0, 1.0)
+    colour: Colour | None = None
+    name: str = ""
+    file: str = field(default="", compare=False)
+
+    def __post_init__(self) -> None:
+        if self.kind not in SIZES:
+            raise ModelError(f"geometry: kind {self.kind!r} is not known; expected one of {', '.join(SIZES)}")
+        if self.role not in get_args(Role):
+            raise ModelError(f"geometry: role {self.role!r} is not known; expected 'visual' or 'collision'")
+        wanted = SIZES[self.kind]
+        if len(self.size) != len(wanted) or not all(0.0 <= x < np.inf for x in self.size):
+            listed = ", ".join(wanted) or "no numbers"
+            raise ModelError(f"a {self.kind} takes {listed}, finite and not negative; got {self.size}")
+        if (self.kind == "mesh") != bool(self.mesh):
+            raise ModelError(f"only a mesh has the address of one, and needs it; got {self.kind!r} and {self.mesh!r}")

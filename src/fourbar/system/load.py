@@ -1,0 +1,70 @@
+"""Robots from model files, and back."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from ..errors import ModelError
+from ..io.files import read_file, read_options, read_text, write_file
+from ..io.report import Finding, ParseError, Report, summary
+from ..joints.base import Joint
+from ..model.mechanism import Mechanism
+from .robot import System
+
+
+class FileWarning(UserWarning):
+    """A file has parts that were not understood; the robot's `report` lists them."""
+
+
+def load(
+    path: str | Path,
+    *,
+    format: str | None = None,
+    strict: bool = False,
+    waive: Iterable[str] = (),
+    floating: bool | Joint = False,
+    folders: Iterable[str | Path] = (),
+    **extra: Any,
+) -> System:
+    """The robot in a model file. The format is told by the file's content or ending, or by `format`.
+
+    All that was not understood is in the robot's `report`: a warning by default, an error with `strict`; an error where
+    it would change the dynamics, unless `waive` names it. `floating`: True puts the root on a free joint, a joint on
+    that joint. `folders`: where packages and meshes are looked for. Other options belong to one format: see
+    docs/files.md.
+    """
+    return _built(*read_file(path, format, read_options(strict, waive, floating, folders, extra)), str(path))
+
+
+def loads(
+    text: str | bytes,
+    *,
+    format: str | None = None,
+    name: str = "<text>",
+    strict: bool = False,
+    waive: Iterable[str] = (),
+    floating: bool | Joint = False,
+    folders: Iterable[str | Path] = (),
+    **extra: Any,
+) -> System:
+    """The robot in a text: as `load`, for the content of a file. `name` is what messages call it."""
+    return _built(*read_text(text, name, format, read_options(strict, waive, floating, folders, extra)), name)
+
+
+def save(robot: System, path: str | Path, *, format: str | None = None) -> Report:
+    """Write a robot to a file, in the format of its ending or `format`; returns what the format could not say."""
+    return write_file(robot.mechanism, path, format)
+
+
+def _built(mechanism: Mechanism, report: Report, file: str) -> System:
+    try:
+        robot = System(mechanism, report)
+    except ModelError as error:
+        raise ParseError(report + Report((Finding("error", str(error), "", file),))) from error
+    if report.warnings:
+        text = f"{file}: {summary(report.warnings)}; robot.report says where and what"
+        warnings.warn(text, FileWarning, stacklevel=3)
+    return robot

@@ -1,0 +1,149 @@
+"""The strict XML reader: lines, what was read and what was not, and what is refused."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from fourbar.io.element import Element, leftovers, report_leftovers
+from fourbar.io.report import ParseError, Reading
+from fourbar.io.source import Source
+from fourbar.io.xml import DEEPEST, LONGEST, parse, root_tag
+
+
+def read(text: str | bytes, **options: object) -> Element:
+    data = text.encode() if isinstance(text, str) else text
+    return parse(Source("a.xml", data), Reading("a.xml", **options))  # type: ignore[arg-type]
+
+
+def refused(text: str | bytes) -> str:
+    with pytest.raises(ParseError) as caught:
+        read(text)
+    return str(caught.value)
+
+
+def test_elements_have_lines_and_paths() -> None:
+    root = read("<robot name='r'>\n  <link name='arm'>\n    <inertial/></link></robot>")
+    inertial = root.all("link")[0].required("inertial")
+    assert (inertial.line, inertial.path, inertial.key) == (3, "robot 'r'/link 'arm'/inertial", "link/inertial")
+    assert root.key == "robot"
+
+
+def test_text_is_joined_over_lines_and_entities() -> None:
+    assert read("<a>\n one &lt; two\n <b/> three</a>").words() == "one < two\n  three"
+
+
+@pytest.mark.parametrize(
+    "text, expected",
+    [
+        ("1", 1.0), (" -2.5e-3 ", -2.5e-3), (".5", 0.5), ("3.", 3.0), ("+1E+2", 100.0), ("007", 7.0), ("-0", 0.0),
+    ],
+)  # fmt: skip
+def test_numbers(text: str, expected: float) -> None:
+    assert read(f"<a x='{text}'/>").number("x") == expected
+
+
+@pytest.mark.parametrize(
+    "text, reason",
+    [
+        ("1,5", "has a comma"), ("", "it is empty"), ("nan", "not finite"), ("-Inf", "not finite"), ("1e999", "large"),
+        ("0x10", "hexadecimal"), ("1_000", "no decimal"), ("one", "no decimal"), ("1 2", "more than one"),
+        ("${x}", "xacro"), ("１", "no decimal"), ("1e", "no decimal"), ("--1", "no decimal"), ("1" * 500, "no decimal"),
+        ("1d3", "no decimal"), ("infinity", "not finite"),
+    ],
+)  # fmt: skip
+def test_what_is_no_number_is_refused(text: str, reason: str) -> None:
+    root = read(f"<a>\n<b x='{text}'/></a>")
+    with pytest.raises(ParseError, match=rf"^a\.xml:2: .*{reason}"):
+        root.required("b").number("x")
+
+
+@pytest.mark.parametrize("text", ["1 2", "1 2 3 4", "", "1,2,3", "1, 2, 3", "1 2 x"])
+def test_three_numbers_are_three(text: str) -> None:
+    with pytest.raises(ParseError, match=r"^a\.xml:1: a: x="):
+        read(f"<a x='{text}'/>").numbers("x", 3)
+
+
+def test_missing_things_are_named() -> None:
+    root = read("<a name='n'>\n<b/>\n<b flag='maybe'/></a>")
+    for ask, message in [
+        (lambda: root.child("b"), "a.xml:3: .*second <b>; the first is at line 2"),
+        (lambda: root.required("c"), "a.xml:1: .*<c> is missing"),
+        (lambda: root.require("x"), "a.xml:1: .*'x' is missing"),
+        (lambda: root.children[0].number("x"), "a.xml:2: .*'x' is missing"),
+        (lambda: root.children[1].flag("flag", False), "a.xml:3: .*expected true or false"),
+    ]:
+        with pytest.raises(ParseError, match=message):
+            ask()
+
+
+@pytest.mark.parametrize(
+    "text, message",
+    [
+        ("", "a.xml: the file is empty"),
+        ("hello", "a.xml:1: this is no XML"),
+        ("<a>", "a.xml:1: the file ends inside <a>, which opens at line 1"),
+        ("<a>\n<b>\n", "a.xml:3: the file ends inside <b>, which opens at line 2"),
+        ("<a>\n<b></a>", "a.xml:2: not well-formed XML: mismatched tag inside <b>"),
+        ("<a x='1' x='2'/>", "a.xml:1: not well-formed XML: duplicate attribute"),
+        ("<a/><b/>", "a.xml:1: not well-formed XML: junk after document element"),
+        ("<!DOCTYPE a [<!ENTITY x 'y'>]><a>&x;</a>", "a.xml:1: a DOCTYPE"),
+        ("<!DOCTYPE a SYSTEM 'file:///etc/passwd'><a/>", "a.xml:1: a DOCTYPE"),
+        ("<a>\n&nbsp;</a>", "a.xml:2: an entity that XML does not define"),
+        (b"<a>\n\xe9</a>", "a.xml:2: byte 0xe9 is not UTF-8; save the file as UTF-8"),
+        (b"<a>\n\x00</a>", "a.xml:2: the file contains a zero byte"),
+        ("<a/>".encode("utf-32"), "a.xml:1: the file is UTF-32"),
+        (b"<?xml version='1.0' encoding='klingon'?><a/>", "a.xml:1: .*"),
+        (b"<?xml version='1.0' encoding='utf-16'?><a/>", "a.xml:1: .*"),
+        ("<a>" * (DEEPEST + 5), f"a.xml:1: .*nested deeper than {DEEPEST}"),
+        (f"<a x='{'y' * (LONGEST + 1)}'/>", "a.xml:1: attribute 'x' of <a> has more than"),
+    ],
+)
+def test_what_is_no_document_is_refused(text: str | bytes, message: str) -> None:
+    assert re.match(message, refused(text)), refused(text)
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "iso-8859-1", "cp1252"])
+def test_other_encodings_are_read(encoding: str) -> None:
+    declared = {"utf-8-sig": "utf-8"}.get(encoding, encoding)
+    data = f"<?xml version='1.0' encoding='{declared}'?><a x='é'/>".encode(encoding)
+    assert read(data).get("x") == "é"
+
+
+def test_what_was_not_read_is_left_over() -> None:
+    root = read("<r name='n'><a x='1' y='2'>text</a><b><c/></b><d><e/></d></r>")
+    root.get("name")
+    root.required("a").get("x")
+    root.required("d").mark("*")
+    found = [(e.key, what) for e, what in leftovers(root)]
+    assert sorted(found) == [("a", "@y"), ("a", "text"), ("b", "")]
+
+
+def test_policy() -> None:
+    def judged(**options: object) -> list[tuple[str, str]]:
+        root = read("<r><a y='2'/>\n<b/></r>", **options)
+        root.all("a")
+        report_leftovers(root, matters=["b"])
+        return [(f.severity, f.key) for f in root.reading.findings]
+
+    assert judged() == [("error", "b"), ("warning", "a@y")]
+    assert judged(strict=True) == [("error", "b"), ("error", "a@y")]
+    assert judged(waive=["b"]) == [("note", "b"), ("warning", "a@y")]
+    assert judged(strict=True, waive=["b", "a@*"]) == [("note", "b"), ("note", "a@y")]
+
+
+def test_errors_of_elements_are_collected() -> None:
+    root = read("<r>\n<a x='1'/>\n<a x='b'/>\n<a x='c'/></r>")
+    for a in root.all("a"):
+        with root.reading.element():
+            a.number("x")
+    with pytest.raises(ParseError) as caught:
+        root.reading.close()
+    assert [f.line for f in caught.value.report.errors] == [3, 4]
+    assert str(caught.value).count("\n") == 1
+
+
+def test_root_tag() -> None:
+    assert root_tag(b"<?xml version='1.0'?><!-- x --><mujoco model='m'>") == "mujoco"
+    assert root_tag(b"{}") == root_tag(b"") == ""

@@ -11,6 +11,7 @@ from ..algorithms.energy import COM, WORLD
 from ..algorithms.kinematics import WORLD_POINT, Reported
 from ..errors import ArgumentError, unknown
 from ..model.lower import Home, Lowered
+from ..model.parameters import RIGID, read_columns
 from .clusters import independent_joints
 
 
@@ -83,6 +84,12 @@ def _ends(lowered: Lowered, frames: Any = (), points: Any = (), expressed_in: st
     return {"ends": tuple(ends), "in_world": expressed_in == "world"}
 
 
+def _columns(lowered: Lowered, columns: Any = RIGID, packed: bool = False) -> dict[str, Any]:
+    if not isinstance(packed, bool):
+        raise ArgumentError(f"packed={packed!r}: expected True or False")
+    return {"columns": read_columns(columns), "packed": packed}
+
+
 READERS: dict[tuple[str, ...], Callable[..., dict[str, Any]]] = {
     (): lambda lowered: {},
     ("frame",): _pose,
@@ -90,4 +97,5 @@ READERS: dict[tuple[str, ...], Callable[..., dict[str, Any]]] = {
     ("prescribed",): _prescribed,
     ("about",): _about,
     ("frames", "points", "expressed_in"): _ends,
+    ("columns", "packed"): _columns,
 }

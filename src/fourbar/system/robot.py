@@ -15,6 +15,7 @@ from ..io.report import NOTHING, Report
 from ..model.builder import Builder as MechanismBuilder
 from ..model.lower import Lowered, lower
 from ..model.mechanism import Mechanism
+from ..model.parameters import RIGID, parameter_names, parameter_values, with_inertial_parameters
 from ..model.read import read_three
 from .clusters import (
     ClusterInfo,
@@ -29,6 +30,7 @@ from .clusters import (
 from .context import Model, record
 from .guard import Guarded, implicit_loops
 from .methods import METHODS, Method
+from .methods.identification import regressor_pattern
 from .options import READERS
 from .regular import check_regular
 
@@ -95,7 +97,8 @@ class Family:
         key = tuple((k, _frozen(v)) for k, v in sorted(options.items()))
         if key not in self._made:
             missing = next(
-                (k for k in self._method.static[:1] if k not in options and k not in ("about", "frames")), None
+                (k for k in self._method.static[:1] if k not in options and k not in ("about", "frames", "columns")),
+                None,
             )
             if missing is not None:
                 example = f"{self._name}({self._method.arguments[0]}, {missing}=...)"
@@ -132,6 +135,7 @@ class Names:
     frames: tuple[str, ...]
     coordinates: tuple[str, ...]
     velocities: tuple[str, ...]
+    parameters: tuple[str, ...]
 
 
 class System:
@@ -175,6 +179,10 @@ class System:
     loop_bias = _Method()
     osim_inverse = _Method()
     reactions = _Method()
+    regressor = _Method()
+    momentum_regressor = _Method()
+    kinetic_energy_regressor = _Method()
+    potential_energy_regressor = _Method()
 
     def __init__(self, mechanism: Mechanism, report: Report = NOTHING) -> None:
         self.__dict__.update(mechanism=mechanism, report=report)
@@ -224,7 +232,7 @@ class System:
 
     @cached_property
     def names(self) -> Names:
-        """Names of bodies, joints, frames, coordinates and velocities."""
+        """Names of bodies, joints, frames, coordinates, velocities and parameters (of `inertial_parameters()`)."""
         m = self.mechanism
         return Names(
             tuple(b.name for b in m.bodies),
@@ -232,6 +240,7 @@ class System:
             tuple(f.name for f in m.frames),
             tuple(x for group in self.clusters for x in group.coordinate_names),
             tuple(x for group in self.clusters for x in group.velocity_names),
+            parameter_names(m),
         )
 
     @cached_property
@@ -257,6 +266,25 @@ class System:
     def with_gravity(self, gravity: Sequence[float]) -> System:
         """The same robot in another field of gravity."""
         return System(replace(self.mechanism, gravity=read_three("gravity", gravity)))
+
+    def inertial_parameters(self, columns: Any = RIGID) -> np.ndarray:
+        """φ (p): the parameters that a `regressor` with the same `columns` multiplies."""
+        return parameter_values(self.mechanism, columns)
+
+    def parameter_names(self, columns: Any = RIGID) -> tuple[str, ...]:
+        """What each of the `inertial_parameters` is called: "link.m", "link.mx", "link.Jxx", "joint.armature", ..."""
+        return parameter_names(self.mechanism, columns)
+
+    def with_inertial_parameters(self, parameters: Any, columns: Any = RIGID, allow_unphysical: bool = False) -> System:
+        """The same robot with other `inertial_parameters` φ (p), in the same order.
+
+        Parameters that no matter has are refused, unless `allow_unphysical`; so are springs, which a robot has not.
+        """
+        return System(with_inertial_parameters(self.mechanism, parameters, columns, allow_unphysical))
+
+    def regressor_pattern(self, columns: Any = RIGID) -> tuple[np.ndarray, np.ndarray]:
+        """Rows and columns (n, n) of the entries that `regressor(..., packed=True)` keeps, in its order."""
+        return regressor_pattern(self.model, columns)
 
     def neutral(self) -> np.ndarray:
         """The configuration (nq) in which every joint is at its neutral position."""

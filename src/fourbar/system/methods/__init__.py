@@ -3,7 +3,7 @@
 Each file registers its methods when it is imported.
 """
 
-from . import configuration, dynamics, energy, forces, kinematics
+from . import configuration, dynamics, energy, forces, identification, kinematics
 from .registry import METHODS, Method
 
-__all__ = ["METHODS", "Method", "configuration", "dynamics", "energy", "forces", "kinematics"]
+__all__ = ["METHODS", "Method", "configuration", "dynamics", "energy", "forces", "identification", "kinematics"]

@@ -1,0 +1,162 @@
+"""Regressors: what each parameter of each body contributes to forces, momenta and energies (Zhang; THEORY §2).
+
+A body's wrench is linear in its ten parameters: F = Σ φ_c F_c. With every F_c carried to the frame of the root body,
+its part in the force of joint i, which carries the body, is S_iᵀ F_c: ten dot products for each pair of a body and a
+joint that carries it, O(n · depth) in all, and nothing at all for a root joint whose S selects components.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+from ..expr import select
+from ..model.cluster import Kinematics
+from ..model.lower import GROUND, Home
+from ..spatial.linear import Mat, Scalar, Vec, dot, zeros
+from ..spatial.motion import Motion
+from ..spatial.symmetric import Sym
+from ..spatial.transform import IDENTITY, Transform
+from ..spatial.vectors import Twist, Wrench
+from .energy import velocity_outward
+from .kinematics import place_outward
+from .sweep import Sweeps
+
+_AT_ONCE = 8  # carrying joints in one step: a long chain then has fewer steps to record
+_UNITS = tuple(Mat.identity(3))
+_SYMMETRIC = tuple(Sym(*row) for row in Mat.identity(6))
+
+Columns = tuple[Wrench, ...]
+Blocks = dict[int, Mat]  # for each link that carries a body: nv of its joint x 10
+
+
+def force_columns(motion: Motion) -> Columns:
+    """F_c of the ten parameters: m a + Γ h;  h × a + J α + ω × J ω."""
+    none = zeros(3)
+    mass = Wrench(none, motion.acc)
+    first = [Wrench(e.cross(motion.acc), motion.G @ e) for e in _UNITS]
+    second = [Wrench(E @ motion.al + motion.w.cross(E @ motion.w), none) for E in _SYMMETRIC]
+    return (mass, *first, *second)
+
+
+def momentum_columns(V: Twist) -> Columns:
+    """The same of the momentum I V: m v + ω × h;  h × v + J ω."""
+    none = zeros(3)
+    first = [Wrench(e.cross(V.linear), V.angular.cross(e)) for e in _UNITS]
+    return (Wrench(none, V.linear), *first, *(Wrench(E @ V.angular, none) for E in _SYMMETRIC))
+
+
+def _move_outward(k: Kinematics, parent: Motion, v: Vec, a: Vec) -> Motion:
+    """V = X V_λ + S v;  A = X A_λ + S a + S° v + ad_V S v."""
+    return parent.through(k.X, k.S.twist(v), k.S.twist(a) + k.c_J)
+
+
+class Placed(NamedTuple):
+    """A link in the frame of its root: pose and motion subspace."""
+
+    pose: Transform
+    S: tuple[Twist, ...]
+
+
+def _place_root(k: Kinematics) -> Placed:
+    return Placed(IDENTITY, k.S.twists())
+
+
+def _place_outward(k: Kinematics, parent: Placed) -> Placed:
+    pose = place_outward(k, parent.pose)
+    return Placed(pose, tuple(pose.motion_to_parent(s) for s in k.S.twists()))
+
+
+def _force_columns_in_root(root: Transform, own: Transform, motion: Motion) -> Columns:
+    """F_c of a body placed by `own` on its link, seen from the root."""
+    still = Twist.zero()
+    return _carried(root.then(own), force_columns(motion.through(own, still, still)))
+
+
+def _momentum_columns_in_root(root: Transform, own: Transform, V: Twist) -> Columns:
+    return _carried(root.then(own), momentum_columns(own.motion_to_child(V)))
+
+
+def _carried(pose: Transform, columns: Columns) -> Columns:
+    whole = Transform((pose.R,), pose.p)
+    return tuple(whole.force_to_parent(F) for F in columns)
+
+
+def _rows(carriers: tuple[tuple[Twist, ...], ...], columns: Columns) -> tuple[Mat, ...]:
+    """S_iᵀ F_c for some of the joints i that carry a body."""
+    return tuple(Mat(Vec([F.power(s) for F in columns]) for s in S) for S in carriers)
+
+
+def _blocks(s: Sweeps, homes: Sequence[Home], step: Callable[..., Columns], motions: Sequence[Any]) -> list[Blocks]:
+    """For each body the rows of all joints that carry it."""
+    placed: list[Placed] = []
+    for i, parent in enumerate(s.tree.parents):
+        placed.append(s.step(i, _place_root) if parent < 0 else s.step(i, _place_outward, placed[parent]))
+    found: list[Blocks] = []
+    for link, own in homes:
+        rows: Blocks = {}
+        if link != GROUND:
+            columns = s.recorder.call(step, placed[link].pose, own, motions[link])
+            path = [link, *s.tree.ancestors(link)]
+            for some in (path[k : k + _AT_ONCE] for k in range(0, len(path), _AT_ONCE)):
+                rows.update(zip(some, s.recorder.call(_rows, tuple(placed[i].S for i in some), columns), strict=True))
+        found.append(rows)
+    return found
+
+
+def force_blocks(
+    s: Sweeps, homes: Sequence[Home], v: Sequence[Vec], a: Sequence[Vec], gravity: Sequence[float]
+) -> list[Blocks]:
+    """What the ten parameters of each body contribute to the force of each joint that carries it."""
+    motions = s.outward(_move_outward, Motion.of_ground(gravity), v, a)
+    return _blocks(s, homes, _force_columns_in_root, motions)
+
+
+def momentum_blocks(s: Sweeps, homes: Sequence[Home], v: Sequence[Vec]) -> list[Blocks]:
+    """What the ten parameters of each body contribute to the generalized momentum M v of each joint that carries it."""
+    return _blocks(s, homes, _momentum_columns_in_root, s.outward(velocity_outward, Twist.zero(), v))
+
+
+def _kinetic(own: Transform, V: Twist) -> Vec:
+    """½ V · F_c with F_c of the momentum."""
+    mine = own.motion_to_child(V)
+    return Vec([0.5 * F.power(mine) for F in momentum_columns(mine)])
+
+
+def kinetic_energy_rows(s: Sweeps, homes: Sequence[Home], v: Sequence[Vec]) -> list[Vec]:
+    """What the ten parameters of each body contribute to the kinetic energy."""
+    V = s.outward(velocity_outward, Twist.zero(), v)
+    return [zeros(10) if link == GROUND else s.recorder.call(_kinetic, own, V[link]) for link, own in homes]
+
+
+def _potential(pose: Transform, own: Transform, gravity: Vec) -> Vec:
+    """-g · (m p + R h)."""
+    placed = pose.then(own)
+    return Vec((-dot(gravity, placed.p), *(-placed.unrotate(gravity)), *zeros(6)))
+
+
+def potential_energy_rows(s: Sweeps, homes: Sequence[Home], gravity: Sequence[float]) -> list[Vec]:
+    """What the ten parameters of each body contribute to the potential energy."""
+    pose = s.outward(place_outward, IDENTITY)
+    g = Vec(gravity)
+    return [zeros(10) if link == GROUND else s.recorder.call(_potential, pose[link], own, g) for link, own in homes]
+
+
+def project_rows(G: tuple[Mat, ...], blocks: tuple[Mat, ...]) -> Mat:
+    """Σ Gᵀ Y of links of a group that are tied by loops."""
+    parts = [g.T @ block for g, block in zip(G, blocks, strict=True)]
+    return sum(parts[1:], parts[0])
+
+
+def spread_rows(G: Mat, values: Vec) -> Mat:
+    """Gᵀ diag(values): joint forces that are proportional to one parameter each."""
+    return Mat(Vec([g * x for g, x in zip(column, values, strict=True)]) for column in G.T)
+
+
+def signs(v: Vec) -> Vec:
+    """-1, 0 or 1 of each velocity."""
+    return Vec([_sign(x) for x in v])
+
+
+def _sign(x: Scalar) -> Scalar:
+    return select(x > 0.0, 1.0, select(x < 0.0, -1.0, 0.0))

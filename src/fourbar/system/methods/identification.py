@@ -1,0 +1,155 @@
+"""Regressors: forces, momenta and energies as linear functions of the parameters of bodies and joints."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from ...algorithms import regressor as regressors
+from ...algorithms.regressor import Blocks
+from ...model.lower import Home
+from ...model.parameters import RIGID, read_columns
+from ...spatial.linear import Mat, Vec
+from ..context import Context, Model, record
+from .registry import METHODS, Outputs, flat, method
+
+
+def _homes(c: Context) -> list[Home]:
+    return [c.model.lowered.bodies[body.name] for body in c.model.mechanism.bodies]
+
+
+def _displacement(joint: Any, q: Vec) -> Vec:
+    return joint.difference(Vec(joint.neutral()), q)
+
+
+def _springs(c: Context) -> list[Vec]:
+    joints = [cluster.joint for cluster in c.tree.clusters]
+    return [c.recorder.call(_displacement, joint, q) for joint, q in zip(joints, c.coordinates(), strict=True)]
+
+
+# What the parameters of joints multiply, for each link.
+_FACTORS: dict[str, Callable[[Context], list[Vec]]] = {
+    "armature": lambda c: c.accelerations("a"),
+    "viscous": lambda c: c.velocities(),
+    "coulomb": lambda c: [c.recorder.call(regressors.signs, v) for v in c.velocities()],
+    "stiffness": _springs,
+    "preload": lambda c: [Vec((1.0,) * cluster.joint.nv) for cluster in c.tree.clusters],
+}
+
+
+class _Rows:
+    """The rows of a regressor on the independent velocities, filled column by column."""
+
+    def __init__(self, c: Context) -> None:
+        self.c = c
+        self.rows: list[list[Any]] = [[] for _ in range(c.nv)]
+        self.first = [sum(g.embedding.nv for g in c.groups[:n]) for n in range(len(c.groups))]
+
+    def _append(self, parts: Sequence[tuple[int, Mat]], width: int) -> None:
+        """New columns: blocks at given rows, zero elsewhere."""
+        at = len(self.rows[0]) if self.rows else 0
+        for first, block in parts:
+            for row, values in zip(self.rows[first:], block, strict=False):
+                row.extend(values)
+        for row in self.rows:
+            row.extend([0.0] * (at + width - len(row)))
+
+    def add_bodies(self, blocks: Sequence[Blocks]) -> None:
+        """Ten columns of each body, given by link."""
+        for own in blocks:
+            parts: list[tuple[int, Mat]] = []
+            for n, (group, e) in enumerate(zip(self.c.groups, self.c.expanded, strict=True)):
+                carrying = [b for b, link in enumerate(group.links) if link in own]
+                if carrying and group.embedding.nv:
+                    mine = tuple(own[group.links[b]] for b in carrying)
+                    G = () if e is None else tuple(e.G[b] for b in carrying)
+                    projected = mine[0] if e is None else self.c.recorder.call(regressors.project_rows, G, mine)
+                    parts.append((self.first[n], projected))
+            self._append(parts, 10)
+
+    def add_joints(self, values: Sequence[Vec]) -> None:
+        """A column of each velocity of each link: what its parameter multiplies."""
+        home = {link: (n, b) for n, group in enumerate(self.c.groups) for b, link in enumerate(group.links)}
+        for link, own in enumerate(values):
+            n, b = home[link]
+            e = self.c.expanded[n]
+            G = Mat.identity(len(own)) if e is None else e.G[b]
+            block = self.c.recorder.call(regressors.spread_rows, G, own) if self.c.groups[n].embedding.nv else Mat()
+            self._append([(self.first[n], block)], len(own))
+
+
+def _torque_rows(c: Context, columns: Sequence[str]) -> list[list[Any]]:
+    found = _Rows(c)
+    for kind in columns:
+        if kind == "inertia":
+            v, a = c.velocities(), c.accelerations("a")
+            found.add_bodies(regressors.force_blocks(c.sweeps(), _homes(c), v, a, c.gravity))
+        else:
+            found.add_joints(_FACTORS[kind](c))
+    return found.rows
+
+
+def is_structural_zero(x: Any) -> bool:
+    """Whether an entry is zero at every state."""
+    return x.__class__ is float and x == 0.0
+
+
+@method("q v a", "Y", static="columns packed")
+def regressor(c: Context, columns: tuple[str, ...] = RIGID, packed: bool = False) -> Outputs:
+    """Y (..., nv, p): the joint forces are τ = Y φ, with φ = `inertial_parameters(columns)`.
+
+    columns: kinds of parameters, by default those of `inverse_dynamics`, ["inertia", "armature"]. "inertia": m, m c and
+    J about the origin of each body. Of each velocity of each joint: "armature" (multiplies its acceleration), "viscous"
+    (the velocity), "coulomb" (its sign), "stiffness" (the displacement from neutral), "preload" (one).
+    packed: only the entries that are not zero at every state, (..., n), at the places `regressor_pattern(columns)`.
+    """
+    entries = flat(_torque_rows(c, columns))
+    if packed:
+        kept = [x for x in entries if not is_structural_zero(x)]
+        return [("Y", (len(kept),), kept)]
+    return [("Y", (c.nv, len(entries) // max(1, c.nv)), entries)]
+
+
+def regressor_pattern(model: Model, columns: Any) -> tuple[np.ndarray, np.ndarray]:
+    """Rows and columns of the entries of Y that are not zero at every state, row by row."""
+    places: list[tuple[int, int]] = []
+
+    def find(c: Context) -> Outputs:
+        rows = _torque_rows(c, read_columns(columns))
+        places[:] = [(i, j) for i, row in enumerate(rows) for j, x in enumerate(row) if not is_structural_zero(x)]
+        return []
+
+    record("pattern", model, find, METHODS["regressor"].arguments, {})
+    found = np.array(places, int).reshape(-1, 2)
+    return found[:, 0], found[:, 1]
+
+
+@method("q v", "Y")
+def momentum_regressor(c: Context) -> Outputs:
+    """Y (..., nv, p): the generalized momentum M v is Y φ, with φ = `inertial_parameters()`. Needs no acceleration."""
+    found = _Rows(c)
+    found.add_bodies(regressors.momentum_blocks(c.sweeps(), _homes(c), c.velocities()))
+    found.add_joints(c.velocities())
+    return [("Y", (c.nv, len(found.rows[0]) if c.nv else 0), flat(found.rows))]
+
+
+def _halved_squares(v: Vec) -> Vec:
+    return Vec([0.5 * (x * x) for x in v])
+
+
+@method("q v", "y")
+def kinetic_energy_regressor(c: Context) -> Outputs:
+    """y (..., p): the kinetic energy is y · φ, with φ = `inertial_parameters()`."""
+    rows = regressors.kinetic_energy_rows(c.sweeps(), _homes(c), c.velocities())
+    spun = [c.recorder.call(_halved_squares, v) for v in c.velocities()]
+    y = flat([*rows, *spun])
+    return [("y", (len(y),), y)]
+
+
+@method("q", "y")
+def potential_energy_regressor(c: Context) -> Outputs:
+    """y (..., p): the potential energy in gravity is y · φ, with φ = `inertial_parameters()`."""
+    y = flat([*regressors.potential_energy_rows(c.sweeps(), _homes(c), c.gravity), *c.still()])
+    return [("y", (len(y),), y)]

@@ -144,8 +144,11 @@ def potential_energy_rows(s: Sweeps, homes: Sequence[Home], gravity: Sequence[fl
 
 def project_rows(G: tuple[Mat, ...], blocks: tuple[Mat, ...]) -> Mat:
     """Σ Gᵀ Y of links of a group that are tied by loops."""
-    parts = [g.T @ block for g, block in zip(G, blocks, strict=True)]
-    return sum(parts[1:], parts[0])
+    parts: list[Mat] = [g.T @ block for g, block in zip(G, blocks, strict=True)]
+    total = parts[0]
+    for part in parts[1:]:
+        total = total + part
+    return total
 
 
 def spread_rows(G: Mat, values: Vec) -> Mat:

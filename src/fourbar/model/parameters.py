@@ -67,7 +67,7 @@ def parameter_values(mechanism: Mechanism, columns: Sequence[str] = RIGID) -> np
     return np.array(values, float)
 
 
-def about_com(ten: Sequence[float]) -> tuple[float, np.ndarray, np.ndarray]:
+def about_com(ten: Sequence[float] | np.ndarray) -> tuple[float, np.ndarray, np.ndarray]:
     """Mass, centre of mass and rotational inertia about it (3 x 3), from the ten parameters of a body."""
     m, *rest = map(float, ten)
     h, (xx, xy, xz, yy, yz, zz) = np.array(rest[:3]), rest[3:]

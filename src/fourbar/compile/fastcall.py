@@ -2,7 +2,8 @@
 
 `FastCallable` is a Python type whose calls run machine code from the first instruction on: it looks at the arrays, and
 if they are what the kernel wants (plain float64 arrays, one sample or one row of samples, right shapes), it allocates
-the result and runs the kernel. Anything else, including every error, goes to the ordinary Python function `slow`.
+the result and runs the kernel. Anything else, including every error, goes to the ordinary Python function `slow`; so
+does a call of a watched function whose result has a NaN, which `slow` explains.
 The machine code is the same for every robot; what differs is in a table of words.
 """
 
@@ -27,8 +28,9 @@ from .transfer import open_loop
 # Words of the environment table.
 SINGLE, BATCH = 0, 2  # kernel and data, for one sample and for a batch
 (INPUTS, LARGEST_BATCH, ARRAY_TYPE, DTYPE, SLOW, OUT_NAME, VECTORCALL, NEW_ARRAY, SAVE, RESTORE) = range(4, 14)
-SPARE = 14  # two results that may be used again
-FIRST_ARGUMENT = 16  # then for each argument: number of core dimensions, and three core dimensions
+WATCHED, DROP = 14, 15  # whether NaN is to be explained, and what gives up a result
+SPARE = 16  # two results that may be used again
+FIRST_ARGUMENT = 18  # then for each argument: number of core dimensions, and three core dimensions
 _ARGUMENT_WORDS = 4
 _MOST_ARGUMENTS = 8
 _RELEASE_FROM = 64  # samples from which on the interpreter lock is released
@@ -119,6 +121,34 @@ def _check_array() -> str:
     return f"define internal i1 @check({arguments}, {rest}) nounwind {{\n{c.body()}\n}}\n"
 
 
+def _sound() -> str:
+    """@sound(data, count) -> i1: whether none of so many numbers is NaN; eight at a time, then one by one."""
+    c = Code()
+    c.label("entry")
+    c.do("%whole = and i64 %count, -8")
+    c.do("br label %wide")
+    i, close = open_loop(c, "wide", "entry", "%whole", 8, "rest")
+    x = c.let(f"load <8 x double>, ptr {c.let(f'getelementptr double, ptr %data, i64 {i}')}, align 8")
+    lost = c.let(f"bitcast <8 x i1> {c.let(f'fcmp uno <8 x double> {x}, {x}')} to i8")
+    c.do(f"br i1 {c.let(f'icmp eq i8 {lost}, 0')}, label %wide_sound, label %lost")
+    c.label("wide_sound")
+    c.do(close)
+    c.label("rest")
+    c.do("%tail = getelementptr double, ptr %data, i64 %whole")
+    c.do("%left = sub i64 %count, %whole")
+    c.do("br label %narrow")
+    i, close = open_loop(c, "narrow", "rest", "%left", 1, "good")
+    x = c.let(f"load double, ptr {c.let(f'getelementptr double, ptr %tail, i64 {i}')}, align 8")
+    c.do(f"br i1 {c.let(f'fcmp ord double {x}, {x}')}, label %narrow_sound, label %lost")
+    c.label("narrow_sound")
+    c.do(close)
+    c.label("good")
+    c.do("ret i1 true")
+    c.label("lost")
+    c.do("ret i1 false")
+    return f"define internal i1 @sound(ptr %data, i64 %count) nounwind {{\n{c.body()}\n}}\n"
+
+
 def _describe(c: Code, number: str) -> str:
     word = c.let(f"add i64 {c.let(f'mul i64 {number}, {_ARGUMENT_WORDS}')}, {FIRST_ARGUMENT}")
     return c.let(f"getelementptr i64, ptr %env, i64 {word}")
@@ -155,7 +185,7 @@ def _fast() -> str:
     c.do("%k = phi i64 [0, %" + f"checked{ok.count - 1}" + "], [%k_next, %each_good]")
     c.do("%stride = phi i64 [%arguments, %" + f"checked{ok.count - 1}" + "], [%stride_next, %each_good]")
     description = _describe(c, "%k")
-    good = _call_check(c, _word(c, "%args", "%k", "ptr"), description, "%k", "%stride", _ALIGNED)
+    good = _call_check(c, _word(c, "%args", "%k", "ptr"), description, "%k", "%stride", str(_ALIGNED))
     c.do(f"br i1 {good}, label %each_good, label %slow")
     c.label("each_good")
     c.do(f"%stride_next = add i64 %stride, {_word(c, description, 0)}")
@@ -163,7 +193,7 @@ def _fast() -> str:
     c.do(f"br i1 {c.let(f'icmp slt i64 %k_next, {inputs}')}, label %each, label %result")
     c.label("result")
     _result(c, ok, inputs)
-    _compute(c, kernel)
+    _compute(c, kernel, inputs)
     c.label("slow")
     call = f"call ptr {_word(c, '%env', VECTORCALL, 'ptr')}(ptr {_word(c, '%env', SLOW, 'ptr')}"
     c.do(f"ret ptr {c.let(f'{call}, ptr %args, i64 %nargsf, ptr %names)')}")
@@ -178,7 +208,7 @@ def _rows(c: Code, array: str, batched: str) -> str:
     return _word(c, safe, 0)
 
 
-def _call_check(c: Code, array: str, description: str, number: str, stride: str, flags: int) -> str:
+def _call_check(c: Code, array: str, description: str, number: str, stride: str, flags: str) -> str:
     passed = f"ptr {array}, ptr {description}, ptr %env, ptr %args_now, ptr %steps"
     return c.let(f"call i1 @check({passed}, i64 {number}, i64 {stride}, i64 %extra, i64 %n, i32 {flags})")
 
@@ -193,7 +223,9 @@ def _result(c: Code, ok: _Checks, inputs: str) -> None:
     ok.equal(_field(c, "%names", 16), "1")
     ok.equal(_field(c, "%names", 24, "ptr"), _word(c, "%env", OUT_NAME, "ptr"), "ptr")
     c.do(f"%out = load ptr, ptr {c.let(f'getelementptr ptr, ptr %args, i64 {inputs}')}, align 8")
-    ok.require(_call_check(c, "%out", description, inputs, "%stride_next", _ALIGNED | _WRITEABLE))
+    whole = c.let(f"mul i64 {_word(c, '%env', WATCHED)}, {_CONTIGUOUS}")
+    flags = c.let(f"or i32 {c.let(f'trunc i64 {whole} to i32')}, {_ALIGNED | _WRITEABLE}")
+    ok.require(_call_check(c, "%out", description, inputs, "%stride_next", flags))
     counted = c.let("load i64, ptr %out, align 8")
     c.do(f"store i64 {c.let(f'add i64 {counted}, 1')}, ptr %out, align 8")
     c.do("br label %compute")
@@ -212,7 +244,7 @@ def _result(c: Code, ok: _Checks, inputs: str) -> None:
     c.label("failed")
     c.do("ret ptr null")
     c.label("allocated")
-    _call_check(c, "%new", description, inputs, "%stride_next", 0)
+    _call_check(c, "%new", description, inputs, "%stride_next", "0")
     _spare(c)
     c.do("br label %compute")
     c.label("compute")
@@ -238,7 +270,7 @@ def _reuse(c: Code, description: str, inputs: str) -> None:
         c.label(f"unused{k}")
         weak = c.let(f"icmp eq ptr {_field(c, f'%kept{k}', _ARRAY_WEAK_REFERENCES, 'ptr')}, null")
         whole = _CONTIGUOUS | _OWNED | _ALIGNED | _WRITEABLE
-        same = _call_check(c, f"%kept{k}", description, inputs, "%stride_next", whole)
+        same = _call_check(c, f"%kept{k}", description, inputs, "%stride_next", str(whole))
         good = c.let(f"and i1 {weak}, {same}")
         c.do(f"br i1 {good}, label %reuse, label %{missed}")
     c.label("reuse")
@@ -262,18 +294,39 @@ def _spare(c: Code) -> None:
     c.label("spared")
 
 
-def _compute(c: Code, kernel: str) -> None:
+def _compute(c: Code, kernel: str, inputs: str) -> None:
     data = _word(c, "%env", c.let("add i64 %which, 1"), "ptr")
     run = f"call void {kernel}(ptr %args_now, ptr %dims, ptr %steps, ptr {data})"
     c.do(f"br i1 {c.let(f'icmp sge i64 %n, {_RELEASE_FROM}')}, label %released, label %held")
     c.label("held")
     c.do(run)
-    c.do("ret ptr %target")
+    c.do("br label %ran")
     c.label("released")
     c.do(f"%thread = call ptr {_word(c, '%env', SAVE, 'ptr')}()")
     c.do(run)
     c.do(f"call void {_word(c, '%env', RESTORE, 'ptr')}(ptr %thread)")
+    c.do("br label %ran")
+    c.label("ran")
+    watched = _word(c, "%env", WATCHED)
+    c.do(f"br i1 {c.let(f'icmp eq i64 {watched}, 0')}, label %done, label %watched")
+    c.label("watched")
+    good = f"call i1 @sound(ptr {_word(c, '%args_now', inputs, 'ptr')}, i64 {_entries(c, inputs)})"
+    c.do(f"br i1 {c.let(good)}, label %done, label %lost")
+    c.label("lost")
+    c.do(f"call void {_word(c, '%env', DROP, 'ptr')}(ptr %target)")
+    c.do("br label %slow")
+    c.label("done")
     c.do("ret ptr %target")
+
+
+def _entries(c: Code, inputs: str) -> str:
+    """How many numbers the result has."""
+    description = _describe(c, inputs)
+    core, count = _word(c, description, 0), "%n"
+    for j in range(3):
+        there = c.let(f"icmp sgt i64 {core}, {j}")
+        count = c.let(f"mul i64 {count}, {c.let(f'select i1 {there}, i64 {_word(c, description, j + 1)}, i64 1')}")
+    return count
 
 
 class _Member(ctypes.Structure):
@@ -323,7 +376,7 @@ def _release(self: Any) -> None:
 @cache
 def callable_type() -> tuple[type, int]:
     """The Python type, and the address of the machine code that its instances run when called."""
-    code = Loaded([cached_object("fastcall", lambda: _check_array() + _fast())])
+    code = Loaded([cached_object("fastcall", lambda: _check_array() + _sound() + _fast())])
     api = ctypes.pythonapi
     members = (_Member * 3)(
         _Member(b"__vectorcalloffset__", _SSIZE, _INSTANCE_VECTORCALL, _READONLY, None),
@@ -345,9 +398,12 @@ def callable_type() -> tuple[type, int]:
 
 
 class Environment:
-    """The table of one callable. Until `arm` gives it a kernel, all calls go to `slow`."""
+    """The table of one callable. Until `arm` gives it a kernel, all calls go to `slow`.
 
-    def __init__(self, slow: Any) -> None:
+    If it is `watched`, so do those whose result has a NaN.
+    """
+
+    def __init__(self, slow: Any, watched: bool) -> None:
         api = ctypes.pythonapi
         arrays = capsule_table("_ARRAY_API", 400)
         table = np.zeros(FIRST_ARGUMENT + _ARGUMENT_WORDS * _MOST_ARGUMENTS, np.int64)
@@ -358,6 +414,7 @@ class Environment:
         table[VECTORCALL] = address_of(api.PyObject_Vectorcall)
         table[NEW_ARRAY] = arrays[_NEW_ARRAY_SLOT]
         table[SAVE], table[RESTORE] = address_of(api.PyEval_SaveThread), address_of(api.PyEval_RestoreThread)
+        table[WATCHED], table[DROP] = watched, address_of(api.Py_DecRef)
         self._table = table
         self._held = [slow]
 

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import ArgumentError
-from ..expr import Program, interpret
+from ..expr import Output, Program, interpret
 from . import fastcall
 from .arguments import Argument, batch_shape, bind, expected, to_array
 from .gufunc import GeneralisedUfunc, signature
@@ -111,6 +111,10 @@ class Variant:
         return array if array.flags.aligned else np.require(array, requirements="A")
 
 
+# Told the arguments, and which samples (...) have NaN in a result but not in these. It may raise an error, or warn.
+Explain = Callable[[dict[str, np.ndarray], np.ndarray], None]
+
+
 class State:
     """What a function is, apart from the machine code that speeds up its calls."""
 
@@ -122,18 +126,21 @@ class State:
         record: Callable[[tuple[str, ...]], Program],
         rebuild: tuple[Any, ...],
         doc: str = "",
+        explain: Explain | None = None,
     ) -> None:
         self.name = name
         self.arguments = tuple(arguments)
         self.results = tuple(results)
         self.doc = doc
+        self._explain = explain
         self.rebuild = rebuild
         self._record = record
         self._lock = threading.Lock()
         self._armed: set[bool] = set()
         self._programs: dict[tuple[str, ...], Program] = {}
         self._variants: dict[tuple[str, ...], Variant] = {}
-        self.environment = fastcall.Environment(self.call) if fastcall.supported() and backend() == "llvm" else None
+        fast = fastcall.supported() and backend() == "llvm"
+        self.environment = fastcall.Environment(self.call, explain is not None) if fast else None
 
     def program(self, present: tuple[str, ...]) -> Program:
         """The program for the named arguments."""
@@ -165,6 +172,9 @@ class State:
         variant = self.variant(present)
         results = variant.run(arrays, batch, targets, allowed)
         self._arm(variant, present, single=batch == ())
+        if self._explain is not None and any(np.isnan(x).any() for x in results):
+            lost = _lost(arguments, arrays, variant.program.outputs, results, batch)
+            self._explain(dict(zip(present, arrays, strict=True)), lost)
         return results[0] if len(results) == 1 else tuple(results)
 
     def _arm(self, variant: Variant, present: tuple[str, ...], single: bool) -> None:
@@ -224,6 +234,27 @@ class State:
         return dask.array.apply_gufunc(
             function, text, *values, output_dtypes=types, output_sizes=sizes, allow_rechunk=True
         )
+
+
+def _lost(
+    arguments: Sequence[Argument],
+    arrays: Sequence[np.ndarray],
+    outputs: Sequence[Output],
+    results: Sequence[Any],
+    batch: tuple[int, ...],
+) -> np.ndarray:
+    """Which samples (...) have NaN in a result although all their arguments are finite."""
+    lost = np.zeros(batch, bool)
+    for y, result in zip(outputs, results, strict=True):
+        lost = lost | np.any(np.isnan(result), axis=_core(y.shape))
+    for argument, x in zip(arguments, arrays, strict=True):
+        lost = lost & np.all(np.isfinite(x), axis=_core(argument.shape))
+    return lost
+
+
+def _core(shape: tuple[int, ...]) -> tuple[int, ...]:
+    """The last axes, as many as a core shape has."""
+    return tuple(range(-len(shape), 0))
 
 
 def _is_lazy(x: Any) -> bool:

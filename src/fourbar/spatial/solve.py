@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from .linear import Mat, Scalar, Vec
+from ..expr import maximum, select
+from .linear import Mat, Scalar, Vec, is_zero
+
+_DEPENDENT = 1e12  # how many times smaller than a diagonal entry a pivot may be before rounding decides
 
 
 class Factored(NamedTuple):
@@ -49,3 +52,24 @@ def factor(D: Mat) -> Factored:
     for i in range(n):
         L.append(Vec(A[i][:i]))
     return Factored(tuple(L), Vec(inverse_pivots))
+
+
+def inverse_or_nan(D: Mat) -> Mat:
+    """D⁻¹ of a symmetric positive definite matrix, symmetric to the last bit; all NaN where D is singular.
+
+    Its rows come in threes with units of their own. Singular means that a pivot is nothing but rounding beside the
+    largest diagonal entry of its three.
+    """
+    n = len(D)
+    if any(is_zero(D[j][j]) for j in range(n)):
+        return Mat(Vec([float("nan")] * n) for _ in range(n))
+    factored = factor(D)
+    lost: Scalar = 0.0
+    for j, inverse in enumerate(factored.inverse_pivots):
+        first = 3 * (j // 3)
+        ratio = maximum(maximum(D[first][first], D[first + 1][first + 1]), D[first + 2][first + 2]) * inverse
+        lost = lost + ratio * ratio
+    columns = [factored.solve([1.0 if i == j else 0.0 for i in range(n)]) for j in range(n)]
+    sound = lost < _DEPENDENT * _DEPENDENT  # false for NaN too
+    half = [[select(sound, columns[j][i], float("nan")) for j in range(i + 1)] for i in range(n)]
+    return Mat(Vec([half[max(i, j)][min(i, j)] for j in range(n)]) for i in range(n))

@@ -1,9 +1,9 @@
-"""Watching for toggle positions: where a loop loses its hold, results are NaN, and the user is told which it is."""
+"""Watching for questions without an answer: where a loop loses its hold results are NaN, and the user is told why."""
 
 from __future__ import annotations
 
 import warnings
-from typing import Any
+from collections.abc import Callable
 
 import numpy as np
 
@@ -38,51 +38,30 @@ def toggled(lowered: Lowered, q: np.ndarray) -> list[str]:
     return found
 
 
-class Guarded:
-    """A function of a robot with loops that says so when a result is NaN because of a toggle position.
+def _toggles(lowered: Lowered, rows: np.ndarray) -> str:
+    """What is wrong at configurations without a result, if it is a toggle position."""
+    loops = sorted({name for row in rows for name in toggled(lowered, row)})
+    if not loops:
+        return ""
+    return (
+        f"loop {', '.join(map(repr, loops))} is at a toggle position: its independent velocities do not determine the "
+        "others there; choose others with robot.with_independent(...)"
+    )
 
-    One sample: an error that names the loop. A batch: a warning; the NaN stays in the samples concerned.
+
+def explainer(lowered: Lowered, reason: str) -> Callable[[dict[str, np.ndarray], np.ndarray], None]:
+    """What says why results are NaN. One sample: an error. A batch: a warning; NaN stays in the samples concerned.
+
+    `reason` is what NaN means where no loop is at a toggle position; without one nothing is said.
     """
 
-    def __init__(self, function: Any, lowered: Lowered) -> None:
-        self.function = function
-        self._lowered = lowered
-
-    def __call__(self, *args: Any, **named: Any) -> Any:
-        result = self.function(*args, **named)
-        for number, part in enumerate(result if isinstance(result, tuple) else (result,)):
-            if isinstance(part, np.ndarray | np.generic) and np.isnan(part).any():  # lazy arrays are not looked at
-                self._explain(args[0] if args else named["q"], number, part)
-                break
-        return result
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self.function, name)
-
-    def __repr__(self) -> str:
-        return repr(self.function)
-
-    def __reduce__(self) -> Any:
-        return self.function.__reduce__()
-
-    def _explain(self, q: Any, number: int, part: Any) -> None:
-        array = np.asarray(q, float)
-        core = len(self.function.program().outputs[number].shape)
-        lost = np.isnan(part).any(axis=tuple(range(part.ndim - core, part.ndim)))
-        rows = np.broadcast_to(array, (*lost.shape, array.shape[-1]))[lost]
-        known = rows[np.all(np.isfinite(rows), axis=-1)][:_EXAMINED]
-        loops = {name for row in known for name in toggled(self._lowered, row)}
-        if not loops and self.function.state[0].name == "integrate":
-            self._report("the loops could not be closed after the step: it is too long, or leads nowhere", array, part)
-        if not loops:
-            return
-        what = (
-            f"loop {', '.join(map(repr, sorted(loops)))} is at a toggle position: its independent velocities do not "
-            "determine the others there; choose others with robot.with_independent(...)"
-        )
-        self._report(what, array, part)
-
-    def _report(self, what: str, q: np.ndarray, part: np.ndarray) -> None:
-        if part.ndim == 0 or q.ndim == 1:
+    def explain(given: dict[str, np.ndarray], lost: np.ndarray) -> None:
+        q = given["q"]
+        rows = np.broadcast_to(q, (*lost.shape, q.shape[-1]))[lost][:_EXAMINED]
+        what = (_toggles(lowered, rows) or reason) if len(rows) else ""
+        if what and not lost.ndim:
             raise SingularError(what)
-        warnings.warn(f"in some samples {what}; these are NaN", RuntimeWarning, stacklevel=4)
+        if what:
+            warnings.warn(f"in some samples {what}; these are NaN", RuntimeWarning, stacklevel=3)
+
+    return explain

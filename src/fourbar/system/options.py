@@ -80,7 +80,7 @@ def _ends(lowered: Lowered, frames: Any = (), points: Any = (), expressed_in: st
         raise ArgumentError(f"expressed_in={expressed_in!r}: expected 'world' or 'frame'")
     ends = [(read_frame(lowered, x), False) for x in frames] + [(read_frame(lowered, x), True) for x in points]
     if not ends:
-        raise ArgumentError("osim_inverse needs at least one name in frames= or points=")
+        raise ArgumentError("give at least one name in frames= or points=")
     return {"ends": tuple(ends), "in_world": expressed_in == "world"}
 
 

@@ -28,7 +28,7 @@ from .clusters import (
     loop_gap,
 )
 from .context import Model, record
-from .guard import Guarded, implicit_loops
+from .guard import explainer, implicit_loops
 from .methods import METHODS, Method
 from .methods.identification import regressor_pattern
 from .options import READERS
@@ -50,6 +50,7 @@ def _make(model: Model, name: str, options: dict[str, Any]) -> Any:
     static = READERS[method.static](model.lowered, **options)
     arguments = [Argument(a, model.shape(a)) for a in method.arguments]
     arguments += [Argument(a, model.shape(a), optional=True) for a in method.optional]
+    watched = "q" in method.arguments and (method.nan or implicit_loops(model.lowered))
     state = State(
         name,
         arguments,
@@ -57,9 +58,9 @@ def _make(model: Model, name: str, options: dict[str, Any]) -> Any:
         lambda present: record(name, model, method.record, present, static),
         (_rebuild, model.mechanism, name, tuple(options.items())),
         method.doc,
+        explainer(model.lowered, method.nan) if watched else None,
     )
-    function = make_function(state)
-    return Guarded(function, model.lowered) if "q" in method.arguments and implicit_loops(model.lowered) else function
+    return make_function(state)
 
 
 def _frozen(option: Any) -> Any:
@@ -178,6 +179,7 @@ class System:
     loop_map = _Method()
     loop_bias = _Method()
     osim_inverse = _Method()
+    osim = _Method()
     reactions = _Method()
     regressor = _Method()
     momentum_regressor = _Method()

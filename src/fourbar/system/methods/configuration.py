@@ -12,7 +12,7 @@ def _step(embedding: Any, q: Any, v: Any, dt: Any) -> Any:
     return embedding.integrate(q, v * dt)
 
 
-@method("q v dt", "q")
+@method("q v dt", "q", nan="the loops could not be closed after the step: it is too long, or leads nowhere")
 def integrate(c: Context) -> Outputs:
     """q ⊕ v dt (..., nq): the configuration after moving with constant velocity v for a time dt; loops stay closed."""
     (dt,) = c.given["dt"]

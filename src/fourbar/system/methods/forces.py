@@ -5,9 +5,11 @@ from __future__ import annotations
 from ...algorithms import efpa, rnea
 from ...algorithms import reactions as reaction
 from ...algorithms.sweep import Sweeps
+from ...errors import ArgumentError
 from ...model.embedding import Tied
 from ...model.lower import Home, every_body
-from ...spatial.linear import Vec
+from ...spatial.linear import Mat, Vec
+from ...spatial.solve import inverse_or_nan
 from ...spatial.vectors import Wrench
 from ..context import Context
 from .registry import Outputs, flat, method
@@ -23,6 +25,26 @@ def osim_inverse(c: Context, ends: tuple[tuple[Home, bool], ...], in_world: bool
     k = sum(3 if linear else 6 for _, linear in ends)
     rows = efpa.osim_inverse(c.equations(), c.groups, c.expanded, ends, in_world)
     return [("Omega", (k, k), flat(rows))]
+
+
+@method(
+    "q", "Lambda", static="frames points expressed_in",
+    nan="the frames cannot be moved independently in all their rows, so that Ω has no inverse; ask for fewer rows, or "
+    "use osim_inverse",
+)  # fmt: skip
+def osim(c: Context, ends: tuple[tuple[Home, bool], ...], in_world: bool) -> Outputs:
+    """Operational-space inertia Λ = (J M⁻¹ Jᵀ)⁻¹ (..., k, k) of many frames together, the inverse of `osim_inverse`.
+
+    Same options. Where the frames cannot be moved independently there is none: an error, or NaN in a batch.
+    """
+    k = sum(3 if linear else 6 for _, linear in ends)
+    if k > c.nv:
+        raise ArgumentError(
+            f"osim: the frames and points have {k} rows but the robot only {c.nv} independent velocities, so that they "
+            "cannot be moved independently; ask for fewer (points= has three rows each), or use osim_inverse"
+        )
+    rows = efpa.osim_inverse(c.equations(), c.groups, c.expanded, ends, in_world)
+    return [("Lambda", (k, k), flat(c.recorder.call(inverse_or_nan, Mat(map(Vec, rows)))))]
 
 
 def _loop_wrenches(c: Context) -> dict[str, list[Wrench]]:

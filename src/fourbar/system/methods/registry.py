@@ -13,7 +13,10 @@ Outputs = list[tuple[str, tuple[int, ...], list[Any]]]
 
 @dataclass(frozen=True)
 class Method:
-    """An algorithm as a method: arrays it takes, what it returns, options that choose the code (`static`)."""
+    """An algorithm as a method: arrays it takes, what it returns, options that choose the code (`static`).
+
+    `nan` says why a result may be NaN where no loop is at a toggle position.
+    """
 
     record: Record
     arguments: tuple[str, ...]
@@ -21,12 +24,13 @@ class Method:
     optional: tuple[str, ...] = ()
     static: tuple[str, ...] = ()
     doc: str = ""
+    nan: str = ""
 
 
 METHODS: dict[str, Method] = {}
 
 
-def method(arguments: str, results: str, optional: str = "", static: str = "") -> Any:
+def method(arguments: str, results: str, optional: str = "", static: str = "", nan: str = "") -> Any:
     """Register a recording function as a method; its docstring becomes the method's."""
 
     def register(function: Record) -> Record:
@@ -39,6 +43,7 @@ def method(arguments: str, results: str, optional: str = "", static: str = "") -
             tuple(optional.split()),
             tuple(static.split()),
             doc,
+            nan,
         )
         return function
 

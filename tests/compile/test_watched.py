@@ -1,0 +1,111 @@
+"""Functions that are watched for NaN: machine code serves all calls but those whose result has one, which are told."""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+import tracemalloc
+import warnings
+from typing import Any
+
+import numpy as np
+import pytest
+
+import fourbar as fb
+from fourbar.compile import fastcall
+from fourbar.compile.function import State
+
+ROBOT = fb.robots.parallelogram()
+SOUND, LOST = np.array([1.0, -1.0, 1.0]), np.zeros(3)
+ONE = np.ones(1)
+only_fast = pytest.mark.skipif(not fastcall.supported(), reason="there is no machine code for calls here")
+
+
+def _armed() -> Any:
+    """Forward dynamics, with machine code for one sample and for batches."""
+    for _ in range(3):
+        ROBOT.forward_dynamics(SOUND, ONE, ONE)
+        ROBOT.forward_dynamics(np.stack([SOUND] * 5), np.ones((5, 1)), np.ones((5, 1)))
+    return ROBOT.forward_dynamics
+
+
+@pytest.mark.short
+def test_every_call_of_one_sample_is_told() -> None:
+    f = _armed()
+    for _ in range(5):
+        with pytest.raises(fb.SingularError, match="toggle position"):
+            f(LOST, ONE, ONE)
+        assert np.isfinite(f(SOUND, ONE, ONE)).all()
+
+
+@pytest.mark.parametrize("n", [1, 2, 7, 8, 9, 64, 100])
+def test_wherever_it_is_in_a_batch(n: int) -> None:
+    """Numbers are looked at eight at a time, and one by one at the end."""
+    f, v = _armed(), np.ones((n, 1))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        expected = f(np.tile(SOUND, (n, 1)), v, v)
+    for k in range(n):
+        q = np.tile(SOUND, (n, 1))
+        q[k] = LOST
+        with pytest.warns(RuntimeWarning, match="toggle position") as told:
+            a = f(q, v, v)
+        assert told[0].filename == __file__
+        assert np.flatnonzero(np.isnan(a[:, 0])).tolist() == [k]
+        assert np.array_equal(np.delete(a, k), np.delete(expected, k))
+
+
+@pytest.mark.parametrize("step", [1, 2])
+def test_results_that_are_given(step: int) -> None:
+    """Into the user's own array, contiguous or not."""
+    f, out = _armed(), np.zeros(2 * step)[::step][:1]
+    assert f(SOUND, ONE, ONE, out=out) is out and np.isfinite(out).all()
+    with pytest.raises(fb.SingularError):
+        f(LOST, ONE, ONE, out=out)
+    M = np.zeros((1, 3 * step))[:, ::step][:, :1]
+    with pytest.raises(fb.SingularError):
+        ROBOT.mass_matrix(LOST, out=M)
+
+
+def test_nan_of_the_user_is_nobodys_fault() -> None:
+    f = _armed()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert np.isnan(f(np.full(3, np.nan), ONE, ONE)).all()
+        assert np.isnan(f(SOUND, np.array([np.nan]), ONE)).all()
+        assert np.isnan(ROBOT.integrate(SOUND, np.array([np.nan]), np.array(0.1))).all()
+
+
+@only_fast
+def test_only_results_with_nan_take_the_long_way(monkeypatch: pytest.MonkeyPatch) -> None:
+    f, calls = _armed(), []
+    monkeypatch.setattr(State, "variant", lambda self, present: calls.append(self.name) or self._variants[present])
+    for _ in range(10):
+        f(SOUND, ONE, ONE)
+        f(np.stack([SOUND] * 5), np.ones((5, 1)), np.ones((5, 1)))
+    assert not calls
+    with pytest.raises(fb.SingularError):
+        f(LOST, ONE, ONE)
+    assert calls == ["forward_dynamics"]
+
+
+@only_fast
+def test_results_that_are_given_up_are_freed() -> None:
+    f, many, v = _armed(), np.zeros((2000, 3)), np.ones((2000, 1))
+
+    def lose(times: int) -> int:
+        for _ in range(times):
+            with contextlib.suppress(fb.SingularError):
+                f(LOST, ONE, ONE)
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                f(many, v, v)
+        gc.collect()
+        return tracemalloc.get_traced_memory()[0]
+
+    lose(2)
+    tracemalloc.start()
+    before = lose(2)
+    grown = lose(20) - before
+    tracemalloc.stop()
+    assert grown < 1000  # twenty results of one sample take more

@@ -1,0 +1,105 @@
+"""The operational-space inertia: inverse of J M⁻¹ Jᵀ, and what is said where there is none."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import fourbar as fb
+from fourbar import ArgumentError, Builder, SingularError, System
+from fourbar.joints import Free, Revolute, Spherical
+
+from .looped import mechanism, near, shaped, state
+
+CASES = {
+    "explicit": (["tool"], []),
+    "geared": (["tip"], ["pinion"]),
+    "tripod": (["platform"], []),
+    "moored": ([], ["fore", "fin"]),
+    "chained": ([], ["hand"]),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("axes", ["world", "frame"])
+def test_inverse_of_what_the_jacobians_say(name: str, axes: str) -> None:
+    """Λ = (J M⁻¹ Jᵀ)⁻¹ by dense algebra, symmetric to the last bit."""
+    robot, q = mechanism(name), state(name).q
+    frames, points = CASES[name]
+    J = np.concatenate(
+        [robot.jacobian(q, x, expressed_in=axes) for x in frames]
+        + [robot.jacobian(q, x, expressed_in=axes)[:, 3:] for x in points],
+        axis=1,
+    )
+    omega = J @ np.linalg.solve(robot.mass_matrix(q), np.swapaxes(J, 1, 2))
+    size = np.sqrt(np.diagonal(omega, axis1=1, axis2=2))
+    condition = np.linalg.cond(omega / size[:, :, None] / size[:, None, :])
+    found = robot.osim(q, frames=frames, points=points, expressed_in=axes)
+    assert np.array_equal(found, np.swapaxes(found, 1, 2))
+    near(found @ omega, np.broadcast_to(np.eye(omega.shape[-1]), omega.shape), 1.0, 1e-13 * condition * 100)
+    near(found, np.linalg.inv(omega), 1.0, 1e-13 * condition * np.abs(found).max(axis=(1, 2)))
+
+
+def test_of_a_free_body_is_its_own_inertia() -> None:
+    b = Builder("stone", gravity=(0, 0, 0))
+    b.body("stone", joint=Free(), mass=2.0, inertia=(0.1, 0.2, 0.3))
+    q = b.build().random(0)
+    near(
+        b.build().osim(q, frames=["stone"], expressed_in="frame")[None],
+        np.diag([0.1, 0.2, 0.3, 2.0, 2.0, 2.0])[None],
+        1e-14,
+    )
+
+
+def _arm() -> System:
+    """A shoulder with three axes and an elbow: at a stretched arm the hand cannot move along it."""
+    b = Builder("arm")
+    shaped(b, "upper", 1, joint=Spherical())
+    shaped(b, "fore", 2, parent="upper", joint=Revolute("y"), position=(0, 0, -0.4))
+    b.frame("hand", "fore", position=(0, 0, -0.3))
+    return b.build()
+
+
+def test_stretched_arm_has_none() -> None:
+    """One sample: an error that says why; in a batch NaN there, and the others as they are alone."""
+    robot = _arm()
+    q = np.tile([1.0, 0.0, 0.0, 0.0, 0.5], (4, 1))
+    q[:, 4] = 0.5, 0.0, 1.0, np.pi
+    with pytest.raises(SingularError, match=r"frames cannot be moved independently in all their rows.*osim_inverse"):
+        robot.osim(q[1], points=["hand"])
+    with pytest.warns(RuntimeWarning, match="in some samples the frames cannot be moved independently"):
+        found = robot.osim(q, points=["hand"])
+    assert np.isnan(found).all(axis=(1, 2)).tolist() == [False, True, False, True]
+    assert np.array_equal(found[0], robot.osim(q[0], points=["hand"]))
+    near(found[[0, 2]] @ robot.osim_inverse(q[[0, 2]], points=["hand"]), np.tile(np.eye(3), (2, 1, 1)), 1e-12)
+
+
+@pytest.mark.parametrize("bend", [1e-1, 1e-2, 1e-3, 1e-4])
+def test_near_it_digits_are_lost_in_proportion(bend: float) -> None:
+    robot, q = _arm(), np.array([1.0, 0.0, 0.0, 0.0, bend])
+    omega = robot.osim_inverse(q, points=["hand"])
+    near((robot.osim(q, points=["hand"]) @ omega)[None], np.eye(3)[None], 1e-15 / bend**2 + 1e-14)
+
+
+def test_a_plane_never_has_a_third_direction() -> None:
+    """Zero in every configuration: found when it is traced, told when it is called."""
+    b = Builder("planar")
+    for i, parent in enumerate(("world", "link0", "link1", "link2")):
+        b.body(
+            f"link{i}", parent=parent, joint=Revolute("z"), position=(0.5 if i else 0, 0, 0), mass=1.0,
+            com=(0.25, 0, 0), inertia=(0.01, 0.01, 0.01),
+        )  # fmt: skip
+    with pytest.raises(SingularError, match="the frames cannot be moved independently"):
+        b.build().osim([0.1, 0.2, 0.3, 0.4], points=["link3"])
+
+
+def test_more_rows_than_velocities() -> None:
+    with pytest.raises(ArgumentError, match="osim: the frames and points have 6 rows but the robot only 2 independent"):
+        fb.robots.double_pendulum().osim([0.1, 0.2], frames=["tip"])
+    with pytest.raises(ArgumentError, match="at least one name in frames= or points="):
+        fb.robots.double_pendulum().osim([0.1, 0.2])
+
+
+def test_toggle_position_comes_first() -> None:
+    with pytest.raises(SingularError, match="loop 'closing' is at a toggle position"):
+        fb.robots.parallelogram().mass_matrix([0.0, 0.0, 0.0])

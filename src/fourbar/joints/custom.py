@@ -116,7 +116,7 @@ class CustomJoint(FlatJoint):
         graph = Graph()
         q, v = graph.inputs("q", self.nq), graph.inputs("v", self.nq)
         try:
-            R, p = _pose(self.function(np.array(q, object)))
+            R, p = read_pose(self.function(np.array(q, object)))
         except Exception as error:
             error.add_note(f"while tracing the function of {self._title}, called with {self.nq} symbols")
             raise
@@ -147,7 +147,7 @@ class CustomJoint(FlatJoint):
             raise ModelError(f"{found}; a rotation matrix is expected, but this is a reflection (determinant -1)")
 
 
-def _pose(result: Any) -> tuple[Mat, Vec]:
+def read_pose(result: Any) -> tuple[Mat, Vec]:
     """R and p from what a function returned."""
     if isinstance(result, Transform):
         result = (result.R, result.p)
@@ -161,7 +161,7 @@ def _pose(result: Any) -> tuple[Mat, Vec]:
         raise ModelError(f"expected {_SHAPES}; got {type(result).__name__} of shape {T.shape}")
     if [_scalar(x) for x in T[3]] != [0.0, 0.0, 0.0, 1.0]:
         raise ModelError(f"expected the last row (0, 0, 0, 1) in a 4 x 4 pose, not {tuple(T[3])}")
-    return _pose((T[:3, :3], T[:3, 3]))
+    return read_pose((T[:3, :3], T[:3, 3]))
 
 
 def _scalar(x: Any) -> Scalar:

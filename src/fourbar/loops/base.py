@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
-from typing import Any, Protocol
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Protocol
 
 from ..errors import ModelError
 from ..spatial.linear import Scalar, Vec
 from ..spatial.transform import Transform
+
+if TYPE_CHECKING:
+    from ..joints.mirror import Mirror, Mirrored
 
 
 class View(Protocol):
@@ -48,6 +51,34 @@ class Loop(ABC):
     @abstractmethod
     def residual(self, view: View) -> Sequence[Scalar]:
         """φ: zero where the loop is closed. Rows may be redundant."""
+
+    # What editing a robot does to a loop. These work for every loop; a loop that stays one of its own kind says so.
+
+    def renamed(self, joints: Mapping[str, str], bodies: Mapping[str, str]) -> Loop:
+        """The same loop where joints and bodies have other names (old to new; those not listed stay)."""
+        from .seen import Renamed
+
+        return Renamed(self, _of(joints, self.joints), _of(bodies, self.bodies))
+
+    def held(self, at: Mapping[str, tuple[float, ...]]) -> tuple[Loop, ...]:
+        """What is left where some joints stay at given coordinates: nothing, the loop itself, or others."""
+        from .seen import Held
+
+        stay = tuple((joint, tuple(at[joint])) for joint in self.joints if joint in at)
+        if len(stay) < len(self.joints) or self.bodies:
+            return (Held(self, stay) if stay else self,)
+        return ()
+
+    def mirrored(self, mirror: Mirror, joints: Mapping[str, Mirrored]) -> Loop:
+        """The mirror image; `joints` are the images of the joints, by name."""
+        from .seen import Reflected
+
+        maps = tuple((name, joints[name].q) for name in self.joints)
+        return Reflected(self, mirror, maps)
+
+
+def _of(names: Mapping[str, str], used: Sequence[str]) -> tuple[tuple[str, str], ...]:
+    return tuple((old, names[old]) for old in used if names.get(old, old) != old)
 
 
 def read_names(what: str, names: Any) -> tuple[str, ...]:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -25,6 +25,7 @@ from ..joints import (
     Universal,
 )  # fmt: skip
 from ..joints.base import Joint
+from ..joints.mirror import Mirror, Mirrored
 from ..spatial.linear import Mat, Scalar, Vec, dot
 from ..spatial.transform import Transform
 from .base import Loop, View
@@ -134,6 +135,21 @@ class Closure(Loop):
         between = first.inverse().then(second)
         return _HELD[type(self.joint)](self.joint, between.R, between.p)
 
+    def renamed(self, joints: Mapping[str, str], bodies: Mapping[str, str]) -> Closure:
+        first, second = (bodies.get(x, x) for x in self.bodies)
+        return _closure(self.joint, first, second, self.at_predecessor, self.at_successor)
+
+    def mirrored(self, mirror: Mirror, joints: Mapping[str, Mirrored]) -> Closure:
+        places = mirror.transform(self.at_predecessor), mirror.transform(self.at_successor)
+        return _closure(mirror.joint(self.joint).joint, self.predecessor, self.successor, *places)
+
+
+def _closure(joint: Joint, predecessor: str, successor: str, first: Transform, second: Transform) -> Closure:
+    return Closure(
+        joint, predecessor, successor, at_predecessor=first.p, at_successor=second.p, predecessor_rotation=first.R,
+        successor_rotation=second.R,
+    )  # fmt: skip
+
 
 @dataclass(frozen=True)
 class Distance(Loop):
@@ -169,3 +185,11 @@ class Distance(Loop):
         b = view.pose(self.successor).point(Vec(self.successor_point))
         gap = b - a
         return (0.5 * (dot(gap, gap) / self.length - self.length),)
+
+    def renamed(self, joints: Mapping[str, str], bodies: Mapping[str, str]) -> Distance:
+        first, second = (bodies.get(x, x) for x in self.bodies)
+        return replace(self, predecessor=first, successor=second)
+
+    def mirrored(self, mirror: Mirror, joints: Mapping[str, Mirrored]) -> Distance:
+        first, second = mirror.vector(self.predecessor_point), mirror.vector(self.successor_point)
+        return replace(self, predecessor_point=first, successor_point=second)

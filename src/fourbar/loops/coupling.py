@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from ..errors import ModelError
+from ..joints.mirror import Mirror, Mirrored
 from ..spatial.linear import Scalar
 from .base import Loop, View
 
@@ -61,6 +62,18 @@ class Coupling(Loop):
             total = total + x * _only(view, name)
         return (total,)
 
+    def renamed(self, joints: Mapping[str, str], bodies: Mapping[str, str]) -> Coupling:
+        return Coupling({joints.get(name, name): x for name, x in self.factors}, self.offset)
+
+    def held(self, at: Mapping[str, tuple[float, ...]]) -> tuple[Loop, ...]:
+        left = {name: x for name, x in self.factors if name not in at}
+        if not any(left.values()):
+            return super().held(at)
+        return (Coupling(left, self.offset - sum(x * at[name][0] for name, x in self.factors if name in at)),)
+
+    def mirrored(self, mirror: Mirror, joints: Mapping[str, Mirrored]) -> Loop:
+        return _unchanged(self, joints) or super().mirrored(mirror, joints)
+
 
 @dataclass(frozen=True)
 class Gear(Loop):
@@ -87,6 +100,13 @@ class Gear(Loop):
 
     def residual(self, view: View) -> Sequence[Scalar]:
         return (_only(view, self.driven) - self.ratio * _only(view, self.driver) - self.offset,)
+
+    def renamed(self, joints: Mapping[str, str], bodies: Mapping[str, str]) -> Gear:
+        driver, driven = (joints.get(x, x) for x in self.joints)
+        return replace(self, driver=driver, driven=driven)
+
+    def mirrored(self, mirror: Mirror, joints: Mapping[str, Mirrored]) -> Loop:
+        return _unchanged(self, joints) or super().mirrored(mirror, joints)
 
 
 @dataclass(frozen=True)
@@ -118,6 +138,13 @@ class Polynomial(Loop):
         for c in reversed(self.coefficients):
             value = value * x + c
         return (_only(view, self.driven) - value,)
+
+    def renamed(self, joints: Mapping[str, str], bodies: Mapping[str, str]) -> Polynomial:
+        driver, driven = (joints.get(x, x) for x in self.joints)
+        return replace(self, driver=driver, driven=driven)
+
+    def mirrored(self, mirror: Mirror, joints: Mapping[str, Mirrored]) -> Loop:
+        return _unchanged(self, joints) or super().mirrored(mirror, joints)
 
 
 @dataclass(frozen=True)
@@ -157,3 +184,22 @@ class Differential(Loop):
                 value = value - x * _only(view, name)
             rows.append(value)
         return rows
+
+    def renamed(self, joints: Mapping[str, str], bodies: Mapping[str, str]) -> Differential:
+        inputs, outputs = ([joints.get(x, x) for x in names] for names in (self.inputs, self.outputs))
+        return Differential(inputs, outputs, self.matrix)
+
+    def held(self, at: Mapping[str, tuple[float, ...]]) -> tuple[Loop, ...]:
+        if not any(joint in at for joint in self.joints):
+            return (self,)
+        rows = zip(self.outputs, self.matrix, strict=True)
+        written = [Coupling({**dict(zip(self.inputs, row, strict=True)), out: -1.0}) for out, row in rows]
+        return tuple(left for row in written for left in row.held(at))
+
+    def mirrored(self, mirror: Mirror, joints: Mapping[str, Mirrored]) -> Loop:
+        return _unchanged(self, joints) or super().mirrored(mirror, joints)
+
+
+def _unchanged(loop: Loop, joints: Mapping[str, Mirrored]) -> Loop | None:
+    """The loop itself, where every joint has the same coordinate as its mirror image."""
+    return loop if all(joints[name].q == ((1.0,),) for name in loop.joints) else None

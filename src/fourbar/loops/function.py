@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import numbers
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -72,6 +72,8 @@ class Constraint(Loop):
             raise ModelError(f"{self._title}: the function returned nothing, expected a residual")
         return rows
 
+    def renamed(self, joints: Mapping[str, str], bodies: Mapping[str, str]) -> Constraint:
+        return Constraint(self.function, [joints.get(x, x) for x in self.of])
 
 @dataclass(frozen=True)
 class Parametric(Loop):
@@ -114,3 +116,7 @@ class Parametric(Loop):
         if len(given) != len(q):
             raise ModelError(f"{self._title}: the function returned {len(given)} numbers for {len(q)} coordinates")
         return [x - y for x, y in zip(q, given, strict=True)]
+
+    def renamed(self, joints: Mapping[str, str], bodies: Mapping[str, str]) -> Parametric:
+        inputs, outputs = ([joints.get(x, x) for x in names] for names in (self.inputs, self.outputs))
+        return Parametric(self.function, inputs, outputs)

@@ -194,6 +194,22 @@ class Builder:
         )  # fmt: skip
         return self.loop(Gear(drives, name, ratio), name=f"{name}_gear", independent=[drives])
 
+    def include(self, mechanism: Mechanism) -> Builder:
+        """Add all bodies, frames, loops and configurations of a mechanism; its own name and gravity are left."""
+        for body, c in zip(mechanism.bodies, mechanism.connections, strict=True):
+            self._check_new_name("body", body.name)
+            self._bodies[body.name], self._connections[body.name] = body, c
+        for frame in mechanism.frames:
+            self._check_new_name("frame", frame.name)
+            self._frames[frame.name] = frame
+        for loop in mechanism.loops:
+            if loop.name in self._loops:
+                raise ModelError(f"loop {loop.name!r} is there already; names must be different")
+            self._loops[loop.name] = loop
+        for configuration in mechanism.configurations:
+            self.configuration(configuration.name, dict(configuration.coordinates))
+        return self
+
     def _check_new_name(self, kind: str, name: Any) -> None:
         if not isinstance(name, str) or not name:
             raise ModelError(f"a {kind} needs a name, a non-empty string; got {name!r}")

@@ -28,6 +28,7 @@ from .clusters import (
     loop_gap,
 )
 from .context import Model, record
+from .edit import Editing
 from .guard import explainer, implicit_loops
 from .methods import METHODS, Method
 from .methods.identification import regressor_pattern
@@ -139,7 +140,7 @@ class Names:
     parameters: tuple[str, ...]
 
 
-class System:
+class System(Editing):
     """A robot: frozen, thread-safe, hashable by content, picklable. Made by `Builder.build()` or `load`.
 
     `report` is what was found while its file was read.

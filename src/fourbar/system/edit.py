@@ -1,0 +1,136 @@
+"""Editing: methods of a robot that give new robots."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from functools import lru_cache
+from typing import Any, Self
+
+import numpy as np
+
+from ..joints.axis import Axis, unit_axis
+from ..joints.base import Joint
+from ..model.edit import join, mirror, names, where
+from ..model.edit.lock import lock, require_known
+from ..model.edit.names import Names
+from ..model.edit.sub import sub
+from ..model.lower import Lowered, lower
+from ..model.mechanism import Mechanism
+from .context import Model
+
+
+@lru_cache(maxsize=16)
+def _mirrored(mechanism: Mechanism, plane: Any) -> tuple[Mechanism, Lowered]:
+    image = mirror.mirror(mechanism, plane)
+    return image, lower(image)
+
+
+class Editing:
+    """What every robot can be turned into. The robot itself stays as it is."""
+
+    mechanism: Mechanism
+    model: Model
+    expand: Any
+    expand_velocity: Any
+
+    def _edited(self, mechanism: Mechanism) -> Self:
+        return type(self)(mechanism)  # type: ignore[call-arg]
+
+    def lock(self, joints: Iterable[str] | Mapping[str, Any], q: Any = None) -> Self:
+        """The robot with some joints fixed where they are in the configuration q (nq), neutral unless given.
+
+        A mapping gives the coordinates of the joints to lock; loops are then closed with these kept. Joints that
+        cannot move any more because of loops become fixed too, loops that tie nothing that moves are left out. Where
+        loops are left, the configuration "locked" is the one in which joints were locked.
+        """
+        lowered = self.model.lowered
+        chosen = require_known(joints, (c.name for c in lowered.moving))
+        start = self.neutral() if q is None else q  # type: ignore[attr-defined]
+        at = where.coordinates(lowered, where.read_configuration(lowered, start))
+        if isinstance(joints, Mapping):
+            at = where.moved_to(lowered, at, joints)
+        return self._edited(lock(self.mechanism, chosen, at))
+
+    def attach(
+        self,
+        other: Editing,
+        frame: str,
+        joint: Joint | None = None,
+        *,
+        prefix: str = "",
+        base: str | None = None,
+        **mount: Any,
+    ) -> Self:
+        """The robot with another one on a frame (or body) of it, by a joint; without one, rigidly.
+
+        The other's world becomes a body without mass: `base`, else the prefix, its name and `_base`. All its other
+        names get the prefix. `mount` is as in `Builder.body`: position, rotation or rpy in the frame, limits, ...
+        Gravity is that of this robot.
+        """
+        return self._edited(join.attach(self.mechanism, other.mechanism, frame, joint, prefix, base, **mount))
+
+    def merge(self, other: Editing, prefix: str = "", name: str | None = None) -> Self:
+        """This robot and another side by side in one world; the names of the other get the prefix."""
+        return self._edited(join.merge(self.mechanism, other.mechanism, prefix, name))
+
+    def sub(
+        self,
+        body: str | None = None,
+        to: Iterable[str] = (),
+        joint: Joint | None = None,
+        name: str | None = None,
+    ) -> Self:
+        """A part as a robot: the body and all it carries, or only what leads from it to the frames (or bodies) `to`.
+
+        What carries the body becomes the world; all that loops tie to the part (rotors, rods) belongs to it. `joint`
+        replaces the joint of the body: `Free()` lets the part float. Without a body the part begins at the world.
+        """
+        return self._edited(sub(self.mechanism, body, to, joint, name))
+
+    def mirrored(self, plane: Axis = "y", names: Names = None) -> Self:
+        """The mirror image in the plane through the world's origin that has the normal `plane`; gravity too.
+
+        A revolute, prismatic, helical or universal joint has the same coordinate as its image; `mirrored_state` tells
+        for all. `names` maps old names of bodies, joints, frames and loops to new ones: a mapping, or a function such
+        as `lambda name: name.replace("left", "right")`.
+        """
+        image, _ = _mirrored(self.mechanism, unit_axis(plane))
+        return self._edited(_renamed_everywhere(image, names))
+
+    def mirrored_state(self, q: Any, v: Any, plane: Axis = "y") -> tuple[np.ndarray, np.ndarray]:
+        """The state of the mirror image: q (..., nq) and v (..., nv) of this robot as those of `mirrored(plane)`."""
+        _, lowered = _mirrored(self.mechanism, unit_axis(plane))
+        Q, V = mirror.state_maps(self.model.lowered, plane)
+        full_q, full_v = np.asarray(self.expand(q)), np.asarray(self.expand_velocity(q, v))
+        return where.gathered(lowered, full_q @ Q.T), where.gathered_velocity(lowered, full_v @ V.T)
+
+    def renamed(
+        self,
+        *,
+        bodies: Names = None,
+        joints: Names = None,
+        frames: Names = None,
+        loops: Names = None,
+        name: str | None = None,
+    ) -> Self:
+        """The robot under other names: mappings from old to new (others stay), or functions of the old name."""
+        changed = names.rename(self.mechanism, bodies, joints, frames, loops)
+        return self._edited(replace(changed, name=name or changed.name))
+
+
+def _renamed_everywhere(mechanism: Mechanism, given: Names) -> Mechanism:
+    """One table of names for bodies, joints, frames and loops."""
+    if given is None:
+        return mechanism
+    kinds = {
+        "bodies": [b.name for b in mechanism.bodies],
+        "joints": [c.name for c in mechanism.connections],
+        "frames": [f.name for f in mechanism.frames],
+        "loops": [x.name for x in mechanism.loops],
+    }
+    if isinstance(given, Mapping):
+        names.table("name", given, [x for known in kinds.values() for x in known])
+        tables = {kind: {x: given[x] for x in known if x in given} for kind, known in kinds.items()}
+        return names.rename(mechanism, **tables)
+    return names.rename(mechanism, **dict.fromkeys(kinds, given))

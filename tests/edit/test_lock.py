@@ -23,6 +23,8 @@ CASES = [
     pytest.param("tripod", ["leg1"], marks=pytest.mark.slow),
     ("moored", ["arm"]),
     pytest.param("moored", ["base"], marks=pytest.mark.slow),
+    ("explicit", ["follower"]),
+    ("explicit", ["cart"]),
     ("spatial_crank", ["turret"]),
     ("spatial_crank", ["link"]),
     ("written", ["lift"]),

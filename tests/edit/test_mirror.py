@@ -12,8 +12,8 @@ from fourbar.joints.mirror import Mirror
 from .support import close, robot, state
 
 PLANES = ("x", "y", "z", (2.0 / 7.0, -3.0 / 7.0, 6.0 / 7.0))
-LOOPS = ("four_bar", "geared", "differential", "spatial_crank", "written", "own_coordinate")
-SLOW = ("chained", "nested", "moored")
+LOOPS = ("four_bar", "geared", "differential", "spatial_crank", "written", "own_coordinate", "guided")
+SLOW = ("explicit", "chained", "nested", "moored")
 NAMES = [*LOOPS, "0", "5", *(pytest.param(n, marks=pytest.mark.slow) for n in (*SLOW, "1", "3", "6", "8"))]
 
 

@@ -75,6 +75,7 @@ class Constraint(Loop):
     def renamed(self, joints: Mapping[str, str], bodies: Mapping[str, str]) -> Constraint:
         return Constraint(self.function, [joints.get(x, x) for x in self.of])
 
+
 @dataclass(frozen=True)
 class Parametric(Loop):
     """outputs = γ(inputs): `function` takes the coordinates of the joints `inputs`, one argument each (a number, or a

@@ -29,12 +29,14 @@ def _bare(mechanism: Mechanism) -> Mechanism:
 
 
 def _both(b: Builder, first: Mechanism, second: Mechanism) -> Mechanism:
-    """What was built of the first, with the second. In a configuration that only one knows, the other is in its first."""
+    """What was built, with the second. In a configuration that only one of them knows, the other is in its first."""
     b.include(_bare(second))
     known = [{x.name: dict(x.coordinates) for x in m.configurations} for m in (first, second)]
     homes = [next(iter(own.values()), {}) for own in known]
     for name in dict.fromkeys(name for own in known for name in own):
-        b.configuration(name, {j: q for own, home in zip(known, homes, strict=True) for j, q in own.get(name, home).items()})
+        b.configuration(
+            name, {j: q for own, home in zip(known, homes, strict=True) for j, q in own.get(name, home).items()}
+        )
     return b.mechanism()
 
 

@@ -34,11 +34,12 @@ def lock(mechanism: Mechanism, joints: Iterable[str], at: Coordinates) -> Mechan
     stuck = {joint for joint in joints if joint in at}
     while True:
         stuck |= {name for group in lowered.groups for name in _immobile(lowered, group, stuck, at)}
-        bare = _fixed(mechanism, stuck, at)
+        same = _untouched(lowered, stuck)
+        bare = _fixed(mechanism, stuck, at, same)
         left = lower(bare)
         still = {left.moving[i].name for g in left.groups if g.embedding.nv == 0 for i in g.links}
         if not still:
-            return checked(_with_independent(bare, left, _wishes(lowered)))
+            return checked(_with_independent(bare, left, _wishes(lowered), same))
         stuck |= still
 
 
@@ -61,9 +62,14 @@ def _immobile(lowered: Lowered, group: Group, stuck: set[str], at: Coordinates) 
     return set(names) - moving
 
 
-def _fixed(mechanism: Mechanism, stuck: set[str], at: Coordinates) -> Mechanism:
+def _untouched(lowered: Lowered, stuck: set[str]) -> set[str]:
+    """The loops of groups in which nothing is stuck."""
+    return {loop for g in lowered.groups if not stuck.intersection(_names(lowered, g)) for loop in g.loops}
+
+
+def _fixed(mechanism: Mechanism, stuck: set[str], at: Coordinates, same: set[str]) -> Mechanism:
     connections = tuple(_fixed_joint(c, at[c.name]) if c.name in stuck else c for c in mechanism.connections)
-    loops = tuple(part for loop in mechanism.loops for part in _remaining(loop, {j: at[j] for j in stuck}))
+    loops = tuple(part for loop in mechanism.loops for part in _remaining(loop, {j: at[j] for j in stuck}, same))
     tying = _tying(connections)
     loops = tuple(x for x in loops if tying(x))
     configurations = kept_coordinates(mechanism, {c.name for c in connections} - stuck)
@@ -81,7 +87,9 @@ def _fixed_joint(c: Connection, q: tuple[float, ...]) -> Connection:
     return replace(c, joint=Fixed(), placement=place, **nothing)  # type: ignore[arg-type]
 
 
-def _remaining(loop: NamedLoop, at: Coordinates) -> list[NamedLoop]:
+def _remaining(loop: NamedLoop, at: Coordinates, same: set[str]) -> list[NamedLoop]:
+    if loop.name in same:
+        return [loop]
     parts = loop.loop.held(at)
     if parts == (loop.loop,):
         return [replace(loop, independent=())]
@@ -107,13 +115,15 @@ def _wishes(lowered: Lowered) -> list[tuple[str, float]]:
     return found
 
 
-def _with_independent(mechanism: Mechanism, lowered: Lowered, wishes: list[tuple[str, float]]) -> Mechanism:
+def _with_independent(
+    mechanism: Mechanism, lowered: Lowered, wishes: list[tuple[str, float]], same: set[str]
+) -> Mechanism:
     """Declare in every group those of the wished velocities that are independent together."""
     declared: dict[str, tuple[tuple[str, float], ...]] = {}
     for group in lowered.groups:
-        if isinstance(group.embedding, Tied):
+        if isinstance(group.embedding, Tied) and not same.intersection(group.loops):
             declared[group.loops[0]] = _possible(_names(lowered, group), group.embedding, wishes)
-    loops = tuple(replace(x, independent=declared.get(x.name, ())) for x in mechanism.loops)
+    loops = tuple(replace(x, independent=declared.get(x.name, x.independent)) for x in mechanism.loops)
     return replace(mechanism, loops=loops)
 
 

@@ -122,6 +122,9 @@ def _hung(part: Mechanism, body: str | None, joint: Joint) -> Mechanism:
     old = next((c for c in part.connections if c.child == body), None)
     if old is None:
         raise ModelError("joint= replaces the joint of the body that the part begins with; name that body")
+    looking = next((x.name for x in part.loops if old.name in x.loop.joints), None)
+    if looking is not None:
+        raise ModelError(f"joint=: {body!r} cannot get another joint, since loop {looking!r} uses the one it has")
     roots = [c.child for c in part.connections if c.parent == WORLD and c.child != body]
     if roots:
         raise ModelError(

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from itertools import product
+
 import numpy as np
 import pytest
 
 import fourbar as fb
 from fourbar.joints import REGISTRY, Joint, Planar, Revolute, Translation3
 from fourbar.joints.mirror import Mirror
+from fourbar.model.geometry import Geometry
+from fourbar.model.placement import Placement
 
 from .support import close, robot, state
 
@@ -105,6 +109,25 @@ def test_limits_and_armature_follow() -> None:
     b.body("a", joint=Planar("z"), mass=1, inertia=(1, 1, 1), limits=([-1, -2, -3], [4, 5, 6]))
     with pytest.raises(fb.ModelError, match="joint 'a': the limits of a Planar joint have no image"):
         b.build().mirrored((0.6, 0.8, 0.0))
+
+
+def test_shapes_follow() -> None:
+    """Corners of a box, and a point of a mesh, are at the reflected places."""
+    R = Revolute((2.0 / 7.0, -3.0 / 7.0, 6.0 / 7.0)).placement([0.7]).R
+    place = Placement(tuple(tuple(row) for row in R), (0.1, 0.2, 0.3))
+    shapes = [Geometry("box", (1.0, 2.0, 3.0), place), Geometry("mesh", (), place, mesh="a.stl", scale=(1.0, 2.0, 3.0))]
+    b = fb.Builder("box").body("a", joint=Revolute("z"), mass=1, inertia=(1, 1, 1), geometry=shapes)
+    for plane in PLANES:
+        image, Q = b.build().mirrored(plane), np.array(Mirror(plane).Q)
+        box, mesh = image.mechanism.bodies[0].geometry
+        corners = np.array(list(product((-0.5, 0.5), repeat=3))) * box.size
+        there = corners @ np.array(R).T + place.position
+        here = corners @ np.array(box.placement.rotation).T + box.placement.position
+        close(np.array(sorted(np.round(here, 9).tolist())), np.array(sorted(np.round(there @ Q, 9).tolist())), 1e-8)
+        m = np.array([0.3, 0.5, -0.2])
+        point = np.array(mesh.placement.rotation) @ (m * mesh.scale) + mesh.placement.position
+        close(point, Q @ (np.array(R) @ (m * [1, 2, 3]) + place.position), 1e-14)
+        assert np.linalg.det(np.array(mesh.placement.rotation)) > 0.99
 
 
 def test_errors() -> None:

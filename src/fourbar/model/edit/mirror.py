@@ -9,12 +9,13 @@ import numpy as np
 from ...errors import ModelError
 from ...joints.axis import Axis
 from ...joints.mirror import Mirror, Mirrored, Rows
+from ...spatial.linear import Mat
 from ..lower import Lowered
-from ..mechanism import Body, Connection, Matrix, Mechanism, Placement
+from ..mechanism import Body, Connection, Geometry, Matrix, Mechanism, Placement
 from ..read import as_matrix
 from .names import checked
 
-Images = dict[str, Mirrored]
+_BY_VELOCITY = ("armature", "damping", "friction", "stiffness", "max_force", "max_velocity")
 
 
 def mirror(mechanism: Mechanism, plane: Axis) -> Mechanism:
@@ -51,7 +52,16 @@ def _place(m: Mirror, placement: Placement) -> Placement:
 
 def _body(m: Mirror, body: Body) -> Body:
     J = np.array(m.matrix(body.inertia), float)
-    return replace(body, com=m.vector(body.com), inertia=as_matrix(0.5 * (J + J.T)))
+    shapes = tuple(_shape(m, shape) for shape in body.geometry)
+    return replace(body, com=m.vector(body.com), inertia=as_matrix(0.5 * (J + J.T)), geometry=shapes)
+
+
+def _shape(m: Mirror, shape: Geometry) -> Geometry:
+    """Q R = (Q R F) F with F a reflection in y, which the simple shapes do not feel and a mesh takes as a scale."""
+    R = np.array(m.Q @ Mat.of(shape.placement.rotation), float) * [1.0, -1.0, 1.0] + 0.0
+    x, y, z = shape.scale
+    place = Placement(as_matrix(R), m.vector(shape.placement.position))
+    return replace(shape, placement=place, scale=(x, -y, z) if shape.kind == "mesh" else shape.scale)
 
 
 def _connection(m: Mirror, c: Connection, image: Mirrored) -> Connection:
@@ -64,7 +74,7 @@ def _connection(m: Mirror, c: Connection, image: Mirrored) -> Connection:
         lower, upper = (tuple(row.tolist()) for row in turned)
     return replace(
         c, joint=image.joint, placement=_place(m, c.placement), lower=lower, upper=upper, rest=_mapped(image.q, c.rest),
-        **{name: _by_velocity(c, image, name) for name in ("armature", "damping", "friction", "stiffness")},
+        **{name: _by_velocity(c, image, name) for name in _BY_VELOCITY},
     )  # fmt: skip
 
 

@@ -35,6 +35,13 @@ def test_loops_beside_a_peer() -> None:
         assert float(row.split("differ by")[1].split("|")[0]) < 1e-10
 
 
+def test_coriolis_matrix_beside_a_peer() -> None:
+    pytest.importorskip("pinocchio")
+    pytest.importorskip("example_robot_data")
+    (row,) = [row for row in _run("coriolis.py").splitlines() if row.startswith("panda")]
+    assert float(row.split("differs by")[1]) < 1e-13
+
+
 def test_tables_and_figures(tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")
     printed = _run("paper.py", "--output", str(tmp_path))

@@ -86,6 +86,22 @@ def trace(joint: Joint) -> Any:
     return t, q, v, roots, jvp(roots, {t: 1.0})
 
 
+@EACH
+def test_rate_of_the_subspace(joint: Joint) -> None:
+    """S° by columns: the rate of each column of S along q ⊕ t v, and S° v = bias."""
+    for q, v in states(joint):
+        found = np.array([t.six() for t in joint.subspace_rate(q, v)], float).reshape(joint.nv, 6)
+        near(found.T @ v if joint.nv else np.zeros(6), six(joint.bias(q, v)), 1e-13)
+
+        def columns(t: float, q: Any = q, v: Any = v) -> np.ndarray:
+            moved = joint.integrate(q, [t * x for x in v])
+            return np.array([s.six() for s in joint.subspace(moved).twists()], float).reshape(joint.nv, 6)
+
+        h = 0.01
+        rate = sum(w / h * (columns(k * h) - columns(-k * h)) for k, w in enumerate(STENCIL, 1))
+        near(found, rate, 1e-9)
+
+
 def test_every_type_has_an_example() -> None:
     assert {type(joint) for joint in REGISTRY} == set(JOINT_TYPES)
     assert len(set(REGISTRY)) == len(REGISTRY)

@@ -73,6 +73,17 @@ def test_mass_matrix(peer: Any) -> None:
     near(peer.robot.mass_matrix(s.q), their_mass_matrix(peer, s.their_q))
 
 
+@EACH
+def test_coriolis_matrix(peer: Any) -> None:
+    """Both are those of the Christoffel symbols, so the matrices themselves agree, and Ṁ = C + Cᵀ."""
+    s = states(peer)
+    theirs = each(lambda *x: pin.computeCoriolisMatrix(peer.model, peer.data, *x), s.their_q, s.their_v)
+    C = peer.matrix_from_peer(theirs)
+    near(peer.robot.coriolis_matrix(s.q, s.v), C)
+    rate = C + np.swapaxes(C, -1, -2)
+    near(peer.robot.mass_matrix_rate(s.q, s.v) - rate + C, C)
+
+
 def their_mass_matrix(peer: Any, their_q: np.ndarray) -> np.ndarray:
     return peer.matrix_from_peer(mirrored(each(lambda q: pin.crba(peer.model, peer.data, q), their_q)))
 

@@ -6,6 +6,7 @@ further transforms: M_ij = S_iᵀ (Ic_j S_j) for every joint i that carries join
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 from ..model.cluster import Kinematics
@@ -46,11 +47,14 @@ def compose_inward(k: Kinematics, children: tuple[Inertia, ...], own: Carried) -
     """Ic = I + Σ Ic of the children;  the momentum Ic S of each unit motion of the joint, and M_jj = Sᵀ Ic S."""
     Ic = sum(children, own.I)
     momenta = tuple(Ic.momentum(s) for s in own.S)
-    block = Mat(
-        Vec([momenta[j].power(s) + (k.armature[i] if i == j else 0.0) for j in range(len(own.S))])
-        for i, s in enumerate(own.S)
+    return Outcome((momenta, diagonal(k, own.S, momenta)), Ic)
+
+
+def diagonal(k: Kinematics, S: tuple[Twist, ...], momenta: tuple[Wrench, ...]) -> Mat:
+    """M_jj = Sᵀ (Ic S), plus the armature."""
+    return Mat(
+        Vec([momenta[j].power(s) + (k.armature[i] if i == j else 0.0) for j in range(len(S))]) for i, s in enumerate(S)
     )
-    return Outcome((momenta, block), Ic)
 
 
 def couple(carriers: tuple[tuple[Twist, ...], ...], momenta: tuple[Wrench, ...]) -> tuple[Mat, ...]:
@@ -69,16 +73,25 @@ def carry_all(s: Sweeps) -> list[Carried]:
 def mass_matrix(s: Sweeps) -> list[list[Any]]:
     """M as rows of scalars; zero where neither joint carries the other."""
     carried = carry_all(s)
-    composed = s.inward(compose_inward, carried)
+    return assemble(s, carried, s.inward(compose_inward, carried))
+
+
+def assemble(s: Sweeps, carried: Sequence[Carried], composed: Sequence[tuple[Any, Mat]]) -> list[list[Any]]:
+    """M from the momenta Ic S and the diagonal block of every joint."""
     M: list[list[Any]] = [[0.0] * s.tree.nv for _ in range(s.tree.nv)]
     for j, (momenta, diagonal) in enumerate(composed):
         _write(s, M, j, j, diagonal)
-        above = s.tree.ancestors(j)
-        for some in (above[k : k + _AT_ONCE] for k in range(0, len(above), _AT_ONCE)):
+        for some in carriers_of(s, j):
             blocks = s.recorder.call(couple, tuple(carried[i].S for i in some), momenta)
             for i, block in zip(some, blocks, strict=True):
                 _write(s, M, i, j, block)
     return M
+
+
+def carriers_of(s: Sweeps, j: int) -> Iterator[list[int]]:
+    """The joints that carry joint j, some at a time."""
+    above = s.tree.ancestors(j)
+    return (above[k : k + _AT_ONCE] for k in range(0, len(above), _AT_ONCE))
 
 
 def _write(s: Sweeps, M: list[list[Any]], i: int, j: int, block: Mat) -> None:

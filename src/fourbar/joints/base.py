@@ -12,6 +12,7 @@ from ..spatial.linear import Mat, Scalar, Vec
 from ..spatial.subspace import Subspace
 from ..spatial.transform import Transform
 from ..spatial.vectors import Twist
+from .rates import derived_subspace_rate
 
 
 class Joint(ABC):
@@ -42,6 +43,10 @@ class Joint(ABC):
     def bias(self, q: Sequence[Scalar], v: Sequence[Scalar]) -> Twist:
         """S° v: the component-wise rate of S v at constant v. Zero where S is constant."""
         return Twist.zero()
+
+    def subspace_rate(self, q: Sequence[Scalar], v: Sequence[Scalar]) -> tuple[Twist, ...]:
+        """S°, column by column: the component-wise rate of S as q moves with v; S° v is the `bias`."""
+        return derived_subspace_rate(self, q, v)
 
     def aligned(self) -> tuple[Mat | None, Joint]:
         """The rotation into frames where the joint is simplest (None: these very frames), and the joint in them."""

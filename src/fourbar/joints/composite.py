@@ -105,6 +105,18 @@ class SeriesJoint(Joint):
             V = V_before + V_own
         return after.motion_to_child(c)
 
+    def subspace_rate(self, q: Sequence[Scalar], v: Sequence[Scalar]) -> tuple[Twist, ...]:
+        links, after = self._chain
+        S, rates = (), ()
+        for link in links:
+            X, own_q, own_v = link.transform(q), q[link.q], v[link.v]
+            own = link.joint.subspace(own_q)
+            V_own = own.twist(own_v)
+            S = tuple(X.motion_to_child(s) for s in S)
+            carried = tuple(X.motion_to_child(r) - V_own.ad(s) for r, s in zip(rates, S, strict=True))
+            S, rates = (*S, *own.twists()), (*carried, *link.joint.subspace_rate(own_q, own_v))
+        return tuple(after.motion_to_child(r) for r in rates)
+
     def aligned(self) -> tuple[Mat | None, Joint]:
         """The frames in which the last joint is about z: the rotation after it moves to the other end."""
         links, after = self._chain

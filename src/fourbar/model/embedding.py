@@ -21,6 +21,7 @@ from ..expr.fold import add, mul
 from ..expr.record import linear_code
 from ..joints.base import Joint
 from ..joints.flat import FlatJoint
+from ..joints.rates import Rate, rate_of
 from ..spatial.linear import Mat, Scalar, Vec, dot
 from ..spatial.vectors import Twist, Wrench
 from .elimination import paired, solve, steps_to_solve
@@ -196,6 +197,24 @@ class Tied:
         for j, (x,) in zip(self.dependent, bent, strict=True):
             g[j] = x
         return Expanded(cut(full, nq), cut(velocity, nv), blocks, cut(g, nv))
+
+    @cached_property
+    def _K_rate(self) -> Rate:
+        t = self.traced
+        return rate_of(self.joints, t.q, [t.K[i][j] for i in self.rows for j in range(len(t.v))])
+
+    def map_rate(self, e: Expanded, v: Sequence[Sequence[Scalar]]) -> tuple[Mat, ...]:
+        """Ġ by link, as the joints move with velocities v (by link, such as e.v): K_d Ġ_d = -K̇ G, Ġ_i = 0."""
+        n = len(self.traced.v)
+        q, G = [x for own in e.q for x in own], Mat(row for block in e.G for row in block)
+        rates = self._K_rate.at(q, [x for own in v for x in own])
+        known = dict(zip(self.traced.q, q, strict=True))
+        K_d = [evaluate([self.traced.K[i][j] for j in self.dependent], known) for i in self.rows]
+        right = [list(-G.transpose_times(rates[i * n : (i + 1) * n])) for i in range(len(self.rows))]
+        rate: list[Vec] = [Vec([0.0] * self.nv)] * n
+        for j, row in zip(self.dependent, self._solve(K_d, right), strict=True):
+            rate[j] = Vec(row)
+        return tuple(Mat(part) for part in cut(rate, [j.nv for j in self.joints]))
 
     def integrate(self, q: Sequence[Scalar], v: Sequence[Scalar]) -> Vec:
         """q ⊕ v: the independent joints move by v, the others follow by Newton's method until the loops are closed.

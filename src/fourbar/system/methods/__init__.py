@@ -3,7 +3,17 @@
 Each file registers its methods when it is imported.
 """
 
-from . import configuration, dynamics, energy, forces, identification, kinematics
+from . import configuration, coriolis, dynamics, energy, forces, identification, kinematics
 from .registry import METHODS, Method
 
-__all__ = ["METHODS", "Method", "configuration", "dynamics", "energy", "forces", "identification", "kinematics"]
+__all__ = [
+    "METHODS",
+    "Method",
+    "configuration",
+    "coriolis",
+    "dynamics",
+    "energy",
+    "forces",
+    "identification",
+    "kinematics",
+]

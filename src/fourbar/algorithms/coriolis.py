@@ -1,0 +1,160 @@
+"""The Coriolis matrix C(q, v) in O(n·depth): C v is the force of velocity alone, and Ṁ = C + Cᵀ, so Ṁ - 2 C is skew.
+
+Of the many C with these properties it is that of the Levi-Civita connection of the metric M, in the frame of the
+velocities v: where v = q̇ its entries are those of the Christoffel symbols (Zhang), C_ij = Σ_k Γ_ijk v_k.
+
+A particle at r has the Jacobian J = [-[r], 1] to the twist of its body (in fixed axes), and its C is Jᵀ m J̇. Summed
+over the body this is B = [[tr(N) 1 - N, 0], [-[p], 0]] with N = ∫ ṙ rᵀ dm and p = ∫ ṙ dm: twelve numbers, which add
+up over bodies as inertias do. With Ṡ the rate of a joint's motions in fixed axes, and Ic, Bc summed over all that the
+outer one of joints i and j carries, C_ij = S_iᵀ (Ic Ṡ_j + Bc S_j). All is written in the frame of the root body at this
+instant, as in `crba`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from ..joints.base import Joint
+from ..model.cluster import Kinematics
+from ..spatial.inertia import Inertia
+from ..spatial.linear import Mat, Vec, dot, hat
+from ..spatial.vectors import Twist, Wrench
+from . import crba
+from .crba import Carried
+from .sweep import Outcome, Sweeps
+
+
+class Flow(NamedTuple):
+    """How matter flows, in fixed axes: W = tr(N) 1 - N of N = ∫ ṙ rᵀ dm, and the linear momentum p = ∫ ṙ dm."""
+
+    W: Mat
+    p: Vec
+
+    @staticmethod
+    def of(I: Inertia, V: Twist) -> Flow:
+        """ṙ = v + ω × r."""
+        turning = hat(V.angular) @ I.Sigma.matrix()
+        (xx, xy, xz), (yx, yy, yz), (zx, zy, zz) = (row + I.h * x for row, x in zip(turning, V.linear, strict=True))
+        W = Mat((Vec((yy + zz, -xy, -xz)), Vec((-yx, xx + zz, -yz)), Vec((-zx, -zy, xx + yy))))
+        return Flow(W, I.m * V.linear + V.angular.cross(I.h))
+
+    def __add__(self, other: Flow) -> Flow:  # type: ignore[override]
+        return Flow(self.W + other.W, self.p + other.p)
+
+    def force(self, s: Twist) -> Wrench:
+        """B s."""
+        return Wrench(self.W @ s.angular, s.angular.cross(self.p))
+
+    def transposed(self, s: Twist) -> Vec:
+        """Bᵀ s: its angular part, the linear one is zero."""
+        return self.W.transpose_times(s.angular) + self.p.cross(s.linear)
+
+
+class Moving(NamedTuple):
+    """A body in motion: its twist V, the rates Ṡ of its joint's motions, its flow of matter."""
+
+    V: Twist
+    dS: tuple[Twist, ...]
+    flow: Flow
+
+
+def subspace_rate(joint: Joint, q: Vec, v: Vec) -> tuple[Twist, ...]:
+    """S° of a joint."""
+    return joint.subspace_rate(q, v)
+
+
+def moving(own: Carried, V_parent: Twist, v: Vec, rates: tuple[Twist, ...]) -> Moving:
+    """V = V_λ + S v;  Ṡ = ad_V S + S°.  A single motion does not turn itself: ad_V S = ad_(V_λ) S."""
+    V = V_parent
+    for s, x in zip(own.S, v, strict=True):
+        V = V + Twist(s.angular * x, s.linear * x)
+    carrier = V_parent if len(own.S) == 1 else V
+    dS = tuple(carrier.ad(s) + own.pose.motion_to_parent(r) for s, r in zip(own.S, rates, strict=True))
+    return Moving(V, dS, Flow.of(own.I, V))
+
+
+class Composed(NamedTuple):
+    """A joint with all it carries, for each of its unit motions: Ic S, Ic Ṡ + Bc S and Bcᵀ S."""
+
+    momenta: tuple[Wrench, ...]
+    forces: tuple[Wrench, ...]
+    swept: tuple[Vec, ...]
+
+
+def compose_inward(
+    k: Kinematics, children: tuple[tuple[Inertia, Flow], ...], own: Carried, own_moving: Moving
+) -> Outcome:
+    """Ic = Σ I and Bc = Σ B over the joint's own body and all that it carries."""
+    Ic = sum((I for I, _ in children), own.I)
+    flow = sum((f for _, f in children), own_moving.flow)
+    momenta = tuple(Ic.momentum(s) for s in own.S)
+    forces = tuple(Ic.momentum(d) + flow.force(s) for s, d in zip(own.S, own_moving.dS, strict=True))
+    return Outcome(Composed(momenta, forces, tuple(flow.transposed(s) for s in own.S)), (Ic, flow))
+
+
+def own_block(own: Carried, composed: Composed) -> Mat:
+    """C_jj = S_jᵀ (Ic Ṡ_j + Bc S_j)."""
+    return Mat(Vec([F.power(s) for F in composed.forces]) for s in own.S)
+
+
+def couple(
+    carriers: tuple[tuple[tuple[Twist, ...], tuple[Twist, ...]], ...], composed: Composed
+) -> tuple[tuple[Mat, Mat], ...]:
+    """The blocks C_ij and C_ji between a joint j and some of the joints i that carry it, from (S_i, Ṡ_i)."""
+    found = []
+    for S, dS in carriers:
+        above = Mat(Vec([F.power(s) for F in composed.forces]) for s in S)
+        below = Mat(
+            Vec([h.power(d) + dot(b, s.angular) for s, d in zip(S, dS, strict=True)])
+            for h, b in zip(composed.momenta, composed.swept, strict=True)
+        )
+        found.append((above, below))
+    return tuple(found)
+
+
+class Parts(NamedTuple):
+    """All joints of a tree at a state, in the frames of their roots."""
+
+    s: Sweeps
+    carried: list[Carried]
+    moving: list[Moving]
+    composed: list[Composed]
+
+
+def parts(s: Sweeps, q: Sequence[Vec], v: Sequence[Vec]) -> Parts:
+    """What C and M are made of; q and v by cluster."""
+    carried = crba.carry_all(s)
+    motions: list[Moving] = []
+    for i, (parent, cluster) in enumerate(zip(s.tree.parents, s.tree.clusters, strict=True)):
+        rates = s.recorder.call(subspace_rate, cluster.joint, q[i], v[i])
+        above = Twist.zero() if parent < 0 else motions[parent].V
+        motions.append(s.recorder.call(moving, carried[i], above, v[i], rates))
+    return Parts(s, carried, motions, s.inward(compose_inward, carried, motions))
+
+
+def coriolis_matrix(p: Parts) -> list[list[Any]]:
+    """C as rows of scalars; zero where neither joint carries the other."""
+    s = p.s
+    C: list[list[Any]] = [[0.0] * s.tree.nv for _ in range(s.tree.nv)]
+    for j, composed in enumerate(p.composed):
+        _write(s, C, j, j, s.recorder.call(own_block, p.carried[j], composed))
+        for some in crba.carriers_of(s, j):
+            blocks = s.recorder.call(couple, tuple((p.carried[i].S, p.moving[i].dS) for i in some), composed)
+            for i, (above, below) in zip(some, blocks, strict=True):
+                _write(s, C, i, j, above)
+                _write(s, C, j, i, below)
+    return C
+
+
+def mass_matrix(p: Parts) -> list[list[Any]]:
+    """M as rows of scalars, from the same parts."""
+    blocks = [p.s.step(j, crba.diagonal, p.carried[j].S, composed.momenta) for j, composed in enumerate(p.composed)]
+    found = [(composed.momenta, block) for composed, block in zip(p.composed, blocks, strict=True)]
+    return crba.assemble(p.s, p.carried, found)
+
+
+def _write(s: Sweeps, C: list[list[Any]], i: int, j: int, block: Mat) -> None:
+    for a, row in enumerate(block):
+        for b, x in enumerate(row):
+            C[s.tree.first_v[i] + a][s.tree.first_v[j] + b] = x

@@ -1,0 +1,22 @@
+"""MJCF, through MuJoCo's own compiler: text → spec → compiled model → mechanism."""
+
+from __future__ import annotations
+
+from ...errors import ArgumentError
+from ...model.mechanism import Mechanism
+from ..report import Report
+from ..source import Options, Source
+from .compiled import compile_texts
+from .convert import convert
+from .text import read_texts
+
+
+def read(source: Source, options: Options) -> tuple[Mechanism, Report]:
+    """The mechanism in an MJCF file. Its coordinates are MuJoCo's qpos; loops come from the equalities."""
+    if options.floating:
+        raise ArgumentError(f"{source.name}: an MJCF file says itself which bodies float (<freejoint/>); leave floating out")
+    reading = options.reading(source)
+    texts = read_texts(source, options, reading)
+    _, model = compile_texts(texts, reading)
+    mechanism = convert(model, texts.lines, reading)
+    return mechanism, reading.close()

@@ -1,0 +1,111 @@
+"""Bodies and joints of a compiled MuJoCo model, as a Builder takes them.
+
+MuJoCo places a body by pos and quat, then moves it by its joints in turn, each about an anchor in the body's frame:
+T = T_body Π Trans(p) J(q - ref) Trans(-p). J(q - ref) = J(-ref) J(q), so J(-ref) belongs to what is constant, and our
+coordinates are MuJoCo's. Of several joints, and of a joint whose anchor is not the body's origin, each carries a body
+without mass, so that all keep their names; those fixed to each other cost nothing.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ...joints import Free, Prismatic, Revolute, Spherical
+from ...joints.base import Joint
+from ...model.builder import Builder
+from ..report import Reading
+from .names import Lines, Names
+
+FREE, BALL, SLIDE, HINGE = range(4)
+
+
+def rotation(quaternion: np.ndarray) -> np.ndarray:
+    """The rotation matrix of a quaternion (w, x, y, z)."""
+    w, x, y, z = quaternion / np.linalg.norm(quaternion)
+    return np.array(
+        [
+            [1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)],
+            [2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)],
+            [2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)],
+        ]
+    )
+
+
+def _turned(axis: np.ndarray, angle: float) -> np.ndarray:
+    half = 0.5 * angle
+    return rotation(np.array([np.cos(half), *(np.sin(half) * axis)]))
+
+
+class Bodies:
+    """Adds all bodies of a model to a builder, what carries first."""
+
+    def __init__(self, model: Any, names: Names, lines: Lines, reading: Reading, armature: np.ndarray) -> None:
+        self.model, self.names, self.lines, self.reading = model, names, lines, reading
+        self.armature = armature
+
+    def add_to(self, b: Builder) -> None:
+        """Add them."""
+        for i in range(1, self.model.nbody):
+            with self.reading.element(), self.reading.naming(self.lines.of("body", self.names.bodies[i])):
+                self._add(b, i)
+
+    def _add(self, b: Builder, i: int) -> None:
+        m, name = self.model, self.names.bodies[i]
+        parent = self.names.bodies[m.body_parentid[i]]
+        R, p = rotation(m.body_quat[i]), np.array(m.body_pos[i])
+        first = m.body_jntadr[i]
+        joints = range(first, first + m.body_jntnum[i])
+        at = np.zeros(3)  # where the frame of the last carrier is, in the body's frame
+        for j in joints:
+            anchor = m.jnt_pos[j] if m.jnt_type[j] in (BALL, HINGE) else at
+            if m.jnt_type[j] == FREE:  # its coordinates are the pose in the world, whatever pos and quat are
+                R, p = np.eye(3), np.zeros(3)
+            R, p = self._without_reference(j, R, p + R @ (anchor - at))
+            last = j == joints[-1] and not anchor.any()
+            child = name if last else self.names.carrier(i, j)
+            mass = self._mass(i) if last else {}
+            b.body(child, parent=parent, joint=self._joint(j), joint_name=self.names.joints[j], position=p, rotation=R,
+                   **self._parameters(j), **mass)  # fmt: skip
+            if last:
+                return
+            parent, at = child, anchor
+            R, p = np.eye(3), np.zeros(3)
+        b.body(name, parent=parent, joint_name=self.names.fixed(i), position=p - R @ at, rotation=R, **self._mass(i))
+
+    def _without_reference(self, j: int, R: np.ndarray, p: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """The pose (R, p) followed by J(-ref)."""
+        m = self.model
+        axis, ref = m.jnt_axis[j], m.qpos0[m.jnt_qposadr[j]]
+        if m.jnt_type[j] == SLIDE:
+            return R, p - ref * (R @ axis)
+        return (R @ _turned(axis, -ref), p) if m.jnt_type[j] == HINGE and ref else (R, p)
+
+    def _joint(self, j: int) -> Joint:
+        kind, axis = self.model.jnt_type[j], tuple(self.model.jnt_axis[j].tolist())
+        if kind in (FREE, BALL):
+            return Free() if kind == FREE else Spherical()
+        return Revolute(axis) if kind == HINGE else Prismatic(axis)
+
+    def _mass(self, i: int) -> dict[str, Any]:
+        m = self.model
+        R = rotation(m.body_iquat[i])
+        tensor = R @ np.diag(m.body_inertia[i]) @ R.T
+        return {"mass": m.body_mass[i], "com": m.body_ipos[i], "inertia": 0.5 * (tensor + tensor.T)}
+
+    def _parameters(self, j: int) -> dict[str, Any]:
+        m = self.model
+        kind, dof, at = m.jnt_type[j], m.jnt_dofadr[j], m.jnt_qposadr[j]
+        nv, nq = ((6, 7), (3, 4), (1, 1), (1, 1))[kind]
+        order = [3, 4, 5, 0, 1, 2] if kind == FREE else list(range(nv))  # ours is angular first
+        own = np.arange(dof, dof + nv)[order]
+        limits = m.jnt_range[j] if kind in (SLIDE, HINGE) and m.jnt_limited[j] else None
+        return {
+            "armature": self.armature[own],
+            "damping": m.dof_damping[own],
+            "friction": m.dof_frictionloss[own],
+            "stiffness": m.jnt_stiffness[j],
+            "rest": m.qpos_spring[at : at + nq],
+            "limits": limits,
+        }

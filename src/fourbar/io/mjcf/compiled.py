@@ -1,0 +1,138 @@
+"""From the text of an MJCF file to a compiled MuJoCo model, without the files of its meshes and pictures.
+
+What only shows or collides is removed before compiling. A mesh is needed where it is all that gives a body its inertia.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from ...errors import FourbarError
+from ..report import Place, Reading
+from .names import Lines
+from .text import Texts, find_file
+
+_LARGEST_MESH = 256 * 2**20  # bytes
+_LINE = re.compile(r"line[ =](?:number=)?(\d+)", re.IGNORECASE)
+_NUMBER = re.compile(r"Line number=(\d+)")
+
+
+class MissingPackageError(FourbarError, ImportError):
+    """A package that an optional part of fourbar needs is not installed."""
+
+
+def import_mujoco() -> Any:
+    """MuJoCo, or an error that says how to install it."""
+    try:
+        import mujoco
+    except ImportError:
+        raise MissingPackageError(
+            "reading MJCF files needs MuJoCo, which is not installed; pip install 'fourbar[mujoco]'"
+        ) from None
+    return mujoco
+
+
+def compile_texts(texts: Texts, reading: Reading) -> tuple[Any, Any]:
+    """The spec and the model of a document; raises ParseError with MuJoCo's words and a line."""
+    mujoco = import_mujoco()
+    try:
+        spec = mujoco.MjSpec.from_string(texts.text, include=texts.included)
+    except (ValueError, RuntimeError, MemoryError) as error:
+        _refuse(str(error), texts.lines, reading)
+    _report_compiler(mujoco, spec, texts.lines, reading)
+    shapes = _stripped(mujoco, spec, texts, reading)
+    reading.check()
+    try:
+        return shapes, spec.compile()
+    except (ValueError, RuntimeError, MemoryError) as error:
+        _refuse(str(error), texts.lines, reading)
+
+
+def _refuse(message: str, lines: Lines, reading: Reading) -> Any:
+    """MuJoCo's message as ours: in one line, with the number of the line where MuJoCo knows it."""
+    found = _NUMBER.search(message) or _LINE.search(message)
+    words = " ".join(message.split())
+    words = re.sub(r"^(XML )?Error: ", "", words)
+    reading.fail(Place(lines.file, int(found.group(1)) if found else 1), f"MuJoCo refuses it: {words}")
+
+
+def _report_compiler(mujoco: Any, spec: Any, lines: Lines, reading: Reading) -> None:
+    """What the compiler changes of the numbers in the file."""
+    settings, whole = spec.compiler, Place(lines.file)
+    for attribute in ("boundmass", "boundinertia", "balanceinertia", "fusestatic"):
+        if getattr(settings, attribute):
+            reading.note(whole, f"compiler {attribute}={float(getattr(settings, attribute)):g} changes the bodies")
+    if settings.settotalmass > 0:
+        reading.note(whole, f"compiler settotalmass={settings.settotalmass:g} scales all masses")
+    if settings.inertiafromgeom == mujoco.mjtInertiaFromGeom.mjINERTIAFROMGEOM_TRUE:
+        for body in spec.bodies:
+            if body.explicitinertial:
+                message = f"body {body.name!r}: <inertial> is ignored, since inertiafromgeom is true"
+                reading.warn(lines.of("body", body.name), message, key="body/inertial")
+
+
+def _stripped(mujoco: Any, spec: Any, texts: Texts, reading: Reading) -> list[Any]:
+    """Remove from the spec what needs files and no dynamics; give MuJoCo the meshes that inertias come from."""
+    for shape in [*spec.geoms, *spec.sites, *spec.tendons]:
+        shape.material = ""
+    for group in (spec.sensors, spec.pairs, spec.skins, spec.tuples, spec.materials, spec.textures):
+        for element in list(group):
+            spec.delete(element)
+    removed, needed = [], set()
+    for geom in list(spec.geoms):
+        if geom.type == mujoco.mjtGeom.mjGEOM_HFIELD or not geom.meshname:
+            if geom.type == mujoco.mjtGeom.mjGEOM_HFIELD:
+                spec.delete(geom)
+            continue
+        if _gives_inertia(mujoco, spec, geom):
+            needed.add(geom.meshname)
+        else:
+            spec.delete(geom)
+    for field in list(spec.hfields):
+        spec.delete(field)
+    for mesh in list(spec.meshes):
+        if (mesh.name or _stem(mesh.file)) in needed:
+            _supply(spec, mesh, texts, reading)
+        else:
+            spec.delete(mesh)
+    return removed
+
+
+def _stem(file: str) -> str:
+    return file.replace("\\", "/").rsplit("/", 1)[-1].rsplit(".", 1)[0]
+
+
+def _gives_inertia(mujoco: Any, spec: Any, geom: Any) -> bool:
+    """Whether the inertia of a body comes from this geom."""
+    rule, body = spec.compiler.inertiafromgeom, geom.parent
+    if geom.mass == 0.0 or (geom.mass != geom.mass and geom.density == 0.0) or not _moves(body):
+        return False
+    low, high = spec.compiler.inertiagrouprange
+    if not low <= geom.group <= high or rule == mujoco.mjtInertiaFromGeom.mjINERTIAFROMGEOM_FALSE:
+        return False
+    return rule == mujoco.mjtInertiaFromGeom.mjINERTIAFROMGEOM_TRUE or not body.explicitinertial
+
+
+def _moves(body: Any) -> bool:
+    """Whether a joint carries the body, or one of those that carry it."""
+    while body is not None and body.name != "world":
+        if list(body.joints):
+            return True
+        body = body.parent
+    return False
+
+
+def _supply(spec: Any, mesh: Any, texts: Texts, reading: Reading) -> None:
+    """Give MuJoCo the bytes of a mesh that an inertia comes from."""
+    if not mesh.file:
+        return  # made of vertices in the file itself
+    name = f"{spec.meshdir}/{mesh.file}" if spec.meshdir else mesh.file
+    place = texts.lines.of("mesh", mesh.name or _stem(mesh.file))
+    path = find_file(name, texts.folders)
+    if path is None:
+        message = f"inertias of bodies come from mesh {mesh.name or mesh.file!r}, whose file {name[:200]!r} is not there"
+        reading.fail(place, message, "add its folder with folders=[...], or give the bodies an <inertial>")
+    if path.stat().st_size > _LARGEST_MESH:
+        reading.fail(place, f"the mesh {name[:200]!r} is larger than {_LARGEST_MESH // 2**20} MiB")
+    spec.assets[name] = path.read_bytes()

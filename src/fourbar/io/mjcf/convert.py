@@ -1,0 +1,76 @@
+"""From a compiled MuJoCo model to a mechanism."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ...model.builder import Builder
+from ...model.embedding import Tied
+from ...model.lower import lower
+from ...model.mechanism import Mechanism
+from ..report import Place, Reading
+from .bodies import Bodies, rotation
+from .equalities import Equalities
+from .findings import Findings, total_armature
+from .names import Lines, Names
+from .tendons import report_tendons
+
+
+def convert(model: Any, lines: Lines, reading: Reading) -> Mechanism:
+    """The mechanism of a `mujoco.MjModel`: its coordinates are MuJoCo's. Raises ParseError on what it cannot carry."""
+    names = Names(model)
+    gravity = np.zeros(3) if model.opt.disableflags & 128 else np.array(model.opt.gravity)
+    b = Builder(model_name(model), gravity=gravity)
+    Bodies(model, names, lines, reading, total_armature(model)).add_to(b)
+    for s in range(model.nsite):
+        b.frame(
+            names.sites[s], names.bodies[model.site_bodyid[s]],
+            position=model.site_pos[s], rotation=rotation(model.site_quat[s]),
+        )  # fmt: skip
+    Equalities(model, names, lines, reading).add_to(b)
+    report_tendons(model, names, lines, reading)
+    Findings(model, names, lines, reading).report()
+    _add_configurations(b, model, names)
+    reading.check()
+    with reading.naming(Place(lines.file)):
+        mechanism = b.mechanism()
+        report_gaps(mechanism, lines, reading)
+    return mechanism
+
+
+def model_name(model: Any) -> str:
+    """The name of the model."""
+    return model.names.split(b"\0", 1)[0].decode("utf-8", "replace") or "robot"
+
+
+def _add_configurations(b: Builder, model: Any, names: Names) -> None:
+    """The configuration in which MuJoCo compiles the model, then the keyframes."""
+    if model.njnt == 0:
+        return
+    for name, qpos in (("qpos0", model.qpos0), *zip(names.keys, model.key_qpos, strict=True)):
+        ends = [*model.jnt_qposadr[1:], model.nq]
+        parts = zip(names.joints, model.jnt_qposadr, ends, strict=True)
+        b.configuration(name, {joint: qpos[first:end] for joint, first, end in parts})
+
+
+def report_gaps(mechanism: Mechanism, lines: Lines, reading: Reading) -> None:
+    """A note of how far the loops are from closed in each configuration of the file, before they are assembled."""
+    if not mechanism.loops:
+        return
+    lowered = lower(mechanism)
+    if not lowered.groups:
+        return
+    for named in mechanism.configurations:
+        given, gap = dict(named.coordinates), 0.0
+        for group in lowered.groups:
+            if isinstance(group.embedding, Tied):
+                connections = [lowered.moving[i] for i in group.links]
+                q = np.array([x for c in connections for x in given[c.name]])
+                gap = max(gap, float(np.abs(group.embedding.residual(q)).max(initial=0.0)))
+        message = f"in configuration {named.name!r} the loops of the file are {gap:.3g} open; they are closed when used"
+        if gap > 1e-12:
+            reading.note(lines.of("key", named.name), message)
+
+

@@ -1,0 +1,122 @@
+"""What a MuJoCo model has and a mechanism has not: every one of these gets a finding.
+
+Errors (unless waived) are what moves the bodies of the model by itself; notes are what a program adds (motors, sensors).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..report import Place, Reading
+from .bodies import BALL
+from .names import Lines, Names
+
+JOINT_DRIVES = (0, 1)  # mjTRN_JOINT, mjTRN_JOINTINPARENT
+_MEDIUM = ("density", "viscosity", "wind")
+_TRANSMISSIONS = ("joint", "joint", "slider-crank", "tendon", "site", "body", "rotation")
+
+
+class Findings:
+    """Reports what is not carried."""
+
+    def __init__(self, model: Any, names: Names, lines: Lines, reading: Reading) -> None:
+        self.model, self.names, self.lines, self.reading = model, names, lines, reading
+
+    def report(self) -> None:
+        """All of it."""
+        self._medium()
+        self._bodies()
+        self._joints()
+        self._actuators()
+        self._sites()
+        self._the_rest()
+
+    def _medium(self) -> None:
+        for attribute in _MEDIUM:
+            if np.any(getattr(self.model.opt, attribute)):
+                value = np.array(getattr(self.model.opt, attribute)).tolist()
+                message = f"{attribute}={value}: forces of a fluid on the bodies are not carried"
+                self.reading.doubt(self.whole, message, "", f"option@{attribute}")
+        if self.model.opt.disableflags & 128:
+            self.reading.note(self.whole, "gravity is disabled in the file: it is zero")
+
+    @property
+    def whole(self) -> Place:
+        """The file as a whole."""
+        return Place(self.lines.file)
+
+    def _bodies(self) -> None:
+        m = self.model
+        for i in range(1, m.nbody):
+            place, name = self.lines.of("body", self.names.bodies[i]), self.names.bodies[i]
+            if m.body_gravcomp[i]:
+                message = f"body {name!r}: gravcomp={m.body_gravcomp[i]:g} is not carried: gravity acts on it in full"
+                self.reading.doubt(place, message, "", "body@gravcomp")
+            if m.body_mocapid[i] >= 0:
+                message = f"body {name!r} is a mocap body, which a program moves; here it is fixed where the file has it"
+                self.reading.warn(place, message, key="body@mocap")
+            if m.body_plugin[i] >= 0:
+                self.reading.doubt(place, f"body {name!r}: its plugin is not carried", "", "body/plugin")
+
+    def _joints(self) -> None:
+        m = self.model
+        for j, name in enumerate(self.names.joints):
+            place, dofs = self.lines.of("joint", name), range(m.jnt_dofadr[j], m.jnt_dofadr[j] + 1)
+            if m.jnt_type[j] == BALL and m.jnt_limited[j]:
+                message = f"joint {name!r}: the limit of a ball joint, an angle of {m.jnt_range[j, 1]:g}, is not carried"
+                self.reading.warn(place, message, key="joint@range")
+            if np.any(m.jnt_stiffnesspoly[j]) or m.jnt_springyield[j]:
+                message = f"joint {name!r}: of its spring only the linear part is carried"
+                self.reading.doubt(place, message, "", "joint@stiffness")
+            if np.any(m.dof_dampingpoly[list(dofs)]):
+                message = f"joint {name!r}: of its damping only the linear part is carried"
+                self.reading.doubt(place, message, "", "joint@damping")
+        if np.any(m.jnt_stiffness):
+            held = ", ".join(repr(n) for n, k in zip(self.names.joints, m.jnt_stiffness, strict=True) if k)
+            self.reading.note(self.whole, f"springs of joints {held} are carried as stiffness and rest; add their forces")
+
+    def _actuators(self) -> None:
+        m = self.model
+        for a in range(m.nu):
+            name = m.actuator(a).name or f"actuator{a}"
+            kind, target = int(m.actuator_trntype[a]), int(m.actuator_trnid[a, 0])
+            on = self.names.joints[target] if kind in JOINT_DRIVES else ""
+            gear = np.trim_zeros(m.actuator_gear[a], "b").tolist()
+            what = f"joint {on!r}" if on else f"a {_TRANSMISSIONS[kind]}"
+            message = f"actuator {name!r} on {what} with gear {gear} is not carried: its force is for you to add"
+            self.reading.note(self.lines.of("actuator", name), message)
+            if m.actuator_armature[a] and not on:
+                message = f"actuator {name!r}: armature on {what} is not carried"
+                self.reading.doubt(self.lines.of("actuator", name), message, "", "actuator@armature")
+
+    def _sites(self) -> None:
+        for s, name in enumerate(self.names.sites):
+            own = self.model.site(s).name
+            if own and own != name:
+                message = f"site {own!r} has the name of a body, and is called {name!r} here"
+                self.reading.warn(self.lines.of("site", own), message, key="site@name")
+
+    def _the_rest(self) -> None:
+        m, note = self.model, self.reading.note
+        colliding = int(np.sum((m.geom_contype != 0) | (m.geom_conaffinity != 0)))
+        if colliding:
+            note(self.whole, f"{colliding} geoms can touch each other in MuJoCo; contacts are no part of a mechanism")
+        if m.nsensor:
+            note(self.whole, f"{m.nsensor} sensors are not carried")
+        if m.nflex:
+            self.reading.doubt(self.whole, f"{m.nflex} flexible bodies are not carried", "", "deformable/flex")
+        if m.nplugin:
+            self.reading.doubt(self.whole, f"{m.nplugin} plugins are not carried", "", "plugin")
+
+
+def total_armature(model: Any) -> np.ndarray:
+    """The armature of each velocity (nv): of the joint, and of actuators on it, through the square of their gear."""
+    found = np.array(model.dof_armature)
+    for a in range(model.nu):
+        if model.actuator_trntype[a] in JOINT_DRIVES and model.actuator_armature[a]:
+            joint = model.actuator_trnid[a, 0]
+            if model.jnt_type[joint] >= 2:
+                found[model.jnt_dofadr[joint]] += model.actuator_gear[a, 0] ** 2 * model.actuator_armature[a]
+    return found

@@ -1,0 +1,89 @@
+"""Names for what MuJoCo leaves unnamed, and the lines where named things are."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from ..element import Element
+from ..report import Place
+
+# What MuJoCo keeps as one kind of object, by tag.
+_KINDS = {
+    "body": "body", "joint": "joint", "freejoint": "joint", "site": "site", "geom": "geom", "fixed": "tendon",
+    "spatial": "tendon", "key": "key", "mesh": "mesh", "connect": "equality", "weld": "equality",
+}  # fmt: skip
+_SECTIONS = ("equality", "actuator")  # here a tag such as joint or tendon is an equality, not a joint
+
+
+class Lines:
+    """Where named elements are, by kind and name; a place without a line for all others."""
+
+    def __init__(self, file: str, places: Mapping[tuple[str, str], Place] | None = None) -> None:
+        self.file = file
+        self._places = dict(places or {})
+
+    def add(self, root: Element) -> None:
+        """Remember the elements of a document (iteratively: bodies may be nested deeply)."""
+        stack = [(root, "")]
+        while stack:
+            element, section = stack.pop()
+            name = element.attributes.get("name")
+            kind = section or _KINDS.get(element.tag, element.tag)
+            if name is not None:
+                self._places.setdefault((kind, name), Place(element.reading.file, element.line, element.tag))
+            inner = element.tag if element.tag in _SECTIONS and not section else section
+            stack.extend((child, inner) for child in reversed(element.children))
+
+    def of(self, kind: str, name: str) -> Place:
+        """The place of an element."""
+        return self._places.get((kind, name), Place(self.file, 0, f"{kind} {name!r}"))
+
+
+class Names:
+    """The names of a model's objects: those of the file, and fitting ones for what has none.
+
+    Bodies and sites share one space of names here, which they do not in MuJoCo: a site may get another name.
+    """
+
+    def __init__(self, model: Any) -> None:
+        self.bodies = ["world", *_completed([model.body(i).name for i in range(1, model.nbody)], "body", {"world"})]
+        self.joints = _completed([model.joint(i).name for i in range(model.njnt)], "joint", set())
+        for i in range(model.njnt):
+            owner = model.jnt_bodyid[i]
+            if not model.joint(i).name and model.body_jntnum[owner] == 1 and self.bodies[owner] not in self.joints:
+                self.joints[i] = self.bodies[owner]
+        self.sites = _completed([model.site(i).name for i in range(model.nsite)], "site", {*self.bodies})
+        self.tendons = _completed([model.tendon(i).name for i in range(model.ntendon)], "tendon", set())
+        self.equalities = _completed([model.equality(i).name for i in range(model.neq)], "equality", set())
+        self.keys = _completed([model.key(i).name for i in range(model.nkey)], "key", {"qpos0"})
+
+    def carrier(self, body: int, joint: int) -> str:
+        """The name of the body without mass that one of several joints of a body carries."""
+        return unused(f"{self.bodies[body]}/{self.joints[joint]}", {*self.bodies, *self.sites})
+
+    def fixed(self, body: int) -> str:
+        """The name of the joint of a body that has none."""
+        return unused(self.bodies[body], set(self.joints))
+
+
+def unused(name: str, taken: set[str]) -> str:
+    """The name, with the first number behind it that makes it new where it is taken."""
+    chosen, n = name, 1
+    while chosen in taken:
+        n += 1
+        chosen = f"{name}_{n}"
+    return chosen
+
+
+def _completed(names: list[str], kind: str, taken: set[str]) -> list[str]:
+    """The names, with `kind` and a number where there is none, and a number where it is taken."""
+    used = taken | {name for name in names if name}
+    done: set[str] = set(taken)
+    found = []
+    for number, name in enumerate(names):
+        chosen = name if name and name not in done else unused(name or f"{kind}{number}", used)
+        used.add(chosen)
+        done.add(chosen)
+        found.append(chosen)
+    return found

@@ -1,0 +1,36 @@
+"""Tendons: fixed ones are sums of joint coordinates, which equalities may use; all that is not used is reported."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..report import Reading
+from .names import Lines, Names
+
+
+def fixed_tendon(model: Any, tendon: int) -> list[tuple[int, float]]:
+    """The joints of a fixed tendon and their coefficients: its length is their sum."""
+    first = model.tendon_adr[tendon]
+    wraps = range(first, first + model.tendon_num[tendon])
+    return [(int(model.wrap_objid[w]), float(model.wrap_prm[w])) for w in wraps]
+
+
+def report_tendons(model: Any, names: Names, lines: Lines, reading: Reading) -> None:
+    """A finding for each tendon: what of it the mechanism does not have."""
+    for t, name in enumerate(names.tendons):
+        kind = "spatial" if model.tendon_type[t] else "fixed"
+        place, key = lines.of("tendon", name), f"tendon/{kind}"
+        forces = {
+            "stiffness": model.tendon_stiffness[t],
+            "damping": model.tendon_damping[t],
+            "frictionloss": model.tendon_frictionloss[t],
+            "armature": model.tendon_armature[t],
+        }
+        for attribute, value in forces.items():
+            if value:
+                message = f"tendon {name!r}: {attribute}={value:g} is not carried, and changes the motion"
+                reading.doubt(place, message, "", f"{key}@{attribute}")
+        if model.tendon_limited[t]:
+            reading.warn(place, f"tendon {name!r}: its limits are not carried", key=f"{key}@range")
+        reading.note(place, f"{kind} tendon {name!r} is used by equalities only" if kind == "fixed" else
+                     f"spatial tendon {name!r} is not carried")  # fmt: skip

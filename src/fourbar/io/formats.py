@@ -65,6 +65,9 @@ def register(format: Format) -> Format:
     return format
 
 
+register(Format("mjcf", (".mjcf", ".xml"), ("mujoco",), reader="mjcf"))
+
+
 def find_format(name: str, data: bytes | None = None, chosen: str | None = None) -> Format:
     """The format of a file: the chosen one, else by the root element of its content, else by the ending of its name."""
     if chosen is not None:

@@ -17,12 +17,12 @@ _SAVE_AS = "save the file as UTF-8"
 _UTF_32 = (b"\xff\xfe\x00\x00", b"\x00\x00\xfe\xff")
 
 
-def parse(source: Source, reading: Reading) -> Element:
+def parse(source: Source, reading: Reading, deepest: int = DEEPEST) -> Element:
     """The root element of a document; raises ParseError with the line of what is wrong."""
     if len(source.data) > LARGEST:
         raise too_large(source.name)
     _check_encoding(source, reading)
-    builder = _TreeBuilder(source, reading)
+    builder = _TreeBuilder(source, reading, deepest)
     parser = builder.parser
     try:
         parser.Parse(source.data, True)
@@ -39,8 +39,8 @@ def parse(source: Source, reading: Reading) -> Element:
 class _TreeBuilder:
     """The handlers of expat."""
 
-    def __init__(self, source: Source, reading: Reading) -> None:
-        self.source, self.reading = source, reading
+    def __init__(self, source: Source, reading: Reading, deepest: int) -> None:
+        self.source, self.reading, self.deepest = source, reading, deepest
         self.root: Element | None = None
         self.open: list[Element] = []
         self.count = 0
@@ -60,8 +60,8 @@ class _TreeBuilder:
     def start(self, tag: str, attributes: dict[str, str]) -> None:
         """An element begins."""
         self.count += 1
-        if len(self.open) >= DEEPEST:
-            self.refuse(f"elements are nested deeper than {DEEPEST}")
+        if len(self.open) >= self.deepest:
+            self.refuse(f"elements are nested deeper than {self.deepest}")
         if self.count > MOST:
             self.refuse(f"the file has more than {MOST} elements")
         for name, value in attributes.items():

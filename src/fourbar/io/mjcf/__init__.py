@@ -14,9 +14,11 @@ from .text import read_texts
 def read(source: Source, options: Options) -> tuple[Mechanism, Report]:
     """The mechanism in an MJCF file. Its coordinates are MuJoCo's qpos; loops come from the equalities."""
     if options.floating:
-        raise ArgumentError(f"{source.name}: an MJCF file says itself which bodies float (<freejoint/>); leave floating out")
+        raise ArgumentError(
+            f"{source.name}: an MJCF file says itself which bodies float (<freejoint/>); leave floating out"
+        )
     reading = options.reading(source)
     texts = read_texts(source, options, reading)
-    _, model = compile_texts(texts, reading)
-    mechanism = convert(model, texts.lines, reading)
+    model, shapes = compile_texts(texts, reading)
+    mechanism = convert(model, texts.lines, reading, shapes)
     return mechanism, reading.close()

@@ -8,6 +8,7 @@ without mass, so that all keep their names; those fixed to each other cost nothi
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ import numpy as np
 from ...joints import Free, Prismatic, Revolute, Spherical
 from ...joints.base import Joint
 from ...model.builder import Builder
+from ...model.geometry import Geometry
 from ..report import Reading
 from .names import Lines, Names
 
@@ -41,9 +43,17 @@ def _turned(axis: np.ndarray, angle: float) -> np.ndarray:
 class Bodies:
     """Adds all bodies of a model to a builder, what carries first."""
 
-    def __init__(self, model: Any, names: Names, lines: Lines, reading: Reading, armature: np.ndarray) -> None:
+    def __init__(
+        self,
+        model: Any,
+        names: Names,
+        lines: Lines,
+        reading: Reading,
+        armature: np.ndarray,
+        geometry: Mapping[int, list[Geometry]],
+    ) -> None:
         self.model, self.names, self.lines, self.reading = model, names, lines, reading
-        self.armature = armature
+        self.armature, self.geometry = armature, geometry
 
     def add_to(self, b: Builder) -> None:
         """Add them."""
@@ -92,7 +102,9 @@ class Bodies:
         m = self.model
         R = rotation(m.body_iquat[i])
         tensor = R @ np.diag(m.body_inertia[i]) @ R.T
-        return {"mass": m.body_mass[i], "com": m.body_ipos[i], "inertia": 0.5 * (tensor + tensor.T)}
+        tensor = 0.5 * (tensor + tensor.T)
+        shapes = self.geometry.get(i, [])
+        return {"mass": m.body_mass[i], "com": m.body_ipos[i], "inertia": tensor, "geometry": shapes}
 
     def _parameters(self, j: int) -> dict[str, Any]:
         m = self.model
@@ -108,4 +120,5 @@ class Bodies:
             "stiffness": m.jnt_stiffness[j],
             "rest": m.qpos_spring[at : at + nq],
             "limits": limits,
+            "max_force": np.abs(m.jnt_actfrcrange[j]).max() if m.jnt_actfrclimited[j] else np.inf,
         }

@@ -6,11 +6,12 @@ What only shows or collides is removed before compiling. A mesh is needed where 
 from __future__ import annotations
 
 import re
-from typing import Any
+from typing import Any, NoReturn
 
 from ...errors import FourbarError
 from ..report import Place, Reading
 from .names import Lines
+from .shapes import Shape, stem
 from .text import Texts, find_file
 
 _LARGEST_MESH = 256 * 2**20  # bytes
@@ -33,8 +34,8 @@ def import_mujoco() -> Any:
     return mujoco
 
 
-def compile_texts(texts: Texts, reading: Reading) -> tuple[Any, Any]:
-    """The spec and the model of a document; raises ParseError with MuJoCo's words and a line."""
+def compile_texts(texts: Texts, reading: Reading) -> tuple[Any, list[Shape]]:
+    """The compiled model of a document and its shapes; raises ParseError with MuJoCo's words and a line."""
     mujoco = import_mujoco()
     try:
         spec = mujoco.MjSpec.from_string(texts.text, include=texts.included)
@@ -44,12 +45,12 @@ def compile_texts(texts: Texts, reading: Reading) -> tuple[Any, Any]:
     shapes = _stripped(mujoco, spec, texts, reading)
     reading.check()
     try:
-        return shapes, spec.compile()
+        return spec.compile(), shapes
     except (ValueError, RuntimeError, MemoryError) as error:
         _refuse(str(error), texts.lines, reading)
 
 
-def _refuse(message: str, lines: Lines, reading: Reading) -> Any:
+def _refuse(message: str, lines: Lines, reading: Reading) -> NoReturn:
     """MuJoCo's message as ours: in one line, with the number of the line where MuJoCo knows it."""
     found = _NUMBER.search(message) or _LINE.search(message)
     words = " ".join(message.split())
@@ -72,35 +73,35 @@ def _report_compiler(mujoco: Any, spec: Any, lines: Lines, reading: Reading) -> 
                 reading.warn(lines.of("body", body.name), message, key="body/inertial")
 
 
-def _stripped(mujoco: Any, spec: Any, texts: Texts, reading: Reading) -> list[Any]:
-    """Remove from the spec what needs files and no dynamics; give MuJoCo the meshes that inertias come from."""
+def _stripped(mujoco: Any, spec: Any, texts: Texts, reading: Reading) -> list[Shape]:
+    """Remove from the spec what needs files and no dynamics; give MuJoCo the meshes that inertias come from.
+
+    A mesh that is not needed becomes a sphere without mass, so that MuJoCo still places it.
+    """
+    spec.compiler.discardvisual = False
+    if len(spec.sensors):
+        reading.note(Place(texts.lines.file), f"{len(spec.sensors)} sensors are not carried")
+    shapes = [Shape.of(spec, geom) for geom in spec.geoms]
     for shape in [*spec.geoms, *spec.sites, *spec.tendons]:
         shape.material = ""
-    for group in (spec.sensors, spec.pairs, spec.skins, spec.tuples, spec.materials, spec.textures):
+    for group in (spec.sensors, spec.skins, spec.materials, spec.textures):
         for element in list(group):
             spec.delete(element)
-    removed, needed = [], set()
-    for geom in list(spec.geoms):
-        if geom.type == mujoco.mjtGeom.mjGEOM_HFIELD or not geom.meshname:
-            if geom.type == mujoco.mjtGeom.mjGEOM_HFIELD:
-                spec.delete(geom)
-            continue
-        if _gives_inertia(mujoco, spec, geom):
+    needed = set()
+    for geom in spec.geoms:
+        if geom.meshname and _gives_inertia(mujoco, spec, geom):
             needed.add(geom.meshname)
-        else:
-            spec.delete(geom)
+        elif geom.meshname or geom.type == mujoco.mjtGeom.mjGEOM_HFIELD:
+            geom.type, geom.size, geom.mass = mujoco.mjtGeom.mjGEOM_SPHERE, [1.0, 0.0, 0.0], 0.0
+            geom.meshname = geom.hfieldname = ""
     for field in list(spec.hfields):
         spec.delete(field)
     for mesh in list(spec.meshes):
-        if (mesh.name or _stem(mesh.file)) in needed:
+        if (mesh.name or stem(mesh.file)) in needed:
             _supply(spec, mesh, texts, reading)
         else:
             spec.delete(mesh)
-    return removed
-
-
-def _stem(file: str) -> str:
-    return file.replace("\\", "/").rsplit("/", 1)[-1].rsplit(".", 1)[0]
+    return shapes
 
 
 def _gives_inertia(mujoco: Any, spec: Any, geom: Any) -> bool:
@@ -128,10 +129,12 @@ def _supply(spec: Any, mesh: Any, texts: Texts, reading: Reading) -> None:
     if not mesh.file:
         return  # made of vertices in the file itself
     name = f"{spec.meshdir}/{mesh.file}" if spec.meshdir else mesh.file
-    place = texts.lines.of("mesh", mesh.name or _stem(mesh.file))
+    place = texts.lines.of("mesh", mesh.name or stem(mesh.file))
     path = find_file(name, texts.folders)
     if path is None:
-        message = f"inertias of bodies come from mesh {mesh.name or mesh.file!r}, whose file {name[:200]!r} is not there"
+        message = (
+            f"inertias of bodies come from mesh {mesh.name or mesh.file!r}, whose file {name[:200]!r} is not there"
+        )
         reading.fail(place, message, "add its folder with folders=[...], or give the bodies an <inertial>")
     if path.stat().st_size > _LARGEST_MESH:
         reading.fail(place, f"the mesh {name[:200]!r} is larger than {_LARGEST_MESH // 2**20} MiB")

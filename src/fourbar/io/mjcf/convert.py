@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -15,15 +16,17 @@ from .bodies import Bodies, rotation
 from .equalities import Equalities
 from .findings import Findings, total_armature
 from .names import Lines, Names
+from .shapes import Shape, geometries
 from .tendons import report_tendons
 
 
-def convert(model: Any, lines: Lines, reading: Reading) -> Mechanism:
+def convert(model: Any, lines: Lines, reading: Reading, shapes: Sequence[Shape] = ()) -> Mechanism:
     """The mechanism of a `mujoco.MjModel`: its coordinates are MuJoCo's. Raises ParseError on what it cannot carry."""
     names = Names(model)
     gravity = np.zeros(3) if model.opt.disableflags & 128 else np.array(model.opt.gravity)
     b = Builder(model_name(model), gravity=gravity)
-    Bodies(model, names, lines, reading, total_armature(model)).add_to(b)
+    geometry = geometries(model, shapes)
+    Bodies(model, names, lines, reading, total_armature(model), geometry).add_to(b)
     for s in range(model.nsite):
         b.frame(
             names.sites[s], names.bodies[model.site_bodyid[s]],
@@ -72,5 +75,3 @@ def report_gaps(mechanism: Mechanism, lines: Lines, reading: Reading) -> None:
         message = f"in configuration {named.name!r} the loops of the file are {gap:.3g} open; they are closed when used"
         if gap > 1e-12:
             reading.note(lines.of("key", named.name), message)
-
-

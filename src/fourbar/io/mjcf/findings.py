@@ -1,6 +1,6 @@
 """What a MuJoCo model has and a mechanism has not: every one of these gets a finding.
 
-Errors (unless waived) are what moves the bodies of the model by itself; notes are what a program adds (motors, sensors).
+Errors (unless waived) are what moves the bodies by itself; notes are what a program adds (motors, sensors).
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ..report import Place, Reading
-from .bodies import BALL
+from .bodies import BALL, FREE
 from .names import Lines, Names
 
 JOINT_DRIVES = (0, 1)  # mjTRN_JOINT, mjTRN_JOINTINPARENT
@@ -55,7 +55,9 @@ class Findings:
                 message = f"body {name!r}: gravcomp={m.body_gravcomp[i]:g} is not carried: gravity acts on it in full"
                 self.reading.doubt(place, message, "", "body@gravcomp")
             if m.body_mocapid[i] >= 0:
-                message = f"body {name!r} is a mocap body, which a program moves; here it is fixed where the file has it"
+                message = (
+                    f"body {name!r} is a mocap body, which a program moves; here it is fixed where the file has it"
+                )
                 self.reading.warn(place, message, key="body@mocap")
             if m.body_plugin[i] >= 0:
                 self.reading.doubt(place, f"body {name!r}: its plugin is not carried", "", "body/plugin")
@@ -65,8 +67,15 @@ class Findings:
         for j, name in enumerate(self.names.joints):
             place, dofs = self.lines.of("joint", name), range(m.jnt_dofadr[j], m.jnt_dofadr[j] + 1)
             if m.jnt_type[j] == BALL and m.jnt_limited[j]:
-                message = f"joint {name!r}: the limit of a ball joint, an angle of {m.jnt_range[j, 1]:g}, is not carried"
+                message = (
+                    f"joint {name!r}: the limit of a ball joint, an angle of {m.jnt_range[j, 1]:g}, is not carried"
+                )
                 self.reading.warn(place, message, key="joint@range")
+            if m.jnt_type[j] == FREE and m.dof_armature[m.jnt_dofadr[j]]:
+                message = (
+                    f"joint {name!r}: MuJoCo applies the armature of a free joint in world axes, not in the body's"
+                )
+                self.reading.doubt(place, message, "leave it out: a free body needs none", "joint@armature")
             if np.any(m.jnt_stiffnesspoly[j]) or m.jnt_springyield[j]:
                 message = f"joint {name!r}: of its spring only the linear part is carried"
                 self.reading.doubt(place, message, "", "joint@stiffness")
@@ -75,7 +84,9 @@ class Findings:
                 self.reading.doubt(place, message, "", "joint@damping")
         if np.any(m.jnt_stiffness):
             held = ", ".join(repr(n) for n, k in zip(self.names.joints, m.jnt_stiffness, strict=True) if k)
-            self.reading.note(self.whole, f"springs of joints {held} are carried as stiffness and rest; add their forces")
+            self.reading.note(
+                self.whole, f"springs of joints {held} are carried as stiffness and rest; add their forces"
+            )
 
     def _actuators(self) -> None:
         m = self.model
@@ -103,8 +114,6 @@ class Findings:
         colliding = int(np.sum((m.geom_contype != 0) | (m.geom_conaffinity != 0)))
         if colliding:
             note(self.whole, f"{colliding} geoms can touch each other in MuJoCo; contacts are no part of a mechanism")
-        if m.nsensor:
-            note(self.whole, f"{m.nsensor} sensors are not carried")
         if m.nflex:
             self.reading.doubt(self.whole, f"{m.nflex} flexible bodies are not carried", "", "deformable/flex")
         if m.nplugin:

@@ -47,7 +47,9 @@ def read_texts(source: Source, options: Options, reading: Reading) -> Texts:
         for element in _all(root):
             _check_numbers(element)
             if element.tag in _READS_FILES:
-                element.fail(f"<{element.tag}> is not read: it needs other files", "save the compiled model from MuJoCo")
+                element.fail(
+                    f"<{element.tag}> is not read: it needs other files", "save the compiled model from MuJoCo"
+                )
             if element.tag == "include":
                 pending.extend(_included(element, texts, options))
     texts.text = source.text
@@ -74,7 +76,9 @@ def _check_numbers(element: Element) -> None:
         for word in value.split():
             bare = word.lower().lstrip("+-")
             if bare in _WORDS:
-                element.fail(f"{name}={value[:60]!r}: {word!r} is no finite number", "write a finite number, or leave it out")
+                element.fail(
+                    f"{name}={value[:60]!r}: {word!r} is no finite number", "write a finite number, or leave it out"
+                )
             if bare.startswith("0x"):
                 element.fail(f"{name}={value[:60]!r}: {word!r} is hexadecimal", "write a decimal number")
 
@@ -121,5 +125,3 @@ def find_file(name: str, folders: tuple[Path, ...]) -> Path | None:
         except (OSError, ValueError):
             continue
     return None
-
-

@@ -1,0 +1,96 @@
+"""Geoms as the geometry that bodies carry. MuJoCo sizes boxes, cylinders and capsules by halves."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ...model.geometry import Geometry
+from ...model.placement import Placement
+from .bodies import rotation
+
+_PLANE, _HFIELD, _SPHERE, _CAPSULE, _ELLIPSOID, _CYLINDER, _BOX, _MESH = range(8)
+_GREY = (0.5, 0.5, 0.5, 1.0)  # what MuJoCo has where nothing is said
+
+
+@dataclass(frozen=True)
+class Shape:
+    """What a geom of a spec says and the compiled one does not: its mesh and colour. None: no geometry of ours."""
+
+    geom: Any
+    kind: str
+    mesh: str = ""
+    scale: tuple[float, float, float] = (1.0, 1.0, 1.0)
+    colour: tuple[float, float, float, float] | None = None
+
+    @staticmethod
+    def of(spec: Any, geom: Any) -> Shape:
+        """The shape of a geom, before meshes and materials are removed."""
+        colour = tuple(float(x) for x in geom.rgba)
+        material = spec.material(geom.material) if geom.material else None
+        if material is not None and np.allclose(colour, _GREY):
+            colour = tuple(float(x) for x in material.rgba)
+        shown = None if np.allclose(colour, _GREY) else tuple(min(max(x, 0.0), 1.0) for x in colour)
+        mesh = spec.mesh(geom.meshname) if geom.meshname else None
+        kind = "mesh" if int(geom.type) == _MESH and mesh is not None else ""
+        file = (mesh.file or mesh.name) if mesh is not None else ""
+        scale = tuple(float(x) for x in mesh.scale) if mesh is not None else (1.0, 1.0, 1.0)
+        return Shape(geom, "hfield" if int(geom.type) == _HFIELD else kind, file, scale, shown)  # type: ignore[arg-type]
+
+
+def stem(file: str) -> str:
+    """The name of a file without folder and ending: what MuJoCo calls a mesh without a name."""
+    return file.replace("\\", "/").rsplit("/", 1)[-1].rsplit(".", 1)[0]
+
+
+def geometries(model: Any, shapes: Sequence[Shape]) -> dict[int, list[Geometry]]:
+    """The geometry of each body, by its number. Height fields, of the ground, are left out."""
+    said = {shape.geom.id: shape for shape in shapes}
+    found: dict[int, list[Geometry]] = {}
+    for g in range(model.ngeom):
+        shape = said.get(g)
+        made = _geometry(model, g, shape)
+        if made is not None:
+            found.setdefault(int(model.geom_bodyid[g]), []).append(made)
+    return found
+
+
+def _geometry(model: Any, g: int, shape: Shape | None) -> Geometry | None:
+    kind, (a, b, c) = int(model.geom_type[g]), (float(x) for x in model.geom_size[g])
+    R, p = rotation(model.geom_quat[g]), np.array(model.geom_pos[g])
+    common: dict[str, Any] = {
+        "role": "collision" if model.geom_contype[g] or model.geom_conaffinity[g] else "visual",
+        "colour": shape.colour if shape else None,
+        "name": model.geom(g).name,
+    }
+    if shape is not None and shape.kind == "hfield":
+        return None
+    if shape is not None and shape.kind == "mesh":
+        if kind == _MESH:  # compiled: MuJoCo has moved it into the mesh's own principal frame
+            R, p = _undone(model, int(model.geom_dataid[g]), R, p)
+        return Geometry("mesh", (), _placed(R, p), mesh=shape.mesh, scale=shape.scale, **common)
+    sizes: dict[int, tuple[str, tuple[float, ...]]] = {
+        _PLANE: ("plane", ()),
+        _SPHERE: ("sphere", (a,)),
+        _CAPSULE: ("capsule", (a, 2.0 * b)),
+        _ELLIPSOID: ("ellipsoid", (a, b, c)),
+        _CYLINDER: ("cylinder", (a, 2.0 * b)),
+        _BOX: ("box", (2.0 * a, 2.0 * b, 2.0 * c)),
+    }
+    if kind not in sizes:
+        return None
+    name, size = sizes[kind]
+    return Geometry(name, size, _placed(R, p), **common)  # type: ignore[arg-type]
+
+
+def _undone(model: Any, mesh: int, R: np.ndarray, p: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The pose of the mesh's file: T_geom = T_file T_mesh."""
+    R_file = R @ rotation(model.mesh_quat[mesh]).T
+    return R_file, p - R_file @ model.mesh_pos[mesh]
+
+
+def _placed(R: np.ndarray, p: np.ndarray) -> Placement:
+    return Placement(tuple(map(tuple, R.tolist())), tuple(p.tolist()))  # type: ignore[arg-type]

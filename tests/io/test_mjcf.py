@@ -1,0 +1,289 @@
+"""MJCF files: what is carried, what is reported, what is refused. The numbers are compared in tests/peers."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import fourbar as fb
+
+pytest.importorskip("mujoco")
+BOX = '<geom name="g" type="box" size=".1 .2 .3"/>'
+
+
+def model(bodies: str, rest: str = "", head: str = "") -> str:
+    return f'<mujoco model="small">\n{head}\n<worldbody>\n{bodies}\n</worldbody>\n{rest}\n</mujoco>'
+
+
+def load(text: str, **options: object) -> fb.System:
+    return fb.loads(text, name="small.xml", **options)  # type: ignore[arg-type]
+
+
+HINGE = f'<body name="a"><joint name="j" axis="0 1 0"/>{BOX}</body>'
+
+
+def test_parameters_of_joints_are_carried():
+    robot = load(
+        model(
+            '<body name="a"><joint name="j" axis="0 1 0" range="-.5 .7" damping="2" frictionloss=".3" armature=".1" '
+            f'stiffness="5" springref=".2" actuatorfrcrange="-7 3"/>{BOX}'
+            '<body name="b"><joint name="k" type="ball" stiffness="4"/><geom size=".1"/></body></body>',
+            head='<compiler angle="radian"/>',
+        )
+    )
+    j, k = robot.mechanism.connections
+    assert (j.lower, j.upper, j.damping, j.friction, j.armature) == ((-0.5,), (0.7,), (2.0,), (0.3,), (0.1,))
+    assert (j.stiffness, j.rest, j.max_force) == ((5.0,), (0.2,), (7.0,))
+    assert (k.stiffness, k.rest) == ((4.0,) * 3, (1.0, 0.0, 0.0, 0.0))
+    assert "springs of joints 'j', 'k'" in str(robot.report)
+
+
+def test_names_are_those_of_the_file():
+    text = model(
+        f'<body name="a"><joint name="x" type="slide"/><joint name="y" axis="0 1 0" pos=".1 0 0"/>{BOX}'
+        f'<body><geom size=".1"/><site name="tip"/><body name="c"><joint/><geom size=".1"/></body></body></body>'
+    )
+    robot = load(text)
+    assert robot.name == "small"
+    assert robot.names.velocities == ("x", "y", "c")
+    assert robot.names.bodies == ("a/x", "a/y", "a", "body1", "c")
+    assert robot.names.frames == ("tip",)
+
+
+def test_a_site_with_the_name_of_a_body_is_renamed():
+    with pytest.warns(fb.FileWarning):
+        robot = load(model(f'<body name="a"><joint/>{BOX}<site name="a"/></body>'))
+    assert robot.names.frames == ("a_2",)
+    assert "site 'a' has the name of a body, and is called 'a_2'" in str(robot.report)
+
+
+def test_keyframes_are_configurations():
+    robot = load(model(HINGE, '<keyframe><key name="up" qpos="1.5"/><key qpos="-.5"/></keyframe>'))
+    assert {k: v.tolist() for k, v in robot.configurations.items()} == {"qpos0": [0.0], "up": [1.5], "key1": [-0.5]}
+
+
+def test_open_loops_are_closed_and_the_gap_is_reported():
+    """A four-bar in a file of three digits: the keyframe is a millimetre open."""
+    bars = (
+        '<body name="crank"><joint name="crank" axis="0 1 0"/><geom type="capsule" size=".01" fromto="0 0 0 .2 0 0"/>'
+        '<body name="coupler" pos=".2 0 0"><joint name="coupler" axis="0 1 0"/>'
+        '<geom type="capsule" size=".01" fromto="0 0 0 .5 0 0"/></body></body>'
+        '<body name="rocker" pos=".5 0 0"><joint name="rocker" axis="0 1 0" ref="-90"/>'
+        '<geom type="capsule" size=".01" fromto="0 0 0 0 0 .4"/></body>'
+    )
+    rest = (
+        '<equality><connect name="pin" body1="rocker" body2="coupler" anchor="0 0 .4"/></equality>'
+        '<keyframe><key name="home" qpos="0 0 -1.572"/></keyframe>'
+    )
+    robot = load(model(bars, rest))
+    assert (robot.nq, robot.nv) == (3, 1)
+    home = robot.configurations["home"]
+    assert robot.loop_gap(home) < 1e-12
+    assert 1e-5 < np.abs(home - [0, 0, -1.572]).max() < 0.01
+    (note,) = [f for f in robot.report if "'home' the loops of the file are" in f.message]
+    assert note.severity == "note" and note.line > 0
+
+
+# --- geometry ---------------------------------------------------------------------------------------------------------
+
+
+def test_geoms_are_carried():
+    geoms = (
+        '<geom type="box" size=".1 .2 .3" pos="1 2 3" rgba="1 0 0 1"/><geom size=".1" contype="0" conaffinity="0"/>'
+        '<geom type="capsule" fromto="0 0 0 0 0 1" size=".1" material="m"/><geom type="cylinder" size=".1 .2"/>'
+        '<geom type="ellipsoid" size=".1 .2 .3"/>'
+    )
+    head = '<asset><texture name="t" type="2d" file="gone.png"/><material name="m" texture="t" rgba="0 0 1 1"/></asset>'
+    (body,) = load(model(f"<body><joint/>{geoms}</body>", head=head)).mechanism.bodies
+    kinds = [(g.kind, g.size, g.role, g.colour) for g in body.geometry]
+    assert kinds == [
+        ("box", (0.2, 0.4, 0.6), "collision", (1.0, 0.0, 0.0, 1.0)),
+        ("sphere", (0.1,), "visual", None),
+        ("capsule", (0.1, 1.0), "collision", (0.0, 0.0, 1.0, 1.0)),
+        ("cylinder", (0.1, 0.4), "collision", None),
+        ("ellipsoid", (0.1, 0.2, 0.3), "collision", None),
+    ]
+    assert body.geometry[0].placement.position == (1.0, 2.0, 3.0)
+
+
+MESH = '<asset><mesh name="m" file="m.obj" scale="2 2 2"/><hfield name="h" file="h.png" size="1 1 1 1"/></asset>'
+CUBE = "\n".join(
+    [f"v {x} {y} {z}" for x in (0, 1) for y in (0, 1) for z in (0, 1)]
+    + ["f 1 3 4 2", "f 5 6 8 7", "f 1 2 6 5", "f 3 7 8 4", "f 1 5 7 3", "f 2 4 8 6"]
+)
+
+
+def test_meshes_are_not_needed_where_inertias_are_given():
+    body = (
+        '<geom type="hfield" hfield="h"/><geom type="mesh" mesh="m"/>'
+        '<body name="a"><joint/><inertial pos="0 0 0" mass="1" diaginertia="1 1 1"/>'
+        '<frame pos="1 0 0"><geom name="shell" type="mesh" mesh="m" euler="0 0 90"/></frame></body>'
+    )
+    robot = load(model(body, '<sensor><framepos objtype="geom" objname="shell"/></sensor>', MESH))
+    (shape,) = robot.mechanism.bodies[0].geometry
+    assert (shape.kind, shape.mesh, shape.scale, shape.name) == ("mesh", "m.obj", (2.0, 2.0, 2.0), "shell")
+    assert shape.placement.position == (1.0, 0.0, 0.0)
+    assert np.allclose(shape.placement.rotation, [[0, -1, 0], [1, 0, 0], [0, 0, 1]], atol=1e-15)
+    assert robot.mechanism.bodies[0].mass == 1.0
+
+
+def test_meshes_are_read_where_inertias_come_from_them(tmp_path: Path):
+    text = model('<body name="a"><joint/><geom type="mesh" mesh="m" pos="1 0 0" density="10"/></body>', head=MESH)
+    with pytest.raises(
+        fb.ModelError, match=r"small.xml:2: .*inertias of bodies come from mesh 'm', whose file 'm.obj'"
+    ):
+        load(text)
+    (tmp_path / "m.obj").write_text(CUBE)
+    robot = load(text, folders=[tmp_path])
+    (body,) = robot.mechanism.bodies
+    assert np.allclose((body.mass, *body.com), (80.0, 2.0, 1.0, 1.0), rtol=1e-12)
+    assert np.allclose(body.geometry[0].placement.position, (1.0, 0.0, 0.0), atol=1e-12)
+
+
+# --- what is not carried ----------------------------------------------------------------------------------------------
+
+TWO = (
+    f'<body name="a"><joint name="j" axis="0 1 0"/>{BOX}<site name="s"/></body>'
+    '<body name="b" pos="1 0 0"><joint name="k" axis="0 1 0"/><geom size=".1"/><site name="t"/></body>'
+)
+FIXED = '<tendon><fixed name="u" {}><joint joint="j" coef="2"/><joint joint="k" coef="1"/></fixed></tendon>'
+SPATIAL = '<tendon><spatial name="u" {}><site site="s"/><site site="t"/></spatial></tendon>'
+DOUBTS = {  # text, key to waive it, words
+    "gravcomp": (model(HINGE.replace('name="a"', 'name="a" gravcomp="1"')), "body@gravcomp", "gravcomp=1"),
+    "density": (model(HINGE, head='<option density="1000"/>'), "option@density", "density=1000"),
+    "viscosity": (model(HINGE, head='<option viscosity=".1"/>'), "option@viscosity", "viscosity=0.1"),
+    "wind": (model(HINGE, head='<option wind="1 0 0"/>'), "option@wind", "wind="),
+    "tendon stiffness": (model(TWO, FIXED.format('stiffness="3"')), "tendon/fixed@stiffness", "stiffness=3"),
+    "tendon damping": (model(TWO, FIXED.format('damping="3"')), "tendon/fixed@damping", "damping=3"),
+    "tendon armature": (model(TWO, FIXED.format('armature="3"')), "tendon/fixed@armature", "armature=3"),
+    "tendon friction": (model(TWO, FIXED.format('frictionloss="3"')), "fixed@frictionloss", "frictionloss=3"),
+    "spatial stiffness": (model(TWO, SPATIAL.format('stiffness="3"')), "spatial@stiffness", "stiffness=3"),
+    "spatial equality": (
+        model(TWO, SPATIAL.format("") + '<equality><tendon name="e" tendon1="u"/></equality>'),
+        "equality/tendon",
+        "'e' is not used: a spatial tendon",
+    ),
+    "quartic tendons": (
+        model(TWO, FIXED.format("").replace("</tendon>", '<fixed name="v"><joint joint="k" coef="1"/></fixed></tendon>')
+              + '<equality><tendon tendon1="u" tendon2="v" polycoef="0 1 2 0 0"/></equality>'),
+        "equality/tendon",
+        "a polynomial of degree two",
+    ),
+    "mocap weld": (
+        model(TWO + '<body name="m" mocap="true"/>', '<equality><weld body1="m" body2="b"/></equality>'),
+        "equality/weld",
+        "'m' is a mocap body",
+    ),
+    "armature of a free joint": (
+        model(f'<body name="a"><joint type="free" armature=".1"/>{BOX}</body>'), "joint@armature", "world axes",
+    ),
+    "flex": (
+        model('<flexcomp name="f" type="grid" count="2 2 1" dim="2"/>' + HINGE), "", "<flexcomp> is not read",
+    ),
+    "armature on a tendon": (
+        model(TWO, FIXED.format("") + '<actuator><motor tendon="u" armature=".1"/></actuator>'),
+        "actuator@armature", "armature on a tendon",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", DOUBTS)
+@pytest.mark.filterwarnings("ignore::fourbar.FileWarning")
+def test_what_would_change_the_motion_is_refused_unless_waived(name: str):
+    text, key, words = DOUBTS[name]
+    with pytest.raises(fb.ModelError) as error:
+        load(text)
+    assert words in str(error.value)
+    assert "small.xml" in str(error.value)
+    if key:
+        robot = load(text, waive=[key])
+        assert words in str(robot.report)
+
+
+WARNINGS = {
+    "inactive equality": (
+        model(TWO, '<equality><joint name="e" joint1="j" joint2="k" active="false"/></equality>'), "'e' is not active",
+    ),
+    "disabled equalities": (
+        model(TWO, '<equality><joint name="e" joint1="j"/></equality>', '<option><flag equality="disable"/></option>'),
+        "'e' is not active",
+    ),
+    "mocap": (model(HINGE + '<body name="m" mocap="true"/>'), "'m' is a mocap body"),
+    "limit of a ball": (
+        model(f'<body name="a"><joint name="j" type="ball" range="0 30"/>{BOX}</body>'), "the limit of a ball joint",
+    ),
+    "limit of a tendon": (model(TWO, FIXED.format('range="-1 1"')), "its limits are not carried"),
+    "ignored inertial": (
+        model(f'<body name="a"><joint/><inertial pos="0 0 0" mass="1" diaginertia="1 1 1"/>{BOX}</body>',
+              head='<compiler inertiafromgeom="true"/>'),
+        "<inertial> is ignored",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", WARNINGS)
+def test_what_is_lost_is_a_warning_and_an_error_if_strict(name: str):
+    text, words = WARNINGS[name]
+    with pytest.warns(fb.FileWarning):
+        assert words in str(load(text).report)
+    with pytest.raises(fb.ModelError, match=words.replace("<", ".")):
+        load(text, strict=True)
+
+
+NOTES = {
+    "actuator": (model(HINGE, '<actuator><motor name="m" joint="j" gear="5"/></actuator>'), "with gear [5.0]"),
+    "fixed tendon": (model(TWO, FIXED.format("")), "fixed tendon 'u'"),
+    "spatial tendon": (model(TWO, SPATIAL.format("")), "spatial tendon 'u'"),
+    "contact": (model(HINGE), "1 geoms can touch"),
+    "sensor": (model(HINGE, '<sensor><jointpos joint="j"/></sensor>'), "sensors are not carried"),
+    "weld in place": (
+        model(HINGE + '<body name="w"/>', '<equality><weld body1="w"/></equality>'), "do not move to each other",
+    ),
+    "balanced": (model(HINGE, head='<compiler balanceinertia="true"/>'), "balanceinertia=1"),
+    "gravity": (model(HINGE, head='<option><flag gravity="disable"/></option>'), "gravity is disabled"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", NOTES)
+def test_what_a_program_adds_is_a_note(name: str):
+    text, words = NOTES[name]
+    assert words in str(load(text, strict=True).report)
+
+
+# --- files ------------------------------------------------------------------------------------------------------------
+
+
+def test_files_are_included_from_allowed_folders_only(tmp_path: Path):
+    inside, outside = tmp_path / "robot", tmp_path / "other"
+    inside.mkdir()
+    outside.mkdir()
+    (outside / "arm.xml").write_text(f"<mujocoinclude>{HINGE}</mujocoinclude>")
+    main = inside / "main.xml"
+    main.write_text(model('<include file="../other/arm.xml"/>'))
+    with pytest.raises(fb.ModelError, match=r"main.xml:4: .*not in the folders that may be read"):
+        fb.load(main)
+    assert fb.load(main, folders=[tmp_path]).names.velocities == ("j",)
+    with pytest.raises(fb.ModelError, match="a text has no folder"):
+        load(model('<include file="arm.xml"/>'))
+
+
+def test_an_error_in_an_included_file_names_that_file(tmp_path: Path):
+    (tmp_path / "arm.xml").write_text('<mujocoinclude>\n<body name="a" pos="nan 0 0"/></mujocoinclude>')
+    (tmp_path / "main.xml").write_text(model('<include file="arm.xml"/>'))
+    with pytest.raises(fb.ModelError, match=r"arm.xml:2: .*'nan' is no finite number"):
+        fb.load(tmp_path / "main.xml")
+
+
+def test_floating_is_for_other_formats():
+    with pytest.raises(fb.ArgumentError, match="freejoint"):
+        load(model(HINGE), floating=True)
+
+
+def test_without_mujoco_it_says_how_to_install_it(monkeypatch: pytest.MonkeyPatch):
+    import sys
+
+    monkeypatch.setitem(sys.modules, "mujoco", None)
+    with pytest.raises(fb.FourbarError, match=r"pip install 'fourbar\[mujoco\]'"):
+        load(model(HINGE))

@@ -53,7 +53,7 @@ def growth(path: Path, title: str, panels: Mapping[str, Times], fit_from: int) -
                 ax.set_xticks(shown, [str(k) for k in shown])
                 ax.minorticks_off()
             else:
-                ax.set(xlim=(0, None), ylim=(0, None))
+                ax.set(xlim=(0, None), yscale="log")
     fig.suptitle(title)
     fig.savefig(path, dpi=130)
     plt.close(fig)

@@ -82,7 +82,7 @@ def _piped(*arguments: str, close: bool = False) -> tuple[int, str, str]:
 def test_runs_as_a_module() -> None:
     code, out, err = _piped("info")
     assert (code, err) == (0, "")
-    assert "double_pendulum" in out
+    assert "crank_rocker" in out
 
 
 def test_a_reader_that_leaves_is_no_error() -> None:

@@ -24,15 +24,23 @@ def _number(label: str, text: str) -> float:
 
 
 def test_prints_and_draws(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    picture = tmp_path / "pendulum.png"
+    picture = tmp_path / "four_bar.png"
     assert main(["simulate", "--duration", "1", "--dt", "0.002", "--output", str(picture)]) == 0
     out = capsys.readouterr().out
-    assert out.startswith("robot               double_pendulum (2 bodies, nv = 2)\n")
+    assert out.startswith("robot               crank_rocker (3 bodies, nv = 1)\n")
     assert _number("steps", out) == 500
     assert _number("energy drift", out) < 1e-6
+    assert _number("loop gap", out) < 1e-14
     assert _number("acceleration error", out) < 1e-13
     assert out.endswith(f"picture: {picture}\n")
     assert picture.read_bytes()[:4] == PNG
+
+
+def test_without_loops_there_is_no_gap(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["simulate", "double_pendulum", "--no-picture", *SHORT]) == 0
+    out = capsys.readouterr().out
+    assert "loop gap" not in out
+    assert _number("acceleration error", out) < 1e-13
 
 
 def test_default_output_is_in_the_working_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

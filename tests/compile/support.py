@@ -32,6 +32,7 @@ OPTIONS = {
     "hybrid_dynamics": {"prescribed": ["slider"]},
     "pose": {"frame": "tip"},
     "osim_inverse": {"frames": ["tip"], "points": ["base"]},
+    "osim": {"frames": ["tip"]},
     **{name: {"frame": "tip"} for name in ("velocity", "acceleration", "jacobian", "jacobian_rate")},
     **{name: {"about": "com"} for name in ("momentum", "momentum_matrix")},
 }

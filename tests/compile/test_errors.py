@@ -119,7 +119,7 @@ OPTIONS = {
     "one joint as text": (lambda r: r.hybrid_dynamics(Q, Q, Q, Q, prescribed="elbow"), ArgumentError, "a list"),
     "unknown joint": (lambda r: r.hybrid_dynamics(Q, Q, Q, Q, ["elbw"]), UnknownNameError, "'elbw'.*'elbow'"),
     "no joints": (lambda r: r.hybrid_dynamics(Q, Q, Q, Q), TypeError, "needs 'prescribed'"),
-    "no frames": (lambda r: r.osim_inverse(Q), ArgumentError, "osim_inverse needs at least one name"),
+    "no frames": (lambda r: r.osim_inverse(Q), ArgumentError, "at least one name in frames= or points="),
     "frames as text": (lambda r: r.osim_inverse(Q, "tip"), ArgumentError, "lists of names"),
     "unknown point": (lambda r: r.osim_inverse(Q, points=["tipp"]), UnknownNameError, "'tipp'.*'tip'"),
     "about": (lambda r: r.momentum(Q, Q, about="base"), ArgumentError, "about='base'.*'com'"),

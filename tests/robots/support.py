@@ -29,8 +29,8 @@ PAPER: dict[str, Callable[[], System]] = {
 }
 GEARED = ("gt_chain", "jvrc1", "mini_cheetah", "mit_humanoid", "pbt_chain", "tello", "tello_with_arms")
 LINKED = (
-    "cassie_leg", "delta", "five_bar", "four_bar", "parallelogram", "planar_leg_linkage", "six_bar", "slider_crank",
-    "stewart_platform", "tello",
+    "cassie_leg", "crank_rocker", "delta", "five_bar", "four_bar", "parallelogram", "planar_leg_linkage", "six_bar",
+    "slider_crank", "stewart_platform", "tello",
 )  # fmt: skip
 
 

@@ -13,7 +13,8 @@ from .support import BATCH, GEARED, LINKED, near, robot, state
 
 EACH = pytest.mark.parametrize("name", robots.ROBOTS)
 SIZES = {
-    "cassie_leg": (8, 5), "delta": (10, 3), "differential_wrist": (2, 2), "double_pendulum": (2, 2), "five_bar": (4, 2),
+    "cassie_leg": (8, 5), "crank_rocker": (3, 1), "delta": (10, 3), "differential_wrist": (2, 2),
+    "double_pendulum": (2, 2), "five_bar": (4, 2),
     "four_bar": (3, 1), "gt_chain": (12, 12), "jvrc1": (39, 38), "mini_cheetah": (19, 18), "mit_humanoid": (25, 24),
     "parallelogram": (3, 1), "pbt_chain": (12, 12), "planar_leg_linkage": (4, 2), "six_bar": (5, 3),
     "slider_crank": (3, 1), "stewart_platform": (25, 6), "tello": (25, 16), "tello_with_arms": (33, 24),

@@ -7,6 +7,7 @@ import pytest
 
 from fourbar import System, robots
 from fourbar.robots import cassie, linkages, parallel
+from fourbar.robots.crank_rocker import LENGTHS, closed_form
 from fourbar.robots.tello import hip_differential, knee_ankle_differential
 
 from .support import near, robot, state
@@ -21,6 +22,33 @@ def test_parallelogram() -> None:
     system = robot("parallelogram")
     assert system.forward_dynamics([1.0, -1.0, 1.0], [1.0], [0.0])[0] == pytest.approx(-12.720877489359486, rel=1e-13)
     assert system.mass_matrix([1.0, -1.0, 1.0])[0, 0] == pytest.approx(2 * 0.25 / 3 + 0.25, rel=1e-14)
+
+
+def test_crank_rocker() -> None:
+    """Its closed form, all the way round and in both assemblies."""
+    system = robot("crank_rocker")
+    turn = np.linspace(-np.pi, np.pi, 40)
+    for side in (1.0, -1.0):
+        guess = np.stack([turn, side * 1.2 - turn, side * 1.8 + 0 * turn], axis=-1)
+        q = system.assemble(guess, keep=["crank"])
+        v = 3.0 * np.cos(5.0 * turn)[:, None]
+        expected = closed_form(q, v)
+        found = system.forward_dynamics(q, v, np.zeros_like(v))
+        assert np.abs(found - expected).max() < 1e-13 * np.abs(expected).max()
+
+
+def test_crank_rocker_never_comes_near_a_toggle_position() -> None:
+    """The angle between coupler and rocker, which is 0 or π at a toggle position, stays between these two bounds."""
+    system = robot("crank_rocker")
+    ground, crank, coupler, rocker = LENGTHS
+    turn = np.linspace(-np.pi, np.pi, 100)
+    q = system.assemble(np.stack([turn, 1.2 - turn, 1.8 + 0 * turn], axis=-1), keep=["crank"])
+    between = np.cos(q[:, 0] + q[:, 1] - q[:, 2])
+    largest, smallest = (
+        (coupler**2 + rocker**2 - reach**2) / (2 * coupler * rocker) for reach in (ground - crank, ground + crank)
+    )
+    assert smallest > -0.7 and largest < 0.8
+    assert between.max() == pytest.approx(largest, abs=1e-3) and between.min() == pytest.approx(smallest, abs=1e-3)
 
 
 @pytest.mark.parametrize("name", ["four_bar", "parallelogram"])

@@ -10,7 +10,7 @@ from ..errors import unknown
 from ..robots import ROBOTS
 from ..system.robot import System
 
-DEFAULT_ROBOT = "double_pendulum"
+DEFAULT_ROBOT = "crank_rocker"
 
 
 def add_robot(parser: argparse.ArgumentParser, **options: Any) -> None:

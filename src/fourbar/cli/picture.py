@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,8 @@ from matplotlib.figure import Figure
 
 from ..errors import ArgumentError
 from ..joints import Revolute
-from ..model.mechanism import WORLD
+from ..loops import Closure, Distance
+from ..model.mechanism import WORLD, NamedLoop
 from ..sim import Trajectory
 from ..system.robot import System
 
@@ -108,10 +110,24 @@ def _path(axes: Any, robot: System, trajectory: Trajectory) -> None:
 
 
 def _skeleton(robot: System, q: np.ndarray, tip: str) -> list[np.ndarray]:
-    """Lines (2, 3) from the origin of every body to that of the body that carries it, and the one to the tip."""
+    """Lines (2, 3) from the origin of every body to that of its carrier, to where loops hold it, and to the tip."""
     m = robot.mechanism
-    origin = dict(zip(robot.names.bodies, robot.poses(q)[:, :3, 3], strict=True))
+    poses = dict(zip(robot.names.bodies, robot.poses(q), strict=True)) | {WORLD: np.eye(4)}
+    origin = {name: T[:3, 3] for name, T in poses.items()}
     origin[tip] = robot.pose(q, tip)[:3, 3]
     carried = [(c.child, c.parent) for c in m.connections] + [(f.name, f.body) for f in m.frames if f.name == tip]
     lines = [np.array([origin[parent], origin[child]]) for child, parent in carried if parent != WORLD]
+    for body, point in _held(m.loops):
+        lines.append(np.array([origin[body], poses[body][:3, :3] @ point + origin[body]]))
     return lines or [origin[tip][None]]
+
+
+def _held(loops: Sequence[NamedLoop]) -> list[tuple[str, np.ndarray]]:
+    """The bodies that loop joints and rods hold, and where, in the bodies' frames."""
+    found: list[tuple[str, Any]] = []
+    for loop in (named.loop for named in loops):
+        if isinstance(loop, Closure):
+            found += [(loop.predecessor, loop.at_predecessor.p), (loop.successor, loop.at_successor.p)]
+        elif isinstance(loop, Distance):
+            found += [(loop.predecessor, loop.predecessor_point), (loop.successor, loop.successor_point)]
+    return [(body, np.array(point, float)) for body, point in found if body != WORLD]

@@ -24,7 +24,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--stage", choices=list(STAGES), default="program", help="what to print (default: program)")
     parser.add_argument("--count", action="store_true", help="count operations instead")
     parser.add_argument("--frame", help="the frame or body, for methods that need one, such as jacobian")
-    parser.add_argument("--frames", nargs="+", metavar="FRAME", help="the frames or bodies of osim_inverse")
+    parser.add_argument("--frames", nargs="+", metavar="FRAME", help="the frames or bodies of osim and osim_inverse")
     parser.add_argument("--prescribed", nargs="+", metavar="JOINT", help="the prescribed joints of hybrid_dynamics")
 
 

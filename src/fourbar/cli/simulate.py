@@ -1,7 +1,8 @@
 """simulate: a robot moving freely under gravity.
 
 Simulates without joint forces, prints how fast and how exactly, and draws coordinates, energy and the path of the tip.
-The double pendulum starts at rest, other robots at a random configuration and velocity, always the same. Exit code 1
+The crank-rocker (a four-bar) and the double pendulum start at rest and are compared with their closed forms, other
+robots start at a random configuration and velocity, always the same. Exit code 1
 if the picture could not be written, which needs matplotlib, or if the motion could not be followed to the end.
 """
 
@@ -17,7 +18,8 @@ from pathlib import Path
 import numpy as np
 
 from ..errors import ArgumentError, AssemblyError, FourbarError, SingularError
-from ..robots.pendulum import closed_form
+from ..robots.crank_rocker import closed_form as of_crank_rocker
+from ..robots.pendulum import closed_form as of_double_pendulum
 from ..sim import Trajectory, simulate
 from ..system.robot import System
 from . import table
@@ -25,9 +27,12 @@ from .arguments import DEFAULT_ROBOT, add_robot, positive, read_robot
 from .progress import PLOT_EXTRA, progress
 
 _MOST_RECORDED = 20_000
-_START = {"double_pendulum": (1.7, 0.5)}
+_START = {"crank_rocker": (2.0, -1.6, 1.9), "double_pendulum": (1.7, 0.5)}  # loops are closed near it
 _SPEED = 0.5  # standard deviation of the velocities at the start
-_CLOSED_FORM: dict[str, Callable[[np.ndarray, np.ndarray], np.ndarray]] = {"double_pendulum": closed_form}
+_CLOSED_FORM: dict[str, Callable[[np.ndarray, np.ndarray], np.ndarray]] = {
+    "crank_rocker": of_crank_rocker,
+    "double_pendulum": of_double_pendulum,
+}
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -100,7 +105,7 @@ def _measure(robot: System, duration: float, dt: float) -> Result:
 def _start(robot: System) -> tuple[np.ndarray, np.ndarray]:
     """Where the motion begins: configuration and velocity."""
     if robot.name in _START:
-        return np.array(_START[robot.name]), np.zeros(robot.nv)
+        return robot.assemble(_START[robot.name]), np.zeros(robot.nv)
     return robot.random(0), _SPEED * np.random.default_rng(0).normal(size=robot.nv)
 
 
@@ -115,11 +120,13 @@ def _counted(done: list[int]) -> Callable[[Iterable[int]], Iterator[int]]:
 
 
 def _rows(robot: System, result: Result, dt: float) -> list[tuple[str, str]]:
+    gap = float(robot.loop_gap(result.trajectory.q).max())
     return [
         ("robot", f"{robot.name} ({len(robot.names.bodies)} bodies, nv = {robot.nv})"),
         ("steps", f"{result.steps} of {table.duration(dt)}"),
         ("time per step", table.duration(result.seconds / result.steps)),
         ("energy drift", f"{np.abs(result.drift).max():.1e} of the largest kinetic energy"),
+        *([("loop gap", f"{gap:.1e} at most")] if robot.nq > robot.nv and robot.mechanism.loops else []),
         _exactness(robot, result.trajectory),
     ]
 

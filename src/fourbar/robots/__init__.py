@@ -2,6 +2,7 @@
 
 from .cassie import cassie_leg
 from .chains import gt_chain, pbt_chain
+from .crank_rocker import crank_rocker
 from .humanoids import jvrc1, mit_humanoid
 from .linkages import five_bar, four_bar, parallelogram, planar_leg_linkage, six_bar, slider_crank
 from .mini_cheetah import mini_cheetah
@@ -13,14 +14,14 @@ from .wrist import differential_wrist
 ROBOTS = {
     f.__name__: f
     for f in (
-        cassie_leg, delta, differential_wrist, double_pendulum, five_bar, four_bar, gt_chain, jvrc1, mini_cheetah,
-        mit_humanoid, parallelogram, pbt_chain, planar_leg_linkage, six_bar, slider_crank, stewart_platform, tello,
-        tello_with_arms,
+        cassie_leg, crank_rocker, delta, differential_wrist, double_pendulum, five_bar, four_bar, gt_chain, jvrc1,
+        mini_cheetah, mit_humanoid, parallelogram, pbt_chain, planar_leg_linkage, six_bar, slider_crank,
+        stewart_platform, tello, tello_with_arms,
     )
 }  # fmt: skip
 
 __all__ = [
-    "ROBOTS", "cassie_leg", "delta", "differential_wrist", "double_pendulum", "five_bar", "four_bar", "gt_chain",
-    "jvrc1", "mini_cheetah", "mit_humanoid", "parallelogram", "pbt_chain", "planar_leg_linkage", "six_bar",
+    "ROBOTS", "cassie_leg", "crank_rocker", "delta", "differential_wrist", "double_pendulum", "five_bar", "four_bar",
+    "gt_chain", "jvrc1", "mini_cheetah", "mit_humanoid", "parallelogram", "pbt_chain", "planar_leg_linkage", "six_bar",
     "slider_crank", "stewart_platform", "tello", "tello_with_arms",
 ]  # fmt: skip

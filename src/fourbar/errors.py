@@ -24,11 +24,14 @@ class UnknownNameError(FourbarError, KeyError):
         return str(self.args[0])
 
 
+_LONGEST = 60  # characters of a name in a message
+
+
 def unknown(kind: str, name: object, known: Iterable[str]) -> UnknownNameError:
     """An error for a name that is not there, with the nearest ones that are."""
     import difflib
 
-    names = list(known)
+    names = [x if len(x) <= _LONGEST else x[:_LONGEST] + "..." for x in known]
     near = difflib.get_close_matches(str(name), names, n=3)
     listed = ", ".join(names[:12]) + (", ..." if len(names) > 12 else "")
     hint = f"did you mean {' or '.join(map(repr, near))}?" if near else f"known: {listed or 'none'}"

@@ -66,6 +66,8 @@ def register(format: Format) -> Format:
 
 
 register(Format("mjcf", (".mjcf", ".xml"), ("mujoco",), reader="mjcf"))
+register(Format("json", (".json",), reader="own.json", writer="own.json"))
+register(Format("toml", (".toml",), reader="own.toml", writer="own.toml"))
 
 
 def find_format(name: str, data: bytes | None = None, chosen: str | None = None) -> Format:

@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from functools import lru_cache
+from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
 
+from ..io.files import write_file
+from ..io.report import Report
 from ..joints.axis import Axis, unit_axis
 from ..joints.base import Joint
 from ..model.edit import join, mirror, names, where
@@ -104,6 +107,10 @@ class Editing:
         Q, V = mirror.state_maps(self.model.lowered, plane)
         full_q, full_v = np.asarray(self.expand(q)), np.asarray(self.expand_velocity(q, v))
         return where.gathered(lowered, full_q @ Q.T), where.gathered_velocity(lowered, full_v @ V.T)
+
+    def save(self, path: str | Path, *, format: str | None = None) -> Report:
+        """Write the robot to a file, in the format of its ending or `format`; returns what the format could not say."""
+        return write_file(self.mechanism, path, format)
 
     def renamed(
         self,

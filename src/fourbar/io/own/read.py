@@ -1,0 +1,192 @@
+"""From plain data to a mechanism. Every complaint names the file, the place in it, what was found and expected."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ...errors import FourbarError, ModelError
+from ...joints.plain import TYPES as JOINTS
+from ...joints.plain import Plain, choose, matrix, number, numbers, parameters, shown, table, text
+from ...joints.plain import from_plain as joint_from_plain
+from ...loops.plain import by_joint
+from ...loops.plain import from_plain as loop_from_plain
+from ...model.builder import Builder
+from ...model.geometry import Geometry
+from ...model.mechanism import WORLD, Mechanism
+from ...model.read import read_placement
+from ..report import Place, Reading
+from . import VERSION
+
+_TOP = ("fourbar", "name", "gravity", "bodies", "frames", "loops", "configurations")
+_PLACE = ("position", "rotation", "rpy")
+_BODY = ("name", "parent", "joint", "mass", "com", "inertia", "allow_unphysical", "geometry")
+_SHAPE = ("kind", "size", *_PLACE, "role", "mesh", "scale", "colour", "name")
+_PER_VELOCITY = ("armature", "damping", "friction", "stiffness")
+_BOUNDS = ("lower", "upper", "max_force", "max_velocity")
+_JOINT = ("type", "name", *_PLACE, *_PER_VELOCITY, *_BOUNDS, "rest")
+_WORDS = {"inf": float("inf"), "-inf": -float("inf")}
+
+
+def from_plain(data: Any, reading: Reading) -> Mechanism:
+    """The mechanism of the tables of a file; errors of all bodies, frames and loops are collected."""
+    whole = Place(reading.file)
+    with reading.naming(whole):
+        top = _checked(reading, "", data, _TOP, ("fourbar", "bodies"))
+        _check_version(top["fourbar"])
+        name = text("name", top.get("name", "robot"))
+        b = Builder(name, numbers("gravity", top.get("gravity", [0.0, 0.0, -9.81]), 3))
+    for kind, add in (("bodies", _add_body), ("frames", _add_frame), ("loops", _add_loop)):
+        with reading.element(), reading.naming(whole):
+            for i, item in enumerate(_items(kind, top.get(kind, []))):
+                label = f" {shown(item['name'])}" if isinstance(item, dict) and "name" in item else ""
+                with reading.element(), reading.naming(Place(reading.file, 0, f"{kind}[{i}]{label}")):
+                    add(b, item, reading)
+    with reading.element(), reading.naming(Place(reading.file, 0, "configurations")):
+        _add_configurations(b, top.get("configurations", {}))
+    reading.check()
+    with reading.naming(whole):
+        try:
+            return b.mechanism()
+        except ModelError:
+            raise
+        except FourbarError as error:
+            raise ModelError(str(error)) from error
+
+
+def _check_version(version: Any) -> None:
+    if isinstance(version, bool) or not isinstance(version, int) or version < 1:
+        raise ModelError(f"fourbar: expected the version of the schema, {VERSION}, got {shown(version)}")
+    if version > VERSION:
+        raise ModelError(f"fourbar: the file has schema {version}, this fourbar reads up to {VERSION}; update fourbar")
+
+
+def _items(kind: str, value: Any) -> list[Any]:
+    if not isinstance(value, list):
+        raise ModelError(f"{kind}: expected a list of tables, got {shown(value)}")
+    return value
+
+
+def _checked(reading: Reading, where: str, value: Any, known: tuple[str, ...], needed: tuple[str, ...]) -> Plain:
+    """A table; keys that are not known are errors unless they are waived."""
+    if isinstance(value, dict):
+        waived = {key for key in value if key not in known and reading.is_waived(f"{where}@{key}".lstrip("@"))}
+        for key in waived:
+            reading.note(Place(reading.file, 0, where), f"key {key!r} is left out (waived)")
+        value = {key: x for key, x in value.items() if key not in waived}
+    return table(where or "the file", value, known, needed)
+
+
+def _placed(given: Plain) -> Plain:
+    """The arguments of a builder that say where."""
+    found: Plain = {}
+    if "position" in given:
+        found["position"] = numbers("position", given["position"], 3)
+    if "rpy" in given:
+        found["rpy"] = numbers("rpy", given["rpy"], 3)
+    if "rotation" in given:
+        value = given["rotation"]
+        flat = isinstance(value, list) and len(value) == 4
+        found["rotation"] = numbers("rotation", value, 4) if flat else matrix("rotation", value, 3, 3)
+    return found
+
+
+def _add_body(b: Builder, item: Any, reading: Reading) -> None:
+    given = _checked(reading, "body", item, _BODY, ("name",))
+    name = text("name", given["name"])
+    arguments: Plain = {"parent": text("parent", given.get("parent", WORLD))}
+    arguments |= _read_joint(reading, given.get("joint", {"type": "Fixed"}))
+    if "mass" in given:
+        arguments["mass"] = number("mass", given["mass"])
+    if "com" in given:
+        arguments["com"] = numbers("com", given["com"], 3)
+    if "inertia" in given:
+        arguments["inertia"] = _read_inertia(given["inertia"])
+    allow = given.get("allow_unphysical", False)
+    if not isinstance(allow, bool):
+        raise ModelError(f"allow_unphysical: expected true or false, got {shown(allow)}")
+    shapes = [_read_shape(reading, i, x) for i, x in enumerate(_items("geometry", given.get("geometry", [])))]
+    b.body(name, **arguments, geometry=shapes, allow_unphysical=allow)
+
+
+def _read_inertia(value: Any) -> Any:
+    if isinstance(value, list) and value and isinstance(value[0], list):
+        return matrix("inertia", value, 3, 3)
+    read = numbers("inertia", value)
+    if len(read) not in (3, 6):
+        raise ModelError(
+            f"inertia: expected 3 principal moments, 6 numbers xx xy xz yy yz zz, or 3 rows, got {shown(value)}"
+        )
+    return read
+
+
+def _read_joint(reading: Reading, value: Any) -> Plain:
+    own = parameters(choose("joint", value, JOINTS))
+    given = _checked(reading, "joint", value, (*_JOINT, *own), ("type",))
+    joint = joint_from_plain("joint", {key: x for key, x in given.items() if key == "type" or key in own})
+    found: Plain = {"joint": joint, **_placed(given)}
+    if "name" in given:
+        found["joint_name"] = text("joint.name", given["name"])
+    for key in _PER_VELOCITY:
+        if key in given:
+            found[key] = _scalars(f"joint.{key}", given[key], joint.nv)
+    if "rest" in given:
+        found["rest"] = _scalars("joint.rest", given["rest"], joint.nq)
+    bounds = {
+        key: _scalars(f"joint.{key}", given[key], joint.nv if key.startswith("max") else joint.nq, infinite=True)
+        for key in _BOUNDS
+        if key in given
+    }
+    if "lower" in bounds or "upper" in bounds:
+        ends = bounds.pop("lower", [-_WORDS["inf"]] * joint.nq), bounds.pop("upper", [_WORDS["inf"]] * joint.nq)
+        found["limits"] = ends
+    return found | bounds
+
+
+def _scalars(what: str, value: Any, count: int, infinite: bool = False) -> list[float]:
+    """So many numbers, or one for all; where allowed, "inf" too."""
+    values = value if isinstance(value, list) else [value] * count
+    if infinite:
+        values = [_WORDS.get(x, x) if isinstance(x, str) else x for x in values]
+        finite = [0.0 if isinstance(x, float) and x in _WORDS.values() else x for x in values]
+        numbers(what, finite, count)
+        return [float(x) for x in values]
+    return numbers(what, values, count)
+
+
+def _read_shape(reading: Reading, i: int, value: Any) -> Geometry:
+    what = f"geometry[{i}]"
+    given = _checked(reading, what, value, _SHAPE, ("kind",))
+    place = _placed(given)
+    found: Plain = {"kind": text(f"{what}.kind", given["kind"])}
+    for key, count in (("size", None), ("scale", 3), ("colour", 4)):
+        if key in given:
+            found[key] = tuple(numbers(f"{what}.{key}", given[key], count))
+    for key in ("role", "mesh", "name"):
+        if key in given:
+            found[key] = text(f"{what}.{key}", given[key])
+    at = read_placement(what, place.get("position", (0.0, 0.0, 0.0)), place.get("rotation"), place.get("rpy"))
+    return Geometry(placement=at, **found)
+
+
+def _add_frame(b: Builder, item: Any, reading: Reading) -> None:
+    given = _checked(reading, "frame", item, ("name", "body", *_PLACE), ("name", "body"))
+    b.frame(text("name", given["name"]), text("body", given["body"]), **_placed(given))
+
+
+def _add_loop(b: Builder, item: Any, reading: Reading) -> None:
+    loop = loop_from_plain("loop", item, also=("name", "independent"))
+    name = text("name", item["name"]) if "name" in item else None
+    chosen = item.get("independent", {})
+    if isinstance(chosen, list):
+        chosen = dict.fromkeys((text("independent", x) for x in chosen), 1.0)
+    b.loop(loop, name=name, independent=by_joint("independent", chosen))
+
+
+def _add_configurations(b: Builder, value: Any) -> None:
+    if not isinstance(value, dict):
+        raise ModelError(f"expected a table of configurations by name, got {shown(value)}")
+    for name, joints in value.items():
+        if not isinstance(joints, dict):
+            raise ModelError(f"{name!r}: expected coordinates by joint, got {shown(joints)}")
+        read = {j: numbers(f"{name!r}.{j}", q if isinstance(q, list) else [q]) for j, q in joints.items()}
+        b.configuration(name, read)

@@ -22,23 +22,25 @@ ARROWS = {
     "spatial": ("expr",),
     "joints": ("spatial",),
     "loops": ("joints",),
+    "conventions": ("joints",),
     "model": ("joints", "loops"),
     "algorithms": ("model",),
-    "io": ("model",),
+    "io": ("model", "conventions"),
     "system": ("algorithms", "compile", "io"),
     "sim": ("system",),
     "identify": ("system",),
     "view": ("system",),
     "robots": ("system",),
-    "bridges": ("system",),
+    "convert": ("system", "conventions"),
+    "bridges": ("system", "conventions"),
     "baselines": ("system",),
     "cli": ("sim", "identify", "view", "robots", "bridges", "baselines", ""),
     "__main__": ("cli",),
-    "": ("sim", "identify", "view", "robots", "bridges", "baselines"),
+    "": ("sim", "identify", "view", "robots", "bridges", "baselines", "convert"),
 }
 LONGEST_FILE = 500
 LONGEST_FUNCTION = 60
-HEAVY = ("llvmlite", "matplotlib", "dask", "pinocchio", "scipy", "pandas", "tqdm", "hypothesis", "pytest")
+HEAVY = ("llvmlite", "matplotlib", "dask", "pinocchio", "mujoco", "pydrake", "scipy", "pandas", "tqdm", "hypothesis", "pytest")
 
 
 def files(root):

@@ -12,46 +12,62 @@ from typing import Any
 import numpy as np
 
 from .. import joints
+from ..conventions import Convention, Part, convention, swapped
+from ..conventions.joint import InSeries
 from ..errors import ModelError
 from ..joints.base import Joint
 from ..system.robot import Builder, System
+from .peer import RobotPeer, in_series, placed
 
 _AXES = {"X": "x", "Y": "y", "Z": "z"}
-_TWIST_ORDER = [3, 4, 5, 0, 1, 2]
+_PLAIN: dict[str, Callable[[], Joint]] = {
+    "FreeFlyer": joints.Free,
+    "Spherical": joints.Spherical,
+    "SphericalZYX": lambda: joints.SphericalEuler("zyx"),
+    "Translation": joints.Translation3,
+    "Planar": joints.Planar,
+}
 
 
-def _kind(model: Any, i: int) -> str:
-    return model.joints[i].shortname().removeprefix("JointModel")
+def _kind(joint: Any) -> str:
+    return joint.shortname().removeprefix("JointModel")
 
 
-def _is_unbounded(kind: str) -> bool:
-    return kind.startswith(("RUB", "RevoluteUnbounded"))
-
-
-def _joint(model: Any, i: int) -> Joint:
-    kind = _kind(model, i)
-    plain: dict[str, Callable[[], Joint]] = {
-        "FreeFlyer": joints.Free,
-        "Spherical": joints.Spherical,
-        "Translation": joints.Translation3,
-        "Planar": joints.Planar,
-    }
-    if kind in plain:
-        return plain[kind]()
+def _joint(joint: Any, name: str) -> Joint:
+    kind = _kind(joint)
+    inner = joint.extract() if hasattr(joint, "extract") else joint
+    if kind in _PLAIN:
+        return _PLAIN[kind]()
+    if kind == "Composite":
+        parts = [(placed(T.rotation, T.translation), _joint(x, name)) for T, x in _inside(inner)]
+        return in_series([part for pair in parts for part in pair])
+    if kind == "Universal":
+        return joints.Universal(inner.axis1, inner.axis2)
+    if kind == "HelicalUnaligned":
+        return joints.Helical(inner.axis, pitch=inner.pitch)
     if kind.endswith("Unaligned"):
-        axis = model.joints[i].extract().axis
-        return joints.Prismatic(axis) if kind.startswith("Prismatic") else joints.Revolute(axis)
+        return joints.Prismatic(inner.axis) if kind.startswith("Prismatic") else joints.Revolute(inner.axis)
     if kind[-1] in _AXES and kind[:-1] in ("R", "RUB"):
         return joints.Revolute(_AXES[kind[-1]])
     if kind[-1] in _AXES and kind[:-1] == "P":
         return joints.Prismatic(_AXES[kind[-1]])
-    raise ModelError(f"Pinocchio's joint {model.names[i]!r} is a {kind}, which this bridge does not translate")
+    if kind[-1] in _AXES and kind[:-1] == "H":
+        return joints.Helical(_AXES[kind[-1]], pitch=inner.pitch)
+    raise ModelError(f"Pinocchio's joint {name!r} is a {kind}, which this bridge does not translate")
 
 
-def _velocity_order(model: Any, i: int) -> list[int]:
-    """Which of our velocities of a joint each of Pinocchio's is."""
-    nv = model.joints[i].nv
-    return _TWIST_ORDER if nv == 6 else [1, 2, 0] if _kind(model, i) == "Planar" else list(range(nv))
+def _inside(composite: Any) -> list[tuple[Any, Any]]:
+    """The placements and joints of a composite joint."""
+    return list(zip(composite.jointPlacements, composite.joints, strict=True))
+
+
+def _convention(joint: Any, name: str) -> Convention:
+    """How Pinocchio stores one of its joints; continuous ones are told from others by their kind only."""
+    kind = _kind(joint)
+    if kind == "Composite":
+        return InSeries(tuple(_convention(x, name) for _, x in _inside(joint.extract())))
+    unbounded = kind.startswith(("RUB", "RevoluteUnbounded"))
+    return convention("pinocchio", _joint(joint, name), "unbounded" if unbounded else "")
 
 
 def from_pinocchio(model: Any, name: str | None = None) -> System:
@@ -63,16 +79,17 @@ def from_pinocchio(model: Any, name: str | None = None) -> System:
     for i in range(1, model.njoints):
         parent, placement, inertia = model.parents[i], model.jointPlacements[i], model.inertias[i]
         first, count = model.joints[i].idx_v, model.joints[i].nv
+        armature = np.asarray(model.armature[first : first + count])
         b.body(
             model.names[i],
             parent="world" if parent == 0 else model.names[parent],
-            joint=_joint(model, i),
+            joint=_joint(model.joints[i], model.names[i]),
             position=placement.translation,
             rotation=placement.rotation,
             mass=inertia.mass,
             com=inertia.lever,
             inertia=inertia.inertia,
-            armature=model.armature[first : first + count][np.argsort(_velocity_order(model, i))],
+            armature=_convention(model.joints[i], model.names[i]).v_from_peer(np.zeros(0), armature),
             allow_unphysical=True,
         )
     taken = {"world", *model.names}
@@ -84,49 +101,49 @@ def from_pinocchio(model: Any, name: str | None = None) -> System:
     return b.build()
 
 
-class Peer:
-    """A Pinocchio model, the same robot as ours (`robot`), and the conversions of states between them."""
+class Peer(RobotPeer):
+    """A Pinocchio model, the same robot as ours (`robot`), and the conversions of states between them.
+
+    Velocities are ours in another order: no conversion needs q.
+    """
 
     def __init__(self, model: Any, name: str | None = None) -> None:
-        self.model = model
-        self.data = model.createData()
-        self.robot = from_pinocchio(model, name)
-        self._v_order = np.arange(model.nv)
+        parts, q = [], 0
         for i in range(1, model.njoints):
-            first, nv = model.joints[i].idx_v, model.joints[i].nv
-            self._v_order[first : first + nv] = first + np.array(_velocity_order(model, i))
-        self._v_back = np.argsort(self._v_order)
+            joint = model.joints[i]
+            stored = _convention(joint, model.names[i])
+            parts.append(Part(model.names[i], stored, q, joint.idx_v, joint.idx_q, joint.idx_v))
+            q += stored.nq
+        super().__init__("pinocchio", model, from_pinocchio(model, name), parts)
+        self.data = model.createData()
 
-    def q_to_peer(self, q: np.ndarray) -> np.ndarray:
-        """Our configurations (..., nq) as Pinocchio's."""
-        parts, at = [], 0
-        for i in range(1, self.model.njoints):
-            kind = _kind(self.model, i)
-            n = self.model.joints[i].nq - (1 if _is_unbounded(kind) or kind == "Planar" else 0)
-            own = q[..., at : at + n]
-            at += n
-            if kind == "FreeFlyer":
-                own = own[..., [0, 1, 2, 4, 5, 6, 3]]
-            elif kind == "Spherical":
-                own = own[..., [1, 2, 3, 0]]
-            elif _is_unbounded(kind) or kind == "Planar":
-                angle = own[..., -1:]
-                own = np.concatenate([own[..., :-1], np.cos(angle), np.sin(angle)], axis=-1)
-            parts.append(own)
-        return np.concatenate(parts, axis=-1)
+    def jacobian_from_peer(self, J: Any) -> np.ndarray:
+        """Pinocchio's Jacobians (..., 6, nv) as ours: rows [angular; linear].
 
-    def v_to_peer(self, v: np.ndarray) -> np.ndarray:
-        """Our velocities, accelerations or joint forces (..., nv) as Pinocchio's."""
-        return v[..., self._v_order]
+        LOCAL is our expressed_in="frame", LOCAL_WORLD_ALIGNED our default, WORLD our at="world".
+        """
+        return self.columns_from_peer(_rows_swapped(J))
 
-    def v_from_peer(self, v: np.ndarray) -> np.ndarray:
-        """Pinocchio's velocities, accelerations or joint forces (..., nv) as ours."""
-        return v[..., self._v_back]
+    def jacobian_to_peer(self, J: Any) -> np.ndarray:
+        """Our Jacobians (..., 6, nv) as Pinocchio's: rows [linear; angular]."""
+        return _rows_swapped(self.columns_to_peer(J))
 
-    def matrix_from_peer(self, m: np.ndarray) -> np.ndarray:
-        """Pinocchio's matrices on velocities (..., nv, nv) as ours."""
-        return m[..., self._v_back[:, None], self._v_back]
+    def wrenches_to_peer(self, f_ext: Any) -> np.ndarray:
+        """Our wrenches on bodies (..., n_bodies, 6) as those on its joints (..., njoints, 6), the universe first.
 
-    def jacobian_from_peer(self, J: np.ndarray) -> np.ndarray:
-        """Pinocchio's Jacobians (..., 6, nv) as ours: rows [angular; linear]."""
-        return J[..., _TWIST_ORDER, :][..., self._v_back]
+        Both are in the frame of the body; its are [force; moment]: make `pin.Force` of each row.
+        """
+        theirs = swapped(f_ext)
+        return np.concatenate([np.zeros_like(theirs[..., :1, :]), theirs], axis=-2)
+
+    def wrenches_from_peer(self, forces: Any) -> np.ndarray:
+        """Its wrenches on joints (..., njoints, 6), the universe first, as ours on bodies (..., n_bodies, 6)."""
+        return swapped(forces)[..., 1:, :]
+
+    def momentum_from_peer(self, h: Any) -> np.ndarray:
+        """Its centroidal momentum hg (..., 6) as ours: [angular; linear]."""
+        return swapped(h)
+
+
+def _rows_swapped(J: Any) -> np.ndarray:
+    return np.swapaxes(swapped(np.swapaxes(np.asarray(J, float), -1, -2)), -1, -2)

@@ -6,8 +6,8 @@ from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ..expr import cos, sin
-from ..spatial.linear import Mat, Scalar
+from ..expr import atan2, cos, sin
+from ..spatial.linear import Mat, Scalar, Vec
 from ..spatial.rotation import Turn
 from ..spatial.subspace import Subspace
 from ..spatial.transform import Transform
@@ -35,12 +35,21 @@ class AxisJoint(Joint):
         A, S = rotation_from_z(self.axis), self._subspace_about_z()
         return S if A is None else S.carried(Transform((A.T,)))
 
+    def coordinates_of(self, T: Transform) -> Vec:
+        A = rotation_from_z(self.axis)
+        inner = T if A is None else Transform((A.T, *T.factors, A), A.transpose_times(T.p))
+        return self._coordinates_about_z(inner.R, inner.p)
+
     def _about_z(self) -> Joint:
         return type(self)()
 
     @abstractmethod
     def _placement_about_z(self, q: Sequence[Scalar]) -> Transform:
         """T'(q)."""
+
+    @abstractmethod
+    def _coordinates_about_z(self, R: Mat, p: Vec) -> Vec:
+        """The q with T'(q) = (R, p)."""
 
     @abstractmethod
     def _subspace_about_z(self) -> Subspace:
@@ -50,3 +59,8 @@ class AxisJoint(Joint):
 def turn(angle: Scalar) -> Turn:
     """Rotation about z by an angle."""
     return Turn(cos(angle), sin(angle))
+
+
+def angle_about_z(R: Mat) -> Scalar:
+    """The angle of the rotation about z that is nearest to R, in (-π, π]."""
+    return atan2(R[1][0] - R[0][1], R[0][0] + R[1][1])

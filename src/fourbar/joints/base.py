@@ -64,6 +64,13 @@ class Joint(ABC):
     def chart_rate(self, theta: Sequence[Scalar], v: Sequence[Scalar]) -> Vec:
         """θ̇ where q(t) = q₀ ⊕ θ(t) moves with velocity v: what an integrator needs to step along the group."""
 
+    def coordinates_of(self, T: Transform) -> Vec | None:
+        """The q with placement(q) = T, angles principal, in closed form; None where there is none.
+
+        Of a T that the joint cannot reach it makes the coordinates of a placement near it.
+        """
+        return None
+
     @abstractmethod
     def neutral(self) -> tuple[float, ...]:
         """The configuration in which child and parent frame coincide (unless the joint says otherwise)."""

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import product
 
 from ..errors import ModelError
+from ..spatial.euler import SEQUENCES, from_quaternion
+from ..spatial.groups.so3 import from_matrix
+from ..spatial.linear import Vec
+from ..spatial.transform import Transform
 from .composite import SeriesJoint
 from .one_axis import Revolute
 
-SEQUENCES = tuple(a + b + c for a, b, c in product("xyz", repeat=3) if a != b and b != c)
+__all__ = ["SEQUENCES", "SphericalEuler"]
 
 
 @dataclass(frozen=True)
@@ -32,6 +35,9 @@ class SphericalEuler(SeriesJoint):
                 f"the Euler sequence {self.sequence!r} is not known; it is one of {', '.join(SEQUENCES)}: lower case, "
                 "rotations about the axes of the turned frame, the leftmost first"
             )
+
+    def coordinates_of(self, T: Transform) -> Vec:
+        return from_quaternion(from_matrix(T.R), self.sequence)
 
     @property
     def parts(self) -> tuple[Revolute, ...]:

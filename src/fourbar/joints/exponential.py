@@ -10,6 +10,7 @@ import numpy as np
 
 from ..spatial import series
 from ..spatial.groups import SO3
+from ..spatial.groups.so3 import from_matrix
 from ..spatial.linear import Mat, Scalar, Vec, dot, hat, zeros
 from ..spatial.subspace import Columns, Subspace
 from ..spatial.transform import Transform
@@ -35,6 +36,9 @@ class SphericalExponential(FlatJoint):
     def placement(self, q: Sequence[Scalar]) -> Transform:
         s, h = dot(q, q), hat(q)
         return Transform((Mat.identity(3) + h * series.c1(s) + (h @ h) * series.c2(s),))
+
+    def coordinates_of(self, T: Transform) -> Vec:
+        return _SO3.log(from_matrix(T.R))
 
     def subspace(self, q: Sequence[Scalar]) -> Subspace:
         return Columns(tuple(Vec((*column, *zeros(3))) for column in _SO3.right_dexp(q).T))

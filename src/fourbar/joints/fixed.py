@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from ..spatial.linear import Scalar
+from ..spatial.linear import Scalar, Vec
 from ..spatial.subspace import Selection, Subspace
 from ..spatial.transform import IDENTITY, Transform
 from .flat import FlatJoint
@@ -23,6 +23,9 @@ class Fixed(FlatJoint):
 
     def placement(self, q: Sequence[Scalar]) -> Transform:
         return IDENTITY
+
+    def coordinates_of(self, T: Transform) -> Vec:
+        return Vec()
 
     def subspace(self, q: Sequence[Scalar]) -> Subspace:
         return Selection(())

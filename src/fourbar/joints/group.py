@@ -15,11 +15,12 @@ import numpy as np
 from ..expr import sqrt
 from ..spatial.groups import SE2, SE3, SO3, Group, Rn
 from ..spatial.groups import Schoenflies as SchoenfliesGroup
-from ..spatial.linear import Scalar, Vec, dot
+from ..spatial.groups.so3 import from_matrix
+from ..spatial.linear import Mat, Scalar, Vec, dot
 from ..spatial.rotation import Factor, quaternion_matrix
 from ..spatial.subspace import Selection, Subspace
 from ..spatial.transform import Transform
-from .aligned import AxisJoint, turn
+from .aligned import AxisJoint, angle_about_z, turn
 from .base import Joint
 from .flat import uniform
 
@@ -103,6 +104,9 @@ class Spherical(GroupJoint):
     ) -> np.ndarray:
         return _random_quaternions(rng, size)
 
+    def coordinates_of(self, T: Transform) -> Vec:
+        return from_matrix(T.R)
+
     def _factors(self, q: Sequence[Scalar]) -> tuple[Factor, ...]:
         return (quaternion_matrix(q),)
 
@@ -124,6 +128,9 @@ class Planar(AxisGroupJoint):
     v_names = ("w", "vx", "vy")
     tags: ClassVar[tuple[str, ...]] = ("urdf:planar",)
 
+    def _coordinates_about_z(self, R: Mat, p: Vec) -> Vec:
+        return Vec((p[0], p[1], angle_about_z(R)))
+
     def _factors(self, q: Sequence[Scalar]) -> tuple[Factor, ...]:
         return (turn(q[2]),)
 
@@ -141,6 +148,9 @@ class Translation2(AxisGroupJoint):
     q_names = ("x", "y")
     v_names = ("x", "y")
 
+    def _coordinates_about_z(self, R: Mat, p: Vec) -> Vec:
+        return Vec(p[:2])
+
 
 @dataclass(frozen=True)
 class Translation3(GroupJoint):
@@ -151,6 +161,9 @@ class Translation3(GroupJoint):
     nv = 3
     q_names = ("x", "y", "z")
     v_names = ("x", "y", "z")
+
+    def coordinates_of(self, T: Transform) -> Vec:
+        return T.p
 
 
 @dataclass(frozen=True)
@@ -166,6 +179,9 @@ class Schoenflies(AxisGroupJoint):
     nv = 4
     q_names = ("x", "y", "z", "angle")
     v_names = ("w", "vx", "vy", "vz")
+
+    def _coordinates_about_z(self, R: Mat, p: Vec) -> Vec:
+        return Vec((*p, angle_about_z(R)))
 
     def _factors(self, q: Sequence[Scalar]) -> tuple[Factor, ...]:
         return (turn(q[3]),)
@@ -193,6 +209,9 @@ class Free(GroupJoint):
     ) -> np.ndarray:
         position = uniform(rng, lower[:3], upper[:3], np.ones(3), size)
         return np.concatenate([position, _random_quaternions(rng, size)], axis=-1)
+
+    def coordinates_of(self, T: Transform) -> Vec:
+        return Vec((*T.p, *from_matrix(T.R)))
 
     def _factors(self, q: Sequence[Scalar]) -> tuple[Factor, ...]:
         return (quaternion_matrix(q[3:]),)

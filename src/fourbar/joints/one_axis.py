@@ -9,10 +9,11 @@ from typing import ClassVar
 import numpy as np
 
 from ..errors import ModelError
-from ..spatial.linear import Scalar, Vec
+from ..expr import atan2, cos, sin
+from ..spatial.linear import Mat, Scalar, Vec
 from ..spatial.subspace import Columns, Selection, Subspace
 from ..spatial.transform import Transform
-from .aligned import AxisJoint, turn
+from .aligned import AxisJoint, angle_about_z, turn
 from .base import Joint
 from .flat import FlatJoint
 
@@ -32,6 +33,9 @@ class Revolute(AxisJoint, FlatJoint):
     def _placement_about_z(self, q: Sequence[Scalar]) -> Transform:
         return Transform((turn(q[0]),))
 
+    def _coordinates_about_z(self, R: Mat, p: Vec) -> Vec:
+        return Vec((angle_about_z(R),))
+
     def _subspace_about_z(self) -> Subspace:
         return Selection((2,))
 
@@ -47,6 +51,9 @@ class Prismatic(AxisJoint, FlatJoint):
 
     def _placement_about_z(self, q: Sequence[Scalar]) -> Transform:
         return Transform((), Vec((0.0, 0.0, q[0])))
+
+    def _coordinates_about_z(self, R: Mat, p: Vec) -> Vec:
+        return Vec((p[2],))
 
     def _subspace_about_z(self) -> Subspace:
         return Selection((5,))
@@ -81,6 +88,14 @@ class Helical(AxisJoint, FlatJoint):
     def _placement_about_z(self, q: Sequence[Scalar]) -> Transform:
         return Transform((turn(q[0]),), Vec((0.0, 0.0, self.pitch * q[0])))
 
+    def _coordinates_about_z(self, R: Mat, p: Vec) -> Vec:
+        """The angle is read from R, its whole turns from the distance."""
+        angle = angle_about_z(R)
+        if self.pitch == 0.0:
+            return Vec((angle,))
+        rough = p[2] * (1.0 / self.pitch)
+        return Vec((rough - atan2(sin(rough - angle), cos(rough - angle)),))
+
     def _subspace_about_z(self) -> Subspace:
         return Columns((Vec((0.0, 0.0, 1.0, 0.0, 0.0, self.pitch)),))
 
@@ -96,6 +111,9 @@ class Cylindrical(AxisJoint, FlatJoint):
 
     def _placement_about_z(self, q: Sequence[Scalar]) -> Transform:
         return Transform((turn(q[0]),), Vec((0.0, 0.0, q[1])))
+
+    def _coordinates_about_z(self, R: Mat, p: Vec) -> Vec:
+        return Vec((angle_about_z(R), p[2]))
 
     def _subspace_about_z(self) -> Subspace:
         return Selection((2, 5))

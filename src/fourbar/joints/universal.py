@@ -8,9 +8,18 @@ from typing import ClassVar
 import numpy as np
 
 from ..errors import ModelError
+from ..expr import atan2
+from ..spatial.linear import Scalar, Vec
+from ..spatial.transform import Transform
 from .axis import Axis, unit_axis
 from .composite import SeriesJoint
 from .one_axis import Revolute
+
+
+def _angle(axis: Vec, a: Vec, b: Vec) -> Scalar:
+    """The angle by which turning about an axis takes a to b, which are at the same angle to it."""
+    across = axis.cross(a)
+    return atan2(across.dot(b), across.dot(axis.cross(b)))
 
 
 @dataclass(frozen=True)
@@ -35,6 +44,11 @@ class Universal(SeriesJoint):
             raise ModelError(
                 f"the axes {self.axis1!r} and {self.axis2!r} of a universal joint are parallel; Revolute has one axis"
             )
+
+    def coordinates_of(self, T: Transform) -> Vec:
+        """R axis2 is axis2 turned about axis1, and Rᵀ axis1 is axis1 turned back about axis2."""
+        first, second = Vec(unit_axis(self.axis1)), Vec(unit_axis(self.axis2))
+        return Vec((_angle(first, second, T.rotate(second)), _angle(second, T.unrotate(first), first)))
 
     @property
     def parts(self) -> tuple[Revolute, Revolute]:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import final
 
-from fourbar.expr import select
+from fourbar.expr import select, sqrt
 from fourbar.spatial import series
 from fourbar.spatial.linear import Mat, Scalar, Vec, dot, hat, zeros
 
@@ -54,6 +55,28 @@ def to_matrix(a: Scalars) -> Mat:
             Vec((xz - wy, yz + wx, 1.0 - (xx + yy))),
         )
     )
+
+
+def from_matrix(R: Sequence[Scalars]) -> Vec:
+    """The unit quaternion, of scalar part >= 0, of a rotation matrix.
+
+    4 a aᵀ is linear in R; of its four rows, each a multiple of a, the one with the largest diagonal entry is exact to
+    rounding.
+    """
+    (xx, xy, xz), (yx, yy, yz), (zx, zy, zz) = R
+    x, y, z = zy - yz, xz - zx, yx - xy
+    rows = [
+        Vec((1.0 + xx + yy + zz, x, y, z)),
+        Vec((x, 1.0 + xx - yy - zz, xy + yx, xz + zx)),
+        Vec((y, xy + yx, 1.0 - xx + yy - zz, yz + zy)),
+        Vec((z, xz + zx, yz + zy, 1.0 - xx - yy + zz)),
+    ]
+    best, largest = rows[0], rows[0][0]
+    for i in (1, 2, 3):
+        larger = rows[i][i] > largest
+        best = Vec([select(larger, a, b) for a, b in zip(rows[i], best, strict=True)])
+        largest = select(larger, rows[i][i], largest)
+    return best * (_sign(best) / sqrt(dot(best, best)))
 
 
 def from_vector(v: Scalars) -> Vec:

@@ -1,0 +1,20 @@
+"""How other libraries store what is ours: states, twists, wrenches. Formulas only: none of them need be installed."""
+
+from .frames import (
+    force_from_wrench,
+    point_velocity,
+    swapped,
+    twist_from_world,
+    twist_to_world,
+    wrench_from_force,
+    wrench_from_world,
+    wrench_to_world,
+)
+from .joint import Convention
+from .peers import PEERS, convention
+from .states import Part, StateMap, state_map
+
+__all__ = [
+    "PEERS", "Convention", "Part", "StateMap", "convention", "force_from_wrench", "point_velocity", "state_map",
+    "swapped", "twist_from_world", "twist_to_world", "wrench_from_force", "wrench_from_world", "wrench_to_world",
+]  # fmt: skip

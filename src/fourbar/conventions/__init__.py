@@ -3,6 +3,8 @@
 from .frames import (
     force_from_wrench,
     point_velocity,
+    pose_from_quaternion,
+    quaternion_from_pose,
     swapped,
     twist_from_world,
     twist_to_world,
@@ -15,6 +17,6 @@ from .peers import PEERS, convention
 from .states import Part, StateMap, state_map
 
 __all__ = [
-    "PEERS", "Convention", "Part", "StateMap", "convention", "force_from_wrench", "point_velocity", "state_map",
-    "swapped", "twist_from_world", "twist_to_world", "wrench_from_force", "wrench_from_world", "wrench_to_world",
+    "PEERS", "Convention", "Part", "StateMap", "convention", "force_from_wrench", "point_velocity",
+    "pose_from_quaternion", "quaternion_from_pose", "state_map", "swapped", "twist_from_world", "twist_to_world", "wrench_from_force", "wrench_from_world", "wrench_to_world",
 ]  # fmt: skip

@@ -9,12 +9,29 @@ from typing import Any
 
 import numpy as np
 
-from .arrays import read
+from ..spatial.groups.so3 import from_matrix
+from ..spatial.rotation import quaternion_matrix
+from .arrays import entries, read, rows, stacked, stacked_rows
 
 
 def swapped(x: Any) -> np.ndarray:
     """[angular; linear] as [linear; angular], and back: the halves of the last axis (6) exchanged."""
     return read("a spatial vector", x, 6)[..., [3, 4, 5, 0, 1, 2]]
+
+
+def pose_from_quaternion(position: Any, quaternion: Any) -> np.ndarray:
+    """Poses (..., 4, 4) of positions (..., 3) and quaternions (..., 4), (w, x, y, z) of any length but zero."""
+    p, q = read("a position", position, 3), read("a quaternion", quaternion, 4)
+    T = np.zeros((*np.broadcast_shapes(p.shape[:-1], q.shape[:-1]), 4, 4))
+    T[..., :3, :3] = stacked_rows(quaternion_matrix(entries(q)))
+    T[..., :3, 3], T[..., 3, 3] = p, 1.0
+    return T
+
+
+def quaternion_from_pose(T: Any) -> tuple[np.ndarray, np.ndarray]:
+    """Positions (..., 3) and unit quaternions (..., 4) of poses (..., 4, 4)."""
+    R, p = _rotation(read("a pose", T, 4, 4))
+    return p.copy(), stacked(from_matrix(rows(R)))
 
 
 def _rotation(T: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -3,12 +3,13 @@
 Each file registers its methods when it is imported.
 """
 
-from . import configuration, coriolis, dynamics, energy, forces, identification, kinematics
+from . import bodies, configuration, coriolis, dynamics, energy, forces, identification, kinematics
 from .registry import METHODS, Method
 
 __all__ = [
     "METHODS",
     "Method",
+    "bodies",
     "configuration",
     "coriolis",
     "dynamics",

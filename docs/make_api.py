@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import fourbar as fb
-from fourbar import baselines, errors, loops
-from fourbar.bridges import pinocchio
+from fourbar import baselines, convert, errors, loops
+from fourbar.bridges import drake, mujoco, pinocchio
 from fourbar.joints import JOINT_TYPES, Joint
 from fourbar.system.clusters import ClusterInfo
 from fourbar.system.methods import METHODS, Method
@@ -117,7 +117,6 @@ def _classes(prefix: str, base: type, kinds: Iterable[type]) -> Iterator[str]:
 def _sections() -> Iterator[tuple[str, Iterable[str]]]:
     closing = [kind for kind in map(loops.__dict__.get, loops.__all__) if kind is not loops.Loop]
     raised = [kind for kind in vars(errors).values() if isinstance(kind, type) and issubclass(kind, Exception)]
-    bridge = (pinocchio.from_pinocchio, pinocchio.Peer)
     yield (
         "Building",
         [_entry(_signature(fb.Builder, "Builder"), _doc(fb.Builder)), *_members(fb.Builder, _public(fb.Builder))],
@@ -142,14 +141,25 @@ def _sections() -> Iterator[tuple[str, Iterable[str]]]:
         "Other treatments of loops: `fourbar.baselines`",
         [f"{_doc(baselines)}\n", _listed((_signature(f, f.__name__), _summary(f)) for f in compared)],
     )
+    converting = [getattr(convert, name) for name in convert.__all__]
     yield (
-        "Pinocchio: `fourbar.bridges.pinocchio`",
+        "Conversions: `fourbar.convert`",
         [
-            f"{_doc(pinocchio)}\n",
-            *(_entry(_signature(f, f.__name__), _doc(f)) for f in bridge),
-            *_members(pinocchio.Peer, _public(pinocchio.Peer)),
+            f"{_doc(convert)}\n",
+            _listed((_signature(f, f.__name__), _summary(f)) for f in converting if callable(f)),
+            *_members(convert.StateMap, _public(convert.StateMap)),
         ],
     )
+    for title, bridge in (("Pinocchio", pinocchio), ("MuJoCo", mujoco), ("Drake", drake)):
+        yield f"{title}: `{bridge.__name__}`", _bridge(bridge)
+
+
+def _bridge(bridge: Any) -> Iterator[str]:
+    """A peer: the function that makes a robot of ours, and what its states have beyond those of a StateMap."""
+    make = next(f for name, f in vars(bridge).items() if name.startswith("from_"))
+    yield f"{_doc(bridge)}\n"
+    yield from (_entry(_signature(f, f.__name__), _doc(f)) for f in (make, bridge.Peer))
+    yield from _members(bridge.Peer, [name for name in vars(bridge.Peer) if not name.startswith("_")])
 
 
 def make() -> str:

@@ -40,7 +40,19 @@ ARROWS = {
 }
 LONGEST_FILE = 500
 LONGEST_FUNCTION = 60
-HEAVY = ("llvmlite", "matplotlib", "dask", "pinocchio", "mujoco", "pydrake", "scipy", "pandas", "tqdm", "hypothesis", "pytest")
+HEAVY = (
+    "llvmlite",
+    "matplotlib",
+    "dask",
+    "pinocchio",
+    "mujoco",
+    "pydrake",
+    "scipy",
+    "pandas",
+    "tqdm",
+    "hypothesis",
+    "pytest",
+)
 
 
 def files(root):

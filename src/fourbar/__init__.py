@@ -1,5 +1,9 @@
 """fourbar: dynamics of articulated rigid bodies, compiled for your robot."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
 from . import joints, loops, robots
 from .errors import ArgumentError, AssemblyError, FourbarError, ModelError, SingularError, UnknownNameError
 from .expr import acos, asin, atan2, cos, maximum, minimum, select, sin, sqrt, tan
@@ -8,10 +12,24 @@ from .sim import Trajectory, simulate
 from .system.load import FileWarning, load, loads, save
 from .system.robot import Builder, System
 
+if TYPE_CHECKING:
+    from . import convert
+
 __version__ = "0.1.0"
 
 __all__ = [
     "ArgumentError", "AssemblyError", "Builder", "FileWarning", "Finding", "FourbarError", "ModelError", "ParseError",
-    "Report", "SingularError", "System", "Trajectory", "UnknownNameError", "acos", "asin", "atan2", "cos", "joints",
-    "load", "loads", "loops", "maximum", "minimum", "robots", "save", "select", "simulate", "sin", "sqrt", "tan",
+    "Report", "SingularError", "System", "Trajectory", "UnknownNameError", "acos", "asin", "atan2", "convert", "cos",
+    "joints", "load", "loads", "loops", "maximum", "minimum", "robots", "save", "select", "simulate", "sin", "sqrt",
+    "tan",
 ]  # fmt: skip
+
+_LAZY = ("convert",)  # parts that are imported when first asked for
+
+
+def __getattr__(name: str) -> Any:
+    if name in _LAZY:
+        import importlib
+
+        return importlib.import_module(f".{name}", __name__)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -23,7 +23,7 @@ from .peer import RobotPeer, in_series, placed
 _TURN = 2.0 * np.pi
 
 
-def _screw_axis(joint: Any) -> np.ndarray:
+def _screw_axis(joint: Any) -> list[float]:
     """The axis, which Drake does not tell: read from the rotation by a quarter turn."""
     plant = joint.GetParentPlant()
     context = plant.CreateDefaultContext()
@@ -31,7 +31,7 @@ def _screw_axis(joint: Any) -> np.ndarray:
     q[joint.position_start()] = np.pi / 2.0
     plant.SetPositions(context, q)
     R = joint.frame_on_child().CalcPose(context, joint.frame_on_parent()).rotation().matrix()
-    return np.array([R[2, 1] - R[1, 2], R[0, 2] - R[2, 0], R[1, 0] - R[0, 1]]) / 2.0
+    return [(R[2, 1] - R[1, 2]) / 2.0, (R[0, 2] - R[2, 0]) / 2.0, (R[1, 0] - R[0, 1]) / 2.0]
 
 
 _JOINTS: dict[str, Callable[[Any], Joint]] = {

@@ -18,5 +18,6 @@ from .states import Part, StateMap, state_map
 
 __all__ = [
     "PEERS", "Convention", "Part", "StateMap", "convention", "force_from_wrench", "point_velocity",
-    "pose_from_quaternion", "quaternion_from_pose", "state_map", "swapped", "twist_from_world", "twist_to_world", "wrench_from_force", "wrench_from_world", "wrench_to_world",
+    "pose_from_quaternion", "quaternion_from_pose", "state_map", "swapped", "twist_from_world", "twist_to_world",
+    "wrench_from_force", "wrench_from_world", "wrench_to_world",
 ]  # fmt: skip

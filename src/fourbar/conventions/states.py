@@ -65,7 +65,9 @@ class StateMap:
         """The peer's coordinates (..., peer_nq) as ours (..., nq)."""
         q = read(f"{self.peer}'s q", q, self.peer_nq)
         own = ((p, _cut(q, p.peer_q, p.convention.peer_nq)) for p in self.parts)
-        return _filled(self.nq, [(p.q, p.convention.q_from_peer(x - np.asarray(p.shift))) for p, x in own], q.shape[:-1])
+        return _filled(
+            self.nq, [(p.q, p.convention.q_from_peer(x - np.asarray(p.shift))) for p, x in own], q.shape[:-1]
+        )
 
     def v_to_peer(self, v: Any, q: Any = None) -> np.ndarray:
         """Our velocities (..., nv) as the peer's: B v."""

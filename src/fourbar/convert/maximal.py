@@ -58,11 +58,13 @@ def read_poses(robot: System, poses: Any) -> np.ndarray:
 def coordinates_from_poses(robot: System, poses: Any, near: Any = None) -> Coordinates:
     """q from the poses (..., n_bodies, 4, 4) of all bodies, joint by joint; angles are principal.
 
-    Where loops tie angles whose turns poses do not show (gears), the fewest turns that close the loops are taken. `near`
-    (..., nq) tells which of several q is wanted.
+    Where loops tie angles whose turns poses do not show (gears), the fewest turns that close the loops are taken.
+    `near` (..., nq) tells which of several q is wanted.
     """
     T = read_poses(robot, poses)
-    guess = None if near is None else robot.expand(np.broadcast_to(read("near", near, robot.nq), (*T.shape[:-3], robot.nq)))
+    guess = None
+    if near is not None:
+        guess = robot.expand(np.broadcast_to(read("near", near, robot.nq), (*T.shape[:-3], robot.nq)))
     q_all, residual = _joint_by_joint(robot, T, guess)
     q = _reduced(robot, q_all)
     if robot.mechanism.loops:
@@ -96,37 +98,47 @@ def _reduced(robot: System, q_all: np.ndarray) -> np.ndarray:
     return np.concatenate(parts, axis=-1)
 
 
-def state_from_maximal(
-    robot: System, poses: Any, twists: Any, near: Any = None, tolerance: float = 1e-9
-) -> State:
-    """(q, v) from the poses (..., n_bodies, 4, 4) and twists (..., n_bodies, 6) of all bodies.
+def _worst(robot: System, residual: np.ndarray) -> int:
+    """The body with the largest residual (..., n_bodies)."""
+    return int(np.argmax(residual.reshape(-1, len(robot.mechanism.bodies)).max(axis=0)))
 
-    An error tells which body's pose does not fit its joint, which loop is open, or which body's twist cannot be reached,
-    if by more than `tolerance` (of poses: an entry; of twists: relative to the largest entry of each sample).
-    """
-    q, residual = coordinates_from_poses(robot, poses, near)
-    names = robot.names.bodies
+
+def _require_poses(robot: System, q: np.ndarray, residual: np.ndarray, tolerance: float) -> None:
     if not np.all(residual <= tolerance):
-        body = int(np.argmax(np.max(residual.reshape(-1, len(names)), axis=0)))
-        joint = robot.mechanism.connections[body].name
+        c = robot.mechanism.connections[_worst(robot, residual)]
         raise ArgumentError(
-            f"the poses do not fit the robot: that of body {names[body]!r} is off by {np.max(residual):.3g} from what "
-            f"joint {joint!r} and the loops allow (tolerance {tolerance:.0e}); `coordinates_from_poses` gives the "
-            "residual of every body, and `near` tells how many turns joints have made"
+            f"the poses do not fit the robot: that of body {c.child!r} is off by {np.max(residual):.3g} from what "
+            f"joint {c.name!r} and the loops allow (tolerance {tolerance:.0e}); `coordinates_from_poses` gives the "
+            "residual of every body, and near= tells how many turns joints have made"
         )
     gap = robot.loop_gap(q)
     if not np.all(gap <= tolerance):
         raise ArgumentError(
-            f"the poses leave the loops open by {np.max(gap):.3g} (tolerance {tolerance:.0e}); `near` tells how many "
+            f"the poses leave the loops open by {np.max(gap):.3g} (tolerance {tolerance:.0e}); near= tells how many "
             "turns joints have made, robot.assemble(q) closes a small gap"
         )
-    found = velocities_by_joint(robot, q, twists)
-    size = np.maximum(np.abs(read("twists", twists, len(names), 6)).max(axis=(-2, -1), initial=0.0), 1e-300)
-    missed = np.abs(found.residual).max(axis=-1) / size[..., None]
+
+
+def _require_twists(robot: System, V: np.ndarray, residual: np.ndarray, tolerance: float) -> None:
+    size = np.maximum(np.abs(V).max(axis=(-2, -1), initial=0.0), 1e-300)
+    missed = np.abs(residual).max(axis=-1) / size[..., None]
     if not np.all(missed <= tolerance):
-        body = int(np.argmax(np.max(missed.reshape(-1, len(names)), axis=0)))
+        c = robot.mechanism.connections[_worst(robot, missed)]
         raise ArgumentError(
-            f"the twists cannot be reached: that of body {names[body]!r} breaks joints or loops by {np.max(missed):.3g} "
-            f"of the largest entry (tolerance {tolerance:.0e}); `velocities_by_least_squares` gives the nearest v"
+            f"the twists cannot be reached: that of body {c.child!r} breaks joints or loops by {np.max(missed):.3g} of "
+            f"the largest entry (tolerance {tolerance:.0e}); `velocities_by_least_squares` gives the nearest v"
         )
+
+
+def state_from_maximal(robot: System, poses: Any, twists: Any, near: Any = None, tolerance: float = 1e-9) -> State:
+    """(q, v) from the poses (..., n_bodies, 4, 4) and twists (..., n_bodies, 6) of all bodies.
+
+    An error tells which body's pose does not fit its joint, which loop is open, or which body's twist cannot be
+    reached, if by more than `tolerance` (of poses: an entry; of twists: relative to the largest of each sample).
+    """
+    V = read("twists", twists, len(robot.mechanism.bodies), 6)
+    q, residual = coordinates_from_poses(robot, poses, near)
+    _require_poses(robot, q, residual, tolerance)
+    found = velocities_by_joint(robot, q, V)
+    _require_twists(robot, V, found.residual, tolerance)
     return State(q, found.v)

@@ -80,7 +80,7 @@ def omega_from_matrix_rate(R: Any, rate: Any, axes: str = "body") -> np.ndarray:
 
 
 def omega_from_vector_rate(phi: Any, rate: Any, axes: str = "body") -> np.ndarray:
-    """ω (..., 3) of a rotation vector φ (..., 3) and its rate (Liu-Jain eq. 54 in world axes, its transpose in body)."""
+    """ω (..., 3) of a rotation vector φ (..., 3) and its rate (Liu-Jain eq. 54 in world axes)."""
     own, rate = entries(read("a rotation vector", phi, 3)), entries(read("the rate of a rotation vector", rate, 3))
     return stacked((_SO3.right_dexp(own) if _in_body(axes) else _SO3.dexp(own)) @ rate)
 

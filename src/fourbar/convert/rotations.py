@@ -66,7 +66,7 @@ def read_sequence(sequence: str) -> str:
 
 
 def intrinsic_order(x: np.ndarray, sequence: str, intrinsic: bool) -> tuple[np.ndarray, str]:
-    """Angles or rates and their sequence as intrinsic ones: extrinsic ones are those read backwards. Its own inverse."""
+    """Angles or rates and their sequence as intrinsic ones: extrinsic ones are these read backwards."""
     read_sequence(sequence)
     return (x, sequence) if intrinsic else (x[..., ::-1], sequence[::-1])
 

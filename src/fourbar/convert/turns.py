@@ -57,7 +57,7 @@ def with_turns(tie: Tied, q: np.ndarray) -> np.ndarray:
     if not left.size:
         return found
     searched, solved = _columns(tie)
-    seen = _effects(tie, q[left], searched).any(axis=(0, 1))
+    seen = np.any(_effects(tie, q[left], searched), axis=(0, 1)).tolist()
     searched = [column for column, matters in zip(searched, seen, strict=True) if matters]
     for turns in _candidates(len(searched)):
         trial = q[left].copy()

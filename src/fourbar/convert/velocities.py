@@ -1,7 +1,7 @@
 """Cartesian ↔ generalized velocities (Liu-Jain §6.1).
 
-V (..., n_bodies, 6) are twists of ours: [angular; linear] of each body's origin in its own axes, as `robot.twists(q, v)`
-makes them. `conventions.frames` brings others into this form. The way back has more equations than unknowns: three
+V (..., n_bodies, 6) are twists of ours: [angular; linear] of each body's origin in its own axes, as `robot.twists`
+makes them; `twist_from_world` brings others into this form. The way back has more equations than unknowns: three
 routes, which agree where V can be reached, and a residual that says where it cannot.
 """
 
@@ -39,8 +39,8 @@ def _times(A: np.ndarray, x: np.ndarray) -> np.ndarray:
 def joint_velocity(joint: Joint, q: Any, V: Any) -> JointVelocity:
     """v = S⁺ V of one joint at q (..., nq), from the twist V (..., 6) of its child relative to its parent.
 
-    V is [angular; linear] in the child's axes (Liu-Jain eq. 66, with translations). Where S loses rank (gimbal lock) the
-    shortest v is taken.
+    V is [angular; linear] in the child's axes (Liu-Jain eq. 66, with translations). Where S loses rank (gimbal lock)
+    the shortest v is taken.
     """
     q, V = read("q", q, joint.nq), read("V", V, 6)
     S = joint_subspace(joint, q)

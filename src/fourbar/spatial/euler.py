@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from itertools import product
 from math import pi
 
-from ..expr import atan2, cos, select, sin, sqrt
+from ..expr import atan2, cos, maximum, minimum, select, sin, sqrt
 from .groups.so3 import multiply
 from .linear import Scalar, Vec
 
@@ -58,7 +58,9 @@ def from_quaternion(q: Sequence[Scalar], sequence: str) -> Vec:
     turned = (w - b, a - sign * c, b + w, sign * c + a)
     upper, lower = _length(turned[0], turned[1]), _length(turned[2], turned[3])
     total = upper + lower
-    middle = atan2((w * b + sign * a * c) * 4.0, total * total) * 2.0
+    square = total * total
+    sine = (w * b + sign * a * c) * 4.0
+    middle = atan2(maximum(minimum(sine, square), -square), square) * 2.0
     first, third = _outer(*turned, lower, upper)
     return Vec((first, middle, third * -sign))
 

@@ -1,0 +1,127 @@
+"""Forces of bodies ↔ forces of joints: power is the same however it is counted."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import fourbar as fb
+from fourbar import ArgumentError, convert
+
+from .robots import EACH, robot, states
+
+
+def world_twists(name: str) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """q, v, poses, and the twists of bodies in world axes."""
+    q, v = states(name)
+    poses = robot(name).poses(q)
+    return q, v, poses, convert.twist_to_world(robot(name).twists(q, v), poses)
+
+
+@EACH
+def test_force_at_a_point_of_the_world(name: str) -> None:
+    """Q · v is the power of force and torque: f · (velocity of the point) + τ' · ω (eq. 67)."""
+    q, v, poses, V = world_twists(name)
+    rng = np.random.default_rng(0)
+    f, torque, point = (rng.normal(size=(*V.shape[:-1], 3)) for _ in range(3))
+    F = convert.wrench_from_force(poses, f, point, torque)
+    speed = V[..., 3:] + np.cross(V[..., :3], point - poses[..., :3, 3])
+    power = (f * speed).sum(axis=-1) + (torque * V[..., :3]).sum(axis=-1)
+    Q = robot(name).generalized_force(q, F)
+    size = np.abs(power).sum(axis=-1)
+    assert np.all(np.abs((Q * v).sum(axis=-1) - power.sum(axis=-1)) <= 1e-13 * np.maximum(size, 1.0))
+    back = convert.force_from_wrench(poses, F, point)
+    assert np.abs(back[0] - f).max() < 1e-14 and np.abs(back[1] - torque).max() < 5e-14
+
+
+@EACH
+def test_body_and_joint_torques(name: str) -> None:
+    """Eq. 68 there and back; the work of body torques is that of joint torques, Q of eq. 67 is Q of eq. 69."""
+    q, _v, poses, V = world_twists(name)
+    torques = np.random.default_rng(1).normal(size=(*V.shape[:-1], 3))
+    on_bodies = convert.body_torques_from_joint_torques(robot(name), q, torques)
+    back = convert.joint_torques_from_body_torques(robot(name), q, on_bodies)
+    assert np.abs(back - torques).max() < 1e-13
+    zero = np.zeros_like(torques)
+    F = convert.wrench_from_world(np.concatenate([on_bodies, zero], axis=-1), poses)
+    Q = robot(name).generalized_force(q, F)
+    assert np.abs(Q - convert.generalized_from_joint_torques(robot(name), q, torques)).max() < 1e-12 * np.abs(Q).max()
+    roots = [i for i, c in enumerate(robot(name).mechanism.connections) if c.parent == "world"]
+    assert np.abs(on_bodies.sum(axis=-2) - torques[..., roots, :].sum(axis=-2)).max() < 1e-13
+
+
+@EACH
+def test_generalized_forces_as_wrenches(name: str) -> None:
+    """One of many solutions (eq. 70): it makes Q, and is no longer than another that does."""
+    q, v, poses, _V = world_twists(name)
+    system = robot(name)
+    Q = np.random.default_rng(2).normal(size=v.shape)
+    F = convert.wrenches_from_generalized(system, q, Q)
+    assert np.abs(system.generalized_force(q, F) - Q).max() < 1e-11
+    com = np.array([b.com for b in system.mechanism.bodies])
+    any_F = np.random.default_rng(3).normal(size=F.shape)
+    other = F + any_F - convert.wrenches_from_generalized(system, q, system.generalized_force(q, any_F))
+    assert np.abs(system.generalized_force(q, other) - Q).max() < 1e-10
+    size, larger = (np.linalg.norm(convert.wrench_to_world(x, poses, com), axis=(-2, -1)) for x in (F, other))
+    assert np.all(size <= larger)
+
+
+@EACH
+def test_generalized_forces_as_joint_torques(name: str) -> None:
+    """Eq. 71: what torques can make they make; the residual is the rest, exactly."""
+    q, v, _poses, V = world_twists(name)
+    system = robot(name)
+    made = convert.generalized_from_joint_torques(system, q, np.random.default_rng(4).normal(size=(*V.shape[:-1], 3)))
+    for Q in (made, np.random.default_rng(5).normal(size=v.shape)):
+        found = convert.joint_torques_from_generalized(system, q, Q)
+        again = convert.generalized_from_joint_torques(system, q, found.torques)
+        assert np.abs(again + found.residual - Q).max() < 1e-11
+        if name.startswith("tree") and Q is made:
+            assert np.abs(found.residual).max() < 1e-10
+
+
+def test_hinges_need_torques_only_and_slides_none() -> None:
+    b = fb.Builder("arm")
+    b.body("upper", joint=fb.joints.Revolute("y"), mass=1.0, inertia=(0.1, 0.1, 0.1))
+    b.body("rod", parent="upper", joint=fb.joints.Prismatic("x"), position=(0.1, 0, 0), mass=1.0)
+    arm = b.build()
+    found = convert.joint_torques_from_generalized(arm, [0.3, 0.1], [2.0, 3.0])
+    assert np.allclose(found.torques, [[0, 2, 0], [0, 0, 0]])
+    assert np.allclose(found.residual, [0.0, 3.0])
+
+
+def test_moment_about_the_centre_of_mass() -> None:
+    """τ of eq. 48 includes the moment of the force about the centre of mass, τ' of eq. 67 does not."""
+    rng = np.random.default_rng(6)
+    T = convert.pose_from_quaternion(rng.normal(size=3), rng.normal(size=4))
+    com, f, point, torque = (rng.normal(size=3) for _ in range(4))
+    F = convert.wrench_from_force(T, f, point, torque)
+    x = T[:3, :3] @ com + T[:3, 3]
+    about = convert.wrench_to_world(F, T, com)
+    assert np.allclose(about[:3], torque + np.cross(point - x, f), atol=1e-14)
+    assert np.allclose(about[3:], f, atol=1e-15)
+    assert np.allclose(convert.wrench_from_world(about, T, com), F, atol=1e-14)
+
+
+def test_twists_and_wrenches_keep_their_power() -> None:
+    """F · V is the same at any point in any axes."""
+    rng = np.random.default_rng(7)
+    F, V, point = rng.normal(size=(5, 6)), rng.normal(size=(5, 6)), rng.normal(size=(5, 3))
+    T = convert.pose_from_quaternion(rng.normal(size=(5, 3)), rng.normal(size=(5, 4)))
+    power = (F * V).sum(axis=-1)
+    elsewhere = convert.wrench_to_world(F, T, point) * convert.twist_to_world(V, T, point)
+    assert np.abs(elsewhere.sum(axis=-1) - power).max() < 1e-14
+    assert np.abs(convert.twist_from_world(convert.twist_to_world(V, T, point), T, point) - V).max() < 1e-14
+    assert np.array_equal(convert.swapped(F)[:, :3], F[:, 3:])
+    position, quaternion = convert.quaternion_from_pose(T)
+    assert np.abs(convert.pose_from_quaternion(position, quaternion) - T).max() < 1e-15
+
+
+def test_errors() -> None:
+    arm = fb.robots.double_pendulum()
+    with pytest.raises(ArgumentError, match=r"joint torques has the shape \(2, 2\); expected is \(..., 2, 3\)"):
+        convert.body_torques_from_joint_torques(arm, [0, 0], [[0, 0], [0, 0]])
+    with pytest.raises(ArgumentError, match=r"Q has the shape \(3,\)"):
+        convert.wrenches_from_generalized(arm, [0, 0], [1, 2, 3])
+    with pytest.raises(ArgumentError, match="a pose has the shape"):
+        convert.wrench_from_force(np.eye(3), [0, 0, 0], [0, 0, 0])

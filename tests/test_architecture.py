@@ -32,7 +32,7 @@ ARROWS = {
     "view": ("system",),
     "robots": ("system",),
     "convert": ("system", "conventions"),
-    "bridges": ("system", "conventions"),
+    "bridges": ("convert",),
     "baselines": ("system",),
     "cli": ("sim", "identify", "view", "robots", "bridges", "baselines", ""),
     "__main__": ("cli",),

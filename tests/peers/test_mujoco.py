@@ -47,15 +47,15 @@ def worst_errors(model: Any, robot: fb.System, seed: int = 0, samples: int = 3) 
         v, a = rng.normal(size=robot.nv), rng.normal(size=robot.nv)
 
         def inverse(acceleration: np.ndarray, q: np.ndarray = q, v: np.ndarray = v) -> np.ndarray:
-            data.qpos[:], data.qvel[:] = peer.q_to_peer(q), peer.v_to_peer(q, v)
-            data.qacc[:] = peer.a_to_peer(q, v, acceleration)
+            data.qpos[:], data.qvel[:] = peer.q_to_peer(q), peer.v_to_peer(v, q)
+            data.qacc[:] = peer.a_to_peer(acceleration, q, v)
             mujoco.mj_inverse(model, data)
-            return peer.force_from_peer(q, data.qfrc_inverse.copy())
+            return peer.force_from_peer(data.qfrc_inverse.copy(), q)
 
         tau, bias = inverse(a), inverse(np.zeros_like(a))
         M = np.zeros((model.nv, model.nv))
         mujoco.mj_fullM(model, data, M)
-        M = peer.matrix_from_peer(q, M)
+        M = peer.matrix_from_peer(M, q)
         size = np.abs(tau).max(initial=0.0)  # a bias may vanish but for rounding
         found = {
             "mass_matrix": relative(robot.mass_matrix(q), M, np.abs(M).max(initial=0.0)),
@@ -101,7 +101,7 @@ def test_loops_hold_what_equalities_hold(name: str) -> None:
     for _ in range(3):
         q = robot.random(rng)
         data.qpos[:] = peer.q_to_peer(q)
-        data.qvel[:] = peer.v_to_peer(q, rng.normal(size=robot.nv))
+        data.qvel[:] = peer.v_to_peer(rng.normal(size=robot.nv), q)
         mujoco.mj_forward(model, data)
         held = data.efc_type == mujoco.mjtConstraint.mjCNSTR_EQUALITY
         assert held.any()
@@ -119,7 +119,7 @@ def test_the_velocity_of_a_free_joint_is_converted() -> None:
     q, v, dt = robot.random(rng), rng.normal(size=robot.nv), 1e-7
     moved = np.zeros(model.nv)
     mujoco.mj_differentiatePos(model, moved, 2 * dt, robot.integrate(q, v, -dt), robot.integrate(q, v, dt))
-    assert np.allclose(moved, peer.v_to_peer(q, v), rtol=0, atol=1e-8)
+    assert np.allclose(moved, peer.v_to_peer(v, q), rtol=0, atol=1e-8)
 
 
 def test_a_compiled_model_is_converted_too() -> None:

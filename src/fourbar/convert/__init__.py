@@ -26,7 +26,15 @@ from .forces import (
     wrenches_from_generalized,
 )
 from .joint_coordinates import JointCoordinates, joint_coordinates
-from .maximal import Coordinates, MaximalState, State, coordinates_from_poses, maximal_from_state, state_from_maximal
+from .maximal import (
+    Coordinates,
+    MaximalState,
+    State,
+    coordinates_from_poses,
+    maximal_from_state,
+    reduced_coordinates,
+    state_from_maximal,
+)
 from .peers import state_map
 from .rates import (
     euler_rate_from_omega,
@@ -57,6 +65,7 @@ from .rotations import (
     wxyz_from_xyzw,
     xyzw_from_wxyz,
 )
+from .tree import reduced_velocities
 from .velocities import (
     JointVelocity,
     Velocities,
@@ -67,7 +76,7 @@ from .velocities import (
 )
 
 __all__ = [
-    "PEERS", "SEQUENCES", "Coordinates", "JointCoordinates", "JointTorques", "JointVelocity", "MaximalState", "State",
+    "Coordinates", "JointCoordinates", "JointTorques", "JointVelocity", "MaximalState", "PEERS", "SEQUENCES", "State",
     "StateMap", "Velocities", "body_torques_from_joint_torques", "coordinates_from_poses", "euler_from_matrix",
     "euler_from_quaternion", "euler_from_vector", "euler_rate_from_omega", "force_from_wrench",
     "generalized_from_joint_torques", "is_gimbal_locked", "joint_coordinates", "joint_torques_from_body_torques",
@@ -75,9 +84,9 @@ __all__ = [
     "matrix_from_vector", "matrix_rate_from_omega", "maximal_from_state", "nearest_rotation", "omega_from_euler_rate",
     "omega_from_matrix_rate", "omega_from_quaternion_rate", "omega_from_vector_rate", "point_velocity",
     "pose_from_quaternion", "quaternion_from_euler", "quaternion_from_matrix", "quaternion_from_pose",
-    "quaternion_from_vector", "quaternion_rate_from_omega", "state_from_maximal", "state_map", "swapped",
-    "twist_from_world", "twist_to_world", "vector_from_euler", "vector_from_matrix", "vector_from_quaternion",
-    "vector_rate_from_omega", "velocities_by_joint", "velocities_by_least_squares", "velocities_recursive",
-    "wrench_from_force", "wrench_from_world", "wrench_to_world", "wrenches_from_generalized", "wxyz_from_xyzw",
-    "xyzw_from_wxyz",
+    "quaternion_from_vector", "quaternion_rate_from_omega", "reduced_coordinates", "reduced_velocities",
+    "state_from_maximal", "state_map", "swapped", "twist_from_world", "twist_to_world", "vector_from_euler",
+    "vector_from_matrix", "vector_from_quaternion", "vector_rate_from_omega", "velocities_by_joint",
+    "velocities_by_least_squares", "velocities_recursive", "wrench_from_force", "wrench_from_world", "wrench_to_world",
+    "wrenches_from_generalized", "wxyz_from_xyzw", "xyzw_from_wxyz",
 ]  # fmt: skip

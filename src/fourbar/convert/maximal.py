@@ -66,7 +66,7 @@ def coordinates_from_poses(robot: System, poses: Any, near: Any = None) -> Coord
     if near is not None:
         guess = robot.expand(np.broadcast_to(read("near", near, robot.nq), (*T.shape[:-3], robot.nq)))
     q_all, residual = _joint_by_joint(robot, T, guess)
-    q = _reduced(robot, q_all)
+    q = reduced_coordinates(robot, q_all)
     if robot.mechanism.loops:
         with np.errstate(all="ignore"):
             missed = np.abs(robot.poses(q) - T).max(axis=(-2, -1))
@@ -85,8 +85,12 @@ def _joint_by_joint(robot: System, T: np.ndarray, guess: np.ndarray | None) -> t
     return np.concatenate(parts, axis=-1), residual
 
 
-def _reduced(robot: System, q_all: np.ndarray) -> np.ndarray:
-    """The stored coordinates (..., nq) among those of all joints."""
+def reduced_coordinates(robot: System, q_all: Any) -> np.ndarray:
+    """The coordinates (..., nq) of a robot from those of all its joints: what `robot.expand` makes of them, backwards.
+
+    Angles are right up to whole turns; where gears tie them, the fewest turns that close the loops are added.
+    """
+    q_all = read("q_all", q_all, sum(c.joint.nq for c in robot.mechanism.connections))
     parts: list[np.ndarray] = [q_all[..., :0]]
     for tie, _, places in tied_groups(robot):
         own = q_all[..., places]

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..conventions.arrays import entries, stacked, stacked_rows
+from ..conventions.arrays import entries, read, stacked, stacked_rows
 from ..joints.base import Joint
 from ..model.embedding import Tied
 from ..model.mechanism import WORLD
@@ -93,8 +93,12 @@ def _by_group(robot: System, sizes: str) -> Iterator[tuple[object, list[int]]]:
         yield group.embedding, places
 
 
-def independent_velocities(robot: System, v_all: np.ndarray) -> np.ndarray:
-    """The independent velocities (..., nv) among those of all joints."""
+def reduced_velocities(robot: System, v_all: Any) -> np.ndarray:
+    """The velocities (..., nv) of a robot from those of all its joints: what `robot.expand_velocity` made, backwards.
+
+    In a cluster the independent ones are taken, whether the others fit them or not. The same for accelerations.
+    """
+    v_all = read("v_all", v_all, sum(c.joint.nv for c in robot.mechanism.connections))
     parts: list[np.ndarray] = [v_all[..., :0]]
     for embedding, places in _by_group(robot, "nv"):
         own = v_all[..., places]

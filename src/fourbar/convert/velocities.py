@@ -15,7 +15,7 @@ import numpy as np
 from ..conventions.arrays import read
 from ..joints.base import Joint
 from ..system.robot import System
-from .tree import independent_velocities, joint_subspace, links, relative_pose, twist_in_child
+from .tree import joint_subspace, links, reduced_velocities, relative_pose, twist_in_child
 
 
 class Velocities(NamedTuple):
@@ -88,7 +88,7 @@ def _by_joint(
         own, above = V[..., link.body, :], twist_in_child(relative_pose(poses, link), handed[link.parent])
         v_all[..., link.v], residual = joint_velocity(link.joint, q_all[..., link.q], own - above)
         handed[link.body] = passed_on(own, residual)
-    return _finished(robot, q, V, independent_velocities(robot, v_all))
+    return _finished(robot, q, V, reduced_velocities(robot, v_all))
 
 
 def velocities_by_least_squares(robot: System, q: Any, V: Any) -> Velocities:

@@ -15,6 +15,7 @@ from ..io.report import Report
 from ..joints.axis import Axis, unit_axis
 from ..joints.base import Joint
 from ..model.edit import join, mirror, names, where
+from ..model.edit.change import Changes, change
 from ..model.edit.lock import lock, require_known
 from ..model.edit.names import Names
 from ..model.edit.sub import sub
@@ -107,6 +108,24 @@ class Editing:
         Q, V = mirror.state_maps(self.model.lowered, plane)
         full_q, full_v = np.asarray(self.expand(q)), np.asarray(self.expand_velocity(q, v))
         return where.gathered(lowered, full_q @ Q.T), where.gathered_velocity(lowered, full_v @ V.T)
+
+    def with_parameters(
+        self,
+        *,
+        bodies: Changes = None,
+        joints: Changes = None,
+        frames: Changes = None,
+        loops: Changes = None,
+        gravity: Any = None,
+    ) -> Self:
+        """The same robot with other numbers, by name: `bodies={"hand": {"mass": 2.0}}`.
+
+        A body has mass, com, inertia, geometry, allow_unphysical; a joint has joint (its type), position, rotation or
+        rpy, limits, armature, damping, friction, stiffness, rest, max_force, max_velocity; a frame has body, position,
+        rotation or rpy; a loop has what its constructor takes (ratio, offset, length, ...), and independent. What is
+        not named stays as it is.
+        """
+        return self._edited(change(self.mechanism, bodies, joints, frames, loops, gravity))
 
     def save(self, path: str | Path, *, format: str | None = None) -> Report:
         """Write the robot to a file, in the format of its ending or `format`; returns what the format could not say."""

@@ -9,10 +9,12 @@ from pathlib import Path
 from typing import Any
 
 import fourbar as fb
-from fourbar import baselines, convert, errors, loops
+from fourbar import baselines, constraints, convert, errors, loops
 from fourbar.bridges import drake, mujoco, pinocchio
 from fourbar.joints import JOINT_TYPES, Joint
 from fourbar.system.clusters import ClusterInfo
+from fourbar.system.constrained.actuated import Actuated
+from fourbar.system.constrained.robot import Constrained
 from fourbar.system.methods import METHODS, Method
 from fourbar.system.options import READERS
 from fourbar.system.robot import Family, Names
@@ -77,6 +79,11 @@ def _public(kind: type) -> list[str]:
     return [n for n in names if not n.startswith("_") and n not in METHODS and n not in _INNER]
 
 
+def _described(kind: type) -> list[str]:
+    """Public members that are more than plumbing."""
+    return [n for n in vars(kind) if not n.startswith("_") and n not in ("compiled", "resolved")]
+
+
 def _system() -> Iterator[str]:
     yield f"{_doc(fb.System)}\n"
     plain = [n for n in _public(fb.System) if not _doc_of(n)]
@@ -125,6 +132,10 @@ def _sections() -> Iterator[tuple[str, Iterable[str]]]:
     yield "Algorithms", _algorithms()
     yield "Joints", _classes("joints", Joint, JOINT_TYPES)
     yield "Loops", _classes("loops", loops.Loop, closing)
+    held = [kind for kind in map(constraints.__dict__.get, constraints.__all__) if kind is not constraints.Condition]
+    yield "Constraints", _classes("constraints", constraints.Condition, held)
+    for kind in (Constrained, Actuated):
+        yield f"Robots: `{kind.__name__}`", [f"{_doc(kind)}\n", *_members(kind, _described(kind))]
     yield "Simulation", [_entry(_signature(f, f.__name__), _doc(f)) for f in (fb.simulate, fb.Trajectory)]
     yield (
         "Robots of the library",

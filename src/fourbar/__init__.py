@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from . import joints, loops, robots
+from . import constraints, joints, loops, robots
 from .errors import ArgumentError, AssemblyError, FourbarError, ModelError, SingularError, UnknownNameError
 from .expr import acos, asin, atan2, cos, maximum, minimum, select, sin, sqrt, tan
 from .io import Finding, ParseError, Report
@@ -19,9 +19,9 @@ __version__ = "0.1.0"
 
 __all__ = [
     "ArgumentError", "AssemblyError", "Builder", "FileWarning", "Finding", "FourbarError", "ModelError", "ParseError",
-    "Report", "SingularError", "System", "Trajectory", "UnknownNameError", "acos", "asin", "atan2", "convert", "cos",
-    "joints", "load", "loads", "loops", "maximum", "minimum", "robots", "save", "select", "simulate", "sin", "sqrt",
-    "tan",
+    "Report", "SingularError", "System", "Trajectory", "UnknownNameError", "acos", "asin", "atan2", "constraints",
+    "convert", "cos", "joints", "load", "loads", "loops", "maximum", "minimum", "robots", "save", "select", "simulate",
+    "sin", "sqrt", "tan",
 ]  # fmt: skip
 
 _LAZY = ("convert",)  # parts that are imported when first asked for

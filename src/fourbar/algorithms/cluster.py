@@ -56,7 +56,7 @@ def gather(ks: Sequence[Kinematics], inner: Sequence[int], own: Sequence[Wrench]
     return total, carrier
 
 
-def _composite(ks: Sequence[Kinematics], inner: Sequence[int], IA: Sequence[Articulated]) -> Articulated:
+def composite(ks: Sequence[Kinematics], inner: Sequence[int], IA: Sequence[Articulated]) -> Articulated:
     """Σ Xᵀ IA X in the carrier's frame."""
     total, carrier = list(IA), None
     for b in reversed(range(len(ks))):
@@ -79,6 +79,11 @@ def project_forces(G: tuple[Mat, ...], forces: tuple[Vec, ...]) -> Vec:
     """Gᵀ τ."""
     parts = [block.transpose_times(force) for block, force in zip(G, forces, strict=True)]
     return sum(parts[1:], parts[0])
+
+
+def accelerations(G: tuple[Mat, ...], g: tuple[Vec, ...], a: Vec) -> tuple[Vec, ...]:
+    """G ÿ + g, by link."""
+    return tuple(block @ a + bias for block, bias in zip(G, g, strict=True))
 
 
 def weighted(W: Sequence[Wrench], w: Sequence[Scalar]) -> Wrench:
@@ -120,7 +125,7 @@ def release(
     factored = factor(Mat(D))
     rows = [w.six() for w in W]
     Y = factored.solve_columns(Mat(rows))
-    left = [list(row) for row in _composite(ks, inner, IA).rows()]
+    left = [list(row) for row in composite(ks, inner, IA).rows()]
     for i in range(6):
         for k in range(i, 6):
             left[i][k] = left[i][k] - dot([row[i] for row in rows], [y[k] for y in Y])

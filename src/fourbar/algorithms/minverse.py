@@ -6,7 +6,7 @@ along one path), and the acceleration spreads from the root. By symmetry only gr
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from ..model.cluster import Kinematics
@@ -106,9 +106,20 @@ class Releaser:
             ks = tuple(self._s.step(i, kinematics_of) for i in group.links)
             children = tuple(tuple(sent[i]) for i in group.links)
             found, message = self._s.recorder.call(release_stack, ks, group.inner, e.G, children)
-        if group.carrier >= 0:
-            sent[group.carrier].insert(0, message)
+        self._send(group, message)
         return found
+
+    def keep(self, n: int, step: Callable[..., Outcome], *args: Any) -> Any:
+        """Let another step say what group n leaves to its carrier, from what its links carry."""
+        group = self._groups[n]
+        children = tuple(tuple(self._messages[i]) for i in group.links)
+        found, message = self._s.recorder.call(step, *args, children)
+        self._send(group, message)
+        return found
+
+    def _send(self, group: Group, message: Articulated) -> None:
+        if group.carrier >= 0:
+            self._messages[group.carrier].insert(0, message)
 
 
 def release_all(s: Sweeps, groups: Sequence[Group], expanded: Sequence[Expanded | None]) -> list[Released]:

@@ -52,6 +52,10 @@ class Loop(ABC):
     def residual(self, view: View) -> Sequence[Scalar]:
         """φ: zero where the loop is closed. Rows may be redundant."""
 
+    def minimal_residual(self, view: View) -> Sequence[Scalar]:
+        """The residual without rows that only tell closed configurations apart: those whose rate vanishes there."""
+        return self.residual(view)
+
     # What editing a robot does to a loop. These work for every loop; a loop that stays one of its own kind says so.
 
     def renamed(self, joints: Mapping[str, str], bodies: Mapping[str, str]) -> Loop:

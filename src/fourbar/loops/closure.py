@@ -66,6 +66,10 @@ def _crossing(joint: Joint, R: Mat) -> Scalar:
     return dot(a, R @ b) - dot(a, b)
 
 
+# The last row of all others only tells half a turn apart.
+_ALL_COUNT = (Spherical, SphericalEuler, SphericalExponential, Universal, Free)
+
+
 def closes_directly(joint: Joint) -> bool:
     """Whether what the joint holds can be written without coordinates of its own."""
     return type(joint) in _HELD
@@ -134,6 +138,10 @@ class Closure(Loop):
         second = view.pose(self.successor).then(self.at_successor).then(turned)
         between = first.inverse().then(second)
         return _HELD[type(self.joint)](self.joint, between.R, between.p)
+
+    def minimal_residual(self, view: View) -> Sequence[Scalar]:
+        rows = self.residual(view)
+        return rows if isinstance(self.joint, _ALL_COUNT) else rows[:-1]
 
     def renamed(self, joints: Mapping[str, str], bodies: Mapping[str, str]) -> Closure:
         first, second = (bodies.get(x, x) for x in self.bodies)

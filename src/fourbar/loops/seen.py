@@ -33,6 +33,9 @@ class Seen(Loop):
     def residual(self, view: View) -> Sequence[Scalar]:
         return self.inner.residual(self._view(view))
 
+    def minimal_residual(self, view: View) -> Sequence[Scalar]:
+        return self.inner.minimal_residual(self._view(view))
+
     @abstractmethod
     def _view(self, view: View) -> View:
         """The robot as the loop knows it."""

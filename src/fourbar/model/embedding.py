@@ -286,6 +286,11 @@ class Tied:
             found.append(Wrench.of(Vec(six)))
         return tuple(found)
 
+    def loop_rows(self, q: Sequence[Scalar]) -> list[list[Scalar]]:
+        """The rows of K that are solved for, at the coordinates of all joints."""
+        known = dict(zip(self.traced.q, q, strict=True))
+        return [evaluate(self.traced.K[i], known) for i in self.rows]
+
     @cached_property
     def _runs(self) -> tuple[Any, Any]:
         """φ and K as functions of numbers."""

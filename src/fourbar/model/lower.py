@@ -59,6 +59,10 @@ class Lowered:
         """Number of independent velocities."""
         return sum(group.embedding.nv for group in self.groups)
 
+    def turns_less(self, link: int) -> bool:
+        """Whether a link's frame does not turn in `unturned`."""
+        return link != GROUND and self.unturned.clusters[link].joint != self.tree.clusters[link].joint
+
 
 def _clean(values: list[float], unit: float = 0.0) -> list[float]:
     """Values with rounding dust removed: zero (and ±1, for rotations) where they differ from it by less than 1e-15."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from ..algorithms.cluster import project_forces
+from ..algorithms.cluster import accelerations, project_forces
 from ..algorithms.sweep import Sweeps
 from ..expr import Program, Shared, TooLarge, Unrolled
 from ..model.embedding import Expanded, Tied
@@ -15,7 +15,7 @@ from ..model.groups import Group, split
 from ..model.lower import GROUND, Lowered
 from ..model.mechanism import Mechanism
 from ..model.tree import ClusterTree
-from ..spatial.linear import Mat, Vec
+from ..spatial.linear import Vec
 from ..spatial.vectors import Wrench
 
 # Above so many traced operations a program takes long to compile when unrolled; its steps then share their code.
@@ -87,7 +87,11 @@ class Context:
 
     def accelerations(self, name: str) -> list[Vec]:
         """The acceleration of each link's joint, G ÿ + g, from a named argument (zero if it is not given)."""
-        given = zip(self.groups, self.expanded, self.by_group(name), strict=True)
+        return self.links_accelerations(self.by_group(name))
+
+    def links_accelerations(self, parts: Sequence[Vec]) -> list[Vec]:
+        """The acceleration of each link's joint, from the independent ones by group."""
+        given = zip(self.groups, self.expanded, parts, strict=True)
         return self._by_link(
             (group, (a,) if e is None else self.recorder.call(accelerations, e.G, e.g, a)) for group, e, a in given
         )
@@ -125,10 +129,14 @@ class Context:
         """Sweeps over all links at the given state."""
         return self._sweeps(self.tree)
 
-    def equations(self) -> Sweeps:
-        """The same on the cheapest tree that has the same equations of motion."""
+    def equations(self, touched: Iterable[int] = ()) -> Sweeps:
+        """The same on the cheapest tree that has the same equations of motion.
+
+        `touched` are links whose own frames matter, besides those of all bodies if there are external forces.
+        """
         lowered = self.model.lowered
-        return self._sweeps(lowered.equivalent if "f_ext" in self.given else lowered.unturned)
+        turns = "f_ext" in self.given or any(lowered.turns_less(i) for i in touched)
+        return self._sweeps(lowered.equivalent if turns else lowered.unturned)
 
     def _sweeps(self, tree: ClusterTree) -> Sweeps:
         q = [x for part in self.coordinates() for x in part]
@@ -151,11 +159,6 @@ class Context:
 def expand(embedding: Tied, q: Vec, v: Vec | None) -> Expanded:
     """A group at a state."""
     return embedding.expand(q, v)
-
-
-def accelerations(G: tuple[Mat, ...], g: tuple[Vec, ...], a: Vec) -> tuple[Vec, ...]:
-    """G ÿ + g, by link."""
-    return tuple(block @ a + bias for block, bias in zip(G, g, strict=True))
 
 
 def _carried(pose: Any, six: Vec, total: Wrench) -> Wrench:

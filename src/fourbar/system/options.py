@@ -50,7 +50,8 @@ def _reported(lowered: Lowered, frame: Any, at: Any = "origin", expressed_in: An
     return {"frame": Reported(home, _read_point(at), axes)}
 
 
-def _prescribed(lowered: Lowered, prescribed: Iterable[str]) -> dict[str, Any]:
+def read_prescribed(lowered: Lowered, prescribed: Iterable[str]) -> dict[str, Any]:
+    """Which groups are prescribed, from the names of independent joints."""
     if isinstance(prescribed, str):
         raise ArgumentError(f"prescribed={prescribed!r}: expected a list of joint names, e.g. [{prescribed!r}]")
     names = list(prescribed)
@@ -94,7 +95,7 @@ READERS: dict[tuple[str, ...], Callable[..., dict[str, Any]]] = {
     (): lambda lowered: {},
     ("frame",): _pose,
     ("frame", "at", "expressed_in"): _reported,
-    ("prescribed",): _prescribed,
+    ("prescribed",): read_prescribed,
     ("about",): _about,
     ("frames", "points", "expressed_in"): _ends,
     ("columns", "packed"): _columns,

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from types import MappingProxyType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -27,13 +27,19 @@ from .clusters import (
     group_random,
     loop_gap,
 )
-from .context import Model, record
+from .context import Model
 from .edit import Editing
-from .guard import explainer, implicit_loops
+from .make import compiled
 from .methods import METHODS, Method
 from .methods.identification import regressor_pattern
 from .options import READERS
 from .regular import check_regular
+
+if TYPE_CHECKING:
+    from ..constraints import Condition
+    from ..loops import Loop
+    from .constrained.actuated import Actuated
+    from .constrained.robot import Constrained
 
 
 def _rebuild(mechanism: Mechanism, name: str, static: tuple[tuple[str, Any], ...]) -> Any:
@@ -44,24 +50,9 @@ def _rebuild(mechanism: Mechanism, name: str, static: tuple[tuple[str, Any], ...
 
 def _make(model: Model, name: str, options: dict[str, Any]) -> Any:
     """The compiled function of a method for one choice of options."""
-    from ..compile.arguments import Argument  # imported when first needed: half of the time of importing fourbar
-    from ..compile.function import State, make_function
-
     method = METHODS[name]
     static = READERS[method.static](model.lowered, **options)
-    arguments = [Argument(a, model.shape(a)) for a in method.arguments]
-    arguments += [Argument(a, model.shape(a), optional=True) for a in method.optional]
-    watched = "q" in method.arguments and (method.nan or implicit_loops(model.lowered))
-    state = State(
-        name,
-        arguments,
-        method.results,
-        lambda present: record(name, model, method.record, present, static),
-        (_rebuild, model.mechanism, name, tuple(options.items())),
-        method.doc,
-        explainer(model.lowered, method.nan) if watched else None,
-    )
-    return make_function(state)
+    return compiled(model, name, method, static, (_rebuild, model.mechanism, name, tuple(options.items())))
 
 
 def _frozen(option: Any) -> Any:
@@ -265,6 +256,36 @@ class System(Editing):
         (joint, scale) makes the independent velocity 1/scale of the joint's.
         """
         return System(choose_independent(self.mechanism, self.clusters, joints))
+
+    def constrained(
+        self,
+        *constraints: Condition | Loop,
+        actuated: Sequence[str] | None = None,
+        least: str = "torque",
+        weight: Any = None,
+        stabilize: Any = None,
+        tolerance: float = 1e-5,
+    ) -> Constrained:
+        """The robot under constraints that are kept by forces: contacts, prescribed motion, rows, loops not embedded.
+
+        constraints: of `fourbar.constraints` and `fourbar.loops`. actuated: joints with a drive, for inverse dynamics;
+        least: what is least where their forces are not unique, "torque" or "constraint" (forces), with `weight`, a
+        matrix or its diagonal. stabilize: (stiffness, damping) of φ̈ = -stiffness φ - damping φ̇, which pulls back what
+        has drifted. tolerance: how far redundant rows may contradict each other, relative to 1 + their accelerations.
+        """
+        from .constrained.robot import Constrained
+
+        drives = None if actuated is None else (actuated, least, weight)
+        return Constrained(self, constraints, drives, stabilize, tolerance)
+
+    def actuated(self, joints: Sequence[str], weight: Any = None) -> Actuated:
+        """The robot in the forces of its actuators: `joints` with a drive, independent or not, enough of them or more.
+
+        Where they are more than enough, their forces are those with least τᵀ W τ; `weight` is W or its diagonal.
+        """
+        from .constrained.actuated import Actuated
+
+        return Actuated(self, (joints, "torque", weight))
 
     def spanning(self) -> System:
         """The same bodies and joints without the loops: the spanning tree as a robot of its own.

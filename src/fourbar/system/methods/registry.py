@@ -30,13 +30,20 @@ class Method:
 METHODS: dict[str, Method] = {}
 
 
-def method(arguments: str, results: str, optional: str = "", static: str = "", nan: str = "") -> Any:
+def method(
+    arguments: str,
+    results: str,
+    optional: str = "",
+    static: str = "",
+    nan: str = "",
+    into: dict[str, Method] = METHODS,
+) -> Any:
     """Register a recording function as a method; its docstring becomes the method's."""
 
     def register(function: Record) -> Record:
         name = function.__name__
         doc = function.__doc__ or ""
-        METHODS[name] = Method(
+        into[name] = Method(
             function,
             tuple(arguments.split()),
             tuple(results.split()),

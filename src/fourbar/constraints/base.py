@@ -1,0 +1,53 @@
+"""What holds a robot by forces: rows A(q) v = 0. Adding one: subclass `Condition`, write its rates."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import Protocol
+
+from ..spatial.linear import Scalar, Vec
+from ..spatial.transform import Transform
+from ..spatial.vectors import Twist
+
+
+class MovingView(Protocol):
+    """What a condition sees of the moving robot, by name, over any scalar."""
+
+    def q(self, joint: str) -> Vec:
+        """Coordinates of a joint."""
+        ...
+
+    def v(self, joint: str) -> Vec:
+        """Velocities of a joint."""
+        ...
+
+    def pose(self, body: str) -> Transform:
+        """Pose of a body or frame in the frame of the link that carries all that the condition looks at."""
+        ...
+
+    def twist(self, place: str) -> Twist:
+        """Its velocity relative to that link, in its own axes."""
+        ...
+
+
+class Condition(ABC):
+    """Rates that are to be zero, or to change as prescribed. Frozen and hashable.
+
+    Only the rates are written, linear in the velocities. Their rows A and what velocity adds to their change, Ȧ v, come
+    from differentiating the trace.
+    """
+
+    @property
+    def joints(self) -> tuple[str, ...]:
+        """Joints whose coordinates or velocities are used."""
+        return ()
+
+    @property
+    def places(self) -> tuple[str, ...]:
+        """Bodies and frames whose motions are used."""
+        return ()
+
+    @abstractmethod
+    def rates(self, view: MovingView) -> Sequence[Scalar]:
+        """A v: one number a row."""

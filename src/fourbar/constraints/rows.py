@@ -1,0 +1,71 @@
+"""Conditions on joint velocities: prescribed ones, and rows written by the user."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ..errors import ModelError
+from ..loops.base import read_names
+from ..spatial.linear import Scalar, dot, vec
+from .base import Condition, MovingView
+
+
+@dataclass(frozen=True)
+class Prescribed(Condition):
+    """Joints that move as prescribed: one row for each of their velocities; the forces are those of their drives."""
+
+    of: tuple[str, ...]
+
+    def __init__(self, of: Sequence[str]) -> None:
+        object.__setattr__(self, "of", read_names("prescribed motion", of))
+
+    @property
+    def joints(self) -> tuple[str, ...]:
+        return self.of
+
+    def rates(self, view: MovingView) -> Sequence[Scalar]:
+        return [x for joint in self.of for x in view.v(joint)]
+
+
+@dataclass(frozen=True)
+class Rows(Condition):
+    """A(q) v = 0: `function` takes the coordinates of the named joints, one argument each (a number, or a sequence for
+    joints with several), and returns rows over the velocities of these joints (one row, or a list of rows).
+
+    They need not come from a condition on positions: a wheel that rolls, a blade that does not slip sideways. Use
+    fourbar's or NumPy's sin, cos, sqrt.
+    """
+
+    function: Callable[..., Any]
+    of: tuple[str, ...]
+
+    def __init__(self, function: Callable[..., Any], of: Sequence[str]) -> None:
+        if not (callable(function) and isinstance(function, Hashable)):
+            raise ModelError(f"rows need a hashable function of joint coordinates, got {function!r}")
+        object.__setattr__(self, "function", function)
+        object.__setattr__(self, "of", read_names("rows", of))
+
+    @property
+    def joints(self) -> tuple[str, ...]:
+        return self.of
+
+    def rates(self, view: MovingView) -> Sequence[Scalar]:
+        coordinates = [view.q(joint) for joint in self.of]
+        v = [x for joint in self.of for x in view.v(joint)]
+        result = self.function(*(q[0] if len(q) == 1 else q for q in coordinates))
+        rows = self._read(result)
+        for row in rows:
+            if len(row) != len(v):
+                names = ", ".join(map(repr, self.of))
+                raise ModelError(f"rows over {names} have {len(v)} entries each, the function returned {result!r}")
+        return [dot(vec(row), v) for row in rows]
+
+    def _read(self, result: Any) -> list[list[Any]]:
+        rows = list(result) if isinstance(result, Iterable) else []
+        if rows and not any(isinstance(row, Iterable) for row in rows):
+            rows = [rows]
+        if not rows or not all(isinstance(row, Iterable) for row in rows):
+            raise ModelError(f"the function must return rows of numbers, such as [[1.0, -2.0]], got {result!r}")
+        return [list(row) for row in rows]

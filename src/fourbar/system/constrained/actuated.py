@@ -1,0 +1,167 @@
+"""`Actuated`: a mechanism with loops in the coordinates of its motors, wherever these are."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from ...algorithms import aba, rnea
+from ...algorithms.actuation import actuator_forces
+from ...errors import ArgumentError
+from ...expr import select
+from ...spatial.linear import Mat, Vec
+from ..context import Context, Model
+from ..make import compiled
+from ..methods.registry import Method, Outputs, flat, method, vector
+from ..robot import System
+from .dense import ranks
+from .inverse import Drives, check_weight, read_drives
+from .model import Numbers
+
+METHODS: dict[str, Method] = {}
+_WEAK = 1e16  # squared ratio of a column to what others leave of it: from here on the actuators do not hold the robot
+_SAMPLES = 3
+
+
+@dataclass(frozen=True)
+class ActuatedModel(Model):
+    """A mechanism and the velocities of its spanning tree that have a drive; `root` is L in weight = L Lᵀ."""
+
+    places: tuple[int, ...] = ()
+    root: tuple[tuple[float, ...], ...] = ()
+
+    def shape(self, argument: str) -> tuple[int, ...]:
+        return (len(self.places),) if argument == "tau" else super().shape(argument)
+
+
+def _actuated(c: Context) -> ActuatedModel:
+    assert isinstance(c.model, ActuatedModel)
+    return c.model
+
+
+def _map(c: Context) -> Mat:
+    """B: the rows of G of the actuated velocities."""
+    unit = [[1.0 if j == place else 0.0 for j in range(c.tree.nv)] for place in _actuated(c).places]
+    return Mat(Vec(row) for row in c.columns(unit))
+
+
+def transposed_times(B: Mat, tau: Vec) -> Vec:
+    """Bᵀ τ."""
+    return B.transpose_times(tau)
+
+
+_NOT_HELD = "the actuators do not hold the robot in this configuration: a motion is left that none of them resists"
+
+
+@method("q v a", "tau", optional="f_ext", nan=_NOT_HELD, into=METHODS)
+def inverse_dynamics(c: Context) -> Outputs:
+    """Forces of the actuators (..., n_actuated) that cause accelerations a of the independent velocities.
+
+    Where there are more actuators than needed: the ones with least τᵀ W τ.
+    """
+    m = _actuated(c)
+    tau = flat(
+        c.project(rnea.inverse_dynamics(c.equations(), c.velocities(), c.accelerations("a"), c.F_ext(), c.gravity))
+    )
+    L = Mat(Vec(row) for row in m.root)
+    found = c.recorder.call(_sound_forces, _map(c), L, Vec(tau))
+    return [("tau", (len(m.places),), list(found))]
+
+
+def _sound_forces(B: Mat, L: Mat, tau: Vec) -> Vec:
+    """The actuators' forces; NaN where they do not determine the motion."""
+    found, weakness = actuator_forces(B, L, tau)
+    return Vec([select(weakness < _WEAK, x, float("nan")) for x in found])
+
+
+@method("q v tau", "a", optional="f_ext", into=METHODS)
+def forward_dynamics(c: Context) -> Outputs:
+    """Accelerations a (..., nv) of the independent velocities caused by forces of the actuators (..., n_actuated)."""
+    independent = c.recorder.call(transposed_times, _map(c), Vec(c.given["tau"]))
+    parts, at = [], 0
+    for group in c.groups:
+        parts.append(Vec(independent[at : at + group.embedding.nv]))
+        at += group.embedding.nv
+    a = aba.forward_dynamics(c.equations(), c.groups, c.expanded, c.velocities(), parts, c.F_ext(), c.gravity)
+    return vector(c, "a", a)
+
+
+@method("q", "B", into=METHODS)
+def actuator_map(c: Context) -> Outputs:
+    """B (..., n_actuated, nv): the actuated joints move with B v, and τ_independent = Bᵀ τ."""
+    return [("B", (len(_actuated(c).places), c.nv), flat(_map(c)))]
+
+
+def _rebuild(mechanism: Any, drives: Drives, name: str) -> Any:
+    return getattr(Actuated(System(mechanism), drives), name)
+
+
+class Actuated:
+    """A robot whose forces are those of its actuators, made by `robot.actuated([...])`. Frozen, picklable.
+
+    The actuated joints may be independent or not, as many as needed or more. q, v and a are those of the robot.
+    """
+
+    def __init__(self, system: System, drives: Any) -> None:
+        self.system = system
+        read = read_drives(system.model.lowered, drives)
+        assert read is not None
+        self._drives = read
+        places = read.places(system.model.lowered)
+        W = check_weight(read.weight, len(places), "actuated velocities")
+        L = np.eye(len(places)) if W is None else np.linalg.cholesky(W)
+        root = tuple(map(tuple, L.tolist()))
+        self._model = ActuatedModel(system.mechanism, system.model.lowered, tuple(places), root)
+        self._check_enough()
+
+    def _check_enough(self) -> None:
+        rng = np.random.default_rng(0)
+        shape = (len(self._model.places), self.system.nv)
+        held = 0
+        for _ in range(_SAMPLES):
+            c = Context(self._model, Numbers({"q": self.system.random(rng)}), ("q",))
+            B = np.array([float(x) for x in actuator_map(c)[0][2]]).reshape(shape)
+            held = max(held, int(ranks(B)))
+        if held < self.system.nv:
+            raise ArgumentError(
+                f"actuated={list(self._drives.joints)!r} are too few: they hold {held} of {self.system.nv} independent "
+                "velocities, so no forces cause a given acceleration; name more joints, or prescribe the accelerations "
+                "of some joints only, with robot.hybrid_dynamics(..., prescribed=[...])"
+            )
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _restored, (self.system.mechanism, self._drives)
+
+    def __repr__(self) -> str:
+        return f"<fourbar Actuated {self.system.name!r}: {', '.join(self._drives.joints)}>"
+
+    @property
+    def joints(self) -> tuple[str, ...]:
+        """The actuated joints, in the order of their forces."""
+        return self._drives.joints
+
+    def _compiled(self, name: str) -> Any:
+        rebuild = (_rebuild, self.system.mechanism, self._drives, name)
+        return compiled(self._model, name, METHODS[name], {}, rebuild)
+
+    @cached_property
+    def inverse_dynamics(self) -> Any:
+        """tau = inverse_dynamics(q, v, a, f_ext=None): forces of the actuators, the least ones if not unique."""
+        return self._compiled("inverse_dynamics")
+
+    @cached_property
+    def forward_dynamics(self) -> Any:
+        """a = forward_dynamics(q, v, tau, f_ext=None): accelerations from the forces of the actuators."""
+        return self._compiled("forward_dynamics")
+
+    @cached_property
+    def actuator_map(self) -> Any:
+        """B = actuator_map(q) (..., n_actuated, nv): the actuated joints move with B v."""
+        return self._compiled("actuator_map")
+
+
+def _restored(mechanism: Any, drives: Drives) -> Actuated:
+    return Actuated(System(mechanism), drives)

@@ -1,0 +1,105 @@
+"""Small dense problems in NumPy, batched: least-norm forces where rows depend on each other, and actuator forces."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+RANK = 1e-9  # singular values below this, relative to the largest, belong to rows that others imply
+
+
+def apply(M: np.ndarray, x: np.ndarray) -> np.ndarray:
+    """M x, sample by sample."""
+    return (M @ x[..., None])[..., 0]
+
+
+def transposed(M: np.ndarray) -> np.ndarray:
+    """Mᵀ, sample by sample."""
+    return np.swapaxes(M, -1, -2)
+
+
+def ranks(Y: np.ndarray) -> np.ndarray:
+    """Rank (...) of Y (..., n, m), each column in units of its own length."""
+    size = np.linalg.norm(Y, axis=-2, keepdims=True)
+    values = np.linalg.svd(
+        Y / np.where(size > 1e-12 * size.max(axis=-1, keepdims=True), size, np.inf), compute_uv=False
+    )
+    return (values > RANK * values.max(axis=-1, keepdims=True, initial=0.0)).sum(axis=-1)
+
+
+class Least(NamedTuple):
+    """λ (..., m), and by how much b is out of reach, relative to 1 + its largest entry."""
+
+    force: np.ndarray
+    gap: np.ndarray
+
+
+def least_force(Y: np.ndarray, b: np.ndarray) -> Least:
+    """The least λ with YᵀY λ = -b, for Y (..., n, m): exact also where rows depend on each other."""
+    r = ranks(Y)[..., None]
+    _, s, Vt = np.linalg.svd(Y, full_matrices=False)
+    kept = np.arange(s.shape[-1]) < r
+    along = np.where(kept, apply(Vt, b), 0.0)
+    force = -apply(transposed(Vt), along / np.where(kept, s, 1.0) ** 2)
+    left = np.abs(b - apply(transposed(Vt), along)).max(axis=-1, initial=0.0)
+    return Least(force, left / (1.0 + np.abs(b).max(axis=-1, initial=0.0)))
+
+
+def choose(samples: np.ndarray) -> tuple[int, ...]:
+    """Columns that stand for all, from samples (k, n, m) of Y: as many as its rank is anywhere."""
+    found = ranks(samples)
+    Y = samples[int(found.argmax())].copy()
+    size = np.linalg.norm(Y, axis=0)
+    Y = Y / np.where(size > 0.0, size, 1.0)
+    chosen: list[int] = []
+    for _ in range(int(found.max())):
+        left = np.linalg.norm(Y, axis=0)
+        left[chosen] = -1.0
+        best = int((left > 0.5 * left.max()).argmax())  # the first of the good ones: rows given first lead
+        chosen.append(best)
+        direction = Y[:, best] / left[best]
+        Y = Y - np.outer(direction, direction @ Y)
+    return tuple(sorted(chosen))
+
+
+def _inverse(E: np.ndarray, scale: np.ndarray) -> np.ndarray:
+    """Pseudo-inverse, with singular values below RANK · scale taken as zero."""
+    U, s, Vt = np.linalg.svd(E, full_matrices=False)
+    sound = s > RANK * scale[..., None]
+    return transposed(Vt) @ (np.where(sound, 1.0 / np.where(sound, s, 1.0), 0.0)[..., None] * transposed(U))
+
+
+class Driven(NamedTuple):
+    """Forces of actuators and of constraints, and by how much the passive joints' forces are out of reach, relative."""
+
+    tau: np.ndarray
+    force: np.ndarray
+    gap: np.ndarray
+
+
+def drive(
+    tau: np.ndarray, rows: np.ndarray, active: np.ndarray, weight: np.ndarray | None, least_torque: bool
+) -> Driven:
+    """τ_active and λ with τ = S_aᵀ τ_active + rowsᵀ λ (Kim eq. 57-66).
+
+    tau (..., n), rows (..., k, n); `active` (n) says which velocities are driven. Of many solutions: the one
+    with least λᵀ W λ, or with least τᵀ W τ (and of several of these the one with least λ).
+    """
+    passive = ~active
+    A_p, A_a = transposed(rows[..., passive]), transposed(rows[..., active])
+    L = np.eye(1) if weight is None else np.linalg.cholesky(weight)
+    turn = np.eye(rows.shape[-2]) if weight is None or least_torque else np.linalg.inv(L).T
+    A_p, A_a = A_p @ turn, A_a @ turn  # λ = L⁻ᵀ μ: least |μ|
+    scale = np.linalg.norm(rows, axis=(-2, -1))
+    inverse = _inverse(A_p, scale)
+    force = apply(inverse, tau[..., passive])
+    if least_torque:
+        P = np.eye(rows.shape[-2]) - inverse @ A_p
+        E, left = A_a @ P, tau[..., active] - apply(A_a, force)
+        if weight is not None:
+            E, left = L.T @ E, apply(L.T, left)
+        force = force + apply(P, apply(_inverse(E, scale * np.linalg.norm(L)), left))
+    left = np.abs(tau[..., passive] - apply(A_p, force)).max(axis=-1, initial=0.0)
+    found = tau[..., active] - apply(A_a, force)
+    return Driven(found, apply(turn, force), left / (1.0 + np.abs(tau).max(axis=-1, initial=0.0)))

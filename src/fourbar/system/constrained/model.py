@@ -1,0 +1,136 @@
+"""Conditions by name as bundles of rows by number, on a robot's tree."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from ...algorithms.rows import Bundle
+from ...constraints import Condition
+from ...constraints.trace import trace
+from ...errors import ModelError, unknown
+from ...loops import Closure, Loop
+from ...loops.closure import closes_directly
+from ...model.lower import GROUND, Home, Lowered
+from ..context import Model
+from ..options import read_frame
+
+Given = Condition | Loop
+
+
+def _title(condition: Given) -> str:
+    places = [*condition.bodies, *condition.joints] if isinstance(condition, Loop) else _looked_at(condition)
+    return f"{type(condition).__name__} of {', '.join(map(repr, places))}"
+
+
+def _looked_at(condition: Condition) -> list[str]:
+    return [x for x in (*condition.places, *condition.joints) if x != "world"]
+
+
+def _homes(lowered: Lowered, condition: Given) -> dict[str, Home]:
+    if isinstance(condition, Condition):
+        return {name: read_frame(lowered, name) for name in condition.places}
+    for body in condition.bodies:
+        if body not in lowered.bodies:
+            raise unknown("body", body, lowered.bodies)
+    return {name: lowered.bodies[name] for name in condition.bodies}
+
+
+def _joint_links(lowered: Lowered, condition: Given) -> dict[str, int]:
+    number = {c.name: i for i, c in enumerate(lowered.moving)}
+    for joint in condition.joints:
+        if joint not in number:
+            raise unknown("moving joint", joint, number)
+    return {joint: number[joint] for joint in condition.joints}
+
+
+def _chain(lowered: Lowered, home: dict[int, int], link: int) -> dict[int, int]:
+    """Groups from that of a link to the root, and the link through which each is reached."""
+    found: dict[int, int] = {}
+    while link >= 0:
+        found[home[link]] = link
+        link = lowered.groups[home[link]].carrier
+    return found
+
+
+def carrier_of(lowered: Lowered, links: Sequence[int]) -> int:
+    """The nearest link that carries all of these: they move relative to it by joints of their own only."""
+    home = {link: n for n, group in enumerate(lowered.groups) for link in group.links}
+    chains = [_chain(lowered, home, link) for link in links]
+    common = set(chains[0]).intersection(*chains[1:])
+    if not common:
+        return GROUND
+    nearest = max(common)
+    reached = {chain[nearest] for chain in chains}
+    return reached.pop() if len(reached) == 1 else lowered.groups[nearest].carrier
+
+
+def bundle(lowered: Lowered, condition: Given) -> Bundle:
+    """The rows of one condition."""
+    if not isinstance(condition, Condition | Loop):
+        raise ModelError(
+            f"expected a constraint of fourbar.constraints or fourbar.loops, such as Contact('foot'), got {condition!r}"
+        )
+    if isinstance(condition, Closure) and not closes_directly(condition.joint):
+        kind = type(condition.joint).__name__
+        raise ModelError(
+            f"{_title(condition)}: a {kind} needs a coordinate of its own to close a loop; embed it with "
+            "Builder.loop, or add a body on that joint and weld it with Closure(Fixed(), ...)"
+        )
+    homes, joints = _homes(lowered, condition), _joint_links(lowered, condition)
+    links = sorted({home.cluster for home in homes.values()} - {GROUND})
+    grounded = any(home.cluster == GROUND for home in homes.values())
+    if homes and not joints and (not links or (len(links) == 1 and not grounded)):
+        raise ModelError(f"{_title(condition)}: all that it looks at is on the same rigid body, it holds nothing")
+    carrier = GROUND if grounded or joints or len(links) < 2 else carrier_of(lowered, links)
+    places = {name: (home.cluster, home.pose) for name, home in homes.items()}
+    kinds = {name: lowered.moving[i].joint.aligned()[1] for name, i in joints.items()}
+    return Bundle(trace(condition, places, links, kinds), tuple(links), tuple(joints.values()), carrier)
+
+
+@dataclass(frozen=True)
+class ConstrainedModel(Model):
+    """A mechanism with conditions on top; `gains` are the stiffness and damping of Baumgarte's stabilisation."""
+
+    conditions: tuple[Given, ...] = ()
+    gains: tuple[float, float] | None = None
+
+    @cached_property
+    def bundles(self) -> tuple[Bundle, ...]:
+        return tuple(bundle(self.lowered, condition) for condition in self.conditions)
+
+    @cached_property
+    def m(self) -> int:
+        """Number of rows."""
+        return sum(b.traced.m for b in self.bundles)
+
+    @cached_property
+    def rows(self) -> tuple[str, ...]:
+        """What each row belongs to."""
+        titles = [(_title(c), b.traced.m) for c, b in zip(self.conditions, self.bundles, strict=True)]
+        return tuple(f"{title}, row {i + 1}" for title, m in titles for i in range(m))
+
+    @cached_property
+    def touched(self) -> tuple[int, ...]:
+        """Links whose frames the rows need."""
+        return tuple(sorted({link for b in self.bundles for link in b.links}))
+
+    def shape(self, argument: str) -> tuple[int, ...]:
+        return (self.m,) if argument in ("force", "row_acceleration", "restitution") else super().shape(argument)
+
+
+class Numbers:
+    """A recorder that computes: arguments are numbers given by name."""
+
+    def __init__(self, values: Mapping[str, Any]) -> None:
+        self._values = values
+
+    def input(self, name: str, shape: tuple[int, ...]) -> tuple[float, ...]:
+        """The entries of an argument."""
+        return tuple(map(float, self._values[name]))
+
+    def call(self, function: Any, *args: Any) -> Any:
+        """Just call it."""
+        return function(*args)

@@ -1,0 +1,252 @@
+"""The methods of a constrained robot, as recordings.
+
+A problem with unknown forces along the rows is recorded three times: solved in one go (`name`), its factor Y and
+right side b alone (`name_factor`, for samples whose rows depend on each other), and with given forces (`name_apply`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from ...algorithms import hybrid, rnea
+from ...algorithms.constrained import Forward, Rowed, State, Still, Wanted, by_bundle, missing
+from ...algorithms.rows import dense_rows, evaluate_rows
+from ...model.embedding import Tied
+from ...spatial.linear import Mat, Vec
+from ..context import Context
+from ..methods.registry import Method, Outputs, flat, method, vector
+from .model import ConstrainedModel
+
+METHODS: dict[str, Method] = {}
+
+
+class Problem(NamedTuple):
+    """Rows, b in Ω λ = -b, and what follows from λ."""
+
+    rowed: Rowed
+    b: Vec
+    finish: Callable[[Vec], Outputs]
+
+
+def _model(c: Context) -> ConstrainedModel:
+    assert isinstance(c.model, ConstrainedModel)
+    return c.model
+
+
+def _solved(problem: Callable[..., Problem]) -> Callable[..., Outputs]:
+    def record(c: Context, chosen: tuple[int, ...], **static: Any) -> Outputs:
+        p = problem(c, **static)
+        force, health = p.rowed.multipliers(p.b, chosen)
+        return [*p.finish(force), ("force", (len(force),), list(force)), ("health", (len(health),), list(health))]
+
+    return record
+
+
+def _factored(problem: Callable[..., Problem]) -> Callable[..., Outputs]:
+    def record(c: Context, **static: Any) -> Outputs:
+        p = problem(c, **static)
+        return [("Y", (c.nv, len(p.b)), flat(p.rowed.whitened())), ("b", (len(p.b),), list(p.b))]
+
+    return record
+
+
+def _applied(problem: Callable[..., Problem]) -> Callable[..., Outputs]:
+    def record(c: Context, **static: Any) -> Outputs:
+        return problem(c, **static).finish(Vec(c.given["force"]))
+
+    return record
+
+
+def solvable(arguments: str, results: str, optional: str = "", static: str = "") -> Any:
+    """Register a problem as its three recordings."""
+
+    def register(problem: Callable[..., Problem]) -> Callable[..., Problem]:
+        name, doc, extra = problem.__name__, problem.__doc__ or "", tuple(optional.split())
+        given, options = tuple(arguments.split()), tuple(static.split())
+        made = (*results.split(), "force")
+        METHODS[name] = Method(_solved(problem), given, (*made, "health"), extra, ("chosen", *options), doc)
+        METHODS[f"{name}_factor"] = Method(_factored(problem), given, ("Y", "b"), extra, options)
+        METHODS[f"{name}_apply"] = Method(_applied(problem), (*given, "force"), made[:-1], extra, options)
+        return problem
+
+    return register
+
+
+def _state(c: Context) -> State:
+    return State(c.coordinates(), c.velocities())
+
+
+def _target(c: Context, name: str) -> tuple[Vec, ...] | None:
+    return by_bundle(c.given[name], _model(c).bundles) if name in c.given else None
+
+
+@solvable("q v tau", "a", optional="f_ext row_acceleration")
+def forward_dynamics(c: Context) -> Problem:
+    """Accelerations a (..., nv) and forces λ (..., m) along the rows, caused by joint forces τ: M a + C v + g = τ + Aᵀλ
+    and A a + Ȧ v = 0 (Kim eq. 67-69), in O(n) and m³.
+
+    f_ext (..., n_bodies, 6): wrench on each body, in its frame. row_acceleration (..., m): how the rows accelerate
+    instead of not at all. Rows may be redundant: λ is then the least of all that do the same.
+    """
+    m = _model(c)
+    s = c.equations(m.touched)
+    forward = Forward(
+        s, c.groups, c.expanded, m.bundles, _state(c), c.by_group("tau"), c.F_ext(), c.gravity
+    )  # fmt: skip
+    b = forward.missing(Wanted(_target(c, "row_acceleration"), m.gains))
+    return Problem(forward.rowed, b, lambda force: vector(c, "a", forward.accelerations(force)))
+
+
+@solvable("q v a tau", "a tau", optional="f_ext row_acceleration", static="prescribed")
+def hybrid_dynamics(c: Context, prescribed: tuple[bool, ...]) -> Problem:
+    """All accelerations and joint forces (a, τ) and the forces λ along the rows, when some joints have their
+    acceleration prescribed and the others their force given (Kim eq. 70-80)."""
+    m = _model(c)
+    s = c.equations(m.touched)
+    a_r, _ = hybrid.hybrid_dynamics(
+        s, c.groups, c.expanded, c.velocities(), c.by_group("a"), c.accelerations("a"), c.by_group("tau"), c.F_ext(),
+        prescribed, c.gravity,
+    )  # fmt: skip
+    still = Still(s, c.groups, c.expanded, m.bundles, _state(c), c.links_accelerations(a_r), prescribed)
+    wanted = Wanted(_target(c, "row_acceleration"), m.gains)
+    b = c.recorder.call(missing, tuple(still.rowed.rows), wanted)
+
+    def finish(force: Vec) -> Outputs:
+        moved = [c.recorder.call(_added, x, y) for x, y in zip(a_r, still.answers(force), strict=True)]
+        links_a = c.links_accelerations(moved)
+        tau_all = c.project(rnea.inverse_dynamics(s, c.velocities(), links_a, c.F_ext(), c.gravity))
+        A = _dense(c, s, still.rowed)
+        given = c.by_group("tau")
+        at, forces = 0, []
+        for n, own in enumerate(tau_all):
+            columns = Mat(Vec(row[at : at + len(own)]) for row in A)
+            forces.append(c.recorder.call(_less, own, columns, force) if prescribed[n] else given[n])
+            at += len(own)
+        return vector(c, "a_all", moved) + vector(c, "tau_all", forces)
+
+    return Problem(still.rowed, b, finish)
+
+
+@solvable("q v", "v", optional="restitution")
+def impulse(c: Context) -> Problem:
+    """Velocities v (..., nv) after the constraints close at once, and the impulses (..., m) along the rows.
+
+    Without restitution the rows A v are zero afterwards; with it (..., m) each is -restitution times what it was.
+    This is also the projection of v on the constraints that changes the kinetic energy of the difference least.
+    """
+    m = _model(c)
+    s = c.equations(m.touched)
+    free = [False] * len(c.groups)
+    still = Still(s, c.groups, c.expanded, m.bundles, _state(c), c.still(), free)
+    b = c.recorder.call(_impact, tuple(still.rowed.rows), _target(c, "restitution"))
+
+    def finish(force: Vec) -> Outputs:
+        jumps = zip(c.by_group("v"), still.answers(force), strict=True)
+        return vector(c, "v_after", [c.recorder.call(_added, v, dv) for v, dv in jumps])
+
+    return Problem(still.rowed, b, finish)
+
+
+def _impact(rows: tuple[Any, ...], restitution: tuple[Vec, ...] | None) -> Vec:
+    """(1 + e) A v."""
+    if restitution is None:
+        return Vec([x for own in rows for x in own.rate])
+    return Vec(
+        [x * (1.0 + e) for own, es in zip(rows, restitution, strict=True) for x, e in zip(own.rate, es, strict=True)]
+    )
+
+
+def _added(a: Vec, b: Vec) -> Vec:
+    return a + b
+
+
+def _less(tau: Vec, A: Mat, force: Vec) -> Vec:
+    """τ - Aᵀ λ."""
+    return tau - A.transpose_times(force)
+
+
+def _dense(c: Context, s: Any, rowed: Rowed) -> list[list[Any]]:
+    """A (m x nv) over the independent velocities."""
+    pairs = zip(rowed.bundles, rowed.rows, strict=True)
+    return c.columns([row for b, rows in pairs for row in dense_rows(s, b, rows)])
+
+
+def _rows(c: Context, a: str = "") -> Any:
+    """The rows at the given state, on the true tree."""
+    s = c.sweeps()
+    return s, evaluate_rows(s, _model(c).bundles, c.coordinates(), c.velocities(), c.accelerations(a))
+
+
+@method("q", "A", into=METHODS)
+def jacobian(c: Context) -> Outputs:
+    """The rows A (..., m, nv): A v is zero while the constraints hold."""
+    s, rows = _rows(c)
+    full = [row for b, own in zip(_model(c).bundles, rows, strict=True) for row in dense_rows(s, b, own)]
+    return [("A", (len(full), c.nv), flat(c.columns(full)))]
+
+
+@method("q", "phi", into=METHODS)
+def residual(c: Context) -> Outputs:
+    """φ (..., m): how far loops and functions are from closed; zero for rows that hold velocities only."""
+    found = flat([own.phi for own in _rows(c)[1]])
+    return [("phi", (len(found),), found)]
+
+
+@method("q v", "rate", into=METHODS)
+def rate(c: Context) -> Outputs:
+    """A v (..., m)."""
+    found = flat([own.rate for own in _rows(c)[1]])
+    return [("rate", (len(found),), found)]
+
+
+@method("q v a", "acceleration", into=METHODS)
+def acceleration(c: Context) -> Outputs:
+    """A a + Ȧ v (..., m): the rates of the rows' rates."""
+    found = flat([own.acceleration for own in _rows(c, "a")[1]])
+    return [("acceleration", (len(found),), found)]
+
+
+@method("q", "Omega", into=METHODS)
+def osim_inverse(c: Context) -> Outputs:
+    """Ω = A M⁻¹ Aᵀ (..., m, m), without forming M."""
+    m = _model(c)
+    s = c.equations(m.touched)
+    still = Still(s, c.groups, c.expanded, m.bundles, _state(c), c.still(), [False] * len(c.groups))
+    rows = still.rowed.omega()
+    return [("Omega", (len(rows), len(rows)), flat(rows))]
+
+
+@method("q v a", "tau rows", optional="f_ext", into=METHODS)
+def spanning_forces(c: Context) -> Outputs:
+    """Forces (..., n) of all n velocities of the spanning tree without any constraint, and rows (..., k, n) of all that
+    constrains them: the conditions', then the embedded loops'."""
+    m = _model(c)
+    s = c.equations(m.touched)
+    tau = flat(rnea.inverse_dynamics(s, c.velocities(), c.accelerations("a"), c.F_ext(), c.gravity))
+    rows = evaluate_rows(s, m.bundles, c.coordinates(), c.velocities(), c.still())
+    full = [row for b, own in zip(m.bundles, rows, strict=True) for row in dense_rows(s, b, own)]
+    full += _loop_rows(c)
+    n = c.tree.nv
+    return [("tau_all", (n,), tau), ("rows", (len(full), n), flat(full))]
+
+
+def _loop_rows(c: Context) -> list[list[Any]]:
+    """K of all embedded loops over the velocities of all links."""
+    q, found = c.coordinates(), []
+    for group in c.groups:
+        if not isinstance(group.embedding, Tied):
+            continue
+        K = c.recorder.call(tied_rows, group.embedding, tuple(q[i] for i in group.links))
+        places = [c.tree.first_v[i] + j for i in group.links for j in range(c.tree.clusters[i].joint.nv)]
+        for own in K:
+            row: list[Any] = [0.0] * c.tree.nv
+            for place, x in zip(places, own, strict=True):
+                row[place] = x
+            found.append(row)
+    return found
+
+
+def tied_rows(tie: Tied, q: tuple[Vec, ...]) -> Mat:
+    """The independent rows of K of a tied group."""
+    return Mat(Vec(row) for row in tie.loop_rows([x for part in q for x in part]))

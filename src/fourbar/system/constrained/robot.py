@@ -1,0 +1,264 @@
+"""`Constrained`: a robot held by more than its joints and embedded loops."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from ...errors import ArgumentError, AssemblyError, ModelError
+from ..context import Context
+from ..make import compiled
+from ..methods import METHODS as SYSTEM_METHODS
+from ..options import read_prescribed
+from ..regular import check_regular
+from ..robot import System
+from .dense import apply, choose, ranks
+from .inverse import Inverse, read_drives
+from .model import ConstrainedModel, Given, Numbers
+from .records import METHODS
+from .resolve import Resolved
+
+_SAMPLES = 3  # configurations at which the rank of the rows is found
+_STEPS, _LONGEST, _CLOSED = 60, 0.5, 1e-11  # of Newton's method on the constraints
+
+Recipe = tuple[Any, ...]
+
+
+def _restored(mechanism: Any, options: Recipe) -> Constrained:
+    return Constrained(System(mechanism), *options)
+
+
+def _rebuild(mechanism: Any, options: Recipe, name: str, static: tuple[tuple[str, Any], ...]) -> Any:
+    """A compiled function from its recipe: how functions travel to other processes."""
+    return _restored(mechanism, options).compiled(name, **dict(static))
+
+
+def _rebuild_resolved(mechanism: Any, options: Recipe, name: str, static: tuple[tuple[str, Any], ...]) -> Any:
+    return _restored(mechanism, options).resolved(name, **dict(static))
+
+
+class Constrained:
+    """A robot with constraints on top, made by `robot.constrained(...)`. Frozen, picklable.
+
+    q and v are those of the robot. Every constraint is a number of rows A(q) v = 0 (named in `rows`), kept by forces λ
+    along the rows: M a + C v + g = τ + Aᵀ λ. Rows may be redundant.
+    """
+
+    def __init__(
+        self,
+        system: System,
+        conditions: Sequence[Given],
+        drives: Any = None,
+        gains: Any = None,
+        tolerance: float = 1e-5,
+    ) -> None:
+        self.system = system
+        self._model = ConstrainedModel(system.mechanism, system.model.lowered, tuple(conditions), _read_gains(gains))
+        self._drives = read_drives(system.model.lowered, drives)
+        self._tolerance = float(tolerance)
+        self._made: dict[Any, Any] = {}
+        if not conditions:
+            raise ModelError("constrained() needs a constraint, such as Contact('foot'); for motors see actuated()")
+        check_regular(system.model.lowered)
+        _ = self._model.bundles
+
+    @property
+    def _recipe(self) -> tuple[Any, Recipe]:
+        m = self._model
+        return self.system.mechanism, (m.conditions, self._drives, m.gains, self._tolerance)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _restored, self._recipe
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Constrained) and self._recipe == other._recipe
+
+    def __hash__(self) -> int:
+        return hash(self._recipe)
+
+    def __repr__(self) -> str:
+        return f"<fourbar Constrained {self.system.name!r}: nv={self.system.nv}, {self.m} rows>"
+
+    @property
+    def m(self) -> int:
+        """Number of rows."""
+        return self._model.m
+
+    @property
+    def rows(self) -> tuple[str, ...]:
+        """What each row belongs to."""
+        return self._model.rows
+
+    def compiled(self, name: str, **static: Any) -> Any:
+        """One of the compiled functions, by name."""
+        key = (name, tuple(sorted(static.items())))
+        if key not in self._made:
+            rebuild = (_rebuild, *self._recipe, name, key[1])
+            self._made[key] = compiled(self._model, name, METHODS[name], static, rebuild)
+        return self._made[key]
+
+    def resolved(self, name: str, **static: Any) -> Resolved:
+        """A problem with unknown forces along the rows, by name."""
+        key = ("resolved", name, tuple(sorted(static.items())))
+        if key not in self._made:
+            function = self.compiled(name, chosen=self._choose(name, static), **static)
+            self._made[key] = Resolved(
+                function,
+                lambda: self.compiled(f"{name}_factor", **static),
+                lambda: self.compiled(f"{name}_apply", **static),
+                self._tolerance,
+                (_rebuild_resolved, *self._recipe, name, key[2]),
+            )
+        return self._made[key]
+
+    @cached_property
+    def forward_dynamics(self) -> Resolved:
+        """a, λ = forward_dynamics(q, v, tau, f_ext=None, row_acceleration=None): see `METHODS`."""
+        return self.resolved("forward_dynamics")
+
+    @cached_property
+    def impulse(self) -> Resolved:
+        """v, impulses = impulse(q, v, restitution=None): the jump of velocity when the constraints close at once."""
+        return self.resolved("impulse")
+
+    def hybrid_dynamics(
+        self, q: Any, v: Any, a: Any, tau: Any, prescribed: Sequence[str], **named: Any
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """All accelerations, all joint forces, and λ, when some joints have their acceleration prescribed.
+
+        prescribed: names of these joints. Their entries of `a` are read, and the other joints' entries of `tau`. Where
+        the forces are not unique (more rows than joints with given forces) λ is the least one.
+        """
+        held = read_prescribed(self.system.model.lowered, prescribed)["prescribed"]
+        return self.resolved("hybrid_dynamics", prescribed=held)(q, v, a, tau, **named)
+
+    def inverse_dynamics(self, q: Any, v: Any, a: Any, f_ext: Any = None) -> tuple[np.ndarray, np.ndarray]:
+        """Forces of the actuators (..., n_actuated) and along the rows (..., m) that cause accelerations a.
+
+        a must be one that the constraints allow. Where the actuators are more than enough, the option `least` of
+        `constrained` says what is least: the actuators' forces ("torque"), or those of the constraints, with those of
+        embedded loops ("constraint").
+        """
+        return self._inverse(q, v, a, f_ext)
+
+    @cached_property
+    def _inverse(self) -> Inverse:
+        if self._drives is None:
+            raise ArgumentError(
+                "inverse_dynamics needs the actuated joints: robot.constrained(..., actuated=['hip', ...])"
+            )
+        return Inverse(self._drives, self._model, self.compiled, self._configurations, self._tolerance)
+
+    @property
+    def jacobian(self) -> Any:
+        """A = jacobian(q): the rows (..., m, nv)."""
+        return self.compiled("jacobian")
+
+    @property
+    def residual(self) -> Any:
+        """φ = residual(q): how far loops and functions are from closed (..., m), zero for rows on velocities only."""
+        return self.compiled("residual")
+
+    @property
+    def rate(self) -> Any:
+        """rate(q, v) = A v (..., m): zero while the constraints hold."""
+        return self.compiled("rate")
+
+    @property
+    def acceleration(self) -> Any:
+        """acceleration(q, v, a) = A a + Ȧ v (..., m)."""
+        return self.compiled("acceleration")
+
+    @property
+    def osim_inverse(self) -> Any:
+        """Ω = osim_inverse(q) = A M⁻¹ Aᵀ (..., m, m)."""
+        return self.compiled("osim_inverse")
+
+    def rank(self, q: Any) -> np.ndarray:
+        """The number of independent rows at q (...)."""
+        Y, _ = self.compiled("impulse_factor")(q, np.zeros(self.system.nv))
+        return ranks(Y)
+
+    def project(self, q: Any, v: Any = None) -> Any:
+        """The configurations nearest to q (..., nq) in which loops and functions are closed; with v also the velocities
+        nearest to v (in the sense of kinetic energy) that break no row."""
+        found = self._closed(np.array(q, float))
+        return found if v is None else (found, self.impulse(found, v)[0])
+
+    def _closed(self, q: np.ndarray) -> np.ndarray:
+        flat = q.reshape(-1, q.shape[-1])
+        for _ in range(_STEPS):
+            phi = self.residual(flat)
+            gap = np.abs(phi).max(axis=-1, initial=0.0)
+            open_ = np.flatnonzero(~(gap <= 0.01 * _CLOSED))
+            if not open_.size or not np.all(np.isfinite(phi[open_])):
+                break
+            step = _newton(self.jacobian(flat[open_]), phi[open_])
+            flat[open_] = self.system.integrate(flat[open_], step, 1.0)
+        gap = np.abs(self.residual(flat)).max(initial=0.0)
+        if not gap <= _CLOSED:
+            raise AssemblyError(f"the constraints cannot be met from this configuration: a gap of {gap:.3g} is left")
+        return flat.reshape(q.shape)
+
+    @cached_property
+    def _configurations(self) -> list[np.ndarray]:
+        """Some configurations in which the constraints are met, if such are found."""
+        rng = np.random.default_rng(0)
+        return [self._closed_number(self.system.random(rng)) for _ in range(_SAMPLES)]
+
+    def _closed_number(self, q: np.ndarray) -> np.ndarray:
+        """The same as `_closed` without compiling anything, for one configuration; q itself if it fails."""
+        if not any(b.traced.holonomic for b in self._model.bundles):
+            return q
+        start = q
+        for _ in range(_STEPS):
+            phi = self._run(METHODS["residual"].record, q=q)[0]
+            if np.abs(phi).max() <= 0.01 * _CLOSED:
+                return q
+            A = self._run(METHODS["jacobian"].record, q=q)[0]
+            q = self._run(SYSTEM_METHODS["integrate"].record, q=q, v=_newton(A, phi), dt=[1.0])[0]
+            if not np.all(np.isfinite(q)):
+                return start
+        return q if np.abs(self._run(METHODS["residual"].record, q=q)[0]).max() < 1e-9 else start
+
+    def _run(self, record: Callable[..., Any], static: dict[str, Any] | None = None, **values: Any) -> list[np.ndarray]:
+        """A recording, run on numbers."""
+        context = Context(self._model, Numbers(values), tuple(values))
+        return [
+            np.array([float(x) for x in entries]).reshape(shape)
+            for _, shape, entries in record(context, **static or {})
+        ]
+
+    def _choose(self, name: str, static: dict[str, Any]) -> tuple[int, ...]:
+        """The rows that stand for all, where the constraints are met."""
+        record = METHODS[f"{name}_factor"]
+        zeros = {x: np.zeros(self._model.shape(x)) for x in record.arguments if x != "q"}
+        samples = [self._run(record.record, static, q=q, **zeros)[0] for q in self._configurations]
+        sound = [Y for Y in samples if np.all(np.isfinite(Y))]
+        if not sound or not (chosen := choose(np.array(sound))):
+            raise ModelError(f"the constraints hold nothing: no row of {', '.join(self.rows)} depends on a velocity")
+        return chosen
+
+
+def _newton(A: np.ndarray, phi: np.ndarray) -> np.ndarray:
+    """-A⁺ φ, not too long."""
+    step = -apply(np.linalg.pinv(A, rcond=1e-9), phi)
+    size = np.abs(step).max(axis=-1, keepdims=True)
+    return step * np.minimum(1.0, _LONGEST / np.maximum(size, 1e-300))
+
+
+def _read_gains(gains: Any) -> tuple[float, float] | None:
+    if gains is None:
+        return None
+    try:
+        stiffness, damping = map(float, gains)
+    except (TypeError, ValueError):
+        stiffness = damping = np.nan
+    if not (0.0 <= stiffness < np.inf and 0.0 <= damping < np.inf):
+        raise ArgumentError(
+            f"stabilize={gains!r}: expected (stiffness, damping) of φ̈ = -stiffness φ - damping φ̇, both >= 0"
+        )
+    return stiffness, damping

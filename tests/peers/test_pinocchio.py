@@ -127,12 +127,13 @@ def test_external_forces(peer: Any) -> None:
 
     def theirs(algorithm: Any, *x: np.ndarray) -> np.ndarray:
         *state, wrenches = x
-        forces = [pin.Force.Zero(), *(pin.Force(np.concatenate([w[3:], w[:3]])) for w in wrenches)]
-        return algorithm(peer.model, peer.data, *state, forces)
+        return algorithm(peer.model, peer.data, *state, [pin.Force(w) for w in wrenches])
 
-    tau = each(lambda *x: theirs(pin.rnea, *x), s.their_q, s.their_v, s.their_a, f)
+    given = peer.wrenches_to_peer(f)
+    near(peer.wrenches_from_peer(given), f, 0.0)
+    tau = each(lambda *x: theirs(pin.rnea, *x), s.their_q, s.their_v, s.their_a, given)
     near(peer.robot.inverse_dynamics(s.q, s.v, s.a, f_ext=f), peer.v_from_peer(tau))
-    a = each(lambda *x: theirs(pin.aba, *x), s.their_q, s.their_v, s.their_tau, f)
+    a = each(lambda *x: theirs(pin.aba, *x), s.their_q, s.their_v, s.their_tau, given)
     near(peer.robot.forward_dynamics(s.q, s.v, s.tau, f_ext=f), peer.v_from_peer(a))
 
 
@@ -163,7 +164,7 @@ def test_centroidal_momentum(peer: Any) -> None:
 
     both = each(theirs, s.their_q, s.their_v)
     near(peer.robot.centroidal_matrix(s.q), peer.jacobian_from_peer(both[..., :-1]))
-    near(peer.robot.momentum(s.q, s.v), both[..., [3, 4, 5, 0, 1, 2], -1])
+    near(peer.robot.momentum(s.q, s.v), peer.momentum_from_peer(both[..., -1]))
 
 
 @IN_DEPTH
@@ -304,7 +305,11 @@ def test_every_joint_of_the_bridge() -> None:
     a = each(lambda *x: pin.aba(peer.model, peer.data, *x), s.their_q, s.their_v, s.their_tau)
     near(peer.robot.forward_dynamics(s.q, s.v, s.tau), peer.v_from_peer(a))
     J = each(lambda q: pin.computeFrameJacobian(peer.model, peer.data, q, peer.model.getFrameId("tip14")), s.their_q)
-    near(peer.robot.jacobian(s.q, "tip14", expressed_in="frame"), peer.jacobian_from_peer(J))
+    ours = peer.robot.jacobian(s.q, "tip14", expressed_in="frame")
+    near(ours, peer.jacobian_from_peer(J))
+    near(peer.jacobian_to_peer(ours), J)
+    near(peer.robot.poses(peer.q_from_peer(s.their_q)), peer.robot.poses(s.q), 1e-14)
+    near(peer.v_from_peer(peer.v_to_peer(s.v)), s.v, 0.0)
 
 
 @pytest.mark.parametrize("n, tol", [(64, 1e-12), (256, 1e-11)])

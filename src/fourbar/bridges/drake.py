@@ -144,7 +144,8 @@ class Peer(RobotPeer):
                 parts.append(Part(body, stored, q, v, j.position_start(), j.velocity_start()))
             q, v = q + stored.nq, v + stored.nv
         super().__init__("drake", model, robot, parts)
-        self.bodies = tuple(j.child_body() for j in ordered)  # in the order of ours
+        self.joints = tuple(ordered)  # that carry our bodies, in our order
+        self.bodies = tuple(j.child_body() for j in ordered)
 
     def jacobian_from_peer(self, J: Any, q: Any = None) -> np.ndarray:
         """Its Jacobians of spatial velocity (..., 6, nv) with respect to v as ours: only the columns differ."""

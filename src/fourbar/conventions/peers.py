@@ -36,18 +36,22 @@ PEERS: dict[str, Table] = {"pinocchio": PINOCCHIO, "mujoco": MUJOCO, "drake": DR
 
 
 def convention(peer: str, joint: Joint, variant: str = "") -> Convention:
-    """How a peer stores a joint. Variants: "unbounded" hinges of Pinocchio, "rpy" floating joints of Drake."""
+    """How a peer stores a joint. Variants: "unbounded" hinges of Pinocchio, "rpy" floating joints of Drake.
+
+    A joint in series with fixed placements only is stored like the joint.
+    """
     if peer not in PEERS:
         raise unknown("peer", peer, PEERS)
     found = PEERS[peer].get((type(joint), variant))
     if found is not None:
         return found()
+    if isinstance(joint, SeriesJoint):
+        parts = [part for part in joint.parts if isinstance(part, Joint)]
+        if len(parts) == 1 or not variant:
+            return InSeries(tuple(convention(peer, part, variant) for part in parts))
     if variant:
         known = [f"{kind.__name__} {name!r}" for kind, name in PEERS[peer] if name]
         raise ArgumentError(f"{peer} has no variant {variant!r} of {joint!r}; it has {', '.join(known) or 'none'}")
     if isinstance(joint, FlatJoint | Translation2 | Translation3):
         return same(joint.nq, joint.nv)
-    if isinstance(joint, SeriesJoint):
-        parts = [part for part in joint.parts if isinstance(part, Joint)]
-        return InSeries(tuple(convention(peer, part) for part in parts))
     raise ArgumentError(f"{peer} has no joint like {joint!r}; model it there and here by joints in series")

@@ -43,6 +43,7 @@ LONGEST_FILE = 500
 LONGEST_FUNCTION = 60
 HEAVY = (
     "llvmlite",
+    "clarabel",
     "matplotlib",
     "dask",
     "pinocchio",

@@ -5,8 +5,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from . import constraints, joints, loops, robots
-from .errors import ArgumentError, AssemblyError, FourbarError, ModelError, SingularError, UnknownNameError
+from .errors import (
+    ArgumentError,
+    AssemblyError,
+    FourbarError,
+    IdentificationError,
+    ModelError,
+    SingularError,
+    UnknownNameError,
+)
 from .expr import acos, asin, atan2, cos, maximum, minimum, select, sin, sqrt, tan
+from .identify import Identification, base_parameters, exciting_trajectory, identify
 from .io import Finding, ParseError, Report
 from .sim import Trajectory, simulate
 from .system.load import FileWarning, load, loads, save
@@ -18,10 +27,11 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 __all__ = [
-    "ArgumentError", "AssemblyError", "Builder", "FileWarning", "Finding", "FourbarError", "ModelError", "ParseError",
-    "Report", "SingularError", "System", "Trajectory", "UnknownNameError", "acos", "asin", "atan2", "constraints",
-    "convert", "cos", "joints", "load", "loads", "loops", "maximum", "minimum", "robots", "save", "select", "simulate",
-    "sin", "sqrt", "tan",
+    "ArgumentError", "AssemblyError", "Builder", "FileWarning", "Finding", "FourbarError", "Identification",
+    "IdentificationError", "ModelError", "ParseError", "Report", "SingularError", "System", "Trajectory",
+    "UnknownNameError", "acos", "asin", "atan2", "base_parameters", "constraints", "convert", "cos",
+    "exciting_trajectory", "identify", "joints", "load", "loads", "loops", "maximum", "minimum", "robots", "save",
+    "select", "simulate", "sin", "sqrt", "tan",
 ]  # fmt: skip
 
 _LAZY = ("convert",)  # parts that are imported when first asked for

@@ -42,5 +42,9 @@ class AssemblyError(FourbarError, ValueError):
     """Loops that cannot be closed."""
 
 
+class IdentificationError(FourbarError, ValueError):
+    """Data that do not tell what was asked."""
+
+
 class SingularError(FourbarError, ArithmeticError):
     """A configuration in which the question has no answer."""

@@ -1,0 +1,10 @@
+"""Identification: which parameters of a robot its motion tells, and what they are."""
+
+from .base import BaseParameters, base_parameters
+from .estimate import identify
+from .excite import Excitation, Fourier, exciting_trajectory
+from .result import Identification
+
+__all__ = [
+    "BaseParameters", "Excitation", "Fourier", "Identification", "base_parameters", "exciting_trajectory", "identify",
+]  # fmt: skip

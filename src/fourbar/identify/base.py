@@ -1,0 +1,138 @@
+"""Base parameters: the combinations of parameters that the motion of a robot depends on, and what it does not tell.
+
+Found numerically. Columns of the regressor at many random states are visited in order, bodies near the ground first;
+one that depends on those before it adds to their combinations (the regrouping of the identification literature).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from ..errors import ArgumentError, ModelError
+from ..model.parameters import RIGID, read_columns
+from ..system.robot import System
+from .triangular import Triangle
+
+_DEPENDENT = 1e-9  # what is left of a column of unit length when it depends on others
+_NEGLIGIBLE = 1e-9  # beside the largest coefficient of its row
+_STATES = 4  # rows of the regressor for each of its columns
+
+
+@dataclass(frozen=True)
+class BaseParameters:
+    """β = `combine` φ (r, p): all that joint forces depend on. Y φ = Y[..., independent] β at every state.
+
+    `names` are those of all p parameters; `combinations` of the r base parameters, e.g. "rod.Jyy + 0.25 tip.m".
+    """
+
+    names: tuple[str, ...]
+    independent: tuple[int, ...]
+    combine: np.ndarray
+
+    @property
+    def rank(self) -> int:
+        """How many base parameters there are."""
+        return len(self.independent)
+
+    @cached_property
+    def combinations(self) -> tuple[str, ...]:
+        """Each base parameter, written out."""
+        rows = zip(self.combine, self.independent, strict=True)
+        return tuple(_written(row, self.names, first) for row, first in rows)
+
+    @cached_property
+    def identifiable(self) -> tuple[str, ...]:
+        """Parameters that can be known by themselves."""
+        return tuple(name for name, alone in zip(self.names, self.alone, strict=True) if alone)
+
+    @cached_property
+    def only_combined(self) -> tuple[str, ...]:
+        """Parameters that can be known only together with others, as parts of `combinations`."""
+        loose = ~self.alone & ~self.silent
+        return tuple(name for name, x in zip(self.names, loose, strict=True) if x)
+
+    @cached_property
+    def without_effect(self) -> tuple[str, ...]:
+        """Parameters that no motion and no joint force depends on."""
+        return tuple(name for name, x in zip(self.names, self.silent, strict=True) if x)
+
+    @cached_property
+    def alone(self) -> np.ndarray:
+        """For each parameter whether it is a base parameter by itself."""
+        return known_alone(self.combine)
+
+    @cached_property
+    def silent(self) -> np.ndarray:
+        """For each parameter whether nothing depends on it."""
+        return ~np.any(self.combine, axis=0)
+
+
+def known_alone(combine: np.ndarray) -> np.ndarray:
+    """Which unit vectors are combinations of the rows (r, p)."""
+    if not len(combine):
+        return np.zeros(combine.shape[1], bool)
+    Q, _ = np.linalg.qr(combine.T)
+    return np.linalg.norm(np.eye(combine.shape[1]) - Q @ Q.T, axis=1) < 1e-7
+
+
+def _written(row: np.ndarray, names: tuple[str, ...], first: int) -> str:
+    order = [first, *(j for j in np.flatnonzero(row) if j != first)]
+    text = ""
+    for j in order:
+        size = f"{abs(row[j]):.6g}"
+        term = names[j] if size == "1" else f"{size} {names[j]}"
+        sign = ("- " if row[j] < 0.0 else "") if not text else (" - " if row[j] < 0.0 else " + ")
+        text += sign + term
+    return text
+
+
+def regroup(R: np.ndarray, names: tuple[str, ...]) -> BaseParameters:
+    """Base parameters from a triangle R (·, p) of a regressor."""
+    norms = np.linalg.norm(R, axis=0)
+    seen = norms > _DEPENDENT * norms.max(initial=0.0)
+    unit = R / np.where(seen, norms, 1.0)
+    Q = np.zeros((len(R), 0))
+    independent: list[int] = []
+    for j in np.flatnonzero(seen):
+        left = unit[:, j] - Q @ (Q.T @ unit[:, j])
+        left -= Q @ (Q.T @ left)
+        size = np.linalg.norm(left)
+        if size > _DEPENDENT:
+            independent.append(int(j))
+            Q = np.column_stack([Q, left / size])
+    combine = np.zeros((len(independent), len(names)))
+    if independent:
+        solved = np.linalg.lstsq(unit[:, independent], unit[:, seen], rcond=None)[0]
+        combine[:, seen] = solved * norms[seen] / norms[independent][:, None]
+        relative = np.abs(combine) * norms[independent][:, None] / np.where(seen, norms, 1.0)
+        combine[relative < _NEGLIGIBLE] = 0.0
+        combine[:, independent] = np.eye(len(independent))
+    return BaseParameters(names, tuple(independent), combine)
+
+
+def random_triangle(robot: System, kinds: tuple[str, ...], rng: np.random.Generator | int | None = 0) -> np.ndarray:
+    """R (p, p) of the regressor at more than enough random states."""
+    if robot.nv == 0:
+        raise ModelError(f"robot {robot.name!r} cannot move, so nothing can be told from its motion")
+    width = len(robot.parameter_names(kinds))
+    function = robot.regressor.specialise(columns=kinds)
+    triangle, rng = Triangle(width), np.random.default_rng(rng)
+    wanted = _STATES * width // robot.nv + 4
+    while triangle.rows < wanted * robot.nv:
+        n = min(256, wanted)
+        q, (v, a) = robot.random(rng, n), rng.normal(size=(2, n, robot.nv))
+        triangle.add(function(q, v, a).reshape(-1, width))
+    return triangle.R
+
+
+def base_parameters(robot: System, columns: Any = RIGID, rng: np.random.Generator | int | None = 0) -> BaseParameters:
+    """The base parameters of a robot, for the kinds of parameters in `columns` (see `System.regressor`)."""
+    kinds = read_columns(columns)
+    names = robot.parameter_names(kinds)
+    if not names:
+        raise ArgumentError("columns=[]: expected at least one kind of parameter, such as ['inertia']")
+    return regroup(random_triangle(robot, kinds, rng), names)

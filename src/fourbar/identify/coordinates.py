@@ -1,0 +1,100 @@
+"""Coordinates x of the parameters, φ = origin + T x, in which the given robot is near zero and steps have no units.
+
+For bodies see `pseudo`. A parameter of a joint is divided by a size of its own. Bodies without mass stay as they are.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from ..system.robot import System
+from .pseudo import coordinates, frame_map, pseudo_inertia, reference, symmetric
+
+_SIGNED = ("preload",)  # of the parameters of joints those that may be negative
+
+
+class Place(NamedTuple):
+    """A body that is estimated: its name, and where its ten coordinates are."""
+
+    body: str
+    at: slice
+
+
+@dataclass(frozen=True)
+class Coordinates:
+    """`estimated` are the numbers (m) of the parameters that x (m) stands for; `held` says why the others are not."""
+
+    names: tuple[str, ...]
+    estimated: np.ndarray
+    values: np.ndarray  # of all parameters of the given robot
+    origin: np.ndarray
+    T: np.ndarray
+    bodies: tuple[Place, ...]
+    positive: np.ndarray  # coordinates of joint parameters that must not be negative
+
+    @property
+    def prior(self) -> np.ndarray:
+        """x of the given robot."""
+        return np.linalg.solve(self.T, self.values[self.estimated] - self.origin)
+
+    def parameters(self, x: np.ndarray) -> np.ndarray:
+        """φ (p) of all parameters."""
+        phi = self.values.copy()
+        phi[self.estimated] = self.origin + self.T @ x
+        return phi
+
+    def shapes(self, x: np.ndarray) -> np.ndarray:
+        """1 + X (bodies, 4, 4) of every estimated body: positive definite iff some matter has its parameters."""
+        if not self.bodies:
+            return np.zeros((0, 4, 4))
+        return np.eye(4) + symmetric(np.stack([x[place.at] for place in self.bodies]))
+
+    def joint_values(self, x: np.ndarray) -> np.ndarray:
+        """The parameters of joints that must not be negative, in units of their sizes."""
+        return self._joint_origin + x[self.positive]
+
+    @property
+    def _joint_origin(self) -> np.ndarray:
+        return self.origin[self.positive] / np.diag(self.T)[self.positive]
+
+    def is_consistent(self, x: np.ndarray, margin: float = 0.0) -> bool:
+        """Whether some matter has these parameters, and no joint gains energy by friction."""
+        least = np.linalg.eigvalsh(self.shapes(x)).min(initial=np.inf)
+        return bool(least > margin and self.joint_values(x).min(initial=np.inf) >= 0.0)
+
+    def inconsistent(self, x: np.ndarray) -> list[str]:
+        """Names of the bodies and joint parameters that no matter has."""
+        least = np.linalg.eigvalsh(self.shapes(x)).min(axis=-1, initial=np.inf)
+        wrong = [place.body for place, value in zip(self.bodies, least, strict=True) if value <= 0.0]
+        named = [self.names[self.estimated[j]] for j in self.positive[self.joint_values(x) < 0.0]]
+        return wrong + named
+
+
+def _length(robot: System) -> float:
+    """The size of a robot: the mean distance between joints, or one."""
+    lengths = [float(np.linalg.norm(c.placement.position)) for c in robot.mechanism.connections]
+    return float(np.mean([x for x in lengths if x > 0.0] or [1.0]))
+
+
+def make_coordinates(robot: System, columns: tuple[str, ...], sizes: np.ndarray) -> Coordinates:
+    """Coordinates around a robot; `sizes` (p) are used for parameters of joints that are zero in the robot."""
+    names, values = robot.parameter_names(columns), robot.inertial_parameters(columns)
+    bodies = robot.mechanism.bodies if "inertia" in columns else ()
+    heavy = [b for b, body in enumerate(bodies) if body.mass > 0.0]
+    joints = np.arange(10 * len(bodies), len(names))
+    estimated = np.concatenate([*(np.arange(10 * b, 10 * b + 10) for b in heavy), joints]).astype(int)
+    origin, T = values[estimated].copy(), np.zeros((len(estimated), len(estimated)))
+    places = tuple(Place(bodies[b].name, slice(10 * n, 10 * n + 10)) for n, b in enumerate(heavy))
+    for place in places:
+        C = reference(origin[place.at], _length(robot))
+        T[place.at, place.at] = frame_map(C)
+        X = np.linalg.solve(C, np.linalg.solve(C, pseudo_inertia(origin[place.at])).T) - np.eye(4)
+        origin[place.at] -= T[place.at, place.at] @ coordinates(X)
+    for at in range(10 * len(heavy), len(estimated)):
+        T[at, at] = values[estimated[at]] or sizes[estimated[at]] or 1.0
+    signed = [names[j].rsplit(".", 1)[1] in _SIGNED for j in joints]
+    positive = 10 * len(heavy) + np.flatnonzero(~np.array(signed, bool))
+    return Coordinates(names, estimated, values, origin, T, places, positive)

@@ -1,0 +1,201 @@
+"""`identify`: the parameters of a robot from measured motion and forces."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from itertools import chain
+from typing import Any
+
+import numpy as np
+
+from ..errors import ArgumentError, IdentificationError
+from ..model.parameters import read_columns
+from ..system.robot import System
+from . import result as status
+from .base import BaseParameters, random_triangle, regroup
+from .coordinates import Coordinates, make_coordinates
+from .data import Chunks
+from .evidence import Evidence, Progress, gather
+from .interior import solve_interior
+from .result import Identification
+from .rows import EnergyRows, Equations, ForceRows
+from .sdp import solve_sdp
+from .solve import Problem, estimate_noise, make_problem
+
+_CONSISTENT: dict[str, Callable[[Problem, Coordinates], np.ndarray]] = {
+    "interior-point": solve_interior,
+    "sdp": solve_sdp,
+}
+
+
+def identify(
+    robot: System,
+    data: Any,
+    *,
+    columns: Any = "inertia",
+    noise: Any = "estimated",
+    prior: float | None = None,
+    consistent: str | None = "interior-point",
+    keep_unexcited: bool = False,
+    window: int = 10,
+    chunk: int = 4096,
+    progress: Progress | None = None,
+) -> Identification:
+    """The parameters of a robot from data: a mapping of arrays q (n, nq), v, a, tau (n, nv), or an iterable of such.
+
+    Optional arrays: f_ext (n, n_bodies, 6), and t (n); without `a` the balance of energy over every `window` samples is
+    used instead of the equations of motion. Data are read once, at most `chunk` samples at a time: arrays may be
+    memory-mapped and iterables endless files. `progress` wraps the chunks, e.g. tqdm.tqdm.
+
+    columns: kinds of parameters, as for `System.regressor`; the others stay as they are in `robot`.
+    noise: of each equation (nv) as standard deviations, by which they are weighted; "estimated" from the residuals, or
+    "common" to all.
+    prior: how well the parameters of `robot` are known, as a relative standard deviation such as 0.3; None: not at all.
+    consistent: "interior-point", or "sdp" (needs the extra `identify`), so that some matter has the result; or None.
+    keep_unexcited: what the data do not excite keeps its value; otherwise that is an error.
+    """
+    kinds = _read_kinds(columns)
+    weight = _read_prior(prior)
+    if consistent is not None and consistent not in _CONSISTENT:
+        raise ArgumentError(f"consistent={consistent!r}: expected {', '.join(map(repr, _CONSISTENT))} or None")
+    evidence = _gather(robot, data, kinds, window, chunk, progress)
+    c = make_coordinates(robot, kinds, _typical(evidence))
+    base = regroup(random_triangle(robot, kinds)[:, c.estimated], tuple(c.names[j] for j in c.estimated))
+    deviation = _read_noise(noise, evidence, c, weight)
+    problem = make_problem(evidence, c, deviation, weight)
+    if weight == 0.0 and not keep_unexcited:
+        _check_excited(problem, base, c)
+    free = x = problem.solution()
+    if consistent is not None and not c.is_consistent(x):
+        x = _CONSISTENT[consistent](problem, c)
+    return _result(robot, kinds, c, base, evidence, problem, deviation, (x, free), consistent)
+
+
+def _read_kinds(columns: Any) -> tuple[str, ...]:
+    kinds = read_columns(columns)
+    if not kinds:
+        raise ArgumentError(f"columns={columns!r}: expected at least one kind of parameter, such as 'inertia'")
+    return kinds
+
+
+def _read_prior(prior: float | None) -> float:
+    """The weight μ = 1 / prior²."""
+    if prior is None:
+        return 0.0
+    if not (isinstance(prior, int | float) and np.isfinite(prior) and prior > 0.0):
+        raise ArgumentError(f"prior={prior!r}: expected a relative standard deviation above zero, such as 0.3, or None")
+    return 1.0 / prior**2
+
+
+def _gather(
+    robot: System, data: Any, kinds: tuple[str, ...], window: int, chunk: int, progress: Progress | None
+) -> Evidence:
+    for name, number in (("window", window), ("chunk", chunk)):
+        if not isinstance(number, int) or number < 1:
+            raise ArgumentError(f"{name}={number!r}: expected a whole number of samples, at least 1")
+    first, data = _peek(data)
+    moving: Equations
+    if first is not None and "a" not in first:
+        if chunk <= window:
+            raise ArgumentError(f"chunk={chunk} must be larger than window={window}")
+        moving = EnergyRows(robot, kinds, window)
+    else:
+        moving = ForceRows(robot, kinds)
+    return gather(moving, Chunks(robot, data, chunk), len(robot.parameter_names(kinds)), progress)
+
+
+def _peek(data: Any) -> tuple[Mapping[str, Any] | None, Any]:
+    """The first piece of the data, and all of them."""
+    if isinstance(data, Mapping):
+        return data, data
+    if isinstance(data, Iterator):
+        first = next(data, None)
+        return (first if isinstance(first, Mapping) else None), chain([] if first is None else [first], data)
+    if isinstance(data, list | tuple) and data and isinstance(data[0], Mapping):
+        return data[0], data
+    return None, data
+
+
+def _typical(evidence: Evidence) -> np.ndarray:
+    """For each parameter the value at which it would explain the measured forces by itself."""
+    R = evidence.weighted(np.ones(len(evidence.kinds)))
+    norms = np.linalg.norm(R, axis=0)
+    return np.divide(norms[-1], norms[:-1], out=np.zeros(evidence.width), where=norms[:-1] > 0.0)
+
+
+def _read_noise(noise: Any, evidence: Evidence, c: Coordinates, weight: float) -> np.ndarray:
+    if isinstance(noise, str):
+        if noise not in ("estimated", "common"):
+            raise ArgumentError(f"noise={noise!r}: expected 'estimated', 'common', or standard deviations")
+        return estimate_noise(evidence, c, weight, noise == "common")
+    given = np.asarray(noise, float)
+    shape = (len(evidence.kinds),)
+    if given.shape not in ((), shape) or not np.all(np.isfinite(given) & (given > 0.0)):
+        listed = ", ".join(evidence.kinds[:6])
+        raise ArgumentError(f"noise={noise!r}: expected one positive number, or {shape[0]} of them, for {listed}")
+    return np.broadcast_to(given, shape).copy()
+
+
+def _check_excited(problem: Problem, base: BaseParameters, c: Coordinates) -> None:
+    unseen = problem.unknown(base.combine @ c.T)
+    if unseen.any():
+        named = [name for name, x in zip(base.combinations, unseen, strict=True) if x]
+        more = f", and {len(named) - 8} more" if len(named) > 8 else ""
+        raise IdentificationError(
+            f"the data do not excite {len(named)} of {base.rank} base parameters: {'; '.join(named[:8])}{more}. Move "
+            "these joints (exciting_trajectory designs motions), give a prior=, or let them keep their values with "
+            "keep_unexcited=True"
+        )
+
+
+def _statuses(problem: Problem, base: BaseParameters, c: Coordinates) -> tuple[tuple[str, ...], np.ndarray]:
+    """For all parameters what is known of them, and their standard deviations."""
+    told = [status.HELD] * len(c.names)
+    deviations = np.full(len(c.names), np.nan)
+    unseen, found, sizes = problem.unknown(c.T), problem.deviations(c.T), np.linalg.norm(c.T, axis=1)
+    for at, j in enumerate(c.estimated):
+        if base.silent[at]:
+            told[j] = status.SILENT
+        elif not base.alone[at]:
+            told[j] = status.COMBINED
+        elif unseen[at]:
+            told[j] = status.UNEXCITED
+        else:
+            told[j] = status.IDENTIFIED if found[at] <= sizes[at] else status.UNCERTAIN
+            deviations[j] = found[at]
+    return tuple(told), deviations
+
+
+def _result(
+    robot: System,
+    kinds: tuple[str, ...],
+    c: Coordinates,
+    base: BaseParameters,
+    evidence: Evidence,
+    problem: Problem,
+    noise: np.ndarray,
+    solutions: tuple[np.ndarray, np.ndarray],
+    consistent: str | None,
+) -> Identification:
+    phi, free = (c.parameters(x) for x in solutions)
+    statuses, deviations = _statuses(problem, base, c)
+    s = problem.svd[1]
+    return Identification(
+        given=robot,
+        columns=kinds,
+        names=c.names,
+        values=phi,
+        deviations=deviations,
+        statuses=statuses,
+        base=base,
+        base_values=base.combine @ phi[c.estimated],
+        base_deviations=problem.deviations(base.combine @ c.T),
+        kinds=evidence.kinds,
+        residuals=evidence.residuals(phi),
+        free_residuals=evidence.residuals(free),
+        sizes=evidence.sizes(),
+        noise=noise,
+        equations=evidence.equations,
+        condition=float(s[0] / s[problem.rank - 1]) if problem.rank else np.inf,
+        consistent=consistent,
+    )

@@ -1,0 +1,108 @@
+"""The outcome of an identification: values, how well they are known, and what is not known at all."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from ..errors import IdentificationError, unknown
+from ..model.mechanism import Mechanism
+from ..model.parameters import with_inertial_parameters
+from ..system.robot import System
+from .base import BaseParameters
+
+IDENTIFIED = "identified"
+COMBINED = "only in combination"
+SILENT = "without effect"
+UNEXCITED = "not excited"
+UNCERTAIN = "uncertain"
+HELD = "held"
+_MEANING = {
+    COMBINED: "motion depends on it only together with others; see `base.combinations` and `base_values`",
+    SILENT: "no motion and no joint force depends on it",
+    UNEXCITED: "these data do not depend on it; excite it, e.g. with exciting_trajectory(...)",
+    UNCERTAIN: "its standard deviation exceeds its expected size; more or better data are needed",
+    HELD: "the body has no mass in the given robot, and was kept so",
+}
+_SPRINGS = ("stiffness", "preload")
+
+
+@dataclass(frozen=True)
+class Identification:
+    """Parameters from data.
+
+    `values` (p) of `names`, with `deviations` (p; NaN unless known) and `statuses`. What cannot be identified keeps
+    values near those of the given robot. `base_values` (r) of `base.combinations` with `base_deviations`. For each kind
+    of equation (velocities, or "energy"): `noise` and `residuals` (root mean squares), `sizes` of what was fitted.
+    `condition` is the condition number of the weighted problem, in units relative to the given robot.
+    """
+
+    given: System
+    columns: tuple[str, ...]
+    names: tuple[str, ...]
+    values: np.ndarray
+    deviations: np.ndarray
+    statuses: tuple[str, ...]
+    base: BaseParameters
+    base_values: np.ndarray
+    base_deviations: np.ndarray
+    kinds: tuple[str, ...]
+    residuals: np.ndarray
+    free_residuals: np.ndarray  # of the best fit that need not be consistent
+    sizes: np.ndarray
+    noise: np.ndarray
+    equations: int
+    condition: float
+    consistent: str | None
+
+    @property
+    def identified(self) -> tuple[str, ...]:
+        """The parameters that the data determine by themselves."""
+        return tuple(name for name, status in zip(self.names, self.statuses, strict=True) if status == IDENTIFIED)
+
+    def value(self, name: str) -> tuple[float, float]:
+        """Value and standard deviation of a parameter; an error if the data do not determine it."""
+        if name not in self.names:
+            raise unknown("parameter", name, self.names)
+        at = self.names.index(name)
+        if self.statuses[at] != IDENTIFIED:
+            raise IdentificationError(f"{name} is {self.statuses[at]}: {_MEANING[self.statuses[at]]}")
+        return float(self.values[at]), float(self.deviations[at])
+
+    @cached_property
+    def robot(self) -> System:
+        """The given robot with these parameters. It moves like the measured one, wherever base parameters agree."""
+        return System(self._mechanism())
+
+    def _mechanism(self) -> Mechanism:
+        kinds = tuple(kind for kind in self.columns if kind not in _SPRINGS)
+        if not kinds:
+            return self.given.mechanism
+        kept = [name.rsplit(".", 1)[1] not in _SPRINGS for name in self.names]
+        return with_inertial_parameters(self.given.mechanism, self.values[kept], kinds)
+
+    def report(self) -> str:
+        """All of this as text."""
+        total = [f"{self.equations} equations, {self.base.rank} base parameters, condition number {self.condition:.3g}"]
+        if self.consistent is not None:
+            total.append(f"physically consistent ({self.consistent})")
+        fit = [("equation", "size", "residual", "relative")]
+        for kind, size, residual in zip(self.kinds, self.sizes, self.residuals, strict=True):
+            fit.append((kind, f"{size:.4g}", f"{residual:.4g}", f"{residual / size:.2%}" if size > 0.0 else "-"))
+        rows = [("base parameter", "value", "± deviation")]
+        for name, value, deviation in zip(self.base.combinations, self.base_values, self.base_deviations, strict=True):
+            rows.append((name, f"{value:.6g}", f"{deviation:.2g}"))
+        unknown_ones = []
+        for status, meaning in _MEANING.items():
+            named = [name for name, x in zip(self.names, self.statuses, strict=True) if x == status]
+            if named:
+                unknown_ones.append(f"{status} ({meaning}):\n  {', '.join(named)}")
+        parts = ["; ".join(total), _table(fit), _table(rows), *unknown_ones]
+        return "\n\n".join(parts)
+
+
+def _table(rows: list[tuple[str, ...]]) -> str:
+    widths = [max(len(row[k]) for row in rows) for k in range(len(rows[0]))]
+    return "\n".join("  ".join(x.ljust(w) for x, w in zip(row, widths, strict=True)).rstrip() for row in rows)

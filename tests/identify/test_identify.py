@@ -1,0 +1,288 @@
+"""Identification recovers what was put in, says how well, and refuses to say what cannot be known."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import fourbar as fb
+from fourbar import ArgumentError, IdentificationError, System, identify
+
+from .arms import arm, changed, geared, measured
+
+
+def _true(result: Any, robot: System) -> np.ndarray:
+    """The base parameters of a robot, in the order of a result."""
+    phi = dict(zip(robot.parameter_names(result.columns), robot.inertial_parameters(result.columns), strict=True))
+    return result.base.combine @ [phi[name] for name in result.base.names]
+
+
+@pytest.mark.parametrize("robot", [arm(), geared(), fb.robots.four_bar()], ids=lambda r: r.name)
+def test_exact_data(robot: System) -> None:
+    """Base parameters to the last digits; the new robot moves like the measured one, though its links may differ."""
+    result = identify(changed(robot), measured(robot))
+    true = _true(result, robot)
+    assert np.abs(result.base_values - true).max() < 1e-9 * np.abs(true).max()
+    q, v, a, tau = measured(robot, 20, seed=7).values()
+    assert np.abs(result.robot.inverse_dynamics(q, v, a) - tau).max() < 1e-8 * np.abs(tau).max()
+    assert result.residuals.max() < 1e-8 * np.abs(tau).max()
+
+
+def test_noise_and_confidence() -> None:
+    """Errors of many identifications, in units of the reported deviations, are normal: mean square one."""
+    robot, noise = arm(), np.array([0.5, 0.2, 0.05])
+    known = changed(robot, 0.02)
+    scores = []
+    for seed in range(12):
+        result = identify(known, measured(robot, 400, noise, seed), consistent=None)
+        scores.append((result.base_values - _true(result, robot)) / result.base_deviations)
+        assert np.allclose(result.noise, noise, rtol=0.12)
+    assert 0.85 < np.sqrt(np.mean(np.square(scores))) < 1.15
+
+
+def test_weights() -> None:
+    """Equations of a noisy joint count less: given or estimated, deviations are smaller than with one noise for all."""
+    robot, noise = arm(), np.array([0.01, 0.01, 1.0])
+    data = measured(robot, 300, noise)
+    known = changed(robot, 0.02)
+    common = identify(known, data, noise="common", consistent=None)
+    given = identify(known, data, noise=noise, consistent=None)
+    found = identify(known, data, consistent=None)
+    assert np.allclose(found.base_deviations, given.base_deviations, rtol=0.2)
+    errors = [np.linalg.norm(r.base_values - _true(r, robot)) for r in (found, common)]
+    assert errors[0] < 0.5 * errors[1]
+
+
+def test_prior() -> None:
+    """A strong prior keeps the robot as it is, a weak one changes nothing."""
+    robot = arm()
+    known, data = changed(robot), measured(robot, 100, 0.5)
+    strong = identify(known, data, prior=1e-6)
+    assert np.allclose(strong.values, known.inertial_parameters("inertia"), rtol=1e-3, atol=1e-6)
+    weak, none = identify(known, data, prior=1e4, consistent=None), identify(known, data, consistent=None)
+    assert np.allclose(weak.base_values, none.base_values, rtol=1e-4, atol=1e-5)
+    assert np.all(identify(known, data, prior=0.1).base_deviations < none.base_deviations)
+
+
+@pytest.mark.parametrize("consistent", ["interior-point", "sdp"])
+def test_consistent(consistent: str) -> None:
+    """Bad data would make bodies of negative mass; the result is matter all the same, and fits hardly worse."""
+    if consistent == "sdp":
+        pytest.importorskip("clarabel")
+    robot = arm()
+    known, data = changed(robot), measured(robot, 12, 3.0, seed=5)
+    free = identify(known, data, consistent=None)
+    with pytest.raises(fb.ModelError, match=r"body '"):
+        _ = free.robot
+    result = identify(known, data, consistent=consistent)
+    for ten in result.values.reshape(-1, 10):
+        P = np.empty((4, 4))
+        J = np.array([[ten[4], ten[5], ten[6]], [ten[5], ten[7], ten[8]], [ten[6], ten[8], ten[9]]])
+        P[:3, :3], P[:3, 3], P[3, :3], P[3, 3] = 0.5 * np.trace(J) * np.eye(3) - J, ten[1:4], ten[1:4], ten[0]
+        assert np.linalg.eigvalsh(P).min() > 0.0
+    assert result.robot.mass_matrix(result.robot.neutral()).shape == (3, 3)
+    off = robot.inverse_dynamics(data["q"], data["v"], data["a"]) - data["tau"]
+    truth = np.sqrt(np.mean(off**2, axis=0))
+    least, cost, allowed = (np.sum((x / free.noise) ** 2) for x in (free.residuals, result.residuals, truth))
+    assert least < cost < allowed  # the true robot is consistent too, so the best consistent one fits better
+
+
+def test_two_solvers_find_the_same() -> None:
+    pytest.importorskip("clarabel")
+    robot = arm()
+    known, data = changed(robot), measured(robot, 12, 3.0, seed=5)
+    options: dict[str, Any] = {"prior": 30.0, "noise": 3.0}
+    ours, theirs = (identify(known, data, consistent=c, **options) for c in ("interior-point", "sdp"))
+    free = identify(known, data, consistent=None, **options)
+    assert np.abs(ours.values - free.values).max() > 0.1
+    assert np.allclose(ours.values, theirs.values, rtol=1e-3, atol=1e-3)
+
+
+def test_friction_and_springs() -> None:
+    robot, truth = arm(), {"viscous": [0.5, 0.3, 0.1], "coulomb": [0.2, 0.1, 0.05], "stiffness": [3, 2, 1]}
+
+    def extra(q: np.ndarray, v: np.ndarray) -> np.ndarray:
+        return v * truth["viscous"] + np.sign(v) * truth["coulomb"] + q * truth["stiffness"] + [0.3, -0.2, 0.1]
+
+    kinds = ("inertia", "viscous", "coulomb", "stiffness", "preload")
+    result = identify(changed(robot), measured(robot, 300, 1e-3, extra=extra), columns=kinds)
+    for kind, values in {**truth, "preload": [0.3, -0.2, 0.1]}.items():
+        for joint, expected in zip(("column", "upper", "fore"), values, strict=True):
+            value, deviation = result.value(f"{joint}.{kind}")
+            assert abs(value - expected) < 5 * deviation < 0.01
+    moved = [c for c in result.robot.mechanism.connections if c.joint.nv]
+    assert np.allclose([c.damping for c in moved], np.array(truth["viscous"])[:, None], atol=1e-3)
+
+
+def test_armature_that_is_not_asked_for_is_known() -> None:
+    robot = arm().with_inertial_parameters([0.3, 0.2, 0.1], "armature")
+    result = identify(changed(robot), measured(robot))
+    assert np.allclose(result.base_values, _true(result, robot), rtol=1e-8, atol=1e-9)
+    assert np.array_equal(result.robot.inertial_parameters("armature"), [0.3, 0.2, 0.1])
+
+
+def test_external_forces() -> None:
+    robot, rng = arm(), np.random.default_rng(4)
+    data = measured(robot)
+    f_ext = rng.normal(size=(300, 4, 6))
+    data["tau"] = robot.inverse_dynamics(data["q"], data["v"], data["a"], f_ext=f_ext)
+    result = identify(changed(robot), {**data, "f_ext": f_ext})
+    assert np.allclose(result.base_values, _true(result, robot), rtol=1e-8, atol=1e-9)
+
+
+def test_energy_needs_no_acceleration() -> None:
+    """A swing under known forces, from positions, velocities and forces only; friction takes its share."""
+    robot = arm()
+    rng = np.random.default_rng(0)
+    amplitude, rate = rng.uniform(1.0, 6.0, (4, 3)), rng.uniform(1.0, 9.0, (4, 3))
+    t = np.arange(0.0, 12.0, 5e-4)
+    angles = rate * t[:, None, None]
+    q = np.sum(amplitude / rate**2 * np.sin(angles), axis=1)
+    v = np.sum(amplitude / rate * np.cos(angles), axis=1)
+    a = -np.sum(amplitude * np.sin(angles), axis=1)
+    tau = robot.inverse_dynamics(q, v, a) + [0.5, 0.3, 0.2] * v
+    data = {"q": q, "v": v, "tau": tau, "t": t}
+    result = identify(changed(robot, 0.02), data, columns=("inertia", "viscous"), window=40, consistent=None)
+    assert result.kinds == ("energy",)
+    true = _true(result, robot.with_inertial_parameters([0.5, 0.3, 0.2], "viscous"))
+    assert np.abs(result.base_values - true).max() < 2e-3 * np.abs(true).max()
+
+
+def test_report() -> None:
+    result = identify(changed(arm()), measured(arm(), 200, 0.1))
+    text = result.report()
+    assert "base parameters, condition number" in text and "physically consistent (interior-point)" in text
+    assert "only in combination" in text and "without effect" in text and "column.Jzz + " in text
+    assert set(result.identified) == set(result.base.identifiable) & set(result.identified)
+
+
+# --- what cannot be known ---------------------------------------------------------------------------------------------
+
+
+def test_unidentifiable_parameters_are_not_called_identified() -> None:
+    result = identify(changed(arm()), measured(arm()))
+    assert "tool.m" not in result.identified and np.isnan(result.deviations[result.names.index("tool.m")])
+    with pytest.raises(IdentificationError, match=r"tool.m is only in combination: motion depends on it only together"):
+        result.value("tool.m")
+    with pytest.raises(IdentificationError, match=r"column.m is without effect: no motion"):
+        result.value("column.m")
+    with pytest.raises(fb.UnknownNameError, match=r"no parameter 'tool.mass'; did you mean"):
+        result.value("tool.mass")
+    value, deviation = result.value(result.identified[0])
+    assert np.isfinite(value) and deviation >= 0.0
+
+
+def test_data_that_excite_too_little() -> None:
+    """Standing still, a robot tells its weights only."""
+    robot = arm()
+    data = measured(robot)
+    still = {**data, "v": 0.0 * data["v"], "a": 0.0 * data["a"]}
+    still["tau"] = robot.gravity_force(data["q"])
+    with pytest.raises(IdentificationError, match=r"do not excite \d+ of \d+ base parameters: column.Jzz .*prior="):
+        identify(changed(robot), still)
+    kept = identify(changed(robot), still, keep_unexcited=True)
+    assert np.abs(kept.robot.gravity_force(data["q"]) - still["tau"]).max() < 1e-9
+    unseen = [name for name, x in zip(kept.names, kept.statuses, strict=True) if x == "not excited"]
+    assert unseen and not set(unseen) & set(kept.identified)
+    with pytest.raises(IdentificationError, match=r"is not excited: these data do not depend on it"):
+        kept.value(unseen[0])
+    assert np.isinf(kept.base_deviations).any()
+    assert identify(changed(robot), still, prior=0.3).robot.nv == 3
+
+
+def test_uncertain_parameters() -> None:
+    """Noise far above the signal: nothing is called identified."""
+    result = identify(changed(arm()), measured(arm(), 60, 1e4))
+    assert result.identified == ()
+    with pytest.raises(IdentificationError, match=r"is uncertain: its standard deviation exceeds"):
+        result.value(result.base.identifiable[0])
+
+
+def test_bodies_without_mass_stay_without() -> None:
+    b = fb.Builder("cardan")
+    b.body("cross", joint=fb.joints.Revolute("x"))
+    b.body(
+        "shaft", parent="cross", joint=fb.joints.Revolute("y"), mass=1.0, com=(0.1, 0, 0.3), inertia=(0.1, 0.2, 0.25)
+    )
+    robot = b.build()
+    result = identify(changed(robot), measured(robot))
+    assert result.statuses[:10] == ("held",) * 10 and result.robot.mechanism.bodies[0].mass == 0.0
+    assert np.allclose(result.base_values, _true(result, robot), atol=1e-9)
+
+
+# --- streams ----------------------------------------------------------------------------------------------------------
+
+
+def test_streaming_equals_in_memory(tmp_path: Any) -> None:
+    robot = arm()
+    known, data = changed(robot), measured(robot, 500, 0.1)
+    whole = identify(known, data)
+    pieces = [{name: x[k : k + 70] for name, x in data.items()} for k in range(0, 500, 70)]
+    mapped = {}
+    for name, x in data.items():
+        np.save(tmp_path / f"{name}.npy", x)
+        mapped[name] = np.load(tmp_path / f"{name}.npy", mmap_mode="r")
+    seen: list[int] = []
+
+    def progress(chunks: Any) -> Any:
+        for n, chunk in enumerate(chunks):
+            seen.append(n)
+            yield chunk
+
+    for streamed in (
+        identify(known, pieces),
+        identify(known, iter(pieces)),
+        identify(known, mapped, chunk=33, progress=progress),
+    ):
+        assert streamed.equations == whole.equations == 1500
+        assert np.allclose(streamed.base_values, whole.base_values, rtol=1e-9, atol=1e-11)
+        assert np.allclose(streamed.base_deviations, whole.base_deviations, rtol=1e-9)
+        assert np.allclose(streamed.residuals, whole.residuals, rtol=1e-9)
+    assert len(seen) == 16
+
+
+# --- errors -----------------------------------------------------------------------------------------------------------
+
+
+def _without(data: dict[str, Any], *names: str) -> dict[str, Any]:
+    return {k: x for k, x in data.items() if k not in names}
+
+
+def test_errors() -> None:
+    robot, data = arm(), measured(arm(), 20)
+    cases: list[tuple[Any, dict[str, Any], str]] = [
+        (_without(data, "tau"), {}, r"data: tau missing; given are q, v, a"),
+        ({**data, "torque": 1}, {}, r"'torque' is not understood; known are q, v, a, tau, f_ext, t"),
+        ({**data, "v": data["v"][:, :2]}, {}, r"v has shape \(20, 2\), expected \(n, 3\) with n=20"),
+        ({**data, "a": data["a"][:9]}, {}, r"a has shape \(9, 3\), expected \(n, 3\) with n=20"),
+        ([data, {"q": 1}], {}, r"data, piece 1: v, tau missing"),
+        ([data, 3], {}, r"data, piece 1: expected a mapping with arrays q, v, a, tau"),
+        (7, {}, r"data: expected a mapping .* got int"),
+        ([], {}, r"there are no samples"),
+        ([data, _without(data, "a")], {}, r"a is missing in some pieces and given in others"),
+        (_without(data, "a"), {}, r"the balance of energy is used, which needs the times t"),
+        (data, {"columns": []}, r"columns=\[\]: expected at least one kind"),
+        (data, {"prior": -1.0}, r"prior=-1.0: expected a relative standard deviation above zero"),
+        (data, {"consistent": "maybe"}, r"consistent='maybe': expected 'interior-point', 'sdp' or None"),
+        (data, {"noise": "loud"}, r"noise='loud': expected 'estimated', 'common'"),
+        (data, {"noise": [1.0, 2.0]}, r"expected one positive number, or 3 of them, for column, upper, fore"),
+        (data, {"chunk": 0}, r"chunk=0: expected a whole number of samples, at least 1"),
+        (_without(data, "a"), {"chunk": 5, "window": 5}, r"chunk=5 must be larger than window=5"),
+    ]
+    for given, options, message in cases:
+        with pytest.raises(ArgumentError, match=message):
+            identify(robot, given, **options)
+    broken = data["tau"].copy()
+    broken[4, 1] = np.nan
+    with pytest.raises(ArgumentError, match=r"tau is not finite in 1 samples, first in sample 4; leave them out"):
+        identify(robot, {**data, "tau": broken})
+
+
+def test_missing_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(__import__("sys").modules, "clarabel", None)
+    with pytest.raises(
+        fb.FourbarError, match=r'needs the packages clarabel and scipy: pip install "fourbar\[identify\]"'
+    ):
+        identify(changed(arm()), measured(arm(), 12, 3.0, seed=5), consistent="sdp")

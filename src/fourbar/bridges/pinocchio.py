@@ -16,7 +16,7 @@ from ..conventions import Convention, Part, convention, swapped
 from ..conventions.joint import InSeries
 from ..errors import ModelError
 from ..joints.base import Joint
-from ..system.robot import Builder, System
+from ..system.robot import Builder, System, restored
 from .peer import RobotPeer, in_series, placed
 
 _AXES = {"X": "x", "Y": "y", "Z": "z"}
@@ -73,7 +73,8 @@ def _convention(joint: Any, name: str) -> Convention:
 def from_pinocchio(model: Any, name: str | None = None) -> System:
     """The same robot, from the numbers of a Pinocchio model. Its operational frames become frames.
 
-    Inertias are taken as they are, physical or not; Pinocchio does not check them either.
+    Inertias are taken as they are, physical or not, even where a joint moves nothing and forward dynamics is NaN;
+    Pinocchio does not check them either.
     """
     b = Builder(name or model.name or "robot", gravity=model.gravity.linear)
     for i in range(1, model.njoints):
@@ -98,7 +99,7 @@ def from_pinocchio(model: Any, name: str | None = None) -> System:
             taken.add(frame.name)
             body = "world" if frame.parentJoint == 0 else model.names[frame.parentJoint]
             b.frame(frame.name, body, position=frame.placement.translation, rotation=frame.placement.rotation)
-    return b.build()
+    return restored(b.mechanism())
 
 
 class Peer(RobotPeer):

@@ -68,6 +68,7 @@ def register(format: Format) -> Format:
 register(Format("mjcf", (".mjcf", ".xml"), ("mujoco",), reader="mjcf"))
 register(Format("json", (".json",), reader="own.json", writer="own.json"))
 register(Format("toml", (".toml",), reader="own.toml", writer="own.toml"))
+register(Format("urdf", (".urdf",), ("robot",), reader="urdf", options=("sidecar",)))
 
 
 def find_format(name: str, data: bytes | None = None, chosen: str | None = None) -> Format:

@@ -6,9 +6,10 @@ does not hide what is wrong with the next: `with reading.element():` around each
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from typing import Literal, NamedTuple, NoReturn
 
@@ -47,9 +48,10 @@ class Finding:
 
 @dataclass(frozen=True)
 class Report:
-    """All findings, in the order of the file."""
+    """All findings, in the order of the file. `places`: where the file declares what is called so."""
 
     findings: tuple[Finding, ...] = ()
+    places: Mapping[str, Place] = field(default_factory=dict, compare=False, repr=False)
 
     def __iter__(self) -> Iterator[Finding]:
         return iter(self.findings)
@@ -73,7 +75,12 @@ class Report:
         return self.of("warning")
 
     def __add__(self, other: Report) -> Report:
-        return Report(self.findings + other.findings)
+        return Report(self.findings + other.findings, {**other.places, **self.places})
+
+    def place_of(self, message: str, file: str) -> Place:
+        """Where the first thing is declared that a message names in quotes; the file as a whole if none is."""
+        named = (self.places[name] for name in re.findall(r"'([^']+)'", message) if name in self.places)
+        return next(named, Place(file))
 
 
 NOTHING = Report()
@@ -105,6 +112,7 @@ class Reading:
         self.strict = strict
         self.waive = tuple(waive)
         self.findings: list[Finding] = []
+        self.places: dict[str, Place] = {}
 
     def add(self, severity: Severity, place: Place, message: str, fix: str = "", key: str = "") -> Finding:
         """Record a finding as it is."""
@@ -157,7 +165,8 @@ class Reading:
         except ParseError:
             raise
         except ModelError as error:
-            raise ParseError(Report((Finding("error", str(error), "", *place),))) from error
+            found = self.report().place_of(str(error), self.file) if not place.line else place
+            raise ParseError(Report((Finding("error", str(error), "", *found),))) from error
 
     def check(self) -> None:
         """Stop here if anything so far is an error."""
@@ -166,7 +175,7 @@ class Reading:
 
     def report(self) -> Report:
         """All findings so far, by line."""
-        return Report(tuple(sorted(self.findings, key=lambda f: (f.file != self.file, f.file, f.line))))
+        return Report(tuple(sorted(self.findings, key=lambda f: (f.file != self.file, f.file, f.line))), self.places)
 
     def close(self) -> Report:
         """The report of a file that was read to its end; raises if it has errors."""

@@ -4,15 +4,20 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from ..errors import ModelError
 from ..io.files import read_file, read_options, read_text, write_file
 from ..io.report import Finding, ParseError, Report, summary
+from ..io.source import Options
 from ..joints.base import Joint
 from ..model.mechanism import Mechanism
-from .robot import System
+from .regular import MasslessError
+from .robot import System, restored
+
+MASSLESS = "massless"  # what `waive` calls a joint that moves nothing
 
 
 class FileWarning(UserWarning):
@@ -36,7 +41,8 @@ def load(
     that joint. `folders`: where packages and meshes are looked for. Other options belong to one format: see
     docs/files.md.
     """
-    return _built(*read_file(path, format, read_options(strict, waive, floating, folders, extra)), str(path))
+    options = read_options(strict, waive, floating, folders, extra)
+    return _built(*read_file(path, format, options), options, str(path))
 
 
 def loads(
@@ -51,7 +57,8 @@ def loads(
     **extra: Any,
 ) -> System:
     """The robot in a text: as `load`, for the content of a file. `name` is what messages call it."""
-    return _built(*read_text(text, name, format, read_options(strict, waive, floating, folders, extra)), name)
+    options = read_options(strict, waive, floating, folders, extra)
+    return _built(*read_text(text, name, format, options), options, name)
 
 
 def save(robot: System, path: str | Path, *, format: str | None = None) -> Report:
@@ -59,12 +66,23 @@ def save(robot: System, path: str | Path, *, format: str | None = None) -> Repor
     return write_file(robot.mechanism, path, format)
 
 
-def _built(mechanism: Mechanism, report: Report, file: str) -> System:
+def _built(mechanism: Mechanism, report: Report, options: Options, file: str) -> System:
     try:
         robot = System(mechanism, report)
+    except MasslessError as error:
+        finding = _located(report, str(error), file)
+        if MASSLESS not in options.waive:
+            fix = f"or accept it with waive=[{MASSLESS!r}]: forward dynamics is then NaN"
+            raise ParseError(report + Report((replace(finding, fix=fix),))) from None
+        noted = replace(finding, severity="note", message=f"{error} (waived)", key=MASSLESS)
+        robot = restored(mechanism, report + Report((noted,)))
     except ModelError as error:
-        raise ParseError(report + Report((Finding("error", str(error), "", file),))) from error
+        raise ParseError(report + Report((_located(report, str(error), file),))) from error
     if report.warnings:
         text = f"{file}: {summary(report.warnings)}; robot.report says where and what"
         warnings.warn(text, FileWarning, stacklevel=3)
     return robot
+
+
+def _located(report: Report, message: str, file: str) -> Finding:
+    return Finding("error", message, "", *report.place_of(message, file))

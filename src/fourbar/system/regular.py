@@ -18,6 +18,10 @@ from .clusters import group_random
 _SINGULAR = 1e-13  # a pivot this small, relative to the largest inertia that the joint carries, is rounding
 
 
+class MasslessError(ModelError):
+    """A joint that moves nothing that has inertia."""
+
+
 def _is_solid(inertia: np.ndarray) -> bool:
     """Whether a spatial inertia resists every motion, so that no joint in front of it can be singular."""
     values = np.linalg.eigvalsh(inertia)
@@ -56,11 +60,11 @@ def check_regular(lowered: Lowered) -> None:
             carried[group.carrier] = max(carried[group.carrier], largest)
 
 
-def _moves_nothing(lowered: Lowered, group: Group) -> ModelError:
+def _moves_nothing(lowered: Lowered, group: Group) -> MasslessError:
     joints = " and ".join(repr(lowered.moving[i].name) for i in group.links)
     bodies = " and ".join(repr(lowered.moving[i].child) for i in group.links)
     verb = "moves" if len(group.links) == 1 else "move"
-    return ModelError(
+    return MasslessError(
         f"joint {joints} {verb} nothing that has inertia (body {bodies} and what it carries), so forward dynamics has "
         "no solution; give the body a mass and an inertia, or the joint an armature"
     )

@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 
 def _rebuild(mechanism: Mechanism, name: str, static: tuple[tuple[str, Any], ...]) -> Any:
     """A method of a robot from its recipe: how functions travel to other processes."""
-    method = getattr(_restored(mechanism), name)
+    method = getattr(restored(mechanism), name)
     return method.specialise(**dict(static)) if static or METHODS[name].static else method
 
 
@@ -196,7 +196,7 @@ class System(Editing):
         raise AttributeError(f"a System is frozen; {name!r} cannot be deleted")
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _restored, (self.mechanism, self.report)
+        return restored, (self.mechanism, self.report)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, System) and self.mechanism == other.mechanism
@@ -292,7 +292,7 @@ class System(Editing):
 
         A body without mass that only a loop holds can be moved by no force here: then M is singular.
         """
-        return _restored(replace(self.mechanism, loops=()))
+        return restored(replace(self.mechanism, loops=()))
 
     def with_gravity(self, gravity: Sequence[float]) -> System:
         """The same robot in another field of gravity."""
@@ -367,7 +367,7 @@ class System(Editing):
         return (made.specialise(**options) if METHODS[method].static else made).program()
 
 
-def _restored(mechanism: Mechanism, report: Report = NOTHING) -> System:
+def restored(mechanism: Mechanism, report: Report = NOTHING) -> System:
     """A robot of a mechanism that needs no check: it was checked before, or is known to have no regular dynamics."""
     system = object.__new__(System)
     system.__dict__.update(mechanism=mechanism, report=report)

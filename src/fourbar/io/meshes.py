@@ -1,0 +1,93 @@
+"""Where the meshes of a file are. Only listed folders, and the folder of the file itself, are ever looked into."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+from typing import Literal
+from urllib.parse import unquote
+
+_PACKAGES = ("package", "model")
+
+
+@dataclass(frozen=True)
+class Found:
+    """What became of an address: a path, or the reason why there is none."""
+
+    path: str = ""
+    problem: Literal["", "missing", "outside", "remote"] = ""
+
+
+class Meshes:
+    """Turns addresses of meshes into paths of files: package://name/path, model://name/path, file://path, path."""
+
+    def __init__(self, folders: Sequence[Path], base: Path | None) -> None:
+        self._folders = tuple(_absolute(f) for f in folders)
+        self._base = None if base is None else _absolute(base)
+        self._known: dict[str, Found] = {}
+
+    def find(self, address: str) -> Found:
+        """The file that an address names."""
+        if address not in self._known:
+            self._known[address] = self._find(address)
+        return self._known[address]
+
+    def _find(self, address: str) -> Found:
+        scheme, separator, rest = address.partition("://")
+        if not separator:
+            return self._plain(address)
+        if scheme in _PACKAGES:
+            return self._in_package(unquote(rest))
+        return self._plain(unquote(rest)) if scheme == "file" else Found(problem="remote")
+
+    def _in_package(self, rest: str) -> Found:
+        """package://name/path: in a listed folder that contains `name`, or that is `name`."""
+        package, _, inside = rest.partition("/")
+        tries = [(f, f / package / inside) for f in self._folders]
+        tries += [(f, f / inside) for f in self._folders if f.name == package]
+        return _first(tries)
+
+    def _plain(self, name: str) -> Found:
+        """A path: from the folder of the file, or from a listed one."""
+        roots = [*([] if self._base is None else [self._base]), *self._folders]
+        if PurePosixPath(name).is_absolute() or Path(name).is_absolute():
+            return _first([(root, Path(name)) for root in roots])
+        tries = [(root, root / name) for root in roots]
+        if self._base is not None:  # ../meshes/a.stl is fine where the folder above is listed
+            tries += [(root, self._base / name) for root in self._folders]
+        return _first(tries)
+
+
+def _absolute(path: Path) -> Path:
+    return Path(*_steps(Path.cwd() / path))
+
+
+def _steps(path: Path) -> list[str]:
+    """The parts of an absolute path, with . and .. worked out without asking the disk."""
+    kept: list[str] = [path.anchor]
+    for part in path.parts[1:]:
+        if part == ".." and len(kept) > 1:
+            kept.pop()
+        elif part not in (".", ".."):
+            kept.append(part)
+    return kept
+
+
+def _first(tries: Sequence[tuple[Path, Path]]) -> Found:
+    """The first file that exists among those inside their folder."""
+    outside = bool(tries)
+    for root, path in tries:
+        clean = Path(*_steps(path))
+        if clean.is_relative_to(root):
+            outside = False
+            if _is_file(clean):
+                return Found(str(clean))
+    return Found(problem="outside" if outside else "missing")
+
+
+def _is_file(path: Path) -> bool:
+    try:
+        return path.is_file()
+    except (OSError, ValueError):  # a name that no file can have
+        return False

@@ -1,0 +1,147 @@
+"""From the text of a URDF to a mechanism."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import PurePath
+from typing import Any
+
+from ...joints import Fixed, Free, Joint
+from ...model.builder import Builder
+from ...model.mechanism import WORLD, Mechanism
+from ..element import Element, report_leftovers
+from ..meshes import Meshes
+from ..report import Place, Report
+from ..source import Options, Source
+from ..xml import parse
+from .joints import ReadJoint, read_joint
+from .links import read_link
+from .mimics import add_mimics
+from .shapes import Shapes
+from .transmissions import read_armatures
+from .tree import check_tree
+
+# What is not understood in these places would change the dynamics.
+_MATTERS = (
+    "inertial/*", "inertial@*", "mass@*", "inertia@*", "joint/origin@*", "inertial/origin@*", "axis@*", "mimic@*",
+    "mimic/*", "parent@*", "child@*", "link/origin*", "*loop*", "*constraint*", "*coupling*", "*closure*", "xacro:*",
+    "transmission/*nertia*", "gazebo/joint",
+)  # fmt: skip
+_FIXES = {"link/origin": "move it to the joint, or to inertial, visual and collision"}
+
+
+def read(source: Source, options: Options) -> tuple[Mechanism, Report]:
+    """The mechanism in a URDF file."""
+    reading = options.reading(source)
+    root = parse(source, reading)
+    builder, _ = read_robot(root, source, options)
+    report_leftovers(root, _MATTERS, _FIXES)
+    reading.check()
+    with reading.naming(Place(source.name)):
+        return builder.mechanism(), reading.close()
+
+
+def read_robot(root: Element, source: Source, options: Options) -> tuple[Builder, Mapping[str, ReadJoint]]:
+    """All of a robot but its loops, and its joints."""
+    reading = root.reading
+    if root.tag != "robot":
+        root.fail(f"the root element is <{root.tag}>, not <robot>", "is this a URDF?")
+    _check_xacro(root)
+    shapes = Shapes(root, Meshes(options.folders, source.folder))
+    links = _named(root, "link")
+    joints = _read_joints(root)
+    if not links:
+        root.fail("there is no <link>")
+    reading.check()
+    order = check_tree(root, links, list(joints.values()))
+    bodies = {}
+    for name, link in links.items():
+        with reading.element():
+            bodies[name] = read_link(link, shapes)
+    armatures = read_armatures(root, joints)
+    reading.check()
+    shapes.report_missing()
+    builder = Builder(_name(root, source))
+    _add_bodies(builder, order, bodies, joints, armatures, links, options.floating)
+    add_mimics(builder, joints)
+    reading.check()
+    return builder, joints
+
+
+def _check_xacro(root: Element) -> None:
+    for child in root.children:
+        if child.tag.startswith("xacro:"):
+            child.fail(f"<{child.tag}> belongs to xacro", "expand the file first: xacro model.xacro > model.urdf")
+
+
+def _name(root: Element, source: Source) -> str:
+    root.get("version")
+    name = (root.get("name") or "").strip()
+    if not name:
+        name = PurePath(source.name).stem or "robot"
+        root.reading.warn(
+            root.place, f"the robot has no name; it is called {name!r}", 'write <robot name="...">', "robot"
+        )
+    return name
+
+
+def _named(root: Element, tag: str) -> dict[str, Element]:
+    """Elements by name; a name that is there twice is reported."""
+    found: dict[str, Element] = {}
+    for element in root.all(tag):
+        with root.reading.element():
+            name = element.require("name")
+            if name in found:
+                element.fail(f"a second {tag} {name!r}; the first is at line {found[name].line}", "rename one of them")
+            found[name] = element
+            root.reading.places[name] = element.place
+    return found
+
+
+def _read_joints(root: Element) -> dict[str, ReadJoint]:
+    joints: dict[str, ReadJoint] = {}
+    for name, element in _named(root, "joint").items():
+        with root.reading.element():
+            joints[name] = read_joint(element)
+    return joints
+
+
+def _add_bodies(
+    builder: Builder,
+    order: list[str],
+    bodies: Mapping[str, dict[str, Any]],
+    joints: Mapping[str, ReadJoint],
+    armatures: Mapping[str, float],
+    links: Mapping[str, Element],
+    floating: bool | Joint,
+) -> None:
+    """The bodies, parents first. A root called world, which is what is fixed, is the ground itself."""
+    root, *others = order
+    reading = links[root].reading
+    with reading.naming(links[root].place):
+        _add_root(builder, links[root], bodies[root], joints, floating)
+    by_child = {joint.child: joint for joint in joints.values()}
+    for name in others:
+        joint = by_child[name]
+        armature = armatures.get(joint.name, 0.0)
+        with reading.element(), reading.naming(joint.element.place):
+            builder.body(
+                name, parent=joint.parent, joint=joint.joint, joint_name=joint.name,
+                armature=armature, **joint.arguments, **bodies[name],
+            )  # fmt: skip
+
+
+def _add_root(
+    builder: Builder, link: Element, body: dict[str, Any], joints: Mapping[str, ReadJoint], floating: bool | Joint
+) -> None:
+    name = link.require("name")
+    if name == WORLD:
+        if floating is not False:
+            link.fail(f"the root link {WORLD!r} is the ground, which cannot float", "rename it, or remove it")
+        if body.get("mass") or body["geometry"]:
+            link.reading.note(link.place, f"the link {WORLD!r} is the ground; its mass and shapes are not kept")
+        return
+    joint = floating if isinstance(floating, Joint) else Free() if floating else Fixed()
+    taken = ("root_joint", f"{name}_root_joint")
+    free = next((x for x in taken if x not in joints), "fourbar_root_joint")
+    builder.body(name, joint=joint, joint_name=free, **body)

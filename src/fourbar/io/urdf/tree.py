@@ -1,0 +1,78 @@
+"""Links and joints form a tree: one root, and one joint for every other link."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from ...errors import unknown
+from ..element import Element
+from .joints import ReadJoint
+
+
+def check_tree(root: Element, links: Mapping[str, Element], joints: Sequence[ReadJoint]) -> list[str]:
+    """The links, parents first, in the order of the file otherwise. All joints that are wrong are reported."""
+    reading = root.reading
+    carried: dict[str, ReadJoint] = {}
+    for joint in joints:
+        with reading.element():
+            _check_ends(joint, links, carried)
+            carried[joint.child] = joint
+    reading.check()
+    roots = [name for name in links if name not in carried]
+    order = _reached(roots[:1], carried)
+    for name in roots[1:]:
+        with reading.element():
+            fix = "connect it with a joint, or remove it"
+            links[name].fail(f"link {name!r} is not connected: the root is {roots[0]!r}", fix)
+    reading.check()
+    for name in links:
+        if name not in order:
+            joint = carried[name]
+            joint.element.fail(f"joints form a circle: {_circle(carried, name)}", _ONE_PARENT)
+    return list(order)
+
+
+_ONE_PARENT = "a link hangs on one parent, and all on one root; close a loop with <loop>, or in a side-car file"
+
+
+def _check_ends(joint: ReadJoint, links: Mapping[str, Element], carried: Mapping[str, ReadJoint]) -> None:
+    for end in (joint.parent, joint.child):
+        if end not in links:
+            joint.element.fail(str(unknown("link", end, links)))
+    if joint.child in carried:
+        other = carried[joint.child]
+        joint.element.fail(
+            f"link {joint.child!r} is carried by joint {other.name!r} (line {other.element.line}) too", _ONE_PARENT
+        )
+
+
+def _reached(roots: Sequence[str], carried: Mapping[str, ReadJoint]) -> dict[str, None]:
+    """All links that hang on the given ones, and these, parents first, depth first."""
+    children: dict[str, list[str]] = {}
+    for joint in carried.values():
+        children.setdefault(joint.parent, []).append(joint.child)
+    order: dict[str, None] = {}
+    stack = list(roots)
+    while stack:
+        name = stack.pop()
+        order[name] = None
+        stack.extend(reversed(children.get(name, ())))
+    return order
+
+
+def _circle(carried: Mapping[str, ReadJoint], name: str) -> str:
+    """The circle that a link is on, or hangs on, as text."""
+    seen: dict[str, int] = {}
+    while name not in seen:
+        seen[name] = len(seen)
+        name = carried[name].parent
+    shown = [*list(seen)[seen[name] :], name]
+    return " <- ".join(shown[:12]) + (" <- ..." if len(shown) > 12 else "")
+
+
+def chain(parents: Mapping[str, str], link: str) -> list[str]:
+    """The link, what carries it, and so on to the root."""
+    path = [link]
+    while path[-1] in parents:
+        path.append(parents[path[-1]])
+    return path

@@ -224,3 +224,47 @@ def test_errors() -> None:
         peer.a_to_peer(a, q)
     with pytest.raises(ModelError, match="not finalized"):
         Peer(plant_module.MultibodyPlant(0.0))
+
+
+def two_links(reversed_joint: bool = False, **options: Any) -> Any:
+    """Two bodies on hinges, with what `options` add before the plant is finalized."""
+    plant = plant_module.MultibodyPlant(1e-3)
+    first, second = (plant.AddRigidBody(n, random_inertia(np.random.default_rng(0))) for n in ("first", "second"))
+    ends = (second, first) if reversed_joint else (first, second)
+    hinges = [
+        plant.AddJoint(tree.RevoluteJoint(name, a.body_frame(), b.body_frame(), [0, 0, 1], -2.0, 1.0, 0.3))
+        for name, (a, b) in (("shoulder", (plant.world_body(), first)), ("elbow", ends))
+    ]
+    if "spring" in options:
+        plant.AddForceElement(tree.RevoluteSpring(hinges[0], 0.3, 5.0))
+    if "coupled" in options:
+        plant.AddCouplerConstraint(hinges[0], hinges[1], 2.0)
+    if "damped" in options:
+        ball = plant.AddRigidBody("ball", random_inertia(np.random.default_rng(1)))
+        plant.AddJoint(tree.BallRpyJoint("socket", first.body_frame(), ball.body_frame(), 0.2))
+    plant.Finalize()
+    return plant
+
+
+@pytest.mark.parametrize(
+    "options, message",
+    [
+        ({"reversed_joint": True}, "joint 'elbow' has its child nearer to the world.*exchange"),
+        ({"spring": True}, "force elements besides gravity"),
+        ({"coupled": True}, "has 1 constraints.*tree only"),
+        ({"damped": True}, "joint 'socket' is damped in other axes"),
+    ],
+)
+def test_what_is_not_translated_is_refused(options: dict[str, bool], message: str) -> None:
+    from fourbar.bridges.drake import from_drake
+
+    with pytest.raises(ModelError, match=message):
+        from_drake(two_links(**options))
+
+
+def test_damping_and_limits_are_kept() -> None:
+    from fourbar.bridges.drake import from_drake
+
+    connection = from_drake(two_links()).mechanism.connections[1]
+    assert connection.damping == (0.3,)
+    assert (connection.lower, connection.upper) == ((-2.0,), (1.0,))

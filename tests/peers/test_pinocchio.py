@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from fourbar import convert
+
 from .comparison import each, near, states
 
 pin = pytest.importorskip("pinocchio")
@@ -310,6 +312,24 @@ def test_every_joint_of_the_bridge() -> None:
     near(peer.jacobian_to_peer(ours), J)
     near(peer.robot.poses(peer.q_from_peer(s.their_q)), peer.robot.poses(s.q), 1e-14)
     near(peer.v_from_peer(peer.v_to_peer(s.v)), s.v, 0.0)
+
+
+def test_the_map_without_pinocchio_is_the_same() -> None:
+    """Given which hinges are unbounded; joints with unbounded hinges inside have no variant of their own."""
+    from fourbar.bridges.pinocchio import Peer
+
+    pin.seed(3)
+    model = pin.Model()
+    kinds = [pin.JointModelFreeFlyer(), pin.JointModelRUBY(), pin.JointModelSpherical(), pin.JointModelPlanar()]
+    for i, kind in enumerate([*kinds, pin.JointModelRX(), pin.JointModelUniversal(np.eye(3)[0], np.eye(3)[1])]):
+        joint = model.addJoint(i, kind, pin.SE3.Random(), f"joint{i}")
+        model.appendBodyToJoint(joint, pin.Inertia.Random(), pin.SE3.Random())
+    peer = Peer(model)
+    s = states(peer)
+    alone = convert.state_map(peer.robot, "pinocchio", variants={"joint1": "unbounded"})
+    assert np.array_equal(alone.q_to_peer(s.q), s.their_q)
+    assert np.array_equal(alone.v_to_peer(s.v), s.their_v)
+    assert np.array_equal(alone.a_to_peer(s.a), s.their_a)
 
 
 @pytest.mark.parametrize("n, tol", [(64, 1e-12), (256, 1e-11)])

@@ -68,11 +68,11 @@ def _tree(plant: Any) -> list[Any]:
     while left:
         ready = [j for j in left if int(j.parent_body().index()) in done]
         if not ready:
-            raise ModelError(f"Drake's joint {left[0].name()!r} hangs on a body that no joint carries")
-        for j in ready:
-            if int(j.child_body().index()) in done:
-                raise ModelError(f"Drake's joint {j.name()!r} closes a loop; this bridge translates trees only")
-            done.add(int(j.child_body().index()))
+            raise ModelError(
+                f"Drake's joint {left[0].name()!r} has its child nearer to the world than its parent; this bridge "
+                "needs the parent there: exchange the two"
+            )
+        done |= {int(j.child_body().index()) for j in ready}
         ordered += ready
         left = [j for j in left if j not in ready]
     return ordered
@@ -95,10 +95,41 @@ def _armature(plant: Any, joint: Any) -> list[float]:
     return [float(reflected)] * joint.num_velocities()
 
 
-def from_drake(plant: Any, name: str = "robot") -> System:
-    """The same bodies and joints, from a finalized `MultibodyPlant`, default parameters. Body frames are Drake's."""
+def _damping(joint: Any) -> list[float]:
+    """Of the velocities of a joint; of joints that store them in other axes than ours it must be zero."""
+    values = [float(x) for x in joint.default_damping_vector()]
+    if any(values) and _convention(joint).turns:
+        raise ModelError(f"Drake's joint {joint.name()!r} is damped in other axes than ours; set its damping to zero")
+    return values
+
+
+def _limits(joint: Any) -> tuple[Any, Any] | None:
+    """The range of a joint with one coordinate."""
+    return (joint.position_lower_limits(), joint.position_upper_limits()) if joint.num_positions() == 1 else None
+
+
+def _check(plant: Any) -> None:
+    """Refuse what would change the equations of motion and is no part of a tree of bodies."""
     if not plant.is_finalized():
         raise ModelError("the MultibodyPlant is not finalized; call plant.Finalize() first")
+    if plant.num_constraints():
+        raise ModelError(
+            f"the MultibodyPlant has {plant.num_constraints()} constraints; this bridge translates the tree only: "
+            "remove them, and declare loops on the robot"
+        )
+    if plant.num_force_elements() > 1:
+        raise ModelError(
+            "the MultibodyPlant has force elements besides gravity, which this bridge does not translate: remove them, "
+            "and add their force to tau or f_ext"
+        )
+
+
+def from_drake(plant: Any, name: str = "robot") -> System:
+    """The same bodies and joints, from a finalized `MultibodyPlant`, default parameters. Body frames are Drake's.
+
+    Constraints, springs and other force elements than gravity are refused.
+    """
+    _check(plant)
     b = Builder(name, gravity=plant.gravity_field().gravity_vector())
     for j in _tree(plant):
         before = j.frame_on_parent().GetFixedPoseInBodyFrame()
@@ -121,6 +152,8 @@ def from_drake(plant: Any, name: str = "robot") -> System:
             com=inertia.get_com(),
             inertia=central.CalcRotationalInertia().CopyToFullMatrix3(),
             armature=_armature(plant, j),
+            damping=_damping(j),
+            limits=_limits(j),
             allow_unphysical=True,
         )
     return b.build()

@@ -11,6 +11,7 @@ from typing import Any
 import fourbar as fb
 from fourbar import baselines, constraints, convert, errors, loops
 from fourbar.bridges import drake, mujoco, pinocchio
+from fourbar.identify import BaseParameters, Excitation, Fourier
 from fourbar.joints import JOINT_TYPES, Joint
 from fourbar.system.clusters import ClusterInfo
 from fourbar.system.constrained.actuated import Actuated
@@ -115,6 +116,14 @@ def _algorithms() -> Iterator[str]:
         yield _method(name, method)
 
 
+def _identification() -> Iterator[str]:
+    for f in (fb.base_parameters, fb.identify, fb.exciting_trajectory):
+        yield _entry(_signature(f, f.__name__), _doc(f))
+    for kind in (BaseParameters, fb.Identification, Excitation, Fourier):
+        yield _entry(kind.__name__, f"{_doc(kind)}\n\nFields: {_fields(kind)}.")
+        yield from _members(kind, [n for n in _public(kind) if n not in kind.__dataclass_fields__])
+
+
 def _classes(prefix: str, base: type, kinds: Iterable[type]) -> Iterator[str]:
     yield f"{_doc(base)}\n"
     for kind in kinds:
@@ -137,6 +146,7 @@ def _sections() -> Iterator[tuple[str, Iterable[str]]]:
     for kind in (Constrained, Actuated):
         yield f"Robots: `{kind.__name__}`", [f"{_doc(kind)}\n", *_members(kind, _described(kind))]
     yield "Simulation", [_entry(_signature(f, f.__name__), _doc(f)) for f in (fb.simulate, fb.Trajectory)]
+    yield "Identification", _identification()
     yield (
         "Robots of the library",
         [_listed((_signature(f, f"robots.{n}"), _summary(f)) for n, f in fb.robots.ROBOTS.items())],

@@ -55,7 +55,7 @@ def test_batches_have_the_bits_of_samples(c: Constrained, given: tuple[np.ndarra
 
 
 def test_functions_are_picklable(c: Constrained, given: tuple[np.ndarray, ...]) -> None:
-    a, force = c.forward_dynamics(*given)
+    a, _ = c.forward_dynamics(*given)
     back = pickle.loads(pickle.dumps(c.forward_dynamics))
     assert np.array_equal(back(*given)[0], a)
     assert np.array_equal(pickle.loads(pickle.dumps(c.jacobian))(given[0]), c.jacobian(given[0]))

@@ -42,6 +42,14 @@ def test_coriolis_matrix_beside_a_peer() -> None:
     assert float(row.split("differs by")[1]) < 1e-13
 
 
+def test_constraints_beside_a_peer() -> None:
+    pytest.importorskip("pinocchio")
+    rows = [row for row in _run("constrained.py").splitlines() if "differ by" in row]
+    assert len(rows) == 2
+    for row in rows:
+        assert float(row.split("differ by")[1].split(",")[0]) < 1e-11
+
+
 def test_tables_and_figures(tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")
     printed = _run("paper.py", "--output", str(tmp_path))

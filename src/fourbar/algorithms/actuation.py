@@ -16,7 +16,7 @@ _INFINITE = float("inf")
 
 
 class Actuated(NamedTuple):
-    """Forces of the actuators, and the largest ratio of a column of B to what is left of it beside the others."""
+    """Forces of the actuators, and the largest ratio of the size of a column of B to what is left of it by others."""
 
     tau: Vec
     weakness: Scalar
@@ -40,10 +40,12 @@ def upper_solve(L: Sequence[Sequence[Scalar]], b: Sequence[Scalar]) -> Vec:
     return Vec(x)
 
 
-def actuator_forces(B: Mat, L: Mat, tau: Vec) -> Actuated:
-    """The least forces with Bᵀ τ_actuators = τ, by modified Gram-Schmidt."""
+def actuator_forces(B: Mat, L: Mat, sizes: Vec, tau: Vec) -> Actuated:
+    """The least forces with Bᵀ τ_actuators = τ, by modified Gram-Schmidt.
+
+    `sizes` are the squares of the columns where all is well.
+    """
     columns = [lower_solve(L, column) for column in B.T]
-    sizes = [dot(column, column) for column in columns]
     Q: list[Vec] = []
     R: list[Vec] = []  # by rows of Rᵀ, which is lower triangular
     weakness: Scalar = 1.0

@@ -19,7 +19,7 @@ from . import cluster
 from .aba import RESTING, Accelerated, Freed, accelerate_group, free_group, ground, spin_outward
 from .cluster import FreedGroup
 from .minverse import Single, Stack
-from .multipliers import Multipliers, multipliers, whitened
+from .multipliers import Chosen, Multipliers, multipliers, whitened
 from .rows import Bundle, Held, Reach, Reply, Rows, answers, combine, evaluate_rows, omega, release_or_hold
 from .sweep import Sweeps
 
@@ -80,7 +80,7 @@ class Rowed:
         """Ω = A M⁻¹ Aᵀ."""
         return omega(self.reach.s, self.replies, [b.traced.m for b in self.bundles])
 
-    def multipliers(self, b: Vec, chosen: tuple[int, ...]) -> Multipliers:
+    def multipliers(self, b: Vec, chosen: Chosen) -> Multipliers:
         """λ with Ω λ = -b."""
         rows = tuple(Vec(row) for row in self.omega())
         return self.reach.s.recorder.call(multipliers, rows, b, chosen)

@@ -22,9 +22,9 @@ class Multipliers(NamedTuple):
 class Health(NamedTuple):
     """What tells a sound solution from one that needs a closer look.
 
-    `weakness`: the largest ratio of a diagonal entry of Ω to its pivot, among the chosen rows. `loose`: how much the
-    other rows are not implied by the chosen ones, relative to the largest entry of Ω. `gap`: how far they contradict
-    them, relative to 1 + the largest |b|.
+    `weakness`: the largest ratio of a diagonal entry of Ω (or of what it usually is) to its pivot, among the chosen
+    rows. `loose`: how much the other rows are not implied by the chosen ones, relative to the largest entry of Ω. `gap`:
+    how far they contradict them, relative to 1 + the largest |b|.
     """
 
     weakness: Scalar
@@ -43,24 +43,32 @@ def _largest(values: Sequence[Scalar]) -> Scalar:
     return found
 
 
-def _weakness(diagonal: Sequence[Scalar], inverse_pivots: Sequence[Scalar]) -> Scalar:
+class Chosen(NamedTuple):
+    """Rows that stand for all, and the diagonal entries of Ω where all is well: a row may vanish elsewhere."""
+
+    rows: tuple[int, ...]
+    sizes: tuple[float, ...]
+
+
+def _weakness(diagonal: Sequence[Scalar], usual: Sequence[Scalar], inverse_pivots: Sequence[Scalar]) -> Scalar:
     found: Scalar = 1.0
-    for x, inverse in zip(diagonal, inverse_pivots, strict=True):
-        ratio = x * inverse
+    for x, size, inverse in zip(diagonal, usual, inverse_pivots, strict=True):
+        ratio = maximum(x, size) * inverse
         found = maximum(found, select(ratio > 0.0, ratio, _INFINITE))  # rounding can make a pivot negative, or NaN
     return found
 
 
-def multipliers(Omega: Mat, b: Vec, chosen: tuple[int, ...]) -> Multipliers:
-    """λ of least norm with Ω λ = -b, where the rows that are not `chosen` follow from those that are.
+def multipliers(Omega: Mat, b: Vec, standing: Chosen) -> Multipliers:
+    """λ of least norm with Ω λ = -b, where the rows that are not chosen follow from those that are.
 
     With T = Ω_dc Ω_cc⁻¹ the other rows are T times the chosen ones, and least forces that do the same as λ_c alone are
     λ = [1; T] (1 + TᵀT)⁻¹ λ_c.
     """
+    chosen = standing.rows
     core = Mat(Vec([Omega[i][j] for j in chosen]) for i in chosen)
     solved = factor(core)
     force = -solved.solve([b[i] for i in chosen])
-    weakness = _weakness([core[i][i] for i in range(len(chosen))], solved.inverse_pivots)
+    weakness = _weakness([core[i][i] for i in range(len(chosen))], standing.sizes, solved.inverse_pivots)
     others = [i for i in range(len(b)) if i not in chosen]
     if not others:
         return Multipliers(force, Vec(Health(weakness, 0.0, 0.0)))

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from ..errors import ModelError
 from ..loops.base import read_names
+from ..loops.function import called, check_function
 from ..spatial.linear import Scalar, dot, vec
 from .base import Condition, MovingView
 
@@ -42,19 +43,17 @@ class Rows(Condition):
     of: tuple[str, ...]
 
     def __init__(self, function: Callable[..., Any], of: Sequence[str]) -> None:
-        if not (callable(function) and isinstance(function, Hashable)):
-            raise ModelError(f"rows need a hashable function of joint coordinates, got {function!r}")
-        object.__setattr__(self, "function", function)
         object.__setattr__(self, "of", read_names("rows", of))
+        object.__setattr__(self, "function", function)
+        check_function("rows", function, len(self.of))
 
     @property
     def joints(self) -> tuple[str, ...]:
         return self.of
 
     def rates(self, view: MovingView) -> Sequence[Scalar]:
-        coordinates = [view.q(joint) for joint in self.of]
         v = [x for joint in self.of for x in view.v(joint)]
-        result = self.function(*(q[0] if len(q) == 1 else q for q in coordinates))
+        result = called(self.function, view, self.of)
         rows = self._read(result)
         for row in rows:
             if len(row) != len(v):

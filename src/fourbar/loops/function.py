@@ -14,7 +14,7 @@ from ..spatial.linear import Scalar
 from .base import Loop, View, read_names
 
 
-def _check_function(what: str, function: Any, count: int) -> None:
+def check_function(what: str, function: Any, count: int) -> None:
     """Refuse what cannot be called with `count` arguments."""
     if not (callable(function) and isinstance(function, Hashable)):
         raise ModelError(f"{what} needs a hashable function of joint coordinates, got {function!r}")
@@ -31,7 +31,7 @@ def _check_function(what: str, function: Any, count: int) -> None:
         ) from None
 
 
-def _called(function: Callable[..., Any], view: View, joints: Sequence[str]) -> Any:
+def called(function: Callable[..., Any], view: View, joints: Sequence[str]) -> Any:
     """The function at the coordinates of the named joints: a number each, or a sequence for joints with several."""
     coordinates = [view.q(name) for name in joints]
     return function(*(q[0] if len(q) == 1 else q for q in coordinates))
@@ -56,7 +56,7 @@ class Constraint(Loop):
     def __init__(self, function: Callable[..., Any], of: Sequence[str]) -> None:
         object.__setattr__(self, "of", read_names("a constraint", of))
         object.__setattr__(self, "function", function)
-        _check_function(self._title, function, len(self.of))
+        check_function(self._title, function, len(self.of))
 
     @property
     def _title(self) -> str:
@@ -67,7 +67,7 @@ class Constraint(Loop):
         return self.of
 
     def residual(self, view: View) -> Sequence[Scalar]:
-        rows = _scalars(self._title, _called(self.function, view, self.of))
+        rows = _scalars(self._title, called(self.function, view, self.of))
         if not rows:
             raise ModelError(f"{self._title}: the function returned nothing, expected a residual")
         return rows
@@ -97,7 +97,7 @@ class Parametric(Loop):
         twice = sorted(set(self.inputs) & set(self.outputs))
         if twice:
             raise ModelError(f"{self._title}: {twice[0]!r} is both an input and an output")
-        _check_function(self._title, function, len(self.inputs))
+        check_function(self._title, function, len(self.inputs))
 
     @property
     def _title(self) -> str:
@@ -113,7 +113,7 @@ class Parametric(Loop):
 
     def residual(self, view: View) -> Sequence[Scalar]:
         q = [x for name in self.outputs for x in view.q(name)]
-        given = _scalars(self._title, _called(self.function, view, self.inputs))
+        given = _scalars(self._title, called(self.function, view, self.inputs))
         if len(given) != len(q):
             raise ModelError(f"{self._title}: the function returned {len(given)} numbers for {len(q)} coordinates")
         return [x - y for x, y in zip(q, given, strict=True)]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -18,6 +18,7 @@ from ..make import compiled
 from ..methods.registry import Method, Outputs, flat, method, vector
 from ..robot import System
 from .dense import ranks
+from .frozen import Frozen
 from .inverse import Drives, check_weight, read_drives
 from .model import Numbers
 
@@ -28,10 +29,14 @@ _SAMPLES = 3
 
 @dataclass(frozen=True)
 class ActuatedModel(Model):
-    """A mechanism and the velocities of its spanning tree that have a drive; `root` is L in weight = L Lᵀ."""
+    """A mechanism and the velocities of its spanning tree that have a drive; `root` is L in weight = L Lᵀ.
+
+    `sizes` are the squares of the columns of L⁻¹ B where all is well.
+    """
 
     places: tuple[int, ...] = ()
     root: tuple[tuple[float, ...], ...] = ()
+    sizes: tuple[float, ...] = ()
 
     def shape(self, argument: str) -> tuple[int, ...]:
         return (len(self.places),) if argument == "tau" else super().shape(argument)
@@ -67,13 +72,13 @@ def inverse_dynamics(c: Context) -> Outputs:
         c.project(rnea.inverse_dynamics(c.equations(), c.velocities(), c.accelerations("a"), c.F_ext(), c.gravity))
     )
     L = Mat(Vec(row) for row in m.root)
-    found = c.recorder.call(_sound_forces, _map(c), L, Vec(tau))
+    found = c.recorder.call(_sound_forces, _map(c), L, Vec(m.sizes), Vec(tau))
     return [("tau", (len(m.places),), list(found))]
 
 
-def _sound_forces(B: Mat, L: Mat, tau: Vec) -> Vec:
+def _sound_forces(B: Mat, L: Mat, sizes: Vec, tau: Vec) -> Vec:
     """The actuators' forces; NaN where they do not determine the motion."""
-    found, weakness = actuator_forces(B, L, tau)
+    found, weakness = actuator_forces(B, L, sizes, tau)
     return Vec([select(weakness < _WEAK, x, float("nan")) for x in found])
 
 
@@ -99,32 +104,40 @@ def _rebuild(mechanism: Any, drives: Drives, name: str) -> Any:
     return getattr(Actuated(System(mechanism), drives), name)
 
 
-class Actuated:
+class Actuated(Frozen):
     """A robot whose forces are those of its actuators, made by `robot.actuated([...])`. Frozen, picklable.
 
     The actuated joints may be independent or not, as many as needed or more. q, v and a are those of the robot.
     """
 
+    system: System
+    _drives: Drives
+    _model: ActuatedModel
+
     def __init__(self, system: System, drives: Any) -> None:
-        self.system = system
         read = read_drives(system.model.lowered, drives)
         assert read is not None
-        self._drives = read
+        self.__dict__.update(system=system, _drives=read)
         places = read.places(system.model.lowered)
         W = check_weight(read.weight, len(places), "actuated velocities")
         L = np.eye(len(places)) if W is None else np.linalg.cholesky(W)
         root = tuple(map(tuple, L.tolist()))
-        self._model = ActuatedModel(system.mechanism, system.model.lowered, tuple(places), root)
-        self._check_enough()
+        model = ActuatedModel(system.mechanism, system.model.lowered, tuple(places), root)
+        samples = self._samples(model)
+        self._check_enough(int(ranks(samples).max()))
+        sizes = (np.linalg.solve(L, samples) ** 2).sum(axis=-2).max(axis=0)
+        self.__dict__["_model"] = replace(model, sizes=tuple(sizes.tolist()))
 
-    def _check_enough(self) -> None:
+    def _samples(self, model: ActuatedModel) -> np.ndarray:
+        """B at some configurations."""
         rng = np.random.default_rng(0)
-        shape = (len(self._model.places), self.system.nv)
-        held = 0
+        found = []
         for _ in range(_SAMPLES):
-            c = Context(self._model, Numbers({"q": self.system.random(rng)}), ("q",))
-            B = np.array([float(x) for x in actuator_map(c)[0][2]]).reshape(shape)
-            held = max(held, int(ranks(B)))
+            c = Context(model, Numbers({"q": self.system.random(rng)}), ("q",))
+            found.append([float(x) for x in actuator_map(c)[0][2]])
+        return np.array(found).reshape(_SAMPLES, len(model.places), self.system.nv)
+
+    def _check_enough(self, held: int) -> None:
         if held < self.system.nv:
             raise ArgumentError(
                 f"actuated={list(self._drives.joints)!r} are too few: they hold {held} of {self.system.nv} independent "

@@ -6,6 +6,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ...algorithms.multipliers import Chosen
+
 RANK = 1e-9  # singular values below this, relative to the largest, belong to rows that others imply
 
 
@@ -46,7 +48,7 @@ def least_force(Y: np.ndarray, b: np.ndarray) -> Least:
     return Least(force, left / (1.0 + np.abs(b).max(axis=-1, initial=0.0)))
 
 
-def choose(samples: np.ndarray) -> tuple[int, ...]:
+def choose(samples: np.ndarray) -> Chosen:
     """Columns that stand for all, from samples (k, n, m) of Y: as many as its rank is anywhere."""
     found = ranks(samples)
     Y = samples[int(found.argmax())].copy()
@@ -60,7 +62,8 @@ def choose(samples: np.ndarray) -> tuple[int, ...]:
         chosen.append(best)
         direction = Y[:, best] / left[best]
         Y = Y - np.outer(direction, direction @ Y)
-    return tuple(sorted(chosen))
+    order = sorted(chosen)
+    return Chosen(tuple(order), tuple((size[order] ** 2).tolist()))
 
 
 def _inverse(E: np.ndarray, scale: np.ndarray) -> np.ndarray:

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 from ...algorithms import hybrid, rnea
 from ...algorithms.constrained import Forward, Rowed, State, Still, Wanted, by_bundle, missing
+from ...algorithms.multipliers import Chosen
 from ...algorithms.rows import dense_rows, evaluate_rows
 from ...model.embedding import Tied
 from ...spatial.linear import Mat, Vec
@@ -35,7 +36,7 @@ def _model(c: Context) -> ConstrainedModel:
 
 
 def _solved(problem: Callable[..., Problem]) -> Callable[..., Outputs]:
-    def record(c: Context, chosen: tuple[int, ...], **static: Any) -> Outputs:
+    def record(c: Context, chosen: Chosen, **static: Any) -> Outputs:
         p = problem(c, **static)
         force, health = p.rowed.multipliers(p.b, chosen)
         return [*p.finish(force), ("force", (len(force),), list(force)), ("health", (len(health),), list(health))]

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from ...algorithms.multipliers import Chosen
 from ...errors import ArgumentError, AssemblyError, ModelError
 from ..context import Context
 from ..make import compiled
@@ -16,7 +17,8 @@ from ..options import read_prescribed
 from ..regular import check_regular
 from ..robot import System
 from .dense import apply, choose, ranks
-from .inverse import Inverse, read_drives
+from .frozen import Frozen
+from .inverse import Drives, Inverse, read_drives
 from .model import ConstrainedModel, Given, Numbers
 from .records import METHODS
 from .resolve import Resolved
@@ -40,12 +42,18 @@ def _rebuild_resolved(mechanism: Any, options: Recipe, name: str, static: tuple[
     return _restored(mechanism, options).resolved(name, **dict(static))
 
 
-class Constrained:
+class Constrained(Frozen):
     """A robot with constraints on top, made by `robot.constrained(...)`. Frozen, picklable.
 
     q and v are those of the robot. Every constraint is a number of rows A(q) v = 0 (named in `rows`), kept by forces λ
     along the rows: M a + C v + g = τ + Aᵀ λ. Rows may be redundant.
     """
+
+    system: System
+    _model: ConstrainedModel
+    _drives: Drives | None
+    _tolerance: float
+    _made: dict[Any, Any]
 
     def __init__(
         self,
@@ -55,11 +63,14 @@ class Constrained:
         gains: Any = None,
         tolerance: float = 1e-5,
     ) -> None:
-        self.system = system
-        self._model = ConstrainedModel(system.mechanism, system.model.lowered, tuple(conditions), _read_gains(gains))
-        self._drives = read_drives(system.model.lowered, drives)
-        self._tolerance = float(tolerance)
-        self._made: dict[Any, Any] = {}
+        lowered = system.model.lowered
+        self.__dict__.update(
+            system=system,
+            _model=ConstrainedModel(system.mechanism, lowered, tuple(conditions), _read_gains(gains)),
+            _drives=read_drives(lowered, drives),
+            _tolerance=float(tolerance),
+            _made={},
+        )
         if not conditions:
             raise ModelError("constrained() needs a constraint, such as Contact('foot'); for motors see actuated()")
         check_regular(system.model.lowered)
@@ -232,13 +243,13 @@ class Constrained:
             for _, shape, entries in record(context, **static or {})
         ]
 
-    def _choose(self, name: str, static: dict[str, Any]) -> tuple[int, ...]:
+    def _choose(self, name: str, static: dict[str, Any]) -> Chosen:
         """The rows that stand for all, where the constraints are met."""
         record = METHODS[f"{name}_factor"]
         zeros = {x: np.zeros(self._model.shape(x)) for x in record.arguments if x != "q"}
         samples = [self._run(record.record, static, q=q, **zeros)[0] for q in self._configurations]
         sound = [Y for Y in samples if np.all(np.isfinite(Y))]
-        if not sound or not (chosen := choose(np.array(sound))):
+        if not sound or not (chosen := choose(np.array(sound))).rows:
             raise ModelError(f"the constraints hold nothing: no row of {', '.join(self.rows)} depends on a velocity")
         return chosen
 

@@ -1,0 +1,133 @@
+"""What is refused, and how it is said."""
+
+from __future__ import annotations
+
+from dataclasses import FrozenInstanceError
+from typing import Any
+
+import numpy as np
+import pytest
+
+import fourbar as fb
+from fourbar import ArgumentError, AssemblyError, ModelError, UnknownNameError
+from fourbar.constraints import Contact, Prescribed, Rows
+from fourbar.joints import Helical, Prismatic, Revolute, Spherical
+from fourbar.loops import Closure, Constraint, Gear
+
+from .held import held, state, walker
+
+
+def _row(*values: Any) -> Any:
+    return lambda q: list(values)
+
+
+@pytest.mark.parametrize(
+    ("condition", "message"),
+    [
+        (Contact("left_soul"), "no frame or body 'left_soul'; did you mean 'left_sole'"),
+        (Prescribed(["armm"]), "no moving joint 'armm'; did you mean 'arm'"),
+        (Gear("arm", "slid", 2.0), "no moving joint 'slid'"),
+        (Closure(Spherical(), "arm", "tip"), "no body 'tip'"),
+    ],
+)
+def test_unknown_names(condition: Any, message: str) -> None:
+    with pytest.raises(UnknownNameError, match=message):
+        walker().constrained(condition)
+
+
+@pytest.mark.parametrize(
+    ("condition", "message"),
+    [
+        ("left_sole", "expected a constraint.*such as Contact"),
+        (
+            Contact("left_sole", to="left_foot"),
+            "Contact of 'left_sole', 'left_foot'.*same rigid body, it holds nothing",
+        ),
+        (Contact("slope", to="world"), "same rigid body"),
+        (Closure(Helical("z", pitch=0.1), "arm", "cart"), "Helical needs a coordinate of its own.*Builder.loop"),
+        (Rows(_row(1.0), ["cart"]), "rows over 'cart' have 3 entries"),
+        (Rows(_row(), ["arm"]), "must return rows of numbers"),
+        (Rows(lambda q: 3.0, ["arm"]), "must return rows of numbers"),
+        (Rows(_row(0.0), ["arm"]), "hold nothing"),
+    ],
+)
+def test_constraints_that_make_no_sense(condition: Any, message: str) -> None:
+    with pytest.raises(ModelError, match=message):
+        _ = walker().constrained(condition).forward_dynamics
+
+
+def test_no_constraint() -> None:
+    with pytest.raises(ModelError, match="needs a constraint"):
+        walker().constrained()
+
+
+def test_kinds() -> None:
+    with pytest.raises(ModelError, match="kind must be one of weld, line, point, plane, touch, got 'glue'"):
+        Contact("foot", "glue")
+    with pytest.raises(ModelError, match="axes must be 'to' or 'frame'"):
+        Contact("foot", axes="world")
+    with pytest.raises(ModelError, match="'foot' twice"):
+        Contact("foot", to="foot")
+    with pytest.raises(ModelError, match="expected a list of joints"):
+        Prescribed("knee")
+    with pytest.raises(ModelError, match="hashable function"):
+        Rows(3.0, ["knee"])  # type: ignore[arg-type]
+    with pytest.raises(ModelError, match="is called with the coordinates of 2 joints"):
+        Rows(_never, ["hip", "knee"])
+
+
+@pytest.mark.parametrize("gains", [3.0, (1.0, -2.0), (np.inf, 1.0), "fast"])
+def test_gains(gains: Any) -> None:
+    with pytest.raises(ArgumentError, match="stabilize=.*expected .stiffness, damping."):
+        walker().constrained(Contact("tip"), stabilize=gains)
+
+
+def test_shapes() -> None:
+    c, s = held("weld"), state("weld")
+    with pytest.raises(ArgumentError, match="row_acceleration must have shape"):
+        c.forward_dynamics(s.q, s.v, s.tau, row_acceleration=np.zeros(3))
+    with pytest.raises(ArgumentError, match="tau must have shape"):
+        c.forward_dynamics(s.q, s.v, s.tau[:, :-1])
+
+
+def test_frozen() -> None:
+    c = held("weld")
+    with pytest.raises(AttributeError, match="frozen"):
+        c.system = walker()  # type: ignore[misc]
+    drives = fb.robots.five_bar().actuated(["left_crank", "right_crank"])
+    with pytest.raises(AttributeError, match="frozen"):
+        drives.system = walker()  # type: ignore[misc]
+    with pytest.raises(FrozenInstanceError):
+        Contact("foot").kind = "line"  # type: ignore[misc]
+
+
+def _never(q: Any) -> Any:
+    return q * q + 1.0
+
+
+def test_constraints_that_cannot_be_met() -> None:
+    c = walker().constrained(Constraint(_never, ["arm"]))
+    with pytest.raises(AssemblyError, match="cannot be met from this configuration: a gap of"):
+        c.project(walker().neutral())
+
+
+def _vanishing(q: Any, _: Any) -> Any:
+    return [[q, 0.0]]
+
+
+def test_rows_that_vanish() -> None:
+    """At q = 0 the row holds nothing; near it the row still does, and the forces are large."""
+    b = fb.Builder("two")
+    b.body("first", joint=Revolute("x"), mass=1.0, com=(0, 0, -1), inertia=(0.1, 0.1, 0.1))
+    b.body("second", joint=Prismatic("x"), mass=1.0)
+    robot = b.build()
+    c = robot.constrained(Rows(_vanishing, ["first", "second"]))
+    tau, v = np.array([0.3, 0.2]), np.zeros(2)
+    q = np.array([[0.0, 0.0], [1e-17, 0.0], [1e-5, 0.0], [0.5, 0.0]])
+    assert c.rank(q).tolist()[0] == 0 and c.rank(q).tolist()[3] == 1
+    a, force = c.forward_dynamics(q, v, tau)
+    assert np.all(np.isfinite(a)) and np.all(np.isfinite(force))
+    free = robot.forward_dynamics(q, v, tau)
+    assert np.array_equal(a[0], free[0]) and force[0, 0] == 0.0
+    assert np.abs(a[2:, 0]).max() < 1e-12
+    assert np.allclose(force[2:, 0] * q[2:, 0], robot.bias_force(q, v)[2:, 0] - tau[0], rtol=1e-12)

@@ -1,0 +1,112 @@
+"""Hybrid dynamics under constraints (Kim eq. 70-80), and impulses."""
+
+from __future__ import annotations
+
+import mpmath
+import numpy as np
+import pytest
+
+from fourbar import SingularError, UnknownNameError
+from fourbar.constraints import Contact
+from loops.looped import apply, near, transposed
+
+from .held import CASES, State, equations, exact, held, state, walker
+
+PRESCRIBED = ["right_foot", "left_shin", "arm"]
+
+
+def _places(names: list[str]) -> np.ndarray:
+    return np.array([x.partition(".")[0] in names for x in walker().names.velocities])
+
+
+def _exact_hybrid(parts: tuple[np.ndarray, ...], u: np.ndarray, a_u: np.ndarray) -> tuple[np.ndarray, ...]:
+    """a, τ_u and λ of one sample in 30 digits: unknown a_v, τ_u, λ; all rows independent over the v."""
+    M, force, A, b = parts  # force has τ at the v, and no τ at the u
+    n, m = len(force), len(b)
+    with mpmath.workdps(30):
+        K = mpmath.zeros(n + m, n + m)
+        right = mpmath.matrix([*force.tolist(), *(-b).tolist()])
+        for j in range(n):
+            column = np.concatenate([M[:, j], A[:, j]])
+            if u[j]:
+                for i in range(n + m):
+                    right[i] -= mpmath.mpf(column[i]) * mpmath.mpf(a_u[j])
+                K[j, j] = -1
+            else:
+                for i in range(n + m):
+                    K[i, j] = column[i]
+        for i in range(n):
+            for k in range(m):
+                K[i, n + k] = -A[k, i]
+        x = np.array([float(y) for y in mpmath.lu_solve(K, right)])
+    return np.where(u, a_u, x[:n]), x[:n][u], x[n:]
+
+
+@pytest.mark.parametrize("name", ["point", "between", "loops"])
+def test_equations_in_high_precision(name: str) -> None:
+    c, s, u = held(name), state(name), _places(PRESCRIBED)
+    wanted = np.random.default_rng(2).normal(size=s.v.shape)
+    a, tau, force = c.hybrid_dynamics(s.q, s.v, wanted, s.tau, prescribed=PRESCRIBED, f_ext=s.f_ext)
+    given = State(s.q, s.v, np.where(u, 0.0, s.tau), s.f_ext)
+    found = [_exact_hybrid(parts, u, w) for *parts, w in zip(*equations(c, given, s.f_ext), wanted, strict=True)]
+    near(a, np.array([x for x, _, _ in found]), 1e-11)
+    near(tau[:, u], np.array([x for _, x, _ in found]), 1e-11)
+    near(force, np.array([x for _, _, x in found]), 1e-11)
+    assert np.array_equal(tau[:, ~u], s.tau[:, ~u])
+    near(c.forward_dynamics(s.q, s.v, tau, f_ext=s.f_ext)[0], a, 1e-10)
+
+
+def test_more_rows_than_free_joints() -> None:
+    """Nearly all is prescribed, as the constraints allow: λ is the least that the free joints leave (m > n_v)."""
+    c, s = held("weld"), state("weld")
+    allowed, _ = c.forward_dynamics(s.q, s.v, s.tau)
+    names = ["trunk", "left_hip", "right_hip", "left_shin", "right_shin", "crank", "arm", "slide", "cart"]
+    u = _places(names)
+    assert (~u).sum() == 2 < c.m
+    a, tau, force = c.hybrid_dynamics(s.q, s.v, allowed, s.tau, prescribed=names)
+    near(a, allowed, 1e-11)
+    needed = walker().inverse_dynamics(s.q, s.v, a)
+    near(tau + apply(transposed(c.jacobian(s.q)), force), needed, 1e-11)
+    for A, f, t, lam in zip(c.jacobian(s.q), needed, s.tau, force, strict=True):
+        least = np.linalg.pinv(A[:, ~u].T, rcond=1e-9) @ (f - t)[~u]
+        near(lam[None], least[None], 1e-10)
+    with pytest.raises(SingularError, match="contradict"):
+        c.hybrid_dynamics(s.q[0], s.v[0], allowed[0] + u, s.tau[0], prescribed=names)
+
+
+def test_names() -> None:
+    c, s = held("weld"), state("weld")
+    with pytest.raises(UnknownNameError, match="no independent moving joint 'armm'"):
+        c.hybrid_dynamics(s.q, s.v, s.v, s.tau, prescribed=["armm"])
+
+
+@pytest.mark.parametrize("name", list(CASES))
+def test_impulse_in_high_precision(name: str) -> None:
+    robot, c, s = walker(), held(name), state(name)
+    v = np.random.default_rng(7).normal(size=s.v.shape)
+    after, impulse = c.impulse(s.q, v)
+    M, A = robot.mass_matrix(s.q), c.jacobian(s.q)
+    for i in range(len(v)):
+        expected = exact(M[i], np.zeros(robot.nv), A[i], A[i] @ v[i])
+        near((after - v)[i][None], expected[0][None], 1e-11, np.abs(v[i]).max() * np.ones(1))
+        near(impulse[i][None], expected[1][None], 1e-11)
+    lost = robot.kinetic_energy(s.q, v) - robot.kinetic_energy(s.q, after)
+    near(lost[:, None], robot.kinetic_energy(s.q, v - after)[:, None], 1e-11)  # Carnot
+
+
+def test_elastic_impacts_keep_energy() -> None:
+    robot, c, s = walker(), held("point"), state("point")
+    v = np.random.default_rng(8).normal(size=s.v.shape)
+    after, _ = c.impulse(s.q, v, restitution=np.ones(c.m))
+    near(robot.kinetic_energy(s.q, after)[:, None], robot.kinetic_energy(s.q, v)[:, None], 1e-12)
+    half, _ = c.impulse(s.q, v, restitution=np.full(c.m, 0.5))
+    near(c.rate(s.q, half), -0.5 * c.rate(s.q, v), 1e-12)
+
+
+def test_momentum_is_kept_where_nothing_outside_pushes() -> None:
+    robot = walker()
+    c = robot.constrained(Contact("tip", "weld", to="right_sole"))
+    q = robot.random(3)
+    v = np.random.default_rng(9).normal(size=robot.nv)
+    after, _ = c.impulse(q, v)
+    near(robot.momentum(q, after)[None], robot.momentum(q, v)[None], 1e-12)

@@ -191,3 +191,14 @@ def test_projection() -> None:
     assert np.abs(c.residual(q)).max() < 1e-11 and np.abs(c.rate(q, v)).max() < 1e-12
     assert np.abs(robot.difference(far, q)).max() < 0.2
     assert np.abs(c.residual(c.project(far[0]))).max() < 1e-11
+
+
+def test_frames_on_rotors_turn_with_them() -> None:
+    """Rotors are left unturned where no one looks at them; the inertia felt at their frames must not show it."""
+    robot = walker()
+    q = robot.random(0, 3)
+    J = robot.jacobian(q, "rotor", expressed_in="frame")
+    expected = J @ np.linalg.solve(robot.mass_matrix(q), transposed(J))
+    near(robot.osim_inverse(q, frames=["rotor"], expressed_in="frame"), expected, 1e-11)
+    c = robot.constrained(Contact("rotor", axes="frame"))
+    near(c.osim_inverse(q), expected, 1e-11)

@@ -15,6 +15,11 @@ from ..context import Context
 from .registry import Outputs, flat, method
 
 
+def _reaching(c: Context, ends: tuple[tuple[Home, bool], ...]) -> Sweeps:
+    """Sweeps on a tree in which the frames turn with their bodies."""
+    return c.equations([home.cluster for home, _ in ends])
+
+
 @method("q", "Omega", static="frames points expressed_in")
 def osim_inverse(c: Context, ends: tuple[tuple[Home, bool], ...], in_world: bool) -> Outputs:
     """Inverse operational-space inertia Ω = J M⁻¹ Jᵀ (..., k, k) of many frames together (EFPA).
@@ -23,7 +28,7 @@ def osim_inverse(c: Context, ends: tuple[tuple[Home, bool], ...], in_world: bool
     expressed_in: "world" (default) or "frame" (each in its own axes); at the origins.
     """
     k = sum(3 if linear else 6 for _, linear in ends)
-    rows = efpa.osim_inverse(c.equations(), c.groups, c.expanded, ends, in_world)
+    rows = efpa.osim_inverse(_reaching(c, ends), c.groups, c.expanded, ends, in_world)
     return [("Omega", (k, k), flat(rows))]
 
 
@@ -43,7 +48,7 @@ def osim(c: Context, ends: tuple[tuple[Home, bool], ...], in_world: bool) -> Out
             f"osim: the frames and points have {k} rows but the robot only {c.nv} independent velocities, so that they "
             "cannot be moved independently; ask for fewer (points= has three rows each), or use osim_inverse"
         )
-    rows = efpa.osim_inverse(c.equations(), c.groups, c.expanded, ends, in_world)
+    rows = efpa.osim_inverse(_reaching(c, ends), c.groups, c.expanded, ends, in_world)
     return [("Lambda", (k, k), flat(c.recorder.call(inverse_or_nan, Mat(map(Vec, rows)))))]
 
 

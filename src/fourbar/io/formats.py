@@ -65,7 +65,8 @@ def register(format: Format) -> Format:
     return format
 
 
-register(Format("mjcf", (".mjcf", ".xml"), ("mujoco",), reader="mjcf"))
+register(Format("mjcf", (".mjcf", ".xml"), ("mujoco",), reader="mjcf", writer="export.mjcf"))
+register(Format("urdf", (".urdf",), ("robot",), writer="export.urdf"))
 register(Format("json", (".json",), reader="own.json", writer="own.json"))
 register(Format("toml", (".toml",), reader="own.toml", writer="own.toml"))
 register(Format("urdf", (".urdf",), ("robot",), reader="urdf", options=("sidecar",)))

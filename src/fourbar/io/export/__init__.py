@@ -1,0 +1,1 @@
+"""Writing formats that cannot say everything. What changes the dynamics is refused, what does not is reported."""

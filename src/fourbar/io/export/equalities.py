@@ -1,0 +1,95 @@
+"""Loops as equalities of MJCF: of joints (up to a quartic), of fixed tendons, and of sites, wherever these are."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from xml.etree import ElementTree as ET
+
+from ...joints import Fixed, Revolute, Spherical
+from ...joints.axis import rotation_from_z
+from ...loops import Closure, Coupling, Differential, Gear, Loop, Polynomial
+from ...model.mechanism import Connection, NamedLoop
+from ...spatial.linear import Vec
+from ...spatial.transform import Transform
+from .text import Unsaid, child, quaternion
+
+_ARM = 0.1  # between the two points that hold a hinge, in metres
+
+
+class Equalities:
+    """Writes the loops of a mechanism."""
+
+    def __init__(
+        self, root: ET.Element, bodies: Mapping[str, ET.Element], joints: Mapping[str, Connection], unsaid: Unsaid
+    ) -> None:
+        self._root, self._bodies, self._joints, self._unsaid = root, bodies, joints, unsaid
+        self._tendons: ET.Element | None = None
+
+    def write(self, loops: Sequence[NamedLoop]) -> None:
+        """All loops; those that cannot be said are refused."""
+        if not loops:
+            return
+        equality = ET.Element("equality")
+        for loop in loops:
+            if not self._said(equality, loop.name, loop.loop):
+                self._unsaid.refuse(f"loop {loop.name!r}, a {type(loop.loop).__name__} (robot.spanning() has no loops)")
+        self._root.append(equality)
+        self._unsaid.leave("loops are written as equalities, which MuJoCo keeps softly")
+
+    def _said(self, equality: ET.Element, name: str, loop: Loop) -> bool:
+        if any(self._joints[joint].joint.nv != 1 for joint in loop.joints):
+            return False
+        if isinstance(loop, Gear):
+            self._polynomial(equality, name, loop.driver, loop.driven, (loop.offset, loop.ratio))
+        elif isinstance(loop, Polynomial) and len(loop.coefficients) <= 5:
+            self._polynomial(equality, name, loop.driver, loop.driven, loop.coefficients)
+        elif isinstance(loop, Coupling):
+            self._tendon(equality, name, loop)
+        elif isinstance(loop, Differential):
+            rows = zip(loop.outputs, loop.matrix, strict=True)
+            for i, (out, row) in enumerate(rows, 1):
+                factors = {**dict(zip(loop.inputs, row, strict=True)), out: -1.0}
+                self._tendon(equality, f"{name}_{i}", Coupling(factors))
+        elif isinstance(loop, Closure) and type(loop.joint) in (Fixed, Revolute, Spherical):
+            self._closure(equality, name, loop)
+        else:
+            return False
+        return True
+
+    def _polynomial(self, equality: ET.Element, name: str, driver: str, driven: str, c: Sequence[float]) -> None:
+        five = [*c, *(0.0,) * (5 - len(c))]
+        child(equality, "joint", name=name, joint1=driven, joint2=driver, polycoef=five)
+
+    def _tendon(self, equality: ET.Element, name: str, loop: Coupling) -> None:
+        if self._tendons is None:
+            self._tendons = child(self._root, "tendon")
+        fixed = child(self._tendons, "fixed", name=name)
+        for joint, x in loop.factors:
+            child(fixed, "joint", joint=joint, coef=[x])
+        child(equality, "tendon", name=name, tendon1=name, polycoef=[loop.offset, 0.0, 0.0, 0.0, 0.0])
+
+    def _closure(self, equality: ET.Element, name: str, loop: Closure) -> None:
+        places = (loop.at_predecessor, loop.at_successor)
+        if isinstance(loop.joint, Fixed):
+            ends = [
+                self._site(f"{name}_{i}", body, T)
+                for i, (body, T) in enumerate(zip(loop.bodies, places, strict=True), 1)
+            ]
+            child(equality, "weld", name=name, site1=ends[0], site2=ends[1])
+            return
+        shifts = [Vec((0.0, 0.0, 0.0))]
+        if isinstance(loop.joint, Revolute):
+            A = rotation_from_z(loop.joint.axis)
+            axis = Vec((0.0, 0.0, 1.0)) if A is None else A @ Vec((0.0, 0.0, 1.0))
+            shifts.append(axis * _ARM)
+        for k, shift in enumerate(shifts):
+            label = name if len(shifts) == 1 else f"{name}_{k + 1}"
+            moved = [Transform((), T.point(shift)) for T in places]
+            ends = [
+                self._site(f"{label}_{i}", b, T) for i, (b, T) in enumerate(zip(loop.bodies, moved, strict=True), 1)
+            ]
+            child(equality, "connect", name=label, site1=ends[0], site2=ends[1])
+
+    def _site(self, name: str, body: str, T: Transform) -> str:
+        child(self._bodies[body], "site", name=name, pos=T.p, quat=quaternion(T))
+        return name

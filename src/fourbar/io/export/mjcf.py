@@ -1,0 +1,165 @@
+"""MJCF, MuJoCo's format.
+
+Joints of several freedoms become hinges and slides of one body, frames become sites, loops become equalities, which
+MuJoCo keeps softly. Its bodies come depth first, so the order of coordinates may be another than ours.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+from xml.etree import ElementTree as ET
+
+import numpy as np
+
+from ...joints import Fixed, Free, Joint, Revolute, Spherical
+from ...joints.axis import unit_axis
+from ...model.edit.place import transform
+from ...model.geometry import Geometry
+from ...model.mechanism import WORLD, Body, Connection, Mechanism
+from ...spatial.transform import IDENTITY, Transform
+from ..report import Report
+from .equalities import Equalities
+from .series import in_series
+from .text import Unsaid, as_text, child, quaternion
+
+_HALVES = {"box": (0.5, 0.5, 0.5), "cylinder": (1.0, 0.5), "capsule": (1.0, 0.5)}
+
+
+def write(mechanism: Mechanism, file: str) -> tuple[str, Report]:
+    """The text of an MJCF file, and what it does not say."""
+    return Writer(mechanism, Unsaid("MJCF", file)).write()
+
+
+def place(T: Transform) -> dict[str, Any]:
+    """Attributes that say where; nothing for the identity."""
+    found = {"pos": T.p} if any(T.p) else {}
+    return {**found, "quat": quaternion(T)} if T.factors else found
+
+
+class Writer:
+    """Writes one mechanism."""
+
+    def __init__(self, mechanism: Mechanism, unsaid: Unsaid) -> None:
+        self.mechanism, self.unsaid = mechanism, unsaid
+        self.root = ET.Element("mujoco", {"model": unsaid.name(mechanism.name)})
+        self.elements: dict[str, ET.Element] = {}
+
+    def write(self) -> tuple[str, Report]:
+        """All of it."""
+        m = self.mechanism
+        child(self.root, "compiler", angle="radian", autolimits="true", inertiafromgeom="false")
+        child(self.root, "option", gravity=m.gravity)
+        self.elements[WORLD] = child(self.root, "worldbody")
+        for body, c in zip(m.bodies, m.connections, strict=True):
+            self._body(body, c)
+        self._sites()
+        Equalities(self.root, self.elements, {c.name: c for c in m.connections}, self.unsaid).write(m.loops)
+        if m.configurations:
+            self.unsaid.leave("named configurations are left out")
+        return as_text(self.root), self.unsaid.report()
+
+    def _body(self, body: Body, c: Connection) -> None:
+        name = self.unsaid.name(body.name)
+        element = child(self.elements[c.parent], "body", name=name, **place(transform(c.placement)))
+        self.elements[body.name] = element
+        self._inertial(element, body, c)
+        self._joints(element, c)
+        for shape in body.geometry:
+            self._shape(element, body, c, shape)
+
+    def _inertial(self, element: ET.Element, body: Body, c: Connection) -> None:
+        (xx, xy, xz), (_, yy, yz), (_, _, zz) = body.inertia
+        if body.mass and np.linalg.eigvalsh(np.array(body.inertia))[0] > 0.0:
+            full = (xx, yy, zz, xy, xz, yz)
+            child(element, "inertial", pos=body.com, mass=[body.mass], fullinertia=full)
+        elif body.mass or any(map(any, body.inertia)):
+            self.unsaid.refuse(f"body {body.name!r}: an inertia that is not positive definite, or without mass")
+        elif c.joint.nv:
+            self.unsaid.refuse(f"body {body.name!r}, which moves and has no mass")
+
+    def _joints(self, element: ET.Element, c: Connection) -> None:
+        if isinstance(c.joint, Free):
+            self._free(element, c)
+        elif isinstance(c.joint, Spherical):
+            self._joint(element, c, c.name, "ball", None, None)
+        elif not isinstance(c.joint, Fixed):
+            self._series(element, c)
+
+    def _free(self, element: ET.Element, c: Connection) -> None:
+        if c.parent != WORLD:
+            self.unsaid.refuse(f"joint {c.name!r}: a free joint that is not on the world")
+        if any(c.armature[3:]):
+            self.unsaid.refuse(
+                f"joint {c.name!r}: the armature of a free joint, whose velocity is that in the world there"
+            )
+        if transform(c.placement) != IDENTITY:
+            self.unsaid.leave(f"joint {c.name!r}: its coordinates are the pose in the world, not at the joint's place")
+        self._joint(element, c, c.name, "free", None, None)
+
+    def _series(self, element: ET.Element, c: Connection) -> None:
+        parts = in_series(c.joint)
+        joints = [part for part in parts or () if isinstance(part, Joint)]
+        if parts is None or len(joints) < len(parts):
+            placed = " with placements between its parts" if parts else ""
+            self.unsaid.refuse(f"joint {c.name!r}, a {type(c.joint).__name__}{placed}")
+            return
+        for i, joint in enumerate(joints):
+            name = c.name if len(joints) == 1 else f"{c.name}_{i + 1}"
+            axis = unit_axis(joint.axis)  # type: ignore[attr-defined]
+            self._joint(element, c, name, "hinge" if isinstance(joint, Revolute) else "slide", axis, i)
+        if len(joints) > 1:
+            self.unsaid.leave(f"joint {c.name!r} is written as {len(joints)} joints in series")
+
+    def _joint(self, element: ET.Element, c: Connection, name: str, kind: str, axis: Any, i: int | None) -> None:
+        """A joint with the parameters of coordinate i, or of all where they must be equal."""
+        given: dict[str, Any] = {"axis": axis}
+        for key, values in (
+            ("armature", c.armature),
+            ("damping", c.damping),
+            ("frictionloss", c.friction),
+            ("stiffness", c.stiffness),
+        ):
+            value = self._value(c, key, values, i)
+            given[key] = [value] if value else None
+        if i is not None and c.stiffness:
+            given["springref"] = [c.rest[i]]
+        elif c.stiffness and tuple(c.rest) != c.joint.neutral():
+            self.unsaid.leave(f"joint {c.name!r}: the rest of the spring is left out")
+        if i is not None:
+            given |= self._limits(c, i)
+        child(element, "joint", name=self.unsaid.name(name), type=kind, **given)
+
+    def _value(self, c: Connection, key: str, values: tuple[float, ...], i: int | None) -> float:
+        if not values:
+            return 0.0
+        if i is None and len(set(values)) > 1:
+            self.unsaid.refuse(f"joint {c.name!r}: {key} that is not the same for all its velocities")
+        return values[i or 0]
+
+    def _limits(self, c: Connection, i: int) -> dict[str, Any]:
+        found: dict[str, Any] = {}
+        if not (math.isinf(c.lower[i]) and math.isinf(c.upper[i])):
+            found["range"] = (max(c.lower[i], -1e9), min(c.upper[i], 1e9))
+        if c.max_force and c.max_force[i] < math.inf:
+            found["actuatorfrcrange"] = (-c.max_force[i], c.max_force[i])
+        if c.max_velocity and c.max_velocity[i] < math.inf:
+            self.unsaid.leave(f"joint {c.name!r}: the largest velocity is left out")
+        return found
+
+    def _shape(self, element: ET.Element, body: Body, c: Connection, shape: Geometry) -> None:
+        if shape.kind == "mesh" or (shape.kind == "plane" and c.joint.nv):
+            self.unsaid.leave(f"body {body.name!r}: a {shape.kind} is left out")
+            return
+        if any(x <= 0.0 for x in shape.size):
+            self.unsaid.leave(f"body {body.name!r}: a {shape.kind} of no size is left out")
+            return
+        size = [x * f for x, f in zip(shape.size, _HALVES.get(shape.kind, (1.0,) * 3), strict=False)] or [0.0, 0.0, 1.0]
+        seen = {"contype": "0", "conaffinity": "0", "group": "2"} if shape.role == "visual" else {"group": "3"}
+        where = place(transform(shape.placement))
+        child(element, "geom", type=shape.kind, size=size, rgba=shape.colour, **where, **seen)
+
+    def _sites(self) -> None:
+        for frame in self.mechanism.frames:
+            where = place(transform(frame.placement))
+            child(self.elements[frame.body], "site", name=self.unsaid.name(frame.name), **where)

@@ -1,0 +1,60 @@
+"""Joints as others know them: hinges and slides one after the other, with the same coordinates and velocities."""
+
+from __future__ import annotations
+
+from ...joints import (
+    Composite,
+    Cylindrical,
+    Fixed,
+    Joint,
+    Prismatic,
+    Revolute,
+    SphericalEuler,
+    Translation2,
+    Translation3,
+    Universal,
+)
+from ...joints.axis import rotation_from_z
+from ...joints.composite import SeriesJoint
+from ...spatial.linear import Mat
+from ...spatial.transform import IDENTITY, Transform
+
+Part = Joint | Transform
+
+
+def in_series(joint: Joint) -> list[Part] | None:
+    """The hinges, slides and placements that a joint consists of; None if its velocities are not those of such."""
+    if isinstance(joint, Fixed):
+        return []
+    if type(joint) in (Revolute, Prismatic):
+        return [joint]
+    if type(joint) is Cylindrical:
+        return [Revolute(joint.axis), Prismatic(joint.axis)]
+    if type(joint) is Translation3:
+        return [Prismatic(axis) for axis in "xyz"]
+    if type(joint) is Translation2:
+        columns = (rotation_from_z(joint.axis) or Mat.identity(3)).T
+        return [Prismatic(tuple(columns[i])) for i in range(2)]
+    if type(joint) not in (Universal, SphericalEuler, Composite):
+        return None
+    assert isinstance(joint, SeriesJoint)
+    found: list[Part] = []
+    for part in joint.parts:
+        inner = [part] if isinstance(part, Transform) else in_series(part)
+        if inner is None:
+            return None
+        found += inner
+    return found
+
+
+def placed(parts: list[Part], first: Transform) -> tuple[list[tuple[Transform, Joint]], Transform]:
+    """Each joint with the placement before it, and the placement after the last; `first` is before all."""
+    found: list[tuple[Transform, Joint]] = []
+    pending = first
+    for part in parts:
+        if isinstance(part, Transform):
+            pending = pending.then(part)
+        else:
+            found.append((pending, part))
+            pending = IDENTITY
+    return found, pending

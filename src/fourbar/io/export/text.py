@@ -1,0 +1,89 @@
+"""Numbers and elements as text, and what could not be said."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable
+from typing import Any
+from xml.etree import ElementTree as ET
+
+import numpy as np
+
+from ...errors import ModelError
+from ...spatial.transform import Transform
+from ..report import Finding, Report
+
+_ILLEGAL = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+
+
+def words(values: Iterable[Any]) -> str:
+    """Numbers with all their digits, separated by blanks."""
+    return " ".join(repr(float(x) + 0.0) for x in values)
+
+
+def child(parent: ET.Element, tag: str, **attributes: Any) -> ET.Element:
+    """An element inside another; attributes that are None are left out."""
+    given = {key: value if isinstance(value, str) else words(np.ravel(value)) for key, value in attributes.items()
+             if value is not None}  # fmt: skip
+    return ET.SubElement(parent, tag, given)
+
+
+def as_text(root: ET.Element) -> str:
+    """The whole document."""
+    ET.indent(root, " ")
+    return '<?xml version="1.0" encoding="utf-8"?>\n' + ET.tostring(root, encoding="unicode") + "\n"
+
+
+def rpy(T: Transform) -> tuple[float, float, float]:
+    """Roll, pitch and yaw of R = Rz(yaw) Ry(pitch) Rx(roll). Roll is that for this yaw: exact near pitch ±π/2 too."""
+    (r00, r01, r02), (r10, r11, r12), (r20, _, _) = np.array(T.R, float).tolist()
+    yaw = math.atan2(r10, r00)
+    c, s = math.cos(yaw), math.sin(yaw)
+    return math.atan2(s * r02 - c * r12, c * r11 - s * r01), math.atan2(-r20, c * r00 + s * r10), yaw
+
+
+def quaternion(T: Transform) -> tuple[float, ...]:
+    """The unit quaternion (w, x, y, z) of a rotation, w ≥ 0; by the largest of its entries, which loses nothing."""
+    R = np.array(T.R, float)
+    K = np.array(
+        [
+            [R.trace(), R[2, 1] - R[1, 2], R[0, 2] - R[2, 0], R[1, 0] - R[0, 1]],
+            [0, R[0, 0] - R[1, 1] - R[2, 2], R[0, 1] + R[1, 0], R[0, 2] + R[2, 0]],
+            [0, 0, R[1, 1] - R[0, 0] - R[2, 2], R[1, 2] + R[2, 1]],
+            [0, 0, 0, R[2, 2] - R[0, 0] - R[1, 1]],
+        ]
+    )
+    K = np.triu(K) + np.triu(K, 1).T + np.eye(4)
+    row = K[np.argmax(np.diag(K))]
+    q = row / np.linalg.norm(row)
+    return tuple((q if q[0] >= 0.0 else -q).tolist())
+
+
+class Unsaid:
+    """What a format cannot say: refused where the dynamics depends on it, else reported."""
+
+    def __init__(self, format: str, file: str) -> None:
+        self._format, self._file = format, file
+        self._findings: list[Finding] = []
+        self._refused: list[str] = []
+
+    def leave(self, what: str, fix: str = "") -> None:
+        """Something that does not change the dynamics is left out, or said otherwise."""
+        self._findings.append(Finding("warning", what, fix, self._file))
+
+    def refuse(self, what: str) -> None:
+        """Something without which the file would be another robot."""
+        self._refused.append(what)
+
+    def name(self, name: str) -> str:
+        """A name that XML can hold."""
+        if _ILLEGAL.search(name):
+            self.refuse(f"the name {name!r} has characters that XML cannot hold")
+        return name
+
+    def report(self) -> Report:
+        """What was left out; raises if anything was refused."""
+        if self._refused:
+            raise ModelError(f"{self._file}: {self._format} cannot say: " + "; ".join(self._refused))
+        return Report(tuple(self._findings))

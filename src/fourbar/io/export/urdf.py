@@ -1,0 +1,222 @@
+"""URDF, with the loops of URDF+.
+
+Joints of several freedoms become hinges and slides in series on links without mass, frames become such links too;
+gears become mimics, an armature the rotor of a transmission.
+"""
+
+from __future__ import annotations
+
+import math
+from xml.etree import ElementTree as ET
+
+from ...joints import Fixed, Free, Joint, Prismatic, Revolute, Spherical
+from ...joints.axis import unit_axis
+from ...loops import Closure, Coupling, Gear
+from ...model.edit.place import transform
+from ...model.geometry import Geometry
+from ...model.mechanism import WORLD, Body, Connection, Mechanism, NamedLoop
+from ...spatial.transform import IDENTITY, Transform
+from ..report import Report
+from .series import in_series, placed
+from .text import Unsaid, as_text, child, rpy
+
+_ENDLESS = 1e9
+_STANDARD_GRAVITY = (0.0, 0.0, -9.81)
+_CLOSING: dict[type[Joint], str] = {
+    Fixed: "fixed",
+    Revolute: "revolute",
+    Prismatic: "prismatic",
+    Spherical: "spherical",
+}
+
+
+def write(mechanism: Mechanism, file: str) -> tuple[str, Report]:
+    """The text of a URDF file, and what it does not say."""
+    return Writer(mechanism, Unsaid("URDF", file)).write()
+
+
+def _origin(parent: ET.Element, T: Transform) -> None:
+    child(parent, "origin", xyz=T.p, rpy=rpy(T))
+
+
+class Writer:
+    """Writes one mechanism."""
+
+    def __init__(self, mechanism: Mechanism, unsaid: Unsaid) -> None:
+        self.mechanism, self.unsaid = mechanism, unsaid
+        self.root = ET.Element("robot", {"name": unsaid.name(mechanism.name)})
+        self.last: dict[str, ET.Element] = {}  # the element of each joint with one freedom
+        self.joint_of = {c.name: c for c in mechanism.connections}
+        self.taken = {c.name for c in mechanism.connections}
+
+    def write(self) -> tuple[str, Report]:
+        """All of it."""
+        m = self.mechanism
+        child(self.root, "link", name=WORLD)
+        for body, c in zip(m.bodies, m.connections, strict=True):
+            self._link(body)
+            self._joints(c)
+        for frame in m.frames:
+            child(self.root, "link", name=self.unsaid.name(frame.name))
+            self._joint(f"{frame.name}_frame", Fixed(), frame.body, frame.name, transform(frame.placement))
+        for loop in m.loops:
+            self._loop(loop)
+        self._leave()
+        return as_text(self.root), self.unsaid.report()
+
+    def _leave(self) -> None:
+        m = self.mechanism
+        if m.frames:
+            self.unsaid.leave("frames are written as links without mass")
+        if m.gravity != _STANDARD_GRAVITY:
+            self.unsaid.leave(f"gravity {m.gravity} is left out", "set it where the file is read")
+        if m.configurations:
+            self.unsaid.leave("named configurations are left out")
+        for c in m.connections:
+            if any(c.stiffness):
+                self.unsaid.leave(f"joint {c.name!r}: the spring is left out")
+
+    def _link(self, body: Body) -> None:
+        link = child(self.root, "link", name=self.unsaid.name(body.name))
+        (xx, xy, xz), (_, yy, yz), (_, _, zz) = body.inertia
+        if body.mass or any(map(any, body.inertia)):
+            inertial = child(link, "inertial")
+            child(inertial, "origin", xyz=body.com)
+            child(inertial, "mass", value=[body.mass])
+            child(inertial, "inertia", ixx=[xx], ixy=[xy], ixz=[xz], iyy=[yy], iyz=[yz], izz=[zz])
+        for shape in body.geometry:
+            self._shape(link, body, shape)
+
+    def _shape(self, link: ET.Element, body: Body, shape: Geometry) -> None:
+        if shape.kind == "plane":
+            self.unsaid.leave(f"body {body.name!r}: a plane is left out")
+            return
+        element = child(link, shape.role, name=shape.name or None)
+        _origin(element, transform(shape.placement))
+        geometry = child(element, "geometry")
+        if shape.kind == "mesh":
+            child(geometry, "mesh", filename=shape.mesh, scale=shape.scale)
+        elif shape.kind == "box":
+            child(geometry, "box", size=shape.size)
+        elif shape.kind == "ellipsoid":
+            child(geometry, "ellipsoid", radii=shape.size)
+        else:
+            names = ("radius", "length")
+            child(geometry, shape.kind, **dict(zip(names, ([x] for x in shape.size), strict=False)))
+        if shape.colour is not None:
+            material = child(element, "material", name=f"{body.name}_{len(link)}")
+            child(material, "color", rgba=shape.colour)
+
+    def _joints(self, c: Connection) -> None:
+        """The joint of a body, or several in series with links without mass between them."""
+        if isinstance(c.joint, Free):
+            self._parameters(self._joint(c.name, c.joint, c.parent, c.child, transform(c.placement)), c, None)
+            return
+        parts = in_series(c.joint)
+        if parts is None:
+            self.unsaid.refuse(f"joint {c.name!r}, a {type(c.joint).__name__}")
+            return
+        chain, after = placed(parts, transform(c.placement))
+        if after != IDENTITY or not chain:
+            chain.append((after, Fixed()))
+        parent = c.parent
+        for i, (T, joint) in enumerate(chain):
+            last = i == len(chain) - 1
+            link = c.child if last else self._new(f"{c.child}_{i + 1}")
+            if not last:
+                child(self.root, "link", name=link)
+            name = c.name if len(chain) == 1 else self._new(f"{c.name}_{i + 1}")
+            self._parameters(self._joint(name, joint, parent, link, T), c, i)
+            parent = link
+        if len(chain) > 1:
+            self.unsaid.leave(f"joint {c.name!r} is written as {len(chain)} joints in series")
+
+    def _new(self, name: str) -> str:
+        while name in self.taken:
+            name += "_"
+        self.taken.add(name)
+        return name
+
+    def _joint(self, name: str, joint: Joint, parent: str, link: str, T: Transform) -> ET.Element:
+        kind = {Revolute: "revolute", Prismatic: "prismatic", Free: "floating"}.get(type(joint), "fixed")
+        element = child(self.root, "joint", name=self.unsaid.name(name), type=kind)
+        _origin(element, T)
+        child(element, "parent", link=parent)
+        child(element, "child", link=link)
+        if isinstance(joint, Revolute | Prismatic):
+            child(element, "axis", xyz=unit_axis(joint.axis))
+        return element
+
+    def _parameters(self, element: ET.Element, c: Connection, i: int | None) -> None:
+        """Limits, damping, friction and armature of coordinate i of a joint."""
+        if element.get("type") not in ("revolute", "prismatic") or i is None:
+            if any(c.armature):
+                self.unsaid.refuse(f"joint {c.name!r}: the armature of a {type(c.joint).__name__}")
+            return
+        lower, upper = c.lower[i], c.upper[i]
+        effort, velocity = ((x[i] if x else math.inf) for x in (c.max_force, c.max_velocity))
+        drive = {"effort": [min(effort, _ENDLESS)], "velocity": [min(velocity, _ENDLESS)]}
+        if math.isinf(lower) and math.isinf(upper) and element.get("type") == "revolute":
+            element.set("type", "continuous")
+            if min(effort, velocity) < math.inf:
+                child(element, "limit", **drive)
+        else:
+            child(element, "limit", lower=[max(lower, -_ENDLESS)], upper=[min(upper, _ENDLESS)], **drive)
+        if c.damping[i] or c.friction[i]:
+            child(element, "dynamics", damping=[c.damping[i]], friction=[c.friction[i]])
+        if c.armature[i]:
+            self._transmission(element.get("name", ""), c.armature[i])
+        if c.joint.nv == 1:
+            self.last[c.name] = element
+
+    def _transmission(self, joint: str, armature: float) -> None:
+        transmission = child(self.root, "transmission", name=f"{joint}_transmission")
+        child(transmission, "type").text = "transmission_interface/SimpleTransmission"
+        child(transmission, "joint", name=joint)
+        actuator = child(transmission, "actuator", name=f"{joint}_motor")
+        child(actuator, "mechanicalReduction").text = "1"
+        child(actuator, "rotorInertia").text = repr(armature)
+        self.unsaid.leave(f"joint {joint!r}: the armature is the rotor of a transmission, which many readers ignore")
+
+    def _loop(self, loop: NamedLoop) -> None:
+        gear = _as_gear(loop)
+        if gear is not None:
+            self._mimic(loop.name, gear)
+        elif isinstance(loop.loop, Closure) and type(loop.loop.joint) in _CLOSING:
+            self._closure(loop.name, loop.loop)
+        else:
+            self.unsaid.refuse(f"loop {loop.name!r}, a {type(loop.loop).__name__} (robot.spanning() has no loops)")
+            return
+        for joint, _ in loop.independent:
+            if joint in self.last:
+                self.last[joint].set("independent", "true")
+
+    def _mimic(self, name: str, gear: Gear) -> None:
+        driven = self.last.get(gear.driven)
+        if driven is None or gear.driver not in self.last or driven.find("mimic") is not None:
+            self.unsaid.refuse(f"loop {name!r}: joint {gear.driven!r} cannot mimic {gear.driver!r}")
+            return
+        child(driven, "mimic", joint=gear.driver, multiplier=[gear.ratio], offset=[gear.offset])
+
+    def _closure(self, name: str, loop: Closure) -> None:
+        element = child(self.root, "loop", name=self.unsaid.name(name), type=_CLOSING[type(loop.joint)])
+        ends = (("predecessor", *_end(loop, 0)), ("successor", *_end(loop, 1)))
+        for tag, body, T in ends:
+            _origin(child(element, tag, link=body), T)
+        if isinstance(loop.joint, Revolute | Prismatic):
+            child(element, "axis", xyz=unit_axis(loop.joint.axis))
+
+
+def _end(loop: Closure, i: int) -> tuple[str, Transform]:
+    return loop.bodies[i], (loop.at_predecessor, loop.at_successor)[i]
+
+
+def _as_gear(loop: NamedLoop) -> Gear | None:
+    """A loop that is a gear between two joints: the last is driven."""
+    if isinstance(loop.loop, Gear):
+        return loop.loop
+    if isinstance(loop.loop, Coupling) and len(loop.loop.factors) == 2:
+        (driver, a), (driven, b) = loop.loop.factors
+        if b:
+            return Gear(driver, driven, -a / b, loop.loop.offset / b)
+    return None

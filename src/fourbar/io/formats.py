@@ -66,10 +66,9 @@ def register(format: Format) -> Format:
 
 
 register(Format("mjcf", (".mjcf", ".xml"), ("mujoco",), reader="mjcf", writer="export.mjcf"))
-register(Format("urdf", (".urdf",), ("robot",), writer="export.urdf"))
 register(Format("json", (".json",), reader="own.json", writer="own.json"))
 register(Format("toml", (".toml",), reader="own.toml", writer="own.toml"))
-register(Format("urdf", (".urdf",), ("robot",), reader="urdf", options=("sidecar",)))
+register(Format("urdf", (".urdf",), ("robot",), reader="urdf", writer="export.urdf", options=("sidecar",)))
 
 
 def find_format(name: str, data: bytes | None = None, chosen: str | None = None) -> Format:

@@ -126,7 +126,9 @@ class Writer:
             if not last:
                 child(self.root, "link", name=link)
             name = c.name if len(chain) == 1 else self._new(f"{c.name}_{i + 1}")
-            self._parameters(self._joint(name, joint, parent, link, T), c, i)
+            element = self._joint(name, joint, parent, link, T)
+            if joint.nv:
+                self._parameters(element, c, i)
             parent = link
         if len(chain) > 1:
             self.unsaid.leave(f"joint {c.name!r} is written as {len(chain)} joints in series")

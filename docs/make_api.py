@@ -9,13 +9,14 @@ from pathlib import Path
 from typing import Any
 
 import fourbar as fb
-from fourbar import baselines, constraints, convert, errors, loops
+from fourbar import baselines, constraints, convert, errors, lagrange, loops
 from fourbar.bridges import drake, mujoco, pinocchio
 from fourbar.identify import BaseParameters, Excitation, Fourier
 from fourbar.joints import JOINT_TYPES, Joint
 from fourbar.system.clusters import ClusterInfo
 from fourbar.system.constrained.actuated import Actuated
 from fourbar.system.constrained.robot import Constrained
+from fourbar.system.equations import Equations
 from fourbar.system.methods import METHODS, Method
 from fourbar.system.options import READERS
 from fourbar.system.robot import Family, Names
@@ -156,6 +157,18 @@ def _sections() -> Iterator[tuple[str, Iterable[str]]]:
     yield (
         "Errors",
         [_listed((f"{k.__name__}({', '.join(b.__name__ for b in k.__bases__)})", _summary(k)) for k in raised)],
+    )
+    yield (
+        "Formulas: what `System.equations` returns",
+        [f"{_doc(Equations)}\n\nIt has {_fields(Equations)}.\n", *_members(Equations, ("latex", "python"))],
+    )
+    yield (
+        "Energies differentiated: `fourbar.lagrange`",
+        [
+            f"{_doc(lagrange)}\n",
+            _entry(_signature(lagrange.Lagrangian, "Lagrangian"), _doc(lagrange.Lagrangian)),
+            *_members(lagrange.Lagrangian, [n for n in vars(lagrange.Lagrangian) if not n.startswith("_")]),
+        ],
     )
     compared = [getattr(baselines, name) for name in baselines.__all__]
     yield (

@@ -35,9 +35,10 @@ ARROWS = {
     "convert": ("system", "conventions"),
     "bridges": ("convert",),
     "baselines": ("system",),
-    "cli": ("sim", "identify", "view", "robots", "bridges", "baselines", ""),
+    "lagrange": ("system",),
+    "cli": ("sim", "identify", "view", "robots", "bridges", "baselines", "lagrange", ""),
     "__main__": ("cli",),
-    "": ("sim", "identify", "view", "robots", "bridges", "baselines", "convert"),
+    "": ("sim", "identify", "view", "robots", "bridges", "baselines", "convert", "lagrange"),
 }
 LONGEST_FILE = 500
 LONGEST_FUNCTION = 60
@@ -50,6 +51,7 @@ HEAVY = (
     "mujoco",
     "pydrake",
     "scipy",
+    "sympy",
     "pandas",
     "tqdm",
     "hypothesis",

@@ -5,7 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from fourbar import System
+from fourbar.expr import evaluate, jvp, prepare
+from fourbar.expr.whole import Whole
 from fourbar.joints.flat import FlatJoint
+from fourbar.model.embedding import Tied
+from fourbar.system.context import Context
+from fourbar.system.methods import METHODS
 
 from .looped import EACH, NAMES, apply, mechanism, near, slope, spanning, state, transposed
 
@@ -32,6 +38,44 @@ def test_force_and_skew_symmetry(name: str) -> None:
     rate = slope(lambda t: robot.mass_matrix(robot.integrate(s.q, s.v, t)), 1e-3)
     near(rate - 2.0 * C, -transposed(rate - 2.0 * C), DIFFERENCED, size)
     near(robot.mass_matrix_rate(s.q, s.v), rate, DIFFERENCED, size)
+
+
+def rate_of_mass_matrix(robot: System, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+    """Ṁ by differentiating the trace of M along q ⊕ t v, exactly."""
+    recorder = Whole()
+    ((_, shape, M),) = METHODS["mass_matrix"].record(Context(robot.model, recorder, ("q",)))
+    (t,) = recorder.graph.inputs("t", 1)
+    w = recorder.graph.inputs("w", spanning(robot).nv)
+    y = recorder.graph.inputs("y", robot.nv)
+    moved, at_q, at_v = [], 0, 0
+    tree = robot.model.lowered.tree
+    for group in robot.model.lowered.groups:
+        tie = group.embedding
+        own = recorder.arguments["q"][at_q : at_q + tie.nq]
+        if isinstance(tie, Tied) and tie.explicit:
+            moved += [a + t * b for a, b in zip(own, y[at_v : at_v + tie.nv], strict=True)]
+        else:
+            first = 0
+            for i in group.links:
+                joint, start = robot.model.lowered.moving[i].joint, tree.first_v[i]
+                moved += joint.integrate(own[first : first + joint.nq], [t * x for x in w[start : start + joint.nv]])
+                first += joint.nq
+        at_q, at_v = at_q + tie.nq, at_v + tie.nv
+    along = evaluate(M, dict(zip(recorder.arguments["q"], moved, strict=True)))
+    slopes = jvp(along, {t: 1.0})
+    run = prepare(slopes, (*recorder.arguments["q"], *w, *y, t))
+    found = [run([*a, *b, *c, 0.0]) for a, b, c in zip(q, robot.expand_velocity(q, v), v, strict=True)]
+    return np.array(found, float).reshape(len(q), *shape)
+
+
+@EACH
+def test_rate_of_the_mass_matrix(name: str) -> None:
+    """Ṁ = C + Cᵀ to the last digits."""
+    robot, s = mechanism(name), state(name)
+    C = robot.coriolis_matrix(s.q, s.v)
+    rate = rate_of_mass_matrix(robot, s.q, s.v)
+    size = np.abs(robot.mass_matrix(s.q)).max(axis=(-2, -1), initial=1e-9)
+    near(C + transposed(C), rate, 1e-12, size + np.abs(rate).max(axis=(-2, -1), initial=0.0))
 
 
 @EACH

@@ -1,9 +1,16 @@
-"""The whole dynamics against the Lagrangian route of `oracle.py`, which shares nothing with recursive algorithms."""
+"""The whole dynamics against two Lagrangian routes, which share nothing with recursive algorithms.
+
+That of `oracle.py` is made of Jacobians; `fourbar.lagrange` differentiates the energies.
+"""
 
 from __future__ import annotations
 
+from functools import cache
+
 import numpy as np
 from hypothesis import given
+
+from fourbar.lagrange import Lagrangian
 
 from .mechanisms import EACH, EXAMPLES, RECIPES, Recipe, condition, mechanism, near, state
 from .oracle import DIFFERENCED, Kinematics, apply, lagrangian
@@ -45,3 +52,27 @@ def test_sums_over_bodies(number: int, recipe: Recipe) -> None:
     near(robot.center_of_mass_jacobian(s.q), expected.com_jacobian, TIGHT)
     size = apply(np.abs(robot.momentum_matrix(s.q, about="world")), np.abs(s.v)).max(axis=-1)
     near(robot.momentum(s.q, s.v, about="world"), expected.momentum, TIGHT, size)
+
+
+@cache
+def differentiated(number: int) -> Lagrangian:
+    return Lagrangian(mechanism(number))
+
+
+@EACH
+@EXAMPLES
+@given(RECIPES)
+def test_derivatives_of_the_energies(number: int, recipe: Recipe) -> None:
+    """The equations of Boltzmann and Hamel: M, g, C v + g, ID, momenta, and both routes alike."""
+    robot, L = mechanism(number), differentiated(number)
+    s = state(robot, recipe)
+    M, weight = robot.mass_matrix(s.q), robot.gravity_force(s.q)
+    size = np.abs(M).max(axis=(-2, -1)) * np.abs(s.v).max(axis=-1) ** 2 * robot.nv + np.abs(weight).max(axis=-1)
+    near(L.mass_matrix(s.q), M, TIGHT)
+    near(L.gravity_force(s.q), weight, TIGHT)
+    near(L.bias_force(s.q, s.v), robot.bias_force(s.q, s.v), TIGHT, size)
+    tau = robot.inverse_dynamics(s.q, s.v, s.a)
+    near(L.inverse_dynamics(s.q, s.v, s.a), tau, TIGHT, size + np.abs(tau).max(axis=-1))
+    near(L.momenta(s.q, s.v), apply(M, s.v) - L._armature * s.v, TIGHT, np.abs(M).max(axis=(-2, -1)) * robot.nv)
+    expected = lagrangian(robot, s.q, s.v)
+    near(L.bias_force(s.q, s.v), expected.Cv + expected.g, DIFFERENCED)

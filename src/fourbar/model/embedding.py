@@ -199,7 +199,8 @@ class Tied:
         return Expanded(cut(full, nq), cut(velocity, nv), blocks, cut(g, nv))
 
     @cached_property
-    def _K_rate(self) -> Rate:
+    def K_rate(self) -> Rate:
+        """K̇ (rows that are used, all columns; flat) as expressions of the coordinates and velocities of all joints."""
         t = self.traced
         return rate_of(self.joints, t.q, [t.K[i][j] for i in self.rows for j in range(len(t.v))])
 
@@ -207,7 +208,7 @@ class Tied:
         """Ġ by link, as the joints move with velocities v (by link, such as e.v): K_d Ġ_d = -K̇ G, Ġ_i = 0."""
         n = len(self.traced.v)
         q, G = [x for own in e.q for x in own], Mat(row for block in e.G for row in block)
-        rates = self._K_rate.at(q, [x for own in v for x in own])
+        rates = self.K_rate.at(q, [x for own in v for x in own])
         known = dict(zip(self.traced.q, q, strict=True))
         K_d = [evaluate([self.traced.K[i][j] for j in self.dependent], known) for i in self.rows]
         right = [list(-G.transpose_times(rates[i * n : (i + 1) * n])) for i in range(len(self.rows))]

@@ -56,11 +56,11 @@ class Inertia(NamedTuple):
         return Inertia.of(0.0, Vec((0.0, 0.0, 0.0)), Sym.diagonal(0.0))
 
     @staticmethod
-    def about_com(mass: float, com: Sequence[float], inertia: Sequence[Sequence[float]]) -> Inertia:
+    def about_com(mass: Scalar, com: Sequence[Scalar], inertia: Sequence[Sequence[Scalar]]) -> Inertia:
         """From mass, centre of mass and the 3 x 3 rotational inertia about the centre of mass, in the body's axes."""
-        c = vec(com)
-        h = mass * c
-        return Inertia.of(float(mass), h, Sym.of(Mat.of(inertia)) + rotational(outer(h, c)))
+        (m,), c = vec((mass,)), vec(com)
+        h = m * c
+        return Inertia.of(m, h, Sym.of(Mat.of(inertia)) + rotational(outer(h, c)))
 
     def __add__(self, other: Inertia) -> Inertia:  # type: ignore[override]
         return Inertia(self.m + other.m, self.h + other.h, self.J + other.J, self.Sigma + other.Sigma)

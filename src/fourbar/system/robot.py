@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from ..loops import Loop
     from .constrained.actuated import Actuated
     from .constrained.robot import Constrained
+    from .equations import Equations
 
 
 def _rebuild(mechanism: Mechanism, name: str, static: tuple[tuple[str, Any], ...]) -> Any:
@@ -348,6 +349,16 @@ class System(Editing):
     def loop_gap(self, q: Any) -> np.ndarray:
         """How far the loops are from closed at q (..., nq): the largest residual (...)."""
         return loop_gap(self.model.lowered, q)
+
+    def equations(self, symbols: bool = False, simplify: bool = True) -> Equations:
+        """M(q), C(q, v), g(q) and τ as SymPy expressions, with LaTeX and plain Python; for small mechanisms.
+
+        With `symbols`, masses, centres of mass, inertias, positions of joints, armatures and gravity are symbols too
+        (zeros stay zeros; within loops positions stay numbers). Needs SymPy: pip install 'fourbar[sympy]'.
+        """
+        from .equations import make_equations
+
+        return make_equations(self.model, self.names, symbols, simplify)
 
     def show(self, method: str, stage: str = "program", **options: Any) -> str:
         """What a method is made of, as text; stage is "program", "llvm" or "asm"."""

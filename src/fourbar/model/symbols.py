@@ -1,0 +1,88 @@
+"""A mechanism with its numbers replaced by symbols: the same tree over another kind of scalar.
+
+Zeros stay zeros, so that what the model leaves out stays out of the equations. Symbols stand for masses, centres of
+mass, inertias about them, positions of joints on their parents, armatures and the strength of gravity. Loops are closed
+by numbers: inside a loop the positions of the joints stay what they are, and so do all rotations.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from math import hypot
+from typing import Any
+
+from ..expr import Expr, Graph
+from ..spatial.inertia import Inertia
+from ..spatial.linear import Vec
+from ..spatial.transform import Transform
+from .cluster import Cluster
+from .lower import GROUND, Lowered
+from .mechanism import Body, Connection, Mechanism
+
+_AXES = "xyz"
+
+
+class Parameters:
+    """Symbols made so far, with their names and values."""
+
+    def __init__(self, graph: Graph) -> None:
+        self._graph = graph
+        self.found: dict[Expr, tuple[str, float]] = {}
+
+    def symbol(self, name: str, value: float) -> Any:
+        """A symbol for a number; zero stays zero."""
+        if value == 0.0:
+            return 0.0
+        (x,) = self._graph.inputs(f"parameter {name}", 1)
+        self.found[x] = name, value
+        return x
+
+    def vector(self, letter: str, values: Sequence[float], of: str) -> Vec:
+        """Three symbols."""
+        return Vec([self.symbol(f"{letter}{axis}_{of}", x) for axis, x in zip(_AXES, values, strict=True)])
+
+    def inertia(self, body: Body) -> Inertia:
+        """Mass, centre of mass and inertia about it, in the body's frame."""
+        pairs = [(i, j) for i in range(3) for j in range(i, 3)]
+        entry = {(i, j): self.symbol(f"I{_AXES[i]}{_AXES[j]}_{body.name}", body.inertia[i][j]) for i, j in pairs}
+        rows = [[entry[min(i, j), max(i, j)] for j in range(3)] for i in range(3)]
+        mass = self.symbol(f"m_{body.name}", body.mass)
+        return Inertia.about_com(mass, self.vector("c", body.com, body.name), rows)
+
+    def gravity(self, gravity: Sequence[float]) -> tuple[Any, Any, Any]:
+        """The strength g of gravity as a symbol, along the direction that it has."""
+        strength = hypot(*gravity)
+        g = self.symbol("g", strength)
+        x, y, z = (0.0 if part == 0.0 else g * (part / strength) for part in gravity)
+        return x, y, z
+
+    def armature(self, connection: Connection) -> Vec:
+        """Armatures of a joint."""
+        names = connection.joint.v_names
+        of = [f"{connection.name}_{suffix}" if suffix else connection.name for suffix in names]
+        return Vec([self.symbol(f"J_{name}", x) for name, x in zip(of, connection.armature, strict=True)])
+
+
+def _placement(p: Parameters, lowered: Lowered, connection: Connection, cluster: Cluster) -> Transform:
+    """Where a joint sits, its position on the parent in symbols."""
+    parent = lowered.bodies[connection.parent].pose
+    position = p.vector("l", connection.placement.position, connection.name)
+    return Transform(cluster.placement.factors, parent.point(position))
+
+
+def with_symbols(mechanism: Mechanism, lowered: Lowered, p: Parameters) -> tuple[Mechanism, Lowered]:
+    """The mechanism and its tree with symbols for numbers."""
+    inertias = [Inertia.zero()] * len(lowered.tree.clusters)
+    for body in mechanism.bodies:
+        home = lowered.bodies[body.name]
+        if home.cluster != GROUND:
+            inertias[home.cluster] = inertias[home.cluster] + p.inertia(body).to_parent(home.pose)
+    tied = {link for group in lowered.groups if not group.is_free for link in group.links}
+    clusters = []
+    for i, (c, cluster) in enumerate(zip(lowered.moving, lowered.tree.clusters, strict=True)):
+        placement = cluster.placement if i in tied else _placement(p, lowered, c, cluster)
+        clusters.append(cluster._replace(placement=placement, I=inertias[i], armature=p.armature(c)))
+    tree = replace(lowered.tree, clusters=tuple(clusters))
+    gravity = p.gravity(mechanism.gravity)
+    return replace(mechanism, gravity=gravity), replace(lowered, tree=tree, equivalent=tree, unturned=tree)

@@ -31,7 +31,7 @@ def test_coriolis_matrices(script: dict[str, Any]) -> None:
         ad, C = script["matrix"](group.ad, list(v)), script["matrix"](group.coadjoint_coriolis, list(p))
         assert sympy.expand(C * v + ad.T * p) == sympy.zeros(group.nv, 1), name
         if name == "SO(3)":
-            assert C == -sympy.Matrix([[0, -p[2], p[1]], [p[2], 0, -p[0]], [-p[1], p[0], 0]])
+            assert -sympy.Matrix([[0, -p[2], p[1]], [p[2], 0, -p[0]], [-p[1], p[0], 0]]) == C
 
 
 def test_velocities_from_local_coordinates(script: dict[str, Any]) -> None:

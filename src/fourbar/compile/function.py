@@ -124,16 +124,19 @@ class State:
         arguments: Sequence[Argument],
         results: Sequence[str],
         record: Callable[[tuple[str, ...]], Program],
-        rebuild: tuple[Any, ...],
+        rebuild: Callable[[], tuple[Any, ...]],
         doc: str = "",
         explain: Explain | None = None,
+        derive: Callable[[str], Any] | None = None,
     ) -> None:
         self.name = name
         self.arguments = tuple(arguments)
         self.results = tuple(results)
         self.doc = doc
         self._explain = explain
-        self.rebuild = rebuild
+        self._rebuild = rebuild
+        self._derive = derive
+        self._derivatives: dict[str, Any] = {}
         self._record = record
         self._lock = threading.Lock()
         self._armed: set[bool] = set()
@@ -141,6 +144,19 @@ class State:
         self._variants: dict[tuple[str, ...], Variant] = {}
         fast = fastcall.supported() and backend() == "llvm"
         self.environment = fastcall.Environment(self.call, explain is not None) if fast else None
+
+    @property
+    def rebuild(self) -> tuple[Any, ...]:
+        """(function, arguments...) that makes this function again in another process."""
+        return self._rebuild()
+
+    def derivative(self, kind: str) -> Any:
+        """A derivative of this function, made when it is first asked for."""
+        if self._derive is None:
+            raise AttributeError(f"{self.name} has no derivatives")
+        if kind not in self._derivatives:
+            self._derivatives[kind] = self._derive(kind)
+        return self._derivatives[kind]
 
     def program(self, present: tuple[str, ...]) -> Program:
         """The program for the named arguments."""
@@ -318,6 +334,9 @@ _METHODS: dict[str, Any] = {
     "program": _program,
     "signature": property(lambda self: signature(_program(self))),
     "help": property(lambda self: self.state[0].doc),
+    "jvp": property(lambda self: self.state[0].derivative("jvp")),
+    "vjp": property(lambda self: self.state[0].derivative("vjp")),
+    "jacobian": property(lambda self: self.state[0].derivative("jacobian")),
 }
 
 

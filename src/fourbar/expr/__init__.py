@@ -2,6 +2,7 @@
 
 from . import operators as _operators  # noqa: F401  (gives Expr its operators)
 from .derive import jvp, reachable, vjp
+from .differentiate import Replay
 from .evaluate import evaluate, prepare
 from .functions import acos, asin, atan2, cos, maximum, minimum, select, sin, sqrt, tan
 from .interpret import interpret
@@ -13,7 +14,7 @@ from .text import from_text, to_text
 from .trees import flatten, leaves, tree_map, unflatten
 
 __all__ = [
-    "Block", "Call", "Direct", "Expr", "Graph", "Input", "Output", "Program", "Recorder", "Shared", "Store",
+    "Block", "Call", "Direct", "Expr", "Graph", "Input", "Output", "Program", "Recorder", "Replay", "Shared", "Store",
     "TooLarge", "Unrolled", "Value", "acos", "asin", "atan2", "cos", "evaluate", "flatten", "from_text", "interpret",
     "jvp", "leaves", "maximum", "minimum", "prepare", "reachable", "select", "sin", "sqrt", "tan", "to_text",
     "tree_map", "unflatten", "vjp",

@@ -10,7 +10,7 @@ from . import functions
 from .derive import reachable
 from .node import Expr
 
-_MEANING: dict[str, Callable[..., Any]] = {
+MEANING: dict[str, Callable[..., Any]] = {
     "add": operator.add,
     "sub": operator.sub,
     "mul": operator.mul,
@@ -33,9 +33,9 @@ def evaluate(roots: Sequence[Any], values: Mapping[Expr, Any]) -> list[Any]:
     known: dict[int, Any] = {x.id: value for x, value in values.items()}
     for node in reachable(roots):
         if node.id not in known:
-            if node.op not in _MEANING:
+            if node.op not in MEANING:
                 raise KeyError(f"no value was given for {node!r}")
-            known[node.id] = _MEANING[node.op](*(known[a.id] if a.__class__ is Expr else a for a in node.args))
+            known[node.id] = MEANING[node.op](*(known[a.id] if a.__class__ is Expr else a for a in node.args))
     return [known[r.id] if r.__class__ is Expr else r for r in roots]
 
 
@@ -52,7 +52,7 @@ def prepare(roots: Sequence[Any], inputs: Sequence[Expr]) -> Callable[[Iterable[
     def slots(operands: Sequence[Any]) -> list[int]:
         return [place[a.id] if a.__class__ is Expr else slot_of[a] for a in operands]
 
-    steps = [(_MEANING[node.op], slots(node.args)) for node in nodes]
+    steps = [(MEANING[node.op], slots(node.args)) for node in nodes]
     ends = slots(roots)
 
     def run(values: Iterable[Any]) -> list[Any]:

@@ -57,6 +57,10 @@ class Joint(ABC):
         """q ⊕ v: move for unit time with constant velocity v."""
 
     @abstractmethod
+    def rate(self, q: Sequence[Scalar], v: Sequence[Scalar]) -> Vec:
+        """q̇ (nq) at velocity v."""
+
+    @abstractmethod
     def difference(self, q0: Sequence[Scalar], q1: Sequence[Scalar]) -> Vec:
         """q1 ⊖ q0: the velocity that moves q0 to q1 in unit time."""
 

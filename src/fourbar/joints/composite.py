@@ -130,6 +130,9 @@ class SeriesJoint(Joint):
     def integrate(self, q: Sequence[Scalar], v: Sequence[Scalar]) -> Vec:
         return Vec([x for link in self._links for x in link.joint.integrate(q[link.q], v[link.v])])
 
+    def rate(self, q: Sequence[Scalar], v: Sequence[Scalar]) -> Vec:
+        return Vec([x for link in self._links for x in link.joint.rate(q[link.q], v[link.v])])
+
     def difference(self, q0: Sequence[Scalar], q1: Sequence[Scalar]) -> Vec:
         return Vec([x for link in self._links for x in link.joint.difference(q0[link.q], q1[link.q])])
 

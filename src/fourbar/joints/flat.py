@@ -16,6 +16,9 @@ class FlatJoint(Joint):
     def integrate(self, q: Sequence[Scalar], v: Sequence[Scalar]) -> Vec:
         return Vec([a + b for a, b in zip(q, v, strict=True)])
 
+    def rate(self, q: Sequence[Scalar], v: Sequence[Scalar]) -> Vec:
+        return Vec(v)
+
     def difference(self, q0: Sequence[Scalar], q1: Sequence[Scalar]) -> Vec:
         return Vec([b - a for a, b in zip(q0, q1, strict=True)])
 

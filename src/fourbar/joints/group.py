@@ -39,6 +39,9 @@ class GroupJoint(Joint):
     def integrate(self, q: Sequence[Scalar], v: Sequence[Scalar]) -> Vec:
         return self.group.plus(self._element(q), v)
 
+    def rate(self, q: Sequence[Scalar], v: Sequence[Scalar]) -> Vec:
+        return self.group.rate(q, v)
+
     def difference(self, q0: Sequence[Scalar], q1: Sequence[Scalar]) -> Vec:
         return self.group.minus(self._element(q1), self._element(q0))
 

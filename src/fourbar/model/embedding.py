@@ -53,6 +53,7 @@ class Free:
         self.joint = joint
         self.nq, self.nv = joint.nq, joint.nv
         self.integrate, self.difference, self.chart_rate = joint.integrate, joint.difference, joint.chart_rate
+        self.rate = joint.rate
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Free) and self.joint == other.joint
@@ -234,6 +235,14 @@ class Tied:
         for x in evaluate([self.traced.phi[i] for i in self.rows], known):
             gap = maximum(gap, maximum(x, -x))
         return Vec([select(gap < _CLOSED, x, float("nan")) for x in full])
+
+    def rate(self, q: Sequence[Scalar], v: Sequence[Scalar]) -> Vec:
+        """q̇ at independent velocities v: all joints move as the loops allow."""
+        if self.explicit:
+            return Vec(v)
+        e = self.expand(q, None)
+        parts = zip(self.joints, e.q, e.G, strict=True)
+        return Vec([x for joint, own, block in parts for x in joint.rate(own, block @ v)])
 
     def _moved(self, q: Sequence[Scalar], step: Sequence[Scalar]) -> Vec:
         nq, nv = [j.nq for j in self.joints], [j.nv for j in self.joints]

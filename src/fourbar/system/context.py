@@ -168,10 +168,12 @@ def _carried(pose: Any, six: Vec, total: Wrench) -> Wrench:
 Record = Callable[..., Sequence[tuple[str, tuple[int, ...], Sequence[Any]]]]
 
 
-def record(name: str, model: Model, algorithm: Record, present: tuple[str, ...], static: dict[str, Any]) -> Program:
+def record(
+    name: str, model: Model, algorithm: Record, present: tuple[str, ...], static: dict[str, Any], block: int = 1000
+) -> Program:
     """The program of an algorithm: unrolled for this very model if that is small enough, else with shared steps."""
     try:
-        recorder: Any = Unrolled(largest=_LARGEST_UNROLLED)
+        recorder: Any = Unrolled(block, largest=_LARGEST_UNROLLED)
         outputs = algorithm(Context(model, recorder, present), **static)
     except TooLarge:
         recorder = Shared()

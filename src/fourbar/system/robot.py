@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from .equations import Equations
 
 
-def _rebuild(mechanism: Mechanism, name: str, static: tuple[tuple[str, Any], ...]) -> Any:
+def method_again(mechanism: Mechanism, name: str, static: tuple[tuple[str, Any], ...]) -> Any:
     """A method of a robot from its recipe: how functions travel to other processes."""
     method = getattr(restored(mechanism), name)
     return method.specialise(**dict(static)) if static or METHODS[name].static else method
@@ -53,7 +53,7 @@ def _make(model: Model, name: str, options: dict[str, Any]) -> Any:
     """The compiled function of a method for one choice of options."""
     method = METHODS[name]
     static = READERS[method.static](model.lowered, **options)
-    return compiled(model, name, method, static, (_rebuild, model.mechanism, name, tuple(options.items())))
+    return compiled(model, name, method, static, (method_again, model.mechanism, name, tuple(options.items())))
 
 
 def _frozen(option: Any) -> Any:
@@ -99,6 +99,28 @@ class Family:
                 raise TypeError(f"{self._name} needs {missing!r}, e.g. {example}")
             self._made[key] = _make(self._model, self._name, dict(key))
         return self._made[key]
+
+    @property
+    def jvp(self) -> Any:
+        """The derivative along a direction; options by name: `robot.pose.jvp(q, dq, frame="hand")`."""
+        return self._derivative("jvp")
+
+    @property
+    def vjp(self) -> Any:
+        """The gradient of a weighted sum of the results; options by name."""
+        return self._derivative("vjp")
+
+    @property
+    def jacobian(self) -> Any:
+        """All first derivatives; options by name."""
+        return self._derivative("jacobian")
+
+    def _derivative(self, kind: str) -> Any:
+        def derivative(*args: Any, **named: Any) -> Any:
+            options = {k: named.pop(k) for k in self._method.static if k in named}
+            return getattr(self.specialise(**options), kind)(*args, **named)
+
+        return derivative
 
     def __call__(self, *args: Any, **named: Any) -> Any:
         n = len(self._method.arguments)

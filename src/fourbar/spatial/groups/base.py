@@ -74,6 +74,10 @@ class Group(ABC):
     def dexp_inv(self, v: Scalars) -> Mat:
         """The inverse of dexp(v) (nv x nv) in closed form. Has a pole where the rotation angle reaches 2π."""
 
+    @abstractmethod
+    def rate(self, a: Scalars, v: Scalars) -> Vec:
+        """The rate ȧ (nq) of an element that moves with velocity v (nv): of a ⊕ t v at t = 0."""
+
     def right_dexp(self, v: Scalars) -> Mat:
         """dexp(-v) (nv x nv): exp(-v) · d exp(v) = right_dexp(v) dv, seen from the body.
 
@@ -105,6 +109,9 @@ class Group(ABC):
 
 class AbelianGroup(Group):
     """A group whose elements commute: the bracket vanishes, and with it every Coriolis term (From §4.5, §4.6)."""
+
+    def rate(self, a: Scalars, v: Scalars) -> Vec:
+        return Vec(v)
 
     def Ad(self, a: Scalars) -> Mat:
         return Mat.identity(self.nv)

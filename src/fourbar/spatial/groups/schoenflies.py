@@ -55,6 +55,9 @@ class Schoenflies(Group):
     def log(self, a: Scalars) -> Vec:
         return Vec((*_PLANE.log(_planar(a)), a[2]))
 
+    def rate(self, a: Scalars, v: Scalars) -> Vec:
+        return _with_height(_PLANE.rate(_planar(a), v[:3]), v[3])
+
     def rotation(self, a: Scalars) -> Mat:
         return turn(a[3])
 

@@ -70,6 +70,9 @@ class SE2(Group):
         w = principal(angle)
         return Vec((w, *_scaled_turn(series.half_cot(w * w), w * -0.5, (x, y))))
 
+    def rate(self, a: Scalars, v: Scalars) -> Vec:
+        return Vec((*_scaled_turn(cos(a[2]), sin(a[2]), v[1:]), v[0]))
+
     def rotation(self, a: Scalars) -> Mat:
         return turn(a[2])
 

@@ -11,9 +11,10 @@ from typing import final
 
 from fourbar.spatial import series
 from fourbar.spatial.linear import Mat, Scalar, Vec, dot, hat
+from fourbar.spatial.rotation import quaternion_matrix
 
 from .base import Group, Scalars
-from .so3 import conjugate, from_vector, multiply, quadratic, rotate, to_matrix, to_vector
+from .so3 import conjugate, from_vector, multiply, quadratic, rotate, spin, to_matrix, to_vector
 
 
 def _lower_triangular(diagonal: Mat, below: Mat) -> Mat:
@@ -71,6 +72,10 @@ class SE3(Group):
         p, w = Vec(a[:3]), to_vector(a[3:])
         once = w.cross(p)
         return Vec((*w, *(p - once * 0.5 + w.cross(once) * series.b(dot(w, w)))))
+
+    def rate(self, a: Scalars, v: Scalars) -> Vec:
+        """(R v; ½ a (0, ω)); the quaternion may have any length."""
+        return Vec((*(quaternion_matrix(a[3:]) @ Vec(v[3:])), *spin(a[3:], v[:3])))
 
     def rotation(self, a: Scalars) -> Mat:
         return to_matrix(a[3:])

@@ -27,6 +27,11 @@ def multiply(a: Scalars, b: Scalars) -> Vec:
     )
 
 
+def spin(a: Scalars, v: Scalars) -> Vec:
+    """The rate ½ a (0, v) (4) of a quaternion whose frame turns with v (3), in that frame."""
+    return multiply(a, Vec((0.0, *v))) * 0.5
+
+
 def conjugate(a: Scalars) -> Vec:
     """The inverse of a unit quaternion."""
     w, x, y, z = a
@@ -141,6 +146,10 @@ class SO3(Group):
 
     def log(self, a: Scalars) -> Vec:
         return to_vector(a)
+
+    def rate(self, a: Scalars, v: Scalars) -> Vec:
+        """½ a (0, v), as quaternions; a may have any length."""
+        return spin(a, v)
 
     def rotation(self, a: Scalars) -> Mat:
         return to_matrix(a)

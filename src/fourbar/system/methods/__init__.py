@@ -4,9 +4,10 @@ Each file registers its methods when it is imported.
 """
 
 from . import bodies, configuration, coriolis, dynamics, energy, forces, identification, kinematics
-from .registry import METHODS, Method
+from .registry import JACOBIANS, METHODS, Method
 
 __all__ = [
+    "JACOBIANS",
     "METHODS",
     "Method",
     "bodies",

@@ -29,6 +29,9 @@ class Method:
 
 METHODS: dict[str, Method] = {}
 
+# Jacobians that have sweeps of their own: recorded like methods, one output of all blocks.
+JACOBIANS: dict[str, Record] = {}
+
 
 def method(
     arguments: str,

@@ -1,0 +1,126 @@
+"""The blocks of a program as pure functions, and their derivatives.
+
+A `Piece` is what one block does: from the values it loads and the constants of its table to the values it stores. Its
+directional derivative (push) and the transposed one (pull) are differentiated once, then run on the symbols of a new
+recording, where zeros fold away.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from functools import cached_property
+from typing import Any
+
+from .derive import jvp, reachable, vjp
+from .evaluate import MEANING
+from .node import Expr, Graph
+from .program import Block
+
+
+class Stage:
+    """Nodes to be computed from others that are known: straight-line code over a list of values."""
+
+    def __init__(self, roots: Sequence[Any], known: Sequence[Expr]) -> None:
+        self._place = {x.id: i for i, x in enumerate(known)}
+        self._steps: list[tuple[Callable[..., Any], tuple[tuple[bool, Any], ...]]] = []
+        for node in reachable(roots):
+            if node.id not in self._place:
+                operands = tuple(self._operand(a) for a in node.args)
+                self._place[node.id] = len(self._place)
+                self._steps.append((MEANING[node.op], operands))
+        self._ends = [self._operand(r) for r in roots]
+
+    def _operand(self, x: Any) -> tuple[bool, Any]:
+        return (True, self._place[x.id]) if x.__class__ is Expr else (False, x)
+
+    def run(self, known: Iterable[Any]) -> list[Any]:
+        """The roots."""
+        values = list(known)
+        for meaning, operands in self._steps:
+            values.append(meaning(*[values[x] if placed else x for placed, x in operands]))
+        return [values[x] if placed else x for placed, x in self._ends]
+
+
+class Piece:
+    """A block as a function of its loads x and its table c. Compared by identity: it is made once a block."""
+
+    def __init__(self, block: Block) -> None:
+        self._graph = Graph()
+        self.loads: list[tuple[int, int]] = []  # (port, offset) of each x
+        numbered: list[Any] = []
+        for op, *operands in block.code:
+            numbered.append(self._node(op, operands, numbered))
+        self.stores = [(s.port, s.offset) for s in block.stores]
+        self._roots = [numbered[s.value] if s.value.__class__ is int else s.value for s in block.stores]
+        self._x = [self._input("x", i) for i in range(len(self.loads))]
+        self._c = [self._input("c", i) for i in range(block.table)]
+        self._sources = [*self._x, *self._c]
+
+    def _input(self, name: str, number: int) -> Expr:
+        return self._graph.node("input", name, number)
+
+    def _node(self, op: str, operands: list[Any], numbered: list[Any]) -> Expr:
+        if op == "table":
+            return self._input("c", operands[0])
+        if op == "load":
+            place = (operands[0], operands[1])
+            if place not in self.loads:
+                self.loads.append(place)
+            return self._input("x", self.loads.index(place))
+        return self._graph.node(op, *(numbered[a] if a.__class__ is int else a for a in operands))
+
+    @cached_property
+    def values(self) -> Stage:
+        """x, c -> the stored values."""
+        return Stage(self._roots, self._sources)
+
+    @cached_property
+    def _primal(self) -> list[Expr]:
+        """Everything that the block computes: what the derivatives may refer to."""
+        return [node for node in reachable(self._roots) if node.op != "input"]
+
+    @cached_property
+    def primal(self) -> Stage:
+        """x, c -> every intermediate value, and then the stored ones."""
+        return Stage([*self._primal, *self._roots], self._sources)
+
+    @cached_property
+    def push(self) -> Stage:
+        """x, c, intermediate values, ẋ -> the rates of the stored values."""
+        known = [*self._sources, *self._primal]
+        rates = [self._input("dx", i) for i in range(len(self._x))]
+        return Stage(jvp(self._roots, dict(zip(self._x, rates, strict=True))), [*known, *rates])
+
+    @cached_property
+    def pull(self) -> Stage:
+        """x, c, cotangents of the stored values -> those of x."""
+        weights = [self._input("w", i) for i in range(len(self._roots))]
+        return Stage(vjp(self._roots, weights, self._x), [*self._sources, *weights])
+
+    @property
+    def intermediate(self) -> int:
+        """How many intermediate values there are."""
+        return len(self._primal)
+
+
+def run(piece: Piece, x: tuple[Any, ...], c: tuple[Any, ...]) -> tuple[Any, ...]:
+    """The values that a block stores."""
+    return tuple(piece.values.run([*x, *c]))
+
+
+def pushed(
+    piece: Piece, x: tuple[Any, ...], c: tuple[Any, ...], rates: tuple[tuple[Any, ...], ...]
+) -> tuple[tuple[Any, ...], tuple[tuple[Any, ...], ...]]:
+    """The values that a block stores, and their rates along several directions at once."""
+    found = piece.primal.run([*x, *c])
+    n = piece.intermediate
+    known = [*x, *c, *found[:n]]
+    return tuple(found[n:]), tuple(tuple(piece.push.run([*known, *dx])) for dx in rates)
+
+
+def pulled(
+    piece: Piece, x: tuple[Any, ...], c: tuple[Any, ...], weights: tuple[Any, ...], before: tuple[Any, ...]
+) -> tuple[Any, ...]:
+    """Cotangents of what a block loads, added to those they had before."""
+    own = piece.pull.run([*x, *c, *weights])
+    return tuple(a + b for a, b in zip(before, own, strict=True))

@@ -1,0 +1,169 @@
+"""From recipes to the functions that users hold, and the derivatives that hang on them."""
+
+from __future__ import annotations
+
+from collections import namedtuple
+from collections.abc import Mapping
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from .guard import explainer, implicit_loops
+from .recipe import KINDS, Jacobian, Jvp, Recipe, Vjp
+
+
+def make(recipe: Recipe) -> Any:
+    """The compiled function of a recipe."""
+    from ..compile.arguments import Argument  # imported when first needed: half of the time of importing fourbar
+    from ..compile.function import State, make_function
+
+    lowered = recipe.model.lowered
+    watched = any(a.name == "q" for a in recipe.arguments) and (recipe.nan or implicit_loops(lowered))
+    state = State(
+        recipe.name,
+        [Argument(a.name, a.shape, a.optional) for a in recipe.arguments],
+        recipe.results,
+        recipe.program,
+        recipe.recall,
+        recipe.doc,
+        explainer(lowered, recipe.nan) if watched else None,
+        lambda kind: WRAPPERS[kind](KINDS[kind](recipe)),
+    )
+    return make_function(state)
+
+
+def _by_name(what: str, names: list[str], given: Any) -> dict[str, Any]:
+    """Arrays given as a tuple, by name, or one alone, as a dictionary without those left out."""
+    if isinstance(given, Mapping):
+        wrong = [name for name in given if name not in names]
+        if wrong:
+            raise TypeError(f"{what}: {wrong[0]!r} is none of {', '.join(names)}")
+        found = dict(given)
+    else:
+        listed = given if isinstance(given, tuple) else (given,)
+        if len(listed) > len(names):
+            raise TypeError(f"{what}: {len(listed)} arrays were given for {', '.join(names)}")
+        found = dict(zip(names, listed, strict=False))
+    return {name: x for name, x in found.items() if x is not None}
+
+
+class _Wrapper:
+    """A derivative as users call it."""
+
+    def __init__(self, recipe: Any) -> None:
+        self.recipe = recipe
+        self.function = make(recipe)
+
+    def __getattr__(self, name: str) -> Any:
+        if name in ("recipe", "function"):
+            raise AttributeError(name)
+        return getattr(self.function, name)
+
+    def __repr__(self) -> str:
+        return f"<fourbar derivative {self.recipe.name}>"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        make_again, *args = self.recipe.recall()
+        return make_again, tuple(args)
+
+
+class Directional(_Wrapper):
+    """`f.jvp(args, tangents)`: the rates of the results when the arguments move with the tangents.
+
+    Both are tuples in the order of the arguments, or dictionaries by name; a tangent left out (or None) is zero. The
+    tangent of a configuration has nv entries: q moves along the group, q ⊕ t dq.
+    """
+
+    recipe: Jvp
+
+    def __call__(self, args: Any, tangents: Any, **options: Any) -> Any:
+        names = [a.name for a in self.recipe.of.arguments]
+        given = _by_name(f"{self.recipe.name}, arguments", names, args)
+        moving = _by_name(f"{self.recipe.name}, tangents", names, tangents)
+        for name in moving:
+            if name not in given:
+                raise TypeError(f"{self.recipe.name}: a tangent of {name!r} is given, but not {name!r} itself")
+        return self.function(**given, **{f"d_{name}": x for name, x in moving.items()}, **options)
+
+
+class Pullback(_Wrapper):
+    """`f.vjp(args, cotangent)`: the gradient of Σ cotangent · result, by argument, in O(n).
+
+    Several results take a tuple of cotangents, or a dictionary. The gradient by a configuration has nv entries.
+    """
+
+    recipe: Vjp
+
+    def __call__(self, args: Any, cotangent: Any, **options: Any) -> Any:
+        of = self.recipe.of
+        given = _by_name(f"{self.recipe.name}, arguments", [a.name for a in of.arguments], args)
+        weights = _by_name(f"{self.recipe.name}, cotangent", list(of.results), cotangent)
+        names = [a.name for a in of.arguments if a.name in given]
+        results = self.function(**given, **{f"w_{name}": x for name, x in weights.items()}, **options)
+        return _named("Gradient", names)(*(results if isinstance(results, tuple) else (results,)))
+
+
+class Blocks(_Wrapper):
+    """`f.jacobian(*args)`: all first derivatives, by name: `.q`, `.v`, ..., each (..., *result, width).
+
+    Columns for a configuration are along the group (nv of them). Several results: `.a.q`, `.tau.v`, ...
+    """
+
+    recipe: Jacobian
+
+    def __init__(self, recipe: Jacobian) -> None:
+        super().__init__(recipe)
+        self._plans: dict[tuple[str, ...], Any] = {}
+        self._required = tuple(a.name for a in recipe.arguments if not a.optional)
+        self._simple: Any = None
+
+    def __call__(self, *args: Any, **named: Any) -> Any:
+        array = self.function(*args, **named)
+        if self._simple is not None and array.ndim == 3 and len(args) == len(self._required) and not named:
+            return self._simple(*array)
+        present = self._present(args, named)
+        return self._plan(present)(array)
+
+    def _present(self, args: tuple[Any, ...], named: dict[str, Any]) -> tuple[str, ...]:
+        given = dict(zip((a.name for a in self.recipe.arguments), args, strict=False))
+        given.update(named)
+        return tuple(a.name for a in self.recipe.arguments if given.get(a.name) is not None)
+
+    def _plan(self, present: tuple[str, ...]) -> Any:
+        if present not in self._plans:
+            self._plans[present] = self._made(present)
+        return self._plans[present]
+
+    def _made(self, present: tuple[str, ...]) -> Any:
+        of = self.recipe.of
+        shapes = [y.shape for y in of.program(tuple(a.name for a in of.arguments if a.name in present)).outputs]
+        widths = [a.tangent for a in of.arguments if a.name in present]
+        result = _named("Jacobian", list(present))
+        core = len(self.recipe.shape(present, shapes))
+        if core == 3 and len(shapes) == 1 and len(shapes[0]) == 1 and all(len(w) == 1 for w in widths):
+            if present == self._required:
+                self._simple = result
+            return lambda array: result(*np.moveaxis(array, -3, 0))
+        several = _named("Jacobians", list(of.results)) if len(shapes) > 1 else None
+
+        def unpack(array: np.ndarray) -> Any:
+            batch = array.shape[: array.ndim - core]
+            flat, at, rows = array.reshape(*batch, -1), 0, []
+            for shape in shapes:
+                blocks = []
+                for width in widths:
+                    size = prod(shape) * prod(width)
+                    blocks.append(flat[..., at : at + size].reshape(*batch, *shape, *width))
+                    at += size
+                rows.append(result(*blocks))
+            return rows[0] if several is None else several(*rows)
+
+        return unpack
+
+
+def _named(name: str, fields: list[str]) -> Any:
+    return namedtuple(name, fields)  # noqa: PYI024  (its fields are known only here)
+
+
+WRAPPERS: dict[str, Any] = {"jvp": Directional, "vjp": Pullback, "jacobian": Blocks}

@@ -1,0 +1,252 @@
+"""What a compiled function of a robot is made from, and its derivatives: recipes that are made from recipes."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import prod
+from typing import Any
+
+from ..expr import Program, Replay, Shared, Unrolled
+from ..model.groups import split
+from .context import Context, Model, record
+from .methods import JACOBIANS, METHODS
+from .options import READERS
+
+_BLOCK = 1000
+
+
+@dataclass(frozen=True)
+class Given:
+    """An argument: its core shape, how many velocities its tangent has, whether it may be left out."""
+
+    name: str
+    shape: tuple[int, ...]
+    optional: bool = False
+    is_configuration: bool = False
+    tangent: tuple[int, ...] = ()
+
+    @property
+    def width(self) -> int:
+        """Directions in which the argument can move."""
+        return prod(self.tangent)
+
+
+class Recipe(ABC):
+    """How to write the program of a function, for any choice of its optional arguments."""
+
+    model: Model
+    name: str
+    arguments: tuple[Given, ...]
+    results: tuple[str, ...]
+    doc: str
+    nan: str  # what NaN in a result means, where no loop is at a toggle position
+
+    @abstractmethod
+    def program(self, present: tuple[str, ...], block: int = _BLOCK) -> Program:
+        """The program that takes the named arguments; blocks have about `block` operations where steps are unrolled."""
+
+    @abstractmethod
+    def recall(self) -> tuple[Any, ...]:
+        """(function, arguments...) that makes the compiled function again, in another process."""
+
+
+class Base(Recipe):
+    """A method of a robot, with its options."""
+
+    def __init__(self, model: Model, method: str, options: dict[str, Any]) -> None:
+        registered = METHODS[method]
+        self.model = model
+        self.name = method
+        self.options = options
+        self.doc = registered.doc
+        self.nan = registered.nan
+        self.results = registered.results
+        self._write = registered.record
+        self.static = READERS[registered.static](model.lowered, **options)
+        every = [(name, False) for name in registered.arguments] + [(name, True) for name in registered.optional]
+        self.arguments = tuple(self._given(name, optional) for name, optional in every)
+
+    def _given(self, name: str, optional: bool) -> Given:
+        shape, moving = self.model.shape(name), name in ("q", "q0", "q1")
+        return Given(name, shape, optional, moving, (self.model.lowered.nv,) if moving else shape)
+
+    def program(self, present: tuple[str, ...], block: int = _BLOCK) -> Program:
+        return record(self.name, self.model, self._write, present, self.static, block)
+
+    def written_jacobian(self, present: tuple[str, ...], block: int) -> Program | None:
+        """The Jacobian by sweeps of its own, where they have been written."""
+        if self.name not in JACOBIANS:
+            return None
+        return record(f"{self.name}.jacobian", self.model, JACOBIANS[self.name], present, self.static, block)
+
+    def recall(self) -> tuple[Any, ...]:
+        from .robot import method_again
+
+        return method_again, self.model.mechanism, self.name, tuple(self.options.items())
+
+
+def _recorder(source: Program, block: int) -> Any:
+    """A recorder in the layout of a program."""
+    unrolled = all(call.bases == (0,) and not call.table for call in source.calls)
+    return Unrolled(block) if unrolled else Shared()
+
+
+def _rate(embedding: Any, q: Any, v: Any) -> Any:
+    return embedding.rate(q, v)
+
+
+class Derived(Recipe):
+    """A derivative of a recipe."""
+
+    kind: str
+
+    def __init__(self, of: Recipe) -> None:
+        self.of = of
+        self.model = of.model
+        self.name = f"{of.name}.{self.kind}"
+        self.doc = of.doc
+        self.nan = of.nan
+
+    def recall(self) -> tuple[Any, ...]:
+        return derivative_again, self.of.recall(), self.kind
+
+    def _own(self, present: tuple[str, ...]) -> tuple[str, ...]:
+        """Those of the present arguments that the original function has."""
+        return tuple(a.name for a in self.of.arguments if a.name in present)
+
+    def _start(self, present: tuple[str, ...], block: int) -> Replay:
+        source = self.of.program(self._own(present))
+        recorder = _recorder(source, block)
+        return Replay(source, recorder, {x.name: recorder.input(x.name, x.shape) for x in source.inputs})
+
+    def _moved(self, replay: Replay, argument: Given, tangent: Sequence[Any]) -> Sequence[Any]:
+        """The rates of an argument's entries for a tangent: along the group for a configuration."""
+        if not argument.is_configuration:
+            return tangent
+        groups, call = self.model.lowered.groups, replay.recorder.call
+        q, v = split(groups, replay.given[argument.name], "nq"), split(groups, tangent, "nv")
+        parts = [call(_rate, g.embedding, own_q, own_v) for g, own_q, own_v in zip(groups, q, v, strict=True)]
+        return [x for part in parts for x in part]
+
+
+class Jvp(Derived):
+    """Along one direction: arguments and their tangents (left out: zero) to the rates of the results."""
+
+    kind = "jvp"
+
+    def __init__(self, of: Recipe) -> None:
+        super().__init__(of)
+        self.tangents = tuple(Given(f"d_{a.name}", a.tangent, True, False, a.tangent) for a in of.arguments)
+        self.arguments = (*of.arguments, *self.tangents)
+        self.results = tuple(f"d_{r}" for r in of.results)
+
+    def program(self, present: tuple[str, ...], block: int = _BLOCK) -> Program:
+        replay = self._start(present, block)
+        direction = {}
+        for argument, tangent in zip(self.of.arguments, self.tangents, strict=True):
+            if tangent.name in present:
+                entries = replay.recorder.input(tangent.name, tangent.shape)
+                direction[argument.name] = self._moved(replay, argument, entries)
+        _, (rates,) = replay.push([direction])
+        outputs = [(f"d_{y.name}", y.shape, rates[y.name]) for y in replay.program.outputs]
+        return replay.recorder.finish(self.name, outputs)
+
+
+class Vjp(Derived):
+    """Backwards: arguments and a weight for every result to the gradient of the weighted sum, by argument."""
+
+    kind = "vjp"
+
+    def __init__(self, of: Recipe) -> None:
+        super().__init__(of)
+        outputs = of.program(tuple(a.name for a in of.arguments if not a.optional)).outputs
+        named = zip(of.results, outputs, strict=True)
+        self.weights = tuple(Given(f"w_{name}", y.shape, False, False, y.shape) for name, y in named)
+        self.arguments = (*of.arguments, *self.weights)
+        self.results = tuple(a.name for a in of.arguments)
+
+    def program(self, present: tuple[str, ...], block: int = _BLOCK) -> Program:
+        replay = self._start(present, block)
+        recorder, outputs = replay.recorder, replay.program.outputs
+        entries = [recorder.input(w.name, w.shape) for w in self.weights]
+        _, found = replay.pull({y.name: w for y, w in zip(outputs, entries, strict=True)})
+        results = []
+        for argument in self.of.arguments:
+            if argument.name in present:
+                gradient = self._pulled(replay, argument, found[argument.name])
+                results.append((f"g_{argument.name}", argument.tangent, gradient))
+        return recorder.finish(self.name, results)
+
+    def _pulled(self, replay: Replay, argument: Given, gradient: Sequence[Any]) -> Sequence[Any]:
+        """A gradient in the entries of a configuration as one along the group."""
+        if not argument.is_configuration:
+            return gradient
+        groups, call = self.model.lowered.groups, replay.recorder.call
+        q, w = split(groups, replay.given[argument.name], "nq"), split(groups, gradient, "nq")
+        parts = [call(_rate_pulled, g.embedding, own_q, own_w) for g, own_q, own_w in zip(groups, q, w, strict=True)]
+        return [x for part in parts for x in part]
+
+
+def _rate_pulled(embedding: Any, q: Any, w: Any) -> tuple[Any, ...]:
+    """The transposed map of `rate`, column by column."""
+    columns = []
+    for j in range(embedding.nv):
+        unit = [1.0 if i == j else 0.0 for i in range(embedding.nv)]
+        columns.append(sum((a * b for a, b in zip(embedding.rate(q, unit), w, strict=True)), 0.0))
+    return tuple(columns)
+
+
+class Jacobian(Derived):
+    """All first derivatives: for every result and argument a block, written one after the other."""
+
+    kind = "jacobian"
+
+    def __init__(self, of: Recipe) -> None:
+        super().__init__(of)
+        self.arguments = of.arguments
+        self.results = ("blocks",)
+
+    def program(self, present: tuple[str, ...], block: int = _BLOCK) -> Program:
+        if isinstance(self.of, Base):
+            written = self.of.written_jacobian(present, block)
+            if written is not None:
+                return written
+        replay = self._start(present, block)
+        moving = [a for a in self.of.arguments if a.name in present]
+        directions = []
+        for a in moving:
+            for j in range(a.width):
+                unit = [1.0 if i == j else 0.0 for i in range(a.width)]
+                directions.append({a.name: self._moved(replay, a, unit)})
+        _, rates = replay.push(directions)
+        entries = []
+        for y in replay.program.outputs:
+            first = 0
+            for a in moving:
+                columns = [rate[y.name] for rate in rates[first : first + a.width]]
+                first += a.width
+                entries += [x for row in zip(*columns, strict=True) for x in row]
+        shape = self.shape(present, [y.shape for y in replay.program.outputs])
+        return replay.recorder.finish(self.name, [("blocks", shape, entries)])
+
+    def shape(self, present: tuple[str, ...], results: Sequence[tuple[int, ...]]) -> tuple[int, ...]:
+        """(blocks, rows, columns) if all blocks are of one size, else flat."""
+        widths = [a.width for a in self.of.arguments if a.name in present]
+        sizes = {(prod(r), w) for r in results for w in widths}
+        if len(sizes) == 1:
+            return (len(results) * len(widths), *sizes.pop())
+        return (sum(prod(r) * w for r in results for w in widths),)
+
+
+KINDS: dict[str, type[Jvp] | type[Vjp] | type[Jacobian]] = {"jvp": Jvp, "vjp": Vjp, "jacobian": Jacobian}
+
+
+def derivative_again(of: tuple[Any, ...], kind: str) -> Any:
+    """A derivative from the recipe of its original: how it travels to other processes."""
+    make, *args = of
+    return getattr(make(*args), kind)
+
+
+__all__ = ["KINDS", "Base", "Context", "Derived", "Given", "Jacobian", "Jvp", "Recipe", "Vjp"]

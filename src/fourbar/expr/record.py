@@ -17,6 +17,7 @@ from typing import Any, Protocol
 from .derive import reachable
 from .node import Expr, Graph, Value
 from .program import Block, Call, Input, Instruction, Output, Program, Store
+from .split import split
 from .trees import tree_map
 
 _MEMORY = ("load", "table")
@@ -156,7 +157,8 @@ class Unrolled:
         blocks = tuple(_block(values) for values in kept if values)
         calls = tuple(Call(i, (0,)) for i in range(len(blocks)))
         inputs = tuple(self._arguments.inputs)
-        return Program(name, slots + len(presets.slot_of), inputs, written, presets.items(), blocks, calls)
+        whole = Program(name, slots + len(presets.slot_of), inputs, written, presets.items(), blocks, calls)
+        return split(whole, 2 * self._block_size)  # a single step may be as large as a robot
 
     def _find_live(self, wanted: set[Value]) -> list[list[Value]]:
         """For every block the values that a later block or the caller wants; and when each is used last."""

@@ -14,10 +14,12 @@ from .node import Expr, Graph, Value
 from .program import Block, Call, Program, Store
 from .record import InputSlots, Presets, collect_outputs
 from .records import Layout, Records
+from .split import split
 from .tasks import Shape, Task, Use, find_live, fuse, task_code
 from .trees import flatten, unflatten
 
 _FOLDED = (0.0, 1.0, -1.0)
+_LONGEST = 4000  # instructions in a block: compiling takes more than linearly long
 _TABLE = "constant from the table"
 
 
@@ -65,7 +67,8 @@ class Shared:
             calls.append(Call(numbers[key], layout.bases, task.table))
         slots = records.slots + len(presets.slot_of)
         inputs = tuple(self._arguments.inputs)
-        return Program(name, slots, inputs, written, presets.items(), tuple(blocks), tuple(calls))
+        whole = Program(name, slots, inputs, written, presets.items(), tuple(blocks), tuple(calls))
+        return split(whole, _LONGEST)
 
 
 def _signature(given: list[Any]) -> Iterator[Any]:

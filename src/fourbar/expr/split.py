@@ -10,29 +10,33 @@ _MEMORY = ("load", "table")
 def split(program: Program, size: int) -> Program:
     """The same program in blocks of at most `size` instructions, as far as that needs cutting.
 
-    What a part hands to a later part of its block lies in slots behind those of the program.
+    What a part hands to a later part of its block lies in slots behind those of the program. A block on absolute slots
+    stays one; others get a port more.
     """
     blocks: list[Block] = []
     parts: list[list[int]] = []
     most = 0
-    for block in program.blocks:
-        cut, kept = ([block], 0) if len(block.code) <= size else _cut(block, size)
+    moved = {call.block for call in program.calls if call.bases != (0,)}
+    for number, block in enumerate(program.blocks):
+        port, first = (block.ports, 0) if number in moved else (0, program.slots)
+        cut, kept = ([block], 0) if len(block.code) <= size else _cut(block, size, port, first)
         parts.append(list(range(len(blocks), len(blocks) + len(cut))))
         blocks.extend(cut)
         most = max(most, kept)
     calls = []
     for call in program.calls:
         whole = len(parts[call.block]) == 1
-        bases = call.bases if whole else (*call.bases, program.slots)
+        bases = call.bases if whole or call.block not in moved else (*call.bases, program.slots)
         calls += [Call(part, bases, call.table) for part in parts[call.block]]
     slots = program.slots + most
-    return Program(
-        program.name, slots, program.inputs, program.outputs, program.preset, tuple(blocks), tuple(calls)
-    )
+    return Program(program.name, slots, program.inputs, program.outputs, program.preset, tuple(blocks), tuple(calls))
 
 
-def _cut(block: Block, size: int) -> tuple[list[Block], int]:
-    """The parts of a block, and how many slots they need between them. The last one makes all stores."""
+def _cut(block: Block, size: int, port: int, first: int) -> tuple[list[Block], int]:
+    """The parts of a block, and how many slots they need between them, from `first` of a port on.
+
+    The last part makes all stores.
+    """
     part_of = [i // size for i in range(len(block.code))]
     last = part_of[-1]
     kept: dict[int, int] = {}  # instruction that a later part uses -> its place among the slots in between
@@ -45,7 +49,8 @@ def _cut(block: Block, size: int) -> tuple[list[Block], int]:
         a = store.value
         if a.__class__ is int and part_of[a] != last and block.code[a][0] not in _MEMORY:
             kept.setdefault(a, len(kept))
-    parts = [_Part(block, kept) for _ in range(last + 1)]
+    between = {i: (port, first + at) for i, at in kept.items()}
+    parts = [_Part(block, between) for _ in range(last + 1)]
     for i, (op, *_) in enumerate(block.code):
         if op not in _MEMORY:
             parts[part_of[i]].compute(i)
@@ -55,9 +60,9 @@ def _cut(block: Block, size: int) -> tuple[list[Block], int]:
 class _Part:
     """Some instructions of a block, as a block of their own."""
 
-    def __init__(self, block: Block, kept: dict[int, int]) -> None:
+    def __init__(self, block: Block, between: dict[int, tuple[int, int]]) -> None:
         self._block = block
-        self._kept = kept
+        self._between = between
         self._number: dict[int, int] = {}
         self._code: list[Instruction] = []
         self._made: list[int] = []
@@ -65,13 +70,10 @@ class _Part:
     def _place(self, i: int) -> int:
         """Where instruction i of the whole block is found here: computed, or read."""
         if i not in self._number:
-            read = self._block.code[i] if self._block.code[i][0] in _MEMORY else self._between(i)
+            read = self._block.code[i] if self._block.code[i][0] in _MEMORY else ("load", *self._between[i])
             self._number[i] = len(self._code)
             self._code.append(read)
         return self._number[i]
-
-    def _between(self, i: int) -> Instruction:
-        return ("load", self._block.ports, self._kept[i])
 
     def compute(self, i: int) -> None:
         op, *operands = self._block.code[i]
@@ -81,9 +83,10 @@ class _Part:
         self._made.append(i)
 
     def finish(self, is_last: bool) -> Block:
-        stores = [Store(self._block.ports, self._kept[i], self._number[i]) for i in self._made if i in self._kept]
+        stores = [Store(*self._between[i], self._number[i]) for i in self._made if i in self._between]
         if is_last:
             for s in self._block.stores:
                 value = self._place(s.value) if s.value.__class__ is int else s.value
                 stores.append(Store(s.port, s.offset, value))
-        return Block(self._block.ports + 1, self._block.table, tuple(self._code), tuple(stores))
+        ports = max([self._block.ports, *(port + 1 for port, _ in self._between.values())])
+        return Block(ports, self._block.table, tuple(self._code), tuple(stores))

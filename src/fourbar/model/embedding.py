@@ -281,6 +281,23 @@ class Tied:
                     rate[at] = x * (1.0 / scale)
         return Vec(rate)
 
+    def follow(self, q: Sequence[Scalar], targets: Sequence[Sequence[Scalar]]) -> list[list[Scalar]]:
+        """For each target b (one entry a row) the velocities of all joints with K_d x = b, the independent ones zero."""
+        known = dict(zip(self.traced.q, q, strict=True))
+        K_d = [evaluate([self.traced.K[i][j] for j in self.dependent], known) for i in self.rows]
+        solved = self._solve(K_d, [list(row) for row in zip(*targets, strict=True)])
+        found: list[list[Scalar]] = [[0.0] * len(self.traced.v) for _ in targets]
+        for j, row in zip(self.dependent, solved, strict=True):
+            for column, x in zip(found, row, strict=True):
+                column[j] = x
+        return found
+
+    def hold(self, q: Sequence[Scalar], tau: Sequence[Scalar]) -> list[Scalar]:
+        """The multipliers λ with which the loops balance forces tau of all joints: K_dᵀ λ = τ_d."""
+        known = dict(zip(self.traced.q, q, strict=True))
+        transposed = [evaluate([self.traced.K[i][j] for i in self.rows], known) for j in self.dependent]
+        return [x for (x,) in solve(transposed, [[tau[j]] for j in self.dependent], self._sizes(of_columns=True))]
+
     def wrenches(self, q: Sequence[Scalar], tau: Sequence[Scalar]) -> tuple[Wrench, ...]:
         """What the loops do to the bodies they look at, when only independent joints are driven.
 
@@ -288,8 +305,7 @@ class Tied:
         """
         t = self.traced
         known = dict(zip(t.q, q, strict=True))
-        transposed = [evaluate([t.K[i][j] for i in self.rows], known) for j in self.dependent]
-        force = [x for (x,) in solve(transposed, [[tau[j]] for j in self.dependent], self._sizes(of_columns=True))]
+        force = self.hold(q, tau)
         found = []
         for columns in t.pull:
             six = [dot(evaluate([column[i] for i in self.rows], known), force) for column in columns]

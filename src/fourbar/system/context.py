@@ -20,6 +20,7 @@ from ..spatial.vectors import Wrench
 
 # Above so many traced operations a program takes long to compile when unrolled; its steps then share their code.
 _LARGEST_UNROLLED = 16_000
+LARGEST_JACOBIAN = 300_000  # whose steps have little in common to share
 
 
 @dataclass(frozen=True)
@@ -169,11 +170,17 @@ Record = Callable[..., Sequence[tuple[str, tuple[int, ...], Sequence[Any]]]]
 
 
 def record(
-    name: str, model: Model, algorithm: Record, present: tuple[str, ...], static: dict[str, Any], block: int = 1000
+    name: str,
+    model: Model,
+    algorithm: Record,
+    present: tuple[str, ...],
+    static: dict[str, Any],
+    block: int = 1000,
+    largest: int = _LARGEST_UNROLLED,
 ) -> Program:
     """The program of an algorithm: unrolled for this very model if that is small enough, else with shared steps."""
     try:
-        recorder: Any = Unrolled(block, largest=_LARGEST_UNROLLED)
+        recorder: Any = Unrolled(block, largest=largest)
         outputs = algorithm(Context(model, recorder, present), **static)
     except TooLarge:
         recorder = Shared()

@@ -10,7 +10,7 @@ from typing import Any
 
 from ..expr import Program, Replay, Shared, Unrolled
 from ..model.groups import split
-from .context import Context, Model, record
+from .context import LARGEST_JACOBIAN, Model, record
 from .methods import JACOBIANS, METHODS
 from .options import READERS
 
@@ -79,7 +79,8 @@ class Base(Recipe):
         """The Jacobian by sweeps of its own, where they have been written."""
         if self.name not in JACOBIANS:
             return None
-        return record(f"{self.name}.jacobian", self.model, JACOBIANS[self.name], present, self.static, block)
+        write = JACOBIANS[self.name]
+        return record(f"{self.name}.jacobian", self.model, write, present, self.static, block, LARGEST_JACOBIAN)
 
     def recall(self) -> tuple[Any, ...]:
         from .robot import method_again
@@ -248,5 +249,3 @@ def derivative_again(of: tuple[Any, ...], kind: str) -> Any:
     make, *args = of
     return getattr(make(*args), kind)
 
-
-__all__ = ["KINDS", "Base", "Context", "Derived", "Given", "Jacobian", "Jvp", "Recipe", "Vjp"]

@@ -3,7 +3,7 @@
 Each file registers its methods when it is imported.
 """
 
-from . import bodies, configuration, coriolis, dynamics, energy, forces, identification, kinematics
+from . import bodies, configuration, coriolis, derivatives, dynamics, energy, forces, identification, kinematics
 from .registry import JACOBIANS, METHODS, Method
 
 __all__ = [
@@ -13,6 +13,7 @@ __all__ = [
     "bodies",
     "configuration",
     "coriolis",
+    "derivatives",
     "dynamics",
     "energy",
     "forces",

@@ -24,13 +24,18 @@ def _accelerations(c: Context, v: list[Any], tau: list[Any], gravity: Sequence[f
     return aba.forward_dynamics(c.equations(), c.groups, c.expanded, v, tau, c.F_ext(), gravity)
 
 
+def acceleration_parts(c: Context) -> list[Any]:
+    """The forward dynamics of the given state, by group."""
+    return _accelerations(c, c.velocities(), c.by_group("tau"), c.gravity)
+
+
 @method("q v tau", "a", optional="f_ext")
 def forward_dynamics(c: Context) -> Outputs:
     """Accelerations a (..., nv) caused by joint forces τ (ABA, O(n)).
 
     f_ext (..., n_bodies, 6): wrench [moment; force] on each body, in its frame.
     """
-    return vector(c, "a", _accelerations(c, c.velocities(), c.by_group("tau"), c.gravity))
+    return vector(c, "a", acceleration_parts(c))
 
 
 @method("q v a tau", "a tau", optional="f_ext", static="prescribed")

@@ -1,0 +1,164 @@
+"""Jacobians of the dynamics by sweeps of their own, O(n · depth); other functions are differentiated as they are."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from ...algorithms import minverse
+from ...algorithms.cluster import project_forces
+from ...algorithms.product import negative_product
+from ...algorithms.variation import Variation, inverse_dynamics_variation
+from ...model.embedding import Tied
+from ...model.loop_variation import GroupVariation, vary_group
+from ...model.lower import GROUND
+from ...spatial.linear import Mat, Vec, is_zero
+from ...spatial.transform import Transform
+from ...spatial.vectors import Twist, Wrench
+from ..context import Context
+from .dynamics import acceleration_parts
+from .registry import JACOBIANS, Outputs, flat
+
+Rows = list[list[Any]]
+
+
+class _Independent(NamedTuple):
+    """∂τ/∂q, ∂τ/∂v and M on the independent velocities, and what the tree's variation was."""
+
+    q: Rows
+    v: Rows
+    a: Rows
+    tree: Variation
+
+
+def _transposed(rows: Rows) -> Rows:
+    return [list(column) for column in zip(*rows, strict=True)]
+
+
+def _sum(a: Vec, b: Vec) -> Vec:
+    return a + b
+
+
+def _times(c: Context, rows: Rows, blocks: Sequence[tuple[Mat, ...] | None]) -> Rows:
+    """A matrix on the velocities of all links times block-diagonal maps to it, by group; None is zero."""
+    found: Rows = [[] for _ in rows]
+    first = c.tree.first_v
+    for group, own in zip(c.groups, blocks, strict=True):
+        for target, row in zip(found, rows, strict=True):
+            parts = tuple(Vec(row[first[i] : first[i] + c.tree.clusters[i].joint.nv]) for i in group.links)
+            if own is None or all(is_zero(x) for part in parts for x in part):
+                target.extend([0.0] * group.embedding.nv)
+            else:
+                target.extend(c.recorder.call(project_forces, own, parts))
+    return found
+
+
+def _plus(c: Context, a: Rows, b: Rows) -> Rows:
+    """The sum; rows in which b is zero stay as they are."""
+    found = []
+    for x, y in zip(a, b, strict=True):
+        found.append(x if all(map(is_zero, y)) else list(c.recorder.call(_sum, Vec(x), Vec(y))))
+    return found
+
+
+def _still(blocks: tuple[Mat, ...]) -> bool:
+    return all(is_zero(x) for block in blocks for row in block for x in row)
+
+
+def _vary_groups(c: Context, a: Sequence[Vec], tau: Sequence[Vec]) -> list[GroupVariation | None]:
+    """How the loops' maps change; None where they do not."""
+    found: list[GroupVariation | None] = []
+    for group, e, own_a in zip(c.groups, c.expanded, a, strict=True):
+        varied = None
+        if e is not None and isinstance(group.embedding, Tied) and group.embedding.nv:
+            forces = tuple(tau[link] for link in group.links)
+            varied = c.recorder.call(vary_group, group.embedding, e, own_a, forces)
+            changing = (varied.velocity, varied.acceleration, varied.bias, (varied.force,))
+            varied = None if all(map(_still, changing)) else varied
+        found.append(varied)
+    return found
+
+
+def _variation(c: Context, a: Sequence[Vec]) -> _Independent:
+    """The derivatives of the inverse dynamics on the independent velocities, at accelerations a by group.
+
+    With all joints' velocities q̇ = G ẏ and accelerations q̈ = G ÿ + g, and τ = Gᵀ τ_all, the chain rule.
+    """
+    by_link = c.spread(a)
+    tree = inverse_dynamics_variation(c.equations(), c.coordinates(), c.velocities(), by_link, c.F_ext(), c.gravity)
+    varied = _vary_groups(c, a, tree.tau)
+    q, v, M = (c.columns(rows) for rows in (tree.q, tree.v, tree.a))
+    if any(x is not None for x in varied):
+        velocity, acceleration, bias = ([None if x is None else x[k] for x in varied] for k in range(3))
+        q = _plus(c, _plus(c, q, _times(c, tree.v, velocity)), _times(c, tree.a, acceleration))
+        v = _plus(c, v, _times(c, tree.a, bias))
+    q, v, M = (_transposed(c.columns(_transposed(rows))) for rows in (q, v, M))
+    first = 0
+    for group, own in zip(c.groups, varied, strict=True):
+        n = group.embedding.nv
+        for i in range(n if own is not None else 0):
+            assert own is not None
+            row = q[first + i]
+            row[first : first + n] = c.recorder.call(_sum, Vec(row[first : first + n]), own.force[i])
+        first += n
+    return _Independent(q, v, M, tree)
+
+
+def _pushes(S: tuple[Twist, ...], pose: Transform) -> tuple[Vec, ...]:
+    """-Sᵀ for each unit wrench on a body at a pose: one row a unit motion."""
+    units = [Wrench.of(Vec([1.0 if i == k else 0.0 for i in range(6)])) for k in range(6)]
+    carried = [pose.force_to_parent(unit) for unit in units]
+    return tuple(Vec([-f.power(s) for f in carried]) for s in S)
+
+
+def _by_force(c: Context, tree: Variation) -> Rows:
+    """∂τ/∂f_ext (nv, 6 bodies): minus the transposed Jacobians."""
+    bodies = c.model.mechanism.bodies
+    rows: Rows = [[0.0] * (6 * len(bodies)) for _ in range(c.tree.nv)]
+    for b, body in enumerate(bodies):
+        home = c.model.lowered.bodies[body.name]
+        if home.cluster == GROUND:
+            continue
+        pose = c.recorder.call(_then, tree.bodies[home.cluster].pose, home.pose)
+        for i in (home.cluster, *c.tree.ancestors(home.cluster)):
+            for k, row in enumerate(c.recorder.call(_pushes, tree.bodies[i].S, pose)):
+                rows[c.tree.first_v[i] + k][6 * b : 6 * b + 6] = row
+    return _transposed(c.columns(_transposed(rows)))
+
+
+def _then(pose: Transform, inner: Transform) -> Transform:
+    return pose.then(inner)
+
+
+def _outputs(c: Context, blocks: list[Rows]) -> Outputs:
+    sizes = {len(rows[0]) if rows else 0 for rows in blocks}
+    entries = [x for rows in blocks for x in flat(rows)]
+    shape = (len(blocks), c.nv, c.nv) if len(sizes) == 1 else (len(entries),)
+    return [("blocks", shape, entries)]
+
+
+def inverse_dynamics(c: Context) -> Outputs:
+    """∂τ/∂q, ∂τ/∂v, ∂τ/∂a = M, and ∂τ/∂f_ext if it is given."""
+    found = _variation(c, c.by_group("a"))
+    extra = [_by_force(c, found.tree)] if "f_ext" in c.given else []
+    return _outputs(c, [found.q, found.v, found.a, *extra])
+
+
+def bias_force(c: Context) -> Outputs:
+    """∂τ/∂q and ∂τ/∂v at acceleration zero, and ∂τ/∂f_ext if it is given."""
+    found = _variation(c, c.by_group(""))
+    extra = [_by_force(c, found.tree)] if "f_ext" in c.given else []
+    return _outputs(c, [found.q, found.v, *extra])
+
+
+def forward_dynamics(c: Context) -> Outputs:
+    """∂a/∂q = -M⁻¹ ∂τ/∂q, ∂a/∂v = -M⁻¹ ∂τ/∂v, ∂a/∂τ = M⁻¹, and by f_ext if it is given."""
+    a = acceleration_parts(c)
+    found = _variation(c, a)
+    M_inverse = minverse.inverse_mass_matrix(c.equations(), c.groups, c.expanded)
+    blocks = [negative_product(c.recorder, M_inverse, rows) for rows in (found.q, found.v)]
+    extra = [negative_product(c.recorder, M_inverse, _by_force(c, found.tree))] if "f_ext" in c.given else []
+    return _outputs(c, [*blocks, M_inverse, *extra])
+
+
+JACOBIANS.update({f.__name__: f for f in (inverse_dynamics, bias_force, forward_dynamics)})

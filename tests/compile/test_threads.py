@@ -27,7 +27,7 @@ def test_wrong_numbers_of_threads(wrong):
 
 def test_wrong_numbers_of_threads_are_seen_before_any_work(monkeypatch):
     system = fb.robots.double_pendulum()
-    monkeypatch.setattr("fourbar.system.robot.record", lambda *a: pytest.fail("traced"))
+    monkeypatch.setattr("fourbar.system.recipe.record", lambda *a: pytest.fail("traced"))
     with pytest.raises(ArgumentError, match="threads"):
         system.inverse_dynamics(Q, Q, Q, threads=0)
 

@@ -9,38 +9,67 @@ import numpy as np
 
 from fourbar import System
 from fourbar.expr import Program
-from fourbar.expr.interpret import _run_block
+from fourbar.expr.interpret import MEANING
 from fourbar.model.groups import split
 
 STEP = 1e-30
 
 
-def run(program: Program, arguments: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
-    """A program on complex numbers: the arguments are (*input shape)."""
+def _atan2(y: Any, x: Any) -> Any:
+    """Which NumPy has for real numbers only."""
+    slope = (np.real(x) * np.imag(y) - np.real(y) * np.imag(x)) / (np.real(x) ** 2 + np.real(y) ** 2)
+    return np.arctan2(np.real(y), np.real(x)) + 1j * slope
+
+
+_COMPLEX = {**MEANING, "atan2": _atan2}
+
+
+def _run_block(program: Program, call: Any, slots: list[Any]) -> None:
+    block, results = program.blocks[call.block], []
+    for op, *operands in block.code:
+        if op == "load":
+            results.append(slots[call.bases[operands[0]] + operands[1]])
+        elif op == "table":
+            results.append(call.table[operands[0]])
+        else:
+            results.append(_COMPLEX[op](*(results[x] if x.__class__ is int else x for x in operands)))
+    for store in block.stores:
+        value = results[store.value] if isinstance(store.value, int) else store.value
+        slots[call.bases[store.port] + store.offset] = value
+
+
+def run(program: Program, arguments: Mapping[str, np.ndarray]) -> list[np.ndarray]:
+    """A program on complex numbers; arguments are (*batch, *input shape)."""
     slots: list[Any] = [np.nan] * program.slots
+    batch: tuple[int, ...] = ()
     for x in program.inputs:
-        for k, entry in enumerate(np.asarray(arguments[x.name], complex).ravel()):
-            slots[x.first + k] = entry
-    slots = [s if isinstance(s, complex | np.complexfloating) else s for s in slots]
+        given = np.asarray(arguments[x.name], complex)
+        batch = given.shape[: given.ndim - len(x.shape)]
+        for k in range(x.size):
+            slots[x.first + k] = given.reshape(*batch, x.size)[..., k]
     for slot, value in program.preset:
         slots[slot] = value
     with np.errstate(all="ignore"):
         for call in program.calls:
-            _run_block(program.blocks[call.block], call, slots)
-    return {y.name: np.array([slots[s] for s in y.slots], complex).reshape(y.shape) for y in program.outputs}
+            _run_block(program, call, slots)
+    found = [np.stack([np.broadcast_to(slots[s], batch) for s in y.slots], axis=-1) for y in program.outputs]
+    return [entries.reshape(*batch, *y.shape) for entries, y in zip(found, program.outputs, strict=True)]
 
 
 def rate(robot: System, q: np.ndarray, dq: np.ndarray) -> np.ndarray:
-    """q̇ when the robot moves with velocity dq."""
+    """q̇ (batch, nq) when the robot moves with velocity dq."""
     groups = robot.model.lowered.groups
-    parts = zip(groups, split(groups, q.tolist(), "nq"), split(groups, dq.tolist(), "nv"), strict=True)
-    return np.array([x for group, own_q, own_v in parts for x in group.embedding.rate(own_q, own_v)], float)
+    found = []
+    for one_q, one_v in zip(q.tolist(), dq.tolist(), strict=True):
+        parts = zip(groups, split(groups, one_q, "nq"), split(groups, one_v, "nv"), strict=True)
+        found.append([x for group, own_q, own_v in parts for x in group.embedding.rate(own_q, own_v)])
+    return np.array(found, float)
 
 
 def directional(
     robot: System, function: Any, args: Mapping[str, np.ndarray], tangents: Mapping[str, np.ndarray]
 ) -> list[np.ndarray]:
-    """The rates of the results of a function along tangents, by a complex step."""
+    """The rates of the results of a function along tangents, by a complex step; everything has one batch axis."""
     program = function.state[0].program(tuple(args))
     moved = {}
     for name, x in args.items():
@@ -48,4 +77,4 @@ def directional(
         if dx is not None and name in ("q", "q0", "q1"):
             dx = rate(robot, x, dx)
         moved[name] = x if dx is None else x + 1j * STEP * np.asarray(dx)
-    return [y.imag / STEP for y in run(program, moved).values()]
+    return [y.imag / STEP for y in run(program, moved)]

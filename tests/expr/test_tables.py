@@ -4,7 +4,7 @@ import pytest
 
 from fourbar.expr import Block, Store
 from fourbar.expr.derive import JVP, VJP
-from fourbar.expr.evaluate import _MEANING as EVALUATE
+from fourbar.expr.evaluate import MEANING as EVALUATE
 from fourbar.expr.fold import FOLD, FOLD_SAME, FOLD_UNARY
 from fourbar.expr.interpret import MEANING
 

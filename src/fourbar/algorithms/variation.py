@@ -229,7 +229,8 @@ def inverse_dynamics_variation(
             bodies.append(s.step(i, vary_outward, bodies[parent], *args))
     composed = s.inward(compose_inward, bodies, bent)
     n = tree.nv
-    found = Variation(*([[0.0] * n for _ in range(n)] for _ in range(3)), [tau for _, _, tau in composed], bodies)
+    q_rows, v_rows, a_rows = ([[0.0] * n for _ in range(n)] for _ in range(3))
+    found = Variation(q_rows, v_rows, a_rows, [tau for _, _, tau in composed], bodies)
     for i, (rows, diagonal, _) in enumerate(composed):
         _write(s, found, i, i, diagonal)
         above = tree.ancestors(i)

@@ -124,7 +124,7 @@ class State:
         arguments: Sequence[Argument],
         results: Sequence[str],
         record: Callable[[tuple[str, ...]], Program],
-        rebuild: Callable[[], tuple[Any, ...]],
+        rebuild: tuple[Any, ...],
         doc: str = "",
         explain: Explain | None = None,
         derive: Callable[[str], Any] | None = None,
@@ -134,7 +134,7 @@ class State:
         self.results = tuple(results)
         self.doc = doc
         self._explain = explain
-        self._rebuild = rebuild
+        self.rebuild = rebuild
         self._derive = derive
         self._derivatives: dict[str, Any] = {}
         self._record = record
@@ -144,11 +144,6 @@ class State:
         self._variants: dict[tuple[str, ...], Variant] = {}
         fast = fastcall.supported() and backend() == "llvm"
         self.environment = fastcall.Environment(self.call, explain is not None) if fast else None
-
-    @property
-    def rebuild(self) -> tuple[Any, ...]:
-        """(function, arguments...) that makes this function again in another process."""
-        return self._rebuild()
 
     def derivative(self, kind: str) -> Any:
         """A derivative of this function, made when it is first asked for."""

@@ -51,7 +51,7 @@ class Piece:
         for op, *operands in block.code:
             numbered.append(self._node(op, operands, numbered))
         self.stores = [(s.port, s.offset) for s in block.stores]
-        self._roots = [numbered[s.value] if s.value.__class__ is int else s.value for s in block.stores]
+        self._roots = [numbered[s.value] if isinstance(s.value, int) else s.value for s in block.stores]
         self._x = [self._input("x", i) for i in range(len(self.loads))]
         self._c = [self._input("c", i) for i in range(block.table)]
         self._sources = [*self._x, *self._c]

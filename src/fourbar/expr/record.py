@@ -21,6 +21,7 @@ from .split import split
 from .trees import tree_map
 
 _MEMORY = ("load", "table")
+_LONGEST = 2000  # instructions in a block
 
 
 class Recorder(Protocol):
@@ -158,7 +159,7 @@ class Unrolled:
         calls = tuple(Call(i, (0,)) for i in range(len(blocks)))
         inputs = tuple(self._arguments.inputs)
         whole = Program(name, slots + len(presets.slot_of), inputs, written, presets.items(), blocks, calls)
-        return split(whole, 2 * self._block_size)  # a single step may be as large as a robot
+        return split(whole, max(_LONGEST, 2 * self._block_size))  # a single step may be as large as a robot
 
     def _find_live(self, wanted: set[Value]) -> list[list[Value]]:
         """For every block the values that a later block or the caller wants; and when each is used last."""

@@ -47,14 +47,15 @@ def _cut(block: Block, size: int, port: int, first: int) -> tuple[list[Block], i
                     kept.setdefault(a, len(kept))
     for store in block.stores:
         a = store.value
-        if a.__class__ is int and part_of[a] != last and block.code[a][0] not in _MEMORY:
+        if isinstance(a, int) and part_of[a] != last and block.code[a][0] not in _MEMORY:
             kept.setdefault(a, len(kept))
     between = {i: (port, first + at) for i, at in kept.items()}
     parts = [_Part(block, between) for _ in range(last + 1)]
     for i, (op, *_) in enumerate(block.code):
         if op not in _MEMORY:
             parts[part_of[i]].compute(i)
-    return [part.finish(number == last) for number, part in enumerate(parts)], len(kept)
+    finished = [part.finish(number == last) for number, part in enumerate(parts)]
+    return [part for part in finished if part.stores], len(kept)
 
 
 class _Part:
@@ -86,7 +87,7 @@ class _Part:
         stores = [Store(*self._between[i], self._number[i]) for i in self._made if i in self._between]
         if is_last:
             for s in self._block.stores:
-                value = self._place(s.value) if s.value.__class__ is int else s.value
+                value = self._place(s.value) if isinstance(s.value, int) else s.value
                 stores.append(Store(s.port, s.offset, value))
         ports = max([self._block.ports, *(port + 1 for port, _ in self._between.values())])
         return Block(ports, self._block.table, tuple(self._code), tuple(stores))

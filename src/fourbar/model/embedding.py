@@ -282,7 +282,7 @@ class Tied:
         return Vec(rate)
 
     def follow(self, q: Sequence[Scalar], targets: Sequence[Sequence[Scalar]]) -> list[list[Scalar]]:
-        """For each target b (one entry a row) the velocities of all joints with K_d x = b, the independent ones zero."""
+        """For each target b (one entry a row) velocities x of all joints: K_d x_d = b, the independent ones zero."""
         known = dict(zip(self.traced.q, q, strict=True))
         K_d = [evaluate([self.traced.K[i][j] for j in self.dependent], known) for i in self.rows]
         solved = self._solve(K_d, [list(row) for row in zip(*targets, strict=True)])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import namedtuple
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from math import prod
 from typing import Any
 
@@ -25,7 +25,7 @@ def make(recipe: Recipe) -> Any:
         [Argument(a.name, a.shape, a.optional) for a in recipe.arguments],
         recipe.results,
         recipe.program,
-        recipe.recall,
+        recipe.recall(),
         recipe.doc,
         explainer(lowered, recipe.nan) if watched else None,
         lambda kind: WRAPPERS[kind](KINDS[kind](recipe)),
@@ -46,6 +46,54 @@ def _by_name(what: str, names: list[str], given: Any) -> dict[str, Any]:
             raise TypeError(f"{what}: {len(listed)} arrays were given for {', '.join(names)}")
         found = dict(zip(names, listed, strict=False))
     return {name: x for name, x in found.items() if x is not None}
+
+
+class Layout:
+    """How the blocks of a Jacobian lie in one array, and what they are called."""
+
+    def __init__(self, recipe: Jacobian) -> None:
+        self._recipe = recipe
+        self._unpack: dict[tuple[str, ...], Callable[[np.ndarray], Any]] = {}
+
+    def _shapes(self, present: tuple[str, ...]) -> tuple[list[tuple[int, ...]], list[tuple[int, ...]]]:
+        """Of the results, and of the tangents of the arguments."""
+        of = self._recipe.of
+        outputs = of.program(tuple(a.name for a in of.arguments if a.name in present)).outputs
+        return [y.shape for y in outputs], [a.tangent for a in of.arguments if a.name in present]
+
+    def stacked(self, present: tuple[str, ...]) -> Any:
+        """The named tuple to be made of the blocks if these are matrices (blocks, rows, columns), else None."""
+        shapes, widths = self._shapes(present)
+        plain = len(shapes) == 1 and len(shapes[0]) == 1 and all(len(w) == 1 for w in widths)
+        return _named("Jacobian", present) if plain and len(self._recipe.shape(present, shapes)) == 3 else None
+
+    def named(self, present: tuple[str, ...], array: np.ndarray) -> Any:
+        """The blocks by name."""
+        if present not in self._unpack:
+            stacked = self.stacked(present)
+            made = self._unpacker(present) if stacked is None else lambda x: stacked(*np.moveaxis(x, -3, 0))
+            self._unpack[present] = made
+        return self._unpack[present](array)
+
+    def _unpacker(self, present: tuple[str, ...]) -> Callable[[np.ndarray], Any]:
+        shapes, widths = self._shapes(present)
+        core = len(self._recipe.shape(present, shapes))
+        result = _named("Jacobian", present)
+        several = _named("Jacobians", self._recipe.of.results) if len(shapes) > 1 else None
+
+        def unpack(array: np.ndarray) -> Any:
+            batch = array.shape[: array.ndim - core]
+            flat, at, rows = array.reshape(*batch, -1), 0, []
+            for shape in shapes:
+                blocks = []
+                for width in widths:
+                    size = prod(shape) * prod(width)
+                    blocks.append(flat[..., at : at + size].reshape(*batch, *shape, *width))
+                    at += size
+                rows.append(result(*blocks))
+            return rows[0] if several is None else several(*rows)
+
+        return unpack
 
 
 class _Wrapper:
@@ -77,6 +125,10 @@ class Directional(_Wrapper):
 
     recipe: Jvp
 
+    def __init__(self, recipe: Jvp) -> None:
+        super().__init__(recipe)
+        self._layout = Layout(recipe.of) if isinstance(recipe.of, Jacobian) else None
+
     def __call__(self, args: Any, tangents: Any, **options: Any) -> Any:
         names = [a.name for a in self.recipe.of.arguments]
         given = _by_name(f"{self.recipe.name}, arguments", names, args)
@@ -84,7 +136,8 @@ class Directional(_Wrapper):
         for name in moving:
             if name not in given:
                 raise TypeError(f"{self.recipe.name}: a tangent of {name!r} is given, but not {name!r} itself")
-        return self.function(**given, **{f"d_{name}": x for name, x in moving.items()}, **options)
+        found = self.function(**given, **{f"d_{name}": x for name, x in moving.items()}, **options)
+        return found if self._layout is None else self._layout.named(tuple(n for n in names if n in given), found)
 
 
 class Pullback(_Wrapper):
@@ -114,7 +167,7 @@ class Blocks(_Wrapper):
 
     def __init__(self, recipe: Jacobian) -> None:
         super().__init__(recipe)
-        self._plans: dict[tuple[str, ...], Any] = {}
+        self._layout = Layout(recipe)
         self._required = tuple(a.name for a in recipe.arguments if not a.optional)
         self._simple: Any = None
 
@@ -123,47 +176,18 @@ class Blocks(_Wrapper):
         if self._simple is not None and array.ndim == 3 and len(args) == len(self._required) and not named:
             return self._simple(*array)
         present = self._present(args, named)
-        return self._plan(present)(array)
+        if present == self._required:
+            self._simple = self._layout.stacked(present)
+        return self._layout.named(present, array)
 
     def _present(self, args: tuple[Any, ...], named: dict[str, Any]) -> tuple[str, ...]:
         given = dict(zip((a.name for a in self.recipe.arguments), args, strict=False))
         given.update(named)
         return tuple(a.name for a in self.recipe.arguments if given.get(a.name) is not None)
 
-    def _plan(self, present: tuple[str, ...]) -> Any:
-        if present not in self._plans:
-            self._plans[present] = self._made(present)
-        return self._plans[present]
 
-    def _made(self, present: tuple[str, ...]) -> Any:
-        of = self.recipe.of
-        shapes = [y.shape for y in of.program(tuple(a.name for a in of.arguments if a.name in present)).outputs]
-        widths = [a.tangent for a in of.arguments if a.name in present]
-        result = _named("Jacobian", list(present))
-        core = len(self.recipe.shape(present, shapes))
-        if core == 3 and len(shapes) == 1 and len(shapes[0]) == 1 and all(len(w) == 1 for w in widths):
-            if present == self._required:
-                self._simple = result
-            return lambda array: result(*np.moveaxis(array, -3, 0))
-        several = _named("Jacobians", list(of.results)) if len(shapes) > 1 else None
-
-        def unpack(array: np.ndarray) -> Any:
-            batch = array.shape[: array.ndim - core]
-            flat, at, rows = array.reshape(*batch, -1), 0, []
-            for shape in shapes:
-                blocks = []
-                for width in widths:
-                    size = prod(shape) * prod(width)
-                    blocks.append(flat[..., at : at + size].reshape(*batch, *shape, *width))
-                    at += size
-                rows.append(result(*blocks))
-            return rows[0] if several is None else several(*rows)
-
-        return unpack
-
-
-def _named(name: str, fields: list[str]) -> Any:
-    return namedtuple(name, fields)  # noqa: PYI024  (its fields are known only here)
+def _named(name: str, fields: Sequence[str]) -> Any:
+    return namedtuple(name, fields)
 
 
 WRAPPERS: dict[str, Any] = {"jvp": Directional, "vjp": Pullback, "jacobian": Blocks}

@@ -11,8 +11,7 @@ from typing import Any
 from ..expr import Program, Replay, Shared, Unrolled
 from ..model.groups import split
 from .context import LARGEST_JACOBIAN, Model, record
-from .methods import JACOBIANS, METHODS
-from .options import READERS
+from .methods import JACOBIANS, METHODS, Method
 
 _BLOCK = 1000
 
@@ -53,19 +52,20 @@ class Recipe(ABC):
 
 
 class Base(Recipe):
-    """A method of a robot, with its options."""
+    """A method with its options read; `rebuild` makes the function anew in another process."""
 
-    def __init__(self, model: Model, method: str, options: dict[str, Any]) -> None:
-        registered = METHODS[method]
+    def __init__(
+        self, model: Model, name: str, method: Method, static: dict[str, Any], rebuild: tuple[Any, ...]
+    ) -> None:
         self.model = model
-        self.name = method
-        self.options = options
-        self.doc = registered.doc
-        self.nan = registered.nan
-        self.results = registered.results
-        self._write = registered.record
-        self.static = READERS[registered.static](model.lowered, **options)
-        every = [(name, False) for name in registered.arguments] + [(name, True) for name in registered.optional]
+        self.name = name
+        self.doc = method.doc
+        self.nan = method.nan
+        self.results = method.results
+        self._method = method
+        self._static = static
+        self._rebuild = rebuild
+        every = [(name, False) for name in method.arguments] + [(name, True) for name in method.optional]
         self.arguments = tuple(self._given(name, optional) for name, optional in every)
 
     def _given(self, name: str, optional: bool) -> Given:
@@ -73,19 +73,17 @@ class Base(Recipe):
         return Given(name, shape, optional, moving, (self.model.lowered.nv,) if moving else shape)
 
     def program(self, present: tuple[str, ...], block: int = _BLOCK) -> Program:
-        return record(self.name, self.model, self._write, present, self.static, block)
+        return record(self.name, self.model, self._method.record, present, self._static, block)
 
     def written_jacobian(self, present: tuple[str, ...], block: int) -> Program | None:
         """The Jacobian by sweeps of its own, where they have been written."""
-        if self.name not in JACOBIANS:
+        if METHODS.get(self.name) is not self._method or self.name not in JACOBIANS:
             return None
         write = JACOBIANS[self.name]
-        return record(f"{self.name}.jacobian", self.model, write, present, self.static, block, LARGEST_JACOBIAN)
+        return record(f"{self.name}.jacobian", self.model, write, present, self._static, block, LARGEST_JACOBIAN)
 
     def recall(self) -> tuple[Any, ...]:
-        from .robot import method_again
-
-        return method_again, self.model.mechanism, self.name, tuple(self.options.items())
+        return self._rebuild
 
 
 def _recorder(source: Program, block: int) -> Any:
@@ -248,4 +246,3 @@ def derivative_again(of: tuple[Any, ...], kind: str) -> Any:
     """A derivative from the recipe of its original: how it travels to other processes."""
     make, *args = of
     return getattr(make(*args), kind)
-

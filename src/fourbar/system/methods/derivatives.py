@@ -84,12 +84,14 @@ def _variation(c: Context, a: Sequence[Vec]) -> _Independent:
 
     With all joints' velocities q̇ = G ẏ and accelerations q̈ = G ÿ + g, and τ = Gᵀ τ_all, the chain rule.
     """
-    by_link = c.spread(a)
+    by_link = c.links_accelerations(a)
     tree = inverse_dynamics_variation(c.equations(), c.coordinates(), c.velocities(), by_link, c.F_ext(), c.gravity)
     varied = _vary_groups(c, a, tree.tau)
     q, v, M = (c.columns(rows) for rows in (tree.q, tree.v, tree.a))
     if any(x is not None for x in varied):
-        velocity, acceleration, bias = ([None if x is None else x[k] for x in varied] for k in range(3))
+        velocity = [x and x.velocity for x in varied]
+        acceleration = [x and x.acceleration for x in varied]
+        bias = [x and x.bias for x in varied]
         q = _plus(c, _plus(c, q, _times(c, tree.v, velocity)), _times(c, tree.a, acceleration))
         v = _plus(c, v, _times(c, tree.a, bias))
     q, v, M = (_transposed(c.columns(_transposed(rows))) for rows in (q, v, M))

@@ -44,7 +44,7 @@ def test_same_as_the_interpreter(
 
 
 def test_batches_have_the_bits_of_samples(c: Constrained, given: tuple[np.ndarray, ...]) -> None:
-    a, _ = c.forward_dynamics(*given)
+    a, force = c.forward_dynamics(*given)
     for i in (0, 17, 36):
         one = c.forward_dynamics(*(x[i] for x in given))
         assert np.array_equal(one[0], a[i]) and np.array_equal(one[1], force[i])
@@ -62,7 +62,7 @@ def test_functions_are_picklable(c: Constrained, given: tuple[np.ndarray, ...]) 
 
 
 def test_out(c: Constrained, given: tuple[np.ndarray, ...]) -> None:
-    a, _ = c.forward_dynamics(*given)
+    a, force = c.forward_dynamics(*given)
     into = np.empty_like(a), np.empty_like(force)
     assert c.forward_dynamics(*given, out=into) is into
     assert np.array_equal(into[0], a) and np.array_equal(into[1], force)

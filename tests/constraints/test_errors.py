@@ -78,7 +78,7 @@ def test_kinds() -> None:
 
 @pytest.mark.parametrize("gains", [3.0, (1.0, -2.0), (np.inf, 1.0), "fast"])
 def test_gains(gains: Any) -> None:
-    with pytest.raises(ArgumentError, match="stabilize=.*expected .stiffness, damping."):
+    with pytest.raises(ArgumentError, match=r"stabilize=.*expected .stiffness, damping."):
         walker().constrained(Contact("tip"), stabilize=gains)
 
 

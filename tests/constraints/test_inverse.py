@@ -145,15 +145,15 @@ def test_external_forces() -> None:
 
 def test_too_few_motors() -> None:
     q, v, a = states()
-    with pytest.raises(ArgumentError, match="too few: 4 velocities are passive.*hybrid_dynamics"):
+    with pytest.raises(ArgumentError, match=r"too few: 4 velocities are passive.*hybrid_dynamics"):
         constrained(("left",)).inverse_dynamics(q, v, a)
-    with pytest.raises(ArgumentError, match="hold 1 of 2 independent velocities.*hybrid_dynamics"):
+    with pytest.raises(ArgumentError, match=r"hold 1 of 2 independent velocities.*hybrid_dynamics"):
         five_bar(True).actuated(["tip"])
 
 
 def test_accelerations_that_the_constraints_forbid() -> None:
     q, v, a = states()
-    with pytest.raises(ArgumentError, match="do not allow these accelerations.*row"):
+    with pytest.raises(ArgumentError, match=r"do not allow these accelerations.*row"):
         constrained(("left", "right")).inverse_dynamics(q, v, a + 1.0)
 
 

@@ -23,8 +23,8 @@ class Health(NamedTuple):
     """What tells a sound solution from one that needs a closer look.
 
     `weakness`: the largest ratio of a diagonal entry of Ω (or of what it usually is) to its pivot, among the chosen
-    rows. `loose`: how much the other rows are not implied by the chosen ones, relative to the largest entry of Ω. `gap`:
-    how far they contradict them, relative to 1 + the largest |b|.
+    rows. `loose`: how much the other rows are not implied by the chosen ones, relative to the largest entry of Ω.
+    `gap`: how far they contradict them, relative to 1 + the largest |b|.
     """
 
     weakness: Scalar

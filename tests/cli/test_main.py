@@ -38,7 +38,7 @@ def test_no_command_is_wrong_usage(capsys: pytest.CaptureFixture[str]) -> None:
     ("arguments", "message"),
     [
         (["info", "double_pendulm"], "did you mean 'double_pendulum'?"),
-        (["info", "robot.urdf"], "known: "),
+        (["info", "robot.urdf"], "there is no file"),
         (["simulate", "nobody"], "there is no robot 'nobody'"),
         (["bench", "nobody"], "there is no robot 'nobody'"),
         (["bench", "--peer", "pandas"], "did you mean 'panda'?"),
@@ -59,7 +59,7 @@ def test_errors_are_messages(arguments: list[str], message: str, capsys: pytest.
 
 
 def test_interruption_is_quiet(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    def interrupted(name: str) -> None:
+    def interrupted(name: str, **options: object) -> None:
         raise KeyboardInterrupt
 
     monkeypatch.setattr(info, "read_robot", interrupted)

@@ -4,22 +4,55 @@ from __future__ import annotations
 
 import argparse
 import math
+import warnings
+from pathlib import Path
 from typing import Any
 
 from ..errors import unknown
+from ..io.formats import FORMATS
 from ..robots import ROBOTS
+from ..system.load import FileWarning, load
 from ..system.robot import System
 
 DEFAULT_ROBOT = "crank_rocker"
 
 
 def add_robot(parser: argparse.ArgumentParser, **options: Any) -> None:
-    """The argument ROBOT."""
-    parser.add_argument("robot", metavar="ROBOT", help=f"a robot of the library: {', '.join(ROBOTS)}", **options)
+    """The argument ROBOT, and how to read it where it is a file."""
+    parser.add_argument(
+        "robot", metavar="ROBOT", help=f"a model file, or a robot of the library: {', '.join(ROBOTS)}", **options
+    )
+    add_reading(parser)
 
 
-def read_robot(name: str) -> System:
-    """The robot of that name."""
+def add_reading(parser: argparse.ArgumentParser) -> None:
+    """How a model file is read."""
+    group = parser.add_argument_group("reading a model file")
+    group.add_argument("--format", choices=list(FORMATS), help="its format, if its ending does not tell")
+    group.add_argument("--strict", action="store_true", help="what is not understood is an error")
+    group.add_argument("--waive", nargs="+", default=[], metavar="KEY", help="findings to accept, such as inertia")
+    group.add_argument("--floating", action="store_true", help="the root moves freely")
+    group.add_argument("--folders", nargs="+", default=[], metavar="FOLDER", help="where packages and meshes are")
+    group.add_argument("--sidecar", metavar="FILE", help="a file that adds loops, motors and gears to a URDF")
+
+
+def reading_options(args: argparse.Namespace) -> dict[str, Any]:
+    """The options of `load`."""
+    named = {name: getattr(args, name) for name in ("format", "strict", "waive", "floating", "folders")}
+    return named if args.sidecar is None else {**named, "sidecar": args.sidecar}
+
+
+def is_file(name: str) -> bool:
+    """Whether ROBOT means a file: it has an ending, or a folder."""
+    return name not in ROBOTS and bool(Path(name).suffix or Path(name).name != name)
+
+
+def read_robot(name: str, **options: Any) -> System:
+    """The robot of that name, or in that file."""
+    if is_file(name):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", FileWarning)
+            return load(name, **options)
     if name not in ROBOTS:
         raise unknown("robot", name, ROBOTS)
     return ROBOTS[name]()

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import argparse
 
-from ..model.mechanism import WORLD, Mechanism
+from ..model.mechanism import WORLD, Connection, Frame, Mechanism
 from ..system.robot import System
 from . import table
-from .arguments import DEFAULT_ROBOT, add_robot, read_robot
+from .arguments import DEFAULT_ROBOT, add_robot, read_robot, reading_options
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -20,7 +20,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Print the description."""
-    print(describe(read_robot(args.robot)))
+    robot = read_robot(args.robot, **reading_options(args))
+    print("\n\n".join([describe(robot), *(["findings\n" + str(robot.report)] if len(robot.report) else [])]))
     return 0
 
 
@@ -28,7 +29,7 @@ def describe(robot: System) -> str:
     """A robot as text."""
     m: Mechanism = robot.mechanism
     head = ("body", "joint", "q", "v", "mass [kg]", "type")
-    tree = table.columns(head, [(WORLD, *[""] * 5), *_branches(m, WORLD, "", _places(robot))], right=(4,))
+    tree = table.columns(head, [(WORLD, *[""] * 5), *_branches(m, _places(robot))], right=(4,))
     moving = [c for c in m.connections if c.joint.nv]
     totals = [
         ("robot", m.name),
@@ -55,31 +56,35 @@ def _clusters(robot: System) -> list[str]:
 
 def _places(robot: System) -> dict[str, tuple[str, str]]:
     """For every body the entries of q and v of its joint; none where loops determine them."""
-    names = robot.names
-    return {
-        c.child: (_span(names.coordinates, c.name), _span(names.velocities, c.name))
-        for c in robot.mechanism.connections
-    }
+    moving = {c.name for c in robot.mechanism.connections}
+    q, v = (_spans(labels, moving) for labels in (robot.names.coordinates, robot.names.velocities))
+    return {c.child: (q.get(c.name, ""), v.get(c.name, "")) for c in robot.mechanism.connections}
 
 
-def _span(labels: tuple[str, ...], joint: str) -> str:
-    found = [i for i, label in enumerate(labels) if label == joint or label.startswith(f"{joint}.")]
-    return "" if not found else str(found[0]) if len(found) == 1 else f"{found[0]}:{found[-1] + 1}"
+def _spans(labels: tuple[str, ...], joints: set[str]) -> dict[str, str]:
+    """The entries of each joint, as text; a label is the joint's name, or begins with it and a dot."""
+    found: dict[str, list[int]] = {}
+    for i, label in enumerate(labels):
+        found.setdefault(label if label in joints else label.rpartition(".")[0], []).append(i)
+    return {name: str(at[0]) if len(at) == 1 else f"{at[0]}:{at[-1] + 1}" for name, at in found.items()}
 
 
-def _branches(m: Mechanism, parent: str, indent: str, places: dict[str, tuple[str, str]]) -> list[tuple[str, ...]]:
-    """Rows for all that hangs on a body: its frames, then its children, each with what it carries."""
+def _branches(m: Mechanism, places: dict[str, tuple[str, str]]) -> list[tuple[str, ...]]:
+    """Rows for all that hangs on the world: the frames of a body, then its children, each with what it carries."""
     mass = {b.name: b.mass for b in m.bodies}
-    frames = [f for f in m.frames if f.body == parent]
-    children = [c for c in m.connections if c.parent == parent]
+    hanging: dict[str, list[Frame | Connection]] = {}
+    for item in (*m.frames, *m.connections):
+        hanging.setdefault(item.body if isinstance(item, Frame) else item.parent, []).append(item)
     rows: list[tuple[str, ...]] = []
-    for k, item in enumerate([*frames, *children], start=1):
-        last = k == len(frames) + len(children)
+    stack = [(item, "", item is hanging[WORLD][-1]) for item in reversed(hanging.get(WORLD, []))]
+    while stack:
+        item, indent, last = stack.pop()
         branch, further = ("└─ ", "   ") if last else ("├─ ", "│  ")
-        if k <= len(frames):
+        if isinstance(item, Frame):
             rows.append((f"{indent}{branch}{item.name}", "", "", "", "", "frame"))
             continue
-        c = children[k - 1 - len(frames)]
-        rows.append((f"{indent}{branch}{c.child}", c.name, *places[c.child], f"{mass[c.child]:.6g}", repr(c.joint)))
-        rows += _branches(m, c.child, indent + further, places)
+        name = item.child
+        rows.append((f"{indent}{branch}{name}", item.name, *places[name], f"{mass[name]:.6g}", repr(item.joint)))
+        below = hanging.get(name, [])
+        stack += [(x, indent + further, x is below[-1]) for x in reversed(below)]
     return rows

@@ -23,7 +23,7 @@ from ..robots.pendulum import closed_form as of_double_pendulum
 from ..sim import Trajectory, simulate
 from ..system.robot import System
 from . import table
-from .arguments import DEFAULT_ROBOT, add_robot, positive, read_robot
+from .arguments import DEFAULT_ROBOT, add_robot, positive, read_robot, reading_options
 from .progress import PLOT_EXTRA, progress
 
 _MOST_RECORDED = 20_000
@@ -46,7 +46,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Simulate, print, draw."""
-    robot = read_robot(args.robot)
+    robot = read_robot(args.robot, **reading_options(args))
     draw = None if args.no_picture else _drawing(args.output)
     result = _measure(robot, args.duration, args.dt)
     print(table.pairs(_rows(robot, result, args.dt)))

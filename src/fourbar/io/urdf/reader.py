@@ -12,8 +12,10 @@ from ...model.mechanism import WORLD, Mechanism
 from ..element import Element, report_leftovers
 from ..meshes import Meshes
 from ..report import Place, Report
+from ..sidecar import add_sidecar
 from ..source import Options, Source
 from ..xml import parse
+from .closures import Closures
 from .joints import ReadJoint, read_joint
 from .links import read_link
 from .mimics import add_mimics
@@ -34,15 +36,17 @@ def read(source: Source, options: Options) -> tuple[Mechanism, Report]:
     """The mechanism in a URDF file."""
     reading = options.reading(source)
     root = parse(source, reading)
-    builder, _ = read_robot(root, source, options)
+    builder = _read_robot(root, source, options)
     report_leftovers(root, _MATTERS, _FIXES)
     reading.check()
+    beside = options.extra.get("sidecar")
+    added = Report() if beside is None else add_sidecar(builder, beside, options).report()
     with reading.naming(Place(source.name)):
-        return builder.mechanism(), reading.close()
+        return builder.mechanism(), reading.close() + added
 
 
-def read_robot(root: Element, source: Source, options: Options) -> tuple[Builder, Mapping[str, ReadJoint]]:
-    """All of a robot but its loops, and its joints."""
+def _read_robot(root: Element, source: Source, options: Options) -> Builder:
+    """All that the file says, put into a builder."""
     reading = root.reading
     if root.tag != "robot":
         root.fail(f"the root element is <{root.tag}>, not <robot>", "is this a URDF?")
@@ -50,9 +54,9 @@ def read_robot(root: Element, source: Source, options: Options) -> tuple[Builder
     shapes = Shapes(root, Meshes(options.folders, source.folder))
     links = _named(root, "link")
     joints = _read_joints(root)
+    reading.check()
     if not links:
         root.fail("there is no <link>")
-    reading.check()
     order = check_tree(root, links, list(joints.values()))
     bodies = {}
     for name, link in links.items():
@@ -64,8 +68,9 @@ def read_robot(root: Element, source: Source, options: Options) -> tuple[Builder
     builder = Builder(_name(root, source))
     _add_bodies(builder, order, bodies, joints, armatures, links, options.floating)
     add_mimics(builder, joints)
+    Closures(root, builder, joints, links).read()
     reading.check()
-    return builder, joints
+    return builder
 
 
 def _check_xacro(root: Element) -> None:

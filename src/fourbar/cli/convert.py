@@ -1,0 +1,35 @@
+"""convert: a model file in another format.
+
+Reads A and writes B; the formats are told by the endings. What B's format cannot say is listed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import warnings
+
+from ..io.formats import FORMATS
+from ..system.load import FileWarning, load, save
+from .arguments import add_reading, reading_options
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    parser.add_argument("source", metavar="A", help="the file to read")
+    parser.add_argument("target", metavar="B", help="the file to write")
+    add_reading(parser)
+    written = [name for name, format in FORMATS.items() if format.writer]
+    parser.add_argument("--to", metavar="FORMAT", choices=written, help=f"format of B: {', '.join(written)}")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Convert; findings of reading and writing go to stderr."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", FileWarning)
+        robot = load(args.source, **reading_options(args))
+    left_out = save(robot, args.target, format=args.to)
+    for finding in (*robot.report.warnings, *left_out):
+        print(finding, file=sys.stderr)
+    print(f"{args.target}: {len(robot.names.bodies)} bodies, nq = {robot.nq}, nv = {robot.nv}")
+    return 0

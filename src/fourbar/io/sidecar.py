@@ -1,0 +1,113 @@
+"""A side-car file (JSON, TOML, YAML) adds to a plain tree what its own format cannot say: loops, motors, gears.
+
+Lists of tables: `loops` (a joint between two bodies), `gears`, `couplings`, `motors` (rotors as bodies), `armatures`,
+`frames`; `configuration`, joint positions near which loops are closed. docs/files.md has the schema.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from ..errors import ArgumentError
+from ..joints import Cylindrical, Fixed, Joint, Planar, Prismatic, Revolute, Spherical, Universal
+from ..loops import Closure, Coupling, Gear
+from ..model.builder import Builder
+from ..model.read import read_placement
+from .report import Reading
+from .source import Options, read_source
+from .tables import Table, read_table
+
+_JOINTS: dict[str, Callable[[Any], Joint]] = {
+    "revolute": Revolute,
+    "prismatic": Prismatic,
+    "cylindrical": Cylindrical,
+    "planar": Planar,
+    "spherical": lambda axis: Spherical(),
+    "fixed": lambda axis: Fixed(),
+}
+_ZERO = [0.0, 0.0, 0.0]
+
+
+def add_sidecar(builder: Builder, path: str | Path, options: Options) -> Reading:
+    """Add what a side-car file says to a robot; returns its findings."""
+    if not isinstance(path, str | Path):
+        raise ArgumentError(f"sidecar={path!r}: expected the name of a file")
+    source = read_source(path)
+    reading = options.reading(source)
+    table = read_table(source, reading)
+    readers: dict[str, Callable[[Builder, Table], None]] = {
+        "frames": _frame,
+        "motors": _motor,
+        "loops": _loop,
+        "gears": _gear,
+        "couplings": _coupling,
+    }
+    for key, reader in readers.items():
+        for entry in table.tables(key):
+            with reading.element(), reading.naming(entry.place):
+                reader(builder, entry)
+                entry.close()
+    with reading.element(), reading.naming(table.place):
+        if "configuration" in table:
+            builder.configuration("sidecar", table.factors("configuration"))
+        table.close()
+    reading.check()
+    return reading
+
+
+def _pose(entry: Table, suffix: str = "") -> dict[str, Any]:
+    """position, and rpy or rotation (quaternion w, x, y, z)."""
+    rotation = entry.numbers(f"rotation{suffix}", (4,), None)
+    rpy = entry.numbers(f"rpy{suffix}", (3,), None)
+    return {"position": entry.numbers(f"position{suffix}", (3,), _ZERO), "rotation": rotation, "rpy": rpy}
+
+
+def _axis(entry: Table, key: str = "axis", default: Any = "z") -> Any:
+    value = entry.get(key, default)
+    return value if isinstance(value, str) else entry.numbers(key, (3,))
+
+
+def _loop(builder: Builder, entry: Table) -> None:
+    """{name, type, predecessor, successor, position1, rpy1, position2, rpy2, axis, independent}."""
+    name, kind = entry.word("name"), entry.word("type")
+    if kind == "universal":
+        joint: Joint = Universal(_axis(entry, "axis", "x"), _axis(entry, "axis2", "y"))
+    elif kind in _JOINTS:
+        joint = _JOINTS[kind](_axis(entry))
+    else:
+        entry.fail(f"type {kind!r} is not known", f"expected one of {', '.join([*_JOINTS, 'universal'])}")
+    first, second = (read_placement(entry.path, **_pose(entry, side)) for side in ("1", "2"))
+    closure = Closure(
+        joint, entry.word("predecessor"), entry.word("successor"),
+        at_predecessor=first.position, predecessor_rotation=first.rotation,
+        at_successor=second.position, successor_rotation=second.rotation,
+    )  # fmt: skip
+    builder.loop(closure, name=name, independent=entry.words("independent", []))
+
+
+def _gear(builder: Builder, entry: Table) -> None:
+    """{name, driver, driven, ratio, offset}: q_driven = ratio · q_driver + offset."""
+    gear = Gear(entry.word("driver"), entry.word("driven"), entry.number("ratio"), entry.number("offset", 0.0))
+    builder.loop(gear, name=entry.word("name", None))
+
+
+def _coupling(builder: Builder, entry: Table) -> None:
+    """{name, factors = {joint = factor}, offset, independent}: Σ factor · q = offset."""
+    coupling = Coupling(entry.factors("factors"), entry.number("offset", 0.0))
+    builder.loop(coupling, name=entry.word("name", None), independent=entry.words("independent", []))
+
+
+def _motor(builder: Builder, entry: Table) -> None:
+    """{name, parent, drives, ratio, axis, position, rpy, mass, com, inertia}: a rotor as a body."""
+    builder.motor(
+        entry.word("name"), drives=entry.word("drives"), ratio=entry.number("ratio"), parent=entry.word("parent"),
+        axis=_axis(entry), mass=entry.number("mass"), com=entry.numbers("com", (3,), _ZERO),
+        inertia=entry.numbers("inertia", (3, 6)), **_pose(entry),
+    )  # fmt: skip
+
+
+def _frame(builder: Builder, entry: Table) -> None:
+    """{name, body, position, rpy}: a named place on a body."""
+    builder.frame(entry.word("name"), entry.word("body"), **_pose(entry))

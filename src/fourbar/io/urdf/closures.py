@@ -1,0 +1,154 @@
+"""Loops: <loop> and <coupling> of URDF+ (Chignoli 2024), and the <constraint> proposed for urdfdom in 2026."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+import numpy as np
+
+from ...errors import unknown
+from ...joints import Cylindrical, Fixed, Joint, Planar, Prismatic, Revolute, Spherical, Universal
+from ...joints.axis import rotation_from_z
+from ...loops import Closure, Coupling
+from ...model.builder import Builder
+from ...model.read import read_placement
+from ..element import Element
+from .joints import ReadJoint
+from .pose import read_axis, read_origin
+from .tree import chain
+
+_PLUS: dict[str, Callable[[tuple[float, ...]], Joint]] = {
+    "revolute": Revolute,
+    "continuous": Revolute,
+    "prismatic": Prismatic,
+    "cylindrical": Cylindrical,
+    "planar": Planar,
+    "spherical": lambda axis: Spherical(),
+    "fixed": lambda axis: Fixed(),
+}
+_CUT = ("revolute", "prismatic", "universal", "spherical", "link")
+
+
+class Closures:
+    """Reads what closes loops. Knows the tree: which joints are between two links."""
+
+    def __init__(self, root: Element, builder: Builder, joints: Mapping[str, ReadJoint], links: Iterable[str]) -> None:
+        self._root = root
+        self._builder = builder
+        self._links = set(links)
+        self._by_child = {joint.child: joint for joint in joints.values()}
+        self._parents = {joint.child: joint.parent for joint in joints.values()}
+        self._tied: set[str] = set()
+
+    def read(self) -> None:
+        """All loops of the file."""
+        readers = {"loop": self._loop, "coupling": self._coupling, "constraint": self._constraint}
+        for tag, reader in readers.items():
+            for element in self._root.all(tag):
+                with self._root.reading.element(), self._root.reading.naming(element.place):
+                    name = element.require("name")
+                    self._root.reading.places.setdefault(name, element.place)
+                    reader(element, name)
+        for joint in self._by_child.values():
+            if joint.independent is False and joint.name not in self._tied:
+                place = joint.element.place
+                text = f"joint {joint.name!r} is in no loop, so it is independent"
+                self._root.reading.warn(place, text, "remove independent=", "joint@independent")
+
+    # --- URDF+ --------------------------------------------------------------------------------------------------------
+
+    def _loop(self, element: Element, name: str) -> None:
+        """A joint between two links, at a place on each, about one axis in both places."""
+        kind = element.require("type")
+        if kind not in _PLUS:
+            element.fail(f"loop type {kind[:60]!r} is not known", f"expected one of {', '.join(_PLUS)}")
+        first, second = self._end(element, "predecessor"), self._end(element, "successor")
+        places = [_place(read_origin(end)) for _, end in (first, second)]
+        joint = _PLUS[kind](read_axis(element))
+        self._close(name, joint, first[0], second[0], *places)
+
+    def _coupling(self, element: Element, name: str) -> None:
+        """ratio · (angle of the predecessor) = angle of the successor, both against what carries the two."""
+        (first, _), (second, _) = self._end(element, "predecessor"), self._end(element, "successor")
+        given = element.child("ratio")
+        ratio = 1.0 if given is None else given.number("value")
+        before, after = self._between(first, second)
+        factors = {**dict.fromkeys(before, ratio), **dict.fromkeys(after, -1.0)}
+        if not before or not after:
+            element.fail(f"no joint moves {first if not before else second!r} against what carries both links")
+        self._builder.loop(Coupling(factors), name=name, independent=self._independent(first, second))
+
+    def _end(self, element: Element, tag: str) -> tuple[str, Element]:
+        """The link of <predecessor link> or <successor link>; some writers call the attribute name."""
+        end = element.required(tag)
+        link = end.get("link") or end.require("name") if "name" in end.attributes else end.require("link")
+        return self._known(end, link), end
+
+    def _known(self, element: Element, link: str) -> str:
+        if link not in self._links:
+            element.fail(str(unknown("link", link, self._links)))
+        return link
+
+    # --- urdfdom ------------------------------------------------------------------------------------------------------
+
+    def _constraint(self, element: Element, name: str) -> None:
+        """A cut joint, or a cut link: a place and an axis on each of two links."""
+        kind = element.require("type")
+        if kind not in _CUT:
+            element.fail(f"constraint type {kind[:60]!r} is not known", f"expected one of {', '.join(_CUT)}")
+        ends = []
+        for side in ("parent", "child"):
+            link = self._known(element, element.required(side).require("link"))
+            ends.append((link, _place(read_origin(element, f"{side}_origin")), read_axis(element, f"{side}_axis")))
+        (first, at_first, axis1), (second, at_second, axis2) = ends
+        if kind == "revolute":
+            at_first, at_second = (_turned(p, axis) for p, axis in ((at_first, axis1), (at_second, axis2)))
+            joint: Joint = Revolute("z")
+        elif kind == "prismatic":
+            if not np.allclose(axis1, axis2, rtol=0.0, atol=1e-9):
+                fix = "turn the origins so that the axis is the same in both"
+                element.fail(f"a prismatic constraint about {axis1} in one frame and {axis2} in the other", fix)
+            joint = Prismatic(axis1)
+        else:
+            joint = Universal(axis1, axis2) if kind == "universal" else Spherical() if kind == "spherical" else Fixed()
+        self._close(name, joint, first, second, at_first, at_second)
+
+    # --- both ---------------------------------------------------------------------------------------------------------
+
+    def _close(self, name: str, joint: Joint, first: str, second: str, at_first: Any, at_second: Any) -> None:
+        (R1, p1), (R2, p2) = at_first, at_second
+        closure = Closure(
+            joint, first, second,
+            at_predecessor=p1, predecessor_rotation=R1, at_successor=p2, successor_rotation=R2,
+        )  # fmt: skip
+        self._builder.loop(closure, name=name, independent=self._independent(first, second))
+
+    def _between(self, first: str, second: str) -> tuple[list[str], list[str]]:
+        """The moving joints from what carries both links to each of them."""
+        paths = [chain(self._parents, link) for link in (first, second)]
+        shared = set(paths[0]) & set(paths[1])
+        own = [[self._by_child[link] for link in path if link not in shared] for path in paths]
+        before, after = ([j.name for j in joints if j.joint.nv] for joints in own)
+        return before, after
+
+    def _independent(self, first: str, second: str) -> list[str]:
+        """Those joints of the loop that the file declares independent."""
+        before, after = self._between(first, second)
+        self._tied.update(before, after)
+        declared = {j.name for j in self._by_child.values() if j.independent}
+        return [name for name in (*before, *after) if name in declared]
+
+
+def _place(origin: dict[str, Any]) -> tuple[Any, Any]:
+    """Rotation matrix and position of an origin."""
+    at = read_placement(
+        "origin", origin.get("position", (0.0, 0.0, 0.0)), origin.get("rotation"), origin.get("rpy")
+    )  # fmt: skip
+    return np.array(at.rotation), at.position
+
+
+def _turned(place: tuple[Any, Any], axis: tuple[float, ...]) -> tuple[Any, Any]:
+    """The place with its z along the axis."""
+    A = rotation_from_z(axis)
+    return (place[0] if A is None else place[0] @ np.array(A, float), place[1])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import isfinite
 from typing import Any
 
 import numpy as np
@@ -26,13 +27,22 @@ def _numbers(what: str, value: Any, shapes: Sequence[tuple[int, ...]]) -> np.nda
     return array
 
 
+def _is_finite(value: Any) -> bool:
+    """Whether a value is a plain finite float: what files give, where NumPy's checks take most of the time."""
+    return value.__class__ is float and isfinite(value)
+
+
 def read_number(what: str, value: Any) -> float:
     """One finite number."""
+    if _is_finite(value):
+        return value
     return float(_numbers(what, value, [()]))
 
 
 def read_three(what: str, value: Any) -> Three:
     """Three finite numbers."""
+    if value.__class__ is tuple and len(value) == 3 and all(map(_is_finite, value)):
+        return value
     x, y, z = _numbers(what, value, [(3,)]).tolist()
     return (x, y, z)
 
@@ -96,16 +106,19 @@ def read_placement(what: str, position: Any, rotation: Any, rpy: Any) -> Placeme
     """A placement from a position and one of: rotation (matrix or quaternion), roll-pitch-yaw angles, nothing."""
     if rotation is not None and rpy is not None:
         raise ModelError(f"{what}: give rotation= or rpy=, not both")
-    R = np.eye(3)
+    if rotation is None and rpy is None:
+        return Placement(position=read_three(f"{what}, position", position))
     if rotation is not None:
         R = read_rotation(f"{what}, rotation", rotation)
-    elif rpy is not None:
+    else:
         R = _from_rpy(_numbers(f"{what}, rpy", rpy, [(3,)]))
     return Placement(as_matrix(R), read_three(f"{what}, position", position))
 
 
 def read_per_velocity(what: str, value: Any, n: int) -> tuple[float, ...]:
     """One non-negative number for each of n velocities, or one for all."""
+    if _is_finite(value) and value >= 0.0:
+        return (value,) * n
     array = np.broadcast_to(_numbers(what, value, [(), (n,)]), (n,))
     if np.any(array < 0.0):
         raise ModelError(f"{what}: expected numbers ≥ 0, got {value!r}")
@@ -113,6 +126,8 @@ def read_per_velocity(what: str, value: Any, n: int) -> tuple[float, ...]:
 
 
 def _bounds(what: str, value: Any, n: int) -> tuple[float, ...]:
+    if value.__class__ is float and value >= 0.0:
+        return (value,) * n
     try:
         array = np.broadcast_to(np.asarray(value, float), (n,))
     except (TypeError, ValueError):

@@ -108,11 +108,30 @@ class Inertia(NamedTuple):
         return P
 
 
+def _is_solid(mass: float, inertia: np.ndarray) -> bool:
+    """Whether Σ = ½ tr(I) 1 - I is clearly positive definite (by its minors): then nothing can be wrong.
+
+    False for NaN. Most bodies are, and this is ten times as fast as their principal moments.
+    """
+    (xx, xy, xz), (yx, yy, yz), (zx, zy, zz) = inertia.tolist()
+    half = 0.5 * (xx + yy + zz)
+    a, b, c = half - xx, half - yy, half - zz
+    minor = a * b - xy * xy
+    third = minor * c - a * yz * yz - b * xz * xz - 2.0 * xy * xz * yz
+    clear = 1e-6 * half
+    same = xy == yx and xz == zx and yz == zy
+    return (
+        0.0 < mass < np.inf and same and a > clear and minor > clear * half and 0.0 < clear * half**2 < third < np.inf
+    )
+
+
 def unphysical(mass: float, inertia: np.ndarray) -> str | None:
     """Why (mass, rotational inertia about the centre of mass) cannot belong to a body of matter; None if it can.
 
     Point masses and rods are matter: an inertia may be zero, or violate the triangle inequality by rounding only.
     """
+    if _is_solid(mass, inertia):
+        return None
     if not (np.isfinite(mass) and np.all(np.isfinite(inertia))):
         return f"mass {mass} and inertia {inertia.tolist()} must be finite numbers"
     if mass < 0.0:

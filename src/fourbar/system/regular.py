@@ -22,17 +22,17 @@ class MasslessError(ModelError):
     """A joint that moves nothing that has inertia."""
 
 
-def _is_solid(inertia: np.ndarray) -> bool:
-    """Whether a spatial inertia resists every motion, so that no joint in front of it can be singular."""
-    values = np.linalg.eigvalsh(inertia)
-    return bool(values[0] > 1e-10 * values[-1])
+def _are_solid(inertias: np.ndarray) -> bool:
+    """Whether all spatial inertias (n, 6, 6) resist every motion, so that no joint in front of them can be singular."""
+    values = np.linalg.eigvalsh(inertias)
+    return bool(np.all(values[:, 0] > 1e-10 * values[:, -1]))
 
 
 def check_regular(lowered: Lowered) -> None:
     """Refuse a tree in which some joint moves nothing: its mass matrix is singular in every configuration."""
     tree = lowered.tree
-    inertias = [np.array(c.I.matrix(), float) for c in tree.clusters]
-    if all(map(_is_solid, inertias)):
+    inertias = np.array([c.I.matrix() for c in tree.clusters], float).reshape(-1, 6, 6)
+    if _are_solid(inertias):
         return
     carried = [float(np.abs(m).max()) for m in inertias]  # largest number of each link and all behind it
     rng = np.random.default_rng(0)

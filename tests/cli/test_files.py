@@ -1,0 +1,66 @@
+"""Model files on the command line."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from fourbar.cli.main import main
+
+MATTER = '<inertial><mass value="1"/><inertia ixx="1" ixy="0" ixz="0" iyy="1" iyz="0" izz="1"/></inertial>'
+ARM = (
+    f'<robot name="arm">\n<link name="base">{MATTER}</link><link name="rod">{MATTER}</link>\n'
+    '<joint name="j" type="continuous"><parent link="base"/><child link="rod"/>EXTRA</joint></robot>'
+)
+
+
+@pytest.fixture
+def arm(tmp_path: Path) -> Path:
+    file = tmp_path / "arm.urdf"
+    file.write_text(ARM.replace("EXTRA", "<colour/><safety_controller/>"))
+    return file
+
+
+def test_check_lists_all(arm: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["check", str(arm)]) == 0
+    out = capsys.readouterr().out
+    assert f"{arm}:3: warning: robot 'arm'/joint 'j'/colour: <colour> is not understood" in out
+    assert f"{arm}:3: note:" in out and "0 errors, 1 warnings, 1 notes" in out
+    assert main(["check", str(arm), "--strict"]) == 1
+    assert f"{arm}:3: error: " in capsys.readouterr().out
+    assert main(["check", str(arm), "--strict", "--waive", "colour", "--quiet"]) == 0
+    assert "note:" not in capsys.readouterr().out
+
+
+def test_check_of_a_broken_file(arm: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    arm.write_text(ARM.replace('value="1"', 'value="1,5"', 1).replace("EXTRA", '<axis xyz="0 0 0"/>'))
+    assert main(["check", str(arm)]) == 1
+    assert "arm.urdf:3: error: " in capsys.readouterr().out
+    assert main(["info", str(arm)]) == 1
+    assert "arm.urdf:3: " in capsys.readouterr().err
+    assert main(["check", "nowhere.urdf"]) == 2
+
+
+def test_info_of_a_file(arm: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["info", str(arm), "--floating"]) == 0
+    out = capsys.readouterr().out
+    assert "nv = 7" in out and "findings\n" in out and "└─ rod" in out
+
+
+def test_info_of_a_long_chain(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    links = "".join(f'<link name="l{i}">{MATTER}</link>' for i in range(1200))
+    joint = '<joint name="j{1}" type="fixed"><parent link="l{0}"/><child link="l{1}"/></joint>'
+    file = tmp_path / "chain.urdf"
+    file.write_text(f'<robot name="c">{links}{"".join(joint.format(i, i + 1) for i in range(1199))}</robot>')
+    assert main(["info", str(file)]) == 0
+    assert "└─ l1199" in capsys.readouterr().out
+
+
+def test_convert(arm: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    target = arm.with_suffix(".json")
+    assert main(["convert", str(arm), str(target)]) == 0
+    printed = capsys.readouterr()
+    assert "nq = 1, nv = 1" in printed.out and "<colour> is not understood" in printed.err
+    assert main(["info", str(target)]) == 0
+    assert main(["convert", str(arm), str(arm.with_suffix(".nothing"))]) == 2

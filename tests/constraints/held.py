@@ -17,7 +17,7 @@ from fourbar.loops import Closure, Constraint, Distance, Gear
 from fourbar.system.constrained.robot import Constrained
 from loops.looped import bars, shaped
 
-BATCH = 3
+BATCH = 2
 
 
 @cache

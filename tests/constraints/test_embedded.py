@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 
 import fourbar as fb
-from fourbar import ModelError, baselines
+from fourbar import Builder, ModelError, baselines
+from fourbar.joints import Free, Helical, Revolute
 from fourbar.loops import Closure
-from loops.looped import NAMES, mechanism, near, spanning, state
+from loops.looped import NAMES, mechanism, near, shaped, spanning, state
 
 _MASSLESS = ("own_coordinate", "explicit")  # bodies that only loops hold
 EACH = pytest.mark.parametrize("name", [name for name in NAMES if name not in _MASSLESS])
@@ -74,3 +75,25 @@ def test_overconstrained_mechanisms() -> None:
     again, halves = twice.forward_dynamics(q, v, tau)
     near(again, a, 1e-13)
     near(halves, np.concatenate([force, force], axis=-1) / 2.0, 1e-13)
+
+
+def test_a_screw() -> None:
+    """Embedded, a screw has a coordinate of its own; held by forces, its rows are on velocities."""
+    screw = Closure(Helical((0.6, 0.0, 0.8), pitch=0.15), "swing", "block", at_predecessor=(0, 0, 0.3))
+    robots = []
+    for embedded in (True, False):
+        b = Builder("screw")
+        shaped(b, "swing", 80, joint=Revolute("x"))
+        shaped(b, "block", 81, joint=Free(), position=(0, 0.2, 0.4))
+        robots.append((b.loop(screw, name="screw", independent=["swing", "screw"]) if embedded else b).build())
+    whole, tree = robots
+    c = tree.constrained(screw)
+    rng = np.random.default_rng(0)
+    q, v = whole.random(rng, 3), rng.normal(size=(3, whole.nv))
+    full, span = whole.expand(q), whole.spanning()
+    places = [span.names.velocities.index(x) for x in tree.names.velocities]
+    where = [span.names.coordinates.index(x) for x in tree.names.coordinates]
+    tree_q, tree_v = full[:, where], whole.expand_velocity(q, v)[:, places]
+    near(c.rate(tree_q, tree_v), np.zeros((3, 5)), 1e-13, np.abs(tree_v).max(axis=-1))
+    a = whole.expand_acceleration(q, v, whole.forward_dynamics(q, v, np.zeros(whole.nv)))[:, places]
+    near(c.forward_dynamics(tree_q, tree_v, np.zeros(tree.nv))[0], a, 1e-12)

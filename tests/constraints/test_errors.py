@@ -11,10 +11,12 @@ import pytest
 import fourbar as fb
 from fourbar import ArgumentError, AssemblyError, ModelError, UnknownNameError
 from fourbar.constraints import Contact, Prescribed, Rows
-from fourbar.joints import Helical, Prismatic, Revolute, Spherical
+from fourbar.joints import Composite, Prismatic, Revolute, Spherical
 from fourbar.loops import Closure, Constraint, Gear
 
 from .held import held, state, walker
+
+_SLOT = Composite(Prismatic("x"), Revolute("z"))
 
 
 def _row(*values: Any) -> Any:
@@ -44,7 +46,7 @@ def test_unknown_names(condition: Any, message: str) -> None:
             "Contact of 'left_sole', 'left_foot'.*same rigid body, it holds nothing",
         ),
         (Contact("slope", to="world"), "same rigid body"),
-        (Closure(Helical("z", pitch=0.1), "arm", "cart"), "Helical needs a coordinate of its own.*Builder.loop"),
+        (Closure(_SLOT, "arm", "cart"), "Composite needs a coordinate of its own.*Builder.loop"),
         (Rows(_row(1.0), ["cart"]), "rows over 'cart' have 3 entries"),
         (Rows(_row(), ["arm"]), "must return rows of numbers"),
         (Rows(lambda q: 3.0, ["arm"]), "must return rows of numbers"),

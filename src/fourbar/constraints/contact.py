@@ -6,7 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ..errors import ModelError
-from ..spatial.linear import Scalar, Vec
+from ..spatial.linear import Scalar
+from ..spatial.transform import Transform
+from ..spatial.vectors import Twist
 from .base import Condition, MovingView
 
 # Which components [angular; linear] of the relative velocity each kind holds.
@@ -18,6 +20,12 @@ HELD = {
     "touch": (5,),
 }
 _AXES = ("to", "frame")
+
+
+def relative(pose: Transform, own: Twist, base: Transform, other: Twist) -> Twist:
+    """The velocity of a place relative to a base, in its own axes; all poses are in one frame."""
+    w, v = base.rotate(other.angular), base.rotate(other.linear)
+    return Twist(own.angular - pose.unrotate(w), own.linear - pose.unrotate(v + w.cross(pose.p - base.p)))
 
 
 @dataclass(frozen=True)
@@ -49,11 +57,7 @@ class Contact(Condition):
 
     def rates(self, view: MovingView) -> Sequence[Scalar]:
         held, base = view.pose(self.frame), view.pose(self.to)
-        own, other = view.twist(self.frame), view.twist(self.to)
-        w, v = base.rotate(other.angular), base.rotate(other.linear)
-        angular = own.angular - held.unrotate(w)
-        linear = own.linear - held.unrotate(v + w.cross(held.p - base.p))
+        V = relative(held, view.twist(self.frame), base, view.twist(self.to))
         if self.axes == "to":
-            angular, linear = (base.unrotate(held.rotate(x)) for x in (angular, linear))
-        six = Vec((*angular, *linear))
-        return [six[i] for i in HELD[self.kind]]
+            V = Twist(*(base.unrotate(held.rotate(x)) for x in V))
+        return [V.six()[i] for i in HELD[self.kind]]

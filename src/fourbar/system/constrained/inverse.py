@@ -15,7 +15,7 @@ from ...model.lower import Lowered
 from .dense import Driven, drive, ranks
 from .model import ConstrainedModel
 
-_LEAST = ("torque", "constraint")
+LEAST = ("torque", "constraint")
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,7 @@ def read_drives(lowered: Lowered, drives: Any) -> Drives | None:
             raise unknown("moving joint", name, known)
     if len(set(joints)) < len(joints):
         raise ArgumentError(f"actuated={list(joints)!r}: a joint is named twice")
-    if least not in _LEAST:
+    if least not in LEAST:
         raise ArgumentError(f"least={least!r}: expected 'torque' (of the actuators) or 'constraint' (forces)")
     return Drives(tuple(joints), least, _frozen(weight))
 

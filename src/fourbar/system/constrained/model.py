@@ -9,8 +9,10 @@ from typing import Any
 
 from ...algorithms.rows import Bundle
 from ...constraints import Condition
+from ...constraints.screw import HeldScrew
 from ...constraints.trace import trace
 from ...errors import ModelError, unknown
+from ...joints import Helical
 from ...loops import Closure, Loop
 from ...loops.closure import closes_directly
 from ...model.lower import GROUND, Home, Lowered
@@ -73,7 +75,9 @@ def bundle(lowered: Lowered, condition: Given) -> Bundle:
         raise ModelError(
             f"expected a constraint of fourbar.constraints or fourbar.loops, such as Contact('foot'), got {condition!r}"
         )
-    if isinstance(condition, Closure) and not closes_directly(condition.joint):
+    if isinstance(condition, Closure) and isinstance(condition.joint, Helical):
+        condition = HeldScrew(condition)
+    elif isinstance(condition, Closure) and not closes_directly(condition.joint):
         kind = type(condition.joint).__name__
         raise ModelError(
             f"{_title(condition)}: a {kind} needs a coordinate of its own to close a loop; embed it with "

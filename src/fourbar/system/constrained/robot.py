@@ -16,9 +16,9 @@ from ..methods import METHODS as SYSTEM_METHODS
 from ..options import read_prescribed
 from ..regular import check_regular
 from ..robot import System
-from .dense import apply, choose, ranks
+from .dense import apply, choose, drive, ranks
 from .frozen import Frozen
-from .inverse import Drives, Inverse, read_drives
+from .inverse import LEAST, Drives, Inverse, read_drives
 from .model import ConstrainedModel, Given, Numbers
 from .records import METHODS
 from .resolve import Resolved
@@ -136,15 +136,35 @@ class Constrained(Frozen):
         return self.resolved("impulse")
 
     def hybrid_dynamics(
-        self, q: Any, v: Any, a: Any, tau: Any, prescribed: Sequence[str], **named: Any
+        self, q: Any, v: Any, a: Any, tau: Any, prescribed: Sequence[str], least: str = "constraint", **named: Any
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """All accelerations, all joint forces, and λ, when some joints have their acceleration prescribed.
 
         prescribed: names of these joints. Their entries of `a` are read, and the other joints' entries of `tau`. Where
-        the forces are not unique (more rows than joints with given forces) λ is the least one.
+        the forces are not unique (more rows than joints with given forces) λ is the least one, or with least="torque"
+        the forces of the prescribed joints are. Further arguments: f_ext, row_acceleration.
         """
-        held = read_prescribed(self.system.model.lowered, prescribed)["prescribed"]
-        return self.resolved("hybrid_dynamics", prescribed=held)(q, v, a, tau, **named)
+        if least not in LEAST:
+            raise ArgumentError(f"least={least!r}: expected one of {', '.join(map(repr, LEAST))}")
+        lowered = self.system.model.lowered
+        held = read_prescribed(lowered, prescribed)["prescribed"]
+        found = self.resolved("hybrid_dynamics", prescribed=held)(q, v, a, tau, **named)
+        if least == "constraint":
+            return found
+        driven = np.repeat(held, [group.embedding.nv for group in lowered.groups])
+        return self._least_torque(q, v, found[0], found[1], driven, named.get("f_ext"))
+
+    def _least_torque(
+        self, q: Any, v: Any, a: np.ndarray, tau: np.ndarray, driven: np.ndarray, f_ext: Any
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Of all forces that cause accelerations a, with those of joints that are not driven given, the least."""
+        needed = self.system.inverse_dynamics(q, v, a, f_ext=f_ext) - np.where(driven, 0.0, tau)
+        found = drive(
+            needed, np.broadcast_to(self.jacobian(q), (*a.shape[:-1], self.m, a.shape[-1])), driven, None, True
+        )
+        tau = tau.copy()
+        tau[..., driven] = found.tau
+        return a, tau, found.force
 
     def inverse_dynamics(self, q: Any, v: Any, a: Any, f_ext: Any = None) -> tuple[np.ndarray, np.ndarray]:
         """Forces of the actuators (..., n_actuated) and along the rows (..., m) that cause accelerations a.

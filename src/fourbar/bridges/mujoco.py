@@ -14,9 +14,11 @@ import numpy as np
 from ..conventions import Part, convention, pose_from_quaternion, swapped, wrench_from_world, wrench_to_world
 from ..conventions.arrays import read
 from ..errors import ArgumentError
+from ..io.closing import report_loops, straightened
 from ..io.mjcf.convert import convert, model_name
 from ..io.mjcf.names import Lines, Names
 from ..io.report import Reading, Report
+from ..io.source import Options
 from ..system.robot import System
 from .peer import RobotPeer
 
@@ -24,7 +26,9 @@ from .peer import RobotPeer
 def from_mujoco(model: Any, *, strict: bool = False, waive: tuple[str, ...] = ()) -> tuple[System, Report]:
     """The same robot, from a compiled `mujoco.MjModel`, and what of the model it has not."""
     reading = Reading(model_name(model), strict, waive)
-    mechanism = convert(model, Lines(reading.file), reading)
+    lines = Lines(reading.file)
+    mechanism = straightened(convert(model, lines, reading), Options(), reading)
+    report_loops(mechanism, reading, lambda name: lines.of("key", name))
     return System(mechanism), reading.close()
 
 

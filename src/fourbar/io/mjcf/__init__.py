@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ...errors import ArgumentError
 from ...model.mechanism import Mechanism
+from ..closing import report_loops, straightened
 from ..report import Report
 from ..source import Options, Source
 from .compiled import compile_texts
@@ -20,5 +21,6 @@ def read(source: Source, options: Options) -> tuple[Mechanism, Report]:
     reading = options.reading(source)
     texts = read_texts(source, options, reading)
     model, shapes = compile_texts(texts, reading)
-    mechanism = convert(model, texts.lines, reading, shapes)
+    mechanism = straightened(convert(model, texts.lines, reading, shapes), options, reading)
+    report_loops(mechanism, reading, lambda name: texts.lines.of("key", name))
     return mechanism, reading.close()

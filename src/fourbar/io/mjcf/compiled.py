@@ -6,13 +6,14 @@ What only shows or collides is removed before compiling. A mesh is needed where 
 from __future__ import annotations
 
 import re
+from pathlib import Path
 from typing import Any, NoReturn
 
 from ...errors import FourbarError
 from ..report import Place, Reading
 from .names import Lines
 from .shapes import Shape, stem
-from .text import Texts, find_file
+from .text import Texts
 
 _LARGEST_MESH = 256 * 2**20  # bytes
 _LINE = re.compile(r"line[ =](?:number=)?(\d+)", re.IGNORECASE)
@@ -130,8 +131,8 @@ def _supply(spec: Any, mesh: Any, texts: Texts, reading: Reading) -> None:
         return  # made of vertices in the file itself
     name = f"{spec.meshdir}/{mesh.file}" if spec.meshdir else mesh.file
     place = texts.lines.of("mesh", mesh.name or stem(mesh.file))
-    path = find_file(name, texts.folders)
-    if path is None:
+    path = Path(texts.files.find(name).path)
+    if path == Path():
         message = (
             f"inertias of bodies come from mesh {mesh.name or mesh.file!r}, whose file {name[:200]!r} is not there"
         )

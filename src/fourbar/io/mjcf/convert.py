@@ -8,8 +8,6 @@ from typing import Any
 import numpy as np
 
 from ...model.builder import Builder
-from ...model.embedding import Tied
-from ...model.lower import lower
 from ...model.mechanism import Mechanism
 from ..report import Place, Reading
 from .bodies import Bodies, rotation
@@ -38,9 +36,7 @@ def convert(model: Any, lines: Lines, reading: Reading, shapes: Sequence[Shape] 
     _add_configurations(b, model, names)
     reading.check()
     with reading.naming(Place(lines.file)):
-        mechanism = b.mechanism()
-        report_gaps(mechanism, lines, reading)
-    return mechanism
+        return b.mechanism()
 
 
 def model_name(model: Any) -> str:
@@ -56,22 +52,3 @@ def _add_configurations(b: Builder, model: Any, names: Names) -> None:
         ends = [*model.jnt_qposadr[1:], model.nq]
         parts = zip(names.joints, model.jnt_qposadr, ends, strict=True)
         b.configuration(name, {joint: qpos[first:end] for joint, first, end in parts})
-
-
-def report_gaps(mechanism: Mechanism, lines: Lines, reading: Reading) -> None:
-    """A note of how far the loops are from closed in each configuration of the file, before they are assembled."""
-    if not mechanism.loops:
-        return
-    lowered = lower(mechanism)
-    if not lowered.groups:
-        return
-    for named in mechanism.configurations:
-        given, gap = dict(named.coordinates), 0.0
-        for group in lowered.groups:
-            if isinstance(group.embedding, Tied):
-                connections = [lowered.moving[i] for i in group.links]
-                q = np.array([x for c in connections for x in given[c.name]])
-                gap = max(gap, float(np.abs(group.embedding.residual(q)).max(initial=0.0)))
-        message = f"in configuration {named.name!r} the loops of the file are {gap:.3g} open; they are closed when used"
-        if gap > 1e-12:
-            reading.note(lines.of("key", named.name), message)

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from ..element import Element
+from ..meshes import Meshes
 from ..report import Reading
 from ..source import LARGEST, Options, Source
 from ..xml import parse
@@ -30,6 +31,7 @@ class Texts:
 
     text: str
     lines: Lines
+    files: Meshes
     folders: tuple[Path, ...]
     included: dict[str, bytes] = field(default_factory=dict)
 
@@ -37,7 +39,8 @@ class Texts:
 def read_texts(source: Source, options: Options, reading: Reading) -> Texts:
     """Read and check a document with all it includes."""
     own = () if source.folder is None else (source.folder,)
-    texts = Texts("", Lines(source.name), (*own, *options.folders))
+    files = Meshes(options.folders, source.folder)
+    texts = Texts("", Lines(source.name), files, (*own, *options.folders))
     pending = [(source, reading)]
     while pending:
         one, judge = pending.pop()
@@ -89,8 +92,8 @@ def _included(element: Element, texts: Texts, options: Options) -> Iterator[tupl
         return  # MuJoCo refuses a file that is included twice, and says so
     if len(texts.included) >= _MOST_INCLUDES:
         element.fail(f"more than {_MOST_INCLUDES} files are included")
-    path = find_file(name, texts.folders)
-    if path is None:
+    path = Path(texts.files.find(name).path)
+    if path == Path():
         listed = ", ".join(repr(str(f)) for f in texts.folders) or "none: a text has no folder"
         element.fail(
             f"the included file {name[:200]!r} is not in the folders that may be read ({listed})",
@@ -110,18 +113,3 @@ class Shared(Reading):
     def __init__(self, file: str, main: Reading) -> None:
         super().__init__(file, main.strict, main.waive)
         self.findings = main.findings
-
-
-def find_file(name: str, folders: tuple[Path, ...]) -> Path | None:
-    """The file of that name below one of the folders; None where there is none, or it is outside of all of them."""
-    if "\0" in name or len(name) > 1000:
-        return None
-    allowed = [folder.resolve() for folder in folders]
-    for folder in allowed:
-        try:
-            path = (folder / name).resolve()
-            if path.is_file() and any(path.is_relative_to(root) for root in allowed):
-                return path
-        except (OSError, ValueError):
-            continue
-    return None

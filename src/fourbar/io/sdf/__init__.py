@@ -1,0 +1,70 @@
+"""SDF 1.5 to 1.12: models of links and joints, which may form loops; frames; nested models; gearboxes and screws."""
+
+from __future__ import annotations
+
+from ...model.builder import Builder
+from ...model.mechanism import Mechanism
+from ..closing import report_loops, straightened
+from ..element import Element, report_leftovers
+from ..meshes import Meshes
+from ..report import Report
+from ..source import Options, Source
+from ..xml import parse
+from .build import Assembly
+from .links import Shapes
+from .scope import collect
+
+_VERSIONS = tuple(f"1.{n}" for n in range(5, 13))
+# What would move the bodies otherwise, or be a body, a joint or a place that is missing.
+_MATTERS = (
+    "include", "state", "actor", "population", "road", "link@*", "link/inertial*", "inertial/*", "inertial@*",
+    "inertia/*", "fluid_added_mass", "joint@*", "joint/*", "joint/axis/*", "joint/axis2/*", "dynamics/*", "limit/*",
+    "xyz@*", "mimic/*", "mimic@*", "pose@*", "frame/*", "frame@*", "model@*", "gripper",
+)  # fmt: skip
+_UNUSED = ("plugin", "self_collide", "allow_auto_disable", "enable_wind", "light", "gui", "scene", "physics", "audio")
+
+
+def read(source: Source, options: Options) -> tuple[Mechanism, Report]:
+    """The mechanism in an SDF file: of its only model, or of all models of its world."""
+    reading = options.reading(source)
+    root = parse(source, reading)
+    top = _top(root)
+    scopes = collect(root if top.tag == "model" else top)
+    for scope in scopes:
+        _note_unused(scope.element)
+    b = Builder(top.require("name"), gravity=_gravity(top))
+    Assembly(scopes, Shapes(Meshes(options.folders, source.folder)), reading).add_to(b, options.floating)
+    report_leftovers(root, _MATTERS)
+    reading.check()
+    with reading.naming(top.place):
+        mechanism = straightened(b.mechanism(), options, reading)
+    report_loops(mechanism, reading, lambda name: top.place)
+    return mechanism, reading.close()
+
+
+def _top(root: Element) -> Element:
+    """The world of a file, or its only model."""
+    if root.tag != "sdf":
+        root.fail(f"the root element of an SDF file is <sdf>, not <{root.tag[:60]}>")
+    version = root.require("version")
+    if version not in _VERSIONS:
+        root.fail(f"version {version[:60]!r} is not read", f"expected one of {', '.join(_VERSIONS)}")
+    found = root.all("world") or root.all("model")
+    if len(found) != 1:
+        names = ", ".join(repr(e.attributes.get("name", "")) for e in found[:5]) or "none"
+        root.fail(f"one <world> or one <model> is expected, found {len(found)}: {names}")
+    return found[0]
+
+
+def _gravity(top: Element) -> tuple[float, ...]:
+    if top.tag == "model":
+        return (0.0, 0.0, -9.81)
+    gravity = top.child("gravity")
+    return (0.0, 0.0, -9.8) if gravity is None else gravity.text_numbers(3)
+
+
+def _note_unused(element: Element) -> None:
+    for tag in _UNUSED:
+        for child in element.all(tag):
+            child.mark("*")
+            element.reading.note(child.place, f"<{tag}> is no part of a mechanism")

@@ -1,0 +1,209 @@
+"""From resolved links and joints to a builder: the tree, loops, gears, frames."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from ...joints import Fixed, Free
+from ...joints.base import Joint
+from ...loops import Closure, Gear
+from ...model.builder import Builder
+from ..report import Place, Reading
+from .joints import SdfJoint, read_joint
+from .links import Shapes, check_link, ignore, number, read_inertial
+from .poses import IDENTITY, Pose, quaternion
+from .resolve import Resolver
+from .scope import Item, Scope
+from .spanning import Spanning, spanning_tree
+
+_NEAR = 1e-12  # metres from the origin of a link at which a joint is at its origin
+
+
+class Assembly:
+    """Reads all scopes of a file and adds what they hold to a builder."""
+
+    def __init__(self, scopes: Sequence[Scope], shapes: Shapes, reading: Reading) -> None:
+        self.resolver, self.shapes, self.reading = Resolver(), shapes, reading
+        self.links = [item for scope in scopes for item in scope.of("link")]
+        self.frames = [item for scope in scopes for item in scope.of("frame")]
+        self.static = {link for link in self.links if _is_static(link.scope)}
+        self.pose: dict[Item, Pose] = {}
+        for link in self.links:
+            with reading.element():
+                self.pose[link] = self.resolver.in_world(link)
+        self.joints: list[SdfJoint] = []
+        for item in (item for scope in scopes for item in scope.of("joint")):
+            with reading.element():
+                self.joints.append(read_joint(item, self.resolver))
+        reading.check()
+        self._tree_joints: dict[Item, SdfJoint] = {}
+
+    def add_to(self, b: Builder, floating: bool | Joint) -> None:
+        """Add everything."""
+        real = [joint for joint in self.joints if joint.kind != "gearbox"]
+        moving = [joint for joint in real if not self._is_held(joint)]
+        links = [link for link in self.links if link not in self.static]
+        for link in self.links:
+            if link in self.static:
+                self._add_link(b, link, "world", IDENTITY, Fixed(), link.full)
+        tree = spanning_tree(links, [self._grounded(joint) for joint in moving])
+        self._add_roots(b, tree, floating)
+        for joint in tree.carrying:
+            with self.reading.element(), self.reading.naming(joint.element.place):
+                self._add_carried(b, joint)
+        for joint in tree.closing:
+            with self.reading.element(), self.reading.naming(joint.element.place):
+                self._add_closing(b, joint)
+        for joint in self.joints:
+            with self.reading.element(), self.reading.naming(joint.element.place):
+                self._add_couplings(b, joint)
+        self._add_frames(b)
+
+    def _is_held(self, joint: SdfJoint) -> bool:
+        return all(end is None or end in self.static for end in (joint.parent, joint.child))
+
+    def _grounded(self, joint: SdfJoint) -> SdfJoint:
+        """A static model is part of the world."""
+        ends = {name: None for name in ("parent", "child") if getattr(joint, name) in self.static}
+        return replace(joint, **ends) if ends else joint
+
+    # --- links and joints ---------------------------------------------------------------------------------------------
+
+    def _add_roots(self, b: Builder, tree: Spanning, floating: bool | Joint) -> None:
+        for root in tree.roots:
+            joint = floating if isinstance(floating, Joint) else Free()
+            at = self.pose[root]
+            with self.reading.element(), self.reading.naming(root.element.place):
+                if isinstance(joint, Free):
+                    self._add_link(b, root, "world", IDENTITY, joint, self._unused(root.full))
+                else:
+                    self._add_link(b, root, "world", at, joint, self._unused(root.full))
+        free = [r for r in tree.roots if isinstance(floating, bool)]
+        if free:
+            names = ", ".join(repr(r.full) for r in free[:3]) + (", ..." if len(free) > 3 else "")
+            place = {self._unused(r.full): (*self.pose[r].p, *quaternion(self.pose[r].R)) for r in free}
+            b.configuration("initial", place)
+            self.reading.note(
+                Place(self.reading.file),
+                f"nothing carries {names}: a free joint does, as the format means it; floating=Fixed() fixes it",
+            )
+
+    def _unused(self, name: str) -> str:
+        """A name for a joint that the file does not name."""
+        taken = {joint.name for joint in self.joints}
+        while name in taken:
+            name += "_base"
+        return name
+
+    def _add_link(self, b: Builder, link: Item, parent: str, at: Pose, joint: Joint, name: str, **more: Any) -> None:
+        element = link.element
+        check_link(element)
+        ignore(element)
+        if joint.nv == 0 and parent == "world" and link in self.static:
+            at = self.pose[link]
+        b.body(
+            link.full, parent=parent, joint=joint, joint_name=name, position=at.p, rotation=at.R,
+            geometry=self.shapes.read(element), **read_inertial(element), **more,
+        )  # type: ignore[arg-type]  # fmt: skip
+
+    def _add_carried(self, b: Builder, joint: SdfJoint) -> None:
+        """The link that a joint carries; through a body without mass where the joint is not at the link's origin."""
+        assert joint.child is not None
+        base = IDENTITY if joint.parent is None else self.pose[joint.parent]
+        parent = "world" if joint.parent is None else joint.parent.full
+        link = self.pose[joint.child]
+        offset = link.R.T @ (joint.pose.p - link.p)
+        if joint.kind in ("fixed", "prismatic") or np.abs(offset).max() < _NEAR:
+            at = base.inverse().then(link)
+            motion = joint.joint(link.R)
+            self._add_link(b, joint.child, parent, at, motion, joint.name, **joint.parameters())
+            return
+        at = base.inverse().then(Pose(link.R, joint.pose.p))
+        carrier = f"{joint.child.full}/{joint.name}"
+        b.body(carrier, parent=parent, joint=joint.joint(link.R), joint_name=joint.name, position=at.p, rotation=at.R,
+               **joint.parameters())  # fmt: skip
+        self._add_link(b, joint.child, carrier, Pose(np.eye(3), -offset), Fixed(), self._unused(joint.child.full))
+
+    def _add_closing(self, b: Builder, joint: SdfJoint) -> None:
+        """A loop: the joint's places on both links coincide in the file's configuration."""
+        ends = [IDENTITY if end is None else self.pose[end] for end in (joint.parent, joint.child)]
+        names = ["world" if end is None else end.full for end in (joint.parent, joint.child)]
+        first, second = (end.inverse().then(joint.pose) for end in ends)
+        loop = Closure(
+            joint.joint(joint.pose.R), *names, at_predecessor=first.p, predecessor_rotation=first.R,
+            at_successor=second.p, successor_rotation=second.R,
+        )  # fmt: skip
+        b.loop(loop, name=joint.name)
+        place = joint.element.place
+        if any(axis.stiffness or axis.damping or axis.friction for axis in joint.axes):
+            self.reading.warn(
+                place, "the joint closes a loop: its damping and spring are not carried", key="axis/dynamics"
+            )
+        if any(np.isfinite([axis.lower, axis.upper]).any() for axis in joint.axes):
+            self.reading.warn(place, "the joint closes a loop: its limits are not carried", key="axis/limit")
+
+    # --- gears --------------------------------------------------------------------------------------------------------
+
+    def _add_couplings(self, b: Builder, joint: SdfJoint) -> None:
+        if joint.kind == "gearbox":
+            self._add_gearbox(b, joint)
+        for tag in ("axis", "axis2"):
+            axis = joint.element.child(tag)
+            mimic = axis.child("mimic") if axis is not None else None
+            if mimic is None:
+                continue
+            if len(joint.axes) != 1 or mimic.get("axis") not in (None, "axis"):
+                mimic.fail("only joints with one axis can mimic, and be mimicked")
+            leader = joint.item.scope.find(mimic.require("joint"), mimic)
+            if not leader or leader[-1].kind != "joint":
+                mimic.fail(f"{mimic.require('joint')[:200]!r} is no joint")
+            ratio, offset = number(mimic, "multiplier", 1.0), number(mimic, "offset", 0.0)
+            reference = number(mimic, "reference", 0.0)
+            b.loop(Gear(leader[-1].full, joint.name, ratio, offset - ratio * reference), name=f"{joint.name}_mimic")
+
+    def _add_gearbox(self, b: Builder, gearbox: SdfJoint) -> None:
+        """θ₂ = -ratio · θ₁, the angles from the reference body to the parent, and to the child."""
+        element = gearbox.element
+        reference = element.required("gearbox_reference_body")
+        body = self.resolver.link(gearbox.item.scope, reference.words(), reference)
+        ratio = number(element, "gearbox_ratio", 1.0)
+        first, s1 = self._turning(body, gearbox.parent, gearbox.axes[0].direction, gearbox)
+        second, s2 = self._turning(body, gearbox.child, gearbox.axes[1].direction, gearbox)
+        b.loop(Gear(first, second, -ratio * s1 * s2), name=gearbox.name)
+
+    def _turning(self, body: Item | None, link: Item | None, axis: np.ndarray, gearbox: SdfJoint) -> tuple[str, float]:
+        """The hinge between two links, and ±1: its coordinate, with that sign, is the angle from body to link."""
+        for joint in self.joints:
+            if joint.kind in ("revolute", "continuous") and {joint.parent, joint.child} == {body, link}:
+                along = float(joint.axes[0].direction @ axis)
+                if abs(abs(along) - 1.0) < 1e-3:
+                    return joint.name, np.sign(along) * (1.0 if joint.parent is body else -1.0)
+        names = ["world" if end is None else end.full for end in (body, link)]
+        gearbox.element.fail(
+            f"a gearbox needs a revolute joint about its axis between its reference body {names[0]!r} and {names[1]!r}"
+        )
+
+    def _add_frames(self, b: Builder) -> None:
+        for item in self.frames:
+            with self.reading.element(), self.reading.naming(item.element.place):
+                place = self.resolver.in_world(item)
+                if item.scope.element.tag == "world" and item.element.get("attached_to") in (None, "world"):
+                    b.frame(item.full, "world", position=place.p, rotation=place.R)
+                    continue
+                link = self.resolver.link(item.scope, item.name, item.element)
+                assert link is not None
+                at = self.pose[link].inverse().then(place)
+                b.frame(item.full, link.full, position=at.p, rotation=at.R)
+
+
+def _is_static(scope: Scope | None) -> bool:
+    while scope is not None:
+        static = scope.element.child("static") if scope.element.tag == "model" else None
+        if static is not None and static.words().lower() in ("1", "true"):
+            return True
+        scope = scope.parent
+    return False

@@ -1,0 +1,195 @@
+"""<joint>: its type and axes as a joint of ours, and its parameters, one entry an axis."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from ...joints import Fixed, Helical, Prismatic, Revolute, Spherical, Universal
+from ...joints.base import Joint
+from ..element import Element
+from .links import number
+from .poses import Pose
+from .resolve import Resolver
+from .scope import Item
+
+UNLIMITED = 1e15  # the format's own word for no limit is 1e16
+TYPES = ("revolute", "continuous", "prismatic", "screw", "ball", "universal", "revolute2", "fixed", "gearbox")
+_AXES = {"ball": 0, "fixed": 0, "universal": 2, "revolute2": 2, "gearbox": 2}
+
+
+@dataclass(frozen=True, eq=False)
+class Axis:
+    """One axis of a joint: direction in world axes (of the file's configuration), and parameters."""
+
+    direction: np.ndarray
+    lower: float = -np.inf
+    upper: float = np.inf
+    damping: float = 0.0
+    friction: float = 0.0
+    stiffness: float = 0.0
+    rest: float = 0.0
+    max_force: float = np.inf
+    max_velocity: float = np.inf
+
+
+@dataclass(frozen=True, eq=False)
+class SdfJoint:
+    """A joint between two links (None: the world), at a pose in the world of the file's configuration."""
+
+    item: Item
+    kind: str
+    parent: Item | None
+    child: Item | None
+    pose: Pose
+    axes: tuple[Axis, ...]
+    pitch: float = 0.0
+
+    @property
+    def name(self) -> str:
+        return self.item.full
+
+    @property
+    def element(self) -> Element:
+        return self.item.element
+
+    def reversed(self) -> SdfJoint:
+        """The same joint, seen from its child: T⁻¹(q) is the motion by q about the opposite axes, last first."""
+        axes = tuple(replace(axis, direction=-axis.direction) for axis in reversed(self.axes))
+        return replace(self, parent=self.child, child=self.parent, axes=axes)
+
+    def joint(self, R: np.ndarray) -> Joint:
+        """The joint in frames with axes R (in the world)."""
+        axes = [tuple((R.T @ axis.direction).tolist()) for axis in self.axes]
+        if self.kind in ("revolute", "continuous"):
+            return Revolute(axes[0])
+        if self.kind == "prismatic":
+            return Prismatic(axes[0])
+        if self.kind == "screw":
+            return Helical(axes[0], pitch=self.pitch)
+        if self.kind in ("universal", "revolute2"):
+            return Universal(*axes)
+        return Spherical() if self.kind == "ball" else Fixed()
+
+    def parameters(self) -> dict[str, Any]:
+        """What the builder takes of limits, damping, springs."""
+        if not self.axes:
+            return {}
+        of = lambda name: [getattr(axis, name) for axis in self.axes]  # noqa: E731
+        found = {name: of(name) for name in ("damping", "friction", "stiffness", "max_force", "max_velocity", "rest")}
+        return {**found, "limits": (of("lower"), of("upper"))}
+
+
+def read_joint(item: Item, resolver: Resolver) -> SdfJoint:
+    """A joint, with all its frames resolved."""
+    element = item.element
+    kind = element.require("type")
+    if kind not in TYPES:
+        element.fail(f"joint type {kind[:60]!r} is not known", f"expected one of {', '.join(TYPES)}")
+    ends = [element.required(tag) for tag in ("parent", "child")]
+    parent, child = (resolver.link(item.scope, end.words(), end) for end in ends)
+    if parent is child:
+        name = "world" if parent is None else parent.full
+        element.fail(f"the joint is between {name[:200]!r} and itself")
+    pose = resolver.in_world(item)
+    axes = _axes(item, kind, pose, resolver)
+    for unused in element.all("physics") + element.all("sensor"):
+        unused.mark("*")
+    return SdfJoint(item, kind, parent, child, pose, axes, _pitch(element) if kind == "screw" else 0.0)
+
+
+def _pitch(element: Element) -> float:
+    """Metres a radian: from metres a turn, or the older radians a metre of a left-handed thread."""
+    modern, old = element.child("screw_thread_pitch"), element.child("thread_pitch")
+    if modern is not None:
+        return modern.text_number() / (2.0 * np.pi)
+    value = 1.0 if old is None else old.text_number()
+    if value == 0.0:
+        element.fail(
+            "thread_pitch is zero: the screw would move without end", "write screw_thread_pitch in metres a turn"
+        )
+    return -1.0 / value
+
+
+def _axes(item: Item, kind: str, pose: Pose, resolver: Resolver) -> tuple[Axis, ...]:
+    count = _AXES.get(kind, 1)
+    found = []
+    for tag in ("axis", "axis2")[: max(count, 1)]:
+        element = item.element.child(tag)
+        if count == 0:
+            if element is not None:
+                _report_unused(element, kind)
+            continue
+        if element is None:
+            item.element.fail(f"<{tag}> is missing: a {kind} joint has {count}")
+        found.append(_axis(element, item, kind, pose, resolver))
+    return tuple(found)
+
+
+def _report_unused(axis: Element, kind: str) -> None:
+    dynamics = axis.child("dynamics")
+    tags = ("damping", "friction", "spring_stiffness")
+    if dynamics is not None and any(number(dynamics, tag, 0.0) for tag in tags):
+        axis.reading.warn(dynamics.place, f"<dynamics> of a {kind} joint is not carried", key="axis/dynamics")
+    axis.mark("*")
+
+
+def _axis(element: Element, item: Item, kind: str, pose: Pose, resolver: Resolver) -> Axis:
+    direction = _direction(element, item, pose, resolver)
+    dynamics, limit = element.child("dynamics"), element.child("limit")
+    of = lambda owner, tag, default: default if owner is None else number(owner, tag, default)  # noqa: E731
+    lower, upper = (_bound(limit, tag, sign) for tag, sign in (("lower", -1.0), ("upper", 1.0)))
+    if limit is not None:
+        limit.mark("stiffness", "dissipation")
+        for child in limit.children:
+            child.mark("")
+    if kind == "continuous":
+        lower, upper = -np.inf, np.inf
+    if lower > upper:
+        element.fail(f"the lower limit {lower:g} is above the upper one {upper:g}")
+    if element.child("initial_position") is not None:
+        element.reading.warn(element.place, "initial_position is not carried", key="axis/initial_position")
+    return Axis(
+        direction, lower, upper,
+        damping=of(dynamics, "damping", 0.0), friction=of(dynamics, "friction", 0.0),
+        stiffness=of(dynamics, "spring_stiffness", 0.0), rest=of(dynamics, "spring_reference", 0.0),
+        max_force=_most(limit, "effort"), max_velocity=_most(limit, "velocity"),
+    )  # fmt: skip
+
+
+def _direction(element: Element, item: Item, pose: Pose, resolver: Resolver) -> np.ndarray:
+    """The axis in world axes: given in the joint's frame, or in one that is named."""
+    xyz = element.child("xyz")
+    vector = np.array((0.0, 0.0, 1.0) if xyz is None else xyz.text_numbers(3))
+    length = float(np.linalg.norm(vector))
+    if length == 0.0:
+        element.fail("the axis is zero", "write a unit vector")
+    if abs(length - 1.0) > 1e-3:
+        element.reading.note(element.place, f"the axis has length {length:.6g}; its direction is used")
+    frame, asked = pose, xyz.get("expressed_in") if xyz is not None else None
+    old = element.child("use_parent_model_frame")
+    if old is not None and old.words().lower() not in ("1", "0", "true", "false"):
+        old.fail("expected true or false")
+    if asked:
+        inside = resolver.named(item.scope, asked, xyz or element)
+        frame = resolver.scope_pose(item.scope).then(inside)
+    elif old is not None and old.words().lower() in ("1", "true"):
+        frame = resolver.scope_pose(item.scope)
+    return frame.R @ (vector / length)
+
+
+def _bound(limit: Element | None, tag: str, sign: float) -> float:
+    """A limit of the position; infinite where there is none, however that is written."""
+    child = limit.child(tag) if limit is not None else None
+    if child is None or child.words().lower() in ("inf", "-inf", "+inf"):
+        return sign * np.inf
+    value = child.text_number()
+    return sign * np.inf if sign * value >= UNLIMITED else value
+
+
+def _most(limit: Element | None, tag: str) -> float:
+    """A largest force or speed: infinite where it is negative, or not given."""
+    value = _bound(limit, tag, 1.0)
+    return value if value >= 0.0 else np.inf

@@ -1,0 +1,172 @@
+"""<link>: inertia, as the format defaults it, and shapes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ...model.geometry import Geometry, Role
+from ...model.placement import Placement
+from ...spatial.inertia import unphysical
+from ..element import Element
+from ..meshes import Meshes
+from .poses import Pose, read_pose
+
+_MOMENTS = ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
+_SHAPES = ("box", "sphere", "cylinder", "capsule", "ellipsoid", "plane", "mesh")
+_UNUSED = ("enable_wind", "self_collide", "must_be_base_link", "light", "sensor", "projector", "particle_emitter")
+_LOOKS = (
+    "surface",
+    "material",
+    "laser_retro",
+    "max_contacts",
+    "cast_shadows",
+    "transparency",
+    "visibility_flags",
+    "meta",
+)
+
+
+def read_inertial(link: Element) -> dict[str, Any]:
+    """Mass, centre of mass and inertia in the frame of the link."""
+    inertial = link.child("inertial")
+    if inertial is None:
+        link.reading.warn(link.place, "no <inertial>: SDF then means a mass of 1 kg and moments of 1 kg m²",
+                          "write <inertial>", "link/inertial")  # fmt: skip
+        return {"mass": 1.0, "inertia": (1.0, 1.0, 1.0)}
+    if inertial.flag("auto", False):
+        message = "auto inertia, from the shapes of the link, is not computed"
+        inertial.reading.doubt(inertial.place, message, "write mass and inertia", "inertial@auto")
+    for child in inertial.all("density") + inertial.all("auto_inertia_params"):
+        child.mark("*", "")
+    frame = read_pose(inertial.child("pose"))
+    mass = number(inertial, "mass", 1.0)
+    matrix = inertial.child("inertia")
+    xx, xy, xz, yy, yz, zz = (
+        (1.0, 0.0, 0.0, 1.0, 0.0, 1.0)
+        if matrix is None
+        else (number(matrix, name, 1.0 if name[1] == name[2] else 0.0) for name in _MOMENTS)
+    )
+    I = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
+    if mass < 0.0:
+        inertial.required("mass").fail(f"mass {mass} is negative")
+    problem = unphysical(mass, I)
+    if problem is not None:
+        place = (matrix or inertial).place
+        report = inertial.reading.warn if "triangle" in problem else inertial.reading.doubt
+        report(place, problem, "correct the numbers", "inertia")
+    tensor = frame.R @ I @ frame.R.T
+    return {"mass": mass, "com": frame.p, "inertia": 0.5 * (tensor + tensor.T), "allow_unphysical": True}
+
+
+def number(element: Element, tag: str, default: float) -> float:
+    """The number in a child element."""
+    child = element.child(tag)
+    return default if child is None else child.text_number()
+
+
+def flag(element: Element, tag: str, default: bool) -> bool:
+    """The truth in a child element."""
+    child = element.child(tag)
+    if child is None:
+        return default
+    word = child.words().lower()
+    if word not in ("true", "false", "1", "0"):
+        child.fail(f"{word[:60]!r}: expected true or false")
+    return word in ("true", "1")
+
+
+def check_link(link: Element) -> None:
+    """Report what a link has that would change how it moves."""
+    for tag, normal, what in (
+        ("gravity", True, "gravity acts on it here"),
+        ("kinematic", False, "forces move it here"),
+    ):
+        if flag(link, tag, normal) is not normal:
+            link.reading.doubt(link.place, f"<{tag}> is {not normal}: not carried, {what}", "", f"link/{tag}")
+    decay = link.child("velocity_decay")
+    if decay is not None:
+        if any(number(decay, tag, 0.0) for tag in ("linear", "angular")):
+            decay.reading.doubt(decay.place, "damping of a body's velocity is not carried", "", "link/velocity_decay")
+        decay.mark("*")
+
+
+class Shapes:
+    """Reads <visual> and <collision>."""
+
+    def __init__(self, meshes: Meshes) -> None:
+        self._meshes = meshes
+
+    def read(self, link: Element) -> list[Geometry]:
+        """All shapes of a link."""
+        roles: tuple[Role, ...] = ("visual", "collision")
+        found = [self._shape(element, role) for role in roles for element in link.all(role)]
+        return [shape for shape in found if shape is not None]
+
+    def _shape(self, element: Element, role: Role) -> Geometry | None:
+        element.get("name")
+        colour = _colour(element.child("material"))
+        for tag in _LOOKS:
+            for child in element.all(tag):
+                child.mark("*")
+        pose = element.child("pose")
+        if pose is not None and pose.get("relative_to"):
+            element.reading.warn(pose.place, "relative_to of a shape is not followed: it is placed in its link",
+                                 key=f"{role}/pose@relative_to")  # fmt: skip
+        geometry = element.required("geometry")
+        shapes = [c for c in geometry.children if c.tag in _SHAPES]
+        if len(shapes) != 1:
+            if not shapes and len(geometry.children) <= 1:  # <empty/>, or a kind that we cannot show: a leftover
+                return None
+            geometry.fail(f"{len(shapes)} shapes; one of {', '.join(_SHAPES)} is expected")
+        return self._geometry(
+            geometry,
+            shapes[0],
+            read_pose(pose),
+            {"role": role, "name": element.attributes.get("name", ""), "colour": colour},
+        )
+
+    def _geometry(self, geometry: Element, shape: Element, at: Pose, said: dict[str, Any]) -> Geometry:
+        geometry.mark(shape.tag)
+        place = Placement(tuple(map(tuple, at.R.tolist())), tuple(at.p.tolist()))  # type: ignore[arg-type]
+        common: dict[str, Any] = {"placement": place, **said}
+        if shape.tag == "mesh":
+            address = shape.required("uri").words()
+            scale = shape.child("scale")
+            factors = (1.0, 1.0, 1.0) if scale is None else scale.text_numbers(3)
+            shape.mark("submesh", "convex_decomposition")
+            file = self._meshes.find(address).path
+            return Geometry("mesh", mesh=address or "?", scale=factors, file=file, **common)  # type: ignore[arg-type]
+        if shape.tag == "plane":
+            shape.mark("*", "normal", "size")
+            return Geometry("plane", **common)
+        with shape.reading.naming(shape.place):
+            return Geometry(shape.tag, _size(shape), **common)  # type: ignore[arg-type]
+
+
+def _size(shape: Element) -> tuple[float, ...]:
+    if shape.tag == "box":
+        return shape.required("size").text_numbers(3)
+    if shape.tag == "ellipsoid":
+        return shape.required("radii").text_numbers(3)
+    tags = ("radius",) if shape.tag == "sphere" else ("radius", "length")
+    return tuple(shape.required(tag).text_number() for tag in tags)
+
+
+def _colour(material: Element | None) -> tuple[float, ...] | None:
+    """The diffuse colour of a material, or the ambient one; None where neither is said."""
+    for tag in ("diffuse", "ambient"):
+        found = material.child(tag) if material is not None else None
+        if found is not None:
+            count = len(found.words().split())
+            numbers = found.text_numbers(3 if count == 3 else 4)
+            return (*numbers[:3], numbers[3] if count == 4 else 1.0)
+    return None
+
+
+def ignore(link: Element) -> None:
+    """Mark what no mechanism has and no dynamics needs."""
+    for tag in _UNUSED:
+        for child in link.all(tag):
+            child.mark("*", "")

@@ -1,0 +1,140 @@
+"""Frame semantics: where every frame is, and to which link it belongs.
+
+A pose is given relative to the frame that `relative_to` names; by default to the model, for a joint to its child, for a
+frame to what it is attached to. Poses depend on each other in any order, chains of them may be long, and circles are
+refused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import reduce
+from typing import TypeVar
+
+from ..element import Element
+from .poses import IDENTITY, Pose, read_pose
+from .scope import Item, Scope
+
+WORLD = "world"
+T = TypeVar("T")
+
+
+class Resolver:
+    """Answers where frames are, in their model and in the world, and which link carries them."""
+
+    def __init__(self) -> None:
+        self._in_model: dict[Item, Pose] = {}
+        self._link: dict[Item, Item] = {}
+
+    def in_world(self, item: Item) -> Pose:
+        """The pose of an item's frame in the world."""
+        return self.scope_pose(item.scope).then(self.in_model(item))
+
+    def scope_pose(self, scope: Scope) -> Pose:
+        """The pose of a model's frame in the world."""
+        poses = []
+        while scope.model is not None:
+            poses.append(self.in_model(scope.model))
+            scope = scope.model.scope
+        return reduce(Pose.then, reversed(poses), IDENTITY)
+
+    def in_model(self, item: Item) -> Pose:
+        """The pose of an item's frame in the model that it is in."""
+        return _in_order(item, self._in_model, self._bases, self._placed, "the poses of frames")
+
+    def named(self, scope: Scope, name: str, by: Element) -> Pose:
+        """The pose of a named frame in the frame of its scope."""
+        return self._along(scope.find(name, by))
+
+    def _along(self, way: list[Item]) -> Pose:
+        return reduce(Pose.then, [self.in_model(step) for step in way], IDENTITY)
+
+    def _way(self, item: Item) -> list[Item]:
+        """The frame that an item's pose is relative to, as a way of frames to multiply."""
+        pose = item.element.child("pose")
+        asked = pose.get("relative_to") if pose is not None else None
+        if pose is not None and asked:
+            return [] if item.scope.model is None and asked == WORLD else item.scope.find(asked, pose)
+        if item.kind == "joint":
+            child = item.element.required("child")
+            if child.words() == WORLD:
+                child.fail("the world cannot be the child of a joint", "exchange <parent> and <child>")
+            return item.scope.find(child.words(), child)
+        if item.kind == "frame" and item.element.get("attached_to"):
+            return self._attachment(item)
+        return []
+
+    def _attachment(self, item: Item) -> list[Item]:
+        name = item.element.get("attached_to") or ""
+        return [] if name == WORLD and item.scope.model is None else item.scope.find(name, item.element)
+
+    def _placement(self, item: Item) -> list[Item]:
+        """The frame inside a model that its pose places, as a way from inside."""
+        name = item.element.get("placement_frame") if item.kind == "model" else None
+        return item.scope.inner[item.name].find(name, item.element) if name else []
+
+    def _bases(self, item: Item) -> list[Item]:
+        return [*self._way(item), *self._placement(item)]
+
+    def _placed(self, item: Item) -> Pose:
+        raw = read_pose(item.element.child("pose"))
+        return self._along(self._way(item)).then(raw).then(self._along(self._placement(item)).inverse())
+
+    # --- links --------------------------------------------------------------------------------------------------------
+
+    def link(self, scope: Scope, name: str, by: Element) -> Item | None:
+        """The link that a named frame belongs to; None for the world."""
+        if name == WORLD:
+            return None
+        way = scope.find(name, by)
+        if not way:
+            return self.canonical(scope, by)
+        return _in_order(way[-1], self._link, self._carried_by, self._carrier, "the attachments of frames")
+
+    def canonical(self, scope: Scope, by: Element) -> Item:
+        """The link that a model's frame belongs to."""
+        asked = scope.element.get("canonical_link")
+        if asked:
+            return scope.find(asked, scope.element)[-1]
+        links = scope.of("link") or [link for inner in scope.inner.values() for link in inner.of("link")]
+        if not links:
+            by.fail("the model has no link that its frame could belong to")
+        return links[0]
+
+    def _carried_by(self, item: Item) -> list[Item]:
+        if item.kind == "link":
+            return []
+        if item.kind == "joint":
+            child = item.element.required("child")
+            return item.scope.find(child.words(), child)[-1:]
+        if item.kind == "model":
+            return [self.canonical(item.scope.inner[item.name], item.element)]
+        way = self._attachment(item) if item.element.get("attached_to") else []
+        return way[-1:] or [self.canonical(item.scope, item.element)]
+
+    def _carrier(self, item: Item) -> Item:
+        return item if item.kind == "link" else self._link[self._carried_by(item)[0]]
+
+
+def _in_order(
+    item: Item, known: dict[Item, T], needs: Callable[[Item], list[Item]], make: Callable[[Item], T], what: str
+) -> T:
+    """The value of an item, after those of all that it needs; `known` keeps them."""
+    stack, waiting = [item], {}
+    while stack:
+        top = stack[-1]
+        if top in known:
+            stack.pop()
+            continue
+        if top in waiting:
+            known[top] = make(top)
+            stack.pop()
+            continue
+        waiting[top] = True
+        for need in needs(top):
+            if need in waiting and need not in known:
+                circle = " -> ".join(i.full for i in [*stack[stack.index(need) :], need])
+                top.element.fail(f"{what} refer to each other in a circle: {circle[:300]}")
+            if need not in known:
+                stack.append(need)
+    return known[item]

@@ -1,0 +1,101 @@
+"""The named things of an SDF file by scope: models hold links, joints, frames and models; names are looked up here.
+
+A name may reach into models below (`arm::hand`), never above. `__model__` is the frame of the model itself.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from ...errors import unknown
+from ..element import Element
+
+KINDS = ("link", "joint", "frame", "model")
+_MODEL = "__model__"
+
+
+@dataclass(eq=False)
+class Item:
+    """A named thing with a frame of its own."""
+
+    kind: str
+    name: str
+    element: Element
+    scope: Scope
+
+    @property
+    def full(self) -> str:
+        """Its name from outside."""
+        return self.scope.prefix + self.name
+
+
+@dataclass(eq=False)
+class Scope:
+    """The inside of a model, or of the world. `model`: the item that it is the inside of; None for the outermost."""
+
+    element: Element
+    prefix: str
+    model: Item | None
+    items: dict[str, Item] = field(default_factory=dict)
+    inner: dict[str, Scope] = field(default_factory=dict)
+
+    @property
+    def parent(self) -> Scope | None:
+        return None if self.model is None else self.model.scope
+
+    def of(self, kind: str) -> list[Item]:
+        """The things of a kind."""
+        return [item for item in self.items.values() if item.kind == kind]
+
+    def find(self, name: str, by: Element) -> list[Item]:
+        """The way to a name: the models on it, and the thing itself; empty for the scope's own frame."""
+        way: list[Item] = []
+        scope = self
+        steps = name.split("::")
+        for n, step in enumerate(steps):
+            last = n + 1 == len(steps)
+            if last and step == _MODEL:
+                return way
+            item = scope.items.get(step)
+            if item is None or not (last or item.kind == "model"):
+                by.fail(str(unknown("link, joint, frame or model", name[:200], self.known())))
+            way.append(item)
+            scope = scope.inner.get(step, scope)
+        return way
+
+    def known(self) -> list[str]:
+        """All names that can be used in this scope."""
+        found = list(self.items)
+        for name, inner in self.inner.items():
+            found.extend(f"{name}::{x}" for x in inner.items)
+        return found
+
+
+def collect(element: Element) -> list[Scope]:
+    """The scope of <sdf> or <world>, and all inside it, outer ones first. The only model of <sdf> gives no prefix."""
+    scope = Scope(element, "", None)
+    found, pending = [scope], [scope]
+    while pending:
+        scope = pending.pop(0)
+        outermost = scope.element.tag == "sdf"
+        for kind in ("model",) if outermost else KINDS:
+            for child in scope.element.all(kind):
+                item = _named(child, kind, scope)
+                if kind == "model":
+                    inner = Scope(child, "" if outermost else f"{item.full}::", item)
+                    scope.inner[item.name] = inner
+                    found.append(inner)
+                    pending.append(inner)
+    return found
+
+
+def _named(element: Element, kind: str, scope: Scope) -> Item:
+    name = element.require("name")
+    if name == "world" or (name.startswith("__") and name.endswith("__")) or "::" in name:
+        element.fail(f"{name[:200]!r} cannot be the name of a {kind}: it is reserved", "choose another name")
+    old = scope.items.get(name)
+    if old is not None:
+        element.fail(f"the name {name[:200]!r} is used already, by the {old.kind} at line {old.element.line}")
+    item = Item(kind, name, element, scope)
+    scope.items[name] = item
+    return item

@@ -1,0 +1,67 @@
+"""Axes that a file writes with few digits are made parallel in loops, and only there."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import fourbar as fb
+from fourbar.joints import Prismatic, Revolute
+from fourbar.loops import Closure
+from fourbar.model.straighten import straighten
+
+ROD = {"mass": 1.0, "com": (0.2, 0.0, 0.0), "inertia": (0.01, 0.02, 0.02)}
+
+
+def tilted(angle: float, about: str = "x") -> tuple[float, float, float]:
+    """The y axis, off by an angle."""
+    return (0.0, np.cos(angle), np.sin(angle)) if about == "x" else (np.sin(angle), np.cos(angle), 0.0)
+
+
+def four_bar(error: float) -> fb.Builder:
+    b = fb.Builder("four_bar")
+    b.body("crank", joint=Revolute("y"), **ROD)
+    b.body("coupler", parent="crank", joint=Revolute(tilted(error)), position=(0.2, 0, 0), **ROD)
+    b.body("rocker", joint=Revolute(tilted(-error, "z")), position=(0.5, 0, 0), **ROD)
+    b.body("arm", parent="rocker", joint=Revolute(tilted(0.3 * error)), position=(0.4, 0, 0), **ROD)
+    pin = Closure(
+        Revolute(tilted(2 * error)), "coupler", "rocker", at_predecessor=(0.5, 0, 0), at_successor=(0.4, 0, 0)
+    )
+    b.loop(pin, name="pin")
+    return b
+
+
+@pytest.mark.parametrize("error", [1e-7, 1e-5, 1e-3])
+def test_a_planar_loop_moves_again(error: float):
+    rough = four_bar(error).mechanism()
+    straight, told = straighten(rough, 3e-3)
+    robot, exact = fb.System(straight), four_bar(0.0).build()
+    assert robot.nv == exact.nv == 2
+    (one,) = told
+    assert set(one.joints) == {"coupler", "rocker", "pin"}  # not the arm, which is outside of the loop
+    assert one.angle == pytest.approx(2 * error, rel=1e-3)
+    q = exact.random(rng=0)
+    v = np.ones(2)
+    assert np.allclose(robot.bias_force(robot.assemble(q), v), exact.bias_force(q, v), atol=20 * error)
+
+
+def test_what_is_straight_is_left_as_it_is():
+    mechanism = four_bar(0.0).mechanism()
+    assert straighten(mechanism, 1e-3) == (mechanism, ())
+
+
+def test_what_is_really_askew_is_left_as_it_is():
+    mechanism = four_bar(0.05).mechanism()
+    assert straighten(mechanism, 1e-3) == (mechanism, ())
+
+
+def test_slides_are_turned_across_the_hinges():
+    b = fb.Builder("engine")
+    b.body("crank", joint=Revolute("y"), **ROD)
+    b.body("rod", parent="crank", joint=Revolute("-y"), position=(0.2, 0, 0), **ROD)
+    b.body("piston", joint=Prismatic((np.cos(1e-4), np.sin(1e-4), 0.0)), position=(0.7, 0, 0), **ROD)
+    b.loop(Closure(Revolute("y"), "rod", "piston", at_predecessor=(0.5, 0, 0)), name="pin")
+    straight, (told,) = straighten(b.mechanism(), 1e-3)
+    assert told.joints == ("piston",)
+    assert straight.connections[2].joint == Prismatic("x")
+    assert fb.System(straight).nv == 1

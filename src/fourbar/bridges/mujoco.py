@@ -28,7 +28,7 @@ def from_mujoco(model: Any, *, strict: bool = False, waive: tuple[str, ...] = ()
     reading = Reading(model_name(model), strict, waive)
     lines = Lines(reading.file)
     mechanism = straightened(convert(model, lines, reading), Options(), reading)
-    report_loops(mechanism, reading, lambda name: lines.of("key", name))
+    report_loops(mechanism, reading, lines.of_ours)
     return System(mechanism), reading.close()
 
 

@@ -38,15 +38,14 @@ def straightened(mechanism: Mechanism, options: Options, reading: Reading) -> Me
     return found
 
 
-def report_loops(mechanism: Mechanism, reading: Reading, place: Callable[[str], Place]) -> None:
+def report_loops(mechanism: Mechanism, reading: Reading, place: Callable[[str, str], Place]) -> None:
     """How far from closed the loops are in each configuration of the file, before assembly; and joints they freeze.
 
-    `place`: where a configuration is in the file, by name.
+    `place`: where a "configuration" or "loop" is in the file, by name.
     """
     if not mechanism.loops:
         return
-    whole = Place(reading.file)
-    with reading.naming(whole):
+    with reading.naming(place("loop", mechanism.loops[0].name)):
         lowered = lower(mechanism)
     for named in mechanism.configurations:
         gap = _gap(lowered, named)
@@ -54,14 +53,16 @@ def report_loops(mechanism: Mechanism, reading: Reading, place: Callable[[str], 
             message = (
                 f"in configuration {named.name!r} the loops of the file are {gap:.3g} open; they are closed when used"
             )
-            reading.note(place(named.name), message)
+            reading.note(place("configuration", named.name), message)
     by_name = {named.name: named.loop for named in mechanism.loops}
     for group in lowered.groups:
         meant = all(_holds(by_name[name]) for name in group.loops)
         if isinstance(group.embedding, Tied) and group.embedding.nv == 0 and not meant:
             joints = ", ".join(repr(lowered.moving[i].name) for i in group.links[:8])
             message = f"loops {', '.join(map(repr, group.loops))} leave no motion to joints {joints}"
-            reading.warn(whole, message, "check their axes and places, if they should move", "frozen")
+            reading.warn(
+                place("loop", group.loops[0]), message, "check their axes and places, if they should move", "frozen"
+            )
 
 
 def _holds(loop: Loop) -> bool:

@@ -22,5 +22,5 @@ def read(source: Source, options: Options) -> tuple[Mechanism, Report]:
     texts = read_texts(source, options, reading)
     model, shapes = compile_texts(texts, reading)
     mechanism = straightened(convert(model, texts.lines, reading, shapes), options, reading)
-    report_loops(mechanism, reading, lambda name: texts.lines.of("key", name))
+    report_loops(mechanism, reading, texts.lines.of_ours)
     return mechanism, reading.close()

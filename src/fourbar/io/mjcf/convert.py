@@ -35,7 +35,7 @@ def convert(model: Any, lines: Lines, reading: Reading, shapes: Sequence[Shape] 
     Findings(model, names, lines, reading).report()
     _add_configurations(b, model, names)
     reading.check()
-    with reading.naming(Place(lines.file)):
+    with reading.naming(Place(lines.file, 1)):
         return b.mechanism()
 
 

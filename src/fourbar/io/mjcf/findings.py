@@ -71,6 +71,9 @@ class Findings:
                     f"joint {name!r}: the limit of a ball joint, an angle of {m.jnt_range[j, 1]:g}, is not carried"
                 )
                 self.reading.warn(place, message, key="joint@range")
+            if not m.jnt_limited[j] and np.any(m.jnt_range[j]):
+                message = f"joint {name!r}: MuJoCo does not use its range {m.jnt_range[j].tolist()} as limits"
+                self.reading.warn(place, message, "write the lower limit first, or limited", "joint@range")
             if m.jnt_type[j] == FREE and m.dof_armature[m.jnt_dofadr[j]]:
                 message = (
                     f"joint {name!r}: MuJoCo applies the armature of a free joint in world axes, not in the body's"

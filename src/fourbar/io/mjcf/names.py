@@ -17,20 +17,24 @@ _SECTIONS = ("equality", "actuator")  # here a tag such as joint or tendon is an
 
 
 class Lines:
-    """Where named elements are, by kind and name; a place without a line for all others."""
+    """Where elements are, by kind and name: those without a name by their number, as `Names` calls them."""
 
     def __init__(self, file: str, places: Mapping[tuple[str, str], Place] | None = None) -> None:
         self.file = file
         self._places = dict(places or {})
+        self._count: dict[str, int] = {}
 
     def add(self, root: Element) -> None:
         """Remember the elements of a document (iteratively: bodies may be nested deeply)."""
         stack = [(root, "")]
         while stack:
             element, section = stack.pop()
-            name = element.attributes.get("name")
-            kind = section or _KINDS.get(element.tag, element.tag)
-            if name is not None:
+            if element.tag == "default":
+                continue
+            kind = section or _KINDS.get(element.tag, "")
+            if kind:
+                number = self._count[kind] = self._count.get(kind, -1) + 1
+                name = element.attributes.get("name") or f"{kind}{number}"
                 self._places.setdefault((kind, name), Place(element.reading.file, element.line, element.tag))
             inner = element.tag if element.tag in _SECTIONS and not section else section
             stack.extend((child, inner) for child in reversed(element.children))
@@ -38,6 +42,10 @@ class Lines:
     def of(self, kind: str, name: str) -> Place:
         """The place of an element."""
         return self._places.get((kind, name), Place(self.file, 0, f"{kind} {name!r}"))
+
+    def of_ours(self, kind: str, name: str) -> Place:
+        """The place of a "configuration" or "loop" of the mechanism."""
+        return self.of({"configuration": "key", "loop": "equality"}[kind], name)
 
 
 class Names:

@@ -11,6 +11,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import numpy as np
+
 from ..element import Element
 from ..meshes import Meshes
 from ..report import Reading
@@ -23,6 +25,7 @@ _WORDS = {"nan", "inf", "infinity"}
 _FREE_TEXT = {"name", "class", "childclass", "file", "data", "model", "value", "prefix"}
 _READS_FILES = ("flexcomp", "model", "attach")  # read by MuJoCo at once, and not through what it is given
 _MOST_INCLUDES = 500
+_COPIES, _MOST_COPIES = ("replicate", "composite"), 10_000
 
 
 @dataclass
@@ -49,6 +52,7 @@ def read_texts(source: Source, options: Options, reading: Reading) -> Texts:
         texts.lines.add(root)
         for element in _all(root):
             _check_numbers(element)
+            _check_copies(element)
             if element.tag in _READS_FILES:
                 element.fail(
                     f"<{element.tag}> is not read: it needs other files", "save the compiled model from MuJoCo"
@@ -70,6 +74,22 @@ def _all(root: Element) -> Iterator[Element]:
 def _check_root(root: Element, is_main: bool) -> None:
     if is_main and root.tag != "mujoco":
         root.fail(f"the root element of an MJCF file is <mujoco>, not <{root.tag[:60]}>")
+
+
+def _check_copies(element: Element) -> None:
+    """Refuse more copies than a model can have; those of copies multiply."""
+    if element.tag not in _COPIES:
+        return
+    total, at = 1.0, element
+    while at is not None:
+        if at.tag in _COPIES:
+            try:
+                total *= float(np.prod([max(1.0, float(n)) for n in at.attributes.get("count", "1").split()]))
+            except ValueError:
+                return  # MuJoCo refuses what is no number
+        at = at.parent
+    if not total <= _MOST_COPIES:
+        element.fail(f"{total:.3g} copies are asked for", f"at most {_MOST_COPIES} are made")
 
 
 def _check_numbers(element: Element) -> None:

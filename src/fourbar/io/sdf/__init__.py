@@ -38,7 +38,8 @@ def read(source: Source, options: Options) -> tuple[Mechanism, Report]:
     reading.check()
     with reading.naming(top.place):
         mechanism = straightened(b.mechanism(), options, reading)
-    report_loops(mechanism, reading, lambda name: top.place)
+    joints = {item.full: item.element.place for scope in scopes for item in scope.of("joint")}
+    report_loops(mechanism, reading, lambda kind, name: joints.get(name, top.place))
     return mechanism, reading.close()
 
 

@@ -30,7 +30,8 @@ class Assembly:
         self.resolver, self.shapes, self.reading = Resolver(), shapes, reading
         self.links = [item for scope in scopes for item in scope.of("link")]
         self.frames = [item for scope in scopes for item in scope.of("frame")]
-        self.static = {link for link in self.links if _is_static(link.scope)}
+        held = {scope for scope in scopes if _is_static(scope)}
+        self.static = {link for link in self.links if link.scope in held}
         self.pose: dict[Item, Pose] = {}
         for link in self.links:
             with reading.element():

@@ -131,15 +131,71 @@ def test_meshes_are_not_needed_where_inertias_are_given():
 
 def test_meshes_are_read_where_inertias_come_from_them(tmp_path: Path):
     text = model('<body name="a"><joint/><geom type="mesh" mesh="m" pos="1 0 0" density="10"/></body>', head=MESH)
-    with pytest.raises(
-        fb.ModelError, match=r"small.xml:2: .*inertias of bodies come from mesh 'm', whose file 'm.obj'"
-    ):
+    with pytest.raises(fb.ModelError, match=r"small.xml:2: .*inertias of bodies come from mesh 'm', whose file is not"):
         load(text)
     (tmp_path / "m.obj").write_text(CUBE)
     robot = load(text, folders=[tmp_path])
     (body,) = robot.mechanism.bodies
     assert np.allclose((body.mass, *body.com), (80.0, 2.0, 1.0, 1.0), rtol=1e-12)
     assert np.allclose(body.geometry[0].placement.position, (1.0, 0.0, 0.0), atol=1e-12)
+
+
+def test_a_body_that_lacks_its_mesh_may_be_waived():
+    text = model(HINGE.replace("</body>", '<body><geom type="mesh" mesh="m"/></body></body>'), head=MESH)
+    with pytest.raises(fb.ModelError, match="mesh@file"):
+        load(text)
+    robot = load(text, waive=["mesh@file"])
+    assert robot.mechanism.bodies[1].mass == 0.0
+    assert "they lack its mass (waived)" in str(robot.report)
+
+
+# --- rotors -----------------------------------------------------------------------------------------------------------
+
+ARM = (
+    '<body name="a" euler="20 30 40"><freejoint/><geom type="box" size=".1 .2 .3"/>'
+    '<body name="b" pos=".1 .2 .3" euler="10 20 30"><joint name="j" axis="1 2 3" armature=".5"/><geom size=".1"/>'
+    '<body name="c" pos="0 0 .3"><joint name="k" axis="0 1 0" armature=".2"/><geom size=".1"/></body></body></body>'
+)
+
+
+def test_armature_as_a_rotor_adds_its_spin():
+    """T = ½ J ((n q̇ + a·ω)² - (a·ω)²) more than without armature, with ω the angular velocity of the parent."""
+    n, J = 7.0, 0.5 / 49
+    exact, bare = load(model(ARM), ratios={"j": n}), load(model(ARM.replace('armature=".5"', "")))
+    diagonal = load(model(ARM))
+    axis = np.array([1.0, 2.0, 3.0]) / np.sqrt(14.0)
+    rng = np.random.default_rng(0)
+    for _ in range(3):
+        q, v = exact.random(rng), rng.normal(size=exact.nv)
+        along = bare.pose(q, "b")[:3, :3] @ axis  # the axis is the same seen from both bodies
+        spin = float(along @ bare.pose(q, "a")[:3, :3] @ v[:3])
+        wanted = bare.kinetic_energy(q, v) + 0.5 * J * ((n * v[6] + spin) ** 2 - spin**2)
+        assert np.isclose(exact.kinetic_energy(q, v), wanted, rtol=1e-13)
+        M = diagonal.mass_matrix(q)
+        assert np.allclose(np.diag(exact.mass_matrix(q)), np.diag(M), rtol=1e-12)
+        assert not np.allclose(exact.mass_matrix(q), M, rtol=1e-6)
+
+
+def test_on_the_ground_a_rotor_is_its_armature():
+    text = model(HINGE.replace("axis=", 'armature=".3" axis='))
+    state = [0.3], [1.0], [2.0]
+    assert np.allclose(load(text, ratios={"j": 5}).inverse_dynamics(*state), load(text).inverse_dynamics(*state))
+
+
+@pytest.mark.parametrize(
+    ("ratios", "words"),
+    [
+        (3.0, "expected gear ratios by joint"),
+        ({"zz": 3.0}, "there is no joint 'zz'"),
+        ({"j": 0.0}, "must be a number, not zero"),
+        ({"j": "fast"}, "must be a number, not zero"),
+        ({"a": 2.0}, "has no rotor"),
+        ({"j": 0.01}, "cannot hold the rotor"),
+    ],
+)
+def test_wrong_ratios_are_refused(ratios: object, words: str):
+    with pytest.raises(fb.ArgumentError, match=words):
+        load(model(ARM), ratios=ratios)
 
 
 # --- what is not carried ----------------------------------------------------------------------------------------------

@@ -65,7 +65,8 @@ def register(format: Format) -> Format:
     return format
 
 
-register(Format("mjcf", (".mjcf", ".xml"), ("mujoco",), reader="mjcf", writer="export.mjcf", options=("straighten",)))
+_MJCF = ("ratios", "straighten")
+register(Format("mjcf", (".mjcf", ".xml"), ("mujoco",), reader="mjcf", writer="export.mjcf", options=_MJCF))
 register(Format("json", (".json",), reader="own.json", writer="own.json"))
 register(Format("toml", (".toml",), reader="own.toml", writer="own.toml"))
 register(Format("urdf", (".urdf",), ("robot",), reader="urdf", writer="export.urdf", options=("sidecar",)))

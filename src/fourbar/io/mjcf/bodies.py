@@ -9,7 +9,7 @@ without mass, so that all keep their names; those fixed to each other cost nothi
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -19,6 +19,9 @@ from ...model.builder import Builder
 from ...model.geometry import Geometry
 from ..report import Reading
 from .names import Lines, Names
+
+if TYPE_CHECKING:
+    from .rotors import Rotors
 
 FREE, BALL, SLIDE, HINGE = range(4)
 
@@ -49,11 +52,11 @@ class Bodies:
         names: Names,
         lines: Lines,
         reading: Reading,
-        armature: np.ndarray,
+        rotors: Rotors,
         geometry: Mapping[int, list[Geometry]],
     ) -> None:
         self.model, self.names, self.lines, self.reading = model, names, lines, reading
-        self.armature, self.geometry = armature, geometry
+        self.rotors, self.geometry = rotors, geometry
 
     def add_to(self, b: Builder) -> None:
         """Add them."""
@@ -78,6 +81,7 @@ class Bodies:
             mass = self._mass(i) if last else {}
             b.body(child, parent=parent, joint=self._joint(j), joint_name=self.names.joints[j], position=p, rotation=R,
                    **self._parameters(j), **mass)  # fmt: skip
+            self.rotors.add(b, j, parent, R, p)
             if last:
                 return
             parent, at = child, anchor
@@ -102,7 +106,7 @@ class Bodies:
         m = self.model
         R = rotation(m.body_iquat[i])
         tensor = R @ np.diag(m.body_inertia[i]) @ R.T
-        tensor = 0.5 * (tensor + tensor.T)
+        tensor = self.rotors.without(i, 0.5 * (tensor + tensor.T))
         shapes = self.geometry.get(i, [])
         return {"mass": m.body_mass[i], "com": m.body_ipos[i], "inertia": tensor, "geometry": shapes}
 
@@ -114,7 +118,7 @@ class Bodies:
         own = np.arange(dof, dof + nv)[order]
         limits = m.jnt_range[j] if kind in (SLIDE, HINGE) and m.jnt_limited[j] else None
         return {
-            "armature": self.armature[own],
+            "armature": self.rotors.armature[own],
             "damping": m.dof_damping[own],
             "friction": m.dof_frictionloss[own],
             "stiffness": m.jnt_stiffness[j],

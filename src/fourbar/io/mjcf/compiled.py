@@ -6,6 +6,9 @@ What only shows or collides is removed before compiling. A mesh is needed where 
 from __future__ import annotations
 
 import re
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -38,17 +41,26 @@ def import_mujoco() -> Any:
 def compile_texts(texts: Texts, reading: Reading) -> tuple[Any, list[Shape]]:
     """The compiled model of a document and its shapes; raises ParseError with MuJoCo's words and a line."""
     mujoco = import_mujoco()
-    try:
+    with _heard(texts.lines, reading):
         spec = mujoco.MjSpec.from_string(texts.text, include=texts.included)
-    except (ValueError, RuntimeError, MemoryError) as error:
-        _refuse(str(error), texts.lines, reading)
     _report_compiler(mujoco, spec, texts.lines, reading)
     shapes = _stripped(mujoco, spec, texts, reading)
     reading.check()
-    try:
+    with _heard(texts.lines, reading):
         return spec.compile(), shapes
+
+
+@contextmanager
+def _heard(lines: Lines, reading: Reading) -> Iterator[None]:
+    """Around what MuJoCo does: its errors are ours, with a line; its warnings are findings."""
+    try:
+        with warnings.catch_warnings(record=True) as said:
+            warnings.simplefilter("always")
+            yield
     except (ValueError, RuntimeError, MemoryError) as error:
-        _refuse(str(error), texts.lines, reading)
+        _refuse(str(error), lines, reading)
+    for warning in said:
+        reading.note(Place(lines.file), f"MuJoCo says: {' '.join(str(warning.message).split())}")
 
 
 def _refuse(message: str, lines: Lines, reading: Reading) -> NoReturn:
@@ -88,19 +100,29 @@ def _stripped(mujoco: Any, spec: Any, texts: Texts, reading: Reading) -> list[Sh
     for group in (spec.sensors, spec.skins, spec.materials, spec.textures):
         for element in list(group):
             spec.delete(element)
-    needed = set()
+    there = {name for mesh in spec.meshes if (name := mesh.name or stem(mesh.file)) and _supply(spec, mesh, texts)}
+    needed, missed = set(), set()
     for geom in spec.geoms:
-        if geom.meshname and _gives_inertia(mujoco, spec, geom):
+        gives = geom.meshname and _gives_inertia(mujoco, spec, geom)
+        if gives and geom.meshname in there:
             needed.add(geom.meshname)
-        elif geom.meshname or geom.type == mujoco.mjtGeom.mjGEOM_HFIELD:
+            continue
+        if gives and geom.meshname not in missed:
+            missed.add(geom.meshname)
+            if geom.meshname not in {mesh.name or stem(mesh.file) for mesh in spec.meshes}:
+                reading.fail(texts.lines.of("body", geom.parent.name), f"there is no mesh {geom.meshname[:200]!r}")
+            message = (
+                f"inertias of bodies come from mesh {geom.meshname!r}, whose file is not there: they lack its mass"
+            )
+            fix = "add its folder with folders=[...], or give the bodies an <inertial>"
+            reading.doubt(texts.lines.of("mesh", geom.meshname), message, fix, "mesh@file")
+        if geom.meshname or geom.type == mujoco.mjtGeom.mjGEOM_HFIELD:
             geom.type, geom.size, geom.mass = mujoco.mjtGeom.mjGEOM_SPHERE, [1.0, 0.0, 0.0], 0.0
             geom.meshname = geom.hfieldname = ""
     for field in list(spec.hfields):
         spec.delete(field)
     for mesh in list(spec.meshes):
-        if (mesh.name or stem(mesh.file)) in needed:
-            _supply(spec, mesh, texts, reading)
-        else:
+        if (mesh.name or stem(mesh.file)) not in needed:
             spec.delete(mesh)
     return shapes
 
@@ -125,18 +147,13 @@ def _moves(body: Any) -> bool:
     return False
 
 
-def _supply(spec: Any, mesh: Any, texts: Texts, reading: Reading) -> None:
-    """Give MuJoCo the bytes of a mesh that an inertia comes from."""
+def _supply(spec: Any, mesh: Any, texts: Texts) -> bool:
+    """Give MuJoCo the bytes of a mesh; whether it is there."""
     if not mesh.file:
-        return  # made of vertices in the file itself
+        return True  # made of vertices in the file itself
     name = f"{spec.meshdir}/{mesh.file}" if spec.meshdir else mesh.file
-    place = texts.lines.of("mesh", mesh.name or stem(mesh.file))
     path = Path(texts.files.find(name).path)
-    if path == Path():
-        message = (
-            f"inertias of bodies come from mesh {mesh.name or mesh.file!r}, whose file {name[:200]!r} is not there"
-        )
-        reading.fail(place, message, "add its folder with folders=[...], or give the bodies an <inertial>")
-    if path.stat().st_size > _LARGEST_MESH:
-        reading.fail(place, f"the mesh {name[:200]!r} is larger than {_LARGEST_MESH // 2**20} MiB")
+    if path == Path() or path.stat().st_size > _LARGEST_MESH:
+        return False
     spec.assets[name] = path.read_bytes()
+    return True

@@ -14,17 +14,22 @@ from .bodies import Bodies, rotation
 from .equalities import Equalities
 from .findings import Findings, total_armature
 from .names import Lines, Names
+from .rotors import Rotors
 from .shapes import Shape, geometries
 from .tendons import report_tendons
 
 
-def convert(model: Any, lines: Lines, reading: Reading, shapes: Sequence[Shape] = ()) -> Mechanism:
-    """The mechanism of a `mujoco.MjModel`: its coordinates are MuJoCo's. Raises ParseError on what it cannot carry."""
+def convert(model: Any, lines: Lines, reading: Reading, shapes: Sequence[Shape] = (), ratios: Any = None) -> Mechanism:
+    """The mechanism of a `mujoco.MjModel`: its coordinates are MuJoCo's. Raises ParseError on what it cannot carry.
+
+    `ratios`: gear ratios by joint, where armature is to become a rotor.
+    """
     names = Names(model)
     gravity = np.zeros(3) if model.opt.disableflags & 128 else np.array(model.opt.gravity)
     b = Builder(model_name(model), gravity=gravity)
     geometry = geometries(model, shapes)
-    Bodies(model, names, lines, reading, total_armature(model), geometry).add_to(b)
+    rotors = Rotors(model, names, total_armature(model), ratios or {})
+    Bodies(model, names, lines, reading, rotors, geometry).add_to(b)
     for s in range(model.nsite):
         b.frame(
             names.sites[s], names.bodies[model.site_bodyid[s]],

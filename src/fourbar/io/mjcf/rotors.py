@@ -1,0 +1,79 @@
+"""Armature as the rotor it stands for, where the gear ratio is known.
+
+An armature A on the diagonal is the inertia J = A/n² of a rotor that turns n times as fast as its joint, seen through
+the gear; but the diagonal knows nothing of how the body turns that carries the rotor. With the ratio given the rotor
+becomes a body: it turns about the joint's axis on the parent. The parent's inertia in the file holds the rotor locked,
+and loses J about that axis, so that only the spin is added.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from ...errors import ArgumentError, unknown
+from ...joints import Revolute
+from ...loops import Gear
+from ...model.builder import Builder
+from ...spatial.inertia import unphysical
+from .bodies import HINGE, rotation
+from .names import Names
+
+
+class Rotors:
+    """The joints whose armature becomes a rotor: by number, with the rotor's inertia and the ratio."""
+
+    def __init__(self, model: Any, names: Names, armature: np.ndarray, ratios: Any) -> None:
+        self.model, self.names = model, names
+        self.inertia: dict[int, float] = {}
+        self.ratio: dict[int, float] = {}
+        self.armature = armature.copy()  # what stays on the diagonal
+        for name, ratio in _checked(ratios).items():
+            if name not in names.joints:
+                raise ArgumentError(f"ratios: {unknown('joint', name, names.joints)}")
+            j = names.joints.index(name)
+            dof = model.jnt_dofadr[j]
+            if model.jnt_type[j] != HINGE or not armature[dof] or model.body_jntadr[model.jnt_bodyid[j]] != j:
+                raise ArgumentError(
+                    f"ratios: joint {name!r} has no rotor: it is no hinge, first of its body, with armature"
+                )
+            self.inertia[j], self.ratio[j] = float(armature[dof]) / ratio**2, ratio
+            self.armature[dof] = 0.0
+
+    def add(self, b: Builder, j: int, parent: str, R: np.ndarray, p: np.ndarray) -> None:
+        """Add the rotor of a joint, if it has one, at the joint's place (R, p) on the parent."""
+        if j not in self.inertia:
+            return
+        name, J, axis = f"{self.names.joints[j]}_rotor", self.inertia[j], np.array(self.model.jnt_axis[j])
+        b.body(
+            name, parent=parent, joint=Revolute(tuple(axis.tolist())), position=p, rotation=R,
+            inertia=J * np.outer(axis, axis), allow_unphysical=True,
+        )  # fmt: skip
+        joint = self.names.joints[j]
+        b.loop(Gear(joint, name, self.ratio[j]), name=f"{name}_gear", independent=[joint])
+
+    def without(self, body: int, tensor: np.ndarray) -> np.ndarray:
+        """The inertia of a body about its centre of mass, without that of the rotors it carries."""
+        m = self.model
+        for j in self.inertia:
+            child = m.jnt_bodyid[j]
+            if m.body_parentid[child] != body:
+                continue
+            axis = rotation(m.body_quat[child]) @ m.jnt_axis[j]
+            tensor = tensor - self.inertia[j] * np.outer(axis, axis)
+            problem = unphysical(float(m.body_mass[body]), tensor)
+            if problem is not None:
+                names = self.names.bodies[body], self.names.joints[j]
+                raise ArgumentError(f"ratios: body {names[0]!r} cannot hold the rotor of {names[1]!r}: {problem}")
+        return tensor
+
+
+def _checked(ratios: Any) -> dict[str, float]:
+    if not isinstance(ratios, Mapping):
+        raise ArgumentError(f"ratios={ratios!r}: expected gear ratios by joint, such as {{'knee': 9.0}}")
+    for name, ratio in ratios.items():
+        if not isinstance(ratio, int | float) or not (np.isfinite(ratio) and ratio != 0.0):
+            raise ArgumentError(f"ratios: the ratio of {name!r} must be a number, not zero; got {ratio!r}")
+    return {str(name): float(ratio) for name, ratio in ratios.items()}

@@ -11,7 +11,11 @@ from loops import looped
 from physics import mechanisms
 
 TREES = tuple(f"tree{i}" for i in range(mechanisms.COUNT))
-EACH = pytest.mark.parametrize("name", [*TREES, *looped.NAMES])
+_SHORT = ("tree0", "geared")
+EACH = pytest.mark.parametrize(
+    "name",
+    [pytest.param(name, marks=pytest.mark.short) if name in _SHORT else name for name in (*TREES, *looped.NAMES)],
+)
 FEW = pytest.mark.parametrize("name", ["tree0", "tree5", "geared", "spatial_crank"])
 
 

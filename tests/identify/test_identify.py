@@ -192,6 +192,15 @@ def test_data_that_excite_too_little() -> None:
     assert identify(changed(robot), still, prior=0.3).robot.nv == 3
 
 
+def test_too_few_data_for_confidence() -> None:
+    robot, data = arm(), measured(arm(), 6, 0.1)
+    assert fb.base_parameters(robot, "inertia").rank == 15
+    five = {name: x[:5] for name, x in data.items()}
+    with pytest.raises(IdentificationError, match=r"equations for \d+ base parameters leave no residual"):
+        identify(changed(robot), five, keep_unexcited=True)
+    assert np.all(identify(changed(robot), five, noise=0.1, keep_unexcited=True).base_deviations > 1e-4)
+
+
 def test_uncertain_parameters() -> None:
     """Noise far above the signal: nothing is called identified."""
     result = identify(changed(arm()), measured(arm(), 60, 1e4))

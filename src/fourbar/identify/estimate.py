@@ -65,6 +65,11 @@ def identify(
     problem = make_problem(evidence, c, deviation, weight)
     if weight == 0.0 and not keep_unexcited:
         _check_excited(problem, base, c)
+    if isinstance(noise, str) and evidence.equations <= problem.rank:
+        raise IdentificationError(
+            f"{evidence.equations} equations for {problem.rank} base parameters leave no residual to estimate the "
+            "noise from, so nothing could be said of confidence; give more data, or the standard deviations as noise="
+        )
     free = x = problem.solution()
     if consistent is not None and not c.is_consistent(x):
         x = _CONSISTENT[consistent](problem, c)

@@ -16,9 +16,11 @@ from ..joints.axis import Axis, unit_axis
 from ..joints.base import Joint
 from ..model.edit import join, mirror, names, where
 from ..model.edit.change import Changes, change
+from ..model.edit.fill import fill
 from ..model.edit.lock import lock, require_known
 from ..model.edit.names import Names
 from ..model.edit.sub import sub
+from ..model.geometry import Role
 from ..model.lower import Lowered, lower
 from ..model.mechanism import Mechanism
 from .context import Model
@@ -126,6 +128,19 @@ class Editing:
         not named stays as it is.
         """
         return self._edited(change(self.mechanism, bodies, joints, frames, loops, gravity))
+
+    def with_mass_from_geometry(
+        self,
+        density: float | Mapping[str, float],
+        bodies: Iterable[str] | None = None,
+        role: Role = "collision",
+    ) -> Self:
+        """The robot with mass, centre and inertia of bodies as if their shapes of a role were filled evenly.
+
+        `density` is in kg/m³, for all or by body; `bodies` are those named there, else all that have such shapes.
+        Where shapes of a body overlap, matter counts twice. Meshes must be closed, and need trimesh (fourbar[mesh]).
+        """
+        return self._edited(fill(self.mechanism, density, bodies, role))
 
     def save(self, path: str | Path, *, format: str | None = None) -> Report:
         """Write the robot to a file, in the format of its ending or `format`; returns what the format could not say."""

@@ -1,0 +1,109 @@
+"""Mass, centre and inertia of shapes that are filled evenly: simple ones by closed forms, meshes by their faces."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from ..errors import FourbarError, ModelError
+from .geometry import Geometry
+
+
+class Matter(NamedTuple):
+    """Mass, first moment m c and second moments Σ = ∫ r rᵀ dm about the origin of some frame."""
+
+    m: float
+    h: np.ndarray
+    Sigma: np.ndarray
+
+    def moved(self, R: np.ndarray, p: np.ndarray) -> Matter:
+        """The same seen from a frame in which this one is at (R, p)."""
+        h = R @ self.h
+        across = np.outer(h, p)
+        return Matter(self.m, h + self.m * p, R @ self.Sigma @ R.T + across + across.T + self.m * np.outer(p, p))
+
+    def about_com(self) -> tuple[float, np.ndarray, np.ndarray]:
+        """Mass, centre of mass, and the rotational inertia about it (3 x 3)."""
+        c = self.h / self.m
+        central = self.Sigma - self.m * np.outer(c, c)
+        central = 0.5 * (central + central.T)
+        return self.m, c, np.trace(central) * np.eye(3) - central
+
+
+def _even(volume: float, *squares: float) -> Matter:
+    """A shape of unit density, centred and symmetric, with these means of x², y², z²."""
+    return Matter(volume, np.zeros(3), volume * np.diag(squares))
+
+
+def _box(x: float, y: float, z: float) -> Matter:
+    return _even(x * y * z, x * x / 12, y * y / 12, z * z / 12)
+
+
+def _sphere(r: float) -> Matter:
+    return _ellipsoid(r, r, r)
+
+
+def _ellipsoid(a: float, b: float, c: float) -> Matter:
+    return _even(4 / 3 * np.pi * a * b * c, a * a / 5, b * b / 5, c * c / 5)
+
+
+def _cylinder(r: float, length: float) -> Matter:
+    return _even(np.pi * r * r * length, r * r / 4, r * r / 4, length * length / 12)
+
+
+def _capsule(r: float, length: float) -> Matter:
+    """A cylinder and two half balls, whose centres are 3/8 r beyond its ends."""
+    ball, middle = 4 / 3 * np.pi * r**3, _cylinder(r, length)
+    along = ball * (r * r / 5 + length * length / 4 + 3 / 8 * r * length)
+    across = ball * r * r / 5
+    return Matter(middle.m + ball, np.zeros(3), middle.Sigma + np.diag([across, across, along]))
+
+
+_SHAPES = {"box": _box, "sphere": _sphere, "ellipsoid": _ellipsoid, "cylinder": _cylinder, "capsule": _capsule}
+
+
+def of_faces(vertices: np.ndarray, faces: np.ndarray) -> Matter:
+    """The inside of a closed surface (vertices (n, 3), faces (m, 3)), by the tetrahedra that its faces span."""
+    corners = vertices[faces]
+    a, b, c = corners[:, 0], corners[:, 1], corners[:, 2]
+    det = np.einsum("ni,ni->n", a, np.cross(b, c))
+    s = a + b + c
+    six = np.einsum("n,ni,nj->ij", det, s, s) + np.einsum("n,nki,nkj->ij", det, corners, corners)
+    volume = det.sum() / 6.0
+    sign = np.sign(volume)  # faces may all look inwards
+    return Matter(sign * volume, sign * (det @ s) / 24.0, sign * six / 120.0)
+
+
+def _mesh(what: str, shape: Geometry) -> Matter:
+    if not shape.file:
+        raise ModelError(f"{what}: the mesh {shape.mesh!r} was not found when the file was read; give folders= there")
+    try:
+        import trimesh
+    except ImportError:
+        raise FourbarError(f"{what}: the inertia of a mesh needs trimesh: pip install fourbar[mesh]") from None
+    try:
+        surface = trimesh.load(shape.file, force="mesh")
+    except Exception as error:
+        raise ModelError(f"{what}: the mesh {shape.file!r} cannot be read: {error}") from error
+    if not (surface.is_watertight and surface.is_winding_consistent):  # type: ignore[attr-defined]
+        raise ModelError(f"{what}: the mesh {shape.file!r} is not closed, so it has no inside; repair it first")
+    return of_faces(np.array(surface.vertices) * shape.scale, np.array(surface.faces))  # type: ignore[attr-defined]
+
+
+def of_shape(what: str, shape: Geometry) -> Matter:
+    """A shape of unit density, seen from its body."""
+    if shape.kind == "plane":
+        raise ModelError(f"{what}: a plane has no inside, and so no mass")
+    filled = _mesh(what, shape) if shape.kind == "mesh" else _SHAPES[shape.kind](*shape.size)
+    if not filled.m > 0.0:
+        raise ModelError(f"{what}: the {shape.kind} of size {shape.size or shape.scale} has no volume, and so no mass")
+    return filled.moved(np.array(shape.placement.rotation), np.array(shape.placement.position))
+
+
+def of_shapes(what: str, shapes: Sequence[Geometry], density: float) -> tuple[float, np.ndarray, np.ndarray]:
+    """Mass, centre and inertia about it of several shapes together; where they overlap matter counts twice."""
+    parts = [of_shape(what, shape) for shape in shapes]
+    total = Matter(*(density * sum(values) for values in zip(*parts, strict=True)))  # type: ignore[arg-type]
+    return total.about_com()

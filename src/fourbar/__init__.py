@@ -18,7 +18,7 @@ from .expr import acos, asin, atan2, cos, maximum, minimum, select, sin, sqrt, t
 from .identify import Identification, base_parameters, exciting_trajectory, identify
 from .io import Finding, ParseError, Report
 from .sim import Trajectory, simulate
-from .system.load import FileWarning, load, loads, save
+from .system.load import FileWarning, load, loads
 from .system.robot import Builder, System
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ __all__ = [
     "ArgumentError", "AssemblyError", "Builder", "FileWarning", "Finding", "FourbarError", "Identification",
     "IdentificationError", "ModelError", "ParseError", "Report", "SingularError", "System", "Trajectory",
     "UnknownNameError", "acos", "asin", "atan2", "base_parameters", "constraints", "convert", "cos",
-    "exciting_trajectory", "identify", "joints", "load", "loads", "loops", "maximum", "minimum", "robots", "save",
+    "exciting_trajectory", "identify", "joints", "load", "loads", "loops", "maximum", "minimum", "robots",
     "select", "simulate", "sin", "sqrt", "tan",
 ]  # fmt: skip
 

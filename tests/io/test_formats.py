@@ -1,4 +1,4 @@
-"""The registry of formats, and what `load` and `save` make of it."""
+"""The registry of formats, and what `load` and `robot.save` make of it."""
 
 from __future__ import annotations
 
@@ -70,11 +70,11 @@ def test_texts_options_and_pickles(toy: Any) -> None:
 
 @pytest.mark.filterwarnings("ignore::fourbar.FileWarning")
 def test_save(toy: Any, tmp_path: Path) -> None:
-    left_out = fb.save(fb.loads("thing", format="toy"), tmp_path / "b.toy")
+    left_out = fb.loads("thing", format="toy").save(tmp_path / "b.toy")
     assert (tmp_path / "b.toy").read_text() == "thing"
     assert "bodies are left out" in str(left_out)
     with pytest.raises(fb.ArgumentError, match="cannot be written"):
-        fb.save(fb.robots.double_pendulum(), tmp_path / "nowhere" / "b.toy")
+        fb.robots.double_pendulum().save(tmp_path / "nowhere" / "b.toy")
 
 
 def test_formats_that_cannot_be_told(toy: Any, tmp_path: Path) -> None:

@@ -195,6 +195,20 @@ def test_what_is_not_understood_is_listed() -> None:
     assert "attribute power='2' is not understood" in refused(link("c"), joint("x", "arm", "c"), *parts)
 
 
+def test_misspelled_elements_are_doubted() -> None:
+    parts = [link("a"), link("b"), joint("j", "a", "b", inside='<orgin xyz="1 0 0"/>')]
+    assert "<orgin> is not understood; did you mean 'origin'?" in refused(*parts)
+    assert load(*parts, waive=["orgin"]).nv == 1
+    robot = two('<limit effort="1" velocity="1" uper="2"/>')
+    assert "uper='2' is not understood; did you mean 'upper'?" in str(robot.report.warnings[0])
+
+
+def test_joints_for_gazebo_are_doubted() -> None:
+    parts = [link("a"), link("b"), joint("j", "a", "b"), '<gazebo reference="b"><mu1>1</mu1></gazebo>']
+    assert [f.key for f in load(*parts).report.warnings] == ["gazebo"]
+    assert "part of the robot for Gazebo only" in refused(*parts, '<gazebo><joint name="loop"/></gazebo>')
+
+
 def test_every_wrong_element_is_listed() -> None:
     text = refused(link("a"), link("b", '<inertial><mass value="x"/></inertial>'), link("c", "<visual/>"),
                    joint("j", "a", "b"), joint("k", "b", "c", more='independent="maybe"'))  # fmt: skip

@@ -10,7 +10,7 @@ import sys
 import warnings
 
 from ..io.formats import FORMATS
-from ..system.load import FileWarning, load, save
+from ..system.load import FileWarning, load
 from .arguments import add_reading, reading_options
 
 
@@ -28,7 +28,7 @@ def run(args: argparse.Namespace) -> int:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", FileWarning)
         robot = load(args.source, **reading_options(args))
-    left_out = save(robot, args.target, format=args.to)
+    left_out = robot.save(args.target, format=args.to)
     for finding in (*robot.report.warnings, *left_out):
         print(finding, file=sys.stderr)
     print(f"{args.target}: {len(robot.names.bodies)} bodies, nq = {robot.nq}, nv = {robot.nv}")

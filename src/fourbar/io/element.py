@@ -6,6 +6,7 @@ What a reader did not ask for is found at the end by `leftovers`.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from difflib import get_close_matches
 from typing import NoReturn
 
 from .numbers import NotANumber, read_number, read_numbers
@@ -73,6 +74,11 @@ class Element:
     def is_read(self, name: str) -> bool:
         """Whether a child's tag, "@attribute" or "" (the text) was read."""
         return self._read is not None and (name in self._read or "*" in self._read)
+
+    @property
+    def asked(self) -> frozenset[str]:
+        """All that was asked for: tags of children and "@attribute"s."""
+        return frozenset(self._read or ())
 
     # --- attributes ---------------------------------------------------------------------------------------------------
 
@@ -182,17 +188,27 @@ def report_leftovers(root: Element, matters: Iterable[str] = (), fixes: dict[str
     """A finding for all that was not read.
 
     `matters`: keys (paths below the root, such as "inertial/*" or "joint@*", patterns) that would change the dynamics.
-    `fixes`: what to do, by key.
+    An element whose tag is nearly one that was asked for matters too. `fixes`: what to do, by key.
     """
     judge = Reading("", waive=matters)
     for element, what in leftovers(root):
         key = element.key + (what if what.startswith("@") else "")
-        if what.startswith("@"):
-            message = f"attribute {what[1:]}={element.attributes[what[1:]][:60]!r} is not understood"
-        elif what:
-            message = f"the text {element.text.strip()[:60]!r} is not understood"
-        else:
-            message = f"<{element.tag}> is not understood"
-        fix = (fixes or {}).get(key, "")
-        report = element.reading.doubt if judge.is_waived(key) else element.reading.warn
-        report(element.place, message, fix, key)
+        near = _near(element, what)
+        fix = f"did you mean {near!r}?" if near else (fixes or {}).get(key, "")
+        changes = judge.is_waived(key) or (near and not what)
+        (element.reading.doubt if changes else element.reading.warn)(element.place, _told(element, what), fix, key)
+
+
+def _told(element: Element, what: str) -> str:
+    if what.startswith("@"):
+        return f"attribute {what[1:][:60]}={element.attributes[what[1:]][:60]!r} is not understood"
+    return f"the text {element.text.strip()[:60]!r} is not understood" if what else f"<{element.tag}> is not understood"
+
+
+def _near(element: Element, what: str) -> str:
+    """The tag or attribute that was asked for in this place and is spelled nearly so."""
+    if what == "text":
+        return ""
+    owner, word = (element, what) if what else (element.parent or element, element.tag)
+    asked = [name for name in owner.asked if name.startswith("@") == word.startswith("@")]
+    return next(iter(get_close_matches(word, asked, 1, 0.8)), "").removeprefix("@")

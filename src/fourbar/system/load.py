@@ -1,4 +1,4 @@
-"""Robots from model files, and back."""
+"""Robots from model files."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import ModelError
-from ..io.files import read_file, read_options, read_text, write_file
+from ..io.files import read_file, read_options, read_text
 from ..io.report import Finding, ParseError, Report, summary
 from ..io.source import Options
 from ..joints.base import Joint
@@ -59,11 +59,6 @@ def loads(
     """The robot in a text: as `load`, for the content of a file. `name` is what messages call it."""
     options = read_options(strict, waive, floating, folders, extra)
     return _built(*read_text(text, name, format, options), options, name)
-
-
-def save(robot: System, path: str | Path, *, format: str | None = None) -> Report:
-    """Write a robot to a file, in the format of its ending or `format`; returns what the format could not say."""
-    return write_file(robot.mechanism, path, format)
 
 
 def _built(mechanism: Mechanism, report: Report, options: Options, file: str) -> System:

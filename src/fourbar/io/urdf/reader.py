@@ -27,7 +27,7 @@ from .tree import check_tree
 _MATTERS = (
     "inertial/*", "inertial@*", "mass@*", "inertia@*", "joint/origin@*", "inertial/origin@*", "axis@*", "mimic@*",
     "mimic/*", "parent@*", "child@*", "link/origin*", "*loop*", "*constraint*", "*coupling*", "*closure*", "xacro:*",
-    "transmission/*nertia*", "gazebo/joint",
+    "transmission/*nertia*", "link/mass", "link/inertia",
 )  # fmt: skip
 _FIXES = {"link/origin": "move it to the joint, or to inertial, visual and collision"}
 
@@ -37,6 +37,7 @@ def read(source: Source, options: Options) -> tuple[Mechanism, Report]:
     reading = options.reading(source)
     root = parse(source, reading)
     builder = _read_robot(root, source, options)
+    _report_gazebo(root)
     report_leftovers(root, _MATTERS, _FIXES)
     reading.check()
     beside = options.extra.get("sidecar")
@@ -77,6 +78,18 @@ def _check_xacro(root: Element) -> None:
     for child in root.children:
         if child.tag.startswith("xacro:"):
             child.fail(f"<{child.tag}> belongs to xacro", "expand the file first: xacro model.xacro > model.urdf")
+
+
+def _report_gazebo(root: Element) -> None:
+    """What only Gazebo reads. Joints and links in it would be part of the robot there, and may close loops."""
+    for element in root.all("gazebo"):
+        element.mark("*")
+        added = next((c for c in element.children if c.tag in ("joint", "link", "model")), None)
+        if added is None:
+            root.reading.warn(element.place, "<gazebo> is not understood", "", "gazebo")
+        else:
+            text = f"<{added.tag}> inside <gazebo> is part of the robot for Gazebo only"
+            root.reading.doubt(added.place, text, "declare it as <loop>, or in a side-car file", f"gazebo/{added.tag}")
 
 
 def _name(root: Element, source: Source) -> str:

@@ -147,3 +147,4 @@ def test_errors_of_elements_are_collected() -> None:
 def test_root_tag() -> None:
     assert root_tag(b"<?xml version='1.0'?><!-- x --><mujoco model='m'>") == "mujoco"
     assert root_tag(b"{}") == root_tag(b"") == ""
+    assert root_tag(b"<!DOCTYPE a [<!ENTITY x 'y'>]><a b='&x;'/>") == ""

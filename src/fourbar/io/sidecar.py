@@ -1,7 +1,7 @@
 """A side-car file (JSON, TOML, YAML) adds to a plain tree what its own format cannot say: loops, motors, gears.
 
-Lists of tables: `loops` (a joint between two bodies), `gears`, `couplings`, `motors` (rotors as bodies), `armatures`,
-`frames`; `configuration`, joint positions near which loops are closed. docs/files.md has the schema.
+Lists of tables: `loops` (a joint between two bodies), `gears`, `couplings`, `motors` (rotors as bodies), `frames`; and
+`configuration`, joint positions near which loops are closed. docs/files.md has the schema.
 """
 
 from __future__ import annotations

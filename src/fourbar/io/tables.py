@@ -133,7 +133,9 @@ def _yaml(source: Source, reading: Reading) -> Any:
     try:
         import yaml  # type: ignore[import-untyped]
     except ImportError:
-        reading.fail(Place(source.name), "reading YAML needs PyYAML", "pip install pyyaml, or write JSON or TOML")
+        reading.fail(
+            Place(source.name), "reading YAML needs PyYAML", 'pip install "fourbar[yaml]", or write JSON or TOML'
+        )
     try:
         return yaml.safe_load(source.text)
     except yaml.YAMLError as error:

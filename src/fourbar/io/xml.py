@@ -124,16 +124,19 @@ def _explained(error: expat.ExpatError, builder: _TreeBuilder, source: Source) -
 
 
 def root_tag(data: bytes) -> str:
-    """The tag of the first element of a document, empty where that cannot be told."""
+    """The tag of the first element of a document, empty where that cannot be told, or a DOCTYPE comes first."""
     found: list[str] = []
 
     def start(tag: str, attributes: dict[str, str]) -> None:
         found.append(tag)
         raise StopIteration
 
+    def doctype(*_: object) -> None:  # attributes of the root may use the entities that it declares
+        raise StopIteration
+
     parser = expat.ParserCreate()
-    parser.SetParamEntityParsing(expat.XML_PARAM_ENTITY_PARSING_NEVER)
     parser.StartElementHandler = start
+    parser.StartDoctypeDeclHandler = doctype
     with suppress(StopIteration, expat.ExpatError, LookupError, UnicodeError, ValueError):
         parser.Parse(data[: 2**20], len(data) <= 2**20)
     return found[0] if found else ""

@@ -10,7 +10,7 @@ from typing import Any
 
 from ..errors import ModelError
 from ..io.files import read_file, read_options, read_text
-from ..io.report import Finding, ParseError, Report, summary
+from ..io.report import Finding, ParseError, Reading, Report, summary
 from ..io.source import Options
 from ..joints.base import Joint
 from ..model.mechanism import Mechanism
@@ -66,7 +66,7 @@ def _built(mechanism: Mechanism, report: Report, options: Options, file: str) ->
         robot = System(mechanism, report)
     except MasslessError as error:
         finding = _located(report, str(error), file)
-        if MASSLESS not in options.waive:
+        if not Reading(file, waive=options.waive).is_waived(MASSLESS):
             fix = f"or accept it with waive=[{MASSLESS!r}]: forward dynamics is then NaN"
             raise ParseError(report + Report((replace(finding, fix=fix),))) from None
         noted = replace(finding, severity="note", message=f"{error} (waived)", key=MASSLESS)

@@ -202,3 +202,24 @@ def test_frames_on_rotors_turn_with_them() -> None:
     near(robot.osim_inverse(q, frames=["rotor"], expressed_in="frame"), expected, 1e-11)
     c = robot.constrained(Contact("rotor", axes="frame"))
     near(c.osim_inverse(q), expected, 1e-11)
+
+
+@pytest.mark.parametrize("name", ["point", "closed"])
+def test_derivatives(name: str) -> None:
+    """Along a direction by differences, and backwards by the adjoint identity; redundant rows included."""
+    robot, c, s = walker(), held(name), state(name)
+    rng = np.random.default_rng(6)
+    dq, dv, dtau = rng.normal(size=(3, len(s.q), robot.nv))
+    A = c.jacobian(s.q)
+    dq = dq - apply(np.linalg.pinv(A, rcond=1e-9), apply(A, dq))  # along the constraints, where their rank stays
+    f = c.forward_dynamics
+    found = f.jvp((s.q, s.v, s.tau), (dq, dv, dtau))
+    if name == "point":
+        for k in range(2):
+            along = slope(lambda t, k=k: f(robot.integrate(s.q, dq, t), s.v + t * dv, s.tau + t * dtau)[k], 1e-3)
+            near(found[k], along, 1e-9)
+    weights = tuple(rng.normal(size=x.shape) for x in found)
+    gradient = f.vjp((s.q, s.v, s.tau), weights)
+    backward = sum((g * d).sum(-1) for g, d in zip(gradient, (dq, dv, dtau), strict=True))
+    forward = sum((w * x).sum(-1) for w, x in zip(weights, found, strict=True))
+    near(np.asarray(backward)[:, None], np.asarray(forward)[:, None], 1e-9)

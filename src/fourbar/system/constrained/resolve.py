@@ -51,6 +51,26 @@ class Resolved:
             results = self._look_closer(args, named, results, health)
         return tuple(results) if out is None else _written(out, results)
 
+    def jvp(self, args: Any, tangents: Any, **options: Any) -> tuple[Any, ...]:
+        """Rates of the results along tangents of the arguments.
+
+        NaN in samples whose rows depend on each other by chance; rows that always do are no obstacle.
+        """
+        unsound = self._unsound(args)
+        return tuple(_blanked(x, unsound) for x in self.function.jvp(args, tangents, **options)[:-1])
+
+    def vjp(self, args: Any, cotangents: Any, **options: Any) -> Any:
+        """Gradients of Σ cotangent · result by argument, for a cotangent of each result; NaN as for `jvp`."""
+        unsound = self._unsound(args)
+        none = np.zeros(3)
+        full = {**cotangents, "health": none} if isinstance(cotangents, dict) else (*cotangents, none)
+        found = self.function.vjp(args, full, **options)
+        return type(found)(*(_blanked(x, unsound) for x in found))
+
+    def _unsound(self, args: Any) -> np.ndarray:
+        health = self.function(**args)[-1] if isinstance(args, dict) else self.function(*args)[-1]
+        return ~((health[..., 0] < _WEAK) & (health[..., 1] < _LOOSE) & (health[..., 2] <= self._tolerance))
+
     def _look_closer(
         self, args: Sequence[Any], named: dict[str, Any], results: list[Any], health: np.ndarray
     ) -> list[Any]:
@@ -93,6 +113,11 @@ class Resolved:
         if single:
             raise SingularError(what)
         warnings.warn(f"in some samples {what}; these are NaN", RuntimeWarning, stacklevel=4)
+
+
+def _blanked(x: Any, unsound: np.ndarray) -> np.ndarray:
+    lost = unsound.reshape(unsound.shape + (1,) * (np.ndim(x) - unsound.ndim))
+    return np.where(lost, np.nan, x)
 
 
 def _is_sound(health: np.ndarray, tolerance: float) -> bool:

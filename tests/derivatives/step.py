@@ -53,7 +53,7 @@ def run(program: Program, arguments: Mapping[str, np.ndarray]) -> list[np.ndarra
         for call in program.calls:
             _run_block(program, call, slots)
     found = [np.stack([np.broadcast_to(slots[s], batch) for s in y.slots], axis=-1) for y in program.outputs]
-    return [entries.reshape(*batch, *y.shape) for entries, y in zip(found, program.outputs, strict=True)]
+    return [entries.reshape((*batch, *y.shape)) for entries, y in zip(found, program.outputs, strict=True)]
 
 
 def rate(robot: System, q: np.ndarray, dq: np.ndarray) -> np.ndarray:

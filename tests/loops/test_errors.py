@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from fourbar import AssemblyError, Builder, ModelError, UnknownNameError
+from fourbar import ArgumentError, AssemblyError, Builder, ModelError, UnknownNameError
 from fourbar.joints import Revolute, Spherical
 from fourbar.loops import Closure, Constraint, Coupling, Differential, Distance, Gear, Loop, Polynomial
 
@@ -42,6 +42,12 @@ WRONG: dict[str, tuple[Callable[[], object], str]] = {
     "coupling list": (lambda: Coupling(["crank", "rocker"]), "factors by joint"),
     "coupling factor": (lambda: Coupling({"crank": 1.0, "rocker": math.nan}), "factor of 'rocker' must be a finite"),
     "polynomial on itself": (lambda: Polynomial("crank", "crank", (0.0, 1.0)), "couples two joints, got 'crank' twice"),
+    "polynomial number": (
+        lambda: Polynomial("crank", "rocker", 2.0),
+        "list of coefficients, that of the power 0 first, got 2.0",
+    ),
+    "polynomial text": (lambda: Polynomial("crank", "rocker", "12"), "list of coefficients"),
+    "polynomial by power": (lambda: Polynomial("crank", "rocker", {1: 2.0}), "got {1: 2.0}"),
     "polynomial empty": (lambda: Polynomial("crank", "rocker", ()), "at least one coefficient"),
     "polynomial coefficient": (
         lambda: Polynomial("crank", "rocker", (1.0, math.inf)),
@@ -55,11 +61,27 @@ WRONG: dict[str, tuple[Callable[[], object], str]] = {
         lambda: Differential(["crank", "rocker"], ["crank"], [[1.0, 2.0]]),
         "lists of different joints, got ['crank', 'rocker'] and ['crank']",
     ),
-    "differential text": (lambda: Differential("crank", ["rocker"], [[1.0]]), "lists of different joints, got 'crank'"),
+    "differential text": (
+        lambda: Differential("crank", ["rocker"], [[1.0]]),
+        "inputs of a differential: expected a list",
+    ),
+    "differential of nothing": (
+        lambda: Differential(["crank"], None, [[1.0]]),
+        "outputs of a differential: expected a list of joints, such as ['left', 'right'], got None",
+    ),
+    "differential uneven": (
+        lambda: Differential(["crank", "coupler"], ["rocker"], [[1.0], [2.0, 3.0]]),
+        "needs a finite matrix of shape (1, 2), got [[1.0], [2.0, 3.0]]",
+    ),
     "rod of no length": (
         lambda: Distance("crank", "rocker", (0, 0, 0), (0, 0, 0), 0.0),
-        "must be positive and finite, got 0.0; for zero use a spherical joint",
+        "must be positive, got 0.0; for zero use a spherical joint",
     ),
+    "rod of some length": (
+        lambda: Distance("crank", "rocker", (0, 0, 0), (0, 0, 0), "long"),
+        "length of a rod must be a finite number, got 'long'",
+    ),
+    "rod of lengths": (lambda: Distance("crank", "rocker", (0, 0, 0), (0, 0, 0), [1, 2]), "number, got [1, 2]"),
     "rod of negative length": (lambda: Distance("crank", "rocker", (0, 0, 0), (0, 0, 0), -1.0), "got -1.0"),
     "rod of endless length": (lambda: Distance("crank", "rocker", (0, 0, 0), (0, 0, 0), math.inf), "got inf"),
     "rod on one body": (lambda: Distance("crank", "crank", (0, 0, 0), (1, 0, 0), 1.0), "two bodies, got 'crank' twice"),
@@ -83,6 +105,15 @@ WRONG: dict[str, tuple[Callable[[], object], str]] = {
         "a list of joints, such as ['crank'], got 'crank'",
     ),
     "constraint of nothing": (lambda: Constraint(math.sin, []), "expected at least one joint, got []"),
+    "constraint of a set": (lambda: Constraint(_branches, {"crank"}), "expected a list of joints"),
+    "constraint turned round": (lambda: Constraint(["crank"], _branches), "expected a list of joints"),
+    "constraint of too many": (
+        lambda: Constraint(_branches, ["crank", "rocker"]),
+        "constraint of 'crank', 'rocker': _branches(x: 'Any') -> 'Any' is called with the coordinates of 2 joints",
+    ),
+    "constraint twice": (lambda: Constraint(_branches, ["crank", "crank"]), "expected different joints"),
+    "name no text": (lambda: linkage().loop(pin(), name=3), "the name of a loop is a non-empty string, got 3"),
+    "name empty": (lambda: linkage().loop(pin(), name=""), "the name of a loop is a non-empty string, got ''"),
     "no loop": (lambda: linkage().loop(Revolute("z")), "one of fourbar.loops, such as Gear("),
     "loop class": (lambda: linkage().loop(Gear), "one of fourbar.loops, such as Gear("),
     "same name": (lambda: linkage().loop(pin(), name="a").loop(pin(), name="a"), "loop 'a' is there already"),
@@ -90,6 +121,9 @@ WRONG: dict[str, tuple[Callable[[], object], str]] = {
         lambda: linkage().loop(pin(), independent="crank"),
         "expected a list of joints, such as ['crank']",
     ),
+    "independent None": (lambda: linkage().loop(pin(), independent=None), "or scales by joint, got None"),
+    "independent number": (lambda: linkage().loop(pin(), independent=[1]), "or scales by joint, got [1]"),
+    "independent pair": (lambda: linkage().loop(pin(), independent=[("crank", 0.0)]), "cannot be zero"),
     "scale of zero": (
         lambda: linkage().loop(pin(), independent={"crank": 0.0}),
         "joint 'crank': the scale of an independent",
@@ -143,6 +177,13 @@ REFUSED: dict[str, tuple[Loop, dict[str, Any], str]] = {
         "the loops 'it' cannot be closed: the nearest configuration leaves a gap of ",
     ),
     "never": (Constraint(_nothing, ["crank"]), {}, "constraint of 'crank': the function returned None, expected a"),
+    "no residual": (Constraint(lambda x, y: x == y, ["crank", "rocker"]), {}, "returned False; write a difference"),
+    "constant residual": (
+        Constraint(lambda x, y: 0.0, ["crank", "rocker"]),
+        {},
+        "constraint of 'crank', 'rocker': the function returned [0.0], which depends on none of the joints",
+    ),
+    "imaginary residual": (Constraint(lambda x, y: 1j, ["crank", "rocker"]), {}, "the function returned 1j"),
     "two where one is free": (
         pin(),
         {"independent": ["crank", "rocker"]},
@@ -214,6 +255,26 @@ def test_a_function_that_asks_for_truth_or_numbers() -> None:
         linkage().loop(Constraint(math.sin, ["crank"])).build()
 
 
+def test_what_a_function_was_given() -> None:
+    """An error inside a user's function stays what it is, with a note of what the function was called with."""
+    with pytest.raises(TypeError) as caught:
+        linkage().loop(Constraint(lambda x, y: x - y, ["crank", "ball"])).build()
+    assert "for the coordinates of its joints: 'crank' a number, 'ball' 4" in caught.value.__notes__[0]
+
+
+def test_arrays_of_the_wrong_shape() -> None:
+    robot = mechanism("four_bar")
+    for method in ("assemble", "loop_gap"):
+        with pytest.raises(ArgumentError, match=rf"{method}: q must have shape \(\.\.\., 3\), got \(2,\)"):
+            getattr(robot, method)([0.0, 0.0])
+        with pytest.raises(ArgumentError, match=f"{method}: q must hold real numbers"):
+            getattr(robot, method)("home")
+    with pytest.raises(ArgumentError, match=r"keep='crank': expected a list of joints, such as \['crank'\]"):
+        robot.assemble([0.0, 0.0, 0.0], keep="crank")
+    guess = [0.3, 1.0, 1.5]
+    assert robot.assemble(guess, keep=["crank"])[0] == 0.3 and guess == [0.3, 1.0, 1.5]
+
+
 def test_assemble_says_what_is_left() -> None:
     robot = mechanism("four_bar")
     with pytest.raises(
@@ -232,5 +293,13 @@ def test_other_independent_velocities() -> None:
         robot.with_independent("knee")
     with pytest.raises(ModelError, match="leave 1 velocities free, but 2 are declared independent"):
         robot.with_independent("crank", "rocker")
+    for wrong in (3, ("rocker",)):
+        with pytest.raises(ModelError, match="independent: expected a list of joints"):
+            robot.with_independent(wrong)
+    assert (
+        robot.with_independent(["rocker"])
+        == robot.with_independent({"rocker": 1.0})
+        == robot.with_independent("rocker")
+    )
     with pytest.raises(ModelError, match="'rocker': the scale of an independent velocity cannot be zero"):
         robot.with_independent(("rocker", 0.0))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
@@ -83,6 +84,17 @@ class Loop(ABC):
 
 def _of(names: Mapping[str, str], used: Sequence[str]) -> tuple[tuple[str, str], ...]:
     return tuple((old, names[old]) for old in used if names.get(old, old) != old)
+
+
+def read_number(what: str, value: Any) -> float:
+    """One finite number."""
+    try:
+        x = float(value)
+    except (TypeError, ValueError):
+        x = math.nan
+    if not math.isfinite(x):
+        raise ModelError(f"{what} must be a finite number, got {value!r}")
+    return x
 
 
 def read_names(what: str, names: Any) -> tuple[str, ...]:

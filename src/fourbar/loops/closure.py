@@ -28,7 +28,7 @@ from ..joints.base import Joint
 from ..joints.mirror import Mirror, Mirrored
 from ..spatial.linear import Mat, Scalar, Vec, dot
 from ..spatial.transform import Transform
-from .base import Loop, View
+from .base import Loop, View, read_number
 
 
 def _no_rotation(R: Mat) -> list[Scalar]:
@@ -172,9 +172,10 @@ class Distance(Loop):
     def __post_init__(self) -> None:
         if self.predecessor == self.successor:
             raise ModelError(f"a rod is between two bodies, got {self.predecessor!r} twice")
-        if not 0.0 < self.length < np.inf:
+        object.__setattr__(self, "length", read_number("the length of a rod", self.length))
+        if not self.length > 0.0:
             raise ModelError(
-                f"the length of a rod must be positive and finite, got {self.length!r}; for zero use a spherical joint"
+                f"the length of a rod must be positive, got {self.length!r}; for zero use a spherical joint"
             )
         for field, body in (("predecessor_point", self.predecessor), ("successor_point", self.successor)):
             point = _place(f"rod on {body!r}", getattr(self, field), None).p

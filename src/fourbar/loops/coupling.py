@@ -11,17 +11,7 @@ import numpy as np
 from ..errors import ModelError
 from ..joints.mirror import Mirror, Mirrored
 from ..spatial.linear import Scalar
-from .base import Loop, View
-
-
-def _number(what: str, value: Any) -> float:
-    try:
-        x = float(value)
-    except (TypeError, ValueError):
-        x = np.nan
-    if not np.isfinite(x):
-        raise ModelError(f"{what} must be a finite number, got {value!r}")
-    return x
+from .base import Loop, View, read_names, read_number
 
 
 def _only(view: View, joint: str) -> Scalar:
@@ -42,11 +32,11 @@ class Coupling(Loop):
     def __init__(self, factors: Mapping[str, float], offset: float = 0.0) -> None:
         if not isinstance(factors, Mapping):
             raise ModelError(f"a coupling takes factors by joint, {{'left': 1.0, 'right': -1.0}}, got {factors!r}")
-        read = tuple((name, _number(f"factor of {name!r}", x)) for name, x in factors.items())
+        read = tuple((name, read_number(f"factor of {name!r}", x)) for name, x in factors.items())
         if all(x == 0.0 for _, x in read):
             raise ModelError(f"a coupling needs joints, and a factor that is not zero, got {dict(factors)!r}")
         object.__setattr__(self, "factors", read)
-        object.__setattr__(self, "offset", _number("offset", offset))
+        object.__setattr__(self, "offset", read_number("offset", offset))
 
     @property
     def joints(self) -> tuple[str, ...]:
@@ -87,8 +77,8 @@ class Gear(Loop):
     def __post_init__(self) -> None:
         if self.driver == self.driven:
             raise ModelError(f"a gear couples two joints, got {self.driver!r} twice")
-        object.__setattr__(self, "ratio", _number("ratio", self.ratio))
-        object.__setattr__(self, "offset", _number("offset", self.offset))
+        object.__setattr__(self, "ratio", read_number("ratio", self.ratio))
+        object.__setattr__(self, "offset", read_number("offset", self.offset))
 
     @property
     def joints(self) -> tuple[str, ...]:
@@ -120,7 +110,12 @@ class Polynomial(Loop):
     def __post_init__(self) -> None:
         if self.driver == self.driven:
             raise ModelError(f"a polynomial couples two joints, got {self.driver!r} twice")
-        read = tuple(_number("a coefficient", c) for c in self.coefficients)
+        if isinstance(self.coefficients, str | Mapping) or not hasattr(self.coefficients, "__iter__"):
+            raise ModelError(
+                "a polynomial coupling takes a list of coefficients, that of the power 0 first, got "
+                f"{self.coefficients!r}"
+            )
+        read = tuple(read_number("a coefficient", c) for c in self.coefficients)
         if not read:
             raise ModelError("a polynomial coupling needs at least one coefficient")
         object.__setattr__(self, "coefficients", read)
@@ -156,16 +151,21 @@ class Differential(Loop):
     matrix: tuple[tuple[float, ...], ...]
 
     def __init__(self, inputs: Sequence[str], outputs: Sequence[str], matrix: Any) -> None:
-        if isinstance(inputs, str) or isinstance(outputs, str) or len({*inputs, *outputs}) < len(inputs) + len(outputs):
+        given = (("inputs", inputs), ("outputs", outputs))
+        drivers, driven = (read_names(f"the {x} of a differential", names) for x, names in given)
+        if set(drivers) & set(driven):
             raise ModelError(f"a differential takes lists of different joints, got {inputs!r} and {outputs!r}")
-        array = np.asarray(matrix, float)
+        try:
+            array = np.asarray(matrix, float)
+        except (TypeError, ValueError):
+            array = np.zeros(())
         if array.shape != (len(outputs), len(inputs)) or not np.all(np.isfinite(array)):
             raise ModelError(
                 f"a differential with {len(outputs)} outputs and {len(inputs)} inputs needs a finite matrix of shape "
                 f"{(len(outputs), len(inputs))}, got {matrix!r}"
             )
-        object.__setattr__(self, "inputs", tuple(inputs))
-        object.__setattr__(self, "outputs", tuple(outputs))
+        object.__setattr__(self, "inputs", drivers)
+        object.__setattr__(self, "outputs", driven)
         object.__setattr__(self, "matrix", tuple(tuple(row) for row in array.tolist()))
 
     @property

@@ -8,6 +8,8 @@ from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from ..errors import ModelError
 from ..expr import Expr
 from ..spatial.linear import Scalar
@@ -33,13 +35,22 @@ def check_function(what: str, function: Any, count: int) -> None:
 
 def called(function: Callable[..., Any], view: View, joints: Sequence[str]) -> Any:
     """The function at the coordinates of the named joints: a number each, or a sequence for joints with several."""
-    coordinates = [view.q(name) for name in joints]
-    return function(*(q[0] if len(q) == 1 else q for q in coordinates))
+    coordinates = {name: view.q(name) for name in joints}
+    try:
+        return function(*(q[0] if len(q) == 1 else q for q in coordinates.values()))
+    except Exception as error:
+        given = ", ".join(f"{name!r} {'a number' if len(q) == 1 else len(q)}" for name, q in coordinates.items())
+        error.add_note(
+            f"in the function of a loop, called once with symbols for the coordinates of its joints: {given}"
+        )
+        raise
 
 
 def _scalars(what: str, result: Any) -> tuple[Scalar, ...]:
     """What a function returned, one number or several, as a tuple."""
     rows = tuple(result) if hasattr(result, "__iter__") and not isinstance(result, str) else (result,)
+    if any(isinstance(x, bool | np.bool) for x in rows):
+        raise ModelError(f"{what}: the function returned {result!r}; write a difference, x - y, instead of x == y")
     if not all(isinstance(x, Expr | numbers.Real) for x in rows):
         raise ModelError(f"{what}: the function returned {result!r}, expected a number or a flat sequence of them")
     return tuple(x if isinstance(x, Expr) else float(x) for x in rows)
@@ -68,8 +79,11 @@ class Constraint(Loop):
 
     def residual(self, view: View) -> Sequence[Scalar]:
         rows = _scalars(self._title, called(self.function, view, self.of))
-        if not rows:
-            raise ModelError(f"{self._title}: the function returned nothing, expected a residual")
+        traced = any(isinstance(x, Expr) for joint in self.of for x in view.q(joint))
+        if not rows or (traced and not any(isinstance(x, Expr) for x in rows)):
+            raise ModelError(
+                f"{self._title}: the function returned {list(rows)!r}, which depends on none of the joints"
+            )
         return rows
 
     def renamed(self, joints: Mapping[str, str], bodies: Mapping[str, str]) -> Constraint:

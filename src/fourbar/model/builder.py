@@ -20,12 +20,12 @@ from .read import (
     read_coordinates,
     read_drive,
     read_geometry,
+    read_independent,
     read_inertia,
     read_limits,
     read_number,
     read_per_velocity,
     read_placement,
-    read_scale,
     read_spring,
     read_three,
 )
@@ -138,14 +138,12 @@ class Builder:
             raise ModelError(
                 f"loop must be one of fourbar.loops, such as Gear('knee', 'knee_rotor', 6.0), got {loop!r}"
             )
-        chosen = name or f"{type(loop).__name__.lower()}{len(self._loops) + 1}"
+        chosen = f"{type(loop).__name__.lower()}{len(self._loops) + 1}" if name is None else name
+        if not isinstance(chosen, str) or not chosen:
+            raise ModelError(f"the name of a loop is a non-empty string, got {name!r}; without one it is given a name")
         if chosen in self._loops:
             raise ModelError(f"loop {chosen!r} is there already; names must be different")
-        what = f"loop {chosen!r}, independent"
-        if isinstance(independent, str):
-            raise ModelError(f"{what}: expected a list of joints, such as [{independent!r}], got {independent!r}")
-        pairs = independent.items() if isinstance(independent, Mapping) else [(x, 1.0) for x in independent]
-        scales = tuple((str(j), read_scale(f"{what} joint {j!r}", x)) for j, x in pairs)
+        scales = read_independent(f"loop {chosen!r}, independent", independent)
         if isinstance(loop, Closure) and not closes_directly(loop.joint):
             loop = self._with_link(chosen, loop)
         self._loops[chosen] = NamedLoop(chosen, loop, scales)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from math import isfinite
 from typing import Any
 
@@ -165,6 +165,20 @@ def read_limits(what: str, value: Any, n: int) -> tuple[tuple[float, ...], tuple
     if not np.all((lower <= upper) & (lower < np.inf) & (upper > -np.inf)):  # false for NaN too
         raise ModelError(f"{what}: every lower limit must be a number not above the upper one, got {value!r}")
     return tuple(lower.tolist()), tuple(upper.tolist())
+
+
+def read_independent(what: str, given: Any) -> tuple[tuple[str, float], ...]:
+    """Joints and scales from a list of names, of pairs (name, scale), or a mapping from name to scale."""
+    example = [given] if isinstance(given, str) else ["crank"]
+    wrong = ModelError(f"{what}: expected a list of joints, such as {example!r}, or scales by joint, got {given!r}")
+    if isinstance(given, str) or not hasattr(given, "__iter__"):
+        raise wrong
+    listed = (
+        list(given.items()) if isinstance(given, Mapping) else [(x, 1.0) if isinstance(x, str) else x for x in given]
+    )
+    if not all(isinstance(x, tuple) and len(x) == 2 and isinstance(x[0], str) for x in listed):
+        raise wrong
+    return tuple((joint, read_scale(f"{what} joint {joint!r}", scale)) for joint, scale in listed)
 
 
 def read_scale(what: str, value: Any) -> float:

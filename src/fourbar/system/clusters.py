@@ -8,13 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import AssemblyError, unknown
+from ..errors import ArgumentError, AssemblyError, unknown
 from ..model.choose import close
 from ..model.embedding import Tied
 from ..model.groups import Group
 from ..model.lower import Lowered
 from ..model.mechanism import Mechanism
-from ..model.read import read_scale
+from ..model.read import read_independent
 
 _CLOSED = 1e-11
 _TOGGLE = 1e-6  # ratio of singular values of K_d at which random configurations keep away
@@ -149,13 +149,22 @@ def _columns(lowered: Lowered, group: Group, keep: Sequence[str]) -> list[int]:
     return found
 
 
+def _stored(method: str, lowered: Lowered, q: Any) -> np.ndarray:
+    """Coordinates (..., nq) as an array."""
+    from ..compile.arguments import Argument, to_array  # imported when first needed, as in `robot`
+
+    return to_array(method, Argument("q", (lowered.nq,)), q)
+
+
 def assemble(lowered: Lowered, q: Any, keep: Sequence[str]) -> np.ndarray:
     """Close all loops from a guess; what is tied explicitly is closed always."""
+    if isinstance(keep, str):
+        raise ArgumentError(f"keep={keep!r}: expected a list of joints, such as [{keep!r}]")
     known = [c.name for c in lowered.moving]
     for name in keep:
         if name not in known:
             raise unknown("moving joint", name, known)
-    array = np.array(q, float)
+    array = _stored("assemble", lowered, q).copy()
     rows, at = array.reshape(-1, lowered.nq), 0
     for group in lowered.groups:
         tie, end = group.embedding, at + group.embedding.nq
@@ -172,7 +181,7 @@ def assemble(lowered: Lowered, q: Any, keep: Sequence[str]) -> np.ndarray:
 
 def loop_gap(lowered: Lowered, q: Any) -> np.ndarray:
     """The largest residual of any loop."""
-    array = np.asarray(q, float)
+    array = _stored("loop_gap", lowered, q)
     found, at = np.zeros(array.shape[:-1]), 0
     for group in lowered.groups:
         tie, end = group.embedding, at + group.embedding.nq
@@ -183,11 +192,11 @@ def loop_gap(lowered: Lowered, q: Any) -> np.ndarray:
 
 
 def choose_independent(
-    mechanism: Mechanism, clusters: Sequence[ClusterInfo], joints: Sequence[str | tuple[str, float]]
+    mechanism: Mechanism, clusters: Sequence[ClusterInfo], joints: Sequence[Any]
 ) -> Mechanism:
     """The mechanism with the named joints as the independent ones of their clusters."""
-    named = [(x, 1.0) if isinstance(x, str) else x for x in joints]
-    pairs = [(str(joint), read_scale(f"independent joint {joint!r}", scale)) for joint, scale in named]
+    listed = joints[0] if len(joints) == 1 and isinstance(joints[0], list | dict) else joints
+    pairs = read_independent("independent", listed)
     tied = {joint: n for n, cluster in enumerate(clusters) if cluster.loops for joint in cluster.joints}
     for joint, _ in pairs:
         if joint not in tied:

@@ -75,7 +75,7 @@ def _about(lowered: Lowered, about: str = COM) -> dict[str, Any]:
 
 
 def _ends(lowered: Lowered, frames: Any = (), points: Any = (), expressed_in: str = "world") -> dict[str, Any]:
-    if isinstance(frames, str) or isinstance(points, str):
+    if any(isinstance(x, str) or not hasattr(x, "__iter__") for x in (frames, points)):
         raise ArgumentError(f"frames={frames!r}, points={points!r}: expected lists of names, e.g. ['hand']")
     if expressed_in not in ("world", "frame"):
         raise ArgumentError(f"expressed_in={expressed_in!r}: expected 'world' or 'frame'")

@@ -272,11 +272,11 @@ class System(Editing):
         """The clusters: bodies tied by loops (a body alone is a cluster of one), what carries first."""
         return tuple(describe(self.model.lowered, group) for group in self.model.lowered.groups)
 
-    def with_independent(self, *joints: str | tuple[str, float]) -> System:
+    def with_independent(self, *joints: str | tuple[str, float] | list[str] | dict[str, float]) -> System:
         """The same robot with other independent velocities in the clusters of the named joints.
 
         A mechanism that passes a toggle position needs this: there the old ones stop to determine the others. A pair
-        (joint, scale) makes the independent velocity 1/scale of the joint's.
+        (joint, scale) makes the independent velocity 1/scale of the joint's. One list or mapping of them does too.
         """
         return System(choose_independent(self.mechanism, self.clusters, joints))
 

@@ -191,9 +191,7 @@ def loop_gap(lowered: Lowered, q: Any) -> np.ndarray:
     return found
 
 
-def choose_independent(
-    mechanism: Mechanism, clusters: Sequence[ClusterInfo], joints: Sequence[Any]
-) -> Mechanism:
+def choose_independent(mechanism: Mechanism, clusters: Sequence[ClusterInfo], joints: Sequence[Any]) -> Mechanism:
     """The mechanism with the named joints as the independent ones of their clusters."""
     listed = joints[0] if len(joints) == 1 and isinstance(joints[0], list | dict) else joints
     pairs = read_independent("independent", listed)

@@ -77,6 +77,22 @@ def test_hybrid_dynamics(name: str) -> None:
 
 
 @EACH
+def test_hybrid_dynamics_within_clusters(name: str) -> None:
+    """Every second joint held, whatever it is tied to; then the others. Against inverse dynamics and dense algebra."""
+    robot, s = mechanism(name), state(name)
+    of = [label.split(".")[0] for label in robot.names.velocities]
+    M, bias = robot.mass_matrix(s.q), robot.bias_force(s.q, s.v, f_ext=s.f_ext)
+    for joints in (sorted(set(of))[::2], sorted(set(of))[1::2]):
+        held = np.array([joint in joints for joint in of])
+        a, tau = robot.hybrid_dynamics(s.q, s.v, s.a, s.tau, f_ext=s.f_ext, prescribed=joints)
+        assert np.array_equal(a[:, held], s.a[:, held]) and np.array_equal(tau[:, ~held], s.tau[:, ~held])
+        near(robot.inverse_dynamics(s.q, s.v, a, f_ext=s.f_ext), tau, TIGHT, _size(robot, s, a))
+        push = s.tau[:, ~held] - bias[:, ~held] - np.einsum("bij,bj->bi", M[:, ~held][:, :, held], s.a[:, held])
+        expected = np.linalg.solve(M[:, ~held][:, :, ~held], push[..., None])[..., 0]
+        near(a[:, ~held], expected, 1e-11, np.abs(a).max(axis=-1))
+
+
+@EACH
 def test_energy(name: str) -> None:
     """T = ½ vᵀ M v, and both energies are those of the spanning tree."""
     robot, s = mechanism(name), state(name)

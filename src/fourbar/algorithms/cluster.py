@@ -91,7 +91,7 @@ def weighted(W: Sequence[Wrench], w: Sequence[Scalar]) -> Wrench:
     return Wrench.of(Mat(x.six() for x in W).transpose_times(w)) if W else Wrench.zero()
 
 
-def _spun_up(k: Kinematics, rate: Sequence[Scalar]) -> Vec:
+def spun_up(k: Kinematics, rate: Sequence[Scalar]) -> Vec:
     """What the armature takes."""
     return Vec([j * x for j, x in zip(k.armature, rate, strict=True)])
 
@@ -121,7 +121,7 @@ def release(
         rates, S_j = _motion(ks, inner, G, j)
         F, carrier = gather(ks, inner, [I @ t for I, t in zip(IA, S_j, strict=True)])
         W.append(carrier)
-        D.append(projected(ks, G, F, [_spun_up(k, r) for k, r in zip(ks, rates, strict=True)]))
+        D.append(projected(ks, G, F, [spun_up(k, r) for k, r in zip(ks, rates, strict=True)]))
     factored = factor(Mat(D))
     rows = [w.six() for w in W]
     Y = factored.solve_columns(Mat(rows))
@@ -130,6 +130,14 @@ def release(
         for k in range(i, 6):
             left[i][k] = left[i][k] - dot([row[i] for row in rows], [y[k] for y in Y])
     return tuple(W), factored, Articulated.of_rows(left)
+
+
+def gathered(
+    ks: Sequence[Kinematics], p: Sequence[Wrench], children: Sequence[Sequence[Felt]]
+) -> tuple[list[Articulated], list[Wrench]]:
+    """IA and pA of every link: its own, and what hangs on it outside the group."""
+    IA = [sum((m.Ia for m in sent), Articulated.of(k.I)) for k, sent in zip(ks, children, strict=True)]
+    return IA, [sum((m.pa for m in sent), own) for own, sent in zip(p, children, strict=True)]
 
 
 def free_inward(
@@ -143,12 +151,11 @@ def free_inward(
     tau: Vec,
 ) -> Outcome:
     """Free the group; c of a link is what it gains by velocity alone, to which the loops add S g."""
-    IA = [sum((m.Ia for m in sent), Articulated.of(k.I)) for k, sent in zip(ks, children, strict=True)]
-    pA = [sum((m.pa for m in sent), own) for own, sent in zip(p, children, strict=True)]
+    IA, pA = gathered(ks, p, children)
     W, D, Ia = release(ks, inner, G, IA)
     gained = spread(ks, inner, [x + k.S.twist(b) for x, k, b in zip(c, ks, g, strict=True)])
     F, P = gather(ks, inner, [f + I @ t for f, I, t in zip(pA, IA, gained, strict=True)])
-    u = Vec(tau) - projected(ks, G, F, [_spun_up(k, b) for k, b in zip(ks, g, strict=True)])
+    u = Vec(tau) - projected(ks, G, F, [spun_up(k, b) for k, b in zip(ks, g, strict=True)])
     w = D.solve(u)
     pa = P + weighted(W, w)
     return Outcome(FreedGroup(W, D, u), Felt(Ia, pa))

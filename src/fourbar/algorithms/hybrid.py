@@ -1,6 +1,8 @@
-"""Hybrid dynamics (Kim Table 4): each group has either its acceleration prescribed or its force given.
+"""Hybrid dynamics (Kim Table 4): every independent velocity has its acceleration prescribed, or its force given.
 
 With all forces given it is the articulated-body algorithm, with all accelerations prescribed it is inverse dynamics.
+Within a group of tied links, what is prescribed moves the links as the loops' own accelerations g do: with the columns
+of G split into free and held ones, q̈ = G_f a_f + (g + G_h a_h).
 """
 
 from __future__ import annotations
@@ -13,11 +15,11 @@ from ..model.embedding import Expanded
 from ..model.grouping import GROUND
 from ..model.groups import Group
 from ..spatial.articulated import Articulated
-from ..spatial.linear import Vec
-from ..spatial.vectors import Wrench
+from ..spatial.linear import Mat, Vec
+from ..spatial.vectors import Twist, Wrench
 from . import cluster
 from .aba import RESTING, Accelerated, Spun, accelerate_group, free_group, ground, spin_outward
-from .cluster import Felt
+from .cluster import Felt, FreedGroup
 from .sweep import Outcome, Sweeps
 
 
@@ -43,50 +45,122 @@ def drive_outward(k: Kinematics, parent: Accelerated, own: Spun, held: Held, a: 
     return Accelerated(a, A), tau
 
 
+class Divided(NamedTuple):
+    """A group's map in two: G_f of what moves freely, G_h of what is held, and g with the held accelerations in it."""
+
+    free: tuple[Mat, ...]
+    held: tuple[Mat, ...]
+    g: tuple[Vec, ...]
+
+
+class HeldGroup(NamedTuple):
+    """A group of which some velocities are held: the others freed, and what each link pushes against."""
+
+    freed: FreedGroup
+    links: tuple[Held, ...]
+
+
+def divide(G: tuple[Mat, ...], g: tuple[Vec, ...], a: Vec, free: tuple[int, ...], held: tuple[int, ...]) -> Divided:
+    """Split the columns of G."""
+    free_G, held_G = (
+        tuple(Mat(Vec([row[j] for j in which]) for row in block) for block in G) for which in (free, held)
+    )
+    moved = tuple(bias + block @ [a[j] for j in held] for bias, block in zip(g, held_G, strict=True))
+    return Divided(free_G, held_G, moved)
+
+
+def hold_group_inward(
+    ks: tuple[Kinematics, ...],
+    inner: tuple[int, ...],
+    d: Divided,
+    c: tuple[Twist, ...],
+    p: tuple[Wrench, ...],
+    children: tuple[tuple[Felt, ...], ...],
+    tau: Vec,
+) -> Outcome:
+    """Free what is free, and keep what the held ones will need."""
+    freed, felt = cluster.free_inward(ks, inner, d.free, d.g, c, p, children, tau)
+    IA, pA = cluster.gathered(ks, p, children)
+    return Outcome(HeldGroup(freed, tuple(map(Held, IA, pA))), felt)
+
+
+def drive_group_outward(
+    ks: tuple[Kinematics, ...], inner: tuple[int, ...], d: Divided, c: tuple[Twist, ...], A: Twist, own: HeldGroup
+) -> tuple[Vec, tuple[Twist, ...], Vec]:
+    """Accelerations of the free velocities and of all links, and what holds the others: G_hᵀ (Sᵀ F + armature)."""
+    a, moved = cluster.accelerate_outward(ks, inner, d.free, d.g, c, A, own.freed)
+    F, _ = cluster.gather(ks, inner, [x.IA @ t + x.pA for x, t in zip(own.links, moved, strict=True)])
+    rates = [block @ a + bias for block, bias in zip(d.free, d.g, strict=True)]
+    taken = [cluster.spun_up(k, rate) for k, rate in zip(ks, rates, strict=True)]
+    return a, moved, cluster.projected(ks, d.held, F, taken)
+
+
+class _Group:
+    """One group in both sweeps, with the velocities that are held."""
+
+    def __init__(self, s: Sweeps, group: Group, e: Expanded | None, spun: Sequence[Spun], held: Sequence[bool]) -> None:
+        self.s, self.group, self.e, self.spun = s, group, e, spun
+        self.held = tuple(j for j, x in enumerate(held) if x)
+        self.free = tuple(j for j, x in enumerate(held) if not x)
+
+    def inward(self, messages: list[list[Any]], a: Vec, tau: Vec) -> None:
+        """Free and hold, and send what is left to the carrier."""
+        if not self.held:
+            self.kept = free_group(self.s, self.group, self.e, messages, self.spun, tau)
+            return
+        if self.e is None:
+            (i,) = self.group.links
+            self.kept, message = self.s.step(i, hold_inward, tuple(messages[i]), self.spun[i], a)
+        else:
+            call, links = self.s.recorder.call, self.group.links
+            self.divided = call(divide, self.e.G, self.e.g, a, self.free, self.held)
+            self.ks, self.c = tuple(self.s.k[i] for i in links), tuple(self.spun[i].c for i in links)
+            p, sent = tuple(self.spun[i].p for i in links), tuple(tuple(messages[i]) for i in links)
+            given = Vec([tau[j] for j in self.free])
+            self.kept, message = call(
+                hold_group_inward, self.ks, self.group.inner, self.divided, self.c, p, sent, given
+            )
+        if self.group.carrier >= 0:
+            messages[self.group.carrier].insert(0, message)
+
+    def outward(self, moved: dict[int, Accelerated], a: Vec, tau: Vec) -> tuple[Vec, Vec]:
+        """All accelerations and forces of the group; `moved` gains the accelerations of its links."""
+        if not self.held:
+            return accelerate_group(self.s, self.group, self.e, moved, self.spun, self.kept), tau
+        above, links = moved[self.group.carrier], self.group.links
+        if self.e is None:
+            (i,) = links
+            moved[i], force = self.s.step(i, drive_outward, above, self.spun[i], self.kept, a)
+            return a, force
+        found, parts, forces = self.s.recorder.call(
+            drive_group_outward, self.ks, self.group.inner, self.divided, self.c, above.A, self.kept
+        )
+        moved.update({i: Accelerated(found, A) for i, A in zip(links, parts, strict=True)})
+        every, acted = dict(zip(self.free, found, strict=True)), dict(zip(self.held, forces, strict=True))
+        n = range(len(a))
+        return Vec([every[j] if j in every else a[j] for j in n]), Vec([acted[j] if j in acted else tau[j] for j in n])
+
+
 def hybrid_dynamics(
     s: Sweeps,
     groups: Sequence[Group],
     expanded: Sequence[Expanded | None],
     v: Sequence[Vec],
     a: Sequence[Vec],
-    links_a: Sequence[Vec],
     tau: Sequence[Vec],
     F_ext: Sequence[Wrench],
-    prescribed: Sequence[bool],
+    prescribed: Sequence[Sequence[bool]],
     gravity: Sequence[float],
 ) -> tuple[list[Vec], list[Vec]]:
-    """All accelerations and all forces, by group; where a group is prescribed its `a` is read, else its `tau`.
+    """All accelerations and all forces, by group; of what is prescribed `a` is read, of the rest `tau`.
 
-    `links_a` are the accelerations of all links that follow from `a`. Inside a prescribed group every joint moves as
-    these say, so its links are held one by one.
+    `prescribed`: for each group, for each of its independent velocities; a joint without loops all or none of them.
     """
     spun = s.outward(spin_outward, RESTING, v, F_ext)
     messages: list[list[Any]] = [[] for _ in s.tree.parents]
-    kept: list[Any] = [None] * len(groups)
-    for n in reversed(range(len(groups))):
-        group = groups[n]
-        if prescribed[n]:
-            kept[n] = [None] * len(group.links)
-            for b in reversed(range(len(group.links))):
-                i = group.links[b]
-                kept[n][b], message = s.step(i, hold_inward, tuple(messages[i]), spun[i], links_a[i])
-                if s.tree.parents[i] >= 0:
-                    messages[s.tree.parents[i]].insert(0, message)
-        else:
-            kept[n] = free_group(s, group, expanded[n], messages, spun, tau[n])
+    parts = [_Group(s, *x) for x in zip(groups, expanded, [spun] * len(groups), prescribed, strict=True)]
+    for part, own_a, own_tau in reversed(list(zip(parts, a, tau, strict=True))):
+        part.inward(messages, own_a, own_tau)
     moved: dict[int, Accelerated] = {GROUND: ground(gravity)}
-    accelerations: list[Vec] = []
-    forces: list[Vec] = []
-    for n, group in enumerate(groups):
-        if not prescribed[n]:
-            accelerations.append(accelerate_group(s, group, expanded[n], moved, spun, kept[n]))
-            forces.append(tau[n])
-            continue
-        own = []
-        for b, i in enumerate(group.links):
-            moved[i], force = s.step(i, drive_outward, moved[s.tree.parents[i]], spun[i], kept[n][b], links_a[i])
-            own.append(force)
-        e = expanded[n]
-        accelerations.append(a[n])
-        forces.append(own[0] if e is None else s.recorder.call(cluster.project_forces, e.G, tuple(own)))
-    return accelerations, forces
+    found = [part.outward(moved, own_a, own_tau) for part, own_a, own_tau in zip(parts, a, tau, strict=True)]
+    return [x for x, _ in found], [x for _, x in found]

@@ -14,6 +14,14 @@ from ..spatial.linear import Scalar
 from .base import Loop, View, read_names, read_number
 
 
+def _matrix(value: Any) -> np.ndarray:
+    """An array of numbers; one without axes if it cannot be read."""
+    try:
+        return np.asarray(value, float)
+    except (TypeError, ValueError):
+        return np.zeros(())
+
+
 def _only(view: View, joint: str) -> Scalar:
     """The coordinate of a joint that has just one."""
     q = view.q(joint)
@@ -155,10 +163,7 @@ class Differential(Loop):
         drivers, driven = (read_names(f"the {x} of a differential", names) for x, names in given)
         if set(drivers) & set(driven):
             raise ModelError(f"a differential takes lists of different joints, got {inputs!r} and {outputs!r}")
-        try:
-            array = np.asarray(matrix, float)
-        except (TypeError, ValueError):
-            array = np.zeros(())
+        array = _matrix(matrix)
         if array.shape != (len(outputs), len(inputs)) or not np.all(np.isfinite(array)):
             raise ModelError(
                 f"a differential with {len(outputs)} outputs and {len(inputs)} inputs needs a finite matrix of shape "

@@ -46,8 +46,8 @@ def _velocity_labels(lowered: Lowered, group: Group) -> list[tuple[str, str]]:
 
 
 def independent_joints(lowered: Lowered, group: Group) -> list[str]:
-    """The joints whose velocities are independent."""
-    return list(dict.fromkeys(joint for joint, _ in _velocity_labels(lowered, group)))
+    """The joint of each independent velocity."""
+    return [joint for joint, _ in _velocity_labels(lowered, group)]
 
 
 def describe(lowered: Lowered, group: Group) -> ClusterInfo:

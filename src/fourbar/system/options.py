@@ -55,17 +55,12 @@ def read_prescribed(lowered: Lowered, prescribed: Iterable[str]) -> dict[str, An
     if isinstance(prescribed, str):
         raise ArgumentError(f"prescribed={prescribed!r}: expected a list of joint names, e.g. [{prescribed!r}]")
     names = list(prescribed)
-    by_group = [set(independent_joints(lowered, group)) for group in lowered.groups]
-    known = [name for group in lowered.groups for name in independent_joints(lowered, group)]
+    by_group = [independent_joints(lowered, group) for group in lowered.groups]
+    known = list(dict.fromkeys(name for own in by_group for name in own))
     for name in names:
         if name not in known:
             raise unknown("independent moving joint", name, known)
-    for own in by_group:
-        if 0 < len(own & set(names)) < len(own):
-            raise ArgumentError(
-                f"prescribed={names!r}: loops tie {sorted(own)} together; prescribe all of them, or none"
-            )
-    return {"prescribed": tuple(own <= set(names) for own in by_group)}
+    return {"prescribed": tuple(tuple(joint in names for joint in own) for own in by_group)}
 
 
 def _about(lowered: Lowered, about: str = COM) -> dict[str, Any]:

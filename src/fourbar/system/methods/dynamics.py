@@ -39,14 +39,14 @@ def forward_dynamics(c: Context) -> Outputs:
 
 
 @method("q v a tau", "a tau", optional="f_ext", static="prescribed")
-def hybrid_dynamics(c: Context, prescribed: tuple[bool, ...]) -> Outputs:
+def hybrid_dynamics(c: Context, prescribed: tuple[tuple[bool, ...], ...]) -> Outputs:
     """All accelerations and all joint forces (a, τ), when some joints have their acceleration prescribed.
 
     prescribed: names of these joints. Their entries of `a` are read, and the other joints' entries of `tau`.
     """
     moved, forces = hybrid.hybrid_dynamics(
-        c.equations(), c.groups, c.expanded, c.velocities(), c.by_group("a"), c.accelerations("a"), c.by_group("tau"),
-        c.F_ext(), prescribed, c.gravity,
+        c.equations(), c.groups, c.expanded, c.velocities(), c.by_group("a"), c.by_group("tau"), c.F_ext(),
+        prescribed, c.gravity,
     )  # fmt: skip
     return vector(c, "a_all", moved) + vector(c, "tau_all", forces)
 

@@ -51,7 +51,7 @@ def _reported(lowered: Lowered, frame: Any, at: Any = "origin", expressed_in: An
 
 
 def read_prescribed(lowered: Lowered, prescribed: Iterable[str]) -> dict[str, Any]:
-    """Which groups are prescribed, from the names of independent joints."""
+    """Which independent velocities are prescribed, by group, from the names of their joints."""
     if isinstance(prescribed, str):
         raise ArgumentError(f"prescribed={prescribed!r}: expected a list of joint names, e.g. [{prescribed!r}]")
     names = list(prescribed)
@@ -61,6 +61,17 @@ def read_prescribed(lowered: Lowered, prescribed: Iterable[str]) -> dict[str, An
         if name not in known:
             raise unknown("independent moving joint", name, known)
     return {"prescribed": tuple(tuple(joint in names for joint in own) for own in by_group)}
+
+
+def read_prescribed_clusters(lowered: Lowered, prescribed: Iterable[str]) -> tuple[bool, ...]:
+    """Which clusters are prescribed, where each must be as a whole or not at all."""
+    names = prescribed if isinstance(prescribed, str) else list(prescribed)
+    found = read_prescribed(lowered, names)["prescribed"]
+    for group, held in zip(lowered.groups, found, strict=True):
+        if any(held) and not all(held):
+            tied = sorted(set(independent_joints(lowered, group)))
+            raise ArgumentError(f"prescribed={names!r}: loops tie {tied} together; prescribe all of them, or none")
+    return tuple(all(held) for held in found)
 
 
 def _about(lowered: Lowered, about: str = COM) -> dict[str, Any]:

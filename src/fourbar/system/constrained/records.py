@@ -106,8 +106,8 @@ def hybrid_dynamics(c: Context, prescribed: tuple[bool, ...]) -> Problem:
     m = _model(c)
     s = c.equations(m.touched)
     a_r, _ = hybrid.hybrid_dynamics(
-        s, c.groups, c.expanded, c.velocities(), c.by_group("a"), c.accelerations("a"), c.by_group("tau"), c.F_ext(),
-        prescribed, c.gravity,
+        s, c.groups, c.expanded, c.velocities(), c.by_group("a"), c.by_group("tau"), c.F_ext(),
+        [(held,) * group.embedding.nv for held, group in zip(prescribed, c.groups, strict=True)], c.gravity,
     )  # fmt: skip
     still = Still(s, c.groups, c.expanded, m.bundles, _state(c), c.links_accelerations(a_r), prescribed)
     wanted = Wanted(_target(c, "row_acceleration"), m.gains)

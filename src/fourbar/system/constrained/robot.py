@@ -13,7 +13,7 @@ from ...errors import ArgumentError, AssemblyError, ModelError
 from ..context import Context
 from ..make import compiled
 from ..methods import METHODS as SYSTEM_METHODS
-from ..options import read_prescribed
+from ..options import read_prescribed_clusters
 from ..regular import check_regular
 from ..robot import System
 from .dense import apply, choose, drive, ranks
@@ -147,7 +147,7 @@ class Constrained(Frozen):
         if least not in LEAST:
             raise ArgumentError(f"least={least!r}: expected one of {', '.join(map(repr, LEAST))}")
         lowered = self.system.model.lowered
-        held = read_prescribed(lowered, prescribed)["prescribed"]
+        held = read_prescribed_clusters(lowered, prescribed)
         found = self.resolved("hybrid_dynamics", prescribed=held)(q, v, a, tau, **named)
         if least == "constraint":
             return found

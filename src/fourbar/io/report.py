@@ -165,7 +165,8 @@ class Reading:
         except ParseError:
             raise
         except ModelError as error:
-            found = self.report().place_of(str(error), self.file) if not place.line else place
+            whole = not place.line and not place.element
+            found = self.report().place_of(str(error), self.file) if whole else place
             raise ParseError(Report((Finding("error", str(error), "", *found),))) from error
 
     def check(self) -> None:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import namedtuple
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cache
 from math import prod
 from typing import Any
 
@@ -48,6 +49,50 @@ def _by_name(what: str, names: list[str], given: Any) -> dict[str, Any]:
     return {name: x for name, x in found.items() if x is not None}
 
 
+class Stacked:
+    """Blocks (..., blocks, rows, columns) of one array, by name and by number; a block is cut out when it is asked for.
+
+    Making three views of a small result takes as long as computing it.
+    """
+
+    __slots__ = ("array",)
+    _fields: tuple[str, ...] = ()
+
+    def __init__(self, array: np.ndarray) -> None:
+        self.array = array
+
+    def __len__(self) -> int:
+        return len(self._fields)
+
+    def __iter__(self) -> Iterator[np.ndarray]:
+        return (self[k] for k in range(len(self._fields)))
+
+    def __getitem__(self, number: int) -> np.ndarray:
+        return self.array[..., range(len(self._fields))[number], :, :]
+
+    def __repr__(self) -> str:
+        return f"Jacobian({', '.join(f'{name}={x!r}' for name, x in zip(self._fields, self, strict=True))})"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _stacked, (self._fields, self.array)
+
+
+@cache
+def stacked_type(fields: tuple[str, ...]) -> type[Stacked]:
+    """The class of results with these blocks."""
+    blocks = {name: property(_block(k)) for k, name in enumerate(fields)}
+    return type("Jacobian", (Stacked,), {"__slots__": (), "_fields": fields, **blocks})
+
+
+def _block(number: int) -> Callable[[Stacked], np.ndarray]:
+    """What cuts out one block."""
+    return lambda blocks: blocks.array[..., number, :, :]
+
+
+def _stacked(fields: tuple[str, ...], array: np.ndarray) -> Stacked:
+    return stacked_type(fields)(array)
+
+
 class Layout:
     """How the blocks of a Jacobian lie in one array, and what they are called."""
 
@@ -62,17 +107,15 @@ class Layout:
         return [y.shape for y in outputs], [a.tangent for a in of.arguments if a.name in present]
 
     def stacked(self, present: tuple[str, ...]) -> Any:
-        """The named tuple to be made of the blocks if these are matrices (blocks, rows, columns), else None."""
+        """What names the blocks if these are matrices of one size (blocks, rows, columns), else None."""
         shapes, widths = self._shapes(present)
         plain = len(shapes) == 1 and len(shapes[0]) == 1 and all(len(w) == 1 for w in widths)
-        return _named("Jacobian", present) if plain and len(self._recipe.shape(present, shapes)) == 3 else None
+        return stacked_type(present) if plain and len(self._recipe.shape(present, shapes)) == 3 else None
 
     def named(self, present: tuple[str, ...], array: np.ndarray) -> Any:
         """The blocks by name."""
         if present not in self._unpack:
-            stacked = self.stacked(present)
-            made = self._unpacker(present) if stacked is None else lambda x: stacked(*np.moveaxis(x, -3, 0))
-            self._unpack[present] = made
+            self._unpack[present] = self.stacked(present) or self._unpacker(present)
         return self._unpack[present](array)
 
     def _unpacker(self, present: tuple[str, ...]) -> Callable[[np.ndarray], Any]:
@@ -169,16 +212,18 @@ class Blocks(_Wrapper):
         super().__init__(recipe)
         self._layout = Layout(recipe)
         self._required = tuple(a.name for a in recipe.arguments if not a.optional)
+        self._count = len(self._required)
         self._simple: Any = None
 
     def __call__(self, *args: Any, **named: Any) -> Any:
+        if not named and len(args) == self._count and self._simple is not None:
+            return self._simple(self.function(*args))
         array = self.function(*args, **named)
-        if self._simple is not None and array.ndim == 3 and len(args) == len(self._required) and not named:
-            return self._simple(*array)
         present = self._present(args, named)
-        if present == self._required:
-            self._simple = self._layout.stacked(present)
-        return self._layout.named(present, array)
+        found = self._layout.named(present, array)
+        if present == self._required and isinstance(found, Stacked):
+            self._simple = type(found)
+        return found
 
     def _present(self, args: tuple[Any, ...], named: dict[str, Any]) -> tuple[str, ...]:
         given = dict(zip((a.name for a in self.recipe.arguments), args, strict=False))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import namedtuple
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from functools import cache
 from math import prod
 from typing import Any
@@ -121,8 +121,8 @@ class Layout:
     def _unpacker(self, present: tuple[str, ...]) -> Callable[[np.ndarray], Any]:
         shapes, widths = self._shapes(present)
         core = len(self._recipe.shape(present, shapes))
-        result = _named("Jacobian", present)
-        several = _named("Jacobians", self._recipe.of.results) if len(shapes) > 1 else None
+        result = named_tuple("Jacobian", present)
+        several = named_tuple("Jacobians", self._recipe.of.results) if len(shapes) > 1 else None
 
         def unpack(array: np.ndarray) -> Any:
             batch = array.shape[: array.ndim - core]
@@ -195,9 +195,9 @@ class Pullback(_Wrapper):
         of = self.recipe.of
         given = _by_name(f"{self.recipe.name}, arguments", [a.name for a in of.arguments], args)
         weights = _by_name(f"{self.recipe.name}, cotangent", list(of.results), cotangent)
-        names = [a.name for a in of.arguments if a.name in given]
+        names = tuple(a.name for a in of.arguments if a.name in given)
         results = self.function(**given, **{f"w_{name}": x for name, x in weights.items()}, **options)
-        return _named("Gradient", names)(*(results if isinstance(results, tuple) else (results,)))
+        return named_tuple("Gradient", names)(*(results if isinstance(results, tuple) else (results,)))
 
 
 class Blocks(_Wrapper):
@@ -231,8 +231,17 @@ class Blocks(_Wrapper):
         return tuple(a.name for a in self.recipe.arguments if given.get(a.name) is not None)
 
 
-def _named(name: str, fields: Sequence[str]) -> Any:
-    return namedtuple(name, fields)
+@cache
+def named_tuple(name: str, fields: tuple[str, ...]) -> Any:
+    """A class of named tuples; these can be pickled, though the class has no place in a module."""
+    made: Any = namedtuple(name, fields)
+    made.__reduce__ = lambda self: (named_tuple_again, (name, fields, tuple(self)))
+    return made
+
+
+def named_tuple_again(name: str, fields: tuple[str, ...], values: tuple[Any, ...]) -> Any:
+    """A named tuple as it travels to other processes."""
+    return named_tuple(name, fields)(*values)
 
 
 WRAPPERS: dict[str, Any] = {"jvp": Directional, "vjp": Pullback, "jacobian": Blocks}

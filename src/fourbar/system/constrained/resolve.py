@@ -10,6 +10,7 @@ import numpy as np
 
 from ...compile.arguments import batch_shape, bind, to_array
 from ...errors import ArgumentError, SingularError
+from ..functions import named_tuple
 from .dense import least_force
 
 _WEAK = 1e8  # ratio of a diagonal entry of Ω to its pivot from which on a sample is solved again, without squaring
@@ -67,8 +68,17 @@ class Resolved:
         found = self.function.vjp(args, full, **options)
         return type(found)(*(_blanked(x, unsound) for x in found))
 
-    def _unsound(self, args: Any) -> np.ndarray:
-        health = self.function(**args)[-1] if isinstance(args, dict) else self.function(*args)[-1]
+    def jacobian(self, *args: Any, threads: int | None = None, **named: Any) -> Any:
+        """All first derivatives by result and argument: `.a.q`, `.force.tau`, ...; NaN as for `jvp`."""
+        unsound = self._unsound(args, named)
+        found = self.function.jacobian(*args, threads=threads, **named)._asdict()
+        del found["health"]
+        blanked = {name: type(J)(*(_blanked(x, unsound) for x in J)) for name, J in found.items()}
+        return named_tuple("Jacobians", tuple(blanked))(*blanked.values())
+
+    def _unsound(self, args: Any, named: dict[str, Any] | None = None) -> np.ndarray:
+        given = dict(args) if isinstance(args, dict) else named or {}
+        health = self.function(*(() if isinstance(args, dict) else args), **given)[-1]
         return ~((health[..., 0] < _WEAK) & (health[..., 1] < _LOOSE) & (health[..., 2] <= self._tolerance))
 
     def _look_closer(

@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from fourbar.cli.peers import robot_folder
+
 BENCH = Path(__file__).resolve().parents[2] / "bench"
 
 
@@ -16,6 +18,14 @@ def _run(script: str, *arguments: str) -> str:
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert not done.stderr or "Traceback" not in done.stderr, done.stderr
     return done.stdout
+
+
+def _needs_robots() -> None:
+    """Pinocchio and the files of example-robot-data, which are no Python package."""
+    pytest.importorskip("pinocchio")
+    pytest.importorskip("cmeel")
+    if not robot_folder().is_dir():
+        pytest.skip("example-robot-data is not installed")
 
 
 def test_limits_of_a_robot() -> None:
@@ -36,10 +46,18 @@ def test_loops_beside_a_peer() -> None:
 
 
 def test_coriolis_matrix_beside_a_peer() -> None:
-    pytest.importorskip("pinocchio")
-    pytest.importorskip("example_robot_data")
+    _needs_robots()
     (row,) = [row for row in _run("coriolis.py").splitlines() if row.startswith("panda")]
     assert float(row.split("differs by")[1]) < 1e-13
+
+
+def test_derivatives_beside_a_peer() -> None:
+    _needs_robots()
+    rows = [row for row in _run("derivatives.py").splitlines() if row.startswith("panda")]
+    assert [row.split()[1] for row in rows] == ["dRNEA", "dABA", "vjp"]
+    for row in rows[:2]:
+        assert float(row.split("differs by")[1]) < 1e-11
+    assert "operations" in rows[2] and "limit <= 4x" in rows[2]
 
 
 def test_constraints_beside_a_peer() -> None:

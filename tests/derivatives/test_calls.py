@@ -310,3 +310,23 @@ def test_the_interpreter_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     for a, b in zip(f.jacobian(q, v, tau, out=blocks), expected.jacobian(q, v, tau), strict=True):
         same(a, b)
     same(f.jacobian(q[0], v[0], tau[0]).q, blocks[0, 0])
+
+
+def test_programs_are_written_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Calls of a kind that was seen before record nothing."""
+    q, v, tau, dq, *_ = state(3)
+    f = arm().forward_dynamics
+    second = f.jacobian.jvp
+
+    def calls() -> None:
+        f.jacobian(q, v, tau)
+        f.jacobian(q[0], v[0], tau[0])
+        f.jvp((q, v, tau), (dq,))
+        f.vjp((q, v, tau), dq)
+        second((q, v, tau), (dq,))
+
+    calls()
+    for derivative in (f.jacobian, f.jvp, f.vjp, second):
+        for recipe in (derivative.recipe, derivative.recipe.of):
+            monkeypatch.setattr(recipe, "program", None)
+    calls()

@@ -15,7 +15,8 @@ from .pieces import Piece, pulled, pushed, run
 from .program import Call, Program
 from .split import split
 
-_PIECE = 120  # instructions that are differentiated together
+PIECE = 400  # instructions that are differentiated together
+MANY = 120  # the same where there are many directions
 _AT_ONCE = 1200  # operations that the rates of one piece may take in one step
 
 Entries = Mapping[str, Sequence[Any]]  # the flat entries of arguments or results, by name
@@ -52,10 +53,13 @@ class _Memory:
 
 
 class Replay:
-    """A program being replayed into a recorder, with the given entries of its arguments."""
+    """A program being replayed into a recorder, with the given entries of its arguments.
 
-    def __init__(self, program: Program, recorder: Any, given: Entries) -> None:
-        self.program = program = split(program, _PIECE)
+    Its blocks are taken in pieces of at most `piece` instructions.
+    """
+
+    def __init__(self, program: Program, recorder: Any, given: Entries, piece: int = PIECE) -> None:
+        self.program = program = split(program, piece)
         self.recorder = recorder
         self.given = given
         self.pieces = [Piece(block) for block in program.blocks]

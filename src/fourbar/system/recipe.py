@@ -9,6 +9,7 @@ from math import prod
 from typing import Any
 
 from ..expr import Program, Replay, Shared, Unrolled
+from ..expr.differentiate import MANY, PIECE
 from ..model.groups import split
 from .context import LARGEST_JACOBIAN, Model, record
 from .methods import JACOBIANS, METHODS, Method
@@ -115,10 +116,10 @@ class Derived(Recipe):
         """Those of the present arguments that the original function has."""
         return tuple(a.name for a in self.of.arguments if a.name in present)
 
-    def _start(self, present: tuple[str, ...], block: int) -> Replay:
+    def _start(self, present: tuple[str, ...], block: int, piece: int = PIECE) -> Replay:
         source = self.of.program(self._own(present))
         recorder = _recorder(source, block)
-        return Replay(source, recorder, {x.name: recorder.input(x.name, x.shape) for x in source.inputs})
+        return Replay(source, recorder, {x.name: recorder.input(x.name, x.shape) for x in source.inputs}, piece)
 
     def _moved(self, replay: Replay, argument: Given, tangent: Sequence[Any]) -> Sequence[Any]:
         """The rates of an argument's entries for a tangent: along the group for a configuration."""
@@ -212,7 +213,7 @@ class Jacobian(Derived):
             written = self.of.written_jacobian(present, block)
             if written is not None:
                 return written
-        replay = self._start(present, block)
+        replay = self._start(present, block, MANY)
         moving = [a for a in self.of.arguments if a.name in present]
         directions = []
         for a in moving:

@@ -160,6 +160,15 @@ def test_rotors_of_transmissions(actuator: str) -> None:
     assert not robot.report
 
 
+def test_a_gear_ratio_without_a_rotor_is_noted() -> None:
+    gear = '<actuator name="m"><mechanicalReduction>50</mechanicalReduction></actuator>'
+    parts = [link("base"), link("arm"), joint("j", "base", "arm"),
+             f'<transmission name="t"><joint name="j"/>{gear}</transmission>']  # fmt: skip
+    robot = load(*parts)
+    assert "gear ratio of 50 without a rotor inertia" in str(robot.report)
+    assert not robot.report.warnings and robot.mass_matrix([0.0])[0, 0] == 1.0
+
+
 def test_transmissions_with_several_rotors_are_doubted() -> None:
     motor = '<actuator name="m"><rotorInertia>1</rotorInertia></actuator>'
     parts = [link("base"), link("arm"), joint("j", "base", "arm"),

@@ -42,6 +42,12 @@ def _read(transmission: Element, joints: Mapping[str, ReadJoint], found: dict[st
     inertias = [x for part in parts for x in _values(part, _INERTIAS)]
     ratios = [x for part in parts for x in _values(part, _RATIOS)]
     if not any(inertias):
+        if any(ratio != 1.0 for ratio in ratios):
+            transmission.reading.note(
+                transmission.place,
+                f"a gear ratio of {ratios[0]:g} without a rotor inertia has no effect on the dynamics",
+                "if the rotor matters, declare it as a motor in a side-car file",
+            )
         return
     if len(driven) != 1 or len(inertias) != 1 or len(ratios) > 1:
         transmission.reading.doubt(

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from ...algorithms import minverse
 from ...algorithms.cluster import project_forces
-from ...algorithms.product import negative_product
+from ...algorithms.product import inverse, negative_product
 from ...algorithms.variation import Variation, inverse_dynamics_variation
 from ...model.embedding import Tied
 from ...model.loop_variation import GroupVariation, vary_group
@@ -16,7 +16,7 @@ from ...spatial.linear import Mat, Vec, is_zero
 from ...spatial.transform import Transform
 from ...spatial.vectors import Twist, Wrench
 from ..context import Context
-from .dynamics import acceleration_parts
+from .dynamics import acceleration_parts, hybrid_parts
 from .registry import JACOBIANS, Outputs, flat
 
 Rows = list[list[Any]]
@@ -163,4 +163,71 @@ def forward_dynamics(c: Context) -> Outputs:
     return _outputs(c, [*blocks, M_inverse, *extra])
 
 
-JACOBIANS.update({f.__name__: f for f in (inverse_dynamics, bias_force, forward_dynamics)})
+class _Mixed:
+    """Derivatives when the accelerations of some velocities (p) and the forces of the others (f) are given.
+
+    τ_f = ID_f(q, v, a) gives δa_f = M_ff⁻¹ (δτ_f - X_f - M_fp δa_p) for a change X of the inverse dynamics by q or v,
+    and then δτ_p = X_p + M_pf δa_f + M_pp δa_p (Kim Table 7).
+    """
+
+    def __init__(self, c: Context, M: Rows, prescribed: list[bool]) -> None:
+        self._recorder = c.recorder
+        self._n = len(prescribed)
+        self._f = [i for i, held in enumerate(prescribed) if not held]
+        self._p = [i for i, held in enumerate(prescribed) if held]
+        self._M = M
+        self._inverse = inverse(c.recorder, [[M[i][j] for j in self._f] for i in self._f])
+        self._M_pf = [[M[i][j] for j in self._f] for i in self._p]
+
+    def _whole(self, own: list[int], rows: Rows, columns: int) -> Rows:
+        """Rows of some velocities among zeros for the others."""
+        found: Rows = [[0.0] * columns for _ in range(self._n)]
+        for i, row in zip(own, rows, strict=True):
+            found[i] = list(row)
+        return found
+
+    def by_state(self, X: Rows) -> tuple[Rows, Rows]:
+        """Changes of all accelerations and of all forces when the inverse dynamics changes by X."""
+        width = len(X[0])
+        if not self._f:
+            return self._whole([], [], width), X
+        moved = negative_product(self._recorder, self._inverse, [X[i] for i in self._f])
+        back = negative_product(self._recorder, self._M_pf, moved)
+        forces = [
+            list(self._recorder.call(_difference, Vec(X[i]), Vec(row))) for i, row in zip(self._p, back, strict=True)
+        ]
+        return self._whole(self._f, moved, width), self._whole(self._p, forces, width)
+
+    def by_acceleration(self) -> tuple[Rows, Rows]:
+        """By the accelerations that are prescribed; columns of the others are zero."""
+        X = [[self._M[i][j] if j in self._p else 0.0 for j in range(self._n)] for i in range(self._n)]
+        moved, forces = self.by_state(X)
+        for i in self._p:
+            moved[i][i] = 1.0
+        return moved, forces
+
+    def by_force(self) -> tuple[Rows, Rows]:
+        """By the forces that are given; columns of the others are zero."""
+        X = [[-1.0 if i == j and j in self._f else 0.0 for j in range(self._n)] for i in range(self._n)]
+        moved, forces = self.by_state(X)
+        for i in self._f:
+            forces[i][i] = 1.0
+        return moved, forces
+
+
+def _difference(a: Vec, b: Vec) -> Vec:
+    return a - b
+
+
+def hybrid_dynamics(c: Context, prescribed: tuple[tuple[bool, ...], ...]) -> Outputs:
+    """∂a and ∂τ by q, v, the given accelerations and the given forces, and by f_ext if it is given."""
+    a, _ = hybrid_parts(c, prescribed)
+    found = _variation(c, a)
+    mixed = _Mixed(c, found.a, [held for group in prescribed for held in group])
+    blocks = [mixed.by_state(found.q), mixed.by_state(found.v), mixed.by_acceleration(), mixed.by_force()]
+    if "f_ext" in c.given:
+        blocks.append(mixed.by_state(_by_force(c, found.tree)))
+    return _outputs(c, [by[k] for k in range(2) for by in blocks])
+
+
+JACOBIANS.update({f.__name__: f for f in (inverse_dynamics, bias_force, forward_dynamics, hybrid_dynamics)})

@@ -38,16 +38,21 @@ def forward_dynamics(c: Context) -> Outputs:
     return vector(c, "a", acceleration_parts(c))
 
 
+def hybrid_parts(c: Context, prescribed: tuple[tuple[bool, ...], ...]) -> tuple[list[Any], list[Any]]:
+    """All accelerations and all forces, by group."""
+    return hybrid.hybrid_dynamics(
+        c.equations(), c.groups, c.expanded, c.velocities(), c.by_group("a"), c.by_group("tau"), c.F_ext(),
+        prescribed, c.gravity,
+    )  # fmt: skip
+
+
 @method("q v a tau", "a tau", optional="f_ext", static="prescribed")
 def hybrid_dynamics(c: Context, prescribed: tuple[tuple[bool, ...], ...]) -> Outputs:
     """All accelerations and all joint forces (a, τ), when some joints have their acceleration prescribed.
 
     prescribed: names of these joints. Their entries of `a` are read, and the other joints' entries of `tau`.
     """
-    moved, forces = hybrid.hybrid_dynamics(
-        c.equations(), c.groups, c.expanded, c.velocities(), c.by_group("a"), c.by_group("tau"), c.F_ext(),
-        prescribed, c.gravity,
-    )  # fmt: skip
+    moved, forces = hybrid_parts(c, prescribed)
     return vector(c, "a_all", moved) + vector(c, "tau_all", forces)
 
 

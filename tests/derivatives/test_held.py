@@ -150,3 +150,15 @@ def test_actuated(method: str) -> None:
         total += np.einsum("bij,bj->bi", block, dx)
         at += size
     near(total.reshape(exact.shape), exact, 1e-11)
+
+
+def test_one_sample(name: str = "touch") -> None:
+    """Without a batch axis; arguments as a tuple, by place and by name."""
+    f = held(name).forward_dynamics
+    given = {k: x[0] for k, x in arguments(name, "q", "v", "tau").items()}
+    J = f.jacobian(*given.values())
+    assert J.a.q.shape == (robot("linkage").nv,) * 2 and J.force.tau.shape == (1, robot("linkage").nv)
+    da, dforce = f.jvp(tuple(given.values()), {"tau": np.ones(robot("linkage").nv)})
+    near(da[None], J.a.tau.sum(axis=1)[None], 1e-12)
+    near(dforce[None], J.force.tau.sum(axis=1)[None], 1e-12)
+    near(f.jacobian(**given).a.q[None], J.a.q[None], 1e-15)

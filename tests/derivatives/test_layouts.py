@@ -23,14 +23,14 @@ LINKS = 64
 
 @cache
 def chain() -> System:
-    """Revolute joints in turn about three axes, some ball joints, and geared wheels on the way."""
+    """Revolute joints in turn about three axes, a ball joint and a geared wheel on the way."""
     rng = np.random.default_rng(0)
     b = Builder("chain")
     for i in range(LINKS):
-        joint = Spherical() if i % 16 == 5 else Revolute("xyz"[i % 3])
+        joint = Spherical() if i == 5 else Revolute("xyz"[i % 3])
         where = {"parent": f"link{i - 1}" if i else "world", "position": (0.05, 0.0, 0.1)}
         b.body(f"link{i}", joint=joint, mass=1.0, com=0.05 * rng.random(3), inertia=(0.01, 0.012, 0.013), **where)
-        if i % 16 == 8:
+        if i == 8:
             b.body(f"wheel{i}", parent=f"link{i - 1}", joint=Revolute("x"), mass=0.2, inertia=(1e-3, 1e-3, 1e-3))
             b.loop(Gear(f"link{i}", f"wheel{i}", 3.0), name=f"gear{i}")
     return b.build()

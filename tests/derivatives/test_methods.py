@@ -59,7 +59,7 @@ def options(name: str, method: str) -> list[dict[str, Any]]:
         ("prescribed",): [{"prescribed": tuple(_independent(system))}, {"prescribed": ()}],
         ("about",): [{"about": "com" if name == "tree" else "world"}],
         ("frames", "points", "expressed_in"): [{"frames": (body,), "points": (other,)}],
-        ("columns", "packed"): [{}, {"packed": True}],
+        ("columns", "packed"): [{"packed": name == "tree"}],
         (): [{}],
     }[METHODS[method].static]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -9,6 +10,7 @@ import pytest
 from tests.loops import looped
 from tests.physics import mechanisms
 
+from fourbar import System
 from fourbar.expr import interpret
 
 from .step import directional
@@ -113,3 +115,17 @@ def test_forward_is_the_inverse_of_inverse(name: str) -> None:
     condition = np.linalg.cond(inverse[:, 2]).max()
     near(inverse[:, 2] @ forward[:, 0], -inverse[:, 0], 1e-15 * condition)
     near(inverse[:, 2] @ forward[:, 1], -inverse[:, 1], 1e-15 * condition)
+
+
+@DYNAMICS
+def test_armatures_of_joints_that_follow_others(method: str) -> None:
+    """Their forces are carried by the loops too, whose maps change with the configuration."""
+    state = looped.state("four_bar", n=3)
+    m = looped.mechanism("four_bar").mechanism
+    robot = System(replace(m, connections=tuple(replace(c, armature=(0.3,)) for c in m.connections)))
+    given = arguments(method, state, forces=False)
+    moving = tangents(robot, given)
+    function = getattr(robot, method)
+    (expected,) = directional(robot, function, given, moving)
+    (blocks,) = meaning(function.jacobian, given)
+    near(along(blocks, robot, moving), expected, 1e-12)

@@ -63,12 +63,20 @@ def _first_moment(s: Sweeps, pose: Sequence[Transform]) -> Vec:
     return _sum(s, [s.step(i, body_first_moment, pose[i]) for i in range(len(pose))], zeros(3))
 
 
-def moving_mass(s: Sweeps) -> float:
+def moving_mass(s: Sweeps) -> Scalar:
     """Mass of all that moves, which is not zero."""
-    mass = float(sum(c.I.m for c in s.tree.clusters))
+    masses: list[Any] = [c.I.m for c in s.tree.clusters]
+    mass = float(sum(m for m in masses if m.__class__ is float))
+    recorded = tuple(m for m in masses if m.__class__ is not float)
+    if recorded:
+        return s.recorder.call(_total, mass, recorded)
     if not mass > 0.0:
         raise ModelError("nothing that moves has mass, so there is no centre of mass; momentum is known about='world'")
     return mass
+
+
+def _total(known: float, others: tuple[Scalar, ...]) -> Scalar:
+    return sum(others, known)
 
 
 def _potential(moment: Vec, gravity: Vec) -> Scalar:
@@ -80,7 +88,7 @@ def potential_energy(s: Sweeps, gravity: Sequence[float]) -> Scalar:
     return s.recorder.call(_potential, first_moment(s), Vec(gravity))
 
 
-def _divide(moment: Vec, mass: float) -> Vec:
+def _divide(moment: Vec, mass: Scalar) -> Vec:
     return moment * (1.0 / mass)
 
 
@@ -113,7 +121,7 @@ def about(h: tuple[Wrench, ...], point: Vec) -> tuple[Wrench, ...]:
     return tuple(Wrench(x.angular - point.cross(x.linear), x.linear) for x in h)
 
 
-def _reference(moment: Vec, reference: Vec, mass: float) -> Vec:
+def _reference(moment: Vec, reference: Vec, mass: Scalar) -> Vec:
     return moment * (1.0 / mass) - reference
 
 
@@ -163,9 +171,14 @@ def momentum(s: Sweeps, v: Sequence[Vec], point: str) -> Vec:
 def center_of_mass_jacobian(s: Sweeps) -> list[list[Any]]:
     """J (3 x nv): velocity of the centre of mass = J v. The linear momentum matrix, divided by the mass."""
     rows = momentum_matrix(s, COM)[3:]
-    k = 1.0 / moving_mass(s)
-    return [[x * k if x.__class__ is float else s.recorder.call(_scaled, x, k) for x in row] for row in rows]
+    mass = moving_mass(s)
+    k = 1.0 / mass if mass.__class__ is float else s.recorder.call(_inverse, mass)
+    return [[x * k if x.__class__ is k.__class__ is float else s.recorder.call(_times, x, k) for x in r] for r in rows]
 
 
-def _scaled(x: Scalar, k: float) -> Scalar:
+def _inverse(x: Scalar) -> Scalar:
+    return 1.0 / x
+
+
+def _times(x: Scalar, k: Scalar) -> Scalar:
     return x * k

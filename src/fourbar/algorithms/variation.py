@@ -143,7 +143,7 @@ def _block(rows: Sequence[Any], entry: Any, columns: Sequence[Any]) -> Mat:
 
 
 def compose_inward(
-    k: Kinematics, children: tuple[Load, ...], own: Varied, bent: Bend | None
+    k: Kinematics, children: tuple[Load, ...], own: Varied, a: Vec, bent: Bend | None
 ) -> tuple[tuple[Rows, Blocks, Vec], Load]:
     """All that a joint carries; the joint's own blocks and its force."""
     total = sum(children, own.own)
@@ -160,7 +160,7 @@ def compose_inward(
         Vec([h[j].power(s) + (k.armature[i] if i == j else 0.0) for j in range(len(own.S))])
         for i, s in enumerate(own.S)
     )
-    tau = Vec([total.F.power(s) for s in own.S])
+    tau = Vec([total.F.power(s) + j * x for s, j, x in zip(own.S, k.armature, a, strict=True)])
     return (Rows(h, beta, above, by_v), Blocks(q, _block(own.S, lambda s, f: f.power(s), by_v), M), tau), total
 
 
@@ -227,7 +227,7 @@ def inverse_dynamics_variation(
             bodies.append(s.step(i, vary_root, Vec(map(float, gravity)), *args))
         else:
             bodies.append(s.step(i, vary_outward, bodies[parent], *args))
-    composed = s.inward(compose_inward, bodies, bent)
+    composed = s.inward(compose_inward, bodies, a, bent)
     n = tree.nv
     q_rows, v_rows, a_rows = ([[0.0] * n for _ in range(n)] for _ in range(3))
     found = Variation(q_rows, v_rows, a_rows, [tau for _, _, tau in composed], bodies)

@@ -25,14 +25,18 @@ class Rate(NamedTuple):
     q: tuple[Expr, ...]
     v: tuple[Expr, ...]
     entries: tuple[Scalar, ...]
+    still: tuple[Expr, ...] = ()
 
-    def at(self, q: Sequence[Scalar], v: Sequence[Scalar]) -> list[Scalar]:
+    def at(self, q: Sequence[Scalar], v: Sequence[Scalar], still: Sequence[Scalar] = ()) -> list[Scalar]:
         """The rates at a state."""
-        return evaluate(self.entries, dict(zip((*self.q, *self.v), (*q, *v), strict=True)))
+        return evaluate(self.entries, dict(zip((*self.q, *self.v, *self.still), (*q, *v, *still), strict=True)))
 
 
-def rate_of(joints: Sequence[Joint], q: Sequence[Expr], entries: Sequence[Scalar]) -> Rate:
-    """d/dt of entries, which are expressions of the coordinates q of all the joints, as these move with v."""
+def rate_of(joints: Sequence[Joint], q: Sequence[Expr], entries: Sequence[Scalar], still: Sequence[Expr] = ()) -> Rate:
+    """d/dt of entries, which are expressions of the coordinates q of all the joints, as these move with v.
+
+    They may depend on others that are `still`.
+    """
     work, final = Graph(), Graph()
     (t,) = work.inputs("t", 1)
     moved: list[Scalar] = []
@@ -43,9 +47,10 @@ def rate_of(joints: Sequence[Joint], q: Sequence[Expr], entries: Sequence[Scalar
         q_out += final.inputs(f"q{n}", joint.nq)
         v_out += final.inputs(f"v{n}", joint.nv)
         moved += joint.integrate(own_q, Vec(own_v) * t)
-    slopes = jvp(evaluate(entries, dict(zip(q, moved, strict=True))), {t: 1.0})
-    known = {**dict(zip((*q_in, *v_in), (*q_out, *v_out), strict=True)), t: 0.0}
-    return Rate(tuple(q_out), tuple(v_out), tuple(evaluate(slopes, known)))
+    still_in, still_out = (graph.inputs("still", len(still)) for graph in (work, final))
+    slopes = jvp(evaluate(entries, dict(zip((*q, *still), (*moved, *still_in), strict=True))), {t: 1.0})
+    known = {**dict(zip((*q_in, *v_in, *still_in), (*q_out, *v_out, *still_out), strict=True)), t: 0.0}
+    return Rate(tuple(q_out), tuple(v_out), tuple(evaluate(slopes, known)), still_out)
 
 
 @lru_cache(maxsize=256)

@@ -9,6 +9,7 @@ stored.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate
@@ -73,14 +74,19 @@ class Traced:
     curvature: tuple[Scalar, ...]
     bodies: tuple[str, ...]  # that the residual looks at
     pull: tuple[tuple[tuple[Scalar, ...], ...], ...]  # for each body and each of its six displacements: ∂φ
+    p: tuple[Expr, ...] = ()  # changes of numbers of the mechanism on which all of this depends too
 
 
-def trace(joints: Sequence[Joint], residual: Residual, bodies: Sequence[str]) -> Traced:
-    """Differentiate a residual along the joints' motions q ⊕ δ, and along displacements of the bodies it looks at."""
+def trace(joints: Sequence[Joint], residual: Residual, bodies: Sequence[str], p: Sequence[Expr] = ()) -> Traced:
+    """Differentiate a residual along the joints' motions q ⊕ δ, and along displacements of the bodies it looks at.
+
+    The residual may hold symbols p of its own.
+    """
     nq, nv = [j.nq for j in joints], [j.nv for j in joints]
     final = Graph()
     q_out, v_out = final.inputs("q", sum(nq)), final.inputs("v", sum(nv))
-    work = Graph()
+    p_out = final.inputs("p", len(p))
+    work = p[0].graph if p else Graph()
     q, v, delta = work.inputs("q", sum(nq)), work.inputs("v", sum(nv)), work.inputs("delta", sum(nv))
     (t,) = work.inputs("t", 1)
     nudges = work.inputs("nudge", 6 * len(bodies))
@@ -90,14 +96,15 @@ def trace(joints: Sequence[Joint], residual: Residual, bodies: Sequence[str]) ->
     phi = list(residual(moved, displaced))
     columns = [jvp(phi, {d: 1.0}) for d in (*delta, *nudges)]
     curvature = jvp(jvp(phi, {t: 1.0}), {t: 1.0})
-    known: dict[Expr, Any] = dict(zip((*q, *v), (*q_out, *v_out), strict=True))
+    known: dict[Expr, Any] = dict(zip((*q, *v, *p), (*q_out, *v_out, *p_out), strict=True))
     known.update(dict.fromkeys((*delta, *nudges, t), 0.0))
     flat = evaluate([*phi, *(x for column in columns for x in column), *curvature], known)
     m, n = len(phi), len(delta)
     found = [tuple(flat[m * (1 + j) : m * (2 + j)]) for j in range(len(columns))]
     K = tuple(tuple(column[i] for column in found[:n]) for i in range(m))
     pull = tuple(tuple(found[n + 6 * b : n + 6 * b + 6]) for b in range(len(bodies)))
-    return Traced(q_out, v_out, tuple(flat[:m]), K, tuple(flat[m * (1 + len(columns)) :]), tuple(bodies), pull)
+    curvature = flat[m * (1 + len(columns)) :]
+    return Traced(q_out, v_out, tuple(flat[:m]), K, tuple(curvature), tuple(bodies), pull, p_out)
 
 
 class Tied:
@@ -126,6 +133,26 @@ class Tied:
         self.rows = tuple(rows) if self.steps is None else paired(self.steps, self.dependent)
         self.nv = len(self.independent)
         self.nq = self.nv if self.explicit else len(traced.q)
+        self.p: tuple[Scalar, ...] = ()
+
+    def along(self, traced: Traced) -> Tied:
+        """The same choice of velocities and rows for loops whose trace depends on changes of numbers too."""
+        other = copy(self)
+        for name in ("_key", "K_rate", "_runs"):
+            other.__dict__.pop(name, None)
+        other.traced, other.p = traced, (0.0,) * len(traced.p)
+        return other
+
+    def at(self, p: Sequence[Scalar]) -> Tied:
+        """The same with numbers of the mechanism changed by p (right to first order)."""
+        other = copy(self)
+        other.p = tuple(p)
+        return other
+
+    def _known(self, q: Sequence[Scalar], unchanged: bool = False) -> dict[Expr, Scalar]:
+        """What the trace is to be evaluated at, apart from velocities."""
+        p = (0.0,) * len(self.p) if unchanged else self.p
+        return dict(zip((*self.traced.q, *self.traced.p), (*q, *p), strict=True))
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Tied) and self._key == other._key
@@ -155,16 +182,24 @@ class Tied:
         return [[K[i][j] for j in which] for i in range(len(self.rows))]
 
     def coordinates(self, q: Sequence[Scalar]) -> list[Scalar]:
-        """All coordinates of all joints."""
+        """All coordinates of all joints. Where numbers change, the dependent ones follow: δq_d = -K_d⁻¹ δφ."""
+        full = self._coordinates(q)
+        if not self.p:
+            return full
+        changed, before = (evaluate(self.traced.phi, self._known(full, unchanged)) for unchanged in (False, True))
+        gap = [changed[i] - before[i] for i in self.rows]
+        return list(self._moved(full, self._correction(self._known(full, True), gap)))
+
+    def _coordinates(self, q: Sequence[Scalar]) -> list[Scalar]:
         if self.steps is None:
             return list(q)
         full: list[Scalar] = [0.0] * len(self.traced.q)
         for (j, scale), y in zip(self.independent, q, strict=True):
             full[j] = scale * y
         for rows, columns in self.steps:
-            known = dict(zip(self.traced.q, full, strict=True))
+            known = self._known(full, unchanged=True)
             gap = evaluate([self.traced.phi[i] for i in rows], known)
-            K = [[self.traced.K[i][j] for j in columns] for i in rows]
+            K = [evaluate([self.traced.K[i][j] for j in columns], known) for i in rows]
             solved = solve(K, [[-x] for x in gap], [sum(x * x for x in row) for row in K])
             for j, (x,) in zip(columns, solved, strict=True):
                 full[j] = x
@@ -173,7 +208,7 @@ class Tied:
     def expand(self, q: Sequence[Scalar], v: Sequence[Scalar] | None) -> Expanded:
         """All joints' coordinates, velocities and the maps G and g; without v only G."""
         full = self.coordinates(q)
-        known = dict(zip(self.traced.q, full, strict=True))
+        known = self._known(full)
         wanted = [self.traced.K[i] for i in self.rows]
         flat = evaluate([x for row in wanted for x in row], known)
         n = len(self.traced.v)
@@ -203,14 +238,14 @@ class Tied:
     def K_rate(self) -> Rate:
         """K̇ (rows that are used, all columns; flat) as expressions of the coordinates and velocities of all joints."""
         t = self.traced
-        return rate_of(self.joints, t.q, [t.K[i][j] for i in self.rows for j in range(len(t.v))])
+        return rate_of(self.joints, t.q, [t.K[i][j] for i in self.rows for j in range(len(t.v))], t.p)
 
     def map_rate(self, e: Expanded, v: Sequence[Sequence[Scalar]]) -> tuple[Mat, ...]:
         """Ġ by link, as the joints move with velocities v (by link, such as e.v): K_d Ġ_d = -K̇ G, Ġ_i = 0."""
         n = len(self.traced.v)
         q, G = [x for own in e.q for x in own], Mat(row for block in e.G for row in block)
-        rates = self.K_rate.at(q, [x for own in v for x in own])
-        known = dict(zip(self.traced.q, q, strict=True))
+        rates = self.K_rate.at(q, [x for own in v for x in own], self.p)
+        known = self._known(q)
         K_d = [evaluate([self.traced.K[i][j] for j in self.dependent], known) for i in self.rows]
         right = [list(-G.transpose_times(rates[i * n : (i + 1) * n])) for i in range(len(self.rows))]
         rate: list[Vec] = [Vec([0.0] * self.nv)] * n
@@ -229,8 +264,10 @@ class Tied:
         step = [x for block in e.G for x in block @ v]
         full = list(self._moved(q, step))
         for _ in range(_NEWTON_STEPS):
-            full = list(self._moved(full, self._correction(full)))
-        known = dict(zip(self.traced.q, full, strict=True))
+            known = self._known(full)
+            gaps = evaluate([self.traced.phi[i] for i in self.rows], known)
+            full = list(self._moved(full, self._correction(known, gaps)))
+        known = self._known(full)
         gap: Scalar = 0.0
         for x in evaluate([self.traced.phi[i] for i in self.rows], known):
             gap = maximum(gap, maximum(x, -x))
@@ -249,10 +286,8 @@ class Tied:
         parts = zip(self.joints, cut(q, nq), cut(step, nv), strict=True)
         return Vec([x for joint, own, delta in parts for x in joint.integrate(own, delta)])
 
-    def _correction(self, q: Sequence[Scalar]) -> list[Scalar]:
+    def _correction(self, known: Mapping[Expr, Scalar], phi: Sequence[Scalar]) -> list[Scalar]:
         """The Newton step of the dependent joints: -K_d⁻¹ φ."""
-        known = dict(zip(self.traced.q, q, strict=True))
-        phi = evaluate([self.traced.phi[i] for i in self.rows], known)
         K = [evaluate([self.traced.K[i][j] for j in self.dependent], known) for i in self.rows]
         step: list[Scalar] = [0.0] * len(self.traced.v)
         for j, (x,) in zip(self.dependent, self._solve(K, [[-p] for p in phi]), strict=True):
@@ -264,7 +299,7 @@ class Tied:
         if self.explicit:
             return Vec([b - a for a, b in zip(q0, q1, strict=True)])
         nq = [j.nq for j in self.joints]
-        parts = zip(self.joints, cut(q0, nq), cut(q1, nq), strict=True)
+        parts = zip(self.joints, cut(self.coordinates(q0), nq), cut(self.coordinates(q1), nq), strict=True)
         full = [x for joint, a, b in parts for x in joint.difference(a, b)]
         return Vec([full[j] * (1.0 / scale) for j, scale in self.independent])
 
@@ -283,7 +318,7 @@ class Tied:
 
     def follow(self, q: Sequence[Scalar], targets: Sequence[Sequence[Scalar]]) -> list[list[Scalar]]:
         """For each target b (one entry a row) velocities x of all joints: K_d x_d = b, the independent ones zero."""
-        known = dict(zip(self.traced.q, q, strict=True))
+        known = self._known(q)
         K_d = [evaluate([self.traced.K[i][j] for j in self.dependent], known) for i in self.rows]
         solved = self._solve(K_d, [list(row) for row in zip(*targets, strict=True)])
         found: list[list[Scalar]] = [[0.0] * len(self.traced.v) for _ in targets]
@@ -294,7 +329,7 @@ class Tied:
 
     def hold(self, q: Sequence[Scalar], tau: Sequence[Scalar]) -> list[Scalar]:
         """The multipliers λ with which the loops balance forces tau of all joints: K_dᵀ λ = τ_d."""
-        known = dict(zip(self.traced.q, q, strict=True))
+        known = self._known(q)
         transposed = [evaluate([self.traced.K[i][j] for i in self.rows], known) for j in self.dependent]
         return [x for (x,) in solve(transposed, [[tau[j]] for j in self.dependent], self._sizes(of_columns=True))]
 
@@ -304,7 +339,7 @@ class Tied:
         q and tau are those of all joints; the wrenches are in the bodies' own frames.
         """
         t = self.traced
-        known = dict(zip(t.q, q, strict=True))
+        known = self._known(q)
         force = self.hold(q, tau)
         found = []
         for columns in t.pull:
@@ -314,28 +349,38 @@ class Tied:
 
     def loop_rows(self, q: Sequence[Scalar]) -> list[list[Scalar]]:
         """The rows of K that are solved for, at the coordinates of all joints."""
-        known = dict(zip(self.traced.q, q, strict=True))
+        known = self._known(q)
         return [evaluate(self.traced.K[i], known) for i in self.rows]
 
     @cached_property
     def _runs(self) -> tuple[Any, Any]:
         """φ and K as functions of numbers."""
         t = self.traced
-        return prepare(t.phi, t.q), prepare([x for row in t.K for x in row], t.q)
+        return prepare(t.phi, (*t.q, *t.p)), prepare([x for row in t.K for x in row], (*t.q, *t.p))
+
+    def _stacked(self, run: Callable[[Any], list[Any]], q: np.ndarray, count: int) -> np.ndarray:
+        """The results of a prepared function of q (..., nq), as one array (..., count)."""
+        found = np.zeros((*q.shape[:-1], count))
+        given = q.tolist() if q.ndim == 1 else np.moveaxis(q, -1, 0)
+        for i, x in enumerate(run((*given, *(0.0,) * len(self.p)))):
+            found[..., i] = x
+        return found
 
     def residual(self, q: np.ndarray) -> np.ndarray:
         """φ (..., m) at the coordinates (..., nq) of all joints."""
-        return _stacked(self._runs[0], q, len(self.traced.phi))
+        return self._stacked(self._runs[0], q, len(self.traced.phi))
 
     def numbers(self, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """φ (..., m) and K (..., m, n) at the coordinates (..., nq) of all joints."""
         m, n = len(self.traced.phi), len(self.traced.v)
-        return self.residual(q), _stacked(self._runs[1], q, m * n).reshape(*q.shape[:-1], m, n)
+        return self.residual(q), self._stacked(self._runs[1], q, m * n).reshape(*q.shape[:-1], m, n)
 
 
-def _stacked(run: Callable[[Any], list[Any]], q: np.ndarray, count: int) -> np.ndarray:
-    """The results of a prepared function of q (..., nq), as one array (..., count)."""
-    found = np.zeros((*q.shape[:-1], count))
-    for i, x in enumerate(run(q.tolist() if q.ndim == 1 else np.moveaxis(q, -1, 0))):
-        found[..., i] = x
-    return found
+class Bound(NamedTuple):
+    """Links tied by loops, some of whose numbers change by p: works as the `Tied` at p does."""
+
+    tie: Tied
+    p: Vec
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.tie.at(self.p), name)

@@ -13,11 +13,11 @@ import numpy as np
 
 from ..errors import ModelError
 from ..joints.flat import FlatJoint
-from ..spatial.linear import Mat, Scalar, Vec, hat
-from ..spatial.transform import IDENTITY, Transform
+from ..spatial.linear import Scalar, Vec
+from ..spatial.transform import IDENTITY, Transform, nudge
 from ..spatial.vectors import Twist
 from .choose import close, is_clear, pick, rank
-from .embedding import Free, Residual, Tied, cut, trace
+from .embedding import Bound, Free, Residual, Tied, cut, trace
 from .grouping import GROUND, group_links, tied
 from .mechanism import Connection, NamedLoop
 from .tree import ClusterTree
@@ -34,7 +34,7 @@ class Group:
     links: tuple[int, ...]
     carrier: int
     inner: tuple[int, ...]
-    embedding: Free | Tied
+    embedding: Free | Tied | Bound
     loops: tuple[str, ...] = ()
 
     @property
@@ -68,6 +68,29 @@ class _View:
 
     def pose(self, body: str) -> Transform:
         return self._pose(body)
+
+
+def loop_residual(
+    tree: ClusterTree, moving: Sequence[Connection], home: Homes, links: Sequence[int], loops: Sequence[NamedLoop]
+) -> Residual:
+    """φ of the loops of a group, as a function of the coordinates of its links."""
+    names = [moving[i].name for i in links]
+    carrier = tree.parents[links[0]]
+
+    def residual(q: Sequence[Vec], displaced: Mapping[str, Twist]) -> list[Scalar]:
+        poses: dict[int, Transform] = {carrier: IDENTITY}
+        for i, own in zip(links, q, strict=True):
+            cluster = tree.clusters[i]
+            poses[i] = poses[tree.parents[i]].then(cluster.placement).then(cluster.joint.placement(own))
+
+        def pose(body: str) -> Transform:
+            link, place = home(body)
+            return poses[link].then(place).then(nudge(displaced[body]))
+
+        view = _View(dict(zip(names, q, strict=True)), pose)
+        return [row for loop in loops for row in loop.loop.residual(view)]
+
+    return residual
 
 
 class Grouper:
@@ -112,30 +135,10 @@ class Grouper:
             raise ModelError(f"loop {loop.name!r} ties nothing that moves: both its ends are on the same rigid body")
         return links
 
-    def _residual(self, links: tuple[int, ...], loops: Sequence[NamedLoop]) -> Residual:
-        names = [self.moving[i].name for i in links]
-        carrier = self.tree.parents[links[0]]
-
-        def residual(q: Sequence[Vec], displaced: Mapping[str, Twist]) -> list[Scalar]:
-            poses: dict[int, Transform] = {carrier: IDENTITY}
-            for i, own in zip(links, q, strict=True):
-                cluster = self.tree.clusters[i]
-                poses[i] = poses[self.tree.parents[i]].then(cluster.placement).then(cluster.joint.placement(own))
-
-            def pose(body: str) -> Transform:
-                link, place = self.home(body)
-                w, v = displaced[body]  # small: only derivatives at zero are taken
-                return poses[link].then(place).then(Transform((Mat.identity(3) + hat(w),), v))
-
-            view = _View(dict(zip(names, q, strict=True)), pose)
-            return [row for loop in loops for row in loop.loop.residual(view)]
-
-        return residual
-
     def _tie(self, links: tuple[int, ...], loops: Sequence[NamedLoop]) -> Tied:
         joints = [self.moving[i].joint for i in links]
         bodies = list(dict.fromkeys(body for loop in loops for body in loop.loop.bodies))
-        traced = trace(joints, self._residual(links, loops), bodies)
+        traced = trace(joints, loop_residual(self.tree, self.moving, self.home, links, loops), bodies)
         everything = Tied(joints, traced, [(j, 1.0) for j in range(len(traced.v))], ())
         connections = [self.moving[i] for i in links]
         start = np.array([x for c in connections for x in self.near.get(c.name, c.joint.neutral())])

@@ -6,12 +6,12 @@ What a body or frame of the user is called stays known: each has a home, a clust
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-import numpy as np
-
+from ..expr import Expr
 from ..spatial.inertia import Inertia
 from ..spatial.linear import Mat, Vec
 from ..spatial.symmetric import Sym
@@ -64,35 +64,51 @@ class Lowered:
         return link != GROUND and self.unturned.clusters[link].joint != self.tree.clusters[link].joint
 
 
-def _clean(values: list[float], unit: float = 0.0) -> list[float]:
-    """Values with rounding dust removed: zero (and ±1, for rotations) where they differ from it by less than 1e-15."""
-    size = unit or max(map(abs, values), default=0.0)
+def _clean(entries: Iterable[Any], unit: float = 0.0) -> list[Any]:
+    """Rounding dust removed: zero (and ±1, for rotations) where a number differs from it by less than 1e-15.
+
+    Symbols are left as they are.
+    """
+    values = [x if x.__class__ is Expr else float(x) for x in entries]
+    size = unit or max((abs(x) for x in values if x.__class__ is float), default=0.0)
     cleaned = []
     for x in values:
-        if abs(x) <= _ROUNDING * size:
+        if x.__class__ is Expr:
+            pass
+        elif abs(x) <= _ROUNDING * size:
             x = 0.0
         elif unit and abs(abs(x) - unit) <= _ROUNDING * unit:
             x = unit if x > 0 else -unit
-        cleaned.append(float(x))
+        cleaned.append(x)
     return cleaned
 
 
 def merged(T: Transform) -> Transform:
     """A constant transform with its factors multiplied out and cleaned of rounding dust."""
-    R = np.array(_clean([float(x) for row in T.R for x in row], unit=1.0)).reshape(3, 3)
-    return Transform.of(R.tolist(), Vec(_clean([float(x) for x in T.p])))
+    R = _clean((x for row in T.R for x in row), unit=1.0)
+    return Transform.of((R[:3], R[3:6], R[6:]), Vec(_clean(T.p)))
 
 
 def _cleaned_inertia(I: Inertia) -> Inertia:
-    return Inertia.of(float(I.m), Vec(_clean(list(map(float, I.h)))), Sym(*_clean(list(map(float, I.J)))))
+    (m,) = _clean([I.m])
+    return Inertia.of(m, Vec(_clean(I.h)), Sym(*_clean(I.J)))
 
 
 def _transform(placement: Placement) -> Transform:
     return Transform.of(placement.rotation, Vec(placement.position))
 
 
-def lower(mechanism: Mechanism) -> Lowered:
-    """The cluster tree of a mechanism. Without loops every cluster has one body."""
+class Arranged(NamedTuple):
+    """The links of a mechanism, and where each body and frame went; `moving` are the connections of the links."""
+
+    tree: ClusterTree
+    bodies: dict[str, Home]
+    frames: dict[str, Home]
+    moving: tuple[Connection, ...]
+
+
+def arrange(mechanism: Mechanism) -> Arranged:
+    """The spanning tree of a mechanism, whose numbers may be symbols."""
     homes: dict[str, Home] = {WORLD: Home(GROUND, IDENTITY)}
     parents: list[int] = []
     moving: list[tuple[Connection, Transform]] = []
@@ -121,12 +137,16 @@ def lower(mechanism: Mechanism) -> Lowered:
         f.name: Home(homes[f.body].cluster, merged(homes[f.body].pose.then(_transform(f.placement))))
         for f in mechanism.frames
     }
-    tree = ClusterTree(tuple(parents), clusters)
-    connections = tuple(c for c, _ in moving)
+    return Arranged(ClusterTree(tuple(parents), clusters), homes, frames, tuple(c for c, _ in moving))
+
+
+def lower(mechanism: Mechanism) -> Lowered:
+    """The cluster tree of a mechanism. Without loops every cluster has one body."""
+    tree, homes, frames, moving = arrange(mechanism)
     near = dict(mechanism.configurations[0].coordinates) if mechanism.configurations else {}
-    groups = Grouper(tree, connections, lambda body: homes[body], mechanism.loops, near).groups()
+    groups = Grouper(tree, moving, homes.__getitem__, mechanism.loops, near).groups()
     equivalent = regrouped(tree)
-    return Lowered(tree, equivalent, unturned(equivalent), homes, frames, connections, groups)
+    return Lowered(tree, equivalent, unturned(equivalent), homes, frames, moving, groups)
 
 
 def every_body(mechanism: Mechanism) -> tuple[ClusterTree, tuple[Transform, ...]]:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from . import rotation
-from .linear import Mat, Scalar, Vec, vec, zeros
+from .linear import Mat, Scalar, Vec, hat, vec, zeros
 from .rotation import Factor
 from .vectors import Twist, Wrench
 
@@ -69,3 +69,8 @@ class Transform(NamedTuple):
 
 
 IDENTITY = Transform((), zeros(3))
+
+
+def nudge(V: Twist) -> Transform:
+    """A small displacement, right to first order: its derivative at zero is that of exp(V)."""
+    return Transform((Mat.identity(3) + hat(V.angular),), V.linear)

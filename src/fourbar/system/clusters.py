@@ -10,7 +10,7 @@ import numpy as np
 
 from ..errors import ArgumentError, AssemblyError, unknown
 from ..model.choose import close
-from ..model.embedding import Tied
+from ..model.embedding import Free, Tied
 from ..model.groups import Group
 from ..model.lower import Lowered
 from ..model.mechanism import Mechanism
@@ -40,9 +40,7 @@ def _velocity_labels(lowered: Lowered, group: Group) -> list[tuple[str, str]]:
     """(joint, label) of the independent velocities of a group."""
     connections = [lowered.moving[i] for i in group.links]
     every = [(c.name, label) for c in connections for label in _labels(c.name, c.joint.v_names)]
-    if isinstance(group.embedding, Tied):
-        return [every[j] for j, _ in group.embedding.independent]
-    return every
+    return every if isinstance(group.embedding, Free) else [every[j] for j, _ in group.embedding.independent]
 
 
 def independent_joints(lowered: Lowered, group: Group) -> list[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -12,10 +12,11 @@ from ..algorithms.sweep import Sweeps
 from ..expr import Program, Shared, TooLarge, Unrolled
 from ..model.embedding import Expanded, Tied
 from ..model.groups import Group, split
-from ..model.lower import GROUND, Lowered
+from ..model.lower import GROUND, Lowered, every_body
 from ..model.mechanism import Mechanism
 from ..model.tree import ClusterTree
 from ..spatial.linear import Vec
+from ..spatial.transform import Transform
 from ..spatial.vectors import Wrench
 
 # Above so many traced operations a program takes long to compile when unrolled; its steps then share their code.
@@ -37,6 +38,10 @@ class Model:
         if argument == "f_ext":
             return (len(self.mechanism.bodies), 6)
         return () if argument == "dt" else (self.lowered.nv,)
+
+    def changed(self, lowered: Lowered) -> Model:
+        """The same with other numbers."""
+        return replace(self, lowered=lowered)
 
 
 class Context:
@@ -96,6 +101,10 @@ class Context:
         return self._by_link(
             (group, (a,) if e is None else self.recorder.call(accelerations, e.G, e.g, a)) for group, e, a in given
         )
+
+    def every_body(self) -> tuple[ClusterTree, tuple[Transform, ...]]:
+        """A tree with a link for every body, fixed ones too, and the pose of each body in its link's frame."""
+        return every_body(self.model.mechanism)
 
     def still(self) -> list[Vec]:
         """A zero for each velocity of each link."""
@@ -166,7 +175,8 @@ def _carried(pose: Any, six: Vec, total: Wrench) -> Wrench:
     return pose.force_to_parent(Wrench.of(six)) + total
 
 
-Record = Callable[..., Sequence[tuple[str, tuple[int, ...], Sequence[Any]]]]
+Outputs = Sequence[tuple[str, tuple[int, ...], Sequence[Any]]]
+Record = Callable[..., Outputs]
 
 
 def record(
@@ -178,11 +188,16 @@ def record(
     block: int = 1000,
     largest: int = _LARGEST_UNROLLED,
 ) -> Program:
-    """The program of an algorithm: unrolled for this very model if that is small enough, else with shared steps."""
+    """The program of an algorithm of a model."""
+    return recorded(name, lambda recorder: algorithm(Context(model, recorder, present), **static), block, largest)
+
+
+def recorded(name: str, run: Callable[[Any], Outputs], block: int = 1000, largest: int = _LARGEST_UNROLLED) -> Program:
+    """The program of what `run` does with a recorder: unrolled if that is small enough, else with shared steps."""
     try:
         recorder: Any = Unrolled(block, largest=largest)
-        outputs = algorithm(Context(model, recorder, present), **static)
+        outputs = run(recorder)
     except TooLarge:
         recorder = Shared()
-        outputs = algorithm(Context(model, recorder, present), **static)
+        outputs = run(recorder)
     return recorder.finish(name, outputs)

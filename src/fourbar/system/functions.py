@@ -10,8 +10,10 @@ from typing import Any
 
 import numpy as np
 
+from ..model.numbers import find
 from .guard import explainer, implicit_loops
-from .recipe import KINDS, Jacobian, Jvp, Recipe, Vjp
+from .recipe import KINDS, ChangeJvp, Jacobian, Jvp, Recipe, Vjp
+from .stray import read_rate, strays
 
 
 def make(recipe: Recipe) -> Any:
@@ -47,6 +49,13 @@ def _by_name(what: str, names: list[str], given: Any) -> dict[str, Any]:
             raise TypeError(f"{what}: {len(listed)} arrays were given for {', '.join(names)}")
         found = dict(zip(names, listed, strict=False))
     return {name: x for name, x in found.items() if x is not None}
+
+
+def _rates(what: str, parameters: Any) -> dict[str, Any]:
+    """Rates of parameters, without those left out."""
+    if parameters is not None and not isinstance(parameters, Mapping):
+        raise TypeError(f"{what}: parameters are given by name, such as {{'arm.mass': 1.0}}, got {parameters!r}")
+    return {name: rate for name, rate in (parameters or {}).items() if rate is not None}
 
 
 class Stacked:
@@ -163,7 +172,8 @@ class Directional(_Wrapper):
     """`f.jvp(args, tangents)`: the rates of the results when the arguments move with the tangents.
 
     Both are tuples in the order of the arguments, or dictionaries by name; a tangent left out (or None) is zero. The
-    tangent of a configuration has nv entries: q moves along the group, q ⊕ t dq.
+    tangent of a configuration has nv entries: q moves along the group, q ⊕ t dq. `parameters` are the rates of numbers
+    of the robot, by name: "arm.mass", "elbow.placement", "gear.ratio", ... (see `model/numbers.py`).
     """
 
     recipe: Jvp
@@ -171,16 +181,44 @@ class Directional(_Wrapper):
     def __init__(self, recipe: Jvp) -> None:
         super().__init__(recipe)
         self._layout = Layout(recipe.of) if isinstance(recipe.of, Jacobian) else None
+        self._along: dict[tuple[str, ...], Change] = {}
 
-    def __call__(self, args: Any, tangents: Any, **options: Any) -> Any:
+    def along(self, parameters: Sequence[str]) -> Change:
+        """The derivative when the named numbers of the robot change too."""
+        names = tuple(parameters)
+        if names not in self._along:
+            self._along[names] = Change(ChangeJvp(self.recipe.of, find(self.recipe.model.mechanism, names)))
+        return self._along[names]
+
+    def __call__(self, args: Any, tangents: Any = (), parameters: Any = None, **options: Any) -> Any:
         names = [a.name for a in self.recipe.of.arguments]
         given = _by_name(f"{self.recipe.name}, arguments", names, args)
         moving = _by_name(f"{self.recipe.name}, tangents", names, tangents)
+        rates = _rates(self.recipe.name, parameters)
+        if not (moving or rates):
+            raise TypeError(f"{self.recipe.name} needs tangents of the arguments, or rates of parameters=")
         for name in moving:
             if name not in given:
                 raise TypeError(f"{self.recipe.name}: a tangent of {name!r} is given, but not {name!r} itself")
-        found = self.function(**given, **{f"d_{name}": x for name, x in moving.items()}, **options)
+        function = self.along(tuple(rates)) if rates else self.function
+        found = function(**given, **{f"d_{name}": x for name, x in {**moving, **rates}.items()}, **options)
         return found if self._layout is None else self._layout.named(tuple(n for n in names if n in given), found)
+
+
+class Change(_Wrapper):
+    """A derivative along numbers of the robot: their rates are arguments, "d_" before the name."""
+
+    recipe: ChangeJvp
+
+    def __init__(self, recipe: ChangeJvp) -> None:
+        super().__init__(recipe)
+        self._strays = strays(recipe.model, recipe.which)
+
+    def __call__(self, **named: Any) -> Any:
+        rates = {x.name: read_rate(x, named[f"d_{x.name}"]) for x in self.recipe.which}
+        for stray in self._strays:
+            stray.check(rates)
+        return self.function(**named)
 
 
 class Pullback(_Wrapper):

@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
 from typing import Any
 
+from ..errors import ArgumentError
 from ..expr import Program, Replay, Shared, Unrolled
 from ..expr.differentiate import MANY, PIECE
 from ..model.groups import split
-from .context import LARGEST_JACOBIAN, Model, record
+from ..model.lower import Lowered
+from ..model.numbers import Number
+from .changed import ChangedContext
+from .context import LARGEST_JACOBIAN, Model, record, recorded
 from .methods import JACOBIANS, METHODS, Method
 
 _BLOCK = 1000
+Static = Callable[[Lowered], dict[str, Any]]  # reads the options of a method
 
 
 @dataclass(frozen=True)
@@ -48,6 +53,10 @@ class Recipe(ABC):
         """The program that takes the named arguments; blocks have about `block` operations where steps are unrolled."""
 
     @abstractmethod
+    def changed(self, which: tuple[Number, ...]) -> Recipe:
+        """The same function with changes of numbers of the model as inputs besides its arguments."""
+
+    @abstractmethod
     def recall(self) -> tuple[Any, ...]:
         """(function, arguments...) that makes the compiled function again, in another process."""
 
@@ -55,16 +64,15 @@ class Recipe(ABC):
 class Base(Recipe):
     """A method with its options read; `rebuild` makes the function anew in another process."""
 
-    def __init__(
-        self, model: Model, name: str, method: Method, static: dict[str, Any], rebuild: tuple[Any, ...]
-    ) -> None:
+    def __init__(self, model: Model, name: str, method: Method, static: Static, rebuild: tuple[Any, ...]) -> None:
         self.model = model
         self.name = name
         self.doc = method.doc
         self.nan = method.nan
         self.results = method.results
         self._method = method
-        self._static = static
+        self._read = static
+        self._static = static(model.lowered)
         self._rebuild = rebuild
         every = [(name, False) for name in method.arguments] + [(name, True) for name in method.optional]
         self.arguments = tuple(self._given(name, optional) for name, optional in every)
@@ -83,8 +91,37 @@ class Base(Recipe):
         write = JACOBIANS[self.name]
         return record(f"{self.name}.jacobian", self.model, write, present, self._static, block, LARGEST_JACOBIAN)
 
+    def changed(self, which: tuple[Number, ...]) -> Recipe:
+        return Changing(self.model, self.name, self._method, self._read, self._rebuild, which)
+
     def recall(self) -> tuple[Any, ...]:
         return self._rebuild
+
+
+class Changing(Base):
+    """A method that depends on changes of the model's numbers too: inputs of the program after the arguments."""
+
+    def __init__(
+        self,
+        model: Model,
+        name: str,
+        method: Method,
+        static: Static,
+        rebuild: tuple[Any, ...],
+        which: tuple[Number, ...],
+    ) -> None:
+        super().__init__(model, name, method, static, rebuild)
+        self._which = which
+
+    def program(self, present: tuple[str, ...], block: int = _BLOCK) -> Program:
+        def run(recorder: Any) -> Any:
+            context = ChangedContext(self.model, recorder, present, self._which)
+            return self._method.record(context, **self._read(context.model.lowered))
+
+        return recorded(self.name, run, block)
+
+    def written_jacobian(self, present: tuple[str, ...], block: int) -> Program | None:
+        return None
 
 
 def _recorder(source: Program, block: int) -> Any:
@@ -109,6 +146,9 @@ class Derived(Recipe):
         self.doc = of.doc
         self.nan = of.nan
 
+    def changed(self, which: tuple[Number, ...]) -> Recipe:
+        return type(self)(self.of.changed(which))
+
     def recall(self) -> tuple[Any, ...]:
         return derivative_again, self.of.recall(), self.kind
 
@@ -119,7 +159,11 @@ class Derived(Recipe):
     def _start(self, present: tuple[str, ...], block: int, piece: int = PIECE) -> Replay:
         source = self.of.program(self._own(present))
         recorder = _recorder(source, block)
-        return Replay(source, recorder, {x.name: recorder.input(x.name, x.shape) for x in source.inputs}, piece)
+        return Replay(source, recorder, self._inputs(source, recorder), piece)
+
+    def _inputs(self, source: Program, recorder: Any) -> Mapping[str, Sequence[Any]]:
+        """What the original function is given; what is left out is zero."""
+        return {x.name: recorder.input(x.name, x.shape) for x in source.inputs}
 
     def _moved(self, replay: Replay, argument: Given, tangent: Sequence[Any]) -> Sequence[Any]:
         """The rates of an argument's entries for a tangent: along the group for a configuration."""
@@ -144,14 +188,45 @@ class Jvp(Derived):
 
     def program(self, present: tuple[str, ...], block: int = _BLOCK) -> Program:
         replay = self._start(present, block)
+        _, (rates,) = replay.push([self._direction(replay, present)])
+        outputs = [(f"d_{y.name}", y.shape, rates[y.name]) for y in replay.program.outputs]
+        return replay.recorder.finish(self.name, outputs)
+
+    def _direction(self, replay: Replay, present: tuple[str, ...]) -> dict[str, Sequence[Any]]:
+        """The rates of the inputs of the original function."""
         direction = {}
         for argument, tangent in zip(self.of.arguments, self.tangents, strict=True):
             if tangent.name in present:
                 entries = replay.recorder.input(tangent.name, tangent.shape)
                 direction[argument.name] = self._moved(replay, argument, entries)
-        _, (rates,) = replay.push([direction])
-        outputs = [(f"d_{y.name}", y.shape, rates[y.name]) for y in replay.program.outputs]
-        return replay.recorder.finish(self.name, outputs)
+        return direction
+
+
+class ChangeJvp(Jvp):
+    """Along one direction in which numbers of the model change too, from what they are."""
+
+    def __init__(self, of: Recipe, which: tuple[Number, ...]) -> None:
+        super().__init__(of.changed(which))
+        self._origin = of
+        self.which = which
+        self.changes = tuple(Given(f"d_{x.name}", x.shape, False, False, x.shape) for x in which)
+        self.arguments = (*self.arguments, *self.changes)
+
+    def _inputs(self, source: Program, recorder: Any) -> Mapping[str, Sequence[Any]]:
+        hidden = {x.name for x in self.which}
+        return {x.name: recorder.input(x.name, x.shape) for x in source.inputs if x.name not in hidden}
+
+    def _direction(self, replay: Replay, present: tuple[str, ...]) -> dict[str, Sequence[Any]]:
+        direction = super()._direction(replay, present)
+        for x, given in zip(self.which, self.changes, strict=True):
+            direction[x.name] = replay.recorder.input(given.name, given.shape)
+        return direction
+
+    def changed(self, which: tuple[Number, ...]) -> Recipe:
+        raise ArgumentError(f"{self.name}: second derivatives along parameters are not available")
+
+    def recall(self) -> tuple[Any, ...]:
+        return change_again, self._origin.recall(), tuple(x.name for x in self.which)
 
 
 class Vjp(Derived):
@@ -241,6 +316,12 @@ class Jacobian(Derived):
 
 
 KINDS: dict[str, type[Jvp] | type[Vjp] | type[Jacobian]] = {"jvp": Jvp, "vjp": Vjp, "jacobian": Jacobian}
+
+
+def change_again(of: tuple[Any, ...], names: tuple[str, ...]) -> Any:
+    """A derivative along parameters from the recipe of its original."""
+    make, *args = of
+    return make(*args).jvp.along(names)
 
 
 def derivative_again(of: tuple[Any, ...], kind: str) -> Any:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
@@ -52,8 +52,8 @@ def method_again(mechanism: Mechanism, name: str, static: tuple[tuple[str, Any],
 def _make(model: Model, name: str, options: dict[str, Any]) -> Any:
     """The compiled function of a method for one choice of options."""
     method = METHODS[name]
-    static = READERS[method.static](model.lowered, **options)
-    return compiled(model, name, method, static, (method_again, model.mechanism, name, tuple(options.items())))
+    read = partial(READERS[method.static], **options)
+    return compiled(model, name, method, read, (method_again, model.mechanism, name, tuple(options.items())))
 
 
 def _frozen(option: Any) -> Any:

@@ -158,7 +158,7 @@ class Actuated(Frozen):
 
     def _compiled(self, name: str) -> Any:
         rebuild = (_rebuild, self.system.mechanism, self._drives, name)
-        return compiled(self._model, name, METHODS[name], {}, rebuild)
+        return compiled(self._model, name, METHODS[name], lambda _: {}, rebuild)
 
     @cached_property
     def inverse_dynamics(self) -> Any:

@@ -11,7 +11,7 @@ from ...algorithms.rows import Bundle
 from ...constraints import Condition
 from ...constraints.screw import HeldScrew
 from ...constraints.trace import trace
-from ...errors import ModelError, unknown
+from ...errors import ArgumentError, ModelError, unknown
 from ...joints import Helical
 from ...loops import Closure, Loop
 from ...loops.closure import closes_directly
@@ -100,6 +100,12 @@ class ConstrainedModel(Model):
 
     conditions: tuple[Given, ...] = ()
     gains: tuple[float, float] | None = None
+
+    def changed(self, lowered: Lowered) -> Model:
+        raise ArgumentError(
+            "derivatives along parameters are those of the robot itself or of robot.actuated(...), not of "
+            "robot.constrained(...); tie it by loops of the robot instead"
+        )
 
     @cached_property
     def bundles(self) -> tuple[Bundle, ...]:

@@ -108,7 +108,7 @@ class Constrained(Frozen):
         key = (name, tuple(sorted(static.items())))
         if key not in self._made:
             rebuild = (_rebuild, *self._recipe, name, key[1])
-            self._made[key] = compiled(self._model, name, METHODS[name], static, rebuild)
+            self._made[key] = compiled(self._model, name, METHODS[name], lambda _: static, rebuild)
         return self._made[key]
 
     def resolved(self, name: str, **static: Any) -> Resolved:

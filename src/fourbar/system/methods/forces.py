@@ -6,8 +6,8 @@ from ...algorithms import efpa, rnea
 from ...algorithms import reactions as reaction
 from ...algorithms.sweep import Sweeps
 from ...errors import ArgumentError
-from ...model.embedding import Tied
-from ...model.lower import Home, every_body
+from ...model.embedding import Free
+from ...model.lower import Home
 from ...spatial.linear import Mat, Vec
 from ...spatial.solve import inverse_or_nan
 from ...spatial.vectors import Wrench
@@ -58,7 +58,7 @@ def _loop_wrenches(c: Context) -> dict[str, list[Wrench]]:
     q = c.coordinates()
     found: dict[str, list[Wrench]] = {}
     for group in c.groups:
-        if isinstance(group.embedding, Tied) and group.embedding.traced.bodies:
+        if not isinstance(group.embedding, Free) and group.embedding.traced.bodies:
             own_q, own_tau = tuple(q[i] for i in group.links), tuple(tau[i] for i in group.links)
             forces = c.recorder.call(reaction.loop_wrenches, group.embedding, own_q, own_tau)
             for body, F in zip(group.embedding.traced.bodies, forces, strict=True):
@@ -74,7 +74,7 @@ def reactions(c: Context) -> Outputs:
     for, while gears and couplings act as torques in the joints they couple.
     """
     bodies, connections = c.model.mechanism.bodies, c.model.mechanism.connections
-    tree, poses = every_body(c.model.mechanism)
+    tree, poses = c.every_body()
     number = {connection.name: i for i, connection in enumerate(c.model.lowered.moving)}
     by_link = (c.coordinates(), c.velocities(), c.accelerations("a"))
     q, v, a = ([x[number[k.name]] if k.name in number else Vec() for k in connections] for x in by_link)

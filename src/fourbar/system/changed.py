@@ -1,0 +1,31 @@
+"""Recording an algorithm on a model whose numbers change: by entries of inputs, each called as the number is."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ..model.changes import changed_bodies, changed_numbers, with_numbers
+from ..model.lower import every_body
+from ..model.numbers import Number
+from ..model.tree import ClusterTree
+from ..spatial.linear import Vec
+from ..spatial.transform import Transform
+from .context import Context, Model
+
+
+class ChangedContext(Context):
+    """A recording in which some numbers of the model are what they were plus an input."""
+
+    def __init__(self, model: Model, recorder: Any, present: Sequence[str], which: tuple[Number, ...]) -> None:
+        given = {name: recorder.input(name, model.shape(name)) for name in present}
+        self._origin, self._which = model.mechanism, which
+        self._changes = Vec([entry for x in which for entry in recorder.input(x.name, x.shape)])
+        found = recorder.call(changed_numbers, model.mechanism, which, self._changes)
+        lowered = with_numbers(model.mechanism, model.lowered, which, self._changes, found)
+        super().__init__(model.changed(lowered), recorder, ())
+        self.given = given
+
+    def every_body(self) -> tuple[ClusterTree, tuple[Transform, ...]]:
+        clusters, poses = self.recorder.call(changed_bodies, self._origin, self._which, self._changes)
+        return ClusterTree(every_body(self._origin)[0].parents, clusters), poses

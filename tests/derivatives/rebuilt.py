@@ -1,0 +1,173 @@
+"""Derivatives along numbers of a robot by another route: differences of robots built with changed numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from fourbar import System
+from fourbar.loops import Closure, Coupling, Differential, Distance, Gear, Polynomial
+from fourbar.model.embedding import Tied
+from fourbar.model.groups import Group
+from fourbar.model.mechanism import Mechanism, NamedLoop, Placement
+from fourbar.model.numbers import numbers
+from fourbar.system.context import Model
+from fourbar.system.stray import strays
+
+Rates = Mapping[str, np.ndarray]
+_LEVELS, _LARGEST = 3, 0.01
+
+
+def _turn(w: np.ndarray) -> np.ndarray:
+    """Rodrigues' formula."""
+    angle = float(np.linalg.norm(w))
+    if angle == 0.0:
+        return np.eye(3)
+    x, y, z = w / angle
+    k = np.array([[0, -z, y], [z, 0, -x], [-y, x, 0]])
+    return np.eye(3) + np.sin(angle) * k + (1 - np.cos(angle)) * k @ k
+
+
+def _place(R: Any, p: Any, twist: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    R = np.array(R, float)
+    return R @ _turn(twist[:3]), np.array(p, float) + R @ twist[3:]
+
+
+def _tuples(x: np.ndarray) -> Any:
+    return tuple(map(tuple, x.tolist())) if x.ndim == 2 else tuple(x.tolist())
+
+
+def _placement(place: Placement, twist: np.ndarray | None) -> Placement:
+    if twist is None:
+        return place
+    R, p = _place(place.rotation, place.position, twist)
+    return Placement(_tuples(R), _tuples(p))
+
+
+def _closure(loop: Closure, by: Rates) -> Closure:
+    ends = []
+    for place, field in ((loop.at_predecessor, "at_predecessor"), (loop.at_successor, "at_successor")):
+        ends.append(_place(place.R, place.p, by.get(field, np.zeros(6))))
+    (R, p), (S, s) = ends
+    return Closure(
+        loop.joint, loop.predecessor, loop.successor, at_predecessor=p, at_successor=s, predecessor_rotation=R,
+        successor_rotation=S,
+    )  # fmt: skip
+
+
+def _loop(loop: Any, by: Rates) -> Any:
+    if isinstance(loop, Closure):
+        return _closure(loop, by)
+    if isinstance(loop, Gear):
+        return Gear(loop.driver, loop.driven, loop.ratio + by.get("ratio", 0.0), loop.offset + by.get("offset", 0.0))
+    if isinstance(loop, Coupling):
+        factors = np.array([x for _, x in loop.factors]) + by.get("factors", 0.0)
+        return Coupling(dict(zip(loop.joints, factors, strict=True)), loop.offset + by.get("offset", 0.0))
+    if isinstance(loop, Polynomial):
+        return Polynomial(loop.driver, loop.driven, _tuples(np.array(loop.coefficients) + by.get("coefficients", 0.0)))
+    if isinstance(loop, Differential):
+        return Differential(loop.inputs, loop.outputs, np.array(loop.matrix) + by.get("matrix", 0.0))
+    if isinstance(loop, Distance):
+        first, second = (
+            _tuples(np.array(getattr(loop, f"{end}_point")) + by.get(f"{end}_point", 0.0))
+            for end in ("predecessor", "successor")
+        )
+        return Distance(loop.predecessor, loop.successor, first, second, loop.length + by.get("length", 0.0))
+    assert not by
+    return loop
+
+
+def _named(loop: NamedLoop, by: Rates) -> NamedLoop:
+    return replace(loop, loop=_loop(loop.loop, by))
+
+
+def rebuilt(robot: System, rates: Rates, h: float) -> System:
+    """The robot whose numbers have moved along the rates for a time h."""
+    m: Mechanism = robot.mechanism
+
+    def of(name: str) -> dict[str, np.ndarray]:
+        return {k.rpartition(".")[2]: h * x for k, x in rates.items() if k.rpartition(".")[0] == name}
+
+    bodies, connections = [], []
+    for body in m.bodies:
+        by = of(body.name)
+        mass, com, inertia = (np.array(getattr(body, k)) + by.get(k, 0.0) for k in ("mass", "com", "inertia"))
+        bodies.append(replace(body, mass=float(mass), com=_tuples(com), inertia=_tuples(inertia)))
+    for c in m.connections:
+        by = of(c.name)
+        armature = _tuples(np.array(c.armature) + by.get("armature", 0.0))
+        connections.append(replace(c, placement=_placement(c.placement, by.get("placement")), armature=armature))
+    frames = [replace(f, placement=_placement(f.placement, of(f.name).get("placement"))) for f in m.frames]
+    own = [of(x.name) for x in m.loops]
+    fields = [{k: x for k, x in by.items() if hasattr(loop.loop, k)} for loop, by in zip(m.loops, own, strict=True)]
+    loops = [_named(loop, by) for loop, by in zip(m.loops, fields, strict=True)]
+    other = System(
+        replace(m, bodies=tuple(bodies), connections=tuple(connections), frames=tuple(frames), loops=tuple(loops))
+    )
+    lowered = other.model.lowered
+    same = zip(robot.model.lowered.groups, lowered.groups, strict=True)
+    groups = tuple(new if new.is_free else _with_choice(old, new) for old, new in same)
+    other.__dict__["model"] = Model(other.mechanism, replace(lowered, groups=groups))
+    return other
+
+
+def _with_choice(old: Group, new: Group) -> Group:
+    """A group whose independent velocities and rows are those of another one."""
+    tie, own = old.embedding, new.embedding
+    assert isinstance(tie, Tied) and isinstance(own, Tied)
+    return replace(new, embedding=Tied(own.joints, own.traced, tie.independent, tie.rows, own.closed))
+
+
+def closed(robot: System, other: System, q: np.ndarray) -> np.ndarray:
+    """Configurations of the other robot with the independent coordinates of q (batch, nq)."""
+    found, at = [], 0
+    for group, changed in zip(robot.model.lowered.groups, other.model.lowered.groups, strict=True):
+        tie, new = group.embedding, changed.embedding
+        own = q[:, at : at + tie.nq]
+        at += tie.nq
+        if not group.is_free:
+            assert tie.explicit == new.explicit
+            own = own if tie.explicit else np.array([_follow(tie, new, x) for x in own])
+        found.append(own)
+    return np.concatenate(found, axis=-1)
+
+
+def _follow(tie: Any, new: Any, q: np.ndarray) -> np.ndarray:
+    for _ in range(8):
+        phi, K = new.numbers(q)
+        step = np.zeros(K.shape[1])
+        step[list(tie.dependent)] = -np.linalg.lstsq(K[:, tie.dependent], phi, rcond=1e-8)[0]
+        q = np.array([float(x) for x in new._moved(q.tolist(), step.tolist())])
+    assert np.abs(new.numbers(q)[0]).max() < 1e-12  # in all rows, those that are not used too
+    return q
+
+
+def random_rates(robot: System, seed: int = 3, size: float = 0.03) -> dict[str, np.ndarray]:
+    """Rates of all numbers at once, except those entries that loops cannot follow (out of the plane of a linkage)."""
+    rng = np.random.default_rng(seed)
+    which = tuple(numbers(robot.mechanism))
+    rates = {x.name: size * rng.normal(size=x.shape) for x in which}
+    for x in which:
+        if x.field == "inertia":
+            rates[x.name] = 0.01 * (rates[x.name] + rates[x.name].T)
+    for stray in strays(robot.model, which):
+        held = np.abs(stray.opening).max(axis=0) > 1e-9
+        for x, own in zip(which, np.split(held, np.cumsum([x.size for x in which])[:-1]), strict=True):
+            rates[x.name] = np.where(own.reshape(x.shape), 0.0, rates[x.name])
+    return rates
+
+
+def differences(robot: System, rates: Rates, value: Callable[[System, Any], np.ndarray], q: np.ndarray) -> np.ndarray:
+    """d/dh of value(robot at h, q at h) at h = 0, by Richardson's extrapolation of central differences."""
+    table: list[np.ndarray] = []
+    for level in range(_LEVELS):
+        h = _LARGEST / 2**level
+        ahead, behind = (rebuilt(robot, rates, s) for s in (h, -h))
+        row = [(value(ahead, closed(robot, ahead, q)) - value(behind, closed(robot, behind, q))) / (2 * h)]
+        for k, below in enumerate(table):
+            row.append(row[k] + (row[k] - below) / (4.0 ** (k + 1) - 1))
+        table = row
+    return table[-1]

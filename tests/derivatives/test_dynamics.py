@@ -16,10 +16,8 @@ from fourbar.expr import interpret
 from .step import directional
 
 TREES = [f"tree{i}" for i in range(mechanisms.COUNT)]
-_SHORT = ("tree0", "tree5", "four_bar", "geared")
-CASES = pytest.mark.parametrize(
-    "name", [pytest.param(n, marks=pytest.mark.short) if n in _SHORT else n for n in (*TREES, *looped.NAMES)]
-)
+_TREES = [pytest.param(n, marks=pytest.mark.short) if n in ("tree0", "tree5") else n for n in TREES]
+CASES = pytest.mark.parametrize("name", [*_TREES, *map(looped.marked, looped.NAMES)])
 DYNAMICS = pytest.mark.parametrize("method", ["inverse_dynamics", "forward_dynamics"])
 
 

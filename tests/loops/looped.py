@@ -272,9 +272,18 @@ def guided() -> Builder:
 
 
 NAMES = tuple(_MAKERS)
+_MARKS = {**dict.fromkeys(_SHORT, pytest.mark.short), "tripod": pytest.mark.slow}  # it takes as long as all others
+
+
+def marked(name: str) -> Any:
+    """A name as a parameter of heavy tests: the largest mechanism is left to slow runs."""
+    return pytest.param(name, marks=_MARKS[name]) if name in _MARKS else name
+
+
 EACH = pytest.mark.parametrize(
     "name", [pytest.param(name, marks=pytest.mark.short) if name in _SHORT else name for name in NAMES]
 )
+EACH_BUT_LARGEST = pytest.mark.parametrize("name", [marked(name) for name in NAMES])
 
 
 @cache

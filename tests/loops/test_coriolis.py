@@ -13,7 +13,8 @@ from fourbar.model.embedding import Tied
 from fourbar.system.context import Context
 from fourbar.system.methods import METHODS
 
-from .looped import EACH, NAMES, apply, mechanism, near, slope, spanning, state, transposed
+from .looped import EACH_BUT_LARGEST as EACH
+from .looped import NAMES, apply, mechanism, near, slope, spanning, state, transposed
 
 DIFFERENCED = 3e-11  # rates by central differences, in double precision
 FLAT = [

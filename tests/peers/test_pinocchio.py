@@ -35,6 +35,7 @@ ROBOTS = {
     "romeo": ("romeo_description/urdf/romeo_small.urdf", True, None),
 }
 EACH = pytest.mark.parametrize("name", ROBOTS)
+LARGE = ("icub", "romeo", "talos", "baxter")  # which compile for long
 IN_DEPTH = pytest.mark.parametrize("name", [pytest.param("panda", marks=pytest.mark.short), "anymal_b", "tiago"])
 _made: dict[str, Any] = {}
 
@@ -75,7 +76,7 @@ def test_mass_matrix(peer: Any) -> None:
     near(peer.robot.mass_matrix(s.q), their_mass_matrix(peer, s.their_q))
 
 
-@EACH
+@pytest.mark.parametrize("name", [pytest.param(n, marks=pytest.mark.slow) if n in LARGE else n for n in ROBOTS])
 def test_coriolis_matrix(peer: Any) -> None:
     """Both are those of the Christoffel symbols, so the matrices themselves agree, and Ṁ = C + Cᵀ."""
     s = states(peer)
@@ -332,7 +333,7 @@ def test_the_map_without_pinocchio_is_the_same() -> None:
     assert np.array_equal(alone.a_to_peer(s.a), s.their_a)
 
 
-@pytest.mark.parametrize("n, tol", [(64, 1e-12), (256, 1e-11)])
+@pytest.mark.parametrize("n, tol", [(64, 1e-12), pytest.param(256, 1e-11, marks=pytest.mark.slow)])
 def test_long_chain(n: int, tol: float, bench: Any) -> None:
     peer = bench.chain(n)
     s = states(peer, n=2)

@@ -8,7 +8,25 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from tests.derivatives import step
 
-from fourbar.expr import Replay, Shared, Unrolled, atan2, cos, interpret, maximum, minimum, select, sin, sqrt
+from fourbar.expr import (
+    Block,
+    Call,
+    Input,
+    Output,
+    Program,
+    Replay,
+    Shared,
+    Store,
+    Unrolled,
+    atan2,
+    cos,
+    interpret,
+    maximum,
+    minimum,
+    select,
+    sin,
+    sqrt,
+)
 
 from .samples import GOLDEN, long_schedule
 from .schedules import SharedBy, directly, record, schedules, wishes
@@ -163,6 +181,19 @@ SHAPES = {
 def test_how_values_travel(shape, layout, target):
     program = through(pair, SHAPES[shape], layout)
     check(program, *numbers(program, 6), pushed(program, target()), pulled(program, target()), 1e-13)
+
+
+@TARGETS
+def test_one_value_in_two_slots(target):
+    """A block copies an argument, and computes a value twice; the next loads all copies."""
+    copies = Block(2, 0, (("load", 0, 0), ("sin", 0)), (Store(1, 0, 0), Store(1, 1, 0), Store(1, 2, 1), Store(1, 3, 1)))
+    loads = tuple(("load", 0, k) for k in range(4))
+    mixed = Block(2, 0, (*loads, ("mul", 0, 2), ("mul", 1, 3), ("mul", 4, 1), ("add", 5, 6)), (Store(1, 0, 7),))
+    calls = (Call(0, (0, 1)), Call(0, (0, 5)), Call(1, (1, 9)), Call(1, (5, 10)))
+    program = Program("copies", 11, (Input("x", (1,), 0),), (Output("y", (2,), (9, 10)),), (), (copies, mixed), calls)
+    (x,) = numbers(program, 8)[0]["x"]
+    near(interpret(program, {"x": [x]})["y"], [x * np.sin(x) * (1.0 + x)] * 2, 1e-15)
+    check(program, *numbers(program, 8), pushed(program, target()), pulled(program, target()), 1e-14)
 
 
 def test_presets_do_not_move():

@@ -262,6 +262,19 @@ def test_it_travels_to_other_processes() -> None:
     again = pickle.loads(pickle.dumps(function))
     given = {"q": state["q"], "d_arm.mass": 1.0}
     assert np.array_equal(again(**given), function(**given))
+    compiled = pickle.loads(pickle.dumps(function.function))
+    assert np.array_equal(compiled(**given), function(**given))
+
+
+@pytest.mark.parametrize("kind", ["jvp", "vjp", "jacobian"])
+def test_compiled_derivatives_travel_as_they_are(kind: str) -> None:
+    """What a lazy array sends to another process takes arrays by name, as it did here."""
+    robot = geared_arm()
+    q = _state(robot)["q"]
+    more = {"jvp": {"d_q": np.ones(robot.nv)}, "vjp": {"w_tau": np.ones(robot.nv)}, "jacobian": {}}[kind]
+    function = getattr(robot.gravity_force, kind).function
+    again = pickle.loads(pickle.dumps(function))
+    assert np.array_equal(again(q=q, **more), function(q=q, **more))
 
 
 def test_changes_that_a_linkage_cannot_follow_are_refused() -> None:

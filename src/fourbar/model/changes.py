@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -68,9 +68,7 @@ def _bound(mechanism: Mechanism, group: Group, which: Which, p: Vec) -> Group:
 
 
 def _depends(traced: Traced) -> bool:
-    pulls = [x for columns in traced.pull for column in columns for x in column]
-    roots: list[Any] = [*traced.phi, *(x for row in traced.K for x in row), *traced.curvature, *pulls]
-    return not {x.id for x in traced.p}.isdisjoint(node.id for node in reachable(roots))
+    return not {x.id for x in traced.p}.isdisjoint(node.id for node in reachable(traced.roots))
 
 
 @lru_cache(maxsize=64)

@@ -76,6 +76,12 @@ class Traced:
     pull: tuple[tuple[tuple[Scalar, ...], ...], ...]  # for each body and each of its six displacements: ∂φ
     p: tuple[Expr, ...] = ()  # changes of numbers of the mechanism on which all of this depends too
 
+    @property
+    def roots(self) -> list[Scalar]:
+        """All of it."""
+        pulls = [x for columns in self.pull for column in columns for x in column]
+        return [*self.phi, *(x for row in self.K for x in row), *self.curvature, *pulls]
+
 
 def trace(joints: Sequence[Joint], residual: Residual, bodies: Sequence[str], p: Sequence[Expr] = ()) -> Traced:
     """Differentiate a residual along the joints' motions q ⊕ δ, and along displacements of the bodies it looks at.
@@ -164,7 +170,7 @@ class Tied:
     def _key(self) -> tuple[Any, ...]:
         """What the group computes, as data: equal groups share their code."""
         t = self.traced
-        roots = [*t.phi, *(x for row in t.K for x in row), *t.curvature]
+        roots = t.roots
         code, number = linear_code(roots, lambda node: (node.op, *node.args))
         ends = tuple(number[r.id] if r.__class__ is Expr else r for r in roots)
         return self.joints, self.independent, self.rows, tuple(code), ends

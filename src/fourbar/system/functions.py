@@ -12,7 +12,7 @@ import numpy as np
 
 from ..model.numbers import find
 from .guard import explainer, implicit_loops
-from .recipe import KINDS, ChangeJvp, Jacobian, Jvp, Recipe, Vjp
+from .recipe import KINDS, Base, ChangeJvp, Jacobian, Jvp, Recipe, Vjp
 from .stray import read_rate, strays
 
 
@@ -28,12 +28,18 @@ def make(recipe: Recipe) -> Any:
         [Argument(a.name, a.shape, a.optional) for a in recipe.arguments],
         recipe.results,
         recipe.program,
-        recipe.recall(),
+        recipe.recall() if isinstance(recipe, Base) else (function_again, recipe.recall()),
         recipe.doc,
         explainer(lowered, recipe.nan) if watched else None,
         lambda kind: WRAPPERS[kind](KINDS[kind](recipe)),
     )
     return make_function(state)
+
+
+def function_again(derivative: tuple[Any, ...]) -> Any:
+    """The compiled function of a derivative, from the recipe of the derivative: how it travels to other processes."""
+    make_again, *args = derivative
+    return make_again(*args).function
 
 
 def _by_name(what: str, names: list[str], given: Any) -> dict[str, Any]:

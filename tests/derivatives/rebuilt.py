@@ -18,7 +18,7 @@ from fourbar.system.context import Model
 from fourbar.system.stray import strays
 
 Rates = Mapping[str, np.ndarray]
-_LEVELS, _LARGEST = 3, 0.01
+_LEVELS, _LARGEST = 3, 0.005
 
 
 def _turn(w: np.ndarray) -> np.ndarray:
@@ -104,9 +104,9 @@ def rebuilt(robot: System, rates: Rates, h: float) -> System:
     own = [of(x.name) for x in m.loops]
     fields = [{k: x for k, x in by.items() if hasattr(loop.loop, k)} for loop, by in zip(m.loops, own, strict=True)]
     loops = [_named(loop, by) for loop, by in zip(m.loops, fields, strict=True)]
-    other = System(
-        replace(m, bodies=tuple(bodies), connections=tuple(connections), frames=tuple(frames), loops=tuple(loops))
-    )
+    moved = {"bodies": bodies, "connections": connections, "frames": frames, "loops": loops}
+    gravity = _tuples(np.array(m.gravity) + h * rates.get("gravity", np.zeros(3)))
+    other = System(replace(m, gravity=gravity, **{name: tuple(x) for name, x in moved.items()}))
     lowered = other.model.lowered
     same = zip(robot.model.lowered.groups, lowered.groups, strict=True)
     groups = tuple(new if new.is_free else _with_choice(old, new) for old, new in same)

@@ -62,9 +62,9 @@ def accelerate_outward(k: Kinematics, parent: Accelerated, own: Spun, freed: Fre
     return Accelerated(*k.S.accelerate(freed.hinge, freed.w, k.X.motion_to_child(parent.A) + own.c))
 
 
-def ground(gravity: Sequence[Any]) -> Accelerated:
+def ground(gravity: Vec) -> Accelerated:
     """The ground, accelerated against gravity."""
-    return Accelerated(Vec(()), Twist(zeros(3), -Vec(gravity)))
+    return Accelerated(Vec(()), Twist(zeros(3), -gravity))
 
 
 RESTING = Spun(Spin.of_ground(), Twist.zero(), Wrench.zero())
@@ -85,7 +85,7 @@ def forward_dynamics(
     freed: list[Any] = [None] * len(groups)
     for n in reversed(range(len(groups))):
         freed[n] = free_group(s, groups[n], expanded[n], messages, spun, tau[n])
-    moved: dict[int, Accelerated] = {GROUND: ground(gravity)}
+    moved: dict[int, Accelerated] = {GROUND: s.known(ground, Vec(gravity))}
     return [accelerate_group(s, group, e, moved, spun, x) for group, e, x in zip(groups, expanded, freed, strict=True)]
 
 

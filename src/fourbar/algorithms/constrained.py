@@ -145,7 +145,7 @@ class Forward:
 
     def _unconstrained(self, needed: Sequence[int]) -> list[Any]:
         """The accelerations without constraints of the joints that carry what these look at."""
-        moved: dict[int, Accelerated] = {GROUND: ground(self.gravity)}
+        moved: dict[int, Accelerated] = {GROUND: self.s.known(ground, Vec(self.gravity))}
         found: list[Any] = [None] * len(self.s.tree.parents)
         for n in needed:
             group, e = self.groups[n], self.expanded[n]
@@ -167,7 +167,7 @@ class Forward:
         for n in w:
             single = self.expanded[n] is None
             freed[n] = call(pushed, freed[n], w[n]) if single else call(pushed_group, freed[n], u[n])
-        moved: dict[int, Accelerated] = {GROUND: ground(self.gravity)}
+        moved: dict[int, Accelerated] = {GROUND: self.s.known(ground, Vec(self.gravity))}
         pairs = zip(self.groups, self.expanded, freed, strict=True)
         return [accelerate_group(self.s, group, e, moved, self.spun, x) for group, e, x in pairs]
 

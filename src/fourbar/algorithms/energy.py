@@ -65,18 +65,14 @@ def _first_moment(s: Sweeps, pose: Sequence[Transform]) -> Vec:
 
 def moving_mass(s: Sweeps) -> Scalar:
     """Mass of all that moves, which is not zero."""
-    masses: list[Any] = [c.I.m for c in s.tree.clusters]
-    mass = float(sum(m for m in masses if m.__class__ is float))
-    recorded = tuple(m for m in masses if m.__class__ is not float)
-    if recorded:
-        return s.recorder.call(_total, mass, recorded)
-    if not mass > 0.0:
+    mass = s.known(_total, tuple(c.I.m for c in s.tree.clusters))
+    if mass.__class__ is float and not mass > 0.0:
         raise ModelError("nothing that moves has mass, so there is no centre of mass; momentum is known about='world'")
     return mass
 
 
-def _total(known: float, others: tuple[Scalar, ...]) -> Scalar:
-    return sum(others, known)
+def _total(masses: tuple[Scalar, ...]) -> Scalar:
+    return sum(masses, 0.0)
 
 
 def _potential(moment: Vec, gravity: Vec) -> Scalar:
@@ -171,9 +167,8 @@ def momentum(s: Sweeps, v: Sequence[Vec], point: str) -> Vec:
 def center_of_mass_jacobian(s: Sweeps) -> list[list[Any]]:
     """J (3 x nv): velocity of the centre of mass = J v. The linear momentum matrix, divided by the mass."""
     rows = momentum_matrix(s, COM)[3:]
-    mass = moving_mass(s)
-    k = 1.0 / mass if mass.__class__ is float else s.recorder.call(_inverse, mass)
-    return [[x * k if x.__class__ is k.__class__ is float else s.recorder.call(_times, x, k) for x in r] for r in rows]
+    k = s.known(_inverse, moving_mass(s))
+    return [[s.known(_times, x, k) for x in row] for row in rows]
 
 
 def _inverse(x: Scalar) -> Scalar:

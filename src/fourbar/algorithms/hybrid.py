@@ -161,6 +161,6 @@ def hybrid_dynamics(
     parts = [_Group(s, *x) for x in zip(groups, expanded, [spun] * len(groups), prescribed, strict=True)]
     for part, own_a, own_tau in reversed(list(zip(parts, a, tau, strict=True))):
         part.inward(messages, own_a, own_tau)
-    moved: dict[int, Accelerated] = {GROUND: ground(gravity)}
+    moved: dict[int, Accelerated] = {GROUND: s.known(ground, Vec(gravity))}
     found = [part.outward(moved, own_a, own_tau) for part, own_a, own_tau in zip(parts, a, tau, strict=True)]
     return [x for x, _ in found], [x for _, x in found]

@@ -48,7 +48,7 @@ def reactions(
     gravity: Sequence[float],
 ) -> list[Wrench]:
     """Wrenches on all bodies by their joints, in the bodies' frames; `poses` are those of the bodies in their links."""
-    start = Moved(Motion.of_ground(gravity), Wrench.zero())
+    start = Moved(s.known(Motion.of_ground, Vec(gravity)), Wrench.zero())
     moved = s.outward(outward, start, v, a, F_ext)
     forces = s.inward(pass_inward, moved)
     return [s.recorder.call(to_body, pose, F) for pose, F in zip(poses, forces, strict=True)]

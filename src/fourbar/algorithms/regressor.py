@@ -108,7 +108,7 @@ def force_blocks(
     s: Sweeps, homes: Sequence[Home], v: Sequence[Vec], a: Sequence[Vec], gravity: Sequence[float]
 ) -> list[Blocks]:
     """What the ten parameters of each body contribute to the force of each joint that carries it."""
-    motions = s.outward(_move_outward, Motion.of_ground(gravity), v, a)
+    motions = s.outward(_move_outward, s.known(Motion.of_ground, Vec(gravity)), v, a)
     return _blocks(s, homes, _force_columns_in_root, motions)
 
 

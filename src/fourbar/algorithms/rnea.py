@@ -36,6 +36,6 @@ def inverse_dynamics(
     s: Sweeps, v: Sequence[Vec], a: Sequence[Vec], F_ext: Sequence[Wrench], gravity: Sequence[float]
 ) -> list[Vec]:
     """Joint forces of every cluster, from velocities, accelerations and external wrenches on its body."""
-    ground = Moved(Motion.of_ground(gravity), Wrench.zero())
+    ground = Moved(s.known(Motion.of_ground, Vec(gravity)), Wrench.zero())
     moved = s.outward(outward, ground, v, a, F_ext)
     return s.inward(inward, moved, a)

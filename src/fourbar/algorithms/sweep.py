@@ -10,6 +10,8 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from ..expr import Recorder
+from ..expr.node import Value
+from ..expr.trees import leaves
 from ..model.cluster import Cluster
 from ..model.tree import ClusterTree
 
@@ -28,6 +30,11 @@ class Sweeps:
         self._q = tree.split_q(q)
         self._v = [None] * len(tree.clusters) if v is None else tree.split_v(v)
         self.k: list[Any] = [None] * len(tree.clusters)
+
+    def known(self, function: Callable[..., Any], *args: Any) -> Any:
+        """function(*args), recorded only if it depends on what is: of constants it stays a constant."""
+        recorded = any(x.__class__ is Value for x in leaves(args))
+        return self.recorder.call(function, *args) if recorded else function(*args)
 
     def step(self, i: int, step: Callable[..., Any], *args: Any) -> Any:
         """step(k_i, *args)."""

@@ -25,18 +25,20 @@ Which = tuple[Number, ...]
 
 
 class Changed(NamedTuple):
-    """The numbers of a lowered mechanism: of its links, and of the places of bodies and frames."""
+    """The numbers of a lowered mechanism: of its links, of the places of bodies and frames, and gravity."""
 
     clusters: tuple[Cluster, ...]
     bodies: tuple[Transform, ...]
     frames: tuple[Transform, ...]
+    gravity: Vec
 
 
 def changed_numbers(mechanism: Mechanism, which: Which, p: Sequence[Scalar]) -> Changed:
     """All numbers after a change; p may be symbols."""
-    tree, bodies, frames, _ = arrange(changed(mechanism, which, p))
+    other = changed(mechanism, which, p)
+    tree, bodies, frames, _ = arrange(other)
     poses = tuple(home.pose for home in bodies.values()), tuple(home.pose for home in frames.values())
-    return Changed(tree.clusters, *poses)
+    return Changed(tree.clusters, *poses, Vec(other.gravity))
 
 
 def changed_bodies(

@@ -1,6 +1,6 @@
 """The numbers that a mechanism is made of, by name, and the mechanism in which they have changed.
 
-"body.mass", "body.com", "body.inertia" (about the centre of mass); "joint.placement", "joint.armature";
+"gravity"; "body.mass", "body.com", "body.inertia" (about the centre of mass); "joint.placement", "joint.armature";
 "frame.placement"; and every number of a loop by the name of its field: "gear.ratio", "rod.length", "loop.at_successor".
 Places change by a twist [angular; linear] in their own axes. Changes may be symbols, and are meant to be small: only
 derivatives at zero are right.
@@ -31,14 +31,17 @@ class Number(NamedTuple):
 
     name: str
     shape: tuple[int, ...]
-    owners: str
-    place: int
-    field: str
+    owners: str = ""
+    place: int = 0
+    field: str = ""
 
     @property
     def size(self) -> int:
         """How many entries it has."""
         return prod(self.shape)
+
+
+GRAVITY = Number("gravity", (3,))
 
 
 def _shape(value: Any) -> tuple[int, ...] | None:
@@ -105,7 +108,7 @@ def _fields(thing: _Thing) -> dict[str, tuple[int, ...]]:
 
 def numbers(mechanism: Mechanism) -> list[Number]:
     """All numbers of a mechanism that a change can be asked of."""
-    found = []
+    found = [GRAVITY]
     for owners in _OWNERS:
         for place, thing in enumerate(getattr(mechanism, owners)):
             for field, shape in _fields(thing).items():
@@ -132,6 +135,9 @@ def changed(mechanism: Mechanism, which: Sequence[Number], by: Sequence[Scalar])
     """The mechanism whose numbers have changed: `by` are the entries of all changes, one after the other."""
     left = iter(by)
     for number in which:
+        if number == GRAVITY:
+            mechanism = replace(mechanism, gravity=_changed(mechanism.gravity, left))
+            continue
         things = list(getattr(mechanism, number.owners))
         things[number.place] = _with_changed(things[number.place], number.field, left)
         mechanism = replace(mechanism, **{number.owners: tuple(things)})

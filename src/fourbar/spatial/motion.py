@@ -37,9 +37,9 @@ class Motion(NamedTuple):
     G: Mat
 
     @staticmethod
-    def of_ground(gravity: Sequence[Scalar]) -> Motion:
+    def of_ground(gravity: Vec) -> Motion:
         """The ground, accelerated against gravity so that weights need not be applied: A₀ = (0, -g)."""
-        return Motion(zeros(3), zeros(3), -Vec(gravity), Mat.zeros(3, 3))
+        return Motion(zeros(3), zeros(3), -gravity, Mat.zeros(3, 3))
 
     def through(self, X: Transform, V_J: Twist, A_J: Twist) -> Motion:
         """The motion of the child across a joint with relative twist V_J and its component-wise rate A_J.

@@ -25,6 +25,7 @@ class ChangedContext(Context):
         lowered = with_numbers(model.mechanism, model.lowered, which, self._changes, found)
         super().__init__(model.changed(lowered), recorder, ())
         self.given = given
+        self.gravity = found.gravity
 
     def every_body(self) -> tuple[ClusterTree, tuple[Transform, ...]]:
         clusters, poses = self.recorder.call(changed_bodies, self._origin, self._which, self._changes)

@@ -18,7 +18,7 @@ from fourbar.system.context import Model
 from fourbar.system.stray import strays
 
 Rates = Mapping[str, np.ndarray]
-_LEVELS, _LARGEST = 3, 0.005
+_LEVELS, _LARGEST = 3, 0.002
 
 
 def _turn(w: np.ndarray) -> np.ndarray:

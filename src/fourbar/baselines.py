@@ -170,6 +170,22 @@ def lagrange_forward_dynamics(robot: System, q: Any, v: Any, tau: Any, f_ext: An
     return lagrange_accelerations(robot, q, v, tau, f_ext)[0][..., where.places] / where.scales
 
 
+def sparse_lagrange_forward_dynamics(robot: System, q: Any, v: Any, tau: Any, f_ext: Any = None) -> np.ndarray:
+    """a (..., nv) by multipliers, with H factored along the tree: (K H⁻¹ Kᵀ) λ = k - K H⁻¹ (τ - c), the least λ.
+
+    H⁻¹ Kᵀ costs O(n) a row, and K H⁻¹ Kᵀ is small; H must be regular, so no body without mass may hang on a loop alone.
+    """
+    q, v, tau = _alike(q, v, tau)
+    tree, q_all = spanning_tree(robot), robot.expand(q)
+    force = spanning_forces(robot, tau) - tree.bias_force(q_all, robot.expand_velocity(q, v), f_ext=f_ext)
+    K, k = loop_constraints(robot, q, v)
+    free = tree.solve_mass_matrix(q_all, force)
+    Y = tree.solve_mass_matrix(q_all[..., None, :], K)  # rows of K H⁻¹
+    multipliers = _times(np.linalg.pinv(Y @ _transposed(K), rcond=_RANK, hermitian=True), k - _times(K, free))
+    where = independent(robot)
+    return (free + _times(_transposed(Y), multipliers))[..., where.places] / where.scales
+
+
 def projected_osim(robot: System, q: Any, frames: Sequence[str]) -> np.ndarray:
     """Ω (..., 6 k, 6 k) = J G (Gᵀ H G)⁻¹ (J G)ᵀ: inverse operational-space inertia of k frames (Chignoli §II-E).
 

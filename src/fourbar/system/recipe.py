@@ -15,8 +15,10 @@ from ..model.groups import split
 from ..model.lower import Lowered
 from ..model.numbers import Number
 from .changed import ChangedContext
-from .context import LARGEST_JACOBIAN, Model, record, recorded
+from .context import LARGEST_JACOBIAN, Context, Model, record, recorded
 from .methods import JACOBIANS, METHODS, Method
+from .methods.derivatives import accelerations_and_multipliers
+from .methods.registry import flat
 
 _BLOCK = 1000
 Static = Callable[[Lowered], dict[str, Any]]  # reads the options of a method
@@ -83,6 +85,11 @@ class Base(Recipe):
 
     def program(self, present: tuple[str, ...], block: int = _BLOCK) -> Program:
         return record(self.name, self.model, self._method.record, present, self._static, block)
+
+    @property
+    def is_forward_dynamics(self) -> bool:
+        """Whether this is the forward dynamics of a robot."""
+        return self._method is METHODS["forward_dynamics"]
 
     def written_jacobian(self, present: tuple[str, ...], block: int) -> Program | None:
         """The Jacobian by sweeps of its own, where they have been written."""
@@ -243,16 +250,37 @@ class Vjp(Derived):
         self.results = tuple(a.name for a in of.arguments)
 
     def program(self, present: tuple[str, ...], block: int = _BLOCK) -> Program:
-        replay = self._start(present, block)
-        recorder, outputs = replay.recorder, replay.program.outputs
-        entries = [recorder.input(w.name, w.shape) for w in self.weights]
-        _, found = replay.pull({y.name: w for y, w in zip(outputs, entries, strict=True)})
-        results = []
+        implicit = isinstance(self.of, Base) and self.of.is_forward_dynamics
+        replay, found = (self._solved if implicit else self._replayed)(present, block)
+        recorder, results = replay.recorder, []
         for argument in self.of.arguments:
             if argument.name in present:
                 gradient = self._pulled(replay, argument, found[argument.name])
                 results.append((f"g_{argument.name}", argument.tangent, gradient))
         return recorder.finish(self.name, results)
+
+    def _replayed(self, present: tuple[str, ...], block: int) -> tuple[Replay, Mapping[str, Sequence[Any]]]:
+        """The program backwards: gradients by the entries of the arguments."""
+        replay = self._start(present, block)
+        entries = [replay.recorder.input(w.name, w.shape) for w in self.weights]
+        outputs = replay.program.outputs
+        return replay, replay.pull({y.name: w for y, w in zip(outputs, entries, strict=True)})[1]
+
+    def _solved(self, present: tuple[str, ...], block: int) -> tuple[Replay, Mapping[str, Sequence[Any]]]:
+        """Forward dynamics by way of inverse dynamics: with M λ = w the gradients are those of -λᵀ ID(q, v, a), and λ.
+
+        Going back through the articulated bodies would take more operations and twice the memory.
+        """
+        names = tuple(name for name in ("q", "v", "a", "f_ext") if name in present or name == "a")
+        source = Base(self.model, "inverse_dynamics", METHODS["inverse_dynamics"], lambda lowered: {}, ()).program(
+            names
+        )
+        c = Context(self.model, _recorder(source, block), present)
+        a, multiplier, weight = accelerations_and_multipliers(c)
+        given = {name: flat(a) if name == "a" else c.given[name] for name in names}
+        replay = Replay(source, c.recorder, given, PIECE)
+        _, found = replay.pull({"tau": flat(weight)})
+        return replay, {**found, "tau": flat(multiplier)}
 
     def _pulled(self, replay: Replay, argument: Given, gradient: Sequence[Any]) -> Sequence[Any]:
         """A gradient in the entries of a configuration as one along the group."""

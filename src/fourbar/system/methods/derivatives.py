@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from ...algorithms import minverse
+from ...algorithms import minverse, rnea
 from ...algorithms.cluster import project_forces
 from ...algorithms.product import inverse, negative_product
 from ...algorithms.variation import Variation, inverse_dynamics_variation
@@ -161,6 +161,21 @@ def forward_dynamics(c: Context) -> Outputs:
     blocks = [negative_product(c.recorder, M_inverse, rows) for rows in (found.q, found.v)]
     extra = [negative_product(c.recorder, M_inverse, _by_force(c, found.tree))] if "f_ext" in c.given else []
     return _outputs(c, [*blocks, M_inverse, *extra])
+
+
+def _negated(x: Vec) -> Vec:
+    return -x
+
+
+def accelerations_and_multipliers(c: Context) -> tuple[list[Vec], list[Vec], list[Vec]]:
+    """By group, at a state with forces tau: a = M⁻¹ (τ - bias), λ = M⁻¹ w for the argument w_a, and -λ."""
+    s, call = c.equations(), c.recorder.call
+    bias = c.project(rnea.inverse_dynamics(s, c.velocities(), c.accelerations(""), c.F_ext(), c.gravity))
+    left = [call(_difference, tau, own) for tau, own in zip(c.by_group("tau"), bias, strict=True)]
+    released = minverse.release_all(s, c.groups, c.expanded)
+    a = minverse.solve_released(s, c.groups, released, left)
+    multiplier = minverse.solve_released(s, c.groups, released, c.by_group("w_a"))
+    return a, multiplier, [call(_negated, x) for x in multiplier]
 
 
 class _Mixed:

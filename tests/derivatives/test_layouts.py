@@ -45,7 +45,7 @@ class Unrolled(Base):
 
 @cache
 def derived(kind: str, recipe: type[Base], method: str, present: tuple[str, ...]) -> Program:
-    return KINDS[kind](recipe(chain().model, method, METHODS[method], {}, ())).program(present)
+    return KINDS[kind](recipe(chain().model, method, METHODS[method], lambda lowered: {}, ())).program(present)
 
 
 def is_shared(program: Program) -> bool:

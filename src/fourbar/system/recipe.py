@@ -133,8 +133,11 @@ class Changing(Base):
 
 def _recorder(source: Program, block: int) -> Any:
     """A recorder in the layout of a program."""
-    unrolled = all(call.bases == (0,) and not call.table for call in source.calls)
-    return Unrolled(block) if unrolled else Shared()
+    return Unrolled(block) if _is_unrolled(source) else Shared()
+
+
+def _is_unrolled(program: Program) -> bool:
+    return all(call.bases == (0,) and not call.table for call in program.calls)
 
 
 def _rate(embedding: Any, q: Any, v: Any) -> Any:
@@ -272,8 +275,14 @@ class Vjp(Derived):
         Going back through the articulated bodies would take more operations and twice the memory.
         """
         names = tuple(name for name in ("q", "v", "a", "f_ext") if name in present or name == "a")
-        source = Base(self.model, "inverse_dynamics", METHODS["inverse_dynamics"], lambda lowered: {}, ()).program(
-            names
+        layout = self.of.program(self._own(present))
+        source = record(
+            "inverse_dynamics",
+            self.model,
+            METHODS["inverse_dynamics"].record,
+            names,
+            {},
+            largest=len(layout.blocks) * _BLOCK * 2 if _is_unrolled(layout) else 0,
         )
         c = Context(self.model, _recorder(source, block), present)
         a, multiplier, weight = accelerations_and_multipliers(c)

@@ -30,7 +30,6 @@ def _needs_robots() -> None:
 
 def test_limits_of_a_robot() -> None:
     pytest.importorskip("pinocchio")
-    pytest.importorskip("pinocchio")
     printed = _run("loops.py", "--only", "dynamics", "--robots", "mini_cheetah")
     assert "C-ABA mini_cheetah" in printed and "C-EFPA mini_cheetah" in printed
 

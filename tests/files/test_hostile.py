@@ -19,7 +19,7 @@ from fourbar.io.formats import FORMATS
 from fourbar.io.own.toml import _key, _value
 from fourbar.io.source import Options, Source
 
-SECONDS = 10.0  # of CPU: 2 are asked for, on a machine that does nothing else
+SECONDS = 2.0  # of CPU; the least of a few tries, as machines are busy
 GOOD: dict[str, Any] = {
     "fourbar": 1,
     "name": "arm",
@@ -194,18 +194,26 @@ def as_toml(data: dict[str, Any]) -> str:
 DUMP: dict[str, Callable[[Any], str]] = {"json": as_json, "toml": as_toml}
 
 
+def _read(file: Path) -> tuple[fb.ParseError, float]:
+    """The error of a file, and how long reading took."""
+    start = time.process_time()
+    with pytest.raises(fb.ParseError) as caught:
+        fb.load(file)
+    return caught.value, time.process_time() - start
+
+
 def refused(content: bytes, format: str, words: str, tmp_path: Path) -> None:
     """Loading fails soon, with the file and the words."""
     file = tmp_path / f"broken.{format}"
     file.write_bytes(content)
-    start = time.process_time()
-    with pytest.raises(fb.ParseError) as caught:
-        fb.load(file)
-    assert time.process_time() - start < SECONDS
-    message = str(caught.value)
+    error, seconds = _read(file)
+    for _ in range(2):
+        seconds = seconds if seconds < SECONDS else min(seconds, _read(file)[1])
+    assert seconds < SECONDS
+    message = str(error)
     assert re.search(words, message, re.DOTALL), message
     assert message.startswith(str(file)) and len(message) < 2000
-    assert caught.value.report.errors[0].file == str(file)
+    assert error.report.errors[0].file == str(file)
 
 
 @pytest.mark.parametrize("format", ["json", "toml"])

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Mapping
 from typing import Any
 
-SECONDS, MEGABYTES = 10.0, 500  # of CPU: 2 are asked for, on a machine that does nothing else
+SECONDS, MEGABYTES = 2.0, 500  # of CPU; the least of a few tries, as machines are busy
 WITHOUT_LINE = ("the file is empty", "moves nothing that has inertia")  # these are about the file as a whole
 
 _TRIAL = """
@@ -24,7 +24,7 @@ import fourbar as fb
 cases = json.load(sys.stdin)
 resource.setrlimit(resource.RLIMIT_CPU, (100, 100))
 before = peak()
-for name, text in cases.items():
+def attempt(text):
     start = time.process_time()
     try:
         robot = fb.loads(text.encode("latin-1"), name="f.{ending}", format="{format}")
@@ -33,7 +33,12 @@ for name, text in cases.items():
         found = {{"error": str(error), "kind": type(error).__name__}}
     except BaseException as error:
         found = {{"crash": f"{{type(error).__name__}}: {{error}}"}}
-    found["seconds"] = time.process_time() - start
+    return {{**found, "seconds": time.process_time() - start}}
+for name, text in cases.items():
+    found = attempt(text)
+    for again in range(2):
+        if found["seconds"] >= {seconds}:
+            found["seconds"] = min(found["seconds"], attempt(text)["seconds"])
     found["megabytes"] = (peak() - before) / 1024
     print(json.dumps([name, found]), flush=True)
 """
@@ -44,7 +49,7 @@ def try_all(cases: Mapping[str, str], format: str, ending: str, warm: str) -> di
 
     Texts are bytes as latin-1. `warm` is a valid file, read first, so that imports do not count.
     """
-    code = _TRIAL.format(format=format, ending=ending, warm=f"fb.loads({warm!r}, format={format!r})")
+    code = _TRIAL.format(format=format, ending=ending, seconds=SECONDS, warm=f"fb.loads({warm!r}, format={format!r})")
     done = subprocess.run(
         [sys.executable, "-c", code],
         input=json.dumps(dict(cases)),

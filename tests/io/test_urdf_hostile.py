@@ -19,23 +19,30 @@ sys.path.insert(0, str(Path(__file__).parent))
 from urdf_hostile import HOSTILE, chain, robot, two
 
 pytestmark = pytest.mark.filterwarnings("ignore::fourbar.FileWarning")
-SECONDS, MEGABYTES = 10.0, 500  # of CPU: 2 are asked for, on a machine that does nothing else
+SECONDS, MEGABYTES = 2.0, 500  # of CPU; the least of a few tries, as machines are busy
 
 
 def test_there_are_enough() -> None:
     assert len(HOSTILE) >= 90
 
 
-@pytest.mark.parametrize("name", HOSTILE)
-def test_hostile(name: str) -> None:
-    text, expected = HOSTILE[name]
+def _read(text: str) -> tuple[str, float]:
+    """The error of a file, empty if it loads, and how long reading took."""
     start = time.process_time()
     try:
         fb.loads(text, format="urdf", name="r.urdf")
-        message = ""
     except fb.ParseError as error:
-        message = str(error)
-    assert time.process_time() - start < SECONDS
+        return str(error), time.process_time() - start
+    return "", time.process_time() - start
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_hostile(name: str) -> None:
+    text, expected = HOSTILE[name]
+    message, seconds = _read(text)
+    for _ in range(2):
+        seconds = seconds if seconds < SECONDS else min(seconds, _read(text)[1])
+    assert seconds < SECONDS
     assert len(message) < 5000
     if expected:
         assert re.match(r"r\.urdf" + expected, message), message

@@ -7,6 +7,8 @@ sample is copied to all lanes. Where the entries of a sample are not adjacent in
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
+
 from .ir import Code, Lanes
 
 
@@ -33,7 +35,7 @@ def open_loop(c: Code, name: str, before: str, end: str, step: int, after: str) 
     return f"%{name}_i", close
 
 
-class _Row:
+class _Row(ABC):
     """Code that moves a row of %count entries of W samples; subclasses say in which direction."""
 
     def __init__(self, lanes: Lanes) -> None:
@@ -104,14 +106,17 @@ class _Row:
             x, distance = y, 2 * distance
         return x
 
+    @abstractmethod
     def move_single(self, k: str, row: str) -> None:
-        raise NotImplementedError
+        """Entry k, where there is one sample only."""
 
+    @abstractmethod
     def move_square(self, k: str, rows: list[str]) -> None:
-        raise NotImplementedError
+        """W entries from k on, of W samples."""
 
+    @abstractmethod
     def move_entry(self, k: str, rows: list[str]) -> None:
-        raise NotImplementedError
+        """Entry k of W samples, which need not follow each other."""
 
 
 class Pack(_Row):

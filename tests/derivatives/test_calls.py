@@ -196,6 +196,20 @@ def test_pickles(kind: str) -> None:
     assert repr(pickle.loads(pickle.dumps(pose))) == repr(pose)
 
 
+@pytest.mark.parametrize("kind", ["jvp", "vjp", "jacobian"])
+def test_derivatives_of_functions_with_options_travel(kind: str) -> None:
+    q, _, _, dq, *_ = state()
+    robot = arm()
+    f = getattr(robot.pose, kind)
+    again = pickle.loads(pickle.dumps(f))
+    assert repr(again) == repr(f) == f"<fourbar function pose(q, frame) -> T: {kind}>"
+    args = {"jvp": (q, dq), "vjp": (q, np.ones((4, 4))), "jacobian": (q,)}[kind]
+    for a, b in zip(again(*args, frame="upper"), f(*args, frame="upper"), strict=True):
+        np.testing.assert_array_equal(a, b)
+    family = pickle.loads(pickle.dumps(robot.pose))
+    np.testing.assert_array_equal(family(q, "upper"), robot.pose(q, "upper"))
+
+
 def test_results_can_be_pickled_and_copied() -> None:
     q, v, tau, *_ = state()
     robot = arm()

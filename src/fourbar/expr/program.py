@@ -7,7 +7,8 @@ called many times with other ports and another table of constants, so the code n
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Collection
+from dataclasses import dataclass, replace
 from math import prod
 from typing import Any
 
@@ -77,3 +78,10 @@ class Program:
     preset: tuple[tuple[int, float], ...]
     blocks: tuple[Block, ...]
     calls: tuple[Call, ...]
+
+    def at_zero(self, names: Collection[str]) -> Program:
+        """The same with the named arguments zero: they are no arguments any more."""
+        hidden = [x for x in self.inputs if x.name in names]
+        zeros = tuple((x.first + k, 0.0) for x in hidden for k in range(x.size))
+        inputs = tuple(x for x in self.inputs if x.name not in names)
+        return replace(self, inputs=inputs, preset=self.preset + zeros)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import namedtuple
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
 from math import prod
@@ -10,10 +9,12 @@ from typing import Any
 
 import numpy as np
 
+from ..errors import ArgumentError
 from ..model.numbers import find
+from .along import ChangeJacobian, ChangeJvp, ChangeVjp
 from .guard import explainer, implicit_loops
-from .recipe import KINDS, Base, ChangeJvp, Jacobian, Jvp, Recipe, Vjp
-from .stray import read_rate, strays
+from .recipe import KINDS, Base, Jacobian, Jvp, Recipe, Vjp
+from .wrapper import ByNumbers, Change, Wrapper, named_tuple, read_names
 
 
 def make(recipe: Recipe) -> Any:
@@ -154,27 +155,7 @@ class Layout:
         return unpack
 
 
-class _Wrapper:
-    """A derivative as users call it."""
-
-    def __init__(self, recipe: Any) -> None:
-        self.recipe = recipe
-        self.function = make(recipe)
-
-    def __getattr__(self, name: str) -> Any:
-        if name in ("recipe", "function"):
-            raise AttributeError(name)
-        return getattr(self.function, name)
-
-    def __repr__(self) -> str:
-        return f"<fourbar derivative {self.recipe.name}>"
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        make_again, *args = self.recipe.recall()
-        return make_again, tuple(args)
-
-
-class Directional(_Wrapper):
+class Directional(Wrapper):
     """`f.jvp(args, tangents)`: the rates of the results when the arguments move with the tangents.
 
     Both are tuples in the order of the arguments, or dictionaries by name; a tangent left out (or None) is zero. The
@@ -185,7 +166,7 @@ class Directional(_Wrapper):
     recipe: Jvp
 
     def __init__(self, recipe: Jvp) -> None:
-        super().__init__(recipe)
+        super().__init__(recipe, make(recipe))
         self._layout = Layout(recipe.of) if isinstance(recipe.of, Jacobian) else None
         self._along: dict[tuple[str, ...], Change] = {}
 
@@ -193,7 +174,8 @@ class Directional(_Wrapper):
         """The derivative when the named numbers of the robot change too."""
         names = tuple(parameters)
         if names not in self._along:
-            self._along[names] = Change(ChangeJvp(self.recipe.of, find(self.recipe.model.mechanism, names)))
+            recipe = ChangeJvp(self.recipe.of, find(self.recipe.model.mechanism, names))
+            self._along[names] = Change(recipe, make(recipe))
         return self._along[names]
 
     def __call__(self, args: Any, tangents: Any = (), parameters: Any = None, **options: Any) -> Any:
@@ -211,55 +193,86 @@ class Directional(_Wrapper):
         return found if self._layout is None else self._layout.named(tuple(n for n in names if n in given), found)
 
 
-class Change(_Wrapper):
-    """A derivative along numbers of the robot: their rates are arguments, "d_" before the name."""
-
-    recipe: ChangeJvp
-
-    def __init__(self, recipe: ChangeJvp) -> None:
-        super().__init__(recipe)
-        self._strays = strays(recipe.model, recipe.which)
-
-    def __call__(self, **named: Any) -> Any:
-        rates = {x.name: read_rate(x, named[f"d_{x.name}"]) for x in self.recipe.which}
-        for stray in self._strays:
-            stray.check(rates)
-        return self.function(**named)
-
-
-class Pullback(_Wrapper):
+class Pullback(Wrapper):
     """`f.vjp(args, cotangent)`: the gradient of Σ cotangent · result, by argument, in O(n).
 
     Several results take a tuple of cotangents, or a dictionary. The gradient by a configuration has nv entries.
+    `parameters` are names of numbers of the robot: the gradient by each of them is found in `.parameters[name]`.
     """
 
     recipe: Vjp
 
-    def __call__(self, args: Any, cotangent: Any, **options: Any) -> Any:
+    def __init__(self, recipe: Vjp) -> None:
+        super().__init__(recipe, make(recipe))
+        self._along: dict[tuple[str, ...], Wrapper] = {}
+
+    def along(self, parameters: Sequence[str]) -> Wrapper:
+        """The gradients by the arguments, then by the named numbers of the robot."""
+        names = tuple(parameters)
+        if names not in self._along:
+            recipe = ChangeVjp(self.recipe.of, find(self.recipe.model.mechanism, names))
+            self._along[names] = Wrapper(recipe, make(recipe))
+        return self._along[names]
+
+    def __call__(self, args: Any, cotangent: Any, parameters: Any = None, **options: Any) -> Any:
         of = self.recipe.of
         given = _by_name(f"{self.recipe.name}, arguments", [a.name for a in of.arguments], args)
         weights = _by_name(f"{self.recipe.name}, cotangent", list(of.results), cotangent)
         names = tuple(a.name for a in of.arguments if a.name in given)
-        results = self.function(**given, **{f"w_{name}": x for name, x in weights.items()}, **options)
-        return named_tuple("Gradient", names)(*(results if isinstance(results, tuple) else (results,)))
+        numbers = read_names(self.recipe.name, parameters)
+        function = self.along(numbers).function if numbers else self.function
+        results = function(**given, **{f"w_{name}": x for name, x in weights.items()}, **options)
+        found = results if isinstance(results, tuple) else (results,)
+        if parameters is None:
+            return named_tuple("Gradient", names)(*found)
+        by_number = dict(zip(numbers, found[len(names) :], strict=True))
+        return named_tuple("Gradient", (*names, "parameters"))(*found[: len(names)], by_number)
 
 
-class Blocks(_Wrapper):
+class Blocks(Wrapper):
     """`f.jacobian(*args)`: all first derivatives, by name: `.q`, `.v`, ..., each (..., *result, width).
 
-    Columns for a configuration are along the group (nv of them). Several results: `.a.q`, `.tau.v`, ...
+    Columns for a configuration are along the group (nv of them). Several results: `.a.q`, `.tau.v`, ... `parameters`
+    are names of numbers of the robot; the blocks (..., *result, *number) are then in `.parameters[name]`.
     """
 
     recipe: Jacobian
 
     def __init__(self, recipe: Jacobian) -> None:
-        super().__init__(recipe)
+        super().__init__(recipe, make(recipe))
         self._layout = Layout(recipe)
         self._required = tuple(a.name for a in recipe.arguments if not a.optional)
         self._count = len(self._required)
         self._simple: Any = None
+        self._along: dict[tuple[str, ...], ByNumbers] = {}
+
+    def along(self, parameters: Sequence[str]) -> ByNumbers:
+        """The derivatives by the named numbers of the robot."""
+        names = tuple(parameters)
+        if names not in self._along:
+            recipe = ChangeJacobian(self.recipe.of, find(self.recipe.model.mechanism, names))
+            self._along[names] = ByNumbers(recipe, make(recipe))
+        return self._along[names]
+
+    def _with_parameters(self, args: tuple[Any, ...], named: dict[str, Any]) -> Any:
+        """The blocks by the arguments, and by numbers of the robot."""
+        numbers = read_names(self.recipe.name, named.pop("parameters"))
+        if named.get("out") is not None:
+            raise ArgumentError(
+                f"{self.recipe.name}: out= is for the blocks by the arguments; those by parameters are another array, "
+                "which jacobian.along(names).function(..., out=...) fills"
+            )
+        found, several = self(*args, **named), len(self.recipe.of.results) > 1
+        by_number = self.along(numbers)(*args, **named) if numbers else [{} for _ in self.recipe.of.results]
+        rows = [
+            named_tuple("Jacobian", (*own._fields, "parameters"))(*own, more)
+            for own, more in zip(found if several else [found], by_number, strict=True)
+        ]
+        return named_tuple("Jacobians", self.recipe.of.results)(*rows) if several else rows[0]
 
     def __call__(self, *args: Any, **named: Any) -> Any:
+        if "parameters" in named:
+            return self._with_parameters(args, named)
         if not named and len(args) == self._count and self._simple is not None:
             return self._simple(self.function(*args))
         array = self.function(*args, **named)
@@ -273,19 +286,6 @@ class Blocks(_Wrapper):
         given = dict(zip((a.name for a in self.recipe.arguments), args, strict=False))
         given.update(named)
         return tuple(a.name for a in self.recipe.arguments if given.get(a.name) is not None)
-
-
-@cache
-def named_tuple(name: str, fields: tuple[str, ...]) -> Any:
-    """A class of named tuples; these can be pickled, though the class has no place in a module."""
-    made: Any = namedtuple(name, fields)
-    made.__reduce__ = lambda self: (named_tuple_again, (name, fields, tuple(self)))
-    return made
-
-
-def named_tuple_again(name: str, fields: tuple[str, ...], values: tuple[Any, ...]) -> Any:
-    """A named tuple as it travels to other processes."""
-    return named_tuple(name, fields)(*values)
 
 
 WRAPPERS: dict[str, Any] = {"jvp": Directional, "vjp": Pullback, "jacobian": Blocks}

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from math import prod
 from typing import Any
 
-from ..errors import ArgumentError
 from ..expr import Program, Replay, Shared, Unrolled
 from ..expr.differentiate import MANY, PIECE
 from ..model.groups import split
@@ -20,7 +19,7 @@ from .methods import JACOBIANS, METHODS, Method
 from .methods.derivatives import accelerations_and_multipliers
 from .methods.registry import flat
 
-_BLOCK = 1000
+BLOCK = 1000
 Static = Callable[[Lowered], dict[str, Any]]  # reads the options of a method
 
 
@@ -51,7 +50,7 @@ class Recipe(ABC):
     nan: str  # what NaN in a result means, where no loop is at a toggle position
 
     @abstractmethod
-    def program(self, present: tuple[str, ...], block: int = _BLOCK) -> Program:
+    def program(self, present: tuple[str, ...], block: int = BLOCK) -> Program:
         """The program that takes the named arguments; blocks have about `block` operations where steps are unrolled."""
 
     @abstractmethod
@@ -83,7 +82,7 @@ class Base(Recipe):
         shape, moving = self.model.shape(name), name in ("q", "q0", "q1")
         return Given(name, shape, optional, moving, (self.model.lowered.nv,) if moving else shape)
 
-    def program(self, present: tuple[str, ...], block: int = _BLOCK) -> Program:
+    def program(self, present: tuple[str, ...], block: int = BLOCK) -> Program:
         return record(self.name, self.model, self._method.record, present, self._static, block)
 
     @property
@@ -120,12 +119,16 @@ class Changing(Base):
         super().__init__(model, name, method, static, rebuild)
         self._which = which
 
-    def program(self, present: tuple[str, ...], block: int = _BLOCK) -> Program:
+    def program(self, present: tuple[str, ...], block: int = BLOCK) -> Program:
         def run(recorder: Any) -> Any:
             context = ChangedContext(self.model, recorder, present, self._which)
             return self._method.record(context, **self._read(context.model.lowered))
 
         return recorded(self.name, run, block)
+
+    @property
+    def is_forward_dynamics(self) -> bool:
+        return False  # what is written for it knows nothing of changes
 
     def written_jacobian(self, present: tuple[str, ...], block: int) -> Program | None:
         return None
@@ -167,9 +170,13 @@ class Derived(Recipe):
         return tuple(a.name for a in self.of.arguments if a.name in present)
 
     def _start(self, present: tuple[str, ...], block: int, piece: int = PIECE) -> Replay:
-        source = self.of.program(self._own(present))
+        source = self._source(present)
         recorder = _recorder(source, block)
         return Replay(source, recorder, self._inputs(source, recorder), piece)
+
+    def _source(self, present: tuple[str, ...]) -> Program:
+        """The program that is differentiated."""
+        return self.of.program(self._own(present))
 
     def _inputs(self, source: Program, recorder: Any) -> Mapping[str, Sequence[Any]]:
         """What the original function is given; what is left out is zero."""
@@ -196,7 +203,7 @@ class Jvp(Derived):
         self.arguments = (*of.arguments, *self.tangents)
         self.results = tuple(f"d_{r}" for r in of.results)
 
-    def program(self, present: tuple[str, ...], block: int = _BLOCK) -> Program:
+    def program(self, present: tuple[str, ...], block: int = BLOCK) -> Program:
         replay = self._start(present, block)
         _, (rates,) = replay.push([self._direction(replay, present)])
         outputs = [(f"d_{y.name}", y.shape, rates[y.name]) for y in replay.program.outputs]
@@ -212,33 +219,6 @@ class Jvp(Derived):
         return direction
 
 
-class ChangeJvp(Jvp):
-    """Along one direction in which numbers of the model change too, from what they are."""
-
-    def __init__(self, of: Recipe, which: tuple[Number, ...]) -> None:
-        super().__init__(of.changed(which))
-        self._origin = of
-        self.which = which
-        self.changes = tuple(Given(f"d_{x.name}", x.shape, False, False, x.shape) for x in which)
-        self.arguments = (*self.arguments, *self.changes)
-
-    def _inputs(self, source: Program, recorder: Any) -> Mapping[str, Sequence[Any]]:
-        hidden = {x.name for x in self.which}
-        return {x.name: recorder.input(x.name, x.shape) for x in source.inputs if x.name not in hidden}
-
-    def _direction(self, replay: Replay, present: tuple[str, ...]) -> dict[str, Sequence[Any]]:
-        direction = super()._direction(replay, present)
-        for x, given in zip(self.which, self.changes, strict=True):
-            direction[x.name] = replay.recorder.input(given.name, given.shape)
-        return direction
-
-    def changed(self, which: tuple[Number, ...]) -> Recipe:
-        raise ArgumentError(f"{self.name}: second derivatives along parameters are not available")
-
-    def recall(self) -> tuple[Any, ...]:
-        return change_again, self._origin.recall(), tuple(x.name for x in self.which)
-
-
 class Vjp(Derived):
     """Backwards: arguments and a weight for every result to the gradient of the weighted sum, by argument."""
 
@@ -252,15 +232,18 @@ class Vjp(Derived):
         self.arguments = (*of.arguments, *self.weights)
         self.results = tuple(a.name for a in of.arguments)
 
-    def program(self, present: tuple[str, ...], block: int = _BLOCK) -> Program:
+    def program(self, present: tuple[str, ...], block: int = BLOCK) -> Program:
         implicit = isinstance(self.of, Base) and self.of.is_forward_dynamics
         replay, found = (self._solved if implicit else self._replayed)(present, block)
-        recorder, results = replay.recorder, []
-        for argument in self.of.arguments:
-            if argument.name in present:
-                gradient = self._pulled(replay, argument, found[argument.name])
-                results.append((f"g_{argument.name}", argument.tangent, gradient))
-        return recorder.finish(self.name, results)
+        results = self._gradients(replay, present, found)
+        return replay.recorder.finish(self.name, results)
+
+    def _gradients(
+        self, replay: Replay, present: tuple[str, ...], found: Mapping[str, Sequence[Any]]
+    ) -> list[tuple[str, tuple[int, ...], Sequence[Any]]]:
+        """The results: a gradient by each argument, from those by its entries."""
+        own = [a for a in self.of.arguments if a.name in present]
+        return [(f"g_{a.name}", a.tangent, self._pulled(replay, a, found[a.name])) for a in own]
 
     def _replayed(self, present: tuple[str, ...], block: int) -> tuple[Replay, Mapping[str, Sequence[Any]]]:
         """The program backwards: gradients by the entries of the arguments."""
@@ -276,20 +259,20 @@ class Vjp(Derived):
         """
         names = tuple(name for name in ("q", "v", "a", "f_ext") if name in present or name == "a")
         layout = self.of.program(self._own(present))
-        source = record(
-            "inverse_dynamics",
-            self.model,
-            METHODS["inverse_dynamics"].record,
-            names,
-            {},
-            largest=len(layout.blocks) * _BLOCK * 2 if _is_unrolled(layout) else 0,
-        )
+        source = self._inverse_dynamics(names, len(layout.blocks) * BLOCK * 2 if _is_unrolled(layout) else 0)
         c = Context(self.model, _recorder(source, block), present)
         a, multiplier, weight = accelerations_and_multipliers(c)
-        given = {name: flat(a) if name == "a" else c.given[name] for name in names}
+        others = {x.name: c.recorder.input(x.name, x.shape) for x in source.inputs if x.name not in names}
+        given = {name: flat(a) if name == "a" else c.given[name] for name in names} | others
         replay = Replay(source, c.recorder, given, PIECE)
         _, found = replay.pull({"tau": flat(weight)})
         return replay, {**found, "tau": flat(multiplier)}
+
+    def _inverse_dynamics(self, names: tuple[str, ...], largest: int) -> Program:
+        """The program of inverse dynamics, unrolled up to a size."""
+        return record(
+            "inverse_dynamics", self.model, METHODS["inverse_dynamics"].record, names, {}, largest=largest
+        )  # fmt: skip
 
     def _pulled(self, replay: Replay, argument: Given, gradient: Sequence[Any]) -> Sequence[Any]:
         """A gradient in the entries of a configuration as one along the group."""
@@ -320,7 +303,7 @@ class Jacobian(Derived):
         self.arguments = of.arguments
         self.results = ("blocks",)
 
-    def program(self, present: tuple[str, ...], block: int = _BLOCK) -> Program:
+    def program(self, present: tuple[str, ...], block: int = BLOCK) -> Program:
         if isinstance(self.of, Base):
             written = self.of.written_jacobian(present, block)
             if written is not None:
@@ -353,12 +336,6 @@ class Jacobian(Derived):
 
 
 KINDS: dict[str, type[Jvp] | type[Vjp] | type[Jacobian]] = {"jvp": Jvp, "vjp": Vjp, "jacobian": Jacobian}
-
-
-def change_again(of: tuple[Any, ...], names: tuple[str, ...]) -> Any:
-    """A derivative along parameters from the recipe of its original."""
-    make, *args = of
-    return make(*args).jvp.along(names)
 
 
 def derivative_again(of: tuple[Any, ...], kind: str) -> Any:

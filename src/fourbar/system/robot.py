@@ -15,6 +15,7 @@ from ..io.report import NOTHING, Report
 from ..model.builder import Builder as MechanismBuilder
 from ..model.lower import Lowered, lower
 from ..model.mechanism import Mechanism
+from ..model.numbers import numbers
 from ..model.parameters import RIGID, parameter_names, parameter_values, with_inertial_parameters
 from ..model.read import read_three
 from .clusters import (
@@ -115,17 +116,41 @@ class Family:
         """All first derivatives; options by name."""
         return self._derivative("jacobian")
 
-    def _derivative(self, kind: str) -> Any:
-        def derivative(*args: Any, **named: Any) -> Any:
-            options = {k: named.pop(k) for k in self._method.static if k in named}
-            return getattr(self.specialise(**options), kind)(*args, **named)
+    def _derivative(self, kind: str) -> FamilyDerivative:
+        return FamilyDerivative(self, kind)
 
-        return derivative
+    @property
+    def options(self) -> tuple[str, ...]:
+        """The names of the options."""
+        return self._method.static
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return family_again, (self._model.mechanism, self._name)
 
     def __call__(self, *args: Any, **named: Any) -> Any:
         n = len(self._method.arguments)
         options = {k: named.pop(k) for k in self._method.static if k in named}
         return self.specialise(*args[n:], **options)(*args[:n], **named)
+
+
+class FamilyDerivative:
+    """A derivative of a method with options, which go by name: `robot.pose.jvp(q, dq, frame="hand")`."""
+
+    def __init__(self, family: Family, kind: str) -> None:
+        self._family = family
+        self._kind = kind
+
+    def __repr__(self) -> str:
+        return f"{repr(self._family)[:-1]}: {self._kind}>"
+
+    def __call__(self, *args: Any, **named: Any) -> Any:
+        options = {k: named.pop(k) for k in self._family.options if k in named}
+        return getattr(self._family.specialise(**options), self._kind)(*args, **named)
+
+
+def family_again(mechanism: Mechanism, name: str) -> Family:
+    """A method with options from its recipe: how it travels to other processes."""
+    return getattr(restored(mechanism), name)
 
 
 class _Method:
@@ -152,6 +177,7 @@ class Names:
     coordinates: tuple[str, ...]
     velocities: tuple[str, ...]
     parameters: tuple[str, ...]
+    numbers: tuple[str, ...]
 
 
 class System(Editing):
@@ -256,7 +282,8 @@ class System(Editing):
 
     @cached_property
     def names(self) -> Names:
-        """Names of bodies, joints, frames, coordinates, velocities and parameters (of `inertial_parameters()`)."""
+        """Names of bodies, joints, frames, coordinates, velocities, parameters (of `inertial_parameters()`), and of the
+        numbers along which functions can be differentiated (`parameters=` of their derivatives)."""
         m = self.mechanism
         return Names(
             tuple(b.name for b in m.bodies),
@@ -265,6 +292,7 @@ class System(Editing):
             tuple(x for group in self.clusters for x in group.coordinate_names),
             tuple(x for group in self.clusters for x in group.velocity_names),
             parameter_names(m),
+            tuple(x.name for x in numbers(m)),
         )
 
     @cached_property

@@ -17,6 +17,7 @@ from .context import Model
 
 _SAMPLES = 4
 _OPENING = 1e-9  # of a unit change; what is less is rounding
+_ROUNDING = 1e-14  # of entries of a projection
 
 
 def read_rate(number: Number, rate: Any) -> np.ndarray | None:
@@ -77,3 +78,27 @@ def strays(model: Model, which: tuple[Number, ...]) -> list[Stray]:
         if np.abs(opening).max(initial=0.0) > _OPENING:
             found.append(Stray(group.loops, which, opening))
     return found
+
+
+Sparse = tuple[tuple[tuple[int, float], ...], ...]  # the rows of a matrix, as places and entries that are not zero
+
+
+def allowed(model: Model, which: tuple[Number, ...]) -> Sparse:
+    """The projection of rates of numbers, entries one after the other, on those that are allowed: inertias stay
+    symmetric, and loops closed. A gradient is given within these, where alone it means something."""
+    found, at = [{k: 1.0} for k in range(sum(x.size for x in which))], 0
+    for x in which:
+        if x.field == "inertia":
+            for i, j in ((0, 1), (0, 2), (1, 2)):
+                found[at + 3 * i + j] = found[at + 3 * j + i] = {at + 3 * i + j: 0.5, at + 3 * j + i: 0.5}
+        at += x.size
+    opening = [x.opening for x in strays(model, which)]
+    if opening:
+        rows = np.concatenate(opening)
+        (held,) = np.nonzero(np.abs(rows).max(axis=0) > _OPENING)
+        _, s, Vt = np.linalg.svd(rows[:, held], full_matrices=False)
+        own = Vt[s > _OPENING * s[0]]
+        P = np.eye(len(held)) - own.T @ own
+        for i, row in zip(held.tolist(), P, strict=True):
+            found[i] = {j: x for j, x in zip(held.tolist(), row.tolist(), strict=True) if abs(x) > _ROUNDING}
+    return tuple(tuple(row.items()) for row in found)

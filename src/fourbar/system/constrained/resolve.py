@@ -10,7 +10,7 @@ import numpy as np
 
 from ...compile.arguments import batch_shape, bind, to_array
 from ...errors import ArgumentError, SingularError
-from ..functions import named_tuple
+from ..wrapper import named_tuple
 from .dense import least_force
 
 _WEAK = 1e8  # ratio of a diagonal entry of Ω to its pivot from which on a sample is solved again, without squaring

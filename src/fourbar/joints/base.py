@@ -68,6 +68,15 @@ class Joint(ABC):
     def chart_rate(self, theta: Sequence[Scalar], v: Sequence[Scalar]) -> Vec:
         """θ̇ where q(t) = q₀ ⊕ θ(t) moves with velocity v: what an integrator needs to step along the group."""
 
+    def stretch(self, rest: Sequence[Scalar], q: Sequence[Scalar]) -> Vec:
+        """δ (nv): how far a spring that is at rest at the coordinates `rest` is stretched at q; by default q ⊖ rest."""
+        return self.difference(rest, q)
+
+    def stretch_rates(self, rest: Sequence[Scalar], q: Sequence[Scalar]) -> tuple[Vec, ...]:
+        """∂δ̇/∂v, column by column: how the `stretch` changes with each unit velocity."""
+        delta = self.stretch(rest, q)
+        return tuple(self.chart_rate(delta, e) for e in Mat.identity(self.nv))
+
     def coordinates_of(self, T: Transform) -> Vec | None:
         """The q with placement(q) = T, angles principal, in closed form; None where there is none.
 

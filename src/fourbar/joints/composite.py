@@ -139,6 +139,18 @@ class SeriesJoint(Joint):
     def chart_rate(self, theta: Sequence[Scalar], v: Sequence[Scalar]) -> Vec:
         return Vec([x for link in self._links for x in link.joint.chart_rate(theta[link.v], v[link.v])])
 
+    def stretch(self, rest: Sequence[Scalar], q: Sequence[Scalar]) -> Vec:
+        return Vec([x for link in self._links for x in link.joint.stretch(rest[link.q], q[link.q])])
+
+    def stretch_rates(self, rest: Sequence[Scalar], q: Sequence[Scalar]) -> tuple[Vec, ...]:
+        found = []
+        for link in self._links:
+            for rate in link.joint.stretch_rates(rest[link.q], q[link.q]):
+                whole: list[Scalar] = [0.0] * self.nv
+                whole[link.v] = rate
+                found.append(Vec(whole))
+        return tuple(found)
+
     def neutral(self) -> tuple[float, ...]:
         return tuple(x for link in self._links for x in link.joint.neutral())
 

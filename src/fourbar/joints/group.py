@@ -16,7 +16,7 @@ from ..expr import sqrt
 from ..spatial.groups import SE2, SE3, SO3, Group, Rn
 from ..spatial.groups import Schoenflies as SchoenfliesGroup
 from ..spatial.groups.so3 import from_matrix
-from ..spatial.linear import Mat, Scalar, Vec, dot
+from ..spatial.linear import Mat, Scalar, Vec, dot, zeros
 from ..spatial.rotation import Factor, quaternion_matrix
 from ..spatial.subspace import Selection, Subspace
 from ..spatial.transform import Transform
@@ -117,6 +117,9 @@ class Spherical(GroupJoint):
         return unit_quaternion(q)
 
 
+_BALL = Spherical()
+
+
 @dataclass(frozen=True)
 class Planar(AxisGroupJoint):
     """Motion in the plane normal to an axis. q: x, y, angle; v: angular velocity, then linear velocity in child axes.
@@ -212,6 +215,15 @@ class Free(GroupJoint):
     ) -> np.ndarray:
         position = uniform(rng, lower[:3], upper[:3], np.ones(3), size)
         return np.concatenate([position, _random_quaternions(rng, size)], axis=-1)
+
+    def stretch(self, rest: Sequence[Scalar], q: Sequence[Scalar]) -> Vec:
+        """The rotation from `rest` to q in child axes, and, apart from it, the way in parent axes: as MuJoCo has it."""
+        return Vec((*_BALL.difference(rest[3:], q[3:]), *(Vec(q[:3]) - Vec(rest[:3]))))
+
+    def stretch_rates(self, rest: Sequence[Scalar], q: Sequence[Scalar]) -> tuple[Vec, ...]:
+        angular = (Vec((*rate, *zeros(3))) for rate in _BALL.stretch_rates(rest[3:], q[3:]))
+        linear = (Vec((*zeros(3), *column)) for column in quaternion_matrix(self._element(q)[3:]).T)
+        return (*angular, *linear)
 
     def coordinates_of(self, T: Transform) -> Vec:
         return Vec((*T.p, *from_matrix(T.R)))

@@ -76,10 +76,10 @@ class Builder:
 
         The joint sits at `position` / `rotation` (3 x 3 or quaternion) or `rpy` in the parent's frame; at q = neutral
         the body's frame coincides with it. `com` and `inertia` (about the com: 3 principal moments, 6 numbers xx xy xz
-        yy yz zz, or 3 x 3) are in the body's frame. `armature` adds to the diagonal of the mass matrix; `damping` and
-        `friction` are kept with the model but are no part of the rigid-body dynamics; kept likewise are `stiffness` of
-        a spring that is at rest at the coordinates `rest` (neutral if None), `limits` (lower, upper), `max_force` and
-        `max_velocity` of the drive, and `geometry`, a list of `Geometry`.
+        yy yz zz, or 3 x 3) are in the body's frame. `armature` adds to the diagonal of the mass matrix. No part of the
+        rigid-body dynamics are `damping` and `stiffness` of a spring that is at rest at the coordinates `rest` (neutral
+        if None), whose forces `System.passive_forces` gives, and what is only kept: `friction`, `limits` (lower,
+        upper), `max_force` and `max_velocity` of the drive, and `geometry`, a list of `Geometry`.
         `allow_unphysical` accepts an inertia that no distribution of mass has. Without `joint` the body is fixed.
         """
         what = f"body {name!r}"

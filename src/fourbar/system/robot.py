@@ -218,6 +218,8 @@ class System(Editing):
     twists = _Method()
     jacobians = _Method()
     generalized_force = _Method()
+    passive_forces = _Method()
+    spring_energy = _Method()
     integrate = _Method()
     difference = _Method()
     chart_rate = _Method()

@@ -87,9 +87,7 @@ class Findings:
                 self.reading.doubt(place, message, "", "joint@damping")
         if np.any(m.jnt_stiffness):
             held = ", ".join(repr(n) for n, k in zip(self.names.joints, m.jnt_stiffness, strict=True) if k)
-            self.reading.note(
-                self.whole, f"springs of joints {held} are carried as stiffness and rest; add their forces"
-            )
+            self.reading.note(self.whole, f"springs of joints {held} are carried; their forces are in passive_forces")
 
     def _actuators(self) -> None:
         m = self.model

@@ -3,7 +3,18 @@
 Each file registers its methods when it is imported.
 """
 
-from . import bodies, configuration, coriolis, derivatives, dynamics, energy, forces, identification, kinematics
+from . import (
+    bodies,
+    configuration,
+    coriolis,
+    derivatives,
+    dynamics,
+    energy,
+    forces,
+    identification,
+    kinematics,
+    passive,
+)
 from .registry import JACOBIANS, METHODS, Method
 
 __all__ = [
@@ -19,4 +30,5 @@ __all__ = [
     "forces",
     "identification",
     "kinematics",
+    "passive",
 ]

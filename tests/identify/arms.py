@@ -59,3 +59,29 @@ def measured(robot: System, n: int = 300, noise: Any = 0.0, seed: int = 0, extra
     q, (v, a) = robot.random(rng, n), rng.normal(size=(2, n, robot.nv))
     tau = robot.inverse_dynamics(q, v, a) + (0.0 if extra is None else extra(q, v))
     return {"q": q, "v": v, "a": a, "tau": tau + noise * rng.normal(size=tau.shape)}
+
+
+def swing(
+    robot: System, duration: float = 12.0, dt: float = 2e-3, noise: Any = 0.0, extra: Any = None, seed: int = 0
+) -> dict[str, np.ndarray]:
+    """A recording over time of a robot whose coordinates are its velocities' integrals, with exact q, v, a."""
+    rng = np.random.default_rng(seed)
+    amplitude, rate = rng.uniform(1.0, 6.0, (4, robot.nv)), rng.uniform(1.0, 9.0, (4, robot.nv))
+    t = np.arange(0.0, duration, dt)
+    angles = rate * t[:, None, None]
+    q = np.sum(amplitude / rate**2 * np.sin(angles), axis=1)
+    v = np.sum(amplitude / rate * np.cos(angles), axis=1)
+    a = -np.sum(amplitude * np.sin(angles), axis=1)
+    tau = robot.inverse_dynamics(q, v, a) + (0.0 if extra is None else extra(q, v))
+    return {"q": q, "v": v, "a": a, "tau": tau + noise * rng.normal(size=tau.shape), "t": t}
+
+
+def base_values(result: Any, robot: System) -> np.ndarray:
+    """The base parameters of a robot, in the order of a result."""
+    phi = dict(zip(robot.parameter_names(result.columns), robot.inertial_parameters(result.columns), strict=True))
+    return result.base.combine @ [phi[name] for name in result.base.names]
+
+
+def without(data: dict[str, Any], *names: str) -> dict[str, Any]:
+    """Data that lack some arrays."""
+    return {k: x for k, x in data.items() if k not in names}

@@ -10,20 +10,14 @@ import pytest
 import fourbar as fb
 from fourbar import ArgumentError, IdentificationError, System, identify
 
-from .arms import arm, changed, geared, measured
-
-
-def _true(result: Any, robot: System) -> np.ndarray:
-    """The base parameters of a robot, in the order of a result."""
-    phi = dict(zip(robot.parameter_names(result.columns), robot.inertial_parameters(result.columns), strict=True))
-    return result.base.combine @ [phi[name] for name in result.base.names]
+from .arms import arm, base_values, changed, geared, measured, without
 
 
 @pytest.mark.parametrize("robot", [arm(), geared(), fb.robots.four_bar()], ids=lambda r: r.name)
 def test_exact_data(robot: System) -> None:
     """Base parameters to the last digits; the new robot moves like the measured one, though its links may differ."""
     result = identify(changed(robot), measured(robot))
-    true = _true(result, robot)
+    true = base_values(result, robot)
     assert np.abs(result.base_values - true).max() < 1e-9 * np.abs(true).max()
     q, v, a, tau = measured(robot, 20, seed=7).values()
     assert np.abs(result.robot.inverse_dynamics(q, v, a) - tau).max() < 1e-8 * np.abs(tau).max()
@@ -37,7 +31,7 @@ def test_noise_and_confidence() -> None:
     scores = []
     for seed in range(12):
         result = identify(known, measured(robot, 400, noise, seed), consistent=None)
-        scores.append((result.base_values - _true(result, robot)) / result.base_deviations)
+        scores.append((result.base_values - base_values(result, robot)) / result.base_deviations)
         assert np.allclose(result.noise, noise, rtol=0.12)
     assert 0.85 < np.sqrt(np.mean(np.square(scores))) < 1.15
 
@@ -51,7 +45,7 @@ def test_weights() -> None:
     given = identify(known, data, noise=noise, consistent=None)
     found = identify(known, data, consistent=None)
     assert np.allclose(found.base_deviations, given.base_deviations, rtol=0.2)
-    errors = [np.linalg.norm(r.base_values - _true(r, robot)) for r in (found, common)]
+    errors = [np.linalg.norm(r.base_values - base_values(r, robot)) for r in (found, common)]
     assert errors[0] < 0.5 * errors[1]
 
 
@@ -113,13 +107,46 @@ def test_friction_and_springs() -> None:
             value, deviation = result.value(f"{joint}.{kind}")
             assert abs(value - expected) < 5 * deviation < 0.01
     moved = [c for c in result.robot.mechanism.connections if c.joint.nv]
-    assert np.allclose([c.damping for c in moved], np.array(truth["viscous"])[:, None], atol=1e-3)
+    for field, kind in (("damping", "viscous"), ("friction", "coulomb"), ("stiffness", "stiffness")):
+        assert np.allclose([getattr(c, field) for c in moved], np.array(truth[kind])[:, None], atol=2e-3)
+    assert np.allclose([c.rest for c in moved], [[-0.1], [0.1], [-0.1]], atol=2e-3) and result.left_out == ()
+    assert np.allclose(result.robot.inertial_parameters(kinds), result.values, rtol=1e-9, atol=1e-12)
+
+
+def test_a_constant_force_needs_a_spring() -> None:
+    """A preload without stiffness is told, and left out of the robot by name."""
+    robot = arm()
+    data = measured(robot, 300, 1e-3, extra=lambda q, v: np.array([0.3, -0.2, 0.1]))
+    result = identify(changed(robot), data, columns=("inertia", "preload"))
+    assert abs(result.value("upper.preload")[0] + 0.2) < 0.01
+    assert result.left_out == ("column.preload", "upper.preload", "fore.preload")
+    assert all(c.stiffness == () for c in result.robot.mechanism.connections)
+    assert "not in `robot` (a constant force needs a spring):\n  column.preload, upper.preload" in result.report()
+
+
+def test_armature_and_friction_are_in_the_robot_of_a_geared_mechanism() -> None:
+    """Of tied joints too: their friction shows through the gears, only together with that of what they drive."""
+    robot, kinds = geared(), ("inertia", "armature", "viscous", "coulomb", "stiffness")
+    joints = kinds[1:]
+    values = np.random.default_rng(3).uniform(0.1, 1.0, len(robot.parameter_names(joints)))
+    true = robot.with_inertial_parameters(values, joints)
+    data = measured(robot)
+    Y = robot.regressor(data["q"], data["v"], data["a"], columns=kinds)
+    data["tau"] = Y @ true.inertial_parameters(kinds)
+    result = identify(changed(robot), data, columns=kinds)
+    state = measured(robot, 20, seed=8)
+    Y = robot.regressor(state["q"], state["v"], state["a"], columns=kinds)
+    expected = Y @ true.inertial_parameters(kinds)
+    assert np.abs(Y @ result.robot.inertial_parameters(kinds) - expected).max() < 1e-8 * np.abs(expected).max()
+    assert "elbow.viscous + 2500 rotor.viscous" in result.base.combinations
+    with pytest.raises(IdentificationError, match=r"rotor.viscous is only in combination"):
+        result.value("rotor.viscous")
 
 
 def test_armature_that_is_not_asked_for_is_known() -> None:
     robot = arm().with_inertial_parameters([0.3, 0.2, 0.1], "armature")
     result = identify(changed(robot), measured(robot))
-    assert np.allclose(result.base_values, _true(result, robot), rtol=1e-8, atol=1e-9)
+    assert np.allclose(result.base_values, base_values(result, robot), rtol=1e-8, atol=1e-9)
     assert np.array_equal(result.robot.inertial_parameters("armature"), [0.3, 0.2, 0.1])
 
 
@@ -129,25 +156,7 @@ def test_external_forces() -> None:
     f_ext = rng.normal(size=(300, 4, 6))
     data["tau"] = robot.inverse_dynamics(data["q"], data["v"], data["a"], f_ext=f_ext)
     result = identify(changed(robot), {**data, "f_ext": f_ext})
-    assert np.allclose(result.base_values, _true(result, robot), rtol=1e-8, atol=1e-9)
-
-
-def test_energy_needs_no_acceleration() -> None:
-    """A swing under known forces, from positions, velocities and forces only; friction takes its share."""
-    robot = arm()
-    rng = np.random.default_rng(0)
-    amplitude, rate = rng.uniform(1.0, 6.0, (4, 3)), rng.uniform(1.0, 9.0, (4, 3))
-    t = np.arange(0.0, 12.0, 5e-4)
-    angles = rate * t[:, None, None]
-    q = np.sum(amplitude / rate**2 * np.sin(angles), axis=1)
-    v = np.sum(amplitude / rate * np.cos(angles), axis=1)
-    a = -np.sum(amplitude * np.sin(angles), axis=1)
-    tau = robot.inverse_dynamics(q, v, a) + [0.5, 0.3, 0.2] * v
-    data = {"q": q, "v": v, "tau": tau, "t": t}
-    result = identify(changed(robot, 0.02), data, columns=("inertia", "viscous"), window=40, consistent=None)
-    assert result.kinds == ("energy",)
-    true = _true(result, robot.with_inertial_parameters([0.5, 0.3, 0.2], "viscous"))
-    assert np.abs(result.base_values - true).max() < 2e-3 * np.abs(true).max()
+    assert np.allclose(result.base_values, base_values(result, robot), rtol=1e-8, atol=1e-9)
 
 
 def test_report() -> None:
@@ -209,7 +218,7 @@ def test_uncertain_parameters() -> None:
         result.value(result.base.identifiable[0])
 
 
-def test_bodies_without_mass_stay_without() -> None:
+def test_bodies_without_mass_staywithout() -> None:
     b = fb.Builder("cardan")
     b.body("cross", joint=fb.joints.Revolute("x"))
     b.body(
@@ -218,7 +227,7 @@ def test_bodies_without_mass_stay_without() -> None:
     robot = b.build()
     result = identify(changed(robot), measured(robot))
     assert result.statuses[:10] == ("held",) * 10 and result.robot.mechanism.bodies[0].mass == 0.0
-    assert np.allclose(result.base_values, _true(result, robot), atol=1e-9)
+    assert np.allclose(result.base_values, base_values(result, robot), atol=1e-9)
 
 
 # --- streams ----------------------------------------------------------------------------------------------------------
@@ -255,14 +264,10 @@ def test_streaming_equals_in_memory(tmp_path: Any) -> None:
 # --- errors -----------------------------------------------------------------------------------------------------------
 
 
-def _without(data: dict[str, Any], *names: str) -> dict[str, Any]:
-    return {k: x for k, x in data.items() if k not in names}
-
-
 def test_errors() -> None:
     robot, data = arm(), measured(arm(), 20)
     cases: list[tuple[Any, dict[str, Any], str]] = [
-        (_without(data, "tau"), {}, r"data: tau missing; given are q, v, a"),
+        (without(data, "tau"), {}, r"data: tau missing; given are q, v, a"),
         ({**data, "torque": 1}, {}, r"'torque' is not understood; known are q, v, a, tau, f_ext, t"),
         ({**data, "v": data["v"][:, :2]}, {}, r"v has shape \(20, 2\), expected \(n, 3\) with n=20"),
         ({**data, "a": data["a"][:9]}, {}, r"a has shape \(9, 3\), expected \(n, 3\) with n=20"),
@@ -270,15 +275,13 @@ def test_errors() -> None:
         ([data, 3], {}, r"data, piece 1: expected a mapping with arrays q, v, a, tau"),
         (7, {}, r"data: expected a mapping .* got int"),
         ([], {}, r"there are no samples"),
-        ([data, _without(data, "a")], {}, r"a is missing in some pieces and given in others"),
-        (_without(data, "a"), {}, r"the balance of energy is used, which needs the times t"),
+        ([data, without(data, "a")], {}, r"data, piece 1: form='force' needs the accelerations a \(n, nv\) in every"),
         (data, {"columns": []}, r"columns=\[\]: expected at least one kind"),
         (data, {"prior": -1.0}, r"prior=-1.0: expected a relative standard deviation above zero"),
         (data, {"consistent": "maybe"}, r"consistent='maybe': expected 'interior-point', 'sdp' or None"),
         (data, {"noise": "loud"}, r"noise='loud': expected 'estimated', 'common'"),
         (data, {"noise": [1.0, 2.0]}, r"expected one positive number, or 3 of them, for column, upper, fore"),
         (data, {"chunk": 0}, r"chunk=0: expected a whole number of samples, at least 1"),
-        (_without(data, "a"), {"chunk": 5, "window": 5}, r"chunk=5 must be larger than window=5"),
     ]
     for given, options, message in cases:
         with pytest.raises(ArgumentError, match=message):

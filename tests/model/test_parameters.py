@@ -7,7 +7,7 @@ import pytest
 
 import fourbar as fb
 from fourbar import Builder, ModelError
-from fourbar.joints import Free, Revolute
+from fourbar.joints import Free, Revolute, Spherical, Universal
 from fourbar.model.parameters import INERTIAL, KINDS, about_com, parameter_names, parameter_values, read_columns
 
 SETTABLE = ("inertia", "armature", "viscous", "coulomb")
@@ -59,6 +59,26 @@ def test_round_trip() -> None:
     assert robot.with_inertial_parameters(only.inertial_parameters("coulomb"), ["coulomb"]) == only
 
 
+def test_springs() -> None:
+    """τ = stiffness q + preload is the force of the spring that the mechanism holds, stiffness (q - rest)."""
+    robot = _robot().with_inertial_parameters([*np.zeros(6), 4.0, *np.zeros(6), -2.0], ("stiffness", "preload"))
+    hinge = robot.mechanism.connections[-1]
+    assert (hinge.stiffness, hinge.rest) == ((4.0,), (0.5,))
+    assert robot.inertial_parameters(("stiffness", "preload"))[[6, 13]].tolist() == [4.0, -2.0]
+    softer = robot.with_inertial_parameters([*np.zeros(6), 2.0], "stiffness")  # the preload stays
+    assert (softer.mechanism.connections[-1].stiffness, softer.mechanism.connections[-1].rest) == ((2.0,), (1.0,))
+    gone = robot.with_inertial_parameters(np.zeros(14), ("stiffness", "preload")).mechanism.connections[-1]
+    assert (gone.stiffness, gone.rest) == ((), ())
+    b = Builder("ball")
+    b.body("ball", joint=Spherical(), mass=1.0, inertia=(1, 1, 1), stiffness=2.0, rest=(0.6, 0.8, 0.0, 0.0))
+    with pytest.raises(ModelError, match=r"joint 'ball': its spring is at rest away from neutral, and the coordinates"):
+        b.build().inertial_parameters("stiffness")
+    b = Builder("cardan")
+    b.body("cross", joint=Universal(), mass=1.0, inertia=(1, 1, 1))
+    bent = b.build().with_inertial_parameters([2.0, 1.0, 0.5, 0.0], ("stiffness", "preload")).mechanism.connections[0]
+    assert (bent.stiffness, bent.rest) == ((2.0, 1.0), (-0.25, 0.0))
+
+
 def test_massless_bodies_stay() -> None:
     b = Builder("carried")
     b.body("none", joint=Revolute("z"))
@@ -94,5 +114,9 @@ def test_errors() -> None:
     assert robot.with_inertial_parameters(broken, allow_unphysical=True).mechanism.bodies[2].inertia[0][0] > 9.0
     with pytest.raises(ModelError, match=r"joint 'base': armature must not be negative"):
         robot.with_inertial_parameters(-np.ones(7), "armature")
-    with pytest.raises(ModelError, match=r"a mechanism has no springs, so 'stiffness' cannot be set"):
-        robot.with_inertial_parameters(np.ones(7), "stiffness")
+    with pytest.raises(ModelError, match=r"joint 'hinge': stiffness must not be negative"):
+        robot.with_inertial_parameters([*np.ones(6), -1.0], "stiffness")
+    with pytest.raises(ModelError, match=r"joint 'hinge': a preload of 0.5 without a stiffness is no spring"):
+        robot.with_inertial_parameters([*np.zeros(6), 0.5], "preload")
+    with pytest.raises(ModelError, match=r"joint 'base': a preload of 1 moves no spring of a Free"):
+        robot.with_inertial_parameters(np.ones(14), ("stiffness", "preload"))

@@ -19,6 +19,7 @@ from ..joints.base import Joint
 from ..model.cluster import Kinematics
 from ..spatial.inertia import Inertia
 from ..spatial.linear import Mat, Vec, dot, hat
+from ..spatial.transform import Transform
 from ..spatial.vectors import Twist, Wrench
 from . import crba
 from .crba import Carried
@@ -64,13 +65,20 @@ def subspace_rate(joint: Joint, q: Vec, v: Vec) -> tuple[Twist, ...]:
     return joint.subspace_rate(q, v)
 
 
-def moving(own: Carried, V_parent: Twist, v: Vec, rates: tuple[Twist, ...]) -> Moving:
+def turn(
+    pose: Transform, S: tuple[Twist, ...], V_parent: Twist, v: Vec, rates: tuple[Twist, ...]
+) -> tuple[Twist, tuple[Twist, ...]]:
     """V = V_λ + S v;  Ṡ = ad_V S + S°.  A single motion does not turn itself: ad_V S = ad_(V_λ) S."""
     V = V_parent
-    for s, x in zip(own.S, v, strict=True):
+    for s, x in zip(S, v, strict=True):
         V = V + Twist(s.angular * x, s.linear * x)
-    carrier = V_parent if len(own.S) == 1 else V
-    dS = tuple(carrier.ad(s) + own.pose.motion_to_parent(r) for s, r in zip(own.S, rates, strict=True))
+    carrier = V_parent if len(S) == 1 else V
+    return V, tuple(carrier.ad(s) + pose.motion_to_parent(r) for s, r in zip(S, rates, strict=True))
+
+
+def moving(own: Carried, V_parent: Twist, v: Vec, rates: tuple[Twist, ...]) -> Moving:
+    """A cluster in motion, and the flow of its matter."""
+    V, dS = turn(own.pose, own.S, V_parent, v, rates)
     return Moving(V, dS, Flow.of(own.I, V))
 
 

@@ -18,6 +18,7 @@ from ..spatial.motion import Motion
 from ..spatial.symmetric import Sym
 from ..spatial.transform import IDENTITY, Transform
 from ..spatial.vectors import Twist, Wrench
+from .coriolis import subspace_rate, turn
 from .energy import velocity_outward
 from .kinematics import place_outward
 from .sweep import Sweeps
@@ -87,21 +88,38 @@ def _rows(carriers: tuple[tuple[Twist, ...], ...], columns: Columns) -> tuple[Ma
     return tuple(Mat(Vec([F.power(s) for F in columns]) for s in S) for S in carriers)
 
 
-def _blocks(s: Sweeps, homes: Sequence[Home], step: Callable[..., Columns], motions: Sequence[Any]) -> list[Blocks]:
-    """For each body the rows of all joints that carry it."""
+def _placed(s: Sweeps) -> list[Placed]:
+    """Every link in the frame of its root."""
     placed: list[Placed] = []
     for i, parent in enumerate(s.tree.parents):
         placed.append(s.step(i, _place_root) if parent < 0 else s.step(i, _place_outward, placed[parent]))
+    return placed
+
+
+def _by_carrier(
+    s: Sweeps, homes: Sequence[Home], columns_of: Callable[[Home], Any], rows: Any, carriers: Sequence[Any]
+) -> list[Blocks]:
+    """For each body the rows of all joints that carry it: rows(carriers of some joints, columns of the body)."""
     found: list[Blocks] = []
-    for link, own in homes:
-        rows: Blocks = {}
-        if link != GROUND:
-            columns = s.recorder.call(step, placed[link].pose, own, motions[link])
-            path = [link, *s.tree.ancestors(link)]
+    for home in homes:
+        own: Blocks = {}
+        if home.cluster != GROUND:
+            columns = columns_of(home)
+            path = [home.cluster, *s.tree.ancestors(home.cluster)]
             for some in (path[k : k + _AT_ONCE] for k in range(0, len(path), _AT_ONCE)):
-                rows.update(zip(some, s.recorder.call(_rows, tuple(placed[i].S for i in some), columns), strict=True))
-        found.append(rows)
+                own.update(zip(some, s.recorder.call(rows, tuple(carriers[i] for i in some), columns), strict=True))
+        found.append(own)
     return found
+
+
+def _blocks(s: Sweeps, homes: Sequence[Home], step: Callable[..., Columns], motions: Sequence[Any]) -> list[Blocks]:
+    """Rows S_iᵀ F_c, with the columns F_c that a step makes of a link's motion."""
+    placed = _placed(s)
+
+    def columns(home: Home) -> Columns:
+        return s.recorder.call(step, placed[home.cluster].pose, home.pose, motions[home.cluster])
+
+    return _by_carrier(s, homes, columns, _rows, [x.S for x in placed])
 
 
 def force_blocks(
@@ -115,6 +133,55 @@ def force_blocks(
 def momentum_blocks(s: Sweeps, homes: Sequence[Home], v: Sequence[Vec]) -> list[Blocks]:
     """What the ten parameters of each body contribute to the generalized momentum M v of each joint that carries it."""
     return _blocks(s, homes, _momentum_columns_in_root, s.outward(velocity_outward, Twist.zero(), v))
+
+
+def _gravity_outward(k: Kinematics, parent: Vec) -> Vec:
+    """Gravity in the axes of each link."""
+    return k.X.unrotate(parent)
+
+
+def _push_columns_in_root(root: Transform, own: Transform, V: Twist, gravity: Vec) -> tuple[Columns, Columns]:
+    """The momentum of a body and its weight, parameter by parameter, seen from the root."""
+    falling = Motion(zeros(3), zeros(3), own.unrotate(gravity), Mat.zeros(3, 3))
+    return _momentum_columns_in_root(root, own, V), _carried(root.then(own), force_columns(falling))
+
+
+def _push_rows(
+    carriers: tuple[tuple[tuple[Twist, ...], tuple[Twist, ...]], ...], columns: tuple[Columns, Columns]
+) -> tuple[Mat, ...]:
+    """Ṡ_iᵀ (I V)_c + S_iᵀ (weight)_c for some of the joints i that carry a body."""
+    momenta, weights = columns
+    return tuple(
+        Mat(
+            Vec([h.power(d) + F.power(s) for h, F in zip(momenta, weights, strict=True)])
+            for s, d in zip(S, dS, strict=True)
+        )
+        for S, dS in carriers
+    )
+
+
+def push_blocks(
+    s: Sweeps, homes: Sequence[Home], q: Sequence[Vec], v: Sequence[Vec], gravity: Sequence[float]
+) -> list[Blocks]:
+    """What the ten parameters of each body contribute to Cᵀ v - g of each joint that carries it.
+
+    The momentum of joint i is S_iᵀ I V, and in fixed axes d/dt (I V) is the force on the body and its weight: so
+    d/dt (S_iᵀ I V) = τ_i + Ṡ_iᵀ I V + S_iᵀ (weight), whose last terms are Cᵀ v - g. No acceleration enters.
+    """
+    placed = _placed(s)
+    turned: list[tuple[Twist, tuple[Twist, ...]]] = []
+    for i, (parent, cluster) in enumerate(zip(s.tree.parents, s.tree.clusters, strict=True)):
+        rates = s.recorder.call(subspace_rate, cluster.joint, q[i], v[i])
+        above = Twist.zero() if parent < 0 else turned[parent][0]
+        turned.append(s.recorder.call(turn, placed[i].pose, placed[i].S, above, v[i], rates))
+    V = s.outward(velocity_outward, Twist.zero(), v)
+    down = s.outward(_gravity_outward, Vec(gravity))
+
+    def columns(home: Home) -> tuple[Columns, Columns]:
+        link = home.cluster
+        return s.recorder.call(_push_columns_in_root, placed[link].pose, home.pose, V[link], down[link])
+
+    return _by_carrier(s, homes, columns, _push_rows, [(x.S, t[1]) for x, t in zip(placed, turned, strict=True)])
 
 
 def _kinetic(own: Transform, V: Twist) -> Vec:

@@ -6,6 +6,7 @@ one that depends on those before it adds to their combinations (the regrouping o
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -114,18 +115,24 @@ def regroup(R: np.ndarray, names: tuple[str, ...]) -> BaseParameters:
     return BaseParameters(names, tuple(independent), combine)
 
 
-def random_triangle(robot: System, kinds: tuple[str, ...], rng: np.random.Generator | int | None = 0) -> np.ndarray:
-    """R (p, p) of the regressor at more than enough random states."""
+def random_triangle(
+    robot: System,
+    kinds: tuple[str, ...],
+    rng: np.random.Generator | int | None = 0,
+    measured: Sequence[int] | None = None,
+) -> np.ndarray:
+    """R (p, p) of the regressor at more than enough random states; of its rows only those `measured`, all if None."""
     if robot.nv == 0:
         raise ModelError(f"robot {robot.name!r} cannot move, so nothing can be told from its motion")
     width = len(robot.parameter_names(kinds))
     function = robot.regressor.specialise(columns=kinds)
     triangle, rng = Triangle(width), np.random.default_rng(rng)
-    wanted = _STATES * width // robot.nv + 4
-    while triangle.rows < wanted * robot.nv:
+    rows = range(robot.nv) if measured is None else measured
+    wanted = _STATES * width // len(rows) + 4
+    while triangle.rows < wanted * len(rows):
         n = min(256, wanted)
         q, (v, a) = robot.random(rng, n), rng.normal(size=(2, n, robot.nv))
-        triangle.add(function(q, v, a).reshape(-1, width))
+        triangle.add(function(q, v, a)[:, list(rows)].reshape(-1, width))
     return triangle.R
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,6 +13,12 @@ from ..system.robot import System
 
 _ARRAYS = ("q", "v", "a", "tau", "f_ext", "t")
 _NEEDED = ("q", "v", "tau")
+_LACKING = {
+    "a": "form='force' needs the accelerations a (n, nv) in every piece; without them use form='momentum', which needs "
+    "the times t (n) instead",
+    "t": "without accelerations a the balance of momentum or energy over time is used, which needs the times t (n) of "
+    "the samples in every piece",
+}
 
 
 @dataclass(frozen=True)
@@ -35,7 +41,7 @@ def _shapes(robot: System) -> dict[str, tuple[int, ...]]:
     return {"q": (robot.nq,), "v": one, "a": one, "tau": one, "f_ext": (len(robot.names.bodies), 6), "t": ()}
 
 
-def _check(robot: System, piece: Any, where: str) -> dict[str, Any]:
+def _check(robot: System, piece: Any, where: str, needs: str) -> dict[str, Any]:
     """The arrays of a piece of data by name, with their shapes checked; nothing is read from disk yet."""
     if not isinstance(piece, Mapping):
         raise ArgumentError(
@@ -48,6 +54,8 @@ def _check(robot: System, piece: Any, where: str) -> dict[str, Any]:
     missing = [name for name in _NEEDED if name not in given]
     if missing:
         raise ArgumentError(f"{where}: {', '.join(missing)} missing; given are {', '.join(given) or 'none'}")
+    if needs not in given:
+        raise ArgumentError(f"{where}: {_LACKING[needs]}; given are {', '.join(given)}")
     arrays = {name: x if hasattr(x, "shape") else np.asarray(x, float) for name, x in given.items()}
     n = len(arrays["q"]) if len(arrays["q"].shape) else 0
     for name, shape in _shapes(robot).items():
@@ -68,25 +76,39 @@ def _finite(array: Any, name: str, where: str, first: int) -> np.ndarray:
     return x
 
 
-class Chunks:
-    """All samples of the data, at most `size` at a time; `count` of pieces if it is known, else None.
+def _check_times(t: np.ndarray, where: str, first: int) -> None:
+    back = np.diff(t) <= 0.0
+    if back.any():
+        i = int(np.argmax(back))
+        raise ArgumentError(
+            f"{where}: the times t must increase, but sample {first + i + 1} is at t={t[i + 1]:.9g} and the one before "
+            f"at t={t[i]:.9g}; sort the samples, and give separate recordings as separate pieces: [{{...}}, {{...}}]"
+        )
 
-    Only one chunk is in memory: arrays may be memory-mapped, or come from an iterator.
+
+class Chunks:
+    """All samples of the data, about `size` at a time; `len` of them where it is known.
+
+    Only one chunk is in memory: arrays may be memory-mapped, or come from an iterator. `needs` is an array that the
+    equations need; where it is the times t, these must increase, and chunks of a recording share the sample between
+    them. Forces that are not `measured` (numbers of velocities) are not looked at.
     """
 
-    def __init__(self, robot: System, data: Any, size: int) -> None:
+    def __init__(self, robot: System, data: Any, size: int, needs: str, measured: Sequence[int]) -> None:
         self._robot = robot
         self._size = size
-        self._single = _check(robot, data, "data") if isinstance(data, Mapping) else None
+        self._needs = needs
+        self._unmeasured = np.setdiff1d(np.arange(robot.nv), measured)
+        self._single = _check(robot, data, "data", needs) if isinstance(data, Mapping) else None
         self._pieces: Iterable[Any] = () if self._single is not None else data
         if self._single is None and not isinstance(data, Iterable):
-            _check(robot, data, "data")
+            _check(robot, data, "data", needs)
 
     def __len__(self) -> int:
         """Number of chunks, where it is known."""
         if self._single is None:
             raise TypeError("the number of chunks is known only when they have been read")
-        return -(-len(self._single["q"]) // self._size)
+        return len(self._starts(self._single))
 
     def __iter__(self) -> Iterator[Chunk]:
         if self._single is not None:
@@ -94,9 +116,20 @@ class Chunks:
             return
         for number, piece in enumerate(self._pieces):
             where = f"data, piece {number}"
-            yield from self._cut(_check(self._robot, piece, where), where)
+            yield from self._cut(_check(self._robot, piece, where, self._needs), where)
+
+    def _starts(self, arrays: dict[str, Any]) -> range:
+        shared = 1 if self._needs == "t" else 0
+        return range(0, max(len(arrays["q"]) - shared, 0), self._size)
 
     def _cut(self, arrays: dict[str, Any], where: str) -> Iterator[Chunk]:
-        for first in range(0, len(arrays["q"]), self._size):
-            part = {name: x[first : first + self._size] for name, x in arrays.items()}
-            yield Chunk(**{name: _finite(x, name, where, first) for name, x in part.items()})
+        shared = 1 if self._needs == "t" else 0
+        for first in self._starts(arrays):
+            part = {name: x[first : first + self._size + shared] for name, x in arrays.items()}
+            if len(self._unmeasured):
+                part["tau"] = np.array(part["tau"], float)
+                part["tau"][:, self._unmeasured] = 0.0
+            chunk = Chunk(**{name: _finite(x, name, where, first) for name, x in part.items()})
+            if shared and chunk.t is not None:
+                _check_times(chunk.t, where, first)
+            yield chunk

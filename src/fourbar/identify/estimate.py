@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import chain
 from typing import Any
 
 import numpy as np
 
-from ..errors import ArgumentError, IdentificationError
+from ..errors import ArgumentError, IdentificationError, unknown
 from ..model.parameters import read_columns
 from ..system.robot import System
 from . import result as status
@@ -18,7 +18,7 @@ from .data import Chunks
 from .evidence import Evidence, Progress, gather
 from .interior import solve_interior
 from .result import Identification
-from .rows import EnergyRows, Equations, ForceRows
+from .rows import FORMS
 from .sdp import solve_sdp
 from .solve import Problem, estimate_noise, make_problem
 
@@ -37,15 +37,16 @@ def identify(
     prior: float | None = None,
     consistent: str | None = "interior-point",
     keep_unexcited: bool = False,
+    form: str | None = None,
+    measured: Sequence[str] | None = None,
     window: int = 10,
     chunk: int = 4096,
     progress: Progress | None = None,
 ) -> Identification:
     """The parameters of a robot from data: a mapping of arrays q (n, nq), v, a, tau (n, nv), or an iterable of such.
 
-    Optional arrays: f_ext (n, n_bodies, 6), and t (n); without `a` the balance of energy over every `window` samples is
-    used instead of the equations of motion. Data are read once, at most `chunk` samples at a time: arrays may be
-    memory-mapped and iterables endless files. `progress` wraps the chunks, e.g. tqdm.tqdm.
+    Optional arrays: f_ext (n, n_bodies, 6), and t (n). Data are read once, at most `chunk` samples at a time: arrays
+    may be memory-mapped and iterables endless files. `progress` wraps the chunks, e.g. tqdm.tqdm.
 
     columns: kinds of parameters, as for `System.regressor`; the others stay as they are in `robot`.
     noise: of each equation (nv) as standard deviations, by which they are weighted; "estimated" from the residuals, or
@@ -53,14 +54,20 @@ def identify(
     prior: how well the parameters of `robot` are known, as a relative standard deviation such as 0.3; None: not at all.
     consistent: "interior-point", or "sdp" (needs the extra `identify`), so that some matter has the result; or None.
     keep_unexcited: what the data do not excite keeps its value; otherwise that is an error.
+    form: "force", the equations of motion at every sample, needs `a`. Without `a` but with `t`, over every `window`
+    samples: "momentum", one balance for each velocity, or "energy", one for all. None: "force" if there is `a`, else
+    "momentum".
+    measured: names of the velocities whose forces `tau` are known, such as all but those of a floating base; None: all.
     """
     kinds = _read_kinds(columns)
     weight = _read_prior(prior)
     if consistent is not None and consistent not in _CONSISTENT:
         raise ArgumentError(f"consistent={consistent!r}: expected {', '.join(map(repr, _CONSISTENT))} or None")
-    evidence = _gather(robot, data, kinds, window, chunk, progress)
+    rows = _read_measured(robot, measured)
+    evidence = _gather(robot, data, kinds, rows, form, window, chunk, progress)
     c = make_coordinates(robot, kinds, _typical(evidence))
-    base = regroup(random_triangle(robot, kinds)[:, c.estimated], tuple(c.names[j] for j in c.estimated))
+    triangle = random_triangle(robot, kinds, measured=rows)
+    base = regroup(triangle[:, c.estimated], tuple(c.names[j] for j in c.estimated))
     deviation = _read_noise(noise, evidence, c, weight)
     problem = make_problem(evidence, c, deviation, weight)
     if weight == 0.0 and not keep_unexcited:
@@ -92,21 +99,44 @@ def _read_prior(prior: float | None) -> float:
     return 1.0 / prior**2
 
 
+def _read_measured(robot: System, measured: Sequence[str] | None) -> list[int]:
+    """Numbers of the velocities whose forces are known."""
+    names = robot.names.velocities
+    if measured is None:
+        return list(range(robot.nv))
+    if isinstance(measured, str) or not measured:
+        raise ArgumentError(f"measured={measured!r}: expected a list of velocities, some of {', '.join(names[:8])}")
+    for name in measured:
+        if name not in names:
+            raise unknown("velocity", name, names)
+    return [i for i, name in enumerate(names) if name in measured]
+
+
 def _gather(
-    robot: System, data: Any, kinds: tuple[str, ...], window: int, chunk: int, progress: Progress | None
+    robot: System,
+    data: Any,
+    kinds: tuple[str, ...],
+    measured: list[int],
+    form: str | None,
+    window: int,
+    chunk: int,
+    progress: Progress | None,
 ) -> Evidence:
     for name, number in (("window", window), ("chunk", chunk)):
         if not isinstance(number, int) or number < 1:
             raise ArgumentError(f"{name}={number!r}: expected a whole number of samples, at least 1")
     first, data = _peek(data)
-    moving: Equations
-    if first is not None and "a" not in first:
-        if chunk <= window:
-            raise ArgumentError(f"chunk={chunk} must be larger than window={window}")
-        moving = EnergyRows(robot, kinds, window)
-    else:
-        moving = ForceRows(robot, kinds)
-    return gather(moving, Chunks(robot, data, chunk), len(robot.parameter_names(kinds)), progress)
+    if form is None:
+        form = "momentum" if first is not None and first.get("a") is None else "force"
+    if form not in FORMS:
+        raise ArgumentError(f"form={form!r}: expected {', '.join(map(repr, FORMS))}, or None")
+    if FORMS[form].needs == "t":
+        if chunk < window:
+            raise ArgumentError(f"chunk={chunk} must not be smaller than window={window}")
+        chunk -= chunk % window
+    equations = FORMS[form](robot, kinds, measured, window)
+    chunks = Chunks(robot, data, chunk, equations.needs, measured)
+    return gather(equations, chunks, len(robot.parameter_names(kinds)), progress)
 
 
 def _peek(data: Any) -> tuple[Mapping[str, Any] | None, Any]:

@@ -8,8 +8,8 @@ from functools import cached_property
 import numpy as np
 
 from ..errors import IdentificationError, unknown
-from ..model.mechanism import Mechanism
 from ..model.parameters import with_inertial_parameters
+from ..model.springs import can_hold
 from ..system.robot import System
 from .base import BaseParameters
 
@@ -26,7 +26,6 @@ _MEANING = {
     UNCERTAIN: "its standard deviation exceeds its expected size; more or better data are needed",
     HELD: "the body has no mass in the given robot, and was kept so",
 }
-_SPRINGS = ("stiffness", "preload")
 
 
 @dataclass(frozen=True)
@@ -73,15 +72,24 @@ class Identification:
 
     @cached_property
     def robot(self) -> System:
-        """The given robot with these parameters. It moves like the measured one, wherever base parameters agree."""
-        return System(self._mechanism())
+        """The given robot with these parameters, friction and springs with its joints.
 
-    def _mechanism(self) -> Mechanism:
-        kinds = tuple(kind for kind in self.columns if kind not in _SPRINGS)
-        if not kinds:
-            return self.given.mechanism
-        kept = [name.rsplit(".", 1)[1] not in _SPRINGS for name in self.names]
-        return with_inertial_parameters(self.given.mechanism, self.values[kept], kinds)
+        It moves like the measured one, wherever base parameters agree. What it cannot hold is named in `left_out`.
+        """
+        values = np.where([name in self.left_out for name in self.names], 0.0, self.values)
+        return System(with_inertial_parameters(self.given.mechanism, values, self.columns))
+
+    @cached_property
+    def left_out(self) -> tuple[str, ...]:
+        """Preloads that `robot` cannot hold, since its joint got no spring: constant forces, or offsets of a sensor."""
+        if "preload" not in self.columns:
+            return ()
+        found = dict(zip(self.names, self.values.tolist(), strict=True))
+        names, held = (self.given.parameter_names(kind) for kind in ("preload", "stiffness"))
+        stiffness = self.given.inertial_parameters("stiffness").tolist()
+        joints = [c for c in self.given.mechanism.connections for _ in range(c.joint.nv)]
+        each = zip(joints, names, (found.get(name, k) for name, k in zip(held, stiffness, strict=True)), strict=True)
+        return tuple(name for c, name, k in each if not can_hold(c, k, found[name]))
 
     def report(self) -> str:
         """All of this as text."""
@@ -99,6 +107,8 @@ class Identification:
             named = [name for name, x in zip(self.names, self.statuses, strict=True) if x == status]
             if named:
                 unknown_ones.append(f"{status} ({meaning}):\n  {', '.join(named)}")
+        if self.left_out:
+            unknown_ones.append(f"not in `robot` (a constant force needs a spring):\n  {', '.join(self.left_out)}")
         parts = ["; ".join(total), _table(fit), _table(rows), *unknown_ones]
         return "\n\n".join(parts)
 

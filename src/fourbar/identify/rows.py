@@ -1,21 +1,22 @@
 """Equations that are linear in the parameters, from measured samples: Y φ = b, row by row.
 
-With accelerations: the equations of motion, one kind of row for each velocity. Without: the balance of energy over
-short times, ΔE = ∫ τ · v dt, which needs positions, velocities, forces and times only.
+With accelerations: the equations of motion, one kind of row for each velocity. Without, over short times: the balance
+of momentum, Δ(M v) = ∫ (τ + Cᵀ v - g) dt, again one for each velocity, or that of energy, ΔE = ∫ τ · v dt.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
-from typing import NamedTuple
+from collections.abc import Iterator, Sequence
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
 from ..errors import ArgumentError
-from ..model.parameters import RIGID
+from ..model.parameters import RIGID, read_columns
 from ..system.robot import System
 from .data import Chunk
+from .quadrature import Windows
 
 
 class Rows(NamedTuple):
@@ -27,13 +28,21 @@ class Rows(NamedTuple):
 
 
 class Equations(ABC):
-    """Makes rows of one sort for a robot. The armature is taken from the robot where it is not asked for."""
+    """Makes rows of one sort for a robot. The armature is taken from the robot where it is not asked for.
 
+    `measured` are the numbers of the velocities whose forces are known; `window` is the number of samples of a balance.
+    """
+
+    form: ClassVar[str]
+    needs: ClassVar[str]  # the array besides q, v, tau
     kinds: tuple[str, ...]
 
-    def __init__(self, robot: System, columns: tuple[str, ...]) -> None:
+    def __init__(self, robot: System, columns: tuple[str, ...], measured: Sequence[int], window: int) -> None:
         self.robot = robot
         self.columns = columns
+        self.measured = list(measured)
+        self.window = window
+        self.kinds = tuple(robot.names.velocities[i] for i in self.measured)
         self.held = tuple(kind for kind in RIGID if kind not in columns)
         self.known = robot.inertial_parameters(self.held) if self.held else np.zeros(0)
 
@@ -52,62 +61,96 @@ class Equations(ABC):
 class ForceRows(Equations):
     """τ = Y φ of each velocity."""
 
-    def __init__(self, robot: System, columns: tuple[str, ...]) -> None:
-        super().__init__(robot, columns)
-        self.kinds = robot.names.velocities
+    form, needs = "force", "a"
+
+    def __init__(self, robot: System, columns: tuple[str, ...], measured: Sequence[int], window: int) -> None:
+        super().__init__(robot, columns, measured, window)
         rows, self._places = robot.regressor_pattern(columns)
         self._ends = np.searchsorted(rows, np.arange(robot.nv + 1))
 
     def of(self, chunk: Chunk) -> Iterator[Rows]:
-        if chunk.a is None:
-            raise ArgumentError("data: a is missing in some pieces and given in others; give it in all, or in none")
+        assert chunk.a is not None
         state = (chunk.q, chunk.v, chunk.a)
         packed = self.robot.regressor(*state, columns=self.columns, packed=True)
         b = chunk.tau - self._external(chunk, chunk.a)
         if self.held:
             b = b - self.robot.regressor(*state, columns=self.held) @ self.known
-        for i in range(self.robot.nv):
+        for kind, i in enumerate(self.measured):
             own = slice(self._ends[i], self._ends[i + 1])
-            yield Rows(i, self._places[own], np.column_stack([packed[:, own], b[:, i]]))
+            yield Rows(kind, self._places[own], np.column_stack([packed[:, own], b[:, i]]))
 
 
-class EnergyRows(Equations):
-    """ΔE + ∫ (what friction and springs take) dt = ∫ τ · v dt over `window` samples, by the trapezoid rule."""
+class Balance(Equations):
+    """Balances over windows of samples, whose rows all have all columns."""
 
-    kinds = ("energy",)
+    needs = "t"
 
-    def __init__(self, robot: System, columns: tuple[str, ...], window: int) -> None:
-        super().__init__(robot, columns)
-        self.window = window
-        self._of_joints = tuple(kind for kind in columns if kind not in RIGID)
-        bodies, p = 10 * len(robot.names.bodies), len(robot.parameter_names())
-        parts = {"inertia": np.arange(bodies), "armature": np.arange(bodies, p)}
-        none = np.zeros(0, int)
-        self._asked = np.concatenate([none, *(parts[k] for k in columns if k in parts)])
-        self._held = np.concatenate([none, *(parts[k] for k in self.held)])
-        self._width = len(robot.parameter_names(columns))
+    def __init__(self, robot: System, columns: tuple[str, ...], measured: Sequence[int], window: int) -> None:
+        super().__init__(robot, columns, measured, window)
+        self._all = read_columns((*columns, *self.held))
+        sizes = {kind: len(robot.parameter_names(kind)) for kind in self._all}
+        asked = np.concatenate([np.full(sizes[kind], kind in columns) for kind in self._all])
+        self._asked, self._held = np.flatnonzero(asked), np.flatnonzero(~asked)
 
     def of(self, chunk: Chunk) -> Iterator[Rows]:
-        if chunk.t is None or np.any(np.diff(chunk.t) <= 0.0):
-            raise ArgumentError(
-                "data: without a, the balance of energy is used, which needs the times t (n) of the samples, increasing"
-            )
+        assert chunk.t is not None
         if len(chunk) <= self.window:
             return
-        at = np.arange(0, len(chunk), self.window)
-        energy = self.robot.kinetic_energy_regressor(chunk.q[at], chunk.v[at])
-        energy = energy + self.robot.potential_energy_regressor(chunk.q[at])
-        gained = np.diff(energy, axis=0)
-        still = np.zeros_like(chunk.v)
-        power = np.sum((chunk.tau - self._external(chunk, still)) * chunk.v, axis=1, keepdims=True)
-        b = self._integrated(chunk.t, power, at) - gained[:, self._held] @ self.known[:, None]
-        parts = [gained[:, self._asked]]
-        if self._of_joints:
-            lost = self.robot.regressor(chunk.q, chunk.v, still, columns=self._of_joints)
-            parts.append(self._integrated(chunk.t, np.einsum("ni,nij->nj", chunk.v, lost), at))
-        yield Rows(0, np.arange(self._width), np.column_stack([*parts, b]))
+        windows = Windows(chunk.t, self.window)
+        for kind, (Y, b) in enumerate(self._balances(chunk, windows)):
+            b = b - Y[:, self._held] @ self.known
+            yield Rows(kind, np.arange(len(self._asked)), np.column_stack([Y[:, self._asked], b]))
 
-    def _integrated(self, t: np.ndarray, rate: np.ndarray, at: np.ndarray) -> np.ndarray:
-        steps = 0.5 * np.diff(t)[:, None] * (rate[1:] + rate[:-1])
-        total = np.concatenate([np.zeros((1, rate.shape[1])), np.cumsum(steps, axis=0)])
-        return np.diff(total[at], axis=0)
+    @abstractmethod
+    def _balances(self, chunk: Chunk, windows: Windows) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        """For each kind Y (k, p) of all columns and b (k)."""
+
+
+class MomentumRows(Balance):
+    """Δ(M v) - ∫ (Cᵀ v - g - friction and springs) dt = ∫ τ dt of each velocity."""
+
+    form = "momentum"
+
+    def _balances(self, chunk: Chunk, windows: Windows) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        q, v, at, p = chunk.q, chunk.v, windows.edges, len(self._asked) + len(self._held)
+        momentum = self.robot.momentum_regressor(q[at], v[at], columns=self._all)
+        Y = np.diff(momentum, axis=0)
+
+        def rate(samples: slice) -> np.ndarray:
+            return self.robot.momentum_rate_regressor(q[samples], v[samples], columns=self._all)
+
+        for some, gained in windows.integrals(rate, self.robot.nv * p):
+            Y[some] -= gained
+        b = windows.integral(chunk.tau - self._external(chunk, np.zeros_like(v)))
+        for i in self.measured:
+            yield Y[:, i], b[:, i]
+
+
+class EnergyRows(Balance):
+    """ΔE + ∫ (what friction and springs take) dt = ∫ τ · v dt."""
+
+    form = "energy"
+
+    def __init__(self, robot: System, columns: tuple[str, ...], measured: Sequence[int], window: int) -> None:
+        super().__init__(robot, columns, measured, window)
+        if len(self.measured) < robot.nv:
+            raise ArgumentError(
+                "form='energy' needs the forces of all velocities, since each of them does work; leave measured= out, "
+                "or use form='momentum'"
+            )
+        self.kinds = ("energy",)
+        self._of_joints = tuple(kind for kind in columns if kind not in RIGID)
+
+    def _balances(self, chunk: Chunk, windows: Windows) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        q, v, at = chunk.q, chunk.v, windows.edges
+        still = np.zeros_like(v)
+        energy = self.robot.kinetic_energy_regressor(q[at], v[at]) + self.robot.potential_energy_regressor(q[at])
+        parts = [np.diff(energy, axis=0)]
+        if self._of_joints:
+            lost = self.robot.regressor(q, v, still, columns=self._of_joints)
+            parts.append(windows.integral(np.einsum("ni,nij->nj", v, lost)))
+        b = windows.integral(np.sum((chunk.tau - self._external(chunk, still)) * v, axis=1))
+        yield np.column_stack(parts), b
+
+
+FORMS: dict[str, type[Equations]] = {made.form: made for made in (ForceRows, MomentumRows, EnergyRows)}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 
 import numpy as np
 
@@ -40,6 +41,18 @@ class FlatJoint(Joint):
     @property
     def q_names(self) -> tuple[str, ...]:
         return self.v_names
+
+
+@lru_cache(maxsize=1024)
+def is_flat(joint: Joint) -> bool:
+    """Whether integrating a joint is adding, be it a `FlatJoint` or made of such: tried on some numbers."""
+    if isinstance(joint, FlatJoint):
+        return True
+    if joint.nq != joint.nv:
+        return False
+    q, v = [0.3 + 0.1 * i for i in range(joint.nq)], [0.7 - 0.2 * i for i in range(joint.nv)]
+    added = [a + b for a, b in zip(q, v, strict=True)]
+    return bool(np.allclose(joint.integrate(q, v), added, rtol=1e-12) and np.allclose(joint.rate(q, v), v, rtol=1e-12))
 
 
 def uniform(

@@ -6,7 +6,7 @@ Then, of each velocity of each moving joint of the spanning tree: armature, visc
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -16,6 +16,7 @@ from ..errors import ModelError, unknown
 from ..spatial.inertia import Inertia, unphysical
 from .mechanism import Body, Connection, Mechanism
 from .read import as_matrix
+from .springs import spring_parameters, with_spring
 
 INERTIAL = ("m", "mx", "my", "mz", "Jxx", "Jxy", "Jxz", "Jyy", "Jyz", "Jzz")
 # What each kind of joint parameter multiplies in τ: acceleration, velocity, its sign, displacement from neutral, one.
@@ -23,6 +24,7 @@ OF_JOINTS = ("armature", "viscous", "coulomb", "stiffness", "preload")
 KINDS = ("inertia", *OF_JOINTS)
 RIGID = ("inertia", "armature")  # all that inverse dynamics depends on
 _FIELDS = {"armature": "armature", "viscous": "damping", "coulomb": "friction"}  # of a Connection
+_SPRING = ("stiffness", "preload")
 
 
 def read_columns(columns: Any) -> tuple[str, ...]:
@@ -55,15 +57,18 @@ def _of_body(body: Body) -> list[float]:
     return [float(I.m), *map(float, I.h), *map(float, I.J)]
 
 
+def _of_joint(c: Connection, kind: str) -> tuple[float, ...]:
+    return getattr(c, _FIELDS[kind]) if kind in _FIELDS else spring_parameters(c)[_SPRING.index(kind)]
+
+
 def parameter_values(mechanism: Mechanism, columns: Sequence[str] = RIGID) -> np.ndarray:
-    """φ of a mechanism, in the order of `parameter_names`; a mechanism has no springs, so theirs are zero."""
+    """φ of a mechanism, in the order of `parameter_names`."""
     values: list[float] = []
     for kind in read_columns(columns):
         if kind == "inertia":
             values += [x for body in mechanism.bodies for x in _of_body(body)]
         else:
-            for c in _moving(mechanism):
-                values += getattr(c, _FIELDS[kind]) if kind in _FIELDS else (0.0,) * c.joint.nv
+            values += [x for c in _moving(mechanism) for x in _of_joint(c, kind)]
     return np.array(values, float)
 
 
@@ -94,7 +99,8 @@ def with_inertial_parameters(
 ) -> Mechanism:
     """The same mechanism with other parameters φ, in the order of `parameter_names(mechanism, columns)`.
 
-    What `columns` leaves out stays as it was. Inertias that no matter has are refused unless `allow_unphysical`.
+    What `columns` leaves out stays as it was. Inertias that no matter has are refused unless `allow_unphysical`; so are
+    preloads that no spring has.
     """
     kinds = read_columns(columns)
     phi = _checked(mechanism, parameters, kinds)
@@ -103,22 +109,34 @@ def with_inertial_parameters(
         tens = phi[: 10 * len(bodies)].reshape(-1, 10)
         bodies = tuple(_body_of(body, ten, allow_unphysical) for body, ten in zip(bodies, tens, strict=True))
         phi = phi[10 * len(bodies) :]
-    given: dict[str, dict[str, Any]] = {c.name: {} for c in mechanism.connections}
+    cut = _cut_by_joint(mechanism, phi, kinds)
+    connections = tuple(_joint_of(c, cut[c.name]) for c in mechanism.connections)
+    return replace(mechanism, bodies=bodies, connections=connections)
+
+
+def _cut_by_joint(
+    mechanism: Mechanism, phi: np.ndarray, kinds: Sequence[str]
+) -> dict[str, dict[str, tuple[float, ...]]]:
+    """The parameters of each joint, by its name and their kind."""
+    found: dict[str, dict[str, tuple[float, ...]]] = {c.name: {} for c in mechanism.connections}
     for kind in (k for k in kinds if k != "inertia"):
         for c in _moving(mechanism):
-            own, phi = tuple(phi[: c.joint.nv].tolist()), phi[c.joint.nv :]
-            if min(own) < 0.0:
-                raise ModelError(f"joint {c.name!r}: {kind} must not be negative, got {list(own)}")
-            given[c.name][_FIELDS[kind]] = own
-    return replace(
-        mechanism, bodies=bodies, connections=tuple(replace(c, **given[c.name]) for c in mechanism.connections)
-    )
+            found[c.name][kind], phi = tuple(phi[: c.joint.nv].tolist()), phi[c.joint.nv :]
+    return found
+
+
+def _joint_of(c: Connection, given: Mapping[str, tuple[float, ...]]) -> Connection:
+    for kind in (k for k in given if k in _FIELDS):
+        if min(given[kind]) < 0.0:
+            raise ModelError(f"joint {c.name!r}: {kind} must not be negative, got {list(given[kind])}")
+    c = replace(c, **{_FIELDS[kind]: own for kind, own in given.items() if kind in _FIELDS})
+    if not any(kind in given for kind in _SPRING):
+        return c
+    stiffness, preload = spring_parameters(c)
+    return with_spring(c, given.get("stiffness", stiffness), given.get("preload", preload))
 
 
 def _checked(mechanism: Mechanism, parameters: Any, kinds: Sequence[str]) -> np.ndarray:
-    for kind in kinds:
-        if kind != "inertia" and kind not in _FIELDS:
-            raise ModelError(f"a mechanism has no springs, so {kind!r} cannot be set; leave it out of columns=")
     names = parameter_names(mechanism, kinds)
     phi = np.asarray(parameters, float)
     if phi.shape != (len(names),):

@@ -15,7 +15,7 @@ from ..model.groups import Group, split
 from ..model.lower import GROUND, Lowered, every_body
 from ..model.mechanism import Mechanism
 from ..model.tree import ClusterTree
-from ..spatial.linear import Vec
+from ..spatial.linear import Mat, Vec
 from ..spatial.transform import Transform
 from ..spatial.vectors import Wrench
 
@@ -67,6 +67,19 @@ class Context:
         return [
             None if group.is_free else self.recorder.call(expand, group.embedding, q[i], v[i])
             for i, group in enumerate(self.groups)
+        ]
+
+    @property
+    def is_looped(self) -> bool:
+        """Whether some links are tied by loops."""
+        return any(not group.is_free for group in self.groups)
+
+    @cached_property
+    def map_rates(self) -> list[tuple[Mat, ...] | None]:
+        """Ġ of each group at the given state, by link; None for a free link."""
+        return [
+            None if e is None else self.recorder.call(map_rate, group.embedding, e, e.v)
+            for group, e in zip(self.groups, self.expanded, strict=True)
         ]
 
     def by_group(self, name: str) -> list[Vec]:
@@ -169,6 +182,11 @@ class Context:
 def expand(embedding: Tied, q: Vec, v: Vec | None) -> Expanded:
     """A group at a state."""
     return embedding.expand(q, v)
+
+
+def map_rate(tie: Tied, e: Expanded, v: tuple[Vec, ...]) -> tuple[Mat, ...]:
+    """How fast G changes as the joints of a group move with v."""
+    return tie.map_rate(e, v)
 
 
 def _carried(pose: Any, six: Vec, total: Wrench) -> Wrench:

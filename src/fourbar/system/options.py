@@ -97,6 +97,10 @@ def _columns(lowered: Lowered, columns: Any = RIGID, packed: bool = False) -> di
     return {"columns": read_columns(columns), "packed": packed}
 
 
+def _kinds(lowered: Lowered, columns: Any = RIGID) -> dict[str, Any]:
+    return {"columns": read_columns(columns)}
+
+
 READERS: dict[tuple[str, ...], Callable[..., dict[str, Any]]] = {
     (): lambda lowered: {},
     ("frame",): _pose,
@@ -105,4 +109,5 @@ READERS: dict[tuple[str, ...], Callable[..., dict[str, Any]]] = {
     ("about",): _about,
     ("frames", "points", "expressed_in"): _ends,
     ("columns", "packed"): _columns,
+    ("columns",): _kinds,
 }

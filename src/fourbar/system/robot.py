@@ -233,6 +233,7 @@ class System(Editing):
     reactions = _Method()
     regressor = _Method()
     momentum_regressor = _Method()
+    momentum_rate_regressor = _Method()
     kinetic_energy_regressor = _Method()
     potential_energy_regressor = _Method()
 
@@ -362,7 +363,7 @@ class System(Editing):
     def with_inertial_parameters(self, parameters: Any, columns: Any = RIGID, allow_unphysical: bool = False) -> System:
         """The same robot with other `inertial_parameters` φ (p), in the same order.
 
-        Parameters that no matter has are refused, unless `allow_unphysical`; so are springs, which a robot has not.
+        Parameters that no matter has are refused, unless `allow_unphysical`; so are preloads without a spring.
         """
         return System(with_inertial_parameters(self.mechanism, parameters, columns, allow_unphysical))
 

@@ -11,16 +11,11 @@ from typing import Any
 from ...algorithms import christoffel as symbols
 from ...algorithms import coriolis, crba, rnea
 from ...algorithms.cluster import project_forces
-from ...model.embedding import Expanded, Tied
 from ...spatial.linear import Mat, Vec
-from ..context import Context
+from ..context import Context, map_rate
 from .registry import Outputs, flat, method, vector
 
 Rows = list[list[Any]]
-
-
-def _map_rate(tie: Tied, e: Expanded, v: tuple[Vec, ...]) -> tuple[Mat, ...]:
-    return tie.map_rate(e, v)
 
 
 def _add(a: Vec, b: Vec) -> Vec:
@@ -50,24 +45,20 @@ def _mapped(c: Context, rows: Rows, n: int, blocks: tuple[Mat, ...]) -> Rows:
 def _times_map_rate(c: Context, rows: Rows) -> Rows:
     """rows Ġ; zero in the columns of free links."""
     found: Rows = [[] for _ in rows]
-    for n, (group, e) in enumerate(zip(c.groups, c.expanded, strict=True)):
+    for n, (group, rates) in enumerate(zip(c.groups, c.map_rates, strict=True)):
         nv = group.embedding.nv
         parts: Rows = [[0.0] * nv for _ in rows]
-        if e is not None and nv > 0:
-            parts = _mapped(c, rows, n, c.recorder.call(_map_rate, group.embedding, e, e.v))
+        if rates is not None and nv > 0:
+            parts = _mapped(c, rows, n, rates)
         for target, part in zip(found, parts, strict=True):
             target.extend(part)
     return found
 
 
-def _looped(c: Context) -> bool:
-    return any(not group.is_free for group in c.groups)
-
-
 def _coriolis(c: Context) -> Rows:
     parts = coriolis.parts(c.equations(), c.coordinates(), c.velocities())
     half = c.columns(coriolis.coriolis_matrix(parts))
-    if _looped(c):
+    if c.is_looped:
         half = _sum(c, half, _times_map_rate(c, coriolis.mass_matrix(parts)))
     return _transposed(c.columns(_transposed(half)))
 
@@ -106,7 +97,7 @@ def _bent(c: Context, cube: symbols.Cube) -> symbols.Cube:
     for n, (group, e) in enumerate(zip(c.groups, c.expanded, strict=True)):
         for k in range(first, first + (0 if e is None else group.embedding.nv)):
             v = c.recorder.call(_column, e.G, k - first) if e is not None else ()
-            added = _mapped(c, half, n, c.recorder.call(_map_rate, group.embedding, e, v))
+            added = _mapped(c, half, n, c.recorder.call(map_rate, group.embedding, e, v))
             for a, row in enumerate(added):
                 own = Vec([found[a][first + b][k] for b in range(len(row))])
                 for b, x in enumerate(c.recorder.call(_add, own, Vec(row))):
@@ -123,6 +114,6 @@ def christoffel(c: Context) -> Outputs:
     coordinates (spherical and free joints) they are the symbols in the frame of these velocities, with brackets.
     """
     cube = symbols.christoffel(c.equations(), c.coordinates())
-    if _looped(c):
+    if c.is_looped:
         cube = _bent(c, cube)
     return [("Gamma", (c.nv, c.nv, c.nv), flat([flat(plane) for plane in cube]))]

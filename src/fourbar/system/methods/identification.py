@@ -56,28 +56,37 @@ class _Rows:
         for row in self.rows:
             row.extend([0.0] * (at + width - len(row)))
 
-    def add_bodies(self, blocks: Sequence[Blocks]) -> None:
-        """Ten columns of each body, given by link."""
-        for own in blocks:
+    def add_bodies(self, blocks: Sequence[Blocks], momenta: Sequence[Blocks] | None = None) -> None:
+        """Ten columns of each body, given by link: Gᵀ of `blocks`, and Ġᵀ of `momenta` if given."""
+        for body, own in enumerate(blocks):
             parts: list[tuple[int, Mat]] = []
             for n, (group, e) in enumerate(zip(self.c.groups, self.c.expanded, strict=True)):
                 carrying = [b for b, link in enumerate(group.links) if link in own]
                 if carrying and group.embedding.nv:
                     mine = tuple(own[group.links[b]] for b in carrying)
                     G = () if e is None else tuple(e.G[b] for b in carrying)
+                    rates = self.c.map_rates[n] if momenta is not None else None
+                    if rates is not None and momenta is not None:
+                        mine += tuple(momenta[body][group.links[b]] for b in carrying)
+                        G += tuple(rates[b] for b in carrying)
                     projected = mine[0] if e is None else self.c.recorder.call(regressors.project_rows, G, mine)
                     parts.append((self.first[n], projected))
             self._append(parts, 10)
 
-    def add_joints(self, values: Sequence[Vec]) -> None:
-        """A column of each velocity of each link: what its parameter multiplies."""
+    def add_joints(self, values: Sequence[Vec], along: Sequence[tuple[Mat, ...] | None] | None = None) -> None:
+        """A column of each velocity of each link: Gᵀ of what its parameter multiplies, or of other maps `along`."""
         home = {link: (n, b) for n, group in enumerate(self.c.groups) for b, link in enumerate(group.links)}
+        maps = [None if e is None else e.G for e in self.c.expanded] if along is None else along
         for link, own in enumerate(values):
             n, b = home[link]
-            e = self.c.expanded[n]
-            G = Mat.identity(len(own)) if e is None else e.G[b]
+            blocks = maps[n]
+            G = Mat.identity(len(own)) if blocks is None else blocks[b]
             block = self.c.recorder.call(regressors.spread_rows, G, own) if self.c.groups[n].embedding.nv else Mat()
             self._append([(self.first[n], block)], len(own))
+
+    def result(self) -> Outputs:
+        """All rows as the result Y."""
+        return [("Y", (self.c.nv, len(self.rows[0]) if self.rows else 0), flat(self.rows))]
 
 
 def _torque_rows(c: Context, columns: Sequence[str]) -> list[list[Any]]:
@@ -126,13 +135,49 @@ def regressor_pattern(model: Model, columns: Any) -> tuple[np.ndarray, np.ndarra
     return found[:, 0], found[:, 1]
 
 
-@method("q v", "Y")
-def momentum_regressor(c: Context) -> Outputs:
-    """Y (..., nv, p): the generalized momentum M v is Y φ, with φ = `inertial_parameters()`. Needs no acceleration."""
+@method("q v", "Y", static="columns")
+def momentum_regressor(c: Context, columns: tuple[str, ...] = RIGID) -> Outputs:
+    """Y (..., nv, p): the generalized momentum M v is Y φ, with φ = `inertial_parameters(columns)`.
+
+    Needs no acceleration; see `momentum_rate_regressor`. Friction and springs hold no momentum: their columns are zero.
+    """
     found = _Rows(c)
-    found.add_bodies(regressors.momentum_blocks(c.sweeps(), _homes(c), c.velocities()))
-    found.add_joints(c.velocities())
-    return [("Y", (c.nv, len(found.rows[0]) if c.nv else 0), flat(found.rows))]
+    for kind in columns:
+        if kind == "inertia":
+            found.add_bodies(regressors.momentum_blocks(c.sweeps(), _homes(c), c.velocities()))
+        else:
+            found.add_joints(c.velocities() if kind == "armature" else c.still())
+    return found.result()
+
+
+def _negative(x: Vec) -> Vec:
+    return -x
+
+
+def _tied_velocities(c: Context) -> list[Vec]:
+    """The velocities of joints tied by loops; zero of the others, whose armature gains no momentum by itself."""
+    free = {link for group in c.groups if group.is_free for link in group.links}
+    return [zero if i in free else v for i, (zero, v) in enumerate(zip(c.still(), c.velocities(), strict=True))]
+
+
+@method("q v", "Y", static="columns")
+def momentum_rate_regressor(c: Context, columns: tuple[str, ...] = RIGID) -> Outputs:
+    """Y (..., nv, p): what motion itself adds to the momentum, d/dt (M v) = τ + Y φ. Needs no acceleration.
+
+    φ = `inertial_parameters(columns)`. For the columns of rigid bodies and armatures Y φ = Cᵀ v - g, with C the
+    `coriolis_matrix`; friction and springs take from it. Over any time Δ(M v) - ∫ Y φ dt = ∫ τ dt.
+    """
+    found = _Rows(c)
+    for kind in columns:
+        if kind == "inertia":
+            s, v = c.sweeps(), c.velocities()
+            pushes = regressors.push_blocks(s, _homes(c), c.coordinates(), v, c.gravity)
+            found.add_bodies(pushes, regressors.momentum_blocks(s, _homes(c), v) if c.is_looped else None)
+        elif kind == "armature":
+            found.add_joints(_tied_velocities(c), c.map_rates)
+        else:
+            found.add_joints([c.recorder.call(_negative, x) for x in _FACTORS[kind](c)])
+    return found.result()
 
 
 def _halved_squares(v: Vec) -> Vec:

@@ -12,8 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import ArgumentError
+from ..errors import ArgumentError, SingularError
 from ..system.robot import System
+from .charts import Charts
 
 _UNIT_TIME = np.array(1.0)  # an array, so that the call need not convert it
 Torque = Callable[[float, np.ndarray, np.ndarray], np.ndarray]
@@ -48,6 +49,27 @@ def step(
     return robot.integrate(q, theta, _UNIT_TIME), v + dt / 6 * (a1 + 2 * (a2 + a3) + a4)
 
 
+def _followed(charts: Charts, t: float, q: np.ndarray, w: np.ndarray, dt: float, torque: Torque | None) -> Any:
+    """One step in the velocities w that are followed now."""
+
+    def force(t: float, q: np.ndarray, w: np.ndarray) -> np.ndarray:
+        return np.zeros_like(w) if torque is None else charts.force(q, torque(t, q, charts.seen(q, w)))
+
+    return step(charts.now, t, q, w, dt, force)
+
+
+def _advanced(charts: Charts, i: int, q: np.ndarray, w: np.ndarray, dt: float, torque: Torque | None) -> Any:
+    """Step i, in other velocities where those of now do not tell how the loops move."""
+    w = charts.looked_at(q, w, dt)
+    try:
+        return _followed(charts, i * dt, q, w, dt, torque)
+    except SingularError:
+        changed = charts.better(q, w, poor=1.0)
+        if changed is None:
+            raise
+        return _followed(charts, i * dt, q, changed, dt, torque)
+
+
 def simulate(
     robot: System,
     q: Any,
@@ -62,19 +84,20 @@ def simulate(
     """Simulate a robot (or a batch of states) for a time, recording every so many steps.
 
     q (..., nq), v (..., nv; zero if None); torque(t, q, v) -> (..., nv), none by default. `progress` wraps the range of
-    steps, e.g. tqdm.tqdm. The last step is recorded too.
+    steps, e.g. tqdm.tqdm. The last step is recorded too. Where the independent velocities of a loop do not tell how it
+    moves, because their joints turn back, those of others are followed; q, v and torque stay as they are.
     """
     if not (duration > 0.0 and dt > 0.0 and np.isfinite(duration / dt)):
         raise ArgumentError(f"duration and dt must be positive and finite, got duration={duration}, dt={dt}")
     q = np.array(q, float)
     v = np.zeros((*q.shape[:-1], robot.nv)) if v is None else np.array(v, float)
-    apply = torque if torque is not None else lambda t, q, v: np.zeros_like(v)
     steps = max(1, round(duration / dt))
     times, configurations, velocities = [0.0], [q], [v]
+    charts, w = Charts(robot), v
     for i in progress(range(steps)) if progress is not None else range(steps):
-        q, v = step(robot, i * dt, q, v, dt, apply)
+        q, w = _advanced(charts, i, q, w, dt, torque)
         if (i + 1) % every == 0 or i + 1 == steps:
             times.append((i + 1) * dt)
             configurations.append(q)
-            velocities.append(v)
+            velocities.append(charts.seen(q, w))
     return Trajectory(np.array(times), np.array(configurations), np.array(velocities))

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import warnings
 from pathlib import Path
+from xml.etree import ElementTree
 
 import numpy as np
 import pytest
@@ -87,8 +89,27 @@ def test_axes_of_few_digits_are_straightened_and_told():
     frozen = load(text, straighten=0)
     assert frozen.nv == 0
     assert "leave no motion to joints" in str(frozen.report)
-    with pytest.raises(fb.ArgumentError, match="an angle in radians"):
-        load(text, straighten=1.0)
+    for wrong in (1.0, True, "much", {"elbow": -1.0}):
+        with pytest.raises(fb.ArgumentError, match="an angle in radians"):
+            load(text, straighten=wrong)
+    with pytest.raises(fb.UnknownNameError, match=r"'knee'.*elbow"):
+        load(text, straighten={"knee": 0.1})
+
+
+def test_a_rigid_loop_says_which_axis_is_astray():
+    text = sdf(
+        link("base") + joint("fix", "fixed", "world", "base")
+        + link("crank") + joint("turn", "revolute", "base", "crank", axis="0 1 0")
+        + link("coupler", "0 0 .2 0 0 .1") + joint("elbow", "revolute", "crank", "coupler", axis="0 1 0")
+        + link("rocker", ".5 0 0 0 0 0") + joint("swing", "revolute", "base", "rocker", axis="0 1 0")
+        + joint("pin", "ball", "coupler", "rocker", '<pose relative_to="rocker">0 0 .4 0 0 0</pose>')
+    )  # fmt: skip
+    rigid = load(text)
+    assert rigid.nv == 0
+    (told,) = [f for f in rigid.report if f.key == "frozen"]
+    assert told.line and "the axis of 'elbow' is 0.1 rad from those of 'turn', 'swing'" in told.message
+    assert "straighten={'elbow': 0.11}" in told.fix
+    assert load(text, straighten={"elbow": 0.11}).nv == 1
 
 
 @pytest.mark.parametrize("turned", [False, True])
@@ -234,8 +255,9 @@ CASSIES = {  # velocities, loops
 @pytest.mark.skipif(not cassies(), reason="example-robot-data is not installed")
 @pytest.mark.parametrize("name", CASSIES)
 def test_cassie_loads_and_moves(name: str):
-    """Half a second of falling and swinging: energy and loops hold. In the files of (11, ...) the rods of the feet have
-    axes 0.1 rad off, which makes these loops rigid: that is reported."""
+    """A second of falling and swinging: energy and loops hold. In the files of (11, ...) the rods of the feet have
+    axes 0.1 rad off, which makes these loops rigid: that is reported. The rods of the shins reach places where the knee
+    and its spring no longer say how they move."""
     path = next(p for p in cassies() if p.stem == name)
     robot = fb.load(path)
     velocities, loops = CASSIES[name]
@@ -243,7 +265,46 @@ def test_cassie_loads_and_moves(name: str):
     assert ("leave no motion" in str(robot.report)) == (velocities == 11)
     q = next(iter(robot.configurations.values()), robot.neutral())
     v = np.full(robot.nv, 0.05)
-    path_ = fb.simulate(robot, q, v, duration=0.5, dt=1e-3, every=50)
+    path_ = fb.simulate(robot, q, v, duration=1.0, dt=1e-3, every=50)
     energy = robot.kinetic_energy(path_.q, path_.v) + robot.potential_energy(path_.q)
     assert np.abs(energy - energy[0]).max() < 1e-6 * robot.kinetic_energy(path_.q, path_.v).max()
     assert robot.loop_gap(path_.q).max() < 1e-12
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not cassies(), reason="example-robot-data is not installed")
+@pytest.mark.parametrize("name", CASSIES)
+def test_the_mobility_of_cassies_feet_by_the_files_own_numbers(name: str):
+    """Without our reader: three hinges and a ball, K = [a1 x r1, a2 x r2, -a3 x r3] in the pose of the file."""
+    path = next(p for p in cassies() if p.stem == name)
+    model = ElementTree.parse(path).getroot().find("model")
+    assert model is not None
+    found = [3 - int(np.linalg.matrix_rank(_foot_loop(model, side), tol=1e-9)) for side in ("left", "right")]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        robot = fb.load(path)
+    ours = [len(c.velocity_names) for c in robot.clusters if any("plantar-foot" in x for x in c.loops)]
+    assert sorted(found) == sorted(n if name != "cassie" else 1 for n in ours)
+    assert found == ([0, 0] if name in ("cassie_reduced", "cassie_simple") else [1, 1])
+
+
+def _foot_loop(model: ElementTree.Element, side: str) -> np.ndarray:
+    def pose(e: ElementTree.Element | None) -> tuple[np.ndarray, np.ndarray]:
+        x = np.array((e.text if e is not None and e.text else "0 0 0 0 0 0").split(), float)
+        (cr, cp, cy), (sr, sp, sy) = np.cos(x[3:]), np.sin(x[3:])
+        Rx = np.array([[1, 0, 0], [0, cr, -sr], [0, sr, cr]])
+        Ry = np.array([[cp, 0, sp], [0, 1, 0], [-sp, 0, cp]])
+        return np.array([[cy, -sy, 0], [sy, cy, 0], [0, 0, 1]]) @ Ry @ Rx, x[:3]
+
+    joints = {j.get("name"): j for j in model.findall("joint")}
+    links = {x.get("name"): pose(x.find("pose")) for x in model.findall("link")}
+
+    def place(name: str) -> tuple[np.ndarray, np.ndarray]:
+        j = joints[f"{side}-{name}"]
+        (R, p), (r, t) = links[j.findtext("child", "").strip()], pose(j.find("pose"))
+        axis = np.array(j.findtext("axis/xyz", "").split(), float)
+        return axis if j.findtext("axis/use_parent_model_frame") == "1" else R @ r @ axis, R @ t + p
+
+    ball = place("plantar-foot-joint")[1]
+    hinges = [(1.0, *place("tarsus-crank-joint")), (1.0, *place("crank-rod-joint")), (-1.0, *place("foot-op"))]
+    return np.array([sign * np.cross(axis, ball - at) for sign, axis, at in hinges]).T

@@ -8,7 +8,7 @@ import pytest
 import fourbar as fb
 from fourbar.joints import Prismatic, Revolute
 from fourbar.loops import Closure
-from fourbar.model.straighten import straighten
+from fourbar.model.straighten import astray, straighten
 
 ROD = {"mass": 1.0, "com": (0.2, 0.0, 0.0), "inertia": (0.01, 0.02, 0.02)}
 
@@ -53,6 +53,24 @@ def test_what_is_straight_is_left_as_it_is():
 def test_what_is_really_askew_is_left_as_it_is():
     mechanism = four_bar(0.05).mechanism()
     assert straighten(mechanism, 1e-3) == (mechanism, ())
+
+
+def test_joints_that_are_named_are_turned_further():
+    """One axis is 0.1 off, another is meant to be askew: only the named one is turned."""
+    b = fb.Builder("askew")
+    b.body("crank", joint=Revolute("y"), **ROD)
+    b.body("coupler", parent="crank", joint=Revolute(tilted(0.1)), position=(0.2, 0, 0), **ROD)
+    b.body("rocker", joint=Revolute(tilted(0.0)), position=(0.5, 0, 0), **ROD)
+    pin = Closure(fb.joints.Spherical(), "coupler", "rocker", at_predecessor=(0.5, 0, 0), at_successor=(0.4, 0, 0))
+    b.loop(pin, name="pin")
+    rough = b.mechanism()
+    (off,) = astray(rough, "pin", 2e-3)
+    assert (off.joint, off.others) == ("coupler", ("crank", "rocker"))
+    assert off.angle == pytest.approx(0.1, rel=1e-12)
+    assert straighten(rough, 2e-3) == (rough, ()) and fb.System(rough).nv == 0
+    straight, (told,) = straighten(rough, 2e-3, {"coupler": 0.11})
+    assert told.joints == ("coupler",) and fb.System(straight).nv == 1
+    assert astray(straight, "pin", 2e-3) == () and astray(rough, "none", 2e-3) == ()
 
 
 def test_slides_are_turned_across_the_hinges():

@@ -34,12 +34,33 @@ def add_reading(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--floating", action="store_true", help="the root moves freely")
     group.add_argument("--folders", nargs="+", default=[], metavar="FOLDER", help="where packages and meshes are")
     group.add_argument("--sidecar", metavar="FILE", help="a file that adds loops, motors and gears to a URDF")
+    group.add_argument(
+        "--straighten", nargs="+", metavar="ANGLE", type=_angle,
+        help="largest angle (radians) by which axes in loops are turned parallel, or JOINT=ANGLE for some joints",
+    )  # fmt: skip
 
 
 def reading_options(args: argparse.Namespace) -> dict[str, Any]:
     """The options of `load`."""
     named = {name: getattr(args, name) for name in ("format", "strict", "waive", "floating", "folders")}
-    return named if args.sidecar is None else {**named, "sidecar": args.sidecar}
+    own = {"sidecar": args.sidecar, "straighten": _angles(args.straighten)}
+    return {**named, **{name: value for name, value in own.items() if value is not None}}
+
+
+def _angle(text: str) -> tuple[str, float]:
+    """ANGLE, or JOINT=ANGLE: the joint, empty for all, and the angle."""
+    joint, _, angle = text.rpartition("=")
+    try:
+        return joint, float(angle)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"expected an angle, or JOINT=ANGLE, got {text!r}") from None
+
+
+def _angles(given: list[tuple[str, float]] | None) -> float | dict[str, float] | None:
+    """What `straighten` is: one angle for all, or angles by joint."""
+    if not given:
+        return None
+    return given[0][1] if len(given) == 1 and not given[0][0] else dict(given)
 
 
 def is_file(name: str) -> bool:

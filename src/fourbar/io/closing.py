@@ -2,40 +2,59 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
-from ..errors import ArgumentError
+from ..errors import ArgumentError, unknown
 from ..joints import Fixed
 from ..loops import Closure, Loop
 from ..model.embedding import Tied
 from ..model.lower import Lowered, lower
 from ..model.mechanism import Configuration, Mechanism
-from ..model.straighten import straighten
+from ..model.straighten import astray, straighten
 from .report import Place, Reading
 from .source import Options
 
 TOLERANCE = 2e-3  # radians; files round angles to three digits
+LARGEST = 0.2  # radians that a user can ask for
 _ROUNDING = 1e-9  # below this nothing that a file wrote was changed
 
 
-def straightened(mechanism: Mechanism, options: Options, reading: Reading) -> Mechanism:
-    """The mechanism with the axes of its loops straight; option `straighten`: the largest angle, 0 to leave all."""
-    tolerance = options.extra.get("straighten", TOLERANCE)
-    if not isinstance(tolerance, int | float) or not 0.0 <= tolerance < 0.1:
-        raise ArgumentError(f"straighten={tolerance!r}: expected an angle in radians from 0 to 0.1")
-    found, told = straighten(mechanism, float(tolerance)) if tolerance else (mechanism, ())
+def straightened(
+    mechanism: Mechanism, options: Options, reading: Reading, place: Callable[[str], Place] | None = None
+) -> Mechanism:
+    """The mechanism with the axes of its loops straight; option `straighten`: the largest angle, 0 to leave all.
+
+    Or angles by joint: others are straightened as usual. `place`: where a joint is in the file.
+    """
+    usual, named = _angles(options.extra.get("straighten", TOLERANCE), mechanism)
+    found, told = straighten(mechanism, usual, named)
     for group in told:
         if group.angle > _ROUNDING:
             names = ", ".join(map(repr, group.joints[:6])) + (", ..." if len(group.joints) > 6 else "")
             message = (
                 f"axes in a loop are not quite parallel: those of {names} are turned by up to {group.angle:.2g} rad"
             )
-            reading.warn(
-                Place(reading.file), message, "write more digits, or leave them with straighten=0", "straighten"
-            )
+            where = Place(reading.file) if place is None else place(group.joints[0])
+            reading.warn(where, message, "write more digits, or leave them with straighten=0", "straighten")
     return found
+
+
+def _angles(given: Any, mechanism: Mechanism) -> tuple[float, dict[str, float]]:
+    """The usual tolerance, and those by joint."""
+    usual, named = (TOLERANCE, dict(given)) if isinstance(given, Mapping) else (given, {})
+    for name, angle in (("", usual), *named.items()):
+        if isinstance(angle, bool) or not isinstance(angle, int | float) or not 0.0 <= angle <= LARGEST:
+            raise ArgumentError(
+                f"straighten={given!r}: expected an angle in radians from 0 to {LARGEST}, or such angles by joint"
+            )
+        if name:
+            known = {c.name for c in mechanism.connections} | {x.name for x in mechanism.loops}
+            if name not in known:
+                raise unknown("joint or loop (of straighten=)", name, known)
+    return float(usual), named
 
 
 def report_loops(mechanism: Mechanism, reading: Reading, place: Callable[[str, str], Place]) -> None:
@@ -60,9 +79,28 @@ def report_loops(mechanism: Mechanism, reading: Reading, place: Callable[[str, s
         if isinstance(group.embedding, Tied) and group.embedding.nv == 0 and not meant:
             joints = ", ".join(repr(lowered.moving[i].name) for i in group.links[:8])
             message = f"loops {', '.join(map(repr, group.loops))} leave no motion to joints {joints}"
-            reading.warn(
-                place("loop", group.loops[0]), message, "check their axes and places, if they should move", "frozen"
-            )
+            why, fix = _astray(mechanism, group.loops[0])
+            reading.warn(place("loop", group.loops[0]), message + why, fix, "frozen")
+
+
+def _astray(mechanism: Mechanism, loop: str) -> tuple[str, str]:
+    """Why the loop of some hinges may be rigid, and what to do."""
+    found = astray(mechanism, loop, TOLERANCE)
+    if not found:
+        return "", "check their axes and places, if they should move"
+    told = "; ".join(f"the axis of {x.joint!r} is {x.angle:.3g} rad from those of {_listed(x.others)}" for x in found)
+    angles = {x.joint: _above(x.angle) for x in found if x.angle < LARGEST}
+    read = f", or read them as parallel with straighten={angles!r}" if angles else ""
+    return f": {told}", f"if they should move, these are meant to be parallel: correct the file{read}"
+
+
+def _above(angle: float) -> float:
+    """An angle of two digits that is larger."""
+    return float(f"{min(1.1 * angle + 1e-3, LARGEST):.2g}")
+
+
+def _listed(names: Sequence[str]) -> str:
+    return ", ".join(map(repr, names[:4])) + (", ..." if len(names) > 4 else "")
 
 
 def _holds(loop: Loop) -> bool:

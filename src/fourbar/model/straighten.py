@@ -7,8 +7,8 @@ given the same one, and slides nearly across it are turned across it. What was c
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -19,6 +19,8 @@ from .mechanism import WORLD, Connection, Mechanism, NamedLoop
 
 _TURNING = (Revolute, Helical, Cylindrical)
 _EXACT = 1e-15
+_ASTRAY = 0.3  # radians; axes further from each other are meant to be
+_NOTHING: Mapping[str, float] = {}
 
 
 @dataclass(frozen=True)
@@ -29,8 +31,26 @@ class Straightened:
     angle: float
 
 
-def straighten(mechanism: Mechanism, tolerance: float) -> tuple[Mechanism, tuple[Straightened, ...]]:
-    """The mechanism with axes in loops parallel, or across, where they are so within `tolerance` (radians)."""
+@dataclass(frozen=True)
+class Tolerance:
+    """Angles (radians) below which axes are meant to be parallel: of all joints, and of some `named` ones."""
+
+    usual: float
+    named: Mapping[str, float] = field(default_factory=dict)
+
+    def of(self, name: str) -> float:
+        """That of a joint, or a loop."""
+        return self.named.get(name, self.usual)
+
+
+def straighten(
+    mechanism: Mechanism, usual: float, named: Mapping[str, float] = _NOTHING
+) -> tuple[Mechanism, tuple[Straightened, ...]]:
+    """The mechanism with axes in loops parallel, or across, where they are so within a tolerance (radians).
+
+    `named`: another tolerance by joint or loop.
+    """
+    tolerance = Tolerance(usual, named)
     by_child = {c.child: c for c in mechanism.connections}
     R = _rotations(mechanism)
     connections, loops, told = {c.name: c for c in mechanism.connections}, {x.name: x for x in mechanism.loops}, []
@@ -80,29 +100,66 @@ def _straighten(
     connections: dict[str, Connection],
     loops: dict[str, NamedLoop],
     by_child: dict[str, Connection],
-    tolerance: float,
+    tolerance: Tolerance,
 ) -> tuple[list[str], float]:
     """Straighten one group; the names of what was changed, and the largest angle."""
     references: list[np.ndarray] = []
     changed: list[str] = []
     largest = 0.0
     held = [connections[by_child[body].name] for body in group[0]]
-    for c in sorted(held, key=lambda c: not isinstance(c.joint, _TURNING)):  # hinges say the directions
+    # Hinges say the directions, those first that are not in doubt.
+    for c in sorted(held, key=lambda c: (not isinstance(c.joint, _TURNING), c.name in tolerance.named)):
         if not isinstance(c.joint, (*_TURNING, Prismatic)):
             continue
         A = R[c.parent] @ np.array(c.placement.rotation)
         old = A @ np.array(c.joint.axis, float)
-        new, angle = _nearest(old, references, isinstance(c.joint, Prismatic), tolerance)
+        new, angle = _nearest(old, references, isinstance(c.joint, Prismatic), tolerance.of(c.name))
         if angle > _EXACT:
             connections[c.name] = replace(c, joint=_about(c.joint, A.T @ new))
             changed.append(c.name)
             largest = max(largest, angle)
     for name in group[1]:
-        angle = _straighten_loop(name, R, loops, references, tolerance)
+        angle = _straighten_loop(name, R, loops, references, tolerance.of(name))
         if angle > _EXACT:
             changed.append(name)
             largest = max(largest, angle)
     return changed, largest
+
+
+@dataclass(frozen=True)
+class Astray:
+    """A hinge in a loop whose axis is nearly, but not quite, that of others."""
+
+    joint: str
+    others: tuple[str, ...]
+    angle: float
+
+
+def astray(mechanism: Mechanism, loop: str, tolerance: float) -> tuple[Astray, ...]:
+    """The hinges of the group of a loop that are not parallel to most others, though less than 0.3 rad from them."""
+    axes = _hinges(mechanism, loop)
+    across = {a: {b: float(np.linalg.norm(np.cross(x, y))) for b, y in axes.items()} for a, x in axes.items()}
+    parallel = {a: [b for b in axes if across[a][b] < tolerance] for a in axes}
+    main = max(axes, key=lambda a: len(parallel[a]), default="")
+    if not main or len(parallel[main]) < 2:
+        return ()
+    off = [a for a in axes if tolerance <= across[a][main] < np.sin(_ASTRAY)]
+    return tuple(Astray(a, tuple(parallel[main]), float(np.arcsin(across[a][main]))) for a in off)
+
+
+def _hinges(mechanism: Mechanism, loop: str) -> dict[str, np.ndarray]:
+    """The axes, in the world, of all hinges of the group of a loop, by joint or loop."""
+    by_child, R = {c.child: c for c in mechanism.connections}, _rotations(mechanism)
+    bodies, names = next((g for g in _groups(mechanism.loops, by_child) if loop in g[1]), ([], []))
+    found = {}
+    for c in (by_child[body] for body in bodies):
+        if isinstance(c.joint, _TURNING):
+            found[c.name] = R[c.parent] @ np.array(c.placement.rotation) @ np.array(c.joint.axis, float)
+    for named in (x for x in mechanism.loops if x.name in names):
+        if isinstance(named.loop, Closure) and isinstance(named.loop.joint, _TURNING):
+            own = np.array(named.loop.at_predecessor.R, float) @ np.array(named.loop.joint.axis, float)
+            found[named.name] = R[named.loop.predecessor] @ own
+    return found
 
 
 def _nearest(

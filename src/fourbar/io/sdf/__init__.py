@@ -36,9 +36,9 @@ def read(source: Source, options: Options) -> tuple[Mechanism, Report]:
     Assembly(scopes, Shapes(Meshes(options.folders, source.folder)), reading).add_to(b, options.floating)
     report_leftovers(root, _MATTERS)
     reading.check()
-    with reading.naming(top.place):
-        mechanism = straightened(b.mechanism(), options, reading)
     joints = {item.full: item.element.place for scope in scopes for item in scope.of("joint")}
+    with reading.naming(top.place):
+        mechanism = straightened(b.mechanism(), options, reading, lambda name: joints.get(name, top.place))
     report_loops(mechanism, reading, lambda kind, name: joints.get(name, top.place))
     return mechanism, reading.close()
 

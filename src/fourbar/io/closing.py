@@ -33,10 +33,8 @@ def straightened(
     found, told = straighten(mechanism, usual, named)
     for group in told:
         if group.angle > _ROUNDING:
-            names = ", ".join(map(repr, group.joints[:6])) + (", ..." if len(group.joints) > 6 else "")
-            message = (
-                f"axes in a loop are not quite parallel: those of {names} are turned by up to {group.angle:.2g} rad"
-            )
+            names, angle = _listed(group.joints), group.angle
+            message = f"axes in a loop are not quite parallel: those of {names} are turned by up to {angle:.2g} rad"
             where = Place(reading.file) if place is None else place(group.joints[0])
             reading.warn(where, message, "write more digits, or leave them with straighten=0", "straighten")
     return found
@@ -100,7 +98,7 @@ def _above(angle: float) -> float:
 
 
 def _listed(names: Sequence[str]) -> str:
-    return ", ".join(map(repr, names[:4])) + (", ..." if len(names) > 4 else "")
+    return ", ".join(map(repr, names[:6])) + (", ..." if len(names) > 6 else "")
 
 
 def _holds(loop: Loop) -> bool:

@@ -105,7 +105,7 @@ def test_impulse(name: str = "touch") -> None:
 
 def test_no_derivative_where_rows_meet_by_chance() -> None:
     """At a straight arm the two rows that hold its hand depend on each other: NaN there, numbers elsewhere."""
-    from fourbar import Builder
+    from fourbar import Builder, SingularError
     from fourbar.joints import Revolute
 
     b = Builder("arm")
@@ -116,11 +116,17 @@ def test_no_derivative_where_rows_meet_by_chance() -> None:
     f = b.build().constrained(Contact("tip", "point")).forward_dynamics
     q = np.array([[0.3, 0.8, 0.0], [0.3, 0.0, 0.0]])
     zero = np.zeros(3)
-    rates = f.jvp((q, zero, zero), (np.ones(3),))
-    J = f.jacobian(q, zero, zero)
-    gradient = f.vjp((q, zero, zero), (np.ones(3), np.ones(f.function.program().outputs[1].shape)))
+    rows = f.function.program().outputs[1].shape
+    with pytest.warns(RuntimeWarning, match="rank of the constraints changes"):
+        rates = f.jvp((q, zero, zero), (np.ones(3),))
+    with pytest.warns(RuntimeWarning, match="rank of the constraints changes"):
+        J = f.jacobian(q, zero, zero)
+    with pytest.warns(RuntimeWarning, match="rank of the constraints changes"):
+        gradient = f.vjp((q, zero, zero), (np.ones(3), np.ones(rows)))
     for x in (*rates, *J.a, *J.force, *gradient):
         assert np.all(np.isfinite(x[0])) and np.all(np.isnan(x[1]))
+    with pytest.raises(SingularError, match="no derivative"):
+        f.jacobian(q[1], zero, zero)
 
 
 @pytest.mark.parametrize("method", ["inverse_dynamics", "forward_dynamics", "actuator_map"])

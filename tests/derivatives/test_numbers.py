@@ -13,7 +13,6 @@ from tests.loops import looped
 
 import fourbar as fb
 from fourbar import Builder, System
-from fourbar.constraints import Contact
 from fourbar.errors import ArgumentError, UnknownNameError
 from fourbar.joints import Fixed, Revolute, Spherical
 from fourbar.loops import Coupling, Gear
@@ -317,9 +316,6 @@ def test_errors_say_what_is_wrong() -> None:
         jvp(args, parameters=["arm.mass"])
     with pytest.raises(TypeError, match="needs tangents of the arguments, or rates of parameters"):
         jvp(args)
-    held = robot.constrained(Contact("wrist"))
-    with pytest.raises(ArgumentError, match=r"not of robot.constrained"):
-        held.jacobian.jvp(state["q"], parameters={"arm.mass": 1.0})
     with pytest.raises(ArgumentError, match="second derivatives along parameters"):
         jvp.along(["arm.mass"]).function.jvp.along(["arm.mass"])
 

@@ -6,13 +6,10 @@ Actuated joints move with B v (B: their rows of G), so τ_independent = Bᵀ τ_
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import NamedTuple
 
-from ..expr import maximum, select, sqrt
-from ..spatial.linear import Mat, Scalar, Vec, dot
-
-_INFINITE = float("inf")
+from ..spatial.linear import Mat, Scalar, Vec
+from .orthogonal import lower_solve, orthogonal, upper_solve
 
 
 class Actuated(NamedTuple):
@@ -22,46 +19,7 @@ class Actuated(NamedTuple):
     weakness: Scalar
 
 
-def lower_solve(L: Sequence[Sequence[Scalar]], b: Sequence[Scalar]) -> Vec:
-    """L⁻¹ b."""
-    x: list[Scalar] = []
-    for i, row in enumerate(L):
-        x.append((b[i] - dot(row[:i], x)) * (1.0 / row[i]))
-    return Vec(x)
-
-
-def upper_solve(L: Sequence[Sequence[Scalar]], b: Sequence[Scalar]) -> Vec:
-    """L⁻ᵀ b."""
-    x = list(b)
-    for i in reversed(range(len(x))):
-        for k in range(i + 1, len(x)):
-            x[i] = x[i] - L[k][i] * x[k]
-        x[i] = x[i] * (1.0 / L[i][i])
-    return Vec(x)
-
-
 def actuator_forces(B: Mat, L: Mat, sizes: Vec, tau: Vec) -> Actuated:
-    """The least forces with Bᵀ τ_actuators = τ, by modified Gram-Schmidt.
-
-    `sizes` are the squares of the columns where all is well.
-    """
-    columns = [lower_solve(L, column) for column in B.T]
-    Q: list[Vec] = []
-    R: list[Vec] = []  # by rows of Rᵀ, which is lower triangular
-    weakness: Scalar = 1.0
-    for column, size in zip(columns, sizes, strict=True):
-        row: list[Scalar] = []
-        for q in Q:
-            row.append(dot(q, column))
-            column = column - q * row[-1]
-        left = dot(column, column)
-        ratio = size / left
-        weakness = maximum(weakness, select(ratio > 0.0, ratio, _INFINITE))
-        length = sqrt(left)
-        Q.append(column * (1.0 / length))
-        R.append(Vec((*row, length)))
-    y = lower_solve(R, tau)
-    total = Q[0] * y[0]
-    for q, x in zip(Q[1:], y[1:], strict=True):
-        total = total + q * x
-    return Actuated(upper_solve(L, total), weakness)
+    """The least forces with Bᵀ τ_actuators = τ. `sizes` are the squares of the columns where all is well."""
+    found = orthogonal([lower_solve(L, column) for column in B.T], sizes)
+    return Actuated(upper_solve(L, found.least(tau, len(B))), found.weakness)

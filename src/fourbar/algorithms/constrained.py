@@ -20,7 +20,7 @@ from .aba import RESTING, Accelerated, Freed, accelerate_group, free_group, grou
 from .cluster import FreedGroup
 from .minverse import Single, Stack
 from .multipliers import Chosen, Multipliers, multipliers, whitened
-from .rows import Bundle, Held, Reach, Reply, Rows, answers, combine, evaluate_rows, omega, release_or_hold
+from .rows import Bundle, Held, Partly, Reach, Reply, Rows, answers, combine, evaluate_rows, omega, release_or_hold
 from .sweep import Sweeps
 
 
@@ -69,6 +69,11 @@ def by_bundle(x: Sequence[Any], bundles: Sequence[Bundle]) -> tuple[Vec, ...]:
     return tuple(parts)
 
 
+def whitened_partly(released: Partly, u: tuple[Vec, ...]) -> tuple[Vec, ...]:
+    """The same as `whitened` for a group that is held in part."""
+    return tuple(map(released.scattered, whitened(released.stack.D, tuple(map(released.freed, u)))))
+
+
 class Rowed:
     """Rows of bundles at a state, and how the groups answer to forces along them."""
 
@@ -100,6 +105,8 @@ class Rowed:
         released = self.reach.released[n]
         if isinstance(released, Held):
             return reply.u
+        if isinstance(released, Partly):
+            return self.reach.s.recorder.call(whitened_partly, released, reply.u)
         D: Factored = released.hinge.D if isinstance(released, Single) else released.D
         return self.reach.s.recorder.call(whitened, D, reply.u)
 
@@ -175,7 +182,7 @@ class Forward:
 class Still:
     """Rows of a robot by its configuration (and velocity) alone: no forces act but those along the rows.
 
-    Groups that are `held` answer to no force.
+    What is `held` (by group, for each independent velocity) answers to no force.
     """
 
     def __init__(
@@ -186,7 +193,7 @@ class Still:
         bundles: Sequence[Bundle],
         state: State,
         a: Sequence[Vec],
-        held: Sequence[bool],
+        held: Sequence[Sequence[bool]],
     ) -> None:
         self.s, self.groups, self.bundles = s, groups, bundles
         self.released = release_or_hold(s, groups, expanded, held)

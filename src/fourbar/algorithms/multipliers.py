@@ -78,10 +78,10 @@ def multipliers(Omega: Mat, b: Vec, standing: Chosen) -> Multipliers:
     gap = _largest([_absolute(b[i] - dot(t, [b[j] for j in chosen])) for i, t in zip(others, T, strict=True)])
     size = _largest([Omega[i][i] for i in range(len(b))])
     health = Health(weakness, loose / size, gap / (1.0 + _largest([_absolute(x) for x in b])))
-    return Multipliers(_spread(force, T, chosen, others), Vec(health))
+    return Multipliers(spread(force, T, chosen, others), Vec(health))
 
 
-def _spread(force: Vec, T: list[Vec], chosen: tuple[int, ...], others: list[int]) -> Vec:
+def spread(force: Vec, T: list[Vec], chosen: tuple[int, ...], others: list[int]) -> Vec:
     """The least forces that do what forces on the chosen rows alone would do."""
     r = len(chosen)
     N = Mat(

@@ -21,20 +21,25 @@ from ..model.grouping import GROUND
 from ..model.groups import Group
 from ..spatial.articulated import Articulated
 from ..spatial.linear import Mat, Scalar, Vec, dot
+from ..spatial.transform import Transform
 from ..spatial.vectors import Twist, Wrench
 from . import cluster
 from .kinematics import STILL, Moving, move_outward
-from .minverse import Released, Releaser, Single, kinematics_of
+from .minverse import Released, Releaser, Single, Stack, kinematics_of, release_stack
 from .sweep import Outcome, Sweeps
 
 
 class Bundle(NamedTuple):
-    """The rows of one condition: the links and joints (by link) that they look at, and what carries all of these."""
+    """The rows of one condition: the links and joints (by link) that they look at, and what carries all of these.
+
+    `poses` are those of the places on the links, if they may change.
+    """
 
     traced: Traced
     links: tuple[int, ...]
     joints: tuple[int, ...]
     carrier: int
+    poses: tuple[Transform, ...] = ()
 
 
 class Rows(NamedTuple):
@@ -53,9 +58,15 @@ def _numbers(link: Moving) -> list[Scalar]:
     return [*R, *link.pose.p, *w, *link.V.linear, *al, *acc, *(x for row in G for x in row)]
 
 
-def rows_at(traced: Traced, links: tuple[Moving, ...], joints: tuple[tuple[Vec, Vec, Vec], ...]) -> Rows:
-    """The rows for the motion of links, and q, v, a of joints."""
+def rows_at(
+    traced: Traced,
+    links: tuple[Moving, ...],
+    joints: tuple[tuple[Vec, Vec, Vec], ...],
+    poses: tuple[Transform, ...],
+) -> Rows:
+    """The rows for the motion of links, q, v, a of joints, and places on the links."""
     values = [x for link in links for x in _numbers(link)] + [x for parts in joints for part in parts for x in part]
+    values += [x for pose in poses for row in (*pose.R, pose.p) for x in row]
     known = dict(zip(traced.inputs, values, strict=True))
 
     def run(roots: Sequence[Any]) -> Vec:
@@ -79,7 +90,8 @@ def evaluate_rows(
                 if i > bundle.carrier and i not in own:
                     own[i] = s.step(i, move_outward, own[s.tree.parents[i]], v[i], a[i])
         joints = tuple((q[i], v[i], a[i]) for i in bundle.joints)
-        found.append(s.recorder.call(rows_at, bundle.traced, tuple(own[i] for i in bundle.links), joints))
+        links = tuple(own[i] for i in bundle.links)
+        found.append(s.recorder.call(rows_at, bundle.traced, links, joints, bundle.poses))
     return found
 
 
@@ -99,6 +111,39 @@ def hold(
     return Outcome(Held(ks, inner, nv), cluster.composite(ks, inner, IA))
 
 
+class Partly(NamedTuple):
+    """A group of tied links of which some of its nv velocities move as prescribed: a stack of the `free` ones."""
+
+    stack: Stack
+    free: tuple[int, ...]
+    nv: int
+
+    def freed(self, x: Vec) -> Vec:
+        """The entries of the free velocities."""
+        return Vec([x[j] for j in self.free])
+
+    def scattered(self, x: Vec) -> Vec:
+        """Entries of the free velocities among zeros."""
+        found: list[Scalar] = [0.0] * self.nv
+        for j, y in zip(self.free, x, strict=True):
+            found[j] = y
+        return Vec(found)
+
+
+def release_partly(
+    ks: tuple[Kinematics, ...],
+    inner: tuple[int, ...],
+    G: tuple[Mat, ...],
+    free: tuple[int, ...],
+    nv: int,
+    children: tuple[tuple[Articulated, ...], ...],
+) -> Outcome:
+    """A stack that moves with the free ones of its nv velocities only."""
+    moving = tuple(Mat(Vec([row[j] for j in free]) for row in block) for block in G)
+    stack, Ia = release_stack(ks, inner, moving, children)
+    return Outcome(Partly(stack, free, nv), Ia)
+
+
 class Reply(NamedTuple):
     """For each row what a unit force along it leaves in a group, u; and the group's own answer w = D⁻¹ u."""
 
@@ -106,11 +151,14 @@ class Reply(NamedTuple):
     w: tuple[Vec, ...]
 
 
-def _push(released: Released | Held, on: Sequence[Wrench], tau: Vec) -> tuple[Vec, Vec, Wrench]:
+def _push(released: Released | Held | Partly, on: Sequence[Wrench], tau: Vec) -> tuple[Vec, Vec, Wrench]:
     """u, w and what the carrier feels, for biases on the links and forces in the joints."""
     if isinstance(released, Held):
         none = Vec([0.0] * released.nv)
         return none, none, cluster.gather(released.ks, released.inner, on)[1]
+    if isinstance(released, Partly):
+        u, w, felt = _push(released.stack, on, released.freed(tau))
+        return released.scattered(u), released.scattered(w), felt
     if isinstance(released, Single):
         (pA,) = on
         u = tau - released.k.S.project(pA)
@@ -121,7 +169,7 @@ def _push(released: Released | Held, on: Sequence[Wrench], tau: Vec) -> tuple[Ve
 
 
 def push_group(
-    released: Released | Held, on: tuple[tuple[Wrench, ...] | None, ...], tau: tuple[Vec, ...]
+    released: Released | Held | Partly, on: tuple[tuple[Wrench, ...] | None, ...], tau: tuple[Vec, ...]
 ) -> tuple[Reply, tuple[Wrench, ...]]:
     """All rows of a bundle: `on` are biases by link and row, `tau` the forces in the group's joints by row."""
     replies = []
@@ -253,26 +301,33 @@ def answers(s: Sweeps, groups: Sequence[Group], released: Sequence[Any], w: dict
     return found
 
 
-def answer(released: Released | Held, w: Vec, A: Twist) -> tuple[Vec, tuple[Twist, ...]]:
+def answer(released: Released | Held | Partly, w: Vec, A: Twist) -> tuple[Vec, tuple[Twist, ...]]:
     """Accelerations of a group and of its links."""
     if isinstance(released, Held):
         return w, tuple(cluster.spread(released.ks, released.inner, [Twist.zero()] * len(released.ks), A))
+    if isinstance(released, Partly):
+        a, moved = released.stack.answer(released.freed(w), A)
+        return released.scattered(a), moved
     return released.answer(w, A)
 
 
 def release_or_hold(
-    s: Sweeps, groups: Sequence[Group], expanded: Sequence[Expanded | None], held: Sequence[bool]
+    s: Sweeps, groups: Sequence[Group], expanded: Sequence[Expanded | None], held: Sequence[Sequence[bool]]
 ) -> list[Any]:
-    """Every group released, or held where it is prescribed."""
+    """Every group released, held where it is prescribed, or some of each; a joint without loops all or not at all."""
     releaser = Releaser(s, groups, expanded)
     found: list[Any] = [None] * len(groups)
     for n in reversed(range(len(groups))):
-        if not held[n]:
+        if not any(held[n]):
             found[n] = releaser.release(n)
             continue
-        group = groups[n]
+        group, e = groups[n], expanded[n]
         ks = tuple(s.step(i, kinematics_of) for i in group.links)
-        found[n] = releaser.keep(n, hold, ks, group.inner, group.embedding.nv)
+        free = tuple(j for j, x in enumerate(held[n]) if not x)
+        if not free or e is None:
+            found[n] = releaser.keep(n, hold, ks, group.inner, group.embedding.nv)
+        else:
+            found[n] = releaser.keep(n, release_partly, ks, group.inner, e.G, free, group.embedding.nv)
     return found
 
 

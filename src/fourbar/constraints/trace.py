@@ -52,11 +52,13 @@ class Taylor(NamedTuple):
 
 
 LINK_SIZE = sum(_LINK)
+PLACE_SIZE = 12  # numbers of a pose: R, p
 
 
 @dataclass(frozen=True, eq=False)
 class Traced:
-    """Expressions of the numbers of the links (`LINK_SIZE` each), then q, v, a of the joints."""
+    """Expressions of the numbers of the links (`LINK_SIZE` each), then q, v, a of the joints, then, if places may
+    change, their poses (`PLACE_SIZE` each)."""
 
     inputs: tuple[Expr, ...]
     phi: tuple[Scalar, ...]  # zero for rows that are not the rate of anything
@@ -106,12 +108,18 @@ def trace(
     places: Mapping[str, tuple[int, Transform]],
     links: Sequence[int],
     joints: Mapping[str, Joint],
+    changing: bool = False,
 ) -> Traced:
     """Differentiate a condition in time, and its rates along the motions of links and joints.
 
-    `places`: link and pose in it of what the condition looks at; `links`: those of them that move.
+    `places`: link and pose in it of what the condition looks at; `links`: those of them that move. The poses are inputs
+    too if they are `changing`.
     """
     work = Graph()
+    poses: list[Any] = [work.inputs(f"place{k}", PLACE_SIZE) for k in range(len(places) if changing else 0)]
+    if changing:
+        homes = zip(places.items(), poses, strict=True)
+        places = {name: (link, _pose(own)) for (name, (link, _)), own in homes}
     (t,) = work.inputs("t", 1)
     flat = [work.inputs(f"link{i}", LINK_SIZE) for i in links]
     moving = {i: Taylor.of(x) for i, x in zip(links, flat, strict=True)}
@@ -133,7 +141,14 @@ def trace(
     turn = [[jvp(rate, {x: 1.0}) for x in v] for _, _, v, _ in state.values()]
     inputs: list[Any] = [x for link in flat for x in link]
     inputs += [x for _, q, v, a in state.values() for x in (*q, *v, *a)]
+    inputs += [x for own in poses for x in own]
     return _settled(t, inputs, (phi, rate, acceleration), (pull, turn), isinstance(condition, Loop))
+
+
+def _pose(entries: Sequence[Scalar]) -> Transform:
+    """A place from its numbers."""
+    R = Mat(Vec(entries[i : i + 3]) for i in (0, 3, 6))
+    return Transform((R,), Vec(entries[9:]))
 
 
 def _settled(t: Expr, inputs: list[Any], rows: Any, columns: Any, holonomic: bool) -> Traced:

@@ -63,17 +63,6 @@ def read_prescribed(lowered: Lowered, prescribed: Iterable[str]) -> dict[str, An
     return {"prescribed": tuple(tuple(joint in names for joint in own) for own in by_group)}
 
 
-def read_prescribed_clusters(lowered: Lowered, prescribed: Iterable[str]) -> tuple[bool, ...]:
-    """Which clusters are prescribed, where each must be as a whole or not at all."""
-    names = prescribed if isinstance(prescribed, str) else list(prescribed)
-    found = read_prescribed(lowered, names)["prescribed"]
-    for group, held in zip(lowered.groups, found, strict=True):
-        if any(held) and not all(held):
-            tied = sorted(set(independent_joints(lowered, group)))
-            raise ArgumentError(f"prescribed={names!r}: loops tie {tied} together; prescribe all of them, or none")
-    return tuple(all(held) for held in found)
-
-
 def _about(lowered: Lowered, about: str = COM) -> dict[str, Any]:
     if about not in (COM, WORLD):
         raise ArgumentError(f"about={about!r}: expected {COM!r} or {WORLD!r}")

@@ -10,6 +10,8 @@ from ...algorithms.multipliers import Chosen
 
 RANK = 1e-9  # singular values below this, relative to the largest, belong to rows that others imply
 
+_NOTHING = 1e-12  # columns shorter than this, relative to the longest, are rounding
+
 
 def apply(M: np.ndarray, x: np.ndarray) -> np.ndarray:
     """M x, sample by sample."""
@@ -25,7 +27,7 @@ def ranks(Y: np.ndarray) -> np.ndarray:
     """Rank (...) of Y (..., n, m), each column in units of its own length."""
     size = np.linalg.norm(Y, axis=-2, keepdims=True)
     values = np.linalg.svd(
-        Y / np.where(size > 1e-12 * size.max(axis=-1, keepdims=True), size, np.inf), compute_uv=False
+        Y / np.where(size > _NOTHING * size.max(axis=-1, keepdims=True), size, np.inf), compute_uv=False
     )
     return (values > RANK * values.max(axis=-1, keepdims=True, initial=0.0)).sum(axis=-1)
 
@@ -50,10 +52,12 @@ def least_force(Y: np.ndarray, b: np.ndarray) -> Least:
 
 def choose(samples: np.ndarray) -> Chosen:
     """Columns that stand for all, from samples (k, n, m) of Y: as many as its rank is anywhere."""
+    if 0 in samples.shape:
+        return Chosen((), ())
     found = ranks(samples)
     Y = samples[int(found.argmax())].copy()
     size = np.linalg.norm(Y, axis=0)
-    Y = Y / np.where(size > 0.0, size, 1.0)
+    Y = Y / np.where(size > _NOTHING * size.max(), size, np.inf)
     chosen: list[int] = []
     for _ in range(int(found.max())):
         left = np.linalg.norm(Y, axis=0)

@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
-from typing import Any
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...errors import ArgumentError, SingularError, unknown
+from ...algorithms.drives import Plan
+from ...errors import ArgumentError, unknown
 from ...model.lower import Lowered
-from .dense import Driven, drive, ranks
-from .model import ConstrainedModel
+from .dense import drive
+from .plan import make_plan
+from .resolve import Again, Resolved
+
+if TYPE_CHECKING:
+    from .robot import Constrained
 
 LEAST = ("torque", "constraint")
+_REACHED = 1e-8  # how far forces of passive joints may be out of balance, relative to the largest
 
 
 @dataclass(frozen=True)
@@ -69,82 +74,85 @@ def check_weight(weight: tuple[tuple[float, ...], ...] | None, size: int, what: 
     return None if weight is None else np.array(weight)
 
 
-class Inverse:
-    """The forces of actuators and constraints for given accelerations."""
+class Inverse(Resolved):
+    """tau, force = inverse_dynamics(q, v, a, f_ext=None): forces of actuators and constraints for accelerations that
+    the constraints allow."""
 
     def __init__(
         self,
-        drives: Drives,
-        model: ConstrainedModel,
-        compiled: Callable[..., Any],
-        configurations: Sequence[np.ndarray],
+        function: Any,
+        again: Again,
+        rebuild: tuple[Any, ...],
+        joints: Sequence[str],
+        acceleration: Any,
+        rows: Sequence[str],
         tolerance: float,
     ) -> None:
-        self._drives, self._model, self._compiled, self._tolerance = drives, model, compiled, tolerance
-        self._configurations = configurations
-        self._places = drives.places(model.lowered)
-        self._active = np.isin(np.arange(model.lowered.tree.nv), self._places)
-        self._order = np.argsort(np.argsort(self._places))  # `drive` answers in the order of the velocities
-
-    @cached_property
-    def _weight(self) -> np.ndarray | None:
-        torque = self._drives.least == "torque"
-        forces = self._pieces(self._configurations[0], 0.0, 0.0, None)[1].shape[-2]
-        size, what = (len(self._places), "actuated velocities") if torque else (forces, "rows of constraints and loops")
-        W = check_weight(self._drives.weight, size, what)
-        if W is None or not torque:
-            return W
-        sorted_ = np.argsort(self._places)
-        return W[np.ix_(sorted_, sorted_)]
-
-    def _pieces(self, q: Any, v: Any, a: Any, f_ext: Any) -> tuple[np.ndarray, np.ndarray]:
-        nv = self._model.lowered.nv
-        v, a = (np.zeros(nv) if np.isscalar(x) else x for x in (v, a))
-        return self._compiled("spanning_forces")(q, v, a, f_ext=f_ext)
-
-    @cached_property
-    def _checked(self) -> bool:
-        """Whether the actuators are enough to move the robot in any way that the constraints allow."""
-        passive = int((~self._active).sum())
-        found = [self._pieces(q, 0.0, 0.0, None)[1][:, ~self._active] for q in self._configurations]
-        held = max((int(ranks(rows.T[None])[0]) if rows.size else 0) for rows in found)
-        if held < passive:
-            raise ArgumentError(
-                f"actuated={list(self._drives.joints)!r} are too few: {passive} velocities are passive, and the "
-                f"constraints determine only {held} of their forces; name more joints, or "
-                "prescribe the accelerations of some joints only, with hybrid_dynamics(..., prescribed=[...])"
-            )
-        return True
-
-    def __call__(self, q: Any, v: Any, a: Any, f_ext: Any) -> tuple[np.ndarray, np.ndarray]:
-        _ = self._checked
-        self._check_acceleration(q, v, a)
-        tau, rows = self._pieces(q, v, a, f_ext)
-        sound = np.asarray(np.isfinite(tau).all(axis=-1) & np.isfinite(rows).all(axis=(-2, -1)))
-        clean = np.where(sound[..., None], tau, 0.0), np.where(sound[..., None, None], rows, 0.0)
-        found = drive(*clean, self._active, self._weight, self._drives.least == "torque")
-        lost = sound & ~(found.gap <= 1e-8)
-        if np.any(lost):
-            self._report(found, tau.ndim == 1)
-        keep = (sound & ~lost)[..., None]
-        force = np.where(keep, found.force[..., : self._model.m], np.nan)
-        return np.where(keep, found.tau[..., self._order], np.nan), force
-
-    def _check_acceleration(self, q: Any, v: Any, a: Any) -> None:
-        gap = np.abs(self._compiled("acceleration")(q, v, a))
-        allowed = self._tolerance * (1.0 + np.abs(np.asarray(a, float)).max(initial=0.0))
-        if np.any(gap > allowed):
-            row = int(np.nanargmax(gap.reshape(-1, gap.shape[-1]).max(axis=0)))
-            raise ArgumentError(
-                f"the constraints do not allow these accelerations: A a + Ȧ v reaches {gap.max():.3g} in "
-                f"{self._model.rows[row]}; take them from forward_dynamics, or prescribe some in hybrid_dynamics"
-            )
-
-    def _report(self, found: Driven, single: bool) -> None:
-        what = (
-            f"the actuators {list(self._drives.joints)!r} cannot cause the accelerations: forces of passive joints up "
-            f"to {np.nanmax(found.gap):.3g} of the largest are out of reach (a singular configuration)"
+        why = (
+            f"the actuators {list(joints)!r} cannot cause the accelerations: forces of passive joints are out of reach "
+            "(a singular configuration)"
         )
-        if single:
-            raise SingularError(what)
-        warnings.warn(f"in some samples {what}; these are NaN", RuntimeWarning, stacklevel=4)
+        super().__init__(function, again, _REACHED, rebuild, why)
+        self._acceleration, self._rows, self._allowed = acceleration, rows, tolerance
+
+    def __call__(self, *args: Any, out: Any = None, threads: int | None = None, **named: Any) -> Any:
+        self._check(args, named)
+        return super().__call__(*args, out=out, threads=threads, **named)
+
+    def _unsound(self, args: Any, named: dict[str, Any] | None = None) -> np.ndarray:
+        listed = args if isinstance(args, tuple) else ()
+        self._check(listed, dict(args) if isinstance(args, Mapping) else named or {})
+        return super()._unsound(args, named)
+
+    def _check(self, args: tuple[Any, ...], named: Mapping[str, Any]) -> None:
+        """Refuse accelerations that the constraints do not allow."""
+        given = {**dict(zip(("q", "v", "a"), args, strict=False)), **named}
+        if not all(name in given for name in ("q", "v", "a")) or not all(
+            isinstance(given[name], np.ndarray | list | tuple) for name in ("q", "v", "a")
+        ):
+            return  # the call itself says what is missing; lazy arrays are not looked at
+        gap = np.abs(self._acceleration(given["q"], given["v"], given["a"]))
+        size = 1.0 + np.abs(np.asarray(given["a"], float)).max(axis=-1, initial=0.0)
+        if np.any(gap > self._allowed * size[..., None]):
+            row = int(np.nanargmax(np.nanmax(gap.reshape(-1, gap.shape[-1]), axis=0)))
+            raise ArgumentError(
+                f"the constraints do not allow these accelerations: A a + Ȧ v reaches {np.nanmax(gap):.3g} in "
+                f"{self._rows[row]}; take them from forward_dynamics, or prescribe some in hybrid_dynamics"
+            )
+
+
+def make_inverse(robot: Constrained, drives: Drives, tolerance: float) -> Inverse:
+    """The inverse dynamics of a robot with drives."""
+    lowered, still = robot.system.model.lowered, np.zeros(robot.system.nv)
+    samples = robot.samples("spanning_forces", v=still, a=still)
+    places, torque = drives.places(lowered), drives.least == "torque"
+    what = (len(places), "actuated velocities") if torque else (samples.shape[1], "rows of constraints and loops")
+    weight = check_weight(drives.weight, *what)
+    plan = make_plan(samples, places, weight, torque)
+    held, passive = len(plan.held.rows), len(plan.passive)
+    if held < passive:
+        raise ArgumentError(
+            f"actuated={list(drives.joints)!r} are too few: {passive} velocities are passive, and the "
+            f"constraints determine only {held} of their forces; name more joints, or "
+            "prescribe the accelerations of some joints only, with hybrid_dynamics(..., prescribed=[...])"
+        )
+    function, again = robot.compiled("inverse_dynamics", plan=plan), partial(_again, robot, plan, weight)
+    return Inverse(function, again, (_inverse_of, robot), drives.joints, robot.acceleration, robot.rows, tolerance)
+
+
+def _inverse_of(robot: Constrained) -> Inverse:
+    return robot.inverse_dynamics
+
+
+def _again(robot: Constrained, plan: Plan, weight: np.ndarray | None, given: dict[str, np.ndarray]) -> Any:
+    """Inverse dynamics by singular values."""
+    tau, rows = robot.compiled("spanning_forces")(**given)
+    sound = np.isfinite(tau).all(axis=-1) & np.isfinite(rows).all(axis=(-2, -1))
+    clean = np.where(sound[:, None], tau, 0.0), np.where(sound[:, None, None], rows, 0.0)
+    places = np.array(plan.active)
+    order = np.argsort(places)  # `drive` knows the velocities by their order
+    W = weight if weight is None or not plan.least_torque else weight[np.ix_(order, order)]
+    found = drive(*clean, np.isin(np.arange(tau.shape[-1]), places), W, plan.least_torque)
+    own = np.empty_like(found.tau)
+    own[:, order] = found.tau
+    return (own, found.force[..., : robot.m]), np.where(sound, found.gap, np.nan)

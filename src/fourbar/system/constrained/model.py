@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -11,7 +11,7 @@ from ...algorithms.rows import Bundle
 from ...constraints import Condition
 from ...constraints.screw import HeldScrew
 from ...constraints.trace import trace
-from ...errors import ArgumentError, ModelError, unknown
+from ...errors import ModelError, unknown
 from ...joints import Helical
 from ...loops import Closure, Loop
 from ...loops.closure import closes_directly
@@ -69,8 +69,8 @@ def carrier_of(lowered: Lowered, links: Sequence[int]) -> int:
     return reached.pop() if len(reached) == 1 else lowered.groups[nearest].carrier
 
 
-def bundle(lowered: Lowered, condition: Given) -> Bundle:
-    """The rows of one condition."""
+def bundle(lowered: Lowered, condition: Given, changing: bool = False) -> Bundle:
+    """The rows of one condition, on places that may be `changing`: entries of a recording."""
     if not isinstance(condition, Condition | Loop):
         raise ModelError(
             f"expected a constraint of fourbar.constraints or fourbar.loops, such as Contact('foot'), got {condition!r}"
@@ -91,25 +91,28 @@ def bundle(lowered: Lowered, condition: Given) -> Bundle:
     carrier = GROUND if grounded or joints or len(links) < 2 else carrier_of(lowered, links)
     places = {name: (home.cluster, home.pose) for name, home in homes.items()}
     kinds = {name: lowered.moving[i].joint.aligned()[1] for name, i in joints.items()}
-    return Bundle(trace(condition, places, links, kinds), tuple(links), tuple(joints.values()), carrier)
+    poses = tuple(home.pose for home in homes.values()) if changing else ()
+    traced = trace(condition, places, links, kinds, changing)
+    return Bundle(traced, tuple(links), tuple(joints.values()), carrier, poses)
 
 
 @dataclass(frozen=True)
 class ConstrainedModel(Model):
-    """A mechanism with conditions on top; `gains` are the stiffness and damping of Baumgarte's stabilisation."""
+    """A mechanism with conditions on top; `gains` are the stiffness and damping of Baumgarte's stabilisation.
+
+    `changing`: its numbers are entries of a recording.
+    """
 
     conditions: tuple[Given, ...] = ()
     gains: tuple[float, float] | None = None
+    changing: bool = False
 
     def changed(self, lowered: Lowered) -> Model:
-        raise ArgumentError(
-            "derivatives along parameters are those of the robot itself or of robot.actuated(...), not of "
-            "robot.constrained(...); tie it by loops of the robot instead"
-        )
+        return replace(self, lowered=lowered, changing=True)
 
     @cached_property
     def bundles(self) -> tuple[Bundle, ...]:
-        return tuple(bundle(self.lowered, condition) for condition in self.conditions)
+        return tuple(bundle(self.lowered, condition, self.changing) for condition in self.conditions)
 
     @cached_property
     def m(self) -> int:

@@ -30,7 +30,7 @@ class Problem(NamedTuple):
     finish: Callable[[Vec], Outputs]
 
 
-def _model(c: Context) -> ConstrainedModel:
+def constrained_model(c: Context) -> ConstrainedModel:
     assert isinstance(c.model, ConstrainedModel)
     return c.model
 
@@ -79,7 +79,7 @@ def _state(c: Context) -> State:
 
 
 def _target(c: Context, name: str) -> tuple[Vec, ...] | None:
-    return by_bundle(c.given[name], _model(c).bundles) if name in c.given else None
+    return by_bundle(c.given[name], constrained_model(c).bundles) if name in c.given else None
 
 
 @solvable("q v tau", "a", optional="f_ext row_acceleration")
@@ -90,7 +90,7 @@ def forward_dynamics(c: Context) -> Problem:
     f_ext (..., n_bodies, 6): wrench on each body, in its frame. row_acceleration (..., m): how the rows accelerate
     instead of not at all. Rows may be redundant: λ is then the least of all that do the same.
     """
-    m = _model(c)
+    m = constrained_model(c)
     s = c.equations(m.touched)
     forward = Forward(
         s, c.groups, c.expanded, m.bundles, _state(c), c.by_group("tau"), c.F_ext(), c.gravity
@@ -99,34 +99,59 @@ def forward_dynamics(c: Context) -> Problem:
     return Problem(forward.rowed, b, lambda force: vector(c, "a", forward.accelerations(force)))
 
 
+class Hybrid:
+    """The motion of a robot some of whose joints move as prescribed, up to the forces along the rows."""
+
+    def __init__(self, c: Context, prescribed: Prescribed) -> None:
+        m = constrained_model(c)
+        self.c, self.s = c, c.equations(m.touched)
+        self._a, _ = hybrid.hybrid_dynamics(
+            self.s, c.groups, c.expanded, c.velocities(), c.by_group("a"), c.by_group("tau"), c.F_ext(), prescribed,
+            c.gravity,
+        )  # fmt: skip
+        motion = _state(c), c.links_accelerations(self._a)
+        self._still = Still(self.s, c.groups, c.expanded, m.bundles, *motion, prescribed)
+        self.rowed = self._still.rowed
+        wanted = Wanted(_target(c, "row_acceleration"), m.gains)
+        self.b = c.recorder.call(missing, tuple(self.rowed.rows), wanted)
+
+    def accelerations(self, force: Vec) -> list[Vec]:
+        """Of all groups."""
+        pairs = zip(self._a, self._still.answers(force), strict=True)
+        return [self.c.recorder.call(_added, x, y) for x, y in pairs]
+
+    def needed(self, a: list[Vec]) -> list[Vec]:
+        """The forces that these accelerations take without constraints, by group."""
+        links_a = self.c.links_accelerations(a)
+        return self.c.project(
+            rnea.inverse_dynamics(self.s, self.c.velocities(), links_a, self.c.F_ext(), self.c.gravity)
+        )
+
+    def dense(self) -> list[list[Any]]:
+        """A (m x nv) over the independent velocities."""
+        pairs = zip(self.rowed.bundles, self.rowed.rows, strict=True)
+        return self.c.columns([row for b, rows in pairs for row in dense_rows(self.s, b, rows)])
+
+
+Prescribed = tuple[tuple[bool, ...], ...]  # by group, for each of its independent velocities
+
+
 @solvable("q v a tau", "a tau", optional="f_ext row_acceleration", static="prescribed")
-def hybrid_dynamics(c: Context, prescribed: tuple[bool, ...]) -> Problem:
+def hybrid_dynamics(c: Context, prescribed: Prescribed) -> Problem:
     """All accelerations and joint forces (a, τ) and the forces λ along the rows, when some joints have their
     acceleration prescribed and the others their force given (Kim eq. 70-80)."""
-    m = _model(c)
-    s = c.equations(m.touched)
-    a_r, _ = hybrid.hybrid_dynamics(
-        s, c.groups, c.expanded, c.velocities(), c.by_group("a"), c.by_group("tau"), c.F_ext(),
-        [(held,) * group.embedding.nv for held, group in zip(prescribed, c.groups, strict=True)], c.gravity,
-    )  # fmt: skip
-    still = Still(s, c.groups, c.expanded, m.bundles, _state(c), c.links_accelerations(a_r), prescribed)
-    wanted = Wanted(_target(c, "row_acceleration"), m.gains)
-    b = c.recorder.call(missing, tuple(still.rowed.rows), wanted)
+    problem = Hybrid(c, prescribed)
 
     def finish(force: Vec) -> Outputs:
-        moved = [c.recorder.call(_added, x, y) for x, y in zip(a_r, still.answers(force), strict=True)]
-        links_a = c.links_accelerations(moved)
-        tau_all = c.project(rnea.inverse_dynamics(s, c.velocities(), links_a, c.F_ext(), c.gravity))
-        A = _dense(c, s, still.rowed)
-        given = c.by_group("tau")
-        at, forces = 0, []
-        for n, own in enumerate(tau_all):
+        moved = problem.accelerations(force)
+        A, at, forces = problem.dense(), 0, []
+        for held, own, given in zip(prescribed, problem.needed(moved), c.by_group("tau"), strict=True):
             columns = Mat(Vec(row[at : at + len(own)]) for row in A)
-            forces.append(c.recorder.call(_less, own, columns, force) if prescribed[n] else given[n])
+            forces.append(c.recorder.call(_less, own, columns, force, held, given) if any(held) else given)
             at += len(own)
         return vector(c, "a_all", moved) + vector(c, "tau_all", forces)
 
-    return Problem(still.rowed, b, finish)
+    return Problem(problem.rowed, problem.b, finish)
 
 
 @solvable("q v", "v", optional="restitution")
@@ -136,10 +161,9 @@ def impulse(c: Context) -> Problem:
     Without restitution the rows A v are zero afterwards; with it (..., m) each is -restitution times what it was.
     This is also the projection of v on the constraints that changes the kinetic energy of the difference least.
     """
-    m = _model(c)
+    m = constrained_model(c)
     s = c.equations(m.touched)
-    free = [False] * len(c.groups)
-    still = Still(s, c.groups, c.expanded, m.bundles, _state(c), c.still(), free)
+    still = Still(s, c.groups, c.expanded, m.bundles, _state(c), c.still(), _free(c))
     b = c.recorder.call(_impact, tuple(still.rowed.rows), _target(c, "restitution"))
 
     def finish(force: Vec) -> Outputs:
@@ -147,6 +171,11 @@ def impulse(c: Context) -> Problem:
         return vector(c, "v_after", [c.recorder.call(_added, v, dv) for v, dv in jumps])
 
     return Problem(still.rowed, b, finish)
+
+
+def _free(c: Context) -> Prescribed:
+    """Nothing is prescribed."""
+    return tuple((False,) * group.embedding.nv for group in c.groups)
 
 
 def _impact(rows: tuple[Any, ...], restitution: tuple[Vec, ...] | None) -> Vec:
@@ -162,28 +191,23 @@ def _added(a: Vec, b: Vec) -> Vec:
     return a + b
 
 
-def _less(tau: Vec, A: Mat, force: Vec) -> Vec:
-    """τ - Aᵀ λ."""
-    return tau - A.transpose_times(force)
-
-
-def _dense(c: Context, s: Any, rowed: Rowed) -> list[list[Any]]:
-    """A (m x nv) over the independent velocities."""
-    pairs = zip(rowed.bundles, rowed.rows, strict=True)
-    return c.columns([row for b, rows in pairs for row in dense_rows(s, b, rows)])
+def _less(tau: Vec, A: Mat, force: Vec, held: tuple[bool, ...], given: Vec) -> Vec:
+    """τ - Aᵀ λ where the acceleration is prescribed, else the given force."""
+    left = tau - A.transpose_times(force)
+    return Vec([x if prescribed else own for x, prescribed, own in zip(left, held, given, strict=True)])
 
 
 def _rows(c: Context, a: str = "") -> Any:
     """The rows at the given state, on the true tree."""
     s = c.sweeps()
-    return s, evaluate_rows(s, _model(c).bundles, c.coordinates(), c.velocities(), c.accelerations(a))
+    return s, evaluate_rows(s, constrained_model(c).bundles, c.coordinates(), c.velocities(), c.accelerations(a))
 
 
 @method("q", "A", into=METHODS)
 def jacobian(c: Context) -> Outputs:
     """The rows A (..., m, nv): A v is zero while the constraints hold."""
     s, rows = _rows(c)
-    full = [row for b, own in zip(_model(c).bundles, rows, strict=True) for row in dense_rows(s, b, own)]
+    full = [row for b, own in zip(constrained_model(c).bundles, rows, strict=True) for row in dense_rows(s, b, own)]
     return [("A", (len(full), c.nv), flat(c.columns(full)))]
 
 
@@ -211,25 +235,22 @@ def acceleration(c: Context) -> Outputs:
 @method("q", "Omega", into=METHODS)
 def osim_inverse(c: Context) -> Outputs:
     """Ω = A M⁻¹ Aᵀ (..., m, m), without forming M."""
-    m = _model(c)
+    m = constrained_model(c)
     s = c.equations(m.touched)
-    still = Still(s, c.groups, c.expanded, m.bundles, _state(c), c.still(), [False] * len(c.groups))
+    still = Still(s, c.groups, c.expanded, m.bundles, _state(c), c.still(), _free(c))
     rows = still.rowed.omega()
     return [("Omega", (len(rows), len(rows)), flat(rows))]
 
 
-@method("q v a", "tau rows", optional="f_ext", into=METHODS)
-def spanning_forces(c: Context) -> Outputs:
-    """Forces (..., n) of all n velocities of the spanning tree without any constraint, and rows (..., k, n) of all that
+def spanning(c: Context) -> tuple[list[Any], list[list[Any]]]:
+    """Forces (n) of all n velocities of the spanning tree without any constraint, and rows (k, n) of all that
     constrains them: the conditions', then the embedded loops'."""
-    m = _model(c)
+    m = constrained_model(c)
     s = c.equations(m.touched)
     tau = flat(rnea.inverse_dynamics(s, c.velocities(), c.accelerations("a"), c.F_ext(), c.gravity))
     rows = evaluate_rows(s, m.bundles, c.coordinates(), c.velocities(), c.still())
     full = [row for b, own in zip(m.bundles, rows, strict=True) for row in dense_rows(s, b, own)]
-    full += _loop_rows(c)
-    n = c.tree.nv
-    return [("tau_all", (n,), tau), ("rows", (len(full), n), flat(full))]
+    return tau, full + _loop_rows(c)
 
 
 def _loop_rows(c: Context) -> list[list[Any]]:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -17,24 +18,33 @@ _WEAK = 1e8  # ratio of a diagonal entry of Ω to its pivot from which on a samp
 _LOOSE = 1e-9  # how much a row may not be implied by others, relative to the largest entry of Ω
 
 
-class Resolved:
-    """A problem in machine code: `function` returns results, forces and health; the rest is for samples that need it.
+Again = Callable[[dict[str, np.ndarray]], tuple[Sequence[np.ndarray], np.ndarray]]  # arguments -> results, gap
+_CONTRADICT = (
+    "the constraints contradict each other: no acceleration satisfies all rows (the velocity breaks A v = 0, "
+    "prescribed motions disagree, or the mechanism is jammed); see rank(q), rate(q, v) and project(q, v)"
+)
+_NO_DERIVATIVE = (
+    "the rank of the constraints changes (rows depend on each other by chance) or they contradict each other, so that "
+    "there is no derivative; see rank(q)"
+)
 
-    Where rows contradict each other there is no answer: an error for one sample, NaN and a warning in a batch.
+
+class Resolved:
+    """A problem in machine code: `function` returns results, forces and health.
+
+    Samples whose rows depend on each other more than usual are solved by `again`, by singular values. Where rows
+    contradict each other there is no answer: an error for one sample, NaN and a warning in a batch.
     """
 
     def __init__(
-        self,
-        function: Any,
-        factor: Callable[[], Any],
-        apply: Callable[[], Any],
-        tolerance: float,
-        rebuild: tuple[Any, ...],
+        self, function: Any, again: Again, tolerance: float, rebuild: tuple[Any, ...], why: str = _CONTRADICT
     ) -> None:
         self.function = function
-        self._factor, self._apply, self._tolerance, self._rebuild = factor, apply, tolerance, rebuild
+        self._again, self._tolerance, self._rebuild, self._why = again, tolerance, rebuild, why
 
     def __getattr__(self, name: str) -> Any:
+        if name == "function":
+            raise AttributeError(name)
         return getattr(self.function, name)
 
     def __repr__(self) -> str:
@@ -52,34 +62,63 @@ class Resolved:
             results = self._look_closer(args, named, results, health)
         return tuple(results) if out is None else _written(out, results)
 
-    def jvp(self, args: Any, tangents: Any, **options: Any) -> tuple[Any, ...]:
-        """Rates of the results along tangents of the arguments.
+    def jvp(self, args: Any, tangents: Any = (), parameters: Any = None, **options: Any) -> tuple[Any, ...]:
+        """Rates of the results along tangents of the arguments, and along rates of numbers of the robot.
 
-        NaN in samples whose rows depend on each other by chance; rows that always do are no obstacle.
+        Where the rank changes there is none: an error for one sample, NaN and a warning in a batch. Rows that always
+        depend on each other are no obstacle.
         """
+        found = self.function.jvp(args, tangents, parameters, **options)[:-1]
         unsound = self._unsound(args)
-        return tuple(_blanked(x, unsound) for x in self.function.jvp(args, tangents, **options)[:-1])
+        return tuple(_blanked(x, unsound) for x in found)
 
-    def vjp(self, args: Any, cotangents: Any, **options: Any) -> Any:
-        """Gradients of Σ cotangent · result by argument, for a cotangent of each result; NaN as for `jvp`."""
-        unsound = self._unsound(args)
+    def vjp(self, args: Any, cotangents: Any, parameters: Any = None, **options: Any) -> Any:
+        """Gradients of Σ cotangent · result by argument, for a cotangent of each result; where there is none: `jvp`."""
+        names = self.results
+        if not isinstance(cotangents, Mapping | tuple) or len(cotangents) != len(names):
+            raise TypeError(
+                f"{self.function.vjp.recipe.name}, cotangent: expected a tuple of arrays for ({', '.join(names)}), "
+                f"or a dictionary, got {cotangents!r}"
+            )
         none = np.zeros(3)
-        full = {**cotangents, "health": none} if isinstance(cotangents, dict) else (*cotangents, none)
-        found = self.function.vjp(args, full, **options)
+        full = {**cotangents, "health": none} if isinstance(cotangents, Mapping) else (*cotangents, none)
+        found = self.function.vjp(args, full, parameters, **options)
+        unsound = self._unsound(args)
         return type(found)(*(_blanked(x, unsound) for x in found))
 
-    def jacobian(self, *args: Any, threads: int | None = None, **named: Any) -> Any:
-        """All first derivatives by result and argument: `.a.q`, `.force.tau`, ...; NaN as for `jvp`."""
-        unsound = self._unsound(args, named)
-        found = self.function.jacobian(*args, threads=threads, **named)._asdict()
+    def jacobian(self, *args: Any, out: Any = None, **named: Any) -> Any:
+        """All first derivatives by result and argument: `.a.q`, `.force.tau`, ...; where there are none: see `jvp`.
+
+        out (..., n): the blocks are written there one after the other, each row by row.
+        """
+        found = self.function.jacobian(*args, **named)._asdict()
         del found["health"]
+        given = {k: x for k, x in named.items() if k not in ("threads", "parameters")}
+        unsound = self._unsound(args, given)
         blanked = {name: type(J)(*(_blanked(x, unsound) for x in J)) for name, J in found.items()}
-        return named_tuple("Jacobians", tuple(blanked))(*blanked.values())
+        result = named_tuple("Jacobians", tuple(blanked))(*blanked.values())
+        return result if out is None else _filed(out, result, unsound.shape)
+
+    @property
+    def results(self) -> tuple[str, ...]:
+        """What is returned, by name."""
+        return tuple(self.function.state[0].results[:-1])
 
     def _unsound(self, args: Any, named: dict[str, Any] | None = None) -> np.ndarray:
-        given = dict(args) if isinstance(args, dict) else named or {}
-        health = self.function(*(() if isinstance(args, dict) else args), **given)[-1]
-        return ~((health[..., 0] < _WEAK) & (health[..., 1] < _LOOSE) & (health[..., 2] <= self._tolerance))
+        """The samples that have no derivative; these are reported."""
+        listed = args if isinstance(args, tuple) else () if isinstance(args, Mapping) else (args,)
+        given = dict(args) if isinstance(args, Mapping) else named or {}
+        health = self.function(*listed, **given)[-1]
+        unsound = ~((health[..., 0] < _WEAK) & (health[..., 1] < _LOOSE) & (health[..., 2] <= self._tolerance))
+        if isinstance(health, np.ndarray):
+            self._report_derivative(unsound & np.isfinite(health).any(axis=-1))
+        return unsound
+
+    def _report_derivative(self, lost: np.ndarray) -> None:
+        if np.any(lost) and not lost.ndim:
+            raise SingularError(_NO_DERIVATIVE)
+        if np.any(lost):
+            warnings.warn(f"in some samples {_NO_DERIVATIVE}; these are NaN", RuntimeWarning, stacklevel=4)
 
     def _look_closer(
         self, args: Sequence[Any], named: dict[str, Any], results: list[Any], health: np.ndarray
@@ -95,7 +134,11 @@ class Resolved:
         suspect = ~((health[..., 0] < _WEAK) & (health[..., 1] < _LOOSE))
         finite = np.all([np.isfinite(x).all(axis=tuple(range(len(batch), x.ndim))) for x in full.values()], axis=0)
         gap[suspect] = np.nan
-        self._solve_again(suspect & finite, full, results, gap)
+        which = suspect & finite
+        if np.any(which):
+            found, gap[which] = self._again({name: x[which] for name, x in full.items()})
+            for result, part in zip(results, found, strict=True):
+                result[which] = part
         lost = ~(gap <= self._tolerance)
         for result in results:
             result[lost] = np.nan
@@ -103,31 +146,52 @@ class Resolved:
             self._report(batch == ())
         return results
 
-    def _solve_again(self, which: np.ndarray, full: dict[str, np.ndarray], results: list[Any], gap: np.ndarray) -> None:
-        """The samples `which`, by singular values; writes into results and gap."""
-        given = {name: x[which] for name, x in full.items()}
-        Y, b = self._factor()(**given)
-        sound = np.isfinite(Y).all(axis=(-2, -1)) & np.isfinite(b).all(axis=-1)
-        force, found = least_force(Y[sound], b[sound])
-        places = np.flatnonzero(which)[sound]
-        gap.reshape(-1)[places] = found
-        again = self._apply()(**{name: x[sound] for name, x in given.items()}, force=force)
-        for result, part in zip(results, (*(again if isinstance(again, tuple) else (again,)), force), strict=True):
-            result.reshape(-1, result.shape[-1])[places] = part
-
     def _report(self, single: bool) -> None:
-        what = (
-            "the constraints contradict each other: no acceleration satisfies all rows (the velocity breaks A v = 0, "
-            "prescribed motions disagree, or the mechanism is jammed); see rank(q), rate(q, v) and project(q, v)"
-        )
         if single:
-            raise SingularError(what)
-        warnings.warn(f"in some samples {what}; these are NaN", RuntimeWarning, stacklevel=4)
+            raise SingularError(self._why)
+        warnings.warn(f"in some samples {self._why}; these are NaN", RuntimeWarning, stacklevel=4)
 
 
-def _blanked(x: Any, unsound: np.ndarray) -> np.ndarray:
+def least_again(factor: Callable[[], Any], apply: Callable[[], Any]) -> Again:
+    """Samples by singular values: `factor` gives Y and b of YᵀY λ = -b, `apply` the results for given λ."""
+
+    def again(given: dict[str, np.ndarray]) -> tuple[Sequence[np.ndarray], np.ndarray]:
+        Y, b = factor()(**given)
+        sound = np.isfinite(Y).all(axis=(-2, -1)) & np.isfinite(b).all(axis=-1)
+        force, gap = np.full(b.shape, np.nan), np.full(len(b), np.nan)
+        force[sound], gap[sound] = least_force(Y[sound], b[sound])
+        results = apply()(**given, force=force)
+        return (*(results if isinstance(results, tuple) else (results,)), force), gap
+
+    return again
+
+
+def _blanked(x: Any, unsound: np.ndarray) -> Any:
+    if isinstance(x, dict):
+        return {name: _blanked(own, unsound) for name, own in x.items()}
     lost = unsound.reshape(unsound.shape + (1,) * (np.ndim(x) - unsound.ndim))
     return np.where(lost, np.nan, x)
+
+
+def _filed(out: Any, found: Any, batch: tuple[int, ...]) -> Any:
+    """The blocks of a Jacobian as pieces of a given array."""
+    n = len(batch)
+    size = sum(math.prod(x.shape[n:]) for J in found for x in J if isinstance(x, np.ndarray))
+    array = isinstance(out, np.ndarray)
+    if not array or out.shape != (*batch, size) or out.dtype != float:
+        given = f"{out.dtype} array of shape {out.shape}" if array else repr(out)
+        raise ArgumentError(f"out must be a float64 array of shape {(*batch, size)}, got {given}")
+    at, rows = 0, []
+    for J in found:
+        blocks = []
+        for x in J:
+            if isinstance(x, np.ndarray):
+                end = at + math.prod(x.shape[n:])
+                out[..., at:end] = x.reshape(*batch, -1)
+                x, at = out[..., at:end].reshape(x.shape), end
+            blocks.append(x)
+        rows.append(type(J)(*blocks))
+    return type(found)(*rows)
 
 
 def _is_sound(health: np.ndarray, tolerance: float) -> bool:

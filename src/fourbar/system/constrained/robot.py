@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -13,15 +13,17 @@ from ...errors import ArgumentError, AssemblyError, ModelError
 from ..context import Context
 from ..make import compiled
 from ..methods import METHODS as SYSTEM_METHODS
-from ..options import read_prescribed_clusters
 from ..regular import check_regular
 from ..robot import System
-from .dense import apply, choose, drive, ranks
+from . import driven as _driven  # noqa: F401  (registers its recordings)
+from .dense import apply, ranks
+from .dense import choose as standing
 from .frozen import Frozen
-from .inverse import LEAST, Drives, Inverse, read_drives
+from .hybrid import Hybrid
+from .inverse import Drives, Inverse, make_inverse, read_drives
 from .model import ConstrainedModel, Given, Numbers
 from .records import METHODS
-from .resolve import Resolved
+from .resolve import Resolved, least_again
 
 _SAMPLES = 3  # configurations at which the rank of the rows is found
 _STEPS, _LONGEST, _CLOSED = 60, 0.5, 1e-11  # of Newton's method on the constraints
@@ -105,25 +107,23 @@ class Constrained(Frozen):
 
     def compiled(self, name: str, **static: Any) -> Any:
         """One of the compiled functions, by name."""
-        key = (name, tuple(sorted(static.items())))
-        if key not in self._made:
-            rebuild = (_rebuild, *self._recipe, name, key[1])
-            self._made[key] = compiled(self._model, name, METHODS[name], lambda _: static, rebuild)
-        return self._made[key]
+        key = tuple(sorted(static.items()))
+        rebuild = (_rebuild, *self._recipe, name, key)
+        make = partial(compiled, self._model, name, METHODS[name], lambda _: static, rebuild)
+        return self.once((name, key), make)
 
     def resolved(self, name: str, **static: Any) -> Resolved:
         """A problem with unknown forces along the rows, by name."""
-        key = ("resolved", name, tuple(sorted(static.items())))
-        if key not in self._made:
-            function = self.compiled(name, chosen=self._choose(name, static), **static)
-            self._made[key] = Resolved(
-                function,
-                lambda: self.compiled(f"{name}_factor", **static),
-                lambda: self.compiled(f"{name}_apply", **static),
-                self._tolerance,
-                (_rebuild_resolved, *self._recipe, name, key[2]),
+        key = tuple(sorted(static.items()))
+
+        def make() -> Resolved:
+            function = self.compiled(name, chosen=self.choose(name, static), **static)
+            again = least_again(
+                lambda: self.compiled(f"{name}_factor", **static), lambda: self.compiled(f"{name}_apply", **static)
             )
-        return self._made[key]
+            return Resolved(function, again, self._tolerance, (_rebuild_resolved, *self._recipe, name, key))
+
+        return self.once(("resolved", name, key), make)
 
     @cached_property
     def forward_dynamics(self) -> Resolved:
@@ -135,53 +135,24 @@ class Constrained(Frozen):
         """v, impulses = impulse(q, v, restitution=None): the jump of velocity when the constraints close at once."""
         return self.resolved("impulse")
 
-    def hybrid_dynamics(
-        self, q: Any, v: Any, a: Any, tau: Any, prescribed: Sequence[str], least: str = "constraint", **named: Any
-    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """All accelerations, all joint forces, and λ, when some joints have their acceleration prescribed.
-
-        prescribed: names of these joints. Their entries of `a` are read, and the other joints' entries of `tau`. Where
-        the forces are not unique (more rows than joints with given forces) λ is the least one, or with least="torque"
-        the forces of the prescribed joints are. Further arguments: f_ext, row_acceleration.
-        """
-        if least not in LEAST:
-            raise ArgumentError(f"least={least!r}: expected one of {', '.join(map(repr, LEAST))}")
-        lowered = self.system.model.lowered
-        held = read_prescribed_clusters(lowered, prescribed)
-        found = self.resolved("hybrid_dynamics", prescribed=held)(q, v, a, tau, **named)
-        if least == "constraint":
-            return found
-        driven = np.repeat(held, [group.embedding.nv for group in lowered.groups])
-        return self._least_torque(q, v, found[0], found[1], driven, named.get("f_ext"))
-
-    def _least_torque(
-        self, q: Any, v: Any, a: np.ndarray, tau: np.ndarray, driven: np.ndarray, f_ext: Any
-    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Of all forces that cause accelerations a, with those of joints that are not driven given, the least."""
-        needed = self.system.inverse_dynamics(q, v, a, f_ext=f_ext) - np.where(driven, 0.0, tau)
-        found = drive(
-            needed, np.broadcast_to(self.jacobian(q), (*a.shape[:-1], self.m, a.shape[-1])), driven, None, True
-        )
-        tau = tau.copy()
-        tau[..., driven] = found.tau
-        return a, tau, found.force
-
-    def inverse_dynamics(self, q: Any, v: Any, a: Any, f_ext: Any = None) -> tuple[np.ndarray, np.ndarray]:
-        """Forces of the actuators (..., n_actuated) and along the rows (..., m) that cause accelerations a.
-
-        a must be one that the constraints allow. Where the actuators are more than enough, the option `least` of
-        `constrained` says what is least: the actuators' forces ("torque"), or those of the constraints, with those of
-        embedded loops ("constraint").
-        """
-        return self._inverse(q, v, a, f_ext)
+    @cached_property
+    def hybrid_dynamics(self) -> Hybrid:
+        """a, tau, λ = hybrid_dynamics(q, v, a, tau, prescribed, least="constraint", ...): see `Hybrid`."""
+        return Hybrid(self, self._tolerance)
 
     @cached_property
-    def _inverse(self) -> Inverse:
+    def inverse_dynamics(self) -> Inverse:
+        """tau, λ = inverse_dynamics(q, v, a, f_ext=None): forces of the actuators (..., n_actuated) and along the rows
+        (..., m) that cause accelerations a, which the constraints must allow.
+
+        Where the actuators are more than enough, the option `least` of `constrained` says what is least: the actuators'
+        forces ("torque"), or those of the constraints, with those of embedded loops ("constraint").
+        """
         if self._drives is None:
             raise ArgumentError(
                 "inverse_dynamics needs the actuated joints: robot.constrained(..., actuated=['hip', ...])"
             )
-        return Inverse(self._drives, self._model, self.compiled, self._configurations, self._tolerance)
+        return make_inverse(self, self._drives, self._tolerance)
 
     @property
     def jacobian(self) -> Any:
@@ -234,6 +205,17 @@ class Constrained(Frozen):
             raise AssemblyError(f"the constraints cannot be met from this configuration: a gap of {gap:.3g} is left")
         return flat.reshape(q.shape)
 
+    def samples(self, name: str, **values: Any) -> np.ndarray:
+        """The last result of a recording at some configurations in which the constraints are met."""
+        found = [self._run(METHODS[name].record, q=q, **values)[-1] for q in self._configurations]
+        return np.array([x for x in found if np.all(np.isfinite(x))] or found)
+
+    def once(self, key: Any, make: Callable[[], Any]) -> Any:
+        """What was made before under a key."""
+        if key not in self._made:
+            self._made[key] = make()
+        return self._made[key]
+
     @cached_property
     def _configurations(self) -> list[np.ndarray]:
         """Some configurations in which the constraints are met, if such are found."""
@@ -263,13 +245,13 @@ class Constrained(Frozen):
             for _, shape, entries in record(context, **static or {})
         ]
 
-    def _choose(self, name: str, static: dict[str, Any]) -> Chosen:
+    def choose(self, name: str, static: dict[str, Any]) -> Chosen:
         """The rows that stand for all, where the constraints are met."""
         record = METHODS[f"{name}_factor"]
         zeros = {x: np.zeros(self._model.shape(x)) for x in record.arguments if x != "q"}
         samples = [self._run(record.record, static, q=q, **zeros)[0] for q in self._configurations]
         sound = [Y for Y in samples if np.all(np.isfinite(Y))]
-        if not sound or not (chosen := choose(np.array(sound))).rows:
+        if not sound or not (chosen := standing(np.array(sound))).rows:
             raise ModelError(f"the constraints hold nothing: no row of {', '.join(self.rows)} depends on a velocity")
         return chosen
 

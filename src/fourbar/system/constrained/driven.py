@@ -1,0 +1,61 @@
+"""Recordings in which drives and constraints share the forces: inverse dynamics, hybrid dynamics of least torque."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ...algorithms.drives import Plan, driven
+from ...algorithms.multipliers import Chosen
+from ...expr import maximum
+from ...spatial.linear import Mat, Vec
+from ..context import Context
+from ..methods.registry import Outputs, flat, method, vector
+from .records import METHODS, Hybrid, Prescribed, constrained_model, spanning
+
+
+@method("q v a", "tau rows", optional="f_ext", into=METHODS)
+def spanning_forces(c: Context) -> Outputs:
+    """What `spanning` gives: forces (..., n) and rows (..., k, n)."""
+    tau, rows = spanning(c)
+    return [("tau_all", (len(tau),), tau), ("rows", (len(rows), len(tau)), flat(rows))]
+
+
+@method("q v a", "tau force health", optional="f_ext", static="plan", into=METHODS)
+def inverse_dynamics(c: Context, plan: Plan) -> Outputs:
+    """Forces of the actuators (..., n_actuated) and along the rows (..., m) that cause accelerations a (Kim eq. 56-66).
+
+    a must be one that the constraints allow. Where the actuators are more than enough, the option `least` of
+    `constrained` says what is least: the actuators' forces, or those of the constraints and of embedded loops.
+    """
+    tau, rows = spanning(c)
+    found, force, health = c.recorder.call(driven, Vec(tau), Mat(map(Vec, rows)), plan)
+    m = constrained_model(c).m
+    return [("tau", (len(found),), list(found)), ("force", (m,), list(force[:m])), ("health", (3,), list(health))]
+
+
+@method("q v a tau", "a tau force health", "f_ext row_acceleration", "chosen prescribed plan", into=METHODS)
+def hybrid_torque(c: Context, chosen: Chosen, prescribed: Prescribed, plan: Plan) -> Outputs:
+    """All accelerations and joint forces (a, τ) and the forces λ along the rows, when some joints have their
+    acceleration prescribed, by the least forces of these, and the others their force given."""
+    problem = Hybrid(c, prescribed)
+    force, health = problem.rowed.multipliers(problem.b, chosen)
+    moved = problem.accelerations(force)
+    given, needed = flat(c.by_group("tau")), flat(problem.needed(moved))
+    left = c.recorder.call(_left, Vec(needed), Vec(given), plan.active)
+    found, force, other = c.recorder.call(driven, left, Mat(map(Vec, problem.dense())), plan)
+    tau = dict(zip(plan.active, found, strict=True))
+    every = [tau.get(j, x) for j, x in enumerate(given)]
+    worst: Any = c.recorder.call(_worst, health, other)
+    return [
+        *vector(c, "a_all", moved), ("tau_all", (c.nv,), every), ("force", (len(force),), list(force)),
+        ("health", (3,), list(worst)),
+    ]  # fmt: skip
+
+
+def _left(needed: Vec, given: Vec, active: tuple[int, ...]) -> Vec:
+    """What is left for drives and constraints."""
+    return Vec([x if j in active else x - y for j, (x, y) in enumerate(zip(needed, given, strict=True))])
+
+
+def _worst(a: Vec, b: Vec) -> Vec:
+    return Vec([maximum(x, y) for x, y in zip(a, b, strict=True)])

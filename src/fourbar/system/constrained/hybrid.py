@@ -1,0 +1,97 @@
+"""Hybrid dynamics under constraints, by the names of the prescribed joints."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ...errors import ArgumentError
+from ..options import read_prescribed
+from .dense import drive
+from .inverse import LEAST
+from .plan import make_plan
+from .records import Prescribed
+from .resolve import Resolved
+
+if TYPE_CHECKING:
+    from .robot import Constrained
+
+
+class Hybrid:
+    """All accelerations, all joint forces, and λ, when some joints have their acceleration prescribed.
+
+    prescribed: names of these joints, of which there may be some of a cluster. Their entries of `a` are read, and the
+    other joints' entries of `tau`. Where the forces are not unique (more rows than joints with given forces) λ is the
+    least one, or with least="torque" the forces of the prescribed joints are. Further arguments: f_ext,
+    row_acceleration, out, threads. The derivatives take the options by name.
+    """
+
+    def __init__(self, robot: Constrained, tolerance: float) -> None:
+        self._robot, self._tolerance = robot, tolerance
+
+    def __repr__(self) -> str:
+        return "<fourbar function hybrid_dynamics(q, v, a, tau, prescribed, least='constraint') -> a, tau, force>"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _hybrid_of, (self._robot,)
+
+    def specialise(self, prescribed: Sequence[str], least: str = "constraint") -> Resolved:
+        """The function for one choice of the options: it takes arrays only."""
+        if least not in LEAST:
+            raise ArgumentError(f"least={least!r}: expected one of {', '.join(map(repr, LEAST))}")
+        held = read_prescribed(self._robot.system.model.lowered, prescribed)["prescribed"]
+        if least == "constraint" or not any(map(any, held)):
+            return self._robot.resolved("hybrid_dynamics", prescribed=held)
+        return self._robot.once(("least torque", held), lambda: self._least_torque(held, prescribed))
+
+    def _least_torque(self, held: Prescribed, names: Sequence[str]) -> Resolved:
+        """The function with least forces of the prescribed joints."""
+        driven = [j for j, x in enumerate(x for own in held for x in own) if x]
+        plan = make_plan(self._robot.samples("jacobian"), driven, None, True)
+        chosen = self._robot.choose("hybrid_dynamics", {"prescribed": held})
+        function = self._robot.compiled("hybrid_torque", chosen=chosen, prescribed=held, plan=plan)
+        again = partial(_torque_again, self._robot, held, np.isin(np.arange(self._robot.system.nv), driven))
+        return Resolved(function, again, self._tolerance, (_torque_of, self._robot, tuple(names)))
+
+    def __call__(
+        self, q: Any, v: Any, a: Any, tau: Any, prescribed: Sequence[str], least: str = "constraint", **named: Any
+    ) -> Any:
+        return self.specialise(prescribed, least)(q, v, a, tau, **named)
+
+    def jvp(self, args: Any, tangents: Any = (), *, prescribed: Sequence[str], **options: Any) -> Any:
+        """Rates of (a, tau, λ) along tangents of the arguments."""
+        least = options.pop("least", LEAST[1])
+        return self.specialise(prescribed, least).jvp(args, tangents, **options)
+
+    def vjp(self, args: Any, cotangents: Any, *, prescribed: Sequence[str], **options: Any) -> Any:
+        """Gradients of Σ cotangent · result, for a cotangent of each of (a, tau, λ)."""
+        least = options.pop("least", LEAST[1])
+        return self.specialise(prescribed, least).vjp(args, cotangents, **options)
+
+    def jacobian(self, *args: Any, prescribed: Sequence[str], **named: Any) -> Any:
+        """All first derivatives: `.a.q`, `.tau.a`, `.force.tau`, ..."""
+        least = named.pop("least", LEAST[1])
+        return self.specialise(prescribed, least).jacobian(*args, **named)
+
+
+def _hybrid_of(robot: Constrained) -> Hybrid:
+    return robot.hybrid_dynamics
+
+
+def _torque_of(robot: Constrained, prescribed: tuple[str, ...]) -> Resolved:
+    return robot.hybrid_dynamics.specialise(prescribed, "torque")
+
+
+def _torque_again(robot: Constrained, held: Prescribed, driven: np.ndarray, given: dict[str, np.ndarray]) -> Any:
+    """Least forces of the prescribed joints by singular values."""
+    base: Any = robot.resolved("hybrid_dynamics", prescribed=held)
+    a, tau, _ = base(**given)
+    state = given["q"], given["v"]
+    needed = robot.system.inverse_dynamics(*state, a, f_ext=given.get("f_ext")) - np.where(driven, 0.0, tau)
+    found = drive(needed, robot.jacobian(given["q"]), driven, None, True)
+    tau = tau.copy()
+    tau[..., driven] = found.tau
+    return (a, tau, found.force), found.gap

@@ -1,0 +1,40 @@
+"""What is known beforehand of a problem of drives and constraints: found at some configurations."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from ...algorithms.drives import Plan
+from ...algorithms.multipliers import Chosen
+from .dense import choose, ranks, transposed
+
+_NONE = Chosen((), ())
+
+
+def make_plan(samples: np.ndarray, active: Sequence[int], weight: np.ndarray | None, least_torque: bool) -> Plan:
+    """Which rows and velocities stand for all, from samples (s, k, n) of the rows."""
+    k, n = samples.shape[1:]
+    passive = [j for j in range(n) if j not in active]
+    size = len(active) if least_torque else k
+    L = np.eye(size) if weight is None else np.linalg.cholesky(weight)
+    root = tuple(map(tuple, L.tolist()))
+    if not least_torque:
+        held = choose(np.linalg.solve(L, samples[:, :, passive]))
+        return Plan(tuple(active), tuple(passive), held, _NONE, _NONE, root, False)
+    rows = choose(transposed(samples))
+    C = _best(samples[:, list(rows.rows)])
+    passive_C = _best(C[:, :, passive])
+    held = choose(passive_C)
+    P = np.eye(len(rows.rows)) - passive_C @ np.linalg.pinv(passive_C, rcond=1e-9)
+    spare = choose(P) if len(held.rows) < len(rows.rows) else _NONE
+    return Plan(tuple(active), tuple(passive), held, rows, spare, root, True)
+
+
+def _best(samples: np.ndarray) -> np.ndarray:
+    """Those samples whose rank is largest."""
+    if 0 in samples.shape:
+        return samples
+    found = ranks(samples)
+    return samples[found == found.max()]

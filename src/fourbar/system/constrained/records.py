@@ -31,6 +31,7 @@ class Problem(NamedTuple):
 
 
 def constrained_model(c: Context) -> ConstrainedModel:
+    """The model of a recording of a constrained robot."""
     assert isinstance(c.model, ConstrainedModel)
     return c.model
 

@@ -13,6 +13,7 @@ and never looks at its neighbours, so the result of a sample does not depend on 
 from __future__ import annotations
 
 from .ir import Code, Lanes
+from .stream import Stream
 from .transfer import Pack, Unpack, declarations, open_loop
 
 # Words of the data table.
@@ -30,6 +31,7 @@ def driver(lanes: Lanes) -> str:
         declarations(lanes),
         Pack(lanes).function("pack"),
         Unpack(lanes).function("unpack"),
+        Stream(lanes).function("stream"),
         _move(lanes, "pack"),
         _move(lanes, "unpack"),
         _bring(lanes),
@@ -38,6 +40,7 @@ def driver(lanes: Lanes) -> str:
         _entry("kernel", "", ["  call void @run(ptr %args, ptr %steps, ptr %data, ptr %ws, i64 0, i64 %n, i64 %n)"]),
         _entry("share", ", ptr %counter, i64 %chunk", _SHARE),
         lanes.attributes,
+        "!0 = !{i32 1}",
     ]
     return "\n".join(parts)
 
@@ -81,6 +84,12 @@ def _move(lanes: Lanes, direction: str) -> str:
     number = c.let(f"add i64 {c.let(f'mul i64 {i0}, {row}')}, {c.let(f'mul i64 {i1}, {d2}')}")
     to = c.let(f"getelementptr {lanes.double}, ptr {slots}, i64 {number}") if direction == "pack" else slots
     row_map = c.let(f"getelementptr i32, ptr {slot_map}, i64 {number}")
+    if direction == "unpack":
+        row = f"ptr {to}, ptr {row_map}, ptr {base}, i64 %outer, i64 {s2}, i64 {count}"
+        gone = c.let(f"call i64 @stream({row}, i64 %i, i64 %n)")
+        row_map = c.let(f"getelementptr i32, ptr {row_map}, i64 {gone}")
+        base = c.let(f"getelementptr double, ptr {base}, i64 {gone}")
+        count = c.let(f"sub i64 {count}, {gone}")
     row = f"ptr {to}, ptr {row_map}, ptr {base}, i64 %outer, i64 {s2}, i64 {count}"
     c.do(f"call void @{direction}({row}, i64 %i, i64 %n)")
     c.do(close1)

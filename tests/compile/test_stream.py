@@ -1,4 +1,4 @@
-"""Results that go past the caches: every entry where it belongs, wherever rows begin, and nothing beside them touched."""
+"""Results that go past the caches: entries are where they belong, wherever rows begin; nothing else is touched."""
 
 import numpy as np
 import pytest
@@ -19,7 +19,7 @@ def multiples(count):
 
 
 def far_apart(n, count, shift):
-    """Room for n rows so far from each other that they count as large, each aligned differently; `shift` more places."""
+    """Room for n rows, so far apart that they count as large, each aligned differently; all shifted by some places."""
     pitch = (LEAST_BYTES // (8 * n) | 1) + 2 * count
     room = np.full(n * pitch + shift, UNTOUCHED)
     return room, room[shift:].reshape(n, pitch)[:, count : 2 * count]

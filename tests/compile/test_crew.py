@@ -11,33 +11,67 @@ import pytest
 
 from fourbar.compile import crew
 
-from .support import pendulum, same_bits
+from .support import machine_code_only, pendulum, same_bits
 
 Q = np.random.default_rng(0).normal(size=(200_000, pendulum().nq))
 
 
 def _both():
+    """By the machine code's own way to the helpers, and on one thread."""
     f = pendulum().gravity_force
     return f(Q, threads=3), f(Q, threads=1)
 
 
-def test_a_helper_that_fell_asleep_is_woken():
-    assert same_bits(*_both())
+def _slowly():
+    """The same by way of Python: arguments given by name are read there."""
+    f = pendulum().gravity_force
+    return f(q=Q, threads=3), f(Q, threads=1)
+
+
+WAYS = pytest.mark.parametrize("both", [_both, _slowly])
+
+
+@WAYS
+def test_a_helper_that_fell_asleep_is_woken(both):
+    assert same_bits(*both())
     time.sleep(0.05)
-    assert same_bits(*_both())
+    assert same_bits(*both())
 
 
-def test_a_task_that_nobody_began_is_withdrawn():
-    helper = crew.Helper("idle")
-    helper.close()
-    helper.post((0,) * 7, held=None)
-    helper.settle()  # would wait for ever, or jump to address 0
-
-
-def test_a_busy_crew_lets_others_work_alone():
+@machine_code_only
+def test_sleeping_helpers_are_seen_on_the_board():
     ours = crew.crew()
-    with ours.lock:
-        assert same_bits(*_both())
+    _slowly()
+    time.sleep(0.1)
+    assert not ours.board[crew.AWAKE : crew.AWAKE + 2].any()
+    seen = np.zeros(2, bool)
+    for _ in range(1000):
+        ours.hire(2)
+        time.sleep(1e-5)
+        seen |= ours.board[crew.AWAKE : crew.AWAKE + 2] != 0
+    assert seen.all()
+
+
+@machine_code_only
+def test_a_task_that_nobody_begins_is_withdrawn(monkeypatch):
+    ours = crew.Crew()
+    monkeypatch.setattr(crew, "_crew", ours)
+    ours.hire(2)
+    for helper in ours._helpers:
+        helper.close()
+    assert same_bits(*_slowly())  # would wait for ever
+    assert ours.board[crew.BUSY] == 0
+
+
+@WAYS
+def test_a_busy_crew_lets_others_work_alone(both):
+    ours = crew.crew()
+    ours.board[crew.BUSY] = 1
+    try:
+        assert same_bits(*both())
+        assert ours.board[crew.BUSY] == 1
+    finally:
+        ours.board[crew.BUSY] = 0
 
 
 def test_many_callers_share_one_crew():
@@ -60,10 +94,9 @@ def test_many_callers_share_one_crew():
 @pytest.mark.filterwarnings("ignore:This process")
 def test_a_forked_child_has_helpers_of_its_own():
     _both()
-    parent = crew.crew()
     child = os.fork()
     if child == 0:
-        good = crew.crew() is not parent and same_bits(*_both())
+        good = not crew.crew().board[crew.COUNT] and same_bits(*_both()) and same_bits(*_slowly())
         os._exit(0 if good else 1)
     assert os.waitpid(child, 0)[1] == 0
 
@@ -71,8 +104,8 @@ def test_a_forked_child_has_helpers_of_its_own():
 def test_without_helpers_the_caller_does_it_all(monkeypatch):
     monkeypatch.setattr(crew, "_crew", crew.Crew())
 
-    def refuse(name):
+    def refuse(board, number):
         raise RuntimeError("can't start new thread")
 
     monkeypatch.setattr(crew, "Helper", refuse)
-    assert same_bits(*_both())
+    assert same_bits(*_slowly())

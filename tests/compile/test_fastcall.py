@@ -10,7 +10,7 @@ import pytest
 
 import fourbar as fb
 from fourbar import ArgumentError
-from fourbar.compile import fastcall
+from fourbar.compile import callables
 from fourbar.expr import interpret
 
 from .support import arguments, machine_code_only, pendulum, robot, same_bits
@@ -236,7 +236,7 @@ def test_functions_that_have_no_fast_call(method):
 def test_where_the_interpreter_does_not_allow_it(monkeypatch):
     arrays = arguments(pendulum(), "inverse_dynamics", (5,))
     wanted = pendulum().inverse_dynamics(*arrays)
-    monkeypatch.setattr(fastcall, "supported", lambda: False)
+    monkeypatch.setattr(callables, "supported", lambda: False)
     plain = fb.robots.double_pendulum().inverse_dynamics
     assert repr(plain) == "<fourbar function inverse_dynamics(q, v, a, f_ext=None) -> tau>"
     assert same_bits(plain(*arrays), wanted)

@@ -10,6 +10,7 @@ import pytest
 
 import fourbar as fb
 from fourbar import ArgumentError
+from fourbar.compile.callables import supported
 from fourbar.compile.threads import default_threads, run_shared
 
 from .support import arguments, chain, machine_code_only, pendulum, python, robot, same_bits
@@ -51,14 +52,42 @@ def test_large_batches_are_shared_and_small_ones_are_not(monkeypatch):
     used = []
     monkeypatch.setattr("fourbar.compile.function.run_shared", lambda *a: used.append(a[-1]) or run_shared(*a))
     system = fb.robots.double_pendulum()
-    system.inverse_dynamics(BIG, BIG, BIG, threads=2)
+    given = dict.fromkeys("qva", BIG)
+    system.inverse_dynamics(**given, threads=2)
     assert used == [2]
-    system.inverse_dynamics(BIG, BIG, BIG, threads=1)
-    system.inverse_dynamics(BIG[:5], BIG[:5], BIG[:5], threads=2)
+    system.inverse_dynamics(**given, threads=1)
+    system.inverse_dynamics(**{name: x[:5] for name, x in given.items()}, threads=2)
     assert used == [2]
     monkeypatch.setenv("FOURBAR_THREADS", "3")
-    system.inverse_dynamics(BIG, BIG, BIG)
+    system.inverse_dynamics(**given)
     assert used == [2, 3]
+
+
+@machine_code_only
+@pytest.mark.skipif(not supported(), reason="there is no machine code for calls here")
+def test_once_helpers_are_awake_python_has_no_part_in_sharing(monkeypatch):
+    system = fb.robots.double_pendulum()
+    wanted = system.inverse_dynamics(BIG, BIG, BIG, threads=2)
+    used = []
+    monkeypatch.setattr("fourbar.compile.function.run_shared", lambda *a: used.append(a[-1]) or run_shared(*a))
+    for _ in range(50):
+        assert same_bits(system.inverse_dynamics(BIG, BIG, BIG, threads=2), wanted)
+    assert len(used) < 50
+
+
+@machine_code_only
+@pytest.mark.parametrize("threads", [1, 2])
+def test_a_result_over_the_arguments(threads):
+    """Memory that is both read and written is buffered; other parts of one array are not the same memory."""
+    system = fb.robots.double_pendulum()
+    wanted = system.inverse_dynamics(BIG, BIG, BIG)
+    for start in (0, 1, 1000, len(BIG) - 1, len(BIG)):
+        both = np.concatenate([BIG, BIG])
+        for _ in range(2):
+            both[: len(BIG)] = BIG
+            out = both[start : start + len(BIG)]
+            assert system.inverse_dynamics(both[: len(BIG)], BIG, BIG, out=out, threads=threads) is out
+            assert same_bits(out, wanted)
 
 
 @pytest.mark.parametrize("threads", [2, 3, 8, 33])

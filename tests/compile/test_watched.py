@@ -12,13 +12,13 @@ import numpy as np
 import pytest
 
 import fourbar as fb
-from fourbar.compile import fastcall
+from fourbar.compile import callables
 from fourbar.compile.function import State
 
 ROBOT = fb.robots.parallelogram()
 SOUND, LOST = np.array([1.0, -1.0, 1.0]), np.zeros(3)
 ONE = np.ones(1)
-only_fast = pytest.mark.skipif(not fastcall.supported(), reason="there is no machine code for calls here")
+only_fast = pytest.mark.skipif(not callables.supported(), reason="there is no machine code for calls here")
 
 
 def _armed() -> Any:

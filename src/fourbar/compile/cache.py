@@ -41,14 +41,15 @@ def cached_object(key: str, assembly: Callable[[], str]) -> bytes:
 
 @cache
 def _writers() -> str:
-    """A fingerprint of the sources that turn programs into LLVM assembly; empty where there are no source files."""
+    """A fingerprint of the sources that write LLVM assembly, all of this folder; empty where there are no files."""
     found = hashlib.sha256()
     try:
-        for name in ("ir", "elementary", "emit", "transfer", "driver", "fastcall"):
-            found.update((Path(__file__).parent / f"{name}.py").read_bytes())
+        sources = sorted(Path(__file__).parent.glob("*.py"))
+        for source in sources:
+            found.update(source.read_bytes())
     except OSError:
         return ""
-    return found.hexdigest()
+    return found.hexdigest() if sources else ""
 
 
 def cache_folder() -> Path | None:

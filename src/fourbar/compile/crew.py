@@ -4,7 +4,9 @@ Handing a batch to a thread pool takes as long as many a batch itself: the helpe
 interpreter lock. A helper here spins for a moment after each task without that lock, and starts on the next one within
 a microsecond; only then does it sleep. A helper that wakes too late finds its task withdrawn and costs nothing.
 
-A task travels in a mailbox of eight words: its state (0 none, 1 posted, 2 running), then a function and its arguments.
+The board is a table of words in which helpers and callers meet: whether a caller has the helpers, how many there are,
+what yields the CPU, and on a cache line for each helper its mailbox: state (none, posted, running), a function and six
+arguments. Whether helpers are awake is written beyond the mailboxes.
 """
 
 from __future__ import annotations
@@ -12,31 +14,38 @@ from __future__ import annotations
 import atexit
 import ctypes
 import os
+import sys
 import threading
-import time
 from functools import cache
 from typing import Any
+
+import numpy as np
 
 from .cache import cached_object
 from .machine import Loaded
 
 _EMPTY, _POSTED, _RUNNING = range(3)
 _SPINS = 4000  # pauses before a helper sleeps or a waiting caller yields: some 50 to 200 µs
+MOST_HELPERS = 255
+BUSY, COUNT, YIELD, BOXES, BOX_WORDS = 0, 1, 2, 8, 8
+AWAKE = BOXES + BOX_WORDS * MOST_HELPERS
+_BOARD_WORDS = AWAKE + MOST_HELPERS
 
 _X86 = ("declare void @llvm.x86.sse2.pause()", "call void @llvm.x86.sse2.pause()")
 _PAUSE = {"x86_64": _X86, "AMD64": _X86}
 
 
-def _assembly() -> str:
-    """@serve(mailbox): runs every task that is posted, returns when none has come for a while.
-    @settle(mailbox): withdraws a task that nobody began or waits for its end; 0 if that takes long.
-    """
-    declared, pause = _PAUSE.get(os.uname().machine if hasattr(os, "uname") else "AMD64", ("", ""))
+def _pause() -> tuple[str, str]:
+    """How a CPU is told that this is a waiting loop: what declares it, and what does it."""
+    return _PAUSE.get(os.uname().machine if hasattr(os, "uname") else "AMD64", ("", ""))
+
+
+def _serve() -> str:
+    """@serve(mailbox): runs every task that is posted, returns when none has come for a while."""
     fields = [f"  %p{k} = getelementptr i64, ptr %box, i64 {k}" for k in range(1, 8)]
     loads = [f"  %x{k} = load {'i64' if k == 7 else 'ptr'}, ptr %p{k}, align 8" for k in range(1, 8)]
     return "\n".join(
         [
-            declared,
             "define void @serve(ptr %box) {",
             "entry:",
             *fields,
@@ -56,89 +65,176 @@ def _assembly() -> str:
             f"  store atomic i64 {_EMPTY}, ptr %box seq_cst, align 8",
             "  br label %spin",
             "idle:",
-            f"  {pause}",
+            f"  {_pause()[1]}",
             "  %more = add i64 %n, 1",
             f"  %tired = icmp ugt i64 %more, {_SPINS}",
             "  br i1 %tired, label %done, label %spin",
             "done:",
             "  ret void",
             "}",
-            "define i64 @settle(ptr %box) {",
+        ]
+    )
+
+
+def _settle() -> str:
+    """@settle(mailbox, board): withdraws a task that nobody began, or comes back when it has ended."""
+    return "\n".join(
+        [
+            "define void @settle(ptr %box, ptr %board) {",
             "entry:",
+            f"  %yield_at = getelementptr i64, ptr %board, i64 {YIELD}",
+            "  %yield = load ptr, ptr %yield_at, align 8",
             f"  %got = cmpxchg ptr %box, i64 {_POSTED}, i64 {_EMPTY} seq_cst seq_cst",
             "  br label %spin",
             "spin:",
-            "  %n = phi i64 [0, %entry], [%more, %wait]",
+            "  %n = phi i64 [0, %entry], [%more, %wait], [0, %late]",
             "  %state = load atomic i64, ptr %box seq_cst, align 8",
             f"  %empty = icmp eq i64 %state, {_EMPTY}",
             "  br i1 %empty, label %settled, label %wait",
             "wait:",
-            f"  {pause}",
+            f"  {_pause()[1]}",
             "  %more = add i64 %n, 1",
             f"  %tired = icmp ugt i64 %more, {_SPINS}",
             "  br i1 %tired, label %late, label %spin",
             "late:",
-            "  ret i64 0",
+            "  %ignored = call i32 %yield()",
+            "  br label %spin",
             "settled:",
-            "  ret i64 1",
+            "  ret void",
+            "}",
+        ]
+    )
+
+
+_TASK = ("share", "args", "dims", "steps", "data", "counter", "chunk")
+
+
+def _together() -> str:
+    """@together(board, share, args, dims, steps, data, chunk, helpers): call `share` here and on so many helpers, unless
+    another caller has them; comes back when all are done.
+    """
+    posts = []
+    for k, name in enumerate(_TASK, 1):
+        kind = "i64" if name == "chunk" else "ptr"
+        posts += [
+            f"  %to{k} = getelementptr i64, ptr %post_box, i64 {k}",
+            f"  store {kind} %{name}, ptr %to{k}, align 8",
+        ]
+    run = "  call void %share(ptr %args, ptr %dims, ptr %steps, ptr %data, ptr %counter, i64 %chunk)"
+
+    def box(name: str, h: str) -> list[str]:
+        return [
+            f"  %{name}_words = mul i64 {h}, {BOX_WORDS}",
+            f"  %{name}_at = add i64 %{name}_words, {BOXES}",
+            f"  %{name}_box = getelementptr i64, ptr %board, i64 %{name}_at",
+        ]
+
+    return "\n".join(
+        [
+            "define void @together(ptr %board, ptr %share, ptr %args, ptr %dims, ptr %steps, ptr %data, i64 %chunk, "
+            "i64 %wanted) {",
+            "entry:",
+            "  %counter = alloca [8 x i64], align 64",
+            "  store atomic i64 0, ptr %counter seq_cst, align 8",
+            "  %grab = cmpxchg ptr %board, i64 0, i64 1 seq_cst seq_cst",
+            "  %ours = extractvalue {i64, i1} %grab, 1",
+            "  br i1 %ours, label %hire, label %alone",
+            "alone:",
+            run,
+            "  ret void",
+            "hire:",
+            f"  %count_at = getelementptr i64, ptr %board, i64 {COUNT}",
+            "  %there = load atomic i64, ptr %count_at seq_cst, align 8",
+            "  %enough = icmp slt i64 %wanted, %there",
+            "  %hired = select i1 %enough, i64 %wanted, i64 %there",
+            "  br label %posting",
+            "posting:",
+            "  %h = phi i64 [0, %hire], [%h_next, %post]",
+            "  %some = icmp slt i64 %h, %hired",
+            "  br i1 %some, label %post, label %work",
+            "post:",
+            *box("post", "%h"),
+            *posts,
+            f"  store atomic i64 {_POSTED}, ptr %post_box seq_cst, align 8",
+            "  %h_next = add i64 %h, 1",
+            "  br label %posting",
+            "work:",
+            run,
+            "  br label %settling",
+            "settling:",
+            "  %k = phi i64 [0, %work], [%k_next, %waiting]",
+            "  %open = icmp slt i64 %k, %hired",
+            "  br i1 %open, label %waiting, label %finished",
+            "waiting:",
+            *box("wait", "%k"),
+            "  call void @settle(ptr %wait_box, ptr %board)",
+            "  %k_next = add i64 %k, 1",
+            "  br label %settling",
+            "finished:",
+            "  store atomic i64 0, ptr %board seq_cst, align 8",
+            "  ret void",
             "}",
         ]
     )
 
 
 class _Code:
-    """The two functions; ctypes calls them without the interpreter lock."""
+    """The functions; ctypes calls them without the interpreter lock."""
 
     def __init__(self) -> None:
-        self._loaded = Loaded([cached_object("crew", _assembly)])
+        text = "\n".join([_pause()[0], _serve(), _settle(), _together()])
+        self._loaded = Loaded([cached_object("crew", lambda: text)])
         self.serve = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(self._loaded.address("serve"))
-        self.settle = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p)(self._loaded.address("settle"))
+        self.together_address = self._loaded.address("together")
+        kinds = [*[ctypes.c_void_p] * 6, ctypes.c_int64, ctypes.c_int64]
+        self.together = ctypes.CFUNCTYPE(None, *kinds)(self.together_address)
 
 
 @cache
-def _code() -> _Code:
+def code() -> _Code:
+    """The machine code of this file."""
     return _Code()
 
 
-class Helper:
-    """One thread and its mailbox."""
+def _yielding() -> Any:
+    """The system's function that lets other threads run."""
+    if sys.platform == "win32":
+        return ctypes.windll.kernel32.SwitchToThread
+    return ctypes.CDLL(None).sched_yield
 
-    def __init__(self, name: str) -> None:
-        self._code = _code()
-        self._room = (ctypes.c_int64 * 16)()
-        self._address = ctypes.addressof(self._room) + -ctypes.addressof(self._room) % 64
-        self._box = (ctypes.c_int64 * 8).from_address(self._address)  # on one cache line
-        self._held: Any = None
-        self._awake = threading.Event()
+
+class Helper:
+    """One thread and its mailbox, number so and so of a board."""
+
+    def __init__(self, board: np.ndarray, number: int) -> None:
+        self._code = code()
+        self._box = board[BOXES + BOX_WORDS * number :][:BOX_WORDS]
+        self._awake = board[AWAKE + number :][:1]
+        self._alarm = threading.Event()
         self._closing = False
-        self._thread = threading.Thread(target=self._work, name=name, daemon=True)
+        self._awake[0] = 1
+        self._thread = threading.Thread(target=self._work, name=f"fourbar-{number}", daemon=True)
         self._thread.start()
 
     def _work(self) -> None:
+        box = self._box.ctypes.data
         while not self._closing:
-            self._code.serve(self._address)
-            self._awake.clear()
-            if self._box[0] == _EMPTY and not self._closing:  # a task posted before the line above would wake nobody
-                self._awake.wait()
+            self._code.serve(box)
+            self._alarm.clear()
+            self._awake[0] = 0
+            if self._box[0] == _EMPTY and not self._closing:  # what is posted now finds it asleep, and wakes it
+                self._alarm.wait()
+            self._awake[0] = 1
 
-    def post(self, task: tuple[int, ...], held: Any) -> None:
-        """Offer a task: function and six arguments. `held` is what must stay alive until it is settled."""
-        self._held = held
-        self._box[1:8] = task
-        self._box[0] = _POSTED
-        if not self._awake.is_set():
-            self._awake.set()
-
-    def settle(self) -> None:
-        """Come back when the task has ended, or will never begin."""
-        while not self._code.settle(self._address):
-            time.sleep(0)
-        self._held = None
+    def wake(self) -> None:
+        """See to it that a task in the mailbox is found."""
+        if not self._awake[0]:
+            self._alarm.set()
 
     def close(self) -> None:
         """End the thread; its machine code must not run when the process unloads it."""
         self._closing = True
-        self._awake.set()
+        self._alarm.set()
         self._thread.join()
 
 
@@ -146,20 +242,35 @@ class Crew:
     """The helpers of this process. One batch at a time has them; another that comes meanwhile works alone."""
 
     def __init__(self) -> None:
-        self.lock = threading.Lock()
+        room = np.zeros(_BOARD_WORDS + 8, np.int64)
+        self.board = room[-(room.ctypes.data // 8) % 8 :][:_BOARD_WORDS]  # mailboxes on cache lines of their own
+        self._yield = _yielding()
+        self._hiring = threading.Lock()
         self._helpers: list[Helper] = []
+        self.clear()
 
-    def helpers(self, count: int) -> list[Helper]:
-        """So many helpers, or as many as the system lets us start."""
-        try:
-            while len(self._helpers) < count:
-                self._helpers.append(Helper(f"fourbar-{len(self._helpers)}"))
-        except RuntimeError:  # no more threads to be had, or the interpreter is shutting down
-            pass
-        return self._helpers[:count]
+    def clear(self) -> None:
+        """As if no helper had ever been hired: so it is in a forked child, where their threads do not exist."""
+        self._hiring = threading.Lock()
+        self._helpers = []
+        self.board[:] = 0
+        self.board[YIELD] = ctypes.cast(self._yield, ctypes.c_void_p).value or 0
+
+    def hire(self, count: int) -> None:
+        """Have so many helpers awake, or as many as the system lets us start."""
+        with self._hiring:
+            try:
+                while len(self._helpers) < min(count, MOST_HELPERS):
+                    self._helpers.append(Helper(self.board, len(self._helpers)))
+                    self.board[COUNT] = len(self._helpers)
+            except RuntimeError:  # no more threads to be had, or the interpreter is shutting down
+                pass
+        for helper in self._helpers[:count]:
+            helper.wake()
 
     def close(self) -> None:
         """End all threads."""
+        self.board[COUNT] = 0
         while self._helpers:
             self._helpers.pop().close()
 
@@ -172,12 +283,6 @@ def crew() -> Crew:
     return _crew
 
 
-def _after_fork() -> None:
-    """The threads stayed in the parent: a child makes its own."""
-    global _crew
-    _crew = Crew()
-
-
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_after_fork)
-atexit.register(lambda: _crew.close())
+    os.register_at_fork(after_in_child=_crew.clear)
+atexit.register(_crew.close)

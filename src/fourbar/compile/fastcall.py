@@ -1,52 +1,40 @@
-"""Calling a kernel from Python in about fifty nanoseconds.
+"""Calling a kernel from Python in about fifty nanoseconds: the machine code.
 
-`FastCallable` is a Python type whose calls run machine code from the first instruction on: it looks at the arrays, and
-if they are what the kernel wants (plain float64 arrays, one sample or one row of samples, right shapes), it allocates
-the result and runs the kernel. Anything else, including every error, goes to the ordinary Python function `slow`; so
-does a call of a watched function whose result has a NaN, which `slow` explains.
+A callable (`callables.py`) runs `@fast` from the first instruction on: it looks at the arrays, and if they are what the
+kernel wants (plain float64 arrays, one sample or one row of samples, right shapes), it allocates the result and runs
+the kernel, on helper threads too where these are awake. Anything else, including every error, goes to the ordinary
+Python function `slow`; so does a call of a watched function whose result has a NaN, which `slow` explains.
 The machine code is the same for every robot; what differs is in a table of words.
 """
 
 from __future__ import annotations
 
-import ctypes
-import sys
-import sysconfig
-from functools import cache
-from typing import Any
-
-import numpy as np
-
-from ..expr import Program
-from .cache import cached_object
-from .gufunc import capsule_table
+from .crew import AWAKE, COUNT
 from .ir import Code
-from .kernel import Kernel
-from .machine import Loaded
+from .threads import CHUNKS_A_THREAD
 from .transfer import open_loop
 
 # Words of the environment table.
 SINGLE, BATCH = 0, 2  # kernel and data, for one sample and for a batch
-(INPUTS, LARGEST_BATCH, ARRAY_TYPE, DTYPE, SLOW, OUT_NAME, VECTORCALL, NEW_ARRAY, SAVE, RESTORE) = range(4, 14)
-WATCHED, DROP = 14, 15  # whether NaN is to be explained, and what gives up a result
-SPARE = 16  # two results that may be used again
-FIRST_ARGUMENT = 18  # then for each argument: number of core dimensions, and three core dimensions
-_ARGUMENT_WORDS = 4
-_MOST_ARGUMENTS = 8
+(INPUTS, ARRAY_TYPE, DTYPE, SLOW, OUT_NAME, VECTORCALL, NEW_ARRAY, SAVE, RESTORE) = range(4, 13)
+WATCHED, DROP = 13, 14  # whether NaN is to be explained, and what gives up a result
+SPARE = 15  # two results that may be used again
+WRAP, NEW_OBJECT = 17, 18  # a class with one slot that is to hold the result, or 0; and what makes its instances
+# Threads: their name as an argument, the whole numbers from 1 on, how many by default, for how many samples, the shared
+# kernel, its width, the board of the helpers, and the function that works together with them.
+(THREADS_NAME, NUMBERS, THREADS, SHARING_FROM, SHARE, WIDTH, BOARD, TOGETHER) = range(19, 27)
+FIRST_ARGUMENT = 27  # then for each argument: number of core dimensions, and three core dimensions
+ARGUMENT_WORDS = 4
+MOST_ARGUMENTS = 8
+MOST_THREADS = 64  # that can be asked for without taking the slow way
 _RELEASE_FROM = 64  # samples from which on the interpreter lock is released
-_NEW_ARRAY_SLOT = 93  # PyArray_New in NumPy's table of array functions
 # Offsets in the objects of CPython and NumPy.
-_INSTANCE_VECTORCALL, _INSTANCE_ENVIRONMENT, _INSTANCE_STATE, _INSTANCE_SIZE = 16, 24, 32, 40
+INSTANCE_VECTORCALL, INSTANCE_ENVIRONMENT, INSTANCE_STATE, INSTANCE_SIZE = 16, 24, 32, 40
+FIRST_SLOT = 16
 _OBJECT_TYPE, _ARRAY_DATA, _ARRAY_ND, _ARRAY_DIMS = 8, 16, 24, 32
 _ARRAY_STRIDES, _ARRAY_DESCR, _ARRAY_FLAGS = 40, 56, 64
 _ARRAY_WEAK_REFERENCES = 72
 _CONTIGUOUS, _OWNED, _ALIGNED, _WRITEABLE = 0x1, 0x4, 0x100, 0x400
-
-
-def supported() -> bool:
-    """Whether objects of this interpreter are laid out as the machine code expects."""
-    free_threaded = bool(sysconfig.get_config_var("Py_GIL_DISABLED"))
-    return sys.implementation.name == "cpython" and ctypes.sizeof(ctypes.c_void_p) == 8 and not free_threaded
 
 
 def _field(c: Code, pointer: str, offset: int, kind: str = "i64") -> str:
@@ -150,8 +138,84 @@ def _sound() -> str:
 
 
 def _describe(c: Code, number: str) -> str:
-    word = c.let(f"add i64 {c.let(f'mul i64 {number}, {_ARGUMENT_WORDS}')}, {FIRST_ARGUMENT}")
+    word = c.let(f"add i64 {c.let(f'mul i64 {number}, {ARGUMENT_WORDS}')}, {FIRST_ARGUMENT}")
     return c.let(f"getelementptr i64, ptr %env, i64 {word}")
+
+
+def _options() -> str:
+    """@options(env, names, values, found) -> i1: note what is given by name, out (an object) and threads (a number)."""
+    c = Code()
+    c.label("entry")
+    c.do(f"%count = load i64, ptr {c.let('getelementptr i8, ptr %names, i64 16')}, align 8")
+    out, threads = _word(c, "%env", OUT_NAME, "ptr"), _word(c, "%env", THREADS_NAME, "ptr")
+    numbers = _word(c, "%env", NUMBERS, "ptr")
+    c.do("br label %each")
+    j, close = open_loop(c, "each", "entry", "%count", 1, "good")
+    place = c.let(f"add i64 {j}, 3")  # a tuple's first entry is its fourth word
+    name, value = _word(c, "%names", place, "ptr"), _word(c, "%values", j, "ptr")
+    c.do(f"br i1 {c.let(f'icmp eq ptr {name}, {out}')}, label %is_out, label %other")
+    c.label("is_out")
+    _keep(c, value, "%found", 0, "ptr")
+    c.do("br label %each_end")
+    c.label("other")
+    c.do(f"br i1 {c.let(f'icmp eq ptr {name}, {threads}')}, label %numbers, label %bad")
+    k, close_numbers = open_loop(c, "numbers", "other", str(MOST_THREADS), 1, "bad")
+    same = c.let(f"icmp eq ptr {_word(c, numbers, k, 'ptr')}, {value}")
+    c.do(f"br i1 {same}, label %is_number, label %numbers_on")
+    c.label("is_number")
+    _keep(c, c.let(f"add i64 {k}, 1"), "%found", 1)
+    c.do("br label %each_end")
+    c.label("numbers_on")
+    c.do(close_numbers)
+    c.label("each_end")
+    c.do(close)
+    c.label("good")
+    c.do("ret i1 true")
+    c.label("bad")
+    c.do("ret i1 false")
+    return f"define internal i1 @options(ptr %env, ptr %names, ptr %values, ptr %found) nounwind {{\n{c.body()}\n}}\n"
+
+
+def _ready() -> str:
+    """@ready(board, helpers) -> i1: whether so many helpers are there and awake."""
+    c = Code()
+    c.label("entry")
+    enough = c.let(f"icmp sle i64 %helpers, {_word(c, '%board', COUNT)}")
+    c.do(f"br i1 {enough}, label %each, label %bad")
+    h, close = open_loop(c, "each", "entry", "%helpers", 1, "good")
+    awake = c.let(f"icmp ne i64 {_word(c, '%board', c.let(f'add i64 {h}, {AWAKE}'))}, 0")
+    c.do(f"br i1 {awake}, label %each_on, label %bad")
+    c.label("each_on")
+    c.do(close)
+    c.label("good")
+    c.do("ret i1 true")
+    c.label("bad")
+    c.do("ret i1 false")
+    return f"define internal i1 @ready(ptr %board, i64 %helpers) nounwind {{\n{c.body()}\n}}\n"
+
+
+def _apart() -> str:
+    """@apart(env, args, inputs, n) -> i1: whether the result shares no memory with an argument; all are contiguous."""
+    c = Code()
+    c.label("entry")
+
+    def ends(number: str) -> tuple[str, str]:
+        start = _word(c, "%args", number)
+        return start, c.let(f"add i64 {start}, {c.let(f'mul i64 8, {_entries(c, number)}')}")
+
+    first, last = ends("%inputs")
+    c.do("br label %each")
+    k, close = open_loop(c, "each", "entry", "%inputs", 1, "good")
+    start, end = ends(k)
+    before, after = c.let(f"icmp ule i64 {end}, {first}"), c.let(f"icmp ule i64 {last}, {start}")
+    c.do(f"br i1 {c.let(f'or i1 {before}, {after}')}, label %each_on, label %bad")
+    c.label("each_on")
+    c.do(close)
+    c.label("good")
+    c.do("ret i1 true")
+    c.label("bad")
+    c.do("ret i1 false")
+    return f"define internal i1 @apart(ptr %env, ptr %args, i64 %inputs, i64 %n) nounwind {{\n{c.body()}\n}}\n"
 
 
 def _fast() -> str:
@@ -159,9 +223,10 @@ def _fast() -> str:
     c = Code()
     ok = _Checks(c)
     c.label("entry")
-    for name, size in (("args_now", _MOST_ARGUMENTS), ("steps", 4 * _MOST_ARGUMENTS), ("shape", 4), ("dims", 1)):
+    sizes = {"args_now": MOST_ARGUMENTS, "steps": 4 * MOST_ARGUMENTS, "shape": 4, "dims": 1, "options": 2}
+    for name, size in sizes.items():
         c.do(f"%{name} = alloca [{size} x i64], align 8")
-    c.do(f"%env = load ptr, ptr {c.let(f'getelementptr i8, ptr %callable, i64 {_INSTANCE_ENVIRONMENT}')}, align 8")
+    c.do(f"%env = load ptr, ptr {c.let(f'getelementptr i8, ptr %callable, i64 {INSTANCE_ENVIRONMENT}')}, align 8")
     inputs = _word(c, "%env", INPUTS)
     given = c.let("and i64 %nargsf, 9223372036854775807")
     ok.equal(given, inputs)
@@ -171,21 +236,23 @@ def _fast() -> str:
     nd = c.let(f"sext i32 {_field(c, first, _ARRAY_ND, 'i32')} to i64")
     c.do(f"%extra = sub i64 {nd}, {_word(c, '%env', FIRST_ARGUMENT)}")
     ok.require(c.let("icmp ult i64 %extra, 2"))
-    batched = c.let("icmp eq i64 %extra, 1")
-    c.do(f"%which = select i1 {batched}, i64 {BATCH}, i64 {SINGLE}")
+    c.do("%batched = icmp eq i64 %extra, 1")
+    c.do(f"%which = select i1 %batched, i64 {BATCH}, i64 {SINGLE}")
     kernel = _word(c, "%env", "%which", "ptr")
     ok.require(c.let(f"icmp ne ptr {kernel}, null"))
-    c.do(f"%n = select i1 {batched}, i64 {_rows(c, first, batched)}, i64 1")
+    c.do(f"%n = select i1 %batched, i64 {_rows(c, first, '%batched')}, i64 1")
     ok.require(c.let("icmp sgt i64 %n, 0"))
-    ok.require(c.let(f"icmp sle i64 %n, {_word(c, '%env', LARGEST_BATCH)}"))
     _keep(c, "%n", "%dims", 0)
     c.do(f"%arguments = add i64 {inputs}, 1")
+    _read_options(c, inputs)
+    ok.require(c.let(f"call i1 @ready(ptr {_word(c, '%env', BOARD, 'ptr')}, i64 %helpers)"))
+    before = f"checked{ok.count - 1}"
     c.do("br label %each")
     c.label("each")
-    c.do("%k = phi i64 [0, %" + f"checked{ok.count - 1}" + "], [%k_next, %each_good]")
-    c.do("%stride = phi i64 [%arguments, %" + f"checked{ok.count - 1}" + "], [%stride_next, %each_good]")
+    c.do(f"%k = phi i64 [0, %{before}], [%k_next, %each_good]")
+    c.do(f"%stride = phi i64 [%arguments, %{before}], [%stride_next, %each_good]")
     description = _describe(c, "%k")
-    good = _call_check(c, _word(c, "%args", "%k", "ptr"), description, "%k", "%stride", str(_ALIGNED))
+    good = _call_check(c, _word(c, "%args", "%k", "ptr"), description, "%k", "%stride", "%flags")
     c.do(f"br i1 {good}, label %each_good, label %slow")
     c.label("each_good")
     c.do(f"%stride_next = add i64 %stride, {_word(c, description, 0)}")
@@ -194,11 +261,36 @@ def _fast() -> str:
     c.label("result")
     _result(c, ok, inputs)
     _compute(c, kernel, inputs)
+    _finish(c, inputs)
     c.label("slow")
     call = f"call ptr {_word(c, '%env', VECTORCALL, 'ptr')}(ptr {_word(c, '%env', SLOW, 'ptr')}"
     c.do(f"ret ptr {c.let(f'{call}, ptr %args, i64 %nargsf, ptr %names)')}")
     signature = "ptr @fast(ptr %callable, ptr %args, i64 %nargsf, ptr %names)"
     return f"define {signature} nounwind {{\n{c.body()}\n}}\n"
+
+
+def _read_options(c: Code, inputs: str) -> None:
+    """%out: an object or null; %threads and %helpers: on how many this batch is computed; %flags: what inputs must be.
+
+    If a batch goes into a given array, that must not overlap the inputs, which is simply seen for contiguous ones.
+    """
+    _keep(c, "0", "%options", 0)
+    _keep(c, "0", "%options", 1)
+    c.do(f"br i1 {c.let('icmp eq ptr %names, null')}, label %known, label %options_read")
+    c.label("options_read")
+    values = c.let(f"getelementptr ptr, ptr %args, i64 {inputs}")
+    c.do(f"%readable = call i1 @options(ptr %env, ptr %names, ptr {values}, ptr %options)")
+    c.do("br i1 %readable, label %known, label %slow")
+    c.label("known")
+    c.do(f"%out = load ptr, ptr {c.let('getelementptr i64, ptr %options, i64 0')}, align 8")
+    c.do("%into = icmp ne ptr %out, null")
+    both = c.let("and i1 %into, %batched")
+    c.do(f"%flags = select i1 {both}, i32 {_ALIGNED | _CONTIGUOUS}, i32 {_ALIGNED}")
+    asked = _word(c, "%options", 1)
+    c.do(f"%threads = select i1 {c.let(f'icmp eq i64 {asked}, 0')}, i64 {_word(c, '%env', THREADS)}, i64 {asked}")
+    large = c.let(f"icmp sge i64 %n, {_word(c, '%env', SHARING_FROM)}")
+    shared = c.let(f"and i1 {large}, {c.let('icmp sgt i64 %threads, 1')}")
+    c.do(f"%helpers = select i1 {shared}, i64 {c.let('sub i64 %threads, 1')}, i64 0")
 
 
 def _rows(c: Code, array: str, batched: str) -> str:
@@ -214,22 +306,24 @@ def _call_check(c: Code, array: str, description: str, number: str, stride: str,
 
 
 def _result(c: Code, ok: _Checks, inputs: str) -> None:
-    """Where the result goes: the array given as out= (for one sample), or a new one."""
+    """Where the result goes: the array given as out=, or a new one."""
     description = _describe(c, inputs)
     core = _word(c, description, 0)
-    c.do(f"br i1 {c.let('icmp eq ptr %names, null')}, label %fresh, label %named")
+    c.do("br i1 %into, label %named, label %fresh")
     c.label("named")
-    ok.equal("%extra", "0")
-    ok.equal(_field(c, "%names", 16), "1")
-    ok.equal(_field(c, "%names", 24, "ptr"), _word(c, "%env", OUT_NAME, "ptr"), "ptr")
-    c.do(f"%out = load ptr, ptr {c.let(f'getelementptr ptr, ptr %args, i64 {inputs}')}, align 8")
-    whole = c.let(f"mul i64 {_word(c, '%env', WATCHED)}, {_CONTIGUOUS}")
-    flags = c.let(f"or i32 {c.let(f'trunc i64 {whole} to i32')}, {_ALIGNED | _WRITEABLE}")
+    watched = c.let(f"icmp ne i64 {_word(c, '%env', WATCHED)}, 0")
+    whole = _ALIGNED | _WRITEABLE | _CONTIGUOUS
+    flags = f"i32 {whole}, i32 {_ALIGNED | _WRITEABLE}"
+    flags = c.let(f"select i1 {c.let(f'or i1 {watched}, %batched')}, {flags}")
     ok.require(_call_check(c, "%out", description, inputs, "%stride_next", flags))
+    c.do("br i1 %batched, label %into_batch, label %accepted")
+    c.label("into_batch")
+    apart = c.let(f"call i1 @apart(ptr %env, ptr %args_now, i64 {inputs}, i64 %n)")
+    c.do(f"br i1 {apart}, label %accepted, label %slow")
+    c.label("accepted")
     counted = c.let("load i64, ptr %out, align 8")
     c.do(f"store i64 {c.let(f'add i64 {counted}, 1')}, ptr %out, align 8")
     c.do("br label %compute")
-    named = f"checked{ok.count - 1}"
     c.label("fresh")
     _reuse(c, description, inputs)
     c.label("make")
@@ -248,7 +342,7 @@ def _result(c: Code, ok: _Checks, inputs: str) -> None:
     _spare(c)
     c.do("br label %compute")
     c.label("compute")
-    c.do(f"%target = phi ptr [%out, %{named}], [%old, %reuse], [%new, %spared]")
+    c.do("%target = phi ptr [%out, %accepted], [%old, %reuse], [%new, %spared]")
 
 
 def _reuse(c: Code, description: str, inputs: str) -> None:
@@ -295,6 +389,7 @@ def _spare(c: Code) -> None:
 
 
 def _compute(c: Code, kernel: str, inputs: str) -> None:
+    """Run the kernel: as it is, without the interpreter lock, or together with helpers."""
     data = _word(c, "%env", c.let("add i64 %which, 1"), "ptr")
     run = f"call void {kernel}(ptr %args_now, ptr %dims, ptr %steps, ptr {data})"
     c.do(f"br i1 {c.let(f'icmp sge i64 %n, {_RELEASE_FROM}')}, label %released, label %held")
@@ -303,10 +398,28 @@ def _compute(c: Code, kernel: str, inputs: str) -> None:
     c.do("br label %ran")
     c.label("released")
     c.do(f"%thread = call ptr {_word(c, '%env', SAVE, 'ptr')}()")
+    c.do(f"br i1 {c.let('icmp eq i64 %helpers, 0')}, label %unaided, label %aided")
+    c.label("unaided")
     c.do(run)
+    c.do("br label %restore")
+    c.label("aided")
+    width = _word(c, "%env", WIDTH)
+    parts = c.let(f"mul i64 {c.let(f'mul i64 %threads, {CHUNKS_A_THREAD}')}, {width}")
+    whole = c.let(f"udiv i64 %n, {parts}")
+    some = c.let(f"select i1 {c.let(f'icmp eq i64 {whole}, 0')}, i64 1, i64 {whole}")
+    task = f"ptr {_word(c, '%env', SHARE, 'ptr')}, ptr %args_now, ptr %dims, ptr %steps, ptr {data}"
+    board, together = _word(c, "%env", BOARD, "ptr"), _word(c, "%env", TOGETHER, "ptr")
+    chunk = c.let(f"mul i64 {some}, {width}")
+    c.do(f"call void {together}(ptr {board}, {task}, i64 {chunk}, i64 %helpers)")
+    c.do("br label %restore")
+    c.label("restore")
     c.do(f"call void {_word(c, '%env', RESTORE, 'ptr')}(ptr %thread)")
     c.do("br label %ran")
     c.label("ran")
+
+
+def _finish(c: Code, inputs: str) -> None:
+    """Look for NaN if that is wanted, and return the result: bare, or in an object that names its parts."""
     watched = _word(c, "%env", WATCHED)
     c.do(f"br i1 {c.let(f'icmp eq i64 {watched}, 0')}, label %done, label %watched")
     c.label("watched")
@@ -316,7 +429,19 @@ def _compute(c: Code, kernel: str, inputs: str) -> None:
     c.do(f"call void {_word(c, '%env', DROP, 'ptr')}(ptr %target)")
     c.do("br label %slow")
     c.label("done")
+    kind = _word(c, "%env", WRAP, "ptr")
+    c.do(f"br i1 {c.let(f'icmp eq ptr {kind}, null')}, label %bare, label %wrapped")
+    c.label("bare")
     c.do("ret ptr %target")
+    c.label("wrapped")
+    c.do(f"%object = call ptr {_word(c, '%env', NEW_OBJECT, 'ptr')}(ptr {kind}, i64 0)")
+    c.do(f"br i1 {c.let('icmp eq ptr %object, null')}, label %no_object, label %filled")
+    c.label("no_object")
+    c.do(f"call void {_word(c, '%env', DROP, 'ptr')}(ptr %target)")
+    c.do("ret ptr null")
+    c.label("filled")
+    c.do(f"store ptr %target, ptr {c.let(f'getelementptr i8, ptr %object, i64 {FIRST_SLOT}')}, align 8")
+    c.do("ret ptr %object")
 
 
 def _entries(c: Code, inputs: str) -> str:
@@ -329,122 +454,6 @@ def _entries(c: Code, inputs: str) -> str:
     return count
 
 
-class _Member(ctypes.Structure):
-    _fields_ = [
-        ("name", ctypes.c_char_p),
-        ("type", ctypes.c_int),
-        ("offset", ctypes.c_ssize_t),
-        ("flags", ctypes.c_int),
-        ("doc", ctypes.c_char_p),
-    ]
-
-
-class _Slot(ctypes.Structure):
-    _fields_ = [("slot", ctypes.c_int), ("value", ctypes.c_void_p)]
-
-
-class _Spec(ctypes.Structure):
-    _fields_ = [
-        ("name", ctypes.c_char_p),
-        ("basicsize", ctypes.c_int),
-        ("itemsize", ctypes.c_int),
-        ("flags", ctypes.c_uint),
-        ("slots", ctypes.c_void_p),
-    ]
-
-
-_HELD: list[Any] = []  # what the type object borrows
-_TP_CALL, _TP_MEMBERS, _SSIZE, _OBJECT, _READONLY = 50, 72, 19, 16, 1
-_DEFAULT_FLAGS, _HAVE_VECTORCALL = 1 << 18, 1 << 11
-
-
-def address_of(function: Any) -> int:
-    """Address of a C function of the interpreter."""
-    return ctypes.cast(function, ctypes.c_void_p).value or 0
-
-
-def _refuse(self: Any, name: str, *value: Any) -> None:
-    raise AttributeError(f"a fourbar function is frozen; {name!r} cannot be changed")
-
-
-def _release(self: Any) -> None:
-    """Let go of the state: CPython does not do it for types that its garbage collector does not look at."""
-    if hasattr(self, "state"):
-        type(self).state.__delete__(self)
-
-
-@cache
-def callable_type() -> tuple[type, int]:
-    """The Python type, and the address of the machine code that its instances run when called."""
-    code = Loaded([cached_object("fastcall", lambda: _check_array() + _sound() + _fast())])
-    api = ctypes.pythonapi
-    members = (_Member * 3)(
-        _Member(b"__vectorcalloffset__", _SSIZE, _INSTANCE_VECTORCALL, _READONLY, None),
-        _Member(b"state", _OBJECT, _INSTANCE_STATE, 0, None),
-        _Member(),
-    )
-    slots = (_Slot * 3)(
-        _Slot(_TP_CALL, address_of(api.PyVectorcall_Call)),
-        _Slot(_TP_MEMBERS, ctypes.addressof(members)),
-        _Slot(0, None),
-    )
-    flags = _DEFAULT_FLAGS | _HAVE_VECTORCALL
-    spec = _Spec(b"fourbar.Function", _INSTANCE_SIZE, 0, flags, ctypes.addressof(slots))
-    api.PyType_FromSpec.restype, api.PyType_FromSpec.argtypes = ctypes.py_object, [ctypes.c_void_p]
-    made: Any = api.PyType_FromSpec(ctypes.addressof(spec))
-    made.__setattr__, made.__delattr__, made.__del__ = _refuse, _refuse, _release
-    _HELD.extend([code, members, slots, spec])
-    return made, code.address("fast")
-
-
-class Environment:
-    """The table of one callable. Until `arm` gives it a kernel, all calls go to `slow`.
-
-    If it is `watched`, so do those whose result has a NaN.
-    """
-
-    def __init__(self, slow: Any, watched: bool) -> None:
-        api = ctypes.pythonapi
-        arrays = capsule_table("_ARRAY_API", 400)
-        table = np.zeros(FIRST_ARGUMENT + _ARGUMENT_WORDS * _MOST_ARGUMENTS, np.int64)
-        table[ARRAY_TYPE] = id(np.ndarray)
-        table[DTYPE] = id(np.dtype(np.float64))
-        table[SLOW] = id(slow)
-        table[OUT_NAME] = id(sys.intern("out"))
-        table[VECTORCALL] = address_of(api.PyObject_Vectorcall)
-        table[NEW_ARRAY] = arrays[_NEW_ARRAY_SLOT]
-        table[SAVE], table[RESTORE] = address_of(api.PyEval_SaveThread), address_of(api.PyEval_RestoreThread)
-        table[WATCHED], table[DROP] = watched, address_of(api.Py_DecRef)
-        self._table = table
-        self._held = [slow]
-
-    def callable(self, state: Any) -> Any:
-        """A callable that runs on this table; it keeps `state` (and the table) alive."""
-        kind, code = callable_type()
-        instance: Any = kind()
-        kind.state.__set__(instance, (state, self))  # type: ignore[attr-defined]
-        ctypes.c_void_p.from_address(id(instance) + _INSTANCE_ENVIRONMENT).value = self._table.ctypes.data
-        ctypes.c_void_p.from_address(id(instance) + _INSTANCE_VECTORCALL).value = code
-        return instance
-
-    def __del__(self) -> None:
-        for k in (SPARE, SPARE + 1):
-            if self._table[k]:
-                ctypes.pythonapi.Py_DecRef(ctypes.cast(int(self._table[k]), ctypes.py_object))
-
-    def arm(self, kernel: Kernel, single: bool, largest_batch: int) -> None:
-        """Let the machine code serve calls with one sample, or with a batch of at most so many, by this kernel."""
-        program: Program = kernel.program
-        arguments = [*program.inputs, *program.outputs]
-        which = SINGLE if single else BATCH
-        if len(program.outputs) != 1 or not program.outputs[0].shape or len(arguments) > _MOST_ARGUMENTS:
-            return
-        if self._table[which] == kernel.address:
-            return
-        for k, argument in enumerate(arguments):
-            at = FIRST_ARGUMENT + _ARGUMENT_WORDS * k
-            self._table[at] = len(argument.shape)
-            self._table[at + 1 : at + 1 + len(argument.shape)] = argument.shape
-        self._held.append(kernel)
-        self._table[[LARGEST_BATCH, which + 1, which]] = largest_batch, kernel.data, kernel.address
-        self._table[INPUTS] = len(program.inputs)
+def assembly() -> str:
+    """The whole module."""
+    return "".join([_check_array(), _sound(), _options(), _ready(), _apart(), _fast()])

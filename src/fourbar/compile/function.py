@@ -20,7 +20,7 @@ import numpy as np
 
 from ..errors import ArgumentError
 from ..expr import Output, Program, interpret
-from . import fastcall
+from . import callables
 from .arguments import Argument, batch_shape, bind, expected, to_array
 from .gufunc import GeneralisedUfunc, signature
 from .kernel import Kernel
@@ -28,7 +28,6 @@ from .machine import batch_lanes, single_lane
 from .threads import default_threads, run_shared
 
 _WORTH_SHARING = 3_000_000  # operations in a batch from which on several threads pay (about 0.1 ms)
-_NO_LIMIT = 1 << 62
 _BACKENDS = ("llvm", "numpy")
 
 
@@ -142,8 +141,8 @@ class State:
         self._armed: set[bool] = set()
         self._programs: dict[tuple[str, ...], Program] = {}
         self._variants: dict[tuple[str, ...], Variant] = {}
-        fast = fastcall.supported() and backend() == "llvm"
-        self.environment = fastcall.Environment(self.call, explain is not None) if fast else None
+        fast = callables.supported() and backend() == "llvm"
+        self.environment = callables.Environment(self.call, explain is not None) if fast else None
 
     def derivative(self, kind: str) -> Any:
         """A derivative of this function, made when it is first asked for."""
@@ -194,8 +193,7 @@ class State:
             return
         if variant.compiled and present == tuple(a.name for a in self.arguments if not a.optional):
             self._armed.add(single)
-            largest = variant.sharing_from if default_threads() > 1 else _NO_LIMIT
-            self.environment.arm(variant.ufunc(single).kernel, single, largest)
+            self.environment.arm(variant.ufunc(single).kernel, single, variant.sharing_from)
 
     def _threads(self, asked: int | None) -> int:
         if asked is None:
@@ -348,5 +346,5 @@ def make_function(state: State) -> Any:
     """The callable that a user holds."""
     if state.environment is None:
         return PlainFunction((state, None))
-    _with_methods(fastcall.callable_type()[0])
-    return state.environment.callable(state)
+    _with_methods(callables.callable_type("Function"))
+    return state.environment.callable(state, "Function")

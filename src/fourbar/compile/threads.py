@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import ctypes
 import os
-from functools import lru_cache
-from typing import Any
 
 import numpy as np
 
-from .crew import crew
+from .crew import code, crew
 from .kernel import Kernel
 
-_SHARE = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 5, ctypes.c_int64)
-_CHUNKS_A_THREAD = 4
+CHUNKS_A_THREAD = 4
 
 
 def default_threads() -> int:
@@ -24,6 +20,11 @@ def default_threads() -> int:
     if not asked.isdigit() or int(asked) < 1:
         raise ValueError(f"FOURBAR_THREADS={asked!r}: expected a whole number of threads, at least 1")
     return int(asked)
+
+
+def chunk_size(n: int, threads: int, width: int) -> int:
+    """How many samples a thread takes at a time."""
+    return max(1, n // (threads * CHUNKS_A_THREAD * width)) * width
 
 
 def _address(array: np.ndarray) -> int:
@@ -40,33 +41,12 @@ def run_shared(kernel: Kernel, arrays: list[np.ndarray], n: int, threads: int) -
         addresses.append(_address(array))
         outer.append(strides[0] if batched else 0)
         core += strides[batched:]
-    words = np.array([0, n, *addresses, *outer, *core], np.int64)
-    counter = _address(words)
-    dims, first = counter + 8, counter + 16
+    table = np.array([n, *addresses, *outer, *core], np.int64)
+    dims = _address(table)
+    first = dims + 8
     steps = first + 8 * len(arrays)
-    width = kernel.lanes.width
-    chunk = max(1, n // (threads * _CHUNKS_A_THREAD * width)) * width
-    _together((kernel.share, first, dims, steps, kernel.data, counter, chunk), threads - 1, (words, kernel, arrays))
-
-
-@lru_cache(maxsize=256)
-def _callable(address: int) -> Any:
-    return _SHARE(address)
-
-
-def _together(task: tuple[int, ...], helpers: int, held: Any) -> None:
-    """Do a task here and, where the helpers are free, there too."""
-    function, *arguments = task
     ours = crew()
-    if not ours.lock.acquire(blocking=False):
-        _callable(function)(*arguments)
-        return
-    hired = ours.helpers(helpers)
-    try:
-        for helper in hired:
-            helper.post(task, held)
-        _callable(function)(*arguments)
-    finally:
-        for helper in hired:
-            helper.settle()
-        ours.lock.release()
+    ours.hire(threads - 1)
+    board = _address(ours.board)
+    chunk = chunk_size(n, threads, kernel.lanes.width)
+    code().together(board, kernel.share, first, dims, steps, kernel.data, chunk, threads - 1)

@@ -242,9 +242,18 @@ class Blocks(Wrapper):
         super().__init__(recipe, make(recipe))
         self._layout = Layout(recipe)
         self._required = tuple(a.name for a in recipe.arguments if not a.optional)
-        self._count = len(self._required)
-        self._simple: Any = None
+        self._front: Any = None
         self._along: dict[tuple[str, ...], ByNumbers] = {}
+
+    def fronted(self) -> Any:
+        """This, with machine code before it that serves plain calls."""
+        from ..compile.callables import Front
+
+        inner = self.function.state[0].environment
+        if inner is None:
+            return self
+        self._front = Front(self, inner)
+        return self._front.callable()
 
     def along(self, parameters: Sequence[str]) -> ByNumbers:
         """The derivatives by the named numbers of the robot."""
@@ -273,13 +282,11 @@ class Blocks(Wrapper):
     def __call__(self, *args: Any, **named: Any) -> Any:
         if "parameters" in named:
             return self._with_parameters(args, named)
-        if not named and len(args) == self._count and self._simple is not None:
-            return self._simple(self.function(*args))
         array = self.function(*args, **named)
         present = self._present(args, named)
         found = self._layout.named(present, array)
-        if present == self._required and isinstance(found, Stacked):
-            self._simple = type(found)
+        if self._front is not None and present == self._required and isinstance(found, Stacked):
+            self._front.serve(found, found.array)
         return found
 
     def _present(self, args: tuple[Any, ...], named: dict[str, Any]) -> tuple[str, ...]:
@@ -288,4 +295,4 @@ class Blocks(Wrapper):
         return tuple(a.name for a in self.recipe.arguments if given.get(a.name) is not None)
 
 
-WRAPPERS: dict[str, Any] = {"jvp": Directional, "vjp": Pullback, "jacobian": Blocks}
+WRAPPERS: dict[str, Any] = {"jvp": Directional, "vjp": Pullback, "jacobian": lambda recipe: Blocks(recipe).fronted()}

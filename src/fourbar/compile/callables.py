@@ -1,0 +1,210 @@
+"""Python objects whose calls run machine code."""
+
+from __future__ import annotations
+
+import ctypes
+import sys
+import sysconfig
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from ..expr import Program
+from . import fastcall as words
+from .cache import cached_object
+from .crew import code, crew
+from .gufunc import capsule_table
+from .kernel import Kernel
+from .machine import Loaded
+from .threads import default_threads
+
+_NEW_ARRAY_SLOT = 93  # PyArray_New in NumPy's table of array functions
+_NEVER = 1 << 62
+_KEPT = list(range(1, words.MOST_THREADS + 1))  # small numbers are the same objects everywhere in CPython
+_NUMBERS = np.array([id(k) for k in _KEPT], np.int64)
+
+
+def supported() -> bool:
+    """Whether objects of this interpreter are laid out as the machine code expects."""
+    free_threaded = bool(sysconfig.get_config_var("Py_GIL_DISABLED"))
+    return sys.implementation.name == "cpython" and ctypes.sizeof(ctypes.c_void_p) == 8 and not free_threaded
+
+
+class _Member(ctypes.Structure):
+    _fields_ = [
+        ("name", ctypes.c_char_p),
+        ("type", ctypes.c_int),
+        ("offset", ctypes.c_ssize_t),
+        ("flags", ctypes.c_int),
+        ("doc", ctypes.c_char_p),
+    ]
+
+
+class _Slot(ctypes.Structure):
+    _fields_ = [("slot", ctypes.c_int), ("value", ctypes.c_void_p)]
+
+
+class _Spec(ctypes.Structure):
+    _fields_ = [
+        ("name", ctypes.c_char_p),
+        ("basicsize", ctypes.c_int),
+        ("itemsize", ctypes.c_int),
+        ("flags", ctypes.c_uint),
+        ("slots", ctypes.c_void_p),
+    ]
+
+
+_HELD: list[Any] = []  # what the type object borrows
+_TP_CALL, _TP_MEMBERS, _SSIZE, _OBJECT, _READONLY = 50, 72, 19, 16, 1
+_DEFAULT_FLAGS, _HAVE_VECTORCALL = 1 << 18, 1 << 11
+
+
+def address_of(function: Any) -> int:
+    """Address of a C function of the interpreter."""
+    return ctypes.cast(function, ctypes.c_void_p).value or 0
+
+
+def _refuse(self: Any, name: str, *value: Any) -> None:
+    raise AttributeError(f"a fourbar function is frozen; {name!r} cannot be changed")
+
+
+def _release(self: Any) -> None:
+    """Let go of the state: CPython does not do it for types that its garbage collector does not look at."""
+    if hasattr(self, "state"):
+        type(self).state.__delete__(self)
+
+
+@cache
+def _fast() -> Loaded:
+    return Loaded([cached_object("fastcall", words.assembly)])
+
+
+@cache
+def callable_type(name: str) -> type:
+    """A Python type whose instances run the machine code when called, and keep a `state`."""
+    api = ctypes.pythonapi
+    members = (_Member * 3)(
+        _Member(b"__vectorcalloffset__", _SSIZE, words.INSTANCE_VECTORCALL, _READONLY, None),
+        _Member(b"state", _OBJECT, words.INSTANCE_STATE, 0, None),
+        _Member(),
+    )
+    slots = (_Slot * 3)(
+        _Slot(_TP_CALL, address_of(api.PyVectorcall_Call)),
+        _Slot(_TP_MEMBERS, ctypes.addressof(members)),
+        _Slot(0, None),
+    )
+    flags = _DEFAULT_FLAGS | _HAVE_VECTORCALL
+    spec = _Spec(f"fourbar.{name}".encode(), words.INSTANCE_SIZE, 0, flags, ctypes.addressof(slots))
+    api.PyType_FromSpec.restype, api.PyType_FromSpec.argtypes = ctypes.py_object, [ctypes.c_void_p]
+    made: Any = api.PyType_FromSpec(ctypes.addressof(spec))
+    made.__setattr__, made.__delattr__, made.__del__ = _refuse, _refuse, _release
+    _HELD.extend([members, slots, spec])
+    return made
+
+
+class Environment:
+    """The table of one callable. Until `arm` gives it a kernel, all calls go to `slow`.
+
+    If it is `watched`, so do those whose result has a NaN.
+    """
+
+    def __init__(self, slow: Any, watched: bool) -> None:
+        api = ctypes.pythonapi
+        table = np.zeros(words.FIRST_ARGUMENT + words.ARGUMENT_WORDS * words.MOST_ARGUMENTS, np.int64)
+        table[words.ARRAY_TYPE] = id(np.ndarray)
+        table[words.DTYPE] = id(np.dtype(np.float64))
+        table[words.SLOW] = id(slow)
+        table[words.OUT_NAME], table[words.THREADS_NAME] = id(sys.intern("out")), id(sys.intern("threads"))
+        table[words.VECTORCALL] = address_of(api.PyObject_Vectorcall)
+        table[words.NEW_ARRAY] = capsule_table("_ARRAY_API", 400)[_NEW_ARRAY_SLOT]
+        table[words.NEW_OBJECT] = address_of(api.PyType_GenericAlloc)
+        table[words.SAVE] = address_of(api.PyEval_SaveThread)
+        table[words.RESTORE] = address_of(api.PyEval_RestoreThread)
+        table[words.WATCHED], table[words.DROP] = watched, address_of(api.Py_DecRef)
+        table[words.NUMBERS] = _NUMBERS.ctypes.data
+        table[words.BOARD] = crew().board.ctypes.data
+        table[words.SHARING_FROM] = _NEVER
+        self.watched = watched
+        self._table = table
+        self._held = [slow]
+
+    def callable(self, state: Any, name: str) -> Any:
+        """A callable that runs on this table; it keeps `state` (and the table) alive."""
+        kind = callable_type(name)
+        instance: Any = kind()
+        kind.state.__set__(instance, (state, self))  # type: ignore[attr-defined]
+        ctypes.c_void_p.from_address(id(instance) + words.INSTANCE_ENVIRONMENT).value = self._table.ctypes.data
+        ctypes.c_void_p.from_address(id(instance) + words.INSTANCE_VECTORCALL).value = _fast().address("fast")
+        return instance
+
+    def __del__(self) -> None:
+        for k in (words.SPARE, words.SPARE + 1):
+            if self._table[k]:
+                ctypes.pythonapi.Py_DecRef(ctypes.cast(int(self._table[k]), ctypes.py_object))
+
+    def arm(self, kernel: Kernel, single: bool, sharing_from: int) -> None:
+        """Let the machine code serve calls with one sample, or with a batch, by this kernel.
+
+        A batch of at least `sharing_from` samples is computed on several threads.
+        """
+        program: Program = kernel.program
+        arguments = [*program.inputs, *program.outputs]
+        which = words.SINGLE if single else words.BATCH
+        if len(program.outputs) != 1 or not program.outputs[0].shape or len(arguments) > words.MOST_ARGUMENTS:
+            return
+        for k, argument in enumerate(arguments):
+            at = words.FIRST_ARGUMENT + words.ARGUMENT_WORDS * k
+            self._table[at] = len(argument.shape)
+            self._table[at + 1 : at + 1 + len(argument.shape)] = argument.shape
+        if not single:
+            self._table[[words.SHARE, words.WIDTH, words.SHARING_FROM]] = kernel.share, kernel.lanes.width, sharing_from
+            self._table[[words.TOGETHER, words.THREADS]] = code().together_address, default_threads()
+        self._held.append(kernel)
+        self._table[[which + 1, which]] = kernel.data, kernel.address
+        self._table[words.INPUTS] = len(program.inputs)
+
+    def follow(self, other: Environment, kind: type) -> None:
+        """Serve what another callable serves, but hand out each result in an instance of a class with one slot."""
+        served = [*range(words.INPUTS + 1), *range(words.THREADS, len(self._table))]
+        self._table[served] = other._table[served]
+        self._table[words.WRAP] = id(kind)
+        self._held[1:] = [other, kind]
+
+
+def is_first_slot(kind: type, value: Any) -> bool:
+    """Whether the one slot of a class, to which it is given, lies where the machine code puts it."""
+    made = kind(value)
+    return ctypes.c_void_p.from_address(id(made) + words.FIRST_SLOT).value == id(value)
+
+
+@cache
+def _front_type() -> type:
+    """The type of `Front.callable`: for all but calls, the callable that it stands before."""
+    made: Any = callable_type("Derivative")
+    made.__getattr__ = lambda self, name: getattr(self.state[0], name)
+    made.__repr__ = lambda self: repr(self.state[0])
+    made.__reduce__ = lambda self: self.state[0].__reduce__()
+    return made
+
+
+class Front:
+    """Machine code before a Python callable that names the parts of a compiled function's result.
+
+    Once the callable has said of what class its results are, plain calls are served without it.
+    """
+
+    def __init__(self, slow: Any, inner: Environment) -> None:
+        self._inner = inner
+        self._environment = Environment(slow, inner.watched)
+        self._slow = slow
+
+    def callable(self) -> Any:
+        """What users hold."""
+        _front_type()
+        return self._environment.callable(self._slow, "Derivative")
+
+    def serve(self, result: Any, array: np.ndarray) -> None:
+        """Hand out results like this one, which holds `array` in its only slot."""
+        if is_first_slot(type(result), array):
+            self._environment.follow(self._inner, type(result))

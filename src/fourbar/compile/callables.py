@@ -71,8 +71,8 @@ def _refuse(self: Any, name: str, *value: Any) -> None:
 
 def _release(self: Any) -> None:
     """Let go of the state: CPython does not do it for types that its garbage collector does not look at."""
-    if hasattr(self, "state"):
-        type(self).state.__delete__(self)
+    if hasattr(self, "held"):
+        type(self).held.__delete__(self)
 
 
 @cache
@@ -82,11 +82,11 @@ def _fast() -> Loaded:
 
 @cache
 def callable_type(name: str) -> type:
-    """A Python type whose instances run the machine code when called, and keep a `state`."""
+    """A Python type whose instances run the machine code when called; `held` is a state and an `Environment`."""
     api = ctypes.pythonapi
     members = (_Member * 3)(
         _Member(b"__vectorcalloffset__", _SSIZE, words.INSTANCE_VECTORCALL, _READONLY, None),
-        _Member(b"state", _OBJECT, words.INSTANCE_STATE, 0, None),
+        _Member(b"held", _OBJECT, words.INSTANCE_STATE, 0, None),
         _Member(),
     )
     slots = (_Slot * 3)(
@@ -133,7 +133,7 @@ class Environment:
         """A callable that runs on this table; it keeps `state` (and the table) alive."""
         kind = callable_type(name)
         instance: Any = kind()
-        kind.state.__set__(instance, (state, self))  # type: ignore[attr-defined]
+        kind.held.__set__(instance, (state, self))  # type: ignore[attr-defined]
         ctypes.c_void_p.from_address(id(instance) + words.INSTANCE_ENVIRONMENT).value = self._table.ctypes.data
         ctypes.c_void_p.from_address(id(instance) + words.INSTANCE_VECTORCALL).value = _fast().address("fast")
         return instance
@@ -182,9 +182,9 @@ def is_first_slot(kind: type, value: Any) -> bool:
 def _front_type() -> type:
     """The type of `Front.callable`: for all but calls, the callable that it stands before."""
     made: Any = callable_type("Derivative")
-    made.__getattr__ = lambda self, name: getattr(self.state[0], name)
-    made.__repr__ = lambda self: repr(self.state[0])
-    made.__reduce__ = lambda self: self.state[0].__reduce__()
+    made.__getattr__ = lambda self, name: getattr(self.held[0], name)
+    made.__repr__ = lambda self: repr(self.held[0])
+    made.__reduce__ = lambda self: self.held[0].__reduce__()
     return made
 
 

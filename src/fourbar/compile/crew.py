@@ -107,32 +107,46 @@ def _settle() -> str:
 
 
 _TASK = ("share", "args", "dims", "steps", "data", "counter", "chunk")
+_WORK = "  call void %share(ptr %args, ptr %dims, ptr %steps, ptr %data, ptr %counter, i64 %chunk)"
+
+
+def _mailbox(name: str, number: str) -> list[str]:
+    """%name_box: the mailbox of a helper."""
+    return [
+        f"  %{name}_words = mul i64 {number}, {BOX_WORDS}",
+        f"  %{name}_at = add i64 %{name}_words, {BOXES}",
+        f"  %{name}_box = getelementptr i64, ptr %board, i64 %{name}_at",
+    ]
+
+
+def _each_helper(name: str, before: str, after: str, body: list[str]) -> list[str]:
+    """A loop `name` over the helpers that were hired."""
+    return [
+        f"{name}:",
+        f"  %{name}_h = phi i64 [0, %{before}], [%{name}_next, %{name}_body]",
+        f"  %{name}_more = icmp slt i64 %{name}_h, %hired",
+        f"  br i1 %{name}_more, label %{name}_body, label %{after}",
+        f"{name}_body:",
+        *_mailbox(name, f"%{name}_h"),
+        *body,
+        f"  %{name}_next = add i64 %{name}_h, 1",
+        f"  br label %{name}",
+    ]
 
 
 def _together() -> str:
-    """@together(board, share, args, dims, steps, data, chunk, helpers): call `share` here and on so many helpers, unless
-    another caller has them; comes back when all are done.
+    """@together(board, share, args, dims, steps, data, chunk, wanted): call `share` here and on as many helpers as are
+    wanted, unless another caller has them; comes back when all are done.
     """
-    posts = []
+    post = []
     for k, name in enumerate(_TASK, 1):
-        kind = "i64" if name == "chunk" else "ptr"
-        posts += [
-            f"  %to{k} = getelementptr i64, ptr %post_box, i64 {k}",
-            f"  store {kind} %{name}, ptr %to{k}, align 8",
-        ]
-    run = "  call void %share(ptr %args, ptr %dims, ptr %steps, ptr %data, ptr %counter, i64 %chunk)"
-
-    def box(name: str, h: str) -> list[str]:
-        return [
-            f"  %{name}_words = mul i64 {h}, {BOX_WORDS}",
-            f"  %{name}_at = add i64 %{name}_words, {BOXES}",
-            f"  %{name}_box = getelementptr i64, ptr %board, i64 %{name}_at",
-        ]
-
+        post.append(f"  %to{k} = getelementptr i64, ptr %post_box, i64 {k}")
+        post.append(f"  store {'i64' if name == 'chunk' else 'ptr'} %{name}, ptr %to{k}, align 8")
+    post.append(f"  store atomic i64 {_POSTED}, ptr %post_box seq_cst, align 8")
+    task = "ptr %share, ptr %args, ptr %dims, ptr %steps, ptr %data, i64 %chunk"
     return "\n".join(
         [
-            "define void @together(ptr %board, ptr %share, ptr %args, ptr %dims, ptr %steps, ptr %data, i64 %chunk, "
-            "i64 %wanted) {",
+            f"define void @together(ptr %board, {task}, i64 %wanted) {{",
             "entry:",
             "  %counter = alloca [8 x i64], align 64",
             "  store atomic i64 0, ptr %counter seq_cst, align 8",
@@ -140,36 +154,19 @@ def _together() -> str:
             "  %ours = extractvalue {i64, i1} %grab, 1",
             "  br i1 %ours, label %hire, label %alone",
             "alone:",
-            run,
+            _WORK,
             "  ret void",
             "hire:",
             f"  %count_at = getelementptr i64, ptr %board, i64 {COUNT}",
             "  %there = load atomic i64, ptr %count_at seq_cst, align 8",
             "  %enough = icmp slt i64 %wanted, %there",
             "  %hired = select i1 %enough, i64 %wanted, i64 %there",
-            "  br label %posting",
-            "posting:",
-            "  %h = phi i64 [0, %hire], [%h_next, %post]",
-            "  %some = icmp slt i64 %h, %hired",
-            "  br i1 %some, label %post, label %work",
-            "post:",
-            *box("post", "%h"),
-            *posts,
-            f"  store atomic i64 {_POSTED}, ptr %post_box seq_cst, align 8",
-            "  %h_next = add i64 %h, 1",
-            "  br label %posting",
+            "  br label %post",
+            *_each_helper("post", "hire", "work", post),
             "work:",
-            run,
-            "  br label %settling",
-            "settling:",
-            "  %k = phi i64 [0, %work], [%k_next, %waiting]",
-            "  %open = icmp slt i64 %k, %hired",
-            "  br i1 %open, label %waiting, label %finished",
-            "waiting:",
-            *box("wait", "%k"),
-            "  call void @settle(ptr %wait_box, ptr %board)",
-            "  %k_next = add i64 %k, 1",
-            "  br label %settling",
+            _WORK,
+            "  br label %wait",
+            *_each_helper("wait", "work", "finished", ["  call void @settle(ptr %wait_box, ptr %board)"]),
             "finished:",
             "  store atomic i64 0, ptr %board seq_cst, align 8",
             "  ret void",

@@ -295,29 +295,29 @@ def _arrived(rebuild: tuple[Any, ...], present: tuple[str, ...]) -> _Remote:
 class PlainFunction:
     """A function without the machine-code entry: where the interpreter or the backend does not allow it."""
 
-    __slots__ = ("state",)
+    __slots__ = ("held",)
 
-    def __init__(self, state: tuple[State, None]) -> None:
-        self.state = state
+    def __init__(self, held: tuple[State, None]) -> None:
+        self.held = held
 
     def __call__(self, *args: Any, **named: Any) -> Any:
-        return self.state[0].call(*args, **named)
+        return self.held[0].call(*args, **named)
 
 
 def _representation(self: Any) -> str:
-    state = self.state[0]
+    state = self.held[0]
     given = ", ".join(f"{a.name}=None" if a.optional else a.name for a in state.arguments)
     return f"<fourbar function {state.name}({given}) -> {', '.join(state.results)}>"
 
 
 def _reduce(self: Any) -> tuple[Any, ...]:
-    make, *args = self.state[0].rebuild
+    make, *args = self.held[0].rebuild
     return make, tuple(args)
 
 
 def _program(self: Any, *optional: str) -> Program:
     """The program of this function, with the named optional arguments."""
-    state = self.state[0]
+    state = self.held[0]
     return state.program(tuple(a.name for a in state.arguments if not a.optional or a.name in optional))
 
 
@@ -325,11 +325,12 @@ _METHODS: dict[str, Any] = {
     "__repr__": _representation,
     "__reduce__": _reduce,
     "program": _program,
+    "state": property(lambda self: self.held),
     "signature": property(lambda self: signature(_program(self))),
-    "help": property(lambda self: self.state[0].doc),
-    "jvp": property(lambda self: self.state[0].derivative("jvp")),
-    "vjp": property(lambda self: self.state[0].derivative("vjp")),
-    "jacobian": property(lambda self: self.state[0].derivative("jacobian")),
+    "help": property(lambda self: self.held[0].doc),
+    "jvp": property(lambda self: self.held[0].derivative("jvp")),
+    "vjp": property(lambda self: self.held[0].derivative("vjp")),
+    "jacobian": property(lambda self: self.held[0].derivative("jacobian")),
 }
 
 

@@ -12,8 +12,8 @@ from .node import Expr, Graph
 class Whole:
     """Steps are called on expressions; the results are expressions of the arguments, to differentiate or to print."""
 
-    def __init__(self) -> None:
-        self.graph = Graph()
+    def __init__(self, graph: Graph | None = None) -> None:
+        self.graph = graph or Graph()
         self.arguments: dict[str, tuple[Expr, ...]] = {}
 
     def input(self, name: str, shape: tuple[int, ...]) -> tuple[Expr, ...]:

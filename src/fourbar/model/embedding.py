@@ -155,6 +155,12 @@ class Tied:
         other.p = tuple(p)
         return other
 
+    def replaced(self, traced: Traced, p: Sequence[Scalar]) -> Tied:
+        """The same for loops whose trace depends on changes of numbers, with these changed by p, however much."""
+        other = object.__new__(Replaced)
+        other.__dict__.update(self.along(traced).__dict__, p=tuple(p))
+        return other
+
     def _known(self, q: Sequence[Scalar], unchanged: bool = False) -> dict[Expr, Scalar]:
         """What the trace is to be evaluated at, apart from velocities."""
         p = (0.0,) * len(self.p) if unchanged else self.p
@@ -380,6 +386,16 @@ class Tied:
         """φ (..., m) and K (..., m, n) at the coordinates (..., nq) of all joints."""
         m, n = len(self.traced.phi), len(self.traced.v)
         return self.residual(q), self._stacked(self._runs[1], q, m * n).reshape(*q.shape[:-1], m, n)
+
+
+class Replaced(Tied):
+    """Links tied by loops, numbers of which are others: symbols, for instance."""
+
+    def _known(self, q: Sequence[Scalar], unchanged: bool = False) -> dict[Expr, Scalar]:
+        return super()._known(q)
+
+    def coordinates(self, q: Sequence[Scalar]) -> list[Scalar]:
+        return self._coordinates(q)
 
 
 class Bound(NamedTuple):

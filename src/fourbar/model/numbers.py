@@ -40,6 +40,17 @@ class Number(NamedTuple):
         """How many entries it has."""
         return prod(self.shape)
 
+    def _value(self, mechanism: Mechanism) -> Any:
+        return getattr(_inner(getattr(mechanism, self.owners)[self.place]), self.field)
+
+    def is_place(self, mechanism: Mechanism) -> bool:
+        """Whether it is the place of something, which changes by a twist."""
+        return isinstance(self._value(mechanism), Transform | Placement)
+
+    def values(self, mechanism: Mechanism) -> list[float]:
+        """The entries, one after the other, of a number that is no place."""
+        return list(_entries(self._value(mechanism)))
+
 
 GRAVITY = Number("gravity", (3,))
 
@@ -57,6 +68,14 @@ def _shape(value: Any) -> tuple[int, ...] | None:
     shapes = {_shape(x) for x in value}
     inner = shapes.pop()
     return None if shapes or inner is None else (len(value), *inner)
+
+
+def _entries(value: Any) -> Iterator[float]:
+    if isinstance(value, tuple):
+        for x in value:
+            yield from _entries(x)
+    elif not isinstance(value, str):
+        yield float(value)
 
 
 def _changed(value: Any, by: Iterator[Scalar]) -> Any:

@@ -1,8 +1,9 @@
 """A mechanism with its numbers replaced by symbols: the same tree over another kind of scalar.
 
 Zeros stay zeros, so that what the model leaves out stays out of the equations. Symbols stand for masses, centres of
-mass, inertias about them, positions of joints on their parents, armatures and the strength of gravity. Loops are closed
-by numbers: inside a loop the positions of the joints stay what they are, and so do all rotations.
+mass, inertias about them, positions of joints on their parents, armatures, the strength of gravity, and numbers of
+loops such as gear ratios and lengths of rods. Places are numbers inside a loop: the positions of its joints stay what
+they are, and so do all rotations.
 """
 
 from __future__ import annotations
@@ -16,9 +17,13 @@ from ..expr import Expr, Graph
 from ..spatial.inertia import Inertia
 from ..spatial.linear import Vec
 from ..spatial.transform import Transform
+from .changes import retraced
 from .cluster import Cluster
+from .embedding import Tied
+from .groups import Group
 from .lower import GROUND, Lowered
 from .mechanism import Body, Connection, Mechanism
+from .numbers import Number, numbers
 
 _AXES = "xyz"
 
@@ -57,6 +62,13 @@ class Parameters:
         x, y, z = (0.0 if part == 0.0 else g * (part / strength) for part in gravity)
         return x, y, z
 
+    def changes(self, x: Number, mechanism: Mechanism) -> list[Any]:
+        """By how much the entries of a number of a loop, as symbols, differ from what they are."""
+        values, loop = x.values(mechanism), getattr(mechanism, x.owners)[x.place].name
+        marks = [f"{x.field}_{loop}"] if x.size == 1 else [f"{x.field}{i + 1}_{loop}" for i in range(x.size)]
+        symbols = [self.symbol(mark, value) for mark, value in zip(marks, values, strict=True)]
+        return [symbol - value for symbol, value in zip(symbols, values, strict=True)]
+
     def armature(self, connection: Connection) -> Vec:
         """Armatures of a joint."""
         names = connection.joint.v_names
@@ -84,5 +96,19 @@ def with_symbols(mechanism: Mechanism, lowered: Lowered, p: Parameters) -> tuple
         placement = cluster.placement if i in tied else _placement(p, lowered, c, cluster)
         clusters.append(cluster._replace(placement=placement, I=inertias[i], armature=p.armature(c)))
     tree = replace(lowered.tree, clusters=tuple(clusters))
-    gravity = p.gravity(mechanism.gravity)
-    return replace(mechanism, gravity=gravity), replace(lowered, tree=tree, equivalent=tree, unturned=tree)
+    gravity, groups = p.gravity(mechanism.gravity), _groups(p, mechanism, lowered)
+    found = replace(lowered, tree=tree, equivalent=tree, unturned=tree, groups=groups)
+    return replace(mechanism, gravity=gravity), found
+
+
+def _groups(p: Parameters, mechanism: Mechanism, lowered: Lowered) -> tuple[Group, ...]:
+    """The groups, with symbols for the numbers of their loops that are not places."""
+    which = tuple(x for x in numbers(mechanism) if x.owners == "loops" and not x.is_place(mechanism))
+    by = [change for x in which for change in p.changes(x, mechanism)]
+    found = []
+    for group in lowered.groups:
+        tie = group.embedding
+        if isinstance(tie, Tied) and by:
+            group = replace(group, embedding=tie.replaced(retraced(mechanism, group, which), by))
+        found.append(group)
+    return tuple(found)

@@ -5,7 +5,7 @@ The steps are those that are compiled, run on symbols; what comes out is simplif
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -16,6 +16,7 @@ from ..expr.whole import Whole
 from ..model.groups import free_groups
 from ..model.symbols import Parameters, with_symbols
 from .context import Context, Model
+from .exponential_formulas import closed_forms, rotation_angles
 from .formulas import identifiers, tidy, unit_lengths, written_out
 from .loop_formulas import LoopMap, loop_map
 from .methods import METHODS
@@ -114,13 +115,17 @@ def _traced(spanning: Model, recorder: Whole) -> list[Any]:
         method = METHODS[name]
         ((_, _, entries),) = method.record(Context(spanning, recorder, method.arguments))
         flat += entries
-    size = written_out(flat)
+    return flat
+
+
+def _check_size(name: str, flat: Sequence[Any], named: Collection[Expr]) -> None:
+    """Refuse formulas that nobody would read; what is `named` is written once."""
+    size = written_out(flat, named)
     if size > _LARGEST:
         raise ArgumentError(
-            f"the equations of {spanning.mechanism.name!r} have {size} operations when written out, more than "
+            f"the equations of {name!r} have {size} operations when written out, more than "
             f"{_LARGEST}: formulas are for small mechanisms; use the compiled methods instead"
         )
-    return flat
 
 
 def _spanning(model: Model, symbols: _Symbols, recorder: Whole, shorten: Any) -> _Spanning:
@@ -128,23 +133,27 @@ def _spanning(model: Model, symbols: _Symbols, recorder: Whole, shorten: Any) ->
     lowered = model.lowered
     tree, n = lowered.tree, lowered.tree.nv
     tied = any(not group.is_free for group in lowered.groups)
-    flat = _traced(Model(model.mechanism, replace(lowered, groups=free_groups(tree))), recorder)
-    q = _all_coordinates(model, symbols.q) if tied else symbols.q
+    closed = closed_forms(lowered)
+    flat = _traced(Model(model.mechanism, replace(closed, groups=free_groups(closed.tree))), recorder)
+    q = _all_coordinates(model, symbols, recorder) if tied else symbols.q
     w = tuple(sympy.Dummy(f"w_{i}", real=True) for i in range(n)) if tied else symbols.v
     known = dict(zip((*recorder.arguments["q"], *recorder.arguments["v"]), (*q, *w), strict=True))
     unit = unit_lengths(tree, q)
-    found = [shorten(x.xreplace(unit)) for x in to_sympy(flat, {**known, **symbols.parameters})]
+    angles = rotation_angles(tree, recorder.arguments["q"], q)
+    _check_size(model.mechanism.name, flat, angles.nodes)
+    traced = to_sympy(flat, {**known, **symbols.parameters, **angles.nodes})
+    found = [shorten(x.xreplace(unit)).xreplace(angles.values) for x in traced]
     M, C = (sympy.Matrix(n, n, part) for part in (found[: n * n], found[n * n + n :]))
     g = sympy.Matrix(n, 1, found[n * n : n * n + n])
-    return _Spanning(M, C, g, w, loop_map(tree, lowered.groups, q, w) if tied else None)
+    return _Spanning(M, C, g, w, loop_map(tree, lowered.groups, q, w, symbols.parameters) if tied else None)
 
 
-def _all_coordinates(model: Model, q: Sequence[Any]) -> list[Any]:
+def _all_coordinates(model: Model, symbols: _Symbols, recorder: Whole) -> list[Any]:
     """The coordinates of all joints: those that explicit loops determine as formulas of the others."""
-    recorder = Whole()
-    context = Context(Model(model.mechanism, model.lowered), recorder, ("q",))
+    own = Whole(recorder.graph)
+    context = Context(Model(model.mechanism, model.lowered), own, ("q",))
     flat = [x for part in context.coordinates() for x in part]
-    return to_sympy(flat, dict(zip(recorder.arguments["q"], q, strict=True)))
+    return to_sympy(flat, {**dict(zip(own.arguments["q"], symbols.q, strict=True)), **symbols.parameters})
 
 
 def _on_independent(s: _Spanning, v: Sequence[Any]) -> tuple[Any, Any, Any]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import Any
 
 from ..expr import Expr, reachable
@@ -27,11 +27,12 @@ def identifiers(prefix: str, names: Iterable[str]) -> list[str]:
     return found
 
 
-def written_out(roots: Sequence[Any]) -> int:
-    """How many operations traced expressions have when nothing is shared."""
+def written_out(roots: Sequence[Any], named: Collection[Expr] = ()) -> int:
+    """How many operations traced expressions have when nothing is shared but what is `named`."""
     size: dict[int, int] = {}
+    names = {x.id for x in named}
     for node in reachable(roots):
-        size[node.id] = 1 + sum(size[a.id] for a in node.args if a.__class__ is Expr)
+        size[node.id] = 1 if node.id in names else 1 + sum(size[a.id] for a in node.args if a.__class__ is Expr)
     return sum(size[r.id] for r in roots if r.__class__ is Expr)
 
 

@@ -5,9 +5,10 @@ Right wherever the determinant of K_d is not zero; at a toggle position it is.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
+from ..expr import Expr
 from ..expr.to_sympy import load_sympy, to_sympy
 from ..model.embedding import Tied
 from ..model.groups import Group
@@ -22,14 +23,15 @@ class LoopMap(NamedTuple):
     G_rate: Any
 
 
-def _tied(tie: Tied, q: Sequence[Any], v: Sequence[Any]) -> tuple[Any, Any]:
+def _tied(tie: Tied, q: Sequence[Any], v: Sequence[Any], parameters: Mapping[Expr, Any]) -> tuple[Any, Any]:
     """G and Ġ of links tied by loops, at coordinates q and velocities v of all their joints."""
     sympy = load_sympy()
     n, m = len(tie.traced.v), len(tie.rows)
-    entries = to_sympy([x for i in tie.rows for x in tie.traced.K[i]], dict(zip(tie.traced.q, q, strict=True)))
+    p, inputs = to_sympy(tie.p, parameters), (*tie.traced.q, *tie.traced.p)
+    entries = to_sympy([x for i in tie.rows for x in tie.traced.K[i]], dict(zip(inputs, (*q, *p), strict=True)))
     K = sympy.Matrix(m, n, [tidy(x) for x in entries])
     rate = tie.K_rate
-    slopes = to_sympy(rate.entries, dict(zip((*rate.q, *rate.v), (*q, *v), strict=True)))
+    slopes = to_sympy(rate.entries, dict(zip((*rate.q, *rate.v, *rate.still), (*q, *v, *p), strict=True)))
     K_rate = sympy.Matrix(m, n, [tidy(x) for x in slopes])
     K_d = K[:, list(tie.dependent)]
     adjugate, determinant = K_d.adjugate(), tidy(K_d.det(method="berkowitz"))
@@ -48,8 +50,10 @@ def _put(target: Any, rows: Sequence[int], block: Any) -> None:
         target[row, :] = block[i, :]
 
 
-def loop_map(tree: ClusterTree, groups: Sequence[Group], q: Sequence[Any], v: Sequence[Any]) -> LoopMap:
-    """G and Ġ of a robot, at coordinates q and velocities v of all its joints."""
+def loop_map(
+    tree: ClusterTree, groups: Sequence[Group], q: Sequence[Any], v: Sequence[Any], parameters: Mapping[Expr, Any]
+) -> LoopMap:
+    """G and Ġ of a robot, at coordinates q and velocities v of all its joints; `parameters` by their traces."""
     sympy = load_sympy()
     nv = sum(group.embedding.nv for group in groups)
     G, G_rate = sympy.zeros(tree.nv, nv), sympy.zeros(tree.nv, nv)
@@ -61,7 +65,7 @@ def loop_map(tree: ClusterTree, groups: Sequence[Group], q: Sequence[Any], v: Se
         first += group.embedding.nv
         if isinstance(group.embedding, Tied):
             own_q, own_v = ([x for i in group.links for x in part[i]] for part in (by_link, rates))
-            blocks = _tied(group.embedding, own_q, own_v)
+            blocks = _tied(group.embedding, own_q, own_v, parameters)
         else:
             blocks = sympy.eye(len(rows)), sympy.zeros(len(rows), len(rows))
         for target, block in zip((G, G_rate), blocks, strict=True):

@@ -406,8 +406,9 @@ class System(Editing):
     def equations(self, symbols: bool = False, simplify: bool = True) -> Equations:
         """M(q), C(q, v), g(q) and τ as SymPy expressions, with LaTeX and plain Python; for small mechanisms.
 
-        With `symbols`, masses, centres of mass, inertias, positions of joints, armatures and gravity are symbols too
-        (zeros stay zeros; within loops positions stay numbers). Needs SymPy: pip install 'fourbar[sympy]'.
+        With `symbols`, masses, centres of mass, inertias, positions of joints, armatures, gravity and numbers of loops
+        (ratios, lengths) are symbols too (zeros stay zeros; within loops places stay numbers). Needs SymPy: pip install
+        'fourbar[sympy]'.
         """
         from .equations import make_equations
 

@@ -144,11 +144,11 @@ TABLE: list[tuple[Path_, Any, str]] = [
     (J, {"type": "SphericalEuler", "sequence": "xxy"}, f"{UPPER}: .*Euler sequence 'xxy' is not known"),
     (J, {"type": "Universal", "axis1": "x", "axis2": "x"}, f"{UPPER}: .*are parallel"),
     ((*U, "geometry"), {}, f"{UPPER}: geometry: expected a list of tables"),
-    ((*U, "geometry", 0, "kind"), "cone", f"{UPPER}: geometry: kind 'cone' is not known"),
-    ((*U, "geometry", 0, "size"), [1, 1], f"{UPPER}: a box takes x, y, z"),
-    ((*U, "geometry", 0, "size"), [1, 1, -1], f"{UPPER}: a box takes x, y, z, finite and not negative"),
-    ((*U, "geometry", 0, "role"), "both", f"{UPPER}: geometry: role 'both' is not known"),
-    ((*U, "geometry", 0, "mesh"), "../../etc/passwd", f"{UPPER}: only a mesh has the address of one"),
+    ((*U, "geometry", 0, "kind"), "cone", rf"{UPPER}: geometry\[0\]: kind 'cone' is not known"),
+    ((*U, "geometry", 0, "size"), [1, 1], rf"{UPPER}: geometry\[0\]: a box takes x, y, z"),
+    ((*U, "geometry", 0, "size"), [1, 1, -1], rf"{UPPER}: geometry\[0\]: a box takes x, y, z, finite and not negative"),
+    ((*U, "geometry", 0, "role"), "both", rf"{UPPER}: geometry\[0\]: role 'both' is not known"),
+    ((*U, "geometry", 0, "mesh"), "../../etc/passwd", rf"{UPPER}: geometry\[0\]: only a mesh has the address of one"),
     ((*U, "geometry", 0, "colour"), [1, 1, 1], rf"{UPPER}: geometry\[0\].colour: expected 4 numbers, got 3"),
     ((*U, "geometry", 0, "density"), 1, rf"{UPPER}: geometry\[0\]: key 'density' is not known"),
     (("frames", 0, "body"), "for", "frame 'hand': .*no body 'for'; did you mean 'fore'"),
@@ -212,7 +212,7 @@ def refused(content: bytes, format: str, words: str, tmp_path: Path) -> None:
     assert seconds < SECONDS
     message = str(error)
     assert re.search(words, message, re.DOTALL), message
-    assert message.startswith(str(file)) and len(message) < 2000
+    assert re.match(re.escape(str(file)) + r":\d+: ", message) and len(message) < 2000
     assert error.report.errors[0].file == str(file)
 
 
@@ -231,14 +231,93 @@ def test_broken_tables(path: Path_, value: Any, words: str, format: str, tmp_pat
     refused(DUMP[format](changed(path, value)).encode(), format, words, tmp_path)
 
 
+SENTINEL = "at this place"
+
+
+def expected_lines(text: str, path: Path_, format: str) -> set[int]:
+    """The line of the value at a path, found by its text, and that where the item around it begins."""
+    lines = text.splitlines()
+    here = next(n for n, line in enumerate(lines, 1) if SENTINEL in line)
+    opening = {"json": "  {", "toml": "[["}[format]
+    above = [n for n, line in enumerate(lines[:here], 1) if line.startswith(opening)]
+    return {here} if len(path) < 3 or not above else {here, above[-1]}
+
+
+@pytest.mark.parametrize("format", ["json", "toml"])
+def test_lines_are_right(format: str) -> None:
+    """For a value of the wrong kind anywhere in the file, the line is that of the value."""
+    write = {"json": lambda data: json.dumps(data, indent=1), "toml": as_toml}[format]
+    exact, tried = 0, 0
+    for path in places(GOOD):
+        if path[-1] in ("name", "parent", "body", "driver", "driven"):
+            continue  # a text is right there
+        text = write(changed(path, SENTINEL))
+        with pytest.raises(fb.ParseError) as caught:
+            fb.loads(text, format=format)
+        wanted = expected_lines(text, path, format)
+        found = caught.value.report.errors[0].line
+        assert found in wanted, (path, found, wanted, str(caught.value))
+        tried, exact = tried + 1, exact + (found == min(wanted) if len(wanted) == 1 else found != min(wanted))
+    assert tried > 30 and (exact > 0.9 * tried if format == "json" else exact > 10)
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ('fourbar = 1\n\n[[bodies]]\nname = "a"\n\n[[bodies]]\nname = "b"\n[bodies.joint]\ntype = "Revolute"\n'
+         "axis = 3\n", 10),
+        ('fourbar = 1\n# [[bodies]]\nname = \'\'\'\n[[bodies]]\n\'\'\'\n[[bodies]]\nname = "a"\nmass = "x"\n', 8),
+        ('fourbar = 1\nbodies = [\n { name = "a" },\n { name = "b", mass = "x" },\n]\n', 4),
+        ('fourbar = 1\nbodies = [\n { name = "a" },\n { name = "b", joint.type = "Nothing" },\n]\n', 4),
+        ('fourbar = 1\n"gravity" = [\n 0, # x\n 0,\n "z"]\nbodies = []\n', 5),
+        ('fourbar = 1\n[[bodies]]\nname = "a"\n[[bodies]]\nname = "b"\n\n[[bodies.geometry]]\nkind = "box"\n'
+         'size = [1, 1, 1]\n[[bodies.geometry]]\nkind = "ball"\n', 11),
+        ('fourbar = 1\n[[bodies]]\nname = "a"\n[configurations.x]\na = 1\n[configurations."y z"]\na = "?"\n', 7),
+        ('fourbar = 1\n[[bodies]]\nname = "a"\n[[loops]]\ntype = "Gear"\ndriver = "a"\ndriven = "a"\n'
+         "ratio = true\n", 8),
+    ],
+)  # fmt: skip
+def test_lines_of_toml_however_it_is_written(text: str, line: int) -> None:
+    with pytest.raises(fb.ParseError) as caught:
+        fb.loads(text, format="toml")
+    assert caught.value.report.errors[0].line == line, str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "line"),
+    [
+        ('"mass": 2.0', '"mass": 2.0,\n "mass": 3.0', 11), ('"mass": 2.0', '"mass": NaN', 10),
+        ('"mass": 2.0', '"mass": [1,\n NaN]', 10), ('"mass": 2.0', '"mass": ' + "9" * 5000, 10),
+        ('"mass": 1.0', '"mass": 1.0, "nam\\u0065": "x"', 45),
+    ],
+)  # fmt: skip
+def test_lines_of_what_json_itself_refuses(old: str, new: str, line: int) -> None:
+    text = json.dumps(GOOD, indent=1)
+    with pytest.raises(fb.ParseError) as caught:
+        fb.loads(text.replace(old, new), format="json")
+    at = text[: text.index(old)].count("\n") + 1
+    assert caught.value.report.errors[0].line == at + (line - 10 if line < 40 else 0), str(caught.value)
+
+
+def test_what_is_wrong_with_the_whole_has_the_line_of_what_it_names() -> None:
+    data = changed((*F, "mass"), 0)
+    data["bodies"][1]["inertia"], data["loops"] = [0, 0, 0], []
+    data["bodies"][1]["joint"]["armature"] = 0
+    text = json.dumps(data, indent=1)
+    with pytest.raises(fb.ParseError, match="fore") as caught:
+        fb.loads(text, format="json")
+    above = text[: text.index('"fore"')].count("\n")
+    assert caught.value.report.errors[0].line == above, str(caught.value)
+
+
 def test_there_are_enough() -> None:
     assert len(TABLE) >= 60 and len({(p, str(v)) for p, v, _ in TABLE}) == len(TABLE)
 
 
 TEXT = json.dumps(GOOD, indent=1)
 JSON_TEXTS = [
-    (b"", "column 1: Expecting value"),
-    (b"   \n", r"broken.json:\d: column \d: Expecting value"),
+    (b"", "broken.json:1: the file is empty"),
+    (b"   \n", "broken.json:1|the file is empty"),
     (TEXT[: len(TEXT) // 2].encode(), r"broken.json:\d+: column"),
     (TEXT.replace("2.0", "NaN").encode(), "NaN is no number of JSON"),
     (TEXT.replace("2.0", "Infinity").encode(), 'Infinity is no number of JSON.*"inf" for a limit'),
@@ -251,8 +330,8 @@ JSON_TEXTS = [
     (TEXT.encode("utf-16"), "is not UTF-8; save the file as UTF-8"),
     (TEXT.replace("arm", "ärm").encode("latin-1"), "broken.json:3: byte 0xe4 is not UTF-8"),
     (b"\x00" * 100, "column 1"),
-    (b"[" * 100_000, "nested too deeply"),
-    (b'{"a":' * 100_000, "nested too deeply"),
+    (b"[" * 100_000, ":1: lists and tables are nested deeper than 100"),
+    (b'{"a":' * 100_000, ":1: lists and tables are nested deeper than 100"),
     (b"[]", r"the file: expected a table with fourbar, bodies, got \[\]"),
     (b"null", "the file: expected a table"),
     (b'"robot"', "the file: expected a table"),
@@ -277,8 +356,8 @@ TOML_TEXTS = [
     (TOML.replace("mass = 2.0", "mass = 2.0, mass = 3.0").encode(), "Duplicate inline table key 'mass'"),
     (b"fourbar = 1\nfourbar = 1\n", "broken.toml:2: column .*Cannot overwrite a value"),
     (b"[[bodies]]\nname = 'a'\n[bodies]\n", "broken.toml:3"),
-    (b"a = " + b"[" * 100_000, "nested too deeply"),
-    (b"fourbar = 1\nbodies = " + b"[" * 900 + b"]" * 900, "nested too deeply|bodies"),
+    (b"a = " + b"[" * 100_000, ":1: lists and tables are nested deeper than 100"),
+    (b"fourbar = 1\nbodies = " + b"[" * 900 + b"]" * 900, "nested deeper than 100|bodies"),
     (TOML.encode("utf-16"), "is not UTF-8"),
     (b"\x00", "broken.toml:1"),
     (b"fourbar: 1", r"broken.toml:1: column \d"),

@@ -46,11 +46,16 @@ def add_sidecar(builder: Builder, path: str | Path, options: Options) -> Reading
     }
     for key, reader in readers.items():
         for entry in table.tables(key):
-            with reading.element(), reading.naming(entry.place):
+            for name, place in entry.words_in_it():
+                reading.places.setdefault(name, place)
+            with reading.element(), entry.naming():
                 reader(builder, entry)
                 entry.close()
-    with reading.element(), reading.naming(table.place):
+    with reading.element(), table.naming():
         if "configuration" in table:
+            reading.places.update(
+                {name: table.place_of("configuration", name) for name in table.factors("configuration")}
+            )
             builder.configuration("sidecar", table.factors("configuration"))
         table.close()
     reading.check()

@@ -7,19 +7,16 @@ import math
 from typing import Any
 
 from ...model.mechanism import Mechanism
-from ..report import NOTHING, Place, Reading, Report
+from ..documents import read_json
+from ..report import NOTHING, Report
 from ..source import Options, Source
 from .whole import read_whole
 from .write import to_plain
 
 
-class _Refused(ValueError):
-    """Something that JSON readers often accept, and should not."""
-
-
 def read(source: Source, options: Options) -> tuple[Mechanism, Report]:
     """The mechanism in a JSON file."""
-    return read_whole(source, options, _parsed)
+    return read_whole(source, options, read_json)
 
 
 def write(mechanism: Mechanism, file: str) -> tuple[str, Report]:
@@ -27,27 +24,6 @@ def write(mechanism: Mechanism, file: str) -> tuple[str, Report]:
     data = to_plain(mechanism, file)
     lines = [f"  {json.dumps(key)}: {_block(value)}" for key, value in data.items()]
     return "{\n" + ",\n".join(lines) + "\n}\n", NOTHING
-
-
-def _parsed(text: str, reading: Reading) -> Any:
-    try:
-        return json.loads(text, object_pairs_hook=_unique, parse_constant=_constant)
-    except json.JSONDecodeError as error:
-        reading.fail(Place(reading.file, error.lineno), f"column {error.colno}: {error.msg}")
-
-
-def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
-        keys = [key for key, _ in pairs]
-        twice = next(key for key in keys if keys.count(key) > 1)
-        label = f" of {found['name']!r}" if "name" in found else ""
-        raise _Refused(f"key {twice!r}{label} is there twice")
-    return found
-
-
-def _constant(word: str) -> Any:
-    raise _Refused(f'{word} is no number of JSON; write a finite number, or "inf" for a limit that is none')
 
 
 def _block(value: Any) -> str:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from functools import cached_property
 from typing import Any
 
 from ...errors import FourbarError, ModelError
@@ -14,7 +17,9 @@ from ...model.builder import Builder
 from ...model.geometry import Geometry
 from ...model.mechanism import WORLD, Mechanism
 from ...model.read import read_placement
-from ..report import Place, Reading
+from ..documents import Document, Lines
+from ..documents.lines import labelled
+from ..report import ParseError, Place, Reading, Report
 from . import VERSION
 
 _TOP = ("fourbar", "name", "gravity", "bodies", "frames", "loops", "configurations")
@@ -27,30 +32,87 @@ _JOINT = ("type", "name", *_PLACE, *_PER_VELOCITY, *_BOUNDS, "rest")
 _WORDS = {"inf": float("inf"), "-inf": -float("inf")}
 
 
-def from_plain(data: Any, reading: Reading) -> Mechanism:
+class _Tables:
+    """The tables of a file while they are read: what is wrong with one gets its line."""
+
+    def __init__(self, document: Document, reading: Reading) -> None:
+        self.data, self.lines, self.reading = document.data, document.lines, reading
+
+    @contextmanager
+    def at(self, *path: str | int, item: Any = None) -> Iterator[None]:
+        """Around the reading of what is at a path: a complaint gets the line of what it names there."""
+        try:
+            yield
+        except ParseError:
+            raise
+        except ModelError as error:
+            line = self.lines.of_message(path, _inside(str(error)))
+            self.reading.fail(Place(self.reading.file, line, labelled(path, item)), str(error))
+
+    def mechanism(self, b: Builder) -> Mechanism:
+        """The mechanism; what is wrong with it as a whole gets the line of the first thing that it names."""
+        try:
+            return b.mechanism()
+        except FourbarError as error:
+            whole = Place(self.reading.file, 1)
+            found = Report((), Places(self.data, self.lines, self.reading.file)).place_of(str(error), "")
+            self.reading.fail(found if found.line else whole, str(error))
+
+
+class Places(Mapping[str, Place]):
+    """Where bodies, joints, frames and loops of a name are; found when first asked."""
+
+    def __init__(self, data: Any, lines: Lines, file: str) -> None:
+        self._data, self._lines, self._file = data, lines, file
+
+    @cached_property
+    def _all(self) -> dict[str, Place]:
+        found: dict[str, Place] = {}
+        for kind in ("bodies", "frames", "loops"):
+            for i, item in enumerate(self._data.get(kind, [])):
+                joint = item.get("joint")
+                names = [item.get("name"), joint.get("name") if isinstance(joint, dict) else None]
+                place = Place(self._file, self._lines.of((kind, i)), labelled((kind, i), item))
+                found.update({name: place for name in names if isinstance(name, str) and name not in found})
+        return found
+
+    def __getitem__(self, name: str) -> Place:
+        return self._all[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._all)
+
+    def __len__(self) -> int:
+        return len(self._all)
+
+    def __reduce__(self) -> tuple[type[dict[str, Place]], tuple[dict[str, Place]]]:
+        return dict, (dict(self._all),)
+
+
+def _inside(message: str) -> str:
+    """A complaint without the word for the table itself, which is no key of it."""
+    for word in ("the file: ", "body: ", "frame: ", "loop: ", "loop."):
+        message = message.removeprefix(word)
+    return message
+
+
+def from_plain(document: Document, reading: Reading) -> Mechanism:
     """The mechanism of the tables of a file; errors of all bodies, frames and loops are collected."""
-    whole = Place(reading.file)
-    with reading.naming(whole):
-        top = _checked(reading, "", data, _TOP, ("fourbar", "bodies"))
+    tables = _Tables(document, reading)
+    with tables.at():
+        top = _checked(reading, "", document.data, _TOP, ("fourbar", "bodies"))
         _check_version(top["fourbar"])
         name = text("name", top.get("name", "robot"))
         b = Builder(name, numbers("gravity", top.get("gravity", [0.0, 0.0, -9.81]), 3))
     for kind, add in (("bodies", _add_body), ("frames", _add_frame), ("loops", _add_loop)):
-        with reading.element(), reading.naming(whole):
+        with reading.element(), tables.at():
             for i, item in enumerate(_items(kind, top.get(kind, []))):
-                label = f" {shown(item['name'])}" if isinstance(item, dict) and "name" in item else ""
-                with reading.element(), reading.naming(Place(reading.file, 0, f"{kind}[{i}]{label}")):
+                with reading.element(), tables.at(kind, i, item=item):
                     add(b, item, reading)
-    with reading.element(), reading.naming(Place(reading.file, 0, "configurations")):
+    with reading.element(), tables.at("configurations"):
         _add_configurations(b, top.get("configurations", {}))
     reading.check()
-    with reading.naming(whole):
-        try:
-            return b.mechanism()
-        except ModelError:
-            raise
-        except FourbarError as error:
-            raise ModelError(str(error)) from error
+    return tables.mechanism(b)
 
 
 def _check_version(version: Any) -> None:
@@ -165,7 +227,10 @@ def _read_shape(reading: Reading, i: int, value: Any) -> Geometry:
         if key in given:
             found[key] = text(f"{what}.{key}", given[key])
     at = read_placement(what, place.get("position", (0.0, 0.0, 0.0)), place.get("rotation"), place.get("rpy"))
-    return Geometry(placement=at, **found)
+    try:
+        return Geometry(placement=at, **found)
+    except ModelError as error:
+        raise ModelError(f"{what}: {str(error).removeprefix('geometry: ')}") from None
 
 
 def _add_frame(b: Builder, item: Any, reading: Reading) -> None:

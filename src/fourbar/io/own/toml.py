@@ -5,22 +5,21 @@ from __future__ import annotations
 import json
 import math
 import re
-import tomllib
 from typing import Any
 
 from ...model.mechanism import Mechanism
-from ..report import NOTHING, Place, Reading, Report
+from ..documents import read_toml
+from ..report import NOTHING, Report
 from ..source import Options, Source
 from .whole import read_whole
 from .write import to_plain
 
 _BARE = re.compile(r"[A-Za-z0-9_-]+")
-_PLACE = re.compile(r"(.*) \(at (?:line (\d+), column (\d+)|end of document)\)")
 
 
 def read(source: Source, options: Options) -> tuple[Mechanism, Report]:
     """The mechanism in a TOML file."""
-    return read_whole(source, options, _parsed)
+    return read_whole(source, options, read_toml)
 
 
 def write(mechanism: Mechanism, file: str) -> tuple[str, Report]:
@@ -33,16 +32,6 @@ def write(mechanism: Mechanism, file: str) -> tuple[str, Report]:
         elif _is_tables(value):
             parts += [_table(f"[[{_key(key)}]]", x) for x in value]
     return "\n".join(parts), NOTHING
-
-
-def _parsed(text: str, reading: Reading) -> Any:
-    try:
-        return tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        found = _PLACE.fullmatch(str(error))
-        message, line, column = (found[1], found[2], found[3]) if found else (str(error), None, None)
-        at = int(line) if line else text.count("\n") + 1
-        reading.fail(Place(reading.file, at), f"column {column}: {message}" if column else message)
 
 
 def _is_tables(value: Any) -> bool:

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from dataclasses import replace
 
 from ...errors import ArgumentError, ModelError
 from ...model.mechanism import Mechanism
+from ..documents import Document
 from ..report import Place, Reading, Report
 from ..source import Options, Source
-from .read import from_plain
+from .read import Places, from_plain
 
 
-def read_whole(source: Source, options: Options, parsed: Callable[[str, Reading], Any]) -> tuple[Mechanism, Report]:
+def read_whole(
+    source: Source, options: Options, parsed: Callable[[str, Reading], Document]
+) -> tuple[Mechanism, Report]:
     """The mechanism in a file whose text `parsed` turns into tables."""
     if options.floating is not False:
         raise ArgumentError(
@@ -20,12 +23,12 @@ def read_whole(source: Source, options: Options, parsed: Callable[[str, Reading]
             "robot.sub(root, joint=Free()) on the robot"
         )
     reading = options.reading(source)
+    document = parsed(source.text, reading)
     try:
-        mechanism = from_plain(parsed(source.text, reading), reading)
-    except RecursionError:
-        reading.fail(Place(reading.file), "lists and tables are nested too deeply")
-    except (ValueError, OverflowError) as error:
+        mechanism = from_plain(document, reading)
+    except (ValueError, OverflowError, RecursionError) as error:
         if isinstance(error, ModelError):
             raise
-        reading.fail(Place(reading.file), str(error))  # numbers of too many digits, dates that are none
-    return mechanism, reading.close()
+        reading.fail(Place(reading.file, 1), str(error))
+    places = Places(document.data, document.lines, source.name)
+    return mechanism, replace(reading.close(), places=places)

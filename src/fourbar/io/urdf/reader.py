@@ -42,6 +42,7 @@ def read(source: Source, options: Options) -> tuple[Mechanism, Report]:
     reading.check()
     beside = options.extra.get("sidecar")
     added = Report() if beside is None else add_sidecar(builder, beside, options).report()
+    reading.places = {**added.places, **reading.places}
     with reading.naming(Place(source.name)):
         return builder.mechanism(), reading.close() + added
 

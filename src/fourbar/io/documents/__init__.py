@@ -1,0 +1,8 @@
+"""JSON, TOML and YAML as plain data that knows its lines; read strictly."""
+
+from .json import read_json
+from .lines import Document, Lines
+from .toml import read_toml
+from .yaml import read_yaml
+
+__all__ = ["Document", "Lines", "read_json", "read_toml", "read_yaml"]

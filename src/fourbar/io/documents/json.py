@@ -1,0 +1,120 @@
+"""JSON: what readers of it often accept and should not (NaN, a key twice) is refused."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any, NoReturn
+
+from ..report import Place, Reading
+from .lines import DEEPEST, TOO_DEEP, Document, Found, Lines, Path, long_number, shown_path
+
+_TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|\[[^\[\]{}"]*\]|[{}\[\],:]|[^\s{}\[\],:"]+|"', re.DOTALL)
+_CONSTANTS = ("NaN", "Infinity", "-Infinity")
+
+
+class _Refused(ValueError):
+    """Something that is not accepted."""
+
+
+def read_json(text: str, reading: Reading) -> Document:
+    """The data of a JSON text; raises ParseError with the line of what is wrong."""
+    lines = Lines(lambda: _look(text))
+
+    def fail(line: int, message: str) -> NoReturn:
+        reading.fail(Place(reading.file, line or 1), message)
+
+    try:
+        data = json.loads(text, object_pairs_hook=_unique, parse_constant=_constant)
+    except json.JSONDecodeError as error:
+        fail(error.lineno, f"column {error.colno}: {error.msg}" if text.strip() else "the file is empty")
+    except RecursionError:
+        fail(lines.found.too_deep, TOO_DEEP)
+    except _Refused as error:
+        twice = lines.found.twice
+        if twice is not None and "twice" in str(error):
+            fail(twice[1], f"{error} ({shown_path(twice[0])})")
+        fail(lines.found.odd.get(str(error).split()[0], 1), str(error))
+    except ValueError as error:  # a number of too many digits
+        fail(long_number(text), str(error))
+    if lines_deep(text) and lines.found.too_deep:
+        fail(lines.found.too_deep, TOO_DEEP)
+    return Document(data, lines)
+
+
+def lines_deep(text: str) -> bool:
+    """Whether a text may be nested too deeply, told quickly."""
+    return text.count("[") + text.count("{") > DEEPEST
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        seen: set[str] = set()
+        twice = next(key for key, _ in pairs if key in seen or seen.add(key))
+        label = f" of {found['name'][:60]!r}" if isinstance(found.get("name"), str) else ""
+        raise _Refused(f"key {twice[:60]!r}{label} is there twice")
+    return found
+
+
+def _constant(word: str) -> Any:
+    raise _Refused(f'{word} is no number of JSON; write a finite number, or "inf" for a limit that is none')
+
+
+def _look(text: str) -> Found:
+    """The lines of all tables, keys and items; of a broken text up to where it breaks."""
+    found = Found({(): 1})
+    stack: list[tuple[Path, bool]] = []  # the path of what is open, and whether it is a table
+    path: Path = ()
+    key: str | None = None
+    item, line, last = 0, 1, 0
+    for match in _TOKEN.finditer(text):
+        token, start = match[0], match.start()
+        line, last = line + text.count("\n", last, start), start
+        if token in ("}", "]"):
+            path, key = (stack.pop()[0] if stack else ()), None
+            item = path[-1] if path and isinstance(path[-1], int) else 0
+        elif token == ",":
+            if stack and not stack[-1][1]:
+                item += 1
+                path = (*stack[-1][0], item)
+            key = None
+        elif token == ":":
+            continue
+        elif stack and stack[-1][1] and key is None:
+            if not token.startswith('"') or len(token) < 2:
+                break  # not JSON from here on
+            key = _word(token)
+            path = (*stack[-1][0], key)
+            found.add(path, line)
+        else:
+            if stack and not stack[-1][1]:
+                found.add(path, line)
+            for word in _CONSTANTS:
+                if word in token and not token.startswith('"'):
+                    found.odd.setdefault(word, line)
+            if "\n" in token and token.startswith("["):
+                _add_items(found, path, token, line)
+            if token in ("{", "["):
+                stack.append((path, token == "{"))
+                key = None
+                path, item = (path if token == "{" else (*path, 0)), 0
+                if len(stack) > DEEPEST:
+                    found.too_deep = line
+                    break
+    return found
+
+
+def _add_items(found: Found, path: Path, token: str, line: int) -> None:
+    """The lines of the items of a list of plain values."""
+    for n, piece in enumerate(token[1:-1].split(",")):
+        blank = len(piece) - len(piece.lstrip())
+        found.add((*path, n), line + piece.count("\n", 0, blank))
+        line += piece.count("\n")
+
+
+def _word(token: str) -> str:
+    try:
+        return json.loads(token, strict=False)
+    except ValueError:
+        return token[1:-1]

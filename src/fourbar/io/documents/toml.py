@@ -1,0 +1,147 @@
+"""TOML, by the standard library."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from typing import NoReturn
+
+from ..report import Place, Reading
+from .lines import DEEPEST, TOO_DEEP, Document, Found, Lines, Path, long_number
+
+_AT = re.compile(r"(.*) \(at (?:line (\d+), column (\d+)|end of document)\)", re.DOTALL)
+_TOKEN = re.compile(
+    r'"""(?:[^\\]|\\.)*?"{3,5}|\'\'\'.*?\'{3,5}|"(?:[^"\\\n]|\\.)*"|\'[^\'\n]*\'|#[^\n]*|\n'
+    r"|[\[\]{},=.]|[^\s\[\]{},=.\"'#]+|[\"']",
+    re.DOTALL,
+)
+
+
+def read_toml(text: str, reading: Reading) -> Document:
+    """The data of a TOML text; raises ParseError with the line of what is wrong."""
+    lines = Lines(lambda: _Look(text).found)
+
+    def fail(line: int, message: str) -> NoReturn:
+        reading.fail(Place(reading.file, line or 1), message)
+
+    try:
+        data = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        found = _AT.fullmatch(str(error))
+        message, line, column = (found[1], found[2], found[3]) if found else (str(error), None, None)
+        fail(int(line) if line else text.count("\n") + 1, f"column {column}: {message}" if column else message)
+    except RecursionError:
+        fail(lines.found.too_deep, TOO_DEEP)
+    except (ValueError, OverflowError) as error:  # numbers of too many digits, dates that are none
+        fail(long_number(text), str(error))
+    return Document(data, lines)
+
+
+class _Look:
+    """Walks over the tokens of a text that TOML's own reader accepted, or refused further down."""
+
+    def __init__(self, text: str) -> None:
+        self.found = Found({(): 1})
+        self.tokens: list[tuple[str, int]] = []
+        line, last = 1, 0
+        for match in _TOKEN.finditer(text):
+            line, last = line + text.count("\n", last, match.start()), match.start()
+            if not match[0].startswith("#"):
+                self.tokens.append((match[0], line))
+        self.at, self.table = 0, ()
+        self.counts: dict[Path, int] = {}  # of arrays of tables
+        while self.at < len(self.tokens) and not self.found.too_deep:
+            self._statement()
+
+    def _next(self) -> tuple[str, int]:
+        token = self.tokens[self.at] if self.at < len(self.tokens) else ("", 0)
+        self.at += 1
+        return token
+
+    def _peek(self) -> str:
+        return self.tokens[self.at][0] if self.at < len(self.tokens) else ""
+
+    def _statement(self) -> None:
+        token, line = self._next()
+        if token == "[":
+            array = self._peek() == "["
+            self.at += array
+            keys = self._keys(self._next()[0])
+            if array:
+                around = self._placed(keys[:-1])
+                n = self.counts[(*around, keys[-1])] = self.counts.get((*around, keys[-1]), -1) + 1
+                self.found.lines.setdefault((*around, keys[-1]), line)
+                self.table = (*around, keys[-1], n)
+            else:
+                self.table = self._placed(keys)
+            self._add(self.table, line)
+            self._skip_to("\n")
+        elif token not in ("\n", ""):
+            self._assignment(self.table, token, line)
+
+    def _placed(self, keys: list[str]) -> Path:
+        """Keys of a header, with the indices of the last tables of arrays."""
+        path: Path = ()
+        for key in keys:
+            path = (*path, key)
+            if path in self.counts:
+                path = (*path, self.counts[path])
+        return path
+
+    def _keys(self, first: str) -> list[str]:
+        """A dotted key."""
+        keys = [_word(first)]
+        while self._peek() == ".":
+            self._next()
+            keys.append(_word(self._next()[0]))
+        return keys
+
+    def _assignment(self, table: Path, first: str, line: int) -> None:
+        path = (*table, *self._keys(first))
+        self._add(path, line)
+        if self._peek() == "=":
+            self._next()
+            self._value(path)
+
+    def _add(self, path: Path, line: int) -> None:
+        for n in range(1, len(path) + 1):
+            self.found.lines.setdefault(path[:n], line)
+
+    def _value(self, path: Path, depth: int = 0) -> None:
+        token, line = self._next()
+        if depth >= DEEPEST:
+            self.found.too_deep = self.found.too_deep or line
+        elif token == "[":
+            n = 0
+            while self._peek() not in ("]", "") and not self.found.too_deep:
+                if self._peek() in ("\n", ","):
+                    n += self._next()[0] == ","
+                    continue
+                self._add((*path, n), self.tokens[self.at][1])
+                self._value((*path, n), depth + 1)
+            self._next()
+        elif token == "{":
+            while self._peek() not in ("}", "") and not self.found.too_deep:
+                token, line = self._next()
+                if token in ("\n", ","):
+                    continue
+                inner = (*path, *self._keys(token))
+                self._add(inner, line)
+                if self._peek() == "=":
+                    self._next()
+                    self._value(inner, depth + 1)
+            self._next()
+        else:  # a plain value, perhaps with dots
+            while self._peek() not in ("\n", ",", "]", "}", ""):
+                self._next()
+
+    def _skip_to(self, token: str) -> None:
+        while self._peek() not in (token, ""):
+            self._next()
+
+
+def _word(token: str) -> str:
+    try:
+        return next(iter(tomllib.loads(f"{token} = 0")))
+    except (ValueError, RecursionError):
+        return token

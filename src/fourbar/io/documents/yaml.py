@@ -1,0 +1,68 @@
+"""YAML, by PyYAML's safe loader; a key that is there twice is refused, which it would overwrite."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..report import Place, Reading
+from .lines import DEEPEST, TOO_DEEP, Document, Found, Lines, Path, long_number, shown_path
+
+
+def read_yaml(text: str, reading: Reading) -> Document:
+    """The data of a YAML text; raises ParseError with the line of what is wrong."""
+    try:
+        import yaml  # type: ignore[import-untyped]
+    except ImportError:
+        fix = 'pip install "fourbar[yaml]", or write JSON or TOML'
+        reading.fail(Place(reading.file, 1), "reading YAML needs PyYAML", fix)
+    try:
+        root = yaml.compose(text, Loader=yaml.SafeLoader)
+        found = _look(root, yaml)
+        if found.too_deep:
+            reading.fail(Place(reading.file, found.too_deep), TOO_DEEP)
+        if found.twice is not None:
+            path, line = found.twice
+            reading.fail(Place(reading.file, line), f"key {shown_path(path)[:200]!r} is there twice")
+        data = yaml.safe_load(text)
+    except yaml.YAMLError as error:
+        mark = getattr(error, "problem_mark", None) or getattr(error, "context_mark", None)
+        line = mark.line + 1 if mark else _broken(text, error)
+        reading.fail(Place(reading.file, line), f"not YAML: {getattr(error, 'problem', None) or error}"[:300])
+    except RecursionError:
+        reading.fail(Place(reading.file, 1), TOO_DEEP)
+    except (ValueError, OverflowError, TypeError, AttributeError, KeyError, IndexError) as error:
+        # what looks like a number, a date or a key and is none
+        reading.fail(Place(reading.file, long_number(text) or 1), f"a value cannot be read: {error}"[:300])
+    return Document(data, Lines(lambda: found))
+
+
+def _broken(text: str, error: Any) -> int:
+    """The line of a character that YAML does not hold."""
+    position = getattr(error, "position", None)
+    return text.count("\n", 0, position) + 1 if isinstance(position, int) else 1
+
+
+def _look(root: Any, yaml: Any) -> Found:
+    """The lines of all nodes; those that are used again are looked at once."""
+    found = Found({(): 1})
+    stack: list[tuple[Any, Path]] = [(root, ())] if root is not None else []
+    seen: set[int] = set()
+    while stack:
+        node, path = stack.pop()
+        if len(path) > DEEPEST:
+            found.too_deep = node.start_mark.line + 1
+            break
+        if id(node) in seen:
+            continue
+        seen.add(id(node))
+        if isinstance(node, yaml.SequenceNode):
+            inner = [((*path, n), item, item) for n, item in enumerate(node.value)]
+        elif isinstance(node, yaml.MappingNode):
+            pairs = [(key, value) for key, value in node.value if isinstance(key.value, str)]
+            inner = [((*path, key.value), key, value) for key, value in pairs if key.value != "<<"]
+        else:
+            continue
+        for own, marked, value in inner:
+            found.add(own, marked.start_mark.line + 1)
+            stack.append((value, own))
+    return found

@@ -258,7 +258,7 @@ def test_lines_are_right(format: str) -> None:
         found = caught.value.report.errors[0].line
         assert found in wanted, (path, found, wanted, str(caught.value))
         tried, exact = tried + 1, exact + (found == min(wanted) if len(wanted) == 1 else found != min(wanted))
-    assert tried > 30 and (exact > 0.9 * tried if format == "json" else exact > 10)
+    assert tried > 30 and (exact > 0.8 * tried if format == "json" else exact > 10)
 
 
 @pytest.mark.parametrize(

@@ -1,8 +1,8 @@
-"""Where the meshes of a file are. Only listed folders, and the folder of the file itself, are ever looked into."""
+"""Where the meshes and included models of a file are. Only listed folders, and that of the file, are looked into."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Literal
@@ -20,11 +20,23 @@ class Found:
 
 
 class Meshes:
-    """Turns addresses of meshes into paths of files: package://name/path, model://name/path, file://path, path."""
+    """Turns addresses of meshes into paths of files: package://name/path, model://name/path, file://path, path.
 
-    def __init__(self, folders: Sequence[Path], base: Path | None) -> None:
-        self._folders = tuple(_absolute(f) for f in folders)
-        self._base = None if base is None else _absolute(base)
+    `roots`: folders in which nothing is looked up by name, but inside of which paths from `base` may lead. `accepts`:
+    what is looked for.
+    """
+
+    def __init__(
+        self,
+        folders: Sequence[Path],
+        base: Path | None,
+        roots: Sequence[Path] = (),
+        accepts: Callable[[Path], bool] = Path.is_file,
+    ) -> None:
+        self._accepts = accepts
+        self._folders = tuple(absolute(f) for f in folders)
+        self._roots = tuple(absolute(f) for f in roots)
+        self._base = None if base is None else absolute(base)
         self._known: dict[str, Found] = {}
 
     def find(self, address: str) -> Found:
@@ -46,20 +58,38 @@ class Meshes:
         package, _, inside = rest.partition("/")
         tries = [(f, f / package / inside) for f in self._folders]
         tries += [(f, f / inside) for f in self._folders if f.name == package]
-        return _first(tries)
+        return self._first(tries)
 
     def _plain(self, name: str) -> Found:
         """A path: from the folder of the file, or from a listed one."""
         roots = [*([] if self._base is None else [self._base]), *self._folders]
         if PurePosixPath(name).is_absolute() or Path(name).is_absolute():
-            return _first([(root, Path(name)) for root in roots])
+            return self._first([(root, Path(name)) for root in roots])
         tries = [(root, root / name) for root in roots]
         if self._base is not None:  # ../meshes/a.stl is fine where the folder above is listed
-            tries += [(root, self._base / name) for root in self._folders]
-        return _first(tries)
+            tries += [(root, self._base / name) for root in (*self._folders, *self._roots)]
+        return self._first(tries)
+
+    def _first(self, tries: Sequence[tuple[Path, Path]]) -> Found:
+        """The first file that exists among those inside their folder."""
+        outside = bool(tries)
+        for root, path in tries:
+            clean = Path(*_steps(path))
+            if clean.is_relative_to(root):
+                outside = False
+                if self._is_there(clean):
+                    return Found(str(clean))
+        return Found(problem="outside" if outside else "missing")
+
+    def _is_there(self, path: Path) -> bool:
+        try:
+            return self._accepts(path)
+        except (OSError, ValueError):  # a name that no file can have
+            return False
 
 
-def _absolute(path: Path) -> Path:
+def absolute(path: Path) -> Path:
+    """A path from the root of the disk, without . and .."""
     return Path(*_steps(Path.cwd() / path))
 
 
@@ -72,22 +102,3 @@ def _steps(path: Path) -> list[str]:
         elif part not in (".", ".."):
             kept.append(part)
     return kept
-
-
-def _first(tries: Sequence[tuple[Path, Path]]) -> Found:
-    """The first file that exists among those inside their folder."""
-    outside = bool(tries)
-    for root, path in tries:
-        clean = Path(*_steps(path))
-        if clean.is_relative_to(root):
-            outside = False
-            if _is_file(clean):
-                return Found(str(clean))
-    return Found(problem="outside" if outside else "missing")
-
-
-def _is_file(path: Path) -> bool:
-    try:
-        return path.is_file()
-    except (OSError, ValueError):  # a name that no file can have
-        return False

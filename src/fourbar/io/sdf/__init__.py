@@ -6,15 +6,14 @@ from ...model.builder import Builder
 from ...model.mechanism import Mechanism
 from ..closing import report_loops, straightened
 from ..element import Element, report_leftovers
-from ..meshes import Meshes
 from ..report import Report
 from ..source import Options, Source
 from ..xml import parse
 from .build import Assembly
+from .include import Includes, check_version
 from .links import Shapes
 from .scope import collect
 
-_VERSIONS = tuple(f"1.{n}" for n in range(5, 13))
 # What would move the bodies otherwise, or be a body, a joint or a place that is missing.
 _MATTERS = (
     "include", "state", "actor", "population", "road", "link@*", "link/inertial*", "inertial/*", "inertial@*",
@@ -28,12 +27,15 @@ def read(source: Source, options: Options) -> tuple[Mechanism, Report]:
     """The mechanism in an SDF file: of its only model, or of all models of its world."""
     reading = options.reading(source)
     root = parse(source, reading)
+    includes = Includes(options, reading)
+    includes.expand(root, source)
+    reading.check()
     top = _top(root)
     scopes = collect(root if top.tag == "model" else top)
     for scope in scopes:
         _note_unused(scope.element)
     b = Builder(top.require("name"), gravity=_gravity(top))
-    Assembly(scopes, Shapes(Meshes(options.folders, source.folder)), reading).add_to(b, options.floating)
+    Assembly(scopes, Shapes(includes.meshes), reading).add_to(b, options.floating)
     report_leftovers(root, _MATTERS)
     reading.check()
     joints = {item.full: item.element.place for scope in scopes for item in scope.of("joint")}
@@ -45,11 +47,7 @@ def read(source: Source, options: Options) -> tuple[Mechanism, Report]:
 
 def _top(root: Element) -> Element:
     """The world of a file, or its only model."""
-    if root.tag != "sdf":
-        root.fail(f"the root element of an SDF file is <sdf>, not <{root.tag[:60]}>")
-    version = root.require("version")
-    if version not in _VERSIONS:
-        root.fail(f"version {version[:60]!r} is not read", f"expected one of {', '.join(_VERSIONS)}")
+    check_version(root)
     found = root.all("world") or root.all("model")
     if len(found) != 1:
         names = ", ".join(repr(e.attributes.get("name", "")) for e in found[:5]) or "none"

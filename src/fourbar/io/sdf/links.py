@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -95,8 +97,8 @@ def check_link(link: Element) -> None:
 class Shapes:
     """Reads <visual> and <collision>."""
 
-    def __init__(self, meshes: Meshes) -> None:
-        self._meshes = meshes
+    def __init__(self, meshes: Callable[[str], Meshes]) -> None:
+        self._meshes = cache(meshes)
 
     def read(self, link: Element) -> list[Geometry]:
         """All shapes of a link."""
@@ -136,7 +138,7 @@ class Shapes:
             scale = shape.child("scale")
             factors = (1.0, 1.0, 1.0) if scale is None else scale.text_numbers(3)
             shape.mark("submesh", "convex_decomposition")
-            file = self._meshes.find(address).path
+            file = self._meshes(shape.reading.file).find(address).path
             return Geometry("mesh", mesh=address or "?", scale=factors, file=file, **common)  # type: ignore[arg-type]
         if shape.tag == "plane":
             shape.mark("*", "normal", "size")

@@ -1,0 +1,175 @@
+"""<include>: models of other files, put in the place of the element. Nothing is fetched, nothing outside is looked at.
+
+`model://name` is a folder `name` in one of the listed folders; its model.config says which file. Paths start from the
+folder of the file that includes. What <include> says of name, pose, placement_frame and static replaces what the model
+says.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from ...errors import ArgumentError
+from ..element import Element
+from ..meshes import Found, Meshes, absolute
+from ..report import Reading
+from ..source import LARGEST, Options, Source, read_source
+from ..xml import parse
+
+VERSIONS = tuple(f"1.{n}" for n in range(5, 13))
+_WHERE = ("sdf", "world", "model")
+_MOST = 1000  # includes of a file, with those of what it includes
+_DEEPEST = 20  # includes inside each other
+_KNOWN = ("uri", "name", "pose", "placement_frame", "static")
+_MISSING = {
+    "missing": ("there is no such model", "give the folder that it is in with folders=[...]"),
+    "outside": ("it is outside of the folder of the file, and of those listed", "give its folder with folders=[...]"),
+    "remote": ("nothing is fetched", "download it, and give its folder with folders=[...]"),
+}
+
+
+@dataclass
+class Includes:
+    """Expands the includes of a file. `bases`: the folder of each file that was read, by name."""
+
+    options: Options
+    reading: Reading
+    bases: dict[str, Path | None] = field(default_factory=dict)
+    count: int = 0
+    size: int = 0  # bytes
+
+    def expand(self, root: Element, source: Source) -> None:
+        """Replace all <include> in a document, those of included ones too."""
+        self.bases[source.name] = source.folder
+        self._expand(root, (_identity(source),))
+
+    def meshes(self, file: str) -> Meshes:
+        """What finds the files that a file names."""
+        return self._finder(file, Path.is_file)
+
+    def _finder(self, file: str, accepts: Callable[[Path], bool]) -> Meshes:
+        roots = [folder for folder in self.bases.values() if folder is not None]
+        return Meshes(self.options.folders, self.bases[file], roots[:1], accepts)
+
+    def _expand(self, root: Element, way: tuple[Path, ...]) -> None:
+        pending = [root]
+        while pending:
+            element = pending.pop()
+            for n, child in enumerate(element.children):
+                if child.tag == "include" and element.tag in _WHERE:
+                    with self.reading.element():
+                        element.children[n] = self._included(child, way) or child
+                elif child.tag in _WHERE:
+                    pending.append(child)
+            element.children = [c for c in element.children if not (c.tag == "include" and c.is_read("*"))]
+
+    def _included(self, include: Element, way: tuple[Path, ...]) -> Element | None:
+        """The model that takes the place of an <include>; None where it is left out, which is reported."""
+        self.count += 1
+        if self.count > _MOST:
+            include.fail(f"more than {_MOST} models are included")
+        if include.flag("merge", False):
+            include.fail("merge=true is not read", "write the links and joints of the model here, or include it whole")
+        uri = include.required("uri").words()
+        found = self._finder(include.reading.file, _is_model).find(uri)
+        include.mark("*")
+        if found.problem:
+            problem, fix = _MISSING[found.problem]
+            include.reading.doubt(include.place, f"{uri[:200]!r} cannot be included: {problem}", fix, "include")
+            return None
+        path = self._chosen(Path(found.path), include)
+        if path in way:
+            names = " -> ".join(p.name for p in (*way[way.index(path) :], path))
+            include.fail(f"files include each other in a circle: {names[:300]}")
+        if len(way) > _DEEPEST:
+            include.fail(f"includes are nested deeper than {_DEEPEST}")
+        model = self._model(path, include)
+        if model is not None:
+            _replace(model, include)
+            self._expand(model, (*way, path))
+        return model
+
+    def _read(self, path: Path, include: Element) -> Element:
+        """The root of another file; its findings join ours."""
+        try:
+            source = read_source(path)
+        except ArgumentError as error:
+            include.fail(str(error))
+        self.size += len(source.data)
+        if self.size > LARGEST:
+            include.fail(f"included files are larger than {LARGEST // 2**20} MiB together")
+        self.bases.setdefault(source.name, source.folder)
+        reading = Reading(source.name, self.options.strict, self.options.waive)
+        reading.findings = self.reading.findings
+        return parse(source, reading)
+
+    def _chosen(self, path: Path, include: Element) -> Path:
+        """The file of a model: of a folder, the newest that its model.config lists and we can read."""
+        if not path.is_dir():
+            return path
+        config = self._read(path / "model.config", include)
+        listed = {e.attributes.get("version", VERSIONS[0]): e for e in config.all("sdf")}
+        readable = [version for version in VERSIONS if version in listed]
+        if config.tag != "model" or not readable:
+            versions = ", ".join(map(repr, listed)) or "none"
+            config.fail(f"no <sdf> of a version that is read is listed; versions here: {versions[:200]}")
+        element = listed[readable[-1]]
+        found = Meshes((), path).find(element.words()) if element.words() else Found(problem="missing")
+        if found.problem:
+            element.fail(f"{element.words()[:200]!r} is not in the folder of the model")
+        return Path(found.path)
+
+    def _model(self, path: Path, include: Element) -> Element | None:
+        """The only model of a file; None for one of lights alone."""
+        root = self._read(path, include)
+        check_version(root)
+        models = root.all("model")
+        if not models and not root.all("world") and (root.all("light") or root.all("actor")):
+            kind = "light" if root.all("light") else "actor"
+            include.reading.note(include.place, f"an included {kind} is no part of a mechanism")
+            return None
+        if len(models) != 1:
+            names = ", ".join(repr(e.attributes.get("name", "")) for e in models[:5]) or "none"
+            root.fail(f"one <model> is expected in an included file, found {len(models)}: {names[:300]}")
+        return models[0]
+
+
+def _is_model(path: Path) -> bool:
+    return path.is_file() or (path / "model.config").is_file()
+
+
+def check_version(root: Element) -> None:
+    """Refuse what is not SDF of a version that we know."""
+    if root.tag != "sdf":
+        root.fail(f"the root element of an SDF file is <sdf>, not <{root.tag[:60]}>")
+    version = root.require("version")
+    if version not in VERSIONS:
+        root.fail(f"version {version[:60]!r} is not read", f"expected one of {', '.join(VERSIONS)}")
+
+
+def _identity(source: Source) -> Path:
+    return absolute(Path(source.name)) if source.folder is not None else Path()
+
+
+def _replace(model: Element, include: Element) -> None:
+    """Put a model in the place of an <include>, which says some things anew."""
+    for child in include.children:
+        if child.tag == "plugin":
+            include.reading.note(child.place, "<plugin> is no part of a mechanism")
+        elif child.tag not in _KNOWN:
+            include.reading.warn(child.place, f"<{child.tag[:60]}> is not understood", key=f"include/{child.tag[:60]}")
+    model.parent = include.parent
+    for tag in ("name", "placement_frame"):
+        said = include.child(tag)
+        if said is not None:
+            model.attributes[tag] = said.words()
+    if include.child("placement_frame") is not None and include.child("pose") is None:
+        include.fail("<placement_frame> without <pose>: SDF needs both", "write <pose>0 0 0 0 0 0</pose>")
+    for tag in ("pose", "static"):
+        said = include.child(tag)
+        if said is not None:
+            model.children = [c for c in model.children if c.tag != tag]
+            said.parent = model
+            model.children.append(said)

@@ -3,11 +3,10 @@
 Of the many C with these properties it is that of the Levi-Civita connection of the metric M, in the frame of the
 velocities v: where v = q̇ its entries are those of the Christoffel symbols (Zhang), C_ij = Σ_k Γ_ijk v_k.
 
-A particle at r has the Jacobian J = [-[r], 1] to the twist of its body (in fixed axes), and its C is Jᵀ m J̇. Summed
-over the body this is B = [[tr(N) 1 - N, 0], [-[p], 0]] with N = ∫ ṙ rᵀ dm and p = ∫ ṙ dm: twelve numbers, which add
-up over bodies as inertias do. With Ṡ the rate of a joint's motions in fixed axes, and Ic, Bc summed over all that the
-outer one of joints i and j carries, C_ij = S_iᵀ (Ic Ṡ_j + Bc S_j). All is written in the frame of the root body at this
-instant, as in `crba`.
+A particle at r has the Jacobian J = [-[r], 1] to the twist of its body (in fixed axes), and its C is Jᵀ m J̇; summed
+over the body this is the matrix B of `flow`. With Ṡ the rate of a joint's motions in fixed axes, and Ic, Bc summed over
+all that the outer one of joints i and j carries, C_ij = S_iᵀ (Ic Ṡ_j + Bc S_j). All is written in the frame of the root
+body at this instant, as in `crba`.
 """
 
 from __future__ import annotations
@@ -18,38 +17,13 @@ from typing import Any, NamedTuple
 from ..joints.base import Joint
 from ..model.cluster import Kinematics
 from ..spatial.inertia import Inertia
-from ..spatial.linear import Mat, Vec, dot, hat
+from ..spatial.linear import Mat, Vec, dot
 from ..spatial.transform import Transform
 from ..spatial.vectors import Twist, Wrench
 from . import crba
 from .crba import Carried
+from .flow import Flow
 from .sweep import Outcome, Sweeps
-
-
-class Flow(NamedTuple):
-    """How matter flows, in fixed axes: W = tr(N) 1 - N of N = ∫ ṙ rᵀ dm, and the linear momentum p = ∫ ṙ dm."""
-
-    W: Mat
-    p: Vec
-
-    @staticmethod
-    def of(I: Inertia, V: Twist) -> Flow:
-        """ṙ = v + ω × r."""
-        turning = hat(V.angular) @ I.Sigma.matrix()
-        (xx, xy, xz), (yx, yy, yz), (zx, zy, zz) = (row + I.h * x for row, x in zip(turning, V.linear, strict=True))
-        W = Mat((Vec((yy + zz, -xy, -xz)), Vec((-yx, xx + zz, -yz)), Vec((-zx, -zy, xx + yy))))
-        return Flow(W, I.m * V.linear + V.angular.cross(I.h))
-
-    def __add__(self, other: Flow) -> Flow:  # type: ignore[override]
-        return Flow(self.W + other.W, self.p + other.p)
-
-    def force(self, s: Twist) -> Wrench:
-        """B s."""
-        return Wrench(self.W @ s.angular, s.angular.cross(self.p))
-
-    def transposed(self, s: Twist) -> Vec:
-        """Bᵀ s: its angular part, the linear one is zero."""
-        return self.W.transpose_times(s.angular) + self.p.cross(s.linear)
 
 
 class Moving(NamedTuple):
@@ -97,7 +71,7 @@ def compose_inward(
     Ic = sum((I for I, _ in children), own.I)
     flow = sum((f for _, f in children), own_moving.flow)
     momenta = tuple(Ic.momentum(s) for s in own.S)
-    forces = tuple(Ic.momentum(d) + flow.force(s) for s, d in zip(own.S, own_moving.dS, strict=True))
+    forces = tuple(Ic.momentum(d) + flow.force(s.angular) for s, d in zip(own.S, own_moving.dS, strict=True))
     return Outcome(Composed(momenta, forces, tuple(flow.transposed(s) for s in own.S)), (Ic, flow))
 
 

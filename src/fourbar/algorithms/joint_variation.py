@@ -5,8 +5,9 @@ from __future__ import annotations
 from functools import cache
 from typing import Any, NamedTuple
 
-from ..expr import Expr, Graph, evaluate, jvp, prepare
+from ..expr import Graph, jvp, prepare
 from ..joints.base import Joint
+from ..joints.rates import rate_of, subspace_rate_of
 from ..spatial.linear import Vec, dot
 from ..spatial.vectors import Twist
 
@@ -35,21 +36,16 @@ def _traced(joint: Joint) -> Any:
     """q, v, a -> all entries of a `Bend`, one after the other."""
     graph, n = Graph(), joint.nv
     q, v, a = (graph.inputs(name, size) for name, size in (("q", joint.nq), ("v", n), ("a", n)))
-    delta = graph.inputs("delta", n)
-    moved = joint.integrate(q, delta)
-    S = [x for s in joint.subspace(moved).twists() for x in s.six()]
-    c = list(joint.bias(moved, v).six())
+    c = list(joint.bias(q, v).six())
     roots: list[Any] = []
-    for d in delta:
-        D = jvp(S, {d: 1.0})
+    for k in range(n):
+        unit = tuple(1.0 if i == k else 0.0 for i in range(n))
+        D, slope = subspace_rate_of(joint, unit).at(q, ()), rate_of([joint], q, c, v, unit).at(q, (), v)
         bent = [[dot(D[i::6], x) for i in range(6)] for x in (v, a)]
-        rate = jvp(c, {d: 1.0})
-        roots += [*D, *bent[0], *(x + y for x, y in zip(bent[1], rate, strict=True))]
+        roots += [*D, *bent[0], *(x + y for x, y in zip(bent[1], slope, strict=True))]
     for x in v:
         roots += jvp(c, {x: 1.0})
-    still: dict[Expr, Any] = {x: x for x in (*q, *v, *a)}
-    still.update(dict.fromkeys(delta, 0.0))
-    return prepare(evaluate(roots, still), (*q, *v, *a))
+    return prepare(roots, (*q, *v, *a))
 
 
 def bend(joint: Joint, q: Vec, v: Vec, a: Vec) -> Bend:

@@ -3,8 +3,8 @@
 All is carried in the frame of the root body, where composites are sums. When joint j moves by its unit motion s, the
 bodies that it carries are displaced by s. Seen from them, their velocity changes by ψ, the same for all, and their
 acceleration by ξ + ψ × V; when the velocity of joint j changes, the velocities change by s and the accelerations by
-ζ + s × V. The force on a body then changes by I ξ + B ψ or I ζ + B s, where B needs only the angular part of its
-operand: a particle at r with velocity u gains the force 2 ω × u, so B ω = [∫ 2 r × (ω × u) dm; ∫ 2 ω × u dm].
+ζ + s × V. The force on a body then changes by I ξ + 2 B ψ or I ζ + 2 B s with the B of `flow`: a particle with velocity
+u gains the force 2 ω × u.
 """
 
 from __future__ import annotations
@@ -14,9 +14,10 @@ from typing import Any, NamedTuple
 
 from ..model.cluster import Kinematics
 from ..spatial.inertia import Inertia
-from ..spatial.linear import Mat, Scalar, Vec, dot, hat, zeros
+from ..spatial.linear import Mat, Scalar, Vec, dot, zeros
 from ..spatial.transform import IDENTITY, Transform
 from ..spatial.vectors import Twist, Wrench
+from .flow import Flow
 from .joint_variation import Bend, bend, has_constant_subspace
 from .sweep import Sweeps
 
@@ -24,22 +25,18 @@ _AT_ONCE = 8  # carrying joints in one step
 
 
 class Load(NamedTuple):
-    """What a body, or all that a joint carries, does to the forces: inertia, B as (E, P), and the force F it takes.
-
-    B ω = [E ω; ω × P] with P twice the linear momentum.
-    """
+    """What a body, or all that a joint carries, does to the forces: inertia, 2 B, and the force F it takes."""
 
     I: Inertia
-    E: Mat
-    P: Vec
+    flow: Flow
     F: Wrench
 
     def __add__(self, other: Load) -> Load:  # type: ignore[override]
-        return Load(self.I + other.I, self.E + other.E, self.P + other.P, self.F + other.F)
+        return Load(self.I + other.I, self.flow + other.flow, self.F + other.F)
 
     def force(self, spin: Vec, acceleration: Twist) -> Wrench:
-        """I A + B ω."""
-        return self.I.momentum(acceleration) + Wrench(self.E @ spin, spin.cross(self.P))
+        """I A + 2 B ω."""
+        return self.I.momentum(acceleration) + self.flow.force(spin)
 
 
 class Varied(NamedTuple):
@@ -67,14 +64,9 @@ def _twice(t: Twist) -> Twist:
 
 
 def _load(I: Inertia, V: Twist, A: Twist) -> Load:
-    """E = 2 (tr(N) 1 - N) with N = ∫ u rᵀ dm = v hᵀ + [ω] Σ."""
-    w, v = V.angular * 2.0, V.linear * 2.0
-    N = Mat(Vec([x * h for h in I.h]) for x in v) + hat(w) @ I.Sigma.matrix()
-    trace = N[0][0] + N[1][1] + N[2][2]
-    E = Mat(Vec([trace - N[i][j] if i == j else -N[i][j] for j in range(3)]) for i in range(3))
-    P = v * I.m + w.cross(I.h)
-    half = V.angular * 0.5
-    return Load(I, E, P, I.momentum(A) + Wrench(E @ half, half.cross(P)))
+    """A body: F = I A + B V."""
+    flow = Flow.of(I, _twice(V))
+    return Load(I, flow, I.momentum(A) + flow.force(V.angular * 0.5))
 
 
 def _vary(
@@ -148,7 +140,7 @@ def compose_inward(
     """All that a joint carries; the joint's own blocks and its force."""
     total = sum(children, own.own)
     h = tuple(total.I.momentum(s) for s in own.S)
-    beta = tuple(total.E.transpose_times(s.angular) + total.P.cross(s.linear) for s in own.S)
+    beta = tuple(map(total.flow.transposed, own.S))
     by_q = tuple(total.force(p.angular, x) for p, x in zip(own.psi, own.xi, strict=True))
     by_v = tuple(total.force(s.angular, z) for s, z in zip(own.S, own.zeta, strict=True))
     above = tuple(f + _displaced(s, total.F) for f, s in zip(by_q, own.S, strict=True))

@@ -1,6 +1,6 @@
 """Rates of anything that depends on the configuration, as joints move with their velocities.
 
-What is written as expressions of q is run on q ⊕ t v and differentiated with respect to t. Right for every joint,
+What is written as expressions of q is run on q ⊕ δ and differentiated along δ = v at δ = 0. Right for every joint,
 whatever its velocities mean, and for quaternions of any length.
 """
 
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..expr import Expr, Graph, evaluate, jvp
 from ..spatial.linear import Scalar, Vec
@@ -32,36 +32,46 @@ class Rate(NamedTuple):
         return evaluate(self.entries, dict(zip((*self.q, *self.v, *self.still), (*q, *v, *still), strict=True)))
 
 
-def rate_of(joints: Sequence[Joint], q: Sequence[Expr], entries: Sequence[Scalar], still: Sequence[Expr] = ()) -> Rate:
+def rate_of(
+    joints: Sequence[Joint],
+    q: Sequence[Expr],
+    entries: Sequence[Scalar],
+    still: Sequence[Expr] = (),
+    along: Sequence[float] | None = None,
+) -> Rate:
     """d/dt of entries, which are expressions of the coordinates q of all the joints, as these move with v.
 
-    They may depend on others that are `still`.
+    They may depend on others that are `still`. The velocities may be known: `along` these, then no v is to be given.
     """
     work, final = Graph(), Graph()
-    (t,) = work.inputs("t", 1)
     moved: list[Scalar] = []
-    q_in, v_in, q_out, v_out = [], [], [], []
+    q_in, delta, q_out = [], [], []
     for n, joint in enumerate(joints):
         q_in += (own_q := work.inputs(f"q{n}", joint.nq))
-        v_in += (own_v := work.inputs(f"v{n}", joint.nv))
+        delta += (own_delta := work.inputs(f"delta{n}", joint.nv))
         q_out += final.inputs(f"q{n}", joint.nq)
-        v_out += final.inputs(f"v{n}", joint.nv)
-        moved += joint.integrate(own_q, Vec(own_v) * t)
-    still_in, still_out = (graph.inputs("still", len(still)) for graph in (work, final))
-    slopes = jvp(evaluate(entries, dict(zip((*q, *still), (*moved, *still_in), strict=True))), {t: 1.0})
-    known = {**dict(zip((*q_in, *v_in, *still_in), (*q_out, *v_out, *still_out), strict=True)), t: 0.0}
+        moved += joint.integrate(own_q, own_delta)
+    size = len(delta) if along is None else 0
+    v_in, v_out, still_in, still_out = (
+        graph.inputs(name, n) for name, n in (("v", size), ("still", len(still))) for graph in (work, final)
+    )
+    displaced = evaluate(entries, dict(zip((*q, *still), (*moved, *still_in), strict=True)))
+    slopes = jvp(displaced, dict(zip(delta, v_in if along is None else along, strict=True)))
+    known: dict[Expr, Any] = dict(zip((*q_in, *v_in, *still_in), (*q_out, *v_out, *still_out), strict=True))
+    known.update(dict.fromkeys(delta, 0.0))
     return Rate(tuple(q_out), tuple(v_out), tuple(evaluate(slopes, known)), still_out)
 
 
 @lru_cache(maxsize=256)
-def _derived(joint: Joint) -> Rate:
+def subspace_rate_of(joint: Joint, along: tuple[float, ...] | None = None) -> Rate:
+    """S° of a joint, column by column, six entries each; or the derivative of S along a motion that is known."""
     q = Graph().inputs("q", joint.nq)
-    return rate_of([joint], q, [x for t in joint.subspace(q).twists() for x in t.six()])
+    return rate_of([joint], q, [x for t in joint.subspace(q).twists() for x in t.six()], along=along)
 
 
 def derived_subspace_rate(joint: Joint, q: Sequence[Scalar], v: Sequence[Scalar]) -> tuple[Twist, ...]:
     """The columns of S°, by differentiating those of S."""
     if isinstance(joint.subspace(q), Selection):
         return (Twist.zero(),) * joint.nv
-    entries = _derived(joint).at(q, v)
+    entries = subspace_rate_of(joint).at(q, v)
     return tuple(Twist.of(Vec(entries[6 * k : 6 * k + 6])) for k in range(joint.nv))

@@ -60,6 +60,7 @@ def options(name: str, method: str) -> list[dict[str, Any]]:
         ("about",): [{"about": "com" if name == "tree" else "world"}],
         ("frames", "points", "expressed_in"): [{"frames": (body,), "points": (other,)}],
         ("columns", "packed"): [{"packed": name == "tree"}],
+        ("columns",): [{}],
         (): [{}],
     }[METHODS[method].static]
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from ...algorithms import minverse, rnea
+from ...algorithms.branches import Solver, among, velocity_parents
 from ...algorithms.cluster import project_forces
-from ...algorithms.product import inverse, negative_product
+from ...algorithms.product import Rows, plus_product, transposed
 from ...algorithms.variation import Variation, inverse_dynamics_variation
 from ...model.embedding import Tied
 from ...model.loop_variation import GroupVariation, vary_group
@@ -19,8 +20,6 @@ from ..context import Context
 from .dynamics import acceleration_parts, hybrid_parts
 from .registry import JACOBIANS, Outputs, flat
 
-Rows = list[list[Any]]
-
 
 class _Independent(NamedTuple):
     """∂τ/∂q, ∂τ/∂v and M on the independent velocities, and what the tree's variation was."""
@@ -29,10 +28,6 @@ class _Independent(NamedTuple):
     v: Rows
     a: Rows
     tree: Variation
-
-
-def _transposed(rows: Rows) -> Rows:
-    return [list(column) for column in zip(*rows, strict=True)]
 
 
 def _sum(a: Vec, b: Vec) -> Vec:
@@ -94,7 +89,7 @@ def _variation(c: Context, a: Sequence[Vec]) -> _Independent:
         bias = [x and x.bias for x in varied]
         q = _plus(c, _plus(c, q, _times(c, tree.v, velocity)), _times(c, tree.a, acceleration))
         v = _plus(c, v, _times(c, tree.a, bias))
-    q, v, M = (_transposed(c.columns(_transposed(rows))) for rows in (q, v, M))
+    q, v, M = (transposed(c.columns(transposed(rows))) for rows in (q, v, M))
     first = 0
     for group, own in zip(c.groups, varied, strict=True):
         n = group.embedding.nv
@@ -125,7 +120,7 @@ def _by_force(c: Context, tree: Variation) -> Rows:
         for i in (home.cluster, *c.tree.ancestors(home.cluster)):
             for k, row in enumerate(c.recorder.call(_pushes, tree.bodies[i].S, pose)):
                 rows[c.tree.first_v[i] + k][6 * b : 6 * b + 6] = row
-    return _transposed(c.columns(_transposed(rows)))
+    return transposed(c.columns(transposed(rows)))
 
 
 def _then(pose: Transform, inner: Transform) -> Transform:
@@ -157,10 +152,10 @@ def forward_dynamics(c: Context) -> Outputs:
     """∂a/∂q = -M⁻¹ ∂τ/∂q, ∂a/∂v = -M⁻¹ ∂τ/∂v, ∂a/∂τ = M⁻¹, and by f_ext if it is given."""
     a = acceleration_parts(c)
     found = _variation(c, a)
-    M_inverse = minverse.inverse_mass_matrix(c.equations(), c.groups, c.expanded)
-    blocks = [negative_product(c.recorder, M_inverse, rows) for rows in (found.q, found.v)]
-    extra = [negative_product(c.recorder, M_inverse, _by_force(c, found.tree))] if "f_ext" in c.given else []
-    return _outputs(c, [*blocks, M_inverse, *extra])
+    M = Solver(c.recorder, found.a, velocity_parents(c.groups))
+    by_state = [M.negative_solution(rows) for rows in (found.q, found.v)]
+    extra = [M.negative_solution(_by_force(c, found.tree))] if "f_ext" in c.given else []
+    return _outputs(c, [*by_state, M.inverse(), *extra])
 
 
 def _negated(x: Vec) -> Vec:
@@ -191,7 +186,8 @@ class _Mixed:
         self._f = [i for i, held in enumerate(prescribed) if not held]
         self._p = [i for i, held in enumerate(prescribed) if held]
         self._M = M
-        self._inverse = inverse(c.recorder, [[M[i][j] for j in self._f] for i in self._f])
+        M_ff = [[M[i][j] for j in self._f] for i in self._f]
+        self._M_ff = Solver(c.recorder, M_ff, among(velocity_parents(c.groups), self._f))
         self._M_pf = [[M[i][j] for j in self._f] for i in self._p]
 
     def _whole(self, own: list[int], rows: Rows, columns: int) -> Rows:
@@ -206,11 +202,8 @@ class _Mixed:
         width = len(X[0])
         if not self._f:
             return self._whole([], [], width), X
-        moved = negative_product(self._recorder, self._inverse, [X[i] for i in self._f])
-        back = negative_product(self._recorder, self._M_pf, moved)
-        forces = [
-            list(self._recorder.call(_difference, Vec(X[i]), Vec(row))) for i, row in zip(self._p, back, strict=True)
-        ]
+        moved = self._M_ff.negative_solution([X[i] for i in self._f])
+        forces = plus_product(self._recorder, [X[i] for i in self._p], self._M_pf, moved)
         return self._whole(self._f, moved, width), self._whole(self._p, forces, width)
 
     def by_acceleration(self) -> tuple[Rows, Rows]:

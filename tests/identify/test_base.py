@@ -40,6 +40,12 @@ def test_rotors_add_to_what_they_drive() -> None:
     )  # fmt: skip
 
 
+def test_linkages_count_in_their_assembly() -> None:
+    """A parallelogram stays one: its two cranks turn alike, so that their inertias show as a sum only."""
+    base = base_parameters(fb.robots.planar_leg_linkage(), "inertia")
+    assert base.rank == 4 and "shank_driver.Jzz + shank_support.Jzz + 0.009216 foot.m" in base.combinations
+
+
 @FEW
 def test_definition(name: str) -> None:
     """Y φ = Y_independent β for any φ; β of changes that nothing sees is zero; as many as the rank of Y."""

@@ -2,7 +2,8 @@
 
 from .base import BaseParameters, base_parameters
 from .estimate import identify
-from .excite import Excitation, Fourier, exciting_trajectory
+from .excite import Excitation, exciting_trajectory
+from .fourier import Fourier
 from .result import Identification
 
 __all__ = [

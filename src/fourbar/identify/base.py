@@ -2,11 +2,12 @@
 
 Found numerically. Columns of the regressor at many random states are visited in order, bodies near the ground first;
 one that depends on those before it adds to their combinations (the regrouping of the identification literature).
+Closed linkages count as they are assembled: what only another assembly would tell is not told.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -16,11 +17,13 @@ import numpy as np
 from ..errors import ArgumentError, ModelError
 from ..model.parameters import RIGID, read_columns
 from ..system.robot import System
+from .states import random_configurations
 from .triangular import Triangle
 
 _DEPENDENT = 1e-9  # what is left of a column of unit length when it depends on others
 _NEGLIGIBLE = 1e-9  # beside the largest coefficient of its row
 _STATES = 4  # rows of the regressor for each of its columns
+States = Callable[[np.random.Generator, int], tuple[np.ndarray, np.ndarray, np.ndarray]]
 
 
 @dataclass(frozen=True)
@@ -115,13 +118,22 @@ def regroup(R: np.ndarray, names: tuple[str, ...]) -> BaseParameters:
     return BaseParameters(names, tuple(independent), combine)
 
 
+def _any_states(robot: System, rng: np.random.Generator, n: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    v, a = rng.normal(size=(2, n, robot.nv))
+    return random_configurations(robot, rng, n), v, a
+
+
 def random_triangle(
     robot: System,
     kinds: tuple[str, ...],
     rng: np.random.Generator | int | None = 0,
     measured: Sequence[int] | None = None,
+    states: States | None = None,
 ) -> np.ndarray:
-    """R (p, p) of the regressor at more than enough random states; of its rows only those `measured`, all if None."""
+    """R (p, p) of the regressor at more than enough random states; of its rows only those `measured`, all if None.
+
+    states: makes n states q, v, a; any of the robot if None.
+    """
     if robot.nv == 0:
         raise ModelError(f"robot {robot.name!r} cannot move, so nothing can be told from its motion")
     width = len(robot.parameter_names(kinds))
@@ -131,7 +143,7 @@ def random_triangle(
     wanted = _STATES * width // len(rows) + 4
     while triangle.rows < wanted * len(rows):
         n = min(256, wanted)
-        q, (v, a) = robot.random(rng, n), rng.normal(size=(2, n, robot.nv))
+        q, v, a = states(rng, n) if states is not None else _any_states(robot, rng, n)
         triangle.add(function(q, v, a)[:, list(rows)].reshape(-1, width))
     return triangle.R
 

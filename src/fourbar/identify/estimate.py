@@ -79,7 +79,7 @@ def identify(
         )
     free = x = problem.solution()
     if consistent is not None and not c.is_consistent(x):
-        x = _CONSISTENT[consistent](problem, c)
+        x = _CONSISTENT[consistent](problem.anchored(), c)
     return _result(robot, kinds, c, base, evidence, problem, deviation, (x, free), consistent)
 
 

@@ -3,6 +3,10 @@
 Minimises ½ |B x - y|² - t Σ log det (1 + X) - t Σ log (parameters of joints that must not be negative), for smaller and
 smaller t. With 1 + X = L Lᵀ the Newton step dx is itself a least-squares problem: the barrier adds the rows
 √t (L⁻¹ dX L⁻ᵀ) = √t 1 for every body, so that no product of matrices spoils the digits.
+
+In log-Cholesky coordinates (the logarithms of the diagonal of L, and its other entries) the barrier is linear and the
+Gauss-Newton step is this very dx; but a step along them is bent by dL dLᵀ, which stiff rows of B do not forgive. Hence
+steps are straight in X, where the problem is convex.
 """
 
 from __future__ import annotations
@@ -17,14 +21,13 @@ from .solve import Problem
 _STEPS = 400
 _GAP = 1e-10  # between the cost that is found and the least, beside the cost
 _FINEST = 1e-26  # the same beside the cost of fitting nothing: where data fit to the last digit
-_FAINT = 1e-16  # weight of the prior where the data say nothing, beside the largest singular value squared
-_FIRST, _SHRINK = 0.01, 0.2  # t at the start, beside the cost, and its next value, beside the last
+_FIRST, _SHRINK = 0.01, 0.05  # t at the start, beside the cost, and its next value, beside the last
 _TO_BOUNDARY = 0.9
 
 
 def start(problem: Problem, c: Coordinates) -> np.ndarray:
     """A consistent x: on the way from the prior (or the reference) to the free solution, as far as that goes."""
-    inside = problem.prior if c.is_consistent(problem.prior, 1e-3) else np.zeros_like(problem.prior)
+    inside = problem.prior.copy() if c.is_consistent(problem.prior, 1e-3) else np.zeros_like(problem.prior)
     inside[c.positive] += np.maximum(1e-2 - c.joint_values(inside), 0.0)
     target, part = problem.solution(), 0.9
     while part > 1e-3 and not c.is_consistent(inside + part * (target - inside), 1e-3):
@@ -58,21 +61,28 @@ class _Barrier:
         return np.inf if least >= 0.0 else -1.0 / least
 
 
+def _least_squares(rows: np.ndarray, target: np.ndarray) -> np.ndarray:
+    """The x of least |rows x - target|."""
+    n = rows.shape[1]
+    R = np.asarray(np.linalg.qr(np.column_stack([rows, target]), mode="r"))
+    return np.linalg.solve(R[:n, :n], R[:n, n])
+
+
 def solve_interior(problem: Problem, c: Coordinates) -> np.ndarray:
-    """The consistent x of least cost."""
+    """The consistent x of least cost; the problem has a prior (see `Problem.anchored`)."""
     largest = problem.svd[1].max(initial=1e-300)
-    weight = np.sqrt(max(problem.weight / largest**2, _FAINT))
+    weight = np.sqrt(problem.weight) / largest
     B = np.vstack([problem.A / largest, weight * np.eye(len(problem.prior))])
     y = np.concatenate([problem.z / largest, weight * problem.prior])
+    R = np.asarray(np.linalg.qr(np.column_stack([B, y]), mode="r"))
+    B, y = R[:, :-1], R[:, -1]
     x = start(problem, c)
     count = 4 * len(c.bodies) + len(c.positive)
     least = _FINEST * (y @ y)
     t = _FIRST * max(np.sum((B @ x - y) ** 2), least) / count
     for _ in range(_STEPS):
-        barrier, r = _Barrier(c, x), B @ x - y
-        rows = np.vstack([B, np.sqrt(t) * barrier.W])
-        Q, R = np.linalg.qr(rows)
-        dx = np.linalg.solve(R, Q.T @ np.concatenate([-r, np.sqrt(t) * barrier.target]))
+        barrier, r, root = _Barrier(c, x), B @ x - y, np.sqrt(t)
+        dx = _least_squares(np.vstack([B, root * barrier.W]), np.concatenate([-r, root * barrier.target]))
         decrement = np.sqrt(np.sum((B @ dx) ** 2) / t + np.sum((barrier.W @ dx) ** 2))
         x = x + min(1.0, _TO_BOUNDARY * barrier.longest(dx)) * dx
         if decrement < 1.0:

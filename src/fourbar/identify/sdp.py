@@ -12,7 +12,6 @@ from .solve import Problem
 
 EXTRA = 'pip install "fourbar[identify]"'
 _MARGIN = 1e-6  # of the reference, by which every pseudo-inertia stays positive definite
-_FAINT = 1e-12  # weight of the prior where the data say nothing, beside the largest singular value squared
 
 
 def _packages() -> tuple[Any, Any]:
@@ -30,7 +29,7 @@ def solve_sdp(problem: Problem, c: Coordinates) -> np.ndarray:
     """The consistent x of least cost: minimise ½ xᵀ H x - fᵀ x with 1 + X ⪰ margin for every body."""
     clarabel, sparse = _packages()
     m, size = len(problem.prior), problem.svd[1].max(initial=1e-300) ** 2
-    weight = max(problem.weight / size, _FAINT)
+    weight = problem.weight / size
     H = problem.A.T @ problem.A / size + weight * np.eye(m)
     f = problem.A.T @ problem.z / size + weight * problem.prior
     cones, rows, offsets = [], [], []

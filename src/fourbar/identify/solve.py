@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -12,6 +12,8 @@ from .evidence import Evidence
 
 _UNSEEN = 1e-11  # singular values below this part of the largest are rounding: the data say nothing there
 _ROUNDS = 10
+_FAR = 30.0  # relative change of a body that counts as a deviation, when matter is asked for and nothing else is known
+_FAINT = 1e-16  # of the largest singular value squared: the least weight of a prior that rounding leaves
 
 
 @dataclass(frozen=True)
@@ -56,6 +58,15 @@ class Problem:
         seen = Vt[s > 0.0]
         left = maps - (maps @ seen.T) @ seen
         return np.linalg.norm(left, axis=1) > 1e-6 * np.linalg.norm(maps, axis=1)
+
+    def anchored(self) -> Problem:
+        """The same with a prior of 3000 percent at least.
+
+        Asked for matter, the best fit may lie at infinity, in directions that the data do not tell: a body a thousand
+        times as heavy for the last digit of the residual. Nobody means that.
+        """
+        largest = self.svd[1].max(initial=1e-300)
+        return replace(self, weight=max(self.weight, _FAR**-2, _FAINT * largest**2))
 
     def cost(self, x: np.ndarray) -> float:
         """|A x - z|² + μ |x - x₀|²."""

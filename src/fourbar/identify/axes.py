@@ -1,0 +1,195 @@
+"""The velocities of a robot that a series can move, with their limits; and what stays where it is."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from ..errors import ArgumentError
+from ..joints.flat import is_flat
+from ..model.embedding import Tied
+from ..model.groups import Group
+from ..model.mechanism import Connection
+from ..model.parameters import KINDS
+from ..system.robot import System
+from .states import has_implicit_loops, random_configurations
+
+_UNLIMITED = np.pi  # how far a coordinate without limits may move
+
+
+@dataclass(frozen=True)
+class Axis:
+    """An independent velocity that moves: its number, that of its coordinate, its middle, and limits around it."""
+
+    joint: str
+    v: int
+    q: int
+    offset: float
+    reach: float
+    velocity: float
+    force: float
+
+
+def _chosen(robot: System, group: Group) -> list[tuple[Connection, int, float]]:
+    """The joints of the independent velocities of a group: connection, which of its velocities, and its scale."""
+    connections = [robot.model.lowered.moving[i] for i in group.links]
+    every = [(c, k) for c in connections for k in range(c.joint.nv)]
+    if isinstance(group.embedding, Tied):
+        return [(*every[j], scale) for j, scale in group.embedding.independent]
+    return [(c, k, 1.0) for c, k in every]
+
+
+def _offset(robot: System, group: Group, c: Connection, k: int, lower: float, upper: float) -> float:
+    """The middle between limits; where loops are closed implicitly, the configuration in which they were closed."""
+    tie = group.embedding
+    if isinstance(tie, Tied) and not tie.explicit:
+        connections = [robot.model.lowered.moving[i] for i in group.links]
+        first = sum(x.joint.nq for x in connections[: connections.index(c)])
+        return float(tie.closed[first + k]) if tie.closed is not None else 0.0
+    middle = 0.5 * (lower + upper) if np.isfinite(lower) and np.isfinite(upper) else 0.0
+    return float(np.clip(middle, lower, upper))
+
+
+def _axis(robot: System, group: Group, c: Connection, k: int, scale: float, v: int, q: int) -> Axis:
+    lower, upper, size = c.lower[k], c.upper[k], abs(scale)
+    offset = _offset(robot, group, c, k, lower, upper)
+    fastest = c.max_velocity[k] if c.max_velocity else np.inf
+    strongest = c.max_force[k] if c.max_force else np.inf
+    reach = min(_UNLIMITED, upper - offset, offset - lower) / size
+    return Axis(c.name, v, q, offset / scale, reach, fastest / size, strongest * size)
+
+
+@dataclass(frozen=True)
+class Axes:
+    """All that moves, and the names of the joints that are held: free ones whose coordinates do not add up."""
+
+    robot: System
+    moved: tuple[Axis, ...]
+    held: tuple[str, ...]
+    implicit: bool
+
+    @cached_property
+    def velocities(self) -> list[int]:
+        """Numbers of the velocities that move."""
+        return [axis.v for axis in self.moved]
+
+    @cached_property
+    def offset(self) -> np.ndarray:
+        """The coordinates (m) in the middle."""
+        return np.array([axis.offset for axis in self.moved])
+
+    @cached_property
+    def _still(self) -> np.ndarray:
+        """Which coordinates of the robot belong to held joints."""
+        groups = self.robot.model.lowered.groups
+        held = [self.robot.model.lowered.moving[group.links[0]].name in self.held for group in groups]
+        return np.repeat(held, [group.embedding.nq for group in groups]).astype(bool)
+
+    def wide(self, x: np.ndarray) -> np.ndarray:
+        """Velocities or accelerations (n, nv) of the robot from those that move (n, m); others are zero."""
+        found = np.zeros((len(x), self.robot.nv))
+        found[:, self.velocities] = x
+        return found
+
+    def configurations(self, y: np.ndarray) -> np.ndarray:
+        """q (n, nq) of coordinates that move (n, m); held joints are neutral, loops are closed step by step."""
+        if not self.implicit:
+            q = np.tile(self.robot.neutral(), (len(y), 1))
+            q[:, [axis.q for axis in self.moved]] = y
+            return q
+        q, now, found = self.robot.neutral(), self.offset, []
+        approach = np.linspace(now, y[0], 20)[1:]
+        for number, target in enumerate([*approach, *y[1:]]):
+            q = self.robot.integrate(q, self.wide((target - now)[None])[0], 1.0)
+            now = target
+            if number >= len(approach) - 1:
+                found.append(q)
+        return np.array(found)
+
+    def states(self, rng: np.random.Generator, n: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Random states q, v, a in which held joints stay as they are."""
+        q, (v, a) = random_configurations(self.robot, rng, n), rng.normal(size=(2, n, len(self.moved)))
+        q[:, self._still] = self.robot.neutral()[self._still]
+        return q, self.wide(v), self.wide(a)
+
+
+def find_axes(robot: System) -> Axes:
+    """What of a robot moves and what is held."""
+    moved: list[Axis] = []
+    held: list[str] = []
+    q = v = 0
+    for group in robot.model.lowered.groups:
+        for n, (c, k, scale) in enumerate(_chosen(robot, group)):
+            if is_flat(c.joint):
+                moved.append(_axis(robot, group, c, k, scale, v + n, q + n))
+            elif group.is_free:
+                held.append(c.name)
+            else:
+                raise ArgumentError(
+                    f"joint {c.name!r} is a {type(c.joint).__name__}, whose coordinates do not add up, and its "
+                    "velocities are independent in a loop: a series cannot move it. Choose others by "
+                    "with_independent(...), or give motions of your own to identify(...)"
+                )
+        q, v = q + group.embedding.nq, v + group.embedding.nv
+    if not moved:
+        named = ", ".join(map(repr, dict.fromkeys(held)))
+        raise ArgumentError(f"nothing is left to move: joints {named} are held, since their coordinates do not add up")
+    stuck = [axis.joint for axis in moved if not axis.reach > 0.0]
+    if stuck:
+        raise ArgumentError(f"joints {', '.join(map(repr, stuck))} have no room to move between their limits")
+    return Axes(robot, tuple(moved), tuple(dict.fromkeys(held)), has_implicit_loops(robot))
+
+
+class Allowed:
+    """Whether a motion keeps the limits that scaling alone does not: of joints tied by loops, and of forces (nv)."""
+
+    def __init__(self, robot: System, force: np.ndarray) -> None:
+        self.robot, self.force = robot, force
+        lowered = robot.model.lowered
+        self._tied = any(not group.is_free for group in lowered.groups)
+        self._lower, self._upper = (
+            np.concatenate([getattr(c, name) for c in lowered.moving]) for name in ("lower", "upper")
+        )
+        self._fastest = np.concatenate([c.max_velocity or (np.inf,) * c.joint.nv for c in lowered.moving])
+        self._kinds = tuple(kind for kind in KINDS[2:] if np.any(robot.inertial_parameters(kind)))
+        self._friction = robot.inertial_parameters(self._kinds) if self._kinds else np.zeros(0)
+
+    def forces(self, q: np.ndarray, v: np.ndarray, a: np.ndarray) -> np.ndarray:
+        """Forces (n, nv) of the robot as it is known, with the friction and the springs of its joints."""
+        tau = self.robot.inverse_dynamics(q, v, a)
+        if self._kinds:
+            tau = tau + self.robot.regressor(q, v, a, columns=self._kinds) @ self._friction
+        return tau
+
+    def __call__(self, q: np.ndarray, v: np.ndarray, a: np.ndarray) -> bool:
+        if np.any(np.isfinite(self.force)) and np.any(np.abs(self.forces(q, v, a)) > self.force):
+            return False
+        if not self._tied:
+            return True
+        full, rates = self.robot.expand(q), self.robot.expand_velocity(q, v)
+        inside = np.all((full >= self._lower) & (full <= self._upper))
+        return bool(inside and np.all(np.abs(rates) <= self._fastest))
+
+    def check_middle(self, q: np.ndarray, moved: tuple[Axis, ...]) -> None:
+        """Refuse limits of forces that do not even hold the robot in the middle of its range."""
+        still = np.zeros((1, self.robot.nv))
+        needed = np.abs(self.forces(q, still, still))[0]
+        for axis in moved:
+            if needed[axis.v] > self.force[axis.v]:
+                raise ArgumentError(
+                    f"joint {axis.joint!r} needs a force of {needed[axis.v]:.4g} to stay in the middle of its range, "
+                    f"more than the {self.force[axis.v]:.4g} allowed; raise force=, or the robot's max_force"
+                )
+
+
+def read_limit(what: str, value: Any, own: np.ndarray, n: int) -> np.ndarray:
+    """A limit for each velocity (n): one number, n of them, or None for those of the robot's own joints."""
+    if value is None:
+        return own
+    array = np.asarray(value, float)
+    if array.shape not in ((), (n,)) or not np.all(array > 0.0):
+        raise ArgumentError(f"{what}={value!r}: expected a positive number, or {n} of them, one for each velocity")
+    return np.broadcast_to(array, (n,))

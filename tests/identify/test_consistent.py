@@ -1,0 +1,73 @@
+"""Consistent least squares reach the optimum: proved by multipliers, and beside a solver of semidefinite programs."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import numpy as np
+import pytest
+
+import fourbar as fb
+from fourbar import System
+from fourbar.identify.base import random_triangle
+from fourbar.identify.coordinates import Coordinates, make_coordinates
+from fourbar.identify.interior import solve_interior
+from fourbar.identify.pseudo import symmetric
+from fourbar.identify.sdp import solve_sdp
+from fourbar.identify.solve import Problem
+
+from .arms import arm, changed, geared
+
+ROBOTS = {
+    "arm": arm,
+    "geared": geared,
+    "four_bar": fb.robots.four_bar,
+    "delta": fb.robots.delta,
+    "tello": fb.robots.tello,
+}
+EACH = pytest.mark.parametrize("name", list(ROBOTS))
+
+
+@cache
+def _problem(name: str) -> tuple[Problem, Coordinates]:
+    """Least squares with so much noise that the best fit is no matter."""
+    robot: System = ROBOTS[name]()
+    kinds = ("inertia", "viscous")
+    known = changed(robot)
+    c = make_coordinates(known, kinds, np.ones(len(robot.parameter_names(kinds))))
+    R = random_triangle(robot, kinds)[:, c.estimated] @ c.T
+    rng = np.random.default_rng(4)
+    largest = np.linalg.svd(R, compute_uv=False)[0]
+    z = R @ c.prior + 0.02 * largest * rng.normal(size=len(R))
+    problem = Problem(R, z, c.prior, 0.0).anchored()
+    assert not c.is_consistent(problem.solution())
+    return problem, c
+
+
+@EACH
+def test_the_optimum_is_proved(name: str) -> None:
+    """S, the gradient by the pseudo-inertias, is a multiplier: positive, and orthogonal to them (KKT).
+
+    For every other consistent x, by convexity, cost(x) >= cost + 2 Σ ⟨S, X' - X⟩ >= cost - 2 Σ ⟨S, 1 + X⟩ - ..., so
+    that what is left to gain is at most the complementarity.
+    """
+    problem, c = _problem(name)
+    x = solve_interior(problem, c)
+    cost = problem.cost(x)
+    g = problem.A.T @ (problem.A @ x - problem.z) + problem.weight * (x - problem.prior)
+    S = symmetric(np.array([g[place.at] for place in c.bodies]))
+    size = np.abs(S).max()
+    assert np.linalg.eigvalsh(S).min() > -1e-7 * size
+    gap = np.einsum("nij,nij->", S, c.shapes(x)) + g[c.positive] @ c.joint_values(x)
+    assert np.all(g[c.positive] > -1e-7 * size) and c.is_consistent(x)
+    assert abs(2.0 * gap) < 1e-8 * cost
+
+
+@EACH
+def test_no_worse_than_a_semidefinite_program(name: str) -> None:
+    """At most 1e-8 of the cost above Clarabel; it stays above ours, as far as its own tolerances go."""
+    pytest.importorskip("clarabel")
+    problem, c = _problem(name)
+    ours, theirs = (problem.cost(solve(problem, c)) for solve in (solve_interior, solve_sdp))
+    assert ours < theirs * (1.0 + 1e-8)
+    assert theirs < ours * (1.0 + 1e-3)

@@ -249,10 +249,16 @@ ERRORS = {
     "unknown tangent": (lambda f, x: f.jvp((x,) * 3, {"d_q": x}), TypeError, "tangents: 'd_q' is none of q, v, tau"),
     "tangent alone": (lambda f, x: f.jvp((x,) * 3, {"f_ext": x}), TypeError, "a tangent of 'f_ext' is given, but not"),
     "argument missing": (lambda f, x: f.jvp((x, x), (x,)), TypeError, "needs 'tau'"),
+    "no tuple": (lambda f, x: f.jvp(x, x, x), TypeError, r"expected a tuple of arrays \(q, v, tau\).*shape \(2,\)"),
+    "list of arguments": (lambda f, x: f.vjp([x, x, x], x), TypeError, r"arguments: expected a tuple .* a list of 3"),
+    "list of tangents": (lambda f, x: f.jvp((x,) * 3, [x, x]), TypeError, r"tangents: expected a tuple .* a list of 2"),
+    "nothing": (lambda f, x: f.jvp(), TypeError, "needs tangents"),
+    "no cotangent": (lambda f, x: f.vjp((x,) * 3), TypeError, r"needs the cotangent \(weight\) of 'a'.*\(\.\.\., 2\)"),
+    "jacobian of a tuple": (lambda f, x: f.jacobian((x,) * 3), TypeError, r"one by one, jacobian\(q, v, tau\)"),
     "option": (lambda f, x: f.jvp((x,) * 3, (x,), frame=1), TypeError, "has no argument 'frame'"),
     "shape of an argument": (lambda f, x: f.jvp((x[:1], x, x), (x,)), ArgumentError, r"q must have shape \(..., 2\)"),
     "shape of a tangent": (lambda f, x: f.jvp((x,) * 3, (x[:1],)), ArgumentError, r"d_q must have shape \(..., 2\)"),
-    "cotangent missing": (lambda f, x: f.vjp((x,) * 3, None), TypeError, "needs 'w_a'"),
+    "cotangent missing": (lambda f, x: f.vjp((x,) * 3, None), TypeError, "needs the cotangent"),
     "too many cotangents": (lambda f, x: f.vjp((x,) * 3, (x, x)), TypeError, "cotangent: 2 arrays were given for a"),
     "unknown cotangent": (lambda f, x: f.vjp((x,) * 3, {"tau": x}), TypeError, "cotangent: 'tau' is none of a"),
     "shape of a cotangent": (lambda f, x: f.vjp((x,) * 3, x[:1]), ArgumentError, r"w_a must have shape \(..., 2\)"),
@@ -270,6 +276,37 @@ def test_errors(case: str) -> None:
     call, kind, text = ERRORS[case]
     with pytest.raises(kind, match=text):
         call(arm().forward_dynamics, np.zeros(arm().nv))
+
+
+def test_a_tangent_is_no_configuration() -> None:
+    robot = fb.robots.five_bar()
+    q, v = robot.random(0), np.zeros(robot.nv)
+    with pytest.raises(ArgumentError, match=r"the tangent of q has 2 entries, one for each velocity .* got \(4,\)"):
+        robot.forward_dynamics.jvp((q, v, v), (q,))
+
+
+def test_numbers_of_other_kinds() -> None:
+    """Lists, integers and single precision are computed in double precision; empty batches stay empty, and NaN NaN."""
+    robot = arm()
+    q, v, tau, *_ = (np.round(x, 2) for x in state(3))
+    exact = robot.forward_dynamics.jacobian(q, v, tau)
+    listed = robot.forward_dynamics.jacobian(q.tolist(), v.tolist(), tau.tolist())
+    assert np.array_equal(listed.q, exact.q)
+    single = robot.forward_dynamics.jacobian(q.astype(np.float32), v, tau)
+    assert single.q.dtype == float
+    np.testing.assert_allclose(single.q, exact.q, rtol=1e-5)
+    whole = robot.forward_dynamics.jvp(([0, 1], [1, 0], [2, 3]), ([1, 0],))
+    same(whole, robot.forward_dynamics.jvp(([0.0, 1.0], [1.0, 0.0], [2.0, 3.0]), ([1.0, 0.0],)))
+    with pytest.raises(ArgumentError, match="q must hold real numbers, got an array of dtype complex128"):
+        robot.forward_dynamics.jacobian(q + 0j, v, tau)
+    none = q[:0]
+    assert robot.forward_dynamics.vjp((none, none, none), none, parameters=["upper.mass"]).q.shape == (0, 2)
+    by_mass = robot.forward_dynamics.jacobian(none, none, none, parameters=["upper.com"])
+    assert by_mass.parameters["upper.com"].shape == (0, 2, 3)
+    spoiled = q.copy()
+    spoiled[1, 0] = np.nan
+    J = robot.forward_dynamics.jacobian(spoiled, v, tau)
+    assert np.isnan(J.q[1]).any() and np.array_equal(J.q[[0, 2]], exact.q[[0, 2]])
 
 
 def test_errors_of_options() -> None:

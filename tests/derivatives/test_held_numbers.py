@@ -16,7 +16,7 @@ from tests.loops import looped
 
 from fourbar import Builder, System
 from fourbar.constraints import Contact, Prescribed
-from fourbar.errors import SingularError, UnknownNameError
+from fourbar.errors import ArgumentError, SingularError, UnknownNameError
 from fourbar.joints import Fixed, Revolute
 from fourbar.loops import Closure, Distance
 from fourbar.model.mechanism import Frame, Placement
@@ -321,13 +321,62 @@ def test_inverse_dynamics_along_numbers() -> None:
     assert np.allclose(backwards, forwards, rtol=1e-11, atol=1e-12)
 
 
+def test_second_derivatives() -> None:
+    c, given = _hybrid_state()
+    args = given["q"], given["v"], given["tau"]
+    rng = np.random.default_rng(1)
+    dq = rng.normal(size=given["v"].shape)
+    found = c.forward_dynamics.jacobian.jvp(args, (dq,))
+    assert found._fields == ("a", "force") and repr(c.forward_dynamics.jacobian).endswith("forward_dynamics.jacobian>")
+    h = 1e-5
+    ahead, behind = (c.forward_dynamics.jacobian(c.system.integrate(args[0], dq, s), *args[1:]) for s in (h, -h))
+    for block, x, y in zip(found, ahead, behind, strict=True):
+        near(block.tau, (x.tau - y.tau) / (2 * h), 1e-6)
+        near(block.v, (x.v - y.v) / (2 * h), 1e-6)
+
+
+def test_odd_numbers() -> None:
+    """Empty batches stay empty, samples that are not numbers are NaN and no news, lists and single precision do."""
+    c, given = _hybrid_state()
+    args = given["q"], given["v"], given["tau"]
+    empty = c.forward_dynamics.jacobian(*(x[:0] for x in args))
+    assert empty.a.q.shape == (0, 4, 4) and empty.force.q.shape == (0, 1, 4)
+    into = np.empty((0, 5 * 12))
+    assert c.forward_dynamics.jacobian(*(x[:0] for x in args), out=into).a.v.shape == (0, 4, 4)
+    spoiled = args[0].copy()
+    spoiled[1] = np.nan
+    whole, part = c.forward_dynamics.jacobian(*args), c.forward_dynamics.jacobian(spoiled, *args[1:])
+    assert np.isnan(part.a.q[1]).all() and np.array_equal(part.a.q[[0, 2]], whole.a.q[[0, 2]])
+    assert np.isnan(c.forward_dynamics.jacobian(spoiled[1], args[1][1], args[2][1]).a.q).all()
+    listed = c.forward_dynamics.jvp(tuple(x.tolist() for x in args), {"tau": args[2].tolist()})
+    exact = c.forward_dynamics.jvp(args, {"tau": args[2]})
+    assert np.array_equal(listed[0], exact[0])
+    f = five_bar(False).constrained(_ground(), actuated=["left", "right"]).inverse_dynamics
+    q, v, a = hinge_states()
+    assert f(q[:0], v[:0], a[:0])[1].shape == (0, 6) and f.jacobian(q[:0], v[:0], a[:0]).tau.q.shape == (0, 2, 5)
+    assert np.isnan(f(q * np.nan, v, a)[0]).all()
+
+
 def test_errors() -> None:
     c, given = _hybrid_state()
-    with pytest.raises(
-        TypeError, match=r"forward_dynamics.vjp, cotangent: expected a tuple of arrays for \(a, force\)"
-    ):
-        c.forward_dynamics.vjp((given["q"], given["v"], given["tau"]), given["tau"])
+    args, f = (given["q"], given["v"], given["tau"]), c.forward_dynamics
+    with pytest.raises(TypeError, match=r"vjp, cotangent: expected a tuple of arrays \(a, force\), .* shape \(3, 4\)"):
+        f.vjp(args, given["tau"])
+    with pytest.raises(TypeError, match=r"cotangent: 'lambda' is none of a, force$"):
+        f.vjp(args, {"a": given["tau"], "lambda": np.ones(1)})
     with pytest.raises(UnknownNameError, match=r"no parameter 'arm\.mas'"):
-        c.forward_dynamics.vjp((given["q"], given["v"], given["tau"]), (given["tau"], np.ones(1)), parameters="arm.mas")
+        f.vjp(args, (given["tau"], np.ones(1)), parameters="arm.mas")
     with pytest.raises(UnknownNameError, match="no independent moving joint 'tip'"):
         c.hybrid_dynamics(**given, prescribed=["tip"])
+    with pytest.raises(TypeError, match="hybrid_dynamics needs 'prescribed', names of joints"):
+        c.hybrid_dynamics.jvp(given, given)
+    with pytest.raises(ArgumentError, match="inverse_dynamics needs the actuated joints"):
+        c.inverse_dynamics(*args)
+    with pytest.raises(ArgumentError, match=r"out must be a float64 array of shape \(3, 60\), got 3"):
+        f.jacobian(*args, out=3)
+    inverse = five_bar(False).constrained(_ground(), actuated=["left", "right"]).inverse_dynamics
+    q, v, a = hinge_states()
+    with pytest.raises(ArgumentError, match=r"inverse_dynamics: a must have shape \(\.\.\., 5\), got \(4, 2\)"):
+        inverse(q, v, a[:, :2])
+    with pytest.raises(ArgumentError, match="do not allow these accelerations"):
+        inverse.jvp((q, v, a + 1.0), {"v": v})

@@ -14,7 +14,7 @@ from ..model.numbers import find
 from .along import ChangeJacobian, ChangeJvp, ChangeVjp
 from .guard import explainer, implicit_loops
 from .recipe import KINDS, Base, Jacobian, Jvp, Recipe, Vjp
-from .wrapper import ByNumbers, Change, Wrapper, named_tuple, read_names
+from .wrapper import ByNumbers, Change, Wrapper, described, named_tuple, read_names
 
 
 def make(recipe: Recipe) -> Any:
@@ -43,8 +43,11 @@ def function_again(derivative: tuple[Any, ...]) -> Any:
     return make_again(*args).function
 
 
-def _by_name(what: str, names: list[str], given: Any) -> dict[str, Any]:
-    """Arrays given as a tuple, by name, or one alone, as a dictionary without those left out."""
+def _by_name(what: str, names: list[str], given: Any, least: int = 0) -> dict[str, Any]:
+    """Arrays given as a tuple, by name, or one alone, as a dictionary without those left out.
+
+    At least so many are needed: one alone is then a mistake.
+    """
     if isinstance(given, Mapping):
         wrong = [name for name in given if name not in names]
         if wrong:
@@ -52,10 +55,32 @@ def _by_name(what: str, names: list[str], given: Any) -> dict[str, Any]:
         found = dict(given)
     else:
         listed = given if isinstance(given, tuple) else (given,)
+        arrays = isinstance(given, list) and any(x is None or isinstance(x, np.ndarray) for x in given)
+        if len(names) > 1 and (arrays or (len(listed) < least and not isinstance(given, tuple))):
+            wanted = f"({', '.join(names[: max(least, 2)])})"
+            raise TypeError(f"{what}: expected a tuple of arrays {wanted}, or a dictionary, got {described(given)}")
         if len(listed) > len(names):
             raise TypeError(f"{what}: {len(listed)} arrays were given for {', '.join(names)}")
         found = dict(zip(names, listed, strict=False))
     return {name: x for name, x in found.items() if x is not None}
+
+
+def _arguments(recipe: Any, args: Any) -> dict[str, Any]:
+    """The arguments of the function that a recipe differentiates, by name."""
+    required = sum(not a.optional for a in recipe.of.arguments)
+    return _by_name(f"{recipe.name}, arguments", [a.name for a in recipe.of.arguments], args, required)
+
+
+def _check_tangents(recipe: Jvp, moving: Mapping[str, Any]) -> None:
+    """A tangent of a configuration that looks like a configuration: the most likely mistake."""
+    for a in recipe.of.arguments:
+        if a.is_configuration and a.name in moving and a.shape != a.tangent:
+            shape = np.shape(moving[a.name])
+            if shape[-1:] == a.shape:
+                raise ArgumentError(
+                    f"{recipe.name}: the tangent of {a.name} has {a.width} entries, one for each velocity ({a.name} "
+                    f"moves along the group and the loops), got {shape}"
+                )
 
 
 def _rates(what: str, parameters: Any) -> dict[str, Any]:
@@ -142,7 +167,7 @@ class Layout:
 
         def unpack(array: np.ndarray) -> Any:
             batch = array.shape[: array.ndim - core]
-            flat, at, rows = array.reshape(*batch, -1), 0, []
+            flat, at, rows = array.reshape(*batch, prod(array.shape[len(batch) :])), 0, []
             for shape in shapes:
                 blocks = []
                 for width in widths:
@@ -178,9 +203,9 @@ class Directional(Wrapper):
             self._along[names] = Change(recipe, make(recipe))
         return self._along[names]
 
-    def __call__(self, args: Any, tangents: Any = (), parameters: Any = None, **options: Any) -> Any:
+    def __call__(self, args: Any = (), tangents: Any = (), parameters: Any = None, **options: Any) -> Any:
         names = [a.name for a in self.recipe.of.arguments]
-        given = _by_name(f"{self.recipe.name}, arguments", names, args)
+        given = _arguments(self.recipe, args)
         moving = _by_name(f"{self.recipe.name}, tangents", names, tangents)
         rates = _rates(self.recipe.name, parameters)
         if not (moving or rates):
@@ -188,6 +213,7 @@ class Directional(Wrapper):
         for name in moving:
             if name not in given:
                 raise TypeError(f"{self.recipe.name}: a tangent of {name!r} is given, but not {name!r} itself")
+        _check_tangents(self.recipe, moving)
         function = self.along(tuple(rates)) if rates else self.function
         found = function(**given, **{f"d_{name}": x for name, x in {**moving, **rates}.items()}, **options)
         return found if self._layout is None else self._layout.named(tuple(n for n in names if n in given), found)
@@ -214,10 +240,14 @@ class Pullback(Wrapper):
             self._along[names] = Wrapper(recipe, make(recipe))
         return self._along[names]
 
-    def __call__(self, args: Any, cotangent: Any, parameters: Any = None, **options: Any) -> Any:
+    def __call__(self, args: Any = (), cotangent: Any = None, parameters: Any = None, **options: Any) -> Any:
         of = self.recipe.of
-        given = _by_name(f"{self.recipe.name}, arguments", [a.name for a in of.arguments], args)
+        given = _arguments(self.recipe, args)
         weights = _by_name(f"{self.recipe.name}, cotangent", list(of.results), cotangent)
+        for weight, name in zip(self.recipe.weights, of.results, strict=True):
+            if name not in weights:
+                wanted = f"an array of shape ({', '.join(['...', *map(str, weight.shape)])})"
+                raise TypeError(f"{self.recipe.name} needs the cotangent (weight) of {name!r}, {wanted}")
         names = tuple(a.name for a in of.arguments if a.name in given)
         numbers = read_names(self.recipe.name, parameters)
         function = self.along(numbers).function if numbers else self.function
@@ -282,6 +312,9 @@ class Blocks(Wrapper):
     def __call__(self, *args: Any, **named: Any) -> Any:
         if "parameters" in named:
             return self._with_parameters(args, named)
+        if len(args) == 1 < len(self._required) and isinstance(args[0], tuple):
+            listed = ", ".join(self._required)
+            raise TypeError(f"{self.recipe.name} takes its arguments one by one, jacobian({listed}), not as a tuple")
         array = self.function(*args, **named)
         present = self._present(args, named)
         found = self._layout.named(present, array)

@@ -59,6 +59,13 @@ class ByNumbers(Wrapper):
         return self.recipe.cut(self.function(*args, **named))
 
 
+def described(x: Any) -> str:
+    """A value in an error message: arrays by their shape."""
+    if hasattr(x, "shape"):
+        return f"an array of shape {x.shape}"
+    return f"a {type(x).__name__} of {len(x)}" if isinstance(x, list | tuple) else repr(x)
+
+
 def read_names(what: str, parameters: Any) -> tuple[str, ...]:
     """Names of numbers of the robot."""
     if parameters is None:

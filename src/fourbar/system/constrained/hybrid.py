@@ -38,8 +38,11 @@ class Hybrid:
     def __reduce__(self) -> tuple[Any, ...]:
         return _hybrid_of, (self._robot,)
 
-    def specialise(self, prescribed: Sequence[str], least: str = "constraint") -> Resolved:
+    def specialise(self, prescribed: Sequence[str] | None = None, least: str = "constraint") -> Resolved:
         """The function for one choice of the options: it takes arrays only."""
+        if prescribed is None:
+            example = "hybrid_dynamics(q, v, a, tau, prescribed=['hip'])"
+            raise TypeError(f"hybrid_dynamics needs 'prescribed', names of joints, e.g. {example}")
         if least not in LEAST:
             raise ArgumentError(f"least={least!r}: expected one of {', '.join(map(repr, LEAST))}")
         held = read_prescribed(self._robot.system.model.lowered, prescribed)["prescribed"]
@@ -57,21 +60,28 @@ class Hybrid:
         return Resolved(function, again, self._tolerance, (_torque_of, self._robot, tuple(names)))
 
     def __call__(
-        self, q: Any, v: Any, a: Any, tau: Any, prescribed: Sequence[str], least: str = "constraint", **named: Any
+        self,
+        q: Any,
+        v: Any,
+        a: Any,
+        tau: Any,
+        prescribed: Sequence[str] | None = None,
+        least: str = "constraint",
+        **named: Any,
     ) -> Any:
         return self.specialise(prescribed, least)(q, v, a, tau, **named)
 
-    def jvp(self, args: Any, tangents: Any = (), *, prescribed: Sequence[str], **options: Any) -> Any:
+    def jvp(self, args: Any, tangents: Any = (), *, prescribed: Sequence[str] | None = None, **options: Any) -> Any:
         """Rates of (a, tau, λ) along tangents of the arguments."""
         least = options.pop("least", LEAST[1])
         return self.specialise(prescribed, least).jvp(args, tangents, **options)
 
-    def vjp(self, args: Any, cotangents: Any, *, prescribed: Sequence[str], **options: Any) -> Any:
+    def vjp(self, args: Any, cotangents: Any, *, prescribed: Sequence[str] | None = None, **options: Any) -> Any:
         """Gradients of Σ cotangent · result, for a cotangent of each of (a, tau, λ)."""
         least = options.pop("least", LEAST[1])
         return self.specialise(prescribed, least).vjp(args, cotangents, **options)
 
-    def jacobian(self, *args: Any, prescribed: Sequence[str], **named: Any) -> Any:
+    def jacobian(self, *args: Any, prescribed: Sequence[str] | None = None, **named: Any) -> Any:
         """All first derivatives: `.a.q`, `.tau.a`, `.force.tau`, ..."""
         least = named.pop("least", LEAST[1])
         return self.specialise(prescribed, least).jacobian(*args, **named)

@@ -99,20 +99,17 @@ class Inverse(Resolved):
         self._check(args, named)
         return super().__call__(*args, out=out, threads=threads, **named)
 
-    def _unsound(self, args: Any, named: dict[str, Any] | None = None) -> np.ndarray:
-        listed = args if isinstance(args, tuple) else ()
-        self._check(listed, dict(args) if isinstance(args, Mapping) else named or {})
-        return super()._unsound(args, named)
+    def unsound(self, args: Any, named: Mapping[str, Any] | None = None) -> np.ndarray:
+        self._check(args, named)
+        return super().unsound(args, named)
 
-    def _check(self, args: tuple[Any, ...], named: Mapping[str, Any]) -> None:
+    def _check(self, args: Any, named: Mapping[str, Any] | None) -> None:
         """Refuse accelerations that the constraints do not allow."""
-        given = {**dict(zip(("q", "v", "a"), args, strict=False)), **named}
-        if not all(name in given for name in ("q", "v", "a")) or not all(
-            isinstance(given[name], np.ndarray | list | tuple) for name in ("q", "v", "a")
-        ):
-            return  # the call itself says what is missing; lazy arrays are not looked at
+        given = self.read(args, named)
+        if not all(isinstance(x, np.ndarray) for x in given.values()):
+            return  # lazy arrays are not looked at
         gap = np.abs(self._acceleration(given["q"], given["v"], given["a"]))
-        size = 1.0 + np.abs(np.asarray(given["a"], float)).max(axis=-1, initial=0.0)
+        size = 1.0 + np.abs(given["a"]).max(axis=-1, initial=0.0)
         if np.any(gap > self._allowed * size[..., None]):
             row = int(np.nanargmax(np.nanmax(gap.reshape(-1, gap.shape[-1]), axis=0)))
             raise ArgumentError(

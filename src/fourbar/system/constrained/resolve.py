@@ -11,7 +11,7 @@ import numpy as np
 
 from ...compile.arguments import batch_shape, bind, to_array
 from ...errors import ArgumentError, SingularError
-from ..wrapper import named_tuple
+from ..wrapper import described, named_tuple
 from .dense import least_force
 
 _WEAK = 1e8  # ratio of a diagonal entry of Ω to its pivot from which on a sample is solved again, without squaring
@@ -69,50 +69,61 @@ class Resolved:
         depend on each other are no obstacle.
         """
         found = self.function.jvp(args, tangents, parameters, **options)[:-1]
-        unsound = self._unsound(args)
+        unsound = self.unsound(args)
         return tuple(_blanked(x, unsound) for x in found)
 
     def vjp(self, args: Any, cotangents: Any, parameters: Any = None, **options: Any) -> Any:
         """Gradients of Σ cotangent · result by argument, for a cotangent of each result; where there is none: `jvp`."""
-        names = self.results
+        names, what = self.results, f"{self.function.vjp.recipe.name}, cotangent"
         if not isinstance(cotangents, Mapping | tuple) or len(cotangents) != len(names):
-            raise TypeError(
-                f"{self.function.vjp.recipe.name}, cotangent: expected a tuple of arrays for ({', '.join(names)}), "
-                f"or a dictionary, got {cotangents!r}"
-            )
+            wanted = f"expected a tuple of arrays ({', '.join(names)}), or a dictionary"
+            raise TypeError(f"{what}: {wanted}, got {described(cotangents)}")
+        for name in cotangents if isinstance(cotangents, Mapping) else ():
+            if name not in names:
+                raise TypeError(f"{what}: {name!r} is none of {', '.join(names)}")
         none = np.zeros(3)
         full = {**cotangents, "health": none} if isinstance(cotangents, Mapping) else (*cotangents, none)
         found = self.function.vjp(args, full, parameters, **options)
-        unsound = self._unsound(args)
+        unsound = self.unsound(args)
         return type(found)(*(_blanked(x, unsound) for x in found))
 
-    def jacobian(self, *args: Any, out: Any = None, **named: Any) -> Any:
-        """All first derivatives by result and argument: `.a.q`, `.force.tau`, ...; where there are none: see `jvp`.
-
-        out (..., n): the blocks are written there one after the other, each row by row.
-        """
-        found = self.function.jacobian(*args, **named)._asdict()
-        del found["health"]
-        given = {k: x for k, x in named.items() if k not in ("threads", "parameters")}
-        unsound = self._unsound(args, given)
-        blanked = {name: type(J)(*(_blanked(x, unsound) for x in J)) for name, J in found.items()}
-        result = named_tuple("Jacobians", tuple(blanked))(*blanked.values())
-        return result if out is None else _filed(out, result, unsound.shape)
+    @property
+    def jacobian(self) -> ResolvedJacobian:
+        """All first derivatives by result and argument: `.a.q`, `.force.tau`, ...; where there are none: see `jvp`."""
+        return ResolvedJacobian(self)
 
     @property
     def results(self) -> tuple[str, ...]:
         """What is returned, by name."""
         return tuple(self.function.state[0].results[:-1])
 
-    def _unsound(self, args: Any, named: dict[str, Any] | None = None) -> np.ndarray:
-        """The samples that have no derivative; these are reported."""
+    def read(self, args: Any, named: Mapping[str, Any] | None = None) -> dict[str, np.ndarray]:
+        """The arguments of a call, or of a derivative, as arrays that are checked; what is lazy stays so."""
+        state = self.function.state[0]
         listed = args if isinstance(args, tuple) else () if isinstance(args, Mapping) else (args,)
-        given = dict(args) if isinstance(args, Mapping) else named or {}
-        health = self.function(*listed, **given)[-1]
+        given = dict(args) if isinstance(args, Mapping) else dict(named or {})
+        core = {a.name: a for a in state.arguments}
+        found = bind(state.name, state.arguments, [x for x in listed if x is not None or len(listed) > 1], given)
+        if any(type(x).__module__.startswith("dask") for x in found.values()):
+            return found
+        return {name: to_array(state.name, core[name], x) for name, x in found.items()}
+
+    def unsound(self, args: Any, named: Mapping[str, Any] | None = None) -> np.ndarray:
+        """The samples that have no derivative; these are reported, unless their arguments are not finite."""
+        given = self.read(args, named)
+        health = self.function(**given)[-1]
         unsound = ~((health[..., 0] < _WEAK) & (health[..., 1] < _LOOSE) & (health[..., 2] <= self._tolerance))
         if isinstance(health, np.ndarray):
-            self._report_derivative(unsound & np.isfinite(health).any(axis=-1))
+            self._report_derivative(unsound & self._finite(given, unsound.shape))
         return unsound
+
+    def _finite(self, given: Mapping[str, np.ndarray], batch: tuple[int, ...]) -> np.ndarray:
+        """The samples whose arguments are numbers."""
+        core = {a.name: len(a.shape) for a in self.function.state[0].arguments}
+        found = np.ones(batch, bool)
+        for name, x in given.items():
+            found = found & np.isfinite(x).all(axis=tuple(range(x.ndim - core[name], x.ndim)))
+        return found
 
     def _report_derivative(self, lost: np.ndarray) -> None:
         if np.any(lost) and not lost.ndim:
@@ -123,16 +134,14 @@ class Resolved:
     def _look_closer(
         self, args: Sequence[Any], named: dict[str, Any], results: list[Any], health: np.ndarray
     ) -> list[Any]:
-        arguments = self.function.state[0].arguments
-        given = bind(self.function.state[0].name, arguments, args, named)
-        core = {a.name: a for a in arguments}
-        arrays = {name: to_array("", core[name], x) for name, x in given.items()}
+        arrays = self.read(tuple(args), named)
+        core = {a.name: a for a in self.function.state[0].arguments}
         batch = batch_shape("", [core[name] for name in arrays], list(arrays.values()))
         full = {name: np.broadcast_to(x, (*batch, *core[name].shape)) for name, x in arrays.items()}
         results = [np.array(x) for x in results]
         gap = health[..., 2].copy()
         suspect = ~((health[..., 0] < _WEAK) & (health[..., 1] < _LOOSE))
-        finite = np.all([np.isfinite(x).all(axis=tuple(range(len(batch), x.ndim))) for x in full.values()], axis=0)
+        finite = self._finite(full, batch)
         gap[suspect] = np.nan
         which = suspect & finite
         if np.any(which):
@@ -150,6 +159,36 @@ class Resolved:
         if single:
             raise SingularError(self._why)
         warnings.warn(f"in some samples {self._why}; these are NaN", RuntimeWarning, stacklevel=4)
+
+
+class ResolvedJacobian:
+    """`f.jacobian(*args)` of a problem that was resolved, and its own derivative along a direction."""
+
+    def __init__(self, of: Resolved) -> None:
+        self._of = of
+
+    def __repr__(self) -> str:
+        return repr(self._of.function.jacobian)
+
+    def __call__(self, *args: Any, out: Any = None, **named: Any) -> Any:
+        """The blocks by result and argument. out (..., n): they are written there one after the other, row by row."""
+        found = self._of.function.jacobian(*args, **named)
+        given = {k: x for k, x in named.items() if k not in ("threads", "parameters")}
+        unsound = self._of.unsound(args, given)
+        result = _without_health(found, unsound)
+        return result if out is None else _filed(out, result, unsound.shape)
+
+    def jvp(self, args: Any, tangents: Any = (), parameters: Any = None, **options: Any) -> Any:
+        """How the blocks change along tangents of the arguments, and along rates of numbers of the robot."""
+        found = self._of.function.jacobian.jvp(args, tangents, parameters, **options)
+        return _without_health(found, self._of.unsound(args))
+
+
+def _without_health(found: Any, unsound: np.ndarray) -> Any:
+    """The blocks of the results that are told, NaN where there are none."""
+    kept = {name: J for name, J in found._asdict().items() if name != "health"}
+    blanked = [type(J)(*(_blanked(x, unsound) for x in J)) for J in kept.values()]
+    return named_tuple("Jacobians", tuple(kept))(*blanked)
 
 
 def least_again(factor: Callable[[], Any], apply: Callable[[], Any]) -> Again:
@@ -187,7 +226,7 @@ def _filed(out: Any, found: Any, batch: tuple[int, ...]) -> Any:
         for x in J:
             if isinstance(x, np.ndarray):
                 end = at + math.prod(x.shape[n:])
-                out[..., at:end] = x.reshape(*batch, -1)
+                out[..., at:end] = x.reshape(*batch, end - at)
                 x, at = out[..., at:end].reshape(x.shape), end
             blocks.append(x)
         rows.append(type(J)(*blocks))

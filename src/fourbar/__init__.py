@@ -17,6 +17,7 @@ from .errors import (
 from .expr import acos, asin, atan2, cos, maximum, minimum, select, sin, sqrt, tan
 from .identify import Identification, base_parameters, exciting_trajectory, identify
 from .io import Finding, ParseError, Report
+from .model.mechanism import Actuator, Drive
 from .sim import Trajectory, simulate
 from .system.load import FileWarning, load, loads
 from .system.robot import Builder, System
@@ -27,9 +28,9 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 __all__ = [
-    "ArgumentError", "AssemblyError", "Builder", "FileWarning", "Finding", "FourbarError", "Identification",
-    "IdentificationError", "ModelError", "ParseError", "Report", "SingularError", "System", "Trajectory",
-    "UnknownNameError", "acos", "asin", "atan2", "base_parameters", "constraints", "convert", "cos",
+    "Actuator", "ArgumentError", "AssemblyError", "Builder", "Drive", "FileWarning", "Finding", "FourbarError",
+    "Identification", "IdentificationError", "ModelError", "ParseError", "Report", "SingularError", "System",
+    "Trajectory", "UnknownNameError", "acos", "asin", "atan2", "base_parameters", "constraints", "convert", "cos",
     "exciting_trajectory", "identify", "joints", "load", "loads", "loops", "maximum", "minimum", "robots",
     "select", "simulate", "sin", "sqrt", "tan",
 ]  # fmt: skip

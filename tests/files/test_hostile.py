@@ -38,6 +38,7 @@ GOOD: dict[str, Any] = {
         {"name": "gear", "type": "Gear", "driver": "fore", "driven": "rotor", "ratio": 9, "independent": {"fore": 1}}
     ],
     "configurations": {"bent": {"fore": [0.3]}},
+    "actuators": [{"name": "motor", "drives": [{"joint": "rotor", "gear": [2]}], "force_range": [-1, 1]}],
 }  # fmt: skip
 MISSING = object()
 Path_ = tuple[Any, ...]
@@ -156,6 +157,22 @@ TABLE: list[tuple[Path_, Any, str]] = [
     (("frames", 0, "name"), "upper", r"frames\[0\] 'upper': frame 'upper' is there already"),
     (("frames", 1), {"name": "hand", "body": "fore"}, r"frames\[1\] 'hand': frame 'hand' is there already"),
     (("frames", 1), "hand", r"frames\[1\]: frame: expected a table"),
+    (("actuators",), {}, "actuators: expected a list of tables"),
+    (("actuators", 0, "drives"), MISSING, r"actuators\[0\] 'motor': actuator: 'drives' is missing"),
+    (("actuators", 0, "drives"), [], r"actuators\[0\] 'motor': actuator 'motor': drives must be"),
+    (("actuators", 0, "drives"), "rotor", r"actuators\[0\] 'motor': drives: expected a list of tables"),
+    (("actuators", 0, "drives", 0, "joint"), "roto", "actuator 'motor': .*no joint 'roto'; did you mean 'rotor'"),
+    (("actuators", 0, "drives", 0, "gear"), "2", r"actuators\[0\] 'motor': gear"),
+    (("actuators", 0, "drives", 0, "gear"), [1, 2], "has 1 velocities, and the gear 2 ratios"),
+    (("actuators", 0, "drives", 0, "axes"), "world", r"actuators\[0\] 'motor': .*axes='world': expected one of"),
+    (("actuators", 0, "drives", 0, "axes"), "parent", "joint 'rotor', a Revolute, has no axes of the parent"),
+    (("actuators", 0, "force_range"), [1, -1], r"actuators\[0\] 'motor': .*not above the upper"),
+    (("actuators", 0, "force_range"), [1], r"actuators\[0\] 'motor': force_range: expected 2 numbers"),
+    (("actuators", 0, "kind"), 3, r"actuators\[0\] 'motor': kind"),
+    (("actuators", 0, "parameters"), [3], r"actuators\[0\] 'motor': parameters: expected a table"),
+    (("actuators", 0, "parameters"), {"gain": "x"}, r"actuators\[0\] 'motor': parameters.gain"),
+    (("actuators", 0, "ratio"), 3, r"actuators\[0\] 'motor': actuator: key 'ratio' is not known"),
+    (("actuators", 1), {"name": "motor", "drives": [{"joint": "fore"}]}, "actuator 'motor' is there already"),
     (("loops", 0, "type"), "Gears", r"loops\[0\] 'gear': loop: type 'Gears' is not known; did you mean 'Gear'"),
     (("loops", 0, "type"), "Constraint", r"loops\[0\] 'gear': loop: type 'Constraint' is not known"),
     (("loops", 0, "ratio"), MISSING, r"loops\[0\] 'gear': loop: 'ratio' is missing"),

@@ -232,15 +232,13 @@ DOUBTS = {  # text, key to waive it, words
         "equality/weld",
         "'m' is a mocap body",
     ),
-    "armature of a free joint": (
-        model(f'<body name="a"><joint type="free" armature=".1"/>{BOX}</body>'), "joint@armature", "world axes",
-    ),
     "flex": (
-        model('<flexcomp name="f" type="grid" count="2 2 1" dim="2"/>' + HINGE), "", "<flexcomp> is not read",
+        model(HINGE + '<body name="c" pos="3 0 0"><flexcomp name="f" type="grid" count="2 2 1" dim="2"/></body>'),
+        "deformable/flex", "1 flexible bodies",
     ),
     "armature on a tendon": (
         model(TWO, FIXED.format("") + '<actuator><motor tendon="u" armature=".1"/></actuator>'),
-        "actuator@armature", "armature on a tendon",
+        "actuator@armature", "its armature is not on a joint",
     ),
 }  # fmt: skip
 
@@ -289,7 +287,6 @@ def test_what_is_lost_is_a_warning_and_an_error_if_strict(name: str):
 
 
 NOTES = {
-    "actuator": (model(HINGE, '<actuator><motor name="m" joint="j" gear="5"/></actuator>'), "with gear [5.0]"),
     "fixed tendon": (model(TWO, FIXED.format("")), "fixed tendon 'u'"),
     "spatial tendon": (model(TWO, SPATIAL.format("")), "spatial tendon 'u'"),
     "contact": (model(HINGE), "1 geoms can touch"),

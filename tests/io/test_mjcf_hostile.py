@@ -61,7 +61,7 @@ CASES: dict[str, tuple[str, str]] = {
     "include above": ('<mujoco>\n<include file="../../../etc/passwd"/></mujoco>', "not in the folders"),
     "include of nothing": ('<mujoco>\n<include file="gone.xml"/></mujoco>', "not in the folders"),
     "include without a file": ("<mujoco>\n<include/></mujoco>", "'file' is missing"),
-    "attached model": ('<mujoco><asset>\n<model name="m" file="/etc/passwd"/></asset></mujoco>', "<model> is not read"),
+    "attached model": ('<mujoco><asset>\n<model name="m" file="/etc/passwd"/></asset></mujoco>', "not in the folders"),
     "flexcomp": ('<mujoco><worldbody>\n<flexcomp name="f" file="/etc/passwd"/></worldbody></mujoco>', "<flexcomp>"),
     "NaN mass": (inertial(mass="nan"), "no finite number"),
     "NaN in capitals": (inertial(mass="NaN"), "no finite number"),

@@ -64,3 +64,89 @@ def test_springs_in_loops(name: str) -> None:
     assert text != LOOPS[name]
     for robot, peer, data, q, v in at_states(text):
         near(robot.passive_forces(q, v), peer.force_from_peer(data.qfrc_passive.copy(), q))
+
+
+CHAIN = (
+    f'<body name="a" quat="1 2 3 4"><freejoint name="f"/>{INERTIAL}<body name="b" pos="0 .3 0"><joint name="s" '
+    f'type="ball" pos=".1 0 0"/>{INERTIAL}<body name="c" pos=".3 0 0"><joint name="h" axis="1 2 3"/>'
+    f'<joint name="p" type="slide" axis="0 1 0"/>{INERTIAL}</body></body></body>'
+)
+TENDON = '<tendon><fixed name="t"><joint joint="h" coef="2"/><joint joint="p" coef="-.7"/></fixed></tendon>'
+ACTUATORS = {
+    "hinge": '<motor joint="h" gear="7"/>',
+    "slide": '<motor joint="p" gear="-3"/>',
+    "ball": '<motor joint="s" gear="1 2 3"/>',
+    "ball in the parent": '<motor jointinparent="s" gear="1 2 3"/>',
+    "force on a free joint": '<motor joint="f" gear="1 2 3 0 0 0"/>',
+    "torque on a free joint": '<motor joint="f" gear="0 0 0 1 2 3"/>',
+    "wrench on a free joint": '<motor joint="f" gear="1 2 3 4 5 6"/>',
+    "free joint in the parent": '<motor jointinparent="f" gear="1 2 3 4 5 6"/>',
+    "tendon": '<motor tendon="t" gear="3"/>',
+    "servos": '<position joint="h" kp="3" kv=".1"/><velocity joint="p" kv="2" gear="4"/><intvelocity joint="h" kp="2" '
+    'actrange="-1 1"/><motor name="m" tendon="t"/><motor joint="s" gear="0 1 0"/>'
+    '<damper joint="h" kv="3" ctrlrange="0 9"/>',
+}
+
+
+def moment(model: Any, data: Any) -> np.ndarray:
+    """MuJoCo's actuator_moment, dense (outputs, nv)."""
+    found = np.zeros((len(data.moment_rownnz), model.nv))
+    mujoco.mju_sparse2dense(found, data.actuator_moment, data.moment_rownnz, data.moment_rowadr, data.moment_colind)
+    return found
+
+
+@pytest.mark.parametrize("name", ACTUATORS)
+def test_actuators(name: str) -> None:
+    """The matrix against MuJoCo's moment, the forces against qfrc_actuator."""
+    text = model(CHAIN, f"{TENDON}<actuator>{ACTUATORS[name]}</actuator>")
+    for robot, peer, data, q, v in at_states(text):
+        theirs = peer.columns_from_peer(moment(peer.model, data), q)
+        near(robot.actuator_matrix(q), theirs)
+        near(robot.actuator_matrix(q) @ v, data.actuator_velocity)
+        near(robot.actuator_force(q, data.actuator_force), peer.force_from_peer(data.qfrc_actuator.copy(), q))
+
+
+def test_actuators_in_loops() -> None:
+    """Forces on joints that are not independent go through the loops."""
+    more = '<actuator><motor joint="k" gear="5"/><motor joint="j" gear="2"/><motor joint="m"/></actuator>'
+    for robot, peer, data, q, v in at_states(two('<joint joint1="k" joint2="j" polycoef=".1 -2 .3 0 0"/>', more)):
+        near(robot.actuator_matrix(q) @ v, data.actuator_velocity)
+        near(robot.actuator_force(q, data.actuator_force), peer.force_from_peer(data.qfrc_actuator.copy(), q))
+
+
+@pytest.mark.parametrize("joint", ["h", "p", "s"])
+def test_armature_and_damping_of_actuators(joint: str) -> None:
+    text = model(CHAIN, f'<actuator><motor joint="{joint}" gear="3 1 2" armature=".2" damping=".5"/></actuator>')
+    for robot, peer, data, q, v in at_states(text):
+        M = np.zeros((peer.model.nv, peer.model.nv))
+        mujoco.mj_fullM(peer.model, data, M)
+        near(robot.mass_matrix(q), peer.matrix_from_peer(M, q))
+        near(robot.passive_forces(q, v), peer.force_from_peer(data.qfrc_passive.copy(), q))
+
+
+@pytest.mark.filterwarnings("ignore::fourbar.FileWarning")
+def test_a_free_joint_with_armature() -> None:
+    """Its armature is on velocities in world axes, springs and actuators too: all is as MuJoCo has it."""
+    bodies = CHAIN.replace(
+        '<freejoint name="f"/>', '<joint name="f" type="free" armature=".4" stiffness="2" damping=".3"/>'
+    )
+    text = model(bodies, '<actuator><motor joint="f" gear="1 2 3 4 5 6"/></actuator>')
+    for robot, peer, data, q, v in at_states(text):
+        assert np.allclose(peer.v_to_peer(v, q), v)
+        near(robot.bias_force(q, v), peer.force_from_peer(data.qfrc_bias.copy(), q))
+        near(robot.passive_forces(q, v), peer.force_from_peer(data.qfrc_passive.copy(), q))
+        near(robot.actuator_force(q, data.actuator_force), peer.force_from_peer(data.qfrc_actuator.copy(), q))
+        M = np.zeros((peer.model.nv, peer.model.nv))
+        mujoco.mj_fullM(peer.model, data, M)
+        near(robot.mass_matrix(q), peer.matrix_from_peer(M, q))
+
+
+@pytest.mark.parametrize("name", ACTUATORS)
+@pytest.mark.filterwarnings("ignore::fourbar.FileWarning")
+def test_actuators_are_written_and_read_again(name: str, tmp_path: Any) -> None:
+    robot = fb.loads(model(CHAIN, f"{TENDON}<actuator>{ACTUATORS[name]}</actuator>"), format="mjcf")
+    waist = robot.with_parameters(bodies={"c/h": {"mass": 1.0, "inertia": (1, 1, 1)}})  # MJCF has no body without mass
+    waist = waist.with_parameters(bodies={"b/s": {"mass": 1.0, "inertia": (1, 1, 1)}})
+    waist.save(tmp_path / "again.xml")
+    again = fb.load(tmp_path / "again.xml")
+    assert again.actuators == robot.actuators

@@ -95,7 +95,7 @@ def absolute(path: Path) -> Path:
 
 def _steps(path: Path) -> list[str]:
     """The parts of an absolute path, with . and .. worked out without asking the disk."""
-    kept: list[str] = [path.anchor]
+    kept: list[str] = ["/" if path.anchor == "//" else path.anchor]  # POSIX keeps two slashes apart from one
     for part in path.parts[1:]:
         if part == ".." and len(kept) > 1:
             kept.pop()

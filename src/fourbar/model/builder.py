@@ -14,7 +14,8 @@ from ..joints.one_axis import Revolute
 from ..loops import Closure, Gear, Loop
 from ..loops.closure import closes_directly
 from ..spatial.inertia import unphysical
-from .mechanism import WORLD, Body, Configuration, Connection, Frame, Mechanism, NamedLoop
+from . import actuators
+from .mechanism import WORLD, Actuator, Body, Configuration, Connection, Frame, Mechanism, NamedLoop
 from .read import (
     as_matrix,
     read_coordinates,
@@ -47,6 +48,7 @@ class Builder:
         self._frames: dict[str, Frame] = {}
         self._loops: dict[str, NamedLoop] = {}
         self._configurations: dict[str, Configuration] = {}
+        self._actuators: dict[str, Actuator] = {}
 
     def body(
         self,
@@ -170,6 +172,34 @@ class Builder:
         self._configurations[name] = Configuration(name, read)
         return self
 
+    def actuator(
+        self,
+        name: str,
+        *,
+        drives: Any,
+        gear: Any = 1.0,
+        axes: str = "child",
+        control_range: Any = None,
+        force_range: Any = None,
+        kind: str = "motor",
+        parameters: Any = None,
+    ) -> Builder:
+        """Add an actuator that moves joints: its force times gear is the force on the joint.
+
+        `drives`: a joint, with `gear` a number or one for each of its velocities; or gear ratios by joint, as of a
+        tendon that runs over several, {"knee": 9.0, "ankle": -2.0}; or a list of `Drive`. `axes="parent"`: the gear of
+        a ball or free joint stays in the parent's axes. The ranges are pairs; `kind` and `parameters` (numbers by name)
+        say how force comes from control, and are only carried.
+        """
+        made = actuators.make(name, drives, gear, axes, control_range, force_range, kind, parameters)
+        return self._add_actuator(made)
+
+    def _add_actuator(self, actuator: Actuator) -> Builder:
+        if actuator.name in self._actuators:
+            raise ModelError(f"actuator {actuator.name!r} is there already; names must be different")
+        self._actuators[actuator.name] = actuator
+        return self
+
     def motor(
         self,
         name: str,
@@ -193,7 +223,7 @@ class Builder:
         return self.loop(Gear(drives, name, ratio), name=f"{name}_gear", independent=[drives])
 
     def include(self, mechanism: Mechanism) -> Builder:
-        """Add all bodies, frames, loops and configurations of a mechanism; its own name and gravity are left."""
+        """Add all bodies, frames, loops, configurations and actuators of a mechanism; name and gravity are left."""
         for body, c in zip(mechanism.bodies, mechanism.connections, strict=True):
             self._check_new_name("body", body.name)
             self._bodies[body.name], self._connections[body.name] = body, c
@@ -206,6 +236,8 @@ class Builder:
             self._loops[loop.name] = loop
         for configuration in mechanism.configurations:
             self.configuration(configuration.name, dict(configuration.coordinates))
+        for actuator in mechanism.actuators:
+            self._add_actuator(actuator)
         return self
 
     def _check_new_name(self, kind: str, name: Any) -> None:
@@ -223,6 +255,7 @@ class Builder:
         self._check_references()
         self._check_loops()
         self._check_configurations()
+        actuators.check(self._actuators.values(), {c.name: c.joint for c in self._connections.values()})
         order = self._parents_first()
         return Mechanism(
             self.name,
@@ -232,6 +265,7 @@ class Builder:
             self._gravity,
             tuple(self._loops.values()),
             tuple(self._configurations.values()),
+            tuple(self._actuators.values()),
         )
 
     def _check_references(self) -> None:

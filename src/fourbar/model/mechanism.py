@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from ..joints.base import Joint
 from ..loops.base import Loop
+from .actuators import Actuator, Drive
 from .geometry import Geometry
 from .placement import Matrix, Placement, Three
 
@@ -78,7 +79,8 @@ class Configuration:
 
 @dataclass(frozen=True)
 class Mechanism:
-    """Bodies, each with the connection that carries it, parents first; frames; loops; gravity; named configurations.
+    """Bodies, each with the connection that carries it, parents first; frames; gravity; loops; named configurations;
+    actuators.
 
     Loops are closed as near as possible to the first of the configurations, else to the neutral one.
     """
@@ -90,9 +92,10 @@ class Mechanism:
     gravity: Three
     loops: tuple[NamedLoop, ...] = ()
     configurations: tuple[Configuration, ...] = ()
+    actuators: tuple[Actuator, ...] = ()
 
 
 __all__ = [
-    "WORLD", "Body", "Configuration", "Connection", "Frame", "Geometry", "Matrix", "Mechanism", "NamedLoop",
-    "Placement", "Three",
+    "WORLD", "Actuator", "Body", "Configuration", "Connection", "Drive", "Frame", "Geometry", "Matrix", "Mechanism",
+    "NamedLoop", "Placement", "Three",
 ]  # fmt: skip

@@ -37,6 +37,8 @@ class Model:
             return (self.lowered.nq,)
         if argument == "f_ext":
             return (len(self.mechanism.bodies), 6)
+        if argument == "u":
+            return (len(self.mechanism.actuators),)
         return () if argument == "dt" else (self.lowered.nv,)
 
     def changed(self, lowered: Lowered) -> Model:

@@ -47,7 +47,8 @@ class Editing:
         """The robot with some joints fixed where they are in the configuration q (nq), neutral unless given.
 
         A mapping gives the coordinates of the joints to lock; loops are then closed with these kept. Joints that
-        cannot move any more because of loops become fixed too, loops that tie nothing that moves are left out. Where
+        cannot move any more because of loops become fixed too, loops that tie nothing that moves are left out, and so
+        are actuators that move nothing any more. Where
         loops are left, the configuration "locked" is the one in which joints were locked.
         """
         lowered = self.model.lowered
@@ -90,7 +91,8 @@ class Editing:
         """A part as a robot: the body and all it carries, or only what leads from it to the frames (or bodies) `to`.
 
         What carries the body becomes the world; all that loops tie to the part (rotors, rods) belongs to it. `joint`
-        replaces the joint of the body: `Free()` lets the part float. Without a body the part begins at the world.
+        replaces the joint of the body: `Free()` lets the part float. Without a body the part begins at the world. Of
+        actuators stays what they do to joints that are left.
         """
         return self._edited(sub(self.mechanism, body, to, joint, name))
 
@@ -98,8 +100,8 @@ class Editing:
         """The mirror image in the plane through the world's origin that has the normal `plane`; gravity too.
 
         A revolute, prismatic, helical or universal joint has the same coordinate as its image; `mirrored_state` tells
-        for all. `names` maps old names of bodies, joints, frames and loops to new ones: a mapping, or a function such
-        as `lambda name: name.replace("left", "right")`.
+        for all. `names` maps old names of bodies, joints, frames, loops and actuators to new ones: a mapping, or a
+        function such as `lambda name: name.replace("left", "right")`.
         """
         image, _ = _mirrored(self.mechanism, unit_axis(plane))
         return self._edited(_renamed_everywhere(image, names))
@@ -118,16 +120,17 @@ class Editing:
         joints: Changes = None,
         frames: Changes = None,
         loops: Changes = None,
+        actuators: Changes = None,
         gravity: Any = None,
     ) -> Self:
         """The same robot with other numbers, by name: `bodies={"hand": {"mass": 2.0}}`.
 
         A body has mass, com, inertia, geometry, allow_unphysical; a joint has joint (its type), position, rotation or
         rpy, limits, armature, damping, friction, stiffness, rest, max_force, max_velocity; a frame has body, position,
-        rotation or rpy; a loop has what its constructor takes (ratio, offset, length, ...), and independent. What is
-        not named stays as it is.
+        rotation or rpy; a loop has what its constructor takes (ratio, offset, length, ...), and independent; an
+        actuator has what `Builder.actuator` takes. What is not named stays as it is.
         """
-        return self._edited(change(self.mechanism, bodies, joints, frames, loops, gravity))
+        return self._edited(change(self.mechanism, bodies, joints, frames, loops, gravity, actuators))
 
     def with_mass_from_geometry(
         self,
@@ -153,15 +156,16 @@ class Editing:
         joints: Names = None,
         frames: Names = None,
         loops: Names = None,
+        actuators: Names = None,
         name: str | None = None,
     ) -> Self:
         """The robot under other names: mappings from old to new (others stay), or functions of the old name."""
-        changed = names.rename(self.mechanism, bodies, joints, frames, loops)
+        changed = names.rename(self.mechanism, bodies, joints, frames, loops, actuators)
         return self._edited(replace(changed, name=name or changed.name))
 
 
 def _renamed_everywhere(mechanism: Mechanism, given: Names) -> Mechanism:
-    """One table of names for bodies, joints, frames and loops."""
+    """One table of names for bodies, joints, frames, loops and actuators."""
     if given is None:
         return mechanism
     kinds = {
@@ -169,6 +173,7 @@ def _renamed_everywhere(mechanism: Mechanism, given: Names) -> Mechanism:
         "joints": [c.name for c in mechanism.connections],
         "frames": [f.name for f in mechanism.frames],
         "loops": [x.name for x in mechanism.loops],
+        "actuators": [x.name for x in mechanism.actuators],
     }
     if isinstance(given, Mapping):
         names.table("name", given, [x for known in kinds.values() for x in known])

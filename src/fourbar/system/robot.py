@@ -14,7 +14,7 @@ from ..errors import ArgumentError
 from ..io.report import NOTHING, Report
 from ..model.builder import Builder as MechanismBuilder
 from ..model.lower import Lowered, lower
-from ..model.mechanism import Mechanism
+from ..model.mechanism import Actuator, Mechanism
 from ..model.numbers import numbers
 from ..model.parameters import RIGID, parameter_names, parameter_values, with_inertial_parameters
 from ..model.read import read_three
@@ -178,6 +178,7 @@ class Names:
     velocities: tuple[str, ...]
     parameters: tuple[str, ...]
     numbers: tuple[str, ...]
+    actuators: tuple[str, ...]
 
 
 class System(Editing):
@@ -218,6 +219,8 @@ class System(Editing):
     twists = _Method()
     jacobians = _Method()
     generalized_force = _Method()
+    actuator_force = _Method()
+    actuator_matrix = _Method()
     passive_forces = _Method()
     spring_energy = _Method()
     integrate = _Method()
@@ -273,6 +276,11 @@ class System(Editing):
     def gravity(self) -> tuple[float, float, float]:
         return self.mechanism.gravity
 
+    @property
+    def actuators(self) -> tuple[Actuator, ...]:
+        """The actuators, in the order of their forces u: what they move, through which gear, and how much."""
+        return self.mechanism.actuators
+
     @cached_property
     def nq(self) -> int:
         """Number of coordinates."""
@@ -286,7 +294,7 @@ class System(Editing):
     @cached_property
     def names(self) -> Names:
         """Names of bodies, joints, frames, coordinates, velocities, parameters (of `inertial_parameters()`), and of the
-        numbers along which functions can be differentiated (`parameters=` of their derivatives)."""
+        numbers along which functions can be differentiated (`parameters=` of their derivatives), and of actuators."""
         m = self.mechanism
         return Names(
             tuple(b.name for b in m.bodies),
@@ -296,6 +304,7 @@ class System(Editing):
             tuple(x for group in self.clusters for x in group.velocity_names),
             parameter_names(m),
             tuple(x.name for x in numbers(m)),
+            tuple(a.name for a in m.actuators),
         )
 
     @cached_property

@@ -18,7 +18,9 @@ from ...model.edit.place import transform
 from ...model.geometry import Geometry
 from ...model.mechanism import WORLD, Body, Connection, Mechanism
 from ...spatial.transform import IDENTITY, Transform
+from ..mjcf.bodies import FLOATING
 from ..report import Report
+from .actuators import Actuators
 from .equalities import Equalities
 from .series import in_series
 from .text import Unsaid, as_text, child, quaternion
@@ -44,6 +46,7 @@ class Writer:
         self.mechanism, self.unsaid = mechanism, unsaid
         self.root = ET.Element("mujoco", {"model": unsaid.name(mechanism.name)})
         self.elements: dict[str, ET.Element] = {}
+        self.parts: dict[str, list[str]] = {}  # what joints are called that are written as several
 
     def write(self) -> tuple[str, Report]:
         """All of it."""
@@ -54,7 +57,9 @@ class Writer:
         for body, c in zip(m.bodies, m.connections, strict=True):
             self._body(body, c)
         self._sites()
-        Equalities(self.root, self.elements, {c.name: c for c in m.connections}, self.unsaid).write(m.loops)
+        joints = {c.name: c for c in m.connections}
+        Equalities(self.root, self.elements, joints, self.unsaid).write(m.loops)
+        Actuators(self.root, joints, self.parts, self.unsaid).write(m.actuators)
         if m.configurations:
             self.unsaid.leave("named configurations are left out")
         return as_text(self.root), self.unsaid.report()
@@ -79,7 +84,7 @@ class Writer:
             self.unsaid.refuse(f"body {body.name!r}, which moves and has no mass")
 
     def _joints(self, element: ET.Element, c: Connection) -> None:
-        if isinstance(c.joint, Free):
+        if isinstance(c.joint, Free) or c.joint == FLOATING:
             self._free(element, c)
         elif isinstance(c.joint, Spherical):
             self._joint(element, c, c.name, "ball", None, None)
@@ -89,7 +94,7 @@ class Writer:
     def _free(self, element: ET.Element, c: Connection) -> None:
         if c.parent != WORLD:
             self.unsaid.refuse(f"joint {c.name!r}: a free joint that is not on the world")
-        if any(c.armature[3:]):
+        if c.joint != FLOATING and any(c.armature[3:]):
             self.unsaid.refuse(
                 f"joint {c.name!r}: the armature of a free joint, whose velocity is that in the world there"
             )
@@ -106,6 +111,7 @@ class Writer:
             return
         for i, joint in enumerate(joints):
             name = c.name if len(joints) == 1 else f"{c.name}_{i + 1}"
+            self.parts.setdefault(c.name, []).append(name)
             axis = unit_axis(joint.axis)  # type: ignore[attr-defined]
             self._joint(element, c, name, "hinge" if isinstance(joint, Revolute) else "slide", axis, i)
         if len(joints) > 1:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...joints import Free, Prismatic, Revolute, Spherical
+from ...joints import Composite, Free, Prismatic, Revolute, Spherical, Translation3
 from ...joints.base import Joint
 from ...model.builder import Builder
 from ...model.geometry import Geometry
@@ -24,6 +24,9 @@ if TYPE_CHECKING:
     from .rotors import Rotors
 
 FREE, BALL, SLIDE, HINGE = range(4)
+# A free joint with armature: MuJoCo adds it to the velocity in world axes, and to the angular one in the body's. These
+# are the velocities of this joint, and its coordinates are the same.
+FLOATING = Composite(Translation3(), Spherical())
 
 
 def rotation(quaternion: np.ndarray) -> np.ndarray:
@@ -53,10 +56,11 @@ class Bodies:
         lines: Lines,
         reading: Reading,
         rotors: Rotors,
+        damping: np.ndarray,
         geometry: Mapping[int, list[Geometry]],
     ) -> None:
         self.model, self.names, self.lines, self.reading = model, names, lines, reading
-        self.rotors, self.geometry = rotors, geometry
+        self.rotors, self.damping, self.geometry = rotors, damping, geometry
 
     def add_to(self, b: Builder) -> None:
         """Add them."""
@@ -99,8 +103,12 @@ class Bodies:
     def _joint(self, j: int) -> Joint:
         kind, axis = self.model.jnt_type[j], tuple(self.model.jnt_axis[j].tolist())
         if kind in (FREE, BALL):
-            return Free() if kind == FREE else Spherical()
+            return Spherical() if kind == BALL else FLOATING if self.has_armature(j) else Free()
         return Revolute(axis) if kind == HINGE else Prismatic(axis)
+
+    def has_armature(self, j: int) -> bool:
+        """Whether something is added to the inertia of a joint."""
+        return bool(self.rotors.armature[self.model.jnt_dofadr[j]])
 
     def _mass(self, i: int) -> dict[str, Any]:
         m = self.model
@@ -114,12 +122,14 @@ class Bodies:
         m = self.model
         kind, dof, at = m.jnt_type[j], m.jnt_dofadr[j], m.jnt_qposadr[j]
         nv, nq = ((6, 7), (3, 4), (1, 1), (1, 1))[kind]
-        order = [3, 4, 5, 0, 1, 2] if kind == FREE else list(range(nv))  # ours is angular first
+        order = (
+            [3, 4, 5, 0, 1, 2] if kind == FREE and not self.has_armature(j) else list(range(nv))
+        )  # Free: angular first
         own = np.arange(dof, dof + nv)[order]
         limits = m.jnt_range[j] if kind in (SLIDE, HINGE) and m.jnt_limited[j] else None
         return {
             "armature": self.rotors.armature[own],
-            "damping": m.dof_damping[own],
+            "damping": self.damping[own],
             "friction": m.dof_frictionloss[own],
             "stiffness": m.jnt_stiffness[j],
             "rest": m.qpos_spring[at : at + nq],

@@ -100,10 +100,12 @@ def _stripped(mujoco: Any, spec: Any, texts: Texts, reading: Reading) -> list[Sh
     for group in (spec.sensors, spec.skins, spec.materials, spec.textures):
         for element in list(group):
             spec.delete(element)
-    there = {name for mesh in spec.meshes if (name := mesh.name or stem(mesh.file)) and _supply(spec, mesh, texts)}
+    there = {
+        name for mesh in spec.meshes if (name := mesh.name or stem(mesh.file)) and _supply(spec, mesh, texts, reading)
+    }
     needed, missed = set(), set()
     for geom in spec.geoms:
-        gives = geom.meshname and _gives_inertia(mujoco, spec, geom)
+        gives = geom.meshname and _gives_inertia(mujoco, geom)
         if gives and geom.meshname in there:
             needed.add(geom.meshname)
             continue
@@ -127,12 +129,13 @@ def _stripped(mujoco: Any, spec: Any, texts: Texts, reading: Reading) -> list[Sh
     return shapes
 
 
-def _gives_inertia(mujoco: Any, spec: Any, geom: Any) -> bool:
+def _gives_inertia(mujoco: Any, geom: Any) -> bool:
     """Whether the inertia of a body comes from this geom."""
-    rule, body = spec.compiler.inertiafromgeom, geom.parent
+    settings, body = geom.compiler, geom.parent  # of the model it is from: an attached one has its own
+    rule = settings.inertiafromgeom
     if geom.mass == 0.0 or (geom.mass != geom.mass and geom.density == 0.0) or not _moves(body):
         return False
-    low, high = spec.compiler.inertiagrouprange
+    low, high = settings.inertiagrouprange
     if not low <= geom.group <= high or rule == mujoco.mjtInertiaFromGeom.mjINERTIAFROMGEOM_FALSE:
         return False
     return rule == mujoco.mjtInertiaFromGeom.mjINERTIAFROMGEOM_TRUE or not body.explicitinertial
@@ -147,13 +150,16 @@ def _moves(body: Any) -> bool:
     return False
 
 
-def _supply(spec: Any, mesh: Any, texts: Texts) -> bool:
+def _supply(spec: Any, mesh: Any, texts: Texts, reading: Reading) -> bool:
     """Give MuJoCo the bytes of a mesh; whether it is there."""
     if not mesh.file:
         return True  # made of vertices in the file itself
-    name = f"{spec.meshdir}/{mesh.file}" if spec.meshdir else mesh.file
-    path = Path(texts.files.find(name).path)
-    if path == Path() or path.stat().st_size > _LARGEST_MESH:
+    name = f"{mesh.compiler.meshdir}/{mesh.file}" if mesh.compiler.meshdir else mesh.file
+    found = {Path(files.find(name).path) for files in texts.files} - {Path()}
+    if len(found) > 1:
+        places = ", ".join(repr(str(path)) for path in sorted(found))
+        reading.fail(texts.lines.of("mesh", mesh.name), f"mesh {mesh.name!r} is found in several places: {places}")
+    if not found or (path := found.pop()).stat().st_size > _LARGEST_MESH:
         return False
     spec.assets[name] = path.read_bytes()
     return True

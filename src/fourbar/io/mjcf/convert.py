@@ -10,9 +10,10 @@ import numpy as np
 from ...model.builder import Builder
 from ...model.mechanism import Mechanism
 from ..report import Place, Reading
+from .actuators import Actuators, with_reflected
 from .bodies import Bodies, rotation
 from .equalities import Equalities
-from .findings import Findings, total_armature
+from .findings import Findings
 from .names import Lines, Names
 from .rotors import Rotors
 from .shapes import Shape, geometries
@@ -28,14 +29,17 @@ def convert(model: Any, lines: Lines, reading: Reading, shapes: Sequence[Shape] 
     gravity = np.zeros(3) if model.opt.disableflags & 128 else np.array(model.opt.gravity)
     b = Builder(model_name(model), gravity=gravity)
     geometry = geometries(model, shapes)
-    rotors = Rotors(model, names, total_armature(model), ratios or {})
-    Bodies(model, names, lines, reading, rotors, geometry).add_to(b)
+    rotors = Rotors(model, names, with_reflected(model, model.dof_armature, "armature"), ratios or {})
+    Bodies(model, names, lines, reading, rotors, with_reflected(model, model.dof_damping, "damping"), geometry).add_to(
+        b
+    )
     for s in range(model.nsite):
         b.frame(
             names.sites[s], names.bodies[model.site_bodyid[s]],
             position=model.site_pos[s], rotation=rotation(model.site_quat[s]),
         )  # fmt: skip
     Equalities(model, names, lines, reading).add_to(b)
+    Actuators(model, names, lines, reading).add_to(b)
     report_tendons(model, names, lines, reading)
     Findings(model, names, lines, reading).report()
     _add_configurations(b, model, names)

@@ -1,6 +1,6 @@
 """What a MuJoCo model has and a mechanism has not: every one of these gets a finding.
 
-Errors (unless waived) are what moves the bodies by itself; notes are what a program adds (motors, sensors).
+Errors (unless waived) are what moves the bodies by itself; notes are what a program adds (sensors, contacts).
 """
 
 from __future__ import annotations
@@ -13,9 +13,7 @@ from ..report import Place, Reading
 from .bodies import BALL, FREE
 from .names import Lines, Names
 
-JOINT_DRIVES = (0, 1)  # mjTRN_JOINT, mjTRN_JOINTINPARENT
 _MEDIUM = ("density", "viscosity", "wind")
-_TRANSMISSIONS = ("joint", "joint", "slider-crank", "tendon", "site", "body", "rotation")
 
 
 class Findings:
@@ -29,7 +27,6 @@ class Findings:
         self._medium()
         self._bodies()
         self._joints()
-        self._actuators()
         self._sites()
         self._the_rest()
 
@@ -76,9 +73,10 @@ class Findings:
                 self.reading.warn(place, message, "write the lower limit first, or limited", "joint@range")
             if m.jnt_type[j] == FREE and m.dof_armature[m.jnt_dofadr[j]]:
                 message = (
-                    f"joint {name!r}: MuJoCo applies the armature of a free joint in world axes, not in the body's"
+                    f"joint {name!r}: MuJoCo adds the armature of a free joint to its velocity in world axes, so the "
+                    "first three velocities of this joint are along these, and the angular ones behind them"
                 )
-                self.reading.doubt(place, message, "leave it out: a free body needs none", "joint@armature")
+                self.reading.warn(place, message, "leave it out: a free body needs none", "joint@armature")
             if np.any(m.jnt_stiffnesspoly[j]) or m.jnt_springyield[j]:
                 message = f"joint {name!r}: of its spring only the linear part is carried"
                 self.reading.doubt(place, message, "", "joint@stiffness")
@@ -88,20 +86,6 @@ class Findings:
         if np.any(m.jnt_stiffness):
             held = ", ".join(repr(n) for n, k in zip(self.names.joints, m.jnt_stiffness, strict=True) if k)
             self.reading.note(self.whole, f"springs of joints {held} are carried; their forces are in passive_forces")
-
-    def _actuators(self) -> None:
-        m = self.model
-        for a in range(m.nu):
-            name = m.actuator(a).name or f"actuator{a}"
-            kind, target = int(m.actuator_trntype[a]), int(m.actuator_trnid[a, 0])
-            on = self.names.joints[target] if kind in JOINT_DRIVES else ""
-            gear = np.trim_zeros(m.actuator_gear[a], "b").tolist()
-            what = f"joint {on!r}" if on else f"a {_TRANSMISSIONS[kind]}"
-            message = f"actuator {name!r} on {what} with gear {gear} is not carried: its force is for you to add"
-            self.reading.note(self.lines.of("actuator", name), message)
-            if m.actuator_armature[a] and not on:
-                message = f"actuator {name!r}: armature on {what} is not carried"
-                self.reading.doubt(self.lines.of("actuator", name), message, "", "actuator@armature")
 
     def _sites(self) -> None:
         for s, name in enumerate(self.names.sites):
@@ -119,14 +103,3 @@ class Findings:
             self.reading.doubt(self.whole, f"{m.nflex} flexible bodies are not carried", "", "deformable/flex")
         if m.nplugin:
             self.reading.doubt(self.whole, f"{m.nplugin} plugins are not carried", "", "plugin")
-
-
-def total_armature(model: Any) -> np.ndarray:
-    """The armature of each velocity (nv): of the joint, and of actuators on it, through the square of their gear."""
-    found = np.array(model.dof_armature)
-    for a in range(model.nu):
-        if model.actuator_trntype[a] in JOINT_DRIVES and model.actuator_armature[a]:
-            joint = model.actuator_trnid[a, 0]
-            if model.jnt_type[joint] >= 2:
-                found[model.jnt_dofadr[joint]] += model.actuator_gear[a, 0] ** 2 * model.actuator_armature[a]
-    return found

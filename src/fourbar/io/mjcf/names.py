@@ -64,6 +64,8 @@ class Names:
         self.sites = _completed([model.site(i).name for i in range(model.nsite)], "site", {*self.bodies})
         self.tendons = _completed([model.tendon(i).name for i in range(model.ntendon)], "tendon", set())
         self.equalities = _completed([model.equality(i).name for i in range(model.neq)], "equality", set())
+        count = len(model.actuator_trntype)
+        self.actuators = _completed([model.actuator(i).name for i in range(count)], "actuator", set())
         self.keys = _completed([model.key(i).name for i in range(model.nkey)], "key", {"qpos0"})
 
     def carrier(self, body: int, joint: int) -> str:

@@ -32,5 +32,5 @@ def report_tendons(model: Any, names: Names, lines: Lines, reading: Reading) -> 
                 reading.doubt(place, message, "", f"{key}@{attribute}")
         if model.tendon_limited[t]:
             reading.warn(place, f"tendon {name!r}: its limits are not carried", key=f"{key}@range")
-        reading.note(place, f"{kind} tendon {name!r} is used by equalities only" if kind == "fixed" else
+        reading.note(place, f"{kind} tendon {name!r} is used by equalities and actuators only" if kind == "fixed" else
                      f"spatial tendon {name!r} is not carried")  # fmt: skip

@@ -15,20 +15,21 @@ from ...loops.plain import by_joint
 from ...loops.plain import from_plain as loop_from_plain
 from ...model.builder import Builder
 from ...model.geometry import Geometry
-from ...model.mechanism import WORLD, Mechanism
+from ...model.mechanism import WORLD, Drive, Mechanism
 from ...model.read import read_placement
 from ..documents import Document, Lines
 from ..documents.lines import labelled
 from ..report import ParseError, Place, Reading, Report
 from . import VERSION
 
-_TOP = ("fourbar", "name", "gravity", "bodies", "frames", "loops", "configurations")
+_TOP = ("fourbar", "name", "gravity", "bodies", "frames", "loops", "configurations", "actuators")
 _PLACE = ("position", "rotation", "rpy")
 _BODY = ("name", "parent", "joint", "mass", "com", "inertia", "allow_unphysical", "geometry")
 _SHAPE = ("kind", "size", *_PLACE, "role", "mesh", "scale", "colour", "name")
 _PER_VELOCITY = ("armature", "damping", "friction", "stiffness")
 _BOUNDS = ("lower", "upper", "max_force", "max_velocity")
 _JOINT = ("type", "name", *_PLACE, *_PER_VELOCITY, *_BOUNDS, "rest")
+_ACTUATOR = ("name", "drives", "control_range", "force_range", "kind", "parameters")
 _WORDS = {"inf": float("inf"), "-inf": -float("inf")}
 
 
@@ -104,7 +105,12 @@ def from_plain(document: Document, reading: Reading) -> Mechanism:
         _check_version(top["fourbar"])
         name = text("name", top.get("name", "robot"))
         b = Builder(name, numbers("gravity", top.get("gravity", [0.0, 0.0, -9.81]), 3))
-    for kind, add in (("bodies", _add_body), ("frames", _add_frame), ("loops", _add_loop)):
+    for kind, add in (
+        ("bodies", _add_body),
+        ("frames", _add_frame),
+        ("loops", _add_loop),
+        ("actuators", _add_actuator),
+    ):
         with reading.element(), tables.at():
             for i, item in enumerate(_items(kind, top.get(kind, []))):
                 with reading.element(), tables.at(kind, i, item=item):
@@ -245,6 +251,28 @@ def _add_loop(b: Builder, item: Any, reading: Reading) -> None:
     if isinstance(chosen, list):
         chosen = dict.fromkeys((text("independent", x) for x in chosen), 1.0)
     b.loop(loop, name=name, independent=by_joint("independent", chosen))
+
+
+def _add_actuator(b: Builder, item: Any, reading: Reading) -> None:
+    given = _checked(reading, "actuator", item, _ACTUATOR, ("name", "drives"))
+    arguments: Plain = {
+        key: _scalars(key, given[key], 2, infinite=True) for key in ("control_range", "force_range") if key in given
+    }
+    if "kind" in given:
+        arguments["kind"] = text("kind", given["kind"])
+    drives = [_read_drive(reading, x) for x in _items("drives", given["drives"])]
+    laws = given.get("parameters", {})
+    if not isinstance(laws, dict):
+        raise ModelError(f"parameters: expected a table of numbers by name, got {shown(laws)}")
+    laws = {key: numbers(f"parameters.{key}", x if isinstance(x, list) else [x]) for key, x in laws.items()}
+    b.actuator(text("name", given["name"]), drives=drives, parameters=laws, **arguments)
+
+
+def _read_drive(reading: Reading, value: Any) -> Drive:
+    given = _checked(reading, "drive", value, ("joint", "gear", "axes"), ("joint",))
+    gear = given.get("gear", 1.0)
+    ratios = numbers("gear", gear if isinstance(gear, list) else [gear])
+    return Drive(text("joint", given["joint"]), tuple(ratios), text("axes", given.get("axes", "child")))  # type: ignore[arg-type]
 
 
 def _add_configurations(b: Builder, value: Any) -> None:

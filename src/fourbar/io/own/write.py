@@ -14,7 +14,7 @@ from ...joints.plain import Plain
 from ...joints.plain import to_plain as joint_to_plain
 from ...loops.plain import to_plain as loop_to_plain
 from ...model.geometry import Geometry
-from ...model.mechanism import WORLD, Body, Connection, Frame, Mechanism, NamedLoop, Placement
+from ...model.mechanism import WORLD, Actuator, Body, Connection, Frame, Mechanism, NamedLoop, Placement
 from ...spatial.inertia import unphysical
 from . import VERSION
 
@@ -41,9 +41,13 @@ def to_plain(mechanism: Mechanism, file: str) -> Plain:
     frames = [_frame(f) for f in mechanism.frames]
     loops = [_loop(x, problems) for x in mechanism.loops]
     named = {x.name: {joint: list(q) for joint, q in x.coordinates} for x in mechanism.configurations}
+    pulls = [_actuator(x) for x in mechanism.actuators]
     if problems.found:
         raise ModelError(f"{file}: {mechanism.name!r} cannot be written: " + "; ".join(problems.found))
-    return {**found, **_given({"frames": frames, "loops": loops, "configurations": named}, empty=([], {}))}
+    return {
+        **found,
+        **_given({"frames": frames, "loops": loops, "configurations": named, "actuators": pulls}, ([], {})),
+    }
 
 
 def _given(values: Plain, empty: tuple[Any, ...]) -> Plain:
@@ -105,3 +109,15 @@ def _loop(loop: NamedLoop, problems: _Problems) -> Plain:
     with problems.of(f"loop {loop.name!r}"):
         found |= loop_to_plain(loop.loop)
     return found | _given({"independent": dict(loop.independent)}, ({},))
+
+
+def _actuator(actuator: Actuator) -> Plain:
+    found: Plain = {"name": actuator.name}
+    found["drives"] = [
+        {"joint": x.joint, "gear": list(x.gear), **_given({"axes": x.axes}, ("child",))} for x in actuator.drives
+    ]
+    infinite = float("inf")
+    for key in ("control_range", "force_range"):
+        found |= _given({key: list(getattr(actuator, key))}, ([-infinite, infinite],))
+    found |= _given({"kind": actuator.kind}, ("motor",))
+    return found | _given({"parameters": {key: list(x) for key, x in actuator.parameters}}, ({},))

@@ -12,6 +12,7 @@ from ...errors import ModelError, unknown
 from ...joints.plain import not_known
 from ...loops.plain import from_plain, to_plain
 from ...spatial.inertia import unphysical
+from ..actuators import Actuator, make
 from ..builder import Builder
 from ..mechanism import Body, Connection, Frame, Mechanism, NamedLoop
 from ..read import read_scale, read_three
@@ -22,6 +23,7 @@ Changes = Mapping[str, Mapping[str, Any]] | None
 _PLACE = ("position", "rotation", "rpy")
 _BODY = ("mass", "com", "inertia", "geometry", "allow_unphysical")
 _BY_VELOCITY = ("armature", "damping", "friction", "max_force", "max_velocity")
+_ACTUATOR = ("drives", "gear", "axes", "control_range", "force_range", "kind", "parameters")
 _JOINT = ("joint", *_PLACE, *_BY_VELOCITY, "limits", "stiffness", "rest")
 
 
@@ -32,12 +34,14 @@ def change(
     frames: Changes = None,
     loops: Changes = None,
     gravity: Any = None,
+    actuators: Changes = None,
 ) -> Mechanism:
-    """Other masses, placements, limits, ratios, ...: tables by the name of the body, joint, frame or loop."""
+    """Other masses, placements, limits, ratios, ...: tables by the name of the body, joint, frame, loop or actuator."""
     of_bodies = _checked_changes("body", bodies, (b.name for b in mechanism.bodies), _BODY)
     of_joints = _checked_changes("joint", joints, (c.name for c in mechanism.connections), _JOINT)
     of_frames = _checked_changes("frame", frames, (f.name for f in mechanism.frames), ("body", *_PLACE))
     of_loops = _checked_changes("loop", loops, (x.name for x in mechanism.loops), None)
+    of_actuators = _checked_changes("actuator", actuators, (x.name for x in mechanism.actuators), _ACTUATOR)
     pairs = [
         _changed_body(b, c, of_bodies.get(b.name, {}), of_joints.get(c.name, {}))
         for b, c in zip(mechanism.bodies, mechanism.connections, strict=True)
@@ -49,6 +53,7 @@ def change(
             connections=tuple(c for _, c in pairs),
             frames=tuple(_changed_frame(f, of_frames.get(f.name, {})) for f in mechanism.frames),
             loops=tuple(_changed_loop(x, of_loops.get(x.name, {})) for x in mechanism.loops),
+            actuators=tuple(_changed_actuator(x, of_actuators.get(x.name, {})) for x in mechanism.actuators),
             gravity=mechanism.gravity if gravity is None else read_three("gravity", gravity),
         )
     )
@@ -113,6 +118,21 @@ def _changed_loop(loop: NamedLoop, given: Mapping[str, Any]) -> NamedLoop:
     pairs = chosen.items() if isinstance(chosen, Mapping) else [(x, 1.0) for x in chosen]
     scales = tuple((str(j), read_scale(f"{what}, independent joint {j!r}", x)) for j, x in pairs)
     return NamedLoop(loop.name, changed, scales)
+
+
+def _changed_actuator(actuator: Actuator, given: Mapping[str, Any]) -> Actuator:
+    if not given:
+        return actuator
+    own: dict[str, Any] = {key: getattr(actuator, key) for key in _ACTUATOR if hasattr(actuator, key)}
+    own["parameters"] = dict(actuator.parameters)
+    if "gear" in given and "drives" not in given:
+        drive, *others = actuator.drives
+        if others:
+            raise ModelError(
+                f"actuator {actuator.name!r} has {len(actuator.drives)} drives: give drives, gear ratios by joint"
+            )
+        own |= {"drives": drive.joint, "axes": drive.axes}
+    return make(actuator.name, **{**own, **given})
 
 
 def _plain(key: str, value: Any) -> Any:

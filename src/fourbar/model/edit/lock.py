@@ -2,8 +2,9 @@
 
 A locked joint becomes a fixed one at its place. In a loop this may hold others as well (a gear whose driver is locked,
 a four-bar without its only freedom): these are found from the loops' Jacobian and become fixed too. Loops that tie
-nothing that moves any more are left out; the others keep as much of their choice of independent velocities as they can.
-Where loops are left, the configuration in which joints were locked is kept as the first one, named "locked".
+nothing that moves any more are left out, as are actuators that move nothing; the other loops keep as much of their
+choice of independent velocities as they can. Where loops are left, the configuration in which joints were locked is
+kept as the first one, named "locked".
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ import numpy as np
 from ...errors import ModelError, unknown
 from ...joints.fixed import Fixed
 from ...spatial.linear import Vec
+from .. import actuators
 from ..choose import rank
 from ..embedding import Tied
 from ..groups import Group
@@ -76,7 +78,11 @@ def _fixed(mechanism: Mechanism, stuck: set[str], at: Coordinates, same: set[str
     if loops and stuck:
         here = Configuration("locked", tuple((joint, q) for joint, q in at.items() if joint not in stuck))
         configurations = (here, *(x for x in configurations if x.name != here.name))
-    return replace(mechanism, connections=connections, loops=loops, configurations=configurations)
+    moving = {c.name for c in connections if c.joint.nv}
+    return replace(
+        mechanism, connections=connections, loops=loops, configurations=configurations,
+        actuators=actuators.of_joints(mechanism.actuators, moving),
+    )  # fmt: skip
 
 
 def _fixed_joint(c: Connection, q: tuple[float, ...]) -> Connection:

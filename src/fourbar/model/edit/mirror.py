@@ -10,6 +10,7 @@ from ...errors import ModelError
 from ...joints.axis import Axis
 from ...joints.mirror import Mirror, Mirrored, Rows
 from ...spatial.linear import Mat
+from .. import actuators
 from ..lower import Lowered
 from ..mechanism import Body, Connection, Geometry, Matrix, Mechanism, Placement
 from ..read import as_matrix
@@ -34,6 +35,7 @@ def mirror(mechanism: Mechanism, plane: Axis) -> Mechanism:
                 replace(x, coordinates=tuple((j, _mapped(images[j].q, q)) for j, q in x.coordinates))
                 for x in mechanism.configurations
             ),
+            actuators=tuple(actuators.mirrored(x, lambda j: images[j].v) for x in mechanism.actuators),
         )
     )
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 
 from ...errors import ModelError, unknown
+from .. import actuators as pulls
 from ..builder import Builder
 from ..mechanism import WORLD, Configuration, Mechanism
 
@@ -31,18 +32,25 @@ def table(kind: str, names: Names, known: Iterable[str]) -> dict[str, str]:
 
 
 def rename(
-    mechanism: Mechanism, bodies: Names = None, joints: Names = None, frames: Names = None, loops: Names = None
+    mechanism: Mechanism,
+    bodies: Names = None,
+    joints: Names = None,
+    frames: Names = None,
+    loops: Names = None,
+    actuators: Names = None,
 ) -> Mechanism:
-    """Rename bodies, joints, frames and loops, wherever they are mentioned."""
+    """Rename bodies, joints, frames, loops and actuators, wherever they are mentioned."""
     body = table("body", bodies, (b.name for b in mechanism.bodies))
     joint = table("joint", joints, (c.name for c in mechanism.connections))
     frame = table("frame", frames, (f.name for f in mechanism.frames))
     loop = table("loop", loops, (x.name for x in mechanism.loops))
-    for kind, names in (("body", body), ("joint", joint), ("frame", frame), ("loop", loop)):
+    actuator = table("actuator", actuators, (x.name for x in mechanism.actuators))
+    kinds = (("body", body), ("joint", joint), ("frame", frame), ("loop", loop), ("actuator", actuator))
+    for kind, names in kinds:
         for old, new in names.items():
             if not isinstance(new, str) or not new:
                 raise ModelError(f"{kind} {old!r}: the new name is {new!r}, expected a non-empty string")
-    return checked(renamed(mechanism, body, joint, frame, loop))
+    return checked(renamed(mechanism, body, joint, frame, loop, actuator))
 
 
 def renamed(
@@ -51,6 +59,7 @@ def renamed(
     joint: Mapping[str, str],
     frame: Mapping[str, str],
     loop: Mapping[str, str],
+    actuator: Mapping[str, str],
 ) -> Mechanism:
     """The same by tables, unchecked. `body` may name what takes the place of the world."""
     return replace(
@@ -78,6 +87,7 @@ def renamed(
             replace(x, coordinates=tuple((joint.get(j, j), q) for j, q in x.coordinates))
             for x in mechanism.configurations
         ),
+        actuators=tuple(pulls.renamed(x, joint, actuator) for x in mechanism.actuators),
     )
 
 
@@ -93,6 +103,7 @@ def prefixed(mechanism: Mechanism, prefix: str, world: str = WORLD) -> Mechanism
         table(c.name for c in mechanism.connections),
         table(f.name for f in mechanism.frames),
         table(x.name for x in mechanism.loops),
+        table(x.name for x in mechanism.actuators),
     )
 
 

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from ...errors import ModelError, unknown
 from ...joints.base import Joint
+from .. import actuators
 from ..builder import Builder
 from ..mechanism import WORLD, Mechanism, NamedLoop
 from .join import located
@@ -114,6 +115,7 @@ def _cut(mechanism: Mechanism, bodies: _Bodies, kept: set[str], ground: str) -> 
         frames=tuple(replace(f, body=world.get(f.body, f.body)) for f in frames),
         loops=tuple(replace(x, loop=x.loop.renamed({}, world)) for x in loops),
         configurations=kept_coordinates(mechanism, joints),
+        actuators=actuators.of_joints(mechanism.actuators, joints),
     )
 
 
@@ -131,5 +133,7 @@ def _hung(part: Mechanism, body: str | None, joint: Joint) -> Mechanism:
             f"joint=: {body!r} cannot get another joint, since loops tie it to {', '.join(map(repr, roots))}"
         )
     hung = Builder().body(old.child, joint=joint, joint_name=old.name).mechanism().connections[0]
-    part = replace(part, configurations=kept_coordinates(part, {c.name for c in part.connections} - {old.name}))
+    others = {c.name for c in part.connections} - {old.name}
+    own = actuators.of_joints(part.actuators, others)
+    part = replace(part, configurations=kept_coordinates(part, others), actuators=own)
     return replace(part, connections=tuple(hung if c is old else c for c in part.connections))

@@ -4,6 +4,7 @@ Each file registers its methods when it is imported.
 """
 
 from . import (
+    actuation,
     bodies,
     configuration,
     coriolis,
@@ -21,6 +22,7 @@ __all__ = [
     "JACOBIANS",
     "METHODS",
     "Method",
+    "actuation",
     "bodies",
     "configuration",
     "coriolis",

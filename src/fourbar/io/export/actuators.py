@@ -1,0 +1,98 @@
+"""Actuators of MJCF: on a joint, or through a fixed tendon over several."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+from xml.etree import ElementTree as ET
+
+from ...joints import Free, Spherical
+from ...model.mechanism import Actuator, Connection, Drive
+from .text import Unsaid, child
+
+_DYNAMICS = ("integrator", "filter", "filterexact")
+_ENDLESS = 1e9
+
+
+class Actuators:
+    """Writes the actuators of a mechanism. `parts`: what joints in series are called, by the joint they make."""
+
+    def __init__(
+        self, root: ET.Element, joints: Mapping[str, Connection], parts: Mapping[str, Sequence[str]], unsaid: Unsaid
+    ) -> None:
+        self._root, self._joints, self._parts, self._unsaid = root, joints, parts, unsaid
+
+    def write(self, actuators: Sequence[Actuator]) -> None:
+        """All of them; what cannot be said is left out, and told."""
+        section = ET.Element("actuator")
+        for actuator in actuators:
+            on = self._transmission(actuator)
+            if on is None:
+                self._unsaid.leave(f"actuator {actuator.name!r} is left out: MJCF has no such transmission")
+                continue
+            ranges = {"ctrlrange": _finite(actuator.control_range), "forcerange": _finite(actuator.force_range)}
+            name = self._unsaid.name(actuator.name)
+            child(section, "general", name=name, **on, **ranges, **self._law(actuator))
+        if len(section):
+            self._root.append(section)
+
+    def _transmission(self, actuator: Actuator) -> dict[str, Any] | None:
+        joints = [self._joints[drive.joint].joint for drive in actuator.drives]
+        if isinstance(joints[0], Free) and len(set(actuator.joints)) == 1:
+            return _on_free(actuator.drives)
+        if isinstance(joints[0], Spherical) and len(joints) == 1:
+            drive = actuator.drives[0]
+            return {"jointinparent" if drive.axes == "parent" else "joint": drive.joint, "gear": drive.gear}
+        if not all(drive.joint in self._parts for drive in actuator.drives):
+            return None
+        terms = [
+            (name, x) for drive in actuator.drives for name, x in zip(self._parts[drive.joint], drive.gear, strict=True)
+        ]
+        if len(terms) == 1:
+            return {"joint": terms[0][0], "gear": [terms[0][1]]}
+        return self._tendon(actuator.name, terms)
+
+    def _tendon(self, name: str, terms: list[tuple[str, float]]) -> dict[str, Any]:
+        taken = {tendon.get("name") for tendon in self._root.iter("fixed")}
+        while name in taken:
+            name += "_"
+        fixed = child(child(self._root, "tendon"), "fixed", name=name)
+        for joint, x in terms:
+            child(fixed, "joint", joint=joint, coef=[x])
+        return {"tendon": name}
+
+    def _law(self, actuator: Actuator) -> dict[str, Any]:
+        given = dict(actuator.parameters)
+        dynamics, gain, bias = (given.get(key) for key in ("dynamics", "gain", "bias"))
+        if actuator.kind == "muscle":
+            types: dict[str, str | None] = {"dyntype": "muscle", "gaintype": "muscle", "biastype": "muscle"}
+        elif actuator.kind in ("motor", "affine", *_DYNAMICS) and set(given) <= {"dynamics", "gain", "bias"}:
+            types = {
+                "dyntype": actuator.kind if actuator.kind in _DYNAMICS else None,
+                "gaintype": "affine" if len(gain or ()) > 1 else None,
+                "biastype": "affine" if bias or actuator.kind == "affine" else None,
+            }
+        else:
+            self._unsaid.leave(f"actuator {actuator.name!r}: its law of kind {actuator.kind!r} is left out")
+            return {}
+        return {**types, "dynprm": dynamics, "gainprm": gain, "biasprm": bias}
+
+
+def _finite(ends: tuple[float, float]) -> tuple[float, float] | None:
+    return None if all(map(math.isinf, ends)) else (max(ends[0], -_ENDLESS), min(ends[1], _ENDLESS))
+
+
+def _on_free(drives: Sequence[Drive]) -> dict[str, Any] | None:
+    """MuJoCo has the force in world axes, and the torque in those of the body, or for jointinparent of the world."""
+    force, torque = [0.0] * 3, {"child": [0.0] * 3, "parent": [0.0] * 3}
+    for drive in drives:
+        turn, push = drive.gear[:3], drive.gear[3:]
+        if drive.axes == "child" and any(push):
+            return None
+        force = [a + b for a, b in zip(force, push, strict=True)]
+        torque[drive.axes] = [a + b for a, b in zip(torque[drive.axes], turn, strict=True)]
+    if any(torque["parent"]):
+        in_world = {"jointinparent": drives[0].joint, "gear": [*force, *torque["parent"]]}
+        return None if any(torque["child"]) else in_world
+    return {"joint": drives[0].joint, "gear": [*force, *torque["child"]]}

@@ -1,0 +1,127 @@
+"""Actuators of a compiled MuJoCo model: those on joints and fixed tendons are carried, the others are reported.
+
+An actuator has one or more controls and one or more outputs, each with a gear of its own; only those of one output move
+joints. MuJoCo's moment of a free joint is (force in world axes, torque in body axes); ours is (torque, force).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ...model.builder import Builder
+from ...model.mechanism import Drive
+from ..report import Place, Reading
+from .bodies import BALL, FREE
+from .names import Lines, Names
+from .tendons import fixed_tendon
+
+JOINT, IN_PARENT, _CRANK, TENDON = range(4)
+_TRANSMISSIONS = ("joint", "joint", "slider-crank", "tendon", "site", "body", "site")
+DYNAMICS = ("none", "integrator", "filter", "filterexact", "muscle", "dcmotor", "pid", "user")
+GAINS = ("fixed", "affine", "muscle", "dcmotor", "so3", "pid", "user")
+BIASES = ("none", "affine", "muscle", "dcmotor", "so3", "user")
+_PLAIN = ("none", "fixed", "affine")
+
+
+class Actuators:
+    """Adds the actuators of a model to a builder."""
+
+    def __init__(self, model: Any, names: Names, lines: Lines, reading: Reading) -> None:
+        self.model, self.names, self.lines, self.reading = model, names, lines, reading
+        self.floating = with_reflected(model, model.dof_armature, "armature")[model.jnt_dofadr] != 0.0
+
+    def add_to(self, b: Builder) -> None:
+        """Add them, and report those that cannot be carried."""
+        for a in range(len(self.model.actuator_trntype)):
+            name = self.names.actuators[a]
+            place = self.lines.of("actuator", name)
+            drives = self._drives(a)
+            if drives:
+                with self.reading.element(), self.reading.naming(place):
+                    self._add(b, a, name, drives)
+            else:
+                kind = _TRANSMISSIONS[self.model.actuator_trntype[a]]
+                message = f"actuator {name!r} acts on a {kind}, and is not carried: its force is for you to add"
+                self.reading.warn(place, message, key=f"actuator@{kind.replace('-', '')}")
+            self._report_matter(a, name, place)
+
+    def _add(self, b: Builder, a: int, name: str, drives: list[Drive]) -> None:
+        m, control = self.model, int(self.model.actuator_ctrladr[a])
+        limited = m.actuator_ctrlnum[a] == 1 and m.actuator_ctrllimited[control]
+        kind, parameters = _law(m, a)
+        b.actuator(
+            name, drives=drives, kind=kind, parameters=parameters,
+            control_range=m.actuator_ctrlrange[control].tolist() if limited else None,
+            force_range=m.actuator_forcerange[a].tolist() if m.actuator_forcelimited[a] else None,
+        )  # fmt: skip
+
+    def _drives(self, a: int) -> list[Drive]:
+        """What an actuator moves; nothing if it is no joint and no fixed tendon."""
+        m = self.model
+        kind, target = int(m.actuator_trntype[a]), int(m.actuator_trnid[a, 0])
+        gear = m.actuator_gear[m.actuator_outadr[a]]
+        if kind in (JOINT, IN_PARENT):
+            return self._on_joint(target, gear, kind == IN_PARENT)
+        if kind == TENDON and m.tendon_type[target] == 0:
+            factors: dict[str, float] = {}
+            for joint, x in fixed_tendon(m, target):
+                factors[self.names.joints[joint]] = factors.get(self.names.joints[joint], 0.0) + x * float(gear[0])
+            return [Drive(joint, (x,)) for joint, x in factors.items()]
+        return []
+
+    def _on_joint(self, j: int, gear: np.ndarray, in_parent: bool) -> list[Drive]:
+        name, kind = self.names.joints[j], self.model.jnt_type[j]
+        if kind == FREE and self.floating[j]:
+            return [] if in_parent and gear[3:].any() else [Drive(name, tuple(gear.tolist()))]
+        if kind == FREE:
+            force, torque, nothing = gear[:3].tolist(), gear[3:].tolist(), [0.0] * 3
+            if in_parent or not any(torque):
+                return [Drive(name, (*torque, *force), "parent")]
+            turn = Drive(name, (*torque, *nothing))
+            return [turn, Drive(name, (*nothing, *force), "parent")] if any(force) else [turn]
+        if kind == BALL:
+            return [Drive(name, tuple(gear[:3].tolist()), "parent" if in_parent else "child")]
+        return [Drive(name, (float(gear[0]),))]
+
+    def _report_matter(self, a: int, name: str, place: Place) -> None:
+        """Armature and damping, which act by themselves: where the joint has not got them."""
+        m = self.model
+        on_joint = m.actuator_trntype[a] in (JOINT, IN_PARENT)
+        for attribute in ("armature", "damping"):
+            if getattr(m, f"actuator_{attribute}")[a] and not on_joint:
+                message = f"actuator {name!r}: its {attribute} is not on a joint, and not carried"
+                self.reading.doubt(place, message, "", f"actuator@{attribute}")
+        if np.any(m.actuator_dampingpoly[a]):
+            message = f"actuator {name!r}: of its damping only the linear part is carried"
+            self.reading.doubt(place, message, "", "actuator@damping")
+
+
+def _law(model: Any, a: int) -> tuple[str, dict[str, list[float]]]:
+    """What makes force from control: one word, and its numbers without the zeros behind them."""
+    types = (
+        DYNAMICS[model.actuator_dyntype[a]],
+        GAINS[model.actuator_gaintype[a]],
+        BIASES[model.actuator_biastype[a]],
+    )
+    numbers = (model.actuator_dynprm[a], model.actuator_gainprm[a], model.actuator_biasprm[a])
+    found = {}
+    for key, kind, values in zip(("dynamics", "gain", "bias"), types, numbers, strict=True):
+        used = values[:1] if kind == "fixed" else values[:3] if kind == "affine" else values
+        trimmed = np.trim_zeros(used, "b").tolist() or [0.0]
+        if kind != "none" and trimmed != ([1.0] if key == "gain" else [0.0]):
+            found[key] = trimmed
+    unusual = [kind for kind in types if kind not in _PLAIN]
+    return unusual[0] if unusual else "motor" if types[1:] == ("fixed", "none") else "affine", found
+
+
+def with_reflected(model: Any, own: np.ndarray, attribute: str) -> np.ndarray:
+    """Armature or damping of each velocity (nv): that of joints, and of actuators on them times their gear squared."""
+    found = np.array(own)
+    for a, value in enumerate(getattr(model, f"actuator_{attribute}")):
+        if value and model.actuator_trntype[a] in (JOINT, IN_PARENT):
+            joint = model.actuator_trnid[a, 0]
+            first, n = model.jnt_dofadr[joint], (6, 3, 1, 1)[model.jnt_type[joint]]
+            found[first : first + n] += model.actuator_gear[model.actuator_outadr[a], 0] ** 2 * value
+    return found

@@ -49,3 +49,9 @@ def test_addresses(address: str, listed: str, expected: str, folders: Path) -> N
 def test_texts_have_no_folder() -> None:
     assert Meshes([], None).find("a.stl").problem == "missing"
     assert Meshes([], None).find("package://p/a.stl").problem == "missing"
+
+
+def test_two_slashes_are_one(folders: Path) -> None:
+    """POSIX allows a path to begin with two, which Python keeps."""
+    found = Meshes([Path(f"/{folders}/robots")], folders / "robots" / "urdf").find("../meshes/c.stl")
+    assert found.path == str(folders / "robots/meshes/c.stl")

@@ -269,6 +269,18 @@ WARNINGS = {
         model(f'<body name="a"><joint name="j" type="ball" range="0 30"/>{BOX}</body>'), "the limit of a ball joint",
     ),
     "limit of a tendon": (model(TWO, FIXED.format('range="-1 1"')), "its limits are not carried"),
+    "armature of a free joint": (
+        model(f'<body name="a"><joint type="free" armature=".1"/>{BOX}</body>'), "velocity in world axes",
+    ),
+    "actuator on a site": (
+        model(TWO, '<actuator><general name="m" site="s" gear="1 0 0 0 0 0"/></actuator>'), "'m' acts on a site",
+    ),
+    "actuator on a body": (
+        model(HINGE, '<actuator><adhesion name="m" body="a" ctrlrange="0 1"/></actuator>'), "'m' acts on a body",
+    ),
+    "actuator with several controls": (
+        model(TWO, '<actuator><pid name="p" joint="j" kp="10"/><motor name="m" site="s"/></actuator>'), "'m' acts on",
+    ),
     "ignored inertial": (
         model(f'<body name="a"><joint/><inertial pos="0 0 0" mass="1" diaginertia="1 1 1"/>{BOX}</body>',
               head='<compiler inertiafromgeom="true"/>'),

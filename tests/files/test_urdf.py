@@ -170,10 +170,24 @@ def test_mimics_and_loops_are_written() -> None:
 def test_armature_is_a_transmission() -> None:
     b = fb.Builder("a").body("a", joint=Revolute("z"), mass=1, inertia=(1, 1, 1), armature=0.125)
     text, report = written(b.build())
-    assert ET.fromstring(text).find("transmission/actuator/rotorInertia").text == "0.125"
+    assert ET.fromstring(text).find("transmission/joint/rotorInertia").text == "0.125"
     assert "the armature is the rotor of a transmission, which many readers ignore" in str(report)
     if FORMATS["urdf"].reader:
         assert fb.loads(text, format="urdf").mechanism.connections[0].armature == (0.125,)
+
+
+def test_actuators_are_transmissions() -> None:
+    b = fb.Builder("a").body("a", joint=Revolute("z"), mass=1, inertia=(1, 1, 1), armature=0.125)
+    b.body("b", parent="a", joint=Revolute("y"), mass=1, inertia=(1, 1, 1))
+    b.actuator("m", drives="a", gear=50.0).actuator("n", drives="b", force_range=(-1, 1))
+    b.actuator("t", drives={"a": 1.0, "b": 2.0})
+    robot = b.build()
+    text, report = written(robot)
+    assert "actuator 't' is left out" in str(report) and "actuator 'n': its ranges" in str(report)
+    if FORMATS["urdf"].reader:
+        again = fb.loads(text, format="urdf")
+        assert again.actuators == (robot.actuators[0], fb.Actuator("n", robot.actuators[1].drives))
+        assert again.mechanism.connections[0].armature == (0.125,)
 
 
 def test_shapes() -> None:

@@ -157,16 +157,36 @@ def test_rotors_of_transmissions(actuator: str) -> None:
     )
     robot = load(link("base"), link("arm"), joint("j", "base", "arm"), transmission)
     assert np.isclose(robot.mass_matrix([0.0])[0, 0], 1.0 + 50**2 * 2e-5, rtol=1e-15)
+    assert robot.actuators == (fb.Actuator("m", (fb.Drive("j", (50.0,)),)),)
     assert not robot.report
 
 
-def test_a_gear_ratio_without_a_rotor_is_noted() -> None:
+def test_a_gear_ratio_without_a_rotor_is_that_of_an_actuator() -> None:
     gear = '<actuator name="m"><mechanicalReduction>50</mechanicalReduction></actuator>'
     parts = [link("base"), link("arm"), joint("j", "base", "arm"),
              f'<transmission name="t"><joint name="j"/>{gear}</transmission>']  # fmt: skip
     robot = load(*parts)
-    assert "gear ratio of 50 without a rotor inertia" in str(robot.report)
-    assert not robot.report.warnings and robot.mass_matrix([0.0])[0, 0] == 1.0
+    assert robot.actuators == (fb.Actuator("m", (fb.Drive("j", (50.0,)),)),)
+    assert np.array_equal(robot.actuator_force([0.0], [2.0]), [100.0])
+    assert not robot.report and robot.mass_matrix([0.0])[0, 0] == 1.0
+
+
+@pytest.mark.parametrize(
+    "more, names, words",
+    [
+        ('<joint name="j"/><actuator name="m"/><actuator name="n"/>', [], "2 actuators and 0 gear ratios for 1 joints"),
+        ('<joint name="z"/><actuator name="m"/>', [], "there is no such joint"),
+        ('<joint name="f"/><actuator name="m"/>', [], "the joint has not one velocity"),
+        ('<joint name="j"/><actuator/>', ["t"], ""),
+        ('<joint name="j"/><actuator name="m"/></transmission><transmission name="u"><joint name="j"/>'
+         '<actuator name="m"/>', ["m", "u"], "several actuators 'm'"),
+    ],
+)  # fmt: skip
+def test_actuators_that_are_named_or_placed_otherwise(more: str, names: list[str], words: str) -> None:
+    parts = [link("base"), link("arm"), link("tip"), joint("j", "base", "arm"), joint("f", "arm", "tip", kind="fixed")]
+    robot = load(*parts, f'<transmission name="t">{more}</transmission>')
+    assert list(robot.names.actuators) == names and words in str(robot.report)
+    assert not robot.report.warnings
 
 
 def test_transmissions_with_several_rotors_are_doubted() -> None:

@@ -165,5 +165,9 @@ def test_menagerie(path: Path) -> None:
         assert name in used or f"equality {name!r}" in said
     for i in range(model.ntendon):
         assert f"tendon {model.tendon(i).name or f'tendon{i}'!r}" in said
+    for i in range(model.nactuator):
+        name = model.actuator(i).name or f"actuator{i}"
+        assert name in robot.names.actuators or f"actuator {name!r}" in said
+    assert all(robot.loop_gap(q) < 1e-9 for q in robot.configurations.values())
     for method, error in worst_errors(only_rigid(model), robot).items():
         assert error < 1e-9, method

@@ -14,7 +14,7 @@ from ...joints.axis import unit_axis
 from ...loops import Closure, Coupling, Gear
 from ...model.edit.place import transform
 from ...model.geometry import Geometry
-from ...model.mechanism import WORLD, Body, Connection, Mechanism, NamedLoop
+from ...model.mechanism import WORLD, Actuator, Body, Connection, Mechanism, NamedLoop
 from ...spatial.transform import IDENTITY, Transform
 from ..report import Report
 from .series import in_series, placed
@@ -61,6 +61,8 @@ class Writer:
             self._joint(f"{frame.name}_frame", Fixed(), frame.body, frame.name, transform(frame.placement))
         for loop in m.loops:
             self._loop(loop)
+        for actuator in m.actuators:
+            self._actuator(actuator)
         self._leave()
         return as_text(self.root), self.unsaid.report()
 
@@ -174,11 +176,22 @@ class Writer:
     def _transmission(self, joint: str, armature: float) -> None:
         transmission = child(self.root, "transmission", name=f"{joint}_transmission")
         child(transmission, "type").text = "transmission_interface/SimpleTransmission"
-        child(transmission, "joint", name=joint)
-        actuator = child(transmission, "actuator", name=f"{joint}_motor")
-        child(actuator, "mechanicalReduction").text = "1"
-        child(actuator, "rotorInertia").text = repr(armature)
+        child(child(transmission, "joint", name=joint), "rotorInertia").text = repr(armature)
         self.unsaid.leave(f"joint {joint!r}: the armature is the rotor of a transmission, which many readers ignore")
+
+    def _actuator(self, actuator: Actuator) -> None:
+        """A transmission with an actuator; several joints, ranges and laws cannot be said."""
+        drive, *others = actuator.drives
+        if others or drive.joint not in self.last:
+            self.unsaid.leave(f"actuator {actuator.name!r} is left out: URDF has them on single joints only")
+            return
+        transmission = child(self.root, "transmission", name=self.unsaid.name(f"{actuator.name}_transmission"))
+        child(transmission, "type").text = "transmission_interface/SimpleTransmission"
+        child(transmission, "joint", name=self.last[drive.joint].get("name"))
+        motor = child(transmission, "actuator", name=self.unsaid.name(actuator.name))
+        child(motor, "mechanicalReduction").text = repr(drive.gear[0])
+        if actuator != Actuator(actuator.name, actuator.drives):
+            self.unsaid.leave(f"actuator {actuator.name!r}: its ranges and its law are left out")
 
     def _loop(self, loop: NamedLoop) -> None:
         gear = _as_gear(loop)

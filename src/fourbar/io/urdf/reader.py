@@ -20,7 +20,7 @@ from .joints import ReadJoint, read_joint
 from .links import read_link
 from .mimics import add_mimics
 from .shapes import Shapes
-from .transmissions import read_armatures
+from .transmissions import read_transmissions
 from .tree import check_tree
 
 # What is not understood in these places would change the dynamics.
@@ -64,13 +64,14 @@ def _read_robot(root: Element, source: Source, options: Options) -> Builder:
     for name, link in links.items():
         with reading.element():
             bodies[name] = read_link(link, shapes)
-    armatures = read_armatures(root, joints)
+    transmissions = read_transmissions(root, joints)
     reading.check()
     shapes.report_missing()
     builder = Builder(_name(root, source))
-    _add_bodies(builder, order, bodies, joints, armatures, links, options.floating)
+    _add_bodies(builder, order, bodies, joints, transmissions.armatures, links, options.floating)
     add_mimics(builder, joints)
     Closures(root, builder, joints, links).read()
+    transmissions.add_actuators(builder)
     reading.check()
     return builder
 

@@ -1,4 +1,4 @@
-"""<transmission>: gear ratios, and the inertia of rotors where it is given.
+"""<transmission>: an actuator on a joint behind a gear, and the inertia of its rotor where that is given.
 
 A rotor of inertia I that turns N times as fast as its joint adds N² I to the diagonal of the mass matrix: the armature.
 That leaves out its gyroscopic part; a side-car file can declare the rotor as a body, which is exact.
@@ -7,8 +7,10 @@ That leaves out its gyroscopic part; a side-car file can declare the rotor as a 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 from ...errors import unknown
+from ...model.builder import Builder
 from ..element import Element
 from .joints import ReadJoint
 
@@ -17,16 +19,29 @@ _INERTIAS = ("rotorInertia", "rotor_inertia", "motorInertia", "motor_inertia", "
 _CONTROL = ("hardwareInterface", "role", "offset")
 
 
-def read_armatures(root: Element, joints: Mapping[str, ReadJoint]) -> dict[str, float]:
-    """What rotors add to the mass matrix, by joint."""
-    found: dict[str, float] = {}
+@dataclass
+class Transmissions:
+    """What rotors add to the mass matrix, by joint; the actuators, by name: their joint and gear."""
+
+    armatures: dict[str, float] = field(default_factory=dict)
+    actuators: dict[str, tuple[str, float]] = field(default_factory=dict)
+
+    def add_actuators(self, builder: Builder) -> None:
+        """Add the actuators to a robot that has its joints."""
+        for name, (joint, gear) in self.actuators.items():
+            builder.actuator(name, drives=joint, gear=gear)
+
+
+def read_transmissions(root: Element, joints: Mapping[str, ReadJoint]) -> Transmissions:
+    """All of them."""
+    found = Transmissions()
     for transmission in root.all("transmission"):
         with root.reading.element():
             _read(transmission, joints, found)
     return found
 
 
-def _read(transmission: Element, joints: Mapping[str, ReadJoint], found: dict[str, float]) -> None:
+def _read(transmission: Element, joints: Mapping[str, ReadJoint], found: Transmissions) -> None:
     transmission.get("name")
     transmission.get("type")
     kind = transmission.child("type")
@@ -41,14 +56,47 @@ def _read(transmission: Element, joints: Mapping[str, ReadJoint], found: dict[st
                 ignored.mark("*")
     inertias = [x for part in parts for x in _values(part, _INERTIAS)]
     ratios = [x for part in parts for x in _values(part, _RATIOS)]
-    if not any(inertias):
-        if any(ratio != 1.0 for ratio in ratios):
-            transmission.reading.note(
-                transmission.place,
-                f"a gear ratio of {ratios[0]:g} without a rotor inertia has no effect on the dynamics",
-                "if the rotor matters, declare it as a motor in a side-car file",
-            )
+    if len(driven) == len(actuators) == 1 and len(ratios) <= 1:
+        _add_actuator(transmission, driven[0], actuators[0], ratios[0] if ratios else 1.0, joints, found)
+    elif actuators and not any(inertias):
+        message = f"{len(actuators)} actuators and {len(ratios)} gear ratios for {len(driven)} joints are not carried"
+        transmission.reading.note(transmission.place, message, "one of each is understood")
+    if any(inertias):
+        _add_armature(transmission, driven, inertias, ratios, joints, found)
+
+
+def _add_actuator(
+    transmission: Element,
+    driven: Element,
+    actuator: Element,
+    ratio: float,
+    joints: Mapping[str, ReadJoint],
+    found: Transmissions,
+) -> None:
+    joint = driven.attributes.get("name", "")
+    if joint not in joints or joints[joint].joint.nv != 1:
+        why = "there is no such joint" if joint not in joints else "the joint has not one velocity"
+        transmission.reading.note(transmission.place, f"the actuator of joint {joint[:60]!r} is not carried: {why}")
         return
+    names = (actuator.attributes.get("name"), transmission.attributes.get("name"), f"{joint}_actuator")
+    free = [name for name in names if name and name not in found.actuators]
+    if not free:
+        transmission.reading.note(transmission.place, f"a second actuator {names[0]!r} of joint {joint!r} is left out")
+        return
+    if free[0] != (names[0] or free[0]):
+        message = f"there are several actuators {names[0]!r}; that of joint {joint!r} is called {free[0]!r} here"
+        transmission.reading.note(transmission.place, message)
+    found.actuators[free[0]] = (joint, ratio)
+
+
+def _add_armature(
+    transmission: Element,
+    driven: list[Element],
+    inertias: list[float],
+    ratios: list[float],
+    joints: Mapping[str, ReadJoint],
+    found: Transmissions,
+) -> None:
     if len(driven) != 1 or len(inertias) != 1 or len(ratios) > 1:
         transmission.reading.doubt(
             transmission.place,
@@ -63,7 +111,7 @@ def _read(transmission: Element, joints: Mapping[str, ReadJoint], found: dict[st
     if inertias[0] < 0.0:
         transmission.fail(f"the rotor inertia {inertias[0]} is negative")
     ratio = ratios[0] if ratios else 1.0
-    found[name] = found.get(name, 0.0) + ratio * ratio * inertias[0]
+    found.armatures[name] = found.armatures.get(name, 0.0) + ratio * ratio * inertias[0]
 
 
 def _values(part: Element, tags: tuple[str, ...]) -> list[float]:

@@ -9,6 +9,7 @@ import pytest
 
 import fourbar as fb
 from fourbar import ArgumentError, IdentificationError, System, identify
+from fourbar.identify.states import random_configurations
 
 from .arms import arm, base_values, changed, geared, measured, without
 
@@ -183,6 +184,28 @@ def test_unidentifiable_parameters_are_not_called_identified() -> None:
     assert np.isfinite(value) and deviation >= 0.0
 
 
+@pytest.mark.parametrize("robot", [geared(), fb.robots.five_bar(), fb.robots.delta()], ids=lambda r: r.name)
+def test_only_what_forces_depend_on_alone_is_identified(robot: System) -> None:
+    """A parameter is called identified only if no change of the others can make up for it: tried with such changes."""
+    rng = np.random.default_rng(0)
+    q = random_configurations(robot, rng, 200)
+    v, a = rng.normal(size=(2, 200, robot.nv))
+    data = {"q": q, "v": v, "a": a, "tau": robot.inverse_dynamics(q, v, a)}
+    result = identify(changed(robot), data)
+    Y = robot.regressor(q, v, a, columns="inertia").reshape(200 * robot.nv, -1)
+    sizes = np.linalg.norm(Y, axis=0)
+    Y = Y / np.where(sizes > 1e-9 * sizes.max(), sizes, np.inf)
+    for name in result.identified:
+        j = result.names.index(name)
+        others = np.delete(Y, j, axis=1)
+        left = Y[:, j] - others @ np.linalg.lstsq(others, Y[:, j], rcond=1e-10)[0]
+        assert np.linalg.norm(left) > 1e-8
+    for name, status in zip(result.names, result.statuses, strict=True):
+        if status != "identified":
+            with pytest.raises(IdentificationError, match=f"{name} is {status}: "):
+                result.value(name)
+
+
 def test_data_that_excite_too_little() -> None:
     """Standing still, a robot tells its weights only."""
     robot = arm()
@@ -204,6 +227,9 @@ def test_data_that_excite_too_little() -> None:
 def test_too_few_data_for_confidence() -> None:
     robot, data = arm(), measured(arm(), 6, 0.1)
     assert fb.base_parameters(robot, "inertia").rank == 15
+    few = {name: x[:3] for name, x in data.items()}
+    with pytest.raises(IdentificationError, match=r"too few: they make 9 equations, and 15 base parameters"):
+        identify(changed(robot), few)
     five = {name: x[:5] for name, x in data.items()}
     with pytest.raises(IdentificationError, match=r"equations for \d+ base parameters leave no residual"):
         identify(changed(robot), five, keep_unexcited=True)
@@ -230,37 +256,6 @@ def test_bodies_without_mass_staywithout() -> None:
     assert np.allclose(result.base_values, base_values(result, robot), atol=1e-9)
 
 
-# --- streams ----------------------------------------------------------------------------------------------------------
-
-
-def test_streaming_equals_in_memory(tmp_path: Any) -> None:
-    robot = arm()
-    known, data = changed(robot), measured(robot, 500, 0.1)
-    whole = identify(known, data)
-    pieces = [{name: x[k : k + 70] for name, x in data.items()} for k in range(0, 500, 70)]
-    mapped = {}
-    for name, x in data.items():
-        np.save(tmp_path / f"{name}.npy", x)
-        mapped[name] = np.load(tmp_path / f"{name}.npy", mmap_mode="r")
-    seen: list[int] = []
-
-    def progress(chunks: Any) -> Any:
-        for n, chunk in enumerate(chunks):
-            seen.append(n)
-            yield chunk
-
-    for streamed in (
-        identify(known, pieces),
-        identify(known, iter(pieces)),
-        identify(known, mapped, chunk=33, progress=progress),
-    ):
-        assert streamed.equations == whole.equations == 1500
-        assert np.allclose(streamed.base_values, whole.base_values, rtol=1e-9, atol=1e-11)
-        assert np.allclose(streamed.base_deviations, whole.base_deviations, rtol=1e-9)
-        assert np.allclose(streamed.residuals, whole.residuals, rtol=1e-9)
-    assert len(seen) == 16
-
-
 # --- errors -----------------------------------------------------------------------------------------------------------
 
 
@@ -269,8 +264,14 @@ def test_errors() -> None:
     cases: list[tuple[Any, dict[str, Any], str]] = [
         (without(data, "tau"), {}, r"data: tau missing; given are q, v, a"),
         ({**data, "torque": 1}, {}, r"'torque' is not understood; known are q, v, a, tau, f_ext, t"),
-        ({**data, "v": data["v"][:, :2]}, {}, r"v has shape \(20, 2\), expected \(n, 3\) with n=20"),
-        ({**data, "a": data["a"][:9]}, {}, r"a has shape \(9, 3\), expected \(n, 3\) with n=20"),
+        ({**data, "v": data["v"][:, :2]}, {}, r"v has shape \(20, 2\), expected \(n, 3\): a row for each sample"),
+        ({**data, "a": data["a"][:9]}, {}, r"a has shape \(9, 3\), expected \(n, 3\) with n=20, as many samples as q"),
+        ({**data, "tau": data["tau"].T}, {}, r"tau has shape \(3, 20\), .* it looks transposed, give tau.T"),
+        ({**data, "q": data["q"][0]}, {}, r"q has shape \(3,\), expected \(n, 3\): a row for each sample"),
+        ({**data, "t": data["q"]}, {}, r"t has shape \(20, 3\), expected \(n,\)"),
+        ({**data, "q": "left"}, {}, r"data: q is no array of numbers, got str"),
+        ({**data, "q": np.full((20, 3), "left")}, {}, r"data: q is no array of numbers, got ndarray"),
+        (data, {"progress": True}, r"progress=True: expected a function that wraps an iterable, such as tqdm.tqdm"),
         ([data, {"q": 1}], {}, r"data, piece 1: v, tau missing"),
         ([data, 3], {}, r"data, piece 1: expected a mapping with arrays q, v, a, tau"),
         (7, {}, r"data: expected a mapping .* got int"),
@@ -290,6 +291,14 @@ def test_errors() -> None:
     broken[4, 1] = np.nan
     with pytest.raises(ArgumentError, match=r"tau is not finite in 1 samples, first in sample 4; leave them out"):
         identify(robot, {**data, "tau": broken})
+    with pytest.raises(ArgumentError, match=r"first in sample 4"):
+        identify(robot, {**data, "tau": broken}, chunk=3)
+    with pytest.raises(ArgumentError, match=r"robot: expected a System, such as fourbar.load\(...\) makes, got str"):
+        identify("arm.urdf", data)  # type: ignore[arg-type]
+    b = fb.Builder("pendulum")
+    b.body("rod", joint=fb.joints.Revolute("y"), mass=1.0, com=(0, 0, -0.5), inertia=(0.1, 0.1, 0.01))
+    with pytest.raises(ArgumentError, match=r"q has shape \(9,\), expected \(n, 1\): a column .*, q\[:, None\]"):
+        identify(b.build(), dict.fromkeys(("q", "v", "a", "tau"), np.zeros(9)))
 
 
 def test_missing_extra(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -56,17 +56,35 @@ def _check(robot: System, piece: Any, where: str, needs: str) -> dict[str, Any]:
         raise ArgumentError(f"{where}: {', '.join(missing)} missing; given are {', '.join(given) or 'none'}")
     if needs not in given:
         raise ArgumentError(f"{where}: {_LACKING[needs]}; given are {', '.join(given)}")
-    arrays = {name: x if hasattr(x, "shape") else np.asarray(x, float) for name, x in given.items()}
+    arrays = {name: x if hasattr(x, "shape") else _numbers(x, name, where) for name, x in given.items()}
     n = len(arrays["q"]) if len(arrays["q"].shape) else 0
     for name, shape in _shapes(robot).items():
         if name in arrays and tuple(arrays[name].shape) != (n, *shape):
-            found, wanted = tuple(arrays[name].shape), ", ".join(["n", *map(str, shape)])
-            raise ArgumentError(f"{where}: {name} has shape {found}, expected ({wanted}) with n={n}")
+            raise ArgumentError(f"{where}: {_wrong_shape(name, tuple(arrays[name].shape), n, shape)}")
     return arrays
 
 
+def _numbers(x: Any, name: str, where: str) -> np.ndarray:
+    try:
+        return np.asarray(x, float)
+    except (TypeError, ValueError):
+        raise ArgumentError(f"{where}: {name} is no array of numbers, got {type(x).__name__}") from None
+
+
+def _wrong_shape(name: str, found: tuple[int, ...], n: int, shape: tuple[int, ...]) -> str:
+    """What is wrong with the shape of an array, and what to do."""
+    text = f"{name} has shape {found}, expected ({', '.join(['n', *map(str, shape)])}{'' if shape else ','})"
+    if len(shape) == 1 and found == (n,) and shape == (1,):
+        return f"{text}: a column for the only velocity, {name}[:, None]"
+    if len(shape) == 1 and len(found) == 2 and found[0] == shape[0] != found[1]:
+        return f"{text}: a row for each sample; it looks transposed, give {name}.T"
+    if name != "q" and found[1:] == shape:
+        return f"{text} with n={n}, as many samples as q has"
+    return f"{text}: a row for each sample"
+
+
 def _finite(array: Any, name: str, where: str, first: int) -> np.ndarray:
-    x = np.asarray(array, float)
+    x = _numbers(array, name, where)
     bad = ~np.isfinite(x.reshape(len(x), -1)).all(axis=1)
     if bad.any():
         number = first + int(np.argmax(bad))

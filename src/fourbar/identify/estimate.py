@@ -59,6 +59,8 @@ def identify(
     "momentum".
     measured: names of the velocities whose forces `tau` are known, such as all but those of a floating base; None: all.
     """
+    if not isinstance(robot, System):
+        raise ArgumentError(f"robot: expected a System, such as fourbar.load(...) makes, got {type(robot).__name__}")
     kinds = _read_kinds(columns)
     weight = _read_prior(prior)
     if consistent is not None and consistent not in _CONSISTENT:
@@ -71,6 +73,7 @@ def identify(
     deviation = _read_noise(noise, evidence, c, weight)
     problem = make_problem(evidence, c, deviation, weight)
     if weight == 0.0 and not keep_unexcited:
+        _check_enough(evidence, base)
         _check_excited(problem, base, c)
     if isinstance(noise, str) and evidence.equations <= problem.rank:
         raise IdentificationError(
@@ -169,6 +172,14 @@ def _read_noise(noise: Any, evidence: Evidence, c: Coordinates, weight: float) -
         listed = ", ".join(evidence.kinds[:6])
         raise ArgumentError(f"noise={noise!r}: expected one positive number, or {shape[0]} of them, for {listed}")
     return np.broadcast_to(given, shape).copy()
+
+
+def _check_enough(evidence: Evidence, base: BaseParameters) -> None:
+    if evidence.equations < base.rank:
+        raise IdentificationError(
+            f"the data are too few: they make {evidence.equations} equations, and {base.rank} base parameters are "
+            "asked for. Record more samples, give a prior=, or keep the values of what is not told: keep_unexcited=True"
+        )
 
 
 def _check_excited(problem: Problem, base: BaseParameters, c: Coordinates) -> None:

@@ -56,6 +56,8 @@ class Evidence:
 
 def gather(equations: Equations, chunks: Iterable[Chunk], width: int, progress: Progress | None = None) -> Evidence:
     """Read all data once, chunk by chunk."""
+    if progress is not None and not callable(progress):
+        raise ArgumentError(f"progress={progress!r}: expected a function that wraps an iterable, such as tqdm.tqdm")
     found: dict[int, tuple[np.ndarray, Triangle]] = {}
     for chunk in progress(chunks) if progress is not None else chunks:
         for kind, columns, values in equations.of(chunk):

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from textwrap import fill
 
 import numpy as np
 
@@ -19,6 +21,7 @@ SILENT = "without effect"
 UNEXCITED = "not excited"
 UNCERTAIN = "uncertain"
 HELD = "held"
+_WIDTH = 120  # of a report
 _MEANING = {
     COMBINED: "motion depends on it only together with others; see `base.combinations` and `base_values`",
     SILENT: "no motion and no joint force depends on it",
@@ -106,11 +109,15 @@ class Identification:
         for status, meaning in _MEANING.items():
             named = [name for name, x in zip(self.names, self.statuses, strict=True) if x == status]
             if named:
-                unknown_ones.append(f"{status} ({meaning}):\n  {', '.join(named)}")
+                unknown_ones.append(f"{status} ({meaning}):\n{_listed(named)}")
         if self.left_out:
-            unknown_ones.append(f"not in `robot` (a constant force needs a spring):\n  {', '.join(self.left_out)}")
+            unknown_ones.append(f"not in `robot` (a constant force needs a spring):\n{_listed(self.left_out)}")
         parts = ["; ".join(total), _table(fit), _table(rows), *unknown_ones]
         return "\n\n".join(parts)
+
+
+def _listed(names: Sequence[str]) -> str:
+    return fill(", ".join(names), _WIDTH, initial_indent="  ", subsequent_indent="  ", break_on_hyphens=False)
 
 
 def _table(rows: list[tuple[str, ...]]) -> str:

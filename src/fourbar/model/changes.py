@@ -56,17 +56,33 @@ def with_numbers(mechanism: Mechanism, lowered: Lowered, which: Which, p: Vec, f
         {name: home._replace(pose=pose) for (name, home), pose in zip(homes.items(), poses, strict=True)}
         for homes, poses in ((lowered.bodies, found.bodies), (lowered.frames, found.frames))
     )
-    groups = tuple(_bound(mechanism, group, which, p) for group in lowered.groups)
+    groups = tuple(_bound(mechanism, lowered, group, which, p) for group in lowered.groups)
     return replace(lowered, tree=tree, equivalent=tree, unturned=tree, bodies=bodies, frames=frames, groups=groups)
 
 
-def _bound(mechanism: Mechanism, group: Group, which: Which, p: Vec) -> Group:
+def _bound(mechanism: Mechanism, lowered: Lowered, group: Group, which: Which, p: Vec) -> Group:
     """A group whose loops follow the changes, if they depend on any."""
-    tie = group.embedding
-    traced = retraced(mechanism, group, which) if isinstance(tie, Tied) else None
-    if traced is None or not isinstance(tie, Tied) or not _depends(traced):
+    tie, places = group.embedding, felt(mechanism, lowered, group, which)
+    if not isinstance(tie, Tied) or not any(places):
         return group
-    return replace(group, embedding=Bound(tie.along(traced), p))
+    traced = retraced(mechanism, group, tuple(x for x, kept in zip(which, places, strict=True) if kept))
+    if not _depends(traced):
+        return group
+    kept = [place for x, own in zip(which, places, strict=True) for place in (own,) * x.size]
+    return replace(group, embedding=Bound(tie.along(traced), Vec([y for y, own in zip(p, kept, strict=True) if own])))
+
+
+def felt(mechanism: Mechanism, lowered: Lowered, group: Group, which: Which) -> list[bool]:
+    """Which numbers the loops of a group can depend on: their own, and places of joints on and below their bodies."""
+    near, found = {*group.links, group.carrier}, []
+    for x in which:
+        if x.owners == "loops":
+            found.append(mechanism.loops[x.place].name in group.loops)
+        elif x.owners == "connections" and x.field == "placement":
+            found.append(lowered.bodies[mechanism.connections[x.place].child].cluster in near)
+        else:
+            found.append(False)
+    return found
 
 
 def _depends(traced: Traced) -> bool:
@@ -85,15 +101,18 @@ def retraced(mechanism: Mechanism, group: Group, which: Which) -> Traced:
     return trace(group.embedding.joints, residual, group.embedding.traced.bodies, p)
 
 
-def stray(mechanism: Mechanism, group: Group, which: Which, q: np.ndarray) -> np.ndarray:
+def stray(mechanism: Mechanism, lowered: Lowered, group: Group, which: Which, q: np.ndarray) -> np.ndarray:
     """The rates (n, m, p) at which rows of a group's loops open when the dependent joints follow the changes.
 
     q (n, nq) are closed configurations of all joints. Not zero where the loops hold more than they need to: then some
     changes take away a freedom, or all of them.
     """
-    tie = group.embedding
+    tie, places = group.embedding, felt(mechanism, lowered, group, which)
     assert isinstance(tie, Tied)
-    traced = retraced(mechanism, group, which)
+    every = np.zeros((len(q), len(tie.traced.phi), sum(x.size for x in which)))
+    if not any(places):
+        return every
+    traced = retraced(mechanism, group, tuple(x for x, kept in zip(which, places, strict=True) if kept))
     m, n = len(traced.phi), len(traced.p)
     slopes = [x for p in traced.p for x in jvp(traced.phi, {p: 1.0})]
     opening = np.zeros((len(q), n * m))
@@ -101,4 +120,6 @@ def stray(mechanism: Mechanism, group: Group, which: Which, q: np.ndarray) -> np
         opening[:, i] = x
     opening = opening.reshape(len(q), n, m).swapaxes(-1, -2)
     K = tie.numbers(q)[1][:, :, tie.dependent]
-    return opening - K @ np.linalg.solve(K[:, tie.rows], opening[:, tie.rows])
+    kept = np.repeat(places, [x.size for x in which])
+    every[:, :, kept] = opening - K @ np.linalg.solve(K[:, tie.rows], opening[:, tie.rows])
+    return every

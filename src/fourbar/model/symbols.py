@@ -17,7 +17,7 @@ from ..expr import Expr, Graph
 from ..spatial.inertia import Inertia
 from ..spatial.linear import Vec
 from ..spatial.transform import Transform
-from .changes import retraced
+from .changes import felt, retraced
 from .cluster import Cluster
 from .embedding import Tied
 from .groups import Group
@@ -103,12 +103,14 @@ def with_symbols(mechanism: Mechanism, lowered: Lowered, p: Parameters) -> tuple
 
 def _groups(p: Parameters, mechanism: Mechanism, lowered: Lowered) -> tuple[Group, ...]:
     """The groups, with symbols for the numbers of their loops that are not places."""
-    which = tuple(x for x in numbers(mechanism) if x.owners == "loops" and not x.is_place(mechanism))
-    by = [change for x in which for change in p.changes(x, mechanism)]
+    every = tuple(x for x in numbers(mechanism) if x.owners == "loops" and not x.is_place(mechanism))
+    changes = {x: p.changes(x, mechanism) for x in every}
     found = []
     for group in lowered.groups:
-        tie = group.embedding
-        if isinstance(tie, Tied) and by:
+        tie, own = group.embedding, felt(mechanism, lowered, group, every)
+        which = tuple(x for x, kept in zip(every, own, strict=True) if kept)
+        if isinstance(tie, Tied) and which:
+            by = [change for x in which for change in changes[x]]
             group = replace(group, embedding=tie.replaced(retraced(mechanism, group, which), by))
         found.append(group)
     return tuple(found)

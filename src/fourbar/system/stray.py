@@ -74,7 +74,7 @@ def strays(model: Model, which: tuple[Number, ...]) -> list[Stray]:
             continue
         samples = group_random(model.lowered, group, rng, (_SAMPLES,)).tolist()
         q = np.array([tie.coordinates(x) for x in samples], float)
-        opening = np.concatenate(stray(model.mechanism, group, which, q))
+        opening = np.concatenate(stray(model.mechanism, model.lowered, group, which, q))
         if np.abs(opening).max(initial=0.0) > _OPENING:
             found.append(Stray(group.loops, which, opening))
     return found

@@ -303,3 +303,17 @@ def test_other_independent_velocities() -> None:
     )
     with pytest.raises(ModelError, match="'rocker': the scale of an independent velocity cannot be zero"):
         robot.with_independent(("rocker", 0.0))
+
+
+def test_loops_that_close_outside_the_limits_have_dynamics() -> None:
+    """A joint that may hardly move, and a bar without inertia about its axis: closed configurations are not within."""
+    b = Builder("bars")
+    thin = {"mass": 1.0, "com": (0.5, 0.0, 0.0), "inertia": (0.0, 0.1, 0.1)}
+    b.body("a", joint=Revolute("y"), limits=(1.0, 1.0 + 1e-9), **thin)
+    b.body("b", parent="a", joint=Revolute("y"), position=(1.0, 0.0, 0.0), **thin)
+    b.body("c", joint=Revolute("y"), position=(1.5, 0.0, 0.0), **thin)
+    b.loop(Closure(Revolute("y"), "b", "c", at_predecessor=(1.2, 0.0, 0.0), at_successor=(0.9, 0.0, 0.0)))
+    robot = b.build()
+    assert robot.nv == 1
+    with pytest.raises(AssemblyError, match="within the limits"):
+        robot.random(rng=0)

@@ -137,6 +137,22 @@ def group_random(lowered: Lowered, group: Group, rng: np.random.Generator, size:
     raise AssemblyError(f"no closed configuration of loops {names} within the limits was found by random trials")
 
 
+def group_anywhere(lowered: Lowered, group: Group, rng: np.random.Generator) -> np.ndarray:
+    """One set of coordinates of a group with closed loops, away from toggle positions, whatever the limits are.
+
+    Loops of a file may be closed outside the limits of its joints: such a robot has dynamics too.
+    """
+    tie = group.embedding
+    if not isinstance(tie, Tied) or tie.explicit:
+        return group_random(lowered, group, rng, ())
+    assert tie.closed is not None
+    spread = np.array([[0.5], [0.25], [0.1], [0.05], [0.02]])
+    near = tie.closed + spread * (_random_full(lowered, group, rng, len(spread)) - tie.closed)
+    full, gap = close(tie, near)
+    sound = full[(gap < _CLOSED) & _is_held(tie, full)]
+    return sound[0] if len(sound) else tie.closed
+
+
 def _columns(lowered: Lowered, group: Group, keep: Sequence[str]) -> list[int]:
     found, at = [], 0
     for i in group.links:

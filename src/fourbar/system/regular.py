@@ -13,7 +13,7 @@ from ..expr import Direct
 from ..model.embedding import Tied
 from ..model.groups import Group
 from ..model.lower import Lowered
-from .clusters import group_random
+from .clusters import group_anywhere
 
 _SINGULAR = 1e-13  # a pivot this small, relative to the largest inertia that the joint carries, is rounding
 
@@ -39,7 +39,7 @@ def check_regular(lowered: Lowered) -> None:
     coordinates: list[Any] = [None] * len(tree.clusters)
     expanded = []
     for group in lowered.groups:
-        q = group_random(lowered, group, rng, ()).tolist()
+        q = group_anywhere(lowered, group, rng).tolist()
         e = group.embedding.expand(q, None) if isinstance(group.embedding, Tied) else None
         expanded.append(e)
         for link, own in zip(group.links, (q,) if e is None else e.q, strict=True):

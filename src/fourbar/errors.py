@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import sys
+import warnings
 from collections.abc import Iterable
 
 
@@ -48,3 +51,11 @@ class IdentificationError(FourbarError, ValueError):
 
 class SingularError(FourbarError, ArithmeticError):
     """A configuration in which the question has no answer."""
+
+
+def warn(message: str, category: type[Warning]) -> None:
+    """A warning that points at the user's line, however deep in this library the reason was found."""
+    level, frame, here = 1, sys._getframe(), os.path.dirname(__file__) + os.sep
+    while frame is not None and frame.f_code.co_filename.startswith(here):
+        level, frame = level + 1, frame.f_back
+    warnings.warn(message, category, stacklevel=level)

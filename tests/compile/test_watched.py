@@ -15,6 +15,8 @@ import fourbar as fb
 from fourbar.compile import callables
 from fourbar.compile.function import State
 
+from .support import machine_code_only
+
 ROBOT = fb.robots.parallelogram()
 SOUND, LOST = np.array([1.0, -1.0, 1.0]), np.zeros(3)
 ONE = np.ones(1)
@@ -76,6 +78,7 @@ def test_nan_of_the_user_is_nobodys_fault() -> None:
         assert np.isnan(ROBOT.integrate(SOUND, np.array([np.nan]), np.array(0.1))).all()
 
 
+@machine_code_only
 @only_fast
 def test_only_results_with_nan_take_the_long_way(monkeypatch: pytest.MonkeyPatch) -> None:
     f, calls = _armed(), []

@@ -5,13 +5,12 @@ axes="body": ω in the axes of the turned frame; axes="world": in the fixed ones
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import numpy as np
 
 from ..conventions.arrays import entries, read, stacked, stacked_rows
-from ..errors import ArgumentError, SingularError
+from ..errors import ArgumentError, SingularError, warn
 from ..joints.euler import SphericalEuler
 from ..spatial.groups import SO3
 from ..spatial.groups.so3 import conjugate, multiply
@@ -36,7 +35,7 @@ def _without(x: np.ndarray, lost: np.ndarray, what: str) -> np.ndarray:
         return x
     if lost.ndim == 0:
         raise SingularError(what)
-    warnings.warn(f"{what}, in {int(lost.sum())} of {lost.size} samples; these are NaN", RuntimeWarning, stacklevel=3)
+    warn(f"{what}, in {int(lost.sum())} of {lost.size} samples; these are NaN", RuntimeWarning)
     return np.where(lost[..., None], np.nan, x)
 
 

@@ -9,13 +9,12 @@ turned so far. With intrinsic=False they are *extrinsic*, each about an axis tha
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import numpy as np
 
 from ..conventions.arrays import entries, read, rows, stacked, stacked_rows
-from ..errors import ArgumentError
+from ..errors import ArgumentError, warn
 from ..joints.group import unit_quaternion
 from ..spatial import euler
 from ..spatial.euler import SEQUENCES
@@ -162,11 +161,10 @@ def euler_from_quaternion(q: Any, sequence: str, intrinsic: bool = True) -> np.n
     angles = stacked(euler.from_quaternion(entries(q), order))
     locked = is_gimbal_locked(angles, order)
     if np.any(locked):
-        warnings.warn(
+        warn(
             f"gimbal lock of the Euler sequence {sequence!r}{_count(locked)}: the outer angles are not determined one "
             "by one; use quaternions or rotation vectors there",
             RuntimeWarning,
-            stacklevel=2,
         )
     return angles if intrinsic else angles[..., ::-1]
 

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 
 import numpy as np
 
-from ..errors import SingularError
+from ..errors import SingularError, warn
 from ..model.embedding import Tied
 from ..model.groups import split
 from ..model.lower import Lowered
@@ -62,6 +61,6 @@ def explainer(lowered: Lowered, reason: str) -> Callable[[dict[str, np.ndarray],
         if what and not lost.ndim:
             raise SingularError(what)
         if what:
-            warnings.warn(f"in some samples {what}; these are NaN", RuntimeWarning, stacklevel=3)
+            warn(f"in some samples {what}; these are NaN", RuntimeWarning)
 
     return explain

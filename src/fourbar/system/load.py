@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from ..errors import ModelError
+from ..errors import ModelError, warn
 from ..io.files import read_file, read_options, read_text
 from ..io.report import Finding, ParseError, Reading, Report, summary
 from ..io.source import Options
@@ -75,7 +74,7 @@ def _built(mechanism: Mechanism, report: Report, options: Options, file: str) ->
         raise ParseError(report + Report((_located(report, str(error), file),))) from error
     if report.warnings:
         text = f"{file}: {summary(report.warnings)}; robot.report says where and what"
-        warnings.warn(text, FileWarning, stacklevel=3)
+        warn(text, FileWarning)
     return robot
 
 

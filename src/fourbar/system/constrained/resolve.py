@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from ...compile.arguments import batch_shape, bind, to_array
-from ...errors import ArgumentError, SingularError
+from ...errors import ArgumentError, SingularError, warn
 from ..wrapper import described, named_tuple
 from .dense import least_force
 
@@ -129,7 +128,7 @@ class Resolved:
         if np.any(lost) and not lost.ndim:
             raise SingularError(_NO_DERIVATIVE)
         if np.any(lost):
-            warnings.warn(f"in some samples {_NO_DERIVATIVE}; these are NaN", RuntimeWarning, stacklevel=4)
+            warn(f"in some samples {_NO_DERIVATIVE}; these are NaN", RuntimeWarning)
 
     def _look_closer(
         self, args: Sequence[Any], named: dict[str, Any], results: list[Any], health: np.ndarray
@@ -158,7 +157,7 @@ class Resolved:
     def _report(self, single: bool) -> None:
         if single:
             raise SingularError(self._why)
-        warnings.warn(f"in some samples {self._why}; these are NaN", RuntimeWarning, stacklevel=4)
+        warn(f"in some samples {self._why}; these are NaN", RuntimeWarning)
 
 
 class ResolvedJacobian:

@@ -26,7 +26,7 @@ def test_check_lists_all(arm: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["check", str(arm)]) == 0
     out = capsys.readouterr().out
     assert f"{arm}:3: warning: robot 'arm'/joint 'j'/colour: <colour> is not understood" in out
-    assert f"{arm}:3: note:" in out and "0 errors, 1 warnings, 1 notes" in out
+    assert f"{arm}:3: note:" in out and "0 errors, 1 warning, 1 note" in out
     assert main(["check", str(arm), "--strict"]) == 1
     assert f"{arm}:3: error: " in capsys.readouterr().out
     assert main(["check", str(arm), "--strict", "--waive", "colour", "--quiet"]) == 0
@@ -61,6 +61,37 @@ def test_convert(arm: Path, capsys: pytest.CaptureFixture[str]) -> None:
     target = arm.with_suffix(".json")
     assert main(["convert", str(arm), str(target)]) == 0
     printed = capsys.readouterr()
-    assert "nq = 1, nv = 1" in printed.out and "<colour> is not understood" in printed.err
+    assert "nq = 1, nv = 1" in printed.out and "1 warning (joint/colour); `fourbar check " in printed.err
     assert main(["info", str(target)]) == 0
     assert main(["convert", str(arm), str(arm.with_suffix(".nothing"))]) == 2
+
+
+def test_what_is_no_model_file(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Folders, binary files, files without an ending, of another format than they say: messages for newcomers."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "box").mkdir()
+    (tmp_path / "box" / "arm.urdf").write_text(ARM.replace("EXTRA", ""))
+    (tmp_path / "noise").write_bytes(bytes(range(256)))
+    (tmp_path / "arm.json").write_text(ARM)
+    (tmp_path / "empty.json").write_text("{}")
+    (tmp_path / "late.sdf").write_text('<!-- a -->\n<?xml version="1.0"?>\n<sdf version="1.9"/>')
+    (tmp_path / "side.txt").write_text("{}")
+    for command, code, words in (
+        (["check", "box"], 2, "'box' is a folder; give a model file of it: arm.urdf"),
+        (["info", "box"], 2, "'box' is a folder; give a model file of it: arm.urdf"),
+        (
+            ["info", "noise"],
+            2,
+            "noise: cannot tell the format of this file, its name has no ending; say it with format=",
+        ),
+        (["info", "arm.json"], 1, "this is XML, not JSON: say which with format="),
+        (["info", "empty.json"], 1, "empty.json:1: the file: 'fourbar' is missing, the version of the schema (1)"),
+        (["info", "late.sdf"], 1, "late.sdf:2: <?xml ...?> is not the first thing in the file; move it to the top"),
+        (["info", "box/arm.urdf", "--sidecar", "side.txt"], 2, "side.txt: a side-car file ends in .json, .toml, .yaml"),
+        (["info", "box/arm.urdf", "--straighten", "0.1"], 2, "urdf has no option 'straighten'"),
+        (["convert", "box/arm.urdf", "arm"], 2, "for a file to write --to): mjcf"),
+    ):
+        assert main(command) == code
+        assert words in capsys.readouterr().err

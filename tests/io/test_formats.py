@@ -82,7 +82,7 @@ def test_formats_that_cannot_be_told(toy: Any, tmp_path: Path) -> None:
         fb.load("/nowhere/a.toy")
     with pytest.raises(fb.ArgumentError, match=r"use loads\(text, format"):
         fb.load("<robot/>")
-    with pytest.raises(fb.ArgumentError, match="its root element is <house>; give format="):
+    with pytest.raises(fb.ArgumentError, match="its root element is <house>; say it with format="):
         fb.loads("<house/>")
     with pytest.raises(fb.ArgumentError, match="format='toyy' is not known"):
         fb.loads("", format="toyy")

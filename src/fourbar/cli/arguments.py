@@ -64,8 +64,8 @@ def _angles(given: list[tuple[str, float]] | None) -> float | dict[str, float] |
 
 
 def is_file(name: str) -> bool:
-    """Whether ROBOT means a file: it has an ending, or a folder."""
-    return name not in ROBOTS and bool(Path(name).suffix or Path(name).name != name)
+    """Whether ROBOT means a file: it is there, or has an ending, or a folder."""
+    return name not in ROBOTS and bool(Path(name).suffix or Path(name).name != name or Path(name).exists())
 
 
 def read_robot(name: str, **options: Any) -> System:

@@ -27,7 +27,8 @@ def run(args: argparse.Namespace) -> int:
     for finding in report:
         if finding.severity != "note" or not args.quiet:
             print(finding)
-    counts = ", ".join(f"{len(report.of(s))} {s}s" for s in ("error", "warning", "note"))
+    found = [(len(report.of(s)), s) for s in ("error", "warning", "note")]
+    counts = ", ".join(f"{n} {s}{'' if n == 1 else 's'}" for n, s in found)
     print(f"{args.file}: {size}{counts}", file=sys.stderr if report.errors else sys.stdout)
     return 1 if report.errors else 0
 

@@ -10,6 +10,7 @@ import sys
 import warnings
 
 from ..io.formats import FORMATS
+from ..io.report import summary
 from ..system.load import FileWarning, load
 from .arguments import add_reading, reading_options
 
@@ -24,12 +25,15 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Convert; findings of reading and writing go to stderr."""
+    """Convert; what was found while reading, in short, and what could not be written go to stderr."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", FileWarning)
         robot = load(args.source, **reading_options(args))
     left_out = robot.save(args.target, format=args.to)
-    for finding in (*robot.report.warnings, *left_out):
+    if robot.report.warnings:
+        told = f"{args.source}: {summary(robot.report.warnings)}; `fourbar check {args.source}` lists them"
+        print(told, file=sys.stderr)
+    for finding in left_out:
         print(finding, file=sys.stderr)
     print(f"{args.target}: {len(robot.names.bodies)} bodies, nq = {robot.nq}, nv = {robot.nv}")
     return 0

@@ -88,8 +88,12 @@ def find_format(name: str, data: bytes | None = None, chosen: str | None = None)
     found = by_root or by_ending
     if found is None:
         known = ", ".join(f"{f.name} ({' '.join(f.endings)})" for f in FORMATS.values())
-        seen = f"its root element is <{root}>" if root else f"its ending is {ending!r}"
-        raise ArgumentError(f"{name}: cannot tell the format of this file, {seen}; give format=, one of {known}")
+        ended = f"its name ends in {ending!r}" if ending else "its name has no ending"
+        seen = f"its root element is <{root[:60]}>" if root else ended
+        raise ArgumentError(
+            f"{name}: cannot tell the format of this file, {seen}; say it with format= (--format, for a file to write "
+            f"--to): {known}"
+        )
     return found
 
 

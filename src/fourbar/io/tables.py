@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from pathlib import PurePath
 from typing import Any, NoReturn
 
-from ..errors import ModelError
+from ..errors import ArgumentError, ModelError
 from ..joints.plain import shown
 from .documents import Lines, read_json, read_toml, read_yaml
 from .documents.lines import Path, labelled
@@ -136,8 +136,11 @@ class Table:
 
 def read_table(source: Source, reading: Reading) -> Table:
     """The content of a file; its ending says what it is."""
-    readers = {".toml": read_toml, ".yaml": read_yaml, ".yml": read_yaml}
-    document = readers.get(PurePath(source.name).suffix.lower(), read_json)(source.text, reading)
+    readers = {".json": read_json, ".toml": read_toml, ".yaml": read_yaml, ".yml": read_yaml}
+    ending = PurePath(source.name).suffix.lower()
+    if ending not in readers:
+        raise ArgumentError(f"{source.name}: a side-car file ends in {', '.join(readers)}, not in {ending!r}")
+    document = readers[ending](source.text, reading)
     if not isinstance(document.data, dict):
         reading.fail(Place(source.name, 1), f"expected a table (mapping) at the top, got {shown(document.data)}")
     return Table(document.data, (), reading, document.lines)

@@ -118,6 +118,8 @@ def _explained(error: expat.ExpatError, builder: _TreeBuilder, source: Source) -
         return f"the file ends{inside}", "it is cut off, or an element is not closed"
     if error.code == expat.errors.codes[expat.errors.XML_ERROR_UNDEFINED_ENTITY]:
         return "an entity that XML does not define", "write the character itself"
+    if error.code == expat.errors.codes[expat.errors.XML_ERROR_MISPLACED_XML_PI]:
+        return "<?xml ...?> is not the first thing in the file", "move it to the top, before comments and blanks"
     if not source.data.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"<"):
         return "this is no XML: it does not begin with <", ""
     return f"not well-formed XML: {what}{inside}", ""

@@ -21,13 +21,16 @@ def read_json(text: str, reading: Reading) -> Document:
     """The data of a JSON text; raises ParseError with the line of what is wrong."""
     lines = Lines(lambda: _look(text))
 
-    def fail(line: int, message: str) -> NoReturn:
-        reading.fail(Place(reading.file, line or 1), message)
+    def fail(line: int, message: str, fix: str = "") -> NoReturn:
+        reading.fail(Place(reading.file, line or 1), message, fix)
 
     try:
         data = json.loads(text, object_pairs_hook=_unique, parse_constant=_constant)
     except json.JSONDecodeError as error:
-        fail(error.lineno, f"column {error.colno}: {error.msg}" if text.strip() else "the file is empty")
+        if not text.strip():
+            fail(1, "the file is empty")
+        fix = "this is XML, not JSON: say which with format=" if text.lstrip().startswith("<") else ""
+        fail(error.lineno, f"column {error.colno}: {error.msg}", fix or "the file is read as JSON")
     except RecursionError:
         fail(lines.found.too_deep, TOO_DEEP)
     except _Refused as error:

@@ -101,6 +101,10 @@ def from_plain(document: Document, reading: Reading) -> Mechanism:
     """The mechanism of the tables of a file; errors of all bodies, frames and loops are collected."""
     tables = _Tables(document, reading)
     with tables.at():
+        if isinstance(document.data, dict) and "fourbar" not in document.data:
+            raise ModelError(
+                f"the file: 'fourbar' is missing, the version of the schema ({VERSION}) of fourbar's own file"
+            )
         top = _checked(reading, "", document.data, _TOP, ("fourbar", "bodies"))
         _check_version(top["fourbar"])
         name = text("name", top.get("name", "robot"))

@@ -10,7 +10,7 @@ import pytest
 
 import fourbar as fb
 from fourbar.io.formats import FORMATS
-from fourbar.joints import Composite, Free, Helical, Joint, Prismatic, Revolute, Spherical
+from fourbar.joints import Composite, Free, Joint, Prismatic, Revolute, Spherical
 from fourbar.joints.examples import _PLACED
 from fourbar.model.geometry import Geometry
 from loops import looped
@@ -210,7 +210,6 @@ def test_parameters_and_shapes() -> None:
 
 
 REFUSED: list[tuple[Any, str]] = [
-    ({"joint": Helical("z", pitch=0.1), "mass": 1, "inertia": (1, 1, 1)}, "joint 'a', a Helical"),
     ({"joint": Composite(Revolute("z"), _PLACED, Prismatic("x")), "mass": 1, "inertia": (1, 1, 1)}, "with placements"),
     ({"joint": Revolute("z"), "mass": 1}, "'a': an inertia that is not positive definite"),
     ({"joint": Revolute("z")}, "body 'a', which moves and has no mass"),

@@ -224,9 +224,7 @@ def test_what_would_change_the_dynamics_is_refused() -> None:
     with pytest.raises(fb.ModelError) as caught:
         b.build().save("odd.urdf")
     words = str(caught.value)
-    assert words.startswith(
-        "odd.urdf: URDF cannot say: joint 'a', a Spherical; joint 'screw', a Helical; joint 'c': the armature"
-    )
+    assert words.startswith("odd.urdf: URDF cannot say: joint 'a', a Spherical; joint 'c': the armature")
     assert "loop 'cam', a Polynomial (robot.spanning() has no loops)" in words and not Path("odd.urdf").exists()
     b = fb.Builder("bad").body("a\x01", joint=Revolute("z"), mass=1, inertia=(1, 1, 1))
     with pytest.raises(fb.ModelError, match="has characters that XML cannot hold"):
@@ -235,8 +233,7 @@ def test_what_would_change_the_dynamics_is_refused() -> None:
     for name in ("a", "b", "c"):
         b.body(name, joint=Revolute("z"), mass=1, inertia=(1, 1, 1))
     b.loop(fb.loops.Gear("a", "c", 2.0)).loop(fb.loops.Gear("b", "c", 2.0))
-    with pytest.raises(fb.ModelError, match="joint 'c' cannot mimic 'b'"):
-        b.build().save("twice.urdf")
+    assert "coupling" in written(b.build())[0]
     assert isinstance(fb.robots.four_bar().mechanism.loops[0].loop, Closure)
 
 

@@ -1,6 +1,7 @@
 """convert: a model file in another format.
 
-Reads A and writes B; the formats are told by the endings. What B's format cannot say is listed.
+Reads A and writes B; the formats are told by the endings. What the format of B cannot say is listed, or refused where B
+would be another robot; `--waive coordinates loop armature` accepts that.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ import argparse
 import sys
 import warnings
 
+from ..io.export.text import WAIVABLE
 from ..io.formats import FORMATS
 from ..io.report import summary
 from ..system.load import FileWarning, load
@@ -29,7 +31,7 @@ def run(args: argparse.Namespace) -> int:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", FileWarning)
         robot = load(args.source, **reading_options(args))
-    left_out = robot.save(args.target, format=args.to)
+    left_out = robot.save(args.target, format=args.to, waive=[key for key in args.waive if key in WAIVABLE])
     if robot.report.warnings:
         told = f"{args.source}: {summary(robot.report.warnings)}; `fourbar check {args.source}` lists them"
         print(told, file=sys.stderr)

@@ -42,9 +42,11 @@ def read_text(text: str | bytes, name: str, format: str | None, options: Options
     return find_format(name, data, format).read(Source(name, data), options)
 
 
-def write_file(mechanism: Mechanism, path: str | Path, format: str | None) -> Report:
+def write_file(mechanism: Mechanism, path: str | Path, format: str | None, waive: Iterable[str] = ()) -> Report:
     """Write a mechanism to a file; returns what the format could not say."""
-    text, report = find_format(str(path), chosen=format).write(mechanism, str(path))
+    if isinstance(waive, str):
+        raise ArgumentError(f"waive={waive!r}: expected a list, such as [{waive!r}]")
+    text, report = find_format(str(path), chosen=format).write(mechanism, str(path), waive)
     try:
         Path(path).write_text(text, encoding="utf-8")
     except OSError as error:

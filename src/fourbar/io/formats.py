@@ -1,14 +1,16 @@
 """The file formats. Adding one: a file of this folder with `read` (and `write`), and a row here.
 
     read(source: Source, options: Options) -> tuple[Mechanism, Report]
-    write(mechanism: Mechanism, file: str) -> tuple[str, Report]     text, and what the format cannot say
+    write(mechanism: Mechanism, file: str, waive: tuple[str, ...]) -> tuple[str, Report]
+
+The text, and what the format cannot say; `waive`: what may be said otherwise, though that makes another robot.
 
 Both are imported when first needed.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import PurePath
@@ -19,7 +21,7 @@ from .report import Report
 from .source import Options, Source
 
 Reader = Callable[[Source, Options], tuple[Mechanism, Report]]
-Writer = Callable[[Mechanism, str], tuple[str, Report]]
+Writer = Callable[[Mechanism, str, tuple[str, ...]], tuple[str, Report]]
 
 
 @dataclass(frozen=True)
@@ -47,13 +49,13 @@ class Format:
         reader: Reader = import_module(f".{self.reader}", __package__).read
         return reader(source, options)
 
-    def write(self, mechanism: Mechanism, file: str) -> tuple[str, Report]:
+    def write(self, mechanism: Mechanism, file: str, waive: Iterable[str] = ()) -> tuple[str, Report]:
         """The text of a mechanism, and what of it could not be said."""
         if not self.writer:
             known = ", ".join(f.name for f in FORMATS.values() if f.writer) or "none yet"
             raise ArgumentError(f"{file}: {self.name} can be read, but not written; formats to write: {known}")
         writer: Writer = import_module(f".{self.writer}", __package__).write
-        return writer(mechanism, file)
+        return writer(mechanism, file, tuple(waive))
 
 
 FORMATS: dict[str, Format] = {}

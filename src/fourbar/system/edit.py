@@ -145,9 +145,13 @@ class Editing:
         """
         return self._edited(fill(self.mechanism, density, bodies, role))
 
-    def save(self, path: str | Path, *, format: str | None = None) -> Report:
-        """Write the robot to a file, in the format of its ending or `format`; returns what the format could not say."""
-        return write_file(self.mechanism, path, format)
+    def save(self, path: str | Path, *, format: str | None = None, waive: Iterable[str] = ()) -> Report:
+        """Write the robot to a file, in the format of its ending or `format`; returns what the format could not say.
+
+        What would make it another robot is refused, unless waived: "coordinates" (joints become hinges and slides in
+        series, with other coordinates), "loop" (loops that cannot be said are left out), "armature" (likewise).
+        """
+        return write_file(self.mechanism, path, format, waive)
 
     def renamed(
         self,

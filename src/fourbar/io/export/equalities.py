@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from xml.etree import ElementTree as ET
 
-from ...joints import Fixed, Revolute, Spherical
+from ...joints import Fixed, Revolute, Spherical, SphericalEuler, SphericalExponential
 from ...joints.axis import rotation_from_z
 from ...loops import Closure, Coupling, Differential, Gear, Loop, Polynomial
 from ...model.mechanism import Connection, NamedLoop
@@ -13,6 +13,7 @@ from ...spatial.linear import Vec
 from ...spatial.transform import Transform
 from .text import Unsaid, child, quaternion
 
+_BALLS = (Spherical, SphericalEuler, SphericalExponential)
 _ARM = 0.1  # between the two points that hold a hinge, in metres
 
 
@@ -25,14 +26,17 @@ class Equalities:
         self._root, self._bodies, self._joints, self._unsaid = root, bodies, joints, unsaid
         self._tendons: ET.Element | None = None
 
-    def write(self, loops: Sequence[NamedLoop]) -> None:
-        """All loops; those that cannot be said are refused."""
-        if not loops:
+    def write(self, loops: Sequence[NamedLoop], screws: Sequence[Gear] = ()) -> None:
+        """All loops, and slides that follow hinges; those that cannot be said are refused."""
+        if not loops and not screws:
             return
         equality = ET.Element("equality")
         for loop in loops:
             if not self._said(equality, loop.name, loop.loop):
-                self._unsaid.refuse(f"loop {loop.name!r}, a {type(loop.loop).__name__} (robot.spanning() has no loops)")
+                what = f"loop {loop.name!r}, a {type(loop.loop).__name__} (robot.spanning() has no loops)"
+                self._unsaid.refuse(what, "loop")
+        for screw in screws:
+            self._polynomial(equality, screw.driven, screw.driver, screw.driven, (0.0, screw.ratio))
         self._root.append(equality)
         self._unsaid.leave("loops are written as equalities, which MuJoCo keeps softly")
 
@@ -50,7 +54,7 @@ class Equalities:
             for i, (out, row) in enumerate(rows, 1):
                 factors = {**dict(zip(loop.inputs, row, strict=True)), out: -1.0}
                 self._tendon(equality, f"{name}_{i}", Coupling(factors))
-        elif isinstance(loop, Closure) and type(loop.joint) in (Fixed, Revolute, Spherical):
+        elif isinstance(loop, Closure) and type(loop.joint) in (Fixed, Revolute, *_BALLS):
             self._closure(equality, name, loop)
         else:
             return False

@@ -7,13 +7,15 @@ MuJoCo keeps softly. Its bodies come depth first, so the order of coordinates ma
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import Any
 from xml.etree import ElementTree as ET
 
 import numpy as np
 
-from ...joints import Fixed, Free, Joint, Revolute, Spherical
+from ...joints import Fixed, Free, Helical, Joint, Prismatic, Spherical
 from ...joints.axis import unit_axis
+from ...loops import Gear
 from ...model.edit.place import transform
 from ...model.geometry import Geometry
 from ...model.mechanism import WORLD, Body, Connection, Mechanism
@@ -22,15 +24,16 @@ from ..mjcf.bodies import FLOATING
 from ..report import Report
 from .actuators import Actuators
 from .equalities import Equalities
-from .series import in_series
+from .series import in_series, otherwise, without_parameters
 from .text import Unsaid, as_text, child, quaternion
 
+_UNEQUAL = "joint {!r}: {} that is not the same for all its velocities"
 _HALVES = {"box": (0.5, 0.5, 0.5), "cylinder": (1.0, 0.5), "capsule": (1.0, 0.5)}
 
 
-def write(mechanism: Mechanism, file: str) -> tuple[str, Report]:
+def write(mechanism: Mechanism, file: str, waive: tuple[str, ...] = ()) -> tuple[str, Report]:
     """The text of an MJCF file, and what it does not say."""
-    return Writer(mechanism, Unsaid("MJCF", file)).write()
+    return Writer(mechanism, Unsaid("MJCF", file, waive)).write()
 
 
 def place(T: Transform) -> dict[str, Any]:
@@ -47,6 +50,7 @@ class Writer:
         self.root = ET.Element("mujoco", {"model": unsaid.name(mechanism.name)})
         self.elements: dict[str, ET.Element] = {}
         self.parts: dict[str, list[str]] = {}  # what joints are called that are written as several
+        self.screws: list[Gear] = []  # slides that follow the hinges of screws
 
     def write(self) -> tuple[str, Report]:
         """All of it."""
@@ -58,7 +62,7 @@ class Writer:
             self._body(body, c)
         self._sites()
         joints = {c.name: c for c in m.connections}
-        Equalities(self.root, self.elements, joints, self.unsaid).write(m.loops)
+        Equalities(self.root, self.elements, joints, self.unsaid).write(m.loops, self.screws)
         Actuators(self.root, joints, self.parts, self.unsaid).write(m.actuators)
         if m.configurations:
             self.unsaid.leave("named configurations are left out")
@@ -87,17 +91,20 @@ class Writer:
         if isinstance(c.joint, Free) or c.joint == FLOATING:
             self._free(element, c)
         elif isinstance(c.joint, Spherical):
+            if len(set(c.armature)) > 1 and self.unsaid.refuse(_UNEQUAL.format(c.name, "armature"), "armature"):
+                c = replace(c, armature=(0.0,) * 3)
             self._joint(element, c, c.name, "ball", None, None)
         elif not isinstance(c.joint, Fixed):
             self._series(element, c)
 
     def _free(self, element: ET.Element, c: Connection) -> None:
         if c.parent != WORLD:
-            self.unsaid.refuse(f"joint {c.name!r}: a free joint that is not on the world")
-        if c.joint != FLOATING and any(c.armature[3:]):
-            self.unsaid.refuse(
-                f"joint {c.name!r}: the armature of a free joint, whose velocity is that in the world there"
-            )
+            if self.unsaid.refuse(f"joint {c.name!r}: a free joint that is not on the world", "coordinates"):
+                self._series(element, c)
+            return
+        if (c.joint != FLOATING and any(c.armature[3:])) or len(set(c.armature)) > 1:
+            what = f"joint {c.name!r}: the armature of a free joint, whose velocity is that in the world there"
+            c = replace(c, armature=(0.0,) * 6) if self.unsaid.refuse(what, "armature") else c
         if transform(c.placement) != IDENTITY:
             self.unsaid.leave(f"joint {c.name!r}: its coordinates are the pose in the world, not at the joint's place")
         self._joint(element, c, c.name, "free", None, None)
@@ -105,15 +112,27 @@ class Writer:
     def _series(self, element: ET.Element, c: Connection) -> None:
         parts = in_series(c.joint)
         joints = [part for part in parts or () if isinstance(part, Joint)]
-        if parts is None or len(joints) < len(parts):
-            placed = " with placements between its parts" if parts else ""
-            self.unsaid.refuse(f"joint {c.name!r}, a {type(c.joint).__name__}{placed}")
+        if parts is None:
+            other, said = otherwise(c.joint), f"joint {c.name!r}, a {type(c.joint).__name__}"
+            joints = [part for part in other or () if isinstance(part, Joint)]
+            sayable = other is not None and len(joints) == len(other)
+            known = isinstance(c.joint, Free) or c.joint == FLOATING  # which was refused, and waived, before
+            if not (known or self.unsaid.refuse(said, "coordinates" if sayable else "")) or not sayable:
+                return
+            c = replace(c, **without_parameters(joints))
+        elif len(joints) < len(parts):
+            self.unsaid.refuse(f"joint {c.name!r}, a {type(c.joint).__name__} with placements between its parts")
             return
         for i, joint in enumerate(joints):
             name = c.name if len(joints) == 1 else f"{c.name}_{i + 1}"
             self.parts.setdefault(c.name, []).append(name)
             axis = unit_axis(joint.axis)  # type: ignore[attr-defined]
-            self._joint(element, c, name, "hinge" if isinstance(joint, Revolute) else "slide", axis, i)
+            self._joint(element, c, name, "slide" if isinstance(joint, Prismatic) else "hinge", axis, i)
+            if isinstance(joint, Helical):
+                slide = f"{name}_slide"
+                child(element, "joint", name=self.unsaid.name(slide), type="slide", axis=axis)
+                self.screws.append(Gear(name, slide, joint.pitch))
+                self.unsaid.leave(f"joint {name!r}, a screw, is written as a hinge and a slide that follows it")
         if len(joints) > 1:
             self.unsaid.leave(f"joint {c.name!r} is written as {len(joints)} joints in series")
 
@@ -140,7 +159,7 @@ class Writer:
         if not values:
             return 0.0
         if i is None and len(set(values)) > 1:
-            self.unsaid.refuse(f"joint {c.name!r}: {key} that is not the same for all its velocities")
+            self.unsaid.refuse(_UNEQUAL.format(c.name, key))
         return values[i or 0]
 
     def _limits(self, c: Connection, i: int) -> dict[str, Any]:

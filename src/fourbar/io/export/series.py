@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
+import math
+
 from ...joints import (
     Composite,
     Cylindrical,
     Fixed,
+    Free,
+    Helical,
     Joint,
+    Planar,
     Prismatic,
     Revolute,
+    Schoenflies,
+    Spherical,
     SphericalEuler,
+    SphericalExponential,
     Translation2,
     Translation3,
     Universal,
@@ -26,7 +34,7 @@ def in_series(joint: Joint) -> list[Part] | None:
     """The hinges, slides and placements that a joint consists of; None if its velocities are not those of such."""
     if isinstance(joint, Fixed):
         return []
-    if type(joint) in (Revolute, Prismatic):
+    if type(joint) in (Revolute, Prismatic, Helical):  # a screw is a hinge and a slide that follows it
         return [joint]
     if type(joint) is Cylindrical:
         return [Revolute(joint.axis), Prismatic(joint.axis)]
@@ -47,6 +55,25 @@ def in_series(joint: Joint) -> list[Part] | None:
     return found
 
 
+def otherwise(joint: Joint) -> list[Part] | None:
+    """Hinges, slides and placements that move as a joint does, in other coordinates; None where there are none."""
+    turns: list[Part] = [Revolute(axis) for axis in "xyz"]
+    slides: list[Part] = [Prismatic(axis) for axis in "xyz"]
+    if type(joint) in (Spherical, SphericalExponential):
+        return turns
+    if type(joint) is Free:
+        return slides + turns
+    if type(joint) is Schoenflies:
+        return [*slides, Revolute(joint.axis)]
+    if type(joint) is Planar:
+        columns = (rotation_from_z(joint.axis) or Mat.identity(3)).T
+        return [*(Prismatic(tuple(columns[i])) for i in range(2)), Revolute(joint.axis)]
+    if type(joint) is Composite:
+        parts = [[p] if isinstance(p, Transform) else in_series(p) or otherwise(p) for p in joint.parts]
+        return None if any(p is None for p in parts) else [x for p in parts for x in p or ()]
+    return None
+
+
 def placed(parts: list[Part], first: Transform) -> tuple[list[tuple[Transform, Joint]], Transform]:
     """Each joint with the placement before it, and the placement after the last; `first` is before all."""
     found: list[tuple[Transform, Joint]] = []
@@ -58,3 +85,11 @@ def placed(parts: list[Part], first: Transform) -> tuple[list[tuple[Transform, J
             found.append((pending, part))
             pending = IDENTITY
     return found, pending
+
+
+def without_parameters(joints: list[Joint]) -> dict[str, tuple[float, ...]]:
+    """No limits, springs and drives, for joints whose coordinates are others than those that had them."""
+    n = sum(joint.nv for joint in joints)
+    none = dict.fromkeys(("armature", "damping", "friction"), (0.0,) * n)
+    ends = {"lower": (-math.inf,) * n, "upper": (math.inf,) * n}
+    return {**none, **ends, "max_force": (), "max_velocity": (), "stiffness": (), "rest": ()}

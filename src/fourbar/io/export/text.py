@@ -10,10 +10,15 @@ from xml.etree import ElementTree as ET
 
 import numpy as np
 
-from ...errors import ModelError
+from ...errors import ArgumentError, ModelError
 from ...spatial.transform import Transform
 from ..report import Finding, Report
 
+WAIVABLE = {
+    "coordinates": "the joint is written as hinges and slides, with other coordinates and velocities",
+    "loop": "the loop is left out",
+    "armature": "the armature is left out",
+}
 _ILLEGAL = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
@@ -61,20 +66,26 @@ def quaternion(T: Transform) -> tuple[float, ...]:
 
 
 class Unsaid:
-    """What a format cannot say: refused where the dynamics depends on it, else reported."""
+    """What a format cannot say: refused where the dynamics depends on it, unless waived; else reported."""
 
-    def __init__(self, format: str, file: str) -> None:
-        self._format, self._file = format, file
+    def __init__(self, format: str, file: str, waive: Iterable[str] = ()) -> None:
+        self._format, self._file, self._waive = format, file, tuple(waive)
         self._findings: list[Finding] = []
         self._refused: list[str] = []
+        self._keys: dict[str, None] = {}
 
     def leave(self, what: str, fix: str = "") -> None:
         """Something that does not change the dynamics is left out, or said otherwise."""
         self._findings.append(Finding("warning", what, fix, self._file))
 
-    def refuse(self, what: str) -> None:
-        """Something without which the file would be another robot."""
+    def refuse(self, what: str, key: str = "") -> bool:
+        """Something without which the file would be another robot. True where `key` is waived."""
+        if key and key in self._waive:
+            self.leave(f"{what}: {WAIVABLE[key]} (waived)")
+            return True
         self._refused.append(what)
+        self._keys.update({key: None} if key else {})
+        return False
 
     def name(self, name: str) -> str:
         """A name that XML can hold."""
@@ -83,7 +94,12 @@ class Unsaid:
         return name
 
     def report(self) -> Report:
-        """What was left out; raises if anything was refused."""
+        """What was left out; raises if anything was refused, or a key was waived that nobody knows."""
+        strange = [key for key in self._waive if key not in WAIVABLE]
+        if strange:
+            raise ArgumentError(f"waive={strange!r}: expected some of {', '.join(WAIVABLE)}")
         if self._refused:
-            raise ModelError(f"{self._file}: {self._format} cannot say: " + "; ".join(self._refused))
+            keys = "; ".join(f"waive=[{key!r}]: {WAIVABLE[key]}" for key in self._keys)
+            fix = f". To write another robot all the same, {keys}" if keys else ""
+            raise ModelError(f"{self._file}: {self._format} cannot say: " + "; ".join(self._refused) + fix)
         return Report(tuple(self._findings))

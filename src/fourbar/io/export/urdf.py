@@ -7,17 +7,32 @@ gears become mimics, an armature the rotor of a transmission.
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from xml.etree import ElementTree as ET
 
-from ...joints import Fixed, Free, Joint, Prismatic, Revolute, Spherical
+from ...joints import (
+    Cylindrical,
+    Fixed,
+    Free,
+    Helical,
+    Joint,
+    Planar,
+    Prismatic,
+    Revolute,
+    Spherical,
+    SphericalEuler,
+    SphericalExponential,
+    Universal,
+)
 from ...joints.axis import unit_axis
-from ...loops import Closure, Coupling, Gear
+from ...loops import Closure
 from ...model.edit.place import transform
 from ...model.geometry import Geometry
 from ...model.mechanism import WORLD, Actuator, Body, Connection, Mechanism, NamedLoop
 from ...spatial.transform import IDENTITY, Transform
 from ..report import Report
-from .series import in_series, placed
+from .linear import conditions
+from .series import in_series, otherwise, placed, without_parameters
 from .text import Unsaid, as_text, child, rpy
 
 _ENDLESS = 1e9
@@ -26,13 +41,23 @@ _CLOSING: dict[type[Joint], str] = {
     Fixed: "fixed",
     Revolute: "revolute",
     Prismatic: "prismatic",
+    Cylindrical: "cylindrical",
+    Planar: "planar",
     Spherical: "spherical",
+    SphericalEuler: "spherical",
+    SphericalExponential: "spherical",
+}
+_TYPES: dict[type[Joint], str] = {
+    Revolute: "revolute",
+    Prismatic: "prismatic",
+    Free: "floating",
+    Planar: "planar",
 }
 
 
-def write(mechanism: Mechanism, file: str) -> tuple[str, Report]:
+def write(mechanism: Mechanism, file: str, waive: tuple[str, ...] = ()) -> tuple[str, Report]:
     """The text of a URDF file, and what it does not say."""
-    return Writer(mechanism, Unsaid("URDF", file)).write()
+    return Writer(mechanism, Unsaid("URDF", file, waive)).write()
 
 
 def _origin(parent: ET.Element, T: Transform) -> None:
@@ -111,29 +136,54 @@ class Writer:
 
     def _joints(self, c: Connection) -> None:
         """The joint of a body, or several in series with links without mass between them."""
-        if isinstance(c.joint, Free):
+        if isinstance(c.joint, Free | Planar):
             self._parameters(self._joint(c.name, c.joint, c.parent, c.child, transform(c.placement)), c, None)
             return
         parts = in_series(c.joint)
         if parts is None:
-            self.unsaid.refuse(f"joint {c.name!r}, a {type(c.joint).__name__}")
-            return
+            parts, said = otherwise(c.joint), f"joint {c.name!r}, a {type(c.joint).__name__}"
+            if not self.unsaid.refuse(said, "coordinates" if parts is not None else "") or parts is None:
+                return
+            c = replace(c, **without_parameters([p for p in parts if isinstance(p, Joint)]))
         chain, after = placed(parts, transform(c.placement))
         if after != IDENTITY or not chain:
             chain.append((after, Fixed()))
+        self._chain(c, chain)
+        if len(chain) > 1:
+            self.unsaid.leave(f"joint {c.name!r} is written as {len(chain)} joints in series")
+
+    def _chain(self, c: Connection, chain: list[tuple[Transform, Joint]]) -> None:
+        """Joints one after the other, each with the parameters of its coordinate."""
         parent = c.parent
         for i, (T, joint) in enumerate(chain):
             last = i == len(chain) - 1
-            link = c.child if last else self._new(f"{c.child}_{i + 1}")
-            if not last:
-                child(self.root, "link", name=link)
             name = c.name if len(chain) == 1 else self._new(f"{c.name}_{i + 1}")
-            element = self._joint(name, joint, parent, link, T)
-            if joint.nv:
+            if isinstance(joint, Helical):
+                between = self._link_between(f"{c.child}_{i + 1}_turned")
+                element = self._joint(name, Revolute(joint.axis), parent, between, T)
                 self._parameters(element, c, i)
+                link = c.child if last else self._link_between(f"{c.child}_{i + 1}")
+                self._slide(name, joint, between, link)
+            else:
+                link = c.child if last else self._link_between(f"{c.child}_{i + 1}")
+                element = self._joint(name, joint, parent, link, T)
+                if joint.nv:
+                    self._parameters(element, c, i)
             parent = link
-        if len(chain) > 1:
-            self.unsaid.leave(f"joint {c.name!r} is written as {len(chain)} joints in series")
+
+    def _slide(self, hinge: str, screw: Helical, parent: str, link: str) -> None:
+        """What a screw does besides turning: a slide along its axis that follows its hinge."""
+        slide = self._joint(self._new(f"{hinge}_slide"), Prismatic(screw.axis), parent, link, IDENTITY)
+        wide = {key: [sign * _ENDLESS] for key, sign in (("lower", -1), ("upper", 1), ("effort", 1), ("velocity", 1))}
+        child(slide, "limit", **wide)
+        child(slide, "mimic", joint=hinge, multiplier=[screw.pitch], offset=[0.0])
+        self.unsaid.leave(f"joint {hinge!r}, a screw, is written as a hinge and a slide that mimics it")
+
+    def _link_between(self, name: str) -> str:
+        """A new link without mass."""
+        link = self._new(name)
+        child(self.root, "link", name=link)
+        return link
 
     def _new(self, name: str) -> str:
         while name in self.taken:
@@ -142,12 +192,12 @@ class Writer:
         return name
 
     def _joint(self, name: str, joint: Joint, parent: str, link: str, T: Transform) -> ET.Element:
-        kind = {Revolute: "revolute", Prismatic: "prismatic", Free: "floating"}.get(type(joint), "fixed")
+        kind = _TYPES.get(type(joint), "fixed")
         element = child(self.root, "joint", name=self.unsaid.name(name), type=kind)
         _origin(element, T)
         child(element, "parent", link=parent)
         child(element, "child", link=link)
-        if isinstance(joint, Revolute | Prismatic):
+        if isinstance(joint, Revolute | Prismatic | Planar):
             child(element, "axis", xyz=unit_axis(joint.axis))
         return element
 
@@ -155,7 +205,9 @@ class Writer:
         """Limits, damping, friction and armature of coordinate i of a joint."""
         if element.get("type") not in ("revolute", "prismatic") or i is None:
             if any(c.armature):
-                self.unsaid.refuse(f"joint {c.name!r}: the armature of a {type(c.joint).__name__}")
+                self.unsaid.refuse(f"joint {c.name!r}: the armature of a {type(c.joint).__name__}", "armature")
+            if any(c.damping) or any(c.friction):
+                self.unsaid.leave(f"joint {c.name!r}: damping and friction are left out")
             return
         lower, upper = c.lower[i], c.upper[i]
         effort, velocity = ((x[i] if x else math.inf) for x in (c.max_force, c.max_velocity))
@@ -194,44 +246,81 @@ class Writer:
             self.unsaid.leave(f"actuator {actuator.name!r}: its ranges and its law are left out")
 
     def _loop(self, loop: NamedLoop) -> None:
-        gear = _as_gear(loop)
-        if gear is not None:
-            self._mimic(loop.name, gear)
-        elif isinstance(loop.loop, Closure) and type(loop.loop.joint) in _CLOSING:
-            self._closure(loop.name, loop.loop)
-        else:
-            self.unsaid.refuse(f"loop {loop.name!r}, a {type(loop.loop).__name__} (robot.spanning() has no loops)")
+        said = loop.loop
+        if isinstance(said, Closure) and type(said.joint) in (*_CLOSING, Universal):
+            self._closure(loop.name, said)
+        elif not self._linear(loop):
+            self.unsaid.refuse(f"loop {loop.name!r}, a {type(said).__name__} (robot.spanning() has no loops)", "loop")
             return
         for joint, _ in loop.independent:
             if joint in self.last:
                 self.last[joint].set("independent", "true")
 
-    def _mimic(self, name: str, gear: Gear) -> None:
-        driven = self.last.get(gear.driven)
-        if driven is None or gear.driver not in self.last or driven.find("mimic") is not None:
-            self.unsaid.refuse(f"loop {name!r}: joint {gear.driven!r} cannot mimic {gear.driver!r}")
-            return
-        child(driven, "mimic", joint=gear.driver, multiplier=[gear.ratio], offset=[gear.offset])
+    def _linear(self, loop: NamedLoop) -> bool:
+        """Conditions Σ factor · q = offset: mimics, or couplings with links that add up the angles."""
+        rows = conditions(loop.loop)
+        if rows is None or any(joint not in self.last for factors, _ in rows for joint, _ in factors):
+            return False
+        for n, (factors, offset) in enumerate(rows, 1):
+            (*others, (driven, f)) = factors
+            sums = [(joint, -x / f) for joint, x in others]
+            if len(sums) == 1 and self.last[driven].find("mimic") is None and not self._follows(sums[0][0], driven):
+                (joint, ratio) = sums[0]
+                child(self.last[driven], "mimic", joint=joint, multiplier=[ratio], offset=[offset / f])
+            else:
+                name = loop.name if len(rows) == 1 else f"{loop.name}_{n}"
+                self._coupling(name, sums, driven, offset / f)
+        return True
+
+    def _follows(self, joint: str, driver: str) -> bool:
+        """Whether a joint mimics another, on the way over others."""
+        while (mimic := self.last[joint].find("mimic")) is not None:
+            joint = mimic.get("joint", "")
+            if joint == driver:
+                return True
+            if joint not in self.last:
+                return False
+        return joint == driver
+
+    def _coupling(self, name: str, sums: list[tuple[str, float]], driven: str, offset: float) -> None:
+        """q_driven = Σ ratio · q + offset: links without mass, one on the other, mimic the summands; URDF+ couples."""
+        element = self.last[driven]
+        link = child_link(element, "parent")
+        for i, (joint, ratio) in enumerate(sums, 1):
+            carrier, link = link, self._link_between(f"{name}_sum{i}")
+            hinge = self._joint(self._new(f"{name}_sum{i}"), Revolute("z"), carrier, link, IDENTITY)
+            hinge.set("type", "continuous")
+            child(hinge, "mimic", joint=joint, multiplier=[ratio], offset=[offset if i == len(sums) else 0.0])
+        coupling = child(self.root, "coupling", name=self.unsaid.name(name))
+        child(coupling, "predecessor", link=link)
+        child(coupling, "successor", link=child_link(element, "child"))
+        child(coupling, "ratio", value=[1.0])
+        self.unsaid.leave(f"loop {name!r} is a coupling of URDF+, with links without mass that mimic and add up")
 
     def _closure(self, name: str, loop: Closure) -> None:
+        ends = (_end(loop, 0), _end(loop, 1))
+        if isinstance(loop.joint, Universal):
+            element = child(self.root, "constraint", name=self.unsaid.name(name), type="universal")
+            for side, (body, T), axis in zip(
+                ("parent", "child"), ends, (loop.joint.axis1, loop.joint.axis2), strict=True
+            ):
+                child(element, side, link=body)
+                child(element, f"{side}_origin", xyz=T.p, rpy=rpy(T))
+                child(element, f"{side}_axis", xyz=unit_axis(axis))
+            return
         element = child(self.root, "loop", name=self.unsaid.name(name), type=_CLOSING[type(loop.joint)])
-        ends = (("predecessor", *_end(loop, 0)), ("successor", *_end(loop, 1)))
-        for tag, body, T in ends:
+        for tag, (body, T) in zip(("predecessor", "successor"), ends, strict=True):
             _origin(child(element, tag, link=body), T)
-        if isinstance(loop.joint, Revolute | Prismatic):
+        if isinstance(loop.joint, Revolute | Prismatic | Cylindrical | Planar):
             child(element, "axis", xyz=unit_axis(loop.joint.axis))
+
+
+def child_link(joint: ET.Element, tag: str) -> str:
+    """The link that a joint element has as parent or child."""
+    found = joint.find(tag)
+    assert found is not None
+    return found.get("link", "")
 
 
 def _end(loop: Closure, i: int) -> tuple[str, Transform]:
     return loop.bodies[i], (loop.at_predecessor, loop.at_successor)[i]
-
-
-def _as_gear(loop: NamedLoop) -> Gear | None:
-    """A loop that is a gear between two joints: the last is driven."""
-    if isinstance(loop.loop, Gear):
-        return loop.loop
-    if isinstance(loop.loop, Coupling) and len(loop.loop.factors) == 2:
-        (driver, a), (driven, b) = loop.loop.factors
-        if b:
-            return Gear(driver, driven, -a / b, loop.loop.offset / b)
-    return None

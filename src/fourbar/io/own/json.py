@@ -19,7 +19,7 @@ def read(source: Source, options: Options) -> tuple[Mechanism, Report]:
     return read_whole(source, options, read_json)
 
 
-def write(mechanism: Mechanism, file: str) -> tuple[str, Report]:
+def write(mechanism: Mechanism, file: str, waive: tuple[str, ...] = ()) -> tuple[str, Report]:
     """The text of a JSON file: one line for every body, frame, loop and configuration."""
     data = to_plain(mechanism, file)
     lines = [f"  {json.dumps(key)}: {_block(value)}" for key, value in data.items()]

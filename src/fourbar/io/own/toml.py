@@ -22,7 +22,7 @@ def read(source: Source, options: Options) -> tuple[Mechanism, Report]:
     return read_whole(source, options, read_toml)
 
 
-def write(mechanism: Mechanism, file: str) -> tuple[str, Report]:
+def write(mechanism: Mechanism, file: str, waive: tuple[str, ...] = ()) -> tuple[str, Report]:
     """The text of a TOML file: a table for every body, frame, loop and configuration."""
     data = to_plain(mechanism, file)
     parts = ["".join(f"{_key(k)} = {_value(x)}\n" for k, x in data.items() if not _is_tables(x))]

@@ -10,8 +10,9 @@ import numpy as np
 import pytest
 
 import fourbar as fb
-from fourbar.io.export.text import quaternion, rpy
+from fourbar.io.export.text import rpy
 from fourbar.io.formats import FORMATS
+from fourbar.io.rotations import quaternion
 from fourbar.joints import Free, Helical, Prismatic, Revolute, Spherical
 from fourbar.loops import Closure, Polynomial
 from fourbar.model.geometry import Geometry
@@ -245,4 +246,4 @@ def test_angles_and_quaternions(pitch: float) -> None:
         T = Transform.of(Mat.of(place.rotation), (0.0, 0.0, 0.0))
         back = fb.Builder().body("a", rpy=rpy(T)).mechanism().connections[0].placement
         assert np.abs(np.array(back.rotation) - np.array(place.rotation)).max() < 3e-15
-        assert np.abs(np.array(quaternion_matrix(quaternion(T)), float) - np.array(place.rotation)).max() < 3e-15
+        assert np.abs(np.array(quaternion_matrix(quaternion(T.R)), float) - np.array(place.rotation)).max() < 3e-15

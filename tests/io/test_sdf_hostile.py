@@ -164,6 +164,7 @@ CASES: dict[str, tuple[str, str]] = {
         sdf(link("a", more='<visual name="v"><geometry><mesh><uri>../../../passwd</uri></mesh></geometry></visual>')),
         "loads 1 6",
     ),
+    "static of another kind": (sdf("<static>yes</static>" + link("a")), "expected true or false"),
     "included model": (sdf("<include><uri>file:///etc/passwd</uri></include>" + link("a")), "cannot be included"),
     "long chain": (chain(800, False), "loads 800 805"),
     "chain of relative poses": (chain(800, True), "loads 800 805"),

@@ -112,12 +112,7 @@ class Element:
     def flag(self, name: str, default: bool) -> bool:
         """An attribute that is true or false."""
         text = self.get(name)
-        if text is None:
-            return default
-        word = text.strip().lower()
-        if word not in ("true", "false", "1", "0"):
-            self.fail(f"{name}={text[:60]!r}: expected true or false")
-        return word in ("true", "1")
+        return default if text is None else self._truth(text, f"{name}={text[:60]!r}")
 
     # --- text ---------------------------------------------------------------------------------------------------------
 
@@ -133,6 +128,16 @@ class Element:
     def text_numbers(self, count: int) -> tuple[float, ...]:
         """The text as so many finite numbers."""
         return self._numbers(self.words(), count, "its text")
+
+    def text_flag(self) -> bool:
+        """The text as true or false."""
+        return self._truth(self.words(), repr(self.words()[:60]))
+
+    def _truth(self, text: str, what: str) -> bool:
+        word = text.strip().lower()
+        if word not in ("true", "false", "1", "0"):
+            self.fail(f"{what}: expected true or false")
+        return word in ("true", "1")
 
     def _numbers(self, text: str, count: int, what: str) -> tuple[float, ...]:
         try:

@@ -11,7 +11,8 @@ from ...loops import Closure, Coupling, Differential, Gear, Loop, Polynomial
 from ...model.mechanism import Connection, NamedLoop
 from ...spatial.linear import Vec
 from ...spatial.transform import Transform
-from .text import Unsaid, child, quaternion
+from ..rotations import quaternion
+from .text import Unsaid, child
 
 _BALLS = (Spherical, SphericalEuler, SphericalExponential)
 _ARM = 0.1  # between the two points that hold a hinge, in metres
@@ -95,5 +96,5 @@ class Equalities:
             child(equality, "connect", name=label, site1=ends[0], site2=ends[1])
 
     def _site(self, name: str, body: str, T: Transform) -> str:
-        child(self._bodies[body], "site", name=name, pos=T.p, quat=quaternion(T))
+        child(self._bodies[body], "site", name=name, pos=T.p, quat=quaternion(T.R))
         return name

@@ -22,10 +22,11 @@ from ...model.mechanism import WORLD, Body, Connection, Mechanism
 from ...spatial.transform import IDENTITY, Transform
 from ..mjcf.bodies import FLOATING
 from ..report import Report
+from ..rotations import quaternion
 from .actuators import Actuators
 from .equalities import Equalities
 from .series import in_series, otherwise, without_parameters
-from .text import Unsaid, as_text, child, quaternion
+from .text import Unsaid, as_text, child
 
 _UNEQUAL = "joint {!r}: {} that is not the same for all its velocities"
 _HALVES = {"box": (0.5, 0.5, 0.5), "cylinder": (1.0, 0.5), "capsule": (1.0, 0.5)}
@@ -39,7 +40,7 @@ def write(mechanism: Mechanism, file: str, waive: tuple[str, ...] = ()) -> tuple
 def place(T: Transform) -> dict[str, Any]:
     """Attributes that say where; nothing for the identity."""
     found = {"pos": T.p} if any(T.p) else {}
-    return {**found, "quat": quaternion(T)} if T.factors else found
+    return {**found, "quat": quaternion(T.R)} if T.factors else found
 
 
 class Writer:

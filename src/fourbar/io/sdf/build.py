@@ -13,9 +13,10 @@ from ...joints.base import Joint
 from ...loops import Closure, Gear
 from ...model.builder import Builder
 from ..report import Place, Reading
+from ..rotations import quaternion
 from .joints import SdfJoint, read_joint
-from .links import Shapes, check_link, ignore, number, read_inertial
-from .poses import IDENTITY, Pose, quaternion
+from .links import Shapes, check_link, flag, ignore, number, read_inertial
+from .poses import IDENTITY, Pose
 from .resolve import Resolver
 from .scope import Item, Scope
 from .spanning import Spanning, spanning_tree
@@ -203,8 +204,7 @@ class Assembly:
 
 def _is_static(scope: Scope | None) -> bool:
     while scope is not None:
-        static = scope.element.child("static") if scope.element.tag == "model" else None
-        if static is not None and static.words().lower() in ("1", "true"):
+        if scope.element.tag == "model" and flag(scope.element, "static", False):
             return True
         scope = scope.parent
     return False

@@ -10,7 +10,7 @@ import numpy as np
 from ...joints import Fixed, Helical, Prismatic, Revolute, Spherical, Universal
 from ...joints.base import Joint
 from ..element import Element
-from .links import number
+from .links import flag, number
 from .poses import Pose
 from .resolve import Resolver
 from .scope import Item
@@ -169,13 +169,11 @@ def _direction(element: Element, item: Item, pose: Pose, resolver: Resolver) -> 
     if abs(length - 1.0) > 1e-3:
         element.reading.note(element.place, f"the axis has length {length:.6g}; its direction is used")
     frame, asked = pose, xyz.get("expressed_in") if xyz is not None else None
-    old = element.child("use_parent_model_frame")
-    if old is not None and old.words().lower() not in ("1", "0", "true", "false"):
-        old.fail("expected true or false")
+    of_model = flag(element, "use_parent_model_frame", False)
     if asked:
         inside = resolver.named(item.scope, asked, xyz or element)
         frame = resolver.scope_pose(item.scope).then(inside)
-    elif old is not None and old.words().lower() in ("1", "true"):
+    elif of_model:
         frame = resolver.scope_pose(item.scope)
     return frame.R @ (vector / length)
 

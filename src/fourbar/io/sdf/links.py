@@ -71,12 +71,7 @@ def number(element: Element, tag: str, default: float) -> float:
 def flag(element: Element, tag: str, default: bool) -> bool:
     """The truth in a child element."""
     child = element.child(tag)
-    if child is None:
-        return default
-    word = child.words().lower()
-    if word not in ("true", "false", "1", "0"):
-        child.fail(f"{word[:60]!r}: expected true or false")
-    return word in ("true", "1")
+    return default if child is None else child.text_flag()
 
 
 def check_link(link: Element) -> None:

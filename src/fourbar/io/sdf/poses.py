@@ -45,21 +45,6 @@ def _from_quaternion(x: float, y: float, z: float, w: float) -> np.ndarray:
     )
 
 
-def quaternion(R: np.ndarray) -> np.ndarray:
-    """(w, x, y, z) of a rotation matrix, by its largest component (Shepperd)."""
-    K = np.array(
-        [
-            [R[0, 0] + R[1, 1] + R[2, 2], R[2, 1] - R[1, 2], R[0, 2] - R[2, 0], R[1, 0] - R[0, 1]],
-            [0.0, R[0, 0] - R[1, 1] - R[2, 2], R[0, 1] + R[1, 0], R[0, 2] + R[2, 0]],
-            [0.0, 0.0, R[1, 1] - R[0, 0] - R[2, 2], R[1, 2] + R[2, 1]],
-            [0.0, 0.0, 0.0, R[2, 2] - R[0, 0] - R[1, 1]],
-        ]
-    )
-    K = K + np.triu(K, 1).T
-    column = K[:, int(np.argmax(np.diag(K)))] + np.eye(4)[int(np.argmax(np.diag(K)))]
-    return column / np.linalg.norm(column)
-
-
 def read_pose(element: Element | None) -> Pose:
     """The pose in a <pose> element: x y z roll pitch yaw, with degrees="true", or with a quaternion; else none."""
     if element is None:

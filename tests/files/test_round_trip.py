@@ -260,6 +260,15 @@ def with_matter(builder: fb.Builder) -> fb.System:
     return fb.Builder("r").body("x", joint=c.joint, **MATTER).build()
 
 
+def test_bodies_without_mass_that_carry_others(tmp_path: Path) -> None:
+    """MuJoCo lets a body without mass move if one with mass is fixed to it, as readers of SDF make them."""
+    pytest.importorskip("mujoco")
+    b = fb.Builder("r").body("carrier", joint=Revolute(_ODD)).body("plate", parent="carrier", position=(0.1, 0, 0))
+    b.body("link", parent="plate", position=(0, 0.2, 0), rpy=(0.1, 0.2, 0.3), **MATTER)
+    b.body("next", parent="link", joint=Prismatic("x"), **MATTER)
+    same_dynamics(b.build(), written_again(b.build(), "mjcf", tmp_path), 1e-11)
+
+
 def test_waived_armature_is_left_out(tmp_path: Path) -> None:
     b = fb.Builder("r").body("x", joint=Free(), armature=0.5, **MATTER)
     for format in ("urdf", "mjcf"):

@@ -43,6 +43,21 @@ def place(T: Transform) -> dict[str, Any]:
     return {**found, "quat": quaternion(T.R)} if T.factors else found
 
 
+def _is_matter(body: Body) -> bool:
+    return bool(body.mass and np.linalg.eigvalsh(np.array(body.inertia))[0] > 0.0)
+
+
+def _heavy(mechanism: Mechanism) -> set[str]:
+    """Bodies with mass and inertia, of their own or of what is fixed to them: MuJoCo lets no others move."""
+    found: set[str] = set()
+    for body, c in zip(reversed(mechanism.bodies), reversed(mechanism.connections), strict=True):
+        if _is_matter(body):
+            found.add(body.name)
+        if body.name in found and not c.joint.nv:
+            found.add(c.parent)
+    return found
+
+
 class Writer:
     """Writes one mechanism."""
 
@@ -51,6 +66,7 @@ class Writer:
         self.root = ET.Element("mujoco", {"model": unsaid.name(mechanism.name)})
         self.elements: dict[str, ET.Element] = {}
         self.parts: dict[str, list[str]] = {}  # what joints are called that are written as several
+        self.heavy = _heavy(mechanism)
         self.screws: list[Gear] = []  # slides that follow the hinges of screws
 
     def write(self) -> tuple[str, Report]:
@@ -80,12 +96,12 @@ class Writer:
 
     def _inertial(self, element: ET.Element, body: Body, c: Connection) -> None:
         (xx, xy, xz), (_, yy, yz), (_, _, zz) = body.inertia
-        if body.mass and np.linalg.eigvalsh(np.array(body.inertia))[0] > 0.0:
+        if _is_matter(body):
             full = (xx, yy, zz, xy, xz, yz)
             child(element, "inertial", pos=body.com, mass=[body.mass], fullinertia=full)
         elif body.mass or any(map(any, body.inertia)):
             self.unsaid.refuse(f"body {body.name!r}: an inertia that is not positive definite, or without mass")
-        elif c.joint.nv:
+        elif c.joint.nv and body.name not in self.heavy:
             self.unsaid.refuse(f"body {body.name!r}, which moves and has no mass")
 
     def _joints(self, element: ET.Element, c: Connection) -> None:

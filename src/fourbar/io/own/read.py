@@ -69,7 +69,7 @@ class Places(Mapping[str, Place]):
     @cached_property
     def _all(self) -> dict[str, Place]:
         found: dict[str, Place] = {}
-        for kind in ("bodies", "frames", "loops"):
+        for kind in ("bodies", "frames", "loops", "actuators"):
             for i, item in enumerate(self._data.get(kind, [])):
                 joint = item.get("joint")
                 names = [item.get("name"), joint.get("name") if isinstance(joint, dict) else None]

@@ -30,8 +30,18 @@ _CONFIGURATIONS = ("q", "q0", "q1")
 def robot(name: str) -> System:
     if name == "tree":
         joints = (SphericalEuler("zyx"), Revolute("x"), Spherical())
-        return mechanisms.random_mechanism(np.random.default_rng(3), joints, "derived")
-    return linkage() if name == "linkage" else looped.mechanism(name)
+        return driven(mechanisms.random_mechanism(np.random.default_rng(3), joints, "derived"))
+    return driven(linkage() if name == "linkage" else looped.mechanism(name))
+
+
+def driven(system: System) -> System:
+    """The same with actuators, in the parent's axes where it can be, and with springs and dampers."""
+    moving, rng = system.model.lowered.moving, np.random.default_rng(8)
+    b = Builder(system.name, system.gravity).include(system.mechanism)
+    for c in moving:
+        axes = "parent" if isinstance(c.joint, Spherical) else "child"
+        b.actuator(f"{c.name}_motor", drives=c.name, gear=rng.normal(size=c.joint.nv), axes=axes)
+    return b.build().with_parameters(joints={c.name: {"stiffness": 2.0, "damping": 0.3} for c in moving})
 
 
 def linkage() -> System:
@@ -104,6 +114,7 @@ def arguments(method: str, name: str) -> dict[str, np.ndarray]:
         "q": state.q[:BATCH], "q0": state.q[:BATCH], "q1": state.q[BATCH:], "v": state.v[:BATCH], "a": state.a[:BATCH],
         "tau": state.tau[:BATCH], "b": state.tau[BATCH:], "f_ext": state.f_ext[:BATCH],
         "theta": 0.3 * rng.normal(size=(BATCH, nv)), "dt": rng.uniform(0.01, 0.02, BATCH),
+        "u": rng.normal(size=(BATCH, len(robot(name).actuators))),
     }  # fmt: skip
     return {x: known[x] for x in (*METHODS[method].arguments, *METHODS[method].optional)}
 

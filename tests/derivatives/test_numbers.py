@@ -77,6 +77,7 @@ def geared_arm() -> System:
     looped.shaped(b, "bracket", 3, parent="arm", joint=Fixed(), position=(0, 0.1, 0.2))
     looped.shaped(b, "wrist", 4, parent="bracket", joint=Spherical(), position=(0.3, 0, 0))
     b.frame("tip", "wrist", position=(0.1, 0.2, 0.3))
+    b.actuator("motor", drives={"arm": 3.0, "rotor": 0.5})
     return b.build()
 
 
@@ -85,7 +86,11 @@ def _state(robot: System, n: int = 2) -> dict[str, np.ndarray]:
     q = robot.random(rng, n)
     found = {"q": q, "q0": q, "q1": robot.random(rng, n), "dt": np.full(n, 0.2)}
     found["f_ext"] = rng.normal(size=(n, len(robot.mechanism.bodies), 6))
-    return {**found, **{name: rng.normal(size=(n, robot.nv)) for name in ("v", "a", "tau", "theta", "b")}}
+    return {
+        **found,
+        **{name: rng.normal(size=(n, robot.nv)) for name in ("v", "a", "tau", "theta", "b")},
+        "u": rng.normal(size=(n, len(robot.actuators))),
+    }
 
 
 @pytest.mark.parametrize("function", sorted(set(METHODS) - {"difference", "chart_rate"}))

@@ -61,7 +61,7 @@ class _Tables:
 
 
 class Places(Mapping[str, Place]):
-    """Where bodies, joints, frames and loops of a name are; found when first asked."""
+    """Where bodies, joints, frames, loops and actuators of a name are; found when first asked."""
 
     def __init__(self, data: Any, lines: Lines, file: str) -> None:
         self._data, self._lines, self._file = data, lines, file
@@ -92,7 +92,7 @@ class Places(Mapping[str, Place]):
 
 def _inside(message: str) -> str:
     """A complaint without the word for the table itself, which is no key of it."""
-    for word in ("the file: ", "body: ", "frame: ", "loop: ", "loop."):
+    for word in ("the file: ", "body: ", "frame: ", "loop: ", "loop.", "actuator: ", "drive: "):
         message = message.removeprefix(word)
     return message
 

@@ -20,10 +20,16 @@ BIG = np.random.default_rng(0).uniform(-3.0, 3.0, (120_000, 2))
 
 
 @pytest.mark.short
-@pytest.mark.parametrize("wrong", [0, -1, "2", 1.5, 2.0, [2], np.nan], ids=repr)
+@pytest.mark.parametrize("wrong", [0, -1, "2", 1.5, 2.0, [2], np.nan, np.array(2.0), np.array([2, 2])], ids=repr)
 def test_wrong_numbers_of_threads(wrong):
     with pytest.raises(ArgumentError, match="inverse_dynamics: threads must be a whole number of at least 1, got"):
         pendulum().inverse_dynamics(Q, Q, Q, threads=wrong)
+
+
+def test_whole_numbers_of_any_type():
+    wanted = pendulum().gravity_force(BIG, threads=1)
+    for threads in (np.int64(2), np.uint8(3), np.array(2), True, 10**30):
+        assert same_bits(pendulum().gravity_force(BIG, threads=threads), wanted)
 
 
 def test_wrong_numbers_of_threads_are_seen_before_any_work(monkeypatch):

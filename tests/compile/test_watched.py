@@ -69,6 +69,24 @@ def test_results_that_are_given(step: int) -> None:
         ROBOT.mass_matrix(LOST, out=M)
 
 
+@pytest.mark.parametrize("way", ["fast", "by name"])
+def test_results_over_the_arguments_are_told_too(way: str) -> None:
+    """What explains NaN must see the arguments as they were, not the NaN that was written over them."""
+    f = _armed()
+
+    def call(q: np.ndarray, v: np.ndarray, tau: np.ndarray) -> Any:
+        return f(q, v, tau, out=v) if way == "fast" else f(q=q, v=v, tau=tau, out=v)
+
+    strided = np.ones(4)[::2][:1]
+    for v in (np.ones(1), strided):
+        assert np.array_equal(call(SOUND, v, ONE), f(SOUND, ONE, ONE))
+        v[:] = 1.0
+        with pytest.raises(fb.SingularError, match="toggle position"):
+            call(LOST, v, ONE)
+    with pytest.warns(RuntimeWarning, match="toggle position"):
+        call(np.stack([SOUND, LOST, SOUND]), np.ones((3, 1)), np.ones((3, 1)))
+
+
 def test_nan_of_the_user_is_nobodys_fault() -> None:
     f = _armed()
     with warnings.catch_warnings():

@@ -272,7 +272,8 @@ def _fast() -> str:
 def _read_options(c: Code, inputs: str) -> None:
     """%out: an object or null; %threads and %helpers: on how many this batch is computed; %flags: what inputs must be.
 
-    If a batch goes into a given array, that must not overlap the inputs, which is simply seen for contiguous ones.
+    If a batch goes into a given array, or a result that is watched, that must not overlap the inputs, which is simply
+    seen for contiguous ones: a batch is not read before it is written, and who explains a NaN looks at the inputs.
     """
     _keep(c, "0", "%options", 0)
     _keep(c, "0", "%options", 1)
@@ -284,7 +285,9 @@ def _read_options(c: Code, inputs: str) -> None:
     c.label("known")
     c.do(f"%out = load ptr, ptr {c.let('getelementptr i64, ptr %options, i64 0')}, align 8")
     c.do("%into = icmp ne ptr %out, null")
-    both = c.let("and i1 %into, %batched")
+    c.do(f"%watching = icmp ne i64 {_word(c, '%env', WATCHED)}, 0")
+    c.do("%separate = or i1 %batched, %watching")
+    both = c.let("and i1 %into, %separate")
     c.do(f"%flags = select i1 {both}, i32 {_ALIGNED | _CONTIGUOUS}, i32 {_ALIGNED}")
     asked = _word(c, "%options", 1)
     c.do(f"%threads = select i1 {c.let(f'icmp eq i64 {asked}, 0')}, i64 {_word(c, '%env', THREADS)}, i64 {asked}")
@@ -311,13 +314,10 @@ def _result(c: Code, ok: _Checks, inputs: str) -> None:
     core = _word(c, description, 0)
     c.do("br i1 %into, label %named, label %fresh")
     c.label("named")
-    watched = c.let(f"icmp ne i64 {_word(c, '%env', WATCHED)}, 0")
-    whole = _ALIGNED | _WRITEABLE | _CONTIGUOUS
-    flags = f"i32 {whole}, i32 {_ALIGNED | _WRITEABLE}"
-    flags = c.let(f"select i1 {c.let(f'or i1 {watched}, %batched')}, {flags}")
+    flags = c.let(f"or i32 %flags, {_WRITEABLE}")
     ok.require(_call_check(c, "%out", description, inputs, "%stride_next", flags))
-    c.do("br i1 %batched, label %into_batch, label %accepted")
-    c.label("into_batch")
+    c.do("br i1 %separate, label %overlap, label %accepted")
+    c.label("overlap")
     apart = c.let(f"call i1 @apart(ptr %env, ptr %args_now, i64 {inputs}, i64 %n)")
     c.do(f"br i1 {apart}, label %accepted, label %slow")
     c.label("accepted")
@@ -420,8 +420,7 @@ def _compute(c: Code, kernel: str, inputs: str) -> None:
 
 def _finish(c: Code, inputs: str) -> None:
     """Look for NaN if that is wanted, and return the result: bare, or in an object that names its parts."""
-    watched = _word(c, "%env", WATCHED)
-    c.do(f"br i1 {c.let(f'icmp eq i64 {watched}, 0')}, label %done, label %watched")
+    c.do("br i1 %watching, label %watched, label %done")
     c.label("watched")
     good = f"call i1 @sound(ptr {_word(c, '%args_now', inputs, 'ptr')}, i64 {_entries(c, inputs)})"
     c.do(f"br i1 {c.let(good)}, label %done, label %lost")

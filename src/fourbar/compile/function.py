@@ -10,6 +10,7 @@ The program is traced and compiled at the first call. With FOURBAR_BACKEND=numpy
 from __future__ import annotations
 
 import math
+import operator
 import os
 import threading
 from collections.abc import Callable, Sequence
@@ -45,6 +46,11 @@ def operations(program: Program) -> int:
     return sum(counted[call.block] for call in program.calls)
 
 
+def _overlap(some: Sequence[np.ndarray], others: Sequence[np.ndarray]) -> bool:
+    """Whether an array of the one lot may lie over one of the other."""
+    return any(np.may_share_memory(a, b) for a in some for b in others)
+
+
 class Variant:
     """One program (one choice of optional arguments), with the kernels that were needed so far."""
 
@@ -69,7 +75,7 @@ class Variant:
         if not self.compiled:
             return self._interpreted(arrays, out)
         n = math.prod(batch)
-        overlapping = out is not None and any(np.may_share_memory(a, o) for a in arrays for o in out)
+        overlapping = out is not None and _overlap(arrays, out)
         if threads > 1 and n >= self.sharing_from and not overlapping:
             return self._shared(arrays, batch, n, out, threads)
         with np.errstate(all="ignore"):  # branches that are not taken, and samples that are NaN, are no news
@@ -179,6 +185,8 @@ class State:
         batch = batch_shape(self.name, arguments, arrays)
         allowed = self._threads(threads)
         targets = None if out is None else self._targets(out, batch, present)
+        if targets is not None and self._explain is not None:  # which is to see the arguments, not what is over them
+            arrays = [x.copy() if _overlap([x], targets) else x for x in arrays]
         variant = self.variant(present)
         results = variant.run(arrays, batch, targets, allowed)
         self._arm(variant, present, single=batch == ())
@@ -198,9 +206,13 @@ class State:
     def _threads(self, asked: int | None) -> int:
         if asked is None:
             return default_threads()
-        if not isinstance(asked, int) or asked < 1:
+        try:
+            count = operator.index(asked)
+        except TypeError:
+            count = 0
+        if count < 1:
             raise ArgumentError(f"{self.name}: threads must be a whole number of at least 1, got {asked!r}")
-        return asked
+        return count
 
     def _targets(self, out: Any, batch: tuple[int, ...], present: tuple[str, ...]) -> tuple[Any, ...]:
         outputs = self.program(present).outputs

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import fourbar as fb
+from fourbar.robots.crank_rocker import LENGTHS
 from fourbar.sim.charts import Charts
 
 
@@ -48,12 +49,52 @@ def test_a_batch_changes_together() -> None:
     assert np.abs(found.q - wanted.q).max() < 2e-8
 
 
+@pytest.mark.parametrize("dt", [1e-3, 5e-3])
+@pytest.mark.parametrize("before", [1e-6, 1e-3, 0.03, 0.5])
+@pytest.mark.parametrize("speed", [0.3, -6.0])
+def test_a_start_near_where_the_rocker_turns_back(speed: float, before: float, dt: float) -> None:
+    """It turns back where crank and coupler are in line; there its velocity tells nothing, however small the steps."""
+    crank = fb.robots.crank_rocker()
+    rocker = crank.with_independent("rocker")
+    ground, a, b, c = LENGTHS
+    x = np.pi + np.arccos((ground**2 + (b - a) ** 2 - c**2) / (2 * ground * (b - a)))  # folded: the coupler points back
+    in_line = crank.assemble((x, -np.pi, np.arctan2((a - b) * np.sin(x), (a - b) * np.cos(x) - ground)))
+    assert abs(crank.expand_velocity(in_line, [1.0])[2]) < 1e-7
+    q = crank.integrate(in_line, np.array([before if speed <= 0.0 else -before]), np.array(1.0))
+    v = np.array([speed])
+    wanted = fb.simulate(crank, q, v, duration=0.1, dt=dt)
+    found = fb.simulate(rocker, q, crank.expand_velocity(q, v)[2:3], duration=0.1, dt=dt)
+    assert np.abs(found.q - wanted.q).max() < 1e-6
+
+
+def test_a_lost_motion_of_a_batch_hides_nothing() -> None:
+    """The other motions pass as they would alone, and their number changes nothing."""
+    crank = fb.robots.crank_rocker()
+    rocker = crank.with_independent("rocker")
+    q = np.array([crank.assemble((2.0, -1.6, 1.9))] * 3)
+    speed = np.array([[6.0], [0.1], [5.0]])
+    slow = crank.expand_velocity(q, speed)[:, 2:3]
+    slow[1] = np.nan
+    wanted = fb.simulate(crank, q, speed, duration=0.8, dt=1e-3, every=100)
+    found = fb.simulate(rocker, q, slow, duration=0.8, dt=1e-3, every=100)
+    assert np.abs(found.q - wanted.q)[:, [0, 2]].max() < 1e-5 and np.isnan(found.q[1:, 1]).all()
+
+
+def test_forces_of_a_wrong_size_are_refused_in_other_velocities_too() -> None:
+    """In those that are followed they would be spread over all."""
+    crank = fb.robots.crank_rocker()
+    charts = Charts(crank.with_independent("rocker"))
+    charts.now = crank
+    with pytest.raises(fb.ArgumentError, match=r"torque: expected forces \(\.\.\., 1\), got shape \(2,\)"):
+        charts.force(crank.assemble((2.0, -1.6, 1.9)), np.ones(2))
+
+
 def test_only_loops_that_lose_their_hold_change() -> None:
     """Nothing is asked of others where all is well, and nothing without loops."""
     crank = fb.robots.crank_rocker()
     charts = Charts(crank)
     q = crank.assemble((2.0, -1.6, 1.9))
-    assert charts.looked_at(q, np.ones(1), 1e-3) is not None and charts.now is crank
-    assert charts.better(q, np.ones(1), 1e-3) is None
+    assert charts.looked_at(q, np.ones(1)) is not None and charts.now is crank
+    assert charts.better(q, np.ones(1), 1e-3) is None and charts.better(q, np.ones(1), 1.0) is None
     arm = fb.robots.double_pendulum()
     assert not Charts(arm).moving

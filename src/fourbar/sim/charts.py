@@ -10,21 +10,21 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
-from ..errors import FourbarError
+from ..errors import ArgumentError, FourbarError
 from ..model.choose import pick
 from ..model.edit.where import gathered_velocity
 from ..model.embedding import Tied
 from ..model.groups import Group
 from ..system.robot import System
 
-_GROWN = 5.0  # how much larger than at first the largest velocity of a joint may be, for unit velocities
+_GROWN = 1.5  # how much larger than where a loop held the velocity of a joint is before the loop is looked at closely
 _POOR = 0.3  # the hold σ_min(K_d) / σ_min(K), at most 1, below which other joints are then asked
 _BETTER = 2.0  # and how much better these must be
-_PART = 0.2  # of the way to where a joint may turn back, in radians or metres, that is gone without looking
-_LONGEST = 16  # steps without looking
+_SMALL = 0.01  # beside the largest velocity of a joint: whether those below grow does not matter
 
 
 def _implicit(robot: System) -> Iterator[tuple[Group, Tied, slice]]:
@@ -54,14 +54,24 @@ def _hold(K: np.ndarray, dependent: tuple[int, ...]) -> np.ndarray:
     return np.divide(_smallest(K[..., dependent]), whole, out=np.ones_like(whole), where=whole > 0.0)
 
 
-def _others(robot: System, group: Group, K: np.ndarray) -> dict[str, float] | None:
-    """The joints whose velocities tell those of all others best at K; joints of several velocities are not asked."""
+def _others(robot: System, group: Group, tie: Tied, K: np.ndarray, poor: float) -> list[str]:
+    """The joints whose velocities tell those of all others much better; none where all is well, or none are better.
+
+    They are those that tell best in the worst of the samples K (n, rows, columns), if they are better in the worst of
+    their own too. Joints of several velocities are not asked.
+    """
+    hold = _hold(K, tie.dependent)
+    worst = int(np.argmin(hold))
+    if hold[worst] >= poor:
+        return []
     joints = [robot.model.lowered.moving[i] for i in group.links]
     names = [c.name for c in joints for _ in range(c.joint.nv)]
     several = [j for j, name in enumerate(names) if names.count(name) > 1]
-    dependent = pick(K, len(K), order=several)
+    dependent = pick(K[worst], K.shape[1], order=several)
     chosen = [j for j in range(len(names)) if j not in dependent]
-    return None if set(chosen) & set(several) else {names[j]: 1.0 for j in chosen}
+    if set(chosen) & set(several) or _hold(K, tuple(dependent)).min() < _BETTER * hold[worst]:
+        return []
+    return [names[j] for j in chosen]
 
 
 @dataclass
@@ -70,8 +80,7 @@ class Charts:
 
     robot: System
     now: System = field(init=False)
-    usual: float = 0.0  # the largest velocity of a joint for unit velocities, when it was looked at closely
-    wait: int = 0  # steps until the loops are looked at again
+    usual: np.ndarray | None = None  # velocities of all joints (..., n) for unit velocities, where loops were looked at
 
     def __post_init__(self) -> None:
         self.now = self.robot
@@ -81,58 +90,50 @@ class Charts:
         """The robot's own velocities of a motion."""
         return w if self.now is self.robot else _converted(self.now, self.robot, q, w)
 
-    def force(self, q: np.ndarray, tau: np.ndarray) -> np.ndarray:
+    def force(self, q: np.ndarray, tau: Any) -> Any:
         """Forces on the robot's own velocities as forces on those that are followed."""
         if self.now is self.robot:
             return tau
+        tau = np.asarray(tau, float)
+        if tau.shape[-1:] != (self.robot.nv,):
+            raise ArgumentError(f"torque: expected forces (..., {self.robot.nv}), got shape {tau.shape}")
         PE = self.seen(q[..., None, :], np.eye(self.now.nv))  # a row for each of w
         return np.einsum("...ij,...j->...i", PE, tau)
 
-    def looked_at(self, q: np.ndarray, w: np.ndarray, dt: float) -> np.ndarray:
+    def looked_at(self, q: np.ndarray, w: np.ndarray) -> np.ndarray:
         """The velocities to follow in the next step, at q and w: others than before where those lose their hold.
 
-        A loop is looked at again after a part of the way to where it may lose its hold, which is short where the
-        velocities of some joints are large beside the independent ones.
+        To look closely takes longer than a step, so that it is done at first, and where the velocity of a joint for
+        unit velocities is larger than it ever was when the loops were looked at: towards a singular K_d it grows.
         """
-        self.wait -= 1
-        if not self.moving or self.wait > 0:
+        if not self.moving:
             return w
-        largest = float(np.abs(self.now.expand_velocity(q[..., None, :], np.eye(self.now.nv))).max(initial=0.0))
-        self.usual = self.usual or largest
-        changed = None
-        if largest > _GROWN * self.usual:
-            changed, self.usual = self.better(q, w, _POOR), largest
-        w = w if changed is None else changed
-        travel = dt * float(np.abs(self.now.expand_velocity(q, w)).max(initial=0.0))
-        way = _PART * min(1.0, self.usual / largest) if largest else 1.0
-        self.wait = int(np.clip(way / travel, 1, _LONGEST)) if travel > 0.0 else _LONGEST
-        return w
+        sizes = np.abs(self.now.expand_velocity(q[..., None, :], np.eye(self.now.nv))).max(axis=-2)
+        if self.usual is not None and not (sizes > _GROWN * self.usual).any():
+            return w
+        known = sizes if self.usual is None else np.fmax(sizes, self.usual)
+        self.usual = np.fmax(known, _SMALL * known.max(axis=-1, keepdims=True))
+        changed = self.better(q, w, _POOR)
+        return w if changed is None else changed
 
     def better(self, q: np.ndarray, w: np.ndarray, poor: float) -> np.ndarray | None:
         """Follow other velocities in loops that hold less than `poor`; what w is in these. None: all stays."""
-        wanted: dict[str, float] = {}
+        wanted: list[str] = []
         for group, tie, K in _loops(self.now, q):
-            hold = _hold(K, tie.dependent) if np.isfinite(K).all() else np.ones(1)
-            worst = int(np.argmin(hold))
-            if hold[worst] < poor:
-                wanted |= _others(self.now, group, K[worst]) or {}
+            sound = K[np.isfinite(K).all(axis=(-2, -1))]
+            wanted += _others(self.now, group, tie, sound, poor) if len(sound) else []
         return self._changed(wanted, q, w) if wanted else None
 
-    def _changed(self, wanted: dict[str, float], q: np.ndarray, w: np.ndarray) -> np.ndarray | None:
+    def _changed(self, wanted: list[str], q: np.ndarray, w: np.ndarray) -> np.ndarray | None:
         try:
             other = self.now.with_independent(wanted)
-            if _worst(other, q) < _BETTER * _worst(self.now, q):
+            if other.nq != self.now.nq:  # the loop is explicit in these, and q means something else
                 return None
             w = _converted(self.now, other, q, w)
         except FourbarError:
             return None
-        self.now, self.usual, self.wait = other, 0.0, 1
+        self.now, self.usual = other, None
         return w
-
-
-def _worst(robot: System, q: np.ndarray) -> float:
-    """The smallest hold of all loops in all samples."""
-    return min((float(_hold(K, tie.dependent).min()) for _, tie, K in _loops(robot, q)), default=1.0)
 
 
 def _converted(robot: System, other: System, q: np.ndarray, w: np.ndarray) -> np.ndarray:

@@ -60,7 +60,7 @@ def _followed(charts: Charts, t: float, q: np.ndarray, w: np.ndarray, dt: float,
 
 def _advanced(charts: Charts, i: int, q: np.ndarray, w: np.ndarray, dt: float, torque: Torque | None) -> Any:
     """Step i, in other velocities where those of now do not tell how the loops move."""
-    w = charts.looked_at(q, w, dt)
+    w = charts.looked_at(q, w)
     try:
         return _followed(charts, i * dt, q, w, dt, torque)
     except SingularError:
@@ -85,7 +85,8 @@ def simulate(
 
     q (..., nq), v (..., nv; zero if None); torque(t, q, v) -> (..., nv), none by default. `progress` wraps the range of
     steps, e.g. tqdm.tqdm. The last step is recorded too. Where the independent velocities of a loop do not tell how it
-    moves, because their joints turn back, those of others are followed; q, v and torque stay as they are.
+    moves, because their joints turn back, those of others are followed; q, v and torque stay as they are. torque is
+    asked four times a step, and again where a step is repeated: its result must depend on t, q and v only.
     """
     if not (duration > 0.0 and dt > 0.0 and np.isfinite(duration / dt)):
         raise ArgumentError(f"duration and dt must be positive and finite, got duration={duration}, dt={dt}")

@@ -109,3 +109,13 @@ def test_without_helpers_the_caller_does_it_all(monkeypatch):
 
     monkeypatch.setattr(crew, "Helper", refuse)
     assert same_bits(*_slowly())
+
+
+def test_once_sent_home_nobody_is_hired_again(monkeypatch):
+    """What is called at exit, after the helpers were ended, is computed by the caller alone."""
+    ours = crew.Crew()
+    monkeypatch.setattr(crew, "_crew", ours)
+    assert same_bits(*_slowly())
+    ours.close()
+    assert same_bits(*_slowly())
+    assert not ours._helpers and ours.board[crew.COUNT] == 0

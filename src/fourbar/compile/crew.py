@@ -250,6 +250,7 @@ class Crew:
         """As if no helper had ever been hired: so it is in a forked child, where their threads do not exist."""
         self._hiring = threading.Lock()
         self._helpers = []
+        self._closed = False
         self.board[:] = 0
         self.board[YIELD] = ctypes.cast(self._yield, ctypes.c_void_p).value or 0
 
@@ -257,7 +258,7 @@ class Crew:
         """Have so many helpers awake, or as many as the system lets us start."""
         with self._hiring:
             try:
-                while len(self._helpers) < min(count, MOST_HELPERS):
+                while len(self._helpers) < min(count, MOST_HELPERS) and not self._closed:
                     self._helpers.append(Helper(self.board, len(self._helpers)))
                     self.board[COUNT] = len(self._helpers)
             except RuntimeError:  # no more threads to be had, or the interpreter is shutting down
@@ -266,7 +267,9 @@ class Crew:
             helper.wake()
 
     def close(self) -> None:
-        """End all threads."""
+        """End all threads, and start no more: nobody would end those before their machine code is unloaded."""
+        with self._hiring:
+            self._closed = True
         self.board[COUNT] = 0
         while self._helpers:
             self._helpers.pop().close()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pickle
+
 import mpmath
 import numpy as np
 import pytest
@@ -121,3 +123,32 @@ def test_momentum_is_kept_where_nothing_outside_pushes() -> None:
     v = np.random.default_rng(9).normal(size=robot.nv)
     after, _ = c.impulse(q, v)
     near(robot.momentum(q, after)[None], robot.momentum(q, v)[None], 1e-12)
+
+
+def test_names_that_can_be_read_once_travel_too() -> None:
+    c, s = held("weld"), state("weld")
+    for least in ("torque", "constraint"):
+        f = c.hybrid_dynamics.specialise((name for name in PRESCRIBED), least)
+        found = pickle.loads(pickle.dumps(f))(s.q, s.v, s.v, s.tau)
+        for x, y in zip(f(s.q, s.v, s.v, s.tau), found, strict=True):
+            near(x, y, 1e-14)
+
+
+def test_results_go_into_arrays_that_can_hold_them() -> None:
+    """Written into whole numbers they would lose their fractions."""
+    c, s = held("weld"), state("weld")
+    a, force = c.forward_dynamics(s.q, s.v, s.tau)
+    out = np.empty_like(a), np.empty_like(force)
+    assert c.forward_dynamics(s.q, s.v, s.tau, out=out) is out
+    assert np.array_equal(out[0], a) and np.array_equal(out[1], force)
+    frozen = np.zeros_like(a)
+    frozen.flags.writeable = False
+    wrong = {
+        r"out \(a\) must be a float64 array.*got int64": (a.astype(int), force.copy()),
+        r"out \(force\) must be a float64 array.*got float32": (a.copy(), force.astype(np.float32)),
+        r"out \(a\) is read-only": (frozen, force.copy()),
+        r"out must be a tuple of 2 arrays \(a, force\), got an array": a.copy(),
+    }
+    for message, given in wrong.items():
+        with pytest.raises(ArgumentError, match=message):
+            c.forward_dynamics(s.q, s.v, s.tau, out=given)

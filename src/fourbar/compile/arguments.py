@@ -76,6 +76,16 @@ def _converted(function: str, argument: Argument, value: Any) -> np.ndarray:
         raise ArgumentError(f"{function}: {argument.name} cannot be read as an array of numbers: {error}") from None
 
 
+def check_target(what: str, target: Any, shape: tuple[int, ...]) -> None:
+    """Refuse what is given as out= if results of a shape cannot be written there as they are."""
+    is_array = isinstance(target, np.ndarray)
+    if not is_array or target.shape != shape or target.dtype != float:
+        given = f"{target.dtype} array of shape {target.shape}" if is_array else repr(target)
+        raise ArgumentError(f"{what} must be a float64 array of shape {shape}, got {given}")
+    if not target.flags.writeable:
+        raise ArgumentError(f"{what} is read-only")
+
+
 def batch_shape(function: str, arguments: Sequence[Argument], arrays: Sequence[np.ndarray]) -> tuple[int, ...]:
     """The common shape of the leading axes."""
     leading = [a.shape[: a.ndim - len(x.shape)] for a, x in zip(arrays, arguments, strict=True)]

@@ -22,7 +22,7 @@ import numpy as np
 from ..errors import ArgumentError
 from ..expr import Output, Program, interpret
 from . import callables
-from .arguments import Argument, batch_shape, bind, expected, to_array
+from .arguments import Argument, batch_shape, bind, check_target, expected, to_array
 from .gufunc import GeneralisedUfunc, signature
 from .kernel import Kernel
 from .machine import batch_lanes, single_lane
@@ -221,14 +221,7 @@ class State:
             wanted = f"{len(outputs)} arrays ({', '.join(self.results)})"
             raise ArgumentError(f"{self.name}: out must be {wanted}, got {len(targets)}")
         for target, y in zip(targets, outputs, strict=True):
-            shape = (*batch, *y.shape)
-            array = isinstance(target, np.ndarray)
-            if not array or target.shape != shape or target.dtype != float:
-                given = f"{target.dtype} array of shape {target.shape}" if array else repr(target)
-                wanted = f"a float64 array of shape {shape}"
-                raise ArgumentError(f"{self.name}: out ({y.name}) must be {wanted}, got {given}")
-            if not target.flags.writeable:
-                raise ArgumentError(f"{self.name}: out ({y.name}) is read-only")
+            check_target(f"{self.name}: out ({y.name})", target, (*batch, *y.shape))
         return targets
 
     def _lazy(self, present: tuple[str, ...], values: list[Any], out: Any) -> Any:

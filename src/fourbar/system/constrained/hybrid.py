@@ -45,10 +45,11 @@ class Hybrid:
             raise TypeError(f"hybrid_dynamics needs 'prescribed', names of joints, e.g. {example}")
         if least not in LEAST:
             raise ArgumentError(f"least={least!r}: expected one of {', '.join(map(repr, LEAST))}")
-        held = read_prescribed(self._robot.system.model.lowered, prescribed)["prescribed"]
+        names = prescribed if isinstance(prescribed, str) else tuple(prescribed)
+        held = read_prescribed(self._robot.system.model.lowered, names)["prescribed"]
         if least == "constraint" or not any(map(any, held)):
             return self._robot.resolved("hybrid_dynamics", prescribed=held)
-        return self._robot.once(("least torque", held), lambda: self._least_torque(held, prescribed))
+        return self._robot.once(("least torque", held), lambda: self._least_torque(held, names))
 
     def _least_torque(self, held: Prescribed, names: Sequence[str]) -> Resolved:
         """The function with least forces of the prescribed joints."""
@@ -57,7 +58,7 @@ class Hybrid:
         chosen = self._robot.choose("hybrid_dynamics", {"prescribed": held})
         function = self._robot.compiled("hybrid_torque", chosen=chosen, prescribed=held, plan=plan)
         again = partial(_torque_again, self._robot, held, np.isin(np.arange(self._robot.system.nv), driven))
-        return Resolved(function, again, self._tolerance, (_torque_of, self._robot, tuple(names)))
+        return Resolved(function, again, self._tolerance, (_torque_of, self._robot, names))
 
     def __call__(
         self,

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ...compile.arguments import batch_shape, bind, to_array
+from ...compile.arguments import batch_shape, bind, check_target, to_array
 from ...errors import ArgumentError, SingularError, warn
 from ..wrapper import described, named_tuple
 from .dense import least_force
@@ -59,7 +59,7 @@ class Resolved:
             results = _masked(results, health, self._tolerance)
         elif not _is_sound(health, self._tolerance):
             results = self._look_closer(args, named, results, health)
-        return tuple(results) if out is None else _written(out, results)
+        return tuple(results) if out is None else _written(out, results, self.results)
 
     def jvp(self, args: Any, tangents: Any = (), parameters: Any = None, **options: Any) -> tuple[Any, ...]:
         """Rates of the results along tangents of the arguments, and along rates of numbers of the robot.
@@ -215,10 +215,7 @@ def _filed(out: Any, found: Any, batch: tuple[int, ...]) -> Any:
     """The blocks of a Jacobian as pieces of a given array."""
     n = len(batch)
     size = sum(math.prod(x.shape[n:]) for J in found for x in J if isinstance(x, np.ndarray))
-    array = isinstance(out, np.ndarray)
-    if not array or out.shape != (*batch, size) or out.dtype != float:
-        given = f"{out.dtype} array of shape {out.shape}" if array else repr(out)
-        raise ArgumentError(f"out must be a float64 array of shape {(*batch, size)}, got {given}")
+    check_target("out", out, (*batch, size))
     at, rows = 0, []
     for J in found:
         blocks = []
@@ -245,11 +242,11 @@ def _masked(results: list[Any], health: Any, tolerance: float) -> list[Any]:
     return [dask.array.where(sound[..., None], x, np.nan) for x in results]
 
 
-def _written(out: Any, results: Sequence[Any]) -> Any:
+def _written(out: Any, results: Sequence[Any], names: Sequence[str]) -> Any:
     if not isinstance(out, tuple) or len(out) != len(results):
-        raise ArgumentError(f"out must be a tuple of {len(results)} arrays, got {out!r}")
+        raise ArgumentError(f"out must be a tuple of {len(results)} arrays ({', '.join(names)}), got {described(out)}")
+    for target, result, name in zip(out, results, names, strict=True):
+        check_target(f"out ({name})", target, result.shape)
     for target, result in zip(out, results, strict=True):
-        if not isinstance(target, np.ndarray) or target.shape != result.shape:
-            raise ArgumentError(f"out must have shape {result.shape}, got {np.shape(target)}")
         target[...] = result
     return out

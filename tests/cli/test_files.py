@@ -90,6 +90,12 @@ def test_what_is_no_model_file(
         (["info", "empty.json"], 1, "empty.json:1: the file: 'fourbar' is missing, the version of the schema (1)"),
         (["info", "late.sdf"], 1, "late.sdf:2: <?xml ...?> is not the first thing in the file; move it to the top"),
         (["info", "box/arm.urdf", "--sidecar", "side.txt"], 2, "side.txt: a side-car file ends in .json, .toml, .yaml"),
+        (
+            ["info", "box/arm.urdf", "--straighten", "0.1", "hip=0.2"],
+            2,
+            "one angle for all joints, or JOINT=ANGLE once",
+        ),
+        (["info", "box/arm.urdf", "--straighten", "0.1", "0.2"], 2, "one angle for all joints, or JOINT=ANGLE once"),
         (["info", "box/arm.urdf", "--straighten", "0.1"], 2, "urdf has no option 'straighten'"),
         (["convert", "box/arm.urdf", "arm"], 2, "for a file to write --to): mjcf"),
     ):

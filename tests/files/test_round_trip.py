@@ -279,6 +279,27 @@ def test_waived_armature_is_left_out(tmp_path: Path) -> None:
         )
 
 
+@pytest.mark.parametrize("format", ["urdf", "mjcf"])
+def test_other_coordinates_have_no_parameters_of_the_old_ones(format: str, tmp_path: Path) -> None:
+    """Armature is waived by itself; what else is lost is told; no actuator pulls at the new ones."""
+    b = fb.Builder("r").body("x", joint=SphericalExponential(), armature=0.5, damping=0.1, limits=(-1, 1), **MATTER)
+    b.body("y", parent="x", joint=Revolute("y"), **MATTER).actuator("m", drives="x", gear=(1, 2, 3))
+    robot = b.build()
+    with pytest.raises(fb.ModelError, match=r"the armature of its own coordinates.*waive=\['armature'\]"):
+        robot.save(tmp_path / "a.xml", format=format, waive=["coordinates"])
+    told = str(robot.save(tmp_path / "a.xml", format=format, waive=["coordinates", "armature"]))
+    assert "joint 'x': damping, lower, upper of its own coordinates are left out" in told
+    assert "actuator 'm' is left out" in told and 'name="m"' not in (tmp_path / "a.xml").read_text()
+
+
+def test_an_actuator_of_a_free_joint_that_is_written_as_others_is_left_out(tmp_path: Path) -> None:
+    mujoco = pytest.importorskip("mujoco")
+    b = fb.Builder("r").body("x", joint=Revolute("y"), **MATTER).body("y", parent="x", joint=Free(), **MATTER)
+    robot = b.actuator("m", drives="y", gear=(1, 2, 3, 0, 0, 0)).build()
+    assert "actuator 'm' is left out" in str(robot.save(tmp_path / "a.xml", waive=["coordinates"], format="mjcf"))
+    assert mujoco.MjModel.from_xml_path(str(tmp_path / "a.xml")).nv == 7
+
+
 def test_waivers_are_checked(tmp_path: Path) -> None:
     with pytest.raises(fb.ArgumentError, match="waive='loop': expected a list"):
         fan(None).save(tmp_path / "a.urdf", waive="loop")

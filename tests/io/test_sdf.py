@@ -94,6 +94,8 @@ def test_axes_of_few_digits_are_straightened_and_told():
             load(text, straighten=wrong)
     with pytest.raises(fb.UnknownNameError, match=r"'knee'.*elbow"):
         load(text, straighten={"knee": 0.1})
+    with pytest.raises(fb.UnknownNameError, match="no joint or loop"):
+        load(text, straighten={"": 0.1})
 
 
 def test_a_rigid_loop_says_which_axis_is_astray():

@@ -180,8 +180,10 @@ def test_changed() -> None:
     assert other.actuators[0].parameters == robot.actuators[0].parameters
     assert other.actuators[2].joints == ("c",)
     assert robot.with_parameters(actuators={"g": {"gear": (0, 0, 1)}}).actuators[1].drives[0].axes == "parent"
+    assert robot.with_parameters(actuators={"g": {"axes": "child"}}).actuators[1].drives == (fb.Drive("b", (1, 2, 3)),)
     for wrong, words in (
         ({"t": {"gear": 2.0}}, "has 2 drives"),
+        ({"t": {"axes": "parent"}}, "has 2 drives"),
         ({"m": {"gears": 2.0}}, "'gears'"),
         ({"z": {}}, "'z'"),
     ):
@@ -209,6 +211,8 @@ WRONG = {
     "infinite": ({"drives": "a", "gear": np.inf}, "finite"),
     "nan by joint": ({"drives": {"a": np.nan}}, "finite"),
     "several gears": ({"drives": {"a": 1.0}, "gear": (1, 2)}, "one number"),
+    "gear of drives": ({"drives": [fb.Drive("a")], "gear": 2.0}, "has a gear and axes of its own"),
+    "axes of drives": ({"drives": [fb.Drive("b", (1, 2, 3))], "axes": "parent"}, "has a gear and axes of its own"),
     "axes": ({"drives": "b", "gear": (1, 2, 3), "axes": "world"}, "expected one of 'child', 'parent'"),
     "axes of a hinge": ({"drives": "a", "axes": "parent"}, "has no axes of the parent"),
     "range": ({"drives": "a", "force_range": (1, 0)}, "not above the upper"),

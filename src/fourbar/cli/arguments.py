@@ -8,7 +8,7 @@ import warnings
 from pathlib import Path
 from typing import Any
 
-from ..errors import unknown
+from ..errors import ArgumentError, unknown
 from ..io.formats import FORMATS
 from ..robots import ROBOTS
 from ..system.load import FileWarning, load
@@ -60,7 +60,12 @@ def _angles(given: list[tuple[str, float]] | None) -> float | dict[str, float] |
     """What `straighten` is: one angle for all, or angles by joint."""
     if not given:
         return None
-    return given[0][1] if len(given) == 1 and not given[0][0] else dict(given)
+    joints = [joint for joint, _ in given]
+    if joints == [""]:
+        return given[0][1]
+    if "" in joints or len(set(joints)) < len(joints):
+        raise ArgumentError("--straighten: expected one angle for all joints, or JOINT=ANGLE once for each of some")
+    return dict(given)
 
 
 def is_file(name: str) -> bool:

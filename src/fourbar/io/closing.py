@@ -43,15 +43,15 @@ def straightened(
 def _angles(given: Any, mechanism: Mechanism) -> tuple[float, dict[str, float]]:
     """The usual tolerance, and those by joint."""
     usual, named = (TOLERANCE, dict(given)) if isinstance(given, Mapping) else (given, {})
-    for name, angle in (("", usual), *named.items()):
+    for angle in (usual, *named.values()):
         if isinstance(angle, bool) or not isinstance(angle, int | float) or not 0.0 <= angle <= LARGEST:
             raise ArgumentError(
                 f"straighten={given!r}: expected an angle in radians from 0 to {LARGEST}, or such angles by joint"
             )
-        if name:
-            known = {c.name for c in mechanism.connections} | {x.name for x in mechanism.loops}
-            if name not in known:
-                raise unknown("joint or loop (of straighten=)", name, known)
+    known = {c.name for c in mechanism.connections} | {x.name for x in mechanism.loops}
+    for name in named:
+        if name not in known:
+            raise unknown("joint or loop (of straighten=)", name, known)
     return float(usual), named
 
 

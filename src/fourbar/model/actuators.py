@@ -90,6 +90,8 @@ def _drives(what: str, drives: Any, gear: Any, axes: Any) -> tuple[Drive, ...]:
         ratios = {str(j): read_coordinates(f"{what}, gear of joint {j!r}", x) for j, x in drives.items()}
         found = [Drive(j, tuple(scale * x for x in own), axes) for j, own in ratios.items()]
     elif isinstance(drives, list | tuple) and drives and all(isinstance(x, Drive) for x in drives):
+        if axes != "child" or not (np.isscalar(gear) and gear == 1.0):
+            raise ModelError(f"{what}: each Drive of a list has a gear and axes of its own; got gear={gear!r}, {axes=}")
         found = [replace(x, gear=read_coordinates(f"{what}, gear of joint {x.joint!r}", x.gear)) for x in drives]
     else:
         raise ModelError(

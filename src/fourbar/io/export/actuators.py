@@ -8,7 +8,7 @@ from typing import Any
 from xml.etree import ElementTree as ET
 
 from ...joints import Free, Spherical
-from ...model.mechanism import Actuator, Connection, Drive
+from ...model.mechanism import WORLD, Actuator, Connection, Drive
 from .text import Unsaid, child
 
 _DYNAMICS = ("integrator", "filter", "filterexact")
@@ -16,7 +16,7 @@ _ENDLESS = 1e9
 
 
 class Actuators:
-    """Writes the actuators of a mechanism. `parts`: what joints in series are called, by the joint they make."""
+    """Writes the actuators of a mechanism. `parts`: what hinges and slides are called, by the joint they make."""
 
     def __init__(
         self, root: ET.Element, joints: Mapping[str, Connection], parts: Mapping[str, Sequence[str]], unsaid: Unsaid
@@ -39,8 +39,9 @@ class Actuators:
 
     def _transmission(self, actuator: Actuator) -> dict[str, Any] | None:
         joints = [self._joints[drive.joint].joint for drive in actuator.drives]
-        if isinstance(joints[0], Free) and len(set(actuator.joints)) == 1:
-            return _on_free(actuator.drives)
+        if isinstance(joints[0], Free) and len(actuator.joints) == 1:
+            on_world = self._joints[actuator.joints[0]].parent == WORLD  # others are written as hinges and slides
+            return _on_free(actuator.drives) if on_world else None
         if isinstance(joints[0], Spherical) and len(joints) == 1:
             drive = actuator.drives[0]
             return {"jointinparent" if drive.axes == "parent" else "joint": drive.joint, "gear": drive.gear}

@@ -25,7 +25,7 @@ from ..report import Report
 from ..rotations import quaternion
 from .actuators import Actuators
 from .equalities import Equalities
-from .series import in_series, otherwise, without_parameters
+from .series import in_other_coordinates, in_series, otherwise
 from .text import Unsaid, as_text, child
 
 _UNEQUAL = "joint {!r}: {} that is not the same for all its velocities"
@@ -65,7 +65,7 @@ class Writer:
         self.mechanism, self.unsaid = mechanism, unsaid
         self.root = ET.Element("mujoco", {"model": unsaid.name(mechanism.name)})
         self.elements: dict[str, ET.Element] = {}
-        self.parts: dict[str, list[str]] = {}  # what joints are called that are written as several
+        self.parts: dict[str, list[str]] = {}  # what joints are called, or several that have the same velocities
         self.heavy = _heavy(mechanism)
         self.screws: list[Gear] = []  # slides that follow the hinges of screws
 
@@ -136,13 +136,14 @@ class Writer:
             known = isinstance(c.joint, Free) or c.joint == FLOATING  # which was refused, and waived, before
             if not (known or self.unsaid.refuse(said, "coordinates" if sayable else "")) or not sayable:
                 return
-            c = replace(c, **without_parameters(joints))
+            c = in_other_coordinates(c, joints, self.unsaid)
         elif len(joints) < len(parts):
             self.unsaid.refuse(f"joint {c.name!r}, a {type(c.joint).__name__} with placements between its parts")
             return
         for i, joint in enumerate(joints):
             name = c.name if len(joints) == 1 else f"{c.name}_{i + 1}"
-            self.parts.setdefault(c.name, []).append(name)
+            if parts is not None:
+                self.parts.setdefault(c.name, []).append(name)
             axis = unit_axis(joint.axis)  # type: ignore[attr-defined]
             self._joint(element, c, name, "slide" if isinstance(joint, Prismatic) else "hinge", axis, i)
             if isinstance(joint, Helical):

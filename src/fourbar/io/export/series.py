@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
+from dataclasses import replace
 
 from ...joints import (
     Composite,
@@ -24,10 +26,13 @@ from ...joints import (
 )
 from ...joints.axis import rotation_from_z
 from ...joints.composite import SeriesJoint
+from ...model.mechanism import Connection
 from ...spatial.linear import Mat
 from ...spatial.transform import IDENTITY, Transform
+from .text import Unsaid
 
 Part = Joint | Transform
+_PARAMETERS = ("damping", "friction", "stiffness", "max_force", "max_velocity", "lower", "upper")
 
 
 def in_series(joint: Joint) -> list[Part] | None:
@@ -87,9 +92,17 @@ def placed(parts: list[Part], first: Transform) -> tuple[list[tuple[Transform, J
     return found, pending
 
 
-def without_parameters(joints: list[Joint]) -> dict[str, tuple[float, ...]]:
-    """No limits, springs and drives, for joints whose coordinates are others than those that had them."""
+def in_other_coordinates(c: Connection, joints: Sequence[Joint], unsaid: Unsaid) -> Connection:
+    """A connection that is written as joints with other coordinates: its limits, springs and drives are not theirs.
+
+    They are left out, and told; that of the armature has to be waived, since the dynamics depends on it.
+    """
     n = sum(joint.nv for joint in joints)
     none = dict.fromkeys(("armature", "damping", "friction"), (0.0,) * n)
     ends = {"lower": (-math.inf,) * n, "upper": (math.inf,) * n}
-    return {**none, **ends, "max_force": (), "max_velocity": (), "stiffness": (), "rest": ()}
+    if any(c.armature):
+        unsaid.refuse(f"joint {c.name!r}: the armature of its own coordinates", "armature")
+    lost = [name for name in _PARAMETERS if any(x and math.isfinite(x) for x in getattr(c, name))]
+    if lost:
+        unsaid.leave(f"joint {c.name!r}: {', '.join(lost)} of its own coordinates are left out")
+    return replace(c, **none, **ends, max_force=(), max_velocity=(), stiffness=(), rest=())

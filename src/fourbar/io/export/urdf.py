@@ -7,7 +7,6 @@ gears become mimics, an armature the rotor of a transmission.
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 from xml.etree import ElementTree as ET
 
 from ...joints import (
@@ -32,7 +31,7 @@ from ...model.mechanism import WORLD, Actuator, Body, Connection, Mechanism, Nam
 from ...spatial.transform import IDENTITY, Transform
 from ..report import Report
 from .linear import conditions
-from .series import in_series, otherwise, placed, without_parameters
+from .series import in_other_coordinates, in_series, otherwise, placed
 from .text import Unsaid, as_text, child, rpy
 
 _ENDLESS = 1e9
@@ -144,7 +143,7 @@ class Writer:
             parts, said = otherwise(c.joint), f"joint {c.name!r}, a {type(c.joint).__name__}"
             if not self.unsaid.refuse(said, "coordinates" if parts is not None else "") or parts is None:
                 return
-            c = replace(c, **without_parameters([p for p in parts if isinstance(p, Joint)]))
+            c = in_other_coordinates(c, [p for p in parts if isinstance(p, Joint)], self.unsaid)
         chain, after = placed(parts, transform(c.placement))
         if after != IDENTITY or not chain:
             chain.append((after, Fixed()))

@@ -125,13 +125,13 @@ def _changed_actuator(actuator: Actuator, given: Mapping[str, Any]) -> Actuator:
         return actuator
     own: dict[str, Any] = {key: getattr(actuator, key) for key in _ACTUATOR if hasattr(actuator, key)}
     own["parameters"] = dict(actuator.parameters)
-    if "gear" in given and "drives" not in given:
+    if {"gear", "axes"} & set(given) and "drives" not in given:
         drive, *others = actuator.drives
         if others:
             raise ModelError(
                 f"actuator {actuator.name!r} has {len(actuator.drives)} drives: give drives, gear ratios by joint"
             )
-        own |= {"drives": drive.joint, "axes": drive.axes}
+        own |= {"drives": drive.joint, "gear": drive.gear, "axes": drive.axes}
     return make(actuator.name, **{**own, **given})
 
 

@@ -269,6 +269,13 @@ WARNINGS = {
         model(f'<body name="a"><joint name="j" type="ball" range="0 30"/>{BOX}</body>'), "the limit of a ball joint",
     ),
     "limit of a tendon": (model(TWO, FIXED.format('range="-1 1"')), "its limits are not carried"),
+    "armature of an actuator on a free joint": (
+        model(
+            f'<body name="a"><joint name="j" type="free"/>{BOX}</body>',
+            '<actuator><motor joint="j" gear="1 0 0 0 0 0" armature=".1"/></actuator>',
+        ),
+        "velocity in world axes",
+    ),
     "armature of a free joint": (
         model(f'<body name="a"><joint type="free" armature=".1"/>{BOX}</body>'), "velocity in world axes",
     ),

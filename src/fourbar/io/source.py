@@ -38,7 +38,8 @@ class Options:
     """How to read. `extra` are options of one format only; its entry in `formats.py` lists them.
 
     `floating`: False, True (a free joint carries the root), or the joint that does. `folders`: where packages and
-    meshes are looked for; nothing outside these and the file's own folder is touched.
+    meshes are looked for; no path that leads out of these and the file's own folder is touched, but links in them are
+    followed wherever they point.
     """
 
     strict: bool = False

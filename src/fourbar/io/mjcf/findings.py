@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from ..report import Place, Reading
+from .actuators import with_reflected
 from .bodies import BALL, FREE
 from .names import Lines, Names
 
@@ -61,6 +62,7 @@ class Findings:
 
     def _joints(self) -> None:
         m = self.model
+        armature = with_reflected(m, m.dof_armature, "armature")
         for j, name in enumerate(self.names.joints):
             place, dofs = self.lines.of("joint", name), range(m.jnt_dofadr[j], m.jnt_dofadr[j] + 1)
             if m.jnt_type[j] == BALL and m.jnt_limited[j]:
@@ -71,7 +73,7 @@ class Findings:
             if not m.jnt_limited[j] and np.any(m.jnt_range[j]):
                 message = f"joint {name!r}: MuJoCo does not use its range {m.jnt_range[j].tolist()} as limits"
                 self.reading.warn(place, message, "write the lower limit first, or limited", "joint@range")
-            if m.jnt_type[j] == FREE and m.dof_armature[m.jnt_dofadr[j]]:
+            if m.jnt_type[j] == FREE and armature[m.jnt_dofadr[j]]:
                 message = (
                     f"joint {name!r}: MuJoCo adds the armature of a free joint to its velocity in world axes, so the "
                     "first three velocities of this joint are along these, and the angular ones behind them"

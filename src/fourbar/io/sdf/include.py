@@ -1,8 +1,8 @@
-"""<include>: models of other files, put in the place of the element. Nothing is fetched, nothing outside is looked at.
+"""<include>: models of other files, put in the place of the element. Nothing is fetched.
 
 `model://name` is a folder `name` in one of the listed folders; its model.config says which file. Paths start from the
-folder of the file that includes. What <include> says of name, pose, placement_frame and static replaces what the model
-says.
+folder of the file that includes, and must not lead out of it and of the listed ones; links in them are followed. What
+<include> says of name, pose, placement_frame and static replaces what the model says.
 """
 
 from __future__ import annotations

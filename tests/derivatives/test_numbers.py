@@ -287,8 +287,22 @@ def test_changes_that_a_linkage_cannot_follow_are_refused() -> None:
     out_of_plane = np.array([0.0, 0.0, 0.0, 0.0, 0.0, 1.0])
     with pytest.raises(ArgumentError, match=r"loop 'loop' would not stay closed .* 'crank.placement' changed"):
         robot.gravity_force.jvp(q, parameters={"crank.placement": out_of_plane})
+    for more in ({"coupler.mass": 1e12}, {"crank.mass": np.array([1.0, 1e12])}):
+        with pytest.raises(ArgumentError, match="would not stay closed"):
+            robot.gravity_force.jvp(q, parameters={"crank.placement": out_of_plane, **more})
+    others = np.stack([1e12 * np.eye(6)[3], out_of_plane])  # one that it can follow, and one that it cannot
+    with pytest.raises(ArgumentError, match="would not stay closed"):
+        robot.gravity_force.jvp(q, parameters={"crank.placement": others})
     whole = {"crank.placement": out_of_plane, "rocker.placement": out_of_plane}
     assert np.allclose(robot.gravity_force.jvp(q, parameters=whole), 0.0, atol=1e-12)
+    along = np.array([0.0, 0.0, 0.0, 1.0, 0.0, 1e-16])  # rounding is no change
+    robot.gravity_force.jvp(q, parameters={"crank.placement": along})
+
+
+def test_a_rate_that_is_left_out_is_asked_for() -> None:
+    robot = geared_arm()
+    with pytest.raises(TypeError, match=r"needs 'd_arm.mass'"):
+        robot.gravity_force.jvp.along(["arm.mass"])(q=robot.neutral())
 
 
 def test_redundant_couplings_must_change_together() -> None:

@@ -43,23 +43,26 @@ class Stray:
     opening: np.ndarray
 
     def check(self, rates: Mapping[str, np.ndarray | None]) -> None:
-        """Refuse rates along which the loops open."""
+        """Refuse rates along which the loops open, whatever the rates of other numbers or in other samples are."""
         total: Any = 0.0
+        size: Any = 0.0  # what total could be for rates of the numbers as large as their largest entries
         first = 0
         for number in self.which:
-            own = self.opening[:, first : first + number.size]
+            own = self.opening[:, first : first + number.size].T
             first += number.size
             rate = rates[number.name]
             if rate is None:
                 return
-            total = total + rate.reshape(*rate.shape[: rate.ndim - len(number.shape)], number.size) @ own.T
-        largest = float(np.abs(total).max(initial=0.0))
-        size = max(float(np.abs(r).max(initial=0.0)) for r in rates.values() if r is not None)
-        if largest > _OPENING * size:
+            flat = rate.reshape(*rate.shape[: rate.ndim - len(number.shape)], number.size)
+            largest = np.abs(flat).max(axis=-1, keepdims=True)
+            total, size = total + flat @ own, size + largest * np.abs(own).sum(axis=0)
+        opened = np.abs(total) > _OPENING * size
+        if np.any(opened):
+            gap = np.abs(total)[opened].max()
             names = ", ".join(repr(x.name) for x in self.which)
             raise ArgumentError(
                 f"loop {', '.join(map(repr, self.loops))} would not stay closed in all its configurations if {names} "
-                f"changed like this (a gap opens with rate {largest:.3g}), so that there is no derivative; change "
+                f"changed like this (a gap opens with rate {gap:.3g}), so that there is no derivative; change "
                 "other numbers with them, or close the loop by a joint that holds less"
             )
 
@@ -75,7 +78,8 @@ def strays(model: Model, which: tuple[Number, ...]) -> list[Stray]:
         samples = group_random(model.lowered, group, rng, (_SAMPLES,)).tolist()
         q = np.array([tie.coordinates(x) for x in samples], float)
         opening = np.concatenate(stray(model.mechanism, model.lowered, group, which, q))
-        if np.abs(opening).max(initial=0.0) > _OPENING:
+        opening[np.abs(opening) <= _OPENING] = 0.0
+        if np.any(opening):
             found.append(Stray(group.loops, which, opening))
     return found
 
@@ -95,7 +99,7 @@ def allowed(model: Model, which: tuple[Number, ...]) -> Sparse:
     opening = [x.opening for x in strays(model, which)]
     if opening:
         rows = np.concatenate(opening)
-        (held,) = np.nonzero(np.abs(rows).max(axis=0) > _OPENING)
+        (held,) = np.nonzero(np.any(rows, axis=0))
         _, s, Vt = np.linalg.svd(rows[:, held], full_matrices=False)
         own = Vt[s > _OPENING * s[0]]
         P = np.eye(len(held)) - own.T @ own

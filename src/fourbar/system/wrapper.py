@@ -44,7 +44,7 @@ class Change(Wrapper):
         self._strays = strays(recipe.model, recipe.which)
 
     def __call__(self, **named: Any) -> Any:
-        rates = {x.name: read_rate(x, named[f"d_{x.name}"]) for x in self.recipe.which}
+        rates = {x.name: read_rate(x, named.get(f"d_{x.name}")) for x in self.recipe.which}
         for stray in self._strays:
             stray.check(rates)
         return self.function(**named)

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from ...algorithms.energy import add
 from ...algorithms.transmission import driven, in_child_axes
 from ...errors import ArgumentError
-from ...spatial.linear import Vec
+from ...spatial.linear import Vec, is_zero
 from ..context import Context
 from .registry import Outputs, flat, method, vector
 
@@ -46,13 +47,5 @@ def actuator_matrix(c: Context) -> Outputs:
     rows: list[list[Any]] = [[0.0] * c.tree.nv for _ in c.model.mechanism.actuators]
     for a, i, gear in _gears(c):
         for k, x in enumerate(gear, c.tree.first_v[i]):
-            rows[a][k] = x if rows[a][k].__class__ is float and rows[a][k] == 0.0 else _sum(c, rows[a][k], x)
+            rows[a][k] = x if is_zero(rows[a][k]) else c.recorder.call(add, rows[a][k], x)
     return [("B", (len(rows), c.nv), flat(c.columns(rows)))]
-
-
-def _sum(c: Context, a: Any, b: Any) -> Any:
-    return c.recorder.call(_plus, a, b)
-
-
-def _plus(a: Any, b: Any) -> Any:
-    return a + b

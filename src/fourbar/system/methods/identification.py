@@ -9,9 +9,11 @@ import numpy as np
 
 from ...algorithms import regressor as regressors
 from ...algorithms.regressor import Blocks
+from ...joints.base import Joint
+from ...joints.flat import is_flat
 from ...model.lower import Home
 from ...model.parameters import RIGID, read_columns
-from ...spatial.linear import Mat, Vec
+from ...spatial.linear import Mat, Vec, is_zero
 from ..context import Context, Model, record
 from .registry import METHODS, Outputs, flat, method
 
@@ -20,13 +22,37 @@ def _homes(c: Context) -> list[Home]:
     return [c.model.lowered.bodies[body.name] for body in c.model.mechanism.bodies]
 
 
-def _displacement(joint: Any, q: Vec) -> Vec:
-    return joint.difference(Vec(joint.neutral()), q)
+def _stretch(joint: Joint, q: Vec) -> Vec:
+    return joint.stretch(Vec(joint.neutral()), q)
 
 
-def _springs(c: Context) -> list[Vec]:
-    joints = [cluster.joint for cluster in c.tree.clusters]
-    return [c.recorder.call(_displacement, joint, q) for joint, q in zip(joints, c.coordinates(), strict=True)]
+def _stretch_map(joint: Joint, q: Vec, G: Mat | None) -> Mat:
+    """∂δ̇/∂v of a joint's stretch δ, on the independent velocities."""
+    rates = Mat(joint.stretch_rates(Vec(joint.neutral()), q)).T
+    return rates if G is None else rates @ G
+
+
+def _stretches(c: Context) -> list[Vec]:
+    """δ of each joint from neutral."""
+    pairs = zip(c.model.lowered.moving, c.coordinates(), strict=True)
+    return [c.recorder.call(_stretch, moving.joint, q) for moving, q in pairs]
+
+
+def _stretch_maps(c: Context) -> list[tuple[Mat, ...] | None]:
+    """How the stretches change with the independent velocities, by group and link; None: they are these velocities.
+
+    A spring's force is that which `passive_forces` gives it, -(∂δ̇/∂v)ᵀ k δ.
+    """
+    q = c.coordinates()
+    found: list[tuple[Mat, ...] | None] = []
+    for group, e in zip(c.groups, c.expanded, strict=True):
+        joints = [c.model.lowered.moving[i].joint for i in group.links]
+        if all(map(is_flat, joints)) or not group.embedding.nv:
+            found.append(None if e is None else e.G)
+            continue
+        parts = zip(joints, group.links, (None,) * len(joints) if e is None else e.G, strict=True)
+        found.append(tuple(c.recorder.call(_stretch_map, joint, q[i], G) for joint, i, G in parts))
+    return found
 
 
 # What the parameters of joints multiply, for each link.
@@ -34,9 +60,14 @@ _FACTORS: dict[str, Callable[[Context], list[Vec]]] = {
     "armature": lambda c: c.accelerations("a"),
     "viscous": lambda c: c.velocities(),
     "coulomb": lambda c: [c.recorder.call(regressors.signs, v) for v in c.velocities()],
-    "stiffness": _springs,
+    "stiffness": _stretches,
     "preload": lambda c: [Vec((1.0,) * cluster.joint.nv) for cluster in c.tree.clusters],
 }
+
+
+def _maps(c: Context, kind: str) -> list[tuple[Mat, ...] | None] | None:
+    """Along which maps these act on the independent velocities; None: along those of the velocities."""
+    return _stretch_maps(c) if kind == "stiffness" else None
 
 
 class _Rows:
@@ -96,13 +127,8 @@ def _torque_rows(c: Context, columns: Sequence[str]) -> list[list[Any]]:
             v, a = c.velocities(), c.accelerations("a")
             found.add_bodies(regressors.force_blocks(c.sweeps(), _homes(c), v, a, c.gravity))
         else:
-            found.add_joints(_FACTORS[kind](c))
+            found.add_joints(_FACTORS[kind](c), _maps(c, kind))
     return found.rows
-
-
-def is_structural_zero(x: Any) -> bool:
-    """Whether an entry is zero at every state."""
-    return x.__class__ is float and x == 0.0
 
 
 @method("q v a", "Y", static="columns packed")
@@ -111,12 +137,13 @@ def regressor(c: Context, columns: tuple[str, ...] = RIGID, packed: bool = False
 
     columns: kinds of parameters, by default those of `inverse_dynamics`, ["inertia", "armature"]. "inertia": m, m c and
     J about the origin of each body. Of each velocity of each joint: "armature" (multiplies its acceleration), "viscous"
-    (the velocity), "coulomb" (its sign), "stiffness" (the displacement from neutral), "preload" (one).
+    (the velocity), "coulomb" (its sign), "stiffness" (the stretch of its spring from neutral, as for `passive_forces`),
+    "preload" (one).
     packed: only the entries that are not zero at every state, (..., n), at the places `regressor_pattern(columns)`.
     """
     entries = flat(_torque_rows(c, columns))
     if packed:
-        kept = [x for x in entries if not is_structural_zero(x)]
+        kept = [x for x in entries if not is_zero(x)]
         return [("Y", (len(kept),), kept)]
     return [("Y", (c.nv, len(entries) // max(1, c.nv)), entries)]
 
@@ -127,7 +154,7 @@ def regressor_pattern(model: Model, columns: Any) -> tuple[np.ndarray, np.ndarra
 
     def find(c: Context) -> Outputs:
         rows = _torque_rows(c, read_columns(columns))
-        places[:] = [(i, j) for i, row in enumerate(rows) for j, x in enumerate(row) if not is_structural_zero(x)]
+        places[:] = [(i, j) for i, row in enumerate(rows) for j, x in enumerate(row) if not is_zero(x)]
         return []
 
     record("pattern", model, find, METHODS["regressor"].arguments, {})
@@ -176,7 +203,7 @@ def momentum_rate_regressor(c: Context, columns: tuple[str, ...] = RIGID) -> Out
         elif kind == "armature":
             found.add_joints(_tied_velocities(c), c.map_rates)
         else:
-            found.add_joints([c.recorder.call(_negative, x) for x in _FACTORS[kind](c)])
+            found.add_joints([c.recorder.call(_negative, x) for x in _FACTORS[kind](c)], _maps(c, kind))
     return found.result()
 
 

@@ -6,7 +6,10 @@ import numpy as np
 import pytest
 
 import fourbar as fb
+from fourbar.joints import Revolute
+from fourbar.loops import Closure
 from fourbar.robots.crank_rocker import LENGTHS
+from fourbar.robots.shapes import rod
 from fourbar.sim.charts import Charts
 
 
@@ -65,6 +68,30 @@ def test_a_start_near_where_the_rocker_turns_back(speed: float, before: float, d
     wanted = fb.simulate(crank, q, v, duration=0.1, dt=dt)
     found = fb.simulate(rocker, q, crank.expand_velocity(q, v)[2:3], duration=0.1, dt=dt)
     assert np.abs(found.q - wanted.q).max() < 1e-6
+
+
+def test_other_velocities_need_not_tell_where_the_robot_was_built() -> None:
+    """A linkage without a crank, built where a turns back (b and c in line), while b is followed: a is asked later."""
+    bars = {"a": 0.4, "b": 0.3, "c": 0.35}
+
+    def linkage(home: dict[str, float]) -> fb.System:
+        b = fb.Builder("rockers", gravity=(0, -9.81, 0))
+        b.body("a", joint=Revolute("z"), **rod(0.4, (bars["a"], 0, 0)))
+        b.body("b", parent="a", joint=Revolute("z"), position=(bars["a"], 0, 0), **rod(0.5, (bars["b"], 0, 0)))
+        b.body("c", joint=Revolute("z"), position=(0.5, 0, 0), **rod(0.6, (bars["c"], 0, 0)))
+        pin = Closure(Revolute("z"), "b", "c", at_predecessor=(bars["b"], 0, 0), at_successor=(bars["c"], 0, 0))
+        return b.loop(pin, name="pin", independent=["b"]).configuration("home", home).build()
+
+    start = {"a": 1.3, "b": -1.0, "c": 1.9}
+    x = np.arccos((0.5**2 + bars["a"] ** 2 - (bars["b"] + bars["c"]) ** 2) / (2 * 0.5 * bars["a"]))
+    y = np.arctan2(-bars["a"] * np.sin(x), 0.5 - bars["a"] * np.cos(x))
+    usual, stretched = linkage(start), linkage({"a": x, "b": y - x, "c": y + np.pi})
+    with pytest.raises(fb.ModelError, match="do not determine"):
+        stretched.with_independent("a")
+    q = usual.assemble(tuple(start.values()))
+    options = {"duration": 0.5, "dt": 5e-4, "every": 100}
+    wanted, found = (fb.simulate(robot, q, np.array([3.0]), **options) for robot in (usual, stretched))
+    assert np.abs(found.q - wanted.q).max() < 1e-7
 
 
 def test_a_lost_motion_of_a_batch_hides_nothing() -> None:

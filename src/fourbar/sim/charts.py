@@ -9,16 +9,17 @@ the velocities w that are used to those of all joints, and P takes from these th
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
 from ..errors import ArgumentError, FourbarError
 from ..model.choose import pick
-from ..model.edit.where import gathered_velocity
+from ..model.edit.where import coordinates, gathered_velocity
 from ..model.embedding import Tied
 from ..model.groups import Group
+from ..model.mechanism import Configuration
 from ..system.robot import System
 
 _GROWN = 1.5  # how much larger than where a loop held the velocity of a joint is before the loop is looked at closely
@@ -118,15 +119,18 @@ class Charts:
 
     def better(self, q: np.ndarray, w: np.ndarray, poor: float) -> np.ndarray | None:
         """Follow other velocities in loops that hold less than `poor`; what w is in these. None: all stays."""
+        samples = q.reshape(-1, q.shape[-1])
+        samples = samples[np.isfinite(samples).all(axis=-1)]
         wanted: list[str] = []
-        for group, tie, K in _loops(self.now, q):
-            sound = K[np.isfinite(K).all(axis=(-2, -1))]
-            wanted += _others(self.now, group, tie, sound, poor) if len(sound) else []
-        return self._changed(wanted, q, w) if wanted else None
+        here = 0
+        for group, tie, K in _loops(self.now, samples) if len(samples) else ():
+            names = _others(self.now, group, tie, K, poor)
+            wanted, here = wanted + names, int(np.argmin(_hold(K, tie.dependent))) if names else here
+        return self._changed(wanted, samples[here], q, w) if wanted else None
 
-    def _changed(self, wanted: list[str], q: np.ndarray, w: np.ndarray) -> np.ndarray | None:
+    def _changed(self, wanted: list[str], here: np.ndarray, q: np.ndarray, w: np.ndarray) -> np.ndarray | None:
         try:
-            other = self.now.with_independent(wanted)
+            other = _at_home(self.now, here).with_independent(wanted)
             if other.nq != self.now.nq:  # the loop is explicit in these, and q means something else
                 return None
             w = _converted(self.now, other, q, w)
@@ -134,6 +138,13 @@ class Charts:
             return None
         self.now, self.usual = other, None
         return w
+
+
+def _at_home(robot: System, q: np.ndarray) -> System:
+    """The robot that is built at q: where it was built first other velocities may be those that tell nothing."""
+    m = robot.mechanism
+    here = Configuration("here", tuple(coordinates(robot.model.lowered, q).items()))
+    return System(replace(m, configurations=(here, *(x for x in m.configurations if x.name != here.name))))
 
 
 def _converted(robot: System, other: System, q: np.ndarray, w: np.ndarray) -> np.ndarray:

@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 import scipy.linalg
 
-from fourbar import ArgumentError, SingularError, UnknownNameError
+from fourbar import ArgumentError, Builder, ModelError, SingularError, UnknownNameError
 from fourbar.constraints import Contact
+from fourbar.joints import Revolute
 from loops.looped import apply, near, transposed
 
 from .held import State, equations, exact, held, state, walker
@@ -152,3 +153,14 @@ def test_results_go_into_arrays_that_can_hold_them() -> None:
     for message, given in wrong.items():
         with pytest.raises(ArgumentError, match=message):
             c.forward_dynamics(s.q, s.v, s.tau, out=given)
+
+
+def test_constraints_that_hold_nothing_are_refused_by_all() -> None:
+    """A point on the axis of the only joint that carries it."""
+    b = Builder("idle")
+    b.body("wheel", joint=Revolute("z"), mass=1.0, inertia=(1, 1, 1))
+    c = b.build().constrained(Contact("wheel", "point"), actuated=["wheel"])
+    one = np.ones(1)
+    for f in (lambda: c.forward_dynamics, lambda: c.inverse_dynamics):
+        with pytest.raises(ModelError, match="the constraints hold nothing"):
+            f()(one, one, one)

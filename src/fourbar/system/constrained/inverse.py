@@ -126,6 +126,8 @@ def make_inverse(robot: Constrained, drives: Drives, tolerance: float) -> Invers
     what = (len(places), "actuated velocities") if torque else (samples.shape[1], "rows of constraints and loops")
     weight = check_weight(drives.weight, *what)
     plan = make_plan(samples, places, weight, torque)
+    if torque and samples.shape[1] and not plan.rows.rows:
+        raise robot.nothing_held()
     held, passive = len(plan.held.rows), len(plan.passive)
     if held < passive:
         raise ArgumentError(

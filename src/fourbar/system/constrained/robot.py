@@ -252,8 +252,12 @@ class Constrained(Frozen):
         samples = [self._run(record.record, static, q=q, **zeros)[0] for q in self._configurations]
         sound = [Y for Y in samples if np.all(np.isfinite(Y))]
         if not sound or not (chosen := standing(np.array(sound))).rows:
-            raise ModelError(f"the constraints hold nothing: no row of {', '.join(self.rows)} depends on a velocity")
+            raise self.nothing_held()
         return chosen
+
+    def nothing_held(self) -> ModelError:
+        """What is said of rows that are zero wherever the constraints are met."""
+        return ModelError(f"the constraints hold nothing: no row of {', '.join(self.rows)} depends on a velocity")
 
 
 def _newton(A: np.ndarray, phi: np.ndarray) -> np.ndarray:

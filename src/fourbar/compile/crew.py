@@ -14,6 +14,7 @@ from __future__ import annotations
 import atexit
 import ctypes
 import os
+import platform
 import sys
 import threading
 from functools import cache
@@ -37,7 +38,7 @@ _PAUSE = {"x86_64": _X86, "AMD64": _X86}
 
 def _pause() -> tuple[str, str]:
     """How a CPU is told that this is a waiting loop: what declares it, and what does it."""
-    return _PAUSE.get(os.uname().machine if hasattr(os, "uname") else "AMD64", ("", ""))
+    return _PAUSE.get(platform.machine(), ("", ""))
 
 
 def _serve() -> str:

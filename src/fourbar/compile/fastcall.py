@@ -9,6 +9,8 @@ The machine code is the same for every robot; what differs is in a table of word
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from .crew import AWAKE, COUNT
 from .ir import Code
 from .threads import CHUNKS_A_THREAD
@@ -176,21 +178,30 @@ def _options() -> str:
     return f"define internal i1 @options(ptr %env, ptr %names, ptr %values, ptr %found) nounwind {{\n{c.body()}\n}}\n"
 
 
-def _ready() -> str:
-    """@ready(board, helpers) -> i1: whether so many helpers are there and awake."""
-    c = Code()
-    c.label("entry")
-    enough = c.let(f"icmp sle i64 %helpers, {_word(c, '%board', COUNT)}")
-    c.do(f"br i1 {enough}, label %each, label %bad")
-    h, close = open_loop(c, "each", "entry", "%helpers", 1, "good")
-    awake = c.let(f"icmp ne i64 {_word(c, '%board', c.let(f'add i64 {h}, {AWAKE}'))}, 0")
-    c.do(f"br i1 {awake}, label %each_on, label %bad")
+def _return_for_all(c: Code, count: str, holds: Callable[[str], str]) -> None:
+    """End a function that has a label %entry: whether a condition holds for every number below `count`."""
+    c.do("br label %each")
+    k, close = open_loop(c, "each", "entry", count, 1, "good")
+    c.do(f"br i1 {holds(k)}, label %each_on, label %bad")
     c.label("each_on")
     c.do(close)
     c.label("good")
     c.do("ret i1 true")
     c.label("bad")
     c.do("ret i1 false")
+
+
+def _ready() -> str:
+    """@ready(board, helpers) -> i1: whether so many helpers are there and awake."""
+    c = Code()
+    c.label("entry")
+    there = _word(c, "%board", COUNT)
+
+    def awake(h: str) -> str:
+        is_awake = c.let(f"icmp ne i64 {_word(c, '%board', c.let(f'add i64 {h}, {AWAKE}'))}, 0")
+        return c.let(f"and i1 {c.let(f'icmp sle i64 %helpers, {there}')}, {is_awake}")
+
+    _return_for_all(c, "%helpers", awake)
     return f"define internal i1 @ready(ptr %board, i64 %helpers) nounwind {{\n{c.body()}\n}}\n"
 
 
@@ -204,17 +215,12 @@ def _apart() -> str:
         return start, c.let(f"add i64 {start}, {c.let(f'mul i64 8, {_entries(c, number)}')}")
 
     first, last = ends("%inputs")
-    c.do("br label %each")
-    k, close = open_loop(c, "each", "entry", "%inputs", 1, "good")
-    start, end = ends(k)
-    before, after = c.let(f"icmp ule i64 {end}, {first}"), c.let(f"icmp ule i64 {last}, {start}")
-    c.do(f"br i1 {c.let(f'or i1 {before}, {after}')}, label %each_on, label %bad")
-    c.label("each_on")
-    c.do(close)
-    c.label("good")
-    c.do("ret i1 true")
-    c.label("bad")
-    c.do("ret i1 false")
+
+    def is_apart(k: str) -> str:
+        start, end = ends(k)
+        return c.let(f"or i1 {c.let(f'icmp ule i64 {end}, {first}')}, {c.let(f'icmp ule i64 {last}, {start}')}")
+
+    _return_for_all(c, "%inputs", is_apart)
     return f"define internal i1 @apart(ptr %env, ptr %args, i64 %inputs, i64 %n) nounwind {{\n{c.body()}\n}}\n"
 
 

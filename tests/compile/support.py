@@ -62,6 +62,8 @@ def mixed():
     b.body("foot", parent="shank", position=(0.0, 0.0, -0.3), mass=0.2, inertia=(1e-3, 1e-3, 1e-3))
     b.body("head", parent="base", joint=Prismatic("y"), joint_name="slider", position=(0.0, 0.0, 0.4), **solid)
     b.frame("tip", "foot", position=(0.05, 0.0, 0.0), rpy=(0.0, 0.5, 0.0))
+    b.actuator("ball", drives="hip", gear=(1.0, 2.0, -3.0), axes="parent")
+    b.actuator("tendon", drives={"knee": 9.0, "slider": -2.0})
     return b.build()
 
 

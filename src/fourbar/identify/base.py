@@ -23,7 +23,7 @@ from .triangular import Triangle
 _DEPENDENT = 1e-9  # what is left of a column of unit length when it depends on others
 _NEGLIGIBLE = 1e-9  # beside the largest coefficient of its row
 _STATES = 4  # rows of the regressor for each of its columns
-States = Callable[[np.random.Generator, int], tuple[np.ndarray, np.ndarray, np.ndarray]]
+States = Callable[["np.random.Generator", int], tuple[np.ndarray, np.ndarray, np.ndarray]]
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from . import constraints, joints, loops, robots
+from . import joints, loops
 from .errors import (
     ArgumentError,
     AssemblyError,
@@ -23,7 +23,7 @@ from .system.load import FileWarning, load, loads
 from .system.robot import Builder, System
 
 if TYPE_CHECKING:
-    from . import convert
+    from . import constraints, convert, robots
 
 __version__ = "0.1.0"
 
@@ -35,7 +35,7 @@ __all__ = [
     "select", "simulate", "sin", "sqrt", "tan",
 ]  # fmt: skip
 
-_LAZY = ("convert",)  # parts that are imported when first asked for
+_LAZY = ("constraints", "convert", "robots")  # parts that are imported when first asked for
 
 
 def __getattr__(name: str) -> Any:

@@ -238,13 +238,16 @@ def test_the_good_one_is_good(format: str) -> None:
     assert fb.loads(DUMP[format](GOOD), format=format).nv == 2
 
 
-@pytest.mark.parametrize("format", ["json", "toml"])
+SAID = [(format, *row) for format in ("json", "toml") for row in TABLE if format != "toml" or row[1] is not None]
+
+
 @pytest.mark.parametrize(
-    ("path", "value", "words"), TABLE, ids=[f"{'.'.join(map(str, p))}={str(v)[:20]}" for p, v, _ in TABLE]
+    ("format", "path", "value", "words"),
+    SAID,
+    ids=[f"{f}-{'.'.join(map(str, p))}={str(v)[:20]}" for f, p, v, _ in SAID],
 )
 def test_broken_tables(path: Path_, value: Any, words: str, format: str, tmp_path: Path) -> None:
-    if format == "toml" and value is None:
-        pytest.skip("TOML has no null")
+    """All but null in TOML, which has none."""
     refused(DUMP[format](changed(path, value)).encode(), format, words, tmp_path)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+import fourbar as fb
 from fourbar import System, baselines
 
 from .looped import BATCH, EACH, STENCIL, apply, mechanism, near, slope, spanning, state
@@ -82,6 +83,29 @@ def test_random_and_neutral_configurations_are_closed(name: str) -> None:
     assert q.shape == (BATCH, robot.nq) and robot.loop_gap(q).max() < 1e-11
     assert np.array_equal(q, robot.random(3, BATCH)), "the same seed gives the same configurations"
     assert robot.random(4).shape == (robot.nq,)
+
+
+def test_random_configurations_stay_in_the_assembly() -> None:
+    """The crank of a four-bar cannot fold its elbow over, links of a parallelogram stay parallel, a delta robot's
+    platform does not turn: all of them could also be assembled otherwise."""
+    robot = mechanism("four_bar")
+    q = robot.random(0, 300)
+    elbow = np.sin(q @ [1.0, 1.0, -1.0])  # between coupler and rocker
+    assert np.all(elbow * np.sin(robot.neutral() @ [1.0, 1.0, -1.0]) > 0.0)
+    assert np.ptp(q[:, 0]) > 4.0, "it turns far all the same"
+    q = fb.robots.parallelogram().random(0, 100)
+    near(q[:, 2], q[:, 0], 1e-9, 1.0)
+    delta = fb.robots.delta()
+    q = delta.random(0, 20)
+    turned = delta.names.coordinates.index("platform.qw")
+    near(q[:, turned : turned + 4], np.tile([1.0, 0.0, 0.0, 0.0], (20, 1)), 1e-9, 1.0)
+
+
+def test_random_configurations_pass_where_independent_joints_turn_back() -> None:
+    """A rocker that is independent says nothing of the crank at its end: a toggle position, but no other assembly."""
+    robot = mechanism("four_bar").with_independent("rocker")
+    q = robot.random(0, 300)
+    assert np.ptp(q[:, 0]) > 4.0 and robot.loop_gap(q).max() < 1e-11
 
 
 @EACH

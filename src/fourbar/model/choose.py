@@ -40,6 +40,16 @@ def moved(joints: Sequence[Joint], q: np.ndarray, delta: np.ndarray) -> np.ndarr
     return np.stack(result, axis=-1)
 
 
+def differences(joints: Sequence[Joint], q0: np.ndarray, q1: np.ndarray) -> np.ndarray:
+    """q1 ⊖ q0 (n, nv) for the coordinates (n, nq) of several joints."""
+    result, at = [], 0
+    for joint in joints:
+        a, b = q0[:, at : at + joint.nq], q1[:, at : at + joint.nq]
+        result.extend(np.broadcast_to(x, len(q0)) for x in joint.difference(Vec(a.T), Vec(b.T)))
+        at += joint.nq
+    return np.stack(result, axis=-1)
+
+
 def close(tie: Closable, q: np.ndarray, held: Sequence[int] = (), steps: int = 100) -> tuple[np.ndarray, np.ndarray]:
     """Closed configurations near q (n, nq), by Levenberg-Marquardt steps, and the gaps (n) that are left.
 

@@ -9,12 +9,13 @@ from typing import Any
 import numpy as np
 
 from ..errors import ArgumentError, AssemblyError, unknown
-from ..model.choose import close
+from ..model.choose import close, differences
 from ..model.embedding import Free, Tied
 from ..model.groups import Group
 from ..model.lower import Lowered
 from ..model.mechanism import Mechanism
 from ..model.read import read_independent
+from ..model.travel import travel
 
 _CLOSED = 1e-11
 _TOGGLE = 1e-6  # ratio of singular values of K_d at which random configurations keep away
@@ -115,7 +116,7 @@ def _is_held(tie: Tied, full: np.ndarray) -> np.ndarray:
 
 
 def group_random(lowered: Lowered, group: Group, rng: np.random.Generator, size: tuple[int, ...]) -> np.ndarray:
-    """Random coordinates (*size, nq of the group), with closed loops."""
+    """Random coordinates (*size, nq of the group), with loops closed in the assembly in which the robot is built."""
     tie = group.embedding
     if not isinstance(tie, Tied):
         c = lowered.moving[group.links[0]]
@@ -125,14 +126,16 @@ def group_random(lowered: Lowered, group: Group, rng: np.random.Generator, size:
     if tie.explicit:
         return _state(group, found).reshape(*size, tie.nq)
     assert tie.closed is not None
-    left = np.arange(count)
-    for attempt in range(200):
+    left, start = np.arange(count), np.tile(tie.closed, (count, 1))
+    for attempt in range(100):
         if not left.size:
             return found.reshape(*size, tie.nq)
-        spread = 0.93**attempt  # nearer and nearer to a configuration that is closed
-        guess = tie.closed + spread * (_random_full(lowered, group, rng, len(left)) - tie.closed)
-        found[left], gap = close(tie, guess)
-        left = left[~((gap < _CLOSED) & _within_limits(lowered, group, found[left]) & _is_held(tie, found[left]))]
+        way = differences(tie.joints, start[left], _random_full(lowered, group, rng, len(left)))
+        spread = 0.86**attempt  # nearer and nearer to a configuration that is closed
+        length = spread * np.sqrt(rng.random(len(left))) * np.linalg.norm(way, axis=-1)
+        ends, arrived = travel(tie, tie.closed, way, length)
+        sound = arrived & _within_limits(lowered, group, ends) & _is_held(tie, ends)
+        found[left[sound]], left = ends[sound], left[~sound]
     names = ", ".join(map(repr, group.loops))
     raise AssemblyError(f"no closed configuration of loops {names} within the limits was found by random trials")
 

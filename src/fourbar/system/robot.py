@@ -398,7 +398,10 @@ class System(Editing):
         return MappingProxyType(found)
 
     def random(self, rng: np.random.Generator | int | None = None, n: int | None = None) -> np.ndarray:
-        """A random configuration (nq), or n of them (n, nq), within the limits of the joints."""
+        """A random configuration (nq), or n of them (n, nq), within the limits of the joints.
+
+        Loops are closed as in `neutral`: a motion leads from there to each of them.
+        """
         generator = np.random.default_rng(rng)
         size = () if n is None else (n,)
         parts = [group_random(self.model.lowered, group, generator, size) for group in self.model.lowered.groups]

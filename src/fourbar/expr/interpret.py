@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -10,19 +11,19 @@ import numpy as np
 from .program import Block, Call, Program
 
 MEANING: dict[str, Callable[..., Any]] = {
-    "add": np.add,
-    "sub": np.subtract,
-    "mul": np.multiply,
+    "add": operator.add,
+    "sub": operator.sub,
+    "mul": operator.mul,
     "div": np.divide,
-    "neg": np.negative,
+    "neg": operator.neg,
     "sin": np.sin,
     "cos": np.cos,
     "sqrt": np.sqrt,
     "atan2": np.arctan2,
     "min": np.minimum,
     "max": np.maximum,
-    "lt": np.less,
-    "le": np.less_equal,
+    "lt": operator.lt,
+    "le": operator.le,
     "select": np.where,
 }
 
@@ -36,7 +37,7 @@ def _run_block(block: Block, call: Call, slots: list[Any]) -> None:
         elif op == "table":
             results.append(call.table[operands[0]])
         else:
-            results.append(MEANING[op](*(results[x] if x.__class__ is int else x for x in operands)))
+            results.append(MEANING[op](*[results[x] if x.__class__ is int else x for x in operands]))
     for store in block.stores:
         value = results[store.value] if isinstance(store.value, int) else store.value
         slots[call.bases[store.port] + store.offset] = value
@@ -51,7 +52,7 @@ def interpret(program: Program, arguments: Mapping[str, Any]) -> dict[str, np.nd
         array = arrays[x.name]
         flat = array.reshape(*array.shape[: array.ndim - len(x.shape)], x.size)
         for k in range(x.size):
-            slots[x.first + k] = flat[..., k]
+            slots[x.first + k] = flat[..., k][()]
     for slot, value in program.preset:
         slots[slot] = value
     with np.errstate(all="ignore"):

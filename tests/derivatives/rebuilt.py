@@ -9,11 +9,13 @@ from typing import Any
 import numpy as np
 
 from fourbar import System
-from fourbar.loops import Closure, Coupling, Differential, Distance, Gear, Polynomial
+from fourbar.constraints import Contact, Rows
+from fourbar.loops import Closure, Constraint, Coupling, Differential, Distance, Gear, Polynomial
 from fourbar.model.embedding import Tied
 from fourbar.model.groups import Group
 from fourbar.model.mechanism import Mechanism, NamedLoop, Placement
 from fourbar.model.numbers import numbers
+from fourbar.system.constrained.robot import Constrained
 from fourbar.system.context import Model
 from fourbar.system.stray import strays
 
@@ -58,9 +60,20 @@ def _closure(loop: Closure, by: Rates) -> Closure:
     )  # fmt: skip
 
 
+def _contact(contact: Contact, by: Rates) -> Contact:
+    (R, p), (S, _) = (_place((x := getattr(contact, k)).R, x.p, by.get(k, np.zeros(6))) for k in ("at_frame", "at_to"))
+    names = contact.frame, contact.kind, contact.to, contact.axes
+    return Contact(*names, at_frame=p, frame_rotation=R, to_rotation=S)
+
+
 def _loop(loop: Any, by: Rates) -> Any:
     if isinstance(loop, Closure):
         return _closure(loop, by)
+    if isinstance(loop, Contact):
+        return _contact(loop, by)
+    if isinstance(loop, Rows | Constraint) and by:
+        function = replace(loop.function, **{k: getattr(loop.function, k) + x for k, x in by.items()})
+        return type(loop)(function, loop.of)
     if isinstance(loop, Gear):
         return Gear(loop.driver, loop.driven, loop.ratio + by.get("ratio", 0.0), loop.offset + by.get("offset", 0.0))
     if isinstance(loop, Coupling):
@@ -82,6 +95,22 @@ def _loop(loop: Any, by: Rates) -> Any:
 
 def _named(loop: NamedLoop, by: Rates) -> NamedLoop:
     return replace(loop, loop=_loop(loop.loop, by))
+
+
+def again(c: Constrained, rates: Rates, h: float) -> Constrained:
+    """A constrained robot whose own numbers, and those of the robot below, have moved along the rates for a time h."""
+    conditions = []
+    for name, condition in zip(c.constraints, c._model.conditions, strict=True):
+        by = {k.rpartition(".")[2]: h * x for k, x in rates.items() if k.rpartition(".")[0] == name}
+        conditions.append(_loop(condition, by))
+    gains = c._model.gains
+    if gains is not None:
+        gains = tuple(
+            x + h * float(rates.get(f"stabilize.{k}", 0.0))
+            for x, k in zip(gains, ("stiffness", "damping"), strict=True)
+        )
+    robot = rebuilt(c.system, rates, h) if any(k in c.system.names.numbers for k in rates) else c.system
+    return Constrained(robot, conditions, c._drives, gains)
 
 
 def rebuilt(robot: System, rates: Rates, h: float) -> System:
@@ -161,12 +190,21 @@ def random_rates(robot: System, seed: int = 3, size: float = 0.03) -> dict[str, 
 
 
 def differences(robot: System, rates: Rates, value: Callable[[System, Any], np.ndarray], q: np.ndarray) -> np.ndarray:
-    """d/dh of value(robot at h, q at h) at h = 0, by Richardson's extrapolation of central differences."""
+    """d/dh of value(robot at h, q at h) at h = 0."""
+
+    def at(h: float) -> np.ndarray:
+        other = rebuilt(robot, rates, h)
+        return value(other, closed(robot, other, q))
+
+    return slope(at)
+
+
+def slope(at: Callable[[float], np.ndarray]) -> np.ndarray:
+    """d/dh of at(h) at h = 0, by Richardson's extrapolation of central differences."""
     table: list[np.ndarray] = []
     for level in range(_LEVELS):
         h = _LARGEST / 2**level
-        ahead, behind = (rebuilt(robot, rates, s) for s in (h, -h))
-        row = [(value(ahead, closed(robot, ahead, q)) - value(behind, closed(robot, behind, q))) / (2 * h)]
+        row = [(at(h) - at(-h)) / (2 * h)]
         for k, below in enumerate(table):
             row.append(row[k] + (row[k] - below) / (4.0 ** (k + 1) - 1))
         table = row

@@ -28,7 +28,7 @@ _DYNAMICS = {"inverse_dynamics": "a", "forward_dynamics": "tau"}
 def _complex_step(function: Any, given: dict[str, np.ndarray], rates: dict[str, np.ndarray]) -> list[np.ndarray]:
     """The rates of the results along rates of numbers, from the program that has their changes as inputs."""
     recipe = function.jvp.recipe.of
-    which = find(recipe.model.mechanism, rates)
+    which = find(recipe.model.numbers, rates)
     program = recipe.changed(which).program(tuple(given))
     n = len(given["q"])
     moving = {k: 1j * STEP * np.broadcast_to(x, (n, *np.shape(x))) for k, x in rates.items()}

@@ -11,6 +11,7 @@ so neither M nor M⁻¹ Aᵀ is formed (Kim eq. 67-69 with the sweeps of Table 3
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import islice
 from typing import Any, NamedTuple
 
 from ..constraints.trace import Traced
@@ -32,7 +33,7 @@ from .sweep import Outcome, Sweeps
 class Bundle(NamedTuple):
     """The rows of one condition: the links and joints (by link) that they look at, and what carries all of these.
 
-    `poses` are those of the places on the links, if they may change.
+    `poses` are those of the places on the links, if they may change, and `changes` those of the condition's numbers.
     """
 
     traced: Traced
@@ -40,6 +41,7 @@ class Bundle(NamedTuple):
     joints: tuple[int, ...]
     carrier: int
     poses: tuple[Transform, ...] = ()
+    changes: Vec = Vec(())
 
 
 class Rows(NamedTuple):
@@ -63,18 +65,21 @@ def rows_at(
     links: tuple[Moving, ...],
     joints: tuple[tuple[Vec, Vec, Vec], ...],
     poses: tuple[Transform, ...],
+    changes: Vec,
 ) -> Rows:
-    """The rows for the motion of links, q, v, a of joints, and places on the links."""
+    """The rows for the motion of links, q, v, a of joints, places on the links, and changes of the rows' numbers."""
     values = [x for link in links for x in _numbers(link)] + [x for parts in joints for part in parts for x in part]
-    values += [x for pose in poses for row in (*pose.R, pose.p) for x in row]
+    values += [*(x for pose in poses for row in (*pose.R, pose.p) for x in row), *changes]
     known = dict(zip(traced.inputs, values, strict=True))
-
-    def run(roots: Sequence[Any]) -> Vec:
-        return Vec(evaluate(roots, known))
-
-    pull = tuple(Mat(run(row) for row in rows) for rows in traced.pull)
-    turn = tuple(Mat(run(row) for row in rows) for rows in traced.turn)
-    return Rows(run(traced.phi), run(traced.rate), run(traced.acceleration), pull, turn)
+    blocks = (*traced.pull, *traced.turn)
+    roots = [*traced.phi, *traced.rate, *traced.acceleration, *(x for block in blocks for row in block for x in row)]
+    found = iter(evaluate(roots, known))  # at once: they have much in common
+    phi, rate, acceleration = (Vec(islice(found, traced.m)) for _ in range(3))
+    pull, turn = (
+        tuple(Mat(Vec(islice(found, len(row))) for row in block) for block in part)
+        for part in (traced.pull, traced.turn)
+    )
+    return Rows(phi, rate, acceleration, pull, turn)
 
 
 def evaluate_rows(
@@ -91,7 +96,7 @@ def evaluate_rows(
                     own[i] = s.step(i, move_outward, own[s.tree.parents[i]], v[i], a[i])
         joints = tuple((q[i], v[i], a[i]) for i in bundle.joints)
         links = tuple(own[i] for i in bundle.links)
-        found.append(s.recorder.call(rows_at, bundle.traced, links, joints, bundle.poses))
+        found.append(s.recorder.call(rows_at, bundle.traced, links, joints, bundle.poses, bundle.changes))
     return found
 
 

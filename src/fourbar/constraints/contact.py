@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from ..errors import ModelError
+from ..loops.closure import read_place
 from ..spatial.linear import Scalar
 from ..spatial.transform import Transform
 from ..spatial.vectors import Twist
@@ -28,7 +30,7 @@ def relative(pose: Transform, own: Twist, base: Transform, other: Twist) -> Twis
     return Twist(own.angular - pose.unrotate(w), own.linear - pose.unrotate(v + w.cross(pose.p - base.p)))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, init=False)
 class Contact(Condition):
     """A frame (or body) held relative to another, wherever it is now.
 
@@ -36,28 +38,52 @@ class Contact(Condition):
     free), "plane" (a face: it slides in the plane across z and turns about z), "touch" (the origin stays in the plane).
     axes: whose axes these are and the forces are given in, those of `to` (the world) or of the "frame" itself. The
     forces act on the frame at its origin, moments first.
+
+    What touches may be a place elsewhere on the frame's body, at_frame (a position in the frame) with axes
+    frame_rotation (a matrix), and to_rotation turns the axes of `to`, such as those of a slope.
     """
 
     frame: str
-    kind: str = "weld"
-    to: str = "world"
-    axes: str = "to"
+    kind: str
+    to: str
+    axes: str
+    at_frame: Transform
+    at_to: Transform
 
-    def __post_init__(self) -> None:
-        if self.kind not in HELD:
-            raise ModelError(f"contact of {self.frame!r}: kind must be one of {', '.join(HELD)}, got {self.kind!r}")
-        if self.axes not in _AXES:
-            raise ModelError(f"contact of {self.frame!r}: axes must be 'to' or 'frame', got {self.axes!r}")
-        if self.frame == self.to:
-            raise ModelError(f"a contact holds one thing on another, got {self.frame!r} twice")
+    def __init__(
+        self,
+        frame: str,
+        kind: str = "weld",
+        to: str = "world",
+        axes: str = "to",
+        *,
+        at_frame: Any = (0.0, 0.0, 0.0),
+        frame_rotation: Any = None,
+        to_rotation: Any = None,
+    ) -> None:
+        for place in (frame, to):
+            if not isinstance(place, str):
+                raise ModelError(f"a contact is between frames or bodies by name, got {place!r}")
+        if kind not in HELD:
+            raise ModelError(f"contact of {frame!r}: kind must be one of {', '.join(HELD)}, got {kind!r}")
+        if axes not in _AXES:
+            raise ModelError(f"contact of {frame!r}: axes must be 'to' or 'frame', got {axes!r}")
+        if frame == to:
+            raise ModelError(f"a contact holds one thing on another, got {frame!r} twice")
+        first = read_place(f"contact of {frame!r}", at_frame, frame_rotation)
+        second = read_place(f"contact on {to!r}", (0.0, 0.0, 0.0), to_rotation)
+        fields = {"frame": frame, "kind": kind, "to": to, "axes": axes, "at_frame": first, "at_to": second}
+        for name, value in fields.items():
+            object.__setattr__(self, name, value)
 
     @property
     def places(self) -> tuple[str, ...]:
         return (self.frame, self.to)
 
     def rates(self, view: MovingView) -> Sequence[Scalar]:
-        held, base = view.pose(self.frame), view.pose(self.to)
-        V = relative(held, view.twist(self.frame), base, view.twist(self.to))
+        held, base = view.pose(self.frame).then(self.at_frame), view.pose(self.to).then(self.at_to)
+        own, other = view.twist(self.frame), view.twist(self.to)
+        V = relative(held, self.at_frame.motion_to_child(own), base, self.at_to.motion_to_child(other))
         if self.axes == "to":
             V = Twist(*(base.unrotate(held.rotate(x)) for x in V))
         return [V.six()[i] for i in HELD[self.kind]]

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any, NamedTuple
 
 from ..errors import ModelError
@@ -58,7 +59,7 @@ PLACE_SIZE = 12  # numbers of a pose: R, p
 @dataclass(frozen=True, eq=False)
 class Traced:
     """Expressions of the numbers of the links (`LINK_SIZE` each), then q, v, a of the joints, then, if places may
-    change, their poses (`PLACE_SIZE` each)."""
+    change, their poses (`PLACE_SIZE` each), then changes of the condition's own numbers."""
 
     inputs: tuple[Expr, ...]
     phi: tuple[Scalar, ...]  # zero for rows that are not the rate of anything
@@ -103,8 +104,20 @@ class _View:
         return Twist.zero() if link == GROUND else inner.motion_to_child(self._links[link].twist(self._t))
 
 
+class Varied(NamedTuple):
+    """A condition whose numbers may change: `at` gives it for so many changes."""
+
+    at: Callable[[Vec], Condition | Loop]
+    size: int = 0
+
+    @staticmethod
+    def fixed(condition: Condition | Loop) -> Varied:
+        """One that does not."""
+        return Varied(lambda _: condition)
+
+
 def trace(
-    condition: Condition | Loop,
+    varied: Varied,
     places: Mapping[str, tuple[int, Transform]],
     links: Sequence[int],
     joints: Mapping[str, Joint],
@@ -113,9 +126,11 @@ def trace(
     """Differentiate a condition in time, and its rates along the motions of links and joints.
 
     `places`: link and pose in it of what the condition looks at; `links`: those of them that move. The poses are inputs
-    too if they are `changing`.
+    too if they are `changing`, and so are changes of the condition's numbers.
     """
     work = Graph()
+    changes = Vec(work.inputs("change", varied.size))
+    condition = varied.at(changes)
     poses: list[Any] = [work.inputs(f"place{k}", PLACE_SIZE) for k in range(len(places) if changing else 0)]
     if changing:
         homes = zip(places.items(), poses, strict=True)
@@ -141,7 +156,7 @@ def trace(
     turn = [[jvp(rate, {x: 1.0}) for x in v] for _, _, v, _ in state.values()]
     inputs: list[Any] = [x for link in flat for x in link]
     inputs += [x for _, q, v, a in state.values() for x in (*q, *v, *a)]
-    inputs += [x for own in poses for x in own]
+    inputs += [*(x for own in poses for x in own), *changes]
     return _settled(t, inputs, (phi, rate, acceleration), (pull, turn), isinstance(condition, Loop))
 
 
@@ -156,13 +171,12 @@ def _settled(t: Expr, inputs: list[Any], rows: Any, columns: Any, holonomic: boo
     final = Graph()
     symbols = final.inputs("x", len(inputs))
     known: dict[Expr, Any] = {**dict(zip(inputs, symbols, strict=True)), t: 0.0}
-
-    def settle(roots: Sequence[Any]) -> tuple[Any, ...]:
-        return tuple(evaluate(list(roots), known))
-
-    phi, rate, acceleration = map(settle, rows)
+    every = [*rows, *(column for parts in columns for part in parts for column in part)]
+    found = iter(evaluate([x for column in every for x in column], known))  # at once: they have much in common
+    m = len(rows[0])
+    phi, rate, acceleration = (tuple(islice(found, m)) for _ in rows)
     pull, turn = (
-        tuple(tuple(zip(*map(settle, part), strict=True)) for part in parts)  # columns to rows
+        tuple(tuple(zip(*(tuple(islice(found, m)) for _ in part), strict=True)) for part in parts)  # columns to rows
         for parts in columns
     )
     return Traced(symbols, phi, rate, acceleration, pull, turn, holonomic)

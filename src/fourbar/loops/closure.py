@@ -75,7 +75,8 @@ def closes_directly(joint: Joint) -> bool:
     return type(joint) in _HELD
 
 
-def _place(what: str, position: Any, rotation: Any) -> Transform:
+def read_place(what: str, position: Any, rotation: Any) -> Transform:
+    """A place on a body, from its position and rotation matrix."""
     try:
         p = np.asarray(position, float)
         R = np.eye(3) if rotation is None else np.asarray(rotation, float)
@@ -117,8 +118,8 @@ class Closure(Loop):
             raise ModelError(f"a loop joint must be a joint such as Revolute('z'), got {joint!r}")
         if predecessor == successor:
             raise ModelError(f"a loop joint is between two bodies, got {predecessor!r} twice")
-        first = _place(f"loop joint on {predecessor!r}", at_predecessor, predecessor_rotation)
-        second = _place(f"loop joint on {successor!r}", at_successor, successor_rotation)
+        first = read_place(f"loop joint on {predecessor!r}", at_predecessor, predecessor_rotation)
+        second = read_place(f"loop joint on {successor!r}", at_successor, successor_rotation)
         fields = {"joint": joint, "predecessor": predecessor, "successor": successor}
         for name, value in {**fields, "at_predecessor": first, "at_successor": second}.items():
             object.__setattr__(self, name, value)
@@ -178,7 +179,7 @@ class Distance(Loop):
                 f"the length of a rod must be positive, got {self.length!r}; for zero use a spherical joint"
             )
         for field, body in (("predecessor_point", self.predecessor), ("successor_point", self.successor)):
-            point = _place(f"rod on {body!r}", getattr(self, field), None).p
+            point = read_place(f"rod on {body!r}", getattr(self, field), None).p
             object.__setattr__(self, field, tuple(point))
 
     @property

@@ -2,8 +2,9 @@
 
 "gravity"; "body.mass", "body.com", "body.inertia" (about the centre of mass); "joint.placement", "joint.armature";
 "frame.placement"; and every number of a loop by the name of its field: "gear.ratio", "rod.length", "loop.at_successor".
-Places change by a twist [angular; linear] in their own axes. Changes may be symbols, and are meant to be small: only
-derivatives at zero are right.
+A function of the user's has numbers too if it is a (frozen) dataclass. Constraints on top of a mechanism follow the
+same rule. Places change by a twist [angular; linear] in their own axes. Changes may be symbols, and are meant to be
+small: only derivatives at zero are right.
 """
 
 from __future__ import annotations
@@ -23,11 +24,13 @@ from ..spatial.vectors import Twist
 from .mechanism import Body, Connection, Frame, Mechanism, NamedLoop, Placement
 
 _OWNERS = ("bodies", "connections", "frames", "loops")  # fields of a Mechanism that hold things with names
-_Thing = Body | Connection | Frame | NamedLoop
 
 
 class Number(NamedTuple):
-    """A number of a mechanism, or several under one name: the field of the thing at a place of one of `_OWNERS`."""
+    """A number of a mechanism, or several under one name: the field of the thing at a place of one of `_OWNERS`.
+
+    With other `owners` it belongs to something on top of the mechanism, which knows what to do with it.
+    """
 
     name: str
     shape: tuple[int, ...]
@@ -39,6 +42,16 @@ class Number(NamedTuple):
     def size(self) -> int:
         """How many entries it has."""
         return prod(self.shape)
+
+    @property
+    def is_mechanisms(self) -> bool:
+        """Whether it belongs to the mechanism itself."""
+        return self.owners in ("", *_OWNERS)
+
+    @property
+    def is_symmetric(self) -> bool:
+        """Whether it is a matrix that has to stay symmetric."""
+        return self.owners == "bodies" and self.field == "inertia"
 
     def _value(self, mechanism: Mechanism) -> Any:
         return getattr(_inner(getattr(mechanism, self.owners)[self.place]), self.field)
@@ -90,28 +103,37 @@ def _changed(value: Any, by: Iterator[Scalar]) -> Any:
     return value if isinstance(value, str) else value + next(by)
 
 
-def _inner(thing: Any) -> Any:
-    """What the numbers of a thing are fields of: a loop may be another one seen differently."""
+def _deeper(thing: Any) -> str | None:
+    """The field that holds what has the numbers of a thing: a loop may be another one seen differently, or a function
+    that is a dataclass."""
     if isinstance(thing, NamedLoop):
-        return _inner(thing.loop)
-    inside = [getattr(thing, f.name) for f in fields(thing)] if is_dataclass(thing) else []
-    loops = [x for x in inside if isinstance(x, Loop)] if isinstance(thing, Loop) else []
-    return _inner(loops[0]) if loops else thing
+        return "loop"
+    for f in fields(thing) if is_dataclass(thing) else ():
+        value = getattr(thing, f.name)
+        if isinstance(thing, Loop) and isinstance(value, Loop):
+            return f.name
+        if f.name == "function" and is_dataclass(value) and not isinstance(value, type):
+            return f.name
+    return None
+
+
+def _inner(thing: Any) -> Any:
+    """What the numbers of a thing are fields of."""
+    field = _deeper(thing)
+    return thing if field is None else _inner(getattr(thing, field))
 
 
 def _with(thing: Any, inner: Any) -> Any:
     """A thing whose numbers are fields of another `inner`."""
-    if not isinstance(thing, Loop | NamedLoop) or _inner(thing) is thing:
+    field = _deeper(thing)
+    if field is None:
         return inner
     other = copy(thing)
-    for f in fields(thing):  # type: ignore[arg-type]
-        value = getattr(thing, f.name)
-        if isinstance(value, Loop):
-            object.__setattr__(other, f.name, _with(value, inner))
+    object.__setattr__(other, field, _with(getattr(thing, field), inner))
     return other
 
 
-def _fields(thing: _Thing) -> dict[str, tuple[int, ...]]:
+def _fields(thing: Any) -> dict[str, tuple[int, ...]]:
     """The numbers of a thing, and their shapes. One number a velocity is a plain number if there is one velocity."""
     if isinstance(thing, Body):
         return {"mass": (), "com": (3,), "inertia": (3, 3)}
@@ -121,7 +143,10 @@ def _fields(thing: _Thing) -> dict[str, tuple[int, ...]]:
     if isinstance(thing, Frame):
         return {"placement": (6,)}
     inner = _inner(thing)
-    shapes = {f.name: _shape(getattr(inner, f.name)) for f in fields(inner)} if is_dataclass(inner) else {}
+    values = {f.name: getattr(inner, f.name) for f in fields(inner)} if is_dataclass(inner) else {}
+    if callable(inner):  # a whole number in a function may be a power, or count something
+        values = {name: x for name, x in values.items() if not isinstance(x, int)}
+    shapes = {name: _shape(x) for name, x in values.items()}
     return {name: shape for name, shape in shapes.items() if shape is not None}
 
 
@@ -130,14 +155,17 @@ def numbers(mechanism: Mechanism) -> list[Number]:
     found = [GRAVITY]
     for owners in _OWNERS:
         for place, thing in enumerate(getattr(mechanism, owners)):
-            for field, shape in _fields(thing).items():
-                found.append(Number(f"{thing.name}.{field}", shape, owners, place, field))
+            found += numbers_of(thing.name, thing, owners, place)
     return found
 
 
-def find(mechanism: Mechanism, names: Iterable[str]) -> tuple[Number, ...]:
+def numbers_of(name: str, thing: Any, owners: str, place: int) -> list[Number]:
+    """The numbers of one thing."""
+    return [Number(f"{name}.{field}", shape, owners, place, field) for field, shape in _fields(thing).items()]
+
+
+def find(every: Sequence[Number], names: Iterable[str]) -> tuple[Number, ...]:
     """Numbers by name."""
-    every = numbers(mechanism)
     found = []
     for name in names:
         called = [x for x in every if x.name == name]
@@ -158,12 +186,13 @@ def changed(mechanism: Mechanism, which: Sequence[Number], by: Sequence[Scalar])
             mechanism = replace(mechanism, gravity=_changed(mechanism.gravity, left))
             continue
         things = list(getattr(mechanism, number.owners))
-        things[number.place] = _with_changed(things[number.place], number.field, left)
+        things[number.place] = with_changed(things[number.place], number.field, left)
         mechanism = replace(mechanism, **{number.owners: tuple(things)})
     return mechanism
 
 
-def _with_changed(thing: _Thing, field: str, left: Iterator[Scalar]) -> Any:
+def with_changed(thing: Any, field: str, left: Iterator[Scalar]) -> Any:
+    """A thing with the next of the changes added to one of its numbers."""
     inner = copy(_inner(thing))
     object.__setattr__(inner, field, _changed(getattr(inner, field), left))  # its own checks are for plain numbers
     return _with(thing, inner)

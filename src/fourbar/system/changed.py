@@ -19,14 +19,21 @@ class ChangedContext(Context):
 
     def __init__(self, model: Model, recorder: Any, present: Sequence[str], which: tuple[Number, ...]) -> None:
         given = {name: recorder.input(name, model.shape(name)) for name in present}
-        self._origin, self._which = model.mechanism, which
-        self._changes = Vec([entry for x in which for entry in recorder.input(x.name, x.shape)])
-        found = recorder.call(changed_numbers, model.mechanism, which, self._changes)
-        lowered = with_numbers(model.mechanism, model.lowered, which, self._changes, found)
-        super().__init__(model.changed(lowered), recorder, ())
+        entries = {x: recorder.input(x.name, x.shape) for x in which}
+        self._origin, self._which = model.mechanism, tuple(x for x in which if x.is_mechanisms)
+        self._changes = Vec([entry for x in self._which for entry in entries[x]])
+        lowered, gravity = model.lowered, model.mechanism.gravity
+        if self._which:
+            found = recorder.call(changed_numbers, self._origin, self._which, self._changes)
+            lowered = with_numbers(self._origin, lowered, self._which, self._changes, found)
+            gravity = found.gravity
+        more = tuple((x, own) for x, own in entries.items() if not x.is_mechanisms)
+        super().__init__(model.changed(lowered, more), recorder, ())
         self.given = given
-        self.gravity = found.gravity
+        self.gravity = gravity
 
     def every_body(self) -> tuple[ClusterTree, tuple[Transform, ...]]:
+        if not self._which:
+            return super().every_body()
         clusters, poses = self.recorder.call(changed_bodies, self._origin, self._which, self._changes)
         return ClusterTree(every_body(self._origin)[0].parents, clusters), poses

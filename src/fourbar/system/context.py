@@ -14,6 +14,7 @@ from ..model.embedding import Expanded, Tied
 from ..model.groups import Group, split
 from ..model.lower import GROUND, Lowered, every_body
 from ..model.mechanism import Mechanism
+from ..model.numbers import Number, numbers
 from ..model.tree import ClusterTree
 from ..spatial.linear import Mat, Vec
 from ..spatial.transform import Transform
@@ -22,6 +23,9 @@ from ..spatial.vectors import Wrench
 # Above so many traced operations a program takes long to compile when unrolled; its steps then share their code.
 _LARGEST_UNROLLED = 16_000
 LARGEST_JACOBIAN = 300_000  # whose steps have little in common to share
+
+
+Changes = tuple[tuple[Number, tuple[Any, ...]], ...]  # numbers, and the entries of their changes
 
 
 @dataclass(frozen=True)
@@ -41,8 +45,14 @@ class Model:
             return (len(self.mechanism.actuators),)
         return () if argument == "dt" else (self.lowered.nv,)
 
-    def changed(self, lowered: Lowered) -> Model:
-        """The same with other numbers."""
+    @property
+    def numbers(self) -> list[Number]:
+        """All numbers along which functions of the model can be differentiated."""
+        return numbers(self.mechanism)
+
+    def changed(self, lowered: Lowered, more: Changes) -> Model:
+        """The same with other numbers: of the mechanism (`lowered`, which is another one then), and `more`."""
+        assert not more, f"these belong to nothing: {more}"
         return replace(self, lowered=lowered)
 
 

@@ -199,7 +199,7 @@ class Directional(Wrapper):
         """The derivative when the named numbers of the robot change too."""
         names = tuple(parameters)
         if names not in self._along:
-            recipe = ChangeJvp(self.recipe.of, find(self.recipe.model.mechanism, names))
+            recipe = ChangeJvp(self.recipe.of, find(self.recipe.model.numbers, names))
             self._along[names] = Change(recipe, make(recipe))
         return self._along[names]
 
@@ -236,7 +236,7 @@ class Pullback(Wrapper):
         """The gradients by the arguments, then by the named numbers of the robot."""
         names = tuple(parameters)
         if names not in self._along:
-            recipe = ChangeVjp(self.recipe.of, find(self.recipe.model.mechanism, names))
+            recipe = ChangeVjp(self.recipe.of, find(self.recipe.model.numbers, names))
             self._along[names] = Wrapper(recipe, make(recipe))
         return self._along[names]
 
@@ -289,7 +289,7 @@ class Blocks(Wrapper):
         """The derivatives by the named numbers of the robot."""
         names = tuple(parameters)
         if names not in self._along:
-            recipe = ChangeJacobian(self.recipe.of, find(self.recipe.model.mechanism, names))
+            recipe = ChangeJacobian(self.recipe.of, find(self.recipe.model.numbers, names))
             self._along[names] = ByNumbers(recipe, make(recipe))
         return self._along[names]
 

@@ -15,7 +15,6 @@ from ..io.report import NOTHING, Report
 from ..model.builder import Builder as MechanismBuilder
 from ..model.lower import Lowered, lower
 from ..model.mechanism import Actuator, Mechanism
-from ..model.numbers import numbers
 from ..model.parameters import RIGID, parameter_names, parameter_values, with_inertial_parameters
 from ..model.read import read_three
 from .clusters import (
@@ -303,7 +302,7 @@ class System(Editing):
             tuple(x for group in self.clusters for x in group.coordinate_names),
             tuple(x for group in self.clusters for x in group.velocity_names),
             parameter_names(m),
-            tuple(x.name for x in numbers(m)),
+            tuple(x.name for x in self.model.numbers),
             tuple(a.name for a in m.actuators),
         )
 
@@ -328,6 +327,7 @@ class System(Editing):
         weight: Any = None,
         stabilize: Any = None,
         tolerance: float = 1e-5,
+        names: Sequence[str] | None = None,
     ) -> Constrained:
         """The robot under constraints that are kept by forces: contacts, prescribed motion, rows, loops not embedded.
 
@@ -335,11 +335,12 @@ class System(Editing):
         least: what is least where their forces are not unique, "torque" or "constraint" (forces), with `weight`, a
         matrix or its diagonal. stabilize: (stiffness, damping) of φ̈ = -stiffness φ - damping φ̇, which pulls back what
         has drifted. tolerance: how far redundant rows may contradict each other, relative to 1 + their accelerations.
+        names: what the constraints are called, for derivatives by their numbers ("contact1", "gear2", ... if not told).
         """
         from .constrained.robot import Constrained
 
         drives = None if actuated is None else (actuated, least, weight)
-        return Constrained(self, constraints, drives, stabilize, tolerance)
+        return Constrained(self, constraints, drives, stabilize, tolerance, names)
 
     def actuated(self, joints: Sequence[str], weight: Any = None) -> Actuated:
         """The robot in the forces of its actuators: `joints` with a drive, independent or not, enough of them or more.

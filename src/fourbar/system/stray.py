@@ -29,7 +29,7 @@ def read_rate(number: Number, rate: Any) -> np.ndarray | None:
     core = len(number.shape)
     if array.ndim < core or array.shape[array.ndim - core :] != number.shape:
         return None
-    if number.field == "inertia" and not np.allclose(array, np.swapaxes(array, -1, -2), rtol=1e-9, atol=0.0):
+    if number.is_symmetric and not np.allclose(array, np.swapaxes(array, -1, -2), rtol=1e-9, atol=0.0):
         raise ArgumentError(f"the rate of parameter {number.name!r} must be a symmetric matrix, got {array.tolist()}")
     return array
 
@@ -92,7 +92,7 @@ def allowed(model: Model, which: tuple[Number, ...]) -> Sparse:
     symmetric, and loops closed. A gradient is given within these, where alone it means something."""
     found, at = [{k: 1.0} for k in range(sum(x.size for x in which))], 0
     for x in which:
-        if x.field == "inertia":
+        if x.is_symmetric:
             for i, j in ((0, 1), (0, 2), (1, 2)):
                 found[at + 3 * i + j] = found[at + 3 * j + i] = {at + 3 * i + j: 0.5, at + 3 * j + i: 0.5}
         at += x.size

@@ -5,21 +5,45 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import count
 from typing import Any
 
 from ...algorithms.rows import Bundle
 from ...constraints import Condition
 from ...constraints.screw import HeldScrew
-from ...constraints.trace import trace
+from ...constraints.trace import Varied, trace
 from ...errors import ModelError, unknown
 from ...joints import Helical
 from ...loops import Closure, Loop
 from ...loops.closure import closes_directly
 from ...model.lower import GROUND, Home, Lowered
-from ..context import Model
+from ...model.mechanism import Mechanism
+from ...model.numbers import Number, numbers, numbers_of, with_changed
+from ...spatial.linear import Vec
+from ..context import Changes, Model
 from ..options import read_frame
 
 Given = Condition | Loop
+CONSTRAINTS, GAINS = "constraints", "gains"  # owners of numbers
+_GAINS = tuple(Number(f"stabilize.{x}", (), GAINS, k, x) for k, x in enumerate(("stiffness", "damping")))
+
+
+def named(mechanism: Mechanism, conditions: Sequence[Given], names: Any) -> tuple[str, ...]:
+    """What the constraints are called: as told, or after their kind and place, "contact1", as loops are."""
+    taken = {x.name.rpartition(".")[0] for x in numbers(mechanism)} | {x.name.rpartition(".")[0] for x in _GAINS}
+    if names is None:
+        found: list[str] = []
+        for place, condition in enumerate(conditions, 1):
+            kind = type(condition).__name__.lower()
+            found.append(next(x for k in count(place) if (x := f"{kind}{k}") not in taken and x not in found))
+        return tuple(found)
+    listed = [] if isinstance(names, str) or not isinstance(names, Sequence) else list(names)
+    if len(listed) != len(conditions) or not all(isinstance(x, str) and x for x in listed):
+        raise ModelError(f"names={names!r}: expected a list of {len(conditions)} names, one for each constraint")
+    for name in listed:
+        if name in taken or listed.count(name) > 1:
+            raise ModelError(f"names={names!r}: {name!r} is the name of something else already; choose another one")
+    return tuple(listed)
 
 
 def _title(condition: Given) -> str:
@@ -69,20 +93,39 @@ def carrier_of(lowered: Lowered, links: Sequence[int]) -> int:
     return reached.pop() if len(reached) == 1 else lowered.groups[nearest].carrier
 
 
-def bundle(lowered: Lowered, condition: Given, changing: bool = False) -> Bundle:
-    """The rows of one condition, on places that may be `changing`: entries of a recording."""
+def _held(condition: Any) -> Given:
+    """A constraint as it is held by forces; refused if it is none, or cannot be held so."""
     if not isinstance(condition, Condition | Loop):
         raise ModelError(
             f"expected a constraint of fourbar.constraints or fourbar.loops, such as Contact('foot'), got {condition!r}"
         )
     if isinstance(condition, Closure) and isinstance(condition.joint, Helical):
-        condition = HeldScrew(condition)
-    elif isinstance(condition, Closure) and not closes_directly(condition.joint):
+        return HeldScrew(condition)
+    if isinstance(condition, Closure) and not closes_directly(condition.joint):
         kind = type(condition.joint).__name__
         raise ModelError(
             f"{_title(condition)}: a {kind} needs a coordinate of its own to close a loop; embed it with "
             "Builder.loop, or add a body on that joint and weld it with Closure(Fixed(), ...)"
         )
+    return condition
+
+
+def _varied(given: Given, changes: Changes) -> Varied:
+    """A constraint as it depends on changes of its numbers."""
+
+    def at(by: Vec) -> Given:
+        left, found = iter(by), given
+        for number, _ in changes:
+            found = with_changed(found, number.field, left)
+        return _held(found)
+
+    return Varied(at, sum(number.size for number, _ in changes))
+
+
+def bundle(lowered: Lowered, given: Given, changing: bool = False, changes: Changes = ()) -> Bundle:
+    """The rows of one condition, on places that may be `changing`, with `changes` of its own numbers: entries of a
+    recording."""
+    condition = _held(given)
     homes, joints = _homes(lowered, condition), _joint_links(lowered, condition)
     links = sorted({home.cluster for home in homes.values()} - {GROUND})
     grounded = any(home.cluster == GROUND for home in homes.values())
@@ -92,27 +135,50 @@ def bundle(lowered: Lowered, condition: Given, changing: bool = False) -> Bundle
     places = {name: (home.cluster, home.pose) for name, home in homes.items()}
     kinds = {name: lowered.moving[i].joint.aligned()[1] for name, i in joints.items()}
     poses = tuple(home.pose for home in homes.values()) if changing else ()
-    traced = trace(condition, places, links, kinds, changing)
-    return Bundle(traced, tuple(links), tuple(joints.values()), carrier, poses)
+    traced = trace(_varied(given, changes), places, links, kinds, changing)
+    by = Vec([entry for _, own in changes for entry in own])
+    return Bundle(traced, tuple(links), tuple(joints.values()), carrier, poses, by)
 
 
 @dataclass(frozen=True)
 class ConstrainedModel(Model):
     """A mechanism with conditions on top; `gains` are the stiffness and damping of Baumgarte's stabilisation.
 
-    `changing`: its numbers are entries of a recording.
+    `changing`: the mechanism's numbers are entries of a recording; `changes` of those of the conditions are too.
     """
 
     conditions: tuple[Given, ...] = ()
+    names: tuple[str, ...] = ()
     gains: tuple[float, float] | None = None
     changing: bool = False
+    changes: Changes = ()
 
-    def changed(self, lowered: Lowered) -> Model:
-        return replace(self, lowered=lowered, changing=True)
+    @property
+    def numbers(self) -> list[Number]:
+        """Those of the mechanism, of the conditions, and the gains."""
+        found = super().numbers
+        for place, (name, condition) in enumerate(zip(self.names, self.conditions, strict=True)):
+            found += numbers_of(name, condition, CONSTRAINTS, place)
+        return found + (list(_GAINS) if self.gains is not None else [])
+
+    def changed(self, lowered: Lowered, more: Changes) -> Model:
+        changes = self.changes + more
+        return replace(self, lowered=lowered, changing=lowered is not self.lowered, changes=changes)
+
+    @cached_property
+    def gain_changes(self) -> tuple[Any, Any]:
+        """Those of stiffness and damping."""
+        found = {number: entries[0] for number, entries in self.changes if number.owners == GAINS}
+        stiffness, damping = (found.get(number, 0.0) for number in _GAINS)
+        return stiffness, damping
 
     @cached_property
     def bundles(self) -> tuple[Bundle, ...]:
-        return tuple(bundle(self.lowered, condition, self.changing) for condition in self.conditions)
+        found = []
+        for place, condition in enumerate(self.conditions):
+            own = tuple(x for x in self.changes if (x[0].owners, x[0].place) == (CONSTRAINTS, place))
+            found.append(bundle(self.lowered, condition, self.changing, own))
+        return tuple(found)
 
     @cached_property
     def m(self) -> int:

@@ -83,6 +83,16 @@ def _target(c: Context, name: str) -> tuple[Vec, ...] | None:
     return by_bundle(c.given[name], constrained_model(c).bundles) if name in c.given else None
 
 
+def _wanted(c: Context) -> Wanted:
+    m = constrained_model(c)
+    gains = m.gains and c.recorder.call(_both, m.gains, m.gain_changes)
+    return Wanted(_target(c, "row_acceleration"), gains)
+
+
+def _both(gains: tuple[Any, Any], changes: tuple[Any, Any]) -> tuple[Any, Any]:
+    return gains[0] + changes[0], gains[1] + changes[1]
+
+
 @solvable("q v tau", "a", optional="f_ext row_acceleration")
 def forward_dynamics(c: Context) -> Problem:
     """Accelerations a (..., nv) and forces λ (..., m) along the rows, caused by joint forces τ: M a + C v + g = τ + Aᵀλ
@@ -96,7 +106,7 @@ def forward_dynamics(c: Context) -> Problem:
     forward = Forward(
         s, c.groups, c.expanded, m.bundles, _state(c), c.by_group("tau"), c.F_ext(), c.gravity
     )  # fmt: skip
-    b = forward.missing(Wanted(_target(c, "row_acceleration"), m.gains))
+    b = forward.missing(_wanted(c))
     return Problem(forward.rowed, b, lambda force: vector(c, "a", forward.accelerations(force)))
 
 
@@ -113,8 +123,7 @@ class Hybrid:
         motion = _state(c), c.links_accelerations(self._a)
         self._still = Still(self.s, c.groups, c.expanded, m.bundles, *motion, prescribed)
         self.rowed = self._still.rowed
-        wanted = Wanted(_target(c, "row_acceleration"), m.gains)
-        self.b = c.recorder.call(missing, tuple(self.rowed.rows), wanted)
+        self.b = c.recorder.call(missing, tuple(self.rowed.rows), _wanted(c))
 
     def accelerations(self, force: Vec) -> list[Vec]:
         """Of all groups."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import cached_property, partial
 from typing import Any
 
@@ -14,14 +15,14 @@ from ..context import Context
 from ..make import compiled
 from ..methods import METHODS as SYSTEM_METHODS
 from ..regular import check_regular
-from ..robot import System
+from ..robot import Names, System
 from . import driven as _driven  # noqa: F401  (registers its recordings)
 from .dense import apply, ranks
 from .dense import choose as standing
 from .frozen import Frozen
 from .hybrid import Hybrid
 from .inverse import Drives, Inverse, make_inverse, read_drives
-from .model import ConstrainedModel, Given, Numbers
+from .model import ConstrainedModel, Given, Numbers, named
 from .records import METHODS
 from .resolve import Resolved, least_again
 
@@ -64,24 +65,26 @@ class Constrained(Frozen):
         drives: Any = None,
         gains: Any = None,
         tolerance: float = 1e-5,
+        names: Any = None,
     ) -> None:
         lowered = system.model.lowered
-        self.__dict__.update(
-            system=system,
-            _model=ConstrainedModel(system.mechanism, lowered, tuple(conditions), _read_gains(gains)),
-            _drives=read_drives(lowered, drives),
-            _tolerance=float(tolerance),
-            _made={},
-        )
         if not conditions:
             raise ModelError("constrained() needs a constraint, such as Contact('foot'); for motors see actuated()")
+        called = named(system.mechanism, conditions, names)
+        self.__dict__.update(
+            system=system,
+            _model=ConstrainedModel(system.mechanism, lowered, tuple(conditions), called, _read_gains(gains)),
+            _drives=read_drives(lowered, drives),
+            _tolerance=_read_tolerance(tolerance),
+            _made={},
+        )
         check_regular(system.model.lowered)
         _ = self._model.bundles
 
     @property
     def _recipe(self) -> tuple[Any, Recipe]:
         m = self._model
-        return self.system.mechanism, (m.conditions, self._drives, m.gains, self._tolerance)
+        return self.system.mechanism, (m.conditions, self._drives, m.gains, self._tolerance, m.names)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _restored, self._recipe
@@ -104,6 +107,17 @@ class Constrained(Frozen):
     def rows(self) -> tuple[str, ...]:
         """What each row belongs to."""
         return self._model.rows
+
+    @property
+    def constraints(self) -> tuple[str, ...]:
+        """What the constraints are called, in the order in which they were given."""
+        return self._model.names
+
+    @cached_property
+    def names(self) -> Names:
+        """The names of the robot; among the numbers along which functions can be differentiated those of the
+        constraints too: "contact1.at_frame", "distance2.length", "stabilize.damping", ..."""
+        return replace(self.system.names, numbers=tuple(x.name for x in self._model.numbers))
 
     def compiled(self, name: str, **static: Any) -> Any:
         """One of the compiled functions, by name."""
@@ -265,6 +279,16 @@ def _newton(A: np.ndarray, phi: np.ndarray) -> np.ndarray:
     step = -apply(np.linalg.pinv(A, rcond=1e-9), phi)
     size = np.abs(step).max(axis=-1, keepdims=True)
     return step * np.minimum(1.0, _LONGEST / np.maximum(size, 1e-300))
+
+
+def _read_tolerance(tolerance: Any) -> float:
+    try:
+        found = float(tolerance)
+    except (TypeError, ValueError):
+        found = np.nan
+    if not found > 0.0:
+        raise ArgumentError(f"tolerance={tolerance!r}: expected a positive number")
+    return found
 
 
 def _read_gains(gains: Any) -> tuple[float, float] | None:

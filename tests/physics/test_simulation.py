@@ -72,6 +72,20 @@ def test_fourth_order(joints: tuple[Joint, ...]) -> None:
     assert 3.7 < np.log2(np.linalg.norm(coarse) / np.linalg.norm(fine)) < 4.3
 
 
+def test_what_cannot_be_simulated_is_refused() -> None:
+    robot = fb.robots.four_bar()
+    for every in (0, -1, 2.5):
+        with pytest.raises(fb.ArgumentError, match=r"every=.*whole number of steps"):
+            fb.simulate(robot, robot.neutral(), duration=0.01, every=every)  # type: ignore[arg-type]
+    beside = robot.neutral() + np.array([1e-3, 0.0, 0.0])
+    with pytest.raises(fb.ArgumentError, match=r"not closed where the motion starts.*assemble"):
+        fb.simulate(robot, beside, duration=0.01)
+    with pytest.raises(fb.ArgumentError, match="not closed"):
+        fb.simulate(robot, np.stack([robot.neutral(), beside]), duration=0.01)
+    lost = fb.simulate(robot, np.stack([robot.neutral(), np.full(3, np.nan)]), duration=0.002)
+    assert np.isfinite(lost.q[:, 0]).all() and np.isnan(lost.q[:, 1]).all()
+
+
 @pytest.mark.short
 def test_work_of_the_joints_is_the_change_of_energy() -> None:
     """E(end) - E(start) = ∫ τ · v dt, by Simpson's rule over the recorded states."""

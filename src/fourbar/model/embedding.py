@@ -26,6 +26,7 @@ from ..joints.rates import Rate, rate_of
 from ..spatial.linear import Mat, Scalar, Vec, dot
 from ..spatial.vectors import Twist, Wrench
 from .elimination import paired, solve, steps_to_solve
+from .shared import Bent, Shared, find_shared
 
 Residual = Callable[[Sequence[Vec], Mapping[str, Twist]], Sequence[Scalar]]
 _CLOSED = 1e-12  # the gap that is allowed to be left
@@ -268,7 +269,8 @@ class Tied:
     def integrate(self, q: Sequence[Scalar], v: Sequence[Scalar]) -> Vec:
         """q ⊕ v: the independent joints move by v, the others follow by Newton's method until the loops are closed.
 
-        NaN where they do not close: the step was too long, or there is no closed configuration.
+        Where only some velocities of a joint are independent, these entries of its own difference are v: `difference`
+        takes the step back. NaN where loops do not close: the step was too long, or there is no closed configuration.
         """
         if self.explicit:
             return Vec([a + b for a, b in zip(q, v, strict=True)])
@@ -278,7 +280,8 @@ class Tied:
         for _ in range(_NEWTON_STEPS):
             known = self._known(full)
             gaps = evaluate([self.traced.phi[i] for i in self.rows], known)
-            full = list(self._moved(full, self._correction(known, gaps)))
+            shares = [share.at(q, full, step) for share in self._shared]
+            full = list(self._moved(full, self._correction(known, gaps, shares)))
         known = self._known(full)
         gap: Scalar = 0.0
         for x in evaluate([self.traced.phi[i] for i in self.rows], known):
@@ -298,13 +301,37 @@ class Tied:
         parts = zip(self.joints, cut(q, nq), cut(step, nv), strict=True)
         return Vec([x for joint, own, delta in parts for x in joint.integrate(own, delta)])
 
-    def _correction(self, known: Mapping[Expr, Scalar], phi: Sequence[Scalar]) -> list[Scalar]:
-        """The Newton step of the dependent joints: -K_d⁻¹ φ."""
+    def _correction(
+        self, known: Mapping[Expr, Scalar], phi: Sequence[Scalar], shares: Sequence[Bent] = ()
+    ) -> list[Scalar]:
+        """The Newton step of the dependent joints: -K_d⁻¹ φ; independent velocities of shared joints go with them."""
         K = [evaluate([self.traced.K[i][j] for j in self.dependent], known) for i in self.rows]
+        gap = list(phi)
+        for share in shares:
+            for n, i in enumerate(self.rows):
+                held = evaluate([self.traced.K[i][j] for j in share.independent], known)
+                gap[n] = gap[n] + dot(held, share.back)
+                for column, j in enumerate(share.dependent):
+                    at = self.dependent.index(j)
+                    K[n][at] = K[n][at] + dot(held, [row[column] for row in share.follow])
         step: list[Scalar] = [0.0] * len(self.traced.v)
-        for j, (x,) in zip(self.dependent, self._solve(K, [[-p] for p in phi]), strict=True):
+        for j, (x,) in zip(self.dependent, self._solve(K, [[-p] for p in gap]), strict=True):
             step[j] = x
+        for share in shares:
+            own = [step[j] for j in share.dependent]
+            for j, back, row in zip(share.independent, share.back, share.follow, strict=True):
+                step[j] = back + dot(row, own)
         return step
+
+    @property
+    def has_shared_joints(self) -> bool:
+        """Whether a group joint, such as a ball, is independent in part."""
+        return bool(self._shared)
+
+    @cached_property
+    def _shared(self) -> tuple[Shared, ...]:
+        """Joints that are independent in part, and whose velocities are not the rates of coordinates."""
+        return tuple(find_shared(self.joints, self.dependent))
 
     def difference(self, q0: Sequence[Scalar], q1: Sequence[Scalar]) -> Vec:
         """The independent velocities that move q0 to q1 in unit time."""
@@ -316,7 +343,7 @@ class Tied:
         return Vec([full[j] * (1.0 / scale) for j, scale in self.independent])
 
     def chart_rate(self, theta: Sequence[Scalar], v: Sequence[Scalar]) -> Vec:
-        """The rate of θ in q₀ ⊕ θ. Exact at θ = 0 only for a group joint that is independent in part."""
+        """The rate of θ in q₀ ⊕ θ. Exact at θ = 0 only for `has_shared_joints`; elsewhere q is needed to tell it."""
         position = {j: (at, scale) for at, (j, scale) in enumerate(self.independent)}
         rate, first = list(v), 0
         for joint in self.joints:

@@ -17,6 +17,7 @@ from ..spatial.linear import Mat, Vec
 from ..spatial.symmetric import Sym
 from ..spatial.transform import IDENTITY, Transform
 from .cluster import Cluster
+from .embedding import Tied
 from .groups import Group, Grouper
 from .mechanism import WORLD, Connection, Mechanism, Placement
 from .regroup import regrouped, unturned
@@ -58,6 +59,12 @@ class Lowered:
     def nv(self) -> int:
         """Number of independent velocities."""
         return sum(group.embedding.nv for group in self.groups)
+
+    @cached_property
+    def has_shared_joints(self) -> bool:
+        """Whether some velocities of a group joint, such as a ball, are independent in a loop and others are not."""
+        ties = (group.embedding for group in self.groups)
+        return any(not tie.explicit and tie.has_shared_joints for tie in ties if isinstance(tie, Tied))
 
     def turns_less(self, link: int) -> bool:
         """Whether a link's frame does not turn in `unturned`."""

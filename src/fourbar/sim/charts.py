@@ -75,6 +75,13 @@ def _others(robot: System, group: Group, tie: Tied, K: np.ndarray, poor: float) 
     return [names[j] for j in chosen]
 
 
+def chart_rate(robot: System, q0: np.ndarray, q: np.ndarray, theta: np.ndarray, v: np.ndarray) -> np.ndarray:
+    """θ̇ where q = q₀ ⊕ θ moves with v. Of joints that are independent in part θ alone does not tell it, but q does."""
+    if robot.model.lowered.has_shared_joints:
+        return robot.difference.jvp((q0, q), (None, v))
+    return robot.chart_rate(theta, v)
+
+
 @dataclass
 class Charts:
     """The robot as its user sees it, and the same in the velocities that are followed now."""

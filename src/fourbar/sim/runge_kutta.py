@@ -14,9 +14,10 @@ import numpy as np
 
 from ..errors import ArgumentError, SingularError
 from ..system.robot import System
-from .charts import Charts
+from .charts import Charts, chart_rate
 
 _UNIT_TIME = np.array(1.0)  # an array, so that the call need not convert it
+_OPEN = 1e-6  # the gap of a loop that is no rounding of what somebody wrote down
 Torque = Callable[[float, np.ndarray, np.ndarray], np.ndarray]
 
 
@@ -33,7 +34,7 @@ def _rates(
     robot: System, t: float, q0: np.ndarray, theta: np.ndarray, v: np.ndarray, torque: Torque
 ) -> tuple[np.ndarray, np.ndarray]:
     q = robot.integrate(q0, theta, _UNIT_TIME)
-    return robot.chart_rate(theta, v), robot.forward_dynamics(q, v, torque(t, q, v))
+    return chart_rate(robot, q0, q, theta, v), robot.forward_dynamics(q, v, torque(t, q, v))
 
 
 def step(
@@ -70,6 +71,15 @@ def _advanced(charts: Charts, i: int, q: np.ndarray, w: np.ndarray, dt: float, t
         return _followed(charts, i * dt, q, changed, dt, torque)
 
 
+def _check_closed(robot: System, q: np.ndarray) -> None:
+    gap = np.nanmax(robot.loop_gap(q), initial=0.0)
+    if gap > _OPEN:
+        raise ArgumentError(
+            f"q: the loops of {robot.name!r} are not closed where the motion starts, a gap of {gap:.3g} is left; "
+            "start from robot.assemble(q)"
+        )
+
+
 def simulate(
     robot: System,
     q: Any,
@@ -81,7 +91,7 @@ def simulate(
     every: int = 1,
     progress: Callable[[Iterable[int]], Iterable[int]] | None = None,
 ) -> Trajectory:
-    """Simulate a robot (or a batch of states) for a time, recording every so many steps.
+    """Simulate a robot (or a batch of states) for a time, rounded to whole steps, recording every so many of them.
 
     q (..., nq), v (..., nv; zero if None); torque(t, q, v) -> (..., nv), none by default. `progress` wraps the range of
     steps, e.g. tqdm.tqdm. The last step is recorded too. Where the independent velocities of a loop do not tell how it
@@ -90,7 +100,10 @@ def simulate(
     """
     if not (duration > 0.0 and dt > 0.0 and np.isfinite(duration / dt)):
         raise ArgumentError(f"duration and dt must be positive and finite, got duration={duration}, dt={dt}")
+    if not isinstance(every, int | np.integer) or every < 1:
+        raise ArgumentError(f"every={every!r}: expected a whole number of steps, at least 1")
     q = np.array(q, float)
+    _check_closed(robot, q)
     v = np.zeros((*q.shape[:-1], robot.nv)) if v is None else np.array(v, float)
     steps = max(1, round(duration / dt))
     times, configurations, velocities = [0.0], [q], [v]

@@ -27,7 +27,11 @@ def _rate(embedding: Any, theta: Any, v: Any) -> Any:
 
 @method("theta v", "rate")
 def chart_rate(c: Context) -> Outputs:
-    """θ̇ (..., nv) where q(t) = q₀ ⊕ θ(t) moves with velocity v: for integrators that step along the group."""
+    """θ̇ (..., nv) where q(t) = q₀ ⊕ θ(t) moves with velocity v: for integrators that step along the group.
+
+    Of a ball or a free joint that is independent in part, in a loop, θ alone does not tell it (but at θ = 0):
+    `difference.jvp((q0, q), (None, v))` does.
+    """
     theta, v = c.by_group("theta"), c.by_group("v")
     parts = [c.recorder.call(_rate, group.embedding, theta[n], v[n]) for n, group in enumerate(c.groups)]
     return vector(c, "rate", parts)

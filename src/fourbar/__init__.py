@@ -18,7 +18,7 @@ from .expr import acos, asin, atan2, cos, maximum, minimum, select, sin, sqrt, t
 from .identify import Identification, base_parameters, exciting_trajectory, identify
 from .io import Finding, ParseError, Report
 from .model.mechanism import Actuator, Drive
-from .sim import Trajectory, simulate
+from .sim import SimulationWarning, Trajectory, simulate
 from .system.load import FileWarning, load, loads
 from .system.robot import Builder, System
 
@@ -29,10 +29,10 @@ __version__ = "0.1.0"
 
 __all__ = [
     "Actuator", "ArgumentError", "AssemblyError", "Builder", "Drive", "FileWarning", "Finding", "FourbarError",
-    "Identification", "IdentificationError", "ModelError", "ParseError", "Report", "SingularError", "System",
-    "Trajectory", "UnknownNameError", "acos", "asin", "atan2", "base_parameters", "constraints", "convert", "cos",
-    "exciting_trajectory", "identify", "joints", "load", "loads", "loops", "maximum", "minimum", "robots",
-    "select", "simulate", "sin", "sqrt", "tan",
+    "Identification", "IdentificationError", "ModelError", "ParseError", "Report", "SimulationWarning",
+    "SingularError", "System", "Trajectory", "UnknownNameError", "acos", "asin", "atan2", "base_parameters",
+    "constraints", "convert", "cos", "exciting_trajectory", "identify", "joints", "load", "loads", "loops", "maximum",
+    "minimum", "robots", "select", "simulate", "sin", "sqrt", "tan",
 ]  # fmt: skip
 
 _LAZY = ("constraints", "convert", "robots")  # parts that are imported when first asked for

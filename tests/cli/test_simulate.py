@@ -157,3 +157,46 @@ def test_any_robot(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pyte
     assert main(["simulate", "sledge", *SHORT, "--output", str(picture)]) == 0
     assert _number("force residual", capsys.readouterr().out) < 1e-12
     assert picture.stat().st_size > 1000
+
+
+SPRUNG = """<robot name="sprung"><link name="base"/><link name="arm"><inertial><origin xyz="0.3 0 0"/><mass value="2"/>
+<inertia ixx=".01" iyy=".01" izz=".02" ixy="0" ixz="0" iyz="0"/></inertial></link>
+<joint name="swing" type="revolute"><parent link="base"/><child link="arm"/><axis xyz="0 1 0"/>
+<limit lower="-1" upper="1" effort="5" velocity="3"/><dynamics damping="0.3" friction="0.2"/></joint><gizmo/></robot>
+"""
+
+
+def test_damping_of_a_file_acts(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """It takes energy, which the balance counts; friction and limits, which do not act, are told."""
+    file = tmp_path / "sprung.urdf"
+    file.write_text(SPRUNG)
+    command = ["simulate", str(file), "--no-picture", "--duration", "1"]
+    assert main(command) == 0
+    printed = capsys.readouterr()
+    assert _number("energy drift", printed.out) < 1e-9
+    assert _number("lost to damping", printed.out) > 1.0
+    assert _number("force residual", printed.out) < 1e-12
+    assert re.search("^acting +damping of 1 joint$", printed.out, re.MULTILINE)
+    assert re.search("^not acting +friction of 1 joint$", printed.out, re.MULTILINE)
+    assert printed.err.count("warning: simulate: the Coulomb friction of joint 'swing' does not act") == 1
+    assert printed.err.count("warning: simulate: joint 'swing' moved beyond the limits") == 1
+    assert f"{file}: 1 warning (gizmo); `fourbar check {file}` lists them" in printed.err
+    assert main([*command, "--no-passive"]) == 0
+    printed = capsys.readouterr()
+    assert _number("energy drift", printed.out) < 1e-9
+    assert "lost to damping" not in printed.out and "Coulomb" not in printed.err
+    assert re.search("^not acting +damping of 1 joint, friction of 1 joint$", printed.out, re.MULTILINE)
+
+
+def test_springs_of_a_robot_act(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    def bouncer() -> System:
+        b = Builder("bouncer")
+        b.body("cart", joint=Prismatic("z"), mass=1.0, inertia=(1, 1, 1), stiffness=100.0, rest=0.2)
+        return b.build()
+
+    monkeypatch.setitem(robots.ROBOTS, "bouncer", bouncer)
+    assert main(["simulate", "bouncer", "--no-picture", "--duration", "1"]) == 0
+    printed = capsys.readouterr()
+    assert _number("energy drift", printed.out) < 1e-9
+    assert re.search("^acting +springs of 1 joint$", printed.out, re.MULTILINE)
+    assert "lost" not in printed.out

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from fourbar import ArgumentError, AssemblyError, Builder, ModelError, UnknownNameError
-from fourbar.joints import Revolute, Spherical
+from fourbar.joints import Fixed, Free, Prismatic, Revolute, Spherical
 from fourbar.loops import Closure, Constraint, Coupling, Differential, Distance, Gear, Loop, Polynomial
 
 from .looped import bars, mechanism, rod
@@ -306,10 +306,11 @@ def test_other_independent_velocities() -> None:
 
 
 def test_loops_that_close_outside_the_limits_have_dynamics() -> None:
-    """A joint that may hardly move, and a bar without inertia about its axis: closed configurations are not within."""
+    """A joint that may hardly move, and a bar without inertia about its axis: closed configurations are not within,
+    since its tip is then further from the other pivot than the other bars reach."""
     b = Builder("bars")
     thin = {"mass": 1.0, "com": (0.5, 0.0, 0.0), "inertia": (0.0, 0.1, 0.1)}
-    b.body("a", joint=Revolute("y"), limits=(1.0, 1.0 + 1e-9), **thin)
+    b.body("a", joint=Revolute("y"), limits=(3.0, 3.0 + 1e-9), **thin)
     b.body("b", parent="a", joint=Revolute("y"), position=(1.0, 0.0, 0.0), **thin)
     b.body("c", joint=Revolute("y"), position=(1.5, 0.0, 0.0), **thin)
     b.loop(Closure(Revolute("y"), "b", "c", at_predecessor=(1.2, 0.0, 0.0), at_successor=(0.9, 0.0, 0.0)))
@@ -317,3 +318,17 @@ def test_loops_that_close_outside_the_limits_have_dynamics() -> None:
     assert robot.nv == 1
     with pytest.raises(AssemblyError, match="within the limits"):
         robot.random(rng=0)
+
+
+def test_random_configurations_keep_narrow_limits() -> None:
+    """A loop through a body that is free closes with a slide that may hardly move left where it is."""
+    b = Builder("held")
+    solid = {"mass": 1.0, "inertia": (0.1, 0.1, 0.1)}
+    b.body("arm", joint=Revolute("y"), **solid)
+    b.body("box", joint=Free(), **solid)
+    b.body("peg", parent="box", joint=Prismatic("z"), limits=(1e-4, 1.001e-4), **solid)
+    b.loop(Closure(Fixed(), "arm", "peg", at_predecessor=(0.3, 0.0, 0.0)))
+    robot = b.build().with_independent("arm", "peg")
+    q = robot.random(rng=0, n=20)
+    assert np.all((q[:, -1] >= 1e-4) & (q[:, -1] <= 1.001e-4))
+    assert robot.loop_gap(q).max() < 1e-11

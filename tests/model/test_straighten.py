@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
 import fourbar as fb
+from fourbar.io.closing import straightened
+from fourbar.io.report import Reading
+from fourbar.io.source import Options
 from fourbar.joints import Prismatic, Revolute
 from fourbar.loops import Closure
+from fourbar.model.lower import lower
+from fourbar.model.mechanism import Mechanism
 from fourbar.model.straighten import astray, straighten
 
 ROD = {"mass": 1.0, "com": (0.2, 0.0, 0.0), "inertia": (0.01, 0.02, 0.02)}
@@ -83,3 +90,41 @@ def test_slides_are_turned_across_the_hinges():
     assert told.joints == ("piston",)
     assert straight.connections[2].joint == Prismatic("x")
     assert fb.System(straight).nv == 1
+
+
+def spare(error: float) -> fb.Builder:
+    """A loop that moves whatever its axes are: its last body is free but for the pin."""
+    b = four_bar(error)
+    b.body("float", joint=fb.joints.Free(), position=(1.0, 0, 0), **ROD)
+    b.loop(Closure(fb.joints.Spherical(), "arm", "float", at_predecessor=(0.3, 0, 0)), name="tow")
+    return b
+
+
+def test_a_file_is_turned_only_where_a_loop_then_moves_more():
+    """By default; an angle that is asked for turns all axes, one by joint those of the loops of that joint."""
+    b = fb.Builder("towed")
+    b.body("arm", joint=Revolute("y"), **ROD)
+    b.body("hand", parent="arm", joint=Revolute(tilted(1e-3)), position=(0.4, 0, 0), **ROD)
+    b.body("float", joint=fb.joints.Free(), position=(1.0, 0, 0), **ROD)
+    b.loop(Closure(fb.joints.Spherical(), "hand", "float", at_predecessor=(0.3, 0, 0)), name="tow")
+    towed = b.mechanism()
+
+    def read(mechanism: Mechanism, **extra: Any) -> Mechanism:
+        return straightened(mechanism, Options(extra=extra), Reading("file"))
+
+    assert read(towed) == towed
+    assert read(towed, straighten=0.0) == towed
+    for asked in (2e-3, {"hand": 2e-3}):
+        assert read(towed, straighten=asked).connections[1].joint == Revolute("y")
+    assert read(towed, straighten={"float": 2e-3}) == towed  # the others are straightened as usual
+    rough = four_bar(1e-3).mechanism()
+    assert lower(read(rough)).nv == 2 and lower(rough).nv == 1
+
+
+def test_last_digits_are_always_straightened():
+    """Whether loops are rigid must not depend on rounding."""
+    rough = spare(1e-7).mechanism()
+    reading = Reading("file")
+    found = straightened(rough, Options(), reading)
+    assert found == straighten(rough, 2e-3)[0] != rough
+    assert [f.key for f in reading.findings] == ["straighten"]

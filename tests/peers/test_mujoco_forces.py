@@ -66,6 +66,33 @@ def test_springs_in_loops(name: str) -> None:
         near(robot.passive_forces(q, v), peer.force_from_peer(data.qfrc_passive.copy(), q))
 
 
+@pytest.mark.parametrize("name", SPRINGS)
+def test_accelerations_with_springs_and_damping(name: str) -> None:
+    """MuJoCo's qacc of free motion: gravity, springs and damping, all at once."""
+    for robot, peer, data, q, v in at_states(model(SPRINGS[name])):
+        near(robot.passive_dynamics(q, v, 0.0 * v), peer.a_from_peer(data.qacc.copy(), q, v))
+
+
+def test_a_trajectory_with_springs_and_damping() -> None:
+    """On hinges and slides MuJoCo's Runge-Kutta is the same as ours: so are all its steps, to rounding."""
+    text = model(
+        f'<body name="a"><joint name="s" type="slide" axis="1 0 0" stiffness="30" springref=".2" damping=".5"/>{BOX}'
+        f'<body name="b" pos="0 0 .4"><joint name="h" axis="0 1 0" stiffness="2" damping=".1" ref=".3"/>{BOX}'
+        f'<body name="c" pos=".3 0 0"><joint name="k" axis="1 1 0" damping=".2"/>{BOX}</body></body></body>'
+    )
+    theirs, robot = mujoco.MjModel.from_xml_string(text), fb.loads(text, format="mjcf")
+    theirs.opt.integrator, theirs.opt.timestep = mujoco.mjtIntegrator.mjINT_RK4, 1e-3
+    theirs.opt.disableflags |= mujoco.mjtDisableBit.mjDSBL_CONTACT
+    data = mujoco.MjData(theirs)
+    data.qpos[:], data.qvel[:] = q, v = np.array([0.1, 0.4, -0.2]), np.array([0.5, -1.0, 2.0])
+    motion = fb.simulate(robot, q, v, duration=0.5, dt=1e-3, every=100)
+    assert motion.lost[-1] > 0.01
+    for k in range(1, 6):
+        mujoco.mj_step(theirs, data, 100)
+        near(motion.q[k], data.qpos)
+        near(motion.v[k], data.qvel)
+
+
 CHAIN = (
     f'<body name="a" quat="1 2 3 4"><freejoint name="f"/>{INERTIAL}<body name="b" pos="0 .3 0"><joint name="s" '
     f'type="ball" pos=".1 0 0"/>{INERTIAL}<body name="c" pos=".3 0 0"><joint name="h" axis="1 2 3"/>'

@@ -29,3 +29,8 @@ def spring_energy(joint: Joint, q: Vec, rest: Vec, k: Vec) -> Scalar:
 def damping_force(v: Vec, d: Vec) -> Vec:
     """-d v (nv) of one joint."""
     return Vec([-(a * b) for a, b in zip(d, v, strict=True)])
+
+
+def damping_power(v: Vec, d: Vec) -> Scalar:
+    """Σ d v²: the power that the damper of one joint takes."""
+    return dot([a * b for a, b in zip(d, v, strict=True)], v)

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import argparse
 import math
+import sys
 import warnings
 from pathlib import Path
 from typing import Any
 
 from ..errors import ArgumentError, unknown
 from ..io.formats import FORMATS
+from ..io.report import summary
 from ..robots import ROBOTS
 from ..system.load import FileWarning, load
 from ..system.robot import System
@@ -82,6 +84,12 @@ def read_robot(name: str, **options: Any) -> System:
     if name not in ROBOTS:
         raise unknown("robot", name, ROBOTS)
     return ROBOTS[name]()
+
+
+def tell_warnings(robot: System, file: str) -> None:
+    """Say on stderr, in short, what was found while a robot's file was read."""
+    if robot.report.warnings:
+        print(f"{file}: {summary(robot.report.warnings)}; `fourbar check {file}` lists them", file=sys.stderr)
 
 
 def positive(text: str) -> float:

@@ -12,9 +12,8 @@ import warnings
 
 from ..io.export.text import WAIVABLE
 from ..io.formats import FORMATS
-from ..io.report import summary
 from ..system.load import FileWarning, load
-from .arguments import add_reading, reading_options
+from .arguments import add_reading, reading_options, tell_warnings
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -32,9 +31,7 @@ def run(args: argparse.Namespace) -> int:
         warnings.simplefilter("ignore", FileWarning)
         robot = load(args.source, **reading_options(args))
     left_out = robot.save(args.target, format=args.to, waive=[key for key in args.waive if key in WAIVABLE])
-    if robot.report.warnings:
-        told = f"{args.source}: {summary(robot.report.warnings)}; `fourbar check {args.source}` lists them"
-        print(told, file=sys.stderr)
+    tell_warnings(robot, args.source)
     for finding in left_out:
         print(finding, file=sys.stderr)
     print(f"{args.target}: {len(robot.names.bodies)} bodies, nq = {robot.nq}, nv = {robot.nv}")

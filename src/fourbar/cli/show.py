@@ -11,7 +11,7 @@ from ..errors import ArgumentError, unknown
 from ..system.methods import METHODS
 from ..system.show import STAGES, count
 from . import table
-from .arguments import add_robot, read_robot, reading_options
+from .arguments import add_robot, read_robot, reading_options, tell_warnings
 
 _COUNTED = ("add", "mul", "div")
 _NEEDED = ("frame", "frames", "prescribed")
@@ -31,6 +31,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Print the code, or the count."""
     robot = read_robot(args.robot, **reading_options(args))
+    tell_warnings(robot, args.robot)
     if args.method not in METHODS:
         raise unknown("method", args.method, METHODS)
     options = _options(args)

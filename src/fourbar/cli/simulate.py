@@ -1,6 +1,7 @@
 """simulate: a robot moving freely under gravity.
 
-Simulates without joint forces, prints how fast and how exactly, and draws coordinates, energy and the path of the tip.
+Simulates without forces of motors: springs and damping of the joints act, unless --no-passive. Prints how fast and how
+exactly, and draws coordinates, energy and the path of the tip.
 The crank-rocker (a four-bar) and the double pendulum start at rest and are compared with their closed forms, other
 robots start at a random configuration and velocity, always the same. Exit code 1
 if the picture could not be written, which needs matplotlib, or if the motion could not be followed to the end.
@@ -11,7 +12,9 @@ from __future__ import annotations
 import argparse
 import sys
 import time
+import warnings
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -20,10 +23,10 @@ import numpy as np
 from ..errors import ArgumentError, AssemblyError, FourbarError, SingularError
 from ..robots.crank_rocker import closed_form as of_crank_rocker
 from ..robots.pendulum import closed_form as of_double_pendulum
-from ..sim import Trajectory, simulate
+from ..sim import SimulationWarning, Trajectory, simulate
 from ..system.robot import System
 from . import table
-from .arguments import DEFAULT_ROBOT, add_robot, positive, read_robot, reading_options
+from .arguments import DEFAULT_ROBOT, add_robot, positive, read_robot, reading_options, tell_warnings
 from .progress import PLOT_EXTRA, progress
 
 _MOST_RECORDED = 20_000
@@ -40,6 +43,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add_robot(parser, nargs="?", default=DEFAULT_ROBOT)
     parser.add_argument("--duration", type=positive, default=10.0, metavar="S", help="seconds (default: 10)")
     parser.add_argument("--dt", type=positive, default=1e-3, metavar="S", help="length of a step (default: 0.001)")
+    parser.add_argument("--no-passive", action="store_true", help="leave out springs and damping of the joints")
     parser.add_argument("--output", type=Path, default=Path("simulation.png"), metavar="FILE", help="the picture")
     parser.add_argument("--no-picture", action="store_true", help="print the table only")
 
@@ -47,8 +51,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Simulate, print, draw."""
     robot = read_robot(args.robot, **reading_options(args))
+    tell_warnings(robot, args.robot)
     draw = None if args.no_picture else _drawing(args.output)
-    result = _measure(robot, args.duration, args.dt)
+    with _told():
+        result = _measure(robot, args.duration, args.dt, passive=not args.no_passive)
     print(table.pairs(_rows(robot, result, args.dt)))
     if draw is not None:
         draw(robot, result.trajectory, result.drift, args.output)
@@ -74,32 +80,46 @@ class Result:
     """A simulation and how it went."""
 
     trajectory: Trajectory
-    drift: np.ndarray  # change of the energy since the start, over the largest kinetic energy
+    passive: bool  # whether springs and damping act
+    drift: np.ndarray  # change since the start of the energy with what was lost, over the largest kinetic energy
     steps: int
     seconds: float
 
 
-def _measure(robot: System, duration: float, dt: float) -> Result:
+@contextmanager
+def _told() -> Iterator[None]:
+    """Around a simulation: its warnings are lines on stderr, each once."""
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always", SimulationWarning)
+        yield
+    for message in dict.fromkeys(str(warning.message) for warning in said):
+        print(f"warning: {message}", file=sys.stderr)
+
+
+def _measure(robot: System, duration: float, dt: float, passive: bool) -> Result:
     """Simulate from the robot's start, having compiled before the clock starts."""
     steps = max(1, round(duration / dt))
     if dt > duration:
         raise ArgumentError(f"--dt {dt:g} is longer than --duration {duration:g}")
     q, v = _start(robot)
-    simulate(robot, q, v, duration=1e-6, dt=1e-6)
+    simulate(robot, q, v, duration=1e-6, dt=1e-6, passive=passive)
     done: list[int] = [0]
     begin = time.perf_counter()
     try:
         trajectory = simulate(
-            robot, q, v, duration=duration, dt=dt, every=-(-steps // _MOST_RECORDED), progress=_counted(done)
-        )
+            robot, q, v, duration=duration, dt=dt, passive=passive, every=-(-steps // _MOST_RECORDED),
+            progress=_counted(done),
+        )  # fmt: skip
     except (AssemblyError, SingularError) as error:
         raise FourbarError(f"stopped after {done[0] * dt:g} s (--duration can end before): {error}") from None
     seconds = time.perf_counter() - begin
     if not (np.all(np.isfinite(trajectory.q)) and np.all(np.isfinite(trajectory.v))):
         raise FourbarError(f"the simulation diverged: steps of --dt {dt:g} s are too long for this motion")
     kinetic = robot.kinetic_energy(trajectory.q, trajectory.v)
-    energy = kinetic + robot.potential_energy(trajectory.q)
-    return Result(trajectory, (energy - energy[0]) / (kinetic.max() or 1.0), steps, seconds)
+    energy = kinetic + robot.potential_energy(trajectory.q) + trajectory.lost
+    if passive:
+        energy = energy + robot.spring_energy(trajectory.q)
+    return Result(trajectory, passive, (energy - energy[0]) / (kinetic.max() or 1.0), steps, seconds)
 
 
 def _start(robot: System) -> tuple[np.ndarray, np.ndarray]:
@@ -126,19 +146,38 @@ def _rows(robot: System, result: Result, dt: float) -> list[tuple[str, str]]:
         ("steps", f"{result.steps} of {table.duration(dt)}"),
         ("time per step", table.duration(result.seconds / result.steps)),
         ("energy drift", f"{np.abs(result.drift).max():.1e} of the largest kinetic energy"),
+        *_passive(robot, result),
         *([("loop gap", f"{gap:.1e} at most")] if robot.nq > robot.nv and robot.mechanism.loops else []),
-        _exactness(robot, result.trajectory),
+        _exactness(robot, result),
     ]
 
 
-def _exactness(robot: System, trajectory: Trajectory) -> tuple[str, str]:
+def _passive(robot: System, result: Result) -> list[tuple[str, str]]:
+    """What of springs, damping and friction the robot has, and whether they acted."""
+    joints = robot.model.lowered.moving
+    kinds = {"springs": "stiffness", "damping": "damping", "friction": "friction"}
+    having = {kind: sum(any(getattr(c, name)) for c in joints) for kind, name in kinds.items()}
+    acts = {kind: result.passive and kind != "friction" for kind in having}
+    rows = []
+    for label, wanted in (("acting", True), ("not acting", False)):
+        found = [
+            f"{kind} of {n} joint{'s' if n > 1 else ''}" for kind, n in having.items() if n and acts[kind] is wanted
+        ]
+        rows += [(label, ", ".join(found))] if found else []
+    lost = result.trajectory.lost[-1]
+    return [*rows, *([("lost to damping", f"{lost:.4g} J")] if lost else [])]
+
+
+def _exactness(robot: System, result: Result) -> tuple[str, str]:
     """How far accelerations are from the closed form; where there is none, how well inverse dynamics undoes forward."""
-    q, v = trajectory.q, trajectory.v
-    a = robot.forward_dynamics(q, v, np.zeros_like(v))
+    q, v = result.trajectory.q, result.trajectory.v
+    a, tau = robot.forward_dynamics(q, v, np.zeros_like(v)), np.zeros_like(v)
+    if result.passive:
+        a, tau = robot.passive_dynamics(q, v, tau), robot.passive_forces(q, v)
     if robot.name in _CLOSED_FORM:
         error, size = a - _CLOSED_FORM[robot.name](q, v), a
         label, unit = "acceleration error", "of the largest acceleration, against the closed form"
     else:
-        error, size = robot.inverse_dynamics(q, v, a), robot.bias_force(q, v)
+        error, size = robot.inverse_dynamics(q, v, a) - tau, robot.bias_force(q, v)
         label, unit = "force residual", "of the largest bias force, inverse after forward dynamics"
     return label, f"{float(np.abs(error).max() / (np.abs(size).max() or 1.0)):.1e} {unit}"

@@ -7,18 +7,19 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import ArgumentError, unknown
+from ..errors import ArgumentError, FourbarError, unknown
 from ..joints import Fixed
 from ..loops import Closure, Loop
 from ..model.embedding import Tied
 from ..model.lower import Lowered, lower
 from ..model.mechanism import Configuration, Mechanism
-from ..model.straighten import astray, straighten
+from ..model.straighten import Straightened, astray, straighten
 from .report import Place, Reading
 from .source import Options
 
 TOLERANCE = 2e-3  # radians; files round angles to three digits
 LARGEST = 0.2  # radians that a user can ask for
+_DIGITS = 1e-6  # below this a file's digits are those of rounding: to be rigid or not must not depend on them
 _ROUNDING = 1e-9  # below this nothing that a file wrote was changed
 
 
@@ -27,10 +28,17 @@ def straightened(
 ) -> Mechanism:
     """The mechanism with the axes of its loops straight; option `straighten`: the largest angle, 0 to leave all.
 
-    Or angles by joint: others are straightened as usual. `place`: where a joint is in the file.
+    Or angles by joint: others are straightened as usual, which is where loops then move more. `place`: where a joint is
+    in the file.
     """
-    usual, named = _angles(options.extra.get("straighten", TOLERANCE), mechanism)
-    found, told = straighten(mechanism, usual, named)
+    given = options.extra.get("straighten", {})
+    usual, named = _angles(given, mechanism)
+
+    def accept(before: Mechanism, after: Mechanism, change: Straightened) -> bool:
+        asked = not isinstance(given, Mapping) or any(name in named for name in change.joints)
+        return asked or _frees(before, after, change)
+
+    found, told = straighten(mechanism, usual, named, accept)
     for group in told:
         if group.angle > _ROUNDING:
             names, angle = _listed(group.joints), group.angle
@@ -38,6 +46,16 @@ def straightened(
             where = Place(reading.file) if place is None else place(group.joints[0])
             reading.warn(where, message, "write more digits, or leave them with straighten=0", "straighten")
     return found
+
+
+def _frees(before: Mechanism, after: Mechanism, change: Straightened) -> bool:
+    """Whether loops move more with straight axes, or the change is one of the last digits."""
+    if change.angle < _DIGITS:
+        return True
+    try:
+        return lower(after).nv > lower(before).nv
+    except FourbarError:  # whichever cannot be lowered: what is wrong with it is found when it is used
+        return True
 
 
 def _angles(given: Any, mechanism: Mechanism) -> tuple[float, dict[str, float]]:

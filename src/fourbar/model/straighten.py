@@ -7,7 +7,7 @@ given the same one, and slides nearly across it are turned across it. What was c
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -43,21 +43,36 @@ class Tolerance:
         return self.named.get(name, self.usual)
 
 
+Accept = Callable[[Mechanism, Mechanism, Straightened], bool]
+
+
+def _always(before: Mechanism, after: Mechanism, change: Straightened) -> bool:
+    return True
+
+
 def straighten(
-    mechanism: Mechanism, usual: float, named: Mapping[str, float] = _NOTHING
+    mechanism: Mechanism, usual: float, named: Mapping[str, float] = _NOTHING, accept: Accept = _always
 ) -> tuple[Mechanism, tuple[Straightened, ...]]:
     """The mechanism with axes in loops parallel, or across, where they are so within a tolerance (radians).
 
-    `named`: another tolerance by joint or loop.
+    `named`: another tolerance by joint or loop. `accept`: which groups of loops are changed, asked with the mechanism
+    of these loops alone before and after.
     """
     tolerance = Tolerance(usual, named)
     by_child = {c.child: c for c in mechanism.connections}
     R = _rotations(mechanism)
     connections, loops, told = {c.name: c for c in mechanism.connections}, {x.name: x for x in mechanism.loops}, []
     for group in _groups(mechanism.loops, by_child):
-        changed, angle = _straighten(group, R, connections, loops, by_child, tolerance)
-        if changed:
-            told.append(Straightened(tuple(changed), angle))
+        turned, closed = dict(connections), dict(loops)
+        changed, angle = _straighten(group, R, turned, closed, by_child, tolerance)
+        one = Straightened(tuple(changed), angle)
+        before, after = (
+            replace(mechanism, connections=tuple(c.values()), loops=tuple(x[name] for name in group[1]))
+            for c, x in ((connections, loops), (turned, closed))
+        )
+        if changed and accept(before, after, one):
+            connections, loops = turned, closed
+            told.append(one)
     if not told:
         return mechanism, ()
     new = replace(mechanism, connections=tuple(connections.values()), loops=tuple(loops.values()))

@@ -17,6 +17,8 @@ _STEPS = 60
 _LONGEST, _SHORTEST = 0.4, 1e-3  # of a step, in the units of the joints
 _CLEAR = 0.8  # of a step, where K is as far from singular as at the start
 _BENT = 0.25  # what closes the gap beside the step: where it is more, the step was too long
+_PARTS = 16  # of a way into limits
+_FOLLOWED = 10.0  # how much further than the independent joints the others may move: beyond, K_d is nearly singular
 _CLOSED = 1e-11
 _NOTHING = 1e-9  # of a direction: rounding, where loops allow none
 
@@ -57,3 +59,21 @@ def _tangent(tie: Tied, q: np.ndarray, way: np.ndarray) -> tuple[np.ndarray, np.
         unit = unit - np.einsum("brj,br->bj", Vt, np.einsum("brj,bj->br", Vt, unit))
     size = np.linalg.norm(unit, axis=-1, keepdims=True)
     return np.where(size > _NOTHING, unit / np.maximum(size, _NOTHING), 0.0), clear
+
+
+def brought_within(tie: Tied, q: np.ndarray, lower: np.ndarray, upper: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """From closed q (n, nq) to where the independent joints are within limits, by a motion of these.
+
+    Where that leads (n, nq), and whether the loops could follow (n). A direction in which all joints move leaves limits
+    that are narrow at once.
+    """
+    held = [j for j, _ in tie.independent]
+    way = np.zeros((len(q), sum(joint.nv for joint in tie.joints)))
+    way[:, held] = differences(tie.joints, q, np.clip(q, lower, upper))[:, held]
+    follows = np.full(len(q), True)
+    for _ in range(_PARTS):
+        ahead = moved(tie.joints, q, way / _PARTS)
+        q, gap = close(tie, ahead, held)
+        bend = np.linalg.norm(differences(tie.joints, ahead, q), axis=-1)
+        follows &= (gap < _CLOSED) & (bend <= _FOLLOWED * np.linalg.norm(way, axis=-1) / _PARTS + _CLOSED)
+    return q, follows

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from ..errors import ArgumentError, SingularError
 from ..system.robot import System
+from .acting import Acting, acting_on, warn_of_limits
 from .charts import Charts, chart_rate
 
 _UNIT_TIME = np.array(1.0)  # an array, so that the call need not convert it
@@ -23,52 +24,76 @@ Torque = Callable[[float, np.ndarray, np.ndarray], np.ndarray]
 
 @dataclass(frozen=True)
 class Trajectory:
-    """States at the recorded times: t (n), q (n, ..., nq), v (n, ..., nv)."""
+    """States at the recorded times: t (n), q (n, ..., nq), v (n, ..., nv).
+
+    `lost` (n, ...) is the energy that damping took since the start, integrated like the motion: the sum of kinetic,
+    potential and spring energy falls by this, and changes otherwise by the work of `torque` only.
+    """
 
     t: np.ndarray
     q: np.ndarray
     v: np.ndarray
+    lost: np.ndarray
+
+
+class State(NamedTuple):
+    """Configuration, velocity, and the energy that was lost."""
+
+    q: np.ndarray
+    v: np.ndarray
+    lost: Any
+
+
+class Rates(NamedTuple):
+    """How a state changes: in the chart of the step, the acceleration, and the power that is lost."""
+
+    theta: np.ndarray
+    a: np.ndarray
+    lost: Any
 
 
 def _rates(
-    robot: System, t: float, q0: np.ndarray, theta: np.ndarray, v: np.ndarray, torque: Torque
-) -> tuple[np.ndarray, np.ndarray]:
+    robot: System, t: float, q0: np.ndarray, theta: np.ndarray, v: np.ndarray, torque: Torque, acting: Acting
+) -> Rates:
     q = robot.integrate(q0, theta, _UNIT_TIME)
-    return chart_rate(robot, q0, q, theta, v), robot.forward_dynamics(q, v, torque(t, q, v))
+    return Rates(chart_rate(robot, q0, q, theta, v), *acting(robot, q, v, torque(t, q, v)))
 
 
-def step(
-    robot: System, t: float, q: np.ndarray, v: np.ndarray, dt: float, torque: Torque
-) -> tuple[np.ndarray, np.ndarray]:
-    """One step of length dt from (q, v) at time t."""
-    at_rest = np.zeros_like(v)
-    k1, a1 = _rates(robot, t, q, at_rest, v, torque)
-    k2, a2 = _rates(robot, t + dt / 2, q, dt / 2 * k1, v + dt / 2 * a1, torque)
-    k3, a3 = _rates(robot, t + dt / 2, q, dt / 2 * k2, v + dt / 2 * a2, torque)
-    k4, a4 = _rates(robot, t + dt, q, dt * k3, v + dt * a3, torque)
-    theta = dt / 6 * (k1 + 2 * (k2 + k3) + k4)
-    return robot.integrate(q, theta, _UNIT_TIME), v + dt / 6 * (a1 + 2 * (a2 + a3) + a4)
+def step(robot: System, t: float, now: State, dt: float, torque: Torque, acting: Acting) -> State:
+    """One step of length dt from a state at time t."""
+    q, v, lost = now
+    k1 = _rates(robot, t, q, np.zeros_like(v), v, torque, acting)
+    k2 = _rates(robot, t + dt / 2, q, dt / 2 * k1.theta, v + dt / 2 * k1.a, torque, acting)
+    k3 = _rates(robot, t + dt / 2, q, dt / 2 * k2.theta, v + dt / 2 * k2.a, torque, acting)
+    k4 = _rates(robot, t + dt, q, dt * k3.theta, v + dt * k3.a, torque, acting)
+    theta, change, power = (dt / 6 * (a + 2 * (b + c) + d) for a, b, c, d in zip(k1, k2, k3, k4, strict=True))
+    return State(robot.integrate(q, theta, _UNIT_TIME), v + change, lost + power)
 
 
-def _followed(charts: Charts, t: float, q: np.ndarray, w: np.ndarray, dt: float, torque: Torque | None) -> Any:
-    """One step in the velocities w that are followed now."""
+class Follower:
+    """Follows a motion, in the velocities of other joints where those of the robot do not tell how loops move."""
 
-    def force(t: float, q: np.ndarray, w: np.ndarray) -> np.ndarray:
-        return np.zeros_like(w) if torque is None else charts.force(q, torque(t, q, charts.seen(q, w)))
+    def __init__(self, robot: System, torque: Torque | None, acting: Acting) -> None:
+        self.charts, self.torque, self.acting = Charts(robot), torque, acting
 
-    return step(charts.now, t, q, w, dt, force)
+    def step(self, t: float, now: State, dt: float) -> State:
+        """The next state; velocities are those that are followed."""
+        now = now._replace(v=self.charts.looked_at(now.q, now.v))
+        try:
+            return self._followed(t, now, dt)
+        except SingularError:
+            changed = self.charts.better(now.q, now.v, poor=1.0)
+            if changed is None:
+                raise
+            return self._followed(t, now._replace(v=changed), dt)
 
+    def _followed(self, t: float, now: State, dt: float) -> State:
+        return step(self.charts.now, t, now, dt, self._force, self.acting)
 
-def _advanced(charts: Charts, i: int, q: np.ndarray, w: np.ndarray, dt: float, torque: Torque | None) -> Any:
-    """Step i, in other velocities where those of now do not tell how the loops move."""
-    w = charts.looked_at(q, w)
-    try:
-        return _followed(charts, i * dt, q, w, dt, torque)
-    except SingularError:
-        changed = charts.better(q, w, poor=1.0)
-        if changed is None:
-            raise
-        return _followed(charts, i * dt, q, changed, dt, torque)
+    def _force(self, t: float, q: np.ndarray, w: np.ndarray) -> np.ndarray:
+        if self.torque is None:
+            return np.zeros_like(w)
+        return self.charts.force(q, self.torque(t, q, self.charts.seen(q, w)))
 
 
 def _check_closed(robot: System, q: np.ndarray) -> None:
@@ -88,15 +113,18 @@ def simulate(
     duration: float,
     dt: float = 1e-3,
     torque: Torque | None = None,
+    passive: bool = True,
     every: int = 1,
     progress: Callable[[Iterable[int]], Iterable[int]] | None = None,
 ) -> Trajectory:
     """Simulate a robot (or a batch of states) for a time, rounded to whole steps, recording every so many of them.
 
-    q (..., nq), v (..., nv; zero if None); torque(t, q, v) -> (..., nv), none by default. `progress` wraps the range of
-    steps, e.g. tqdm.tqdm. The last step is recorded too. Where the independent velocities of a loop do not tell how it
-    moves, because their joints turn back, those of others are followed; q, v and torque stay as they are. torque is
-    asked four times a step, and again where a step is repeated: its result must depend on t, q and v only.
+    q (..., nq), v (..., nv; zero if None); torque(t, q, v) -> (..., nv), none by default. Springs and damping of the
+    joints act (`passive_forces`) unless `passive` is False; that friction does not, and that joints are beyond their
+    limits, is told by a SimulationWarning. `progress` wraps the range of steps, e.g. tqdm.tqdm. The last step is
+    recorded too. Where the independent velocities of a loop do not tell how it moves, because their joints turn back,
+    those of others are followed; q, v and torque stay as they are. torque is asked four times a step, and again where a
+    step is repeated: its result must depend on t, q and v only.
     """
     if not (duration > 0.0 and dt > 0.0 and np.isfinite(duration / dt)):
         raise ArgumentError(f"duration and dt must be positive and finite, got duration={duration}, dt={dt}")
@@ -106,12 +134,14 @@ def simulate(
     _check_closed(robot, q)
     v = np.zeros((*q.shape[:-1], robot.nv)) if v is None else np.array(v, float)
     steps = max(1, round(duration / dt))
-    times, configurations, velocities = [0.0], [q], [v]
-    charts, w = Charts(robot), v
+    follower = Follower(robot, torque, acting_on(robot, passive))
+    now = State(q, v, np.zeros(q.shape[:-1]))
+    times, states = [0.0], [now]
     for i in progress(range(steps)) if progress is not None else range(steps):
-        q, w = _advanced(charts, i, q, w, dt, torque)
+        now = follower.step(i * dt, now, dt)
         if (i + 1) % every == 0 or i + 1 == steps:
             times.append((i + 1) * dt)
-            configurations.append(q)
-            velocities.append(charts.seen(q, w))
-    return Trajectory(np.array(times), np.array(configurations), np.array(velocities))
+            states.append(now._replace(v=follower.charts.seen(now.q, now.v)))
+    found = Trajectory(np.array(times), *(np.array(x) for x in zip(*states, strict=True)))
+    warn_of_limits(robot, found.t, found.q)
+    return found

@@ -15,7 +15,7 @@ from ..model.groups import Group
 from ..model.lower import Lowered
 from ..model.mechanism import Mechanism
 from ..model.read import read_independent
-from ..model.travel import travel
+from ..model.travel import brought_within, travel
 
 _CLOSED = 1e-11
 _TOGGLE = 1e-6  # ratio of singular values of K_d at which random configurations keep away
@@ -101,10 +101,15 @@ def _random_full(lowered: Lowered, group: Group, rng: np.random.Generator, count
     return np.concatenate([c.joint.random(rng, np.array(c.lower), np.array(c.upper), (count,)) for c in parts], axis=-1)
 
 
+def _limits(lowered: Lowered, group: Group) -> tuple[np.ndarray, np.ndarray]:
+    """Lower and upper limits of the coordinates of all joints of a group."""
+    lower = np.array([x for i in group.links for x in lowered.moving[i].lower])
+    return lower, np.array([x for i in group.links for x in lowered.moving[i].upper])
+
+
 def _within_limits(lowered: Lowered, group: Group, full: np.ndarray) -> np.ndarray:
     """Which rows of coordinates of all joints of a group keep their limits."""
-    lower = np.array([x for i in group.links for x in lowered.moving[i].lower])
-    upper = np.array([x for i in group.links for x in lowered.moving[i].upper])
+    lower, upper = _limits(lowered, group)
     return np.all((full >= lower) & (full <= upper), axis=-1)
 
 
@@ -135,6 +140,10 @@ def group_random(lowered: Lowered, group: Group, rng: np.random.Generator, size:
         length = spread * np.sqrt(rng.random(len(left))) * np.linalg.norm(way, axis=-1)
         ends, arrived = travel(tie, tie.closed, way, length)
         sound = arrived & _within_limits(lowered, group, ends) & _is_held(tie, ends)
+        outside = np.flatnonzero(arrived & ~sound)
+        if outside.size:
+            ends[outside], arrived[outside] = brought_within(tie, ends[outside], *_limits(lowered, group))
+            sound = arrived & _within_limits(lowered, group, ends) & _is_held(tie, ends)
         found[left[sound]], left = ends[sound], left[~sound]
     names = ", ".join(map(repr, group.loops))
     raise AssemblyError(f"no closed configuration of loops {names} within the limits was found by random trials")

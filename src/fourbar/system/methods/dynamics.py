@@ -20,13 +20,14 @@ def inverse_dynamics(c: Context) -> Outputs:
     return vector(c, "tau", c.project(tau))
 
 
-def _accelerations(c: Context, v: list[Any], tau: list[Any], gravity: Sequence[float]) -> list[Any]:
+def accelerations(c: Context, v: list[Any], tau: list[Any], gravity: Sequence[float]) -> list[Any]:
+    """The forward dynamics of all links' velocities and the groups' forces, by group."""
     return aba.forward_dynamics(c.equations(), c.groups, c.expanded, v, tau, c.F_ext(), gravity)
 
 
 def acceleration_parts(c: Context) -> list[Any]:
     """The forward dynamics of the given state, by group."""
-    return _accelerations(c, c.velocities(), c.by_group("tau"), c.gravity)
+    return accelerations(c, c.velocities(), c.by_group("tau"), c.gravity)
 
 
 @method("q v tau", "a", optional="f_ext")
@@ -87,4 +88,4 @@ def inverse_mass_matrix(c: Context) -> Outputs:
 @method("q b", "x")
 def solve_mass_matrix(c: Context) -> Outputs:
     """x = M⁻¹ b (..., nv) in O(n), without forming M."""
-    return vector(c, "x", _accelerations(c, c.still(), c.by_group("b"), (0.0, 0.0, 0.0)))
+    return vector(c, "x", accelerations(c, c.still(), c.by_group("b"), (0.0, 0.0, 0.0)))

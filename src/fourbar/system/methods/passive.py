@@ -1,4 +1,4 @@
-"""Forces of springs and dampers in the joints, which the rigid-body dynamics does not contain."""
+"""Springs and dampers in the joints, which the rigid-body dynamics does not contain: their forces, and the motion."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from ...algorithms import passive
 from ...algorithms.energy import add
 from ...spatial.linear import Vec
 from ..context import Context
+from .dynamics import accelerations
 from .registry import Outputs, method, vector
 
 
@@ -21,6 +22,17 @@ def _springs(c: Context, of: Any) -> dict[int, Any]:
     }
 
 
+def _forces(c: Context) -> list[Vec]:
+    """Forces of springs and dampers on the independent velocities, by group."""
+    v, forces = c.velocities(), c.still()
+    for i, joint in enumerate(c.model.lowered.moving):
+        if any(joint.damping):
+            forces[i] = c.recorder.call(passive.damping_force, v[i], Vec(joint.damping))
+    for i, force in _springs(c, passive.spring_force).items():
+        forces[i] = c.recorder.call(add, forces[i], force) if any(c.model.lowered.moving[i].damping) else force
+    return c.project(forces)
+
+
 @method("q v", "tau")
 def passive_forces(c: Context) -> Outputs:
     """Forces (..., nv) of the joints' springs, -stiffness (q - rest), and of viscous damping, -damping v.
@@ -28,13 +40,17 @@ def passive_forces(c: Context) -> Outputs:
     Springs of balls and free joints act on the rotation vector from `rest`, those of free joints also on the way. In
     loops all joints count, also those that are not independent. Coulomb friction (`friction`) is left out.
     """
-    v, forces = c.velocities(), c.still()
-    for i, joint in enumerate(c.model.lowered.moving):
-        if any(joint.damping):
-            forces[i] = c.recorder.call(passive.damping_force, v[i], Vec(joint.damping))
-    for i, force in _springs(c, passive.spring_force).items():
-        forces[i] = c.recorder.call(add, forces[i], force) if any(c.model.lowered.moving[i].damping) else force
-    return vector(c, "tau", c.project(forces))
+    return vector(c, "tau", _forces(c))
+
+
+@method("q v tau", "a", optional="f_ext")
+def passive_dynamics(c: Context) -> Outputs:
+    """Accelerations a (..., nv) caused by joint forces τ and by the `passive_forces`: forward dynamics of both (ABA).
+
+    f_ext (..., n_bodies, 6): wrench [moment; force] on each body, in its frame.
+    """
+    tau = [c.recorder.call(add, *both) for both in zip(c.by_group("tau"), _forces(c), strict=True)]
+    return vector(c, "a", accelerations(c, c.velocities(), tau, c.gravity))
 
 
 @method("q", "energy")
@@ -44,3 +60,14 @@ def spring_energy(c: Context) -> Outputs:
     for energy in _springs(c, passive.spring_energy).values():
         total = c.recorder.call(add, total, energy)
     return [("energy", (), [total])]
+
+
+@method("q v", "power")
+def damping_power(c: Context) -> Outputs:
+    """Power (...) that the joints' viscous damping takes, Σ damping v² over all joints: never negative."""
+    v = c.velocities()
+    total: Any = 0.0
+    for i, joint in enumerate(c.model.lowered.moving):
+        if any(joint.damping):
+            total = c.recorder.call(add, total, c.recorder.call(passive.damping_power, v[i], Vec(joint.damping)))
+    return [("power", (), [total])]

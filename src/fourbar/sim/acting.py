@@ -1,0 +1,69 @@
+"""What acts on a robot while it moves, and what its model holds that does not: that is told by a warning."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import numpy as np
+
+from ..errors import warn
+from ..system.robot import System
+
+_SHOWN = 8  # joints that a warning names
+# Accelerations (..., nv) and the power (...) that is lost, of a robot at q, v and τ.
+Acting = Callable[[System, np.ndarray, np.ndarray, Any], tuple[np.ndarray, Any]]
+
+
+class SimulationWarning(UserWarning):
+    """Something that a robot's model holds does not act in its simulation."""
+
+
+def rigid(robot: System, q: np.ndarray, v: np.ndarray, tau: Any) -> tuple[np.ndarray, Any]:
+    """The rigid bodies alone."""
+    return robot.forward_dynamics(q, v, tau), 0.0
+
+
+def with_passive(robot: System, q: np.ndarray, v: np.ndarray, tau: Any) -> tuple[np.ndarray, Any]:
+    """With springs and damping in the joints."""
+    return robot.passive_dynamics(q, v, tau), robot.damping_power(q, v)
+
+
+def acting_on(robot: System, passive: bool) -> Acting:
+    """What moves a robot: its springs and dampers too, if it has some and `passive` asks for them."""
+    joints = robot.model.lowered.moving
+    if not passive:
+        return rigid
+    rubbing = [c.name for c in joints if any(c.friction)]
+    if rubbing:
+        warn(
+            f"simulate: the Coulomb friction of {_listed(rubbing)} does not act: it jumps where a joint comes to rest, "
+            "which steps of fixed length do not follow; give damping instead, or set friction=0 with with_parameters",
+            SimulationWarning,
+        )
+    return with_passive if any(any(c.stiffness) or any(c.damping) for c in joints) else rigid
+
+
+def warn_of_limits(robot: System, t: np.ndarray, q: np.ndarray) -> None:
+    """Tell which joints were beyond their limits in a motion q (n, ..., nq): nothing stops them there."""
+    joints = robot.model.lowered.moving
+    lower, upper = (np.array([x for c in joints for x in getattr(c, end)]) for end in ("lower", "upper"))
+    if not (np.isfinite(lower).any() or np.isfinite(upper).any()):
+        return
+    reached = robot.expand(q)
+    beyond = ((reached < lower) | (reached > upper)).reshape(len(t), -1, len(lower)).any(axis=1)
+    beyond &= ~beyond[0]  # who starts there means it
+    if beyond.any():
+        owner = [c.name for c in joints for _ in c.lower]
+        left = list(dict.fromkeys(name for name, out in zip(owner, beyond.any(axis=0), strict=True) if out))
+        when = t[int(np.argmax(beyond.any(axis=1)))]
+        warn(
+            f"simulate: {_listed(left)} moved beyond the limits (first at t = {when:.4g} s): limits stop no motion",
+            SimulationWarning,
+        )
+
+
+def _listed(joints: Iterable[str]) -> str:
+    names = [repr(name) for name in joints]
+    more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
+    return f"joint{'s' if len(names) > 1 else ''} {', '.join(names[:_SHOWN])}{more}"

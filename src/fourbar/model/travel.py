@@ -17,7 +17,7 @@ _STEPS = 60
 _LONGEST, _SHORTEST = 0.4, 1e-3  # of a step, in the units of the joints
 _CLEAR = 0.8  # of a step, where K is as far from singular as at the start
 _BENT = 0.25  # what closes the gap beside the step: where it is more, the step was too long
-_PARTS = 16  # of a way into limits
+_PARTS = 16  # of a way into limits, at most
 _FOLLOWED = 10.0  # how much further than the independent joints the others may move: beyond, K_d is nearly singular
 _CLOSED = 1e-11
 _NOTHING = 1e-9  # of a direction: rounding, where loops allow none
@@ -70,10 +70,10 @@ def brought_within(tie: Tied, q: np.ndarray, lower: np.ndarray, upper: np.ndarra
     held = [j for j, _ in tie.independent]
     way = np.zeros((len(q), sum(joint.nv for joint in tie.joints)))
     way[:, held] = differences(tie.joints, q, np.clip(q, lower, upper))[:, held]
-    follows = np.full(len(q), True)
-    for _ in range(_PARTS):
-        ahead = moved(tie.joints, q, way / _PARTS)
+    follows, parts = np.full(len(q), True), int(np.clip(np.ceil(np.abs(way).max(initial=0.0) / _LONGEST), 1, _PARTS))
+    for _ in range(parts):
+        ahead = moved(tie.joints, q, way / parts)
         q, gap = close(tie, ahead, held)
         bend = np.linalg.norm(differences(tie.joints, ahead, q), axis=-1)
-        follows &= (gap < _CLOSED) & (bend <= _FOLLOWED * np.linalg.norm(way, axis=-1) / _PARTS + _CLOSED)
+        follows &= (gap < _CLOSED) & (bend <= _FOLLOWED * np.linalg.norm(way, axis=-1) / parts + _CLOSED)
     return q, follows

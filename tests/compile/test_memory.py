@@ -1,5 +1,6 @@
 """Nothing leaks: references are counted right, and what is no longer used is freed, machine code included."""
 
+import ctypes
 import gc
 import os
 import sys
@@ -11,9 +12,10 @@ import pytest
 
 import fourbar as fb
 from fourbar import ArgumentError
+from fourbar.compile.driver import BYTES, MALLOC
 from fourbar.joints import Revolute
 
-from .support import INTERPRETED, machine_code_only, python
+from .support import INTERPRETED, machine_code_only, python, same_bits
 
 Q = np.array([0.3, -0.7])
 OUT = np.empty(2)
@@ -76,6 +78,7 @@ def test_no_call_leaks(f, call):
         for _ in range(count):
             work(f)
 
+    repeat(1)  # what is imported now holds references for ever
     counted = [Q, MANY, np.ndarray, None, f, *f.state]
     if not INTERPRETED:  # NumPy itself loses references to its number types, which live forever
         counted.append(np.dtype(float))
@@ -201,3 +204,26 @@ builtins.kept = (f, kept)
 print("done")
 """
     assert python(code) == "done\n(2,) (200000, 2)"
+
+
+@machine_code_only
+@pytest.mark.parametrize("form", ["single", "batch", "threads", "ordinary"])
+def test_no_memory_for_a_workspace_is_an_error(form):
+    """Whether machine code, NumPy or several threads call the kernel; and the next call is right."""
+    system = fb.robots.double_pendulum()
+    n = {"single": (), "threads": (120_000,)}.get(form, (100,))
+    q = np.random.default_rng(0).normal(size=(*n, 2))
+    more = {"threads": 2} if form == "threads" else {}
+    call = (lambda: system.gravity_force(q=q)) if form == "ordinary" else lambda: system.gravity_force(q, **more)
+    wanted = call().copy()
+    assert same_bits(call(), wanted)
+    variant = system.gravity_force.state[0].variant(("q",))
+    data = variant.ufunc(single=n == ()).kernel._tables.data
+    before = data.copy()
+    nothing = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_size_t)(lambda size: None)
+    data[BYTES], data[MALLOC] = 1 << 20, ctypes.cast(nothing, ctypes.c_void_p).value
+    for _ in range(2):
+        with pytest.raises(MemoryError, match="gravity_force: no memory for a workspace of 1048576 bytes"):
+            call()
+    data[MALLOC] = before[MALLOC]
+    assert same_bits(call(), wanted)

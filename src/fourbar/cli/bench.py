@@ -7,10 +7,8 @@ Times one evaluation in a batch and one call from Python, on one thread; the lea
 from __future__ import annotations
 
 import argparse
-import os
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -58,23 +56,22 @@ def measure(name: str, robot: System, peer: Peer | None, batch: int, repeat: int
     q, (v, a) = robot.random(rng, batch), rng.normal(size=(2, batch, robot.nv))
     theirs = {} if peer is None else peer_calls(peer, q, v, a)
     rows = []
-    with one_thread():
-        for method, n in METHODS.items():
-            ours = own_calls(getattr(robot, method), (q, v, a)[:n])
-            took = {kind: shortest(call, repeat) for kind, call in ours.items()}
-            row = [name, method, str(robot.nv), f"{took['batch'] / batch * 1e9:.1f}", f"{took['one'] * 1e9:.0f}"]
-            for kind in ("batch", "one"):
-                call = theirs.get(method, {}).get(kind)
-                row.append("-" if call is None else f"{shortest(call, repeat) / took[kind]:.1f}")
-            rows.append(row)
+    for method, n in METHODS.items():
+        ours = own_calls(getattr(robot, method), (q, v, a)[:n])
+        took = {kind: shortest(call, repeat) for kind, call in ours.items()}
+        row = [name, method, str(robot.nv), f"{took['batch'] / batch * 1e9:.1f}", f"{took['one'] * 1e9:.0f}"]
+        for kind in ("batch", "one"):
+            call = theirs.get(method, {}).get(kind)
+            row.append("-" if call is None else f"{shortest(call, repeat) / took[kind]:.1f}")
+        rows.append(row)
     return rows
 
 
 def own_calls(function: Any, arrays: tuple[np.ndarray, ...]) -> dict[str, Callable[[], Any]]:
-    """The evaluation of a batch, into an array that is there already, and that of its first sample."""
+    """The evaluation of a batch on one thread, into an array that is there already, and that of its first sample."""
     rows = [np.ascontiguousarray(x[0]) for x in arrays]
-    out = function(*arrays)
-    return {"batch": lambda: function(*arrays, out=out), "one": lambda: function(*rows)}
+    out = function(*arrays, threads=1)
+    return {"batch": lambda: function(*arrays, out=out, threads=1), "one": lambda: function(*rows)}
 
 
 def shortest(call: Callable[[], Any], repeat: int = 7, at_least: float = 0.005) -> float:
@@ -91,17 +88,3 @@ def _timed(call: Callable[[], Any], loops: int) -> float:
     for _ in steps:
         call()
     return time.perf_counter() - begin
-
-
-@contextmanager
-def one_thread() -> Iterator[None]:
-    """Large batches stay on one thread."""
-    before = os.environ.get("FOURBAR_THREADS")
-    os.environ["FOURBAR_THREADS"] = "1"
-    try:
-        yield
-    finally:
-        if before is None:
-            del os.environ["FOURBAR_THREADS"]
-        else:
-            os.environ["FOURBAR_THREADS"] = before

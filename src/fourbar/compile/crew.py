@@ -33,7 +33,8 @@ AWAKE = BOXES + BOX_WORDS * MOST_HELPERS
 _BOARD_WORDS = AWAKE + MOST_HELPERS
 
 _X86 = ("declare void @llvm.x86.sse2.pause()", "call void @llvm.x86.sse2.pause()")
-_PAUSE = {"x86_64": _X86, "AMD64": _X86}
+_ARM = ("declare void @llvm.aarch64.isb(i32)", "call void @llvm.aarch64.isb(i32 15)")  # its own `yield` does not wait
+_PAUSE = {"x86_64": _X86, "AMD64": _X86, "aarch64": _ARM, "arm64": _ARM, "ARM64": _ARM}
 
 
 def _pause() -> tuple[str, str]:

@@ -17,8 +17,8 @@ from .stream import Stream
 from .transfer import Pack, Unpack, declarations, open_loop
 
 # Words of the data table.
-BYTES, ARGUMENTS, INPUTS, ARGUMENT_TABLE, CALL_TABLE, CALLS, PRESET_TABLE, PRESETS, MALLOC, FREE = range(10)
-DATA_WORDS = 10
+BYTES, ARGUMENTS, INPUTS, ARGUMENT_TABLE, CALL_TABLE, CALLS, PRESET_TABLE, PRESETS, MALLOC, FREE, FAILURES = range(11)
+DATA_WORDS = 11  # the last is written: how often there was no memory for a workspace, and nothing was computed
 # Words of one argument: three core dimensions; where in `steps` their strides are (-1: nowhere); the address of its
 # slot map (outputs); the byte offset of its first slot (inputs).
 ARGUMENT_WORDS = 8
@@ -196,7 +196,10 @@ _SHARE = [
 
 
 def _entry(name: str, more: str, body: list[str]) -> str:
-    """An exported function: finds a workspace, on the stack if it is small, and works on dims[0] samples."""
+    """An exported function: finds a workspace, on the stack if it is small, and works on dims[0] samples.
+
+    Where there is no memory for one it only counts that: whoever called looks at the count before and after.
+    """
     inner = f"@{name}_with(ptr %args, ptr %dims, ptr %steps, ptr %data{more}, ptr %ws)"
     passed = inner.replace(f"@{name}_with", f"void @{name}_with")
     c = Code()
@@ -211,6 +214,12 @@ def _entry(name: str, more: str, body: list[str]) -> str:
     c.label("heap")
     malloc, free = _word(c, "%data", MALLOC, "ptr"), _word(c, "%data", FREE, "ptr")
     block = c.let(f"call ptr {malloc}(i64 {c.let(f'add i64 {size}, 64')})")
+    c.do(f"br i1 {c.let(f'icmp eq ptr {block}, null')}, label %none, label %some")
+    c.label("none")
+    counter = c.let(f"getelementptr i64, ptr %data, i64 {FAILURES}")
+    c.let(f"atomicrmw add ptr {counter}, i64 1 seq_cst, align 8")
+    c.do("ret void")
+    c.label("some")
     raw = c.let(f"ptrtoint ptr {block} to i64")
     aligned = c.let(f"and i64 {c.let(f'add i64 {raw}, 63')}, -64")
     c.do(f"%on_heap = inttoptr i64 {aligned} to ptr")

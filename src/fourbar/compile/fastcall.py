@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from .crew import AWAKE, COUNT
+from .driver import FAILURES
 from .ir import Code
 from .threads import CHUNKS_A_THREAD
 from .transfer import open_loop
@@ -395,8 +396,9 @@ def _spare(c: Code) -> None:
 
 
 def _compute(c: Code, kernel: str, inputs: str) -> None:
-    """Run the kernel: as it is, without the interpreter lock, or together with helpers."""
+    """Run the kernel: as it is, without the interpreter lock, or together with helpers; `slow` if memory is short."""
     data = _word(c, "%env", c.let("add i64 %which, 1"), "ptr")
+    failures = _word(c, data, FAILURES)
     run = f"call void {kernel}(ptr %args_now, ptr %dims, ptr %steps, ptr {data})"
     c.do(f"br i1 {c.let(f'icmp sge i64 %n, {_RELEASE_FROM}')}, label %released, label %held")
     c.label("held")
@@ -422,6 +424,8 @@ def _compute(c: Code, kernel: str, inputs: str) -> None:
     c.do(f"call void {_word(c, '%env', RESTORE, 'ptr')}(ptr %thread)")
     c.do("br label %ran")
     c.label("ran")
+    c.do(f"br i1 {c.let(f'icmp eq i64 {failures}, {_word(c, data, FAILURES)}')}, label %computed, label %lost")
+    c.label("computed")
 
 
 def _finish(c: Code, inputs: str) -> None:

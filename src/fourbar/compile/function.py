@@ -78,9 +78,11 @@ class Variant:
         overlapping = out is not None and _overlap(arrays, out)
         if threads > 1 and n >= self.sharing_from and not overlapping:
             return self._shared(arrays, batch, n, out, threads)
+        made, into = self.ufunc(single=batch == ()), {} if out is None else {"out": out}
+        failures = made.kernel.failures
         with np.errstate(all="ignore"):  # branches that are not taken, and samples that are NaN, are no news
-            into = {} if out is None else {"out": out}
-            results = self.ufunc(single=batch == ()).ufunc(*arrays, order="C", **into)
+            results = made.ufunc(*arrays, order="C", **into)
+        made.kernel.check_memory(failures)
         return results if isinstance(results, tuple) else (results,)
 
     def _interpreted(self, arrays: list[np.ndarray], out: tuple[Any, ...] | None) -> tuple[Any, ...]:
@@ -100,7 +102,10 @@ class Variant:
         results = out or tuple(np.empty((*batch, *y.shape)) for y in self.program.outputs)
         whole = [r if r.flags.carray else np.empty(r.shape) for r in results]
         rows = [self._rows(w, y.shape, batch, n) for w, y in zip(whole, self.program.outputs, strict=True)]
-        run_shared(self.ufunc(single=False).kernel, flat + rows, n, threads)
+        kernel = self.ufunc(single=False).kernel
+        failures = kernel.failures
+        run_shared(kernel, flat + rows, n, threads)
+        kernel.check_memory(failures)
         for result, written in zip(results, whole, strict=True):
             if result is not written:
                 result[...] = written

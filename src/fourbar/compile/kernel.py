@@ -94,6 +94,17 @@ class Kernel:
         self.data = self._tables.data.ctypes.data
         self.cores = [len(x.shape) for x in (*program.inputs, *program.outputs)]
 
+    @property
+    def failures(self) -> int:
+        """How often there was no memory for a workspace."""
+        return int(self._tables.data[words.FAILURES])
+
+    def check_memory(self, failures: int) -> None:
+        """After a run, told the failures before it: an error if there are more, since results are then not computed."""
+        if self.failures != failures:
+            size = self._tables.data[words.BYTES]
+            raise MemoryError(f"{self.program.name}: no memory for a workspace of {size} bytes")
+
 
 class Tables:
     """The tables that the driver reads, for one program."""

@@ -13,7 +13,7 @@ CHUNKS_A_THREAD = 4
 
 
 def default_threads() -> int:
-    """FOURBAR_THREADS, or the number of CPUs this process may use."""
+    """FOURBAR_THREADS, or the number of CPUs this process may use; a function asks when it computes its first batch."""
     asked = os.environ.get("FOURBAR_THREADS")
     if asked is None:
         return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

@@ -344,9 +344,9 @@ def test_compiled_is_interpreted_with_loops(method: str) -> None:
     given = {"q": q, "v": v, last: x}
     found = f.jvp((q, v, x), (dq, dv, dx))
     expected = meaning(f.jvp, {**given, "d_q": dq, "d_v": dv, f"d_{last}": dx})[0]
-    np.testing.assert_allclose(found, expected, rtol=0.0, atol=1e-11 * np.abs(expected).max())
+    np.testing.assert_allclose(found, expected, rtol=0.0, atol=1e-12 * np.abs(expected).max())
     J, blocks = np.stack(f.jacobian(q, v, x), axis=-3), meaning(f.jacobian, given)[0]
-    np.testing.assert_allclose(J, blocks, rtol=0.0, atol=1e-11 * np.abs(blocks).max())
+    np.testing.assert_allclose(J, blocks, rtol=0.0, atol=1e-12 * np.abs(blocks).max())
 
 
 def test_the_interpreter_alone(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -77,7 +77,7 @@ def test_along_a_direction(name: str, method: str) -> None:
     (pushed,) = meaning(function.jvp, {**given, **{f"d_{k}": x for k, x in moving.items()}})
     near(pushed, expected, 1e-12)
     (blocks,) = meaning(function.jacobian, given)
-    near(along(blocks, robot, moving), expected, 1e-11)
+    near(along(blocks, robot, moving), expected, 1e-12)
 
 
 @CASES
@@ -92,7 +92,7 @@ def test_backwards_is_the_transpose_of_forwards(name: str, method: str) -> None:
     pulled = meaning(function.vjp, {**given, f"w_{function.state[0].results[0]}": weight})
     forwards = np.einsum("bi,bi->b", weight, pushed)
     backwards = sum((g * x).reshape(3, -1).sum(axis=1) for g, x in zip(pulled, moving.values(), strict=True))
-    assert np.all(np.abs(forwards - backwards) <= 1e-11 * (1.0 + np.abs(pushed).sum(axis=1)))
+    assert np.all(np.abs(forwards - backwards) <= 1e-12 * (1.0 + np.abs(pushed).sum(axis=1)))
 
 
 @CASES

@@ -63,7 +63,7 @@ def test_forward_dynamics(name: str) -> None:
     rates = f.jvp(given, moving)
     assert len(rates) == 2
     for found, exact in zip(rates, expected, strict=True):
-        near(found, exact, 1e-10)
+        near(found, exact, 1e-12)
     J = f.jacobian(**given)
     assert J._fields == ("a", "force")
     for block, exact in zip(J, expected, strict=True):
@@ -71,14 +71,14 @@ def test_forward_dynamics(name: str) -> None:
             np.einsum("bij,bj->bi", x.reshape(*exact.shape, -1), moving[k].reshape(BATCH, -1))
             for k, x in block._asdict().items()
         ]
-        near(sum(parts), exact, 1e-10)
+        near(sum(parts), exact, 1e-12)
     rng = np.random.default_rng(1)
     weights = tuple(rng.normal(size=y.shape) for y in expected)
     gradient = f.vjp(given, weights)
     backwards = sum((x * moving[k]).reshape(BATCH, -1).sum(axis=1) for k, x in gradient._asdict().items())
     forwards = sum((w * y).sum(axis=1) for w, y in zip(weights, expected, strict=True))
     size = sum(np.abs(w * y).sum(axis=1) for w, y in zip(weights, expected, strict=True))
-    assert np.all(np.abs(backwards - forwards) <= 1e-10 * size)
+    assert np.all(np.abs(backwards - forwards) <= 1e-12 * size)
     named = f.vjp(given, dict(zip(("a", "force"), weights, strict=True)))
     near(named.q, gradient.q, 1e-15)
 
@@ -100,7 +100,7 @@ def test_impulse(name: str = "touch") -> None:
     for found, exact in zip(
         f.jvp(given, moving), directional(robot(home(name)), f.function, given, moving), strict=False
     ):
-        near(found, exact, 1e-11)
+        near(found, exact, 1e-12)
 
 
 def test_no_derivative_where_rows_meet_by_chance() -> None:
@@ -141,12 +141,12 @@ def test_actuated(method: str) -> None:
     moving = tangents("linkage", given)
     (exact,) = directional(system, f, given, moving)
     (found,) = meaning(f.jvp, {**given, **{f"d_{k}": x for k, x in moving.items()}})
-    near(found, exact, 1e-11)
+    near(found, exact, 1e-12)
     weight = np.random.default_rng(4).normal(size=exact.shape)
     pulled = meaning(f.vjp, {**given, f"w_{f.state[0].results[0]}": weight})
     backwards = sum((g * x).reshape(BATCH, -1).sum(axis=1) for g, x in zip(pulled, moving.values(), strict=True))
     forwards = (weight * exact).reshape(BATCH, -1).sum(axis=1)
-    assert np.all(np.abs(backwards - forwards) <= 1e-11 * np.abs(weight * exact).reshape(BATCH, -1).sum(axis=1))
+    assert np.all(np.abs(backwards - forwards) <= 1e-12 * np.abs(weight * exact).reshape(BATCH, -1).sum(axis=1))
     (blocks,) = meaning(f.jacobian, given)
     total, at = np.zeros((BATCH, exact[0].size)), 0
     for x in moving.values():
@@ -155,7 +155,7 @@ def test_actuated(method: str) -> None:
         block = blocks.reshape(BATCH, -1)[:, at : at + size].reshape(BATCH, total.shape[1], -1)
         total += np.einsum("bij,bj->bi", block, dx)
         at += size
-    near(total.reshape(exact.shape), exact, 1e-11)
+    near(total.reshape(exact.shape), exact, 1e-12)
 
 
 def test_one_sample(name: str = "touch") -> None:

@@ -85,11 +85,11 @@ def test_inverse_dynamics(name: str) -> None:
     given = {"q": q, "v": v, "a": a, "f_ext": f_ext}
     moving = tangents(system, given)
     exact = directional(system, c.inverse_dynamics.function, given, moving)
-    _check(c.inverse_dynamics, system, given, 1e-10)
+    _check(c.inverse_dynamics, system, given, 1e-12)
     assert np.abs(exact[0]).max() > 0.1
     tau, force = c.inverse_dynamics(**given)
     for x, y in zip(c.inverse_dynamics(**given), c.inverse_dynamics._again(given)[0], strict=True):
-        near(x, y, 1e-11)  # by singular values
+        near(x, y, 1e-12)  # by singular values
     assert tau.shape == (len(q), len(actuated)) and force.shape == (len(q), 6)
 
 
@@ -100,7 +100,7 @@ def test_inverse_dynamics_with_embedded_loops() -> None:
     c = robot.constrained(Prescribed(["tip"]), actuated=["left", "right", "left_elbow"], least="torque")
     given = {"q": q, "v": v[:, own], "a": a[:, own]}
     given["a"] = c.forward_dynamics(given["q"], given["v"], np.zeros(2))[0]
-    _check(c.inverse_dynamics, robot, given, 1e-10)
+    _check(c.inverse_dynamics, robot, given, 1e-12)
 
 
 def test_inverse_dynamics_where_the_drives_lose_their_hold() -> None:
@@ -174,11 +174,11 @@ def test_hybrid_dynamics_of_one_joint_of_a_cluster(least: str) -> None:
     near(a[:, u], given["a"][:, u], 1e-15)
     near(tau[:, ~u], given["tau"][:, ~u], 1e-15)
     again, lam = c.forward_dynamics(given["q"], given["v"], tau)
-    near(again, a, 1e-11)
-    near(lam, force, 1e-10)
+    near(again, a, 1e-12)
+    near(lam, force, 1e-12)
     needed = robot.inverse_dynamics(given["q"], given["v"], a)
     near(tau + np.einsum("bij,bi->bj", c.jacobian(given["q"]), force), needed, 1e-12)
-    _check(c.hybrid_dynamics.specialise(names, least), robot, given, 1e-10)
+    _check(c.hybrid_dynamics.specialise(names, least), robot, given, 1e-12)
 
 
 def test_hybrid_dynamics_of_least_torque_by_name() -> None:
@@ -200,7 +200,7 @@ def test_hybrid_dynamics_of_least_torque_by_name() -> None:
     own = [0, 1, 3]
     assert np.all((small[:, own] ** 2).sum(-1) < (large[:, own] ** 2).sum(-1))
     for x, y in zip(f(**given), f._again(given)[0], strict=True):
-        near(x, y, 1e-10)
+        near(x, y, 1e-12)
     moving = {"tau": np.ones_like(tau)}
     for x, y in zip(c.hybrid_dynamics.jvp(given, moving, **options), f.jvp(given, moving), strict=True):
         assert np.array_equal(x, y)
@@ -236,7 +236,7 @@ def test_forces_of_constraints_on_random_mechanisms(name: str) -> None:
     _check(c.forward_dynamics, robot, given, 1e-9)
     moving = tangents(robot, {"q": state.q})
     (exact,) = directional(robot, c.osim_inverse, {"q": state.q}, moving)
-    near(c.osim_inverse.jvp(state.q, moving["q"]), exact, 1e-11)
+    near(c.osim_inverse.jvp(state.q, moving["q"]), exact, 1e-12)
     assert np.abs(exact).max() > 1e-6
 
 
@@ -290,7 +290,7 @@ def test_along_the_numbers_of_the_robot(name: str, function: str) -> None:
     terms = [(gradient.parameters[k] * r).reshape(2, -1) for k, r in rates.items()]
     forwards = sum((w * y).reshape(2, -1).sum(axis=1) for w, y in zip(weights, found, strict=True))
     bound = sum(np.abs(x).sum(axis=1) for x in terms)
-    assert np.all(np.abs(sum(x.sum(axis=1) for x in terms) - forwards) <= 1e-11 * bound)
+    assert np.all(np.abs(sum(x.sum(axis=1) for x in terms) - forwards) <= 1e-12 * bound)
     names = ["gravity", *list(rates)[1:4]]
     J = f.jacobian(*args, parameters=names)
     chosen = {k: rates[k] for k in names}
@@ -298,7 +298,7 @@ def test_along_the_numbers_of_the_robot(name: str, function: str) -> None:
     blocks, along = (J, along) if isinstance(along, tuple) else ([J], [along])
     for block, rate in zip(blocks, along, strict=True):
         parts = [block.parameters[k].reshape(*rate.shape, -1) @ np.ravel(r) for k, r in chosen.items()]
-        near(sum(parts), rate, 1e-11)
+        near(sum(parts), rate, 1e-12)
 
 
 def test_inverse_dynamics_along_numbers() -> None:
@@ -320,7 +320,7 @@ def test_inverse_dynamics_along_numbers() -> None:
     gradient = f.vjp((q, v, a), weights, parameters=names).parameters
     backwards = sum((gradient[k] * r).reshape(len(q), -1).sum(axis=1) for k, r in rates.items())
     forwards = sum((w * y).sum(axis=1) for w, y in zip(weights, found, strict=True))
-    assert np.allclose(backwards, forwards, rtol=1e-11, atol=1e-12)
+    assert np.allclose(backwards, forwards, rtol=1e-12, atol=1e-12)
 
 
 def test_second_derivatives() -> None:

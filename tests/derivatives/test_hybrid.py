@@ -41,7 +41,7 @@ def test_along_a_direction(name: str, forces: bool) -> None:
             at += robot.nv * dx.shape[1]
     assert at == flat.shape[1]
     for result in range(2):
-        near(found[:, result], expected[:, result], 1e-10)
+        near(found[:, result], expected[:, result], 1e-12)
 
 
 def test_names_are_known() -> None:

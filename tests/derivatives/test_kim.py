@@ -61,8 +61,8 @@ def test_forward_dynamics(number: int) -> None:
     a, _, da, _ = (np.array(x) for x in zip(*(t.hybrid() for t in tables(number)), strict=True))
     names = ("q", "v", "tau", "f_ext")
     (found,) = meaning(robot.forward_dynamics, {x: given[x] for x in names})
-    near(found, a, 1e-11)
-    near(pushed(robot.forward_dynamics, number, *names)[0], da, 1e-10)
+    near(found, a, 1e-12)
+    near(pushed(robot.forward_dynamics, number, *names)[0], da, 1e-12)
 
 
 @FEW
@@ -75,9 +75,9 @@ def test_hybrid_dynamics(number: int) -> None:
     found = [np.array(x) for x in zip(*(t.hybrid(prescribed) for t in tables(number)), strict=True)]
     names = ("q", "v", "a", "tau", "f_ext")
     for value, expected in zip(meaning(function, {x: given[x] for x in names}), found[:2], strict=True):
-        near(value, expected, 1e-11)
+        near(value, expected, 1e-12)
     for rate, expected in zip(pushed(function, number, *names), found[2:], strict=True):
-        near(rate, expected, 1e-10)
+        near(rate, expected, 1e-12)
 
 
 @FEW

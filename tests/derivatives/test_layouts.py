@@ -71,12 +71,12 @@ def test_along_a_direction(method: str = "forward_dynamics") -> None:
     programs = [derived("jvp", recipe, method, present) for recipe in (Base, Unrolled)]
     assert is_shared(programs[0]) and not is_shared(programs[1])
     ours, unrolled = (next(iter(interpret(p, {**state, **moving}).values())) for p in programs)
-    near(ours, unrolled, 1e-10)
+    near(ours, unrolled, 1e-12)
     rates = {x: moving[f"d_{x}"] for x in state}
     rates["q"] = rate(chain(), state["q"], rates["q"])
     source = chain().forward_dynamics.state[0].program(tuple(state))
     (exact,) = run(source, {x: state[x] + 1j * STEP * rates[x] for x in state})
-    near(ours, exact.imag / STEP, 1e-10)
+    near(ours, exact.imag / STEP, 1e-12)
 
 
 def test_backwards(method: str = "forward_dynamics") -> None:
@@ -88,11 +88,11 @@ def test_backwards(method: str = "forward_dynamics") -> None:
     assert is_shared(programs[0]) and not is_shared(programs[1])
     ours, unrolled = (list(interpret(p, {**state, "w_a": weight}).values()) for p in programs)
     for a, b in zip(ours, unrolled, strict=True):
-        near(a, b, 1e-10)
+        near(a, b, 1e-12)
     pushed = interpret(derived("jvp", Base, method, (*state, *moving)), {**state, **moving})
     forwards = np.sum(weight * next(iter(pushed.values())))
     backwards = sum(np.sum(g * x) for g, x in zip(ours, moving.values(), strict=True))
-    assert abs(forwards - backwards) <= 1e-10 * np.sum(np.abs(weight * next(iter(pushed.values()))))
+    assert abs(forwards - backwards) <= 1e-12 * np.sum(np.abs(weight * next(iter(pushed.values()))))
 
 
 @pytest.mark.parametrize("method", ["mass_matrix"])

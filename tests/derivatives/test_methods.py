@@ -156,7 +156,7 @@ def test_derivatives(method: str, name: str, choice: int) -> None:
         near(found, exact, 1e-12)
     (blocks,) = meaning(f.jacobian, given)
     for found, exact in zip(along(blocks, expected, moving), expected, strict=True):
-        near(found, exact, 1e-11)
+        near(found, exact, 1e-12)
     rng = np.random.default_rng(6)
     weights = [rng.normal(size=y.shape) for y in expected]
     pulled = meaning(f.vjp, {**given, **{f"w_{n}": w for n, w in zip(METHODS[method].results, weights, strict=True)}})

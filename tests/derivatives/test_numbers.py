@@ -128,7 +128,7 @@ def test_forward_dynamics_is_the_inverse_of_inverse_dynamics(name: str) -> None:
         meaning(function.jvp.along(tuple(rates)).function, {"q": state.q, "v": state.v, last: x, **moving})[0]
         for function, last, x in ((robot.inverse_dynamics, "a", a), (robot.forward_dynamics, "tau", state.tau))
     )
-    near(-np.linalg.solve(M, by_force[..., None])[..., 0], by_acceleration, 1e-10)
+    near(-np.linalg.solve(M, by_force[..., None])[..., 0], by_acceleration, 1e-12)
 
 
 def _rates_of_ten(body: Any, mass: float, com: np.ndarray, inertia: np.ndarray) -> np.ndarray:

@@ -45,7 +45,7 @@ def _transposed(function: Any, given: dict[str, np.ndarray], rates: dict[str, np
     pulled = meaning(function.vjp.along(tuple(rates)).function, {**given, **named})
     plain = meaning(function.vjp, {**given, **named})
     for a, b in zip(pulled[: len(plain)], plain, strict=True):
-        near(a, b, 1e-11)
+        near(a, b, 1e-12)
     gradients = pulled[len(plain) :]
     terms = [(g * rates[k]).reshape(n, -1) for k, g in zip(rates, gradients, strict=True)]
     backwards, size = sum(x.sum(axis=1) for x in terms), sum(np.abs(x).sum(axis=1) for x in terms)
@@ -62,7 +62,7 @@ def test_gradient_of_the_dynamics_by_all_numbers(name: str, method: str) -> None
     robot, state = case(name)
     last = _DYNAMICS[method]
     given = {"q": state.q, "v": state.v, last: getattr(state, last), "f_ext": state.f_ext}
-    _transposed(getattr(robot, method), given, random_rates(robot), 1e-11)
+    _transposed(getattr(robot, method), given, random_rates(robot), 1e-12)
 
 
 @pytest.mark.parametrize("name", ["tree0", "geared", "four_bar", pytest.param("tripod", marks=pytest.mark.slow)])
@@ -78,7 +78,7 @@ def test_jacobian_by_some_numbers(name: str) -> None:
     (flat,) = meaning(by_number.function, given)
     (blocks,) = by_number.recipe.cut(flat)
     parts = [np.einsum("bij,j->bi", blocks[k].reshape(*exact.shape, -1), np.ravel(x)) for k, x in chosen.items()]
-    near(sum(parts), exact, 1e-11)
+    near(sum(parts), exact, 1e-12)
 
 
 @pytest.mark.parametrize("function", sorted(set(METHODS) - {"difference", "chart_rate"}))
@@ -94,7 +94,7 @@ def test_every_function(function: str) -> None:
         made.specialise(**options) if method.static else made,
         given,
         {k: rates[k] for k in (*kept, "gravity", "bracket.placement")},
-        1e-11,
+        1e-12,
     )
 
 
@@ -130,14 +130,14 @@ def test_as_users_call_it() -> None:
     assert gradient._fields == ("q", "v", "tau", "parameters") and list(gradient.parameters) == names
     assert gradient.parameters["wrist.inertia"].shape == (2, 3, 3) and gradient.parameters["arm.mass"].shape == (2,)
     for a, b in zip(gradient[:3], plain, strict=True):
-        assert np.allclose(a, b, rtol=1e-11, atol=1e-11)
+        assert np.allclose(a, b, rtol=1e-12, atol=1e-12)
     J = f.jacobian(*args, parameters=names)
     assert np.array_equal(J.q, f.jacobian(*args).q)
     assert J.parameters["gravity"].shape == (2, robot.nv, 3) and J.parameters["gear.ratio"].shape == (2, robot.nv)
     for name in names:
         block = J.parameters[name].reshape(2, robot.nv, -1)
         flat = np.einsum("bi,bik->bk", w, block)
-        assert np.allclose(flat, gradient.parameters[name].reshape(2, -1), rtol=1e-11, atol=1e-11)
+        assert np.allclose(flat, gradient.parameters[name].reshape(2, -1), rtol=1e-12, atol=1e-12)
     one = f.jacobian(*(x[1] for x in args), parameters="gear.ratio")
     assert np.allclose(one.parameters["gear.ratio"], J.parameters["gear.ratio"][1], rtol=1e-12)
     assert f.vjp(args, w, parameters=[]).parameters == {} and f.jacobian(*args, parameters=()).parameters == {}
@@ -215,7 +215,7 @@ def test_steps_that_share_their_code() -> None:
     body, joint, loop = robot.mechanism.bodies[60], robot.mechanism.connections[40], robot.mechanism.loops[30]
     rates = {f"{body.name}.mass": np.array(0.03), f"{joint.name}.placement": 0.01 * rng.normal(size=6)}
     rates[f"{loop.name}.ratio"] = np.array(0.1)
-    _transposed(robot.inverse_dynamics, given, rates, 1e-11)
+    _transposed(robot.inverse_dynamics, given, rates, 1e-12)
 
 
 def test_it_travels_to_other_processes() -> None:

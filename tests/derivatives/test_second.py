@@ -35,7 +35,7 @@ def test_jacobians_along_a_direction(method: str, name: str) -> None:
     moving = tangents(name, given)
     (found,) = meaning(f.jacobian.jvp, {**given, **tangent_of(moving)})
     (exact,) = directional(robot(name), f.jacobian, given, moving)
-    near(found, exact, 1e-11)
+    near(found, exact, 1e-12)
     h = 1e-3
     stencil = (3 / 4, -3 / 20, 1 / 60)  # of order six
     differences: Any = 0.0
@@ -54,7 +54,7 @@ def test_gradients_along_a_direction(name: str, method: str = "forward_dynamics"
     found = meaning(f.vjp.jvp, {**given, **weight, **tangent_of(moving)})
     exact = directional(robot(name), f.vjp, {**given, **weight}, moving)
     for a, b in zip(found, exact, strict=True):
-        near(a, b, 1e-11)
+        near(a, b, 1e-12)
 
 
 @EACH

@@ -172,6 +172,23 @@ def test_singular_position_of_the_motors() -> None:
         c.inverse_dynamics(robot.expand(q), np.zeros(5), robot.expand_acceleration(q, np.zeros(2), np.ones(2)))
 
 
+@pytest.mark.parametrize("least", ["torque", "constraint"])
+def test_singular_positions_of_small_robots(least: str) -> None:
+    """Forces of a robot that weighs a billionth are a billionth: out of reach where those of a large one are."""
+    robot = five_bar(True).with_independent("left", "left_elbow")
+    q = robot.assemble([2.2, -1.2, 0.0, -1.4, 1.0], keep=["tip"])
+    full = robot.expand(q), np.zeros(5), robot.expand_acceleration(q, np.zeros(2), np.ones(2))
+    tree = five_bar(False)
+    for size in (1.0, 1e-9, 1e9):
+        scaled = tree.with_inertial_parameters(size * tree.inertial_parameters())
+        c = scaled.constrained(_ground(), actuated=("left", "right"), least=least)
+        with pytest.raises(SingularError, match="cannot cause"):
+            c.inverse_dynamics(*full)
+        q_, v, a = states()
+        tau, _ = c.inverse_dynamics(q_, v, a)
+        near(tau / size, constrained(("left", "right"), least).inverse_dynamics(q_, v, a)[0], 1e-10)
+
+
 CLOSED = [
     ("five_bar", ["left_crank", "right_crank"]),
     ("five_bar", ["left_forearm", "right_forearm", "left_crank"]),

@@ -22,7 +22,7 @@ class Plan(NamedTuple):
 
     `held`: passive velocities, by place in `passive`, whose forces determine those of all others. `rows`: rows that
     stand for all; `spare`: those of them, by place in `rows`, whose unit forces span what no passive velocity feels.
-    `root` is L in W = L Lᵀ.
+    `root` is L in W = L Lᵀ; `quiet` is a force that is small for this robot.
     """
 
     active: tuple[int, ...]
@@ -32,6 +32,7 @@ class Plan(NamedTuple):
     spare: Chosen
     root: tuple[tuple[float, ...], ...]
     least_torque: bool
+    quiet: float
 
 
 class Driven(NamedTuple):
@@ -90,12 +91,12 @@ def _active(tau: Vec, A: Sequence[Vec], force: Vec, plan: Plan) -> Vec:
 
 
 def _gap(tau: Vec, A: Sequence[Vec], force: Vec, plan: Plan) -> Scalar:
-    """By how much other passive velocities than the held ones are not in balance, relative to 1 + the largest |τ|."""
+    """By how much other passive velocities than the held ones are not in balance, beside `quiet` + the largest |τ|."""
     others = [p for i, p in enumerate(plan.passive) if i not in plan.held.rows]
     if not others:
         return 0.0
     left = [tau[p] - dot(_column(A, p), force) for p in others]
-    return _largest(left) / (1.0 + _largest(tau))
+    return _largest(left) / (plan.quiet + _largest(tau))
 
 
 def _all_rows(force: Vec, A: Mat, plan: Plan) -> tuple[Vec, Scalar, Scalar]:

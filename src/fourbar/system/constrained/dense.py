@@ -86,12 +86,13 @@ class Driven(NamedTuple):
 
 
 def drive(
-    tau: np.ndarray, rows: np.ndarray, active: np.ndarray, weight: np.ndarray | None, least_torque: bool
+    tau: np.ndarray, rows: np.ndarray, active: np.ndarray, weight: np.ndarray | None, least_torque: bool, quiet: float
 ) -> Driven:
     """τ_active and λ with τ = S_aᵀ τ_active + rowsᵀ λ (Kim eq. 57-66).
 
     tau (..., n), rows (..., k, n); `active` (n) says which velocities are driven. Of many solutions: the one
-    with least λᵀ W λ, or with least τᵀ W τ (and of several of these the one with least λ).
+    with least λᵀ W λ, or with least τᵀ W τ (and of several of these the one with least λ). The gap is relative to
+    `quiet`, a small force, + the largest |τ|.
     """
     passive = ~active
     A_p, A_a = transposed(rows[..., passive]), transposed(rows[..., active])
@@ -109,4 +110,4 @@ def drive(
         force = force + apply(P, apply(_inverse(E, scale * np.linalg.norm(L)), left))
     left = np.abs(tau[..., passive] - apply(A_p, force)).max(axis=-1, initial=0.0)
     found = tau[..., active] - apply(A_a, force)
-    return Driven(found, apply(turn, force), left / (1.0 + np.abs(tau).max(axis=-1, initial=0.0)))
+    return Driven(found, apply(turn, force), left / (quiet + np.abs(tau).max(axis=-1, initial=0.0)))

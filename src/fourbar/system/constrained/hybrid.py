@@ -54,7 +54,7 @@ class Hybrid:
     def _least_torque(self, held: Prescribed, names: Sequence[str]) -> Resolved:
         """The function with least forces of the prescribed joints."""
         driven = [j for j, x in enumerate(x for own in held for x in own) if x]
-        plan = make_plan(self._robot.samples("jacobian"), driven, None, True)
+        plan = make_plan(self._robot.samples("jacobian"), driven, None, True, self._robot.quiet_force)
         chosen = self._robot.choose("hybrid_dynamics", {"prescribed": held})
         function = self._robot.compiled("hybrid_torque", chosen=chosen, prescribed=held, plan=plan)
         again = partial(_torque_again, self._robot, held, np.isin(np.arange(self._robot.system.nv), driven))
@@ -102,7 +102,7 @@ def _torque_again(robot: Constrained, held: Prescribed, driven: np.ndarray, give
     a, tau, _ = base(**given)
     state = given["q"], given["v"]
     needed = robot.system.inverse_dynamics(*state, a, f_ext=given.get("f_ext")) - np.where(driven, 0.0, tau)
-    found = drive(needed, robot.jacobian(given["q"]), driven, None, True)
+    found = drive(needed, robot.jacobian(given["q"]), driven, None, True, robot.quiet_force)
     tau = tau.copy()
     tau[..., driven] = found.tau
     return (a, tau, found.force), found.gap

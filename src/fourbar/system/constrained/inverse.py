@@ -125,7 +125,7 @@ def make_inverse(robot: Constrained, drives: Drives, tolerance: float) -> Invers
     places, torque = drives.places(lowered), drives.least == "torque"
     what = (len(places), "actuated velocities") if torque else (samples.shape[1], "rows of constraints and loops")
     weight = check_weight(drives.weight, *what)
-    plan = make_plan(samples, places, weight, torque)
+    plan = make_plan(samples, places, weight, torque, robot.quiet_force)
     if torque and samples.shape[1] and not plan.rows.rows:
         raise robot.nothing_held()
     held, passive = len(plan.held.rows), len(plan.passive)
@@ -151,7 +151,7 @@ def _again(robot: Constrained, plan: Plan, weight: np.ndarray | None, given: dic
     places = np.array(plan.active)
     order = np.argsort(places)  # `drive` knows the velocities by their order
     W = weight if weight is None or not plan.least_torque else weight[np.ix_(order, order)]
-    found = drive(*clean, np.isin(np.arange(tau.shape[-1]), places), W, plan.least_torque)
+    found = drive(*clean, np.isin(np.arange(tau.shape[-1]), places), W, plan.least_torque, plan.quiet)
     own = np.empty_like(found.tau)
     own[:, order] = found.tau
     return (own, found.force[..., : robot.m]), np.where(sound, found.gap, np.nan)

@@ -13,8 +13,10 @@ from .dense import choose, ranks, transposed
 _NONE = Chosen((), ())
 
 
-def make_plan(samples: np.ndarray, active: Sequence[int], weight: np.ndarray | None, least_torque: bool) -> Plan:
-    """Which rows and velocities stand for all, from samples (s, k, n) of the rows."""
+def make_plan(
+    samples: np.ndarray, active: Sequence[int], weight: np.ndarray | None, least_torque: bool, quiet: float
+) -> Plan:
+    """Which rows and velocities stand for all, from samples (s, k, n) of the rows; `quiet`: a small force."""
     k, n = samples.shape[1:]
     passive = [j for j in range(n) if j not in active]
     size = len(active) if least_torque else k
@@ -22,14 +24,14 @@ def make_plan(samples: np.ndarray, active: Sequence[int], weight: np.ndarray | N
     root = tuple(map(tuple, L.tolist()))
     if not least_torque:
         held = choose(np.linalg.solve(L, samples[:, :, passive]))
-        return Plan(tuple(active), tuple(passive), held, _NONE, _NONE, root, False)
+        return Plan(tuple(active), tuple(passive), held, _NONE, _NONE, root, False, quiet)
     rows = choose(transposed(samples))
     C = _best(samples[:, list(rows.rows)])
     passive_C = _best(C[:, :, passive])
     held = choose(passive_C)
     P = np.eye(len(rows.rows)) - passive_C @ np.linalg.pinv(passive_C, rcond=1e-9)
     spare = choose(P) if len(held.rows) < len(rows.rows) else _NONE
-    return Plan(tuple(active), tuple(passive), held, rows, spare, root, True)
+    return Plan(tuple(active), tuple(passive), held, rows, spare, root, True, quiet)
 
 
 def _best(samples: np.ndarray) -> np.ndarray:

@@ -224,6 +224,13 @@ class Constrained(Frozen):
         found = [self._run(METHODS[name].record, q=q, **values)[-1] for q in self._configurations]
         return np.array([x for x in found if np.all(np.isfinite(x))] or found)
 
+    @cached_property
+    def quiet_force(self) -> float:
+        """A force that is small for this robot: a thousandth of what unit accelerations and gravity take somewhere."""
+        state = {"v": np.zeros(self.system.nv), "a": np.ones(self.system.nv)}
+        record = METHODS["spanning_forces"].record
+        return 1e-3 * max(float(np.abs(self._run(record, q=q, **state)[0]).max()) for q in self._configurations)
+
     def once(self, key: Any, make: Callable[[], Any]) -> Any:
         """What was made before under a key."""
         if key not in self._made:

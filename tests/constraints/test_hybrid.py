@@ -10,8 +10,9 @@ import pytest
 import scipy.linalg
 
 from fourbar import ArgumentError, Builder, ModelError, SingularError, UnknownNameError
+from fourbar.algorithms.hybrid import check_held
 from fourbar.constraints import Contact
-from fourbar.joints import Revolute
+from fourbar.joints import Revolute, Spherical
 from loops.looped import apply, near, transposed
 
 from .held import State, equations, exact, held, state, walker
@@ -164,3 +165,17 @@ def test_constraints_that_hold_nothing_are_refused_by_all() -> None:
     for f in (lambda: c.forward_dynamics, lambda: c.inverse_dynamics):
         with pytest.raises(ModelError, match="the constraints hold nothing"):
             f()(one, one, one)
+
+
+def test_a_joint_without_loops_is_not_held_in_part() -> None:
+    """A ball would be held as a whole although only one of its velocities is asked for; in a loop single ones are."""
+    b = Builder("ball")
+    b.body("ball", joint=Spherical(), mass=1.0, com=(0.1, 0.0, 0.2), inertia=(0.2, 0.3, 0.4))
+    ball = b.build()
+    for wrong in (((True, False, True),), ((True, True),)):
+        with pytest.raises(ValueError, match=r"links \(0,\) with 3 velocities.*as a whole or not at all, got \(True, "):
+            check_held(ball.model.lowered.groups, wrong)
+    check_held(ball.model.lowered.groups, ((True, True, True),))
+    held_one = ball.constrained(Contact("ball", "weld"))
+    with pytest.raises(ValueError, match="as a whole"):
+        held_one.choose("hybrid_dynamics", {"prescribed": ((True, False, True),)})

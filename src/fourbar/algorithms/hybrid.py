@@ -23,6 +23,16 @@ from .cluster import Felt, FreedGroup
 from .sweep import Outcome, Sweeps
 
 
+def check_held(groups: Sequence[Group], held: Sequence[Sequence[bool]]) -> None:
+    """Refuse to hold a joint without loops in part: its velocities are freed together."""
+    for group, own in zip(groups, held, strict=True):
+        if len(own) != group.embedding.nv or (group.is_free and any(own) and not all(own)):
+            raise ValueError(
+                f"links {group.links} with {group.embedding.nv} velocities: a joint without loops is held as a whole "
+                f"or not at all, got {tuple(own)}"
+            )
+
+
 class Held(NamedTuple):
     """What a prescribed link pushes against: F = IA A + pA."""
 
@@ -156,6 +166,7 @@ def hybrid_dynamics(
 
     `prescribed`: for each group, for each of its independent velocities; a joint without loops all or none of them.
     """
+    check_held(groups, prescribed)
     spun = s.outward(spin_outward, RESTING, v, F_ext)
     messages: list[list[Any]] = [[] for _ in s.tree.parents]
     parts = [_Group(s, *x) for x in zip(groups, expanded, [spun] * len(groups), prescribed, strict=True)]

@@ -25,6 +25,7 @@ from ..spatial.linear import Mat, Scalar, Vec, dot
 from ..spatial.transform import Transform
 from ..spatial.vectors import Twist, Wrench
 from . import cluster
+from .hybrid import check_held
 from .kinematics import STILL, Moving, move_outward
 from .minverse import Released, Releaser, Single, Stack, kinematics_of, release_stack
 from .sweep import Outcome, Sweeps
@@ -320,6 +321,7 @@ def release_or_hold(
     s: Sweeps, groups: Sequence[Group], expanded: Sequence[Expanded | None], held: Sequence[Sequence[bool]]
 ) -> list[Any]:
     """Every group released, held where it is prescribed, or some of each; a joint without loops all or not at all."""
+    check_held(groups, held)
     releaser = Releaser(s, groups, expanded)
     found: list[Any] = [None] * len(groups)
     for n in reversed(range(len(groups))):

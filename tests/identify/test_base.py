@@ -7,7 +7,7 @@ import pytest
 
 import fourbar as fb
 from fourbar import ArgumentError, Builder, ModelError, base_parameters
-from fourbar.joints import Free
+from fourbar.joints import Free, Revolute
 from physics.mechanisms import near
 
 from .arms import arm, geared
@@ -23,6 +23,22 @@ def test_double_pendulum() -> None:
     assert base.identifiable == ("upper.mx", "lower.mx", "lower.mz", "lower.Jyy")
     assert base.only_combined == ("upper.mz", "upper.Jyy", "lower.m")
     assert len(base.without_effect) == 20 - 7 and "upper.m" in base.without_effect
+
+
+@pytest.mark.parametrize("length", [1e-5, 1e-3, 1.0, 1e3, 1e5])
+@pytest.mark.parametrize("gravity", [9.81, 0.0])
+def test_units_of_length_do_not_matter(length: float, gravity: float) -> None:
+    """In micrometres or hectometres the same parameters are known alone, combined, or not at all."""
+    b = Builder("arm", gravity=(0, 0, -gravity))
+    size = {"mass": 1.0, "com": (0.3 * length, 0, 0.1 * length), "inertia": 0.1 * length**2 * np.array([1.0, 1.0, 1.0])}
+    b.body("upper", joint=Revolute("y"), **size)
+    b.body("fore", parent="upper", joint=Revolute("y"), position=(length, 0, 0), **size)
+    base = base_parameters(b.build(), "inertia")
+    still = () if gravity else ("upper.mx", "upper.mz")
+    assert set(base.identifiable) == {"upper.mz", "fore.mx", "fore.mz", "fore.Jyy"} - set(still)
+    assert set(base.only_combined) == {"upper.mx", "upper.Jyy", "fore.m"} - set(still)
+    factor = f"{length**2:.6g} " if length != 1.0 else ""
+    assert f"upper.Jyy + {factor}fore.m" in base.combinations
 
 
 def test_a_free_body_tells_everything() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from typing import Any
 
 import numpy as np
@@ -280,6 +281,9 @@ def test_errors() -> None:
         (data, {"columns": []}, r"columns=\[\]: expected at least one kind"),
         (data, {"prior": -1.0}, r"prior=-1.0: expected a relative standard deviation above zero"),
         (data, {"consistent": "maybe"}, r"consistent='maybe': expected 'interior-point', 'sdp' or None"),
+        (data, {"prior": True}, r"prior=True: expected a relative standard deviation above zero"),
+        ({**data, "tau": data["tau"] + 0j}, {}, r"data: tau must hold real numbers, got an array of dtype complex128"),
+        (data, {"noise": ["a", "b", "c"]}, r"expected one positive number, or 3 of them, for column, upper, fore"),
         (data, {"noise": "loud"}, r"noise='loud': expected 'estimated', 'common'"),
         (data, {"noise": [1.0, 2.0]}, r"expected one positive number, or 3 of them, for column, upper, fore"),
         (data, {"chunk": 0}, r"chunk=0: expected a whole number of samples, at least 1"),
@@ -299,6 +303,21 @@ def test_errors() -> None:
     b.body("rod", joint=fb.joints.Revolute("y"), mass=1.0, com=(0, 0, -0.5), inertia=(0.1, 0.1, 0.01))
     with pytest.raises(ArgumentError, match=r"q has shape \(9,\), expected \(n, 1\): a column .*, q\[:, None\]"):
         identify(b.build(), dict.fromkeys(("q", "v", "a", "tau"), np.zeros(9)))
+
+
+def test_forces_that_are_zero() -> None:
+    data = measured(arm(), 50, 0.0) | {"tau": np.zeros((50, 3))}
+    for consistent in ("interior-point", None):
+        with pytest.raises(IdentificationError, match="the measured forces are zero in all samples"):
+            identify(arm(), data, consistent=consistent)
+
+
+def test_pieces_in_any_collection() -> None:
+    """That there are no accelerations is seen in a deque as well as in a list."""
+    data = measured(arm(), 200, 0.0)
+    data = {name: data[name] for name in ("q", "v", "tau")} | {"t": 1e-3 * np.arange(200)}
+    for pieces in ([data], deque([data]), iter([data]), {"first": data}.values()):
+        assert identify(arm(), pieces, prior=1.0).kinds == arm().names.velocities
 
 
 def test_missing_extra(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import ArgumentError, ModelError
-from ..model.parameters import RIGID, read_columns
+from ..model.parameters import INERTIAL, RIGID, read_columns
 from ..system.robot import System
 from .states import random_configurations
 from .triangular import Triangle
@@ -67,20 +67,15 @@ class BaseParameters:
     @cached_property
     def alone(self) -> np.ndarray:
         """For each parameter whether it is a base parameter by itself."""
-        return known_alone(self.combine)
+        single = np.count_nonzero(self.combine, axis=1) == 1
+        found = np.zeros(len(self.names), bool)
+        found[np.array(self.independent, int)[single]] = True
+        return found
 
     @cached_property
     def silent(self) -> np.ndarray:
         """For each parameter whether nothing depends on it."""
         return ~np.any(self.combine, axis=0)
-
-
-def known_alone(combine: np.ndarray) -> np.ndarray:
-    """Which unit vectors are combinations of the rows (r, p)."""
-    if not len(combine):
-        return np.zeros(combine.shape[1], bool)
-    Q, _ = np.linalg.qr(combine.T)
-    return np.linalg.norm(np.eye(combine.shape[1]) - Q @ Q.T, axis=1) < 1e-7
 
 
 def _written(row: np.ndarray, names: tuple[str, ...], first: int) -> str:
@@ -94,10 +89,29 @@ def _written(row: np.ndarray, names: tuple[str, ...], first: int) -> str:
     return text
 
 
-def regroup(R: np.ndarray, names: tuple[str, ...]) -> BaseParameters:
-    """Base parameters from a triangle R (·, p) of a regressor."""
+def mean_length(robot: System) -> float:
+    """The size of a robot: the mean distance between joints, or one."""
+    lengths = [float(np.linalg.norm(c.placement.position)) for c in robot.mechanism.connections]
+    return float(np.mean([x for x in lengths if x > 0.0] or [1.0]))
+
+
+def _seen(norms: np.ndarray, names: tuple[str, ...], length: float) -> np.ndarray:
+    """Which columns of a regressor are more than rounding, whatever the unit of length is.
+
+    Beside the largest: m, m c and J with a robot's own length for theirs, and parameters of joints among themselves.
+    """
+    sizes = {name: 0 if name == "m" else 1 if name.startswith("m") else 2 for name in INERTIAL}
+    suffixes = [name.rsplit(".", 1)[1] for name in names]
+    of_bodies = np.array([x in sizes for x in suffixes], bool)
+    scaled = norms * np.array([length ** sizes.get(x, 0) for x in suffixes])
+    largest = np.where(of_bodies, scaled[of_bodies].max(initial=0.0), scaled[~of_bodies].max(initial=0.0))
+    return scaled > _DEPENDENT * largest
+
+
+def regroup(R: np.ndarray, names: tuple[str, ...], length: float) -> BaseParameters:
+    """Base parameters from a triangle R (·, p) of a regressor; `length` is the size of the robot."""
     norms = np.linalg.norm(R, axis=0)
-    seen = norms > _DEPENDENT * norms.max(initial=0.0)
+    seen = _seen(norms, names, length)
     unit = R / np.where(seen, norms, 1.0)
     Q = np.zeros((len(R), 0))
     independent: list[int] = []
@@ -154,4 +168,4 @@ def base_parameters(robot: System, columns: Any = RIGID, rng: np.random.Generato
     names = robot.parameter_names(kinds)
     if not names:
         raise ArgumentError("columns=[]: expected at least one kind of parameter, such as ['inertia']")
-    return regroup(random_triangle(robot, kinds, rng), names)
+    return regroup(random_triangle(robot, kinds, rng), names, mean_length(robot))

@@ -11,6 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..system.robot import System
+from .base import mean_length
 from .pseudo import coordinates, frame_map, pseudo_inertia, reference, symmetric
 
 _SIGNED = ("preload",)  # of the parameters of joints those that may be negative
@@ -73,12 +74,6 @@ class Coordinates:
         return wrong + named
 
 
-def _length(robot: System) -> float:
-    """The size of a robot: the mean distance between joints, or one."""
-    lengths = [float(np.linalg.norm(c.placement.position)) for c in robot.mechanism.connections]
-    return float(np.mean([x for x in lengths if x > 0.0] or [1.0]))
-
-
 def make_coordinates(robot: System, columns: tuple[str, ...], sizes: np.ndarray) -> Coordinates:
     """Coordinates around a robot; `sizes` (p) are used for parameters of joints that are zero in the robot."""
     names, values = robot.parameter_names(columns), robot.inertial_parameters(columns)
@@ -89,7 +84,7 @@ def make_coordinates(robot: System, columns: tuple[str, ...], sizes: np.ndarray)
     origin, T = values[estimated].copy(), np.zeros((len(estimated), len(estimated)))
     places = tuple(Place(bodies[b].name, slice(10 * n, 10 * n + 10)) for n, b in enumerate(heavy))
     for place in places:
-        C = reference(origin[place.at], _length(robot))
+        C = reference(origin[place.at], mean_length(robot))
         T[place.at, place.at] = frame_map(C)
         X = np.linalg.solve(C, np.linalg.solve(C, pseudo_inertia(origin[place.at])).T) - np.eye(4)
         origin[place.at] -= T[place.at, place.at] @ coordinates(X)

@@ -66,8 +66,13 @@ def _check(robot: System, piece: Any, where: str, needs: str) -> dict[str, Any]:
 
 def _numbers(x: Any, name: str, where: str) -> np.ndarray:
     try:
-        return np.asarray(x, float)
-    except (TypeError, ValueError):
+        array = np.asarray(x)
+        if array.dtype.kind == "c":
+            raise ArgumentError(f"{where}: {name} must hold real numbers, got an array of dtype {array.dtype}")
+        return array.astype(float, copy=False)
+    except (TypeError, ValueError) as error:
+        if isinstance(error, ArgumentError):
+            raise
         raise ArgumentError(f"{where}: {name} is no array of numbers, got {type(x).__name__}") from None
 
 

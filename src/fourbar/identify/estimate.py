@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import chain
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ from ..errors import ArgumentError, IdentificationError, unknown
 from ..model.parameters import read_columns
 from ..system.robot import System
 from . import result as status
-from .base import BaseParameters, random_triangle, regroup
+from .base import BaseParameters, mean_length, random_triangle, regroup
 from .coordinates import Coordinates, make_coordinates
 from .data import Chunks
 from .evidence import Evidence, Progress, gather
@@ -67,9 +68,10 @@ def identify(
         raise ArgumentError(f"consistent={consistent!r}: expected {', '.join(map(repr, _CONSISTENT))} or None")
     rows = _read_measured(robot, measured)
     evidence = _gather(robot, data, kinds, rows, form, window, chunk, progress)
+    _check_forces(evidence)
     c = make_coordinates(robot, kinds, _typical(evidence))
     triangle = random_triangle(robot, kinds, measured=rows)
-    base = regroup(triangle[:, c.estimated], tuple(c.names[j] for j in c.estimated))
+    base = regroup(triangle[:, c.estimated], tuple(c.names[j] for j in c.estimated), mean_length(robot))
     deviation = _read_noise(noise, evidence, c, weight)
     problem = make_problem(evidence, c, deviation, weight)
     if weight == 0.0 and not keep_unexcited:
@@ -97,9 +99,9 @@ def _read_prior(prior: float | None) -> float:
     """The weight μ = 1 / prior²."""
     if prior is None:
         return 0.0
-    if not (isinstance(prior, int | float) and np.isfinite(prior) and prior > 0.0):
+    if isinstance(prior, bool) or not (isinstance(prior, Real) and np.isfinite(prior) and prior > 0.0):
         raise ArgumentError(f"prior={prior!r}: expected a relative standard deviation above zero, such as 0.3, or None")
-    return 1.0 / prior**2
+    return 1.0 / float(prior) ** 2
 
 
 def _read_measured(robot: System, measured: Sequence[str] | None) -> list[int]:
@@ -146,12 +148,11 @@ def _peek(data: Any) -> tuple[Mapping[str, Any] | None, Any]:
     """The first piece of the data, and all of them."""
     if isinstance(data, Mapping):
         return data, data
-    if isinstance(data, Iterator):
-        first = next(data, None)
-        return (first if isinstance(first, Mapping) else None), chain([] if first is None else [first], data)
-    if isinstance(data, list | tuple) and data and isinstance(data[0], Mapping):
-        return data[0], data
-    return None, data
+    if not isinstance(data, Iterable):
+        return None, data
+    pieces = iter(data)
+    first = next(pieces, None)
+    return (first if isinstance(first, Mapping) else None), chain([] if first is None else [first], pieces)
 
 
 def _typical(evidence: Evidence) -> np.ndarray:
@@ -166,12 +167,23 @@ def _read_noise(noise: Any, evidence: Evidence, c: Coordinates, weight: float) -
         if noise not in ("estimated", "common"):
             raise ArgumentError(f"noise={noise!r}: expected 'estimated', 'common', or standard deviations")
         return estimate_noise(evidence, c, weight, noise == "common")
-    given = np.asarray(noise, float)
     shape = (len(evidence.kinds),)
+    try:
+        given = np.asarray(noise, float)
+    except (TypeError, ValueError):
+        given = np.full((0,), np.nan)
     if given.shape not in ((), shape) or not np.all(np.isfinite(given) & (given > 0.0)):
         listed = ", ".join(evidence.kinds[:6])
         raise ArgumentError(f"noise={noise!r}: expected one positive number, or {shape[0]} of them, for {listed}")
     return np.broadcast_to(given, shape).copy()
+
+
+def _check_forces(evidence: Evidence) -> None:
+    if not evidence.sizes().max(initial=0.0) > 0.0:
+        raise IdentificationError(
+            "the measured forces are zero in all samples, so that a robot without matter would fit; give the forces "
+            "tau of a motion"
+        )
 
 
 def _check_enough(evidence: Evidence, base: BaseParameters) -> None:

@@ -17,7 +17,7 @@ from ..errors import ArgumentError, FourbarError
 from ..model.parameters import read_columns
 from ..system.robot import System
 from .axes import Allowed, Axes, find_axes, read_limit
-from .base import random_triangle, regroup
+from .base import mean_length, random_triangle, regroup
 from .coordinates import make_coordinates
 from .fourier import Fourier
 
@@ -62,7 +62,7 @@ class _Search:
         self.limits = [np.array([axis.reach for axis in axes.moved]), *(x[axes.velocities] for x in limits)]
         c = make_coordinates(robot, kinds, np.zeros(len(robot.parameter_names(kinds))))
         R = random_triangle(robot, kinds, measured=axes.velocities, states=axes.states)
-        base = regroup(R[:, c.estimated], tuple(c.names[j] for j in c.estimated))
+        base = regroup(R[:, c.estimated], tuple(c.names[j] for j in c.estimated), mean_length(robot))
         self.columns = c.estimated[list(base.independent)]
         self.scales = np.linalg.norm(c.T, axis=1)[list(base.independent)]
         self.regressor = robot.regressor.specialise(columns=kinds)

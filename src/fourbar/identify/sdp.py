@@ -47,8 +47,8 @@ def solve_sdp(problem: Problem, c: Coordinates) -> np.ndarray:
     settings.verbose = False
     upper = sparse.csc_matrix(np.triu(H))
     solved = clarabel.DefaultSolver(upper, -f, chosen, np.array(offsets), cones, settings).solve()
-    if "Solved" not in str(solved.status):
-        raise FourbarError(f"Clarabel found no consistent parameters: {solved.status}; try consistent='interior-point'")
     x = np.array(solved.x)
     x[c.positive] = np.maximum(c.joint_values(x), 0.0) - c.joint_values(np.zeros(m))
+    if str(solved.status) != "Solved" or not c.is_consistent(x):
+        raise FourbarError(f"Clarabel found no consistent parameters: {solved.status}; try consistent='interior-point'")
     return x

@@ -227,9 +227,9 @@ class Constrained(Frozen):
     @cached_property
     def quiet_force(self) -> float:
         """A force that is small for this robot: a thousandth of what unit accelerations and gravity take somewhere."""
-        state = {"v": np.zeros(self.system.nv), "a": np.ones(self.system.nv)}
-        record = METHODS["spanning_forces"].record
-        return 1e-3 * max(float(np.abs(self._run(record, q=q, **state)[0]).max()) for q in self._configurations)
+        record, v, a = METHODS["spanning_forces"].record, np.zeros(self.system.nv), np.ones(self.system.nv)
+        forces = [self._run(record, q=q, v=v, a=a)[0] for q in self._configurations]
+        return 1e-3 * float(np.nanmax(np.abs(forces)))
 
     def once(self, key: Any, make: Callable[[], Any]) -> Any:
         """What was made before under a key."""

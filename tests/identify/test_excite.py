@@ -139,6 +139,13 @@ def test_errors() -> None:
         exciting_trajectory(robot, period=1.0, velocity=-1, acceleration=1.0)
     with pytest.raises(ArgumentError, match=r"period=0: expected a positive number"):
         exciting_trajectory(robot, period=0, velocity=1.0, acceleration=1.0)
+    for period in ("a", [2.0], np.nan, np.inf):
+        with pytest.raises(ArgumentError, match=r"period=.*: expected a positive number of seconds"):
+            exciting_trajectory(robot, period=period, velocity=1.0)  # type: ignore[arg-type]
+    with pytest.raises(ArgumentError, match=r"velocity='fast': expected a positive number, or 3 of them"):
+        exciting_trajectory(robot, period=1.0, velocity="fast")
+    with pytest.raises(ArgumentError, match=r"columns=\[\]: expected at least one kind of parameter"):
+        exciting_trajectory(robot, period=1.0, velocity=1.0, columns=[])
     with pytest.raises(ArgumentError, match=r"harmonics=1: expected a whole number, at least 2: a single wave"):
         exciting_trajectory(robot, period=1.0, velocity=1.0, acceleration=1.0, harmonics=1)
     b = fb.Builder("rock")

@@ -189,7 +189,10 @@ def read_limit(what: str, value: Any, own: np.ndarray, n: int) -> np.ndarray:
     """A limit for each velocity (n): one number, n of them, or None for those of the robot's own joints."""
     if value is None:
         return own
-    array = np.asarray(value, float)
+    try:
+        array = np.asarray(value, float)
+    except (TypeError, ValueError):
+        array = np.full(n + 1, np.nan)
     if array.shape not in ((), (n,)) or not np.all(array > 0.0):
         raise ArgumentError(f"{what}={value!r}: expected a positive number, or {n} of them, one for each velocity")
     return np.broadcast_to(array, (n,))

@@ -89,6 +89,14 @@ def _written(row: np.ndarray, names: tuple[str, ...], first: int) -> str:
     return text
 
 
+def read_kinds(columns: Any) -> tuple[str, ...]:
+    """Kinds of parameters, at least one."""
+    kinds = read_columns(columns)
+    if not kinds:
+        raise ArgumentError(f"columns={columns!r}: expected at least one kind of parameter, such as 'inertia'")
+    return kinds
+
+
 def mean_length(robot: System) -> float:
     """The size of a robot: the mean distance between joints, or one."""
     lengths = [float(np.linalg.norm(c.placement.position)) for c in robot.mechanism.connections]
@@ -164,8 +172,5 @@ def random_triangle(
 
 def base_parameters(robot: System, columns: Any = RIGID, rng: np.random.Generator | int | None = 0) -> BaseParameters:
     """The base parameters of a robot, for the kinds of parameters in `columns` (see `System.regressor`)."""
-    kinds = read_columns(columns)
-    names = robot.parameter_names(kinds)
-    if not names:
-        raise ArgumentError("columns=[]: expected at least one kind of parameter, such as ['inertia']")
-    return regroup(random_triangle(robot, kinds, rng), names, mean_length(robot))
+    kinds = read_kinds(columns)
+    return regroup(random_triangle(robot, kinds, rng), robot.parameter_names(kinds), mean_length(robot))

@@ -10,10 +10,9 @@ from typing import Any
 import numpy as np
 
 from ..errors import ArgumentError, IdentificationError, unknown
-from ..model.parameters import read_columns
 from ..system.robot import System
 from . import result as status
-from .base import BaseParameters, mean_length, random_triangle, regroup
+from .base import BaseParameters, mean_length, random_triangle, read_kinds, regroup
 from .coordinates import Coordinates, make_coordinates
 from .data import Chunks
 from .evidence import Evidence, Progress, gather
@@ -62,7 +61,7 @@ def identify(
     """
     if not isinstance(robot, System):
         raise ArgumentError(f"robot: expected a System, such as fourbar.load(...) makes, got {type(robot).__name__}")
-    kinds = _read_kinds(columns)
+    kinds = read_kinds(columns)
     weight = _read_prior(prior)
     if consistent is not None and consistent not in _CONSISTENT:
         raise ArgumentError(f"consistent={consistent!r}: expected {', '.join(map(repr, _CONSISTENT))} or None")
@@ -86,13 +85,6 @@ def identify(
     if consistent is not None and not c.is_consistent(x):
         x = _CONSISTENT[consistent](problem.anchored(), c)
     return _result(robot, kinds, c, base, evidence, problem, deviation, (x, free), consistent)
-
-
-def _read_kinds(columns: Any) -> tuple[str, ...]:
-    kinds = read_columns(columns)
-    if not kinds:
-        raise ArgumentError(f"columns={columns!r}: expected at least one kind of parameter, such as 'inertia'")
-    return kinds
 
 
 def _read_prior(prior: float | None) -> float:

@@ -9,15 +9,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from numbers import Real
 from typing import Any
 
 import numpy as np
 
 from ..errors import ArgumentError, FourbarError
-from ..model.parameters import read_columns
 from ..system.robot import System
 from .axes import Allowed, Axes, find_axes, read_limit
-from .base import mean_length, random_triangle, regroup
+from .base import mean_length, random_triangle, read_kinds, regroup
 from .coordinates import make_coordinates
 from .fourier import Fourier
 
@@ -130,12 +130,13 @@ def exciting_trajectory(
     The condition number is that of the regressor of the base parameters, in units of the robot's own inertias. Returned
     are `samples` of the motion, from start to end. `progress` wraps the evaluations, e.g. tqdm.tqdm.
     """
-    kinds, axes = read_columns(columns), find_axes(robot)
+    kinds, axes = read_kinds(columns), find_axes(robot)
     for name, number, least in (("harmonics", harmonics, 2), ("samples", samples, 2), ("evaluations", evaluations, 1)):
         if not isinstance(number, int) or number < least:
             why = ": a single wave cannot start at rest" if name == "harmonics" else ""
             raise ArgumentError(f"{name}={number!r}: expected a whole number, at least {least}{why}")
-    read_limit("period", period, np.zeros(1), 1)
+    if not (isinstance(period, Real) and np.isfinite(period) and period > 0.0):
+        raise ArgumentError(f"period={period!r}: expected a positive number of seconds")
     fastest, strongest = _limits(axes, velocity, force)
     quickest = read_limit("acceleration", acceleration, np.full(robot.nv, np.inf), robot.nv)
     allowed = Allowed(robot, strongest)

@@ -8,7 +8,7 @@ import pytest
 import fourbar as fb
 from fourbar import System, baselines
 
-from .looped import BATCH, EACH, STENCIL, apply, mechanism, near, slope, spanning, state
+from .looped import BATCH, EACH, STENCIL, apply, bars, mechanism, near, slope, spanning, state
 
 # Second central difference of order ten: weight of f(0), then of f(±h), f(±2h), ...
 BEND = (-5269 / 1800, 5 / 3, -5 / 21, 5 / 126, -5 / 1008, 1 / 3150)
@@ -92,6 +92,19 @@ def test_simulation_is_of_fourth_order_where_joints_are_independent_in_part(name
     coarse, fine = (fb.simulate(robot, q, v, duration=0.08, dt=dt, every=1000) for dt in (4e-3, 1e-3))
     before, after = (robot.kinetic_energy(x.q, x.v) + robot.potential_energy(x.q) for x in (coarse, fine))
     assert abs(after[-1] - after[0]) < abs(before[-1] - before[0]) / 100.0
+
+
+@pytest.mark.parametrize("length", [1e-3, 1.0, 1e4, 1e6])
+def test_units_of_length_do_not_matter(length: float) -> None:
+    """A four-bar of kilometres closes to as many digits: rounding grows with its levers, and is no gap."""
+    b = fb.Builder("four_bar")
+    b.loop(bars(b, "", tuple(length * x for x in (1.0, 0.45, 0.9, 0.7))), name="loop", independent=["crank"])
+    robot = b.build()
+    q = robot.random(0, 100)
+    moved = robot.integrate(q, np.full((100, 1), 0.1), 1.0)
+    assert np.isfinite(moved).all() and robot.loop_gap(moved).max() < 1e-14 * length
+    near(robot.assemble(moved + 1e-3, keep=["crank"])[:, 1:], moved[:, 1:], 0.01, 1.0)
+    assert np.ptp(q[:, 0]) > 4.0
 
 
 def test_random_configurations_stay_in_the_assembly() -> None:

@@ -53,26 +53,36 @@ def differences(joints: Sequence[Joint], q0: np.ndarray, q1: np.ndarray) -> np.n
 def close(tie: Closable, q: np.ndarray, held: Sequence[int] = (), steps: int = 100) -> tuple[np.ndarray, np.ndarray]:
     """Closed configurations near q (n, nq), by Levenberg-Marquardt steps, and the gaps (n) that are left.
 
-    `held` velocities do not move.
+    `held` velocities do not move. Gaps of long levers, whose rows of K are large, are relative to these.
     """
     q = np.array(q, float)
     n = sum(j.nv for j in tie.joints)
     free = [j for j in range(n) if j not in set(held)]
     with np.errstate(all="ignore"):  # a guess may be where the residual is no number
         phi = tie.residual(q)
+        unit = np.ones_like(phi)
         busy = np.flatnonzero(_size(phi) > _EXACT)
-        for _ in range(steps):
+        for step in range(steps):
             if not busy.size:
                 break
             K = tie.numbers(q[busy])[1]
+            if step == 0:
+                unit[busy] = row_units(K)
+                phi = phi / unit
+            K = K / unit[busy][..., None]
             sound = np.isfinite(phi[busy]).all(axis=-1) & np.isfinite(K).all(axis=(-2, -1))
             busy, before = busy[sound], _size(phi[busy[sound]])
             delta = np.zeros((len(busy), n))
             delta[:, free] = _step(phi[busy], K[sound][:, :, free])
-            q[busy], phi[busy] = _improved(tie, q[busy], phi[busy], delta)
+            q[busy], phi[busy] = _improved(tie, q[busy], phi[busy], delta, unit[busy])
             after = _size(phi[busy])
             busy = busy[(after > _EXACT) & (after < np.where(before < _ROUNDING, 0.5, _STALLED) * before)]
     return q, np.abs(phi).max(axis=-1, initial=0.0)
+
+
+def row_units(K: np.ndarray) -> np.ndarray:
+    """What the gap (..., m) of each row of K (..., m, n) is measured in: its length, where that is more than one."""
+    return np.fmax(1.0, np.linalg.norm(K, axis=-1))
 
 
 def _size(phi: np.ndarray) -> np.ndarray:
@@ -91,13 +101,15 @@ def _step(phi: np.ndarray, K: np.ndarray) -> np.ndarray:
     return delta * np.minimum(1.0, _LONGEST / np.maximum(length, 1e-300))
 
 
-def _improved(tie: Closable, q: np.ndarray, phi: np.ndarray, delta: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """A step along δ, or the largest of its halves that comes nearer; unchanged where none does."""
+def _improved(
+    tie: Closable, q: np.ndarray, phi: np.ndarray, delta: np.ndarray, unit: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """A step along δ, or the largest of its halves that comes nearer; unchanged where none does. φ is in `unit`s."""
     left, size = np.arange(len(q)), _size(phi)
     best, best_phi = q.copy(), phi.copy()
     for _ in range(30):
         new = moved(tie.joints, q[left], delta[left])
-        new_phi = tie.residual(new)
+        new_phi = tie.residual(new) / unit[left]
         better = _size(new_phi) < size[left]
         best[left[better]], best_phi[left[better]] = new[better], new_phi[better]
         left = left[~better & (size[left] > _ROUNDING)]

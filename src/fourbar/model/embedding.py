@@ -25,6 +25,7 @@ from ..joints.flat import FlatJoint
 from ..joints.rates import Rate, rate_of
 from ..spatial.linear import Mat, Scalar, Vec, dot
 from ..spatial.vectors import Twist, Wrench
+from .choose import row_units
 from .elimination import paired, solve, steps_to_solve
 from .shared import Bent, Shared, find_shared
 
@@ -145,7 +146,7 @@ class Tied:
     def along(self, traced: Traced) -> Tied:
         """The same choice of velocities and rows for loops whose trace depends on changes of numbers too."""
         other = copy(self)
-        for name in ("_key", "K_rate", "_runs"):
+        for name in ("_key", "K_rate", "_runs", "_units"):
             other.__dict__.pop(name, None)
         other.traced, other.p = traced, (0.0,) * len(traced.p)
         return other
@@ -187,6 +188,12 @@ class Tied:
         assert self.closed is not None
         K_d = self.numbers(self.closed)[1][np.ix_(self.rows, self.dependent)]
         return (K_d**2).sum(axis=0 if of_columns else 1).tolist()
+
+    @cached_property
+    def _units(self) -> list[float]:
+        """What the gap of each row is measured in."""
+        assert self.closed is not None
+        return row_units(self.numbers(self.closed)[1][list(self.rows)]).tolist()
 
     def _solve(self, K_d: list[list[Scalar]], B: list[list[Scalar]]) -> list[list[Scalar]]:
         return solve(K_d, B, self._sizes())
@@ -284,8 +291,8 @@ class Tied:
             full = list(self._moved(full, self._correction(known, gaps, shares)))
         known = self._known(full)
         gap: Scalar = 0.0
-        for x in evaluate([self.traced.phi[i] for i in self.rows], known):
-            gap = maximum(gap, maximum(x, -x))
+        for x, unit in zip(evaluate([self.traced.phi[i] for i in self.rows], known), self._units, strict=True):
+            gap = maximum(gap, maximum(x, -x) * (1.0 / unit))
         return Vec([select(gap < _CLOSED, x, float("nan")) for x in full])
 
     def rate(self, q: Sequence[Scalar], v: Sequence[Scalar]) -> Vec:

@@ -91,7 +91,8 @@ def group_named(lowered: Lowered, group: Group, coordinates: Mapping[str, Sequen
     closed, gap = close(group.embedding, full[None])
     if not gap[0] <= _CLOSED:
         raise AssemblyError(
-            f"loops {', '.join(map(repr, group.loops))} cannot be closed: a gap of {gap[0]:.3g} is left"
+            f"loops {', '.join(map(repr, group.loops))} cannot be closed: a gap of "
+            f"{np.abs(group.embedding.residual(closed)).max():.3g} is left"
         )
     return _state(group, closed[0])
 
@@ -197,9 +198,10 @@ def assemble(lowered: Lowered, q: Any, keep: Sequence[str]) -> np.ndarray:
         if isinstance(tie, Tied) and not tie.explicit:
             rows[:, at:end], gaps = close(tie, rows[:, at:end], _columns(lowered, group, keep))
             if not np.all(gaps <= _CLOSED):
+                left = np.abs(tie.residual(rows[:, at:end])).max()
                 raise AssemblyError(
                     f"loops {', '.join(map(repr, group.loops))} cannot be closed from this guess: a gap of "
-                    f"{gaps.max():.3g} is left{f' with {list(keep)} kept' if keep else ''}"
+                    f"{left:.3g} is left{f' with {list(keep)} kept' if keep else ''}"
                 )
         at = end
     return array

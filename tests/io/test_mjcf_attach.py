@@ -100,11 +100,177 @@ def test_models_that_multiply(folder: Path) -> None:
         fb.load(folder / "m0.xml")
 
 
-def test_two_files_of_one_name(folder: Path) -> None:
+def test_two_files_of_one_name(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Included ones are each that of its folder; of attached ones MuJoCo knows the last part of the name only."""
+    monkeypatch.chdir(folder)
     (folder / "hand" / "more.xml").write_text('<mujocoinclude><option timestep=".01"/></mujocoinclude>')
     (folder / "more.xml").write_text('<mujocoinclude><option gravity="0 0 -1"/></mujocoinclude>')
     (folder / "hand" / "hand.xml").write_text(HAND.format('<include file="more.xml"/>'))
     text = ARM.format("left_").replace("<asset>", '<include file="./more.xml"/><asset>')
     (folder / "arm.xml").write_text(text)
-    with pytest.raises(fb.ModelError, match="are two files called"):
+    robot = fb.load(folder / "arm.xml")
+    assert robot.gravity == (0.0, 0.0, -1.0)
+    assert "Attach conflict when attaching 'hand'" in str(robot.report) and "keeping parent value" in str(robot.report)
+    assert not (folder / "MUJOCO_LOG.TXT").exists()
+    (folder / "hand.xml").write_text(HAND.format(""))
+    (folder / "arm.xml").write_text(ARM.format("left_").replace("<asset>", '<asset><model name="b" file="hand.xml"/>'))
+    with pytest.raises(fb.ModelError, match=r"are two files called 'hand\.xml'"):
         fb.load(folder / "arm.xml")
+
+
+SEVERAL = """<mujoco model="several">
+<asset>
+<model name="hand" file="hand/parts.xml"/>
+</asset>
+<include file="more.xml"/>
+<worldbody>
+<replicate count="2" offset="1 0 0">
+<body>
+<freejoint/>
+<geom size=".1"/>
+</body>
+</replicate>
+<body name="arm" gravcomp="1">
+<joint name="lift" axis="0 1 0"/>
+<geom size=".1"/>
+<attach model="hand" body="palm" prefix="left_"/>
+<attach model="hand" body="palm" prefix="right_"/>
+</body>
+</worldbody>
+</mujoco>
+"""
+PARTS = """<mujoco model="hand">
+
+
+<worldbody>
+<body name="palm" gravcomp=".5">
+<joint name="turn"/>
+<geom size=".1"/>
+<include file="sites.xml"/>
+<body gravcomp=".2">
+<joint type="ball" limited="true" range="0 1"/>
+<geom size=".1"/>
+</body>
+</body>
+</worldbody>
+<tendon>
+<fixed name="cable" frictionloss=".1">
+<joint joint="turn" coef="1"/>
+</fixed>
+</tendon>
+<equality>
+<weld body1="palm" body2="lid" active="false"/>
+</equality>
+<actuator>
+<motor site="s"/>
+</actuator>
+</mujoco>
+"""
+MORE = """<mujocoinclude>
+<worldbody>
+<body name="ball" gravcomp=".7">
+<freejoint/>
+<geom size=".1"/>
+</body>
+</worldbody>
+</mujocoinclude>
+"""
+SITES = """<mujocoinclude>
+<body name="lid" gravcomp=".3">
+<joint name="open"/>
+<site name="s"/>
+<geom size=".1"/>
+</body>
+</mujocoinclude>
+"""
+
+
+def test_findings_have_the_lines_of_their_own_files(tmp_path: Path) -> None:
+    """Those of included and attached files, of copies, and of what has no name."""
+    (tmp_path / "hand").mkdir()
+    lines = {"main.xml": SEVERAL, "more.xml": MORE, "parts.xml": PARTS, "sites.xml": SITES}
+    for name, text in lines.items():
+        (tmp_path / ("hand" if name in ("parts.xml", "sites.xml") else "") / name).write_text(text)
+    robot = fb.load(tmp_path / "main.xml", waive=["*"])
+    expected = {
+        "body 'arm': gravcomp": ("main.xml", '<body name="arm"'),
+        "body 'ball': gravcomp": ("more.xml", '<body name="ball"'),
+        "body 'left_palm': gravcomp": ("parts.xml", '<body name="palm"'),
+        "body 'right_palm': gravcomp": ("parts.xml", '<body name="palm"'),
+        "body 'right_lid': gravcomp": ("sites.xml", '<body name="lid"'),
+        "gravcomp=0.2": ("parts.xml", '<body gravcomp=".2"'),
+        "the limit of a ball": ("parts.xml", '<joint type="ball"'),
+        "tendon 'left_cable': frictionloss": ("parts.xml", "<fixed"),
+        "is not active": ("parts.xml", "<weld"),
+        "acts on a site": ("parts.xml", "<motor"),
+    }
+    for words, (file, element) in expected.items():
+        found = [f for f in robot.report if words in f.message]
+        assert found, words
+        number = 1 + next(i for i, line in enumerate(lines[file].splitlines()) if line.startswith(element))
+        assert {(Path(f.file).name, f.line) for f in found} == {(file, number)}, words
+
+
+def test_what_mujoco_refuses_has_the_line_of_its_own_file(tmp_path: Path) -> None:
+    (tmp_path / "main.xml").write_text(SEVERAL)
+    (tmp_path / "hand").mkdir()
+    (tmp_path / "hand" / "parts.xml").write_text(PARTS)
+    (tmp_path / "hand" / "sites.xml").write_text(SITES)
+    for wrong, line in (("<joint/>\n<joint type='bale'/>", 5), ("<bodi/>", 4), ("<joint/><joint/><freejoint/>", 3)):
+        (tmp_path / "more.xml").write_text(MORE.replace("<freejoint/>", wrong))
+        with pytest.raises(fb.ParseError, match="MuJoCo refuses it") as refused:
+            fb.load(tmp_path / "main.xml")
+        (finding,) = refused.value.report.errors
+        assert (Path(finding.file).name, finding.line) == ("more.xml", line)
+        assert " line " not in finding.message
+    (tmp_path / "more.xml").write_text(MORE)
+    (tmp_path / "hand" / "parts.xml").write_text(PARTS.replace("</fixed>", "</fixed><fixd/>"))
+    with pytest.raises(fb.ParseError, match=r"parts.xml:18: .*unrecognized element Element 'fixd'"):
+        fb.load(tmp_path / "main.xml")
+
+
+@pytest.mark.parametrize(
+    ("main", "more", "message"),
+    [
+        ('<include file="main.xml"/>', "", r"main.xml:1: .*'main.xml' includes itself, or is included twice"),
+        ('<include file="more.xml"/>', '<include file="more.xml"/>', r"more.xml:1: .*includes itself"),
+        ('<include file="more.xml"/>', '<include file="main.xml"/>', r"more.xml:1: .*includes itself"),
+        ('<include file="more.xml"/><include file="more.xml"/>', "", r"main.xml:1: .*is included twice"),
+        ('<include file="more.xml"><body/></include>', "", "no elements of its own"),
+    ],
+)
+def test_includes_that_cannot_be(tmp_path: Path, main: str, more: str, message: str) -> None:
+    (tmp_path / "main.xml").write_text(f"<mujoco>{main}</mujoco>")
+    (tmp_path / "more.xml").write_text(f"<mujocoinclude>{more}</mujocoinclude>")
+    with pytest.raises(fb.ParseError, match=message):
+        fb.load(tmp_path / "main.xml")
+
+
+def test_an_attribute_of_an_include_is_not_ignored(tmp_path: Path) -> None:
+    (tmp_path / "main.xml").write_text('<mujoco><include file="more.xml" prefix="a"/></mujoco>')
+    (tmp_path / "more.xml").write_text(MORE.replace(' gravcomp=".7"', ""))
+    with pytest.warns(fb.FileWarning, match="include@prefix"):
+        fb.load(tmp_path / "main.xml")
+
+
+def test_the_same_texts_whatever_characters_they_hold(tmp_path: Path) -> None:
+    """What is written anew for MuJoCo says the same: quotes, brackets, and letters of any script."""
+    name = "a&amp;&lt;&quot;'µ→"
+    (tmp_path / "main.xml").write_text(
+        f'<?xml version="1.0"?>\n<!-- nothing --><mujoco model="{name}"><worldbody><body name="{name}">'
+        '<joint axis="0\n0 1"/><geom size=".1"/></body></worldbody></mujoco>', encoding="utf-8",
+    )  # fmt: skip
+    robot = fb.load(tmp_path / "main.xml")
+    assert robot.name == robot.names.bodies[0] == "a&<\"'µ→"
+    assert robot.mechanism.connections[0].joint == fb.joints.Revolute("z")
+
+
+def test_bodies_and_joints_have_places_for_what_is_found_later(tmp_path: Path) -> None:
+    (tmp_path / "main.xml").write_text(SEVERAL)
+    (tmp_path / "hand").mkdir()
+    for name, text in (("more.xml", MORE), ("hand/parts.xml", PARTS), ("hand/sites.xml", SITES)):
+        (tmp_path / name).write_text(text)
+    robot = fb.load(tmp_path / "main.xml", waive=["*"])
+    lid = robot.report.places["right_lid"]
+    assert (Path(lid.file).name, lid.line) == ("sites.xml", 2)
+    assert robot.report.places["lift"].line == SEVERAL.splitlines().index('<joint name="lift" axis="0 1 0"/>') + 1

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from sdf_models import FIX, joint, link, sdf
+from sdf_models import FIX, INERTIAL, joint, link, sdf
 
 import fourbar as fb
 
@@ -223,3 +223,15 @@ def test_the_same_as_drake_includes(folder: Path) -> None:
     for name in ("upper", "fore"):
         X = plant.GetBodyByName(name).EvalPoseInWorld(context).GetAsMatrix4()
         assert np.allclose(robot.pose(q, f"left::{name}"), X, rtol=0, atol=1e-14)
+
+
+def test_what_is_found_late_has_the_line_of_the_included_file(folder: Path) -> None:
+    """A joint that moves nothing with inertia is found when the robot is built; names may meet across files."""
+    nothing = "<inertial><mass>0</mass><inertia><ixx>0</ixx><iyy>0</iyy><izz>0</izz></inertia></inertial>"
+    light = link("upper") + link("fore").replace(INERTIAL, nothing)
+    arm = folder / "models" / "arm" / "arm.sdf"
+    arm.write_text(model(light + "\n" + joint("elbow", "revolute", "upper", "fore")))
+    with pytest.raises(fb.ParseError, match=r"arm\.sdf:4: .*'arm::elbow' moves nothing"):
+        read(folder, BASE + include("model://arm"))
+    with pytest.raises(fb.ParseError, match=r"arm\.sdf:1: .*'a' is used already, by the link at .*robot\.sdf:\d"):
+        read(folder, BASE + include("model://arm", "<name>a</name>"))

@@ -16,7 +16,8 @@ from ..conventions.arrays import read
 from ..errors import ArgumentError
 from ..io.closing import report_loops, straightened
 from ..io.mjcf.convert import convert, model_name
-from ..io.mjcf.names import Lines, Names
+from ..io.mjcf.lines import Lines
+from ..io.mjcf.names import Names
 from ..io.report import Reading, Report
 from ..io.source import Options
 from ..system.robot import System

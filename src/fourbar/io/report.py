@@ -155,7 +155,7 @@ class Reading:
         try:
             yield
         except ParseError as error:
-            self.findings.extend(error.report.findings)
+            self.findings.extend(f for f in error.report.findings if f not in self.findings)
 
     @contextmanager
     def naming(self, place: Place) -> Iterator[None]:

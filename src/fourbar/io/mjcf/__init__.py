@@ -21,6 +21,7 @@ def read(source: Source, options: Options) -> tuple[Mechanism, Report]:
     reading = options.reading(source)
     texts = read_texts(source, options, reading)
     model, shapes = compile_texts(texts, reading)
+    reading.places.update(texts.lines.named())
     mechanism = convert(model, texts.lines, reading, shapes, options.extra.get("ratios"))
     mechanism = straightened(mechanism, options, reading)
     report_loops(mechanism, reading, texts.lines.of_ours)

@@ -14,7 +14,8 @@ from ...model.builder import Builder
 from ...model.mechanism import Drive
 from ..report import Place, Reading
 from .bodies import BALL, FREE
-from .names import Lines, Names
+from .lines import Lines
+from .names import Names
 from .tendons import fixed_tendon
 
 JOINT, IN_PARENT, _CRANK, TENDON = range(4)

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
+from pathlib import Path
 
 from ..element import Element
 from ..meshes import Meshes
+from ..report import Place
 
 COPYING = ("replicate", "composite", "flexcomp")
 MOST_COPIES = 10_000
@@ -18,15 +21,19 @@ class Model:
         self.name, self.files = name, files
         self.chain: tuple[str, ...] = (name,) if parent is None else (*parent.chain, name)
         self.attachable: dict[str, Model] = {}  # by the name that it has here
+        self.included: set[str] = {str(Path(name).resolve())}
         self._bodies = 0.0
         self._attaches: list[Element] = []
+        self._keys: list[Element] = []
 
     def count(self, element: Element) -> None:
-        """Count a body, or remember an <attach>."""
+        """Count a body, or remember an <attach> or a keyframe."""
         if element.tag == "body":
             self._bodies += copies(element)
         elif element.tag == "attach":
             self._attaches.append(element)
+        elif element.tag == "key":
+            self._keys.append(element)
 
     def check_size(self) -> float:
         """How many bodies it makes, with all that is attached; too many are refused."""
@@ -37,6 +44,15 @@ class Model:
             if total > MOST_COPIES:
                 element.fail(f"{total:.3g} bodies are attached", f"at most {MOST_COPIES} are made")
         return total
+
+    def keys(self) -> Iterator[tuple[str, Place]]:
+        """The names of keyframes and where they are, those of attached models too."""
+        for number, key in enumerate(self._keys):
+            yield key.attributes.get("name") or f"key{number}", Place(key.reading.file, key.line, key.tag)
+        for element in self._attaches:
+            other = self.attachable.get(element.attributes.get("model", ""))
+            for name, place in other.keys() if other is not None else ():
+                yield element.attributes.get("prefix", "") + name, place
 
 
 def copies(element: Element) -> float:

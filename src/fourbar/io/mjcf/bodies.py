@@ -18,7 +18,8 @@ from ...joints.base import Joint
 from ...model.builder import Builder
 from ...model.geometry import Geometry
 from ..report import Reading
-from .names import Lines, Names
+from .lines import Lines
+from .names import Names
 
 if TYPE_CHECKING:
     from .rotors import Rotors

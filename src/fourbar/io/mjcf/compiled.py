@@ -14,13 +14,11 @@ from typing import Any, NoReturn
 
 from ...errors import FourbarError
 from ..report import Place, Reading
-from .names import Lines
+from .lines import Lines, without_lines
 from .shapes import Shape, stem
 from .text import Texts
 
 _LARGEST_MESH = 256 * 2**20  # bytes
-_LINE = re.compile(r"line[ =](?:number=)?(\d+)", re.IGNORECASE)
-_NUMBER = re.compile(r"Line number=(\d+)")
 
 
 class MissingPackageError(FourbarError, ImportError):
@@ -47,28 +45,38 @@ def compile_texts(texts: Texts, reading: Reading) -> tuple[Any, list[Shape]]:
     shapes = _stripped(mujoco, spec, texts, reading)
     reading.check()
     with _heard(texts.lines, reading):
-        return spec.compile(), shapes
+        model = spec.compile()
+    texts.lines.learn(spec, model)
+    return model, shapes
 
 
 @contextmanager
 def _heard(lines: Lines, reading: Reading) -> Iterator[None]:
     """Around what MuJoCo does: its errors are ours, with a line; its warnings are findings."""
+    mujoco = import_mujoco()
+    told = mujoco.get_mju_user_warning()
+    mujoco.set_mju_user_warning(_unheard)  # else MuJoCo also writes a log into the working folder
     try:
         with warnings.catch_warnings(record=True) as said:
             warnings.simplefilter("always")
             yield
     except (ValueError, RuntimeError, MemoryError) as error:
         _refuse(str(error), lines, reading)
+    finally:
+        mujoco.set_mju_user_warning(told)
     for warning in said:
-        reading.note(Place(lines.file), f"MuJoCo says: {' '.join(str(warning.message).split())}")
+        message = str(warning.message)
+        reading.note(lines.at(message) or Place(lines.file), f"MuJoCo says: {without_lines(message)}")
+
+
+def _unheard(said: str) -> None:
+    """What MuJoCo warns of is heard as a warning of Python."""
 
 
 def _refuse(message: str, lines: Lines, reading: Reading) -> NoReturn:
-    """MuJoCo's message as ours: in one line, with the number of the line where MuJoCo knows it."""
-    found = _NUMBER.search(message) or _LINE.search(message)
-    words = " ".join(message.split())
-    words = re.sub(r"^(XML )?Error: ", "", words)
-    reading.fail(Place(lines.file, int(found.group(1)) if found else 1), f"MuJoCo refuses it: {words}")
+    """MuJoCo's message as ours: in one line, with the place of the element that it is about."""
+    words = re.sub(r"^(XML )?Error: ", "", without_lines(message))
+    reading.fail(lines.at(message) or Place(lines.file, 1), f"MuJoCo refuses it: {words}")
 
 
 def _report_compiler(mujoco: Any, spec: Any, lines: Lines, reading: Reading) -> None:
@@ -83,7 +91,7 @@ def _report_compiler(mujoco: Any, spec: Any, lines: Lines, reading: Reading) -> 
         for body in spec.bodies:
             if body.explicitinertial:
                 message = f"body {body.name!r}: <inertial> is ignored, since inertiafromgeom is true"
-                reading.warn(lines.of("body", body.name), message, key="body/inertial")
+                reading.warn(_place(lines, body), message, key="body/inertial")
 
 
 def _stripped(mujoco: Any, spec: Any, texts: Texts, reading: Reading) -> list[Shape]:
@@ -111,13 +119,14 @@ def _stripped(mujoco: Any, spec: Any, texts: Texts, reading: Reading) -> list[Sh
             continue
         if gives and geom.meshname not in missed:
             missed.add(geom.meshname)
-            if geom.meshname not in {mesh.name or stem(mesh.file) for mesh in spec.meshes}:
-                reading.fail(texts.lines.of("body", geom.parent.name), f"there is no mesh {geom.meshname[:200]!r}")
+            meshes = {mesh.name or stem(mesh.file): mesh for mesh in spec.meshes}
+            if geom.meshname not in meshes:
+                reading.fail(_place(texts.lines, geom), f"there is no mesh {geom.meshname[:200]!r}")
             message = (
                 f"inertias of bodies come from mesh {geom.meshname!r}, whose file is not there: they lack its mass"
             )
             fix = "add its folder with folders=[...], or give the bodies an <inertial>"
-            reading.doubt(texts.lines.of("mesh", geom.meshname), message, fix, "mesh@file")
+            reading.doubt(_place(texts.lines, meshes[geom.meshname]), message, fix, "mesh@file")
         if geom.meshname or geom.type == mujoco.mjtGeom.mjGEOM_HFIELD:
             geom.type, geom.size, geom.mass = mujoco.mjtGeom.mjGEOM_SPHERE, [1.0, 0.0, 0.0], 0.0
             geom.meshname = geom.hfieldname = ""
@@ -158,8 +167,13 @@ def _supply(spec: Any, mesh: Any, texts: Texts, reading: Reading) -> bool:
     found = {Path(files.find(name).path) for files in texts.files} - {Path()}
     if len(found) > 1:
         places = ", ".join(repr(str(path)) for path in sorted(found))
-        reading.fail(texts.lines.of("mesh", mesh.name), f"mesh {mesh.name!r} is found in several places: {places}")
+        reading.fail(_place(texts.lines, mesh), f"mesh {mesh.name!r} is found in several places: {places}")
     if not found or (path := found.pop()).stat().st_size > _LARGEST_MESH:
         return False
     spec.assets[name] = path.read_bytes()
     return True
+
+
+def _place(lines: Lines, thing: Any) -> Place:
+    """Where a thing of a spec is; the file as a whole where MuJoCo does not know."""
+    return lines.at(thing.info) or Place(lines.file)

@@ -14,7 +14,8 @@ from .actuators import Actuators, with_reflected
 from .bodies import Bodies, rotation
 from .equalities import Equalities
 from .findings import Findings
-from .names import Lines, Names
+from .lines import Lines
+from .names import Names
 from .rotors import Rotors
 from .shapes import Shape, geometries
 from .tendons import report_tendons

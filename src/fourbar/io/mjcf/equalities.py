@@ -15,7 +15,8 @@ from ...loops import Closure, Coupling, Gear, Loop, Polynomial
 from ...model.builder import Builder
 from ..report import Place, Reading
 from .bodies import rotation
-from .names import Lines, Names
+from .lines import Lines
+from .names import Names
 from .tendons import fixed_tendon
 
 CONNECT, WELD, JOINT, TENDON, FLEX, FLEXVERT, FLEXSTRAIN, DISTANCE = range(8)

@@ -12,7 +12,8 @@ import numpy as np
 from ..report import Place, Reading
 from .actuators import with_reflected
 from .bodies import BALL, FREE
-from .names import Lines, Names
+from .lines import Lines
+from .names import Names
 
 _MEDIUM = ("density", "viscosity", "wind")
 

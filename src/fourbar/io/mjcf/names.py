@@ -1,51 +1,8 @@
-"""Names for what MuJoCo leaves unnamed, and the lines where named things are."""
+"""Names for what MuJoCo leaves unnamed."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
-
-from ..element import Element
-from ..report import Place
-
-# What MuJoCo keeps as one kind of object, by tag.
-_KINDS = {
-    "body": "body", "joint": "joint", "freejoint": "joint", "site": "site", "geom": "geom", "fixed": "tendon",
-    "spatial": "tendon", "key": "key", "mesh": "mesh", "connect": "equality", "weld": "equality",
-}  # fmt: skip
-_SECTIONS = ("equality", "actuator")  # here a tag such as joint or tendon is an equality, not a joint
-
-
-class Lines:
-    """Where elements are, by kind and name: those without a name by their number, as `Names` calls them."""
-
-    def __init__(self, file: str, places: Mapping[tuple[str, str], Place] | None = None) -> None:
-        self.file = file
-        self._places = dict(places or {})
-        self._count: dict[str, int] = {}
-
-    def add(self, root: Element) -> None:
-        """Remember the elements of a document (iteratively: bodies may be nested deeply)."""
-        stack = [(root, "")]
-        while stack:
-            element, section = stack.pop()
-            if element.tag == "default":
-                continue
-            kind = section or _KINDS.get(element.tag, "")
-            if kind:
-                number = self._count[kind] = self._count.get(kind, -1) + 1
-                name = element.attributes.get("name") or f"{kind}{number}"
-                self._places.setdefault((kind, name), Place(element.reading.file, element.line, element.tag))
-            inner = element.tag if element.tag in _SECTIONS and not section else section
-            stack.extend((child, inner) for child in reversed(element.children))
-
-    def of(self, kind: str, name: str) -> Place:
-        """The place of an element."""
-        return self._places.get((kind, name), Place(self.file, 0, f"{kind} {name!r}"))
-
-    def of_ours(self, kind: str, name: str) -> Place:
-        """The place of a "configuration" or "loop" of the mechanism."""
-        return self.of({"configuration": "key", "loop": "equality"}[kind], name)
 
 
 class Names:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from ..report import Reading
-from .names import Lines, Names
+from .lines import Lines
+from .names import Names
 
 
 def fixed_tendon(model: Any, tendon: int) -> list[tuple[int, float]]:

@@ -7,17 +7,19 @@ below the folders that the user allows; MuJoCo then gets their texts, and opens 
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 
+from ...errors import ArgumentError
 from ..element import Element
 from ..meshes import Meshes
 from ..report import Reading
-from ..source import LARGEST, Options, Source
+from ..source import Options, Source, read_source
 from ..xml import parse
 from .attached import COPYING, MOST_COPIES, Model, copies
-from .names import Lines
+from .lines import Lines
 
 _DEEPEST = 2100  # of the body elements of a chain; MuJoCo stops at about half of it
 _WORDS = {"nan", "inf", "infinity"}
@@ -27,7 +29,7 @@ _MOST_FILES = 500
 
 @dataclass
 class Texts:
-    """An MJCF document, the files that it and what it attaches include, by the names they use, and where everything is.
+    """An MJCF document with what it includes, the models it attaches, by the names they use, and where everything is.
 
     `files` finds what is named, from the folder of the document, then from those of the models that are attached.
     """
@@ -37,6 +39,8 @@ class Texts:
     files: list[Meshes]
     folders: tuple[Path, ...]
     included: dict[str, bytes] = field(default_factory=dict)
+    attached: dict[str, bytes] = field(default_factory=dict)  # as they are in their files
+    opened: int = 0
 
 
 def read_texts(source: Source, options: Options, reading: Reading) -> Texts:
@@ -44,40 +48,72 @@ def read_texts(source: Source, options: Options, reading: Reading) -> Texts:
     own = () if source.folder is None else (source.folder,)
     texts = Texts("", Lines(source.name), [], (*own, *options.folders))
     main = Model(source.name, Meshes(options.folders, source.folder))
-    pending = [(source, reading, main)]
+    pending = [("", source, reading, main)]
     while pending:
-        one, judge, model = pending.pop()
+        name, one, judge, model = pending.pop()
         root = parse(one, judge, _DEEPEST)
         _check_root(root, one is source)
-        if model is main:
-            texts.lines.add(root)
+        _include(root, texts, model)
         if model.files not in texts.files:
             texts.files.append(model.files)
         for element in _all(root):
             _check_element(element)
             model.count(element)
-            if element.tag == "include":
-                pending.extend((file, said, model) for file, said in _opened(element, texts, model, once=True))
-            elif element.tag == "model" and element.parent is not None and element.parent.tag == "asset":
-                pending.extend(_attached(element, texts, options, model))
+            if element.tag == "model" and element.parent is not None and element.parent.tag == "asset":
+                pending.append(_attached(element, texts, options, model))
+        if model is main:
+            texts.text = texts.lines.text(root)
+        else:
+            texts.included[name] = texts.lines.text(root).encode()
     main.check_size()
-    texts.text = source.text
+    texts.lines.learn_names("key", main.keys())
     return texts
 
 
-def _attached(
-    element: Element, texts: Texts, options: Options, model: Model
-) -> Iterator[tuple[Source, Reading, Model]]:
-    """The model that an element <model> names, if it has not been read already."""
+def _include(root: Element, texts: Texts, model: Model) -> None:
+    """Put the elements of included files in the place of each <include>, as MuJoCo does."""
+    stack = [root]
+    while stack:
+        element = stack.pop()
+        waiting, found = deque(element.children), []
+        while waiting:
+            child = waiting.popleft()
+            if child.tag != "include":
+                found.append(child)
+                continue
+            inner = _included(child, texts, model)
+            for one in inner:
+                one.parent = element
+            waiting.extendleft(reversed(inner))
+        element.children = found
+        stack.extend(found)
+
+
+def _included(include: Element, texts: Texts, model: Model) -> list[Element]:
+    """The elements of the file that an <include> names; MuJoCo, too, takes a file once."""
+    for other in include.attributes.keys() - {"file"}:
+        include.reading.warn(include.place, f"attribute {other[:60]!r} is not understood", key=f"include@{other[:60]}")
+    if include.children:
+        include.fail("an <include> has no elements of its own", "put them beside it")
+    path = _found(include, texts, model)
+    if str(path.resolve()) in model.included:
+        include.fail(f"the file {include.attributes['file'][:200]!r} includes itself, or is included twice")
+    model.included.add(str(path.resolve()))
+    source = _opened(include, texts, path)
+    return parse(source, Shared(source.name, include.reading), _DEEPEST).children
+
+
+def _attached(element: Element, texts: Texts, options: Options, model: Model) -> tuple[str, Source, Reading, Model]:
+    """The model that an element <model> names."""
     file = element.require("file").strip()
     if "content_type" in element.attributes and "xml" not in element.attributes["content_type"]:
         element.fail(f"a model of type {element.attributes['content_type'][:60]!r} cannot be attached", "use MJCF")
-    for source, reading in _opened(element, texts, model, once=False):
-        other = Model(source.name, Meshes(options.folders, source.folder), model)
-        if source.name in model.chain:
-            element.fail(f"the model {file[:200]!r} attaches itself")
-        model.attachable[element.attributes.get("name", "")] = other
-        yield source, reading, other
+    source = _opened(element, texts, _found(element, texts, model))
+    other = Model(source.name, Meshes(options.folders, source.folder), model)
+    if source.name in model.chain:
+        element.fail(f"the model {file[:200]!r} attaches itself")
+    model.attachable[element.attributes.get("name") or other.name] = other
+    return _kept(element, texts.attached, file, source.data), source, Shared(source.name, element.reading), other
 
 
 def _all(root: Element) -> Iterator[Element]:
@@ -115,13 +151,9 @@ def _check_numbers(element: Element) -> None:
                 element.fail(f"{name}={value[:60]!r}: {word!r} is hexadecimal", "write a decimal number")
 
 
-def _opened(element: Element, texts: Texts, model: Model, once: bool) -> Iterator[tuple[Source, Reading]]:
-    """The file that an element names. `once`: MuJoCo refuses a file that is included twice, and says so."""
+def _found(element: Element, texts: Texts, model: Model) -> Path:
+    """Where the file is that an element names."""
     name = element.require("file").strip()
-    if once and name in texts.included:
-        return
-    if len(texts.files) + len(texts.included) >= _MOST_FILES:
-        element.fail(f"more than {_MOST_FILES} files are included")
     path = Path(model.files.find(name).path)
     if path == Path():
         listed = ", ".join(repr(str(f)) for f in texts.folders) or "none: a text has no folder"
@@ -129,22 +161,28 @@ def _opened(element: Element, texts: Texts, model: Model, once: bool) -> Iterato
             f"the included file {name[:200]!r} is not in the folders that may be read ({listed})",
             "add its folder with folders=[...]",
         )
-    if path.stat().st_size > LARGEST:
-        element.fail(f"the included file {name[:200]!r} is larger than {LARGEST // 2**20} MiB")
-    data = path.read_bytes()
-    _keep(element, texts.included, name, data)
-    source = Source(str(path), data, path.parent)
-    yield source, Shared(source.name, element.reading)
+    return path
 
 
-def _keep(element: Element, included: dict[str, bytes], name: str, data: bytes) -> None:
-    """Remember a text for MuJoCo, which looks for it by the last part of its name."""
+def _opened(element: Element, texts: Texts, path: Path) -> Source:
+    """A file that is included or attached."""
+    texts.opened += 1
+    if texts.opened > _MOST_FILES:
+        element.fail(f"more than {_MOST_FILES} files are included")
+    try:
+        return read_source(path)
+    except ArgumentError as error:
+        element.fail(str(error))
+
+
+def _kept(element: Element, attached: dict[str, bytes], name: str, data: bytes) -> str:
+    """The name under which MuJoCo gets a model, which it looks for by the last part of its name."""
     last = PurePosixPath(name).name
-    same = next((other for other in included if PurePosixPath(other).name == last), None)
-    if same is None:
-        included[name] = data
-    elif included[same] != data:
+    same = next((other for other in attached if PurePosixPath(other).name == last), None)
+    if same is not None and attached[same] != data:
         element.fail(f"{name[:200]!r} and {same[:200]!r} are two files called {last[:200]!r}", "rename one of them")
+    attached[name if same is None else same] = data
+    return name if same is None else same
 
 
 class Shared(Reading):

@@ -38,6 +38,8 @@ def read(source: Source, options: Options) -> tuple[Mechanism, Report]:
     Assembly(scopes, Shapes(includes.meshes), reading).add_to(b, options.floating)
     report_leftovers(root, _MATTERS)
     reading.check()
+    for kind in ("link", "joint"):
+        reading.places.update({item.full: item.element.place for scope in scopes for item in scope.of(kind)})
     joints = {item.full: item.element.place for scope in scopes for item in scope.of("joint")}
     with reading.naming(top.place):
         mechanism = straightened(b.mechanism(), options, reading, lambda name: joints.get(name, top.place))

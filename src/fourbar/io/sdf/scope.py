@@ -95,7 +95,9 @@ def _named(element: Element, kind: str, scope: Scope) -> Item:
         element.fail(f"{name[:200]!r} cannot be the name of a {kind}: it is reserved", "choose another name")
     old = scope.items.get(name)
     if old is not None:
-        element.fail(f"the name {name[:200]!r} is used already, by the {old.kind} at line {old.element.line}")
+        file, line, _ = old.element.place
+        there = f"line {line}" if file == element.place.file else f"{file}:{line}"
+        element.fail(f"the name {name[:200]!r} is used already, by the {old.kind} at {there}")
     item = Item(kind, name, element, scope)
     scope.items[name] = item
     return item

@@ -1,0 +1,103 @@
+"""Where the things of a model are in its files.
+
+MuJoCo knows the line of most elements, through copies and attachments, but not the file. It is therefore given
+documents of one element a line, with lines counted on from one to the next: a line then tells the element that our
+reader saw, in its own file.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import Any
+from xml.sax.saxutils import escape, quoteattr
+
+from ..element import Element
+from ..report import Place
+from .names import Names
+
+_LINE = re.compile(r"\bline (\d+)")
+_SAID = re.compile(r",? line \d+")
+_MOST = 1_000_000  # elements of all documents
+# What a spec calls the groups of things that findings name, and where `Names` has them.
+_GROUPS = (
+    ("body", "bodies"), ("joint", "joints"), ("site", "sites"), ("tendon", "tendons"), ("equality", "equalities"),
+    ("actuator", "actuators"),
+)  # fmt: skip
+
+
+class Lines:
+    """The places of elements: by the line that MuJoCo knows, and by kind and name."""
+
+    def __init__(self, file: str) -> None:
+        self.file = file
+        self._elements: list[Element] = []
+        self._places: dict[tuple[str, str], Place] = {}
+
+    def text(self, root: Element) -> str:
+        """A document for MuJoCo, whose lines are those after all before (iteratively: bodies may be nested deeply)."""
+        parts, stack = ["\n" * len(self._elements)], [(root, "")]
+        while stack:
+            element, closing = stack.pop()
+            if closing:
+                parts.append(closing)
+                continue
+            self._elements.append(element)
+            if len(self._elements) > _MOST:
+                element.fail(f"the file and what it includes have more than {_MOST} elements")
+            said = "".join(f" {name}={quoteattr(value)}" for name, value in element.attributes.items())
+            parts.append(f"{'' if element is root else chr(10)}<{element.tag}{said}>{escape(element.text)}")
+            stack.append((element, f"</{element.tag}>"))
+            stack.extend((child, "") for child in reversed(element.children))
+        return "".join(parts)
+
+    def at(self, said: str) -> Place | None:
+        """The place of what MuJoCo says something about: of the first line that it names."""
+        element = self._at(said)
+        return None if element is None else _place(element)
+
+    def _at(self, said: str) -> Element | None:
+        found = _LINE.search(said)
+        number = int(found.group(1)) if found else 0
+        return self._elements[number - 1] if 0 < number <= len(self._elements) else None
+
+    def learn(self, spec: Any, model: Any) -> None:
+        """Remember where the things of a compiled model are, by the names that they have here."""
+        names = Names(model)
+        for kind, group in _GROUPS:
+            own = getattr(names, group)
+            for thing in getattr(spec, group):
+                if 0 <= thing.id < len(own) and (not thing.name or thing.name == own[thing.id]):
+                    element = self._at(thing.info) or (self._free_joint(thing) if kind == "joint" else None)
+                    if element is not None:
+                        self._places[kind, own[thing.id]] = _place(element)
+
+    def learn_names(self, kind: str, places: Iterable[tuple[str, Place]]) -> None:
+        """Remember where things are whose line MuJoCo does not know, by name."""
+        self._places.update({(kind, name): place for name, place in places})
+
+    def _free_joint(self, joint: Any) -> Element | None:
+        """The <freejoint> that a joint without a line is."""
+        body = self._at(joint.parent.info)
+        return None if body is None else next((x for x in body.children if x.tag == "freejoint"), None)
+
+    def of(self, kind: str, name: str) -> Place:
+        """The place of a thing."""
+        return self._places.get((kind, name), Place(self.file, 0, f"{kind} {name!r}"))
+
+    def named(self) -> dict[str, Place]:
+        """The places of bodies and joints, by name alone."""
+        return {name: place for (kind, name), place in self._places.items() if kind in ("body", "joint")}
+
+    def of_ours(self, kind: str, name: str) -> Place:
+        """The place of a "configuration" or "loop" of the mechanism."""
+        return self.of({"configuration": "key", "loop": "equality"}[kind], name)
+
+
+def without_lines(said: str) -> str:
+    """What MuJoCo says in one line, without the lines that only it sees."""
+    return _SAID.sub("", " ".join(said.split()))
+
+
+def _place(element: Element) -> Place:
+    return Place(element.reading.file, element.line, element.tag)

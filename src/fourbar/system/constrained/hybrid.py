@@ -56,9 +56,10 @@ class Hybrid:
         driven = [j for j, x in enumerate(x for own in held for x in own) if x]
         plan = make_plan(self._robot.samples("jacobian"), driven, None, True, self._robot.quiet_force)
         chosen = self._robot.choose("hybrid_dynamics", {"prescribed": held})
-        function = self._robot.compiled("hybrid_torque", chosen=chosen, prescribed=held, plan=plan)
+        options = {"chosen": chosen, "prescribed": held, "plan": plan}
+        function, told = (make("hybrid_torque", **options) for make in (self._robot.compiled, self._robot.told))
         again = partial(_torque_again, self._robot, held, np.isin(np.arange(self._robot.system.nv), driven))
-        return Resolved(function, again, self._tolerance, (_torque_of, self._robot, names))
+        return Resolved(function, told, again, self._tolerance, (_torque_of, self._robot, names))
 
     def __call__(
         self,

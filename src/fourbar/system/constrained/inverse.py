@@ -81,6 +81,7 @@ class Inverse(Resolved):
     def __init__(
         self,
         function: Any,
+        told: Any,
         again: Again,
         rebuild: tuple[Any, ...],
         joints: Sequence[str],
@@ -92,7 +93,7 @@ class Inverse(Resolved):
             f"the actuators {list(joints)!r} cannot cause the accelerations: forces of passive joints are out of reach "
             "(a singular configuration)"
         )
-        super().__init__(function, again, _REACHED, rebuild, why)
+        super().__init__(function, told, again, _REACHED, rebuild, why)
         self._acceleration, self._rows, self._allowed = acceleration, rows, tolerance
 
     def __call__(self, *args: Any, out: Any = None, threads: int | None = None, **named: Any) -> Any:
@@ -135,8 +136,11 @@ def make_inverse(robot: Constrained, drives: Drives, tolerance: float) -> Invers
             f"constraints determine only {held} of their forces; name more joints, or "
             "prescribe the accelerations of some joints only, with hybrid_dynamics(..., prescribed=[...])"
         )
-    function, again = robot.compiled("inverse_dynamics", plan=plan), partial(_again, robot, plan, weight)
-    return Inverse(function, again, (_inverse_of, robot), drives.joints, robot.acceleration, robot.rows, tolerance)
+    function, told = (make("inverse_dynamics", plan=plan) for make in (robot.compiled, robot.told))
+    again = partial(_again, robot, plan, weight)
+    return Inverse(
+        function, told, again, (_inverse_of, robot), drives.joints, robot.acceleration, robot.rows, tolerance
+    )
 
 
 def _inverse_of(robot: Constrained) -> Inverse:

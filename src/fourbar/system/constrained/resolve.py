@@ -10,7 +10,7 @@ import numpy as np
 
 from ...compile.arguments import batch_shape, bind, check_target, to_array
 from ...errors import ArgumentError, SingularError, warn
-from ..wrapper import described, named_tuple
+from ..wrapper import described
 from .dense import least_force
 
 _WEAK = 1e8  # ratio of a diagonal entry of Ω to its pivot from which on a sample is solved again, without squaring
@@ -29,20 +29,27 @@ _NO_DERIVATIVE = (
 
 
 class Resolved:
-    """A problem in machine code: `function` returns results, forces and health.
+    """A problem in machine code: `function` returns results, forces and health, `told` the same without health: what
+    is differentiated.
 
     Samples whose rows depend on each other more than usual are solved by `again`, by singular values. Where rows
     contradict each other there is no answer: an error for one sample, NaN and a warning in a batch.
     """
 
     def __init__(
-        self, function: Any, again: Again, tolerance: float, rebuild: tuple[Any, ...], why: str = _CONTRADICT
+        self,
+        function: Any,
+        told: Any,
+        again: Again,
+        tolerance: float,
+        rebuild: tuple[Any, ...],
+        why: str = _CONTRADICT,
     ) -> None:
-        self.function = function
+        self.function, self.told = function, told
         self._again, self._tolerance, self._rebuild, self._why = again, tolerance, rebuild, why
 
     def __getattr__(self, name: str) -> Any:
-        if name == "function":
+        if name in ("function", "told"):
             raise AttributeError(name)
         return getattr(self.function, name)
 
@@ -67,22 +74,20 @@ class Resolved:
         Where the rank changes there is none: an error for one sample, NaN and a warning in a batch. Rows that always
         depend on each other are no obstacle.
         """
-        found = self.function.jvp(args, tangents, parameters, **options)[:-1]
+        found = self.told.jvp(args, tangents, parameters, **options)
         unsound = self.unsound(args)
         return tuple(_blanked(x, unsound) for x in found)
 
     def vjp(self, args: Any, cotangents: Any, parameters: Any = None, **options: Any) -> Any:
         """Gradients of Σ cotangent · result by argument, for a cotangent of each result; where there is none: `jvp`."""
-        names, what = self.results, f"{self.function.vjp.recipe.name}, cotangent"
+        names, what = self.results, f"{self.told.vjp.recipe.name}, cotangent"
         if not isinstance(cotangents, Mapping | tuple) or len(cotangents) != len(names):
             wanted = f"expected a tuple of arrays ({', '.join(names)}), or a dictionary"
             raise TypeError(f"{what}: {wanted}, got {described(cotangents)}")
         for name in cotangents if isinstance(cotangents, Mapping) else ():
             if name not in names:
                 raise TypeError(f"{what}: {name!r} is none of {', '.join(names)}")
-        none = np.zeros(3)
-        full = {**cotangents, "health": none} if isinstance(cotangents, Mapping) else (*cotangents, none)
-        found = self.function.vjp(args, full, parameters, **options)
+        found = self.told.vjp(args, cotangents, parameters, **options)
         unsound = self.unsound(args)
         return type(found)(*(_blanked(x, unsound) for x in found))
 
@@ -167,27 +172,25 @@ class ResolvedJacobian:
         self._of = of
 
     def __repr__(self) -> str:
-        return repr(self._of.function.jacobian)
+        return repr(self._of.told.jacobian)
 
     def __call__(self, *args: Any, out: Any = None, **named: Any) -> Any:
         """The blocks by result and argument. out (..., n): they are written there one after the other, row by row."""
-        found = self._of.function.jacobian(*args, **named)
+        found = self._of.told.jacobian(*args, **named)
         given = {k: x for k, x in named.items() if k not in ("threads", "parameters")}
         unsound = self._of.unsound(args, given)
-        result = _without_health(found, unsound)
+        result = _sound_blocks(found, unsound)
         return result if out is None else _filed(out, result, unsound.shape)
 
     def jvp(self, args: Any, tangents: Any = (), parameters: Any = None, **options: Any) -> Any:
         """How the blocks change along tangents of the arguments, and along rates of numbers of the robot."""
-        found = self._of.function.jacobian.jvp(args, tangents, parameters, **options)
-        return _without_health(found, self._of.unsound(args))
+        found = self._of.told.jacobian.jvp(args, tangents, parameters, **options)
+        return _sound_blocks(found, self._of.unsound(args))
 
 
-def _without_health(found: Any, unsound: np.ndarray) -> Any:
-    """The blocks of the results that are told, NaN where there are none."""
-    kept = {name: J for name, J in found._asdict().items() if name != "health"}
-    blanked = [type(J)(*(_blanked(x, unsound) for x in J)) for J in kept.values()]
-    return named_tuple("Jacobians", tuple(kept))(*blanked)
+def _sound_blocks(found: Any, unsound: np.ndarray) -> Any:
+    """The blocks by result, NaN where there are none."""
+    return type(found)(*(type(J)(*(_blanked(x, unsound) for x in J)) for J in found))
 
 
 def least_again(factor: Callable[[], Any], apply: Callable[[], Any]) -> Again:

@@ -23,7 +23,7 @@ from .frozen import Frozen
 from .hybrid import Hybrid
 from .inverse import Drives, Inverse, make_inverse, read_drives
 from .model import ConstrainedModel, Given, Numbers, named
-from .records import METHODS
+from .records import METHODS, told
 from .resolve import Resolved, least_again
 
 _SAMPLES = 3  # configurations at which the rank of the rows is found
@@ -39,6 +39,10 @@ def _restored(mechanism: Any, options: Recipe) -> Constrained:
 def _rebuild(mechanism: Any, options: Recipe, name: str, static: tuple[tuple[str, Any], ...]) -> Any:
     """A compiled function from its recipe: how functions travel to other processes."""
     return _restored(mechanism, options).compiled(name, **dict(static))
+
+
+def _rebuild_told(mechanism: Any, options: Recipe, name: str, static: tuple[tuple[str, Any], ...]) -> Any:
+    return _restored(mechanism, options).told(name, **dict(static))
 
 
 def _rebuild_resolved(mechanism: Any, options: Recipe, name: str, static: tuple[tuple[str, Any], ...]) -> Any:
@@ -126,16 +130,25 @@ class Constrained(Frozen):
         make = partial(compiled, self._model, name, METHODS[name], lambda _: static, rebuild)
         return self.once((name, key), make)
 
+    def told(self, name: str, **static: Any) -> Any:
+        """The same without its last result, which tells how far the others may be trusted: what is differentiated."""
+        key = tuple(sorted(static.items()))
+        rebuild = (_rebuild_told, *self._recipe, name, key)
+        return self.once(
+            (name, key, "told"), partial(compiled, self._model, name, told(name), lambda _: static, rebuild)
+        )
+
     def resolved(self, name: str, **static: Any) -> Resolved:
         """A problem with unknown forces along the rows, by name."""
         key = tuple(sorted(static.items()))
 
         def make() -> Resolved:
-            function = self.compiled(name, chosen=self.choose(name, static), **static)
+            chosen = self.choose(name, static)
+            function, told = (make(name, chosen=chosen, **static) for make in (self.compiled, self.told))
             again = least_again(
                 lambda: self.compiled(f"{name}_factor", **static), lambda: self.compiled(f"{name}_apply", **static)
             )
-            return Resolved(function, again, self._tolerance, (_rebuild_resolved, *self._recipe, name, key))
+            return Resolved(function, told, again, self._tolerance, (_rebuild_resolved, *self._recipe, name, key))
 
         return self.once(("resolved", name, key), make)
 

@@ -14,7 +14,7 @@ from typing import NamedTuple
 from ..expr import maximum
 from ..spatial.linear import Mat, Scalar, Vec, dot
 from .multipliers import Chosen, Health, spread
-from .orthogonal import lower_solve, orthogonal, upper_solve
+from .orthogonal import Orthogonal, lower_solve, orthogonal, upper_solve
 
 
 class Plan(NamedTuple):
@@ -22,7 +22,7 @@ class Plan(NamedTuple):
 
     `held`: passive velocities, by place in `passive`, whose forces determine those of all others. `rows`: rows that
     stand for all; `spare`: those of them, by place in `rows`, whose unit forces span what no passive velocity feels.
-    `root` is L in W = L Lᵀ; `quiet` is a force that is small for this robot.
+    `root` is L in W = L Lᵀ, `every` the number of all rows; `quiet` is a force that is small for this robot.
     """
 
     active: tuple[int, ...]
@@ -33,6 +33,17 @@ class Plan(NamedTuple):
     root: tuple[tuple[float, ...], ...]
     least_torque: bool
     quiet: float
+    every: int
+
+    @property
+    def is_direct(self) -> bool:
+        """Whether no rows have to stand for others."""
+        return not self.least_torque or len(self.rows.rows) == self.every
+
+    @property
+    def held_velocities(self) -> list[int]:
+        """The passive velocities whose forces determine those of all others."""
+        return [self.passive[i] for i in self.held.rows]
 
 
 class Driven(NamedTuple):
@@ -48,46 +59,67 @@ def driven(tau: Vec, A: Mat, plan: Plan) -> Driven:
     return (_least_torque if plan.least_torque else _least_force)(tau, A, plan)
 
 
-def _column(A: Sequence[Vec], j: int) -> Vec:
+class Split(NamedTuple):
+    """Forces along rows, and the factors that gave them: of the held velocities' columns, of what these do not feel,
+    and of how the drives feel that."""
+
+    force: Vec
+    held: Orthogonal
+    silent: Orthogonal | None = None
+    felt: Orthogonal | None = None
+
+
+def column(A: Sequence[Vec], j: int) -> Vec:
+    """The column of a velocity."""
     return Vec([row[j] for row in A])
 
 
-def _least_force(tau: Vec, A: Mat, plan: Plan) -> Driven:
+def share_force(tau: Vec, A: Sequence[Vec], plan: Plan) -> Split:
     """λ = L⁻ᵀ μ with the least |μ|."""
-    held = [plan.passive[i] for i in plan.held.rows]
-    factors = orthogonal([lower_solve(plan.root, _column(A, p)) for p in held], plan.held.sizes)
-    force = upper_solve(plan.root, factors.least([tau[p] for p in held], len(A)))
+    held = plan.held_velocities
+    factors = orthogonal([lower_solve(plan.root, column(A, p)) for p in held], plan.held.sizes)
+    return Split(upper_solve(plan.root, factors.least([tau[p] for p in held], len(A))), factors)
+
+
+def share_torque(tau: Vec, C: Sequence[Vec], plan: Plan) -> Split:
+    """λ of the chosen rows C as the held velocities need it, and along what these do not feel as the drives like it."""
+    held, r = plan.held_velocities, len(C)
+    factors = orthogonal([column(C, p) for p in held], plan.held.sizes)
+    force = factors.least([tau[p] for p in held], r)
+    if not plan.spare.rows:
+        return Split(force, factors)
+    units = [Vec([1.0 if i == j else 0.0 for i in range(r)]) for j in plan.spare.rows]
+    silent = orthogonal(units, plan.spare.sizes, factors.Q)
+    E = orthogonal([weighed(plan, [dot(column(C, j), z) for j in plan.active]) for z in silent.Q])
+    left = driven_forces(tau, C, force, plan)
+    return Split(force + silent.along(E.nearest(weighed(plan, left)), r), factors, silent, E)
+
+
+def _least_force(tau: Vec, A: Mat, plan: Plan) -> Driven:
+    force, factors, _, _ = share_force(tau, A, plan)
     health = Health(factors.weakness, 0.0, _gap(tau, A, force, plan))
-    return Driven(_active(tau, A, force, plan), force, Vec(health))
+    return Driven(driven_forces(tau, A, force, plan), force, Vec(health))
 
 
 def _least_torque(tau: Vec, A: Mat, plan: Plan) -> Driven:
-    """λ of the chosen rows as the held velocities need it, and along what these do not feel as the drives like it."""
-    C, r = [A[i] for i in plan.rows.rows], len(plan.rows.rows)
-    held = [plan.passive[i] for i in plan.held.rows]
-    factors = orthogonal([_column(C, p) for p in held], plan.held.sizes)
-    force = factors.least([tau[p] for p in held], r)
+    C = [A[i] for i in plan.rows.rows]
+    force, factors, silent, E = share_torque(tau, C, plan)
     weakness = factors.weakness
-    if plan.spare.rows:
-        units = [Vec([1.0 if i == j else 0.0 for i in range(r)]) for j in plan.spare.rows]
-        silent = orthogonal(units, plan.spare.sizes, factors.Q)
-        E = orthogonal([_weighed(plan, [dot(_column(C, j), z) for j in plan.active]) for z in silent.Q])
-        left = _active(tau, C, force, plan)
-        force = force + silent.along(E.nearest(_weighed(plan, left)), r)
+    if silent is not None and E is not None:
         weakness = maximum(weakness, maximum(silent.weakness, E.weakness))
-    gap, found = _gap(tau, C, force, plan), _active(tau, C, force, plan)
+    gap, found = _gap(tau, C, force, plan), driven_forces(tau, C, force, plan)
     every, own, loose = _all_rows(force, A, plan)
     return Driven(found, every, Vec(Health(maximum(weakness, own), loose, gap)))
 
 
-def _weighed(plan: Plan, x: Sequence[Scalar]) -> Vec:
+def weighed(plan: Plan, x: Sequence[Scalar]) -> Vec:
     """Lᵀ x."""
     return Vec([dot([row[j] for row in plan.root[j:]], x[j:]) for j in range(len(x))])
 
 
-def _active(tau: Vec, A: Sequence[Vec], force: Vec, plan: Plan) -> Vec:
+def driven_forces(tau: Vec, A: Sequence[Vec], force: Vec, plan: Plan) -> Vec:
     """τ_a - A_aᵀ λ."""
-    return Vec([tau[j] - dot(_column(A, j), force) for j in plan.active])
+    return Vec([tau[j] - dot(column(A, j), force) for j in plan.active])
 
 
 def _gap(tau: Vec, A: Sequence[Vec], force: Vec, plan: Plan) -> Scalar:
@@ -95,7 +127,7 @@ def _gap(tau: Vec, A: Sequence[Vec], force: Vec, plan: Plan) -> Scalar:
     others = [p for i, p in enumerate(plan.passive) if i not in plan.held.rows]
     if not others:
         return 0.0
-    left = [tau[p] - dot(_column(A, p), force) for p in others]
+    left = [tau[p] - dot(column(A, p), force) for p in others]
     return _largest(left) / (plan.quiet + _largest(tau))
 
 

@@ -56,8 +56,9 @@ class _Along(Derived):
         self._changing = of.changed(which)
         self._allowed = allowed(of.model, which)
 
-    def _source(self, present: tuple[str, ...]) -> Program:
-        return self._changing.program(self._own(present))
+    @property
+    def _original(self) -> Recipe:
+        return self._changing
 
     def changed(self, which: tuple[Number, ...]) -> Recipe:
         raise _no_second(self.name)
@@ -112,13 +113,13 @@ class ChangeJacobian(_Along):
         return _without_changes(source, recorder, self.which)
 
     def program(self, present: tuple[str, ...], block: int = BLOCK) -> Program:
-        replay = self._start(present, block, MANY)
-        _, rates = replay.push([self._direction(row) for row in self._allowed])
+        replay = self._start(self._data(present), block, MANY)
+        shapes, rates = self._push(replay, [self._direction(row) for row in self._allowed])
         entries = []
-        for y in replay.program.outputs:
+        for name in shapes:
             first = 0
             for x in self.which:
-                columns = [rate[y.name] for rate in rates[first : first + x.size]]
+                columns = [rate[name] for rate in rates[first : first + x.size]]
                 first += x.size
                 entries += [e for row in zip(*columns, strict=True) for e in row]
         return replay.recorder.finish(self.name, [("blocks", (len(entries),), entries)])

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from math import prod
-from typing import Any
+from typing import Any, NamedTuple
 
 from ..expr import Program, Replay, Shared, Unrolled
 from ..expr.differentiate import MANY, PIECE
@@ -14,10 +15,10 @@ from ..model.groups import split
 from ..model.lower import Lowered
 from ..model.numbers import Number
 from .changed import ChangedContext
-from .context import LARGEST_JACOBIAN, Context, Model, record, recorded
+from .context import LARGEST_JACOBIAN, Context, Model, Record, record, recorded
 from .methods import JACOBIANS, METHODS, Method
 from .methods.derivatives import accelerations_and_multipliers
-from .methods.registry import flat
+from .methods.registry import Stages, flat
 
 BLOCK = 1000
 Static = Callable[[Lowered], dict[str, Any]]  # reads the options of a method
@@ -83,7 +84,19 @@ class Base(Recipe):
         return Given(name, shape, optional, moving, (self.model.lowered.nv,) if moving else shape)
 
     def program(self, present: tuple[str, ...], block: int = BLOCK) -> Program:
-        return record(self.name, self.model, self._method.record, present, self._static, block)
+        return self.recorded(self._method.record, present, block)
+
+    def recorded(self, algorithm: Record, present: tuple[str, ...], block: int = BLOCK) -> Program:
+        """The program of an algorithm of the model, with the options of this one."""
+        return record(self.name, self.model, algorithm, present, self._static, block)
+
+    @property
+    def stages(self) -> Stages | None:
+        """The stages in which it is differentiated forwards, if it has any."""
+        stages = self._method.stages
+        if stages is None or not stages.apply(**self._static):
+            return None
+        return replace(stages, rates=partial(stages.rates, **self._static))
 
     @property
     def is_forward_dynamics(self) -> bool:
@@ -119,10 +132,10 @@ class Changing(Base):
         super().__init__(model, name, method, static, rebuild)
         self._which = which
 
-    def program(self, present: tuple[str, ...], block: int = BLOCK) -> Program:
+    def recorded(self, algorithm: Record, present: tuple[str, ...], block: int = BLOCK) -> Program:
         def run(recorder: Any) -> Any:
             context = ChangedContext(self.model, recorder, present, self._which)
-            return self._method.record(context, **self._read(context.model.lowered))
+            return algorithm(context, **self._read(context.model.lowered))
 
         return recorded(self.name, run, block)
 
@@ -147,6 +160,13 @@ def _rate(embedding: Any, q: Any, v: Any) -> Any:
     return embedding.rate(q, v)
 
 
+class Rates(NamedTuple):
+    """Shapes of results by name, and their rates along each of some directions."""
+
+    shapes: dict[str, tuple[int, ...]]
+    along: Sequence[Mapping[str, Sequence[Any]]]
+
+
 class Derived(Recipe):
     """A derivative of a recipe."""
 
@@ -169,14 +189,37 @@ class Derived(Recipe):
         """Those of the present arguments that the original function has."""
         return tuple(a.name for a in self.of.arguments if a.name in present)
 
-    def _start(self, present: tuple[str, ...], block: int, piece: int = PIECE) -> Replay:
-        source = self._source(present)
+    def _start(self, source: Program, block: int, piece: int = PIECE) -> Replay:
         recorder = _recorder(source, block)
         return Replay(source, recorder, self._inputs(source, recorder), piece)
 
+    @property
+    def _original(self) -> Recipe:
+        """What is differentiated."""
+        return self.of
+
     def _source(self, present: tuple[str, ...]) -> Program:
         """The program that is differentiated."""
-        return self.of.program(self._own(present))
+        return self._original.program(self._own(present))
+
+    @property
+    def _stages(self) -> Stages | None:
+        return self._original.stages if isinstance(self._original, Base) else None
+
+    def _data(self, present: tuple[str, ...]) -> Program:
+        """The program whose rates are needed, that of the data where there are stages."""
+        original, stages = self._original, self._stages
+        if stages is None or not isinstance(original, Base):
+            return self._source(present)
+        return original.recorded(stages.data, self._own(present))
+
+    def _push(self, replay: Replay, directions: Sequence[Mapping[str, Sequence[Any]]]) -> Rates:
+        """The shapes of the results, and their rates along each direction; a replay of `_data`."""
+        values, rates = replay.push(directions)
+        if self._stages is None:
+            return Rates({y.name: y.shape for y in replay.program.outputs}, rates)
+        found = self._stages.rates(replay.recorder, values, rates)
+        return Rates({name: (len(entries),) for name, entries in found[0].items()}, found)
 
     def _inputs(self, source: Program, recorder: Any) -> Mapping[str, Sequence[Any]]:
         """What the original function is given; what is left out is zero."""
@@ -204,9 +247,9 @@ class Jvp(Derived):
         self.results = tuple(f"d_{r}" for r in of.results)
 
     def program(self, present: tuple[str, ...], block: int = BLOCK) -> Program:
-        replay = self._start(present, block)
-        _, (rates,) = replay.push([self._direction(replay, present)])
-        outputs = [(f"d_{y.name}", y.shape, rates[y.name]) for y in replay.program.outputs]
+        replay = self._start(self._data(present), block)
+        shapes, (rates,) = self._push(replay, [self._direction(replay, present)])
+        outputs = [(f"d_{name}", shape, rates[name]) for name, shape in shapes.items()]
         return replay.recorder.finish(self.name, outputs)
 
     def _direction(self, replay: Replay, present: tuple[str, ...]) -> dict[str, Sequence[Any]]:
@@ -247,7 +290,7 @@ class Vjp(Derived):
 
     def _replayed(self, present: tuple[str, ...], block: int) -> tuple[Replay, Mapping[str, Sequence[Any]]]:
         """The program backwards: gradients by the entries of the arguments."""
-        replay = self._start(present, block)
+        replay = self._start(self._source(present), block)
         entries = [replay.recorder.input(w.name, w.shape) for w in self.weights]
         outputs = replay.program.outputs
         return replay, replay.pull({y.name: w for y, w in zip(outputs, entries, strict=True)})[1]
@@ -308,22 +351,22 @@ class Jacobian(Derived):
             written = self.of.written_jacobian(present, block)
             if written is not None:
                 return written
-        replay = self._start(present, block, MANY)
+        replay = self._start(self._data(present), block, MANY)
         moving = [a for a in self.of.arguments if a.name in present]
         directions = []
         for a in moving:
             for j in range(a.width):
                 unit = [1.0 if i == j else 0.0 for i in range(a.width)]
                 directions.append({a.name: self._moved(replay, a, unit)})
-        _, rates = replay.push(directions)
+        shapes, rates = self._push(replay, directions)
         entries = []
-        for y in replay.program.outputs:
+        for name in shapes:
             first = 0
             for a in moving:
-                columns = [rate[y.name] for rate in rates[first : first + a.width]]
+                columns = [rate[name] for rate in rates[first : first + a.width]]
                 first += a.width
                 entries += [x for row in zip(*columns, strict=True) for x in row]
-        shape = self.shape(present, [y.shape for y in replay.program.outputs])
+        shape = self.shape(present, list(shapes.values()))
         return replay.recorder.finish(self.name, [("blocks", shape, entries)])
 
     def shape(self, present: tuple[str, ...], results: Sequence[tuple[int, ...]]) -> tuple[int, ...]:

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ...algorithms.drives import Plan, driven
+from ...algorithms.drives_variation import Change, solve_point, vary_forces
 from ...algorithms.multipliers import Chosen
 from ...expr import maximum
 from ...spatial.linear import Mat, Vec
 from ..context import Context
-from ..methods.registry import Outputs, flat, method, vector
-from .records import METHODS, Hybrid, Prescribed, constrained_model, spanning
+from ..methods.registry import Outputs, Stages, flat, method, vector
+from .records import METHODS, STAGES, Hybrid, Prescribed, constrained_model, spanning
 
 
 @method("q v a", "tau rows", optional="f_ext", into=METHODS)
@@ -31,6 +33,44 @@ def inverse_dynamics(c: Context, plan: Plan) -> Outputs:
     found, force, health = c.recorder.call(driven, Vec(tau), Mat(map(Vec, rows)), plan)
     m = constrained_model(c).m
     return [("tau", (len(found),), list(found)), ("force", (m,), list(force[:m])), ("health", (3,), list(health))]
+
+
+_AT_ONCE = 4  # directions in one step
+
+
+def _needs(c: Context, plan: Plan) -> Outputs:
+    """What the forces of drives and rows depend on: the forces (n) of all velocities, rows (m, n), those of loops."""
+    tau, rows = spanning(c)
+    m, n = constrained_model(c).m, len(tau)
+    named = ("rows", rows[:m]), ("loops", rows[m:])
+    return [("needed", (n,), tau), *((name, (len(own), n), flat(own)) for name, own in named)]
+
+
+Entries = Mapping[str, Sequence[Any]]
+
+
+def _change(entries: Entries) -> Change:
+    n, rows = len(entries["needed"]), [*entries["rows"], *entries["loops"]]
+    return Change(Vec(entries["needed"]), Mat(Vec(rows[at : at + n]) for at in range(0, len(rows), n)))
+
+
+def _force_rates(recorder: Any, data: Entries, rates: Sequence[Entries], plan: Plan) -> list[dict[str, Sequence[Any]]]:
+    """Changes of the forces of drives and rows from those of what they depend on."""
+    (tau, A), m = _change(data), len(data["rows"]) // len(data["needed"])
+    point = recorder.call(solve_point, tau, A, plan)
+    found: list[dict[str, Sequence[Any]]] = []
+    for first in range(0, len(rates), _AT_ONCE):
+        changes = tuple(map(_change, rates[first : first + _AT_ONCE]))
+        for own, force in recorder.call(vary_forces, point, A, plan, changes):
+            found.append({"tau": own, "force": force[:m]})
+    return found
+
+
+def _is_direct(plan: Plan) -> bool:
+    return plan.is_direct
+
+
+STAGES["inverse_dynamics"] = Stages(_needs, _force_rates, _is_direct)
 
 
 @method("q v a tau", "a tau force health", "f_ext row_acceleration", "chosen prescribed plan", into=METHODS)

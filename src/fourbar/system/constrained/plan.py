@@ -24,14 +24,14 @@ def make_plan(
     root = tuple(map(tuple, L.tolist()))
     if not least_torque:
         held = choose(np.linalg.solve(L, samples[:, :, passive]))
-        return Plan(tuple(active), tuple(passive), held, _NONE, _NONE, root, False, quiet)
+        return Plan(tuple(active), tuple(passive), held, _NONE, _NONE, root, False, quiet, k)
     rows = choose(transposed(samples))
     C = _best(samples[:, list(rows.rows)])
     passive_C = _best(C[:, :, passive])
     held = choose(passive_C)
     P = np.eye(len(rows.rows)) - passive_C @ np.linalg.pinv(passive_C, rcond=1e-9)
     spare = choose(P) if len(held.rows) < len(rows.rows) else _NONE
-    return Plan(tuple(active), tuple(passive), held, rows, spare, root, True, quiet)
+    return Plan(tuple(active), tuple(passive), held, rows, spare, root, True, quiet, k)
 
 
 def _best(samples: np.ndarray) -> np.ndarray:

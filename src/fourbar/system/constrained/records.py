@@ -17,10 +17,11 @@ from ...algorithms.rows import dense_rows, evaluate_rows
 from ...model.embedding import Tied
 from ...spatial.linear import Mat, Vec
 from ..context import Context
-from ..methods.registry import Method, Outputs, flat, method, vector
+from ..methods.registry import Method, Outputs, Stages, flat, method, vector
 from .model import ConstrainedModel
 
 METHODS: dict[str, Method] = {}
+STAGES: dict[str, Stages] = {}  # in which methods are differentiated
 
 
 class Problem(NamedTuple):
@@ -83,7 +84,7 @@ def told(name: str) -> Method:
     def record(c: Context, **static: Any) -> Any:
         return whole.record(c, **static)[:-1]
 
-    return replace(whole, record=record, results=whole.results[:-1])
+    return replace(whole, record=record, results=whole.results[:-1], stages=STAGES.get(name))
 
 
 def _state(c: Context) -> State:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,10 +12,24 @@ Outputs = list[tuple[str, tuple[int, ...], list[Any]]]
 
 
 @dataclass(frozen=True)
+class Stages:
+    """A function in two stages: `data`, recorded like a method, and results that solve equations posed by the data.
+
+    The equations are differentiated, not the steps that solve them: `rates` takes a recorder, the data by name, their
+    rates along directions, and the options, and gives the rates of the results, by name. `apply` says for which
+    options.
+    """
+
+    data: Record
+    rates: Callable[..., list[dict[str, Sequence[Any]]]]
+    apply: Callable[..., bool]
+
+
+@dataclass(frozen=True)
 class Method:
     """An algorithm as a method: arrays it takes, what it returns, options that choose the code (`static`).
 
-    `nan` says why a result may be NaN where no loop is at a toggle position.
+    `nan` says why a result may be NaN where no loop is at a toggle position. `stages` are another way to differentiate.
     """
 
     record: Record
@@ -25,6 +39,7 @@ class Method:
     static: tuple[str, ...] = ()
     doc: str = ""
     nan: str = ""
+    stages: Stages | None = None
 
 
 METHODS: dict[str, Method] = {}

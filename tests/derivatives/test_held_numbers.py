@@ -93,6 +93,40 @@ def test_inverse_dynamics(name: str) -> None:
     assert tau.shape == (len(q), len(actuated)) and force.shape == (len(q), 6)
 
 
+_FULL = ((2.0, 0.3, 0.1), (0.3, 1.0, -0.2), (0.1, -0.2, 0.7))
+DIRECT = {
+    "unique": (["third", "last"], "torque", None),
+    "spare": (["last", "first", "second"], "torque", None),
+    "weighted": (["last", "first", "second"], "torque", _FULL),
+    "every": (["first", "second", "third", "last"], "torque", (1.0, 2.0, 3.0, 4.0)),
+    "constraint": (["last", "first", "second"], "constraint", ((2.0, 0.4), (0.4, 1.0))),
+}
+
+
+@pytest.mark.parametrize("name", DIRECT)
+def test_inverse_dynamics_with_independent_rows(name: str) -> None:
+    """What is differentiated here are the conditions that determine the forces."""
+    b = Builder("chain", gravity=(0.3, -9.81, 0.2))
+    parent = "world"
+    for i, (link, axis) in enumerate(zip(("first", "second", "third", "last"), "zyzx", strict=True)):
+        looped.shaped(b, link, i, parent=parent, joint=Revolute(axis), position=(0.3, 0, 0.1))
+        parent = link
+    robot = b.build()
+    rod = Distance("world", "last", (0.5, 0.4, 0.0), (0.3, 0.0, 0.0), 0.8)
+    actuated, least, weight = DIRECT[name]
+    c = robot.constrained(rod, Contact("third", "touch"), actuated=actuated, least=least, weight=weight)
+    rng = np.random.default_rng(0)
+    q = robot.random(rng, 3)
+    v = c.impulse(q, rng.normal(size=(3, 4)))[0]
+    a = c.forward_dynamics(q, v, rng.normal(size=(3, 4)))[0]
+    assert c.inverse_dynamics.told.jvp.recipe.of.stages is not None
+    _check(c.inverse_dynamics, robot, {"q": q, "v": v, "a": a, "f_ext": rng.normal(size=(3, 4, 6))}, 1e-10)
+    second = c.inverse_dynamics.jacobian.jvp((q, v, a), (v,))
+    h = 1e-5
+    ahead, behind = (c.inverse_dynamics.told.jacobian(robot.integrate(q, v, s), v, a) for s in (h, -h))
+    near(second.tau.v, (ahead.tau.v - behind.tau.v) / (2 * h), 1e-6)
+
+
 def test_inverse_dynamics_with_embedded_loops() -> None:
     robot = five_bar(True)
     q, v, a = hinge_states()

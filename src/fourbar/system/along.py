@@ -12,7 +12,7 @@ from typing import Any
 
 from ..errors import ArgumentError
 from ..expr import Program, Replay
-from ..expr.differentiate import MANY
+from ..expr.differentiate import MANY, Entries
 from ..model.numbers import Number
 from .changed import ChangedContext
 from .context import recorded
@@ -31,8 +31,8 @@ class ChangeJvp(Jvp):
         self.changes = tuple(Given(f"d_{x.name}", x.shape, False, False, x.shape) for x in which)
         self.arguments = (*self.arguments, *self.changes)
 
-    def _inputs(self, source: Program, recorder: Any) -> Mapping[str, Sequence[Any]]:
-        return _without_changes(source, recorder, self.which)
+    def _inputs(self, source: Program, recorder: Any, known: Entries) -> Entries:
+        return super()._inputs(source, recorder, {**known, **_no_changes(self.which)})
 
     def _direction(self, replay: Replay, present: tuple[str, ...]) -> dict[str, Sequence[Any]]:
         direction = super()._direction(replay, present)
@@ -109,12 +109,12 @@ class ChangeJacobian(_Along):
         self.arguments = of.arguments
         self.results = ("blocks",)
 
-    def _inputs(self, source: Program, recorder: Any) -> Mapping[str, Sequence[Any]]:
-        return _without_changes(source, recorder, self.which)
+    def _inputs(self, source: Program, recorder: Any, known: Entries) -> Entries:
+        return super()._inputs(source, recorder, {**known, **_no_changes(self.which)})
 
     def program(self, present: tuple[str, ...], block: int = BLOCK) -> Program:
-        replay = self._start(self._data(present), block, MANY)
-        shapes, rates = self._push(replay, [self._direction(row) for row in self._allowed])
+        forwards = self._forwards(present, block, MANY)
+        shapes, rates = forwards.push([self._direction(row) for row in self._allowed])
         entries = []
         for name in shapes:
             first = 0
@@ -122,7 +122,7 @@ class ChangeJacobian(_Along):
                 columns = [rate[name] for rate in rates[first : first + x.size]]
                 first += x.size
                 entries += [e for row in zip(*columns, strict=True) for e in row]
-        return replay.recorder.finish(self.name, [("blocks", (len(entries),), entries)])
+        return forwards.replay.recorder.finish(self.name, [("blocks", (len(entries),), entries)])
 
     def _direction(self, row: tuple[tuple[int, float], ...]) -> dict[str, Sequence[Any]]:
         """Unit rate of one entry, as far as it is allowed (the projection is symmetric)."""
@@ -150,11 +150,9 @@ class ChangeJacobian(_Along):
         return [y.shape for y in self.of.program(tuple(a.name for a in self.arguments if not a.optional)).outputs]
 
 
-def _without_changes(source: Program, recorder: Any, which: tuple[Number, ...]) -> Mapping[str, Sequence[Any]]:
-    """The arguments of a program as inputs of a recording, and its changes left out: they are zero."""
-    hidden = {x.name for x in which}
-    assert hidden <= {x.name for x in source.inputs}
-    return {x.name: recorder.input(x.name, x.shape) for x in source.inputs if x.name not in hidden}
+def _no_changes(which: tuple[Number, ...]) -> Entries:
+    """The numbers as they are."""
+    return {x.name: (0.0,) * x.size for x in which}
 
 
 def _no_second(name: str) -> ArgumentError:

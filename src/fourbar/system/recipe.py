@@ -10,7 +10,7 @@ from math import prod
 from typing import Any, NamedTuple
 
 from ..expr import Program, Replay, Shared, Unrolled
-from ..expr.differentiate import MANY, PIECE
+from ..expr.differentiate import MANY, PIECE, Entries
 from ..model.groups import split
 from ..model.lower import Lowered
 from ..model.numbers import Number
@@ -93,10 +93,10 @@ class Base(Recipe):
     @property
     def stages(self) -> Stages | None:
         """The stages in which it is differentiated forwards, if it has any."""
-        stages = self._method.stages
-        if stages is None or not stages.apply(**self._static):
+        stages, static = self._method.stages, self._static
+        if stages is None or not stages.apply(self.model, **static):
             return None
-        return replace(stages, rates=partial(stages.rates, **self._static))
+        return replace(stages, solve=partial(stages.solve, **static), rates=partial(stages.rates, **static))
 
     @property
     def is_forward_dynamics(self) -> bool:
@@ -164,7 +164,22 @@ class Rates(NamedTuple):
     """Shapes of results by name, and their rates along each of some directions."""
 
     shapes: dict[str, tuple[int, ...]]
-    along: Sequence[Mapping[str, Sequence[Any]]]
+    along: Sequence[Entries]
+
+
+class Forwards(NamedTuple):
+    """A program being replayed, and what follows from its values and their rates, if that is not all."""
+
+    replay: Replay
+    rest: Callable[..., Any] | None = None
+
+    def push(self, directions: Sequence[Entries]) -> Rates:
+        """The rates of the results along directions."""
+        values, rates = self.replay.push(directions)
+        if self.rest is None:
+            return Rates({y.name: y.shape for y in self.replay.program.outputs}, rates)
+        found = self.rest(values, rates)
+        return Rates({name: (len(entries),) for name, entries in found[0].items()}, found)
 
 
 class Derived(Recipe):
@@ -189,9 +204,10 @@ class Derived(Recipe):
         """Those of the present arguments that the original function has."""
         return tuple(a.name for a in self.of.arguments if a.name in present)
 
-    def _start(self, source: Program, block: int, piece: int = PIECE) -> Replay:
+    def _start(self, present: tuple[str, ...], block: int) -> Replay:
+        source = self._source(present)
         recorder = _recorder(source, block)
-        return Replay(source, recorder, self._inputs(source, recorder), piece)
+        return Replay(source, recorder, self._inputs(source, recorder, {}), PIECE)
 
     @property
     def _original(self) -> Recipe:
@@ -202,28 +218,24 @@ class Derived(Recipe):
         """The program that is differentiated."""
         return self._original.program(self._own(present))
 
-    @property
-    def _stages(self) -> Stages | None:
-        return self._original.stages if isinstance(self._original, Base) else None
-
-    def _data(self, present: tuple[str, ...]) -> Program:
-        """The program whose rates are needed, that of the data where there are stages."""
-        original, stages = self._original, self._stages
+    def _forwards(self, present: tuple[str, ...], block: int, piece: int = PIECE) -> Forwards:
+        """A replay of what is differentiated, or of its data where it has stages."""
+        original, own = self._original, self._own(present)
+        stages = original.stages if isinstance(original, Base) else None
         if stages is None or not isinstance(original, Base):
-            return self._source(present)
-        return original.recorded(stages.data, self._own(present))
+            source = self._source(present)
+            recorder = _recorder(source, block)
+            return Forwards(Replay(source, recorder, self._inputs(source, recorder, {}), piece))
+        source = original.recorded(stages.data, (*own, *stages.unknown))
+        c = Context(self.model, _recorder(source, block), own)
+        known = {**c.given, **dict(zip(stages.unknown, stages.solve(c), strict=True))}
+        given = self._inputs(source, c.recorder, known)
+        return Forwards(Replay(source, c.recorder, given, piece), partial(stages.rates, c))
 
-    def _push(self, replay: Replay, directions: Sequence[Mapping[str, Sequence[Any]]]) -> Rates:
-        """The shapes of the results, and their rates along each direction; a replay of `_data`."""
-        values, rates = replay.push(directions)
-        if self._stages is None:
-            return Rates({y.name: y.shape for y in replay.program.outputs}, rates)
-        found = self._stages.rates(replay.recorder, values, rates)
-        return Rates({name: (len(entries),) for name, entries in found[0].items()}, found)
-
-    def _inputs(self, source: Program, recorder: Any) -> Mapping[str, Sequence[Any]]:
-        """What the original function is given; what is left out is zero."""
-        return {x.name: recorder.input(x.name, x.shape) for x in source.inputs}
+    def _inputs(self, source: Program, recorder: Any, known: Entries) -> Entries:
+        """What the original function is given, beside what is known; what is left out is zero."""
+        left = {x.name: x.shape for x in source.inputs if x.name not in known}
+        return {**known, **{name: recorder.input(name, shape) for name, shape in left.items()}}
 
     def _moved(self, replay: Replay, argument: Given, tangent: Sequence[Any]) -> Sequence[Any]:
         """The rates of an argument's entries for a tangent: along the group for a configuration."""
@@ -247,10 +259,10 @@ class Jvp(Derived):
         self.results = tuple(f"d_{r}" for r in of.results)
 
     def program(self, present: tuple[str, ...], block: int = BLOCK) -> Program:
-        replay = self._start(self._data(present), block)
-        shapes, (rates,) = self._push(replay, [self._direction(replay, present)])
+        forwards = self._forwards(present, block)
+        shapes, (rates,) = forwards.push([self._direction(forwards.replay, present)])
         outputs = [(f"d_{name}", shape, rates[name]) for name, shape in shapes.items()]
-        return replay.recorder.finish(self.name, outputs)
+        return forwards.replay.recorder.finish(self.name, outputs)
 
     def _direction(self, replay: Replay, present: tuple[str, ...]) -> dict[str, Sequence[Any]]:
         """The rates of the inputs of the original function."""
@@ -290,7 +302,7 @@ class Vjp(Derived):
 
     def _replayed(self, present: tuple[str, ...], block: int) -> tuple[Replay, Mapping[str, Sequence[Any]]]:
         """The program backwards: gradients by the entries of the arguments."""
-        replay = self._start(self._source(present), block)
+        replay = self._start(present, block)
         entries = [replay.recorder.input(w.name, w.shape) for w in self.weights]
         outputs = replay.program.outputs
         return replay, replay.pull({y.name: w for y, w in zip(outputs, entries, strict=True)})[1]
@@ -351,14 +363,14 @@ class Jacobian(Derived):
             written = self.of.written_jacobian(present, block)
             if written is not None:
                 return written
-        replay = self._start(self._data(present), block, MANY)
+        forwards = self._forwards(present, block, MANY)
         moving = [a for a in self.of.arguments if a.name in present]
         directions = []
         for a in moving:
             for j in range(a.width):
                 unit = [1.0 if i == j else 0.0 for i in range(a.width)]
-                directions.append({a.name: self._moved(replay, a, unit)})
-        shapes, rates = self._push(replay, directions)
+                directions.append({a.name: self._moved(forwards.replay, a, unit)})
+        shapes, rates = forwards.push(directions)
         entries = []
         for name in shapes:
             first = 0
@@ -367,7 +379,7 @@ class Jacobian(Derived):
                 first += a.width
                 entries += [x for row in zip(*columns, strict=True) for x in row]
         shape = self.shape(present, list(shapes.values()))
-        return replay.recorder.finish(self.name, [("blocks", shape, entries)])
+        return forwards.replay.recorder.finish(self.name, [("blocks", shape, entries)])
 
     def shape(self, present: tuple[str, ...], results: Sequence[tuple[int, ...]]) -> tuple[int, ...]:
         """(blocks, rows, columns) if all blocks are of one size, else flat."""

@@ -54,19 +54,19 @@ def _change(entries: Entries) -> Change:
     return Change(Vec(entries["needed"]), Mat(Vec(rows[at : at + n]) for at in range(0, len(rows), n)))
 
 
-def _force_rates(recorder: Any, data: Entries, rates: Sequence[Entries], plan: Plan) -> list[dict[str, Sequence[Any]]]:
+def _force_rates(c: Context, data: Entries, rates: Sequence[Entries], plan: Plan) -> list[dict[str, Sequence[Any]]]:
     """Changes of the forces of drives and rows from those of what they depend on."""
     (tau, A), m = _change(data), len(data["rows"]) // len(data["needed"])
-    point = recorder.call(solve_point, tau, A, plan)
+    point = c.recorder.call(solve_point, tau, A, plan)
     found: list[dict[str, Sequence[Any]]] = []
     for first in range(0, len(rates), _AT_ONCE):
         changes = tuple(map(_change, rates[first : first + _AT_ONCE]))
-        for own, force in recorder.call(vary_forces, point, A, plan, changes):
+        for own, force in c.recorder.call(vary_forces, point, A, plan, changes):
             found.append({"tau": own, "force": force[:m]})
     return found
 
 
-def _is_direct(plan: Plan) -> bool:
+def _is_direct(_: Any, plan: Plan) -> bool:
     return plan.is_direct
 
 

@@ -95,7 +95,8 @@ def _target(c: Context, name: str) -> tuple[Vec, ...] | None:
     return by_bundle(c.given[name], constrained_model(c).bundles) if name in c.given else None
 
 
-def _wanted(c: Context) -> Wanted:
+def wanted(c: Context) -> Wanted:
+    """How the rows should accelerate."""
     m = constrained_model(c)
     gains = m.gains and c.recorder.call(_both, m.gains, m.gain_changes)
     return Wanted(_target(c, "row_acceleration"), gains)
@@ -118,7 +119,7 @@ def forward_dynamics(c: Context) -> Problem:
     forward = Forward(
         s, c.groups, c.expanded, m.bundles, _state(c), c.by_group("tau"), c.F_ext(), c.gravity
     )  # fmt: skip
-    b = forward.missing(_wanted(c))
+    b = forward.missing(wanted(c))
     return Problem(forward.rowed, b, lambda force: vector(c, "a", forward.accelerations(force)))
 
 
@@ -135,7 +136,7 @@ class Hybrid:
         motion = _state(c), c.links_accelerations(self._a)
         self._still = Still(self.s, c.groups, c.expanded, m.bundles, *motion, prescribed)
         self.rowed = self._still.rowed
-        self.b = c.recorder.call(missing, tuple(self.rowed.rows), _wanted(c))
+        self.b = c.recorder.call(missing, tuple(self.rowed.rows), wanted(c))
 
     def accelerations(self, force: Vec) -> list[Vec]:
         """Of all groups."""

@@ -16,6 +16,7 @@ from ..make import compiled
 from ..methods import METHODS as SYSTEM_METHODS
 from ..regular import check_regular
 from ..robot import Names, System
+from . import balance as _balance  # noqa: F401  (registers how to differentiate)
 from . import driven as _driven  # noqa: F401  (registers its recordings)
 from .dense import apply, ranks
 from .dense import choose as standing

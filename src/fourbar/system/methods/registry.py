@@ -13,16 +13,19 @@ Outputs = list[tuple[str, tuple[int, ...], list[Any]]]
 
 @dataclass(frozen=True)
 class Stages:
-    """A function in two stages: `data`, recorded like a method, and results that solve equations posed by the data.
+    """A function whose results solve equations: these are differentiated, not the steps that solve them.
 
-    The equations are differentiated, not the steps that solve them: `rates` takes a recorder, the data by name, their
-    rates along directions, and the options, and gives the rates of the results, by name. `apply` says for which
-    options.
+    `data`, recorded like a method with arguments for the `unknown` besides its own, is what the equations need;
+    `solve` gives the entries of each unknown, which do not move. `rates` takes a context, the data by name and their
+    rates along directions, and gives the rates of the results, by name. All get the options of the method; `apply`
+    says for which, of which model.
     """
 
     data: Record
     rates: Callable[..., list[dict[str, Sequence[Any]]]]
     apply: Callable[..., bool]
+    unknown: tuple[str, ...] = ()
+    solve: Callable[..., Sequence[Sequence[Any]]] = lambda c, **_: ()
 
 
 @dataclass(frozen=True)

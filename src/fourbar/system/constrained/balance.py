@@ -1,0 +1,92 @@
+"""Derivatives of forward dynamics under constraints, from the equations that it solves.
+
+Unknown are a and λ in  r = M a + C v + g - τ - Aᵀ λ = 0  and  s = A a + Ȧ v - (what is wanted) = 0. With the changes of
+r and s where a and λ stay what they are:
+
+    δu = -M⁻¹ δr,    Ω δλ = -δs - A δu,    δa = δu + M⁻¹ Aᵀ δλ.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from ...algorithms import rnea
+from ...algorithms.branches import Solver, velocity_parents
+from ...algorithms.constrained import missing
+from ...algorithms.multipliers import Chosen
+from ...algorithms.product import Rows, plus_product, transposed
+from ...algorithms.rows import dense_rows, evaluate_rows
+from ...spatial.linear import Mat, Vec
+from ...spatial.solve import Factored, factor
+from ..context import Context, Model
+from ..methods import METHODS as SYSTEM_METHODS
+from ..methods.registry import Outputs, Stages, flat
+from .model import ConstrainedModel
+from .records import METHODS, STAGES, constrained_model, wanted
+
+_AT_ONCE = 4  # directions in one step
+Entries = Mapping[str, Sequence[Any]]
+
+
+def _balance(c: Context, chosen: Chosen) -> Outputs:
+    """r, s and A at given accelerations and forces."""
+    m, a = constrained_model(c), c.accelerations("a")
+    s = c.equations(m.touched)
+    needed = c.project(rnea.inverse_dynamics(s, c.velocities(), a, c.F_ext(), c.gravity))
+    rows = evaluate_rows(s, m.bundles, c.coordinates(), c.velocities(), a)
+    b = c.recorder.call(missing, tuple(rows), wanted(c))
+    A = c.columns([row for bundle, own in zip(m.bundles, rows, strict=True) for row in dense_rows(s, bundle, own)])
+    forces = Vec(c.given["tau"]), Mat(map(Vec, A)), Vec(c.given["force"])
+    r = c.recorder.call(_unbalanced, Vec(flat(needed)), *forces)
+    return [("r", (c.nv,), list(r)), ("s", (m.m,), list(b)), ("A", (m.m, c.nv), flat(A))]
+
+
+def _unbalanced(needed: Vec, tau: Vec, A: Mat, force: Vec) -> Vec:
+    return needed - tau - A.transpose_times(force)
+
+
+def _solution(c: Context, chosen: Chosen) -> list[Sequence[Any]]:
+    """a and λ."""
+    return [entries for _, _, entries in METHODS["forward_dynamics"].record(c, chosen=chosen)[:2]]
+
+
+def _rates(c: Context, data: Entries, rates: Sequence[Entries], chosen: Chosen) -> list[dict[str, Sequence[Any]]]:
+    """Changes of a and λ from those of r and s."""
+    recorder, n = c.recorder, c.nv
+    A = [list(data["A"][at : at + n]) for at in range(0, len(data["A"]), n)]
+    ((_, _, entries),) = SYSTEM_METHODS["mass_matrix"].record(c)
+    M = Solver(recorder, [list(entries[at : at + n]) for at in range(0, n * n, n)], velocity_parents(c.groups))
+    moved = M.negative_solution(transposed(_columns(rates, "r")))
+    answers = M.negative_solution(transposed(A))  # -M⁻¹ Aᵀ
+    Omega = recorder.call(_factored, Mat(map(Vec, plus_product(recorder, None, A, answers))))
+    left = transposed(plus_product(recorder, transposed(_columns(rates, "s")), A, moved))
+    solved: list[tuple[Vec, Vec]] = []
+    for first in range(0, len(rates), _AT_ONCE):
+        solved += recorder.call(_solved, Omega, tuple(map(Vec, left[first : first + _AT_ONCE])))
+    accelerations = plus_product(recorder, moved, answers, transposed([list(y) for y, _ in solved]))
+    pairs = zip(transposed(accelerations), solved, strict=True)
+    return [{"a": column, "force": force} for column, (_, force) in pairs]
+
+
+def _columns(rates: Sequence[Entries], name: str) -> Rows:
+    return [list(rate[name]) for rate in rates]
+
+
+def _factored(negative: Mat) -> Factored:
+    return factor(Mat(-row for row in negative))
+
+
+def _solved(Omega: Factored, columns: tuple[Vec, ...]) -> tuple[tuple[Vec, Vec], ...]:
+    """y = Ω⁻¹ x for each column x, and the forces -y."""
+    found = [Omega.solve(x) for x in columns]
+    return tuple((y, -y) for y in found)
+
+
+def _is_direct(model: Model, chosen: Chosen) -> bool:
+    """Whether no rows have to stand for others."""
+    assert isinstance(model, ConstrainedModel)
+    return len(chosen.rows) == model.m
+
+
+STAGES["forward_dynamics"] = Stages(_balance, _rates, _is_direct, ("a", "force"), _solution)

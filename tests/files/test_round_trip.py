@@ -305,3 +305,39 @@ def test_waivers_are_checked(tmp_path: Path) -> None:
         fan(None).save(tmp_path / "a.urdf", waive="loop")
     with pytest.raises(fb.ArgumentError, match=r"waive=\['loops'\]: expected some of coordinates, loop, armature"):
         fan(None).save(tmp_path / "a.urdf", waive=["loops"])
+
+
+def test_what_is_waived_in_vain_is_told(tmp_path: Path) -> None:
+    (note,) = (f for f in fan(None).save(tmp_path / "a.urdf", waive=["armature"]) if f.severity == "note")
+    assert note.message == "waive=['armature'] was not needed: nothing was left out"
+    for ending in ("json", "toml"):
+        with pytest.raises(fb.ArgumentError, match=r"waive=\['loop'\]: this format says everything"):
+            fan(None).save(tmp_path / f"a.{ending}", waive=["loop"])
+    fan(None).save(tmp_path / "a.json")
+    robot = fb.load(tmp_path / "a.json", waive=["colour", "body@*"])
+    assert [f.message for f in robot.report] == ["waive=['colour']: nothing was found that is called so"]
+
+
+def test_a_spring_that_is_left_out_is_told_once(tmp_path: Path) -> None:
+    solid = {"mass": 1.0, "inertia": (1.0, 1.0, 1.0), "stiffness": 2.0, "damping": 0.5}
+    b = fb.Builder("sprung").body("a", joint=fb.joints.Revolute("x"), **solid)
+    b.body("b", parent="a", joint=fb.joints.Spherical(), **solid)
+    told = [f.message for f in b.build().save(tmp_path / "a.urdf", waive=["coordinates"])]
+    for joint in ("a", "b"):
+        about = [x for x in told if f"joint {joint!r}" in x and ("spring" in x or "stiffness" in x)]
+        assert about == [f"joint {joint!r}: the spring is left out"]
+    assert "joint 'b': damping of its own coordinates are left out" in told
+
+
+def test_actuators_of_free_joints_with_armature(tmp_path: Path) -> None:
+    """MuJoCo's velocities are then those of the joint: they are written, and read again the same."""
+    pytest.importorskip("mujoco")
+    text = (
+        '<mujoco><worldbody><body name="a"><joint name="f" type="free" armature=".1"/><geom size=".1"/></body>'
+        '</worldbody><actuator><motor name="m" joint="f" gear="1 2 3 4 5 6"/></actuator></mujoco>'
+    )
+    robot = fb.loads(text, format="mjcf", waive=["joint@armature"])
+    report = robot.save(tmp_path / "a.xml")
+    assert not any("actuator" in f.message for f in report)
+    again = fb.load(tmp_path / "a.xml", waive=["joint@armature"])
+    assert again.actuators[0].drives == robot.actuators[0].drives == (fb.Drive("f", (1.0, 2.0, 3.0, 4.0, 5.0, 6.0)),)

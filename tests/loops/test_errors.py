@@ -332,3 +332,15 @@ def test_random_configurations_keep_narrow_limits() -> None:
     q = robot.random(rng=0, n=20)
     assert np.all((q[:, -1] >= 1e-4) & (q[:, -1] <= 1.001e-4))
     assert robot.loop_gap(q).max() < 1e-11
+
+
+def test_limits_may_ask_for_another_assembly() -> None:
+    """A four-bar that is built with its rocker above, and whose limits have it below."""
+    robot = mechanism("four_bar")
+    at = robot.names.coordinates.index("rocker")
+    side = np.sign(robot.neutral()[at])
+    limits = sorted((-0.1 * side, -3.0 * side))
+    turned = robot.with_parameters(joints={"rocker": {"limits": limits}})
+    q = turned.random(rng=0, n=5)
+    assert np.all((q[:, at] >= limits[0]) & (q[:, at] <= limits[1]))
+    assert turned.loop_gap(q).max() < 1e-11

@@ -11,7 +11,7 @@ from typing import Any
 
 from ..errors import ArgumentError, unknown
 from ..io.formats import FORMATS
-from ..io.report import summary
+from ..io.report import in_vain, summary
 from ..robots import ROBOTS
 from ..system.load import FileWarning, load
 from ..system.robot import System
@@ -32,7 +32,9 @@ def add_reading(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("reading a model file")
     group.add_argument("--format", choices=list(FORMATS), help="its format, if its ending does not tell")
     group.add_argument("--strict", action="store_true", help="what is not understood is an error")
-    group.add_argument("--waive", nargs="+", default=[], metavar="KEY", help="findings to accept, such as inertia")
+    group.add_argument(
+        "--waive", nargs="+", default=[], metavar="KEY", help="findings of reading to accept, as check calls them"
+    )
     group.add_argument("--floating", action="store_true", help="the root moves freely")
     group.add_argument("--folders", nargs="+", default=[], metavar="FOLDER", help="where packages and meshes are")
     group.add_argument("--sidecar", metavar="FILE", help="a file that adds loops, motors and gears to a URDF")
@@ -78,12 +80,27 @@ def is_file(name: str) -> bool:
 def read_robot(name: str, **options: Any) -> System:
     """The robot of that name, or in that file."""
     if is_file(name):
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", FileWarning)
-            return load(name, **options)
+        return read_file(name, **options)
     if name not in ROBOTS:
         raise unknown("robot", name, ROBOTS)
+    asked = [f"--{option}" for option, value in options.items() if value]
+    if asked:
+        raise ArgumentError(f"{name} is a robot of the library, not a file to read: leave out {', '.join(asked)}")
     return ROBOTS[name]()
+
+
+def read_file(file: str, **options: Any) -> System:
+    """The robot in a file; its findings are for the caller to tell. What is waived and not found is refused."""
+    if file in ROBOTS and not Path(file).exists():
+        raise ArgumentError(f"there is no file {file!r}; the robot of the library: `fourbar info {file}`")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", FileWarning)
+        robot = load(file, **options)
+    idle = in_vain(options.get("waive", ()), robot.report)
+    if idle:
+        found = ", ".join(dict.fromkeys(f.key for f in robot.report if f.key)) or "nothing to waive"
+        raise ArgumentError(f"--waive {' '.join(idle)}: nothing in {file} is called so; found while reading: {found}")
+    return robot
 
 
 def tell_warnings(robot: System, file: str) -> None:

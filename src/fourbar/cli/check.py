@@ -7,11 +7,9 @@ from __future__ import annotations
 
 import argparse
 import sys
-import warnings
 
 from ..io.report import ParseError, Report
-from ..system.load import FileWarning, load
-from .arguments import add_reading, reading_options
+from .arguments import add_reading, read_file, reading_options
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -35,9 +33,7 @@ def run(args: argparse.Namespace) -> int:
 
 def _read(args: argparse.Namespace) -> tuple[Report, str]:
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", FileWarning)
-            robot = load(args.file, **reading_options(args))
+        robot = read_file(args.file, **reading_options(args))
     except ParseError as error:
         return error.report, ""
     return robot.report, f"nq = {robot.nq}, nv = {robot.nv}; "

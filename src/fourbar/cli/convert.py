@@ -1,36 +1,40 @@
 """convert: a model file in another format.
 
 Reads A and writes B; the formats are told by the endings. What the format of B cannot say is listed, or refused where B
-would be another robot; `--waive coordinates loop armature` accepts that.
+would be another robot; `--waive-written coordinates loop armature` accepts that. `--waive` is for what is found in A.
 """
 
 from __future__ import annotations
 
 import argparse
 import sys
-import warnings
+from pathlib import Path
 
+from ..errors import ArgumentError
 from ..io.export.text import WAIVABLE
 from ..io.formats import FORMATS
-from ..system.load import FileWarning, load
-from .arguments import add_reading, reading_options, tell_warnings
+from .arguments import add_reading, read_robot, reading_options, tell_warnings
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    parser.add_argument("source", metavar="A", help="the file to read")
+    parser.add_argument("source", metavar="A", help="the file to read, or a robot of the library")
     parser.add_argument("target", metavar="B", help="the file to write")
     add_reading(parser)
     written = [name for name, format in FORMATS.items() if format.writer]
+    parser.add_argument(
+        "--waive-written", nargs="+", default=[], metavar="KEY", choices=list(WAIVABLE),
+        help=f"what B may say otherwise or leave out: {', '.join(WAIVABLE)}",
+    )  # fmt: skip
     parser.add_argument("--to", metavar="FORMAT", choices=written, help=f"format of B: {', '.join(written)}")
 
 
 def run(args: argparse.Namespace) -> int:
     """Convert; what was found while reading, in short, and what could not be written go to stderr."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", FileWarning)
-        robot = load(args.source, **reading_options(args))
-    left_out = robot.save(args.target, format=args.to, waive=[key for key in args.waive if key in WAIVABLE])
+    if Path(args.target).exists() and Path(args.source).exists() and Path(args.target).samefile(args.source):
+        raise ArgumentError(f"{args.target} is the file that is read: choose another name for what is written")
+    robot = read_robot(args.source, **reading_options(args))
+    left_out = robot.save(args.target, format=args.to, waive=args.waive_written)
     tell_warnings(robot, args.source)
     for finding in left_out:
         print(finding, file=sys.stderr)

@@ -30,6 +30,7 @@ from .arguments import DEFAULT_ROBOT, add_robot, positive, read_robot, reading_o
 from .progress import PLOT_EXTRA, progress
 
 _MOST_RECORDED = 20_000
+_MOST_STEPS = 10**10
 _START = {"crank_rocker": (2.0, -1.6, 1.9), "double_pendulum": (1.7, 0.5)}  # loops are closed near it
 _SPEED = 0.5  # standard deviation of the velocities at the start
 _CLOSED_FORM: dict[str, Callable[[np.ndarray, np.ndarray], np.ndarray]] = {
@@ -98,7 +99,13 @@ def _told() -> Iterator[None]:
 
 def _measure(robot: System, duration: float, dt: float, passive: bool) -> Result:
     """Simulate from the robot's start, having compiled before the clock starts."""
+    if not robot.nv:
+        raise FourbarError(f"{robot.name}: no joint moves, so there is nothing to simulate")
     steps = max(1, round(duration / dt))
+    if steps > _MOST_STEPS:
+        raise ArgumentError(
+            f"--duration {duration:g} in steps of --dt {dt:g} is {steps:.3g} steps: too many to wait for"
+        )
     if dt > duration:
         raise ArgumentError(f"--dt {dt:g} is longer than --duration {duration:g}")
     q, v = _start(robot)

@@ -47,6 +47,8 @@ def write_file(mechanism: Mechanism, path: str | Path, format: str | None, waive
     if isinstance(waive, str):
         raise ArgumentError(f"waive={waive!r}: expected a list, such as [{waive!r}]")
     text, report = find_format(str(path), chosen=format).write(mechanism, str(path), waive)
+    if not Path(path).parent.is_dir():
+        raise ArgumentError(f"file {str(path)!r} cannot be written: there is no folder {str(Path(path).parent)!r}")
     try:
         Path(path).write_text(text, encoding="utf-8")
     except OSError as error:

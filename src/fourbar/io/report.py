@@ -138,9 +138,7 @@ class Reading:
 
     def is_waived(self, key: str) -> bool:
         """Whether the user accepts findings of this key: one of its endings, as a path, is named."""
-        steps = key.split("/")
-        endings = ["/".join(steps[i:]) for i in range(len(steps))]
-        return any(fnmatchcase(ending, pattern) for pattern in self.waive for ending in endings)
+        return any(_names(pattern, key) for pattern in self.waive)
 
     def _judge(self, severity: Severity, place: Place, message: str, fix: str, key: str) -> None:
         if key and self.is_waived(key):
@@ -155,7 +153,7 @@ class Reading:
         try:
             yield
         except ParseError as error:
-            self.findings.extend(f for f in error.report.findings if f not in self.findings)
+            self.findings.extend(error.report.findings)
 
     @contextmanager
     def naming(self, place: Place) -> Iterator[None]:
@@ -175,13 +173,27 @@ class Reading:
             raise ParseError(self.report())
 
     def report(self) -> Report:
-        """All findings so far, by line."""
-        return Report(tuple(sorted(self.findings, key=lambda f: (f.file != self.file, f.file, f.line))), self.places)
+        """All findings so far, by line, each once."""
+        found = sorted(self.findings, key=lambda f: (f.file != self.file, f.file, f.line))
+        return Report(tuple(dict.fromkeys(found)), self.places)
 
     def close(self) -> Report:
         """The report of a file that was read to its end; raises if it has errors."""
         self.check()
         return self.report()
+
+
+def _names(pattern: str, key: str) -> bool:
+    """Whether what `waive` names is this key: one of its endings, as a path."""
+    steps = key.split("/")
+    return any(fnmatchcase("/".join(steps[i:]), pattern) for i in range(len(steps)))
+
+
+def in_vain(waive: Iterable[str], report: Report) -> list[str]:
+    """What `waive` names and no finding is called; patterns such as * may name nothing."""
+    keys = {finding.key for finding in report if finding.key}
+    plain = [name for name in waive if not set(name) & set("*?[")]
+    return [name for name in plain if not any(_names(name, key) for key in keys)]
 
 
 def summary(findings: Sequence[Finding]) -> str:

@@ -64,6 +64,7 @@ def read_source(path: str | Path) -> Source:
         return Source(str(path), where.read_bytes(), where.parent)
     except FileNotFoundError:
         hint = "; to read a text, use loads(text, format=...)" if "<" in str(path) else ""
+        hint = "; nothing is fetched: download it first" if "://" in str(path) or ":/" in str(path)[2:] else hint
         raise ArgumentError(f"there is no file {str(path)[:200]!r}{hint}") from None
     except (OSError, ValueError) as error:
         raise ArgumentError(f"file {str(path)[:200]!r} cannot be read: {error}") from None

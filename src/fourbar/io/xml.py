@@ -14,6 +14,7 @@ DEEPEST = 100  # elements inside each other
 MOST = 400_000  # elements of a file
 LONGEST = 1_000_000  # characters of an attribute
 _SAVE_AS = "save the file as UTF-8"
+_HTML, _RAW = "this is a web page (HTML), not a model file", "download the raw file"
 _UTF_32 = (b"\xff\xfe\x00\x00", b"\x00\x00\xfe\xff")
 
 
@@ -68,6 +69,8 @@ class _TreeBuilder:
             if len(value) > LONGEST:
                 self.refuse(f"attribute {name[:60]!r} of <{tag[:60]}> has more than {LONGEST} characters")
         parent = self.open[-1] if self.open else None
+        if parent is None and tag.lower() == "html":
+            self.refuse(_HTML, _RAW)
         element = Element(tag, attributes, parent, self.parser.CurrentLineNumber, self.reading)
         if parent is None:
             self.root = element
@@ -84,8 +87,10 @@ class _TreeBuilder:
         if text.strip() or self.open[-1].text:
             self.open[-1].text += text
 
-    def doctype(self, *_: object) -> None:
+    def doctype(self, name: str, *_: object) -> None:
         """A document type: the door to entities."""
+        if name.lower() == "html":
+            self.refuse(_HTML, _RAW)
         self.refuse("a DOCTYPE (and the entities it may declare) is not accepted", "remove it")
 
 
@@ -94,6 +99,8 @@ def _check_encoding(source: Source, reading: Reading) -> None:
     data = source.data
     if not data.strip():
         reading.fail(Place(source.name), "the file is empty")
+    if data.startswith(b"version https://git-lfs"):
+        reading.fail(Place(source.name, 1), "this is a pointer of Git LFS, not the file itself", "git lfs pull")
     if data.startswith(_UTF_32):
         reading.fail(Place(source.name, 1), "the file is UTF-32, which XML parsers do not read", _SAVE_AS)
     if data.startswith((b"\xff\xfe", b"\xfe\xff")):

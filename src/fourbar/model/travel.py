@@ -17,8 +17,8 @@ _STEPS = 60
 _LONGEST, _SHORTEST = 0.4, 1e-3  # of a step, in the units of the joints
 _CLEAR = 0.8  # of a step, where K is as far from singular as at the start
 _BENT = 0.25  # what closes the gap beside the step: where it is more, the step was too long
-_PARTS = 16  # of a way into limits, at most
-_FOLLOWED = 10.0  # how much further than the independent joints the others may move: beyond, K_d is nearly singular
+_PARTS = 30  # steps of a way into limits, at most
+_INSIDE = 0.1  # of the width of limits: how far inside such a way ends
 _CLOSED = 1e-11
 _NOTHING = 1e-9  # of a direction: rounding, where loops allow none
 
@@ -62,18 +62,31 @@ def _tangent(tie: Tied, q: np.ndarray, way: np.ndarray) -> tuple[np.ndarray, np.
 
 
 def brought_within(tie: Tied, q: np.ndarray, lower: np.ndarray, upper: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """From closed q (n, nq) to where the independent joints are within limits, by a motion of these.
+    """From closed q (n, nq) to where all joints are within limits, by the shortest motion of those that are outside.
 
-    Where that leads (n, nq), and whether the loops could follow (n). A direction in which all joints move leaves limits
-    that are narrow at once.
+    Where that leads (n, nq), and whether the assembly stayed what it is (n): steps that bend too much do not count.
     """
-    held = [j for j, _ in tie.independent]
-    way = np.zeros((len(q), sum(joint.nv for joint in tie.joints)))
-    way[:, held] = differences(tie.joints, q, np.clip(q, lower, upper))[:, held]
-    follows, parts = np.full(len(q), True), int(np.clip(np.ceil(np.abs(way).max(initial=0.0) / _LONGEST), 1, _PARTS))
-    for _ in range(parts):
-        ahead = moved(tie.joints, q, way / parts)
-        q, gap = close(tie, ahead, held)
-        bend = np.linalg.norm(differences(tie.joints, ahead, q), axis=-1)
-        follows &= (gap < _CLOSED) & (bend <= _FOLLOWED * np.linalg.norm(way, axis=-1) / parts + _CLOSED)
-    return q, follows
+    margin = _INSIDE * np.minimum(upper - lower, 1.0)
+    stays = np.full(len(q), True)
+    for _ in range(_PARTS):
+        outside = (q < lower) | (q > upper)
+        busy = np.flatnonzero(stays & outside.any(axis=-1))
+        if not busy.size:
+            break
+        target = np.where(outside[busy], np.clip(q[busy], lower + margin, upper - margin), q[busy])
+        step = _shortest(tie, q[busy], differences(tie.joints, q[busy], target))
+        ahead = moved(tie.joints, q[busy], step)
+        q[busy], gap = close(tie, ahead)
+        bend = np.linalg.norm(differences(tie.joints, ahead, q[busy]), axis=-1)
+        stays[busy] &= (gap < _CLOSED) & (bend <= _BENT * np.linalg.norm(step, axis=-1) + _CLOSED)
+    return q, stays
+
+
+def _shortest(tie: Tied, q: np.ndarray, way: np.ndarray) -> np.ndarray:
+    """The least step (n, nv) that loops allow at q and that goes along the entries of `way` that are not zero."""
+    K = tie.numbers(q)[1][:, tie.rows]
+    asked = np.eye(way.shape[1]) * (way != 0.0)[:, None, :]
+    A = np.nan_to_num(np.concatenate([K, asked], axis=1))
+    step = np.einsum("nij,nj->ni", np.linalg.pinv(A, 1e-9)[:, :, K.shape[1] :], way)
+    length = np.linalg.norm(step, axis=-1, keepdims=True)
+    return step * np.minimum(1.0, _LONGEST / np.maximum(length, 1e-300))

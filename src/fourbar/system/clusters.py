@@ -18,7 +18,11 @@ from ..model.read import read_independent
 from ..model.travel import brought_within, travel
 
 _CLOSED = 1e-11
+_AT_HOME = 10  # trials in the assembly in which a robot is built, if that is outside of the limits of its joints
 _TOGGLE = 1e-6  # ratio of singular values of K_d at which random configurations keep away
+
+
+Trial = tuple[np.ndarray, np.ndarray]  # coordinates (n, nq), and which of them are good (n)
 
 
 @dataclass(frozen=True)
@@ -121,8 +125,39 @@ def _is_held(tie: Tied, full: np.ndarray) -> np.ndarray:
     return values.min(axis=-1, initial=np.inf) > _TOGGLE * values.max(axis=-1, initial=0.0)
 
 
+def _travelled(lowered: Lowered, group: Group, rng: np.random.Generator, count: int, attempt: int) -> Trial:
+    """Where ways from the closed configuration towards random ones lead, and whether they could be gone."""
+    tie = group.embedding
+    assert isinstance(tie, Tied) and tie.closed is not None
+    way = differences(tie.joints, np.tile(tie.closed, (count, 1)), _random_full(lowered, group, rng, count))
+    spread = 0.86**attempt  # nearer and nearer to a configuration that is closed
+    length = spread * np.sqrt(rng.random(count)) * np.linalg.norm(way, axis=-1)
+    return travel(tie, tie.closed, way, length)
+
+
+def _elsewhere(lowered: Lowered, group: Group, rng: np.random.Generator, count: int, attempt: int) -> Trial:
+    """Closed configurations near random ones, in any assembly: for a robot that is built outside of its limits."""
+    tie = group.embedding
+    assert isinstance(tie, Tied)
+    full, gap = close(tie, _random_full(lowered, group, rng, count))
+    return full, gap < _CLOSED
+
+
+def _brought(lowered: Lowered, group: Group, ends: np.ndarray, closed: np.ndarray) -> Trial:
+    """Closed configurations brought into the limits, and which are there, away from toggle positions."""
+    tie = group.embedding
+    assert isinstance(tie, Tied)
+    outside = np.flatnonzero(closed & ~_within_limits(lowered, group, ends))
+    if outside.size:
+        ends[outside], closed[outside] = brought_within(tie, ends[outside], *_limits(lowered, group))
+    return ends, closed & _within_limits(lowered, group, ends) & _is_held(tie, ends)
+
+
 def group_random(lowered: Lowered, group: Group, rng: np.random.Generator, size: tuple[int, ...]) -> np.ndarray:
-    """Random coordinates (*size, nq of the group), with loops closed in the assembly in which the robot is built."""
+    """Random coordinates (*size, nq of the group), with loops closed in the assembly in which the robot is built.
+
+    Where that is outside of the limits, and no way leads into them, another assembly is within.
+    """
     tie = group.embedding
     if not isinstance(tie, Tied):
         c = lowered.moving[group.links[0]]
@@ -132,19 +167,12 @@ def group_random(lowered: Lowered, group: Group, rng: np.random.Generator, size:
     if tie.explicit:
         return _state(group, found).reshape(*size, tie.nq)
     assert tie.closed is not None
-    left, start = np.arange(count), np.tile(tie.closed, (count, 1))
+    left, at_home = np.arange(count), bool(_within_limits(lowered, group, tie.closed))
     for attempt in range(100):
         if not left.size:
             return found.reshape(*size, tie.nq)
-        way = differences(tie.joints, start[left], _random_full(lowered, group, rng, len(left)))
-        spread = 0.86**attempt  # nearer and nearer to a configuration that is closed
-        length = spread * np.sqrt(rng.random(len(left))) * np.linalg.norm(way, axis=-1)
-        ends, arrived = travel(tie, tie.closed, way, length)
-        sound = arrived & _within_limits(lowered, group, ends) & _is_held(tie, ends)
-        outside = np.flatnonzero(arrived & ~sound)
-        if outside.size:
-            ends[outside], arrived[outside] = brought_within(tie, ends[outside], *_limits(lowered, group))
-            sound = arrived & _within_limits(lowered, group, ends) & _is_held(tie, ends)
+        trial = _travelled if at_home or attempt < _AT_HOME else _elsewhere
+        ends, sound = _brought(lowered, group, *trial(lowered, group, rng, len(left), attempt))
         found[left[sound]], left = ends[sound], left[~sound]
     names = ", ".join(map(repr, group.loops))
     raise AssemblyError(f"no closed configuration of loops {names} within the limits was found by random trials")

@@ -9,7 +9,7 @@ from typing import Any
 
 from ..errors import ModelError, warn
 from ..io.files import read_file, read_options, read_text
-from ..io.report import Finding, ParseError, Reading, Report, summary
+from ..io.report import Finding, ParseError, Reading, Report, in_vain, summary
 from ..io.source import Options
 from ..joints.base import Joint
 from ..model.mechanism import Mechanism
@@ -61,6 +61,7 @@ def loads(
 
 
 def _built(mechanism: Mechanism, report: Report, options: Options, file: str) -> System:
+    report += _told_in_vain(options, report, file)
     try:
         robot = System(mechanism, report)
     except MasslessError as error:
@@ -76,6 +77,13 @@ def _built(mechanism: Mechanism, report: Report, options: Options, file: str) ->
         text = f"{file}: {summary(report.warnings)}; robot.report says where and what"
         warn(text, FileWarning)
     return robot
+
+
+def _told_in_vain(options: Options, report: Report, file: str) -> Report:
+    """A note on each name in `waive` that nothing was found for; whether some joint is massless is not known yet."""
+    names = [name for name in in_vain(options.waive, report) if name != MASSLESS]
+    notes = (f"waive={[name]!r}: nothing was found that is called so" for name in names)
+    return Report(tuple(Finding("note", message, "", file) for message in notes))
 
 
 def _located(report: Report, message: str, file: str) -> Finding:

@@ -22,7 +22,8 @@ def read_toml(text: str, reading: Reading) -> Document:
     lines = Lines(lambda: _Look(text).found)
 
     def fail(line: int, message: str) -> NoReturn:
-        reading.fail(Place(reading.file, line or 1), message)
+        fix = "this is XML, not TOML: say which with format=" if text.lstrip().startswith("<") else ""
+        reading.fail(Place(reading.file, line or 1), message, fix)
 
     try:
         data = tomllib.loads(text)

@@ -9,6 +9,7 @@ from xml.etree import ElementTree as ET
 
 from ...joints import Free, Spherical
 from ...model.mechanism import WORLD, Actuator, Connection, Drive
+from ..mjcf.bodies import FLOATING
 from .text import Unsaid, child
 
 _DYNAMICS = ("integrator", "filter", "filterexact")
@@ -42,6 +43,9 @@ class Actuators:
         if isinstance(joints[0], Free) and len(actuator.joints) == 1:
             on_world = self._joints[actuator.joints[0]].parent == WORLD  # others are written as hinges and slides
             return _on_free(actuator.drives) if on_world else None
+        if joints[0] == FLOATING and len(actuator.joints) == 1 and self._joints[actuator.joints[0]].parent == WORLD:
+            gears = zip(*(drive.gear for drive in actuator.drives), strict=True)  # its velocities are MuJoCo's
+            return {"joint": actuator.joints[0], "gear": [sum(gear) for gear in gears]}
         if isinstance(joints[0], Spherical) and len(joints) == 1:
             drive = actuator.drives[0]
             return {"jointinparent" if drive.axes == "parent" else "joint": drive.joint, "gear": drive.gear}

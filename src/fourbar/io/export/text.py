@@ -48,11 +48,22 @@ def rpy(T: Transform) -> tuple[float, float, float]:
     return math.atan2(s * r02 - c * r12, c * r11 - s * r01), math.atan2(-r20, c * r00 + s * r10), yaw
 
 
+def check_waived(waive: Iterable[str], known: Iterable[str]) -> None:
+    """Refuse what a writer does not know to waive."""
+    listed = ", ".join(known)
+    strange = [key for key in waive if key not in known]
+    if strange:
+        expected = f"expected some of {listed}" if listed else "this format says everything, there is nothing to waive"
+        raise ArgumentError(f"waive={strange!r}: {expected}")
+
+
 class Unsaid:
     """What a format cannot say: refused where the dynamics depends on it, unless waived; else reported."""
 
     def __init__(self, format: str, file: str, waive: Iterable[str] = ()) -> None:
         self._format, self._file, self._waive = format, file, tuple(waive)
+        check_waived(self._waive, WAIVABLE)
+        self._needed: set[str] = set()
         self._findings: list[Finding] = []
         self._refused: list[str] = []
         self._keys: dict[str, None] = {}
@@ -65,6 +76,7 @@ class Unsaid:
         """Something without which the file would be another robot. True where `key` is waived."""
         if key and key in self._waive:
             self.leave(f"{what}: {WAIVABLE[key]} (waived)")
+            self._needed.add(key)
             return True
         self._refused.append(what)
         self._keys.update({key: None} if key else {})
@@ -77,12 +89,13 @@ class Unsaid:
         return name
 
     def report(self) -> Report:
-        """What was left out; raises if anything was refused, or a key was waived that nobody knows."""
-        strange = [key for key in self._waive if key not in WAIVABLE]
-        if strange:
-            raise ArgumentError(f"waive={strange!r}: expected some of {', '.join(WAIVABLE)}")
+        """What was left out, and what was waived and needed not be; raises if anything was refused."""
         if self._refused:
             keys = "; ".join(f"waive=[{key!r}]: {WAIVABLE[key]}" for key in self._keys)
             fix = f". To write another robot all the same, {keys}" if keys else ""
             raise ModelError(f"{self._file}: {self._format} cannot say: " + "; ".join(self._refused) + fix)
-        return Report(tuple(self._findings))
+        idle = [key for key in self._waive if key not in self._needed]
+        notes = [
+            Finding("note", f"waive={[key]!r} was not needed: nothing was left out", "", self._file) for key in idle
+        ]
+        return Report((*self._findings, *notes))

@@ -7,6 +7,7 @@ gears become mimics, an armature the rotor of a transmission.
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from xml.etree import ElementTree as ET
 
 from ...joints import (
@@ -98,9 +99,6 @@ class Writer:
             self.unsaid.leave(f"gravity {m.gravity} is left out", "set it where the file is read")
         if m.configurations:
             self.unsaid.leave("named configurations are left out")
-        for c in m.connections:
-            if any(c.stiffness):
-                self.unsaid.leave(f"joint {c.name!r}: the spring is left out")
 
     def _link(self, body: Body) -> None:
         link = child(self.root, "link", name=self.unsaid.name(body.name))
@@ -135,6 +133,9 @@ class Writer:
 
     def _joints(self, c: Connection) -> None:
         """The joint of a body, or several in series with links without mass between them."""
+        if any(c.stiffness):
+            self.unsaid.leave(f"joint {c.name!r}: the spring is left out")
+            c = replace(c, stiffness=(), rest=())
         if isinstance(c.joint, Free | Planar):
             self._parameters(self._joint(c.name, c.joint, c.parent, c.child, transform(c.placement)), c, None)
             return

@@ -26,6 +26,8 @@ def convert(model: Any, lines: Lines, reading: Reading, shapes: Sequence[Shape] 
 
     `ratios`: gear ratios by joint, where armature is to become a rotor.
     """
+    if model.nbody < 2:
+        reading.fail(Place(lines.file, 1), "there is no <body> but the world: nothing here moves or could be moved")
     names = Names(model)
     gravity = np.zeros(3) if model.opt.disableflags & 128 else np.array(model.opt.gravity)
     b = Builder(model_name(model), gravity=gravity)

@@ -8,6 +8,7 @@ from typing import Any
 
 from ...model.mechanism import Mechanism
 from ..documents import read_json
+from ..export.text import check_waived
 from ..report import NOTHING, Report
 from ..source import Options, Source
 from .whole import read_whole
@@ -21,6 +22,7 @@ def read(source: Source, options: Options) -> tuple[Mechanism, Report]:
 
 def write(mechanism: Mechanism, file: str, waive: tuple[str, ...] = ()) -> tuple[str, Report]:
     """The text of a JSON file: one line for every body, frame, loop and configuration."""
+    check_waived(waive, ())
     data = to_plain(mechanism, file)
     lines = [f"  {json.dumps(key)}: {_block(value)}" for key, value in data.items()]
     return "{\n" + ",\n".join(lines) + "\n}\n", NOTHING

@@ -143,7 +143,8 @@ def _checked(reading: Reading, where: str, value: Any, known: tuple[str, ...], n
     if isinstance(value, dict):
         waived = {key for key in value if key not in known and reading.is_waived(f"{where}@{key}".lstrip("@"))}
         for key in waived:
-            reading.note(Place(reading.file, 0, where), f"key {key!r} is left out (waived)")
+            place, full = Place(reading.file, 0, where), f"{where}@{key}".lstrip("@")
+            reading.add("note", place, f"key {key!r} is left out (waived)", key=full)
         value = {key: x for key, x in value.items() if key not in waived}
     return table(where or "the file", value, known, needed)
 

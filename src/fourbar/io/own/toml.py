@@ -9,6 +9,7 @@ from typing import Any
 
 from ...model.mechanism import Mechanism
 from ..documents import read_toml
+from ..export.text import check_waived
 from ..report import NOTHING, Report
 from ..source import Options, Source
 from .whole import read_whole
@@ -24,6 +25,7 @@ def read(source: Source, options: Options) -> tuple[Mechanism, Report]:
 
 def write(mechanism: Mechanism, file: str, waive: tuple[str, ...] = ()) -> tuple[str, Report]:
     """The text of a TOML file: a table for every body, frame, loop and configuration."""
+    check_waived(waive, ())
     data = to_plain(mechanism, file)
     parts = ["".join(f"{_key(k)} = {_value(x)}\n" for k, x in data.items() if not _is_tables(x))]
     for key, value in data.items():

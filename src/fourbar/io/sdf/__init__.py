@@ -34,6 +34,8 @@ def read(source: Source, options: Options) -> tuple[Mechanism, Report]:
     scopes = collect(root if top.tag == "model" else top)
     for scope in scopes:
         _note_unused(scope.element)
+    if not any(scope.of("link") for scope in scopes):
+        top.fail("there is no <link>: nothing here is a body")
     b = Builder(top.require("name"), gravity=_gravity(top))
     Assembly(scopes, Shapes(includes.meshes), reading).add_to(b, options.floating)
     report_leftovers(root, _MATTERS)

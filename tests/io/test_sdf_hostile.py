@@ -57,7 +57,7 @@ CASES: dict[str, tuple[str, str]] = {
     "truncated": (GOOD[:300], ""),
     "no model": ("<sdf version='1.9'/>", "one <world> or one <model> is expected, found 0"),
     "two models": ("<sdf version='1.9'><model name='a'/><model name='b'/></sdf>", "found 2"),
-    "empty model": (sdf(""), "no bodies"),
+    "empty model": (sdf(""), "there is no <link>"),
     "model without a name": (GOOD.replace('<model name="m">', "<model>"), "'name' is missing"),
     "link without a name": (sdf("<link/>"), "'name' is missing"),
     "empty name": (sdf(link("")), "'name' is empty"),

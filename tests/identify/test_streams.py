@@ -14,7 +14,7 @@ from fourbar import identify
 
 from .arms import arm, changed, measured, swing, without
 
-PIECE = 2000
+PIECE = 1000
 
 
 def test_streaming_equals_in_memory(tmp_path: Any) -> None:
@@ -64,8 +64,8 @@ def test_memory_does_not_grow_with_the_data() -> None:
     """Ten times the data take no more memory, and far less than they are."""
     known = changed(arm())
     identify(known, _pieces(1))  # what is compiled once is not counted
-    few, many = (_peak(lambda count=count: identify(known, _pieces(count))) for count in (6, 60))
-    held = 60 * PIECE * 4 * 3 * 8 / 1e6
+    few, many = (_peak(lambda count=count: identify(known, _pieces(count))) for count in (6, 90))
+    held = 90 * PIECE * 4 * 3 * 8 / 1e6
     assert many < 1.1 * few and many < 0.7 * held
 
 

@@ -29,7 +29,7 @@ def test_the_rocker_says_the_velocity(driven: bool) -> None:
     rocker = crank.with_independent(crank.names.joints[2])
     q, speed = crank.assemble((2.0, -1.6, 1.9)), np.array([6.0])
     slow = crank.expand_velocity(q, speed)[2:3]
-    options = {"duration": 0.8, "dt": 1e-4, "every": 250}
+    options = {"duration": 0.8, "dt": 4e-4, "every": 100}
     of = lambda robot: (lambda t, q, v: drive(robot, q, v)) if driven else None  # noqa: E731
     wanted = fb.simulate(crank, q, speed, torque=of(crank), **options)
     found = fb.simulate(rocker, q, slow, torque=of(rocker), **options)
@@ -47,8 +47,8 @@ def test_a_batch_changes_together() -> None:
     q = np.array([crank.assemble((2.0, -1.6, 1.9))] * 2)
     speed = np.array([[5.0], [0.1]])
     slow = crank.expand_velocity(q, speed)[:, 2:3]
-    wanted = fb.simulate(crank, q, speed, duration=0.6, dt=2e-4, every=500)
-    found = fb.simulate(rocker, q, slow, duration=0.6, dt=2e-4, every=500)
+    wanted = fb.simulate(crank, q, speed, duration=0.6, dt=8e-4, every=125)
+    found = fb.simulate(rocker, q, slow, duration=0.6, dt=8e-4, every=125)
     assert np.abs(found.q - wanted.q).max() < 2e-8
 
 

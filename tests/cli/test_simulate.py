@@ -123,7 +123,10 @@ def test_refused(
     ("arguments", "message"),
     [
         (["double_pendulum", "--dt", "1", "--duration", "100"], "the simulation diverged"),
-        (["stewart_platform", "--dt", "0.004"], "--duration can end before"),  # its legs collapse into a toggle position
+        (
+            ["stewart_platform", "--dt", "0.004"],
+            "--duration can end before",
+        ),  # its legs collapse into a toggle position
     ],
 )
 def test_motion_that_cannot_be_followed(arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:

@@ -103,7 +103,7 @@ CASES: dict[str, tuple[str, str]] = {
         "is not there",
     ),
     "negative size": (body('<geom type="sphere" size="-1"/>'), "size"),
-    "no bodies": ("<mujoco>\n<worldbody/></mujoco>", "no bodies"),
+    "no bodies": ("<mujoco>\n<worldbody/></mujoco>", "there is no <body>"),
     "connect unknown": (two('<equality><connect body1="a" body2="z" anchor="0 0 0"/></equality>'), "'z'"),
     "connect itself": (two('<equality><connect body1="a" body2="a" anchor="0 0 0"/></equality>'), "is repeated"),
     "joint on itself": (two('<equality><joint joint1="ja" joint2="ja"/></equality>'), ""),

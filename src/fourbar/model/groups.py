@@ -164,7 +164,9 @@ class Grouper:
             nudge = [0.0 if i == 0 else 0.1 * 1.2**i for i in range(first, first + _AT_ONCE)]
             guesses = start + np.array(nudge)[:, None] * rng.normal(size=(_AT_ONCE, *start.shape))
             closed, gaps = close(tie, guesses)
-            smallest = min(smallest, float(np.nanmin(np.abs(tie.residual(closed)).max(axis=-1), initial=np.inf)))
+            smallest = min(
+                smallest, float(np.nanmin(np.abs(tie.residual(closed)).max(axis=-1, initial=0.0), initial=np.inf))
+            )
             sound = closed[gaps < 1e-10]
             found.extend(zip(tie.numbers(sound)[1], sound, strict=True))
             if sum(is_clear(K) for K, _ in found) >= _ENOUGH:

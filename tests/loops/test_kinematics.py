@@ -7,6 +7,8 @@ import pytest
 
 import fourbar as fb
 from fourbar import System, baselines
+from fourbar.joints import Revolute
+from fourbar.loops import Closure
 
 from .looped import BATCH, EACH, STENCIL, apply, bars, mechanism, near, slope, spanning, state
 
@@ -121,6 +123,21 @@ def test_random_configurations_stay_in_the_assembly() -> None:
     q = delta.random(0, 20)
     turned = delta.names.coordinates.index("platform.qw")
     near(q[:, turned : turned + 4], np.tile([1.0, 0.0, 0.0, 0.0], (20, 1)), 1e-9, 1.0)
+
+
+def test_random_configurations_of_a_robot_that_is_built_outside_its_limits() -> None:
+    """They start within limits, in the assembly from which a motion leads there."""
+    solid = {"mass": 1.0, "com": (0.1, 0.0, 0.0), "inertia": (1e-3, 1e-2, 1e-2)}
+    b = fb.Builder("four_bar")
+    b.body("crank", joint=Revolute("y"), limits=(3.0, 3.1), **solid)
+    b.body("coupler", parent="crank", joint=Revolute("y"), position=(0.2, 0, 0), **solid)
+    b.body("rocker", joint=Revolute("y"), position=(0.5, 0, 0), **solid)
+    ends = {"at_predecessor": (0.5, 0, 0), "at_successor": (0.4, 0, 0)}
+    b.loop(Closure(Revolute("y"), "coupler", "rocker", **ends), independent=["crank"])
+    robot = b.build()
+    q, built = robot.random(0, 10), robot.neutral()
+    assert not 3.0 <= built[0] <= 3.1 and np.all((q[:, 0] >= 3.0) & (q[:, 0] <= 3.1))
+    assert np.all(np.sin(q @ [1.0, 1.0, -1.0]) * np.sin(built @ [1.0, 1.0, -1.0]) > 0.0)
 
 
 def test_random_configurations_pass_where_independent_joints_turn_back() -> None:

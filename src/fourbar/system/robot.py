@@ -403,7 +403,8 @@ class System(Editing):
     def random(self, rng: np.random.Generator | int | None = None, n: int | None = None) -> np.ndarray:
         """A random configuration (nq), or n of them (n, nq), within the limits of the joints.
 
-        Loops are closed as in `neutral`: a motion leads from there to each of them.
+        Loops are closed as in `neutral`: a motion leads from there to each of them, unless the robot is built outside
+        its limits and none leads into them.
         """
         generator = np.random.default_rng(rng)
         size = () if n is None else (n,)

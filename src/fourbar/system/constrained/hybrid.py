@@ -58,8 +58,9 @@ class Hybrid:
         chosen = self._robot.choose("hybrid_dynamics", {"prescribed": held})
         options = {"chosen": chosen, "prescribed": held, "plan": plan}
         function, told = (make("hybrid_torque", **options) for make in (self._robot.compiled, self._robot.told))
+        dependent = self._robot.dependent(chosen.rows, held)
         again = partial(_torque_again, self._robot, held, np.isin(np.arange(self._robot.system.nv), driven))
-        return Resolved(function, told, again, self._tolerance, (_torque_of, self._robot, names))
+        return Resolved(function, told, again, self._tolerance, (_torque_of, self._robot, names), dependent=dependent)
 
     def __call__(
         self,

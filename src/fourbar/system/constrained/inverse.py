@@ -13,6 +13,7 @@ from ...algorithms.drives import Plan
 from ...errors import ArgumentError, unknown
 from ...model.lower import Lowered
 from .dense import drive
+from .dependent import Dependent
 from .plan import make_plan
 from .resolve import Again, Resolved
 
@@ -88,12 +89,13 @@ class Inverse(Resolved):
         acceleration: Any,
         rows: Sequence[str],
         tolerance: float,
+        dependent: Dependent | None,
     ) -> None:
         why = (
             f"the actuators {list(joints)!r} cannot cause the accelerations: forces of passive joints are out of reach "
             "(a singular configuration)"
         )
-        super().__init__(function, told, again, _REACHED, rebuild, why)
+        super().__init__(function, told, again, _REACHED, rebuild, why, dependent)
         self._acceleration, self._rows, self._allowed = acceleration, rows, tolerance
 
     def __call__(self, *args: Any, out: Any = None, threads: int | None = None, **named: Any) -> Any:
@@ -138,8 +140,9 @@ def make_inverse(robot: Constrained, drives: Drives, tolerance: float) -> Invers
         )
     function, told = (make("inverse_dynamics", plan=plan) for make in (robot.compiled, robot.told))
     again = partial(_again, robot, plan, weight)
+    dependent = None if plan.is_direct else robot.dependent(())
     return Inverse(
-        function, told, again, (_inverse_of, robot), drives.joints, robot.acceleration, robot.rows, tolerance
+        function, told, again, (_inverse_of, robot), drives.joints, robot.acceleration, robot.rows, tolerance, dependent
     )
 
 

@@ -10,8 +10,9 @@ import numpy as np
 
 from ...compile.arguments import batch_shape, bind, check_target, to_array
 from ...errors import ArgumentError, SingularError, warn
-from ..wrapper import described
+from ..wrapper import described, read_names
 from .dense import least_force
+from .dependent import Broken, Dependent
 
 _WEAK = 1e8  # ratio of a diagonal entry of Ω to its pivot from which on a sample is solved again, without squaring
 _LOOSE = 1e-9  # how much a row may not be implied by others, relative to the largest entry of Ω
@@ -44,12 +45,13 @@ class Resolved:
         tolerance: float,
         rebuild: tuple[Any, ...],
         why: str = _CONTRADICT,
+        dependent: Dependent | None = None,
     ) -> None:
-        self.function, self.told = function, told
+        self.function, self.told, self.dependent = function, told, dependent
         self._again, self._tolerance, self._rebuild, self._why = again, tolerance, rebuild, why
 
     def __getattr__(self, name: str) -> Any:
-        if name in ("function", "told"):
+        if name in ("function", "told", "dependent"):
             raise AttributeError(name)
         return getattr(self.function, name)
 
@@ -76,7 +78,27 @@ class Resolved:
         """
         found = self.told.jvp(args, tangents, parameters, **options)
         unsound = self.unsound(args)
+        if parameters:
+            unsound = unsound | self._broken(args, tangents, parameters)
         return tuple(_blanked(x, unsound) for x in found)
+
+    def _broken(self, args: Any, tangents: Any, parameters: Mapping[str, Any]) -> np.ndarray | bool:
+        """The samples in which rows that depend on each other stop to do so along rates of numbers."""
+        given = self.read(args)
+        if self.dependent is None or not all(isinstance(x, np.ndarray) for x in given.values()):
+            return False  # lazy arrays are not looked at
+        listed = tangents if isinstance(tangents, tuple) else (tangents,)
+        dq = tangents.get("q") if isinstance(tangents, Mapping) else next(iter(listed), None)
+        broken = self.dependent.broken_along(given["q"], dq, parameters)
+        self._report_derivative(broken & self._finite(given, broken.shape))
+        return broken
+
+    def broken_entries(self, args: Any, named: Mapping[str, Any] | None, names: Sequence[str]) -> dict[str, Broken]:
+        """By name of numbers, the entries by which there is no derivative."""
+        given = self.read(args, named)
+        if self.dependent is None or not all(isinstance(x, np.ndarray) for x in given.values()):
+            return {}
+        return self.dependent.broken_by(given["q"], names)
 
     def vjp(self, args: Any, cotangents: Any, parameters: Any = None, **options: Any) -> Any:
         """Gradients of Σ cotangent · result by argument, for a cotangent of each result; where there is none: `jvp`."""
@@ -89,7 +111,8 @@ class Resolved:
                 raise TypeError(f"{what}: {name!r} is none of {', '.join(names)}")
         found = self.told.vjp(args, cotangents, parameters, **options)
         unsound = self.unsound(args)
-        return type(found)(*(_blanked(x, unsound) for x in found))
+        broken = self.broken_entries(args, None, read_names("", parameters)) if parameters else {}
+        return type(found)(*(_blanked(_without(x, broken, unsound.ndim), unsound) for x in found))
 
     @property
     def jacobian(self) -> ResolvedJacobian:
@@ -179,7 +202,8 @@ class ResolvedJacobian:
         found = self._of.told.jacobian(*args, **named)
         given = {k: x for k, x in named.items() if k not in ("threads", "parameters")}
         unsound = self._of.unsound(args, given)
-        result = _sound_blocks(found, unsound)
+        broken = self._of.broken_entries(args, given, read_names("", named.get("parameters")))
+        result = _sound_blocks(found, unsound, broken)
         return result if out is None else _filed(out, result, unsound.shape)
 
     def jvp(self, args: Any, tangents: Any = (), parameters: Any = None, **options: Any) -> Any:
@@ -188,9 +212,21 @@ class ResolvedJacobian:
         return _sound_blocks(found, self._of.unsound(args))
 
 
-def _sound_blocks(found: Any, unsound: np.ndarray) -> Any:
+def _sound_blocks(found: Any, unsound: np.ndarray, broken: Mapping[str, Broken] | None = None) -> Any:
     """The blocks by result, NaN where there are none."""
-    return type(found)(*(type(J)(*(_blanked(x, unsound) for x in J)) for J in found))
+    return type(found)(
+        *(type(J)(*(_blanked(_without(x, broken or {}, unsound.ndim), unsound) for x in J)) for J in found)
+    )
+
+
+def _without(x: Any, broken: Mapping[str, Broken], batch: int) -> Any:
+    """Derivatives by numbers (*batch, *result, *number), NaN by entries (*batch of q, *number) that are broken."""
+    if not isinstance(x, dict):
+        return x
+    return {
+        name: np.where(broken[name].among(own, batch), np.nan, own) if name in broken else own
+        for name, own in x.items()
+    }
 
 
 def least_again(factor: Callable[[], Any], apply: Callable[[], Any]) -> Again:

@@ -20,6 +20,7 @@ from . import balance as _balance  # noqa: F401  (registers how to differentiate
 from . import driven as _driven  # noqa: F401  (registers its recordings)
 from .dense import apply, ranks
 from .dense import choose as standing
+from .dependent import Dependent
 from .frozen import Frozen
 from .hybrid import Hybrid
 from .inverse import Drives, Inverse, make_inverse, read_drives
@@ -149,9 +150,17 @@ class Constrained(Frozen):
             again = least_again(
                 lambda: self.compiled(f"{name}_factor", **static), lambda: self.compiled(f"{name}_apply", **static)
             )
-            return Resolved(function, told, again, self._tolerance, (_rebuild_resolved, *self._recipe, name, key))
+            rebuild, dependent = (_rebuild_resolved, *self._recipe, name, key), self.dependent(chosen.rows, **static)
+            return Resolved(function, told, again, self._tolerance, rebuild, dependent=dependent)
 
         return self.once(("resolved", name, key), make)
+
+    def dependent(self, standing: Sequence[int], prescribed: Any = ()) -> Dependent | None:
+        """What looks after rows that others stand for, if there are any."""
+        if len(standing) == self.m:
+            return None
+        held = [x for own in prescribed for x in own] or [False] * self.system.nv
+        return Dependent(self._model, self.jacobian, [not x for x in held])
 
     @cached_property
     def forward_dynamics(self) -> Resolved:

@@ -50,6 +50,8 @@ def test_unknown_names(condition: Any, message: str) -> None:
         (Rows(_row(1.0), ["cart"]), "rows over 'cart' have 3 entries"),
         (Rows(_row(), ["arm"]), "must return rows of numbers"),
         (Rows(lambda q: 3.0, ["arm"]), "must return rows of numbers"),
+        (Rows(_row(np.nan), ["arm"]), "rows over 'arm' are made of finite numbers, the function returned"),
+        (Rows(_row("a"), ["arm"]), "must return rows of numbers|are made of finite numbers"),
         (Rows(_row(0.0), ["arm"]), "hold nothing"),
     ],
 )
@@ -66,6 +68,12 @@ def test_no_constraint() -> None:
 def test_kinds() -> None:
     with pytest.raises(ModelError, match="kind must be one of weld, line, point, plane, touch, got 'glue'"):
         Contact("foot", "glue")
+    with pytest.raises(ModelError, match=r"kind must be one of weld.*got \['weld'\]"):
+        Contact("foot", ["weld"])  # type: ignore[arg-type]
+    with pytest.raises(ModelError, match="between frames or bodies by name, got 3"):
+        Contact("foot", to=3)  # type: ignore[arg-type]
+    with pytest.raises(ModelError, match="a position is three finite numbers"):
+        Contact("foot", at_frame=(0, np.nan, 0))
     with pytest.raises(ModelError, match="axes must be 'to' or 'frame'"):
         Contact("foot", axes="world")
     with pytest.raises(ModelError, match="'foot' twice"):
@@ -82,6 +90,29 @@ def test_kinds() -> None:
 def test_gains(gains: Any) -> None:
     with pytest.raises(ArgumentError, match=r"stabilize=.*expected .stiffness, damping."):
         walker().constrained(Contact("tip"), stabilize=gains)
+
+
+def test_configurations() -> None:
+    c, q = held("point"), walker().neutral()
+    with pytest.raises(ArgumentError, match="rank: in some samples the rows are not finite numbers"):
+        c.rank(q * np.nan)
+    for wrong in (1.0, "q", q[:-1]):
+        with pytest.raises(ArgumentError, match="project: q"):
+            c.project(wrong)
+    with pytest.raises(AssemblyError, match="a gap of nan"):
+        held("loops").project(q * np.nan)
+
+
+@pytest.mark.parametrize("weight", ["heavy", [np.nan], [[1.0, 2.0], [2.0, 1.0]], 3.0])
+def test_weights(weight: Any) -> None:
+    with pytest.raises(ArgumentError, match="weight: expected a symmetric positive definite matrix or its diagonal"):
+        walker().constrained(Contact("tip"), actuated=["arm"], weight=weight)
+
+
+@pytest.mark.parametrize("tolerance", [0.0, -1.0, np.nan, "small", None])
+def test_tolerances(tolerance: Any) -> None:
+    with pytest.raises(ArgumentError, match=r"tolerance=.* expected a positive number"):
+        walker().constrained(Contact("tip"), tolerance=tolerance)
 
 
 def test_shapes() -> None:

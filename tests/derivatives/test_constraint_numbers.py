@@ -12,14 +12,12 @@ import numpy as np
 import pytest
 from tests.constraints.held import CASES as KINDS
 from tests.constraints.held import walker
-from tests.constraints.test_inverse import five_bar
-from tests.constraints.test_inverse import states as hinge_states
 from tests.loops import looped
 
 import fourbar as fb
 from fourbar import Builder
 from fourbar.constraints import Condition, Contact, Prescribed, Rows
-from fourbar.errors import ArgumentError, ModelError, SingularError, UnknownNameError
+from fourbar.errors import ArgumentError, ModelError, UnknownNameError
 from fourbar.joints import (
     Cylindrical,
     Fixed,
@@ -123,7 +121,7 @@ def _parts(found: Any) -> list[np.ndarray]:
     return list(found) if isinstance(found, tuple) else [found]
 
 
-def _together(parts: Any) -> np.ndarray:
+def together(parts: Any) -> np.ndarray:
     return np.concatenate([x.reshape(len(x), -1) for x in parts], axis=-1)
 
 
@@ -133,7 +131,7 @@ def _complex_step(f: Any, given: dict[str, np.ndarray], rates: dict[str, np.ndar
     n = len(given["q"])
     moving = {k: 1j * STEP * np.broadcast_to(x, (n, *np.shape(x))) for k, x in rates.items()}
     found = [y.imag / STEP for y in run(program, {**given, **moving})]
-    return _together(found[: len(found) - hidden])
+    return together(found[: len(found) - hidden])
 
 
 def check(c: Any, name: str, given: dict[str, np.ndarray], rates: dict[str, np.ndarray], tol: float = 1e-11) -> None:
@@ -142,12 +140,12 @@ def check(c: Any, name: str, given: dict[str, np.ndarray], rates: dict[str, np.n
     solved = name not in ROWS
     found = _parts(f.jvp(given, parameters=rates))
     exact = _complex_step(f.function if solved else f, given, rates, int(solved))
-    near(_together(found), exact, tol)
+    near(together(found), exact, tol)
 
     def at(h: float) -> np.ndarray:
         other = again(c, rates, h)
         q = given["q"] if other.system is c.system else closed(c.system, other.system, given["q"])
-        return _together(_parts(getattr(other, name)(**{**given, "q": q})))
+        return together(_parts(getattr(other, name)(**{**given, "q": q})))
 
     near(exact, slope(at), 3e-7)
     rng, n = np.random.default_rng(7), len(given["q"])
@@ -160,7 +158,7 @@ def check(c: Any, name: str, given: dict[str, np.ndarray], rates: dict[str, np.n
     J = f.jacobian(*given.values(), parameters=list(rates))
     for block, rate in zip(J if solved else [J], found, strict=True):
         parts = [block.parameters[k].reshape(*rate.shape, -1) @ np.ravel(r) for k, r in rates.items()]
-        assert np.abs(sum(parts) - rate).max() <= tol * max(1.0, np.abs(_together(found)).max())
+        assert np.abs(sum(parts) - rate).max() <= tol * max(1.0, np.abs(together(found)).max())
 
 
 @cache
@@ -259,14 +257,14 @@ def test_hybrid_dynamics(least: str) -> None:
     f = c.hybrid_dynamics.specialise(names, least)
     given, rates = _given(c, "q", "v", "a", "tau"), _rates(c)
     found = f.jvp(given, parameters=rates)
-    near(_together(found), _complex_step(f.function, given, rates, 1), 1e-9)
+    near(together(found), _complex_step(f.function, given, rates, 1), 1e-9)
     by_name = c.hybrid_dynamics.jvp(given, parameters=rates, prescribed=names, least=least)
     assert np.array_equal(by_name[2], found[2])
 
     def at(h: float) -> np.ndarray:
-        return _together(again(c, rates, h).hybrid_dynamics(**given, prescribed=names, least=least))
+        return together(again(c, rates, h).hybrid_dynamics(**given, prescribed=names, least=least))
 
-    near(_together(found), slope(at), 1e-6)
+    near(together(found), slope(at), 1e-6)
 
 
 def _planar(weight: Any = None, least: str = "torque") -> tuple[Any, dict[str, np.ndarray]]:
@@ -305,12 +303,12 @@ def test_inverse_dynamics(least: str) -> None:
     f = c.inverse_dynamics
     rates = _rates(c)
     found = f.jvp(given, parameters=rates)
-    near(_together(found), _complex_step(f.function, given, rates, 1), 1e-10)
+    near(together(found), _complex_step(f.function, given, rates, 1), 1e-10)
 
     def at(h: float) -> np.ndarray:
-        return _together(again(c, rates, h).inverse_dynamics.function(**given)[:-1])
+        return together(again(c, rates, h).inverse_dynamics.function(**given)[:-1])
 
-    near(_together(found), slope(at), 1e-6)
+    near(together(found), slope(at), 1e-6)
     assert np.abs(found[0]).max() > 1e-3
     weights = tuple(np.random.default_rng(2).normal(size=y.shape) for y in found)
     pulled = f.vjp(given, weights, parameters=list(rates)).parameters
@@ -336,64 +334,6 @@ def test_random_mechanisms(name: str) -> None:
     if c.rank(state.q[0]) < 2:
         c = robot.constrained(rod, stabilize=(2.0, 1.0))
     check(c, "forward_dynamics", {"q": state.q, "v": state.v, "tau": state.tau}, _rates(c, 0.05), 1e-9)
-
-
-_INPLANE, _TILT = np.array([0.0, 0, 0.4, 1.0, -0.5, 0]), np.array([1.0, 0, 0, 0, 0, 0])
-
-
-def _plane() -> tuple[Any, dict[str, np.ndarray]]:
-    """Five hinges in a plane, closed by a weld: three of its rows say nothing, as long as all stays in the plane."""
-    system = five_bar(False)
-    ground = Closure(Fixed(), "world", "right", at_predecessor=(0.15, 0, 0))
-    c = system.constrained(ground, actuated=["left", "tip", "right"], names=["ground"])
-    q, v, a = hinge_states()
-    return c, {"q": q, "v": v, "a": a, "tau": np.random.default_rng(2).normal(size=v.shape)}
-
-
-@pytest.mark.parametrize("function", ["forward_dynamics", "inverse_dynamics"])
-def test_rows_that_go_on_to_depend_on_each_other(function: str) -> None:
-    """However the weld is turned; a hinge has to stay in the plane."""
-    c, given = _plane()
-    f = getattr(c, function)
-    args = {k: given[k] for k in ("q", "v", "tau" if function == "forward_dynamics" else "a")}
-    tilt = _TILT if function == "forward_dynamics" else 0 * _TILT  # where other accelerations would be allowed
-    rates = {"ground.at_predecessor": _INPLANE + tilt, "left_elbow.placement": _INPLANE}
-    found = f.jvp(args, parameters=rates)
-
-    def at(h: float) -> np.ndarray:
-        return _together(getattr(again(c, rates, h), function).function(**args)[:-1])
-
-    near(_together(found), slope(at), 1e-6)
-    assert np.abs(found[1]).max() > 1e-2
-    weights = tuple(np.ones_like(x) for x in found)
-    with pytest.warns(RuntimeWarning, match=r"would stop to do so if 'left_elbow.placement' changed"):
-        gradient = f.vjp(args, weights, parameters=list(rates)).parameters
-    by_place, by_ground = gradient["left_elbow.placement"], gradient["ground.at_predecessor"]
-    assert np.all(np.isnan(by_place[:, :2])) and np.all(np.isfinite(by_place[:, 2:])) and np.all(np.isfinite(by_ground))
-    total = by_place[:, 2:] @ _INPLANE[2:] + by_ground @ rates["ground.at_predecessor"]
-    assert np.allclose(total, _together(found).sum(axis=1), rtol=1e-9)
-    with pytest.warns(RuntimeWarning, match="would stop to do so"):
-        J = f.jacobian(**args, parameters=list(rates))
-    for block, rate in zip(J, found, strict=True):
-        own, ground = (block.parameters[k] for k in ("left_elbow.placement", "ground.at_predecessor"))
-        assert np.all(np.isnan(own[..., :2])) and np.all(np.isfinite(block.q))
-        near(own[..., 2:] @ _INPLANE[2:] + ground @ rates["ground.at_predecessor"], rate, 1e-9)
-
-
-@pytest.mark.parametrize("function", ["forward_dynamics", "inverse_dynamics", "impulse"])
-def test_rows_that_stop_to_depend_on_each_other(function: str) -> None:
-    """A tilted hinge moves out of the plane: then less motion is left, and the forces jump."""
-    c, given = _plane()
-    f = getattr(c, function)
-    last = {"forward_dynamics": ("tau",), "inverse_dynamics": ("a",)}.get(function, ())
-    args = {k: given[k] for k in ("q", "v", *last)}
-    with pytest.warns(RuntimeWarning, match="the rank of the constraints changes"):
-        found = f.jvp(args, parameters={"left_elbow.placement": np.stack([_TILT, 0 * _TILT, _INPLANE, _TILT])})
-    assert np.isnan(found[0]).all(axis=1).tolist() == [True, False, False, True]
-    with pytest.raises(SingularError, match="no derivative"):
-        f.jvp({k: x[0] for k, x in args.items()}, parameters={"left_elbow.placement": _TILT})
-    by_mass = f.jvp(args, parameters={"tip.mass": 1.0})
-    assert np.all(np.isfinite(by_mass[0]))
 
 
 def test_closed_forms() -> None:
@@ -457,10 +397,10 @@ def test_a_condition_of_the_users_own() -> None:
     given = _given(c, "q", "v", "tau")
     found = c.forward_dynamics.jvp(given, parameters={"drag1.share": 0.5})
     exact = _complex_step(c.forward_dynamics.function, given, {"drag1.share": np.array(0.5)}, 1)
-    near(_together(found), exact, 1e-11)
+    near(together(found), exact, 1e-11)
 
     def at(h: float) -> np.ndarray:
-        return _together(small().constrained(Drag("slide", "arm", 0.4 + 0.5 * h)).forward_dynamics(**given))
+        return together(small().constrained(Drag("slide", "arm", 0.4 + 0.5 * h)).forward_dynamics(**given))
 
     near(exact, slope(at), 1e-8)
 

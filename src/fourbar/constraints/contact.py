@@ -64,7 +64,7 @@ class Contact(Condition):
         for place in (frame, to):
             if not isinstance(place, str):
                 raise ModelError(f"a contact is between frames or bodies by name, got {place!r}")
-        if kind not in HELD:
+        if not isinstance(kind, str) or kind not in HELD:
             raise ModelError(f"contact of {frame!r}: kind must be one of {', '.join(HELD)}, got {kind!r}")
         if axes not in _AXES:
             raise ModelError(f"contact of {frame!r}: axes must be 'to' or 'frame', got {axes!r}")

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from math import isfinite
+from numbers import Real
 from typing import Any
 
 from ..errors import ModelError
+from ..expr import Expr
 from ..loops.base import read_names
 from ..loops.function import called, check_function
 from ..spatial.linear import Scalar, dot, vec
@@ -55,10 +58,12 @@ class Rows(Condition):
         v = [x for joint in self.of for x in view.v(joint)]
         result = called(self.function, view, self.of)
         rows = self._read(result)
+        names = ", ".join(map(repr, self.of))
         for row in rows:
             if len(row) != len(v):
-                names = ", ".join(map(repr, self.of))
                 raise ModelError(f"rows over {names} have {len(v)} entries each, the function returned {result!r}")
+            if not all(isinstance(x, Expr) or (isinstance(x, Real) and isfinite(x)) for x in row):
+                raise ModelError(f"rows over {names} are made of finite numbers, the function returned {result!r}")
         return [dot(vec(row), v) for row in rows]
 
     def _read(self, result: Any) -> list[list[Any]]:

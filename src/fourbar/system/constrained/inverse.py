@@ -61,7 +61,11 @@ def _frozen(weight: Any) -> tuple[tuple[float, ...], ...] | None:
     """A positive definite matrix, or its diagonal, as tuples."""
     if weight is None:
         return None
-    W = np.asarray(weight, float)
+    W: Any
+    try:
+        W = np.asarray(weight, float)
+    except (TypeError, ValueError):
+        W = np.zeros((0, 1))
     W = np.diag(W) if W.ndim == 1 else W
     if W.ndim != 2 or W.shape[0] != W.shape[1] or not np.allclose(W, W.T) or not np.linalg.eigvalsh(W)[0] > 0.0:
         raise ArgumentError(f"weight: expected a symmetric positive definite matrix or its diagonal, got {weight!r}")

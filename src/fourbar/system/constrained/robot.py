@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from ...algorithms.multipliers import Chosen
+from ...compile.arguments import Argument, to_array
 from ...errors import ArgumentError, AssemblyError, ModelError
 from ..context import Context
 from ..make import compiled
@@ -219,12 +220,15 @@ class Constrained(Frozen):
     def rank(self, q: Any) -> np.ndarray:
         """The number of independent rows at q (...)."""
         Y, _ = self.compiled("impulse_factor")(q, np.zeros(self.system.nv))
+        if not np.all(np.isfinite(Y)):
+            raise ArgumentError("rank: in some samples the rows are not finite numbers; look at q there")
         return ranks(Y)
 
     def project(self, q: Any, v: Any = None) -> Any:
         """The configurations nearest to q (..., nq) in which loops and functions are closed; with v also the velocities
         nearest to v (in the sense of kinetic energy) that break no row."""
-        found = self._closed(np.array(q, float))
+        argument = Argument("q", (self.system.nq,))
+        found = self._closed(np.array(to_array("project", argument, q)))
         return found if v is None else (found, self.impulse(found, v)[0])
 
     def _closed(self, q: np.ndarray) -> np.ndarray:

@@ -134,7 +134,7 @@ def _complex_step(f: Any, given: dict[str, np.ndarray], rates: dict[str, np.ndar
     return together(found[: len(found) - hidden])
 
 
-def check(c: Any, name: str, given: dict[str, np.ndarray], rates: dict[str, np.ndarray], tol: float = 1e-11) -> None:
+def check(c: Any, name: str, given: dict[str, np.ndarray], rates: dict[str, np.ndarray], tol: float = 1e-12) -> None:
     """jvp against a complex step and against constraints built with other numbers; vjp and jacobian against jvp."""
     f = getattr(c, name)
     solved = name not in ROWS
@@ -230,13 +230,13 @@ def test_functions_of_the_rows(function: str) -> None:
 def test_forward_dynamics(name: str) -> None:
     """Off the constraints too, with their gains."""
     c = constrained(name)
-    check(c, "forward_dynamics", _given(c, "q", "v", "tau"), _rates(c), 1e-9)
+    check(c, "forward_dynamics", _given(c, "q", "v", "tau"), _rates(c), 1e-12)
 
 
 @pytest.mark.slow
 def test_impulse() -> None:
     c = constrained("between")
-    check(c, "impulse", _given(c, "q", "v"), {k: x for k, x in _rates(c).items() if "stabilize" not in k}, 1e-10)
+    check(c, "impulse", _given(c, "q", "v"), {k: x for k, x in _rates(c).items() if "stabilize" not in k}, 1e-12)
 
 
 @pytest.mark.parametrize("function", ["forward_dynamics", "acceleration"])
@@ -246,7 +246,7 @@ def test_beside_numbers_of_the_robot(function: str) -> None:
     rates = _rates(c, 0.03) if function == "forward_dynamics" else {"distance1.length": np.array(0.1)}
     more = {"arm.placement": 0.03 * np.arange(6.0), "slide.mass": np.array(0.1), "rotor_gear.ratio": np.array(0.2)}
     last = "tau" if function == "forward_dynamics" else "a"
-    check(c, function, _given(c, "q", "v", last), {**rates, **more}, 1e-9)
+    check(c, function, _given(c, "q", "v", last), {**rates, **more}, 1e-12)
 
 
 @pytest.mark.parametrize("least", ["torque", "constraint"])
@@ -257,7 +257,7 @@ def test_hybrid_dynamics(least: str) -> None:
     f = c.hybrid_dynamics.specialise(names, least)
     given, rates = _given(c, "q", "v", "a", "tau"), _rates(c)
     found = f.jvp(given, parameters=rates)
-    near(together(found), _complex_step(f.function, given, rates, 1), 1e-9)
+    near(together(found), _complex_step(f.function, given, rates, 1), 1e-12)
     by_name = c.hybrid_dynamics.jvp(given, parameters=rates, prescribed=names, least=least)
     assert np.array_equal(by_name[2], found[2])
 
@@ -293,7 +293,7 @@ def test_a_small_chain(function: str) -> None:
     c = c.system.constrained(*c._model.conditions, stabilize=(3.0, 2.0))
     last = {"forward_dynamics": {"v": given["v"], "tau": given["a"]}, "impulse": {"v": given["v"]}}.get(function, {})
     rates = {k: x for k, x in _rates(c).items() if function == "forward_dynamics" or "stabilize" not in k}
-    check(c, function, {"q": given["q"], **last}, rates, 1e-10)
+    check(c, function, {"q": given["q"], **last}, rates, 1e-12)
 
 
 @pytest.mark.parametrize("least", ["torque", "constraint"])
@@ -303,7 +303,7 @@ def test_inverse_dynamics(least: str) -> None:
     f = c.inverse_dynamics
     rates = _rates(c)
     found = f.jvp(given, parameters=rates)
-    near(together(found), _complex_step(f.function, given, rates, 1), 1e-10)
+    near(together(found), _complex_step(f.function, given, rates, 1), 1e-12)
 
     def at(h: float) -> np.ndarray:
         return together(again(c, rates, h).inverse_dynamics.function(**given)[:-1])
@@ -333,7 +333,7 @@ def test_random_mechanisms(name: str) -> None:
     c = robot.constrained(Contact("probe", "touch"), rod, stabilize=(2.0, 1.0))
     if c.rank(state.q[0]) < 2:
         c = robot.constrained(rod, stabilize=(2.0, 1.0))
-    check(c, "forward_dynamics", {"q": state.q, "v": state.v, "tau": state.tau}, _rates(c, 0.05), 1e-9)
+    check(c, "forward_dynamics", {"q": state.q, "v": state.v, "tau": state.tau}, _rates(c, 0.05), 1e-12)
 
 
 def test_closed_forms() -> None:
@@ -397,7 +397,7 @@ def test_a_condition_of_the_users_own() -> None:
     given = _given(c, "q", "v", "tau")
     found = c.forward_dynamics.jvp(given, parameters={"drag1.share": 0.5})
     exact = _complex_step(c.forward_dynamics.function, given, {"drag1.share": np.array(0.5)}, 1)
-    near(together(found), exact, 1e-11)
+    near(together(found), exact, 1e-12)
 
     def at(h: float) -> np.ndarray:
         return together(small().constrained(Drag("slide", "arm", 0.4 + 0.5 * h)).forward_dynamics(**given))

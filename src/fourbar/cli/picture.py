@@ -87,9 +87,8 @@ def _drift(axes: Any, t: np.ndarray, drift: np.ndarray) -> None:
 
 
 def _path(axes: Any, robot: System, trajectory: Trajectory) -> None:
-    """The path of the last frame (or body), in the plane in which it moves most, coloured by time."""
-    tip = (robot.names.frames or robot.names.bodies)[-1]
-    position = robot.pose(trajectory.q, tip)[:, :3, 3]
+    """The path of the tip, in the plane in which it moves most, coloured by time."""
+    tip, position = _tip(robot, trajectory.q)
     plane = sorted(np.argsort(np.ptp(position, axis=0))[1:].tolist())
     points = position[:, plane]
     colours = LinearSegmentedColormap.from_list("time", matplotlib.colormaps["viridis"](np.linspace(0.0, 0.88, 64)))
@@ -97,7 +96,7 @@ def _path(axes: Any, robot: System, trajectory: Trajectory) -> None:
     lines = LineCollection(list(segments), cmap=colours, array=trajectory.t[:-1], lw=1.1, capstyle="round")
     axes.add_collection(lines)
     for q, colour, label in ((trajectory.q[0], _PALE, "start"), (trajectory.q[-1], _DARK, "end")):
-        for k, bone in enumerate(_skeleton(robot, q, tip)):
+        for k, bone in enumerate(_skeleton(robot, q)):
             shown = label if k == 0 else None
             axes.plot(*bone[:, plane].T, "o-", color=colour, lw=1.8, ms=3.5, label=shown, zorder=3)
     axes.set_aspect("equal", adjustable="datalim")
@@ -109,17 +108,26 @@ def _path(axes: Any, robot: System, trajectory: Trajectory) -> None:
     axes.figure.colorbar(lines, ax=axes, label="time [s]", shrink=0.6, pad=0.02)
 
 
-def _skeleton(robot: System, q: np.ndarray, tip: str) -> list[np.ndarray]:
+def _tip(robot: System, q: np.ndarray) -> tuple[str, np.ndarray]:
+    """The last frame, or else the centre of mass of the last body, whose origin may be where a hinge is: (n, 3)."""
+    if robot.names.frames:
+        name = robot.names.frames[-1]
+        return name, robot.pose(q, name)[:, :3, 3]
+    body = robot.mechanism.bodies[-1]
+    T = robot.pose(q, body.name)
+    return body.name, T[:, :3, :3] @ np.array(body.com) + T[:, :3, 3]
+
+
+def _skeleton(robot: System, q: np.ndarray) -> list[np.ndarray]:
     """Lines (2, 3) from the origin of every body to that of its carrier, to where loops hold it, and to the tip."""
     m = robot.mechanism
     poses = dict(zip(robot.names.bodies, robot.poses(q), strict=True)) | {WORLD: np.eye(4)}
     origin = {name: T[:3, 3] for name, T in poses.items()}
-    origin[tip] = robot.pose(q, tip)[:3, 3]
-    carried = [(c.child, c.parent) for c in m.connections] + [(f.name, f.body) for f in m.frames if f.name == tip]
-    lines = [np.array([origin[parent], origin[child]]) for child, parent in carried if parent != WORLD]
+    lines = [np.array([origin[c.parent], origin[c.child]]) for c in m.connections if c.parent != WORLD]
     for body, point in _held(m.loops):
         lines.append(np.array([origin[body], poses[body][:3, :3] @ point + origin[body]]))
-    return lines or [origin[tip][None]]
+    last = m.frames[-1].body if m.frames else m.bodies[-1].name
+    return [*lines, np.array([origin[last], _tip(robot, q[None])[1][0]])]
 
 
 def _held(loops: Sequence[NamedLoop]) -> list[tuple[str, np.ndarray]]:

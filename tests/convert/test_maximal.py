@@ -58,7 +58,7 @@ def test_a_pose_that_does_not_fit_a_joint() -> None:
 
 
 def _hint(name: str, q: np.ndarray) -> np.ndarray | None:
-    """What tells the turns that poses do not show: of a rotor that turns five times as fast as the coupler of a linkage."""
+    """Tells the turns that poses do not show: of a rotor five times as fast as the coupler of a linkage."""
     return q + 0.01 if name == "nested" else None
 
 

@@ -77,6 +77,10 @@ def test_what_cannot_be_simulated_is_refused() -> None:
     for every in (0, -1, 2.5):
         with pytest.raises(fb.ArgumentError, match=r"every=.*whole number of steps"):
             fb.simulate(robot, robot.neutral(), duration=0.01, every=every)  # type: ignore[arg-type]
+    with pytest.raises(fb.ArgumentError, match="passive='no': expected True or False"):
+        fb.simulate(robot, robot.neutral(), duration=0.01, passive="no")  # type: ignore[arg-type]
+    with pytest.raises(fb.ArgumentError, match=r"simulate: q must have shape \(\.\.\., 3\), got \(5,\)"):
+        fb.simulate(robot, np.zeros(5), duration=0.01)
     beside = robot.neutral() + np.array([1e-3, 0.0, 0.0])
     with pytest.raises(fb.ArgumentError, match=r"not closed where the motion starts.*assemble"):
         fb.simulate(robot, beside, duration=0.01)

@@ -97,7 +97,7 @@ class Follower:
 
 
 def _check_closed(robot: System, q: np.ndarray) -> None:
-    gap = np.nanmax(robot.loop_gap(q), initial=0.0)
+    gap = np.nan_to_num(robot.loop_gap(q)).max(initial=0.0)  # a state that is lost stays so
     if gap > _OPEN:
         raise ArgumentError(
             f"q: the loops of {robot.name!r} are not closed where the motion starts, a gap of {gap:.3g} is left; "
@@ -130,7 +130,11 @@ def simulate(
         raise ArgumentError(f"duration and dt must be positive and finite, got duration={duration}, dt={dt}")
     if not isinstance(every, int | np.integer) or every < 1:
         raise ArgumentError(f"every={every!r}: expected a whole number of steps, at least 1")
+    if not isinstance(passive, bool | np.bool_):
+        raise ArgumentError(f"passive={passive!r}: expected True or False")
     q = np.array(q, float)
+    if q.shape[-1:] != (robot.nq,):
+        raise ArgumentError(f"simulate: q must have shape (..., {robot.nq}), got {q.shape}")
     _check_closed(robot, q)
     v = np.zeros((*q.shape[:-1], robot.nv)) if v is None else np.array(v, float)
     steps = max(1, round(duration / dt))

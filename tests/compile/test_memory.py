@@ -31,18 +31,26 @@ def resident():
         return 0
 
 
-def growth(work, times):
-    """By how much the memory of Python grows when work is done so many times, after a first time."""
+def growths(work, times):
+    """By how much the memory of Python grows each time that work is done so many times, after a first time."""
     work(times // 10)
     gc.collect()
     tracemalloc.start()
     try:
         before = tracemalloc.get_traced_memory()[0]
-        work(times)
-        gc.collect()
-        return tracemalloc.get_traced_memory()[0] - before
+        for _ in range(3):
+            work(times)
+            gc.collect()
+            after = tracemalloc.get_traced_memory()[0]
+            yield after - before
+            before = after
     finally:
         tracemalloc.stop()
+
+
+def leak(work, times):
+    """The least of several growths: what leaks does so each time, what another thread of pytest keeps comes once."""
+    return min(growths(work, times))
 
 
 @pytest.fixture
@@ -83,7 +91,7 @@ def test_no_call_leaks(f, call):
     if not INTERPRETED:  # NumPy itself loses references to its number types, which live forever
         counted.append(np.dtype(float))
     before = [sys.getrefcount(x) for x in counted]
-    assert growth(repeat, times) < 4_000
+    assert leak(repeat, times) < 4_000
     assert max(sys.getrefcount(x) - b for x, b in zip(counted, before, strict=True)) < times // 10
 
 

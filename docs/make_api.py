@@ -11,7 +11,7 @@ from typing import Any
 import fourbar as fb
 from fourbar import baselines, constraints, convert, errors, lagrange, loops
 from fourbar.bridges import drake, mujoco, pinocchio
-from fourbar.identify import BaseParameters, Excitation, Fourier
+from fourbar.identification import BaseParameters, Excitation, Fourier
 from fourbar.joints import JOINT_TYPES, Joint
 from fourbar.system.clusters import ClusterInfo
 from fourbar.system.constrained.actuated import Actuated

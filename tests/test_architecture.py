@@ -29,16 +29,16 @@ ARROWS = {
     "io": ("model", "conventions"),
     "system": ("algorithms", "compile", "io"),
     "sim": ("system",),
-    "identify": ("system",),
+    "identification": ("system",),
     "view": ("system",),
     "robots": ("system",),
     "convert": ("system", "conventions"),
     "bridges": ("convert",),
     "baselines": ("system",),
     "lagrange": ("system",),
-    "cli": ("sim", "identify", "view", "robots", "bridges", "baselines", "lagrange", ""),
+    "cli": ("sim", "identification", "view", "robots", "bridges", "baselines", "lagrange", ""),
     "__main__": ("cli",),
-    "": ("sim", "identify", "view", "robots", "bridges", "baselines", "convert", "lagrange"),
+    "": ("sim", "identification", "view", "robots", "bridges", "baselines", "convert", "lagrange"),
 }
 LONGEST_FILE = 500
 LONGEST_FUNCTION = 60

@@ -9,12 +9,12 @@ import pytest
 
 import fourbar as fb
 from fourbar import System
-from fourbar.identify.base import random_triangle
-from fourbar.identify.coordinates import Coordinates, make_coordinates
-from fourbar.identify.interior import solve_interior
-from fourbar.identify.pseudo import symmetric
-from fourbar.identify.sdp import solve_sdp
-from fourbar.identify.solve import Problem
+from fourbar.identification.base import random_triangle
+from fourbar.identification.coordinates import Coordinates, make_coordinates
+from fourbar.identification.interior import solve_interior
+from fourbar.identification.pseudo import symmetric
+from fourbar.identification.sdp import solve_sdp
+from fourbar.identification.solve import Problem
 
 from .arms import arm, changed, geared
 

@@ -9,7 +9,7 @@ import pytest
 
 import fourbar as fb
 from fourbar import ArgumentError, System, UnknownNameError, identify
-from fourbar.identify.quadrature import Windows, step_weights
+from fourbar.identification.quadrature import Windows, step_weights
 from fourbar.model.parameters import KINDS
 from physics.mechanisms import near
 

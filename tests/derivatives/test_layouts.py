@@ -39,7 +39,7 @@ def chain() -> System:
 class Unrolled(Base):
     """A method that is unrolled however large it is."""
 
-    def program(self, present: tuple[str, ...], block: int = 1000) -> Program:
+    def write(self, present: tuple[str, ...], block: int = 1000) -> Program:
         return record(self.name, self.model, self._method.record, present, self._static, block, 10**9)
 
 

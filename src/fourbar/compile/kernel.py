@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ctypes
-import hashlib
 from dataclasses import dataclass
 from functools import cache, partial
 from typing import Any
@@ -11,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ..expr import Block, Program
-from ..expr.text import block_text
+from ..expr.text import block_digest
 from . import driver as words
 from .cache import cached_object
 from .driver import driver
@@ -53,8 +52,8 @@ def units(program: Program) -> tuple[list[Unit], list[str]]:
     moved = _moved(program)
     for number, block in enumerate(program.blocks):
         if number in moved:
-            key = f"ports {block.ports}\n{block_text(block)}"
-            names.append("s" + hashlib.sha256(key.encode()).hexdigest()[:24])
+            key = block_digest(block)
+            names.append("s" + key[:24])
             made.append(Unit(((names[-1], block),), False, key))
             continue
         names.append(f"b{number}")
@@ -66,7 +65,7 @@ def units(program: Program) -> tuple[list[Unit], list[str]]:
 
 
 def _together(blocks: list[tuple[str, Block]]) -> Unit:
-    return Unit(tuple(blocks), True, "\n".join(f"{name}\n{block_text(block)}" for name, block in blocks))
+    return Unit(tuple(blocks), True, "\n".join(f"{name} {block_digest(block)}" for name, block in blocks))
 
 
 @cache

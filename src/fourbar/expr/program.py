@@ -8,7 +8,7 @@ called many times with other ports and another table of constants, so the code n
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from math import prod
 from typing import Any
 
@@ -34,6 +34,12 @@ class Block:
     table: int
     code: tuple[Instruction, ...]
     stores: tuple[Store, ...]
+    digest: str = field(default="", init=False, repr=False, compare=False)  # of its text, once somebody asked for it
+
+    def named(self, digest: str) -> Block:
+        """This, with a digest that is known."""
+        object.__setattr__(self, "digest", digest)
+        return self
 
 
 @dataclass(frozen=True)

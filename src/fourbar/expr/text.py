@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterable
 
 from .program import Block, Call, Input, Instruction, Output, Program, Store
@@ -24,6 +25,14 @@ def block_text(block: Block) -> str:
     lines = [_instruction(i, instruction) for i, instruction in enumerate(block.code)]
     lines += [f"  store {s.port} {s.offset} {_operand(s.value)}" for s in block.stores]
     return "\n".join(lines)
+
+
+def block_digest(block: Block) -> str:
+    """What names a block: the hash of its ports and its text. It stays with the block, for large ones take long."""
+    if not block.digest:
+        text = f"ports {block.ports}\n{block_text(block)}"
+        block.named(hashlib.sha256(text.encode()).hexdigest())
+    return block.digest
 
 
 def _ranges(slots: Iterable[int]) -> str:

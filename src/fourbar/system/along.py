@@ -74,8 +74,8 @@ class ChangeVjp(_Along, Vjp):
         super().__init__(of, which)
         self.results = (*self.results, *(x.name for x in which))
 
-    def program(self, present: tuple[str, ...], block: int = BLOCK) -> Program:
-        return super().program(present, block).at_zero([x.name for x in self.which])
+    def write(self, present: tuple[str, ...], block: int = BLOCK) -> Program:
+        return super().write(present, block).at_zero([x.name for x in self.which])
 
     def _inverse_dynamics(self, names: tuple[str, ...], largest: int) -> Program:
         def run(recorder: Any) -> Any:
@@ -112,7 +112,7 @@ class ChangeJacobian(_Along):
     def _inputs(self, source: Program, recorder: Any, known: Entries) -> Entries:
         return super()._inputs(source, recorder, {**known, **_no_changes(self.which)})
 
-    def program(self, present: tuple[str, ...], block: int = BLOCK) -> Program:
+    def write(self, present: tuple[str, ...], block: int = BLOCK) -> Program:
         forwards = self._forwards(present, block, MANY)
         shapes, rates = forwards.push([self._direction(row) for row in self._allowed])
         entries = []
@@ -139,7 +139,7 @@ class ChangeJacobian(_Along):
             own = {}
             for x in self.which:
                 size = prod(shape) * x.size
-                own[x.name] = array[..., at : at + size].reshape(*batch, *shape, *x.shape)
+                own[x.name] = array[..., at : at + size].reshape((*batch, *shape, *x.shape))
                 at += size
             found.append(own)
         return found

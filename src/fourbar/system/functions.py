@@ -172,7 +172,7 @@ class Layout:
                 blocks = []
                 for width in widths:
                     size = prod(shape) * prod(width)
-                    blocks.append(flat[..., at : at + size].reshape(*batch, *shape, *width))
+                    blocks.append(flat[..., at : at + size].reshape((*batch, *shape, *width)))
                     at += size
                 rows.append(result(*blocks))
             return rows[0] if several is None else several(*rows)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cached_property, partial
 from math import prod
 from typing import Any, NamedTuple
 
@@ -16,6 +16,7 @@ from ..model.lower import Lowered
 from ..model.numbers import Number
 from .changed import ChangedContext
 from .context import LARGEST_JACOBIAN, Context, Model, Record, record, recorded
+from .identity import identity
 from .methods import JACOBIANS, METHODS, Method
 from .methods.derivatives import accelerations_and_multipliers
 from .methods.registry import Stages, flat
@@ -51,8 +52,29 @@ class Recipe(ABC):
     nan: str  # what NaN in a result means, where no loop is at a toggle position
 
     @abstractmethod
-    def program(self, present: tuple[str, ...], block: int = BLOCK) -> Program:
-        """The program that takes the named arguments; blocks have about `block` operations where steps are unrolled."""
+    def write(self, present: tuple[str, ...], block: int = BLOCK) -> Program:
+        """Write the program that takes the named arguments.
+
+        Blocks have about `block` operations where steps are unrolled.
+        """
+
+    @property
+    @abstractmethod
+    def parts(self) -> tuple[Any, ...]:
+        """All that decides what is written, besides the present arguments."""
+
+    @cached_property
+    def _programs(self) -> dict[tuple[str, ...], Program]:
+        return {}
+
+    def program(self, present: tuple[str, ...]) -> Program:
+        """The program that takes the named arguments: as it was written before, maybe by another process, or anew."""
+        from ..compile.programs import cached_program  # when first needed: importing fourbar is to be fast
+
+        if present not in self._programs:
+            key = partial(identity, (present, self.parts))
+            self._programs[present] = cached_program(key, partial(self.write, present))
+        return self._programs[present]
 
     @abstractmethod
     def changed(self, which: tuple[Number, ...]) -> Recipe:
@@ -83,7 +105,7 @@ class Base(Recipe):
         shape, moving = self.model.shape(name), name in ("q", "q0", "q1")
         return Given(name, shape, optional, moving, (self.model.lowered.nv,) if moving else shape)
 
-    def program(self, present: tuple[str, ...], block: int = BLOCK) -> Program:
+    def write(self, present: tuple[str, ...], block: int = BLOCK) -> Program:
         return self.recorded(self._method.record, present, block)
 
     def recorded(self, algorithm: Record, present: tuple[str, ...], block: int = BLOCK) -> Program:
@@ -113,6 +135,10 @@ class Base(Recipe):
     def changed(self, which: tuple[Number, ...]) -> Recipe:
         return Changing(self.model, self.name, self._method, self._read, self._rebuild, which)
 
+    @property
+    def parts(self) -> tuple[Any, ...]:
+        return type(self), self._method, JACOBIANS.get(self.name), self._read, self.recall()
+
     def recall(self) -> tuple[Any, ...]:
         return self._rebuild
 
@@ -131,6 +157,10 @@ class Changing(Base):
     ) -> None:
         super().__init__(model, name, method, static, rebuild)
         self._which = which
+
+    @property
+    def parts(self) -> tuple[Any, ...]:
+        return *super().parts, tuple(x.name for x in self._which)
 
     def recorded(self, algorithm: Record, present: tuple[str, ...], block: int = BLOCK) -> Program:
         def run(recorder: Any) -> Any:
@@ -197,6 +227,10 @@ class Derived(Recipe):
     def changed(self, which: tuple[Number, ...]) -> Recipe:
         return type(self)(self.of.changed(which))
 
+    @property
+    def parts(self) -> tuple[Any, ...]:
+        return type(self), self._original.parts
+
     def recall(self) -> tuple[Any, ...]:
         return derivative_again, self.of.recall(), self.kind
 
@@ -258,7 +292,7 @@ class Jvp(Derived):
         self.arguments = (*of.arguments, *self.tangents)
         self.results = tuple(f"d_{r}" for r in of.results)
 
-    def program(self, present: tuple[str, ...], block: int = BLOCK) -> Program:
+    def write(self, present: tuple[str, ...], block: int = BLOCK) -> Program:
         forwards = self._forwards(present, block)
         shapes, (rates,) = forwards.push([self._direction(forwards.replay, present)])
         outputs = [(f"d_{name}", shape, rates[name]) for name, shape in shapes.items()]
@@ -287,7 +321,7 @@ class Vjp(Derived):
         self.arguments = (*of.arguments, *self.weights)
         self.results = tuple(a.name for a in of.arguments)
 
-    def program(self, present: tuple[str, ...], block: int = BLOCK) -> Program:
+    def write(self, present: tuple[str, ...], block: int = BLOCK) -> Program:
         implicit = isinstance(self.of, Base) and self.of.is_forward_dynamics
         replay, found = (self._solved if implicit else self._replayed)(present, block)
         results = self._gradients(replay, present, found)
@@ -358,7 +392,7 @@ class Jacobian(Derived):
         self.arguments = of.arguments
         self.results = ("blocks",)
 
-    def program(self, present: tuple[str, ...], block: int = BLOCK) -> Program:
+    def write(self, present: tuple[str, ...], block: int = BLOCK) -> Program:
         if isinstance(self.of, Base):
             written = self.of.written_jacobian(present, block)
             if written is not None:

@@ -77,7 +77,13 @@ def test_the_content_tells_the_format(name: str, tmp_path: Path, capsys: pytest.
             "--waive color: nothing in arm.urdf is called so; found while reading: joint/col",
         ),
         ("simulate arm.urdf --waive loop --no-picture", "--waive loop: nothing in arm.urdf is called so"),
-        ("convert arm.urdf b.json --waive loop", "--waive loop: nothing in arm.urdf is called so"),
+        (
+            "convert arm.urdf b.json --waive loop armature",
+            "--waive loop armature: nothing in arm.urdf is called so; found while reading: joint/colour. For what "
+            "`fourbar convert` writes: --waive-written loop armature",
+        ),
+        ("convert five_bar b.urdf --waive loop", "leave out --waive. For what `fourbar convert` writes: --waive-written"),
+        ("convert tello b.json --waive-written loop", "waive=['loop']: this format says everything"),
         ("convert arm.urdf b.json --waive-written loop", "waive=['loop']: this format says everything"),
         ("convert arm.urdf b.toml --waive-written armature", "waive=['armature']: this format says everything"),
         ("convert arm.urdf nowhere/b.json", "there is no folder 'nowhere'"),

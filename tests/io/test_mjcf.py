@@ -28,7 +28,7 @@ def test_parameters_of_joints_are_carried():
     robot = load(
         model(
             '<body name="a"><joint name="j" axis="0 1 0" range="-.5 .7" damping="2" frictionloss=".3" armature=".1" '
-            f'stiffness="5" springref=".2" actuatorfrcrange="-7 3"/>{BOX}'
+            f'stiffness="5" springref=".2" actuatorfrcrange="-7 7"/>{BOX}'
             '<body name="b"><joint name="k" type="ball" stiffness="4"/><geom size=".1"/></body></body>',
             head='<compiler angle="radian"/>',
         )
@@ -359,3 +359,37 @@ def test_without_mujoco_it_says_how_to_install_it(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setitem(sys.modules, "mujoco", None)
     with pytest.raises(fb.FourbarError, match=r"pip install 'fourbar\[mujoco\]'"):
         load(model(HINGE))
+
+
+@pytest.mark.parametrize(
+    ("flag", "attributes", "words"),
+    [
+        ("spring", 'stiffness="3"', "springs are disabled in the file: none is carried"),
+        ("damper", 'damping="3"', "damping is disabled in the file: none is carried"),
+        ("frictionloss", 'frictionloss="3"', "friction is disabled in the file: none is carried"),
+        ("limit", 'range="-1 1"', "limits are disabled in the file: none is carried"),
+        ("constraint", 'range="-1 1" frictionloss="3"', "limits are disabled in the file: none is carried"),
+    ],
+)
+def test_what_the_file_switches_off_does_not_act(flag: str, attributes: str, words: str):
+    head = f'<option><flag {flag}="disable"/></option>'
+    robot = load(model(f'<body name="a"><joint name="j" {attributes}/>{BOX}</body>', head=head))
+    (j,) = robot.mechanism.connections
+    assert not any((*j.stiffness, *j.damping, *j.friction)) and np.isinf([*j.lower, *j.upper]).all()
+    assert words in str(robot.report) and "springs of joints" not in str(robot.report)
+
+
+@pytest.mark.parametrize(
+    "option", ['<option><flag actuation="disable"/></option>', '<option actuatorgroupdisable="2"/>']
+)
+def test_actuators_that_the_file_switches_off_are_told(option: str):
+    robot = load(model(HINGE, '<actuator><motor name="m" joint="j" group="2"/></actuator>', option))
+    assert robot.names.actuators == ("m",)
+    assert "disabled in the file" in str(robot.report) and "carried all the same" in str(robot.report)
+
+
+def test_a_range_of_forces_that_is_not_symmetric_is_told():
+    with pytest.warns(fb.FileWarning):
+        robot = load(model(f'<body name="a"><joint name="j" actuatorfrcrange="-7 3"/>{BOX}</body>'))
+    assert robot.mechanism.connections[0].max_force == (7.0,)
+    assert "joint 'j': the range of its forces [-7, 3] is carried as ±7" in str(robot.report)

@@ -6,10 +6,12 @@ import argparse
 import math
 import sys
 import warnings
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from ..errors import ArgumentError, unknown
+from ..io.export.text import WAIVABLE
 from ..io.formats import FORMATS
 from ..io.report import in_vain, summary
 from ..robots import ROBOTS
@@ -85,7 +87,8 @@ def read_robot(name: str, **options: Any) -> System:
         raise unknown("robot", name, ROBOTS)
     asked = [f"--{option}" for option, value in options.items() if value]
     if asked:
-        raise ArgumentError(f"{name} is a robot of the library, not a file to read: leave out {', '.join(asked)}")
+        hint = _about_writing(options.get("waive", ()))
+        raise ArgumentError(f"{name} is a robot of the library, not a file to read: leave out {', '.join(asked)}{hint}")
     return ROBOTS[name]()
 
 
@@ -99,8 +102,15 @@ def read_file(file: str, **options: Any) -> System:
     idle = in_vain(options.get("waive", ()), robot.report)
     if idle:
         found = ", ".join(dict.fromkeys(f.key for f in robot.report if f.key)) or "nothing to waive"
-        raise ArgumentError(f"--waive {' '.join(idle)}: nothing in {file} is called so; found while reading: {found}")
+        said = f"--waive {' '.join(idle)}: nothing in {file} is called so; found while reading: {found}"
+        raise ArgumentError(said + _about_writing(idle))
     return robot
+
+
+def _about_writing(waived: Sequence[str]) -> str:
+    """Where to say what was meant for a file that is written."""
+    meant = [key for key in waived if key in WAIVABLE]
+    return f". For what `fourbar convert` writes: --waive-written {' '.join(meant)}" if meant else ""
 
 
 def tell_warnings(robot: System, file: str) -> None:

@@ -12,19 +12,25 @@ from ...model.mechanism import Connection, NamedLoop
 from ...spatial.linear import Vec
 from ...spatial.transform import Transform
 from ..rotations import quaternion
-from .text import Unsaid, child
+from .text import Fresh, Unsaid, child
 
 _BALLS = (Spherical, SphericalEuler, SphericalExponential)
 _ARM = 0.1  # between the two points that hold a hinge, in metres
 
 
 class Equalities:
-    """Writes the loops of a mechanism."""
+    """Writes the loops of a mechanism. `new_site` gives names to sites."""
 
     def __init__(
-        self, root: ET.Element, bodies: Mapping[str, ET.Element], joints: Mapping[str, Connection], unsaid: Unsaid
+        self,
+        root: ET.Element,
+        bodies: Mapping[str, ET.Element],
+        joints: Mapping[str, Connection],
+        new_site: Fresh,
+        unsaid: Unsaid,
     ) -> None:
         self._root, self._bodies, self._joints, self._unsaid = root, bodies, joints, unsaid
+        self._new_site, self._new = new_site, Fresh(())
         self._tendons: ET.Element | None = None
 
     def write(self, loops: Sequence[NamedLoop], screws: Sequence[Gear] = ()) -> None:
@@ -32,12 +38,13 @@ class Equalities:
         if not loops and not screws:
             return
         equality = ET.Element("equality")
+        self._new = Fresh(loop.name for loop in loops)
         for loop in loops:
-            if not self._said(equality, loop.name, loop.loop):
+            if not self._said(equality, self._unsaid.name(loop.name), loop.loop):
                 what = f"loop {loop.name!r}, a {type(loop.loop).__name__} (robot.spanning() has no loops)"
                 self._unsaid.refuse(what, "loop")
         for screw in screws:
-            self._polynomial(equality, screw.driven, screw.driver, screw.driven, (0.0, screw.ratio))
+            self._polynomial(equality, self._new(screw.driven), screw.driver, screw.driven, (0.0, screw.ratio))
         self._root.append(equality)
         self._unsaid.leave("loops are written as equalities, which MuJoCo keeps softly")
 
@@ -54,7 +61,7 @@ class Equalities:
             rows = zip(loop.outputs, loop.matrix, strict=True)
             for i, (out, row) in enumerate(rows, 1):
                 factors = {**dict(zip(loop.inputs, row, strict=True)), out: -1.0}
-                self._tendon(equality, f"{name}_{i}", Coupling(factors))
+                self._tendon(equality, self._new(f"{name}_{i}"), Coupling(factors))
         elif isinstance(loop, Closure) and type(loop.joint) in (Fixed, Revolute, *_BALLS):
             self._closure(equality, name, loop)
         else:
@@ -88,7 +95,7 @@ class Equalities:
             axis = Vec((0.0, 0.0, 1.0)) if A is None else A @ Vec((0.0, 0.0, 1.0))
             shifts.append(axis * _ARM)
         for k, shift in enumerate(shifts):
-            label = name if len(shifts) == 1 else f"{name}_{k + 1}"
+            label = name if len(shifts) == 1 else self._new(f"{name}_{k + 1}")
             moved = [Transform((), T.point(shift)) for T in places]
             ends = [
                 self._site(f"{label}_{i}", b, T) for i, (b, T) in enumerate(zip(loop.bodies, moved, strict=True), 1)
@@ -96,5 +103,6 @@ class Equalities:
             child(equality, "connect", name=label, site1=ends[0], site2=ends[1])
 
     def _site(self, name: str, body: str, T: Transform) -> str:
-        child(self._bodies[body], "site", name=name, pos=T.p, quat=quaternion(T.R))
-        return name
+        site = self._new_site(name)
+        child(self._bodies[body], "site", name=site, pos=T.p, quat=quaternion(T.R))
+        return site

@@ -26,7 +26,7 @@ from ..rotations import quaternion
 from .actuators import Actuators
 from .equalities import Equalities
 from .series import in_other_coordinates, in_series, otherwise
-from .text import Unsaid, as_text, child
+from .text import Fresh, Unsaid, as_text, child
 
 _UNEQUAL = "joint {!r}: {} that is not the same for all its velocities"
 _HALVES = {"box": (0.5, 0.5, 0.5), "cylinder": (1.0, 0.5), "capsule": (1.0, 0.5)}
@@ -67,6 +67,7 @@ class Writer:
         self.elements: dict[str, ET.Element] = {}
         self.parts: dict[str, list[str]] = {}  # what joints are called, or several that have the same velocities
         self.heavy = _heavy(mechanism)
+        self.new_joint = Fresh(c.name for c in mechanism.connections)
         self.screws: list[Gear] = []  # slides that follow the hinges of screws
 
     def write(self) -> tuple[str, Report]:
@@ -79,7 +80,8 @@ class Writer:
             self._body(body, c)
         self._sites()
         joints = {c.name: c for c in m.connections}
-        Equalities(self.root, self.elements, joints, self.unsaid).write(m.loops, self.screws)
+        sites = Fresh(frame.name for frame in m.frames)
+        Equalities(self.root, self.elements, joints, sites, self.unsaid).write(m.loops, self.screws)
         Actuators(self.root, joints, self.parts, self.unsaid).write(m.actuators)
         if m.configurations:
             self.unsaid.leave("named configurations are left out")
@@ -141,13 +143,13 @@ class Writer:
             self.unsaid.refuse(f"joint {c.name!r}, a {type(c.joint).__name__} with placements between its parts")
             return
         for i, joint in enumerate(joints):
-            name = c.name if len(joints) == 1 else f"{c.name}_{i + 1}"
+            name = c.name if len(joints) == 1 else self.new_joint(f"{c.name}_{i + 1}")
             if parts is not None:
                 self.parts.setdefault(c.name, []).append(name)
             axis = unit_axis(joint.axis)  # type: ignore[attr-defined]
             self._joint(element, c, name, "slide" if isinstance(joint, Prismatic) else "hinge", axis, i)
             if isinstance(joint, Helical):
-                slide = f"{name}_slide"
+                slide = self.new_joint(f"{name}_slide")
                 child(element, "joint", name=self.unsaid.name(slide), type="slide", axis=axis)
                 self.screws.append(Gear(name, slide, joint.pitch))
                 self.unsaid.leave(f"joint {name!r}, a screw, is written as a hinge and a slide that follows it")

@@ -40,6 +40,20 @@ def as_text(root: ET.Element) -> str:
     return '<?xml version="1.0" encoding="utf-8"?>\n' + ET.tostring(root, encoding="unicode") + "\n"
 
 
+class Fresh:
+    """Names for what a file has and the robot has not: different from all that are taken."""
+
+    def __init__(self, taken: Iterable[str]) -> None:
+        self._taken = set(taken)
+
+    def __call__(self, name: str) -> str:
+        """This name, with more behind it where it is taken."""
+        while name in self._taken:
+            name += "_"
+        self._taken.add(name)
+        return name
+
+
 def rpy(T: Transform) -> tuple[float, float, float]:
     """Roll, pitch and yaw of R = Rz(yaw) Ry(pitch) Rx(roll). Roll is that for this yaw: exact near pitch ±π/2 too."""
     (r00, r01, r02), (r10, r11, r12), (r20, _, _) = np.array(T.R, float).tolist()
@@ -91,7 +105,7 @@ class Unsaid:
     def report(self) -> Report:
         """What was left out, and what was waived and needed not be; raises if anything was refused."""
         if self._refused:
-            keys = "; ".join(f"waive=[{key!r}]: {WAIVABLE[key]}" for key in self._keys)
+            keys = "; ".join(f"waive=[{key!r}] (--waive-written {key}): {WAIVABLE[key]}" for key in self._keys)
             fix = f". To write another robot all the same, {keys}" if keys else ""
             raise ModelError(f"{self._file}: {self._format} cannot say: " + "; ".join(self._refused) + fix)
         idle = [key for key in self._waive if key not in self._needed]

@@ -33,7 +33,7 @@ from ...spatial.transform import IDENTITY, Transform
 from ..report import Report
 from .linear import conditions
 from .series import in_other_coordinates, in_series, otherwise, placed
-from .text import Unsaid, as_text, child, rpy
+from .text import Fresh, Unsaid, as_text, child, rpy
 
 _ENDLESS = 1e9
 _STANDARD_GRAVITY = (0.0, 0.0, -9.81)
@@ -72,7 +72,10 @@ class Writer:
         self.root = ET.Element("robot", {"name": unsaid.name(mechanism.name)})
         self.last: dict[str, ET.Element] = {}  # the element of each joint with one freedom
         self.joint_of = {c.name: c for c in mechanism.connections}
-        self.taken = {c.name for c in mechanism.connections}
+        self.new_joint = Fresh(c.name for c in mechanism.connections)
+        self.new_link = Fresh([WORLD, *(x.name for x in (*mechanism.bodies, *mechanism.frames))])
+        self.new_loop = Fresh(loop.name for loop in mechanism.loops)
+        self.new_transmission = Fresh(())
 
     def write(self) -> tuple[str, Report]:
         """All of it."""
@@ -83,7 +86,7 @@ class Writer:
             self._joints(c)
         for frame in m.frames:
             child(self.root, "link", name=self.unsaid.name(frame.name))
-            self._joint(f"{frame.name}_frame", Fixed(), frame.body, frame.name, transform(frame.placement))
+            self._joint(self.new_joint(f"{frame.name}_frame"), Fixed(), frame.body, frame.name, transform(frame.placement))
         for loop in m.loops:
             self._loop(loop)
         for actuator in m.actuators:
@@ -157,7 +160,7 @@ class Writer:
         parent = c.parent
         for i, (T, joint) in enumerate(chain):
             last = i == len(chain) - 1
-            name = c.name if len(chain) == 1 else self._new(f"{c.name}_{i + 1}")
+            name = c.name if len(chain) == 1 else self.new_joint(f"{c.name}_{i + 1}")
             if isinstance(joint, Helical):
                 between = self._link_between(f"{c.child}_{i + 1}_turned")
                 element = self._joint(name, Revolute(joint.axis), parent, between, T)
@@ -173,7 +176,7 @@ class Writer:
 
     def _slide(self, hinge: str, screw: Helical, parent: str, link: str) -> None:
         """What a screw does besides turning: a slide along its axis that follows its hinge."""
-        slide = self._joint(self._new(f"{hinge}_slide"), Prismatic(screw.axis), parent, link, IDENTITY)
+        slide = self._joint(self.new_joint(f"{hinge}_slide"), Prismatic(screw.axis), parent, link, IDENTITY)
         wide = {key: [sign * _ENDLESS] for key, sign in (("lower", -1), ("upper", 1), ("effort", 1), ("velocity", 1))}
         child(slide, "limit", **wide)
         child(slide, "mimic", joint=hinge, multiplier=[screw.pitch], offset=[0.0])
@@ -181,15 +184,9 @@ class Writer:
 
     def _link_between(self, name: str) -> str:
         """A new link without mass."""
-        link = self._new(name)
+        link = self.new_link(name)
         child(self.root, "link", name=link)
         return link
-
-    def _new(self, name: str) -> str:
-        while name in self.taken:
-            name += "_"
-        self.taken.add(name)
-        return name
 
     def _joint(self, name: str, joint: Joint, parent: str, link: str, T: Transform) -> ET.Element:
         kind = _TYPES.get(type(joint), "fixed")
@@ -226,7 +223,7 @@ class Writer:
             self.last[c.name] = element
 
     def _transmission(self, joint: str, armature: float) -> None:
-        transmission = child(self.root, "transmission", name=f"{joint}_transmission")
+        transmission = child(self.root, "transmission", name=self.new_transmission(f"{joint}_transmission"))
         child(transmission, "type").text = "transmission_interface/SimpleTransmission"
         child(child(transmission, "joint", name=joint), "rotorInertia").text = repr(armature)
         self.unsaid.leave(f"joint {joint!r}: the armature is the rotor of a transmission, which many readers ignore")
@@ -237,10 +234,11 @@ class Writer:
         if others or drive.joint not in self.last:
             self.unsaid.leave(f"actuator {actuator.name!r} is left out: URDF has them on single joints only")
             return
-        transmission = child(self.root, "transmission", name=self.unsaid.name(f"{actuator.name}_transmission"))
+        name = self.new_transmission(f"{self.unsaid.name(actuator.name)}_transmission")
+        transmission = child(self.root, "transmission", name=name)
         child(transmission, "type").text = "transmission_interface/SimpleTransmission"
         child(transmission, "joint", name=self.last[drive.joint].get("name"))
-        motor = child(transmission, "actuator", name=self.unsaid.name(actuator.name))
+        motor = child(transmission, "actuator", name=actuator.name)
         child(motor, "mechanicalReduction").text = repr(drive.gear[0])
         if actuator != Actuator(actuator.name, actuator.drives):
             self.unsaid.leave(f"actuator {actuator.name!r}: its ranges and its law are left out")
@@ -268,7 +266,7 @@ class Writer:
                 (joint, ratio) = sums[0]
                 child(self.last[driven], "mimic", joint=joint, multiplier=[ratio], offset=[offset / f])
             else:
-                name = loop.name if len(rows) == 1 else f"{loop.name}_{n}"
+                name = loop.name if len(rows) == 1 else self.new_loop(f"{loop.name}_{n}")
                 self._coupling(name, sums, driven, offset / f)
         return True
 
@@ -288,7 +286,7 @@ class Writer:
         link = child_link(element, "parent")
         for i, (joint, ratio) in enumerate(sums, 1):
             carrier, link = link, self._link_between(f"{name}_sum{i}")
-            hinge = self._joint(self._new(f"{name}_sum{i}"), Revolute("z"), carrier, link, IDENTITY)
+            hinge = self._joint(self.new_joint(f"{name}_sum{i}"), Revolute("z"), carrier, link, IDENTITY)
             hinge.set("type", "continuous")
             child(hinge, "mimic", joint=joint, multiplier=[ratio], offset=[offset if i == len(sums) else 0.0])
         coupling = child(self.root, "coupling", name=self.unsaid.name(name))

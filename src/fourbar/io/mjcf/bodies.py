@@ -22,6 +22,7 @@ from .lines import Lines
 from .names import Names
 
 if TYPE_CHECKING:
+    from .passive import Passive
     from .rotors import Rotors
 
 FREE, BALL, SLIDE, HINGE = range(4)
@@ -57,11 +58,11 @@ class Bodies:
         lines: Lines,
         reading: Reading,
         rotors: Rotors,
-        damping: np.ndarray,
+        passive: Passive,
         geometry: Mapping[int, list[Geometry]],
     ) -> None:
         self.model, self.names, self.lines, self.reading = model, names, lines, reading
-        self.rotors, self.damping, self.geometry = rotors, damping, geometry
+        self.rotors, self.passive, self.geometry = rotors, passive, geometry
 
     def add_to(self, b: Builder) -> None:
         """Add them."""
@@ -127,12 +128,12 @@ class Bodies:
             [3, 4, 5, 0, 1, 2] if kind == FREE and not self.has_armature(j) else list(range(nv))
         )  # Free: angular first
         own = np.arange(dof, dof + nv)[order]
-        limits = m.jnt_range[j] if kind in (SLIDE, HINGE) and m.jnt_limited[j] else None
+        limits = m.jnt_range[j] if kind in (SLIDE, HINGE) and self.passive.limited[j] else None
         return {
             "armature": self.rotors.armature[own],
-            "damping": self.damping[own],
-            "friction": m.dof_frictionloss[own],
-            "stiffness": m.jnt_stiffness[j],
+            "damping": self.passive.damping[own],
+            "friction": self.passive.friction[own],
+            "stiffness": self.passive.stiffness[j],
             "rest": m.qpos_spring[at : at + nq],
             "limits": limits,
             "max_force": np.abs(m.jnt_actfrcrange[j]).max() if m.jnt_actfrclimited[j] else np.inf,

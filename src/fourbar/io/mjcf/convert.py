@@ -16,6 +16,7 @@ from .equalities import Equalities
 from .findings import Findings
 from .lines import Lines
 from .names import Names
+from .passive import GRAVITY, is_off, passive
 from .rotors import Rotors
 from .shapes import Shape, geometries
 from .tendons import report_tendons
@@ -29,13 +30,11 @@ def convert(model: Any, lines: Lines, reading: Reading, shapes: Sequence[Shape] 
     if model.nbody < 2:
         reading.fail(Place(lines.file, 1), "there is no <body> but the world: nothing here moves or could be moved")
     names = Names(model)
-    gravity = np.zeros(3) if model.opt.disableflags & 128 else np.array(model.opt.gravity)
+    gravity = np.zeros(3) if is_off(model, GRAVITY) else np.array(model.opt.gravity)
     b = Builder(model_name(model), gravity=gravity)
     geometry = geometries(model, shapes)
     rotors = Rotors(model, names, with_reflected(model, model.dof_armature, "armature"), ratios or {})
-    Bodies(model, names, lines, reading, rotors, with_reflected(model, model.dof_damping, "damping"), geometry).add_to(
-        b
-    )
+    Bodies(model, names, lines, reading, rotors, passive(model), geometry).add_to(b)
     for s in range(model.nsite):
         b.frame(
             names.sites[s], names.bodies[model.site_bodyid[s]],

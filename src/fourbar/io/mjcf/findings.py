@@ -14,6 +14,7 @@ from .actuators import with_reflected
 from .bodies import BALL, FREE
 from .lines import Lines
 from .names import Names
+from .passive import GRAVITY, is_off, passive, switched_off
 
 _MEDIUM = ("density", "viscosity", "wind")
 
@@ -38,8 +39,10 @@ class Findings:
                 value = np.array(getattr(self.model.opt, attribute)).tolist()
                 message = f"{attribute}={value}: forces of a fluid on the bodies are not carried"
                 self.reading.doubt(self.whole, message, "", f"option@{attribute}")
-        if self.model.opt.disableflags & 128:
+        if is_off(self.model, GRAVITY):
             self.reading.note(self.whole, "gravity is disabled in the file: it is zero")
+        for message in switched_off(self.model):
+            self.reading.note(self.whole, message)
 
     @property
     def whole(self) -> Place:
@@ -63,10 +66,10 @@ class Findings:
 
     def _joints(self) -> None:
         m = self.model
-        armature = with_reflected(m, m.dof_armature, "armature")
+        armature, acting = with_reflected(m, m.dof_armature, "armature"), passive(m)
         for j, name in enumerate(self.names.joints):
             place, dofs = self.lines.of("joint", name), range(m.jnt_dofadr[j], m.jnt_dofadr[j] + 1)
-            if m.jnt_type[j] == BALL and m.jnt_limited[j]:
+            if m.jnt_type[j] == BALL and acting.limited[j]:
                 message = (
                     f"joint {name!r}: the limit of a ball joint, an angle of {m.jnt_range[j, 1]:g}, is not carried"
                 )
@@ -74,6 +77,10 @@ class Findings:
             if not m.jnt_limited[j] and np.any(m.jnt_range[j]):
                 message = f"joint {name!r}: MuJoCo does not use its range {m.jnt_range[j].tolist()} as limits"
                 self.reading.warn(place, message, "write the lower limit first, or limited", "joint@range")
+            low, high = m.jnt_actfrcrange[j].tolist()
+            if m.jnt_actfrclimited[j] and low != -high:
+                message = f"joint {name!r}: the range of its forces [{low:g}, {high:g}] is carried as ±{max(-low, high):g}"
+                self.reading.warn(place, message, key="joint@actuatorfrcrange")
             if m.jnt_type[j] == FREE and armature[m.jnt_dofadr[j]]:
                 message = (
                     f"joint {name!r}: MuJoCo adds the armature of a free joint to its velocity in world axes, so the "
@@ -86,8 +93,8 @@ class Findings:
             if np.any(m.dof_dampingpoly[list(dofs)]):
                 message = f"joint {name!r}: of its damping only the linear part is carried"
                 self.reading.doubt(place, message, "", "joint@damping")
-        if np.any(m.jnt_stiffness):
-            held = ", ".join(repr(n) for n, k in zip(self.names.joints, m.jnt_stiffness, strict=True) if k)
+        if np.any(acting.stiffness):
+            held = ", ".join(repr(n) for n, k in zip(self.names.joints, acting.stiffness, strict=True) if k)
             self.reading.note(self.whole, f"springs of joints {held} are carried; their forces are in passive_forces")
 
     def _sites(self) -> None:

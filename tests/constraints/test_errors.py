@@ -10,7 +10,8 @@ import pytest
 
 import fourbar as fb
 from fourbar import ArgumentError, AssemblyError, ModelError, UnknownNameError
-from fourbar.constraints import Contact, Prescribed, Rows
+from fourbar.constraints import Condition, Contact, Prescribed, Rows
+from fourbar.constraints.base import MovingView
 from fourbar.joints import Composite, Prismatic, Revolute, Spherical
 from fourbar.loops import Closure, Constraint, Gear
 
@@ -164,3 +165,74 @@ def test_rows_that_vanish() -> None:
     assert np.array_equal(a[0], free[0]) and force[0, 0] == 0.0
     assert np.abs(a[2:, 0]).max() < 1e-12
     assert np.allclose(force[2:, 0] * q[2:, 0], robot.bias_force(q, v)[2:, 0] - tau[0], rtol=1e-12)
+
+
+class _Own(Condition):
+    """A condition of a user, of one joint."""
+
+    def __init__(self, rates: Any, joints: tuple[str, ...] = ("arm",)) -> None:
+        self._rates, self._joints = rates, joints
+
+    @property
+    def joints(self) -> tuple[str, ...]:
+        return self._joints
+
+    def rates(self, view: MovingView) -> Any:
+        return self._rates(view)
+
+
+@pytest.mark.parametrize(
+    ("condition", "message"),
+    [
+        (_Own(lambda view: view.v("slide")), "_Own looks at 'slide', which is not among its `joints` .'arm'.; name it"),
+        (_Own(lambda view: view.q("slide")), "_Own looks at 'slide'"),
+        (_Own(lambda view: [view.twist("tip").linear[0]]), "looks at 'tip', which is not among its `places` .none."),
+        (_Own(lambda view: [view.pose("tip").p[0]]), "looks at 'tip', which is not among its `places`"),
+        (_Own(lambda view: 3.0), "_Own.rates must return a list of finite numbers, one for each row, got 3.0"),
+        (_Own(lambda view: ["a"]), "_Own.rates must return a list of finite numbers"),
+        (_Own(lambda view: {1.0: 2.0}), "_Own.rates must return a list of finite numbers"),
+        (_Own(lambda view: [np.nan]), "_Own.rates must return a list of finite numbers"),
+        (_Own(lambda view: [view.v("arm")[0] ** 2]), "_Own.rates must be linear in the velocities"),
+        (_Own(lambda view: [fb.sin(view.v("arm")[0])]), "_Own.rates must be linear in the velocities"),
+        (Rows(lambda q: {1.0: 2.0}, ["arm"]), "must return rows of numbers"),
+        ([Contact("tip")], "takes constraints one by one.*constrained.*constraints"),
+    ],
+)
+def test_conditions_of_a_user(condition: Any, message: str) -> None:
+    with pytest.raises(ModelError, match=message):
+        walker().constrained(condition)
+
+
+def test_a_condition_of_a_user_that_is_linear() -> None:
+    c = walker().constrained(_Own(lambda view: [view.v("arm")[0] * fb.cos(view.q("arm")[0]), 0.0]))
+    q = walker().random(0)
+    place = walker().names.velocities.index("arm")
+    angle = q[walker().names.coordinates.index("arm")]
+    assert np.allclose(c.jacobian(q)[0], np.cos(angle) * np.eye(walker().nv)[place]) and not c.jacobian(q)[1].any()
+
+
+@pytest.mark.parametrize("weight", [[], [[]], [np.inf], [[np.inf, 0.0], [0.0, 1.0]], [[1e-12, 0.0], [1e-10, 1.0]]])
+def test_weights_that_are_none(weight: Any) -> None:
+    with pytest.raises(ArgumentError, match="weight: expected a symmetric positive definite matrix or its diagonal"):
+        walker().constrained(Contact("tip"), actuated=["arm"], weight=weight)
+    with pytest.raises(ArgumentError, match="weight: expected a symmetric positive definite matrix or its diagonal"):
+        fb.robots.five_bar().actuated(["left_crank", "right_crank"], weight=weight)
+
+
+def test_options_of_drives_without_drives() -> None:
+    for options, name in (({"least": "constraint"}, "least"), ({"weight": np.eye(2)}, "weight")):
+        with pytest.raises(ArgumentError, match=f"{name}= is about the forces of actuated joints: name these too"):
+            walker().constrained(Contact("tip"), **options)
+
+
+def test_names_of_functions_in_messages() -> None:
+    with pytest.raises(ArgumentError, match="rank: q must have shape"):
+        held("point").rank(walker().neutral()[:-1])
+
+
+@pytest.mark.parametrize("prescribed", [3, 3.0, True])
+def test_prescribed_that_is_no_list(prescribed: Any) -> None:
+    s = state("weld")
+    for function in (held("weld").hybrid_dynamics, walker().hybrid_dynamics):
+        with pytest.raises(ArgumentError, match=rf"prescribed={prescribed!r}: expected a list of joint names"):
+            function(s.q, s.v, s.tau, s.tau, prescribed=prescribed)

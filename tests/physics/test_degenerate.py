@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
 import fourbar as fb
-from fourbar.joints import Prismatic, Revolute, Translation3
+from fourbar.joints import Prismatic, Revolute, Translation3, Universal
 
 from .mechanisms import near
 
@@ -72,3 +74,33 @@ def test_a_thin_rod_about_its_own_axis(moment: float) -> None:
     total = np.full((2, 1), 2.0 * moment)
     near(b.build().mass_matrix(q)[..., 0], total, 1e-15)
     near(1.0 / b.build().forward_dynamics(q, q, np.ones((2, 1))), total, 1e-15)
+
+
+@pytest.mark.parametrize("size", [1e-9, 1e-3, 1.0, 1e3, 1e9])
+def test_robots_of_any_size(size: float) -> None:
+    """Whether a joint moves something does not depend on the unit of length; masses and moments are not compared."""
+
+    def matter(x: float) -> dict[str, Any]:
+        return {"mass": 1.0, "com": (x, 0, 0), "inertia": (x * x, 2 * x * x, 1.5 * x * x)}
+
+    def built(x: float) -> fb.System:
+        b = fb.Builder("scaled")
+        b.body("cross", joint=Universal("x", "y"))
+        b.body("arm", parent="cross", joint=Revolute("z"), position=(0, 0, x), **matter(x))
+        b.body("rail", parent="arm", position=(x, 0, 0))
+        b.body("cart", parent="rail", joint=Prismatic("x"), limits=(-x, x), **matter(x))
+        return b.build()
+
+    q = np.array([0.3, 0.7, -0.4, 0.5])
+    unit = np.array([size, size, size, 1.0])  # of the square root of M: of an angle, of a length
+    M = built(size).mass_matrix(q * np.array([1, 1, 1, size]))
+    near(M / np.outer(unit, unit), built(1.0).mass_matrix(q), 1e-13)
+
+
+@pytest.mark.parametrize("size", [1e-9, 1e-3, 1.0, 1e3, 1e9])
+def test_a_mass_on_the_axis_is_not_moved(size: float) -> None:
+    b = fb.Builder("axle")
+    b.body("axle", joint=Revolute((0.6, 0.0, 0.8)))
+    b.body("bead", parent="axle", mass=1.0, position=(0.6 * size, 0.0, 0.8 * size), rpy=(0.1, 0.2, 0.3))
+    with pytest.raises(fb.ModelError, match="joint 'axle' moves nothing"):
+        b.build()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from math import isfinite
 from numbers import Real
@@ -67,7 +67,7 @@ class Rows(Condition):
         return [dot(vec(row), v) for row in rows]
 
     def _read(self, result: Any) -> list[list[Any]]:
-        rows = list(result) if isinstance(result, Iterable) else []
+        rows = list(result) if isinstance(result, Iterable) and not isinstance(result, Mapping) else []
         if rows and not any(isinstance(row, Iterable) for row in rows):
             rows = [rows]
         if not rows or not all(isinstance(row, Iterable) for row in rows):

@@ -15,8 +15,10 @@ from ..spatial.linear import Mat, Scalar, Vec, hat
 from ..spatial.transform import Transform
 from ..spatial.vectors import Twist
 from .base import Condition
+from .read import check_linear, known, read_rates
 
 GROUND = -1
+_WHERE = ("places", "bodies")  # what a condition, and a loop, calls the bodies that it looks at
 _LINK = (9, 3, 3, 3, 3, 3, 9)  # numbers of a moving link: R, p, ω, v, α, a, Γ
 
 
@@ -74,33 +76,39 @@ class Traced:
         """Number of rows."""
         return len(self.rate)
 
+    @property
+    def entries(self) -> list[Scalar]:
+        """All entries of A."""
+        return [x for part in (*self.pull, *self.turn) for row in part for x in row]
+
 
 class _View:
     """What a condition sees at time t."""
 
     def __init__(
         self,
+        condition: Condition | Loop,
         t: Scalar,
         places: Mapping[str, tuple[int, Transform]],
         links: Mapping[int, Taylor],
         joints: Mapping[str, tuple[Joint, Vec, Vec, Vec]],
     ) -> None:
-        self._t, self._places, self._links, self._joints = t, places, links, joints
+        self._of, self._t, self._places, self._links, self._joints = condition, t, places, links, joints
 
     def q(self, joint: str) -> Vec:
-        kind, q, v, a = self._joints[joint]
+        kind, q, v, a = known(self._of, "joints", self._joints, joint)
         return kind.integrate(q, v * self._t + a * (0.5 * self._t * self._t))
 
     def v(self, joint: str) -> Vec:
-        _, _, v, a = self._joints[joint]
+        _, _, v, a = known(self._of, "joints", self._joints, joint)
         return v + a * self._t
 
     def pose(self, body: str) -> Transform:
-        link, inner = self._places[body]
+        link, inner = known(self._of, _WHERE[isinstance(self._of, Loop)], self._places, body)
         return inner if link == GROUND else self._links[link].pose(self._t).then(inner)
 
     def twist(self, place: str) -> Twist:
-        link, inner = self._places[place]
+        link, inner = known(self._of, "places", self._places, place)
         return Twist.zero() if link == GROUND else inner.motion_to_child(self._links[link].twist(self._t))
 
 
@@ -142,12 +150,12 @@ def trace(
         name: (j, Vec(work.inputs(f"q{k}", j.nq)), Vec(work.inputs(f"v{k}", j.nv)), Vec(work.inputs(f"a{k}", j.nv)))
         for k, (name, j) in enumerate(joints.items())
     }
-    view = _View(t, places, moving, state)
+    view = _View(condition, t, places, moving, state)
     if isinstance(condition, Loop):
         phi = list(condition.minimal_residual(view))
         rate = jvp(phi, {t: 1.0})
     else:
-        rate = list(condition.rates(view))
+        rate = read_rates(condition, condition.rates(view))
         phi = [0.0] * len(rate)
     if not rate:
         raise ModelError(f"{condition!r} holds nothing: it has no rows")
@@ -157,7 +165,11 @@ def trace(
     inputs: list[Any] = [x for link in flat for x in link]
     inputs += [x for _, q, v, a in state.values() for x in (*q, *v, *a)]
     inputs += [*(x for own in poses for x in own), *changes]
-    return _settled(t, inputs, (phi, rate, acceleration), (pull, turn), isinstance(condition, Loop))
+    traced = _settled(t, inputs, (phi, rate, acceleration), (pull, turn), isinstance(condition, Loop))
+    if not traced.holonomic:
+        moved = {x for link in moving.values() for x in (*link.w, *link.v)} | {x for _, _, v, _ in state.values() for x in v}
+        check_linear(condition, traced.entries, {y: x in moved for x, y in zip(inputs, traced.inputs, strict=True)})
+    return traced
 
 
 def _pose(entries: Sequence[Scalar]) -> Transform:

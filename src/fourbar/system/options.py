@@ -52,8 +52,9 @@ def _reported(lowered: Lowered, frame: Any, at: Any = "origin", expressed_in: An
 
 def read_prescribed(lowered: Lowered, prescribed: Iterable[str]) -> dict[str, Any]:
     """Which independent velocities are prescribed, by group, from the names of their joints."""
-    if isinstance(prescribed, str):
-        raise ArgumentError(f"prescribed={prescribed!r}: expected a list of joint names, e.g. [{prescribed!r}]")
+    if isinstance(prescribed, str) or not isinstance(prescribed, Iterable):
+        example = prescribed if isinstance(prescribed, str) else "hip"
+        raise ArgumentError(f"prescribed={prescribed!r}: expected a list of joint names, e.g. [{example!r}]")
     names = list(prescribed)
     by_group = [independent_joints(lowered, group) for group in lowered.groups]
     known = list(dict.fromkeys(name for own in by_group for name in own))

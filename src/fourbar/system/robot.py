@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from types import MappingProxyType
@@ -86,8 +86,9 @@ class Family:
         if not set(options) <= set(self._method.static):
             extra = sorted(set(options) - set(self._method.static))
             raise TypeError(f"{self._name} has no option {extra[0]!r}; it takes {', '.join(self._method.static)}")
-        if "prescribed" in options and not isinstance(options["prescribed"], str):
-            options["prescribed"] = tuple(options["prescribed"])
+        listed = options.get("prescribed", "")
+        if isinstance(listed, Iterable) and not isinstance(listed, str):
+            options["prescribed"] = tuple(listed)
         key = tuple((k, _frozen(v)) for k, v in sorted(options.items()))
         if key not in self._made:
             missing = next(
@@ -341,6 +342,9 @@ class System(Editing):
         """
         from .constrained.robot import Constrained
 
+        if actuated is None and (least != "torque" or weight is not None):
+            given = "least" if weight is None else "weight"
+            raise ArgumentError(f"{given}= is about the forces of actuated joints: name these too, actuated=['hip', ...]")
         drives = None if actuated is None else (actuated, least, weight)
         return Constrained(self, constraints, drives, stabilize, tolerance, names)
 

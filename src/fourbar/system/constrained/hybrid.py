@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -45,7 +45,7 @@ class Hybrid:
             raise TypeError(f"hybrid_dynamics needs 'prescribed', names of joints, e.g. {example}")
         if least not in LEAST:
             raise ArgumentError(f"least={least!r}: expected one of {', '.join(map(repr, LEAST))}")
-        names = prescribed if isinstance(prescribed, str) else tuple(prescribed)
+        names = prescribed if isinstance(prescribed, str) or not isinstance(prescribed, Iterable) else tuple(prescribed)
         held = read_prescribed(self._robot.system.model.lowered, names)["prescribed"]
         if least == "constraint" or not any(map(any, held)):
             return self._robot.resolved("hybrid_dynamics", prescribed=held)

@@ -67,7 +67,8 @@ def _frozen(weight: Any) -> tuple[tuple[float, ...], ...] | None:
     except (TypeError, ValueError):
         W = np.zeros((0, 1))
     W = np.diag(W) if W.ndim == 1 else W
-    if W.ndim != 2 or W.shape[0] != W.shape[1] or not np.allclose(W, W.T) or not np.linalg.eigvalsh(W)[0] > 0.0:
+    square = W.ndim == 2 and W.shape[0] == W.shape[1] > 0 and bool(np.isfinite(W).all())
+    if not square or not np.allclose(W, W.T, atol=0.0) or not np.linalg.eigvalsh(W)[0] > 0.0:
         raise ArgumentError(f"weight: expected a symmetric positive definite matrix or its diagonal, got {weight!r}")
     return tuple(map(tuple, W.tolist()))
 

@@ -219,7 +219,8 @@ class Constrained(Frozen):
 
     def rank(self, q: Any) -> np.ndarray:
         """The number of independent rows at q (...)."""
-        Y, _ = self.compiled("impulse_factor")(q, np.zeros(self.system.nv))
+        given = to_array("rank", Argument("q", (self.system.nq,)), q)
+        Y, _ = self.compiled("impulse_factor")(given, np.zeros(self.system.nv))
         if not np.all(np.isfinite(Y)):
             raise ArgumentError("rank: in some samples the rows are not finite numbers; look at q there")
         return ranks(Y)

@@ -82,7 +82,10 @@ def test_the_content_tells_the_format(name: str, tmp_path: Path, capsys: pytest.
             "--waive loop armature: nothing in arm.urdf is called so; found while reading: joint/colour. For what "
             "`fourbar convert` writes: --waive-written loop armature",
         ),
-        ("convert five_bar b.urdf --waive loop", "leave out --waive. For what `fourbar convert` writes: --waive-written"),
+        (
+            "convert five_bar b.urdf --waive loop",
+            "leave out --waive. For what `fourbar convert` writes: --waive-written",
+        ),
         ("convert tello b.json --waive-written loop", "waive=['loop']: this format says everything"),
         ("convert arm.urdf b.json --waive-written loop", "waive=['loop']: this format says everything"),
         ("convert arm.urdf b.toml --waive-written armature", "waive=['armature']: this format says everything"),

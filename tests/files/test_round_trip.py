@@ -198,7 +198,10 @@ def test_closures(format: str, name: str, tmp_path: Path) -> None:
     joint, n, formats = HELD[name]
     robot = closed(joint, n)
     if format not in formats:
-        with pytest.raises(fb.ModelError, match=r"loop 'hold', a Closure.*waive=\['loop'\] \(--waive-written loop\): the loop is left out"):
+        with pytest.raises(
+            fb.ModelError,
+            match=r"loop 'hold', a Closure.*waive=\['loop'\] \(--waive-written loop\): the loop is left out",
+        ):
             robot.save(tmp_path / "a.xml", format=format)
         assert written_again(robot, format, tmp_path, waive=["loop"]).nv == n
         return

@@ -167,7 +167,9 @@ def trace(
     inputs += [*(x for own in poses for x in own), *changes]
     traced = _settled(t, inputs, (phi, rate, acceleration), (pull, turn), isinstance(condition, Loop))
     if not traced.holonomic:
-        moved = {x for link in moving.values() for x in (*link.w, *link.v)} | {x for _, _, v, _ in state.values() for x in v}
+        moved = {x for link in moving.values() for x in (*link.w, *link.v)} | {
+            x for _, _, v, _ in state.values() for x in v
+        }
         check_linear(condition, traced.entries, {y: x in moved for x, y in zip(inputs, traced.inputs, strict=True)})
     return traced
 

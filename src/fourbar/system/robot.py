@@ -344,7 +344,9 @@ class System(Editing):
 
         if actuated is None and (least != "torque" or weight is not None):
             given = "least" if weight is None else "weight"
-            raise ArgumentError(f"{given}= is about the forces of actuated joints: name these too, actuated=['hip', ...]")
+            raise ArgumentError(
+                f"{given}= is about the forces of actuated joints: name these too, actuated=['hip', ...]"
+            )
         drives = None if actuated is None else (actuated, least, weight)
         return Constrained(self, constraints, drives, stabilize, tolerance, names)
 

@@ -86,7 +86,9 @@ class Writer:
             self._joints(c)
         for frame in m.frames:
             child(self.root, "link", name=self.unsaid.name(frame.name))
-            self._joint(self.new_joint(f"{frame.name}_frame"), Fixed(), frame.body, frame.name, transform(frame.placement))
+            self._joint(
+                self.new_joint(f"{frame.name}_frame"), Fixed(), frame.body, frame.name, transform(frame.placement)
+            )
         for loop in m.loops:
             self._loop(loop)
         for actuator in m.actuators:

@@ -79,7 +79,9 @@ class Findings:
                 self.reading.warn(place, message, "write the lower limit first, or limited", "joint@range")
             low, high = m.jnt_actfrcrange[j].tolist()
             if m.jnt_actfrclimited[j] and low != -high:
-                message = f"joint {name!r}: the range of its forces [{low:g}, {high:g}] is carried as ±{max(-low, high):g}"
+                message = (
+                    f"joint {name!r}: the range of its forces [{low:g}, {high:g}] is carried as ±{max(-low, high):g}"
+                )
                 self.reading.warn(place, message, key="joint@actuatorfrcrange")
             if m.jnt_type[j] == FREE and armature[m.jnt_dofadr[j]]:
                 message = (

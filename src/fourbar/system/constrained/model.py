@@ -96,7 +96,9 @@ def carrier_of(lowered: Lowered, links: Sequence[int]) -> int:
 def _held(condition: Any) -> Given:
     """A constraint as it is held by forces; refused if it is none, or cannot be held so."""
     if isinstance(condition, list | tuple):
-        raise ModelError("constrained() takes constraints one by one, not a list of them: write constrained(*constraints)")
+        raise ModelError(
+            "constrained() takes constraints one by one, not a list of them: write constrained(*constraints)"
+        )
     if not isinstance(condition, Condition | Loop):
         raise ModelError(
             f"expected a constraint of fourbar.constraints or fourbar.loops, such as Contact('foot'), got {condition!r}"

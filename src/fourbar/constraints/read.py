@@ -36,7 +36,7 @@ def read_rates(condition: Any, found: Any) -> list[Scalar]:
 
 
 def check_linear(condition: Any, entries: Sequence[Scalar], inputs: Mapping[Expr, bool]) -> None:
-    """Refuse entries of A that depend on velocities, by two trials that differ in these alone: the `inputs` that say so."""
+    """Refuse entries of A that depend on velocities (`inputs` says what is one), by two trials that differ in these."""
     rng = np.random.default_rng(0)
     still = {x: rng.uniform(0.5, 1.0) for x in inputs}
     trials = []

@@ -19,7 +19,7 @@ class _Unknown(Exception):
 
 
 class _Identity(pickle.Pickler):
-    """Writes data by value, classes and functions by name: if fourbar or a library has them, that says what they are."""
+    """Writes data by value, classes and functions by name: if fourbar or a library has them, it says what they are."""
 
     def reducer_override(self, obj: Any) -> Any:
         kind = obj if isinstance(obj, type) else type(obj)

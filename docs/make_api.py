@@ -113,8 +113,9 @@ def _method(name: str, method: Method) -> str:
 def _algorithms() -> Iterator[str]:
     yield _ALGORITHMS
     yield _entry(_signature(Family.specialise, "specialise"), _doc(Family.specialise))
-    for name, method in METHODS.items():
-        yield _method(name, method)
+    for name in vars(fb.System):
+        if name in METHODS:
+            yield _method(name, METHODS[name])
 
 
 def _identification() -> Iterator[str]:
@@ -132,7 +133,7 @@ def _classes(prefix: str, base: type, kinds: Iterable[type]) -> Iterator[str]:
 
 
 def _sections() -> Iterator[tuple[str, Iterable[str]]]:
-    closing = [kind for kind in map(loops.__dict__.get, loops.__all__) if kind is not loops.Loop]
+    closing = [getattr(loops, name) for name in loops.__all__ if name != "Loop"]
     raised = [kind for kind in vars(errors).values() if isinstance(kind, type) and issubclass(kind, Exception)]
     yield (
         "Building",
@@ -142,7 +143,7 @@ def _sections() -> Iterator[tuple[str, Iterable[str]]]:
     yield "Algorithms", _algorithms()
     yield "Joints", _classes("joints", Joint, JOINT_TYPES)
     yield "Loops", _classes("loops", loops.Loop, closing)
-    held = [kind for kind in map(constraints.__dict__.get, constraints.__all__) if kind is not constraints.Condition]
+    held = [getattr(constraints, name) for name in constraints.__all__ if name != "Condition"]
     yield "Constraints", _classes("constraints", constraints.Condition, held)
     for kind in (Constrained, Actuated):
         yield f"Robots: `{kind.__name__}`", [f"{_doc(kind)}\n", *_members(kind, _described(kind))]

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from . import joints, loops
 from .errors import (
@@ -16,6 +15,7 @@ from .errors import (
     UnknownNameError,
 )
 from .expr import acos, asin, atan2, cos, maximum, minimum, select, sin, sqrt, tan
+from .lazy import lazy
 from .model.mechanism import Actuator, Drive
 from .system.robot import Builder, System
 
@@ -36,23 +36,15 @@ __all__ = [
     "minimum", "robots", "select", "simulate", "sin", "sqrt", "tan",
 ]  # fmt: skip
 
-# What is imported when first asked for, and where it is: a part of its own name, or a name in a part.
-_LAZY = {
-    "FileWarning": "system.load", "Finding": "io", "Identification": "identification", "ParseError": "io",
-    "Report": "io", "SimulationWarning": "sim", "Trajectory": "sim", "base_parameters": "identification",
-    "constraints": "constraints", "convert": "convert", "exciting_trajectory": "identification",
-    "identify": "identification", "load": "system.load", "loads": "system.load", "robots": "robots",
-    "simulate": "sim",
-}  # fmt: skip
-
-
-def __getattr__(name: str) -> Any:
-    if name not in _LAZY:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    part = import_module(f".{_LAZY[name]}", __name__)
-    found = globals()[name] = part if _LAZY[name] == name else getattr(part, name)
-    return found
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *_LAZY})
+__getattr__, __dir__ = lazy(
+    __name__,
+    {
+        "constraints": "",
+        "convert": "",
+        "identification": "Identification base_parameters exciting_trajectory identify",
+        "io": "Finding ParseError Report",
+        "robots": "",
+        "sim": "SimulationWarning Trajectory simulate",
+        "system.load": "FileWarning load loads",
+    },
+)

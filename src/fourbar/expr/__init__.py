@@ -1,17 +1,24 @@
 """Symbolic scalars and programs. Knows nothing of robots."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ..lazy import lazy
 from . import operators as _operators  # noqa: F401  (gives Expr its operators)
-from .derive import jvp, reachable, vjp
-from .differentiate import Replay
 from .evaluate import evaluate, prepare
 from .functions import acos, asin, atan2, cos, maximum, minimum, select, sin, sqrt, tan
 from .interpret import interpret
 from .node import Expr, Graph, Value
-from .program import Block, Call, Input, Output, Program, Store
-from .record import Direct, Recorder, TooLarge, Unrolled
-from .shared import Shared
-from .text import from_text, to_text
-from .trees import flatten, leaves, tree_map, unflatten
+
+if TYPE_CHECKING:
+    from .derive import jvp, reachable, vjp
+    from .differentiate import Replay
+    from .program import Block, Call, Input, Output, Program, Store
+    from .record import Direct, Recorder, TooLarge, Unrolled
+    from .shared import Shared
+    from .text import from_text, to_text
+    from .trees import flatten, leaves, tree_map, unflatten
 
 __all__ = [
     "Block", "Call", "Direct", "Expr", "Graph", "Input", "Output", "Program", "Recorder", "Replay", "Shared", "Store",
@@ -19,3 +26,16 @@ __all__ = [
     "jvp", "leaves", "maximum", "minimum", "prepare", "reachable", "select", "sin", "sqrt", "tan", "to_text",
     "tree_map", "unflatten", "vjp",
 ]  # fmt: skip
+
+__getattr__, __dir__ = lazy(
+    __name__,
+    {
+        "derive": "jvp reachable vjp",
+        "differentiate": "Replay",
+        "program": "Block Call Input Output Program Store",
+        "record": "Direct Recorder TooLarge Unrolled",
+        "shared": "Shared",
+        "text": "from_text to_text",
+        "trees": "flatten leaves tree_map unflatten",
+    },
+)

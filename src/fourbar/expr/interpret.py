@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .program import Block, Call, Program
+if TYPE_CHECKING:
+    from .program import Block, Call, Program
 
 MEANING: dict[str, Callable[..., Any]] = {
     "add": operator.add,

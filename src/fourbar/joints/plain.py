@@ -15,11 +15,11 @@ from typing import Any
 
 from ..errors import ModelError
 from ..spatial.transform import Transform
-from . import JOINT_TYPES
 from .axis import Axis, Direction, unit_axis
 from .base import Joint
 from .composite import Composite
 from .custom import CustomJoint
+from .every import JOINT_TYPES
 
 Plain = dict[str, Any]
 TYPES: dict[str, type[Joint]] = {t.__name__: t for t in JOINT_TYPES if t is not CustomJoint}

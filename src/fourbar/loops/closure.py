@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -25,10 +25,12 @@ from ..joints import (
     Universal,
 )  # fmt: skip
 from ..joints.base import Joint
-from ..joints.mirror import Mirror, Mirrored
 from ..spatial.linear import Mat, Scalar, Vec, dot
 from ..spatial.transform import Transform
 from .base import Loop, View, read_number
+
+if TYPE_CHECKING:
+    from ..joints.mirror import Mirror, Mirrored
 
 
 def _no_rotation(R: Mat) -> list[Scalar]:

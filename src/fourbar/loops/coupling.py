@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..errors import ModelError
-from ..joints.mirror import Mirror, Mirrored
 from ..spatial.linear import Scalar
 from .base import Loop, View, read_names, read_number
+
+if TYPE_CHECKING:
+    from ..joints.mirror import Mirror, Mirrored
 
 
 def _matrix(value: Any) -> np.ndarray:

@@ -14,11 +14,9 @@ import numpy as np
 
 from ..errors import ModelError, unknown
 from ..joints.base import Joint
-from ..joints.group import Free, Spherical
 from .read import read_coordinates, read_number
 
 Axes = Literal["child", "parent"]
-_TURNING = (Spherical, Free)  # whose velocities are vectors in the child's axes, three at a time
 _ENDLESS = (-np.inf, np.inf)
 
 
@@ -139,11 +137,18 @@ def check(actuators: Iterable[Actuator], joints: Mapping[str, Joint]) -> None:
                     f"{what}: joint {drive.joint!r}, a {type(joint).__name__}, has {joint.nv} velocities, and the gear "
                     f"{len(drive.gear)} ratios; give one for each"
                 )
-            if drive.axes == "parent" and not isinstance(joint, _TURNING):
+            if drive.axes == "parent" and not _is_turning(joint):
                 raise ModelError(
                     f"{what}: joint {drive.joint!r}, a {type(joint).__name__}, has no axes of the parent to choose; "
                     "only ball and free joints have"
                 )
+
+
+def _is_turning(joint: Joint) -> bool:
+    """Whether its velocities are vectors in the child's axes, three at a time."""
+    from ..joints.group import Free, Spherical
+
+    return isinstance(joint, Spherical | Free)
 
 
 def renamed(actuator: Actuator, joint: Mapping[str, str], names: Mapping[str, str]) -> Actuator:

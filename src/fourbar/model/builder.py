@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -11,8 +11,7 @@ from ..errors import ModelError, unknown
 from ..joints.base import Joint
 from ..joints.fixed import Fixed
 from ..joints.one_axis import Revolute
-from ..loops import Closure, Gear, Loop
-from ..loops.closure import closes_directly
+from ..loops.base import Loop
 from ..spatial.inertia import unphysical
 from . import actuators
 from .mechanism import WORLD, Actuator, Body, Configuration, Connection, Frame, Mechanism, NamedLoop
@@ -30,6 +29,9 @@ from .read import (
     read_spring,
     read_three,
 )
+
+if TYPE_CHECKING:
+    from ..loops.closure import Closure
 
 
 class Builder:
@@ -146,17 +148,21 @@ class Builder:
         if chosen in self._loops:
             raise ModelError(f"loop {chosen!r} is there already; names must be different")
         scales = read_independent(f"loop {chosen!r}, independent", independent)
-        if isinstance(loop, Closure) and not closes_directly(loop.joint):
-            loop = self._with_link(chosen, loop)
-        self._loops[chosen] = NamedLoop(chosen, loop, scales)
+        self._loops[chosen] = NamedLoop(chosen, self._closing(chosen, loop), scales)
         return self
+
+    def _closing(self, name: str, loop: Loop) -> Loop:
+        """The loop as it can be closed: with a body of its own where its joint needs coordinates."""
+        from ..loops.closure import Closure, closes_directly  # here, since most robots have none
+
+        return self._with_link(name, loop) if isinstance(loop, Closure) and not closes_directly(loop.joint) else loop
 
     def _with_link(self, name: str, loop: Closure) -> Loop:
         """A loop joint with coordinates of its own: a body without mass on that joint, welded to the successor."""
         R, p = np.array(loop.at_predecessor.R, float), loop.at_predecessor.p
         self.body(name, parent=loop.predecessor, joint=loop.joint, position=p, rotation=R)
         place = loop.at_successor
-        return Closure(Fixed(), name, loop.successor, at_successor=place.p, successor_rotation=place.R)
+        return type(loop)(Fixed(), name, loop.successor, at_successor=place.p, successor_rotation=place.R)
 
     def configuration(self, name: str, coordinates: Mapping[str, Any]) -> Builder:
         """Name a configuration: coordinates by joint, the others neutral. The first one says near which to close loops.
@@ -216,6 +222,8 @@ class Builder:
         inertia: Any = (0.0, 0.0, 0.0),
     ) -> Builder:
         """Add the rotor of a geared motor: a body on `parent` that turns `ratio` times as fast as joint `drives`."""
+        from ..loops.coupling import Gear
+
         self.body(
             name, parent=parent, joint=Revolute(axis), position=position, rotation=rotation, rpy=rpy, mass=mass,
             com=com, inertia=inertia,

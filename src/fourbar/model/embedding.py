@@ -19,7 +19,6 @@ import numpy as np
 
 from ..expr import Expr, Graph, evaluate, jvp, maximum, prepare, select
 from ..expr.fold import add, mul
-from ..expr.record import linear_code
 from ..joints.base import Joint
 from ..joints.flat import FlatJoint
 from ..joints.rates import Rate, rate_of
@@ -177,6 +176,8 @@ class Tied:
     @cached_property
     def _key(self) -> tuple[Any, ...]:
         """What the group computes, as data: equal groups share their code."""
+        from ..expr.record import linear_code
+
         t = self.traced
         roots = t.roots
         code, number = linear_code(roots, lambda node: (node.op, *node.args))

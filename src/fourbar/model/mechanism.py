@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from ..joints.base import Joint
 from ..loops.base import Loop
 from .actuators import Actuator, Drive
-from .geometry import Geometry
 from .placement import Matrix, Placement, Three
+
+if TYPE_CHECKING:
+    from .geometry import Geometry
 
 WORLD = "world"
 
@@ -96,6 +99,6 @@ class Mechanism:
 
 
 __all__ = [
-    "WORLD", "Actuator", "Body", "Configuration", "Connection", "Drive", "Frame", "Geometry", "Matrix", "Mechanism",
+    "WORLD", "Actuator", "Body", "Configuration", "Connection", "Drive", "Frame", "Matrix", "Mechanism",
     "NamedLoop", "Placement", "Three",
 ]  # fmt: skip

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from math import isfinite
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..errors import ModelError
 from ..joints.base import Joint
-from .geometry import Geometry
 from .placement import Matrix, Placement, Three
+
+if TYPE_CHECKING:
+    from .geometry import Geometry
 
 
 def _numbers(what: str, value: Any, shapes: Sequence[tuple[int, ...]]) -> np.ndarray:
@@ -148,9 +150,12 @@ def read_drive(what: str, n: int, force: Any, velocity: Any) -> dict[str, tuple[
 def read_geometry(what: str, value: Any) -> tuple[Geometry, ...]:
     """A list of shapes."""
     shapes = tuple(value) if isinstance(value, list | tuple) else (value,)
-    for shape in shapes:
-        if not isinstance(shape, Geometry):
-            raise ModelError(f"{what}, geometry: expected a list of Geometry, got {shape!r}")
+    if shapes:
+        from .geometry import Geometry
+
+        for shape in shapes:
+            if not isinstance(shape, Geometry):
+                raise ModelError(f"{what}, geometry: expected a list of Geometry, got {shape!r}")
     return shapes
 
 

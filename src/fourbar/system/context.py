@@ -3,57 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
 from ..algorithms.cluster import accelerations, project_forces
 from ..algorithms.sweep import Sweeps
-from ..expr import Program, Shared, TooLarge, Unrolled
+from ..expr import Program, TooLarge, Unrolled
 from ..model.embedding import Expanded, Tied
 from ..model.groups import Group, split
-from ..model.lower import GROUND, Lowered, every_body
-from ..model.mechanism import Mechanism
-from ..model.numbers import Number, numbers
+from ..model.lower import GROUND, every_body
 from ..model.tree import ClusterTree
 from ..spatial.linear import Mat, Vec
 from ..spatial.transform import Transform
 from ..spatial.vectors import Wrench
+from .model import Model
 
 # Above so many traced operations a program takes long to compile when unrolled; its steps then share their code.
 _LARGEST_UNROLLED = 16_000
 LARGEST_JACOBIAN = 300_000  # whose steps have little in common to share
-
-
-Changes = tuple[tuple[Number, tuple[Any, ...]], ...]  # numbers, and the entries of their changes
-
-
-@dataclass(frozen=True)
-class Model:
-    """A mechanism and what it was lowered to."""
-
-    mechanism: Mechanism
-    lowered: Lowered
-
-    def shape(self, argument: str) -> tuple[int, ...]:
-        """Core shape of an argument, by its name."""
-        if argument in ("q", "q0", "q1"):
-            return (self.lowered.nq,)
-        if argument == "f_ext":
-            return (len(self.mechanism.bodies), 6)
-        if argument == "u":
-            return (len(self.mechanism.actuators),)
-        return () if argument == "dt" else (self.lowered.nv,)
-
-    @property
-    def numbers(self) -> list[Number]:
-        """All numbers along which functions of the model can be differentiated."""
-        return numbers(self.mechanism)
-
-    def changed(self, lowered: Lowered, more: Changes) -> Model:
-        """The same with other numbers: of the mechanism (`lowered`, which is another one then), and `more`."""
-        assert not more, f"these belong to nothing: {more}"
-        return replace(self, lowered=lowered)
 
 
 class Context:
@@ -228,6 +195,8 @@ def recorded(name: str, run: Callable[[Any], Outputs], block: int = 1000, larges
         recorder: Any = Unrolled(block, largest=largest)
         outputs = run(recorder)
     except TooLarge:
+        from ..expr.shared import Shared  # the larger half of recording
+
         recorder = Shared()
         outputs = run(recorder)
     return recorder.finish(name, outputs)

@@ -5,30 +5,29 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from functools import lru_cache
-from pathlib import Path
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from ..io.files import write_file
-from ..io.report import Report
 from ..joints.axis import Axis, unit_axis
 from ..joints.base import Joint
-from ..model.edit import join, mirror, names, where
-from ..model.edit.change import Changes, change
-from ..model.edit.fill import fill
-from ..model.edit.lock import lock, require_known
-from ..model.edit.names import Names
-from ..model.edit.sub import sub
-from ..model.geometry import Role
+from ..model import edit
 from ..model.lower import Lowered, lower
 from ..model.mechanism import Mechanism
-from .context import Model
+from .model import Model
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from ..io.report import Report
+    from ..model.edit.change import Changes
+    from ..model.edit.names import Names
+    from ..model.geometry import Role
 
 
 @lru_cache(maxsize=16)
 def _mirrored(mechanism: Mechanism, plane: Any) -> tuple[Mechanism, Lowered]:
-    image = mirror.mirror(mechanism, plane)
+    image = edit.mirror.mirror(mechanism, plane)
     return image, lower(image)
 
 
@@ -52,12 +51,12 @@ class Editing:
         loops are left, the configuration "locked" is the one in which joints were locked.
         """
         lowered = self.model.lowered
-        chosen = require_known(joints, (c.name for c in lowered.moving))
+        chosen = edit.lock.require_known(joints, (c.name for c in lowered.moving))
         start = self.neutral() if q is None else q  # type: ignore[attr-defined]
-        at = where.coordinates(lowered, where.read_configuration(lowered, start))
+        at = edit.where.coordinates(lowered, edit.where.read_configuration(lowered, start))
         if isinstance(joints, Mapping):
-            at = where.moved_to(lowered, at, joints)
-        return self._edited(lock(self.mechanism, chosen, at))
+            at = edit.where.moved_to(lowered, at, joints)
+        return self._edited(edit.lock.lock(self.mechanism, chosen, at))
 
     def attach(
         self,
@@ -75,11 +74,11 @@ class Editing:
         names get the prefix. `mount` is as in `Builder.body`: position, rotation or rpy in the frame, limits, ...
         Gravity is that of this robot.
         """
-        return self._edited(join.attach(self.mechanism, other.mechanism, frame, joint, prefix, base, **mount))
+        return self._edited(edit.join.attach(self.mechanism, other.mechanism, frame, joint, prefix, base, **mount))
 
     def merge(self, other: Editing, prefix: str = "", name: str | None = None) -> Self:
         """This robot and another side by side in one world; the names of the other get the prefix."""
-        return self._edited(join.merge(self.mechanism, other.mechanism, prefix, name))
+        return self._edited(edit.join.merge(self.mechanism, other.mechanism, prefix, name))
 
     def sub(
         self,
@@ -94,7 +93,7 @@ class Editing:
         replaces the joint of the body: `Free()` lets the part float. Without a body the part begins at the world. Of
         actuators stays what they do to joints that are left.
         """
-        return self._edited(sub(self.mechanism, body, to, joint, name))
+        return self._edited(edit.sub.sub(self.mechanism, body, to, joint, name))
 
     def mirrored(self, plane: Axis = "y", names: Names = None) -> Self:
         """The mirror image in the plane through the world's origin that has the normal `plane`; gravity too.
@@ -109,9 +108,9 @@ class Editing:
     def mirrored_state(self, q: Any, v: Any, plane: Axis = "y") -> tuple[np.ndarray, np.ndarray]:
         """The state of the mirror image: q (..., nq) and v (..., nv) of this robot as those of `mirrored(plane)`."""
         _, lowered = _mirrored(self.mechanism, unit_axis(plane))
-        Q, V = mirror.state_maps(self.model.lowered, plane)
+        Q, V = edit.mirror.state_maps(self.model.lowered, plane)
         full_q, full_v = np.asarray(self.expand(q)), np.asarray(self.expand_velocity(q, v))
-        return where.gathered(lowered, full_q @ Q.T), where.gathered_velocity(lowered, full_v @ V.T)
+        return edit.where.gathered(lowered, full_q @ Q.T), edit.where.gathered_velocity(lowered, full_v @ V.T)
 
     def with_parameters(
         self,
@@ -130,7 +129,7 @@ class Editing:
         rotation or rpy; a loop has what its constructor takes (ratio, offset, length, ...), and independent; an
         actuator has what `Builder.actuator` takes. What is not named stays as it is.
         """
-        return self._edited(change(self.mechanism, bodies, joints, frames, loops, gravity, actuators))
+        return self._edited(edit.change.change(self.mechanism, bodies, joints, frames, loops, gravity, actuators))
 
     def with_mass_from_geometry(
         self,
@@ -143,7 +142,7 @@ class Editing:
         `density` is in kg/m³, for all or by body; `bodies` are those named there, else all that have such shapes.
         Where shapes of a body overlap, matter counts twice. Meshes must be closed, and need trimesh (fourbar[mesh]).
         """
-        return self._edited(fill(self.mechanism, density, bodies, role))
+        return self._edited(edit.fill.fill(self.mechanism, density, bodies, role))
 
     def save(self, path: str | Path, *, format: str | None = None, waive: Iterable[str] = ()) -> Report:
         """Write the robot to a file, in the format of its ending or `format`; returns what the format could not say.
@@ -151,6 +150,8 @@ class Editing:
         What would make it another robot is refused, unless waived: "coordinates" (joints become hinges and slides in
         series, with other coordinates), "loop" (loops that cannot be said are left out), "armature" (likewise).
         """
+        from ..io.files import write_file
+
         return write_file(self.mechanism, path, format, waive)
 
     def renamed(
@@ -164,7 +165,7 @@ class Editing:
         name: str | None = None,
     ) -> Self:
         """The robot under other names: mappings from old to new (others stay), or functions of the old name."""
-        changed = names.rename(self.mechanism, bodies, joints, frames, loops, actuators)
+        changed = edit.names.rename(self.mechanism, bodies, joints, frames, loops, actuators)
         return self._edited(replace(changed, name=name or changed.name))
 
 
@@ -180,7 +181,7 @@ def _renamed_everywhere(mechanism: Mechanism, given: Names) -> Mechanism:
         "actuators": [x.name for x in mechanism.actuators],
     }
     if isinstance(given, Mapping):
-        names.table("name", given, [x for known in kinds.values() for x in known])
+        edit.names.table("name", given, [x for known in kinds.values() for x in known])
         tables = {kind: {x: given[x] for x in known if x in given} for kind, known in kinds.items()}
-        return names.rename(mechanism, **tables)
-    return names.rename(mechanism, **dict.fromkeys(kinds, given))
+        return edit.names.rename(mechanism, **tables)
+    return edit.names.rename(mechanism, **dict.fromkeys(kinds, given))

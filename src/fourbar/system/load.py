@@ -13,7 +13,7 @@ from ..io.report import Finding, ParseError, Reading, Report, in_vain, summary
 from ..io.source import Options
 from ..joints.base import Joint
 from ..model.mechanism import Mechanism
-from .regular import MasslessError
+from .massless import MasslessError
 from .robot import System, restored
 
 MASSLESS = "massless"  # what `waive` calls a joint that moves nothing

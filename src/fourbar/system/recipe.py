@@ -17,8 +17,7 @@ from ..model.numbers import Number
 from .changed import ChangedContext
 from .context import LARGEST_JACOBIAN, Context, Model, Record, record, recorded
 from .identity import identity
-from .methods import JACOBIANS, METHODS, Method
-from .methods.derivatives import accelerations_and_multipliers
+from .methods import METHODS, Method
 from .methods.registry import Stages, flat
 
 BLOCK = 1000
@@ -127,6 +126,8 @@ class Base(Recipe):
 
     def written_jacobian(self, present: tuple[str, ...], block: int) -> Program | None:
         """The Jacobian by sweeps of its own, where they have been written."""
+        from .methods.derivatives import JACOBIANS
+
         if METHODS.get(self.name) is not self._method or self.name not in JACOBIANS:
             return None
         write = JACOBIANS[self.name]
@@ -346,6 +347,8 @@ class Vjp(Derived):
 
         Going back through the articulated bodies would take more operations and twice the memory.
         """
+        from .methods.derivatives import accelerations_and_multipliers
+
         names = tuple(name for name in ("q", "v", "a", "f_ext") if name in present or name == "a")
         layout = self.of.program(self._own(present))
         source = self._inverse_dynamics(names, len(layout.blocks) * BLOCK * 2 if _is_unrolled(layout) else 0)

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..errors import ArgumentError
-from ..io.report import NOTHING, Report
 from ..model.builder import Builder as MechanismBuilder
 from ..model.lower import Lowered, lower
 from ..model.mechanism import Actuator, Mechanism
@@ -27,16 +26,14 @@ from .clusters import (
     group_random,
     loop_gap,
 )
-from .context import Model
 from .edit import Editing
-from .make import compiled
-from .methods import METHODS, Method
-from .methods.identification import regressor_pattern
-from .options import READERS
+from .methods import METHODS, Method, load
+from .model import Model
 from .regular import check_regular
 
 if TYPE_CHECKING:
     from ..constraints import Condition
+    from ..io.report import Report
     from ..loops import Loop
     from .constrained.actuated import Actuated
     from .constrained.robot import Constrained
@@ -51,6 +48,9 @@ def method_again(mechanism: Mechanism, name: str, static: tuple[tuple[str, Any],
 
 def _make(model: Model, name: str, options: dict[str, Any]) -> Any:
     """The compiled function of a method for one choice of options."""
+    from .make import compiled  # here: nothing of this is needed to build a robot
+    from .options import READERS
+
     method = METHODS[name]
     read = partial(READERS[method.static], **options)
     return compiled(model, name, method, read, (method_again, model.mechanism, name, tuple(options.items())))
@@ -154,17 +154,30 @@ def family_again(mechanism: Mechanism, name: str) -> Family:
 
 
 class _Method:
-    """A method made when it is first asked for; the robot then holds it in its dictionary."""
+    """A method made when it is first asked for; the robot then holds it in its dictionary. `subject` is its file."""
+
+    def __init__(self, subject: str) -> None:
+        self.subject = subject
 
     def __set_name__(self, owner: type, name: str) -> None:
         self._name = name
-        self.__doc__ = METHODS[name].doc
 
     def __get__(self, robot: System | None, owner: type) -> Any:
         if robot is None:
             return self
-        made = Family(robot.model, self._name) if METHODS[self._name].static else _make(robot.model, self._name, {})
+        static = self.method.static
+        made = Family(robot.model, self._name) if static else _make(robot.model, self._name, {})
         return robot.__dict__.setdefault(self._name, made)
+
+    @property
+    def method(self) -> Method:
+        """What was registered under its name."""
+        load(self.subject)
+        return METHODS[self._name]
+
+    @property
+    def __doc__(self) -> str:
+        return self.method.doc
 
 
 @dataclass(frozen=True)
@@ -182,69 +195,75 @@ class Names:
 
 
 class System(Editing):
-    """A robot: frozen, thread-safe, hashable by content, picklable. Made by `Builder.build()` or `load`.
-
-    `report` is what was found while its file was read.
-    """
+    """A robot: frozen, thread-safe, hashable by content, picklable. Made by `Builder.build()` or `load`."""
 
     mechanism: Mechanism
-    report: Report
 
     # The algorithms; `system/methods/` says what each takes and returns.
-    inverse_dynamics = _Method()
-    forward_dynamics = _Method()
-    hybrid_dynamics = _Method()
-    bias_force = _Method()
-    gravity_force = _Method()
-    mass_matrix = _Method()
-    inverse_mass_matrix = _Method()
-    solve_mass_matrix = _Method()
-    coriolis_matrix = _Method()
-    coriolis_force = _Method()
-    mass_matrix_rate = _Method()
-    christoffel = _Method()
-    kinetic_energy = _Method()
-    potential_energy = _Method()
-    center_of_mass = _Method()
-    center_of_mass_jacobian = _Method()
-    momentum = _Method()
-    momentum_matrix = _Method()
-    centroidal_matrix = _Method()
-    pose = _Method()
-    poses = _Method()
-    velocity = _Method()
-    acceleration = _Method()
-    jacobian = _Method()
-    jacobian_rate = _Method()
-    twists = _Method()
-    jacobians = _Method()
-    generalized_force = _Method()
-    actuator_force = _Method()
-    actuator_matrix = _Method()
-    passive_forces = _Method()
-    passive_dynamics = _Method()
-    spring_energy = _Method()
-    damping_power = _Method()
-    integrate = _Method()
-    difference = _Method()
-    chart_rate = _Method()
-    expand = _Method()
-    expand_velocity = _Method()
-    expand_acceleration = _Method()
-    loop_map = _Method()
-    loop_bias = _Method()
-    osim_inverse = _Method()
-    osim = _Method()
-    reactions = _Method()
-    regressor = _Method()
-    momentum_regressor = _Method()
-    momentum_rate_regressor = _Method()
-    kinetic_energy_regressor = _Method()
-    potential_energy_regressor = _Method()
+    inverse_dynamics = _Method("dynamics")
+    forward_dynamics = _Method("dynamics")
+    hybrid_dynamics = _Method("dynamics")
+    bias_force = _Method("dynamics")
+    gravity_force = _Method("dynamics")
+    mass_matrix = _Method("dynamics")
+    inverse_mass_matrix = _Method("dynamics")
+    solve_mass_matrix = _Method("dynamics")
+    coriolis_matrix = _Method("coriolis")
+    coriolis_force = _Method("coriolis")
+    mass_matrix_rate = _Method("coriolis")
+    christoffel = _Method("coriolis")
+    kinetic_energy = _Method("energy")
+    potential_energy = _Method("energy")
+    center_of_mass = _Method("energy")
+    center_of_mass_jacobian = _Method("energy")
+    momentum = _Method("energy")
+    momentum_matrix = _Method("energy")
+    centroidal_matrix = _Method("energy")
+    pose = _Method("kinematics")
+    poses = _Method("kinematics")
+    velocity = _Method("kinematics")
+    acceleration = _Method("kinematics")
+    jacobian = _Method("kinematics")
+    jacobian_rate = _Method("kinematics")
+    twists = _Method("bodies")
+    jacobians = _Method("bodies")
+    generalized_force = _Method("bodies")
+    actuator_force = _Method("actuation")
+    actuator_matrix = _Method("actuation")
+    passive_forces = _Method("passive")
+    passive_dynamics = _Method("passive")
+    spring_energy = _Method("passive")
+    damping_power = _Method("passive")
+    integrate = _Method("configuration")
+    difference = _Method("configuration")
+    chart_rate = _Method("configuration")
+    expand = _Method("configuration")
+    expand_velocity = _Method("configuration")
+    expand_acceleration = _Method("configuration")
+    loop_map = _Method("configuration")
+    loop_bias = _Method("configuration")
+    osim_inverse = _Method("forces")
+    osim = _Method("forces")
+    reactions = _Method("forces")
+    regressor = _Method("identification")
+    momentum_regressor = _Method("identification")
+    momentum_rate_regressor = _Method("identification")
+    kinetic_energy_regressor = _Method("identification")
+    potential_energy_regressor = _Method("identification")
 
-    def __init__(self, mechanism: Mechanism, report: Report = NOTHING) -> None:
-        self.__dict__.update(mechanism=mechanism, report=report)
+    def __init__(self, mechanism: Mechanism, report: Report | None = None) -> None:
+        self._hold(mechanism, report)
         check_regular(self.model.lowered)
+
+    def _hold(self, mechanism: Mechanism, report: Report | None) -> None:
+        self.__dict__.update({"mechanism": mechanism} if report is None else {"mechanism": mechanism, "report": report})
+
+    @cached_property
+    def report(self) -> Report:
+        """What was found while its file was read."""
+        from ..io.report import NOTHING
+
+        return NOTHING
 
     def __setattr__(self, name: str, value: Any) -> None:
         raise AttributeError(f"a System is frozen; {name!r} cannot be set. Build another one, or use with_gravity(...)")
@@ -253,7 +272,7 @@ class System(Editing):
         raise AttributeError(f"a System is frozen; {name!r} cannot be deleted")
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return restored, (self.mechanism, self.report)
+        return restored, (self.mechanism, self.__dict__.get("report"))
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, System) and self.mechanism == other.mechanism
@@ -387,6 +406,8 @@ class System(Editing):
 
     def regressor_pattern(self, columns: Any = RIGID) -> tuple[np.ndarray, np.ndarray]:
         """Rows and columns (n, n) of the entries that `regressor(..., packed=True)` keeps, in its order."""
+        from .methods.identification import regressor_pattern
+
         return regressor_pattern(self.model, columns)
 
     def neutral(self) -> np.ndarray:
@@ -454,10 +475,10 @@ class System(Editing):
         return (made.specialise(**options) if METHODS[method].static else made).program()
 
 
-def restored(mechanism: Mechanism, report: Report = NOTHING) -> System:
+def restored(mechanism: Mechanism, report: Report | None = None) -> System:
     """A robot of a mechanism that needs no check: it was checked before, or is known to have no regular dynamics."""
     system = object.__new__(System)
-    system.__dict__.update(mechanism=mechanism, report=report)
+    system._hold(mechanism, report)
     return system
 
 

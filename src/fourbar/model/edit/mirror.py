@@ -11,8 +11,9 @@ from ...joints.axis import Axis
 from ...joints.mirror import Mirror, Mirrored, Rows
 from ...spatial.linear import Mat
 from .. import actuators
+from ..geometry import Geometry
 from ..lower import Lowered
-from ..mechanism import Body, Connection, Geometry, Matrix, Mechanism, Placement
+from ..mechanism import Body, Connection, Matrix, Mechanism, Placement
 from ..read import as_matrix
 from .names import checked
 

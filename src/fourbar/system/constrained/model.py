@@ -20,7 +20,7 @@ from ...model.lower import GROUND, Home, Lowered
 from ...model.mechanism import Mechanism
 from ...model.numbers import Number, numbers, numbers_of, with_changed
 from ...spatial.linear import Vec
-from ..context import Changes, Model
+from ..model import Changes, Model
 from ..options import read_frame
 
 Given = Condition | Loop

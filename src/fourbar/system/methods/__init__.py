@@ -1,36 +1,8 @@
 """The methods of a robot, one entry an algorithm: where algorithms meet names, shapes and documentation.
 
-Each file registers its methods when it is imported.
+Each file registers its methods when it is imported, which is when one of them is first asked for.
 """
 
-from . import (
-    actuation,
-    bodies,
-    configuration,
-    coriolis,
-    derivatives,
-    dynamics,
-    energy,
-    forces,
-    identification,
-    kinematics,
-    passive,
-)
-from .registry import JACOBIANS, METHODS, Method
+from .registry import METHODS, Method, load
 
-__all__ = [
-    "JACOBIANS",
-    "METHODS",
-    "Method",
-    "actuation",
-    "bodies",
-    "configuration",
-    "coriolis",
-    "derivatives",
-    "dynamics",
-    "energy",
-    "forces",
-    "identification",
-    "kinematics",
-    "passive",
-]
+__all__ = ["METHODS", "Method", "load"]

@@ -16,9 +16,9 @@ from ...model.lower import GROUND
 from ...spatial.linear import Mat, Vec, is_zero
 from ...spatial.transform import Transform
 from ...spatial.vectors import Twist, Wrench
-from ..context import Context
+from ..context import Context, Record
 from .dynamics import acceleration_parts, hybrid_parts
-from .registry import JACOBIANS, Outputs, flat
+from .registry import Outputs, flat
 
 
 class _Independent(NamedTuple):
@@ -238,4 +238,7 @@ def hybrid_dynamics(c: Context, prescribed: tuple[tuple[bool, ...], ...]) -> Out
     return _outputs(c, [by[k] for k in range(2) for by in blocks])
 
 
-JACOBIANS.update({f.__name__: f for f in (inverse_dynamics, bias_force, forward_dynamics, hybrid_dynamics)})
+# Recorded like methods, one output of all blocks.
+JACOBIANS: dict[str, Record] = {
+    f.__name__: f for f in (inverse_dynamics, bias_force, forward_dynamics, hybrid_dynamics)
+}

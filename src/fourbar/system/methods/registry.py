@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
-from ..context import Context, Record
+if TYPE_CHECKING:
+    from ..context import Context, Record
 
+# The files of this folder that register methods.
+SUBJECTS = (
+    "actuation", "bodies", "configuration", "coriolis", "dynamics", "energy", "forces", "identification", "kinematics",
+    "passive",
+)  # fmt: skip
 Outputs = list[tuple[str, tuple[int, ...], list[Any]]]
 
 
@@ -45,10 +52,36 @@ class Method:
     stages: Stages | None = None
 
 
-METHODS: dict[str, Method] = {}
+def load(subject: str) -> None:
+    """Import a file of this folder, which registers its methods."""
+    import_module(f".{subject}", __package__)
 
-# Jacobians that have sweeps of their own: recorded like methods, one output of all blocks.
-JACOBIANS: dict[str, Record] = {}
+
+class Methods(Mapping[str, Method]):
+    """Methods by name. A file is imported when it is needed: one looks up a name after `load`, or all are loaded."""
+
+    def __init__(self) -> None:
+        self._found: dict[str, Method] = {}
+
+    def __setitem__(self, name: str, method: Method) -> None:
+        self._found[name] = method
+
+    def __getitem__(self, name: str) -> Method:
+        return self._found[name] if name in self._found else self._all()[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._all())
+
+    def __len__(self) -> int:
+        return len(self._all())
+
+    def _all(self) -> dict[str, Method]:
+        for subject in SUBJECTS:
+            load(subject)
+        return self._found
+
+
+METHODS = Methods()
 
 
 def method(
@@ -57,7 +90,7 @@ def method(
     optional: str = "",
     static: str = "",
     nan: str = "",
-    into: dict[str, Method] = METHODS,
+    into: Methods | dict[str, Method] = METHODS,
 ) -> Any:
     """Register a recording function as a method; its docstring becomes the method's."""
 

@@ -1,0 +1,24 @@
+"""Names that a package imports when they are first asked for: importing fourbar loads what every robot needs."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Mapping
+from importlib import import_module
+from typing import Any
+
+
+def lazy(package: str, parts: Mapping[str, str]) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
+    """`__getattr__` and `__dir__` of a package. `parts`: its modules, and the names it takes from each, or "" for the
+    module itself."""
+    home = {name: part for part, names in parts.items() for name in names.split() or [part]}
+    own = vars(sys.modules[package])
+
+    def find(name: str) -> Any:
+        if name not in home:
+            raise AttributeError(f"module {package!r} has no attribute {name!r}")
+        part = import_module(f"{package}.{home[name]}")
+        own[name] = getattr(part, name) if parts[home[name]] else part
+        return own[name]
+
+    return find, lambda: sorted({*own, *home})

@@ -1,0 +1,149 @@
+"""What importing fourbar loads, and that what it does not load is there when it is asked for."""
+
+import ast
+import os
+import pickle
+import subprocess
+import sys
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+
+import fourbar
+from fourbar.system.methods import METHODS
+from fourbar.system.robot import System
+
+SOURCE = Path(fourbar.__file__).resolve().parent
+LAZY = ("fourbar", "fourbar.expr", "fourbar.joints", "fourbar.loops", "fourbar.model.edit")
+
+# Parts that neither building a robot nor computing with it needs, and those that a robot needs to compute only.
+NOT_NEEDED = """
+fourbar.baselines fourbar.bridges fourbar.cli fourbar.constraints fourbar.conventions fourbar.convert
+fourbar.identification fourbar.io fourbar.lagrange fourbar.robots fourbar.sim fourbar.view
+fourbar.joints.composite fourbar.joints.group fourbar.joints.mirror fourbar.joints.plain
+fourbar.loops.closure fourbar.loops.coupling fourbar.loops.function
+fourbar.model.edit.change fourbar.model.edit.join fourbar.model.edit.lock fourbar.model.edit.mirror
+fourbar.model.edit.sub fourbar.model.geometry fourbar.model.loop_variation fourbar.model.matter
+fourbar.spatial.groups fourbar.spatial.series fourbar.system.constrained fourbar.system.equations
+fourbar.system.methods.coriolis fourbar.system.methods.derivatives fourbar.system.methods.forces
+fourbar.system.methods.identification fourbar.system.methods.kinematics fourbar.algorithms.regressor
+decimal difflib fractions fnmatch
+"""
+NEEDED_TO_COMPUTE = """
+fourbar.algorithms fourbar.compile fourbar.expr.program fourbar.expr.record fourbar.expr.shared
+fourbar.system.context fourbar.system.functions fourbar.system.methods.dynamics fourbar.system.recipe threading
+"""
+
+BUILD = """
+import fourbar as fb
+b = fb.Builder("arm")
+b.body("rod", joint=fb.joints.Revolute("y"), mass=1.0, com=(0, 0, -0.5), inertia=(0.1, 0.1, 0.1))
+robot = b.build()
+"""
+
+
+def output(code):
+    """What a new interpreter prints."""
+    run = subprocess.run(
+        [sys.executable, "-c", code],
+        env={**os.environ, "PYTHONPATH": str(SOURCE.parent)},
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=60,
+    )
+    return run.stdout.split()
+
+
+def loaded(code, modules):
+    """Which of the modules some code imports that NumPy does not."""
+    return output(
+        f"import sys, numpy\nbefore = set(sys.modules)\n{code}\n"
+        f"print(*(m for m in {modules.split()!r} if m in sys.modules and m not in before))"
+    )
+
+
+def test_building_a_robot_loads_little():
+    assert loaded(BUILD, NOT_NEEDED + NEEDED_TO_COMPUTE) == []
+
+
+def test_computing_loads_what_it_needs():
+    code = BUILD + "robot.inverse_dynamics([0.1], [0.2], [0.3])\n"
+    assert loaded(code, NOT_NEEDED) == []
+    assert set(loaded(code, NEEDED_TO_COMPUTE)) >= {"fourbar.compile", "fourbar.system.methods.dynamics"}
+
+
+@pytest.mark.parametrize("package", LAZY)
+def test_a_star_imports_every_public_name(package):
+    names = import_module(package).__all__
+    assert output(f"from {package} import *\nprint(*(name for name in {names!r} if name in globals()))") == names
+
+
+def told_to_type_checkers(package):
+    """(module, name) of all names that a package imports for type checkers only."""
+    path = SOURCE.joinpath(*package.split(".")[1:], "__init__.py")
+    for block in ast.parse(path.read_text(encoding="utf-8")).body:
+        if isinstance(block, ast.If) and ast.unparse(block.test) == "TYPE_CHECKING":
+            for node in block.body:
+                yield from ((node.module, alias.name) for alias in node.names)
+
+
+@pytest.mark.parametrize("package", LAZY)
+def test_type_checkers_see_what_is_found(package):
+    module, told = import_module(package), list(told_to_type_checkers(package))
+    assert told
+    for home, name in told:
+        meant = (
+            import_module(f"{package}.{name}") if home is None else getattr(import_module(f"{package}.{home}"), name)
+        )
+        assert getattr(module, name) is meant
+    assert {name for _, name in told} <= set(module.__all__)
+
+
+@pytest.mark.parametrize("package", LAZY)
+def test_names_that_are_not_there(package):
+    module = import_module(package)
+    assert set(module.__all__) <= set(dir(module))
+    with pytest.raises(AttributeError, match=f"module '{package}' has no attribute 'nonsense'"):
+        module.nonsense  # noqa: B018
+    with pytest.raises(ImportError, match="nonsense"):
+        exec(f"from {package} import nonsense")
+
+
+def test_a_name_is_found_once():
+    code = "import fourbar\nprint('identify' in vars(fourbar))\nfourbar.identify\nprint('identify' in vars(fourbar))"
+    assert output(code) == ["False", "True"]
+
+
+def test_parts_and_functions_do_not_hide_each_other():
+    code = (
+        "import fourbar.identification, fourbar.sim, fourbar.io, fourbar as fb\nfrom fourbar import identify, simulate"
+    )
+    assert output(f"{code}\nprint(callable(fb.identify), fb.simulate is simulate, fb.sim.simulate is simulate)") == [
+        "True", "True", "True",
+    ]  # fmt: skip
+
+
+def test_what_was_imported_late_can_be_pickled():
+    warning = fourbar.SimulationWarning("late")
+    assert type(pickle.loads(pickle.dumps(warning))) is fourbar.SimulationWarning
+    assert pickle.loads(pickle.dumps(fourbar.simulate)) is fourbar.simulate
+    assert pickle.loads(pickle.dumps(fourbar.Trajectory)) is fourbar.Trajectory
+
+
+def test_methods_are_where_the_robot_looks_for_them():
+    listed = {name: thing.subject for name, thing in vars(System).items() if hasattr(thing, "subject")}
+    assert listed == {name: method.record.__module__.rpartition(".")[2] for name, method in METHODS.items()}
+
+
+def test_looking_up_one_method_loads_its_file_only():
+    found = loaded(BUILD + "robot.poses", "fourbar.system.methods.kinematics fourbar.system.methods.dynamics")
+    assert found == ["fourbar.system.methods.kinematics"]
+
+
+def test_every_method_is_found_by_name():
+    code = (
+        "from fourbar.system.methods import METHODS as found\nprint(found['pose'].static[0], 'x' in found, len(found))"
+    )
+    assert output(code) == ["frame", "False", str(len(METHODS))]

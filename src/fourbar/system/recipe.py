@@ -138,7 +138,7 @@ class Base(Recipe):
 
     @property
     def parts(self) -> tuple[Any, ...]:
-        return type(self), self._method, JACOBIANS.get(self.name), self._read, self.recall()
+        return type(self), self._method, self._read, self.recall()
 
     def recall(self) -> tuple[Any, ...]:
         return self._rebuild

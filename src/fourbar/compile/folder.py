@@ -2,7 +2,8 @@
 
 Files are written to a temporary name and moved into place, so that many processes may share the folder; each begins
 with a checksum of its name and its content, and one that does not agree with it is made again, never trusted. The
-folder belongs to the user alone. FOURBAR_CACHE names another folder, or switches the cache off with "off".
+folder belongs to the user alone, and stays within bounds (`prune.py`). FOURBAR_CACHE names another folder, or switches
+the cache off with "off".
 """
 
 from __future__ import annotations
@@ -15,6 +16,8 @@ import tempfile
 import warnings
 from functools import cache
 from pathlib import Path
+
+from .prune import note_use, prune_sometimes
 
 _MAGIC = b"fourbar cached 1\n"
 
@@ -76,7 +79,10 @@ def read(path: Path) -> bytes | None:
         return None
     start = len(_MAGIC) + 32
     kept = content[start:]
-    return kept if content[:start] == _head(path, kept) else None
+    if content[:start] != _head(path, kept):
+        return None
+    note_use(path)
+    return kept
 
 
 def _head(path: Path, content: bytes) -> bytes:
@@ -88,10 +94,11 @@ def write(path: Path, content: bytes) -> None:
     """Put a file into the cache; a warning if that fails."""
     temporary = None
     try:
-        handle, temporary = tempfile.mkstemp(dir=path.parent)
+        handle, temporary = tempfile.mkstemp(prefix="writing-", suffix=".part", dir=path.parent)
         with os.fdopen(handle, "wb") as file:
             file.write(_head(path, content) + content)
         os.replace(temporary, path)
+        prune_sometimes(path)
     except OSError as error:
         if temporary is not None:
             Path(temporary).unlink(missing_ok=True)

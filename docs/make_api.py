@@ -100,7 +100,7 @@ def _doc_of(name: str) -> str:
 
 
 def _fields(kind: Any) -> str:
-    return ", ".join(f"`{name}`" for name in kind.__dataclass_fields__)
+    return ", ".join(f"`{name}`" for name in getattr(kind, "_fields", None) or kind.__dataclass_fields__)
 
 
 def _method(name: str, method: Method) -> str:

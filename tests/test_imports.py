@@ -27,11 +27,14 @@ fourbar.model.edit.change fourbar.model.edit.join fourbar.model.edit.lock fourba
 fourbar.model.edit.sub fourbar.model.geometry fourbar.model.loop_variation fourbar.model.matter
 fourbar.spatial.groups fourbar.spatial.series fourbar.system.constrained fourbar.system.equations
 fourbar.system.methods.coriolis fourbar.system.methods.derivatives fourbar.system.methods.forces
-fourbar.system.methods.identification fourbar.system.methods.kinematics fourbar.algorithms.regressor
+fourbar.system.methods.identification fourbar.system.methods.kinematics fourbar.algorithms.energy
+fourbar.algorithms.kinematics fourbar.algorithms.regressor fourbar.expr.differentiate fourbar.expr.shared
+fourbar.expr.tasks fourbar.model.changes fourbar.model.numbers fourbar.system.along fourbar.system.derivatives
+fourbar.system.derived fourbar.system.massless fourbar.system.stray fourbar.system.wrapper
 decimal difflib fractions fnmatch
 """
 NEEDED_TO_COMPUTE = """
-fourbar.algorithms fourbar.compile fourbar.expr.program fourbar.expr.record fourbar.expr.shared
+fourbar.algorithms fourbar.compile fourbar.expr.program fourbar.expr.record
 fourbar.system.context fourbar.system.functions fourbar.system.methods.dynamics fourbar.system.recipe threading
 """
 

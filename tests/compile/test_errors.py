@@ -20,7 +20,7 @@ EACH_ARGUMENT = [(m, k) for m, entry in METHODS.items() for k in range(len(entry
 def idle(monkeypatch):
     """A robot that must not begin to work."""
     system = fb.robots.double_pendulum()
-    monkeypatch.setattr("fourbar.system.recipe.record", lambda *a: pytest.fail("began to work"))
+    monkeypatch.setattr("fourbar.system.context.record", lambda *a: pytest.fail("began to work"))
     return system
 
 

@@ -16,9 +16,10 @@ from fourbar.expr.packed import pack, unpack
 from fourbar.expr.program import Block, Store
 from fourbar.joints import CustomJoint, Revolute
 from fourbar.system import identity
+from fourbar.system.derived import KINDS
 from fourbar.system.methods import METHODS
 from fourbar.system.methods.registry import Method
-from fourbar.system.recipe import KINDS, Base
+from fourbar.system.recipe import Base
 
 from .support import OPTIONS, chain, mixed, python, same_bits
 

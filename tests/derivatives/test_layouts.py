@@ -13,8 +13,9 @@ from fourbar.expr import Program, interpret
 from fourbar.joints import Revolute, Spherical
 from fourbar.loops import Gear
 from fourbar.system.context import record
+from fourbar.system.derived import KINDS
 from fourbar.system.methods import METHODS
-from fourbar.system.recipe import KINDS, Base
+from fourbar.system.recipe import Base
 
 from .step import STEP, rate, run
 

@@ -7,13 +7,15 @@ its children sent. Neither knows whether the step runs on numbers or is being tr
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ..expr import Recorder
 from ..expr.node import Value
 from ..expr.trees import leaves
 from ..model.cluster import Cluster
 from ..model.tree import ClusterTree
+
+if TYPE_CHECKING:
+    from ..expr import Recorder
 
 
 def _first_step(step: Callable[..., Any], cluster: Cluster, q: Any, v: Any, *args: Any) -> tuple[Any, Any]:

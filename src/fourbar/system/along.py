@@ -16,8 +16,9 @@ from ..expr.differentiate import MANY, Entries
 from ..model.numbers import Number
 from .changed import ChangedContext
 from .context import recorded
+from .derived import Derived, Jvp, Vjp
 from .methods import METHODS
-from .recipe import BLOCK, Derived, Given, Jvp, Recipe, Vjp
+from .recipe import BLOCK, Given, Recipe
 from .stray import Sparse, allowed
 
 

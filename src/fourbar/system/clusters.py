@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import replace
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -25,8 +25,7 @@ _TOGGLE = 1e-6  # ratio of singular values of K_d at which random configurations
 Trial = tuple[np.ndarray, np.ndarray]  # coordinates (n, nq), and which of them are good (n)
 
 
-@dataclass(frozen=True)
-class ClusterInfo:
+class ClusterInfo(NamedTuple):
     """Bodies tied by loops, and what describes their state."""
 
     bodies: tuple[str, ...]

@@ -7,8 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from ..algorithms.energy import COM, WORLD
-from ..algorithms.kinematics import WORLD_POINT, Reported
 from ..errors import ArgumentError, unknown
 from ..model.lower import Home, Lowered
 from ..model.parameters import RIGID, read_columns
@@ -24,6 +22,8 @@ def read_frame(lowered: Lowered, name: Any) -> Home:
 
 
 def _read_point(at: Any) -> tuple[float, float, float] | str:
+    from ..algorithms.kinematics import WORLD_POINT
+
     if isinstance(at, str):
         if at == "origin":
             return (0.0, 0.0, 0.0)
@@ -45,6 +45,8 @@ def _pose(lowered: Lowered, frame: Any) -> dict[str, Any]:
 
 
 def _reported(lowered: Lowered, frame: Any, at: Any = "origin", expressed_in: Any = "world") -> dict[str, Any]:
+    from ..algorithms.kinematics import Reported
+
     home = read_frame(lowered, frame)
     axes = None if expressed_in == "world" else home if expressed_in == "frame" else read_frame(lowered, expressed_in)
     return {"frame": Reported(home, _read_point(at), axes)}
@@ -64,7 +66,9 @@ def read_prescribed(lowered: Lowered, prescribed: Iterable[str]) -> dict[str, An
     return {"prescribed": tuple(tuple(joint in names for joint in own) for own in by_group)}
 
 
-def _about(lowered: Lowered, about: str = COM) -> dict[str, Any]:
+def _about(lowered: Lowered, about: str = "com") -> dict[str, Any]:
+    from ..algorithms.energy import COM, WORLD
+
     if about not in (COM, WORLD):
         raise ArgumentError(f"about={about!r}: expected {COM!r} or {WORLD!r}")
     return {"about": about}

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property, partial
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -180,8 +180,7 @@ class _Method:
         return self.method.doc
 
 
-@dataclass(frozen=True)
-class Names:
+class Names(NamedTuple):
     """What things are called, in the order of the arrays."""
 
     bodies: tuple[str, ...]

@@ -7,7 +7,6 @@ right side b alone (`name_factor`, for samples whose rows depend on each other),
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any, NamedTuple
 
 from ...algorithms import hybrid, rnea
@@ -84,7 +83,7 @@ def told(name: str) -> Method:
     def record(c: Context, **static: Any) -> Any:
         return whole.record(c, **static)[:-1]
 
-    return replace(whole, record=record, results=whole.results[:-1], stages=STAGES.get(name))
+    return whole._replace(record=record, results=whole.results[:-1], stages=STAGES.get(name))
 
 
 def _state(c: Context) -> State:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from functools import cached_property, partial
 from typing import Any
 
@@ -124,7 +123,7 @@ class Constrained(Frozen):
     def names(self) -> Names:
         """The names of the robot; among the numbers along which functions can be differentiated those of the
         constraints too: "contact1.at_frame", "distance2.length", "stabilize.damping", ..."""
-        return replace(self.system.names, numbers=tuple(x.name for x in self._model.numbers))
+        return self.system.names._replace(numbers=tuple(x.name for x in self._model.numbers))
 
     def compiled(self, name: str, **static: Any) -> Any:
         """One of the compiled functions, by name."""

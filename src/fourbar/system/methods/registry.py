@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
     from ..context import Context, Record
@@ -18,8 +17,7 @@ SUBJECTS = (
 Outputs = list[tuple[str, tuple[int, ...], list[Any]]]
 
 
-@dataclass(frozen=True)
-class Stages:
+class Stages(NamedTuple):
     """A function whose results solve equations: these are differentiated, not the steps that solve them.
 
     `data`, recorded like a method with arguments for the `unknown` besides its own, is what the equations need;
@@ -35,8 +33,7 @@ class Stages:
     solve: Callable[..., Sequence[Sequence[Any]]] = lambda c, **_: ()
 
 
-@dataclass(frozen=True)
-class Method:
+class Method(NamedTuple):
     """An algorithm as a method: arrays it takes, what it returns, options that choose the code (`static`).
 
     `nan` says why a result may be NaN where no loop is at a toggle position. `stages` are another way to differentiate.

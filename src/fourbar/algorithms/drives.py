@@ -140,7 +140,9 @@ def _all_rows(force: Vec, A: Mat, plan: Plan) -> tuple[Vec, Scalar, Scalar]:
         return force, factors.weakness, 0.0
     T = [factors.nearest(A[i]) for i in others]
     left = [A[i] - _times(t, [A[j] for j in chosen]) for i, t in zip(others, T, strict=True)]
-    loose = _largest([x for row in left for x in row]) / _largest([x for row in A for x in row])
+    loose: Scalar = 0.0
+    for i, row in zip(others, left, strict=True):
+        loose = maximum(loose, _largest(row) / maximum(_largest(A[i]), plan.rows.usual[i] ** 0.5))
     return spread(force, T, chosen, others), factors.weakness, loose
 
 

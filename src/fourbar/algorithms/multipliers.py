@@ -23,8 +23,9 @@ class Health(NamedTuple):
     """What tells a sound solution from one that needs a closer look.
 
     `weakness`: the largest ratio of a diagonal entry of Ω (or of what it usually is) to its pivot, among the chosen
-    rows. `loose`: how much the other rows are not implied by the chosen ones, relative to the largest entry of Ω.
-    `gap`: how far they contradict them, relative to 1 + the largest |b|.
+    rows. `loose`: how much the other rows are not implied by the chosen ones, relative to their own entries of Ω.
+    `gap`: how far they contradict them, relative to what they and the chosen ones that they follow from say, and to an
+    acceleration that is small (`Chosen.quiet`).
     """
 
     weakness: Scalar
@@ -44,10 +45,19 @@ def _largest(values: Sequence[Scalar]) -> Scalar:
 
 
 class Chosen(NamedTuple):
-    """Rows that stand for all, and the diagonal entries of Ω where all is well: a row may vanish elsewhere."""
+    """Rows that stand for all, and the diagonal entries of Ω of all rows where all is well: a row may vanish elsewhere.
+
+    `quiet`: accelerations of all rows, each in its own unit, that are small for this robot.
+    """
 
     rows: tuple[int, ...]
-    sizes: tuple[float, ...]
+    usual: tuple[float, ...]
+    quiet: tuple[float, ...] = ()
+
+    @property
+    def sizes(self) -> tuple[float, ...]:
+        """The usual entries of the rows that stand for all."""
+        return tuple(self.usual[i] for i in self.rows)
 
 
 def _weakness(diagonal: Sequence[Scalar], usual: Sequence[Scalar], inverse_pivots: Sequence[Scalar]) -> Scalar:
@@ -74,11 +84,20 @@ def multipliers(Omega: Mat, b: Vec, standing: Chosen) -> Multipliers:
         return Multipliers(force, Vec(Health(weakness, 0.0, 0.0)))
     across = [Vec([Omega[i][j] for j in chosen]) for i in others]
     T = [solved.solve(row) for row in across]
-    loose = _largest([_absolute(Omega[i][i] - dot(t, row)) for i, t, row in zip(others, T, across, strict=True)])
-    gap = _largest([_absolute(b[i] - dot(t, [b[j] for j in chosen])) for i, t in zip(others, T, strict=True)])
-    size = _largest([Omega[i][i] for i in range(len(b))])
-    health = Health(weakness, loose / size, gap / (1.0 + _largest([_absolute(x) for x in b])))
-    return Multipliers(spread(force, T, chosen, others), Vec(health))
+    loose = _largest([_absolute(Omega[i][i] - dot(t, row)) / maximum(Omega[i][i], standing.usual[i])
+                      for i, t, row in zip(others, T, across, strict=True)])  # fmt: skip
+    gap = _largest([_contradiction(b[i], [x * b[j] for x, j in zip(t, chosen, strict=True)], standing.quiet[i])
+                    for i, t in zip(others, T, strict=True)])  # fmt: skip
+    return Multipliers(spread(force, T, chosen, others), Vec(Health(weakness, loose, gap)))
+
+
+def _contradiction(own: Scalar, terms: Sequence[Scalar], quiet: float) -> Scalar:
+    """How far what a row says is from the sum of what others say of it, relative."""
+    said: Scalar = 0.0
+    size = quiet + _absolute(own)
+    for x in terms:
+        said, size = said + x, size + _absolute(x)
+    return _absolute(own - said) / size
 
 
 def spread(force: Vec, T: list[Vec], chosen: tuple[int, ...], others: list[int]) -> Vec:

@@ -355,7 +355,7 @@ class System(Editing):
         constraints: of `fourbar.constraints` and `fourbar.loops`. actuated: joints with a drive, for inverse dynamics;
         least: what is least where their forces are not unique, "torque" or "constraint" (forces), with `weight`, a
         matrix or its diagonal. stabilize: (stiffness, damping) of φ̈ = -stiffness φ - damping φ̇, which pulls back what
-        has drifted. tolerance: how far redundant rows may contradict each other, relative to 1 + their accelerations.
+        has drifted. tolerance: how far rows may contradict each other, or given accelerations them, relative.
         names: what the constraints are called, for derivatives by their numbers ("contact1", "gear2", ... if not told).
         """
         from .constrained.robot import Constrained

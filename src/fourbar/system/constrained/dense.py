@@ -25,29 +25,52 @@ def transposed(M: np.ndarray) -> np.ndarray:
 
 def ranks(Y: np.ndarray) -> np.ndarray:
     """Rank (...) of Y (..., n, m), each column in units of its own length."""
-    size = np.linalg.norm(Y, axis=-2, keepdims=True)
-    values = np.linalg.svd(
-        Y / np.where(size > _NOTHING * size.max(axis=-1, keepdims=True), size, np.inf), compute_uv=False
-    )
+    return _number(np.linalg.svd(Y / _lengths(Y)[..., None, :], compute_uv=False))
+
+
+def _lengths(Y: np.ndarray) -> np.ndarray:
+    """The lengths (..., m) of the columns of Y; infinite for those that are nothing but rounding."""
+    size = np.linalg.norm(Y, axis=-2)
+    return np.where(size > _NOTHING * size.max(axis=-1, keepdims=True, initial=0.0), size, np.inf)
+
+
+def _number(values: np.ndarray) -> np.ndarray:
+    """How many singular values (..., k) are something."""
     return (values > RANK * values.max(axis=-1, keepdims=True, initial=0.0)).sum(axis=-1)
 
 
 class Least(NamedTuple):
-    """λ (..., m), and by how much b is out of reach, relative to 1 + its largest entry."""
+    """λ (..., m), and by how much b is out of reach, relative: see `_out_of_reach`."""
 
     force: np.ndarray
     gap: np.ndarray
 
 
-def least_force(Y: np.ndarray, b: np.ndarray) -> Least:
-    """The least λ with YᵀY λ = -b, for Y (..., n, m): exact also where rows depend on each other."""
+def least_force(Y: np.ndarray, b: np.ndarray, quiet: np.ndarray) -> Least:
+    """The least λ with YᵀY λ = -b, for Y (..., n, m): exact also where rows depend on each other.
+
+    `quiet` (m): accelerations of the rows that are small.
+    """
     r = ranks(Y)[..., None]
     _, s, Vt = np.linalg.svd(Y, full_matrices=False)
     kept = np.arange(s.shape[-1]) < r
     along = np.where(kept, apply(Vt, b), 0.0)
     force = -apply(transposed(Vt), along / np.where(kept, s, 1.0) ** 2)
-    left = np.abs(b - apply(transposed(Vt), along)).max(axis=-1, initial=0.0)
-    return Least(force, left / (1.0 + np.abs(b).max(axis=-1, initial=0.0)))
+    return Least(force, _out_of_reach(Y, b, quiet))
+
+
+def _out_of_reach(Y: np.ndarray, b: np.ndarray, quiet: np.ndarray) -> np.ndarray:
+    """How far b (..., m) is from what rows Y can do: of each row the part that is left, beside what it and others say of
+    it and `quiet`. All in units of the rows' own lengths, so that metres and radians do not meet."""
+    size = _lengths(Y)
+    _, s, Vt = np.linalg.svd(Y / size[..., None, :], full_matrices=False)
+    kept = np.where(np.arange(s.shape[-1]) < _number(s)[..., None], 1.0, 0.0)
+    P = transposed(Vt) @ (kept[..., None] * Vt)
+    unit = np.where(np.isfinite(size), size, 1.0)
+    along = np.where(np.isfinite(size), b / unit, 0.0)  # a row that is nothing depends on no other
+    left = np.abs(b - unit * apply(P, along))
+    said = quiet + np.abs(b) + unit * apply(np.abs(P), np.abs(along))
+    return (left / said).max(axis=-1, initial=0.0)
 
 
 def choose(samples: np.ndarray) -> Chosen:
@@ -66,8 +89,8 @@ def choose(samples: np.ndarray) -> Chosen:
         chosen.append(best)
         direction = Y[:, best] / left[best]
         Y = Y - np.outer(direction, direction @ Y)
-    order = sorted(chosen)
-    return Chosen(tuple(order), tuple((size[order] ** 2).tolist()))
+    usual = np.where(size > _NOTHING * size.max(), size, size.max())
+    return Chosen(tuple(sorted(chosen)), tuple((usual**2).tolist()))
 
 
 def _inverse(E: np.ndarray, scale: np.ndarray) -> np.ndarray:

@@ -91,8 +91,7 @@ class Inverse(Resolved):
         again: Again,
         rebuild: tuple[Any, ...],
         joints: Sequence[str],
-        acceleration: Any,
-        rows: Sequence[str],
+        robot: Constrained,
         tolerance: float,
         dependent: Dependent | None,
     ) -> None:
@@ -101,7 +100,7 @@ class Inverse(Resolved):
             "(a singular configuration)"
         )
         super().__init__(function, told, again, _REACHED, rebuild, why, dependent)
-        self._acceleration, self._rows, self._allowed = acceleration, rows, tolerance
+        self._robot, self._allowed = robot, tolerance
 
     def __call__(self, *args: Any, out: Any = None, threads: int | None = None, **named: Any) -> Any:
         self._check(args, named)
@@ -116,13 +115,16 @@ class Inverse(Resolved):
         given = self.read(args, named)
         if not all(isinstance(x, np.ndarray) for x in given.values()):
             return  # lazy arrays are not looked at
-        gap = np.abs(self._acceleration(given["q"], given["v"], given["a"]))
-        size = 1.0 + np.abs(given["a"]).max(axis=-1, initial=0.0)
-        if np.any(gap > self._allowed * size[..., None]):
-            row = int(np.nanargmax(np.nanmax(gap.reshape(-1, gap.shape[-1]), axis=0)))
+        gap = np.abs(self._robot.acceleration(given["q"], given["v"], given["a"]))
+        if not np.any(gap > self._allowed * self._robot.quiet_rows):
+            return
+        terms = np.abs(self._robot.jacobian(given["q"])) @ np.abs(given["a"])[..., None]
+        relative = np.nan_to_num(gap / (self._robot.quiet_rows + terms[..., 0]))
+        if np.any(relative > self._allowed):
+            row = int(np.argmax(relative) % gap.shape[-1])
             raise ArgumentError(
-                f"the constraints do not allow these accelerations: A a + Ȧ v reaches {np.nanmax(gap):.3g} in "
-                f"{self._rows[row]}; take them from forward_dynamics, or prescribe some in hybrid_dynamics"
+                f"the constraints do not allow these accelerations: A a + Ȧ v reaches {np.nanmax(gap[..., row]):.3g} in "
+                f"{self._robot.rows[row]}; take them from forward_dynamics, or prescribe some in hybrid_dynamics"
             )
 
 
@@ -147,7 +149,7 @@ def make_inverse(robot: Constrained, drives: Drives, tolerance: float) -> Invers
     again = partial(_again, robot, plan, weight)
     dependent = None if plan.is_direct else robot.dependent(())
     return Inverse(
-        function, told, again, (_inverse_of, robot), drives.joints, robot.acceleration, robot.rows, tolerance, dependent
+        function, told, again, (_inverse_of, robot), drives.joints, robot, tolerance, dependent
     )
 
 

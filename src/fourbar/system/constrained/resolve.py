@@ -15,7 +15,7 @@ from .dense import least_force
 from .dependent import Broken, Dependent
 
 _WEAK = 1e8  # ratio of a diagonal entry of Ω to its pivot from which on a sample is solved again, without squaring
-_LOOSE = 1e-9  # how much a row may not be implied by others, relative to the largest entry of Ω
+_LOOSE = 1e-9  # how much a row may not be implied by others, relative to its own entry of Ω
 
 
 Again = Callable[[dict[str, np.ndarray]], tuple[Sequence[np.ndarray], np.ndarray]]  # arguments -> results, gap
@@ -229,14 +229,15 @@ def _without(x: Any, broken: Mapping[str, Broken], batch: int) -> Any:
     }
 
 
-def least_again(factor: Callable[[], Any], apply: Callable[[], Any]) -> Again:
-    """Samples by singular values: `factor` gives Y and b of YᵀY λ = -b, `apply` the results for given λ."""
+def least_again(factor: Callable[[], Any], apply: Callable[[], Any], quiet: np.ndarray) -> Again:
+    """Samples by singular values: `factor` gives Y and b of YᵀY λ = -b, `apply` the results for given λ; `quiet` (m):
+    accelerations of the rows that are small."""
 
     def again(given: dict[str, np.ndarray]) -> tuple[Sequence[np.ndarray], np.ndarray]:
         Y, b = factor()(**given)
         sound = np.isfinite(Y).all(axis=(-2, -1)) & np.isfinite(b).all(axis=-1)
         force, gap = np.full(b.shape, np.nan), np.full(len(b), np.nan)
-        force[sound], gap[sound] = least_force(Y[sound], b[sound])
+        force[sound], gap[sound] = least_force(Y[sound], b[sound], quiet)
         results = apply()(**given, force=force)
         return (*(results if isinstance(results, tuple) else (results,)), force), gap
 

@@ -18,7 +18,8 @@ from ..regular import check_regular
 from ..robot import Names, System
 from . import balance as _balance  # noqa: F401  (registers how to differentiate)
 from . import driven as _driven  # noqa: F401  (registers its recordings)
-from .dense import apply, ranks
+from .close import CLOSED, Opened, close, longest_length, turning_velocities
+from .dense import ranks
 from .dense import choose as standing
 from .dependent import Dependent
 from .frozen import Frozen
@@ -29,7 +30,6 @@ from .records import METHODS, told
 from .resolve import Resolved, least_again
 
 _SAMPLES = 3  # configurations at which the rank of the rows is found
-_STEPS, _LONGEST, _CLOSED = 60, 0.5, 1e-11  # of Newton's method on the constraints
 
 Recipe = tuple[Any, ...]
 
@@ -148,7 +148,9 @@ class Constrained(Frozen):
             chosen = self.choose(name, static)
             function, told = (make(name, chosen=chosen, **static) for make in (self.compiled, self.told))
             again = least_again(
-                lambda: self.compiled(f"{name}_factor", **static), lambda: self.compiled(f"{name}_apply", **static)
+                lambda: self.compiled(f"{name}_factor", **static),
+                lambda: self.compiled(f"{name}_apply", **static),
+                self.quiet_rows,
             )
             rebuild, dependent = (_rebuild_resolved, *self._recipe, name, key), self.dependent(chosen.rows, **static)
             return Resolved(function, told, again, self._tolerance, rebuild, dependent=dependent)
@@ -232,19 +234,17 @@ class Constrained(Frozen):
         return found if v is None else (found, self.impulse(found, v)[0])
 
     def _closed(self, q: np.ndarray) -> np.ndarray:
-        flat = q.reshape(-1, q.shape[-1])
-        for _ in range(_STEPS):
-            phi = self.residual(flat)
-            gap = np.abs(phi).max(axis=-1, initial=0.0)
-            open_ = np.flatnonzero(~(gap <= 0.01 * _CLOSED))
-            if not open_.size or not np.all(np.isfinite(phi[open_])):
-                break
-            step = _newton(self.jacobian(flat[open_]), phi[open_])
-            flat[open_] = self.system.integrate(flat[open_], step, 1.0)
-        gap = np.abs(self.residual(flat)).max(initial=0.0)
-        if not gap <= _CLOSED:
+        moved = partial(self.system.integrate, dt=1.0)
+        found, gaps = self._nearest(q.reshape(-1, q.shape[-1]), Opened(self.residual, self.jacobian, moved))
+        if not np.all(gaps <= CLOSED):
+            gap = np.abs(self.residual(found)).max(initial=0.0)
             raise AssemblyError(f"the constraints cannot be met from this configuration: a gap of {gap:.3g} is left")
-        return flat.reshape(q.shape)
+        return found.reshape(q.shape)
+
+    def _nearest(self, q: np.ndarray, opened: Opened) -> tuple[np.ndarray, np.ndarray]:
+        """Configurations near q (n, nq) that meet the constraints, and gaps (n) that are left."""
+        lowered = self._model.lowered
+        return close(q, opened, turning_velocities(lowered), longest_length(lowered))
 
     def samples(self, name: str, **values: Any) -> np.ndarray:
         """The last result of a recording at some configurations in which the constraints are met."""
@@ -257,6 +257,12 @@ class Constrained(Frozen):
         record, v, a = METHODS["spanning_forces"].record, np.zeros(self.system.nv), np.ones(self.system.nv)
         forces = [self._run(record, q=q, v=v, a=a)[0] for q in self._configurations]
         return 1e-3 * float(np.nanmax(np.abs(forces)))
+
+    @cached_property
+    def quiet_rows(self) -> np.ndarray:
+        """Accelerations of the rows (m) that are small for this robot: a thousandth of what unit ones cause somewhere."""
+        found = np.abs(self.samples("jacobian")).sum(axis=-1).max(axis=0)
+        return 1e-3 * np.where(found > 0.0, found, 1.0)
 
     def once(self, key: Any, make: Callable[[], Any]) -> Any:
         """What was made before under a key."""
@@ -274,16 +280,14 @@ class Constrained(Frozen):
         """The same as `_closed` without compiling anything, for one configuration; q itself if it fails."""
         if not any(b.traced.holonomic for b in self._model.bundles):
             return q
-        start = q
-        for _ in range(_STEPS):
-            phi = self._run(METHODS["residual"].record, q=q)[0]
-            if np.abs(phi).max() <= 0.01 * _CLOSED:
-                return q
-            A = self._run(METHODS["jacobian"].record, q=q)[0]
-            q = self._run(SYSTEM_METHODS["integrate"].record, q=q, v=_newton(A, phi), dt=[1.0])[0]
-            if not np.all(np.isfinite(q)):
-                return start
-        return q if np.abs(self._run(METHODS["residual"].record, q=q)[0]).max() < 1e-9 else start
+        residual, jacobian, integrate = METHODS["residual"], METHODS["jacobian"], SYSTEM_METHODS["integrate"]
+        opened = Opened(
+            lambda q: np.array([self._run(residual.record, q=x)[0] for x in q]),
+            lambda q: np.array([self._run(jacobian.record, q=x)[0] for x in q]),
+            lambda q, v: np.array([self._run(integrate.record, q=x, v=y, dt=[1.0])[0] for x, y in zip(q, v, strict=True)]),
+        )
+        found, gaps = self._nearest(q[None], opened)
+        return found[0] if gaps[0] <= CLOSED else q
 
     def _run(self, record: Callable[..., Any], static: dict[str, Any] | None = None, **values: Any) -> list[np.ndarray]:
         """A recording, run on numbers."""
@@ -301,18 +305,11 @@ class Constrained(Frozen):
         sound = [Y for Y in samples if np.all(np.isfinite(Y))]
         if not sound or not (chosen := standing(np.array(sound))).rows:
             raise self.nothing_held()
-        return chosen
+        return chosen._replace(quiet=tuple(self.quiet_rows.tolist()))
 
     def nothing_held(self) -> ModelError:
         """What is said of rows that are zero wherever the constraints are met."""
         return ModelError(f"the constraints hold nothing: no row of {', '.join(self.rows)} depends on a velocity")
-
-
-def _newton(A: np.ndarray, phi: np.ndarray) -> np.ndarray:
-    """-A⁺ φ, not too long."""
-    step = -apply(np.linalg.pinv(A, rcond=1e-9), phi)
-    size = np.abs(step).max(axis=-1, keepdims=True)
-    return step * np.minimum(1.0, _LONGEST / np.maximum(size, 1e-300))
 
 
 def _read_tolerance(tolerance: Any) -> float:

@@ -1,0 +1,78 @@
+"""Configurations in which rows that come from positions are met, by Newton's method, for robots of any size.
+
+What a gap is measured in: a row's own change for unit changes of all coordinates, and the rounding of the lengths that a
+robot is made of. So a gap of 1 is far off for a crane and for a watch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+
+from ...joints.independence import subspace_matrix
+from ...model.embedding import Tied
+from ...model.lower import Lowered
+from .dense import apply
+
+CLOSED = 1e-11  # a gap that is allowed to be left
+_STEPS, _LONGEST = 60, 0.5  # number of steps, and how far joints turn in one
+_STALLED = 0.5  # a gap that is closed, and that a step leaves larger than this part of it, is rounding
+_ROUNDING = 1e-2  # of the lengths, beside what a row changes by
+
+Function = Callable[[np.ndarray], np.ndarray]
+
+
+class Opened(NamedTuple):
+    """How far rows are open at q (n, nq), φ (n, m), A (n, m, nv), and how q (n, nq) moves by steps (n, nv)."""
+
+    residual: Function
+    jacobian: Function
+    moved: Callable[[np.ndarray, np.ndarray], np.ndarray]
+
+
+def close(q: np.ndarray, opened: Opened, turning: np.ndarray, length: float) -> tuple[np.ndarray, np.ndarray]:
+    """Closed configurations near q (n, nq), and the gaps (n) that are left. `turning` (nv): see `turning_velocities`."""
+    q, gaps = q.copy(), np.full(len(q), np.inf)
+    busy = np.arange(len(q))
+    for _ in range(_STEPS + 1):
+        phi, A = opened.residual(q[busy]), opened.jacobian(q[busy])
+        unit = _units(A, length)
+        gap, before = np.abs(phi / unit).max(axis=-1, initial=0.0), gaps[busy]
+        gaps[busy] = gap
+        left = np.isfinite(gap) & (gap > 0.0) & ~((gap <= CLOSED) & (gap > _STALLED * before))
+        busy, phi, A, unit = busy[left], phi[left], A[left], unit[left]
+        if not busy.size:
+            break
+        q[busy] = opened.moved(q[busy], _newton(A / unit[..., None], phi / unit, turning))
+    return q, gaps
+
+
+def _units(A: np.ndarray, length: float) -> np.ndarray:
+    """What the gap of each row of A (..., m, n) is measured in."""
+    found = np.maximum(np.abs(A).sum(axis=-1), _ROUNDING * length)
+    return np.where(found > 0.0, found, 1.0)
+
+
+def _newton(A: np.ndarray, phi: np.ndarray, turning: np.ndarray) -> np.ndarray:
+    """-A⁺ φ, shortened where joints would turn too far."""
+    step = -apply(np.linalg.pinv(A, rcond=1e-9), phi)
+    turned = np.abs(step[..., turning]).max(axis=-1, keepdims=True, initial=0.0)
+    return step * np.minimum(1.0, _LONGEST / np.maximum(turned, 1e-300))
+
+
+def turning_velocities(lowered: Lowered) -> np.ndarray:
+    """Which independent velocities (nv) turn something; the others are those of slides."""
+    found: list[bool] = []
+    for group in lowered.groups:
+        joints = [lowered.moving[i].joint for i in group.links]
+        own = [bool(x) for joint in joints for x in subspace_matrix(joint, joint.neutral())[:3].any(axis=0)]
+        tie = group.embedding
+        found += [own[j] or any(own) for j, _ in tie.independent] if isinstance(tie, Tied) else own
+    return np.array(found, bool)
+
+
+def longest_length(lowered: Lowered) -> float:
+    """The largest length in the placements of the links."""
+    return max((float(np.abs(np.array(c.placement.p, float)).max()) for c in lowered.tree.clusters), default=0.0)

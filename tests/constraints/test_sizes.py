@@ -84,10 +84,21 @@ def test_rows_that_contradict_each_other(x: float) -> None:
         assert np.isnan(c.forward_dynamics(batch, still, still, row_acceleration=wanted)[0]).all()
 
 
-@pytest.mark.parametrize("far", [1e-6, 1.0, 50.0, 1e4, 1e7])
-def test_slides_move_as_far_as_they_must(far: float) -> None:
+def crane(far: float) -> tuple[fb.Builder, Distance]:
     b = fb.Builder("crane")
     b.body("trolley", joint=Prismatic("x"), mass=1.0)
     b.body("hoist", parent="trolley", joint=Prismatic("z"), mass=1.0)
-    c = b.build().constrained(Distance("world", "hoist", (far, 0.0, 0.0), (0.0, 0.0, 0.0), 0.1 * far))
-    assert np.allclose(c.project(np.zeros(2)), [0.9 * far, 0.0], rtol=1e-12, atol=1e-15 * far)
+    return b, Distance("world", "hoist", (far, 0.0, 0.0), (0.0, 0.0, 0.0), 0.1 * far)
+
+
+@pytest.mark.parametrize("far", [1e-6, 1.0, 50.0, 1e4, 1e7])
+def test_slides_move_as_far_as_they_must(far: float) -> None:
+    b, rod = crane(far)
+    found = b.build().constrained(rod).project(np.zeros(2))
+    assert np.allclose(found, [0.9 * far, 0.0], rtol=1e-12, atol=1e-15 * far)
+
+
+@pytest.mark.parametrize("far", [1.0, 50.0, 1e3, 1e5])
+def test_slides_of_embedded_loops_too(far: float) -> None:
+    b, rod = crane(far)
+    assert np.allclose(b.loop(rod).build().neutral(), [0.9 * far, 0.0], rtol=1e-12, atol=1e-15 * far)

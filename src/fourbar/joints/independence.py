@@ -18,6 +18,11 @@ def subspace_matrix(joint: Joint, q: Sequence[float]) -> np.ndarray:
     return np.array([t.six() for t in twists], float).reshape(len(twists), 6).T
 
 
+def turning(joint: Joint) -> list[bool]:
+    """Which velocities of a joint turn its child; the others push it along lines, and may be of any size."""
+    return [bool(x) for x in subspace_matrix(joint, joint.neutral())[:3].any(axis=0)]
+
+
 def require_independent(joint: Joint, q: Sequence[float], what: str) -> None:
     """Refuse a joint whose S (6 x nv) has dependent columns at the generic configuration q."""
     if joint.nv == 0:

@@ -12,6 +12,7 @@ from typing import Protocol
 import numpy as np
 
 from ..joints.base import Joint
+from ..joints.independence import turning
 from ..spatial.linear import Vec
 
 _FAIR = 0.1  # a column this large, relative to the largest left, is good enough to be taken for other reasons
@@ -58,6 +59,7 @@ def close(tie: Closable, q: np.ndarray, held: Sequence[int] = (), steps: int = 1
     q = np.array(q, float)
     n = sum(j.nv for j in tie.joints)
     free = [j for j in range(n) if j not in set(held)]
+    turns = np.array([x for joint in tie.joints for x in turning(joint)], bool)
     with np.errstate(all="ignore"):  # a guess may be where the residual is no number
         phi = tie.residual(q)
         unit = np.ones_like(phi)
@@ -73,7 +75,7 @@ def close(tie: Closable, q: np.ndarray, held: Sequence[int] = (), steps: int = 1
             sound = np.isfinite(phi[busy]).all(axis=-1) & np.isfinite(K).all(axis=(-2, -1))
             busy, before = busy[sound], _size(phi[busy[sound]])
             delta = np.zeros((len(busy), n))
-            delta[:, free] = _step(phi[busy], K[sound][:, :, free])
+            delta[:, free] = _step(phi[busy], K[sound][:, :, free], turns[free])
             q[busy], phi[busy] = _improved(tie, q[busy], phi[busy], delta, unit[busy])
             after = _size(phi[busy])
             busy = busy[(after > _EXACT) & (after < np.where(before < _ROUNDING, 0.5, _STALLED) * before)]
@@ -89,15 +91,16 @@ def _size(phi: np.ndarray) -> np.ndarray:
     return np.linalg.norm(phi, axis=-1)
 
 
-def _step(phi: np.ndarray, K: np.ndarray) -> np.ndarray:
-    """The step of least norm that closes the gap, shortened where it relies on small singular values of K."""
+def _step(phi: np.ndarray, K: np.ndarray, turns: np.ndarray) -> np.ndarray:
+    """The step of least norm that closes the gap, shortened where it relies on small singular values of K, and where
+    joints would turn too far: `turns` says which velocities do."""
     if not K.size:
         return np.zeros((len(K), K.shape[-1]))
     U, s, Vt = np.linalg.svd(K, full_matrices=False)
-    damped = s * s + _DAMPING * _size(phi)[:, None] ** 2
+    damped = s * s + _DAMPING * np.minimum(1.0, _size(phi)[:, None]) ** 2
     inverse = np.where(s > 1e-10 * s[:, :1], s, 0.0) / np.maximum(damped, 1e-300)
     delta = -np.einsum("bji,bj,bkj,bk->bi", Vt, inverse, U, phi)
-    length = np.abs(delta).max(axis=-1, keepdims=True)
+    length = np.abs(delta[:, turns]).max(axis=-1, keepdims=True, initial=0.0)
     return delta * np.minimum(1.0, _LONGEST / np.maximum(length, 1e-300))
 
 

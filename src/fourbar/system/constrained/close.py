@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ...joints.independence import subspace_matrix
+from ...joints.independence import turning
 from ...model.embedding import Tied
 from ...model.lower import Lowered
 from .dense import apply
@@ -32,8 +32,8 @@ class Opened(NamedTuple):
     moved: Callable[[np.ndarray, np.ndarray], np.ndarray]
 
 
-def close(q: np.ndarray, opened: Opened, turning: np.ndarray, length: float) -> tuple[np.ndarray, np.ndarray]:
-    """Closed configurations near q (n, nq), and the gaps (n) that are left. `turning` (nv): see `turning_velocities`."""
+def close(q: np.ndarray, opened: Opened, turns: np.ndarray, length: float) -> tuple[np.ndarray, np.ndarray]:
+    """Closed configurations near q (n, nq), and the gaps (n) that are left. `turns` (nv): see `turning_velocities`."""
     q, gaps = q.copy(), np.full(len(q), np.inf)
     busy = np.arange(len(q))
     for _ in range(_STEPS + 1):
@@ -45,7 +45,7 @@ def close(q: np.ndarray, opened: Opened, turning: np.ndarray, length: float) -> 
         busy, phi, A, unit = busy[left], phi[left], A[left], unit[left]
         if not busy.size:
             break
-        q[busy] = opened.moved(q[busy], _newton(A / unit[..., None], phi / unit, turning))
+        q[busy] = opened.moved(q[busy], _newton(A / unit[..., None], phi / unit, turns))
     return q, gaps
 
 
@@ -55,10 +55,10 @@ def _units(A: np.ndarray, length: float) -> np.ndarray:
     return np.where(found > 0.0, found, 1.0)
 
 
-def _newton(A: np.ndarray, phi: np.ndarray, turning: np.ndarray) -> np.ndarray:
+def _newton(A: np.ndarray, phi: np.ndarray, turns: np.ndarray) -> np.ndarray:
     """-A⁺ φ, shortened where joints would turn too far."""
     step = -apply(np.linalg.pinv(A, rcond=1e-9), phi)
-    turned = np.abs(step[..., turning]).max(axis=-1, keepdims=True, initial=0.0)
+    turned = np.abs(step[..., turns]).max(axis=-1, keepdims=True, initial=0.0)
     return step * np.minimum(1.0, _LONGEST / np.maximum(turned, 1e-300))
 
 
@@ -66,10 +66,8 @@ def turning_velocities(lowered: Lowered) -> np.ndarray:
     """Which independent velocities (nv) turn something; the others are those of slides."""
     found: list[bool] = []
     for group in lowered.groups:
-        joints = [lowered.moving[i].joint for i in group.links]
-        own = [bool(x) for joint in joints for x in subspace_matrix(joint, joint.neutral())[:3].any(axis=0)]
-        tie = group.embedding
-        found += [own[j] or any(own) for j, _ in tie.independent] if isinstance(tie, Tied) else own
+        own, tie = [x for i in group.links for x in turning(lowered.moving[i].joint)], group.embedding
+        found += [any(own)] * tie.nv if isinstance(tie, Tied) else own  # what one moves others of its loop may turn
     return np.array(found, bool)
 
 

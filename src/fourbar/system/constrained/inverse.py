@@ -148,9 +148,7 @@ def make_inverse(robot: Constrained, drives: Drives, tolerance: float) -> Invers
     function, told = (make("inverse_dynamics", plan=plan) for make in (robot.compiled, robot.told))
     again = partial(_again, robot, plan, weight)
     dependent = None if plan.is_direct else robot.dependent(())
-    return Inverse(
-        function, told, again, (_inverse_of, robot), drives.joints, robot, tolerance, dependent
-    )
+    return Inverse(function, told, again, (_inverse_of, robot), drives.joints, robot, tolerance, dependent)
 
 
 def _inverse_of(robot: Constrained) -> Inverse:

@@ -284,7 +284,9 @@ class Constrained(Frozen):
         opened = Opened(
             lambda q: np.array([self._run(residual.record, q=x)[0] for x in q]),
             lambda q: np.array([self._run(jacobian.record, q=x)[0] for x in q]),
-            lambda q, v: np.array([self._run(integrate.record, q=x, v=y, dt=[1.0])[0] for x, y in zip(q, v, strict=True)]),
+            lambda q, v: np.array(
+                [self._run(integrate.record, q=x, v=y, dt=[1.0])[0] for x, y in zip(q, v, strict=True)]
+            ),
         )
         found, gaps = self._nearest(q[None], opened)
         return found[0] if gaps[0] <= CLOSED else q

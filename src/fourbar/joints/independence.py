@@ -20,7 +20,7 @@ def subspace_matrix(joint: Joint, q: Sequence[float]) -> np.ndarray:
 
 def turning(joint: Joint) -> list[bool]:
     """Which velocities of a joint turn its child; the others push it along lines, and may be of any size."""
-    return [bool(x) for x in subspace_matrix(joint, joint.neutral())[:3].any(axis=0)]
+    return [bool(np.any(column[:3])) for column in subspace_matrix(joint, joint.neutral()).T]
 
 
 def require_independent(joint: Joint, q: Sequence[float], what: str) -> None:

@@ -1,7 +1,7 @@
 """Configurations in which rows that come from positions are met, by Newton's method, for robots of any size.
 
-What a gap is measured in: a row's own change for unit changes of all coordinates, and the rounding of the lengths that a
-robot is made of. So a gap of 1 is far off for a crane and for a watch.
+What a gap is measured in: a row's own change for unit changes of all coordinates, and the rounding of the lengths of
+which a robot is made. So the same is said of a crane and of a watch.
 """
 
 from __future__ import annotations

@@ -60,8 +60,8 @@ def least_force(Y: np.ndarray, b: np.ndarray, quiet: np.ndarray) -> Least:
 
 
 def _out_of_reach(Y: np.ndarray, b: np.ndarray, quiet: np.ndarray) -> np.ndarray:
-    """How far b (..., m) is from what rows Y can do: of each row the part that is left, beside what it and others say of
-    it and `quiet`. All in units of the rows' own lengths, so that metres and radians do not meet."""
+    """How far b (..., m) is from what rows Y can do: of each row the part that is left, beside `quiet` and what it and
+    others say of it. All in units of the rows' own lengths, so that metres and radians do not meet."""
     size = _lengths(Y)
     _, s, Vt = np.linalg.svd(Y / size[..., None, :], full_matrices=False)
     kept = np.where(np.arange(s.shape[-1]) < _number(s)[..., None], 1.0, 0.0)

@@ -122,8 +122,9 @@ class Inverse(Resolved):
         relative = np.nan_to_num(gap / (self._robot.quiet_rows + terms[..., 0]))
         if np.any(relative > self._allowed):
             row = int(np.argmax(relative) % gap.shape[-1])
+            reached = np.nanmax(gap[..., row])
             raise ArgumentError(
-                f"the constraints do not allow these accelerations: A a + Ȧ v reaches {np.nanmax(gap[..., row]):.3g} in "
+                f"the constraints do not allow these accelerations: A a + Ȧ v reaches {reached:.3g} in "
                 f"{self._robot.rows[row]}; take them from forward_dynamics, or prescribe some in hybrid_dynamics"
             )
 

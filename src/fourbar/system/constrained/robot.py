@@ -19,8 +19,8 @@ from ..robot import Names, System
 from . import balance as _balance  # noqa: F401  (registers how to differentiate)
 from . import driven as _driven  # noqa: F401  (registers its recordings)
 from .close import CLOSED, Opened, close, longest_length, turning_velocities
-from .dense import ranks
 from .dense import choose as standing
+from .dense import ranks
 from .dependent import Dependent
 from .frozen import Frozen
 from .hybrid import Hybrid
@@ -260,7 +260,7 @@ class Constrained(Frozen):
 
     @cached_property
     def quiet_rows(self) -> np.ndarray:
-        """Accelerations of the rows (m) that are small for this robot: a thousandth of what unit ones cause somewhere."""
+        """Accelerations of the rows (m) that are small for this robot: a thousandth of what unit ones do somewhere."""
         found = np.abs(self.samples("jacobian")).sum(axis=-1).max(axis=0)
         return 1e-3 * np.where(found > 0.0, found, 1.0)
 

@@ -12,6 +12,7 @@ from ..spatial.linear import Scalar, Vec
 from ..spatial.transform import Transform
 
 if TYPE_CHECKING:
+    from ..joints.base import Joint
     from ..joints.mirror import Mirror, Mirrored
 
 
@@ -48,6 +49,11 @@ class Loop(ABC):
     def driven_joints(self) -> tuple[str, ...]:
         """Joints that should rather be dependent than the others."""
         return ()
+
+    @property
+    def extra_joint(self) -> Joint | None:
+        """A joint that needs coordinates of its own to close the loop: a robot gets a body without mass for it."""
+        return None
 
     @abstractmethod
     def residual(self, view: View) -> Sequence[Scalar]:

@@ -134,6 +134,10 @@ class Closure(Loop):
     def bodies(self) -> tuple[str, ...]:
         return (self.predecessor, self.successor)
 
+    @property
+    def extra_joint(self) -> Joint | None:
+        return None if closes_directly(self.joint) else self.joint
+
     def residual(self, view: View) -> Sequence[Scalar]:
         A, _ = (None, self.joint) if isinstance(self.joint, Universal) else self.joint.aligned()
         turned = Transform(() if A is None else (A,))

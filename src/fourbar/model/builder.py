@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -148,21 +148,19 @@ class Builder:
         if chosen in self._loops:
             raise ModelError(f"loop {chosen!r} is there already; names must be different")
         scales = read_independent(f"loop {chosen!r}, independent", independent)
-        self._loops[chosen] = NamedLoop(chosen, self._closing(chosen, loop), scales)
+        if loop.extra_joint is not None:
+            loop = self._with_link(chosen, cast("Closure", loop))
+        self._loops[chosen] = NamedLoop(chosen, loop, scales)
         return self
-
-    def _closing(self, name: str, loop: Loop) -> Loop:
-        """The loop as it can be closed: with a body of its own where its joint needs coordinates."""
-        from ..loops.closure import Closure, closes_directly  # here, since most robots have none
-
-        return self._with_link(name, loop) if isinstance(loop, Closure) and not closes_directly(loop.joint) else loop
 
     def _with_link(self, name: str, loop: Closure) -> Loop:
         """A loop joint with coordinates of its own: a body without mass on that joint, welded to the successor."""
+        from ..loops.closure import Closure
+
         R, p = np.array(loop.at_predecessor.R, float), loop.at_predecessor.p
         self.body(name, parent=loop.predecessor, joint=loop.joint, position=p, rotation=R)
         place = loop.at_successor
-        return type(loop)(Fixed(), name, loop.successor, at_successor=place.p, successor_rotation=place.R)
+        return Closure(Fixed(), name, loop.successor, at_successor=place.p, successor_rotation=place.R)
 
     def configuration(self, name: str, coordinates: Mapping[str, Any]) -> Builder:
         """Name a configuration: coordinates by joint, the others neutral. The first one says near which to close loops.

@@ -27,7 +27,6 @@ Identities behind the closed forms: s c_(k+2) = 1/k! - c_k and 2 s dc_k/ds = c_(
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from fractions import Fraction
 from math import factorial
 from typing import Any
 
@@ -38,17 +37,19 @@ Scalar = Any
 # The closed forms are evaluated at s >= FAR, the series at s < NEAR; every border between branches lies in between.
 FAR = 1.0
 NEAR = 25.0
-_OMITTED = Fraction(1, 2**60)
+_OMITTED = 2.0**-60
 
 
-def _coefficients(term: Callable[[int], Fraction], border: float) -> tuple[float, ...]:
-    """Coefficients of Σ term(j) s^j, as many as s < border needs for full precision of the sum and two derivatives."""
-    size = Fraction(border)
+def _coefficients(term: Callable[[int], float], size: float) -> tuple[float, ...]:
+    """Coefficients of Σ term(j) s^j, as many as s < size needs for full precision of the sum and two derivatives.
+
+    A term is the quotient of two integers, which is rounded once.
+    """
     count = 1
     # The first omitted term of the second derivative is about count² term(count) size^(count - 2).
     while abs(term(count)) * size**count * (count * max(1, 1 / size)) ** 2 > _OMITTED * abs(term(0)):
         count += 1
-    return tuple(float(term(j)) for j in range(count))
+    return tuple(term(j) for j in range(count))
 
 
 def _horner(coefficients: Sequence[float], s: Scalar) -> Scalar:
@@ -74,22 +75,22 @@ def _join(s: Scalar, border: float, coefficients: Sequence[float], closed: Scala
     return select(_below(s, border), _horner(coefficients, near), closed)
 
 
-def _stumpff_slope(k: int) -> Callable[[int], Fraction]:
+def _stumpff_slope(k: int) -> Callable[[int], float]:
     """Coefficients of dc_k/ds."""
-    return lambda j: Fraction((-1) ** (j + 1) * (j + 1), factorial(k + 2 * j + 2))
+    return lambda j: (-1) ** (j + 1) * (j + 1) / factorial(k + 2 * j + 2)
 
 
 # Borders found by comparing both branches with 60-digit arithmetic: beyond them the closed form is as good.
 _BORDER_C3, _BORDER_SIN_HALF_SLOPE, _BORDER_C3_SLOPE, _BORDER_C4_SLOPE, _BORDER_ATAN = 9.0, 9.0, 16.0, 25.0, 1.0 / 32.0
-_COS_HALF = _coefficients(lambda j: Fraction((-1) ** j, 4**j * factorial(2 * j)), FAR)
-_SIN_HALF = _coefficients(lambda j: Fraction((-1) ** j, 2 * 4**j * factorial(2 * j + 1)), FAR)
+_COS_HALF = _coefficients(lambda j: (-1) ** j / (4**j * factorial(2 * j)), FAR)
+_SIN_HALF = _coefficients(lambda j: (-1) ** j / (2 * 4**j * factorial(2 * j + 1)), FAR)
 _SIN_HALF_SLOPE = _coefficients(
-    lambda j: Fraction((-1) ** (j + 1) * (j + 1), 8 * 4**j * factorial(2 * j + 3)), _BORDER_SIN_HALF_SLOPE
+    lambda j: (-1) ** (j + 1) * (j + 1) / (8 * 4**j * factorial(2 * j + 3)), _BORDER_SIN_HALF_SLOPE
 )
-_C3 = _coefficients(lambda j: Fraction((-1) ** j, factorial(2 * j + 3)), _BORDER_C3)
+_C3 = _coefficients(lambda j: (-1) ** j / factorial(2 * j + 3), _BORDER_C3)
 _C3_SLOPE = _coefficients(_stumpff_slope(3), _BORDER_C3_SLOPE)
 _C4_SLOPE = _coefficients(_stumpff_slope(4), _BORDER_C4_SLOPE)
-_ATAN = _coefficients(lambda j: Fraction((-1) ** j, 2 * j + 1), _BORDER_ATAN)
+_ATAN = _coefficients(lambda j: (-1) ** j / (2 * j + 1), _BORDER_ATAN)
 
 
 def cos_half(s: Scalar) -> Scalar:

@@ -22,10 +22,20 @@ Scalars = Sequence[Any]
 class Group(ABC):
     """A Lie group that is a configuration space of rigid bodies. Instances are stateless and hashable."""
 
+    __slots__ = ()
     name: str
     nq: int  # scalars that store an element
     nv: int  # dimension: scalars in a velocity
     rows: tuple[int, ...]  # which entries of the twist [angular; linear] v holds: the ones of H in V = H v, From eq. 58
+
+    def __eq__(self, other: object) -> bool:
+        return type(other) is type(self)
+
+    def __hash__(self) -> int:
+        return hash(type(self))
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}()"
 
     @abstractmethod
     def identity(self) -> Vec:
@@ -109,6 +119,8 @@ class Group(ABC):
 
 class AbelianGroup(Group):
     """A group whose elements commute: the bracket vanishes, and with it every Coriolis term (From §4.5, §4.6)."""
+
+    __slots__ = ()
 
     def rate(self, a: Scalars, v: Scalars) -> Vec:
         return Vec(v)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import final
 
 from fourbar.spatial.linear import Mat, Scalar, Vec, zeros
@@ -31,10 +30,10 @@ def _bordered(m: Mat, corner: float) -> Mat:
 
 
 @final
-@dataclass(frozen=True)
 class Schoenflies(Group):
     """Schoenflies motions. q = (x, y, z, θ); v = (ω, vx, vy, vz) in the body frame."""
 
+    __slots__ = ()
     name = "Schoenflies"
     nq = 4
     nv = 4

@@ -6,7 +6,6 @@ that commute with rotations are α + β J.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import final
 
 from fourbar.expr import cos, sin
@@ -35,10 +34,10 @@ def _lower_triangular(column: Scalars, real: Scalar, imaginary: Scalar) -> Mat:
 
 
 @final
-@dataclass(frozen=True)
 class SE2(Group):
     """Planar motions. q = (x, y, θ); v = (ω, vx, vy) in the body frame."""
 
+    __slots__ = ()
     name = "SE2"
     nq = 3
     nv = 3

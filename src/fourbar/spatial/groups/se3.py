@@ -6,7 +6,6 @@ ad has the series in [ω] in its diagonal blocks, and the derivative of that ser
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import final
 
 from fourbar.spatial import series
@@ -39,10 +38,10 @@ def _quadratic_slope(
 
 
 @final
-@dataclass(frozen=True)
 class SE3(Group):
     """Rigid motions. q = (x, y, z, qw, qx, qy, qz) with a unit quaternion; v = (ω; v) (6) in the body frame."""
 
+    __slots__ = ()
     name = "SE3"
     nq = 7
     nv = 6

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import final
 
 from fourbar.expr import atan2, cos, sin
@@ -23,10 +22,10 @@ def turn(angle: Scalar) -> Mat:
 
 
 @final
-@dataclass(frozen=True)
 class SO2(AbelianGroup):
     """Rotations about z. q = (θ), v = (ω). θ counts whole turns; θ and θ + 2π are the same element."""
 
+    __slots__ = ()
     name = "SO2"
     nq = 1
     nv = 1

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import final
 
 from fourbar.expr import select, sqrt
@@ -119,13 +118,13 @@ def quadratic(v: Scalars, linear: Scalar, square: Scalar) -> Mat:
 
 
 @final
-@dataclass(frozen=True)
 class SO3(Group):
     """Rotations. q = (w, x, y, z), a unit quaternion; v = (ωx, ωy, ωz) in the body frame.
 
     Products and exponentials keep |q| = 1; nothing here normalises.
     """
 
+    __slots__ = ()
     name = "SO3"
     nq = 4
     nv = 3

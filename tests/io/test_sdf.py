@@ -313,3 +313,51 @@ def _foot_loop(model: ElementTree.Element, side: str) -> np.ndarray:
     ball = place("plantar-foot-joint")[1]
     hinges = [(1.0, *place("tarsus-crank-joint")), (1.0, *place("crank-rod-joint")), (-1.0, *place("foot-op"))]
     return np.array([sign * np.cross(axis, ball - at) for sign, axis, at in hinges]).T
+
+
+def four_bar(closing: str = "", rest: str = "") -> str:
+    """Links in a plane, a fixed: the last joint, `close`, is between c and d."""
+    links = link("a") + link("b") + link("c", "1 0 0 0 0 0") + link("d", "0 1 0 0 0 0")
+    joints = joint("jb", "revolute", "a", "b") + joint("jc", "revolute", "b", "c") + joint("jd", "revolute", "a", "d")
+    axis = f"<axis><xyz>0 0 1</xyz>{closing}</axis>"
+    last = f'<joint name="close" type="revolute"><parent>c</parent><child>d</child>{axis}</joint>'
+    return sdf(FIX + links + joints + last + rest)
+
+
+@pytest.mark.parametrize("inside", ["<damping>1</damping>", "<spring_stiffness>1</spring_stiffness>"])
+def test_forces_of_a_joint_that_closes_a_loop_have_to_be_waived(inside: str):
+    text = four_bar(f"<dynamics>{inside}</dynamics>")
+    with pytest.raises(fb.ParseError, match=r"closes a loop: its damping and spring are not carried.*'axis/dynamics'"):
+        load(text)
+    assert "(waived)" in str(load(text, waive=["axis/dynamics"]).report)
+    friction = load(four_bar("<dynamics><friction>1</friction></dynamics>"))
+    assert "closes a loop: its friction is not carried" in str(friction.report)
+
+
+def test_joints_that_close_loops_have_no_coordinate():
+    mimic = "<mimic joint='{}'><multiplier>2</multiplier><offset>0</offset><reference>0</reference></mimic>"
+    with pytest.raises(fb.ParseError, match=r"joint 'close' closes a loop: it has no coordinate that could mimic"):
+        load(four_bar(mimic.format("jb")))
+    follower = f'<axis><xyz>0 0 1</xyz>{mimic.format("close")}</axis>'
+    more = link("e") + f'<joint name="je" type="revolute"><parent>a</parent><child>e</child>{follower}</joint>'
+    with pytest.raises(fb.ParseError, match=r"joint 'close' closes a loop: it has no coordinate that could mimic"):
+        load(four_bar(rest=more))
+    axes = "<axis><xyz>0 0 1</xyz></axis><axis2><xyz>0 0 1</xyz></axis2>"
+    inside = "<gearbox_ratio>3</gearbox_ratio><gearbox_reference_body>c</gearbox_reference_body>"
+    gear = f'<joint name="g" type="gearbox"><parent>b</parent><child>d</child>{axes}{inside}</joint>'
+    with pytest.raises(fb.ParseError, match=r"between its reference body 'c' and 'd', not one that closes a loop"):
+        load(four_bar(rest=gear))
+
+
+def test_the_initial_position_is_told():
+    text = sdf(FIX + link("a") + link("b") + joint("j", "revolute", "a", "b"))
+    text = text.replace("<xyz>", "<initial_position>.4</initial_position><xyz>")
+    assert "initial_position is not carried" in str(load(text).report)
+
+
+def test_what_was_not_read_because_of_an_error_is_no_second_error():
+    text = sdf(FIX + link("a") + link("b") + joint("j", "universal", "a", "b"))
+    text = text.replace("</axis>", "</axis><axis2><xyz>0 0 1</xyz></axis2>")
+    with pytest.raises(fb.ParseError) as found:
+        load(text)
+    assert len(found.value.report) == 1 and "are parallel" in str(found.value)

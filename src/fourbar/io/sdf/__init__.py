@@ -38,6 +38,7 @@ def read(source: Source, options: Options) -> tuple[Mechanism, Report]:
         top.fail("there is no <link>: nothing here is a body")
     b = Builder(top.require("name"), gravity=_gravity(top))
     Assembly(scopes, Shapes(includes.meshes), reading).add_to(b, options.floating)
+    reading.check()  # of an element that was refused not all was read
     report_leftovers(root, _MATTERS)
     reading.check()
     for kind in ("link", "joint"):

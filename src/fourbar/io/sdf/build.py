@@ -42,7 +42,7 @@ class Assembly:
             with reading.element():
                 self.joints.append(read_joint(item, self.resolver))
         reading.check()
-        self._tree_joints: dict[Item, SdfJoint] = {}
+        self._closing: set[str] = set()  # joints that close loops: they have no coordinates of their own
 
     def add_to(self, b: Builder, floating: bool | Joint) -> None:
         """Add everything."""
@@ -53,6 +53,7 @@ class Assembly:
             if link in self.static:
                 self._add_link(b, link, "world", IDENTITY, Fixed(), link.full)
         tree = spanning_tree(links, [self._grounded(joint) for joint in moving])
+        self._closing = {joint.name for joint in tree.closing}
         self._add_roots(b, tree, floating)
         for joint in tree.carrying:
             with self.reading.element(), self.reading.naming(joint.element.place):
@@ -141,10 +142,11 @@ class Assembly:
         )  # fmt: skip
         b.loop(loop, name=joint.name)
         place = joint.element.place
-        if any(axis.stiffness or axis.damping or axis.friction for axis in joint.axes):
-            self.reading.warn(
-                place, "the joint closes a loop: its damping and spring are not carried", key="axis/dynamics"
-            )
+        if any(axis.stiffness or axis.damping for axis in joint.axes):
+            message, fix = "the joint closes a loop: its damping and spring are not carried", "let another joint close it"
+            self.reading.doubt(place, message, fix, "axis/dynamics")
+        elif any(axis.friction for axis in joint.axes):
+            self.reading.warn(place, "the joint closes a loop: its friction is not carried", key="axis/dynamics")
         if any(np.isfinite([axis.lower, axis.upper]).any() for axis in joint.axes):
             self.reading.warn(place, "the joint closes a loop: its limits are not carried", key="axis/limit")
 
@@ -163,6 +165,10 @@ class Assembly:
             leader = joint.item.scope.find(mimic.require("joint"), mimic)
             if not leader or leader[-1].kind != "joint":
                 mimic.fail(f"{mimic.require('joint')[:200]!r} is no joint")
+            for name in (joint.name, leader[-1].full):
+                if name in self._closing:
+                    mimic.fail(f"joint {name!r} closes a loop: it has no coordinate that could mimic, or be mimicked",
+                               "let another joint close it: of those with the same child the first carries it")  # fmt: skip
             ratio, offset = number(mimic, "multiplier", 1.0), number(mimic, "offset", 0.0)
             reference = number(mimic, "reference", 0.0)
             b.loop(Gear(leader[-1].full, joint.name, ratio, offset - ratio * reference), name=f"{joint.name}_mimic")
@@ -180,13 +186,15 @@ class Assembly:
     def _turning(self, body: Item | None, link: Item | None, axis: np.ndarray, gearbox: SdfJoint) -> tuple[str, float]:
         """The hinge between two links, and ±1: its coordinate, with that sign, is the angle from body to link."""
         for joint in self.joints:
-            if joint.kind in ("revolute", "continuous") and {joint.parent, joint.child} == {body, link}:
+            turns = joint.kind in ("revolute", "continuous") and joint.name not in self._closing
+            if turns and {joint.parent, joint.child} == {body, link}:
                 along = float(joint.axes[0].direction @ axis)
                 if abs(abs(along) - 1.0) < 1e-3:
                     return joint.name, np.sign(along) * (1.0 if joint.parent is body else -1.0)
         names = ["world" if end is None else end.full for end in (body, link)]
         gearbox.element.fail(
-            f"a gearbox needs a revolute joint about its axis between its reference body {names[0]!r} and {names[1]!r}"
+            f"a gearbox needs a revolute joint about its axis between its reference body {names[0]!r} and {names[1]!r}, "
+            "not one that closes a loop"
         )
 
     def _add_frames(self, b: Builder) -> None:

@@ -149,7 +149,7 @@ def _axis(element: Element, item: Item, kind: str, pose: Pose, resolver: Resolve
         lower, upper = -np.inf, np.inf
     if lower > upper:
         element.fail(f"the lower limit {lower:g} is above the upper one {upper:g}")
-    if element.child("initial_position") is not None:
+    if number(element, "initial_position", 0.0):
         element.reading.warn(element.place, "initial_position is not carried", key="axis/initial_position")
     return Axis(
         direction, lower, upper,

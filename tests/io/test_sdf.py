@@ -338,7 +338,7 @@ def test_joints_that_close_loops_have_no_coordinate():
     mimic = "<mimic joint='{}'><multiplier>2</multiplier><offset>0</offset><reference>0</reference></mimic>"
     with pytest.raises(fb.ParseError, match=r"joint 'close' closes a loop: it has no coordinate that could mimic"):
         load(four_bar(mimic.format("jb")))
-    follower = f'<axis><xyz>0 0 1</xyz>{mimic.format("close")}</axis>'
+    follower = f"<axis><xyz>0 0 1</xyz>{mimic.format('close')}</axis>"
     more = link("e") + f'<joint name="je" type="revolute"><parent>a</parent><child>e</child>{follower}</joint>'
     with pytest.raises(fb.ParseError, match=r"joint 'close' closes a loop: it has no coordinate that could mimic"):
         load(four_bar(rest=more))

@@ -112,7 +112,7 @@ def test_forces_of_a_wrong_size_are_refused_in_other_velocities_too() -> None:
     crank = fb.robots.crank_rocker()
     charts = Charts(crank.with_independent("rocker"))
     charts.now = crank
-    with pytest.raises(fb.ArgumentError, match=r"torque: expected forces \(\.\.\., 1\), got shape \(2,\)"):
+    with pytest.raises(fb.ArgumentError, match=r"torque\(t, q, v\) must have shape \(\.\.\., 1\), got \(2,\)"):
         charts.force(crank.assemble((2.0, -1.6, 1.9)), np.ones(2))
 
 

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
 import fourbar as fb
 from fourbar.compile.function import backend
+from fourbar.constraints import Prescribed
 from fourbar.joints import Free, Joint, Planar, Revolute, Schoenflies, Spherical, SphericalEuler, SphericalExponential
+from fourbar.loops import Closure
 
 from .mechanisms import mechanism, near, quaternions, random_mechanism, small_mechanism, state
 
@@ -88,6 +92,62 @@ def test_what_cannot_be_simulated_is_refused() -> None:
         fb.simulate(robot, np.stack([robot.neutral(), beside]), duration=0.01)
     lost = fb.simulate(robot, np.stack([robot.neutral(), np.full(3, np.nan)]), duration=0.002)
     assert np.isfinite(lost.q[:, 0]).all() and np.isnan(lost.q[:, 1]).all()
+
+
+@pytest.mark.short
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"q": "ab"}, "simulate: q must hold real numbers"),
+        ({"q": [0.0, 1j]}, "simulate: q must hold real numbers"),
+        ({"v": "ab"}, "simulate: v must hold real numbers"),
+        ({"v": np.zeros(3)}, r"simulate: v must have shape \(\.\.\., 2\), got \(3,\)"),
+        ({"q": np.zeros((3, 2)), "v": np.zeros((2, 2))}, "simulate: the leading .batch. axes do not broadcast"),
+        ({"torque": np.zeros(2)}, r"torque=array.*: expected a function torque\(t, q, v\)"),
+        ({"torque": lambda t, q, v: None}, r"simulate: torque\(t, q, v\) cannot be read as an array"),
+        ({"torque": lambda t, q, v: np.zeros(3)}, r"simulate: torque\(t, q, v\) must have shape \(\.\.\., 2\)"),
+        ({"duration": "1"}, "duration and dt must be positive and finite, got duration='1'"),
+        ({"dt": None}, "duration and dt must be positive and finite, got .* dt=None"),
+        ({"dt": 0.1}, "dt=0.1 is longer than duration=0.01: no whole step fits"),
+        ({"robot": "arm.urdf"}, "simulate takes a robot, such as fb.load"),
+        (
+            {"robot": fb.robots.double_pendulum().constrained(Prescribed(["elbow"]))},
+            "simulate takes a robot.*Constrained",
+        ),
+    ],
+)
+def test_arguments_that_make_no_sense(given: dict[str, Any], message: str) -> None:
+    usual: dict[str, Any] = {"robot": fb.robots.double_pendulum(), "q": np.zeros(2), "duration": 0.01}
+    with pytest.raises(fb.ArgumentError, match=message):
+        fb.simulate(**{**usual, **given})
+
+
+def test_many_velocities_from_one_configuration() -> None:
+    robot, v = fb.robots.double_pendulum(), np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 2.0]])
+    together = fb.simulate(robot, np.zeros(2), v, duration=0.005)
+    assert together.q.shape == (6, 3, 2) and together.lost.shape == (6, 3)
+    for i in range(3):
+        assert np.array_equal(together.q[:, i], fb.simulate(robot, np.zeros(2), v[i], duration=0.005).q)
+
+
+def test_a_small_mechanism_must_be_closed_too() -> None:
+    """A gap of a micrometre is nothing for a robot, and much for a mechanism of that size."""
+    b, x = fb.Builder("watch"), 1e-6
+    matter: dict[str, Any] = {"mass": 1e-9, "com": (0.2 * x, 0, 0), "inertia": (1e-9 * x * x,) * 3}
+    b.body("crank", joint=Revolute("z"), **matter)
+    b.body("coupler", parent="crank", joint=Revolute("z"), position=(0.4 * x, 0, 0), **matter)
+    b.body("rocker", joint=Revolute("z"), position=(x, 0, 0), **matter)
+    ends = {"at_predecessor": (0.7 * x, 0, 0), "at_successor": (0.6 * x, 0, 0)}
+    robot = b.loop(Closure(Revolute("z"), "coupler", "rocker", **ends)).build()
+    assert fb.simulate(robot, robot.neutral(), duration=1e-3).q.shape == (2, 3)
+    with pytest.raises(fb.ArgumentError, match="not closed where the motion starts"):
+        fb.simulate(robot, robot.neutral() + np.array([0.3, 0.0, 0.0]), duration=1e-3)
+
+
+def test_a_quaternion_that_is_zero() -> None:
+    robot = fb.Builder("stone").body("stone", joint=Free(), mass=1.0, inertia=(1.0, 1.0, 1.0)).build()
+    with pytest.raises(fb.SingularError, match="or a quaternion in q is zero"):
+        robot.integrate(np.zeros(7), np.ones(6), 1.0)
 
 
 @pytest.mark.short

@@ -14,7 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import ArgumentError, FourbarError
+from ..compile.arguments import Argument, to_array
+from ..errors import FourbarError
 from ..model.choose import pick
 from ..model.edit.where import coordinates, gathered_velocity
 from ..model.embedding import Tied
@@ -98,13 +99,11 @@ class Charts:
         """The robot's own velocities of a motion."""
         return w if self.now is self.robot else _converted(self.now, self.robot, q, w)
 
-    def force(self, q: np.ndarray, tau: Any) -> Any:
-        """Forces on the robot's own velocities as forces on those that are followed."""
+    def force(self, q: np.ndarray, tau: Any) -> np.ndarray:
+        """Forces on the robot's own velocities, as `torque` returned them, as forces on those that are followed."""
+        tau = to_array("simulate", Argument("torque(t, q, v)", (self.robot.nv,)), tau)
         if self.now is self.robot:
             return tau
-        tau = np.asarray(tau, float)
-        if tau.shape[-1:] != (self.robot.nv,):
-            raise ArgumentError(f"torque: expected forces (..., {self.robot.nv}), got shape {tau.shape}")
         PE = self.seen(q[..., None, :], np.eye(self.now.nv))  # a row for each of w
         return np.einsum("...ij,...j->...i", PE, tau)
 

@@ -8,17 +8,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from numbers import Real
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..compile.arguments import Argument, batch_shape, to_array
 from ..errors import ArgumentError, SingularError
+from ..system.constrained.close import longest_length
 from ..system.robot import System
 from .acting import Acting, acting_on, warn_of_limits
 from .charts import Charts, chart_rate
 
 _UNIT_TIME = np.array(1.0)  # an array, so that the call need not convert it
-_OPEN = 1e-6  # the gap of a loop that is no rounding of what somebody wrote down
+_OPEN = 1e-6  # the gap of a loop that is no rounding of what somebody wrote down, of the length of a small robot
 Torque = Callable[[float, np.ndarray, np.ndarray], np.ndarray]
 
 
@@ -98,11 +101,33 @@ class Follower:
 
 def _check_closed(robot: System, q: np.ndarray) -> None:
     gap = np.nan_to_num(robot.loop_gap(q)).max(initial=0.0)  # a state that is lost stays so
-    if gap > _OPEN:
+    if gap > _OPEN * min(1.0, longest_length(robot.model.lowered) or 1.0):
         raise ArgumentError(
             f"q: the loops of {robot.name!r} are not closed where the motion starts, a gap of {gap:.3g} is left; "
             "start from robot.assemble(q)"
         )
+
+
+def _check_times(duration: Any, dt: Any) -> None:
+    numbers = all(isinstance(x, Real) for x in (duration, dt))
+    if not (numbers and duration > 0.0 and dt > 0.0 and np.isfinite(duration / dt)):
+        raise ArgumentError(f"duration and dt must be positive and finite, got duration={duration!r}, dt={dt!r}")
+    if dt > (1.0 + 1e-9) * duration:
+        raise ArgumentError(f"dt={dt!r} is longer than duration={duration!r}: no whole step fits")
+
+
+def _read_state(robot: Any, q: Any, v: Any) -> tuple[np.ndarray, np.ndarray]:
+    """q (..., nq) and v (..., nv; zero if None) as arrays of their own, with the same leading axes."""
+    if not isinstance(robot, System):
+        raise ArgumentError(
+            f"simulate takes a robot, such as fb.load(...) returns, got {robot!r}. Under constraints that are kept by "
+            "forces integrate the accelerations of its forward_dynamics, or embed loops with Builder.loop"
+        )
+    q = to_array("simulate", Argument("q", (robot.nq,)), q)
+    v = np.zeros(robot.nv) if v is None else to_array("simulate", Argument("v", (robot.nv,)), v)
+    arguments = [Argument("q", (robot.nq,)), Argument("v", (robot.nv,))]
+    batch = batch_shape("simulate", arguments, [q, v])
+    return np.broadcast_to(q, (*batch, robot.nq)).copy(), np.broadcast_to(v, (*batch, robot.nv)).copy()
 
 
 def simulate(
@@ -126,17 +151,15 @@ def simulate(
     those of others are followed; q, v and torque stay as they are. torque is asked four times a step, and again where a
     step is repeated: its result must depend on t, q and v only.
     """
-    if not (duration > 0.0 and dt > 0.0 and np.isfinite(duration / dt)):
-        raise ArgumentError(f"duration and dt must be positive and finite, got duration={duration}, dt={dt}")
+    _check_times(duration, dt)
     if not isinstance(every, int | np.integer) or every < 1:
         raise ArgumentError(f"every={every!r}: expected a whole number of steps, at least 1")
     if not isinstance(passive, bool | np.bool_):
         raise ArgumentError(f"passive={passive!r}: expected True or False")
-    q = np.array(q, float)
-    if q.shape[-1:] != (robot.nq,):
-        raise ArgumentError(f"simulate: q must have shape (..., {robot.nq}), got {q.shape}")
+    if torque is not None and not callable(torque):
+        raise ArgumentError(f"torque={torque!r}: expected a function torque(t, q, v) of arrays, or None")
+    q, v = _read_state(robot, q, v)
     _check_closed(robot, q)
-    v = np.zeros((*q.shape[:-1], robot.nv)) if v is None else np.array(v, float)
     steps = max(1, round(duration / dt))
     follower = Follower(robot, torque, acting_on(robot, passive))
     now = State(q, v, np.zeros(q.shape[:-1]))

@@ -143,7 +143,10 @@ class Assembly:
         b.loop(loop, name=joint.name)
         place = joint.element.place
         if any(axis.stiffness or axis.damping for axis in joint.axes):
-            message, fix = "the joint closes a loop: its damping and spring are not carried", "let another joint close it"
+            message, fix = (
+                "the joint closes a loop: its damping and spring are not carried",
+                "let another joint close it",
+            )
             self.reading.doubt(place, message, fix, "axis/dynamics")
         elif any(axis.friction for axis in joint.axes):
             self.reading.warn(place, "the joint closes a loop: its friction is not carried", key="axis/dynamics")
@@ -167,8 +170,10 @@ class Assembly:
                 mimic.fail(f"{mimic.require('joint')[:200]!r} is no joint")
             for name in (joint.name, leader[-1].full):
                 if name in self._closing:
-                    mimic.fail(f"joint {name!r} closes a loop: it has no coordinate that could mimic, or be mimicked",
-                               "let another joint close it: of those with the same child the first carries it")  # fmt: skip
+                    mimic.fail(
+                        f"joint {name!r} closes a loop: it has no coordinate that could mimic, or be mimicked",
+                        "let another joint close it: of those with the same child the first carries it",
+                    )
             ratio, offset = number(mimic, "multiplier", 1.0), number(mimic, "offset", 0.0)
             reference = number(mimic, "reference", 0.0)
             b.loop(Gear(leader[-1].full, joint.name, ratio, offset - ratio * reference), name=f"{joint.name}_mimic")
@@ -193,8 +198,8 @@ class Assembly:
                     return joint.name, np.sign(along) * (1.0 if joint.parent is body else -1.0)
         names = ["world" if end is None else end.full for end in (body, link)]
         gearbox.element.fail(
-            f"a gearbox needs a revolute joint about its axis between its reference body {names[0]!r} and {names[1]!r}, "
-            "not one that closes a loop"
+            f"a gearbox needs a revolute joint about its axis between its reference body {names[0]!r} and {names[1]!r}"
+            ", not one that closes a loop"
         )
 
     def _add_frames(self, b: Builder) -> None:

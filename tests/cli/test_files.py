@@ -101,3 +101,12 @@ def test_what_is_no_model_file(
     ):
         assert main(command) == code
         assert words in capsys.readouterr().err
+
+
+def test_bench_reads_files_as_the_others_do(arm: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["bench", str(arm), "double_pendulum", "--batch", "2", "--repeat", "1", "--floating"]) == 0
+    out, err = capsys.readouterr()
+    rows = [line.split() for line in out.splitlines() if "inverse_dynamics" in line]
+    assert [(row[0], row[2]) for row in rows] == [(str(arm), "7"), ("double_pendulum", "2")]
+    assert "1 warning" in err
+    assert main(["bench", str(arm), "--strict", "--repeat", "1"]) == 1

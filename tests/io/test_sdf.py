@@ -361,3 +361,10 @@ def test_what_was_not_read_because_of_an_error_is_no_second_error():
     with pytest.raises(fb.ParseError) as found:
         load(text)
     assert len(found.value.report) == 1 and "are parallel" in str(found.value)
+
+
+@pytest.mark.parametrize("floating", [True, Fixed()])
+def test_a_root_that_the_file_carries_cannot_float(floating: object):
+    text = sdf(FIX + link("a") + link("b") + joint("j", "revolute", "a", "b"))
+    with pytest.raises(fb.ArgumentError, match="joints to the world carry all links; leave floating= out"):
+        load(text, floating=floating)

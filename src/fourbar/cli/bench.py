@@ -17,7 +17,15 @@ from ..bridges.pinocchio import Peer
 from ..robots import ROBOTS
 from ..system.robot import System
 from . import table
-from .arguments import DEFAULT_ROBOT, at_least_one, read_robot
+from .arguments import (
+    DEFAULT_ROBOT,
+    add_reading,
+    at_least_one,
+    is_file,
+    read_robot,
+    reading_options,
+    tell_warnings,
+)
 from .peers import PEERS, load_peer, peer_calls
 
 BATCH = 1024
@@ -27,17 +35,18 @@ METHODS = {"inverse_dynamics": 3, "forward_dynamics": 3, "mass_matrix": 1, "inve
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    chosen = f"robots of the library (default: {DEFAULT_ROBOT}): {', '.join(ROBOTS)}"
+    chosen = f"model files, or robots of the library (default: {DEFAULT_ROBOT}): {', '.join(ROBOTS)}"
     parser.add_argument("robots", metavar="ROBOT", nargs="*", help=chosen)
     parser.add_argument("--peer", action="append", default=[], metavar="NAME", help=f"compare: {', '.join(PEERS)}")
     parser.add_argument("--batch", type=at_least_one, default=BATCH, help=f"samples a batch (default: {BATCH})")
     parser.add_argument("--repeat", type=at_least_one, default=7, help="repetitions (default: 7)")
+    add_reading(parser)
 
 
 def run(args: argparse.Namespace) -> int:
     """Measure and print."""
     chosen: list[tuple[str, System, Peer | None]] = [
-        (name, read_robot(name), None) for name in args.robots or ([] if args.peer else [DEFAULT_ROBOT])
+        (name, _read(name, args), None) for name in args.robots or ([] if args.peer else [DEFAULT_ROBOT])
     ]
     for name in args.peer:
         peer = load_peer(name)
@@ -48,6 +57,13 @@ def run(args: argparse.Namespace) -> int:
         head += ["Pinocchio / ours, batch", "Pinocchio / ours, one call"]
     print(table.columns(head, [row[: len(head)] for row in rows], right=range(2, len(head))))
     return 0
+
+
+def _read(name: str, args: argparse.Namespace) -> System:
+    """A robot; how files are read is for those that are files."""
+    robot = read_robot(name, **(reading_options(args) if is_file(name) else {}))
+    tell_warnings(robot, name)
+    return robot
 
 
 def measure(name: str, robot: System, peer: Peer | None, batch: int, repeat: int) -> list[list[str]]:

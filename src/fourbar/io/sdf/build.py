@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from ...errors import ArgumentError
 from ...joints import Fixed, Free
 from ...joints.base import Joint
 from ...loops import Closure, Gear
@@ -77,6 +78,10 @@ class Assembly:
     # --- links and joints ---------------------------------------------------------------------------------------------
 
     def _add_roots(self, b: Builder, tree: Spanning, floating: bool | Joint) -> None:
+        if floating is not False and not tree.roots:
+            raise ArgumentError(
+                f"{self.reading.file}: joints to the world carry all links; leave floating= out, or remove such a joint"
+            )
         for root in tree.roots:
             joint = floating if isinstance(floating, Joint) else Free()
             at = self.pose[root]

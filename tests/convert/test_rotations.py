@@ -156,7 +156,7 @@ def test_nearest_rotation() -> None:
 def test_errors() -> None:
     with pytest.raises(ArgumentError, match=r"no length or is not finite in 1 of 2 samples"):
         convert.matrix_from_quaternion([[1.0, 0, 0, 0], [0.0, 0, 0, 0]])
-    with pytest.raises(ArgumentError, match="no length, or is not finite"):
+    with pytest.raises(ArgumentError, match="no length or is not finite"):
         convert.vector_from_quaternion([np.nan, 0, 0, 0])
     with pytest.raises(ArgumentError, match=r"not orthogonal.*off the identity by 0.21.*nearest_rotation"):
         convert.quaternion_from_matrix(1.1 * np.eye(3))

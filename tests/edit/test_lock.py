@@ -177,7 +177,7 @@ def test_errors() -> None:
         r.lock(["crank"], [0.1, 0.2, 0.3])
     with pytest.raises(fb.ArgumentError, match="expected 3 finite numbers, got shape"):
         r.lock(["crank"], [0.1])
-    with pytest.raises(fb.ArgumentError, match="'crank' has 1 coordinates, got"):
+    with pytest.raises(fb.ArgumentError, match="'crank' has 1 coordinates, finite numbers, got"):
         r.lock({"crank": (0.1, 0.2)})
     with pytest.raises(fb.AssemblyError, match="with 'crank', 'rocker' kept"):
         r.lock({"crank": 0.0, "rocker": 3.0})

@@ -252,3 +252,25 @@ def test_joints_that_move_nothing() -> None:
     assert refused(*parts).startswith("r.urdf:3: robot 'r'/joint 'j': joint 'j' moves nothing")
     robot = load(*parts, waive=["massless"])
     assert robot.mass_matrix([0.0]).tolist() == [[0.0]] and robot.report.findings[-1].key == "massless"
+
+
+def _transmitted(kind: str, ratio: str) -> fb.System:
+    matter = '<inertial><mass value="1"/><inertia ixx="1" ixy="0" ixz="0" iyy="1" iyz="0" izz="1"/></inertial>'
+    return fb.loads(
+        f'<robot name="r"><link name="a">{matter}</link><link name="b">{matter}</link>'
+        '<joint name="j" type="continuous"><parent link="a"/><child link="b"/></joint>'
+        f'<transmission name="t"><type>{kind}</type><joint name="j"/><actuator name="m">'
+        f"<mechanicalReduction>{ratio}</mechanicalReduction></actuator></transmission></robot>",
+        name="r.urdf",
+    )
+
+
+def test_a_transmission_that_is_not_simple_is_told():
+    assert not len(_transmitted("transmission_interface/SimpleTransmission", "5").report)
+    found = _transmitted("transmission_interface/DifferentialTransmission", "5")
+    assert "'transmission_interface/DifferentialTransmission' is read as a simple one" in str(found.report)
+
+
+def test_a_gear_ratio_of_zero_is_told():
+    with pytest.warns(fb.FileWarning):
+        assert "actuator 'm' is zero: it moves nothing" in str(_transmitted("SimpleTransmission", "0").report)

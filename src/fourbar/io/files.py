@@ -18,6 +18,8 @@ def read_options(
     strict: bool, waive: Iterable[str], floating: bool | Joint, folders: Iterable[str | Path], extra: Mapping[str, Any]
 ) -> Options:
     """The options of a user, checked."""
+    if not isinstance(strict, bool):
+        raise ArgumentError(f"strict={strict!r}: expected True or False")
     if not isinstance(floating, bool | Joint):
         raise ArgumentError(f"floating={floating!r}: expected True, False, or the joint that carries the root")
     for name, value in (("waive", waive), ("folders", folders)):
@@ -27,7 +29,7 @@ def read_options(
     for folder in where:
         if not folder.is_dir():
             raise ArgumentError(f"folders: there is no folder {str(folder)!r}")
-    return Options(bool(strict), tuple(waive), floating, where, dict(extra))
+    return Options(strict, tuple(waive), floating, where, dict(extra))
 
 
 def read_file(path: str | Path, format: str | None, options: Options) -> tuple[Mechanism, Report]:
@@ -38,6 +40,8 @@ def read_file(path: str | Path, format: str | None, options: Options) -> tuple[M
 
 def read_text(text: str | bytes, name: str, format: str | None, options: Options) -> tuple[Mechanism, Report]:
     """The mechanism in a text."""
+    if not isinstance(text, str | bytes):
+        raise ArgumentError(f"loads takes the text of a model file, got {text!r}")
     data = text.encode() if isinstance(text, str) else text
     return find_format(name, data, format).read(Source(name, data), options)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from os import PathLike
 from pathlib import Path
 from typing import Any
 
@@ -55,6 +56,8 @@ class Options:
 
 def read_source(path: str | Path) -> Source:
     """The file at a path."""
+    if not isinstance(path, str | PathLike):
+        raise ArgumentError(f"expected the name of a file, got {path!r}")
     where = Path(path)
     if where.is_dir():
         raise ArgumentError(_a_folder(where))

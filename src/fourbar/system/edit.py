@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
+from ..errors import ArgumentError
 from ..joints.axis import Axis, unit_axis
 from ..joints.base import Joint
 from ..model import edit
@@ -74,11 +75,11 @@ class Editing:
         names get the prefix. `mount` is as in `Builder.body`: position, rotation or rpy in the frame, limits, ...
         Gravity is that of this robot.
         """
-        return self._edited(edit.join.attach(self.mechanism, other.mechanism, frame, joint, prefix, base, **mount))
+        return self._edited(edit.join.attach(self.mechanism, _mechanism(other), frame, joint, prefix, base, **mount))
 
     def merge(self, other: Editing, prefix: str = "", name: str | None = None) -> Self:
         """This robot and another side by side in one world; the names of the other get the prefix."""
-        return self._edited(edit.join.merge(self.mechanism, other.mechanism, prefix, name))
+        return self._edited(edit.join.merge(self.mechanism, _mechanism(other), prefix, name))
 
     def sub(
         self,
@@ -167,6 +168,13 @@ class Editing:
         """The robot under other names: mappings from old to new (others stay), or functions of the old name."""
         changed = edit.names.rename(self.mechanism, bodies, joints, frames, loops, actuators)
         return self._edited(replace(changed, name=name or changed.name))
+
+
+def _mechanism(other: Any) -> Mechanism:
+    """That of another robot."""
+    if not isinstance(other, Editing):
+        raise ArgumentError(f"expected another robot, such as fb.load(...) returns, got {other!r}")
+    return other.mechanism
 
 
 def _renamed_everywhere(mechanism: Mechanism, given: Names) -> Mechanism:

@@ -16,6 +16,7 @@ from .joints import ReadJoint
 
 _RATIOS = ("mechanicalReduction", "mechanical_reduction", "drake:gear_ratio")
 _INERTIAS = ("rotorInertia", "rotor_inertia", "motorInertia", "motor_inertia", "drake:rotor_inertia")
+_SIMPLE = "SimpleTransmission"
 _CONTROL = ("hardwareInterface", "role", "offset")
 
 
@@ -43,10 +44,8 @@ def read_transmissions(root: Element, joints: Mapping[str, ReadJoint]) -> Transm
 
 def _read(transmission: Element, joints: Mapping[str, ReadJoint], found: Transmissions) -> None:
     transmission.get("name")
-    transmission.get("type")
-    kind = transmission.child("type")
-    if kind is not None:
-        kind.words()
+    named, written = transmission.get("type"), transmission.child("type")
+    kind = (named or "") if written is None else written.words()
     driven, actuators = transmission.all("joint"), transmission.all("actuator")
     parts = [transmission, *driven, *actuators]
     for part in parts[1:]:
@@ -58,6 +57,9 @@ def _read(transmission: Element, joints: Mapping[str, ReadJoint], found: Transmi
     ratios = [x for part in parts for x in _values(part, _RATIOS)]
     if len(driven) == len(actuators) == 1 and len(ratios) <= 1:
         _add_actuator(transmission, driven[0], actuators[0], ratios[0] if ratios else 1.0, joints, found)
+        if kind and not kind.endswith(_SIMPLE):
+            message = f"a transmission of type {kind[:60]!r} is read as a simple one: one gear ratio"
+            transmission.reading.note(transmission.place, message, "a side-car file can say more")
     elif actuators and not any(inertias):
         message = f"{len(actuators)} actuators and {len(ratios)} gear ratios for {len(driven)} joints are not carried"
         transmission.reading.note(transmission.place, message, "one of each is understood")
@@ -86,6 +88,9 @@ def _add_actuator(
     if free[0] != (names[0] or free[0]):
         message = f"there are several actuators {names[0]!r}; that of joint {joint!r} is called {free[0]!r} here"
         transmission.reading.note(transmission.place, message)
+    if ratio == 0.0:
+        message = f"the gear ratio of actuator {free[0]!r} is zero: it moves nothing"
+        transmission.reading.warn(transmission.place, message, "write the ratio, or 1", "transmission")
     found.actuators[free[0]] = (joint, ratio)
 
 

@@ -147,8 +147,9 @@ def _possible(names: list[str], tie: Tied, wishes: list[tuple[str, float]]) -> t
 
 def require_known(joints: Iterable[str], known: Iterable[str]) -> list[str]:
     """The joints as a list, all of them known."""
-    if isinstance(joints, str):
-        raise ModelError(f"joints={joints!r}: expected a list of names, such as [{joints!r}]")
+    if isinstance(joints, str) or not isinstance(joints, Iterable):
+        example = joints if isinstance(joints, str) else "hip"
+        raise ModelError(f"joints={joints!r}: expected a list of names, such as [{example!r}]")
     names, listed = list(joints), list(known)
     for name in names:
         if name not in listed:

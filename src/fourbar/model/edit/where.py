@@ -59,9 +59,12 @@ def moved_to(
     found = dict(start)
     joints = {c.name: c.joint for c in lowered.moving}
     for name, value in given.items():
-        own = np.atleast_1d(np.asarray(value, float))
+        try:
+            own = np.atleast_1d(np.asarray(value, float))
+        except (TypeError, ValueError):
+            own = np.zeros(0)
         if own.shape != (joints[name].nq,) or not np.all(np.isfinite(own)):
-            raise ArgumentError(f"joint {name!r} has {joints[name].nq} coordinates, got {value!r}")
+            raise ArgumentError(f"joint {name!r} has {joints[name].nq} coordinates, finite numbers, got {value!r}")
         found[name] = tuple(own.tolist())
     for group in lowered.groups:
         names = [lowered.moving[i].name for i in group.links]

@@ -181,7 +181,8 @@ for turn in range(25):
     try:
         timer.start()
         robot.mass_matrix(q, threads=4)
-        time.sleep(60)
+        for _ in range(6000):
+            time.sleep(0.01)  # one that begins just after the signal is not cut short by it
     except KeyboardInterrupt:
         interrupted += 1
     timer.join()

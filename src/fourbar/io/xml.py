@@ -11,7 +11,7 @@ from .report import ParseError, Place, Reading
 from .source import LARGEST, Source, too_large
 
 DEEPEST = 100  # elements inside each other
-MOST = 400_000  # elements of a file
+MOST = 200_000  # elements of a file
 LONGEST = 1_000_000  # characters of an attribute
 _SAVE_AS = "save the file as UTF-8"
 _HTML, _RAW = "this is a web page (HTML), not a model file", "download the raw file"

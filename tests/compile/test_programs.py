@@ -23,8 +23,6 @@ from fourbar.system.recipe import Base
 
 from .support import OPTIONS, chain, mixed, python, same_bits
 
-pytestmark = pytest.mark.short
-
 
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
@@ -192,6 +190,7 @@ def test_all_sources_are_looked_at(tmp_path):
 DAMAGES = {"empty": lambda c: b"", "cut": lambda c: c[:-1], "a bit": lambda c: c[:-9] + bytes([c[-9] ^ 4]) + c[-8:]}
 
 
+@pytest.mark.short
 @pytest.mark.parametrize("damage", DAMAGES)
 def test_a_damaged_file_is_written_again(folder, written, damage):
     wanted = hinge().program("gravity_force")
@@ -239,6 +238,7 @@ USERS = {
 }
 
 
+@pytest.mark.short
 @pytest.mark.parametrize("what", USERS)
 def test_functions_of_the_user_are_called_again(folder, written, what):
     """Their code may be another one the next time."""
@@ -286,6 +286,7 @@ def read_nothing(lowered):
     return {}
 
 
+@pytest.mark.short
 def test_results_are_the_same_bits(folder):
     robot, rng = linkage(), np.random.default_rng(0)
     q, v = robot.random(rng, 5), rng.normal(size=(5, robot.nv))

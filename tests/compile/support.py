@@ -38,6 +38,12 @@ OPTIONS = {
 }
 
 
+def enough(function):
+    """Samples of a batch that is shared by threads."""
+    required = tuple(a.name for a in function.state[0].arguments if not a.optional)
+    return function.state[0].variant(required).sharing_from + 20_000
+
+
 def program_of(function, count):
     """The program y = function(x) for a function from a tuple of `count` scalars to a tuple of scalars."""
     recorder = Unrolled()

@@ -11,9 +11,9 @@ import pytest
 
 from fourbar.compile import crew
 
-from .support import machine_code_only, pendulum, same_bits
+from .support import enough, machine_code_only, pendulum, same_bits
 
-Q = np.random.default_rng(0).normal(size=(200_000, pendulum().nq))
+Q = np.random.default_rng(0).normal(size=(enough(pendulum().gravity_force), pendulum().nq))
 
 
 def _both():
@@ -104,11 +104,35 @@ def test_a_forked_child_has_helpers_of_its_own():
 def test_without_helpers_the_caller_does_it_all(monkeypatch):
     monkeypatch.setattr(crew, "_crew", crew.Crew())
 
-    def refuse(board, number):
+    def refuse(helper):
         raise RuntimeError("can't start new thread")
 
-    monkeypatch.setattr(crew, "Helper", refuse)
+    monkeypatch.setattr(crew.Helper, "start", refuse)
     assert same_bits(*_slowly())
+    assert not crew.crew()._helpers
+
+
+@pytest.mark.parametrize("begun", [True, False])
+@machine_code_only
+def test_a_helper_whose_start_is_interrupted_is_ended_too(monkeypatch, begun):
+    ours = crew.Crew()
+    monkeypatch.setattr(crew, "_crew", ours)
+    start = crew.Helper.start
+
+    def interrupted(helper):
+        if begun:
+            start(helper)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(crew.Helper, "start", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        _slowly()
+    monkeypatch.setattr(crew.Helper, "start", start)
+    assert same_bits(*_slowly())
+    threads = [helper._thread for helper in ours._helpers]
+    assert len(threads) == ours.board[crew.COUNT] > 0
+    ours.close()
+    assert not any(thread.is_alive() for thread in threads)
 
 
 def test_once_sent_home_nobody_is_hired_again(monkeypatch):

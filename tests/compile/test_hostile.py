@@ -15,13 +15,13 @@ from fourbar.compile import callables
 from fourbar.compile.kernel import Kernel
 from fourbar.compile.stream import CHUNK, LEAST_BYTES
 
-from .support import EVERY_WIDTH, machine_code_only, pendulum, program_of, python, same_bits
+from .support import EVERY_WIDTH, enough, machine_code_only, pendulum, program_of, python, same_bits
 
 pytestmark = machine_code_only
 only_fast = pytest.mark.skipif(not callables.supported(), reason="there is no machine code for calls here")
 Q = np.array([0.3, -0.7])
 MANY = np.random.default_rng(0).uniform(-1.0, 1.0, (70, 2))
-SHARED = np.random.default_rng(1).uniform(-1.0, 1.0, (60_000, 2))
+SHARED = np.random.default_rng(1).uniform(-1.0, 1.0, (enough(pendulum().gravity_force), 2))
 
 
 class Subclass(np.ndarray):
@@ -188,7 +188,7 @@ late = []
 atexit.register(lambda: [call() for call in late])  # runs last, after what fourbar itself registers
 import fourbar as fb
 f = fb.robots.double_pendulum().gravity_force
-q = np.ones((60_000, 2))
+q = np.ones((400_000, 2))
 wanted = f(q, threads=1)
 f(q, threads=2)
 

@@ -15,7 +15,7 @@ from fourbar import ArgumentError
 from fourbar.compile.driver import BYTES, MALLOC
 from fourbar.joints import Revolute
 
-from .support import INTERPRETED, machine_code_only, python, same_bits
+from .support import INTERPRETED, enough, machine_code_only, python, same_bits
 
 Q = np.array([0.3, -0.7])
 OUT = np.empty(2)
@@ -219,7 +219,7 @@ print("done")
 def test_no_memory_for_a_workspace_is_an_error(form):
     """Whether machine code, NumPy or several threads call the kernel; and the next call is right."""
     system = fb.robots.double_pendulum()
-    n = {"single": (), "threads": (120_000,)}.get(form, (100,))
+    n = {"single": (), "threads": (enough(system.gravity_force),)}.get(form, (100,))
     q = np.random.default_rng(0).normal(size=(*n, 2))
     more = {"threads": 2} if form == "threads" else {}
     call = (lambda: system.gravity_force(q=q)) if form == "ordinary" else lambda: system.gravity_force(q, **more)

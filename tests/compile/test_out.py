@@ -5,7 +5,7 @@ import pytest
 
 from fourbar import ArgumentError
 
-from .support import arguments, as_tuple, function, pendulum, robot, same_bits
+from .support import arguments, as_tuple, enough, function, pendulum, robot, same_bits
 
 Q = np.array([0.3, -0.7])
 BATCHES = pytest.mark.parametrize("batch", [(), (9,), (2, 3)], ids=str)
@@ -74,7 +74,7 @@ def test_it_may_be_an_input(which, batch):
 @pytest.mark.parametrize("shift", [1, 2, 7, 4096])
 def test_it_may_overlap_an_input(shift, threads):
     """The memory of the results begins some numbers behind that of q."""
-    n = 60_000
+    n = enough(pendulum().gravity_force)
     memory = np.random.default_rng(0).random(2 * n + shift)
     q, out = memory[: 2 * n].reshape(n, 2), memory[shift:].reshape(n, 2)
     wanted = pendulum().gravity_force(q.copy())

@@ -213,6 +213,9 @@ class Helper:
         self._closing = False
         self._awake[0] = 1
         self._thread = threading.Thread(target=self._work, name=f"fourbar-{number}", daemon=True)
+
+    def start(self) -> None:
+        """Begin to wait for tasks."""
         self._thread.start()
 
     def _work(self) -> None:
@@ -234,7 +237,8 @@ class Helper:
         """End the thread; its machine code must not run when the process unloads it."""
         self._closing = True
         self._alarm.set()
-        self._thread.join()
+        if self._thread.ident is not None:  # else its start was interrupted
+            self._thread.join()
 
 
 class Crew:
@@ -259,12 +263,14 @@ class Crew:
     def hire(self, count: int) -> None:
         """Have so many helpers awake, or as many as the system lets us start."""
         with self._hiring:
-            try:
-                while len(self._helpers) < min(count, MOST_HELPERS) and not self._closed:
-                    self._helpers.append(Helper(self.board, len(self._helpers)))
-                    self.board[COUNT] = len(self._helpers)
-            except RuntimeError:  # no more threads to be had, or the interpreter is shutting down
-                pass
+            while len(self._helpers) < min(count, MOST_HELPERS) and not self._closed:
+                self._helpers.append(Helper(self.board, len(self._helpers)))
+                try:
+                    self._helpers[-1].start()  # if this is interrupted, `close` knows the helper all the same
+                except RuntimeError:  # no more threads to be had, or the interpreter is shutting down
+                    self._helpers.pop()
+                    break
+            self.board[COUNT] = 0 if self._closed else len(self._helpers)
         for helper in self._helpers[:count]:
             helper.wake()
 

@@ -130,19 +130,17 @@ def threads_row(case: Case, n: int = 8192) -> None:
 
 
 def growth_rows() -> None:
-    """Time per body of chains."""
+    """Time per body of chains, short and long ones in turns."""
+    sizes = (64, 512)
     for name in ("inverse_dynamics", "forward_dynamics"):
-        per_body = {}
-        for n in (64, 512):
+        runs = []
+        for n in sizes:
             case = Case(f"chain{n}")
             f, out = getattr(case.robot, name), np.empty((BATCH, n))
             f(case.q, case.v, case.a, out=out)
-            (t,) = fastest(lambda f=f, case=case, out=out: f(case.q, case.v, case.a, out=out))
-            per_body[n] = 1e9 * t / BATCH / n
-        print(
-            f"chain          {name}: {per_body[64]:.2f} ns a body at 64, {per_body[512]:.2f} at 512: "
-            f"growth {per_body[512] / per_body[64]:.2f}x"
-        )
+            runs.append(lambda f=f, case=case, out=out: f(case.q, case.v, case.a, out=out))
+        short, long = (1e9 * t / BATCH / n for t, n in zip(fastest(*runs), sizes, strict=True))
+        print(f"chain          {name}: {short:.2f} ns a body at 64, {long:.2f} at 512: growth {long / short:.2f}x")
 
 
 _FIRST_CALL = """

@@ -76,9 +76,15 @@ def test_once_helpers_are_awake_python_has_no_part_in_sharing(monkeypatch):
     used = []
     monkeypatch.setattr("fourbar.compile.function.run_shared", lambda *a: used.append(a[-1]) or run_shared(*a))
     some = BIG[: enough(system.inverse_dynamics)]
-    found = [system.inverse_dynamics(some, some, some, threads=2) for _ in range(200)]
-    assert len(used) < len(found)
-    assert all(same_bits(x, wanted[: len(some)]) for x in found)
+    out = np.empty(some.shape)
+    for _ in range(50):  # a busy machine may let helpers fall asleep between the calls of a round
+        used.clear()
+        for _ in range(20):
+            system.inverse_dynamics(some, some, some, out=out, threads=2)
+        assert same_bits(out, wanted[: len(some)])
+        if len(used) < 20:
+            return
+    pytest.fail("Python had a part in every call")
 
 
 @machine_code_only

@@ -91,7 +91,9 @@ class Loaded:
 
     def __init__(self, objects: list[bytes]) -> None:
         llvm = _llvm()
-        self._engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), _target_machine())
+        # llvmlite's own memory manager keeps code and constants together. LLVM's puts them into any free gaps and
+        # aborts the process where these are more than 2 GB apart.
+        self._engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), _target_machine(), use_lmm=True)
         for code in objects:
             self._engine.add_object_file(llvm.ObjectFileRef.from_data(code))
         self._engine.finalize_object()

@@ -125,7 +125,8 @@ def threads_row(case: Case, n: int = 8192) -> None:
     q, v, a = (np.resize(x, (n, x.shape[1])) for x in (case.q, case.v, case.a))
     for name in ("inverse_dynamics", "forward_dynamics"):
         f = getattr(case.robot, name)
-        one, two = fastest(lambda f=f: f(q, v, a, threads=1), lambda f=f: f(q, v, a, threads=2))
+        runs = [lambda f=f, k=k: f(q, v, a, threads=k) for k in (1, 2)]
+        one, two = fastest(*runs, turns=40)  # for seconds: where CPUs are virtual, two may share a core for a while
         print(f"{case.name:14s} {name}: batch {n}, two threads {one / two:.2f}x one")
 
 

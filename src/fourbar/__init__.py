@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from . import sources as sources  # first: it notes when this process began to read the source files
+
+# isort: split
 from . import joints, loops
 from .errors import (
     ArgumentError,

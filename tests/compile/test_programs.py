@@ -1,8 +1,11 @@
 """Programs on disk: what is read is what was written, and only what is certain to be the same is read."""
 
 import functools
+import gc
 import os
 import pickle
+import shutil
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -172,19 +175,50 @@ def test_a_changed_source_file_counts(folder, written, monkeypatch):
     assert written == ["gravity_force"] * 2
 
 
-def test_all_sources_are_looked_at(tmp_path):
-    (tmp_path / "inner").mkdir()
-    (tmp_path / "inner" / "a.py").write_text("x = 1")
-    (tmp_path / "b.txt").write_text("")
-    seen = []
-    for text in ("x = 1", "x = 12"):
-        (tmp_path / "inner" / "a.py").write_text(text)
-        found: list = []
-        identity._collect(str(tmp_path), found)
-        seen.append(found)
-    assert len(seen[0]) == len(seen[1]) == 1
-    assert seen[0] != seen[1]
+def test_all_sources_are_looked_at():
     assert b"identity.py" in identity._sources() and b"aba.py" in identity._sources()
+
+
+_UPGRADED = """
+import sys, pathlib
+sys.path.insert(0, {copy!r})
+import fourbar as fb
+from fourbar.compile import programs
+programs._WORTH_A_FILE = 1
+if {change}:
+    (pathlib.Path(fb.__file__).parent / "model" / "mechanism.py").touch()
+b = fb.Builder("hinge")
+b.body("rod", joint=fb.joints.Revolute("y"), mass=1.0, com=(0.0, 0.0, -0.5))
+robot = b.build()
+assert fb.__file__.startswith({copy!r})
+robot.gravity_force(robot.neutral())
+"""
+
+
+@pytest.mark.parametrize(("change", "files"), [(False, 1), (True, 0)])
+def test_sources_that_change_under_a_running_process(tmp_path, folder, change, files):
+    """What it writes is what the old files say: no other process may take it for what the new ones do."""
+    copy = tmp_path / "copy"
+    shutil.copytree(Path(fb.__file__).parent, copy / "fourbar", ignore=shutil.ignore_patterns("__pycache__"))
+    python(_UPGRADED.format(copy=str(copy), change=change), PYTHONPATH=None)
+    assert len(kept(folder)) == files
+
+
+def test_garbage_is_looked_for_again():
+    """Also after an error; and not if the user has switched it off."""
+
+    def fails():
+        assert not gc.isenabled()
+        raise ValueError("no program")
+
+    for enabled in (True, False):
+        (gc.enable if enabled else gc.disable)()
+        try:
+            with pytest.raises(ValueError, match="no program"):
+                programs.cached_program(lambda: None, fails)
+            assert gc.isenabled() is enabled
+        finally:
+            gc.enable()
 
 
 DAMAGES = {"empty": lambda c: b"", "cut": lambda c: c[:-1], "a bit": lambda c: c[:-9] + bytes([c[-9] ^ 4]) + c[-8:]}
@@ -230,7 +264,16 @@ def with_joint(joint):
     return b.build()
 
 
+def without_a_module():
+    """As SymPy's lambdify makes them."""
+    space = {}
+    exec("def path(q): return ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0)), (q[0], 0.0, q[0] * q[0])", space)
+    return space["path"]
+
+
 USERS = {
+    "a function from nowhere": lambda: CustomJoint(without_a_module(), 1),
+    "a function that says it is ours": lambda: CustomJoint(functools.wraps(fb.sin)(lambda q: path(q)), 1),
     "a function": lambda: CustomJoint(path, 1),
     "a wrapped function": lambda: CustomJoint(functools.wraps(path)(functools.partial(path)), 1),
     "a function with something bound": lambda: CustomJoint(functools.partial(path), 1),

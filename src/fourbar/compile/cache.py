@@ -7,6 +7,7 @@ from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 
+from ..sources import sources
 from .folder import cache_folder, read, write
 from .machine import identity, to_object
 
@@ -30,12 +31,9 @@ def cached_object(key: str, assembly: Callable[[], str]) -> bytes:
 
 @cache
 def _writers() -> str:
-    """A fingerprint of the sources that write LLVM assembly, all of this folder; empty where there are no files."""
+    """A fingerprint of the sources that write LLVM assembly (this folder); empty if they do not tell what runs."""
     found = hashlib.sha256()
-    try:
-        sources = sorted(Path(__file__).parent.glob("*.py"))
-        for source in sources:
-            found.update(source.read_bytes())
-    except OSError:
-        return ""
-    return found.hexdigest() if sources else ""
+    files = sources(str(Path(__file__).parent))
+    for path, _ in files:
+        found.update(Path(path).read_bytes())
+    return found.hexdigest() if files else ""

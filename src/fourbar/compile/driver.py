@@ -22,7 +22,7 @@ DATA_WORDS = 11  # the last is written: how often there was no memory for a work
 # Words of one argument: three core dimensions; where in `steps` their strides are (-1: nowhere); the address of its
 # slot map (outputs); the byte offset of its first slot (inputs).
 ARGUMENT_WORDS = 8
-_STACK_LIMIT = 1 << 18
+_STACK_LIMIT = 1 << 15  # threads may have a stack of 128 kB
 
 
 def driver(lanes: Lanes) -> str:

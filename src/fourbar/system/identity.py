@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import io
-import os
 import pickle
+import sys
 from functools import cache
-from pathlib import Path
-from types import FunctionType
+from types import CodeType, FunctionType
 from typing import Any
+
+from ..sources import sources
 
 _OWN = __name__.partition(".")[0]
 _KNOWN = {_OWN, "numpy", "builtins", "copyreg", "collections", "functools", "operator", "pathlib"}
@@ -22,23 +23,34 @@ class _Identity(pickle.Pickler):
     """Writes data by value, classes and functions by name: if fourbar or a library has them, it says what they are."""
 
     def reducer_override(self, obj: Any) -> Any:
+        if isinstance(obj, FunctionType):
+            return _function(obj)
         kind = obj if isinstance(obj, type) else type(obj)
-        for owner in (kind, obj):  # a function in a wrapper of some library tells where it is from itself
+        for owner in (kind, obj):  # what is in a wrapper of some library tells where it is from itself
             if (getattr(owner, "__module__", None) or _OWN).partition(".")[0] not in _KNOWN:
                 raise _Unknown(obj)
-        return _function(obj) if isinstance(obj, FunctionType) else NotImplemented
+        return NotImplemented
 
 
 def _function(f: FunctionType) -> tuple[Any, ...]:
-    """A function of a known module: where it stands in the source, and what it holds."""
+    """A function of a known module: what it does, and what it holds."""
+    home = f.__globals__.get("__name__") or ""  # it may call itself whatever it likes: its code is from there
+    if home.partition(".")[0] not in _KNOWN or vars(sys.modules.get(home, _Unknown)) is not f.__globals__:
+        raise _Unknown(f)
     held = [cell.cell_contents for cell in f.__closure__ or ()]
-    return list, ((f.__module__, f.__qualname__, f.__code__.co_firstlineno, f.__defaults__, f.__kwdefaults__, held),)
+    return list, ((home, f.__qualname__, _code(f.__code__), f.__defaults__, f.__kwdefaults__, held),)
+
+
+def _code(code: CodeType) -> tuple[Any, ...]:
+    """What a piece of code does, apart from the functions that it calls, which are in the sources."""
+    constants = [_code(c) if isinstance(c, CodeType) else c for c in code.co_consts]
+    return code.co_name, code.co_firstlineno, code.co_code, code.co_names, constants
 
 
 def identity(parts: Any) -> bytes | None:
     """What these are and the sources of fourbar are, as bytes; None if that cannot be said."""
-    sources, written = _sources(), io.BytesIO()
-    if not sources:
+    files, written = _sources(), io.BytesIO()
+    if not files:
         return None
     pickler = _Identity(written, 5)
     pickler.fast = True  # what is shared is written in full wherever it occurs, so that sharing makes no difference
@@ -46,25 +58,11 @@ def identity(parts: Any) -> bytes | None:
         pickler.dump(parts)
     except (_Unknown, pickle.PicklingError, TypeError, AttributeError, ValueError, RecursionError):
         return None
-    return sources + written.getvalue()
+    return files + written.getvalue()
 
 
 @cache
 def _sources() -> bytes:
-    """Name, size and time of each source file, as Python itself knows whether one has changed; empty without files."""
-    found: list[tuple[str, int, int]] = []
-    try:
-        _collect(str(Path(__file__).parent.parent), found)
-    except OSError:
-        return b""
-    return repr(sorted(found)).encode() if found else b""
-
-
-def _collect(folder: str, found: list[tuple[str, int, int]]) -> None:
-    with os.scandir(folder) as entries:
-        for entry in entries:
-            if entry.name.endswith(".py"):
-                status = entry.stat()
-                found.append((entry.path, status.st_size, status.st_mtime_ns))
-            elif entry.is_dir() and entry.name != "__pycache__":
-                _collect(entry.path, found)
+    """Name, size and times of each source file; empty if they do not tell what runs."""
+    found = [(path, s.st_size, s.st_mtime_ns, s.st_ctime_ns) for path, s in sources()]
+    return repr(found).encode() if found else b""

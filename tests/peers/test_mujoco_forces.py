@@ -8,6 +8,10 @@ import numpy as np
 import pytest
 
 import fourbar as fb
+from fourbar.io.formats import FORMATS
+from fourbar.io.mjcf.bodies import FLOATING
+from fourbar.model.mechanism import Drive
+from physics.mechanisms import random_rotation
 
 from .mjcf_models import BOX, INERTIAL, model, two
 from .test_mujoco import peer_of
@@ -177,3 +181,38 @@ def test_actuators_are_written_and_read_again(name: str, tmp_path: Any) -> None:
     waist.save(tmp_path / "again.xml")
     again = fb.load(tmp_path / "again.xml")
     assert again.actuators == robot.actuators
+
+
+def _quaternion(R: np.ndarray) -> np.ndarray:
+    found = np.zeros(4)
+    mujoco.mju_mat2Quat(found, R.ravel())
+    return found
+
+
+PUSHED = {  # drives of a joint on the world: gear and axes
+    "floating": [((0.3, -0.2, 0.7, 1.1, 0.4, -0.5), "child")],
+    "force": [((0.0, 0.0, 0.0, 0.3, -0.2, 0.7), "parent")],
+    "in the parent": [((1.1, 0.4, -0.5, 0.3, -0.2, 0.7), "parent")],
+    "two": [((1.1, 0.4, -0.5, 0.0, 0.0, 0.0), "child"), ((0.0, 0.0, 0.0, 0.3, -0.2, 0.7), "parent")],
+}
+
+
+@pytest.mark.parametrize("name", PUSHED)
+def test_written_actuators_push_where_ours_do(name: str) -> None:
+    """MuJoCo has forces on a free joint in world axes, ours are in those of the joint's placement."""
+    rng = np.random.default_rng(3)
+    for _ in range(4):
+        b = fb.Builder("pushed", gravity=(0, 0, 0))
+        joint = {"joint": FLOATING, "armature": 0.5} if name == "floating" else {"joint": fb.joints.Free()}
+        R, p = random_rotation(rng, generic=True), rng.normal(size=3)
+        b.body("x", **joint, mass=1.3, com=(0.1, 0.2, -0.1), inertia=(1, 2, 2.5), rotation=R, position=p)
+        b.actuator("push", drives=[Drive("x", *given) for given in PUSHED[name]])
+        robot = b.build()
+        theirs = mujoco.MjModel.from_xml_string(FORMATS["mjcf"].write(robot.mechanism, "x.xml")[0])
+        data, q, still = mujoco.MjData(theirs), robot.random(rng), np.zeros(6)
+        pose = robot.pose(q, "x")
+        data.qpos[:], data.ctrl[:] = [*pose[:3, 3], *_quaternion(pose[:3, :3])], 0.7
+        mujoco.mj_forward(theirs, data)
+        a = robot.forward_dynamics(q, still, robot.actuator_force(q, [0.7]))
+        found = robot.acceleration(q, still, a, "x")  # in world axes; MuJoCo's is angular in those of the body
+        near(np.concatenate([found[3:], pose[:3, :3].T @ found[:3]]), data.qacc)

@@ -8,9 +8,12 @@ from typing import Any
 from xml.etree import ElementTree as ET
 
 from ...joints import Free, Spherical
+from ...model.edit.place import transform
 from ...model.mechanism import WORLD, Actuator, Connection, Drive
+from ...spatial.linear import vec
+from ...spatial.transform import Transform
 from ..mjcf.bodies import FLOATING
-from .text import Unsaid, child
+from .text import Fresh, Unsaid, child
 
 _DYNAMICS = ("integrator", "filter", "filterexact")
 _ENDLESS = 1e9
@@ -41,11 +44,12 @@ class Actuators:
     def _transmission(self, actuator: Actuator) -> dict[str, Any] | None:
         joints = [self._joints[drive.joint].joint for drive in actuator.drives]
         if isinstance(joints[0], Free) and len(actuator.joints) == 1:
-            on_world = self._joints[actuator.joints[0]].parent == WORLD  # others are written as hinges and slides
-            return _on_free(actuator.drives) if on_world else None
+            c = self._joints[actuator.joints[0]]  # those that are not on the world are written as hinges and slides
+            return _on_free(actuator.drives, transform(c.placement)) if c.parent == WORLD else None
         if joints[0] == FLOATING and len(actuator.joints) == 1 and self._joints[actuator.joints[0]].parent == WORLD:
-            gears = zip(*(drive.gear for drive in actuator.drives), strict=True)  # its velocities are MuJoCo's
-            return {"joint": actuator.joints[0], "gear": [sum(gear) for gear in gears]}
+            gear = [sum(x) for x in zip(*(drive.gear for drive in actuator.drives), strict=True)]
+            turned = transform(self._joints[actuator.joints[0]].placement).rotate(vec(gear[:3]))
+            return {"joint": actuator.joints[0], "gear": [*turned, *gear[3:]]}  # its other velocities are MuJoCo's
         if isinstance(joints[0], Spherical) and len(joints) == 1:
             drive = actuator.drives[0]
             return {"jointinparent" if drive.axes == "parent" else "joint": drive.joint, "gear": drive.gear}
@@ -59,9 +63,7 @@ class Actuators:
         return self._tendon(actuator.name, terms)
 
     def _tendon(self, name: str, terms: list[tuple[str, float]]) -> dict[str, Any]:
-        taken = {tendon.get("name") for tendon in self._root.iter("fixed")}
-        while name in taken:
-            name += "_"
+        name = Fresh(tendon.get("name", "") for tendon in self._root.iter("fixed"))(name)
         fixed = child(child(self._root, "tendon"), "fixed", name=name)
         for joint, x in terms:
             child(fixed, "joint", joint=joint, coef=[x])
@@ -88,8 +90,11 @@ def _finite(ends: tuple[float, float]) -> tuple[float, float] | None:
     return None if all(map(math.isinf, ends)) else (max(ends[0], -_ENDLESS), min(ends[1], _ENDLESS))
 
 
-def _on_free(drives: Sequence[Drive]) -> dict[str, Any] | None:
-    """MuJoCo has the force in world axes, and the torque in those of the body, or for jointinparent of the world."""
+def _on_free(drives: Sequence[Drive], at: Transform) -> dict[str, Any] | None:
+    """MuJoCo has the force in world axes, and the torque in those of the body, or for jointinparent of the world.
+
+    Ours in the parent is in the axes of the joint's placement `at` in the world.
+    """
     force, torque = [0.0] * 3, {"child": [0.0] * 3, "parent": [0.0] * 3}
     for drive in drives:
         turn, push = drive.gear[:3], drive.gear[3:]
@@ -97,7 +102,8 @@ def _on_free(drives: Sequence[Drive]) -> dict[str, Any] | None:
             return None
         force = [a + b for a, b in zip(force, push, strict=True)]
         torque[drive.axes] = [a + b for a, b in zip(torque[drive.axes], turn, strict=True)]
+    force = at.rotate(vec(force))
     if any(torque["parent"]):
-        in_world = {"jointinparent": drives[0].joint, "gear": [*force, *torque["parent"]]}
+        in_world = {"jointinparent": drives[0].joint, "gear": [*force, *at.rotate(vec(torque["parent"]))]}
         return None if any(torque["child"]) else in_world
     return {"joint": drives[0].joint, "gear": [*force, *torque["child"]]}

@@ -10,8 +10,9 @@ import pytest
 from tests.constraints.test_inverse import five_bar
 from tests.constraints.test_inverse import states as hinge_states
 
+import fourbar as fb
 from fourbar.errors import SingularError
-from fourbar.joints import Fixed
+from fourbar.joints import Fixed, Revolute
 from fourbar.loops import Closure
 
 from .rebuilt import again, slope
@@ -82,3 +83,41 @@ def test_rows_that_stop_to_depend_on_each_other(function: str) -> None:
         f.jvp({k: x[0] for k, x in args.items()}, parameters={"left_elbow.placement": _TILT})
     by_mass = f.jvp(args, parameters={"tip.mass": 1.0})
     assert np.all(np.isfinite(by_mass[0]))
+    with pytest.warns(RuntimeWarning, match="the rank of the constraints changes"):
+        more = f.jvp(args, parameters={"left_elbow.placement": np.stack([[0 * _TILT] * 4, [_TILT] * 4])})
+    assert np.isnan(more[0]).all(axis=2).tolist() == [[False] * 4, [True] * 4]
+
+
+@pytest.mark.parametrize("function", ["forward_dynamics", "inverse_dynamics"])
+def test_second_derivatives_where_rows_stop_to_depend_on_each_other(function: str) -> None:
+    """A Jacobian has no derivative along numbers where the function has none."""
+    c, given = _plane()
+    f = getattr(c, function).jacobian
+    args = {k: given[k] for k in ("q", "v", "tau" if function == "forward_dynamics" else "a")}
+    with pytest.warns(RuntimeWarning, match="the rank of the constraints changes"):
+        found = f.jvp(args, parameters={"left_elbow.placement": np.stack([_TILT, 0 * _TILT, _INPLANE, _TILT])})
+    assert np.isnan(found[0].q).all(axis=(1, 2)).tolist() == [True, False, False, True]
+    with pytest.raises(SingularError, match="no derivative"):
+        f.jvp({k: x[0] for k, x in args.items()}, parameters={"left_elbow.placement": _TILT})
+
+
+def _four_hinges(size: float) -> Any:
+    b = fb.Builder("hinges", gravity=(0, -9.81, 0))
+    parent = "world"
+    for i, length in enumerate((0.0, 1.0, 0.9, 1.1)):
+        at, inertia = (length * size, 0, 0), np.full(3, size**2)
+        b.body(f"b{i}", parent=parent, joint=Revolute("z"), position=at, mass=1.0, inertia=inertia, com=at)
+        parent = f"b{i}"
+    ground = Closure(
+        Fixed(), parent, "world", at_predecessor=(0.8 * size, 0, 0), at_successor=(1.5 * size, 0.2 * size, 0)
+    )
+    return b.build().constrained(ground)
+
+
+@pytest.mark.parametrize("size", [1.0, 1e-10])
+def test_small_linkages_keep_the_rank_that_large_ones_keep(size: float) -> None:
+    """Rows of lengths are small beside those of angles: they are rows all the same."""
+    c, still = _four_hinges(size), np.zeros(4)
+    with pytest.warns(RuntimeWarning, match="would stop to do so if 'b2.placement' changed"):
+        J = c.forward_dynamics.jacobian(np.array([0.7, -1.9, 0.8, 0.3]), still, still, parameters=["b2.placement"])
+    assert np.isnan(J.force.parameters["b2.placement"]).all(axis=0).tolist() == [True] * 2 + [False] * 4

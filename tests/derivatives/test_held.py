@@ -125,6 +125,15 @@ def test_no_derivative_where_rows_meet_by_chance() -> None:
         gradient = f.vjp((q, zero, zero), (np.ones(3), np.ones(rows)))
     for x in (*rates, *J.a, *J.force, *gradient):
         assert np.all(np.isfinite(x[0])) and np.all(np.isnan(x[1]))
+    several = np.broadcast_to(np.ones(3), (2, 2, 3))  # directions may have more axes than states
+    with pytest.warns(RuntimeWarning, match="rank of the constraints changes"):
+        rates = f.jvp((q, zero, zero), (several,))
+    with pytest.warns(RuntimeWarning, match="rank of the constraints changes"):
+        second = f.jacobian.jvp((q, zero, zero), (several,))
+    with pytest.warns(RuntimeWarning, match="rank of the constraints changes"):
+        gradient = f.vjp((q, zero, zero), (several, np.ones(rows)))
+    for x in (*rates, *second.a, *second.force, *gradient):
+        assert np.all(np.isfinite(x[:, 0])) and np.all(np.isnan(x[:, 1]))
     with pytest.raises(SingularError, match="no derivative"):
         f.jacobian(q[1], zero, zero)
 

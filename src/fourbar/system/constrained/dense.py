@@ -25,16 +25,16 @@ def transposed(M: np.ndarray) -> np.ndarray:
 
 def ranks(Y: np.ndarray) -> np.ndarray:
     """Rank (...) of Y (..., n, m), each column in units of its own length."""
-    return _number(np.linalg.svd(Y / _lengths(Y)[..., None, :], compute_uv=False))
+    return number(np.linalg.svd(Y / lengths(Y)[..., None, :], compute_uv=False))
 
 
-def _lengths(Y: np.ndarray) -> np.ndarray:
+def lengths(Y: np.ndarray) -> np.ndarray:
     """The lengths (..., m) of the columns of Y; infinite for those that are nothing but rounding."""
     size = np.linalg.norm(Y, axis=-2)
     return np.where(size > _NOTHING * size.max(axis=-1, keepdims=True, initial=0.0), size, np.inf)
 
 
-def _number(values: np.ndarray) -> np.ndarray:
+def number(values: np.ndarray) -> np.ndarray:
     """How many singular values (..., k) are something."""
     return (values > RANK * values.max(axis=-1, keepdims=True, initial=0.0)).sum(axis=-1)
 
@@ -62,9 +62,9 @@ def least_force(Y: np.ndarray, b: np.ndarray, quiet: np.ndarray) -> Least:
 def _out_of_reach(Y: np.ndarray, b: np.ndarray, quiet: np.ndarray) -> np.ndarray:
     """How far b (..., m) is from what rows Y can do: of each row the part that is left, beside `quiet` and what it and
     others say of it. All in units of the rows' own lengths, so that metres and radians do not meet."""
-    size = _lengths(Y)
+    size = lengths(Y)
     _, s, Vt = np.linalg.svd(Y / size[..., None, :], full_matrices=False)
-    kept = np.where(np.arange(s.shape[-1]) < _number(s)[..., None], 1.0, 0.0)
+    kept = np.where(np.arange(s.shape[-1]) < number(s)[..., None], 1.0, 0.0)
     P = transposed(Vt) @ (kept[..., None] * Vt)
     unit = np.where(np.isfinite(size), size, 1.0)
     along = np.where(np.isfinite(size), b / unit, 0.0)  # a row that is nothing depends on no other

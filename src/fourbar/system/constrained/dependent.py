@@ -14,22 +14,30 @@ import numpy as np
 
 from ...errors import warn
 from ...model.numbers import find
-from .dense import RANK
+from .dense import lengths, number, transposed
 from .model import GAINS, ConstrainedModel
 
-_BROKEN = 1e-8  # of the largest entry of δA
+_BROKEN = 1e-8  # of the largest entry of δA, rows in units of their own lengths
 
 
 def _breaks(A: np.ndarray, dA: np.ndarray) -> np.ndarray:
     """Whether the rank of A (..., m, n) changes with each of its changes dA (..., k, m, n): (..., k)."""
-    U, s, Vt = np.linalg.svd(np.nan_to_num(A))
-    rank = (s > RANK * s.max(axis=-1, keepdims=True, initial=0.0)).sum(axis=-1)[..., None]
+    A = np.nan_to_num(A)
+    own = lengths(transposed(A))  # rows in their own units, as where ranks are taken
+    U, s, Vt = np.linalg.svd(A / own[..., None])
+    rank = number(s)[..., None]
     left = np.where(np.arange(U.shape[-1]) >= rank, 1.0, 0.0)[..., None, :] * U
     right = np.where(np.arange(Vt.shape[-1]) >= rank, 1.0, 0.0)[..., :, None] * Vt
-    change = np.nan_to_num(dA)
-    found = np.swapaxes(left, -1, -2)[..., None, :, :] @ change @ np.swapaxes(right, -1, -2)[..., None, :, :]
+    change = np.nan_to_num(dA) / _finite(own)[..., None, :, None]
+    found = transposed(left)[..., None, :, :] @ change @ transposed(right)[..., None, :, :]
     size = np.abs(change).max(axis=(-2, -1), initial=0.0)
     return np.abs(found).max(axis=(-2, -1), initial=0.0) > _BROKEN * size
+
+
+def _finite(size: np.ndarray) -> np.ndarray:
+    """Lengths of rows (..., m); the longest for those that are nothing."""
+    longest = np.where(np.isfinite(size), size, 0.0).max(axis=-1, keepdims=True, initial=0.0)
+    return np.where(np.isfinite(size), size, np.where(longest > 0.0, longest, 1.0))
 
 
 class Broken(NamedTuple):

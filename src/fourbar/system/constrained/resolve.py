@@ -77,10 +77,13 @@ class Resolved:
         depend on each other are no obstacle.
         """
         found = self.told.jvp(args, tangents, parameters, **options)
-        unsound = self.unsound(args)
-        if parameters:
-            unsound = unsound | self._broken(args, tangents, parameters)
+        unsound = _beside(found[0], 1, self.unsound_along(args, tangents, parameters))
         return tuple(_blanked(x, unsound) for x in found)
+
+    def unsound_along(self, args: Any, tangents: Any, parameters: Mapping[str, Any] | None) -> np.ndarray:
+        """The samples that have no derivative along a direction; these are reported."""
+        unsound = self.unsound(args)
+        return unsound | self._broken(args, tangents, parameters) if parameters else unsound
 
     def _broken(self, args: Any, tangents: Any, parameters: Mapping[str, Any]) -> np.ndarray | bool:
         """The samples in which rows that depend on each other stop to do so along rates of numbers."""
@@ -110,7 +113,7 @@ class Resolved:
             if name not in names:
                 raise TypeError(f"{what}: {name!r} is none of {', '.join(names)}")
         found = self.told.vjp(args, cotangents, parameters, **options)
-        unsound = self.unsound(args)
+        unsound = _beside(found[0], 1, self.unsound(args))
         broken = self.broken_entries(args, None, read_names("", parameters)) if parameters else {}
         return type(found)(*(_blanked(_without(x, broken, unsound.ndim), unsound) for x in found))
 
@@ -209,11 +212,12 @@ class ResolvedJacobian:
     def jvp(self, args: Any, tangents: Any = (), parameters: Any = None, **options: Any) -> Any:
         """How the blocks change along tangents of the arguments, and along rates of numbers of the robot."""
         found = self._of.told.jacobian.jvp(args, tangents, parameters, **options)
-        return _sound_blocks(found, self._of.unsound(args))
+        return _sound_blocks(found, self._of.unsound_along(args, tangents, parameters))
 
 
 def _sound_blocks(found: Any, unsound: np.ndarray, broken: Mapping[str, Broken] | None = None) -> Any:
     """The blocks by result, NaN where there are none."""
+    unsound = _beside(found[0][0], 2, unsound)
     return type(found)(
         *(type(J)(*(_blanked(_without(x, broken or {}, unsound.ndim), unsound) for x in J)) for J in found)
     )
@@ -242,6 +246,12 @@ def least_again(factor: Callable[[], Any], apply: Callable[[], Any], quiet: np.n
         return (*(results if isinstance(results, tuple) else (results,)), force), gap
 
     return again
+
+
+def _beside(x: Any, core: int, unsound: np.ndarray) -> np.ndarray:
+    """What is said of samples, with all axes of the batch of x, whose last `core` axes are no part of it: directions
+    may have more of them than states."""
+    return unsound[(None,) * (np.ndim(x) - core - unsound.ndim)]
 
 
 def _blanked(x: Any, unsound: np.ndarray) -> Any:

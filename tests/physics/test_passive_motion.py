@@ -133,3 +133,5 @@ def test_limits_that_are_passed_are_told() -> None:
         warnings.simplefilter("error")
         fb.simulate(robot, [0.0], [1.0], duration=0.9, dt=0.1)
         fb.simulate(robot, [2.0], [1.0], duration=0.9, dt=0.1)  # starts there
+    with pytest.warns(fb.SimulationWarning, match=r"joint 'cart' moved beyond the limits \(first at t = 0\.6 s\)"):
+        fb.simulate(robot, [[2.0], [0.5]], [1.0], duration=1.0, dt=0.1)  # one starts there, the other does not

@@ -11,7 +11,7 @@ import fourbar as fb
 from fourbar.compile.function import backend
 from fourbar.constraints import Prescribed
 from fourbar.joints import Free, Joint, Planar, Revolute, Schoenflies, Spherical, SphericalEuler, SphericalExponential
-from fourbar.loops import Closure
+from fourbar.loops import Closure, Constraint, Distance
 
 from .mechanisms import mechanism, near, quaternions, random_mechanism, small_mechanism, state
 
@@ -108,6 +108,19 @@ def test_what_cannot_be_simulated_is_refused() -> None:
         ({"torque": lambda t, q, v: np.zeros(3)}, r"simulate: torque\(t, q, v\) must have shape \(\.\.\., 2\)"),
         ({"duration": "1"}, "duration and dt must be positive and finite, got duration='1'"),
         ({"dt": None}, "duration and dt must be positive and finite, got .* dt=None"),
+        ({"duration": True, "dt": 1.0}, "duration and dt must be positive and finite, got duration=True"),
+        ({"duration": 10**400}, "duration and dt must be positive and finite, got duration=1000"),
+        ({"duration": 1e300, "dt": 1e-300}, "duration and dt must be positive and finite"),
+        ({"every": True}, "every=True: expected a whole number of steps"),
+        ({"progress": 3}, "progress=3: expected a function around the range of steps"),
+        (
+            {"torque": lambda t, q, v: np.zeros((3, 2))},
+            r"torque.*returned shape \(3, 2\) for one state, expected \(2,\)",
+        ),
+        (
+            {"q": np.zeros((3, 2)), "torque": lambda t, q, v: np.zeros((2, 2))},
+            r"torque.*returned shape \(2, 2\) for a batch of states \(3,\), expected \(3, 2\)",
+        ),
         ({"dt": 0.1}, "dt=0.1 is longer than duration=0.01: no whole step fits"),
         ({"robot": "arm.urdf"}, "simulate takes a robot, such as fb.load"),
         (
@@ -142,6 +155,41 @@ def test_a_small_mechanism_must_be_closed_too() -> None:
     assert fb.simulate(robot, robot.neutral(), duration=1e-3).q.shape == (2, 3)
     with pytest.raises(fb.ArgumentError, match="not closed where the motion starts"):
         fb.simulate(robot, robot.neutral() + np.array([0.3, 0.0, 0.0]), duration=1e-3)
+
+
+def rods(size: float) -> Any:
+    """Two cranks that are tied by a rod, in any unit of length."""
+    b, x = fb.Builder("rods", gravity=(0, 0, 0)), size
+    matter: dict[str, Any] = {"mass": 1.0, "com": (0.5 * x, 0, 0), "inertia": (x * x,) * 3}
+    b.body("a", joint=Revolute("z"), **matter)
+    b.body("b", parent="a", joint=Revolute("z"), position=(x, 0, 0), **matter)
+    b.body("c", joint=Revolute("z"), position=(1.3 * x, 0, 0), **matter)
+    ends = {"predecessor_point": (0.9 * x, 0, 0), "successor_point": (0.8 * x, 0, 0)}
+    return b.loop(Distance("b", "c", length=1.1 * x, **ends)).build()
+
+
+@pytest.mark.parametrize("size", [1e-6, 1e-3, 1.0, 1e3, 1e5])
+def test_loops_are_closed_or_not_in_all_units(size: float) -> None:
+    """Coordinates of six digits are those of a closed loop, of four they are not."""
+    robot = rods(size)
+    q = robot.assemble([1.0, -1.0, 1.2])
+    for i in range(5):
+        off = np.random.default_rng(i).choice([-5e-7, 5e-7], 3)
+        assert fb.simulate(robot, q + off, duration=1e-3).q.shape == (2, 3)
+        with pytest.raises(fb.ArgumentError, match="not closed where the motion starts"):
+            fb.simulate(robot, q + [5e-5, 0.0, 0.0], duration=1e-3)
+
+
+@pytest.mark.parametrize("size", [1e-6, 1.0, 1e4])
+def test_loops_of_angles_do_not_ask_where_bodies_are(size: float) -> None:
+    b = fb.Builder("wheels", gravity=(0, 0, 0))
+    b.body("a", joint=Revolute("z"), mass=1.0, inertia=(size**2,) * 3, position=(size, 0, 0))
+    b.body("b", joint=Revolute("z"), mass=1.0, inertia=(size**2,) * 3, position=(-size, 0, 0))
+    robot = b.loop(Constraint(lambda a, b: [b - a - 0.3 * a**3 - 0.2 * b**3], of=["a", "b"])).build()
+    q = robot.assemble([0.5, 0.5])
+    assert fb.simulate(robot, q + [5e-7, -5e-7], duration=1e-3).q.shape == (2, 2)
+    with pytest.raises(fb.ArgumentError, match="not closed where the motion starts"):
+        fb.simulate(robot, q + [1e-5, 0.0], duration=1e-3)
 
 
 def test_a_quaternion_that_is_zero() -> None:

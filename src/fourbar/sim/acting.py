@@ -51,8 +51,8 @@ def warn_of_limits(robot: System, t: np.ndarray, q: np.ndarray) -> None:
     if not (np.isfinite(lower).any() or np.isfinite(upper).any()):
         return
     reached = robot.expand(q)
-    beyond = ((reached < lower) | (reached > upper)).reshape(len(t), -1, len(lower)).any(axis=1)
-    beyond &= ~beyond[0]  # who starts there means it
+    outside = ((reached < lower) | (reached > upper)).reshape(len(t), -1, len(lower))
+    beyond = (outside & ~outside[0]).any(axis=1)  # a sample that starts there means it
     if beyond.any():
         owner = [c.name for c in joints for _ in c.lower]
         left = list(dict.fromkeys(name for name, out in zip(owner, beyond.any(axis=0), strict=True) if out))

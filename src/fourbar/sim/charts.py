@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from ..compile.arguments import Argument, to_array
-from ..errors import FourbarError
+from ..errors import ArgumentError, FourbarError
 from ..model.choose import pick
 from ..model.edit.where import coordinates, gathered_velocity
 from ..model.embedding import Tied
@@ -102,6 +102,7 @@ class Charts:
     def force(self, q: np.ndarray, tau: Any) -> np.ndarray:
         """Forces on the robot's own velocities, as `torque` returned them, as forces on those that are followed."""
         tau = to_array("simulate", Argument("torque(t, q, v)", (self.robot.nv,)), tau)
+        _check_samples(q.shape[:-1], tau.shape)
         if self.now is self.robot:
             return tau
         PE = self.seen(q[..., None, :], np.eye(self.now.nv))  # a row for each of w
@@ -144,6 +145,15 @@ class Charts:
             return None
         self.now, self.usual = other, None
         return w
+
+
+def _check_samples(batch: tuple[int, ...], torque: tuple[int, ...]) -> None:
+    """Refuse a torque (..., nv) that is not one for each state of a batch, or one for all."""
+    over = zip(reversed(torque[:-1]), reversed(batch), strict=False)
+    if len(torque) - 1 > len(batch) or not all(n in (1, own) for n, own in over):
+        states = f"a batch of states {batch}" if batch else "one state"
+        expected = (*batch, torque[-1])
+        raise ArgumentError(f"simulate: torque(t, q, v) returned shape {torque} for {states}, expected {expected}")
 
 
 def _at_home(robot: System, q: np.ndarray) -> System:

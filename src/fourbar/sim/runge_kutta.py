@@ -15,13 +15,13 @@ import numpy as np
 
 from ..compile.arguments import Argument, batch_shape, to_array
 from ..errors import ArgumentError, SingularError
-from ..system.constrained.close import longest_length
+from ..system.constrained.close import are_closed
 from ..system.robot import System
 from .acting import Acting, acting_on, warn_of_limits
 from .charts import Charts, chart_rate
 
 _UNIT_TIME = np.array(1.0)  # an array, so that the call need not convert it
-_OPEN = 1e-6  # the gap of a loop that is no rounding of what somebody wrote down, of the length of a small robot
+_OPEN = 1e-6  # the gap of a loop that is no rounding of coordinates that somebody wrote down, in units of its rows
 Torque = Callable[[float, np.ndarray, np.ndarray], np.ndarray]
 
 
@@ -100,17 +100,25 @@ class Follower:
 
 
 def _check_closed(robot: System, q: np.ndarray) -> None:
-    gap = np.nan_to_num(robot.loop_gap(q)).max(initial=0.0)  # a state that is lost stays so
-    if gap > _OPEN * min(1.0, longest_length(robot.model.lowered) or 1.0):
+    closed = are_closed(robot.model.lowered, q, _OPEN)
+    if not closed.all():
+        gap = robot.loop_gap(q)[~closed].max()
         raise ArgumentError(
             f"q: the loops of {robot.name!r} are not closed where the motion starts, a gap of {gap:.3g} is left; "
             "start from robot.assemble(q)"
         )
 
 
+def _is_positive(x: Any) -> bool:
+    """Whether something is a finite number above zero."""
+    try:
+        return isinstance(x, Real) and not isinstance(x, bool) and 0.0 < float(x) < np.inf
+    except OverflowError:
+        return False
+
+
 def _check_times(duration: Any, dt: Any) -> None:
-    numbers = all(isinstance(x, Real) for x in (duration, dt))
-    if not (numbers and duration > 0.0 and dt > 0.0 and np.isfinite(duration / dt)):
+    if not (_is_positive(duration) and _is_positive(dt) and np.isfinite(float(duration) / float(dt))):
         raise ArgumentError(f"duration and dt must be positive and finite, got duration={duration!r}, dt={dt!r}")
     if dt > (1.0 + 1e-9) * duration:
         raise ArgumentError(f"dt={dt!r} is longer than duration={duration!r}: no whole step fits")
@@ -152,12 +160,14 @@ def simulate(
     step is repeated: its result must depend on t, q and v only.
     """
     _check_times(duration, dt)
-    if not isinstance(every, int | np.integer) or every < 1:
+    if not isinstance(every, int | np.integer) or isinstance(every, bool) or every < 1:
         raise ArgumentError(f"every={every!r}: expected a whole number of steps, at least 1")
     if not isinstance(passive, bool | np.bool_):
         raise ArgumentError(f"passive={passive!r}: expected True or False")
     if torque is not None and not callable(torque):
         raise ArgumentError(f"torque={torque!r}: expected a function torque(t, q, v) of arrays, or None")
+    if progress is not None and not callable(progress):
+        raise ArgumentError(f"progress={progress!r}: expected a function around the range of steps, e.g. tqdm.tqdm")
     q, v = _read_state(robot, q, v)
     _check_closed(robot, q)
     steps = max(1, round(duration / dt))

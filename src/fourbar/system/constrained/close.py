@@ -19,7 +19,8 @@ from .dense import apply
 CLOSED = 1e-11  # a gap that is allowed to be left
 _STEPS, _LONGEST = 60, 0.5  # number of steps, and how far joints turn in one
 _STALLED = 0.5  # a gap that is closed, and that a step leaves larger than this part of it, is rounding
-_ROUNDING = 1e-2  # of the lengths, beside what a row changes by
+_ROUNDING = 1e-13  # of lengths, in what rows say of them
+_NOTHING = 1e-12  # rows smaller than this, beside the largest, are rounding
 
 Function = Callable[[np.ndarray], np.ndarray]
 
@@ -38,7 +39,7 @@ def close(q: np.ndarray, opened: Opened, turns: np.ndarray, length: float) -> tu
     busy = np.arange(len(q))
     for _ in range(_STEPS + 1):
         phi, A = opened.residual(q[busy]), opened.jacobian(q[busy])
-        unit = _units(A, length)
+        unit = _units(A, length, CLOSED)
         gap, before = np.abs(phi / unit).max(axis=-1, initial=0.0), gaps[busy]
         gaps[busy] = gap
         left = np.isfinite(gap) & (gap > 0.0) & ~((gap <= CLOSED) & (gap > _STALLED * before))
@@ -49,10 +50,26 @@ def close(q: np.ndarray, opened: Opened, turns: np.ndarray, length: float) -> tu
     return q, gaps
 
 
-def _units(A: np.ndarray, length: float) -> np.ndarray:
-    """What the gap of each row of A (..., m, n) is measured in."""
-    found = np.maximum(np.abs(A).sum(axis=-1), _ROUNDING * length)
+def _units(A: np.ndarray, length: float, tolerance: float) -> np.ndarray:
+    """What the gap of each row of A (..., m, n) is measured in: its own change, and no less than what makes rounding
+    of lengths smaller than `tolerance`. Rows that are nothing are measured as the largest is."""
+    own = np.abs(A).sum(axis=-1)
+    largest = own.max(axis=-1, keepdims=True, initial=0.0)
+    found = np.maximum(np.where(own > _NOTHING * largest, own, largest), _ROUNDING / tolerance * length)
     return np.where(found > 0.0, found, 1.0)
+
+
+def are_closed(lowered: Lowered, q: np.ndarray, tolerance: float) -> np.ndarray:
+    """Whether embedded loops are closed at q (..., nq): no gap is more than `tolerance` in units of its row. Where a
+    gap is no number, it is not told."""
+    length, found, at = longest_length(lowered), np.ones(q.shape[:-1], bool), 0
+    for group in lowered.groups:
+        tie, end = group.embedding, at + group.embedding.nq
+        if isinstance(tie, Tied) and not tie.explicit:
+            phi, K = (np.nan_to_num(x) for x in tie.numbers(q[..., at:end]))
+            found &= (np.abs(phi) <= tolerance * _units(K, length, tolerance)).all(axis=-1)
+        at = end
+    return found
 
 
 def _newton(A: np.ndarray, phi: np.ndarray, turns: np.ndarray) -> np.ndarray:

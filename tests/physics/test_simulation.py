@@ -177,7 +177,7 @@ def test_loops_are_closed_or_not_in_all_units(size: float) -> None:
         off = np.random.default_rng(i).choice([-5e-7, 5e-7], 3)
         assert fb.simulate(robot, q + off, duration=1e-3).q.shape == (2, 3)
         with pytest.raises(fb.ArgumentError, match="not closed where the motion starts"):
-            fb.simulate(robot, q + [5e-5, 0.0, 0.0], duration=1e-3)
+            fb.simulate(robot, q + np.array([5e-5, 0.0, 0.0]), duration=1e-3)
 
 
 @pytest.mark.parametrize("size", [1e-6, 1.0, 1e4])
@@ -187,9 +187,9 @@ def test_loops_of_angles_do_not_ask_where_bodies_are(size: float) -> None:
     b.body("b", joint=Revolute("z"), mass=1.0, inertia=(size**2,) * 3, position=(-size, 0, 0))
     robot = b.loop(Constraint(lambda a, b: [b - a - 0.3 * a**3 - 0.2 * b**3], of=["a", "b"])).build()
     q = robot.assemble([0.5, 0.5])
-    assert fb.simulate(robot, q + [5e-7, -5e-7], duration=1e-3).q.shape == (2, 2)
+    assert fb.simulate(robot, q + np.array([5e-7, -5e-7]), duration=1e-3).q.shape == (2, 2)
     with pytest.raises(fb.ArgumentError, match="not closed where the motion starts"):
-        fb.simulate(robot, q + [1e-5, 0.0], duration=1e-3)
+        fb.simulate(robot, q + np.array([1e-5, 0.0]), duration=1e-3)
 
 
 def test_a_quaternion_that_is_zero() -> None:

@@ -150,3 +150,8 @@ def test_every_method_is_found_by_name():
         "from fourbar.system.methods import METHODS as found\nprint(found['pose'].static[0], 'x' in found, len(found))"
     )
     assert output(code) == ["frame", "False", str(len(METHODS))]
+
+
+def test_parts_are_there_without_being_imported() -> None:
+    code = "import fourbar as fb\nprint(fb.io.__name__, fb.sim.__name__, fb.identification.__name__, 'sim' in dir(fb))"
+    assert output(code) == ["fourbar.io", "fourbar.sim", "fourbar.identification", "True"]

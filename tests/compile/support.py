@@ -6,6 +6,7 @@ import hashlib
 import os
 import subprocess
 import sys
+import time
 from functools import cache
 from pathlib import Path
 
@@ -167,3 +168,11 @@ def finished(process):
     assert process.returncode == 0, err
     assert not err, err
     return out.strip()
+
+
+def eventually(condition):
+    """Wait until something holds that another thread brings about, however busy the machine is."""
+    last = time.monotonic() + 60.0
+    while not condition():
+        assert time.monotonic() < last, "it did not happen within a minute"
+        time.sleep(1e-4)

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import os
 import threading
-import time
 
 import numpy as np
 import pytest
 
 from fourbar.compile import crew
 
-from .support import enough, machine_code_only, pendulum, same_bits
+from .support import enough, eventually, machine_code_only, pendulum, same_bits
 
 Q = np.random.default_rng(0).normal(size=(enough(pendulum().gravity_force), pendulum().nq))
 
@@ -28,13 +27,18 @@ def _slowly():
     return f(q=Q, threads=3), f(Q, threads=1)
 
 
+def _awake():
+    """Whether each of two helpers is awake."""
+    return crew.crew().board[crew.AWAKE : crew.AWAKE + 2] != 0
+
+
 WAYS = pytest.mark.parametrize("both", [_both, _slowly])
 
 
 @WAYS
 def test_a_helper_that_fell_asleep_is_woken(both):
     assert same_bits(*both())
-    time.sleep(0.05)
+    eventually(lambda: not _awake().any())
     assert same_bits(*both())
 
 
@@ -42,14 +46,16 @@ def test_a_helper_that_fell_asleep_is_woken(both):
 def test_sleeping_helpers_are_seen_on_the_board():
     ours = crew.crew()
     _slowly()
-    time.sleep(0.1)
-    assert not ours.board[crew.AWAKE : crew.AWAKE + 2].any()
+    eventually(lambda: not _awake().any())
     seen = np.zeros(2, bool)
-    for _ in range(1000):
+
+    def seen_awake():
+        nonlocal seen
         ours.hire(2)
-        time.sleep(1e-5)
-        seen |= ours.board[crew.AWAKE : crew.AWAKE + 2] != 0
-    assert seen.all()
+        seen |= _awake()
+        return seen.all()
+
+    eventually(seen_awake)
 
 
 @machine_code_only

@@ -109,6 +109,12 @@ OPTIONS = {
     "unknown frame": (lambda r: r.pose(Q, "tipp"), UnknownNameError, "no frame or body 'tipp'; did you mean 'tip'"),
     "far frame": (lambda r: r.pose(Q, "hand"), UnknownNameError, "known: .*upper, lower"),
     "frame of another type": (lambda r: r.pose(Q, 3), UnknownNameError, "frame or body 3"),
+    "frame as a table": (lambda r: r.pose(Q, {}), ArgumentError, r"pose: frame=\{\}: expected a name"),
+    "axes as a set": (lambda r: r.jacobian(Q, "tip", expressed_in={"tip"}), ArgumentError, "expressed_in=.*a name"),
+    "frames in no order": (lambda r: r.osim_inverse(Q, frames=frozenset({"tip"})), ArgumentError, "or a list of them"),
+    "an option that changes": (lambda r: r.pose(Q, [{}]), ArgumentError, "expected a name"),
+    "half a configuration": (lambda r: r.random(0, 1.5), ArgumentError, "n must be a whole number.*got 1.5"),
+    "less than none": (lambda r: r.random(0, -1), ArgumentError, "n must be a whole number.*got -1"),
     "no frame": (lambda r: r.pose(Q), TypeError, "pose needs 'frame'"),
     "unknown axes": (lambda r: r.velocity(Q, Q, "tip", expressed_in="lwer"), UnknownNameError, "'lwer'.*lower"),
     "unknown place": (lambda r: r.velocity(Q, Q, "tip", at="com"), ArgumentError, "at='com'.*'origin', 'world'"),
@@ -146,6 +152,16 @@ def test_right_options_are_kept():
     assert pendulum().velocity.specialise("tip", np.array([0.1, 0.2, 0.3])) is tip
     both = pendulum().hybrid_dynamics.specialise(["shoulder", "elbow"])
     assert pendulum().hybrid_dynamics.specialise(prescribed=iter(["shoulder", "elbow"])) is both
+    tips = pendulum().osim_inverse.specialise(["tip", "lower"])
+    assert pendulum().osim_inverse.specialise(frames=(x for x in ("tip", "lower"))) is tips
+
+
+def test_whether_an_option_is_right_does_not_depend_on_earlier_ones():
+    """1 is equal to True."""
+    for _ in range(2):
+        with pytest.raises(ArgumentError, match="packed"):
+            pendulum().regressor(Q, Q, Q, packed=1)
+        pendulum().regressor(Q, Q, Q, packed=True)
 
 
 def test_all_errors_of_the_library_are_of_one_family():

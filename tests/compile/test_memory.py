@@ -202,7 +202,7 @@ import atexit, numpy as np, fourbar as fb
 robot = fb.robots.double_pendulum()
 f, q = robot.inverse_dynamics, np.array([0.1, 0.2])
 kept = [f(q, q, q) for _ in range(5)]
-big = np.ones((200_000, 2))
+big = np.ones((400_000, 2))
 f(big, big, big, threads=2)
 cycle = [robot, f]
 cycle.append(cycle)
@@ -211,7 +211,7 @@ import builtins
 builtins.kept = (f, kept)
 print("done")
 """
-    assert python(code) == "done\n(2,) (200000, 2)"
+    assert python(code) == "done\n(2,) (400000, 2)"
 
 
 @machine_code_only
@@ -235,3 +235,28 @@ def test_no_memory_for_a_workspace_is_an_error(form):
             call()
     data[MALLOC] = before[MALLOC]
     assert same_bits(call(), wanted)
+
+
+_SMALL_STACKS = """
+import threading
+threading.stack_size(128 * 1024)
+import numpy as np, fourbar as fb
+b = fb.Builder("chain")
+for k in range(55):
+    b.body(f"link{k}", parent=f"link{k - 1}" if k else "world", joint=fb.joints.Revolute("xyz"[k % 3]), mass=1.0,
+           com=(0.1, 0.2, 0.3), inertia=(0.1, 0.2, 0.15), position=(0.0, 0.0, 0.3))
+robot = b.build()
+q = robot.random(0, 4096)
+wanted = robot.mass_matrix(q, threads=1).copy()
+found = [robot.mass_matrix(q, threads=2)]
+thread = threading.Thread(target=lambda: found.append(robot.mass_matrix(q, threads=1)))
+thread.start()
+thread.join()
+print([np.array_equal(x, wanted) for x in found], robot.mass_matrix.program().slots > 2000)
+"""
+
+
+@machine_code_only
+def test_small_stacks_suffice():
+    """For callers and for helpers: large workspaces are on the heap."""
+    assert python(_SMALL_STACKS) == "[True, True] True"

@@ -16,7 +16,7 @@ from fourbar.compile import folder as files
 from fourbar.compile import programs
 from fourbar.expr import Program, from_text, to_text
 from fourbar.expr.packed import pack, unpack
-from fourbar.expr.program import Block, Store
+from fourbar.expr.program import Block, Call, Store
 from fourbar.joints import CustomJoint, Revolute
 from fourbar.system import identity
 from fourbar.system.derived import KINDS
@@ -93,6 +93,13 @@ def test_numbers_of_numpy_are_refused():
     block = Block(1, 0, (("load", 0, 0), ("add", 0, np.float64(1.0))), (Store(0, 1, 1),))
     with pytest.raises(TypeError, match="not Python's own: float64"):
         pack(Program("odd", 2, (), (), (), (block,), ()))
+    plain = Block(1, 1, (("load", 0, 0), ("table", 0)), (Store(0, 1, 1),))
+    with pytest.raises(TypeError, match="not Python's own: float64"):
+        pack(Program("odd", 2, (), (), ((0, np.float64(1.0)),), (plain,), ()))
+    with pytest.raises(TypeError, match="not Python's own: float64"):
+        pack(Program("odd", 2, (), (), (), (plain,), (Call(0, (0,), (np.float64(1.0),)),)))
+    with pytest.raises(TypeError, match="not Python's own: int64"):
+        pack(Program("odd", np.int64(2), (), (), (), (plain,), ()))
 
 
 @pytest.mark.parametrize("robot, frame", [(mixed, "tip"), (linkage, "rocker")])

@@ -2,6 +2,7 @@
 
 import os
 import time
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -40,6 +41,31 @@ def test_what_was_used_last_is_kept(tmp_path, small):
     youngest = sorted(tmp_path.iterdir(), key=lambda p: -p.stat().st_mtime)[:5]
     prune.prune(tmp_path)
     assert sorted(tmp_path.iterdir()) == sorted(youngest)
+
+
+def test_files_that_are_held_are_passed_over(tmp_path, small, monkeypatch):
+    for age in range(1, 12):
+        made(tmp_path, name(age), age)
+    held, unlink = tmp_path / name(11), Path.unlink
+
+    def try_to(path, missing_ok=False):
+        if path == held:
+            raise PermissionError("in use")
+        unlink(path, missing_ok)
+
+    monkeypatch.setattr(Path, "unlink", try_to)
+    prune.prune(tmp_path)
+    assert held.exists() and len(list(tmp_path.iterdir())) == 5
+
+
+def test_use_that_cannot_be_noted_is_no_error(tmp_path, monkeypatch):
+    path = made(tmp_path, name(1), 3)
+
+    def refuse(path):
+        raise PermissionError("not yours")
+
+    monkeypatch.setattr(os, "utime", refuse)
+    prune.note_use(path)
 
 
 def test_within_bounds_nothing_goes(tmp_path, small):

@@ -28,7 +28,8 @@ _NUMBERS = np.array([id(k) for k in _KEPT], np.int64)
 def supported() -> bool:
     """Whether objects of this interpreter are laid out as the machine code expects."""
     free_threaded = bool(sysconfig.get_config_var("Py_GIL_DISABLED"))
-    return sys.implementation.name == "cpython" and ctypes.sizeof(ctypes.c_void_p) == 8 and not free_threaded
+    plain = ctypes.sizeof(ctypes.c_void_p) == 8 and object.__basicsize__ == 16  # more where references are traced
+    return sys.implementation.name == "cpython" and plain and not free_threaded
 
 
 class _Member(ctypes.Structure):
@@ -124,6 +125,7 @@ class Environment:
         table[words.WATCHED], table[words.DROP] = watched, address_of(api.Py_DecRef)
         table[words.NUMBERS] = _NUMBERS.ctypes.data
         table[words.BOARD] = crew().board.ctypes.data
+        table[words.TUPLE_ITEMS] = tuple.__basicsize__ // 8
         table[words.SHARING_FROM] = _NEVER
         self.watched = watched
         self._table = table

@@ -26,7 +26,8 @@ WRAP, NEW_OBJECT = 17, 18  # a class with one slot that is to hold the result, o
 # Threads: their name as an argument, the whole numbers from 1 on, how many by default, for how many samples, the shared
 # kernel, its width, the board of the helpers, and the function that works together with them.
 (THREADS_NAME, NUMBERS, THREADS, SHARING_FROM, SHARE, WIDTH, BOARD, TOGETHER) = range(19, 27)
-FIRST_ARGUMENT = 27  # then for each argument: number of core dimensions, and three core dimensions
+TUPLE_ITEMS = 27  # the word of a tuple that holds its first entry, which depends on the version of Python
+FIRST_ARGUMENT = 28  # then for each argument: number of core dimensions, and three core dimensions
 ARGUMENT_WORDS = 4
 MOST_ARGUMENTS = 8
 MOST_THREADS = 64  # that can be asked for without taking the slow way
@@ -151,10 +152,10 @@ def _options() -> str:
     c.label("entry")
     c.do(f"%count = load i64, ptr {c.let('getelementptr i8, ptr %names, i64 16')}, align 8")
     out, threads = _word(c, "%env", OUT_NAME, "ptr"), _word(c, "%env", THREADS_NAME, "ptr")
-    numbers = _word(c, "%env", NUMBERS, "ptr")
+    numbers, first = _word(c, "%env", NUMBERS, "ptr"), _word(c, "%env", TUPLE_ITEMS)
     c.do("br label %each")
     j, close = open_loop(c, "each", "entry", "%count", 1, "good")
-    place = c.let(f"add i64 {j}, 3")  # a tuple's first entry is its fourth word
+    place = c.let(f"add i64 {j}, {first}")
     name, value = _word(c, "%names", place, "ptr"), _word(c, "%values", j, "ptr")
     c.do(f"br i1 {c.let(f'icmp eq ptr {name}, {out}')}, label %is_out, label %other")
     c.label("is_out")

@@ -16,7 +16,7 @@ _OURS = re.compile(r"[0-9a-f]{64}\.(o|program)|writing-.*\.part")
 
 def note_use(path: Path) -> None:
     """Remember, to the day, that a file was used."""
-    with suppress(FileNotFoundError):  # another process may have removed it since
+    with suppress(OSError):  # another process may have removed it since, or may not let go of it
         if path.stat().st_mtime < time.time() - _DAY:
             os.utime(path)
 
@@ -34,8 +34,9 @@ def prune(folder: Path) -> None:
     if total <= _MOST:
         return
     for _, size, path in sorted(found):
-        Path(path).unlink(missing_ok=True)
-        total -= size
+        with suppress(OSError):  # another process may not let go of it
+            Path(path).unlink(missing_ok=True)
+            total -= size
         if total <= _KEPT * _MOST:
             return
 

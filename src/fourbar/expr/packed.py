@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import marshal
-from collections.abc import Iterable
+from collections.abc import Sequence
+from itertools import chain
 from typing import Any
 
 from .program import Block, Call, Input, Output, Program, Store
@@ -14,30 +15,33 @@ _KNOWN = {str, int, float}  # marshal writes what is like them (numbers of NumPy
 
 def pack(program: Program) -> bytes:
     """The bytes that `unpack` reads."""
-    return marshal.dumps(
-        (
-            program.name,
-            program.slots,
-            tuple((x.name, x.shape, x.first) for x in program.inputs),
-            tuple((y.name, y.shape, y.slots) for y in program.outputs),
-            program.preset,
-            tuple(_packed(block) for block in program.blocks),
-            tuple((call.block, call.bases, call.table) for call in program.calls),
-        )
+    parts = (
+        program.name,
+        program.slots,
+        tuple((x.name, x.shape, x.first) for x in program.inputs),
+        tuple((y.name, y.shape, y.slots) for y in program.outputs),
+        program.preset,
+        tuple(_packed(block) for block in program.blocks),
+        tuple((call.block, call.bases, call.table) for call in program.calls),
     )
+    strange = _types(parts) - _KNOWN
+    if strange:
+        raise TypeError(f"a program holds numbers that are not Python's own: {', '.join(t.__name__ for t in strange)}")
+    return marshal.dumps(parts)
 
 
 def _packed(block: Block) -> tuple[Any, ...]:
     stores = tuple((s.port, s.offset, s.value) for s in block.stores)
-    _check(x for instruction in block.code for x in instruction)
-    _check(value for *_, value in stores)
     return block.ports, block.table, block.code, stores, block_digest(block)
 
 
-def _check(items: Iterable[Any]) -> None:
-    strange = set(map(type, items)) - _KNOWN
-    if strange:
-        raise TypeError(f"a program holds numbers that are not Python's own: {', '.join(t.__name__ for t in strange)}")
+def _types(parts: Sequence[Any]) -> set[type]:
+    """The types of all that nested tuples hold."""
+    found = set(map(type, parts))
+    if tuple in found:
+        inner = list(chain.from_iterable(part for part in parts if type(part) is tuple))
+        return (found - {tuple}) | _types(inner)
+    return found
 
 
 def unpack(data: bytes) -> Program:

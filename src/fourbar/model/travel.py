@@ -20,6 +20,7 @@ _BENT = 0.25  # what closes the gap beside the step: where it is more, the step 
 _PARTS = 30  # steps of a way into limits, at most
 _INSIDE = 0.1  # of the width of limits: how far inside such a way ends
 _CLOSED = 1e-11
+_NONE = 1e-300  # instead of zero, below a fraction whose numerator is zero too
 _NOTHING = 1e-9  # of a direction: rounding, where loops allow none
 
 
@@ -34,7 +35,7 @@ def travel(tie: Tied, start: np.ndarray, way: np.ndarray, length: np.ndarray) ->
     for _ in range(_STEPS):
         way[busy], clear = _tangent(tie, q[busy], way[busy])
         clear_first = clear_first or clear.max(initial=0.0)
-        allowed = np.minimum(longest[busy], _CLEAR * clear / clear_first)
+        allowed = np.minimum(longest[busy], _CLEAR * clear / max(clear_first, _NONE))
         going = (left[busy] > 0.0) & (allowed >= _SHORTEST)
         busy, step = busy[going], np.minimum(allowed[going], left[busy[going]])
         if not busy.size:
@@ -52,9 +53,10 @@ def travel(tie: Tied, start: np.ndarray, way: np.ndarray, length: np.ndarray) ->
 def _tangent(tie: Tied, q: np.ndarray, way: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """The unit direction (n, nv) nearest to `way` that loops allow at q (n, nq); how far K is from singular (n)."""
     K = tie.numbers(q)[1][:, tie.rows]
-    _, s, Vt = np.linalg.svd(K, full_matrices=False)
-    clear = s[:, -1] / s[:, 0] if s.shape[1] else np.ones(len(q))
-    unit = way / np.maximum(np.linalg.norm(way, axis=-1, keepdims=True), 1e-300)
+    known = np.isfinite(K).all(axis=(1, 2))
+    _, s, Vt = np.linalg.svd(np.where(known[:, None, None], K, 0.0), full_matrices=False)
+    clear = s[:, -1] / np.maximum(s[:, 0], _NONE) if s.shape[1] else known.astype(float)
+    unit = way / np.maximum(np.linalg.norm(way, axis=-1, keepdims=True), _NONE)
     for _ in range(2):  # the second time for the digits
         unit = unit - np.einsum("brj,br->bj", Vt, np.einsum("brj,bj->br", Vt, unit))
     size = np.linalg.norm(unit, axis=-1, keepdims=True)
@@ -89,4 +91,4 @@ def _shortest(tie: Tied, q: np.ndarray, way: np.ndarray) -> np.ndarray:
     A = np.nan_to_num(np.concatenate([K, asked], axis=1))
     step = np.einsum("nij,nj->ni", np.linalg.pinv(A, 1e-9)[:, :, K.shape[1] :], way)
     length = np.linalg.norm(step, axis=-1, keepdims=True)
-    return step * np.minimum(1.0, _LONGEST / np.maximum(length, 1e-300))
+    return step * np.minimum(1.0, _LONGEST / np.maximum(length, _NONE))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property, partial
+from numbers import Integral
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -16,6 +17,7 @@ from ..model.lower import Lowered, lower
 from ..model.mechanism import Actuator, Mechanism
 from ..model.parameters import RIGID, parameter_names, parameter_values, with_inertial_parameters
 from ..model.read import read_three
+from .choice import read_choice
 from .clusters import (
     ClusterInfo,
     assemble,
@@ -56,12 +58,6 @@ def _make(model: Model, name: str, options: dict[str, Any]) -> Any:
     return compiled(model, name, method, read, (method_again, model.mechanism, name, tuple(options.items())))
 
 
-def _frozen(option: Any) -> Any:
-    """An option as something that can be a key: lists and arrays as tuples."""
-    option = option.tolist() if isinstance(option, np.ndarray) else option
-    return tuple(map(_frozen, option)) if isinstance(option, list | tuple) else option
-
-
 class Family:
     """A method with options: `robot.pose(q, "hand")`. One compiled function for each choice, kept."""
 
@@ -89,7 +85,8 @@ class Family:
         listed = options.get("prescribed", "")
         if isinstance(listed, Iterable) and not isinstance(listed, str):
             options["prescribed"] = tuple(listed)
-        key = tuple((k, _frozen(v)) for k, v in sorted(options.items()))
+        chosen = read_choice(self._name, options)
+        key = tuple((k, type(v), v) for k, v in chosen.items())  # its type: 1 is equal to True
         if key not in self._made:
             missing = next(
                 (k for k in self._method.static[:1] if k not in options and k not in ("about", "frames", "columns")),
@@ -98,7 +95,7 @@ class Family:
             if missing is not None:
                 example = f"{self._name}({self._method.arguments[0]}, {missing}=...)"
                 raise TypeError(f"{self._name} needs {missing!r}, e.g. {example}")
-            self._made[key] = _make(self._model, self._name, dict(key))
+            self._made[key] = _make(self._model, self._name, chosen)
         return self._made[key]
 
     @property
@@ -432,8 +429,9 @@ class System(Editing):
         Loops are closed as in `neutral`: a motion leads from there to each of them, unless the robot is built outside
         its limits and none leads into them.
         """
-        generator = np.random.default_rng(rng)
-        size = () if n is None else (n,)
+        if n is not None and (not isinstance(n, Integral) or n < 0):
+            raise ArgumentError(f"random: n must be a whole number of configurations, or None for one, got {n!r}")
+        generator, size = np.random.default_rng(rng), () if n is None else (int(n),)
         parts = [group_random(self.model.lowered, group, generator, size) for group in self.model.lowered.groups]
         return np.concatenate(parts, axis=-1) if parts else np.zeros((*size, 0))
 

@@ -53,7 +53,7 @@ def travel(tie: Tied, start: np.ndarray, way: np.ndarray, length: np.ndarray) ->
 def _tangent(tie: Tied, q: np.ndarray, way: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """The unit direction (n, nv) nearest to `way` that loops allow at q (n, nq); how far K is from singular (n)."""
     K = tie.numbers(q)[1][:, tie.rows]
-    known = np.isfinite(K).all(axis=(1, 2))
+    known = np.all(np.isfinite(K), axis=(1, 2))
     _, s, Vt = np.linalg.svd(np.where(known[:, None, None], K, 0.0), full_matrices=False)
     clear = s[:, -1] / np.maximum(s[:, 0], _NONE) if s.shape[1] else known.astype(float)
     unit = way / np.maximum(np.linalg.norm(way, axis=-1, keepdims=True), _NONE)

@@ -1,0 +1,22 @@
+"""Travelling along closed configurations: where it cannot begin."""
+
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from fourbar.model.travel import travel
+
+
+def tied(*K: Any) -> Any:
+    """A loop of two joints with this Jacobian at each sample."""
+    return SimpleNamespace(joints=[], rows=[0], numbers=lambda q: (None, np.array(K, float)[: len(q)]))
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("K", [[[0.0, 0.0]], [[np.nan, 1.0]], [[np.inf, 1.0]]], ids=["singular", "NaN", "infinite"])
+def test_a_journey_ends_where_loops_are_singular_or_unknown(K: list[list[float]]) -> None:
+    start = np.array([0.3, 0.4])
+    end, arrived = travel(tied(K), start, np.ones((1, 2)), np.ones(1))
+    assert np.array_equal(end, [start]) and not arrived.any()

@@ -264,6 +264,7 @@ WARNINGS = {
         model(TWO, '<equality><joint name="e" joint1="j"/></equality>', '<option><flag equality="disable"/></option>'),
         "'e' is not active",
     ),
+    "text": (model("stray" + HINGE), "the text 'stray' is not understood"),
     "mocap": (model(HINGE + '<body name="m" mocap="true"/>'), "'m' is a mocap body"),
     "limit of a ball": (
         model(f'<body name="a"><joint name="j" type="ball" range="0 30"/>{BOX}</body>'), "the limit of a ball joint",
@@ -377,6 +378,21 @@ def test_what_the_file_switches_off_does_not_act(flag: str, attributes: str, wor
     (j,) = robot.mechanism.connections
     assert not any((*j.stiffness, *j.damping, *j.friction)) and np.isinf([*j.lower, *j.upper]).all()
     assert words in str(robot.report) and "springs of joints" not in str(robot.report)
+
+
+@pytest.mark.parametrize(
+    ("flag", "attribute", "words"),
+    [
+        ("spring", 'stiffness="3"', "tendon 'u': stiffness=3 is disabled in the file"),
+        ("damper", 'damping="3"', "tendon 'u': damping=3 is disabled in the file"),
+        ("constraint", 'frictionloss="3"', "tendon 'u': frictionloss=3 is disabled in the file"),
+        ("limit", 'range="-1 1"', "tendon 'u': its limits are disabled in the file"),
+    ],
+)
+@pytest.mark.parametrize("tendon", [FIXED, SPATIAL])
+def test_what_the_file_switches_off_does_not_act_in_tendons(tendon: str, flag: str, attribute: str, words: str):
+    head = f'<option><flag {flag}="disable"/></option>'
+    assert words in str(load(model(TWO, tendon.format(attribute), head), strict=True).report)
 
 
 @pytest.mark.parametrize(

@@ -100,6 +100,19 @@ def test_models_that_multiply(folder: Path) -> None:
         fb.load(folder / "m0.xml")
 
 
+@pytest.mark.parametrize(("key", "n", "message"), [("", 30, "models are attached"), ("<key/>", 9, "keyframes are")])
+def test_models_without_bodies_that_multiply(folder: Path, key: str, n: int, message: str) -> None:
+    """They are no bodies, but take as long."""
+    keys = f"<keyframe>{key * 20}</keyframe>"
+    for i in range(5 if n > 9 else 4):
+        attached = "".join(f'<attach model="m" body="b" prefix="p{k}_"/>' for k in range(n))
+        asset = f'<asset><model name="m" file="m{i + 1}.xml"/></asset>'
+        (folder / f"m{i}.xml").write_text(f"<mujoco>{asset}<worldbody>{attached}</worldbody></mujoco>")
+    (folder / f"m{i + 1}.xml").write_text(f"<mujoco><worldbody/>{keys}</mujoco>")
+    with pytest.raises(fb.ModelError, match=message):
+        fb.load(folder / "m0.xml")
+
+
 def test_two_files_of_one_name(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Included ones are each that of its folder; of attached ones MuJoCo knows the last part of the name only."""
     monkeypatch.chdir(folder)
@@ -250,6 +263,40 @@ def test_an_attribute_of_an_include_is_not_ignored(tmp_path: Path) -> None:
     (tmp_path / "main.xml").write_text('<mujoco><include file="more.xml" prefix="a"/></mujoco>')
     (tmp_path / "more.xml").write_text(MORE.replace(' gravcomp=".7"', ""))
     with pytest.warns(fb.FileWarning, match="include@prefix"):
+        fb.load(tmp_path / "main.xml")
+
+
+def test_text_between_tags_is_told_and_moves_no_line(tmp_path: Path) -> None:
+    text = "<mujoco>\n<worldbody>\none\ntwo\n{}\n<include file='more.xml'>three</include>\n</worldbody>\n</mujoco>"
+    body = '<body name="b"><joint name="j" axis="{}"/><geom size="1"/></body>'
+    (tmp_path / "more.xml").write_text('<mujocoinclude>four<body name="more">\nfive</body>\n</mujocoinclude>')
+    (tmp_path / "main.xml").write_text(text.format(body.format("0 0 0")))
+    with pytest.raises(fb.ParseError, match=r"main.xml:5: joint: MuJoCo refuses it: axis too small"):
+        fb.load(tmp_path / "main.xml")
+    (tmp_path / "main.xml").write_text(text.format(body.format("0 0 1")))
+    with pytest.warns(fb.FileWarning):
+        report = fb.load(tmp_path / "main.xml").report
+    found = {(Path(f.file).name, f.line, f.message) for f in report.warnings}
+    expected = [("main", 2, "one\\ntwo"), ("main", 6, "three"), ("more", 1, "four"), ("more", 1, "five")]
+    assert found == {(f"{file}.xml", n, f"the text '{said}' is not understood") for file, n, said in expected}
+    with pytest.raises(fb.ParseError, match=r"main.xml:2: .*the text 'one.ntwo' is not understood"):
+        fb.load(tmp_path / "main.xml", strict=True)
+
+
+def test_names_that_look_like_lines(tmp_path: Path) -> None:
+    body = '<body name="{}"><joint name="{}"/><geom size="1" pos="{} 0 0"/></body>\n'
+    head, tail = "<mujoco>\n<worldbody>\n", "</worldbody></mujoco>"
+    twice = body.format("line 1", "j", 1) + body.format("line 1", "k", 1)
+    (tmp_path / "main.xml").write_text(head + twice + tail)
+    with pytest.raises(fb.ParseError, match=r"main.xml:4: body: MuJoCo refuses it: .*name 'line 1' in body Element"):
+        fb.load(tmp_path / "main.xml")
+    text = (
+        head
+        + body.format("a, line 2", "line 1", 1)
+        + "</worldbody><actuator>\n<motor joint='a, line 1'/></actuator></mujoco>"
+    )
+    (tmp_path / "main.xml").write_text(text)
+    with pytest.raises(fb.ParseError, match=r"main.xml:5: motor: MuJoCo refuses it: .*'a, line 1' for actuator"):
         fb.load(tmp_path / "main.xml")
 
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from functools import cached_property
 from pathlib import Path
+from typing import NamedTuple
 
 from ..element import Element
 from ..meshes import Meshes
@@ -12,6 +13,13 @@ from ..report import Place
 
 COPYING = ("replicate", "composite", "flexcomp")
 MOST_COPIES = 10_000
+
+
+class Size(NamedTuple):
+    """How many bodies a model makes, and of how many models it is made: itself, and copies of those it attaches."""
+
+    bodies: float
+    models: float
 
 
 class Model:
@@ -35,24 +43,31 @@ class Model:
         elif element.tag == "key":
             self._keys.append(element)
 
-    def check_size(self) -> float:
-        """How many bodies it makes, with all that is attached; too many are refused."""
-        total, sizes = self._bodies, {name: model.check_size() for name, model in self.attachable.items()}
+    def check_size(self) -> Size:
+        """How much it makes, with all that is attached; too much is refused."""
+        total, sizes = Size(self._bodies, 1.0), {name: model.check_size() for name, model in self.attachable.items()}
+        largest = Size(*(max(parts) for parts in zip(Size(0.0, 1.0), *sizes.values(), strict=True)))
         for element in self._attaches:
-            named = sizes.get(element.attributes.get("model", ""), max(sizes.values(), default=0.0))
-            total += copies(element) * named
-            if total > MOST_COPIES:
-                element.fail(f"{total:.3g} bodies are attached", f"at most {MOST_COPIES} are made")
+            more, n = sizes.get(element.attributes.get("model", ""), largest), copies(element)
+            total = Size(*(own + n * part for own, part in zip(total, more, strict=True)))
+            for number, what in zip(total, ("bodies", "models"), strict=True):
+                if number > MOST_COPIES:
+                    element.fail(f"{number:.3g} {what} are attached", f"at most {MOST_COPIES} are made")
         return total
 
-    def keys(self) -> Iterator[tuple[str, Place]]:
+    @cached_property
+    def keys(self) -> list[tuple[str, Place]]:
         """The names of keyframes and where they are, those of attached models too."""
-        for number, key in enumerate(self._keys):
-            yield key.attributes.get("name") or f"key{number}", Place(key.reading.file, key.line, key.tag)
+        found = [
+            (key.attributes.get("name") or f"key{number}", Place(key.reading.file, key.line, key.tag))
+            for number, key in enumerate(self._keys)
+        ]
         for element in self._attaches:
-            other = self.attachable.get(element.attributes.get("model", ""))
-            for name, place in other.keys() if other is not None else ():
-                yield element.attributes.get("prefix", "") + name, place
+            other, prefix = self.attachable.get(element.attributes.get("model", "")), element.attributes.get("prefix")
+            found += [((prefix or "") + name, place) for name, place in other.keys] if other is not None else []
+            if len(found) > MOST_COPIES:
+                element.fail(f"{len(found)} keyframes are attached", f"at most {MOST_COPIES} are made")
+        return found
 
 
 def copies(element: Element) -> float:

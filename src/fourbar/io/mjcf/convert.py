@@ -16,9 +16,10 @@ from .equalities import Equalities
 from .findings import Findings
 from .lines import Lines
 from .names import Names
-from .passive import GRAVITY, is_off, passive
+from .passive import passive
 from .rotors import Rotors
 from .shapes import Shape, geometries
+from .switches import GRAVITY, is_off
 from .tendons import report_tendons
 
 

@@ -14,7 +14,8 @@ from .actuators import with_reflected
 from .bodies import BALL, FREE
 from .lines import Lines
 from .names import Names
-from .passive import GRAVITY, is_off, passive, switched_off
+from .passive import passive, switched_off
+from .switches import GRAVITY, is_off
 
 _MEDIUM = ("density", "viscosity", "wind")
 

@@ -10,14 +10,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from typing import Any
-from xml.sax.saxutils import escape, quoteattr
+from xml.sax.saxutils import quoteattr
 
 from ..element import Element
 from ..report import Place
 from .names import Names
 
-_LINE = re.compile(r"\bline (\d+)")
-_SAID = re.compile(r",? line \d+")
+# How MuJoCo says which element it means, or where a thing comes from; other words are the file's own.
+_LINE = re.compile(r"^(?:(Element .*), )?line (\d+)$", re.MULTILINE)
 _MOST = 1_000_000  # elements of all documents
 # What a spec calls the groups of things that findings name, and where `Names` has them.
 _GROUPS = (
@@ -35,7 +35,10 @@ class Lines:
         self._places: dict[tuple[str, str], Place] = {}
 
     def text(self, root: Element) -> str:
-        """A document for MuJoCo, whose lines are those after all before (iteratively: bodies may be nested deeply)."""
+        """A document for MuJoCo, whose lines are those after all before (iteratively: bodies may be nested deeply).
+
+        Text between tags is left out: it says nothing, and could have lines of its own.
+        """
         parts, stack = ["\n" * len(self._elements)], [(root, "")]
         while stack:
             element, closing = stack.pop()
@@ -46,19 +49,19 @@ class Lines:
             if len(self._elements) > _MOST:
                 element.fail(f"the file and what it includes have more than {_MOST} elements")
             said = "".join(f" {name}={quoteattr(value)}" for name, value in element.attributes.items())
-            parts.append(f"{'' if element is root else chr(10)}<{element.tag}{said}>{escape(element.text)}")
+            parts.append(f"{'' if element is root else chr(10)}<{element.tag}{said}>")
             stack.append((element, f"</{element.tag}>"))
             stack.extend((child, "") for child in reversed(element.children))
         return "".join(parts)
 
     def at(self, said: str) -> Place | None:
-        """The place of what MuJoCo says something about: of the first line that it names."""
+        """The place of the first element that MuJoCo says something about."""
         element = self._at(said)
         return None if element is None else _place(element)
 
     def _at(self, said: str) -> Element | None:
         found = _LINE.search(said)
-        number = int(found.group(1)) if found else 0
+        number = int(found.group(2)) if found else 0
         return self._elements[number - 1] if 0 < number <= len(self._elements) else None
 
     def learn(self, spec: Any, model: Any) -> None:
@@ -95,8 +98,8 @@ class Lines:
 
 
 def without_lines(said: str) -> str:
-    """What MuJoCo says in one line, without the lines that only it sees."""
-    return _SAID.sub("", " ".join(said.split()))
+    """What MuJoCo says in one line, without the lines of elements, which only it sees."""
+    return " ".join(_LINE.sub(lambda found: found[1] or "", said).split())
 
 
 def _place(element: Element) -> Place:

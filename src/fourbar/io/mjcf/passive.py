@@ -7,9 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .actuators import with_reflected
-
-_CONSTRAINT, _FRICTION, _LIMIT, _SPRING, _DAMPER, GRAVITY = 1, 4, 8, 32, 64, 128
-_ACTUATION = 2048
+from .switches import ACTUATION, DAMPING, FRICTION, LIMITS, SPRINGS, is_off
 
 
 class Passive(NamedTuple):
@@ -23,16 +21,11 @@ class Passive(NamedTuple):
 
 # The switches by which each is off, and what it is called then.
 _OFF = {
-    "damping": (_DAMPER, "damping is"),
-    "friction": (_FRICTION | _CONSTRAINT, "friction is"),
-    "stiffness": (_SPRING, "springs are"),
-    "limited": (_LIMIT | _CONSTRAINT, "limits are"),
+    "damping": (DAMPING, "damping is"),
+    "friction": (FRICTION, "friction is"),
+    "stiffness": (SPRINGS, "springs are"),
+    "limited": (LIMITS, "limits are"),
 }
-
-
-def is_off(model: Any, switches: int) -> bool:
-    """Whether one of these switches is set."""
-    return bool(model.opt.disableflags & switches)
 
 
 def _written(model: Any) -> Passive:
@@ -54,7 +47,7 @@ def switched_off(model: Any) -> list[str]:
         if is_off(model, switches) and np.any(x):
             found.append(f"{words} disabled in the file: none is carried")
     disabled = [group for group in range(31) if model.opt.disableactuator >> group & 1]
-    if model.nu and is_off(model, _ACTUATION):
+    if model.nu and is_off(model, ACTUATION):
         found.append("actuation is disabled in the file; the actuators are carried all the same")
     elif np.isin(model.actuator_group, disabled).any():
         found.append("some groups of actuators are disabled in the file; they are carried all the same")

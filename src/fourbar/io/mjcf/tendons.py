@@ -7,6 +7,10 @@ from typing import Any
 from ..report import Reading
 from .lines import Lines
 from .names import Names
+from .switches import DAMPING, FRICTION, LIMITS, SPRINGS, is_off
+
+# What a tendon does to joints by itself, and what switches it off.
+_FORCES = {"stiffness": SPRINGS, "damping": DAMPING, "frictionloss": FRICTION, "armature": 0}
 
 
 def fixed_tendon(model: Any, tendon: int) -> list[tuple[int, float]]:
@@ -21,17 +25,16 @@ def report_tendons(model: Any, names: Names, lines: Lines, reading: Reading) -> 
     for t, name in enumerate(names.tendons):
         kind = "spatial" if model.tendon_type[t] else "fixed"
         place, key = lines.of("tendon", name), f"tendon/{kind}"
-        forces = {
-            "stiffness": model.tendon_stiffness[t],
-            "damping": model.tendon_damping[t],
-            "frictionloss": model.tendon_frictionloss[t],
-            "armature": model.tendon_armature[t],
-        }
-        for attribute, value in forces.items():
-            if value:
+        for attribute, switches in _FORCES.items():
+            value = getattr(model, f"tendon_{attribute}")[t]
+            if value and is_off(model, switches):
+                reading.note(place, f"tendon {name!r}: {attribute}={value:g} is disabled in the file")
+            elif value:
                 message = f"tendon {name!r}: {attribute}={value:g} is not carried, and changes the motion"
                 reading.doubt(place, message, "", f"{key}@{attribute}")
-        if model.tendon_limited[t]:
+        if model.tendon_limited[t] and is_off(model, LIMITS):
+            reading.note(place, f"tendon {name!r}: its limits are disabled in the file")
+        elif model.tendon_limited[t]:
             reading.warn(place, f"tendon {name!r}: its limits are not carried", key=f"{key}@range")
         reading.note(place, f"{kind} tendon {name!r} is used by equalities and actuators only" if kind == "fixed" else
                      f"spatial tendon {name!r} is not carried")  # fmt: skip

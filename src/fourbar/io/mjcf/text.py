@@ -66,7 +66,7 @@ def read_texts(source: Source, options: Options, reading: Reading) -> Texts:
         else:
             texts.included[name] = texts.lines.text(root).encode()
     main.check_size()
-    texts.lines.learn_names("key", main.keys())
+    texts.lines.learn_names("key", main.keys)
     return texts
 
 
@@ -93,6 +93,7 @@ def _included(include: Element, texts: Texts, model: Model) -> list[Element]:
     """The elements of the file that an <include> names; MuJoCo, too, takes a file once."""
     for other in include.attributes.keys() - {"file"}:
         include.reading.warn(include.place, f"attribute {other[:60]!r} is not understood", key=f"include@{other[:60]}")
+    _report_text(include)
     if include.children:
         include.fail("an <include> has no elements of its own", "put them beside it")
     path = _found(include, texts, model)
@@ -100,7 +101,9 @@ def _included(include: Element, texts: Texts, model: Model) -> list[Element]:
         include.fail(f"the file {include.attributes['file'][:200]!r} includes itself, or is included twice")
     model.included.add(str(path.resolve()))
     source = _opened(include, texts, path)
-    return parse(source, Shared(source.name, include.reading), _DEEPEST).children
+    root = parse(source, Shared(source.name, include.reading), _DEEPEST)
+    _report_text(root)
+    return root.children
 
 
 def _attached(element: Element, texts: Texts, options: Options, model: Model) -> tuple[str, Source, Reading, Model]:
@@ -131,10 +134,18 @@ def _check_root(root: Element, is_main: bool) -> None:
 
 def _check_element(element: Element) -> None:
     _check_numbers(element)
+    _report_text(element)
     if element.tag in COPYING and copies(element) > MOST_COPIES:
         element.fail(f"{copies(element):.3g} copies are asked for", f"at most {MOST_COPIES} are made")
     if element.tag == "flexcomp" and element.attributes.get("file"):
         element.fail("<flexcomp> with a file is not read", "save the compiled model from MuJoCo")
+
+
+def _report_text(element: Element) -> None:
+    """Tell of text between tags: MJCF says nothing by it."""
+    if element.text.strip():
+        message = f"the text {element.text.strip()[:60]!r} is not understood"
+        element.reading.warn(element.place, message, "write it as a comment, <!-- ... -->", element.key)
 
 
 def _check_numbers(element: Element) -> None:

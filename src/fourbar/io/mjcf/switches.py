@@ -1,0 +1,13 @@
+"""What a file switches off (<option><flag>): the bits of MuJoCo's disableflags."""
+
+from __future__ import annotations
+
+from typing import Any
+
+_CONSTRAINT = 1
+FRICTION, LIMITS, SPRINGS, DAMPING, GRAVITY, ACTUATION = 4 | _CONSTRAINT, 8 | _CONSTRAINT, 32, 64, 128, 2048
+
+
+def is_off(model: Any, switches: int) -> bool:
+    """Whether one of these switches is set."""
+    return bool(model.opt.disableflags & switches)

@@ -194,6 +194,20 @@ class _Own(Condition):
         (_Own(lambda view: [np.nan]), "_Own.rates must return a list of finite numbers"),
         (_Own(lambda view: [view.v("arm")[0] ** 2]), "_Own.rates must be linear in the velocities"),
         (_Own(lambda view: [fb.sin(view.v("arm")[0])]), "_Own.rates must be linear in the velocities"),
+        (_Own(lambda view: [fb.maximum(view.v("arm")[0], 0.0)]), "_Own.rates must be linear in the velocities"),
+        (_Own(lambda view: [abs(view.v("arm")[0])]), "_Own.rates must be linear in the velocities"),
+        (_Own(lambda view: [fb.sqrt(view.v("arm")[0])]), "_Own.rates must be linear in the velocities"),
+        (_Own(lambda view: [fb.maximum(view.v("arm")[0] - 0.5, 0.0)]), "_Own.rates must be linear in the velocities"),
+        (
+            _Own(lambda view: [fb.maximum(*view.v("arm"), *view.v("slide"))], ("arm", "slide")),
+            "_Own.rates must be linear in the velocities",
+        ),
+        (
+            _Own(lambda view: [view.v("arm")[0] - 0.5]),
+            r"so zero where nothing moves; there they are \[-0.5\].*row_acceleration",
+        ),
+        (_Own(lambda view: [view.v("arm")[0] + view.q("arm")[0]]), "so zero where nothing moves; there they are"),
+        (_Own(lambda view: [1e-3]), "so zero where nothing moves"),
         (Rows(lambda q: {1.0: 2.0}, ["arm"]), "must return rows of numbers"),
         ([Contact("tip")], "takes constraints one by one.*constrained.*constraints"),
     ],
@@ -217,6 +231,19 @@ def test_weights_that_are_none(weight: Any) -> None:
         walker().constrained(Contact("tip"), actuated=["arm"], weight=weight)
     with pytest.raises(ArgumentError, match="weight: expected a symmetric positive definite matrix or its diagonal"):
         fb.robots.five_bar().actuated(["left_crank", "right_crank"], weight=weight)
+
+
+def test_weights_that_are_symmetric_but_for_rounding() -> None:
+    """Entries that cancel, or are small beside their diagonal, are not those across to the last digit."""
+    robot, rng = fb.robots.five_bar(), np.random.default_rng(0)
+    q, v = robot.random(0), rng.normal(size=robot.nv)
+    drives = ["left_crank", "right_crank", "left_forearm"]
+    for W in (np.diag([1.0, 2.0, 3.0]), np.diag([1.0, 1e-12, 3.0])):
+        size = np.sqrt(np.outer(np.diag(W), np.diag(W)))
+        rough = W + 1e-16 * size * rng.normal(size=(3, 3))
+        assert not np.array_equal(rough, rough.T)
+        found, exact = (robot.actuated(drives, weight=w).inverse_dynamics(q, v, v) for w in (rough, W))
+        assert np.allclose(found, exact, rtol=1e-9)
 
 
 def test_options_of_drives_without_drives() -> None:

@@ -34,8 +34,8 @@ class MovingView(Protocol):
 class Condition(ABC):
     """Rates that are to be zero, or to change as prescribed. Frozen and hashable.
 
-    Only the rates are written, linear in the velocities. Their rows A and what velocity adds to their change, Ȧ v, come
-    from differentiating the trace.
+    Only the rates are written, linear in the velocities and so zero where nothing moves. Their rows A and what velocity
+    adds to their change, Ȧ v, come from differentiating the trace.
     """
 
     @property

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from math import isfinite
-from numbers import Real
 from typing import Any
 
 from ..errors import ModelError
-from ..expr import Expr
 from ..loops.base import read_names
 from ..loops.function import called, check_function
 from ..spatial.linear import Scalar, dot, vec
 from .base import Condition, MovingView
+from .read import is_entry
 
 
 @dataclass(frozen=True)
@@ -62,7 +60,7 @@ class Rows(Condition):
         for row in rows:
             if len(row) != len(v):
                 raise ModelError(f"rows over {names} have {len(v)} entries each, the function returned {result!r}")
-            if not all(isinstance(x, Expr) or (isinstance(x, Real) and isfinite(x)) for x in row):
+            if not all(map(is_entry, row)):
                 raise ModelError(f"rows over {names} are made of finite numbers, the function returned {result!r}")
         return [dot(vec(row), v) for row in rows]
 

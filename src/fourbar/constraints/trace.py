@@ -170,7 +170,8 @@ def trace(
         moved = {x for link in moving.values() for x in (*link.w, *link.v)} | {
             x for _, _, v, _ in state.values() for x in v
         }
-        check_linear(condition, traced.entries, {y: x in moved for x, y in zip(inputs, traced.inputs, strict=True)})
+        moves = {y: x in moved for x, y in zip(inputs, traced.inputs, strict=True)}
+        check_linear(condition, traced.rate, traced.entries, moves)
     return traced
 
 

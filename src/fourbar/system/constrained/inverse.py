@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 LEAST = ("torque", "constraint")
 _REACHED = 1e-8  # how far forces of passive joints may be out of balance, relative to the largest
+_SYMMETRIC = 1e-9  # how far entries of a weight may be from those across, beside √(W_ii W_jj)
 
 
 @dataclass(frozen=True)
@@ -68,9 +69,15 @@ def _frozen(weight: Any) -> tuple[tuple[float, ...], ...] | None:
         W = np.zeros((0, 1))
     W = np.diag(W) if W.ndim == 1 else W
     square = W.ndim == 2 and W.shape[0] == W.shape[1] > 0 and bool(np.isfinite(W).all())
-    if not square or not np.allclose(W, W.T, atol=0.0) or not np.linalg.eigvalsh(W)[0] > 0.0:
+    if not square or not _is_symmetric(W) or not np.linalg.eigvalsh(W := 0.5 * (W + W.T))[0] > 0.0:
         raise ArgumentError(f"weight: expected a symmetric positive definite matrix or its diagonal, got {weight!r}")
     return tuple(map(tuple, W.tolist()))
+
+
+def _is_symmetric(W: np.ndarray) -> bool:
+    """Up to rounding: of each entry, beside those of a positive definite matrix on the diagonal."""
+    size = np.sqrt(np.abs(np.diag(W)))
+    return bool(np.all(np.abs(W - W.T) <= _SYMMETRIC * np.outer(size, size)))
 
 
 def check_weight(weight: tuple[tuple[float, ...], ...] | None, size: int, what: str) -> np.ndarray | None:

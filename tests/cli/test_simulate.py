@@ -99,6 +99,8 @@ def test_wrong_numbers(options: list[str], message: str, capsys: pytest.CaptureF
     ("options", "message"),
     [
         (["--dt", "2", "--duration", "1"], "--dt 2 is longer than --duration 1"),
+        (["--dt", "1e-300", "--duration", "1e300"], "is inf steps: too many to wait for"),
+        (["--dt", "1e-9", "--duration", "1e3"], "is 1e+12 steps: too many to wait for"),
         (["--output", "picture.txt"], "expected a name that ends in one of"),
         (["--output", "picture"], "expected a name that ends in one of"),
         (["--output", "no/such/folder/picture.png"], "there is no folder"),
@@ -189,6 +191,21 @@ def test_damping_of_a_file_acts(tmp_path: Path, capsys: pytest.CaptureFixture[st
     assert _number("energy drift", printed.out) < 1e-9
     assert "lost to damping" not in printed.out and "Coulomb" not in printed.err
     assert re.search("^not acting +damping of 1 joint, friction of 1 joint$", printed.out, re.MULTILINE)
+
+
+def test_warnings_are_told_where_the_simulation_fails(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def stiff() -> System:
+        b = Builder("stiff")
+        b.body("cart", joint=Prismatic("z"), mass=1.0, inertia=(1, 1, 1), stiffness=1e6, friction=1.0)
+        return b.build()
+
+    monkeypatch.setitem(robots.ROBOTS, "stiff", stiff)
+    assert main(["simulate", "stiff", "--no-picture", "--dt", "0.1", "--duration", "20"]) == 1
+    printed = capsys.readouterr().err
+    assert "the simulation diverged" in printed
+    assert printed.count("warning: simulate: the Coulomb friction of joint 'cart' does not act") == 1
 
 
 def test_springs_of_a_robot_act(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:

@@ -110,7 +110,7 @@ def test_weights(weight: Any) -> None:
         walker().constrained(Contact("tip"), actuated=["arm"], weight=weight)
 
 
-@pytest.mark.parametrize("tolerance", [0.0, -1.0, np.nan, "small", None])
+@pytest.mark.parametrize("tolerance", [0.0, -1.0, np.nan, np.inf, 10**400, "small", None])
 def test_tolerances(tolerance: Any) -> None:
     with pytest.raises(ArgumentError, match=r"tolerance=.* expected a positive number"):
         walker().constrained(Contact("tip"), tolerance=tolerance)
@@ -231,6 +231,12 @@ def test_weights_that_are_none(weight: Any) -> None:
         walker().constrained(Contact("tip"), actuated=["arm"], weight=weight)
     with pytest.raises(ArgumentError, match="weight: expected a symmetric positive definite matrix or its diagonal"):
         fb.robots.five_bar().actuated(["left_crank", "right_crank"], weight=weight)
+
+
+def test_axes_of_a_contact() -> None:
+    for axes in (np.eye(3), ["to"], 3):
+        with pytest.raises(ModelError, match="contact of 'tip': axes must be 'to' or 'frame', got"):
+            Contact("tip", axes=axes)  # type: ignore[arg-type]
 
 
 def test_weights_that_are_symmetric_but_for_rounding() -> None:

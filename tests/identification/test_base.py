@@ -91,6 +91,10 @@ def test_merged_bodies_are_told_apart_by_nothing() -> None:
 def test_errors() -> None:
     with pytest.raises(ArgumentError, match=r"columns=\[\]: expected at least one kind"):
         base_parameters(arm(), [])
+    with pytest.raises(ArgumentError, match=r"robot: expected a System, such as .* got int"):
+        base_parameters(3)  # type: ignore[arg-type]
+    with pytest.raises(ArgumentError, match="rng='x': expected a seed"):
+        base_parameters(arm(), rng="x")  # type: ignore[arg-type]
     b = Builder("rock")
     b.body("rock", mass=1.0)
     with pytest.raises(ModelError, match=r"robot 'rock' cannot move"):

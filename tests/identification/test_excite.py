@@ -137,6 +137,10 @@ def test_errors() -> None:
     robot = arm()
     with pytest.raises(ArgumentError, match=r"velocity=-1: expected a positive number, or 3 of them"):
         exciting_trajectory(robot, period=1.0, velocity=-1, acceleration=1.0)
+    with pytest.raises(ArgumentError, match=r"robot: expected a System, such as .* got int"):
+        exciting_trajectory(3, period=1.0)  # type: ignore[arg-type]
+    with pytest.raises(ArgumentError, match="rng=-1: expected a seed"):
+        exciting_trajectory(robot, period=1.0, rng=-1)
     with pytest.raises(ArgumentError, match=r"period=0: expected a positive number"):
         exciting_trajectory(robot, period=0, velocity=1.0, acceleration=1.0)
     for period in ("a", [2.0], np.nan, np.inf):

@@ -95,10 +95,25 @@ def test_options_are_checked(toy: Any) -> None:
         ({"floating": "yes"}, "floating='yes'"),
         ({"waive": "gazebo"}, r"waive='gazebo': expected a list, such as \['gazebo'\]"),
         ({"folders": "meshes"}, "folders='meshes': expected a list"),
+        ({"waive": 3}, r"waive=3: expected a list of names, \[\] for none"),
+        ({"waive": None}, "waive=None: expected a list of names"),
+        ({"waive": [3]}, r"waive=\[3\]: expected a list of names"),
+        ({"folders": [3]}, r"folders=\[3\]: expected a list of names"),
+        ({"folders": None}, "folders=None: expected a list of names"),
         ({"folders": ["/nowhere"]}, "there is no folder '/nowhere'"),
     ]:
         with pytest.raises(fb.ArgumentError, match=message):
             fb.loads("thing", format="toy", **options)  # type: ignore[arg-type]
+
+
+def test_what_is_saved_is_checked(tmp_path: Path) -> None:
+    robot = fb.robots.double_pendulum()
+    with pytest.raises(fb.ArgumentError, match="expected the name of a file, got 3"):
+        robot.save(3, format="urdf")  # type: ignore[arg-type]
+    for waive in (None, 3, [3]):
+        with pytest.raises(fb.ArgumentError, match=r"waive=.*: expected a list of names"):
+            robot.save(tmp_path / "a.urdf", waive=waive)  # type: ignore[arg-type]
+    assert not list(tmp_path.iterdir())
 
 
 @pytest.mark.parametrize(

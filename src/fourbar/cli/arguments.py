@@ -6,7 +6,7 @@ import argparse
 import math
 import sys
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -85,11 +85,16 @@ def read_robot(name: str, **options: Any) -> System:
         return read_file(name, **options)
     if name not in ROBOTS:
         raise unknown("robot", name, ROBOTS)
+    refuse_reading(f"{name} is a robot of the library", options)
+    return ROBOTS[name]()
+
+
+def refuse_reading(what: str, options: Mapping[str, Any]) -> None:
+    """Refuse options of `load` for what is no file."""
     asked = [f"--{option}" for option, value in options.items() if value]
     if asked:
         hint = _about_writing(options.get("waive", ()))
-        raise ArgumentError(f"{name} is a robot of the library, not a file to read: leave out {', '.join(asked)}{hint}")
-    return ROBOTS[name]()
+        raise ArgumentError(f"{what}, not a file to read: leave out {', '.join(asked)}{hint}")
 
 
 def read_file(file: str, **options: Any) -> System:

@@ -24,6 +24,7 @@ from .arguments import (
     is_file,
     read_robot,
     reading_options,
+    refuse_reading,
     tell_warnings,
 )
 from .peers import PEERS, load_peer, peer_calls
@@ -45,9 +46,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Measure and print."""
-    chosen: list[tuple[str, System, Peer | None]] = [
-        (name, _read(name, args), None) for name in args.robots or ([] if args.peer else [DEFAULT_ROBOT])
-    ]
+    robots, options = args.robots or ([] if args.peer else [DEFAULT_ROBOT]), reading_options(args)
+    if not any(map(is_file, robots)):
+        names = f"{robots[0]} is a robot of the library" if robots else f"{args.peer[0]} is a robot of a peer"
+        refuse_reading(names, options)
+    chosen: list[tuple[str, System, Peer | None]] = [(name, _read(name, options), None) for name in robots]
     for name in args.peer:
         peer = load_peer(name)
         chosen.append((name, peer.robot, peer))
@@ -59,9 +62,9 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def _read(name: str, args: argparse.Namespace) -> System:
+def _read(name: str, options: dict[str, Any]) -> System:
     """A robot; how files are read is for those that are files."""
-    robot = read_robot(name, **(reading_options(args) if is_file(name) else {}))
+    robot = read_robot(name, **(options if is_file(name) else {}))
     tell_warnings(robot, name)
     return robot
 

@@ -89,23 +89,25 @@ class Result:
 
 @contextmanager
 def _told() -> Iterator[None]:
-    """Around a simulation: its warnings are lines on stderr, each once."""
+    """Around a simulation: its warnings are lines on stderr, each once, also where it fails."""
     with warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("always", SimulationWarning)
-        yield
-    for message in dict.fromkeys(str(warning.message) for warning in said):
-        print(f"warning: {message}", file=sys.stderr)
+        try:
+            yield
+        finally:
+            for message in dict.fromkeys(str(warning.message) for warning in said):
+                print(f"warning: {message}", file=sys.stderr)
 
 
 def _measure(robot: System, duration: float, dt: float, passive: bool) -> Result:
     """Simulate from the robot's start, having compiled before the clock starts."""
     if not robot.nv:
         raise FourbarError(f"{robot.name}: no joint moves, so there is nothing to simulate")
-    steps = max(1, round(duration / dt))
-    if steps > _MOST_STEPS:
+    if not duration / dt <= _MOST_STEPS:
         raise ArgumentError(
-            f"--duration {duration:g} in steps of --dt {dt:g} is {steps:.3g} steps: too many to wait for"
+            f"--duration {duration:g} in steps of --dt {dt:g} is {duration / dt:.3g} steps: too many to wait for"
         )
+    steps = max(1, round(duration / dt))
     if dt > duration:
         raise ArgumentError(f"--dt {dt:g} is longer than --duration {duration:g}")
     q, v = _start(robot)

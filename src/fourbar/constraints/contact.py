@@ -66,7 +66,7 @@ class Contact(Condition):
                 raise ModelError(f"a contact is between frames or bodies by name, got {place!r}")
         if not isinstance(kind, str) or kind not in HELD:
             raise ModelError(f"contact of {frame!r}: kind must be one of {', '.join(HELD)}, got {kind!r}")
-        if axes not in _AXES:
+        if not isinstance(axes, str) or axes not in _AXES:
             raise ModelError(f"contact of {frame!r}: axes must be 'to' or 'frame', got {axes!r}")
         if frame == to:
             raise ModelError(f"a contact holds one thing on another, got {frame!r} twice")

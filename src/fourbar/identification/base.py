@@ -17,7 +17,7 @@ import numpy as np
 from ..errors import ArgumentError, ModelError
 from ..model.parameters import INERTIAL, RIGID, read_columns
 from ..system.robot import System
-from .states import random_configurations
+from .states import check_robot, random_configurations, read_rng
 from .triangular import Triangle
 
 _DEPENDENT = 1e-9  # what is left of a column of unit length when it depends on others
@@ -160,7 +160,7 @@ def random_triangle(
         raise ModelError(f"robot {robot.name!r} cannot move, so nothing can be told from its motion")
     width = len(robot.parameter_names(kinds))
     function = robot.regressor.specialise(columns=kinds)
-    triangle, rng = Triangle(width), np.random.default_rng(rng)
+    triangle, rng = Triangle(width), read_rng(rng)
     rows = range(robot.nv) if measured is None else measured
     wanted = _STATES * width // len(rows) + 4
     while triangle.rows < wanted * len(rows):
@@ -172,5 +172,6 @@ def random_triangle(
 
 def base_parameters(robot: System, columns: Any = RIGID, rng: np.random.Generator | int | None = 0) -> BaseParameters:
     """The base parameters of a robot, for the kinds of parameters in `columns` (see `System.regressor`)."""
+    check_robot(robot)
     kinds = read_kinds(columns)
     return regroup(random_triangle(robot, kinds, rng), robot.parameter_names(kinds), mean_length(robot))

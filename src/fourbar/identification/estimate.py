@@ -21,6 +21,7 @@ from .result import Identification
 from .rows import FORMS
 from .sdp import solve_sdp
 from .solve import Problem, estimate_noise, make_problem
+from .states import check_robot
 
 _CONSISTENT: dict[str, Callable[[Problem, Coordinates], np.ndarray]] = {
     "interior-point": solve_interior,
@@ -59,8 +60,7 @@ def identify(
     "momentum".
     measured: names of the velocities whose forces `tau` are known, such as all but those of a floating base; None: all.
     """
-    if not isinstance(robot, System):
-        raise ArgumentError(f"robot: expected a System, such as fourbar.load(...) makes, got {type(robot).__name__}")
+    check_robot(robot)
     kinds = read_kinds(columns)
     weight = _read_prior(prior)
     if consistent is not None and consistent not in _CONSISTENT:

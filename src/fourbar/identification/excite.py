@@ -20,6 +20,7 @@ from .axes import Allowed, Axes, find_axes, read_limit
 from .base import mean_length, random_triangle, read_kinds, regroup
 from .coordinates import make_coordinates
 from .fourier import Fourier
+from .states import check_robot, read_rng
 
 _MARGIN = 0.99  # of every limit: peaks may lie between samples
 _FINE = 40  # samples of the shortest wave where limits are checked
@@ -130,7 +131,8 @@ def exciting_trajectory(
     The condition number is that of the regressor of the base parameters, in units of the robot's own inertias. Returned
     are `samples` of the motion, from start to end. `progress` wraps the evaluations, e.g. tqdm.tqdm.
     """
-    kinds, axes = read_kinds(columns), find_axes(robot)
+    check_robot(robot)
+    kinds, axes, generator = read_kinds(columns), find_axes(robot), read_rng(rng)
     for name, number, least in (("harmonics", harmonics, 2), ("samples", samples, 2), ("evaluations", evaluations, 1)):
         if not isinstance(number, int) or number < least:
             why = ": a single wave cannot start at rest" if name == "harmonics" else ""
@@ -142,7 +144,7 @@ def exciting_trajectory(
     allowed = Allowed(robot, strongest)
     allowed.check_middle(axes.configurations(axes.offset[None]), axes.moved)
     search = _Search(axes, kinds, float(period), harmonics, (fastest, quickest), allowed)
-    best, first, least = _searched(search, np.random.default_rng(rng), evaluations, progress)
+    best, first, least = _searched(search, generator, evaluations, progress)
     found = search.motion(best) if np.isfinite(least) else None
     if found is None:
         raise FourbarError("no motion within the limits excites all base parameters; loosen limits or add harmonics")

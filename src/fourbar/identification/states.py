@@ -2,13 +2,30 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
+from ..errors import ArgumentError
 from ..model.embedding import Tied
 from ..system.robot import System
 
 _DRAWS = 20
 _WORST = 10.0  # times the condition number of the loops in neutral: nearer to a toggle position digits are lost
+
+
+def check_robot(robot: Any) -> None:
+    """Refuse what is no robot."""
+    if not isinstance(robot, System):
+        raise ArgumentError(f"robot: expected a System, such as fourbar.load(...) makes, got {type(robot).__name__}")
+
+
+def read_rng(rng: Any) -> np.random.Generator:
+    """A source of random numbers, from a user."""
+    try:
+        return np.random.default_rng(rng)
+    except (TypeError, ValueError):
+        raise ArgumentError(f"rng={rng!r}: expected a seed (a whole number), a generator of NumPy, or None") from None
 
 
 def _implicit(robot: System) -> list[bool]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from os import PathLike
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ from ..joints.base import Joint
 from ..model.mechanism import Mechanism
 from .formats import find_format
 from .report import Report
-from .source import Options, Source, read_source
+from .source import Options, Source, check_path, read_source
 
 
 def read_options(
@@ -22,14 +23,26 @@ def read_options(
         raise ArgumentError(f"strict={strict!r}: expected True or False")
     if not isinstance(floating, bool | Joint):
         raise ArgumentError(f"floating={floating!r}: expected True, False, or the joint that carries the root")
-    for name, value in (("waive", waive), ("folders", folders)):
-        if isinstance(value, str | Path):
-            raise ArgumentError(f"{name}={value!r}: expected a list, such as [{str(value)!r}]")
-    where = tuple(Path(folder) for folder in folders)
+    where = tuple(Path(folder) for folder in _listed("folders", folders))
     for folder in where:
         if not folder.is_dir():
             raise ArgumentError(f"folders: there is no folder {str(folder)!r}")
-    return Options(strict, tuple(waive), floating, where, dict(extra))
+    return Options(strict, read_waived(waive), floating, where, dict(extra))
+
+
+def read_waived(waive: Any) -> tuple[str, ...]:
+    """What a user waives, checked."""
+    return tuple(map(str, _listed("waive", waive, (str,))))
+
+
+def _listed(name: str, value: Any, kinds: tuple[type, ...] = (str, PathLike)) -> tuple[Any, ...]:
+    """A list of names, as a user gives it."""
+    if isinstance(value, str | PathLike):
+        raise ArgumentError(f"{name}={value!r}: expected a list, such as [{str(value)!r}]")
+    found = tuple(value) if isinstance(value, Iterable) else None
+    if found is None or not all(isinstance(x, kinds) for x in found):
+        raise ArgumentError(f"{name}={value!r}: expected a list of names, [] for none")
+    return found
 
 
 def read_file(path: str | Path, format: str | None, options: Options) -> tuple[Mechanism, Report]:
@@ -48,13 +61,12 @@ def read_text(text: str | bytes, name: str, format: str | None, options: Options
 
 def write_file(mechanism: Mechanism, path: str | Path, format: str | None, waive: Iterable[str] = ()) -> Report:
     """Write a mechanism to a file; returns what the format could not say."""
-    if isinstance(waive, str):
-        raise ArgumentError(f"waive={waive!r}: expected a list, such as [{waive!r}]")
-    text, report = find_format(str(path), chosen=format).write(mechanism, str(path), waive)
-    if not Path(path).parent.is_dir():
-        raise ArgumentError(f"file {str(path)!r} cannot be written: there is no folder {str(Path(path).parent)!r}")
+    where, waived = check_path(path), read_waived(waive)
+    text, report = find_format(str(path), chosen=format).write(mechanism, str(path), waived)
+    if not where.parent.is_dir():
+        raise ArgumentError(f"file {str(path)!r} cannot be written: there is no folder {str(where.parent)!r}")
     try:
-        Path(path).write_text(text, encoding="utf-8")
+        where.write_text(text, encoding="utf-8")
     except OSError as error:
         raise ArgumentError(f"file {str(path)!r} cannot be written: {error}") from None
     return report

@@ -54,11 +54,16 @@ class Options:
         return Reading(source.name, self.strict, self.waive)
 
 
-def read_source(path: str | Path) -> Source:
-    """The file at a path."""
+def check_path(path: Any) -> Path:
+    """The name of a file as a path."""
     if not isinstance(path, str | PathLike):
         raise ArgumentError(f"expected the name of a file, got {path!r}")
-    where = Path(path)
+    return Path(path)
+
+
+def read_source(path: str | Path) -> Source:
+    """The file at a path."""
+    where = check_path(path)
     if where.is_dir():
         raise ArgumentError(_a_folder(where))
     try:

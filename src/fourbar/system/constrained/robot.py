@@ -317,10 +317,10 @@ class Constrained(Frozen):
 def _read_tolerance(tolerance: Any) -> float:
     try:
         found = float(tolerance)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         found = np.nan
-    if not found > 0.0:
-        raise ArgumentError(f"tolerance={tolerance!r}: expected a positive number")
+    if not 0.0 < found < np.inf:
+        raise ArgumentError(f"tolerance={tolerance!r}: expected a positive number, which is finite")
     return found
 
 

@@ -28,6 +28,7 @@ from robots import ROBOTS, load
 
 BATCH = 1024
 CALLS = 300
+PATIENT = 40  # turns where neighbours on a virtual machine matter most: for caches and for a second core
 
 
 def fastest(*functions: Callable[[], Any], turns: int = 12, seconds: float = 0.06) -> list[float]:
@@ -126,7 +127,7 @@ def threads_row(case: Case, n: int = 8192) -> None:
     for name in ("inverse_dynamics", "forward_dynamics"):
         f = getattr(case.robot, name)
         runs = [lambda f=f, k=k: f(q, v, a, threads=k) for k in (1, 2)]
-        one, two = fastest(*runs, turns=40)  # for seconds: where CPUs are virtual, two may share a core for a while
+        one, two = fastest(*runs, turns=PATIENT)
         print(f"{case.name:14s} {name}: batch {n}, two threads {one / two:.2f}x one")
 
 
@@ -140,7 +141,7 @@ def growth_rows() -> None:
             f, out = getattr(case.robot, name), np.empty((BATCH, n))
             f(case.q, case.v, case.a, out=out)
             runs.append(lambda f=f, case=case, out=out: f(case.q, case.v, case.a, out=out))
-        short, long = (1e9 * t / BATCH / n for t, n in zip(fastest(*runs), sizes, strict=True))
+        short, long = (1e9 * t / BATCH / n for t, n in zip(fastest(*runs, turns=PATIENT), sizes, strict=True))
         print(f"chain          {name}: {short:.2f} ns a body at 64, {long:.2f} at 512: growth {long / short:.2f}x")
 
 

@@ -114,6 +114,7 @@ OPTIONS = {
     "frames in no order": (lambda r: r.osim_inverse(Q, frames=frozenset({"tip"})), ArgumentError, "or a list of them"),
     "an option that changes": (lambda r: r.pose(Q, [{}]), ArgumentError, "expected a name"),
     "half a configuration": (lambda r: r.random(0, 1.5), ArgumentError, "n must be a whole number.*got 1.5"),
+    "no seed": (lambda r: r.random("x"), ArgumentError, "rng='x': expected a seed"),
     "less than none": (lambda r: r.random(0, -1), ArgumentError, "n must be a whole number.*got -1"),
     "no frame": (lambda r: r.pose(Q), TypeError, "pose needs 'frame'"),
     "unknown axes": (lambda r: r.velocity(Q, Q, "tip", expressed_in="lwer"), UnknownNameError, "'lwer'.*lower"),

@@ -320,6 +320,16 @@ def test_redundant_couplings_must_change_together() -> None:
     near(robot.gravity_force.jvp(q, parameters=rates)[None], expected, 1e-9)
 
 
+def test_rates_that_are_symmetric_up_to_rounding() -> None:
+    robot = geared_arm()
+    state = _state(robot)
+    args = state["q"], state["v"], state["a"]
+    rate = np.diag([0.1, 0.2, 0.3])
+    rounded = rate + np.array([[0.0, 1e-17, 0.0], [-3e-17, 0.0, 0.0], [0.0, 0.0, 0.0]])
+    wanted, found = (robot.inverse_dynamics.jvp(args, parameters={"arm.inertia": x}) for x in (rate, rounded))
+    assert np.allclose(found, wanted, rtol=1e-14, atol=1e-15)
+
+
 def test_errors_say_what_is_wrong() -> None:
     robot = geared_arm()
     state = _state(robot)

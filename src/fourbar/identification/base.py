@@ -16,8 +16,9 @@ import numpy as np
 
 from ..errors import ArgumentError, ModelError
 from ..model.parameters import INERTIAL, RIGID, read_columns
+from ..model.read import read_rng
 from ..system.robot import System
-from .states import check_robot, random_configurations, read_rng
+from .states import check_robot, random_configurations
 from .triangular import Triangle
 
 _DEPENDENT = 1e-9  # what is left of a column of unit length when it depends on others

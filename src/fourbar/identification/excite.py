@@ -15,12 +15,13 @@ from typing import Any
 import numpy as np
 
 from ..errors import ArgumentError, FourbarError
+from ..model.read import read_rng
 from ..system.robot import System
 from .axes import Allowed, Axes, find_axes, read_limit
 from .base import mean_length, random_triangle, read_kinds, regroup
 from .coordinates import make_coordinates
 from .fourier import Fourier
-from .states import check_robot, read_rng
+from .states import check_robot
 
 _MARGIN = 0.99  # of every limit: peaks may lie between samples
 _FINE = 40  # samples of the shortest wave where limits are checked

@@ -20,14 +20,6 @@ def check_robot(robot: Any) -> None:
         raise ArgumentError(f"robot: expected a System, such as fourbar.load(...) makes, got {type(robot).__name__}")
 
 
-def read_rng(rng: Any) -> np.random.Generator:
-    """A source of random numbers, from a user."""
-    try:
-        return np.random.default_rng(rng)
-    except (TypeError, ValueError):
-        raise ArgumentError(f"rng={rng!r}: expected a seed (a whole number), a generator of NumPy, or None") from None
-
-
 def _implicit(robot: System) -> list[bool]:
     ties = [group.embedding for group in robot.model.lowered.groups]
     return [isinstance(tie, Tied) and not tie.explicit for tie in ties]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..errors import ModelError
+from ..errors import ArgumentError, ModelError
 from ..joints.base import Joint
 from .placement import Matrix, Placement, Three
 
@@ -212,3 +212,11 @@ def read_spring(what: str, joint: Joint, stiffness: Any, rest: Any) -> dict[str,
     if len(q) != joint.nq:
         raise ModelError(f"{what}, rest: the joint has {joint.nq} coordinates, got {len(q)}")
     return {"stiffness": k, "rest": q} if any(k) else {}
+
+
+def read_rng(rng: Any) -> np.random.Generator:
+    """A source of random numbers, from a user."""
+    try:
+        return np.random.default_rng(rng)
+    except (TypeError, ValueError):
+        raise ArgumentError(f"rng={rng!r}: expected a seed (a whole number), a generator of NumPy, or None") from None

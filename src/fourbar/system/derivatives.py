@@ -154,6 +154,22 @@ class Layout:
         return unpack
 
 
+class _Numbers:
+    """A derivative that follows numbers of the robot too: one compiled function for each choice of these, kept."""
+
+    def __init__(self, recipe: Any, change: Callable[..., Any], wrapper: Callable[..., Any]) -> None:
+        self._recipe, self._change, self._wrapper = recipe, change, wrapper
+        self._made: dict[tuple[str, ...], Any] = {}
+
+    def along(self, parameters: Sequence[str]) -> Any:
+        """The derivative for the numbers with these names."""
+        names = tuple(parameters)
+        if names not in self._made:
+            recipe = self._change(self._recipe.of, find(self._recipe.model.numbers, names))
+            self._made[names] = self._wrapper(recipe, make(recipe))
+        return self._made[names]
+
+
 class Directional(Wrapper):
     """`f.jvp(args, tangents)`: the rates of the results when the arguments move with the tangents.
 
@@ -167,15 +183,11 @@ class Directional(Wrapper):
     def __init__(self, recipe: Jvp) -> None:
         super().__init__(recipe, make(recipe))
         self._layout = Layout(recipe.of) if isinstance(recipe.of, Jacobian) else None
-        self._along: dict[tuple[str, ...], Change] = {}
+        self._numbers = _Numbers(recipe, ChangeJvp, Change)
 
     def along(self, parameters: Sequence[str]) -> Change:
         """The derivative when the named numbers of the robot change too."""
-        names = tuple(parameters)
-        if names not in self._along:
-            recipe = ChangeJvp(self.recipe.of, find(self.recipe.model.numbers, names))
-            self._along[names] = Change(recipe, make(recipe))
-        return self._along[names]
+        return self._numbers.along(parameters)
 
     def __call__(self, args: Any = (), tangents: Any = (), parameters: Any = None, **options: Any) -> Any:
         names = [a.name for a in self.recipe.of.arguments]
@@ -204,15 +216,11 @@ class Pullback(Wrapper):
 
     def __init__(self, recipe: Vjp) -> None:
         super().__init__(recipe, make(recipe))
-        self._along: dict[tuple[str, ...], Wrapper] = {}
+        self._numbers = _Numbers(recipe, ChangeVjp, Wrapper)
 
     def along(self, parameters: Sequence[str]) -> Wrapper:
         """The gradients by the arguments, then by the named numbers of the robot."""
-        names = tuple(parameters)
-        if names not in self._along:
-            recipe = ChangeVjp(self.recipe.of, find(self.recipe.model.numbers, names))
-            self._along[names] = Wrapper(recipe, make(recipe))
-        return self._along[names]
+        return self._numbers.along(parameters)
 
     def __call__(self, args: Any = (), cotangent: Any = None, parameters: Any = None, **options: Any) -> Any:
         of = self.recipe.of
@@ -247,7 +255,7 @@ class Blocks(Wrapper):
         self._layout = Layout(recipe)
         self._required = tuple(a.name for a in recipe.arguments if not a.optional)
         self._front: Any = None
-        self._along: dict[tuple[str, ...], ByNumbers] = {}
+        self._numbers = _Numbers(recipe, ChangeJacobian, ByNumbers)
 
     def fronted(self) -> Any:
         """This, with machine code before it that serves plain calls."""
@@ -261,11 +269,7 @@ class Blocks(Wrapper):
 
     def along(self, parameters: Sequence[str]) -> ByNumbers:
         """The derivatives by the named numbers of the robot."""
-        names = tuple(parameters)
-        if names not in self._along:
-            recipe = ChangeJacobian(self.recipe.of, find(self.recipe.model.numbers, names))
-            self._along[names] = ByNumbers(recipe, make(recipe))
-        return self._along[names]
+        return self._numbers.along(parameters)
 
     def _with_parameters(self, args: tuple[Any, ...], named: dict[str, Any]) -> Any:
         """The blocks by the arguments, and by numbers of the robot."""

@@ -150,11 +150,17 @@ class Derived(Recipe):
 
     def _moved(self, replay: Replay, argument: Given, tangent: Sequence[Any]) -> Sequence[Any]:
         """The rates of an argument's entries for a tangent: along the group for a configuration."""
+        return self._by_group(_rate, replay, argument, tangent, "nv")
+
+    def _by_group(
+        self, step: Callable[..., Any], replay: Replay, argument: Given, entries: Sequence[Any], size: str
+    ) -> Sequence[Any]:
+        """What belongs to a configuration through step(embedding, q, entries), group by group; other entries stay."""
         if not argument.is_configuration:
-            return tangent
+            return entries
         groups, call = self.model.lowered.groups, replay.recorder.call
-        q, v = split(groups, replay.given[argument.name], "nq"), split(groups, tangent, "nv")
-        parts = [call(_rate, g.embedding, own_q, own_v) for g, own_q, own_v in zip(groups, q, v, strict=True)]
+        q, x = split(groups, replay.given[argument.name], "nq"), split(groups, entries, size)
+        parts = [call(step, g.embedding, own_q, own_x) for g, own_q, own_x in zip(groups, q, x, strict=True)]
         return [x for part in parts for x in part]
 
 
@@ -242,12 +248,7 @@ class Vjp(Derived):
 
     def _pulled(self, replay: Replay, argument: Given, gradient: Sequence[Any]) -> Sequence[Any]:
         """A gradient in the entries of a configuration as one along the group."""
-        if not argument.is_configuration:
-            return gradient
-        groups, call = self.model.lowered.groups, replay.recorder.call
-        q, w = split(groups, replay.given[argument.name], "nq"), split(groups, gradient, "nq")
-        parts = [call(_rate_pulled, g.embedding, own_q, own_w) for g, own_q, own_w in zip(groups, q, w, strict=True)]
-        return [x for part in parts for x in part]
+        return self._by_group(_rate_pulled, replay, argument, gradient, "nq")
 
 
 def _rate_pulled(embedding: Any, q: Any, w: Any) -> tuple[Any, ...]:

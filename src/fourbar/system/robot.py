@@ -16,7 +16,7 @@ from ..model.builder import Builder as MechanismBuilder
 from ..model.lower import Lowered, lower
 from ..model.mechanism import Actuator, Mechanism
 from ..model.parameters import RIGID, parameter_names, parameter_values, with_inertial_parameters
-from ..model.read import read_three
+from ..model.read import read_rng, read_three
 from .choice import read_choice
 from .clusters import (
     ClusterInfo,
@@ -431,7 +431,7 @@ class System(Editing):
         """
         if n is not None and (not isinstance(n, Integral) or n < 0):
             raise ArgumentError(f"random: n must be a whole number of configurations, or None for one, got {n!r}")
-        generator, size = np.random.default_rng(rng), () if n is None else (int(n),)
+        generator, size = read_rng(rng), () if n is None else (int(n),)
         parts = [group_random(self.model.lowered, group, generator, size) for group in self.model.lowered.groups]
         return np.concatenate(parts, axis=-1) if parts else np.zeros((*size, 0))
 

@@ -18,6 +18,7 @@ from .context import Model
 _SAMPLES = 4
 _OPENING = 1e-9  # of a unit change; what is less is rounding
 _ROUNDING = 1e-14  # of entries of a projection
+_SYMMETRIC = 1e-9  # how far entries may be from those across, beside the largest
 
 
 def read_rate(number: Number, rate: Any) -> np.ndarray | None:
@@ -29,9 +30,15 @@ def read_rate(number: Number, rate: Any) -> np.ndarray | None:
     core = len(number.shape)
     if array.ndim < core or array.shape[array.ndim - core :] != number.shape:
         return None
-    if number.is_symmetric and not np.allclose(array, np.swapaxes(array, -1, -2), rtol=1e-9, atol=0.0):
+    if number.is_symmetric and not _is_symmetric(array):
         raise ArgumentError(f"the rate of parameter {number.name!r} must be a symmetric matrix, got {array.tolist()}")
     return array
+
+
+def _is_symmetric(M: np.ndarray) -> bool:
+    """Whether matrices (..., n, n) are, up to rounding of their largest entries."""
+    largest = np.abs(M).max(axis=(-2, -1), keepdims=True, initial=0.0)
+    return bool(np.all(np.abs(M - np.swapaxes(M, -1, -2)) <= _SYMMETRIC * largest))
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
@@ -76,19 +76,15 @@ class Coupling(Loop):
 
 
 @dataclass(frozen=True)
-class Gear(Loop):
-    """q_driven = ratio · q_driver + offset: a gear, a geared rotor, URDF's mimic."""
+class _Pair(Loop):
+    """One joint that drives another."""
 
     driver: str
     driven: str
-    ratio: float
-    offset: float = 0.0
 
     def __post_init__(self) -> None:
         if self.driver == self.driven:
-            raise ModelError(f"a gear couples two joints, got {self.driver!r} twice")
-        object.__setattr__(self, "ratio", read_number("ratio", self.ratio))
-        object.__setattr__(self, "offset", read_number("offset", self.offset))
+            raise ModelError(f"a {type(self).__name__.lower()} couples two joints, got {self.driver!r} twice")
 
     @property
     def joints(self) -> tuple[str, ...]:
@@ -98,10 +94,7 @@ class Gear(Loop):
     def driven_joints(self) -> tuple[str, ...]:
         return (self.driven,)
 
-    def residual(self, view: View) -> Sequence[Scalar]:
-        return (_only(view, self.driven) - self.ratio * _only(view, self.driver) - self.offset,)
-
-    def renamed(self, joints: Mapping[str, str], bodies: Mapping[str, str]) -> Gear:
+    def renamed(self, joints: Mapping[str, str], bodies: Mapping[str, str]) -> Self:
         driver, driven = (joints.get(x, x) for x in self.joints)
         return replace(self, driver=driver, driven=driven)
 
@@ -110,16 +103,29 @@ class Gear(Loop):
 
 
 @dataclass(frozen=True)
-class Polynomial(Loop):
+class Gear(_Pair):
+    """q_driven = ratio · q_driver + offset: a gear, a geared rotor, URDF's mimic."""
+
+    ratio: float
+    offset: float = 0.0
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        object.__setattr__(self, "ratio", read_number("ratio", self.ratio))
+        object.__setattr__(self, "offset", read_number("offset", self.offset))
+
+    def residual(self, view: View) -> Sequence[Scalar]:
+        return (_only(view, self.driven) - self.ratio * _only(view, self.driver) - self.offset,)
+
+
+@dataclass(frozen=True)
+class Polynomial(_Pair):
     """q_driven = Σ c_k q_driver^k: MJCF's joint equality (a quartic) and its like."""
 
-    driver: str
-    driven: str
     coefficients: tuple[float, ...]
 
     def __post_init__(self) -> None:
-        if self.driver == self.driven:
-            raise ModelError(f"a polynomial couples two joints, got {self.driver!r} twice")
+        super().__post_init__()
         if isinstance(self.coefficients, str | Mapping) or not hasattr(self.coefficients, "__iter__"):
             raise ModelError(
                 "a polynomial coupling takes a list of coefficients, that of the power 0 first, got "
@@ -130,26 +136,11 @@ class Polynomial(Loop):
             raise ModelError("a polynomial coupling needs at least one coefficient")
         object.__setattr__(self, "coefficients", read)
 
-    @property
-    def joints(self) -> tuple[str, ...]:
-        return (self.driver, self.driven)
-
-    @property
-    def driven_joints(self) -> tuple[str, ...]:
-        return (self.driven,)
-
     def residual(self, view: View) -> Sequence[Scalar]:
         x, value = _only(view, self.driver), 0.0
         for c in reversed(self.coefficients):
             value = value * x + c
         return (_only(view, self.driven) - value,)
-
-    def renamed(self, joints: Mapping[str, str], bodies: Mapping[str, str]) -> Polynomial:
-        driver, driven = (joints.get(x, x) for x in self.joints)
-        return replace(self, driver=driver, driven=driven)
-
-    def mirrored(self, mirror: Mirror, joints: Mapping[str, Mirrored]) -> Loop:
-        return _unchanged(self, joints) or super().mirrored(mirror, joints)
 
 
 @dataclass(frozen=True)

@@ -160,17 +160,22 @@ def running(f: Callable[[], Any]) -> Iterator[None]:
 
 
 def growth_rows() -> None:
-    """Time per body of chains, short and long ones in turns."""
-    sizes = (64, 512)
+    """Time per body of chains, short and long ones in turns. The arguments of large batches are read from memory."""
+    cases = {n: Case(f"chain{n}") for n in (64, 512)}
     for name in ("inverse_dynamics", "forward_dynamics"):
-        runs = []
-        for n in sizes:
-            case = Case(f"chain{n}")
-            f, out = getattr(case.robot, name), np.empty((BATCH, n))
-            f(case.q, case.v, case.a, out=out)
-            runs.append(lambda f=f, case=case, out=out: f(case.q, case.v, case.a, out=out))
-        short, long = (1e9 * t / BATCH / n for t, n in zip(fastest(*runs, turns=PATIENT), sizes, strict=True))
-        print(f"chain          {name}: {short:.2f} ns a body at 64, {long:.2f} at 512: growth {long / short:.2f}x")
+        for batch in (64, 256, BATCH):
+            runs = []
+            for n, case in cases.items():
+                f, out = getattr(case.robot, name), np.empty((batch, n))
+                args = [np.ascontiguousarray(x[:batch]) for x in (case.q, case.v, case.a)]
+                f(*args, out=out)
+                runs.append(lambda f=f, args=args, out=out: f(*args, out=out))
+            times = fastest(*runs, turns=PATIENT // 2)
+            short, long = (1e9 * t / batch / n for t, n in zip(times, cases, strict=True))
+            print(
+                f"chain          {name}: batch {batch}, {short:.2f} ns a body at 64, {long:.2f} at 512: "
+                f"growth {long / short:.2f}x"
+            )
 
 
 _FIRST_CALL = """

@@ -263,6 +263,15 @@ def test_without_source_files_the_code_itself_is_the_key(folder, compiled, monke
     assert not compiled
 
 
+def test_source_files_that_cannot_be_read_are_no_key(monkeypatch):
+    def refuse(path):
+        raise PermissionError("not yours")
+
+    assert cache._writers.__wrapped__()
+    monkeypatch.setattr(cache.Path, "read_bytes", refuse)
+    assert cache._writers.__wrapped__() == ""
+
+
 def test_the_name_of_the_folder_may_be_relative_or_at_home(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("HOME", str(tmp_path / "home"))

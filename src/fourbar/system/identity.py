@@ -26,8 +26,9 @@ class _Identity(pickle.Pickler):
         if isinstance(obj, FunctionType):
             return _function(obj)
         kind = obj if isinstance(obj, type) else type(obj)
-        for owner in (kind, obj):  # what is in a wrapper of some library tells where it is from itself
-            if (getattr(owner, "__module__", None) or _OWN).partition(".")[0] not in _KNOWN:
+        inner = getattr(obj, "__module__", None) or _OWN  # what is in a wrapper of some library tells where it is from
+        for home in (kind.__module__ or "", inner):
+            if home.partition(".")[0] not in _KNOWN:
                 raise _Unknown(obj)
         return NotImplemented
 

@@ -20,6 +20,10 @@ class ArgumentError(FourbarError, ValueError):
     """An argument of a wrong shape or kind."""
 
 
+class CoordinateError(ArgumentError):
+    """Coordinates that stand for no placement: a quaternion of zeros, an angle without end."""
+
+
 class UnknownNameError(FourbarError, KeyError):
     """A name that the mechanism does not have."""
 

@@ -194,8 +194,57 @@ def test_loops_of_angles_do_not_ask_where_bodies_are(size: float) -> None:
 
 def test_a_quaternion_that_is_zero() -> None:
     robot = fb.Builder("stone").body("stone", joint=Free(), mass=1.0, inertia=(1.0, 1.0, 1.0)).build()
-    with pytest.raises(fb.SingularError, match="or a quaternion in q is zero"):
+    with pytest.raises(fb.ArgumentError, match=r"quaternion of joint 'stone'.*zero"):
         robot.integrate(np.zeros(7), np.ones(6), 1.0)
+    with pytest.raises(fb.ArgumentError, match=r"quaternion of joint 'stone'.*zero"):
+        fb.simulate(robot, np.zeros(7), duration=1e-3)
+
+
+def diverging(gain: float) -> dict[str, Any]:
+    """A double pendulum with a spring that is far too stiff for the step."""
+    return {"robot": fb.robots.double_pendulum(), "torque": lambda t, q, v: -gain * q, "duration": 1.0, "dt": 1e-2}
+
+
+def test_a_motion_that_diverges_ends_with_a_warning() -> None:
+    with pytest.warns(fb.SimulationWarning, match="diverged at t = .*shorter step"):
+        motion = fb.simulate(q=[0.1, 0.2], **diverging(1e5))
+    assert 1 < len(motion.t) < 100 and np.isfinite(motion.q).all() and np.isfinite(motion.v).all()
+    assert len(motion.t) == len(motion.q) == len(motion.v) == len(motion.lost)
+
+
+def test_samples_that_diverge_are_marked_and_counted() -> None:
+    """The others go on as they would alone."""
+    gains = np.array([[0.0], [1e9], [0.0]])
+    setup = diverging(0.0) | {"torque": lambda t, q, v: -gains * q}
+    with pytest.warns(fb.SimulationWarning, match="1 of 3 samples diverged"):
+        motion = fb.simulate(q=np.tile([0.1, 0.2], (3, 1)), **setup)
+    alone = fb.simulate(q=[0.1, 0.2], **diverging(0.0))
+    assert np.isnan(motion.q[-1, 1]).any() and np.array_equal(motion.q[:, 0], alone.q)
+    assert np.array_equal(motion.q[:, 2], alone.q) and motion.t[-1] == alone.t[-1]
+
+
+def test_an_error_carries_the_states_before_it() -> None:
+    def torque(t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+        if t > 0.05:
+            raise RuntimeError("the drive is on fire")
+        return np.zeros(2)
+
+    with pytest.raises(RuntimeError, match="on fire") as caught:
+        fb.simulate(fb.robots.double_pendulum(), [0.1, 0.2], duration=1.0, dt=1e-2, torque=torque)
+    before: Any = caught.value.trajectory  # type: ignore[attr-defined]
+    assert before.t[-1] == pytest.approx(0.05) and "trajectory" in caught.value.__notes__[0]
+
+
+def test_an_interrupt_ends_with_what_was_computed() -> None:
+    def torque(t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+        if t > 0.05:
+            raise KeyboardInterrupt
+        return np.zeros(2)
+
+    with pytest.warns(fb.SimulationWarning, match="interrupted at t = 0.05"):
+        motion = fb.simulate(fb.robots.double_pendulum(), [0.1, 0.2], duration=1.0, dt=1e-2, torque=torque, every=4)
+    whole = fb.simulate(fb.robots.double_pendulum(), [0.1, 0.2], duration=0.05, dt=1e-2, every=4)
+    assert np.array_equal(motion.t, whole.t) and np.array_equal(motion.q, whole.q)
 
 
 @pytest.mark.short

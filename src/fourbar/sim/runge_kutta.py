@@ -14,10 +14,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..compile.arguments import Argument, batch_shape, to_array
-from ..errors import ArgumentError, SingularError
+from ..errors import ArgumentError, CoordinateError, SingularError, warn
 from ..system.constrained.close import are_closed
 from ..system.robot import System
-from .acting import Acting, acting_on, warn_of_limits
+from .acting import Acting, SimulationWarning, acting_on, warn_of_limits
 from .charts import Charts, chart_rate
 
 _UNIT_TIME = np.array(1.0)  # an array, so that the call need not convert it
@@ -99,6 +99,70 @@ class Follower:
         return self.charts.force(q, self.torque(t, q, self.charts.seen(q, w)))
 
 
+def _diverged(state: State) -> np.ndarray:
+    """Which samples (...) are finite no more."""
+    return np.asarray(~(np.isfinite(state.q).all(axis=-1) & np.isfinite(state.v).all(axis=-1)))
+
+
+class Run:
+    """A motion under way: where it is, and what was recorded of it."""
+
+    def __init__(self, follower: Follower, start: State, dt: float) -> None:
+        self._follower, self._now, self._dt = follower, start, dt
+        self._steps = 0
+        self._times, self._states = [0.0], [start]
+        self._given_up = _diverged(start)
+        self._lost_at = np.full(start.q.shape[:-1], np.inf)  # when each sample diverged that was finite at the start
+
+    @property
+    def t(self) -> float:
+        """The time that was reached."""
+        return self._steps * self._dt
+
+    def advance(self, record: bool) -> bool:
+        """Make a step, and record it if that is asked for; False where no sample is left that is finite."""
+        try:
+            after = self._follower.step(self.t, self._now, self._dt)
+        except CoordinateError:  # those at the start are good
+            self._lost_at[...] = self.t
+            return False
+        lost = _diverged(after)
+        self._lost_at[lost & ~self._given_up & np.isinf(self._lost_at)] = self.t
+        if lost.all():
+            return False
+        self._now, self._steps = after, self._steps + 1
+        if record:
+            self._record()
+        return True
+
+    def _record(self) -> None:
+        if self._times[-1] != self.t:
+            self._times.append(self.t)
+            self._states.append(self._now._replace(v=self._follower.charts.seen(self._now.q, self._now.v)))
+
+    @property
+    def trajectory(self) -> Trajectory:
+        """What was recorded, and where the motion ended."""
+        self._record()
+        return Trajectory(np.array(self._times), *(np.array(x) for x in zip(*self._states, strict=True)))
+
+    def attach(self, error: Exception) -> None:
+        """Let an error carry the states before it."""
+        error.trajectory = self.trajectory  # type: ignore[attr-defined]
+        error.add_note(f"simulate: at t = {self.t:.6g} s; the states so far are in the error's attribute 'trajectory'")
+
+    def warn_of_divergence(self) -> None:
+        """Say when the motion diverged, and in how many samples."""
+        lost = np.isfinite(self._lost_at)
+        if lost.any():
+            which = f"{lost.sum()} of {lost.size} samples diverged, the first" if lost.ndim else "the motion diverged"
+            warn(
+                f"simulate: {which} at t = {self._lost_at.min():.6g} s. Try a shorter step than dt = {self._dt:g} s, "
+                "and look for gains, stiffnesses or torques that are too large for it",
+                SimulationWarning,
+            )
+
+
 def _check_closed(robot: System, q: np.ndarray) -> None:
     closed = are_closed(robot.model.lowered, q, _OPEN)
     if not closed.all():
@@ -157,7 +221,11 @@ def simulate(
     limits, is told by a SimulationWarning. `progress` wraps the range of steps, e.g. tqdm.tqdm. The last step is
     recorded too. Where the independent velocities of a loop do not tell how it moves, because their joints turn back,
     those of others are followed; q, v and torque stay as they are. torque is asked four times a step, and again where a
-    step is repeated: its result must depend on t, q and v only.
+    step is repeated: its result must depend on t, q and v only. It is the force on the joints besides their springs and
+    damping: `inverse_passive_dynamics` gives the one that causes wanted accelerations.
+
+    A motion that diverges ends at its last finite state, with a SimulationWarning; in a batch the samples concerned are
+    NaN from there on. Ctrl-C ends it likewise. An error carries the states before it as its `trajectory`.
     """
     _check_times(duration, dt)
     if not isinstance(every, int | np.integer) or isinstance(every, bool) or every < 1:
@@ -169,16 +237,21 @@ def simulate(
     if progress is not None and not callable(progress):
         raise ArgumentError(f"progress={progress!r}: expected a function around the range of steps, e.g. tqdm.tqdm")
     q, v = _read_state(robot, q, v)
+    robot.integrate(q, np.zeros_like(v), _UNIT_TIME)  # refuses coordinates that stand for no placement
     _check_closed(robot, q)
     steps = max(1, round(duration / dt))
     follower = Follower(robot, torque, acting_on(robot, passive))
-    now = State(q, v, np.zeros(q.shape[:-1]))
-    times, states = [0.0], [now]
-    for i in progress(range(steps)) if progress is not None else range(steps):
-        now = follower.step(i * dt, now, dt)
-        if (i + 1) % every == 0 or i + 1 == steps:
-            times.append((i + 1) * dt)
-            states.append(now._replace(v=follower.charts.seen(now.q, now.v)))
-    found = Trajectory(np.array(times), *(np.array(x) for x in zip(*states, strict=True)))
+    run = Run(follower, State(q, v, np.zeros(q.shape[:-1])), dt)
+    try:
+        for i in progress(range(steps)) if progress is not None else range(steps):
+            if not run.advance(record=(i + 1) % every == 0 or i + 1 == steps):
+                break
+    except KeyboardInterrupt:
+        warn(f"simulate: interrupted at t = {run.t:.6g} s; the states so far are returned", SimulationWarning)
+    except Exception as error:
+        run.attach(error)
+        raise
+    found = run.trajectory
+    run.warn_of_divergence()
     warn_of_limits(robot, found.t, found.q)
     return found

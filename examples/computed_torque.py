@@ -1,10 +1,12 @@
-"""A double pendulum that follows a prescribed motion by computed torque: inverse dynamics plus feedback."""
+"""A damped double pendulum that follows a prescribed motion by computed torque: inverse dynamics plus feedback."""
 
 import numpy as np
 
 import fourbar as fb
 
-robot = fb.robots.double_pendulum()
+robot = fb.robots.double_pendulum().with_parameters(
+    joints={"shoulder": {"damping": 0.3}, "elbow": {"damping": 0.1}}
+)
 AMPLITUDE, FREQUENCY = np.array([0.8, 1.2]), np.array([2.0, 3.0])
 STIFFNESS, DAMPING = 100.0, 20.0
 
@@ -17,10 +19,10 @@ def wanted(t: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 
 def torque(t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
-    """The joint forces that make the error die out like a damped oscillator."""
+    """The drive forces that make the error die out like a damped oscillator, whatever springs and damping joints have."""
     q_wanted, v_wanted, a_wanted = wanted(t)
     a = a_wanted + STIFFNESS * robot.difference(q, q_wanted) + DAMPING * (v_wanted - v)
-    return robot.inverse_dynamics(q, v, a)
+    return robot.inverse_passive_dynamics(q, v, a)
 
 
 trajectory = fb.simulate(robot, [0.5, -0.5], duration=2.0, dt=1e-3, torque=torque, every=10)

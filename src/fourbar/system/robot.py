@@ -228,6 +228,7 @@ class System(Editing):
     actuator_matrix = _Method("actuation")
     passive_forces = _Method("passive")
     passive_dynamics = _Method("passive")
+    inverse_passive_dynamics = _Method("passive")
     spring_energy = _Method("passive")
     damping_power = _Method("passive")
     integrate = _Method("configuration")

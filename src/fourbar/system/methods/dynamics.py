@@ -10,14 +10,19 @@ from ..context import Context
 from .registry import Outputs, flat, method, vector
 
 
+def inverse_parts(c: Context) -> list[Any]:
+    """The inverse dynamics of the given state and accelerations, by group."""
+    return c.project(rnea.inverse_dynamics(c.equations(), c.velocities(), c.accelerations("a"), c.F_ext(), c.gravity))
+
+
 @method("q v a", "tau", optional="f_ext")
 def inverse_dynamics(c: Context) -> Outputs:
     """Joint forces τ (..., nv) that cause accelerations a: τ = M a + C v + g - Jᵀ f_ext (RNEA).
 
+    Of the rigid bodies alone: `inverse_passive_dynamics` also overcomes springs and damping of the joints.
     f_ext (..., n_bodies, 6): wrench [moment; force] on each body, in its frame.
     """
-    tau = rnea.inverse_dynamics(c.equations(), c.velocities(), c.accelerations("a"), c.F_ext(), c.gravity)
-    return vector(c, "tau", c.project(tau))
+    return vector(c, "tau", inverse_parts(c))
 
 
 def accelerations(c: Context, v: list[Any], tau: list[Any], gravity: Sequence[float]) -> list[Any]:

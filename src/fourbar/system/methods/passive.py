@@ -8,7 +8,7 @@ from ...algorithms import passive
 from ...algorithms.energy import add
 from ...spatial.linear import Vec
 from ..context import Context
-from .dynamics import accelerations
+from .dynamics import accelerations, inverse_parts
 from .registry import Outputs, method, vector
 
 
@@ -51,6 +51,21 @@ def passive_dynamics(c: Context) -> Outputs:
     """
     tau = [c.recorder.call(add, *both) for both in zip(c.by_group("tau"), _forces(c), strict=True)]
     return vector(c, "a", accelerations(c, c.velocities(), tau, c.gravity))
+
+
+@method("q v a", "tau", optional="f_ext")
+def inverse_passive_dynamics(c: Context) -> Outputs:
+    """Joint forces τ (..., nv) that, with the `passive_forces`, cause accelerations a (RNEA).
+
+    The inverse of `passive_dynamics`, and what a drive must give where springs and damping act, as in `simulate`
+    (`inverse_dynamics` knows the rigid bodies only). f_ext (..., n_bodies, 6): wrench [moment; force] on each body.
+    """
+    forces = [c.recorder.call(_negated, part) for part in _forces(c)]
+    return vector(c, "tau", [c.recorder.call(add, *both) for both in zip(inverse_parts(c), forces, strict=True)])
+
+
+def _negated(x: Vec) -> Vec:
+    return -x
 
 
 @method("q", "energy")

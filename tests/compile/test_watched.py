@@ -114,19 +114,17 @@ def test_only_results_with_nan_take_the_long_way(monkeypatch: pytest.MonkeyPatch
 def test_results_that_are_given_up_are_freed() -> None:
     f, many, v = _armed(), np.zeros((2000, 3)), np.ones((2000, 1))
 
-    def lose(times: int) -> int:
+    def lose(times: int, *arguments: np.ndarray) -> int:
         for _ in range(times):
-            with contextlib.suppress(fb.SingularError):
-                f(LOST, ONE, ONE)
-            with warnings.catch_warnings():
+            with contextlib.suppress(fb.SingularError), warnings.catch_warnings():
                 warnings.simplefilter("ignore")
-                f(many, v, v)
+                f(*arguments)
         gc.collect()
         return tracemalloc.get_traced_memory()[0]
 
-    lose(2)
-    tracemalloc.start()
-    before = lose(2)
-    grown = lose(20) - before
-    tracemalloc.stop()
-    assert grown < 1000  # twenty results of one sample take more
+    for times, arguments, size in ((500, (LOST, ONE, ONE), 100), (5, (many, v, v), 16000)):
+        tracemalloc.start()
+        before = lose(times, *arguments)  # Python and NumPy keep some memory for later use
+        grown = lose(times, *arguments) - before
+        tracemalloc.stop()
+        assert grown < times * size / 2

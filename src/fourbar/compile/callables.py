@@ -107,10 +107,10 @@ def callable_type(name: str) -> type:
 class Environment:
     """The table of one callable. Until `arm` gives it a kernel, all calls go to `slow`.
 
-    If it is `watched`, so do those whose result has a NaN.
+    `watched`: 1 if so do calls of one sample whose result has a NaN, 2 if batches too.
     """
 
-    def __init__(self, slow: Any, watched: bool) -> None:
+    def __init__(self, slow: Any, watched: int) -> None:
         api = ctypes.pythonapi
         table = np.zeros(words.FIRST_ARGUMENT + words.ARGUMENT_WORDS * words.MOST_ARGUMENTS, np.int64)
         table[words.ARRAY_TYPE] = id(np.ndarray)

@@ -12,7 +12,7 @@ import math
 from .ir import Code, Lanes
 
 _MAGIC = 6755399441055744.0  # 1.5 * 2**52: adding it rounds to an integer, whose low bits are then the quadrant
-_LARGEST_ANGLE = 1e8
+LARGEST_ANGLE = 1e8
 # π/2 in pieces: full ones where n * piece is exact inside a fused multiply-add, short ones (n * piece fits) elsewhere.
 _HALF_PI_FUSED = (1.5707963267948966, 6.123233995736766e-17, -1.4973849048591833e-33)
 _HALF_PI_SPLIT = (1.5707963109016418, 1.5893254712295857e-08, 6.123233932053594e-17, 6.36831716351095e-25)
@@ -91,7 +91,7 @@ class Elementary:
     def sincos(self, x: str) -> tuple[str, str]:
         """sin x, cos x."""
         size = self.intrinsic("fabs", x)
-        x = self.choose(self.compare("ole", size, self.constant(_LARGEST_ANGLE)), x, self.constant(math.nan))
+        x = self.choose(self.compare("ole", size, self.constant(LARGEST_ANGLE)), x, self.constant(math.nan))
         shifted = self.multiply_add(x, self.constant(2.0 / math.pi), self.constant(_MAGIC))
         n = self.arithmetic("fsub", shifted, self.constant(_MAGIC))
         r = self._reduce(x, n)

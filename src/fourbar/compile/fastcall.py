@@ -20,7 +20,7 @@ from .transfer import open_loop
 # Words of the environment table.
 SINGLE, BATCH = 0, 2  # kernel and data, for one sample and for a batch
 (INPUTS, ARRAY_TYPE, DTYPE, SLOW, OUT_NAME, VECTORCALL, NEW_ARRAY, SAVE, RESTORE) = range(4, 13)
-WATCHED, DROP = 13, 14  # whether NaN is to be explained, and what gives up a result
+WATCHED, DROP = 13, 14  # whether NaN is to be explained (1: of one sample, 2: of batches too); what gives up a result
 SPARE = 15  # two results that may be used again
 WRAP, NEW_OBJECT = 17, 18  # a class with one slot that is to hold the result, or 0; and what makes its instances
 # Threads: their name as an argument, the whole numbers from 1 on, how many by default, for how many samples, the shared
@@ -293,7 +293,8 @@ def _read_options(c: Code, inputs: str) -> None:
     c.label("known")
     c.do(f"%out = load ptr, ptr {c.let('getelementptr i64, ptr %options, i64 0')}, align 8")
     c.do("%into = icmp ne ptr %out, null")
-    c.do(f"%watching = icmp ne i64 {_word(c, '%env', WATCHED)}, 0")
+    least = c.let("select i1 %batched, i64 2, i64 1")
+    c.do(f"%watching = icmp uge i64 {_word(c, '%env', WATCHED)}, {least}")
     c.do("%separate = or i1 %batched, %watching")
     both = c.let("and i1 %into, %separate")
     c.do(f"%flags = select i1 {both}, i32 {_ALIGNED | _CONTIGUOUS}, i32 {_ALIGNED}")

@@ -15,7 +15,7 @@ import os
 import threading
 from collections.abc import Callable, Sequence
 from functools import lru_cache
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -121,8 +121,17 @@ class Variant:
         return array if array.flags.aligned else np.require(array, requirements="A")
 
 
-# Told the arguments, and which samples (...) have NaN in a result but not in these. It may raise an error, or warn.
-Explain = Callable[[dict[str, np.ndarray], np.ndarray], None]
+class Explain(Protocol):
+    """Says why results are NaN: given the arguments, and which samples (...) have NaN in a result but not in these."""
+
+    @property
+    def watches_batches(self) -> bool:
+        """Whether batches are searched for NaN too, or only single samples."""
+        ...
+
+    def __call__(self, given: dict[str, np.ndarray], lost: np.ndarray) -> None:
+        """Raise an error, or warn."""
+        ...
 
 
 class State:
@@ -153,7 +162,8 @@ class State:
         self._programs: dict[tuple[str, ...], Program] = {}
         self._variants: dict[tuple[str, ...], Variant] = {}
         fast = callables.supported() and backend() == "llvm"
-        self.environment = callables.Environment(self.call, explain is not None) if fast else None
+        watched = 0 if explain is None else 2 if explain.watches_batches else 1
+        self.environment = callables.Environment(self.call, watched) if fast else None
 
     def derivative(self, kind: str) -> Any:
         """A derivative of this function, made when it is first asked for."""
@@ -198,6 +208,8 @@ class State:
         if self._explain is not None and any(np.isnan(x).any() for x in results):
             lost = _lost(arguments, arrays, variant.program.outputs, results, batch)
             self._explain(dict(zip(present, arrays, strict=True)), lost)
+            for result in results if batch else ():
+                result[lost] = np.nan  # all of it: what is left of such a sample is no answer either
         return results[0] if len(results) == 1 else tuple(results)
 
     def _arm(self, variant: Variant, present: tuple[str, ...], single: bool) -> None:

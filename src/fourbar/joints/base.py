@@ -30,6 +30,7 @@ class Joint(ABC):
     q_names: tuple[str, ...]  # what the coordinates are called: suffixes, empty for the only coordinate of a joint
     v_names: tuple[str, ...]  # what the velocities are called: likewise
     pivot: ClassVar[str] = ""  # what of the child never moves in the parent: "line" (its z axis, aligned), "point", ""
+    quaternions: tuple[int, ...] = ()  # the coordinates at which quaternions begin
     tags: ClassVar[tuple[str, ...]] = ()  # what file formats call this joint, as "format:tag"
 
     @abstractmethod

@@ -127,6 +127,10 @@ class SeriesJoint(Joint):
         parts = [part for part in (*placed, Transform((), after.p)) if part != IDENTITY]
         return after.R.T, Composite(*parts)
 
+    @property
+    def quaternions(self) -> tuple[int, ...]:
+        return tuple(link.q.start + k for link in self._links for k in link.joint.quaternions)
+
     def integrate(self, q: Sequence[Scalar], v: Sequence[Scalar]) -> Vec:
         return Vec([x for link in self._links for x in link.joint.integrate(q[link.q], v[link.v])])
 

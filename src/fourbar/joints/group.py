@@ -98,6 +98,7 @@ class Spherical(GroupJoint):
     group = SO3()
     nq = 4
     nv = 3
+    quaternions = (0,)
     q_names = ("qw", "qx", "qy", "qz")
     v_names = ("wx", "wy", "wz")
     tags: ClassVar[tuple[str, ...]] = ("mjcf:ball", "sdf:ball")
@@ -205,6 +206,7 @@ class Free(GroupJoint):
 
     group = SE3()
     nq = 7
+    quaternions = (3,)
     nv = 6
     q_names = ("x", "y", "z", "qw", "qx", "qy", "qz")
     v_names = ("wx", "wy", "wz", "vx", "vy", "vz")

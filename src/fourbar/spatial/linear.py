@@ -17,6 +17,11 @@ def is_zero(x: Scalar) -> bool:
     return x.__class__ is float and x == 0.0
 
 
+def reciprocal(x: Scalar) -> Scalar:
+    """1/x; NaN for zero by structure, so that what does not exist is NaN whether it is known now or when it runs."""
+    return float("nan") if is_zero(x) else 1.0 / x
+
+
 def dot(a: Sequence[Scalar], b: Sequence[Scalar]) -> Scalar:
     """Σ a_i b_i."""
     total: Scalar = 0.0

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from ..expr import maximum, select
-from .linear import Mat, Scalar, Vec, is_zero
+from .linear import Mat, Scalar, Vec, is_zero, reciprocal
 
 _DEPENDENT = 1e12  # how many times smaller than a diagonal entry a pivot may be before rounding decides
 
@@ -36,13 +36,16 @@ class Factored(NamedTuple):
 
 
 def factor(D: Mat) -> Factored:
-    """LDLᵀ of a symmetric positive definite matrix; only its lower triangle is read."""
+    """LDLᵀ of a symmetric positive definite matrix, of which only the lower triangle is read.
+
+    A pivot that is zero by structure makes it NaN.
+    """
     n = len(D)
     A = [list(row) for row in D]
     L: list[Vec] = []
     inverse_pivots: list[Scalar] = []
     for j in range(n):
-        inverse_pivots.append(1.0 / A[j][j])
+        inverse_pivots.append(reciprocal(A[j][j]))
         scaled = [A[i][j] * inverse_pivots[j] for i in range(j + 1, n)]
         for i in range(j + 1, n):
             for k in range(j + 1, i + 1):

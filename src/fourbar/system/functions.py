@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from .guard import explainer, implicit_loops
+from .guard import Explainer
 from .recipe import Base, Recipe
 
 
@@ -14,7 +14,7 @@ def make(recipe: Recipe) -> Any:
     from ..compile.function import State, make_function
 
     lowered = recipe.model.lowered
-    watched = any(a.name == "q" for a in recipe.arguments) and (recipe.nan or implicit_loops(lowered))
+    configurations = [a.name for a in recipe.arguments if a.is_configuration]
     state = State(
         recipe.name,
         [Argument(a.name, a.shape, a.optional) for a in recipe.arguments],
@@ -22,7 +22,7 @@ def make(recipe: Recipe) -> Any:
         recipe.program,
         recipe.recall() if isinstance(recipe, Base) else (function_again, recipe.recall()),
         recipe.doc,
-        explainer(lowered, recipe.nan) if watched else None,
+        Explainer(lowered, configurations, recipe.nan) if configurations else None,
         lambda kind: _derivative(recipe, kind),
     )
     return make_function(state)

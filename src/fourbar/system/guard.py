@@ -1,15 +1,23 @@
-"""Watching for questions without an answer: where a loop loses its hold results are NaN, and the user is told why."""
+"""Why a result is NaN although its arguments are finite: what is said of it, in words.
+
+The reasons are coordinates that stand for no placement (a quaternion of zeros, an angle beyond what sin and cos can
+reduce), joints that move nothing with inertia, and loops at a toggle position.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
 
 import numpy as np
 
-from ..errors import SingularError, warn
+from ..errors import CoordinateError, FourbarError, SingularError, warn
+from ..joints.base import Joint
 from ..model.embedding import Tied
 from ..model.groups import split
 from ..model.lower import Lowered
+from .clusters import describe
+from .regular import is_solid
 
 _EXAMINED = 100  # samples of a batch that are looked at, of those whose result is NaN
 _LOST = 1e-7  # ratio of the singular values of K_d below which a loop is reported
@@ -48,19 +56,115 @@ def _toggles(lowered: Lowered, rows: np.ndarray) -> str:
     )
 
 
-def explainer(lowered: Lowered, reason: str) -> Callable[[dict[str, np.ndarray], np.ndarray], None]:
-    """What says why results are NaN. One sample: an error. A batch: a warning; NaN stays in the samples concerned.
+class _Stored(NamedTuple):
+    """A joint whose coordinates are stored in q, and the first of their columns."""
 
-    `reason` is what NaN means where no loop is at a toggle position; without one nothing is said.
+    name: str
+    joint: Joint
+    first: int
+
+
+def _stored_joints(lowered: Lowered) -> Iterator[_Stored]:
+    """The joints whose coordinates lie in q as they are, also those of loops that are solved."""
+    at = 0
+    for group in lowered.groups:
+        tie, column = group.embedding, at
+        at += tie.nq
+        if isinstance(tie, Tied) and tie.explicit:
+            continue
+        for c in (lowered.moving[i] for i in group.links):
+            yield _Stored(c.name, c.joint, column)
+            column += c.joint.nq
+
+
+def _zero_quaternion(lowered: Lowered, argument: str, rows: np.ndarray) -> str:
+    """What is wrong with configurations (n, nq) in which a quaternion has no length."""
+    for name, joint, first in _stored_joints(lowered):
+        for start in joint.quaternions:
+            if (rows[:, first + start : first + start + 4] == 0.0).all(axis=-1).any():
+                entries = f"{argument}[{first + start}:{first + start + 4}]"
+                return (
+                    f"{argument}: the quaternion of joint {name!r}, {entries}, is zero, which is not a rotation; "
+                    "the identity is (1, 0, 0, 0). Start from robot.neutral()"
+                )
+    return ""
+
+
+def _endless_angle(lowered: Lowered, argument: str, rows: np.ndarray) -> str:
+    """What is wrong with configurations (n, nq) in which an angle is too large for its sine to mean anything."""
+    from ..compile.elementary import LARGEST_ANGLE
+
+    size = np.abs(rows).max(axis=0, initial=0.0)
+    names = [name for group in lowered.groups for name in describe(lowered, group).coordinate_names]
+    straight = {j.first + k for j in _stored_joints(lowered) for k in range(j.joint.nq) if _is_straight(j.joint, k)}
+    far = [k for k in np.flatnonzero(size > LARGEST_ANGLE) if k not in straight]
+    if not far:
+        return ""
+    return (
+        f"{argument}: the coordinate {names[far[0]]!r} is {size[far[0]]:.6g} in size. Beyond ±{LARGEST_ANGLE:g} an angle "
+        "in radians has lost its meaning; take it modulo 2π"
+    )
+
+
+def _is_straight(joint: Joint, k: int) -> bool:
+    """Whether a coordinate moves a joint's child along a straight line without turning it, as distances do."""
+    places = []
+    for step in (0.0, 0.5, 1.0):
+        q = np.array(joint.neutral())
+        q[k] += step
+        T = joint.placement(q.tolist())
+        places.append(np.array([*T.p, *(x for row in T.R for x in row)], float))
+    return bool(np.allclose(places[2] - places[1], places[1] - places[0], atol=1e-9))
+
+
+def massless_joint(lowered: Lowered) -> str:
+    """Which joint moves nothing that has inertia, in words; none does in most robots."""
+    if is_solid(lowered):
+        return ""
+    from .massless import MasslessError, check_joints  # which few robots need
+
+    try:
+        check_joints(lowered)
+    except MasslessError as error:
+        return str(error)
+    return ""
+
+
+class Explainer:
+    """Says why results are NaN. One sample: an error. A batch: a warning; those samples are NaN throughout.
+
+    `configurations` are the names of the arguments that hold coordinates; `reason` is what NaN means where none of the
+    general reasons applies; without one nothing is said.
     """
 
-    def explain(given: dict[str, np.ndarray], lost: np.ndarray) -> None:
-        q = given["q"]
-        rows = np.broadcast_to(q, (*lost.shape, q.shape[-1]))[lost][:_EXAMINED]
-        what = (_toggles(lowered, rows) or reason) if len(rows) else ""
-        if what and not lost.ndim:
-            raise SingularError(what)
-        if what:
-            warn(f"in some samples {what}; these are NaN", RuntimeWarning)
+    def __init__(self, lowered: Lowered, configurations: Sequence[str], reason: str) -> None:
+        self._lowered, self._configurations, self._reason = lowered, tuple(configurations), reason
+        self._massless = massless_joint(lowered)
 
-    return explain
+    @property
+    def watches_batches(self) -> bool:
+        """Whether NaN may come from anything but the coordinates themselves, so that all results are looked at."""
+        return bool(self._reason or self._massless or implicit_loops(self._lowered))
+
+    def __call__(self, given: Mapping[str, np.ndarray], lost: np.ndarray) -> None:
+        """Explain NaN in the samples `lost` (...), which have finite arguments."""
+        if not lost.any():
+            return
+        error = self._found({name: _rows(given[name], lost) for name in self._configurations})
+        if error is not None and not lost.ndim:
+            raise error
+        if error is not None:
+            warn(f"in some samples {error}; these are NaN", RuntimeWarning)
+
+    def _found(self, rows: Mapping[str, np.ndarray]) -> FourbarError | None:
+        for name, q in rows.items():
+            wrong = _zero_quaternion(self._lowered, name, q) or _endless_angle(self._lowered, name, q)
+            if wrong:
+                return CoordinateError(wrong)
+        what = self._massless or (_toggles(self._lowered, rows["q"]) if "q" in rows else "") or self._reason
+        return SingularError(what) if what else None
+
+
+def _rows(q: np.ndarray, lost: np.ndarray) -> np.ndarray:
+    """The configurations of some of the lost samples."""
+    return np.broadcast_to(q, (*lost.shape, q.shape[-1]))[lost][:_EXAMINED]

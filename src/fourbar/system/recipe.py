@@ -8,6 +8,7 @@ from functools import cached_property, partial
 from math import prod
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from .guard import implicit_loops
 from .identity import identity
 from .methods import METHODS, Method
 
@@ -89,7 +90,7 @@ class Base(Recipe):
         self.model = model
         self.name = name
         self.doc = method.doc
-        self.nan = method.nan
+        self.nan = method.nan or (method.nan_of_loops if implicit_loops(model.lowered) else "")
         self.results = method.results
         self._method = method
         self._read = static

@@ -12,10 +12,10 @@ def _step(embedding: Any, q: Any, v: Any, dt: Any) -> Any:
     return embedding.integrate(q, v * dt)
 
 
-_NOWHERE = "the step leads nowhere: loops could not be closed after it (it is too long?), or a quaternion in q is zero"
+_NOT_CLOSED = "the loops could not be closed after the step: it is too long, or leads where they cannot be closed"
 
 
-@method("q v dt", "q", nan=_NOWHERE)
+@method("q v dt", "q", nan_of_loops=_NOT_CLOSED)
 def integrate(c: Context) -> Outputs:
     """q ⊕ v dt (..., nq): the configuration after moving with constant velocity v for a time dt; loops stay closed."""
     (dt,) = c.given["dt"]

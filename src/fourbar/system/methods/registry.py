@@ -36,7 +36,8 @@ class Stages(NamedTuple):
 class Method(NamedTuple):
     """An algorithm as a method: arrays it takes, what it returns, options that choose the code (`static`).
 
-    `nan` says why a result may be NaN where no loop is at a toggle position. `stages` are another way to differentiate.
+    `nan` says why a result may be NaN where no loop is at a toggle position, `nan_of_loops` the same of robots with
+    loops that are solved while they move. `stages` are another way to differentiate.
     """
 
     record: Record
@@ -46,6 +47,7 @@ class Method(NamedTuple):
     static: tuple[str, ...] = ()
     doc: str = ""
     nan: str = ""
+    nan_of_loops: str = ""
     stages: Stages | None = None
 
 
@@ -87,6 +89,7 @@ def method(
     optional: str = "",
     static: str = "",
     nan: str = "",
+    nan_of_loops: str = "",
     into: Methods | dict[str, Method] = METHODS,
 ) -> Any:
     """Register a recording function as a method; its docstring becomes the method's."""
@@ -102,6 +105,7 @@ def method(
             tuple(static.split()),
             doc,
             nan,
+            nan_of_loops,
         )
         return function
 

@@ -1,0 +1,104 @@
+"""Questions without an answer: said in words for one state, NaN with a warning in a batch, never part of one."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import fourbar as fb
+from fourbar.joints import Composite, Free, Prismatic, Revolute, Spherical
+
+SOLID = {"mass": 1.0, "com": (0.1, 0.0, 0.2), "inertia": (1.0, 1.1, 1.2)}
+
+
+def floating() -> fb.System:
+    b = fb.Builder("floating")
+    b.body("base", joint=Free(), **SOLID)
+    b.body("arm", parent="base", joint=Revolute("y"), **SOLID)
+    b.body("ball", parent="arm", joint=Composite(Prismatic("x"), Spherical()), **SOLID)
+    return b.build()
+
+
+ROBOT = floating()
+CALLS: dict[str, Any] = {
+    "forward_dynamics": lambda r, q: r.forward_dynamics(q, *np.zeros((2, r.nv))),
+    "inverse_dynamics": lambda r, q: r.inverse_dynamics(q, *np.zeros((2, r.nv))),
+    "pose": lambda r, q: r.pose(q, "ball"),
+    "integrate": lambda r, q: r.integrate(q, np.zeros(r.nv), 0.1),
+    "difference": lambda r, q: r.difference(r.neutral(), q),
+    "potential_energy": lambda r, q: r.potential_energy(q),
+    "jacobian": lambda r, q: r.forward_dynamics.jacobian(q, *np.zeros((2, r.nv))),
+    "vjp": lambda r, q: r.potential_energy.vjp(q, 1.0),
+}
+
+
+@pytest.mark.short
+@pytest.mark.parametrize("call", CALLS)
+def test_a_zero_quaternion_is_named(call: str) -> None:
+    """np.zeros(nq) is what everybody tries first on a floating robot. Machine code serves the repeated calls."""
+    for _ in range(3):
+        with pytest.raises(fb.ArgumentError, match=r"quaternion of joint 'base'.*\[3:7\].*robot.neutral\(\)"):
+            CALLS[call](ROBOT, np.zeros(ROBOT.nq))
+    q = ROBOT.neutral()
+    q[-4:] = 0.0
+    with pytest.raises(fb.ArgumentError, match=r"quaternion of joint 'ball'.*\[9:13\]"):
+        ROBOT.pose(q, "ball")
+
+
+def test_what_does_not_depend_on_it_is_computed() -> None:
+    q = np.zeros(ROBOT.nq)
+    q[-4] = 1.0
+    assert np.array_equal(ROBOT.mass_matrix(q), ROBOT.mass_matrix(ROBOT.neutral()))
+
+
+@pytest.mark.parametrize("angle", [1e9, -3e12, 1e300])
+def test_angles_without_end_are_named(angle: float) -> None:
+    robot = fb.robots.double_pendulum()
+    z = np.zeros(2)
+    for _ in range(3):
+        with pytest.raises(fb.ArgumentError, match=r"'elbow'.*modulo 2π"):
+            robot.forward_dynamics([0.1, angle], z, z)
+
+
+def test_distances_may_be_large() -> None:
+    b = fb.Builder("far")
+    b.body("cart", joint=Prismatic("x"), **SOLID)
+    b.body("arm", parent="cart", joint=Revolute("y"), **SOLID)
+    robot = b.build()
+    near, far = (robot.forward_dynamics([x, 0.3], [0.0, 1.0], [0.0, 0.0]) for x in (0.0, 1e12))
+    assert np.array_equal(near, far)
+    with pytest.raises(fb.ArgumentError, match="'arm'"):
+        robot.forward_dynamics([1e12, 1e12], [0.0, 1.0], [0.0, 0.0])
+
+
+MASSLESS = """<robot name="wheel"><link name="base"/><link name="arm"><inertial><mass value="1"/>
+<inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial></link><link name="wheel"/>
+<joint name="shoulder" type="continuous"><parent link="base"/><child link="arm"/><axis xyz="0 1 0"/></joint>
+<joint name="hub" type="continuous"><parent link="arm"/><child link="wheel"/><origin xyz="1 0 0"/><axis xyz="0 1 0"/>
+</joint></robot>"""
+NEED_MASS = ["forward_dynamics", "inverse_mass_matrix", "solve_mass_matrix", "passive_dynamics"]
+
+
+@pytest.mark.short
+@pytest.mark.parametrize("floats", [False, True])
+@pytest.mark.parametrize("method", NEED_MASS)
+def test_a_joint_that_moves_nothing(method: str, floats: bool) -> None:
+    """Waived when read: then all but what divides by its inertia is computed, and that is said by name."""
+    robot = fb.loads(MASSLESS, waive=["massless"], floating=floats)
+    f, zero = getattr(robot, method), np.zeros(robot.nv)
+    arguments = [robot.neutral(), *[zero] * {"inverse_mass_matrix": 0, "solve_mass_matrix": 1}.get(method, 2)]
+    for _ in range(2):
+        with pytest.raises(fb.SingularError, match="'hub' moves nothing that has inertia"):
+            f(*arguments)
+        with pytest.warns(RuntimeWarning, match="'hub' moves nothing that has inertia"):
+            assert np.isnan(f(*(np.stack([x] * 9) for x in arguments))).all()
+
+
+def test_what_needs_no_inertia_is_computed() -> None:
+    robot = fb.loads(MASSLESS, waive=["massless"])
+    q, v, a = [0.3, 0.5], [1.0, 2.0], [0.5, 0.1]
+    M = robot.mass_matrix(q)
+    assert np.array_equal(M, [[1.0, 0.0], [0.0, 0.0]])
+    assert np.allclose(robot.inverse_dynamics(q, v, a), M @ a)

@@ -17,7 +17,6 @@ joints are used. Plain NumPy, batched over leading axes.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -27,6 +26,7 @@ from .algorithms.sweep import Sweeps
 from .expr import Direct, Expr, Graph, evaluate, jvp, prepare, vjp
 from .joints import Joint
 from .model.tree import ClusterTree
+from .once import cached_property
 from .spatial.linear import Scalar, Vec
 from .system.robot import System
 

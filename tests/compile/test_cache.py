@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import fourbar as fb
-from fourbar.compile import cache, kernel
+from fourbar.compile import cache, gufunc, kernel, programs
 from fourbar.joints import Revolute
 
 from .support import chain, finished, machine_code_only, python, same_bits, started
@@ -26,11 +26,18 @@ def hinge(length=1.0):
     return b.build()
 
 
+def forget():
+    """Let the process look for code in the folder again, as a new one does."""
+    kernel._driver.forget()
+    for table in (cache._loaded, gufunc._compiled, programs._programs):
+        table.clear()
+
+
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
-    """An empty cache, and a process that remembers no driver."""
+    """An empty cache, and a process that remembers no code."""
     monkeypatch.setenv("FOURBAR_CACHE", str(tmp_path / "cache"))
-    kernel._driver_object.cache_clear()
+    forget()
     return tmp_path / "cache"
 
 
@@ -45,7 +52,7 @@ def compiled(monkeypatch):
 
 def evaluate():
     """A robot made anew, so that its code is looked up again."""
-    kernel._driver_object.cache_clear()
+    forget()
     return hinge().gravity_force(Q).copy()
 
 
@@ -104,6 +111,7 @@ def test_a_damaged_file_is_compiled_again_and_repaired(folder, compiled, damage)
 def test_code_under_a_wrong_name_is_not_trusted(folder, compiled):
     """Sound files, but each under the name of another: the checksum covers the name."""
     wanted = evaluate()
+    forget()
     hinge(2.0).gravity_force(Q)
     before = contents(folder)
     names = sorted(before)
@@ -112,6 +120,7 @@ def test_code_under_a_wrong_name_is_not_trusted(folder, compiled):
     compiled.clear()
     assert same_bits(evaluate(), wanted)
     assert len(compiled) == 2
+    forget()
     hinge(2.0).gravity_force(Q)
     assert contents(folder) == before
 

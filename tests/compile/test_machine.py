@@ -25,7 +25,7 @@ def reserve(size):
 low = reserve(3 << 30)
 while reserve(8192) > low:
     pass
-kept = Loaded([code])
+kept = Loaded(code)
 f = ctypes.CFUNCTYPE(ctypes.c_double, ctypes.c_double)(kept.address("f"))
 expected = 1e-100
 for k in range(4000):

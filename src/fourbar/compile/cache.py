@@ -1,4 +1,4 @@
-"""Object code on disk, keyed by the program it was made from, the CPU and the compiler."""
+"""Object code, in this process and on disk, keyed by the program it was made from, the CPU and the compiler."""
 
 from __future__ import annotations
 
@@ -6,10 +6,19 @@ import hashlib
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
+from weakref import WeakValueDictionary
 
 from ..sources import sources
 from .folder import cache_folder, read, write
-from .machine import identity, to_object
+from .machine import Loaded, identity, to_object
+
+_loaded: WeakValueDictionary[str, Loaded] = WeakValueDictionary()
+
+
+def loaded(key: str, assembly: Callable[[], str]) -> Loaded:
+    """An LLVM module in memory, the same for all who ask while somebody holds it. `key` is what it is made from."""
+    found = _loaded.get(key)
+    return _loaded.setdefault(key, Loaded(cached_object(key, assembly))) if found is None else found
 
 
 def cached_object(key: str, assembly: Callable[[], str]) -> bytes:

@@ -5,14 +5,14 @@ from __future__ import annotations
 import ctypes
 import sys
 import sysconfig
-from functools import cache
 from typing import Any
 
 import numpy as np
 
 from ..expr import Program
+from ..once import once
 from . import fastcall as words
-from .cache import cached_object
+from .cache import loaded
 from .crew import code, crew
 from .gufunc import capsule_table
 from .kernel import Kernel
@@ -76,12 +76,12 @@ def _release(self: Any) -> None:
         type(self).held.__delete__(self)
 
 
-@cache
+@once
 def _fast() -> Loaded:
-    return Loaded([cached_object("fastcall", words.assembly)])
+    return loaded("fastcall", words.assembly)
 
 
-@cache
+@once
 def callable_type(name: str) -> type:
     """A Python type whose instances run the machine code when called; `held` is a state and an `Environment`."""
     api = ctypes.pythonapi
@@ -180,7 +180,7 @@ def is_first_slot(kind: type, value: Any) -> bool:
     return ctypes.c_void_p.from_address(id(made) + words.FIRST_SLOT).value == id(value)
 
 
-@cache
+@once
 def _front_type() -> type:
     """The type of `Front.callable`: for all but calls, the callable that it stands before."""
     made: Any = callable_type("Derivative")

@@ -17,13 +17,12 @@ import os
 import platform
 import sys
 import threading
-from functools import cache
 from typing import Any
 
 import numpy as np
 
-from .cache import cached_object
-from .machine import Loaded
+from ..once import once
+from .cache import loaded
 
 _EMPTY, _POSTED, _RUNNING = range(3)
 _SPINS = 4000  # pauses before a helper sleeps or a waiting caller yields: some 50 to 200 µs
@@ -182,14 +181,14 @@ class _Code:
 
     def __init__(self) -> None:
         text = "\n".join([_pause()[0], _serve(), _settle(), _together()])
-        self._loaded = Loaded([cached_object("crew", lambda: text)])
+        self._loaded = loaded("crew", lambda: text)
         self.serve = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(self._loaded.address("serve"))
         self.together_address = self._loaded.address("together")
         kinds = [*[ctypes.c_void_p] * 6, ctypes.c_int64, ctypes.c_int64]
         self.together = ctypes.CFUNCTYPE(None, *kinds)(self.together_address)
 
 
-@cache
+@once
 def code() -> _Code:
     """The machine code of this file."""
     return _Code()

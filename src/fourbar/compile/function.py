@@ -12,7 +12,6 @@ from __future__ import annotations
 import math
 import operator
 import os
-import threading
 from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import Any, Protocol
@@ -21,10 +20,10 @@ import numpy as np
 
 from ..errors import ArgumentError
 from ..expr import Output, Program, interpret
+from ..once import Turn
 from . import callables
 from .arguments import Argument, batch_shape, bind, check_target, expected, to_array
-from .gufunc import GeneralisedUfunc, signature
-from .kernel import Kernel
+from .gufunc import GeneralisedUfunc, compiled, signature
 from .machine import batch_lanes, single_lane
 from .threads import default_threads, run_shared
 
@@ -59,16 +58,15 @@ class Variant:
         sizes = [n for x in (*program.inputs, *program.outputs) for n in x.shape]
         self.compiled = backend() == "llvm" and 0 not in sizes  # NumPy knows no generalised ufuncs of empty arrays
         self.sharing_from = max(2, _WORTH_SHARING // max(1, operations(program)))
-        self._lock = threading.Lock()
         self._ufuncs: dict[bool, GeneralisedUfunc] = {}
 
     def ufunc(self, single: bool) -> GeneralisedUfunc:
         """The program in machine code: for one sample, or for batches."""
-        with self._lock:
-            if single not in self._ufuncs:
-                lanes = single_lane() if single else batch_lanes()
-                self._ufuncs[single] = GeneralisedUfunc(Kernel(self.program, lanes))
-            return self._ufuncs[single]
+        found = self._ufuncs.get(single)
+        if found is None:
+            lanes = single_lane() if single else batch_lanes()
+            found = self._ufuncs.setdefault(single, compiled(self.program, lanes))
+        return found
 
     def run(self, arrays: list[np.ndarray], batch: tuple[int, ...], out: tuple[Any, ...] | None, threads: int) -> Any:
         """The results, a tuple; `out` are arrays to write into."""
@@ -157,7 +155,7 @@ class State:
         self._derive = derive
         self._derivatives: dict[str, Any] = {}
         self._record = record
-        self._lock = threading.Lock()
+        self._turn = Turn()
         self._armed: set[bool] = set()
         self._programs: dict[tuple[str, ...], Program] = {}
         self._variants: dict[tuple[str, ...], Variant] = {}
@@ -170,24 +168,23 @@ class State:
         if self._derive is None:
             raise AttributeError(f"{self.name} has no derivatives")
         if kind not in self._derivatives:
-            self._derivatives[kind] = self._derive(kind)
+            with self._turn.taken():
+                if kind not in self._derivatives:
+                    self._derivatives.setdefault(kind, self._derive(kind))
         return self._derivatives[kind]
 
     def program(self, present: tuple[str, ...]) -> Program:
         """The program for the named arguments."""
-        with self._lock:
-            if present not in self._programs:
-                self._programs[present] = self._record(present)
-            return self._programs[present]
+        if present not in self._programs:
+            with self._turn.taken():
+                if present not in self._programs:
+                    self._programs.setdefault(present, self._record(present))
+        return self._programs[present]
 
     def variant(self, present: tuple[str, ...]) -> Variant:
         """The same, ready to run."""
         found = self._variants.get(present)
-        if found is not None:
-            return found
-        program = self.program(present)
-        with self._lock:
-            return self._variants.setdefault(present, Variant(program))
+        return self._variants.setdefault(present, Variant(self.program(present))) if found is None else found
 
     def call(self, *args: Any, out: Any = None, threads: int | None = None, **named: Any) -> Any:
         """Any call that is not served by the machine code."""

@@ -5,11 +5,14 @@ from __future__ import annotations
 import ctypes
 from functools import cache
 from typing import Any
+from weakref import WeakValueDictionary
 
 import numpy as np
 
 from ..expr import Program
-from .kernel import Kernel
+from ..once import Turn
+from .ir import Lanes
+from .kernel import Kernel, digest
 
 _DOUBLE = 12  # NPY_DOUBLE
 _FROM_SIGNATURE = 31  # PyUFunc_FromFuncAndDataAndSignature in NumPy's table of ufunc functions
@@ -59,3 +62,18 @@ class GeneralisedUfunc:
         self.ufunc: np.ufunc = _maker()(
             address(self._functions), address(self._data), address(self._types), 1, n_in, n_out, -1, name, doc, 0, text
         )
+
+
+_compiled: WeakValueDictionary[bytes, GeneralisedUfunc] = WeakValueDictionary()
+_turns = [Turn() for _ in range(64)]  # by the key: threads that compile different programs rarely meet
+
+
+def compiled(program: Program, lanes: Lanes) -> GeneralisedUfunc:
+    """The ufunc of a program. Equal programs, such as those of equal robots, share one as long as anyone holds it."""
+    key = digest(program, lanes)
+    found = _compiled.get(key)
+    if found is not None:
+        return found
+    with _turns[key[0] % len(_turns)].taken():
+        found = _compiled.get(key)
+        return _compiled.setdefault(key, GeneralisedUfunc(Kernel(program, lanes))) if found is None else found

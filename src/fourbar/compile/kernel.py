@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import ctypes
+import hashlib
+import marshal
 from dataclasses import dataclass
-from functools import cache, partial
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from ..expr import Block, Program
 from ..expr.text import block_digest
+from ..once import once
 from . import driver as words
-from .cache import cached_object
+from .cache import loaded
 from .driver import driver
 from .emit import emit_block, module
 from .ir import Lanes
@@ -68,10 +71,25 @@ def _together(blocks: list[tuple[str, Block]]) -> Unit:
     return Unit(tuple(blocks), True, "\n".join(f"{name} {block_digest(block)}" for name, block in blocks))
 
 
-@cache
-def _driver_object(lanes: Lanes) -> bytes:
-    """The driver, which all kernels share: compiled or read once in a process."""
-    return cached_object(f"driver {lanes}", lambda: driver(lanes))
+@once
+def _driver(lanes: Lanes) -> Loaded:
+    """The driver, which all kernels share."""
+    return loaded(f"driver {lanes}", partial(driver, lanes))
+
+
+def digest(program: Program, lanes: Lanes) -> bytes:
+    """The same for two programs if, and only if, their kernels are."""
+    parts = (
+        program.name,
+        program.slots,
+        tuple((x.name, x.shape, x.first) for x in program.inputs),
+        tuple((y.name, y.shape, y.slots) for y in program.outputs),
+        program.preset,
+        tuple((block.ports, block.table, block_digest(block)) for block in program.blocks),
+        tuple((call.block, call.bases, call.table) for call in program.calls),
+        (lanes.width, lanes.fma),
+    )
+    return hashlib.sha256(marshal.dumps(parts, 2)).digest()  # later versions of the format tell shared objects apart
 
 
 class Kernel:
@@ -83,13 +101,14 @@ class Kernel:
         self.program = program
         self.lanes = lanes
         found, names = units(program)
-        objects = [_driver_object(lanes)]
+        self._driver = _driver(lanes)
+        self._code: dict[str, Loaded] = {}  # by the name of the function
         for unit in {unit.key: unit for unit in found}.values():
-            objects.append(cached_object(f"{lanes} {unit.fixed}\n{unit.key}", partial(unit.assembly, lanes)))
-        self._code = Loaded(objects)
-        self._tables = Tables(program, lanes, [self._code.address(n) for n in names])
-        self.address = self._code.address("kernel")
-        self.share = self._code.address("share")
+            code = loaded(f"{lanes} {unit.fixed}\n{unit.key}", partial(unit.assembly, lanes))
+            self._code.update((name, code) for name, _ in unit.blocks)
+        self._tables = Tables(program, lanes, [self._code[name].address(name) for name in names])
+        self.address = self._driver.address("kernel")
+        self.share = self._driver.address("share")
         self.data = self._tables.data.ctypes.data
         self.cores = [len(x.shape) for x in (*program.inputs, *program.outputs)]
 

@@ -2,17 +2,29 @@
 
 from __future__ import annotations
 
+import atexit
 import os
+import sys
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from functools import cache
+from importlib import import_module
 from typing import Any
 
+from ..once import LAST, Turn
+from .arena import arena
+from .arena import supported as has_arena
+from .elf import image
 from .ir import Lanes
 
 _CODEGEN_LEVEL = 1  # level 0 runs 1.5-2.5 times slower; 2 and 3 compile longer and run no faster
 
 
+_turn = Turn(LAST)  # everything that LLVM does for us, what it frees included, is done in this turn
+
+
 @cache
-def _llvm() -> Any:
+def _loaded_llvm() -> Any:
     import llvmlite.binding as llvm
 
     llvm.initialize_native_target()
@@ -20,10 +32,17 @@ def _llvm() -> Any:
     return llvm
 
 
+@contextmanager
+def _llvm() -> Iterator[Any]:
+    """LLVM, for one thread at a time."""
+    with _turn.taken():
+        yield _loaded_llvm()
+
+
 @cache
 def _cpu() -> tuple[str, str]:
-    llvm = _llvm()
-    return llvm.get_host_cpu_name(), llvm.get_host_cpu_features().flatten()
+    with _llvm() as llvm:
+        return llvm.get_host_cpu_name(), llvm.get_host_cpu_features().flatten()
 
 
 def identity() -> str:
@@ -36,7 +55,8 @@ def identity() -> str:
 
 @cache
 def _has_fma() -> bool:
-    triple = _llvm().get_default_triple()
+    with _llvm() as llvm:
+        triple = llvm.get_default_triple()
     return "+fma" in _cpu()[1].split(",") or triple.startswith(("aarch64", "arm64"))
 
 
@@ -58,8 +78,7 @@ def single_lane() -> Lanes:
     return Lanes(1, _has_fma())
 
 
-def _target_machine() -> Any:
-    llvm = _llvm()
+def _target_machine(llvm: Any) -> Any:
     name, features = _cpu()
     target = llvm.Target.from_default_triple()
     return target.create_target_machine(
@@ -67,8 +86,8 @@ def _target_machine() -> Any:
     )
 
 
-def _parsed(assembly: str, machine: Any) -> Any:
-    module = _llvm().parse_assembly(assembly)
+def _parsed(llvm: Any, assembly: str, machine: Any) -> Any:
+    module = llvm.parse_assembly(assembly)
     module.triple = machine.triple
     module.data_layout = str(machine.target_data)
     return module
@@ -76,31 +95,90 @@ def _parsed(assembly: str, machine: Any) -> Any:
 
 def to_object(assembly: str) -> bytes:
     """Object code of an LLVM module. No optimisation passes: the tracer has left nothing for them."""
-    machine = _target_machine()
-    return machine.emit_object(_parsed(assembly, machine))
+    with _llvm() as llvm:
+        return _emitted(llvm, "emit_object", assembly)
 
 
 def to_assembly(assembly: str) -> str:
     """What the CPU will run, as text."""
-    machine = _target_machine()
-    return machine.emit_assembly(_parsed(assembly, machine))
+    with _llvm() as llvm:
+        return _emitted(llvm, "emit_assembly", assembly)
+
+
+def _emitted(llvm: Any, what: str, assembly: str) -> Any:
+    machine = _target_machine(llvm)
+    return getattr(machine, what)(_parsed(llvm, assembly, machine))
 
 
 class Loaded:
-    """Object files in memory; they stay as long as this object lives."""
+    """Object code in memory; it stays as long as this object lives."""
 
-    def __init__(self, objects: list[bytes]) -> None:
-        llvm = _llvm()
-        # llvmlite's own memory manager keeps code and constants together. LLVM's puts them into any free gaps and
-        # aborts the process where these are more than 2 GB apart.
-        self._engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), _target_machine(), use_lmm=True)
-        for code in objects:
-            self._engine.add_object_file(llvm.ObjectFileRef.from_data(code))
-        self._engine.finalize_object()
+    def __init__(self, code: bytes) -> None:
+        laid_out = image(code) if has_arena() else None
+        if laid_out is None:
+            self._code: Any = _Engine(code)
+            return
+        self._code = arena().put(laid_out.content)
+        self._functions = {name: self._code.start + at for name, at in laid_out.functions.items()}
 
     def address(self, name: str) -> int:
         """Where a function lies."""
-        found = self._engine.get_function_address(name)
+        known = isinstance(self._code, _Engine)
+        found = self._code.address(name) if known else self._functions.get(name)
         if not found:
             raise RuntimeError(f"function {name!r} is missing in the loaded code")
         return found
+
+
+class _Engine:
+    """Code that LLVM itself loads: on systems for which `arena.py` or `elf.py` was not written."""
+
+    def __init__(self, code: bytes) -> None:
+        with _llvm() as llvm:
+            self._load(llvm, code)
+
+    def _load(self, llvm: Any, code: bytes) -> None:
+        # llvmlite's own memory manager keeps code and constants together. LLVM's puts them into any free gaps and
+        # aborts the process where these are more than 2 GB apart.
+        self._engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), _target_machine(llvm), use_lmm=True)
+        self._engine.add_object_file(llvm.ObjectFileRef.from_data(code))
+        self._engine.finalize_object()
+
+    def address(self, name: str) -> int:
+        """Where a function lies; 0 if there is none of that name."""
+        with _llvm():
+            return self._engine.get_function_address(name)
+
+    def __del__(self) -> None:
+        if hasattr(self, "_engine") and not sys.is_finalizing():
+            with _llvm():
+                self._engine.close()
+
+
+class _Standstill:
+    """No thread is inside LLVM while the process forks, for a child would find it as it was then, and from the moment
+    on at which the interpreter ends, for then it is taken down.
+    """
+
+    def __init__(self) -> None:
+        self._held: list[ExitStack] = []
+
+    def begin(self) -> None:
+        """Wait until no thread imports what it needs to compile, or is inside LLVM; none enters it afterwards."""
+        held = ExitStack()
+        held.enter_context(_turn.taken())
+        self._held.append(held)
+        for name, module in list(sys.modules.items()):
+            if module is not None and name.partition(".")[0] in (_OWN, "llvmlite"):
+                import_module(name)  # comes back when other threads have imported it
+
+    def end(self) -> None:
+        """Go on, in the parent and in the child."""
+        self._held.pop().close()
+
+
+_OWN = __name__.partition(".")[0]
+_standstill = _Standstill()
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(before=_standstill.begin, after_in_parent=_standstill.end, after_in_child=_standstill.end)
+atexit.register(_standstill.begin)

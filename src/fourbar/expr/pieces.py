@@ -8,9 +8,9 @@ recording, where zeros fold away.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from functools import cached_property
 from typing import Any
 
+from ..once import cached_property
 from .derive import jvp, reachable, vjp
 from .evaluate import MEANING
 from .node import Expr, Graph

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -14,6 +13,7 @@ from ..model.embedding import Tied
 from ..model.groups import Group
 from ..model.mechanism import Connection
 from ..model.parameters import KINDS
+from ..once import cached_property
 from ..system.robot import System
 from .states import has_implicit_loops, random_configurations
 

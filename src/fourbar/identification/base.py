@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -17,6 +16,7 @@ import numpy as np
 from ..errors import ArgumentError, ModelError
 from ..model.parameters import INERTIAL, RIGID, read_columns
 from ..model.read import read_rng
+from ..once import cached_property
 from ..system.robot import System
 from .states import check_robot, random_configurations
 from .triangular import Triangle

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from textwrap import fill
 
 import numpy as np
@@ -12,6 +11,7 @@ import numpy as np
 from ..errors import IdentificationError, unknown
 from ..model.parameters import with_inertial_parameters
 from ..model.springs import can_hold
+from ..once import cached_property
 from ..system.robot import System
 from .base import BaseParameters
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import cached_property
 
 import numpy as np
 
+from ..once import cached_property
 from .coordinates import Coordinates
 from .evidence import Evidence
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from ..errors import ModelError
 from ..expr import Graph
+from ..once import cached_property
 from ..spatial.linear import Mat, Scalar, Vec, vec, zeros
 from ..spatial.subspace import Columns, Selection, Subspace
 from ..spatial.transform import IDENTITY, Transform

@@ -9,10 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property, singledispatch
+from functools import singledispatch
 from typing import Any, NamedTuple
 
 from ..errors import ModelError
+from ..once import cached_property
 from ..spatial.linear import Mat, Scalar, Vec
 from ..spatial.transform import Transform
 from .axis import Axis, Direction, rotation_from_z, unit_axis

@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass
-from functools import cached_property
 from itertools import accumulate
 from typing import Any, NamedTuple
 
@@ -22,6 +21,7 @@ from ..expr.fold import add, mul
 from ..joints.base import Joint
 from ..joints.flat import FlatJoint
 from ..joints.rates import Rate, rate_of
+from ..once import cached_property
 from ..spatial.linear import Mat, Scalar, Vec, dot
 from ..spatial.vectors import Twist, Wrench
 from .choose import row_units

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, NamedTuple
 
 from ..expr import Expr
+from ..once import cached_property
 from ..spatial.inertia import Inertia
 from ..spatial.linear import Mat, Vec
 from ..spatial.symmetric import Sym

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from itertools import accumulate
 from typing import Any
 
+from ..once import cached_property
 from ..spatial.linear import Vec
 from .cluster import Cluster
 

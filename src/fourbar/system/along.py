@@ -6,7 +6,6 @@ The changes of the numbers are inputs of the program that is differentiated (`ch
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import cached_property
 from math import prod
 from typing import Any
 
@@ -14,6 +13,7 @@ from ..errors import ArgumentError
 from ..expr import Program, Replay
 from ..expr.differentiate import MANY, Entries
 from ..model.numbers import Number
+from ..once import cached_property
 from .changed import ChangedContext
 from .context import recorded
 from .derived import Derived, Jvp, Vjp

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from functools import cached_property
 from typing import Any
 
 from ..algorithms.cluster import accelerations, project_forces
@@ -13,6 +12,7 @@ from ..model.embedding import Expanded, Tied
 from ..model.groups import Group, split
 from ..model.lower import GROUND, every_body
 from ..model.tree import ClusterTree
+from ..once import cached_property
 from ..spatial.linear import Mat, Vec
 from ..spatial.transform import Transform
 from ..spatial.vectors import Wrench

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from functools import cached_property, partial
+from functools import partial
 from math import prod
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from ..once import cached_property
 from .guard import implicit_loops
 from .identity import identity
 from .methods import METHODS, Method

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from functools import cached_property, partial
+from functools import partial
 from numbers import Integral
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -17,6 +17,7 @@ from ..model.lower import Lowered, lower
 from ..model.mechanism import Actuator, Mechanism
 from ..model.parameters import RIGID, parameter_names, parameter_values, with_inertial_parameters
 from ..model.read import read_rng, read_three
+from ..once import cached_property
 from .choice import read_choice
 from .clusters import (
     ClusterInfo,

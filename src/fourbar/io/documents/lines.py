@@ -9,8 +9,9 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import Any
+
+from ...once import cached_property
 
 Path = tuple[str | int, ...]
 DEEPEST = 100  # lists and tables inside each other

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple
 
+from ...once import cached_property
 from ..element import Element
 from ..meshes import Meshes
 from ..report import Place

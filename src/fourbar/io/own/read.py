@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from functools import cached_property
 from typing import Any
 
 from ...errors import FourbarError, ModelError
@@ -17,6 +16,7 @@ from ...model.builder import Builder
 from ...model.geometry import Geometry
 from ...model.mechanism import WORLD, Drive, Mechanism
 from ...model.read import read_placement
+from ...once import cached_property
 from ..documents import Document, Lines
 from ..documents.lines import labelled
 from ..report import ParseError, Place, Reading, Report

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -12,6 +11,7 @@ from ...algorithms import aba, rnea
 from ...algorithms.actuation import actuator_forces
 from ...errors import ArgumentError
 from ...expr import select
+from ...once import cached_property
 from ...spatial.linear import Mat, Vec
 from ..context import Context, Model
 from ..make import compiled

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from itertools import count
 from typing import Any
 
@@ -19,6 +18,7 @@ from ...loops.closure import closes_directly
 from ...model.lower import GROUND, Home, Lowered
 from ...model.mechanism import Mechanism
 from ...model.numbers import Number, numbers, numbers_of, with_changed
+from ...once import cached_property
 from ...spatial.linear import Vec
 from ..model import Changes, Model
 from ..options import read_frame

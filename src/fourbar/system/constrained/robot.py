@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import cached_property, partial
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -11,6 +11,7 @@ import numpy as np
 from ...algorithms.multipliers import Chosen
 from ...compile.arguments import Argument, to_array
 from ...errors import ArgumentError, AssemblyError, ModelError
+from ...once import cached_property
 from ..context import Context
 from ..make import compiled
 from ..methods import METHODS as SYSTEM_METHODS

@@ -1,0 +1,137 @@
+"""What is made once in a process, by whichever thread comes first.
+
+A thread that makes something takes its turn at it (`Turn`), so that others wait for the result and do not make it
+again. Nobody may stop at such a lock for ever:
+
+* A signal handler may need what the code below it is making: who has a turn does not wait for it.
+* Two threads must not wait for each other, not even if a signal handler in one of them wants one thing while another
+  is half made. So turns have levels, and who has one waits only for those of higher levels. Elsewhere it goes on
+  without: whatever is made in a turn may after all be made twice, and all get the one that was kept first
+  (`dict.setdefault`).
+* In a forked child the thread that had a turn does not exist: turns are free there.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import update_wrapper
+from typing import Any, Generic, TypeVar, overload
+
+T = TypeVar("T")
+
+
+class _Process:
+    """Which process this is, counted in forks, and the lock under which a child makes its locks anew."""
+
+    def __init__(self) -> None:
+        self.forks = 0
+        self.renewing = threading.RLock()
+
+    def forked(self) -> None:
+        """We are the child."""
+        self.renewing = threading.RLock()
+        self.forks += 1
+
+
+_process = _Process()
+
+
+class _Held(threading.local):
+    """The highest level of the turns that this thread has."""
+
+    level = 0
+
+
+_held = _Held()
+LARGE, SMALL, LAST = 1, 2, 3  # levels: what takes others to be made, what does not, what must never be entered twice
+
+
+class Turn:
+    """`with turn.taken():` one thread at a time, as the head of this file says. The last level is always waited for."""
+
+    __slots__ = ("_forks", "_level", "_lock")
+
+    def __init__(self, level: int = LARGE) -> None:
+        self._lock = threading.RLock()
+        self._forks = _process.forks
+        self._level = level
+
+    def _present(self) -> Any:
+        """The lock in this process."""
+        if self._forks != _process.forks:
+            with _process.renewing:
+                if self._forks != _process.forks:
+                    self._lock = threading.RLock()
+                    self._forks = _process.forks
+        return self._lock
+
+    @contextmanager
+    def taken(self) -> Iterator[None]:
+        """Have the turn, or go on without it."""
+        before = _held.level
+        if before >= self._level and self._level != LAST:
+            yield
+            return
+        try:
+            _held.level = self._level
+            with self._present():
+                yield
+        finally:
+            _held.level = before
+
+
+class Once(Generic[T]):
+    """A function of hashable arguments that calls another once for each of them, and keeps what it gave."""
+
+    def __init__(self, make: Callable[..., T]) -> None:
+        self._values: dict[tuple[Any, ...], T] = {}
+        self._turn = Turn(SMALL)
+        self._make = make
+        update_wrapper(self, make)
+
+    def __call__(self, *args: Any) -> T:
+        if args not in self._values:
+            with self._turn.taken():
+                if args not in self._values:
+                    self._values.setdefault(args, self._make(*args))
+        return self._values[args]
+
+    def forget(self) -> None:
+        """Call it again."""
+        self._values.clear()
+
+
+def once(make: Callable[..., T]) -> Once[T]:
+    """What is written before such a function."""
+    return Once(make)
+
+
+class cached_property(Generic[T]):  # noqa: N801
+    """An attribute that is computed when first asked for.
+
+    It has no lock, unlike that of functools in Python 3.11: threads that ask at once may each compute it, and all get
+    the first.
+    """
+
+    def __init__(self, compute: Callable[[Any], T]) -> None:
+        self._compute = compute
+        self.__doc__ = compute.__doc__
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self._name = name
+
+    @overload
+    def __get__(self, instance: None, owner: type) -> cached_property[T]: ...
+    @overload
+    def __get__(self, instance: object, owner: type | None = None) -> T: ...
+    def __get__(self, instance: Any, owner: type | None = None) -> Any:
+        if instance is None:
+            return self
+        return instance.__dict__.setdefault(self._name, self._compute(instance))
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_process.forked)

@@ -16,8 +16,10 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from functools import update_wrapper
+from importlib import import_module
+from types import ModuleType
 from typing import Any, Generic, TypeVar, overload
 
 T = TypeVar("T")
@@ -131,6 +133,61 @@ class cached_property(Generic[T]):  # noqa: N801
         if instance is None:
             return self
         return instance.__dict__.setdefault(self._name, self._compute(instance))
+
+
+class Standstill:
+    """Nobody has a turn of the last level while the process forks: a child would find what it guards half done."""
+
+    def __init__(self, turn: Turn) -> None:
+        self._turn = turn
+        self._held: list[ExitStack] = []
+        if hasattr(os, "register_at_fork"):
+            os.register_at_fork(before=self.begin, after_in_parent=self.end, after_in_child=self.end)
+
+    def begin(self) -> None:
+        """Take the turn, and keep it."""
+        held = ExitStack()
+        held.enter_context(self._turn.taken())
+        self._held.append(held)
+
+    def end(self) -> None:
+        """Give it back, in the parent and in the child."""
+        if self._held:  # else this object was made during the fork
+            self._held.pop().close()
+
+
+_complete: dict[str, ModuleType] = {}
+_importing = Turn(LAST)
+Standstill(_importing)
+
+
+def imported(name: str) -> ModuleType:
+    """A module of this library, or one that it uses, which is imported when first needed.
+
+    For the main thread another one imports it: a signal handler that comes meanwhile and needs it too then waits for
+    that thread, while it would find the module half made if its own thread were importing it.
+    """
+    if name not in _complete:
+        if threading.current_thread() is threading.main_thread():
+            _import_elsewhere(name)
+            _complete[name] = import_module(name)  # which also raises the error, if there was one
+        else:
+            with _importing.taken():
+                _complete[name] = import_module(name)
+    return _complete[name]
+
+
+def _import_elsewhere(name: str) -> None:
+    def attempt() -> None:
+        with suppress(Exception), _importing.taken():
+            import_module(name)
+
+    worker = threading.Thread(target=attempt, name=f"fourbar imports {name}", daemon=True)
+    try:
+        worker.start()
+    except RuntimeError:  # no thread is to be had, as when the interpreter ends
+        return
+    worker.join()
 
 
 if hasattr(os, "register_at_fork"):

@@ -27,10 +27,18 @@ from fourbar.system.recipe import Base
 from .support import OPTIONS, chain, mixed, python, same_bits
 
 
+class Forgetful(dict):
+    """A table that keeps nothing."""
+
+    def setdefault(self, key, default=None):
+        return default
+
+
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
-    """An empty cache that keeps small programs too."""
+    """An empty cache that keeps small programs too, and a process that keeps none."""
     monkeypatch.setenv("FOURBAR_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setattr(programs, "_programs", Forgetful())
     monkeypatch.setattr(programs, "_WORTH_A_FILE", 1)
     return tmp_path / "cache"
 
@@ -252,6 +260,7 @@ def test_small_programs_have_no_file(tmp_path, monkeypatch):
 def test_it_can_be_switched_off(tmp_path, monkeypatch, written):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("FOURBAR_CACHE", "off")
+    monkeypatch.setattr(programs, "_programs", Forgetful())
     mixed().program("forward_dynamics"), mixed().program("forward_dynamics")
     assert written == ["forward_dynamics"] * 2
     assert not list(tmp_path.iterdir())

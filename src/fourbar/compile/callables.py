@@ -113,6 +113,7 @@ class Environment:
     def __init__(self, slow: Any, watched: int) -> None:
         api = ctypes.pythonapi
         table = np.zeros(words.FIRST_ARGUMENT + words.ARGUMENT_WORDS * words.MOST_ARGUMENTS, np.int64)
+        self._table = table
         table[words.ARRAY_TYPE] = id(np.ndarray)
         table[words.DTYPE] = id(np.dtype(np.float64))
         table[words.SLOW] = id(slow)
@@ -128,7 +129,6 @@ class Environment:
         table[words.TUPLE_ITEMS] = tuple.__basicsize__ // 8
         table[words.SHARING_FROM] = _NEVER
         self.watched = watched
-        self._table = table
         self._held = [slow]
 
     def callable(self, state: Any, name: str) -> Any:

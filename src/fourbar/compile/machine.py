@@ -6,12 +6,11 @@ import atexit
 import os
 import sys
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from functools import cache
-from importlib import import_module
 from typing import Any
 
-from ..once import LAST, Turn
+from ..once import LAST, Standstill, Turn, imported
 from .arena import arena
 from .arena import supported as has_arena
 from .elf import image
@@ -25,8 +24,7 @@ _turn = Turn(LAST)  # everything that LLVM does for us, what it frees included, 
 
 @cache
 def _loaded_llvm() -> Any:
-    import llvmlite.binding as llvm
-
+    llvm: Any = imported("llvmlite.binding")
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
     return llvm
@@ -47,9 +45,8 @@ def _cpu() -> tuple[str, str]:
 
 def identity() -> str:
     """What object code depends on besides its source: CPU, its features, the compiler."""
-    import llvmlite
-
     name, features = _cpu()
+    llvmlite: Any = imported("llvmlite")
     return f"{name}\n{features}\nllvmlite {llvmlite.__version__}\ncodegen {_CODEGEN_LEVEL}\n"
 
 
@@ -155,30 +152,5 @@ class _Engine:
                 self._engine.close()
 
 
-class _Standstill:
-    """No thread is inside LLVM while the process forks, for a child would find it as it was then, and from the moment
-    on at which the interpreter ends, for then it is taken down.
-    """
-
-    def __init__(self) -> None:
-        self._held: list[ExitStack] = []
-
-    def begin(self) -> None:
-        """Wait until no thread imports what it needs to compile, or is inside LLVM; none enters it afterwards."""
-        held = ExitStack()
-        held.enter_context(_turn.taken())
-        self._held.append(held)
-        for name, module in list(sys.modules.items()):
-            if module is not None and name.partition(".")[0] in (_OWN, "llvmlite"):
-                import_module(name)  # comes back when other threads have imported it
-
-    def end(self) -> None:
-        """Go on, in the parent and in the child."""
-        self._held.pop().close()
-
-
-_OWN = __name__.partition(".")[0]
-_standstill = _Standstill()
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(before=_standstill.begin, after_in_parent=_standstill.end, after_in_child=_standstill.end)
-atexit.register(_standstill.begin)
+# When the interpreter ends, LLVM is taken down: no thread may then be inside it, or enter it afterwards.
+atexit.register(Standstill(_turn).begin)

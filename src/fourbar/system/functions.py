@@ -4,13 +4,18 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..once import imported
 from .guard import Explainer
 from .recipe import Base, Recipe
+
+_OWN = __name__.partition(".")[0]
 
 
 def make(recipe: Recipe) -> Any:
     """The compiled function of a recipe."""
-    from ..compile.arguments import Argument  # imported when first needed: half of the time of importing fourbar
+    for name in ("function", "programs"):
+        imported(f"{_OWN}.compile.{name}")  # when first needed: half of the time of importing fourbar
+    from ..compile.arguments import Argument
     from ..compile.function import State, make_function
 
     lowered = recipe.model.lowered
@@ -36,6 +41,7 @@ def function_again(derivative: tuple[Any, ...]) -> Any:
 
 def _derivative(recipe: Recipe, kind: str) -> Any:
     """A derivative of the function of a recipe: "jvp", "vjp" or "jacobian"."""
+    imported(f"{__package__}.derivatives")
     from .derivatives import WRAPPERS
     from .derived import KINDS
 

@@ -17,7 +17,7 @@ from ..model.lower import Lowered, lower
 from ..model.mechanism import Actuator, Mechanism
 from ..model.parameters import RIGID, parameter_names, parameter_values, with_inertial_parameters
 from ..model.read import read_rng, read_three
-from ..once import cached_property
+from ..once import cached_property, imported
 from .choice import read_choice
 from .clusters import (
     ClusterInfo,
@@ -51,6 +51,7 @@ def method_again(mechanism: Mechanism, name: str, static: tuple[tuple[str, Any],
 
 def _make(model: Model, name: str, options: dict[str, Any]) -> Any:
     """The compiled function of a method for one choice of options."""
+    imported(f"{__package__}.make"), imported(f"{__package__}.options")
     from .make import compiled  # here: nothing of this is needed to build a robot
     from .options import READERS
 

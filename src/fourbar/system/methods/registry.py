@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from importlib import import_module
 from typing import TYPE_CHECKING, Any, NamedTuple
+
+from ...once import imported
 
 if TYPE_CHECKING:
     from ..context import Context, Record
@@ -53,7 +54,7 @@ class Method(NamedTuple):
 
 def load(subject: str) -> None:
     """Import a file of this folder, which registers its methods."""
-    import_module(f".{subject}", __package__)
+    imported(f"{__package__}.{subject}")
 
 
 class Methods(Mapping[str, Method]):

@@ -146,9 +146,9 @@ def digest(arrays):
     return found.hexdigest()[:16]
 
 
-def python(code, **environment):
+def python(code, timeout=120, **environment):
     """Run code in a new interpreter and return what it printed. None removes a variable of the environment."""
-    return finished(started(code, **environment))
+    return finished(started(code, **environment), timeout)
 
 
 def started(code, **environment):
@@ -162,9 +162,9 @@ def started(code, **environment):
     )
 
 
-def finished(process):
+def finished(process, timeout=120):
     """What a process printed, once it has ended well."""
-    out, err = process.communicate(timeout=120)
+    out, err = process.communicate(timeout=timeout)
     assert process.returncode == 0, err
     assert not err, err
     return out.strip()

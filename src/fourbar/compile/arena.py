@@ -68,8 +68,9 @@ class Piece:
         self._size = size
         self._give_back = give_back
 
-    def __del__(self) -> None:
-        self._give_back(self.start, self._size)
+    def __del__(self, ending: Callable[[], bool] = sys.is_finalizing) -> None:
+        if not ending():  # else what calls this code may be taken down after it
+            self._give_back(self.start, self._size)
 
 
 class Arena:

@@ -17,6 +17,7 @@ from .crew import code, crew
 from .gufunc import capsule_table
 from .kernel import Kernel
 from .machine import Loaded
+from .release import Release, release
 from .threads import default_threads
 
 _NEW_ARRAY_SLOT = 93  # PyArray_New in NumPy's table of array functions
@@ -57,7 +58,7 @@ class _Spec(ctypes.Structure):
 
 
 _HELD: list[Any] = []  # what the type object borrows
-_TP_CALL, _TP_MEMBERS, _SSIZE, _OBJECT, _READONLY = 50, 72, 19, 16, 1
+_TP_CALL, _TP_DEALLOC, _TP_MEMBERS, _SSIZE, _OBJECT, _READONLY = 50, 52, 72, 19, 16, 1
 _DEFAULT_FLAGS, _HAVE_VECTORCALL = 1 << 18, 1 << 11
 
 
@@ -70,15 +71,13 @@ def _refuse(self: Any, name: str, *value: Any) -> None:
     raise AttributeError(f"a fourbar function is frozen; {name!r} cannot be changed")
 
 
-def _release(self: Any) -> None:
-    """Let go of the state: CPython does not do it for types that its garbage collector does not look at."""
-    if hasattr(self, "held"):
-        type(self).held.__delete__(self)
-
-
 @once
 def _fast() -> Loaded:
     return loaded("fastcall", words.assembly)
+
+
+def _release() -> Release:
+    return release(words.INSTANCE_STATE, words.INSTANCE_RELEASE)
 
 
 @once
@@ -87,11 +86,12 @@ def callable_type(name: str) -> type:
     api = ctypes.pythonapi
     members = (_Member * 3)(
         _Member(b"__vectorcalloffset__", _SSIZE, words.INSTANCE_VECTORCALL, _READONLY, None),
-        _Member(b"held", _OBJECT, words.INSTANCE_STATE, 0, None),
+        _Member(b"held", _OBJECT, words.INSTANCE_STATE, _READONLY, None),
         _Member(),
     )
-    slots = (_Slot * 3)(
+    slots = (_Slot * 4)(
         _Slot(_TP_CALL, address_of(api.PyVectorcall_Call)),
+        _Slot(_TP_DEALLOC, _release().address),
         _Slot(_TP_MEMBERS, ctypes.addressof(members)),
         _Slot(0, None),
     )
@@ -99,7 +99,7 @@ def callable_type(name: str) -> type:
     spec = _Spec(f"fourbar.{name}".encode(), words.INSTANCE_SIZE, 0, flags, ctypes.addressof(slots))
     api.PyType_FromSpec.restype, api.PyType_FromSpec.argtypes = ctypes.py_object, [ctypes.c_void_p]
     made: Any = api.PyType_FromSpec(ctypes.addressof(spec))
-    made.__setattr__, made.__delattr__, made.__del__ = _refuse, _refuse, _release
+    made.__setattr__, made.__delattr__ = _refuse, _refuse
     _HELD.extend([members, slots, spec])
     return made
 
@@ -133,11 +133,17 @@ class Environment:
 
     def callable(self, state: Any, name: str) -> Any:
         """A callable that runs on this table; it keeps `state` (and the table) alive."""
-        kind = callable_type(name)
-        instance: Any = kind()
-        kind.held.__set__(instance, (state, self))  # type: ignore[attr-defined]
-        ctypes.c_void_p.from_address(id(instance) + words.INSTANCE_ENVIRONMENT).value = self._table.ctypes.data
-        ctypes.c_void_p.from_address(id(instance) + words.INSTANCE_VECTORCALL).value = _fast().address("fast")
+        instance: Any = callable_type(name)()
+        held = (state, self)
+        fields = {
+            words.INSTANCE_RELEASE: _release().table,
+            words.INSTANCE_ENVIRONMENT: self._table.ctypes.data,
+            words.INSTANCE_VECTORCALL: _fast().address("fast"),
+        }
+        for offset, value in fields.items():
+            ctypes.c_void_p.from_address(id(instance) + offset).value = value
+        ctypes.pythonapi.Py_IncRef(ctypes.py_object(held))  # the reference that the instance has from the next line on
+        ctypes.c_void_p.from_address(id(instance) + words.INSTANCE_STATE).value = id(held)
         return instance
 
     def __del__(self) -> None:

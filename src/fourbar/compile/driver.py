@@ -12,13 +12,15 @@ and never looks at its neighbours, so the result of a sample does not depend on 
 
 from __future__ import annotations
 
+from . import signals
 from .ir import Code, Lanes
 from .stream import Stream
 from .transfer import Pack, Unpack, declarations, open_loop
 
 # Words of the data table.
 BYTES, ARGUMENTS, INPUTS, ARGUMENT_TABLE, CALL_TABLE, CALLS, PRESET_TABLE, PRESETS, MALLOC, FREE, FAILURES = range(11)
-DATA_WORDS = 11  # the last is written: how often there was no memory for a workspace, and nothing was computed
+PIECE, SIGNALS = 11, 12  # after how many samples signals are looked for, and the table of `signals.py`
+DATA_WORDS = 13  # FAILURES is written: how often there was no memory for a workspace, and nothing was computed
 # Words of one argument: three core dimensions; where in `steps` their strides are (-1: nowhere); the address of its
 # slot map (outputs); the byte offset of its first slot (inputs).
 ARGUMENT_WORDS = 8
@@ -37,7 +39,8 @@ def driver(lanes: Lanes) -> str:
         _bring(lanes),
         _take(),
         _run(lanes),
-        _entry("kernel", "", ["  call void @run(ptr %args, ptr %steps, ptr %data, ptr %ws, i64 0, i64 %n, i64 %n)"]),
+        _interrupted(),
+        _entry("kernel", "", _KERNEL),
         _entry("share", ", ptr %counter, i64 %chunk", _SHARE),
         lanes.attributes,
         "!0 = !{i32 1}",
@@ -179,9 +182,48 @@ def _run(lanes: Lanes) -> str:
     return f"define internal void @run({arguments}) #0 {{\n{c.body()}\n}}\n"
 
 
+def _interrupted() -> str:
+    """@interrupted(data) -> i1: run the handlers of signals, if this is the main thread; whether one raised."""
+    c = Code()
+    c.label("entry")
+    table = _word(c, "%data", SIGNALS, "ptr")
+    here = c.let(f"call i64 {_word(c, table, signals.THREAD, 'ptr')}()")
+    c.do(f"br i1 {c.let(f'icmp eq i64 {here}, {_word(c, table, signals.MAIN)}')}, label %main, label %no")
+    c.label("main")
+    state = c.let(f"call i32 {_word(c, table, signals.ENSURE, 'ptr')}()")
+    raised = c.let(f"call i32 {_word(c, table, signals.CHECK, 'ptr')}()")
+    c.do(f"br i1 {c.let(f'icmp eq i32 {raised}, 0')}, label %calm, label %stop")
+    c.label("calm")
+    c.do(f"call void {_word(c, table, signals.RELEASE, 'ptr')}(i32 {state})")
+    c.do("br label %no")
+    c.label("stop")
+    parts = [c.let(f"getelementptr i64, ptr {table}, i64 {signals.ERROR + k}") for k in range(3)]
+    c.do(f"call void {_word(c, table, signals.FETCH, 'ptr')}(ptr {parts[0]}, ptr {parts[1]}, ptr {parts[2]})")
+    c.do(f"call void {_word(c, table, signals.RELEASE, 'ptr')}(i32 {state})")
+    c.do("ret i1 true")
+    c.label("no")
+    c.do("ret i1 false")
+    return f"define internal i1 @interrupted(ptr %data) #0 {{\n{c.body()}\n}}\n"
+
+
+_KERNEL = [
+    "  br label %again",
+    "again:",
+    "  %from = phi i64 [0, %begin], [%upto, %check]",
+    "  %upto = add i64 %from, %piece",
+    "  %short = icmp slt i64 %upto, %n",
+    "  %to = select i1 %short, i64 %upto, i64 %n",
+    "  call void @run(ptr %args, ptr %steps, ptr %data, ptr %ws, i64 %from, i64 %to, i64 %n)",
+    "  br i1 %short, label %check, label %finished",
+    "check:",
+    "  %stop = call i1 @interrupted(ptr %data)",
+    "  br i1 %stop, label %finished, label %again",
+    "finished:",
+]
 _SHARE = [
     "  br label %again",
     "again:",
+    "  %done = phi i64 [0, %begin], [%did, %work], [0, %check]",
     "  %from = atomicrmw add ptr %counter, i64 %chunk seq_cst, align 8",
     "  %left = icmp slt i64 %from, %n",
     "  br i1 %left, label %work, label %finished",
@@ -190,7 +232,15 @@ _SHARE = [
     "  %short = icmp slt i64 %upto, %n",
     "  %to = select i1 %short, i64 %upto, i64 %n",
     "  call void @run(ptr %args, ptr %steps, ptr %data, ptr %ws, i64 %from, i64 %to, i64 %n)",
-    "  br label %again",
+    "  %did = add i64 %done, %chunk",
+    "  %due = icmp sge i64 %did, %piece",
+    "  br i1 %due, label %check, label %again",
+    "check:",
+    "  %stop = call i1 @interrupted(ptr %data)",
+    "  br i1 %stop, label %abandon, label %again",
+    "abandon:",  # the other threads find nothing left
+    "  %rest = atomicrmw xchg ptr %counter, i64 %n seq_cst, align 8",
+    "  br label %finished",
     "finished:",
 ]
 
@@ -227,5 +277,6 @@ def _entry(name: str, more: str, body: list[str]) -> str:
     c.do(f"call void {free}(ptr {block})")
     c.do("ret void")
     outer = f"define void @{name}(ptr %args, ptr %dims, ptr %steps, ptr %data{more}) #0 {{\n{c.body()}\n}}\n"
-    work = "\n".join(["  %n = load i64, ptr %dims, align 8", *body, "  ret void"])
+    head = ["begin:", "  %n = load i64, ptr %dims, align 8", f"  %piece_at = getelementptr i64, ptr %data, i64 {PIECE}"]
+    work = "\n".join([*head, "  %piece = load i64, ptr %piece_at, align 8", *body, "  ret void"])
     return f"define internal void {inner} #0 {{\n{work}\n}}\n{outer}"

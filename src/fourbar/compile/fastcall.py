@@ -11,8 +11,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from . import signals
 from .crew import AWAKE, COUNT
-from .driver import FAILURES
+from .driver import FAILURES, PIECE, SIGNALS
 from .ir import Code
 from .threads import CHUNKS_A_THREAD
 from .transfer import open_loop
@@ -33,7 +34,7 @@ MOST_ARGUMENTS = 8
 MOST_THREADS = 64  # that can be asked for without taking the slow way
 _RELEASE_FROM = 64  # samples from which on the interpreter lock is released
 # Offsets in the objects of CPython and NumPy.
-INSTANCE_VECTORCALL, INSTANCE_ENVIRONMENT, INSTANCE_STATE, INSTANCE_SIZE = 16, 24, 32, 40
+INSTANCE_VECTORCALL, INSTANCE_ENVIRONMENT, INSTANCE_STATE, INSTANCE_RELEASE, INSTANCE_SIZE = 16, 24, 32, 40, 48
 FIRST_SLOT = 16
 _OBJECT_TYPE, _ARRAY_DATA, _ARRAY_ND, _ARRAY_DIMS = 8, 16, 24, 32
 _ARRAY_STRIDES, _ARRAY_DESCR, _ARRAY_FLAGS = 40, 56, 64
@@ -419,15 +420,33 @@ def _compute(c: Code, kernel: str, inputs: str) -> None:
     some = c.let(f"select i1 {c.let(f'icmp eq i64 {whole}, 0')}, i64 1, i64 {whole}")
     task = f"ptr {_word(c, '%env', SHARE, 'ptr')}, ptr %args_now, ptr %dims, ptr %steps, ptr {data}"
     board, together = _word(c, "%env", BOARD, "ptr"), _word(c, "%env", TOGETHER, "ptr")
-    chunk = c.let(f"mul i64 {some}, {width}")
+    even, most = c.let(f"mul i64 {some}, {width}"), _word(c, data, PIECE)
+    chunk = c.let(f"select i1 {c.let(f'icmp slt i64 {even}, {most}')}, i64 {even}, i64 {most}")
     c.do(f"call void {together}(ptr {board}, {task}, i64 {chunk}, i64 %helpers)")
     c.do("br label %restore")
     c.label("restore")
     c.do(f"call void {_word(c, '%env', RESTORE, 'ptr')}(ptr %thread)")
     c.do("br label %ran")
     c.label("ran")
+    _raise(c, _word(c, data, SIGNALS, "ptr"))
     c.do(f"br i1 {c.let(f'icmp eq i64 {failures}, {_word(c, data, FAILURES)}')}, label %computed, label %lost")
     c.label("computed")
+
+
+def _raise(c: Code, table: str) -> None:
+    """If a signal handler raised an error in this thread, for whose sake the kernel came back early, raise it here."""
+    kind = _word(c, table, signals.ERROR, "ptr")
+    c.do(f"br i1 {c.let(f'icmp eq ptr {kind}, null')}, label %undisturbed, label %disturbed")
+    c.label("disturbed")
+    here = c.let(f"call i64 {_word(c, table, signals.THREAD, 'ptr')}()")
+    c.do(f"br i1 {c.let(f'icmp eq i64 {here}, {_word(c, table, signals.MAIN)}')}, label %raise, label %undisturbed")
+    c.label("raise")
+    value, trace = (_word(c, table, signals.ERROR + k, "ptr") for k in (1, 2))
+    _keep(c, "null", table, signals.ERROR, "ptr")
+    c.do(f"call void {_word(c, '%env', DROP, 'ptr')}(ptr %target)")
+    c.do(f"call void {_word(c, table, signals.RAISE, 'ptr')}(ptr {kind}, ptr {value}, ptr {trace})")
+    c.do("ret ptr null")
+    c.label("undisturbed")
 
 
 def _finish(c: Code, inputs: str) -> None:

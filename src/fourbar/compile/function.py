@@ -25,6 +25,7 @@ from . import callables
 from .arguments import Argument, batch_shape, bind, check_target, expected, to_array
 from .gufunc import GeneralisedUfunc, compiled, signature
 from .machine import batch_lanes, single_lane
+from .signals import raise_error
 from .threads import default_threads, run_shared
 
 _WORTH_SHARING = 3_000_000  # operations in a batch from which on several threads pay (about 0.1 ms)
@@ -80,6 +81,7 @@ class Variant:
         failures = made.kernel.failures
         with np.errstate(all="ignore"):  # branches that are not taken, and samples that are NaN, are no news
             results = made.ufunc(*arrays, order="C", **into)
+        raise_error()
         made.kernel.check_memory(failures)
         return results if isinstance(results, tuple) else (results,)
 
@@ -103,6 +105,7 @@ class Variant:
         kernel = self.ufunc(single=False).kernel
         failures = kernel.failures
         run_shared(kernel, flat + rows, n, threads)
+        raise_error()
         kernel.check_memory(failures)
         for result, written in zip(results, whole, strict=True):
             if result is not written:

@@ -15,6 +15,7 @@ from ..expr import Block, Program
 from ..expr.text import block_digest
 from ..once import once
 from . import driver as words
+from . import signals
 from .cache import loaded
 from .driver import driver
 from .emit import emit_block, module
@@ -110,6 +111,7 @@ class Kernel:
         self.address = self._driver.address("kernel")
         self.share = self._driver.address("share")
         self.data = self._tables.data.ctypes.data
+        self.piece = int(self._tables.data[words.PIECE])
         self.cores = [len(x.shape) for x in (*program.inputs, *program.outputs)]
 
     @property
@@ -122,6 +124,13 @@ class Kernel:
         if self.failures != failures:
             size = self._tables.data[words.BYTES]
             raise MemoryError(f"{self.program.name}: no memory for a workspace of {size} bytes")
+
+
+def piece(program: Program, lanes: Lanes) -> int:
+    """How many samples are computed before signals are looked for, a multiple of the width."""
+    instructions = [len(block.code) for block in program.blocks]
+    cost = sum(instructions[call.block] for call in program.calls)
+    return max(1, signals.BETWEEN // (max(1, cost) * lanes.width)) * lanes.width
 
 
 class Tables:
@@ -141,6 +150,8 @@ class Tables:
         # CPython's raw allocator: portable, and it may be called without the interpreter lock.
         data[words.MALLOC] = ctypes.cast(ctypes.pythonapi.PyMem_RawMalloc, ctypes.c_void_p).value or 0
         data[words.FREE] = ctypes.cast(ctypes.pythonapi.PyMem_RawFree, ctypes.c_void_p).value or 0
+        data[words.PIECE] = piece(program, lanes)
+        data[words.SIGNALS] = signals.table.ctypes.data
         self.data = data
 
     def _held(self, array: np.ndarray) -> int:

@@ -6,9 +6,10 @@ import os
 
 import numpy as np
 
-from .crew import code, crew
+from .crew import MOST_HELPERS, code, crew
 from .kernel import Kernel
 
+_LEAST_LIMIT = 8  # threads that are started if they are asked for, however few CPUs there are
 CHUNKS_A_THREAD = 16  # with 4, two threads had 5 and 3 where one core was a little slower: 1.6 times as fast, not 1.9
 
 
@@ -22,9 +23,17 @@ def default_threads() -> int:
     return int(asked)
 
 
-def chunk_size(n: int, threads: int, width: int) -> int:
-    """How many samples a thread takes at a time."""
-    return max(1, n // (threads * CHUNKS_A_THREAD * width)) * width
+def most_threads() -> int:
+    """On how many threads a batch is computed at most: more than the machine has CPUs only take turns on them.
+
+    Small machines still start a few more, so that what is computed by several threads is so everywhere.
+    """
+    return min(max(_LEAST_LIMIT, default_threads(), os.cpu_count() or 1), MOST_HELPERS + 1)
+
+
+def chunk_size(n: int, threads: int, width: int, most: int) -> int:
+    """How many samples a thread takes at a time: `most`, a multiple of the width, or less."""
+    return min(max(1, n // (threads * CHUNKS_A_THREAD * width)) * width, most)
 
 
 def _address(array: np.ndarray) -> int:
@@ -45,8 +54,9 @@ def run_shared(kernel: Kernel, arrays: list[np.ndarray], n: int, threads: int) -
     dims = _address(table)
     first = dims + 8
     steps = first + 8 * len(arrays)
+    threads = min(threads, most_threads())
     ours = crew()
     ours.hire(threads - 1)
     board = _address(ours.board)
-    chunk = chunk_size(n, threads, kernel.lanes.width)
+    chunk = chunk_size(n, threads, kernel.lanes.width, kernel.piece)
     code().together(board, kernel.share, first, dims, steps, kernel.data, chunk, threads - 1)

@@ -1,0 +1,181 @@
+"""First calls from many threads at once, amid forks and signals, and when the interpreter ends: in new processes."""
+
+import sys
+
+import pytest
+
+from .support import finished, python, started
+
+POSIX = pytest.mark.skipif(sys.platform == "win32", reason="about signals and forks of POSIX systems")
+CACHES = pytest.mark.parametrize("cache", ["warm", "off"])
+
+_HEAD = """
+import threading
+import numpy as np
+import fourbar as fb
+
+Q = np.array([0.3, -0.7])
+MANY = np.full((40_000, 2), 0.3)
+CALLS = [
+    lambda r: r.inverse_dynamics(Q, Q, Q),
+    lambda r: r.mass_matrix(Q),
+    lambda r: r.forward_dynamics.jacobian(Q, Q, Q).q,
+    lambda r: r.inverse_dynamics(MANY, MANY, MANY, threads=2),
+    lambda r: r.gravity_force(q=MANY, threads=3),
+    lambda r: r.bias_force(Q, Q),
+]
+
+def at_once(jobs):
+    '''The results of functions that threads begin at the same moment.'''
+    gate, results = threading.Barrier(len(jobs)), [None] * len(jobs)
+    def run(k):
+        gate.wait()
+        results[k] = jobs[k]()
+    threads = [threading.Thread(target=run, args=(k,)) for k in range(len(jobs))]
+    for thread in threads: thread.start()
+    for thread in threads: thread.join()
+    return results
+
+def same(results):
+    return all(np.array_equal(results[0], x) for x in results)
+"""
+
+_SAME = """
+r = fb.robots.double_pendulum()
+for call in CALLS[{first}:]:
+    found = at_once([lambda: call(r)] * {threads})
+    assert same([*found, call(r), call(fb.robots.double_pendulum())])
+print("good")
+"""
+
+_DIFFERENT = """
+robots = [fb.robots.double_pendulum().with_gravity((0, 0, -1.0 - k % 3)) for k in range({threads})]
+jobs = [lambda k=k: CALLS[k % len(CALLS)](robots[k]) for k in range({threads})]
+found = at_once(jobs)
+assert all(np.array_equal(a, job()) for a, job in zip(found, jobs))
+for call in CALLS:
+    assert same([call(r) for r in robots[::3]])
+print("good")
+"""
+
+
+def environment(cache, tmp_path):
+    return {"FOURBAR_CACHE": "off"} if cache == "off" else {"FOURBAR_CACHE": str(tmp_path)}
+
+
+@pytest.mark.parametrize(("cache", "threads"), [("off", 2), ("warm", 8), ("off", 32)])
+def test_first_calls_of_one_function(cache, threads, tmp_path):
+    codes = [_HEAD + _SAME.format(first=first, threads=threads) for first in (0, 3)]
+    processes = [started(code, **environment(cache, tmp_path)) for code in codes]
+    assert [finished(p) for p in processes] == ["good"] * 2
+
+
+@pytest.mark.parametrize(("cache", "threads"), [("warm", 6), ("off", 24)])
+def test_first_calls_of_different_functions_and_robots(cache, threads, tmp_path):
+    code = _HEAD + _DIFFERENT.format(threads=threads)
+    assert [finished(p) for p in [started(code, **environment(cache, tmp_path)) for _ in range(2)]] == ["good"] * 2
+
+
+@pytest.mark.slow
+@CACHES
+def test_first_calls_again_and_again(cache, tmp_path):
+    for _ in range(10):
+        for threads in (2, 4, 16):
+            test_first_calls_of_one_function(cache, threads, tmp_path)
+            test_first_calls_of_different_functions_and_robots(cache, threads, tmp_path)
+        for pause in (0.0, 0.01, 0.05):
+            test_a_fork_while_another_thread_compiles(cache, pause, tmp_path)
+    for delay in (0.003, 0.03, 0.06, 0.15, 0.25):
+        test_a_signal_handler_calls_what_is_being_compiled(delay)
+        test_threads_that_compile_when_the_interpreter_ends(delay)
+
+
+def test_a_robot_that_was_never_called_in_the_threads_of_dask():
+    pytest.importorskip("dask.array")
+    code = """
+import dask.array
+r = fb.robots.double_pendulum()
+q = dask.array.from_array(np.random.default_rng(0).normal(size=(4000, 2)), chunks=(100, 2))
+tau = r.inverse_dynamics(q, q, q).compute(scheduler="threads", num_workers=8)
+x = q.compute(scheduler="synchronous")
+assert np.array_equal(tau, r.inverse_dynamics(x, x, x))
+print("good")
+"""
+    assert python(_HEAD + code) == "good"
+
+
+_FORK = """
+import gc, os, time
+r = fb.robots.double_pendulum()
+begun = threading.Event()
+def first():
+    begun.set()
+    for call in CALLS: call(r)
+thread = threading.Thread(target=first)
+thread.start()
+begun.wait()
+children = []
+while thread.is_alive() and len(children) < 5:
+    time.sleep({pause})
+    pid = os.fork()
+    if not pid:
+        for call in CALLS[:3]: call(r)
+        os._exit(0 if gc.isenabled() else 3)
+    children.append(pid)
+thread.join()
+print(*[os.waitpid(pid, 0)[1] for pid in children])
+"""
+
+
+@POSIX
+@pytest.mark.parametrize(("cache", "pause"), [("off", 0.0), ("off", 0.03), ("warm", 0.02)])
+def test_a_fork_while_another_thread_compiles(cache, pause, tmp_path):
+    found = python(_HEAD + _FORK.format(pause=pause), **environment(cache, tmp_path))
+    assert set(found.split()) == {"0"}
+
+
+_SIGNAL = """
+import signal
+r = fb.robots.double_pendulum()
+seen = []
+def handler(*_):
+    seen.append([call(r) for call in CALLS])
+signal.signal(signal.SIGALRM, handler)
+for k in range(5):
+    signal.setitimer(signal.ITIMER_REAL, {delay} / (1 + 4 * (k > 0)))
+    found = [call(r) for call in CALLS]
+    while not seen: pass
+    assert all(np.array_equal(a, b) for a, b in zip(found, seen.pop()))
+    r = r.with_gravity((0, 0, -k))
+print("good")
+"""
+
+
+@POSIX
+@pytest.mark.parametrize("delay", [0.001, 0.1])
+def test_a_signal_handler_calls_what_is_being_compiled(delay):
+    assert python(_HEAD + _SIGNAL.format(delay=delay), FOURBAR_CACHE="off") == "good"
+
+
+_EXIT = """
+import time
+def forever(r, k):
+    while True:
+        k += 1
+        r.with_gravity((0, 0, 0.1 * k)).forward_dynamics.jacobian(Q, Q, Q)
+r = fb.robots.double_pendulum()
+for k in range(3):
+    threading.Thread(target=forever, args=(r, 1000 * k), daemon=True).start()
+time.sleep({delay})
+print("good")
+"""
+
+
+@pytest.mark.parametrize("delay", [0.1, 0.4])
+def test_threads_that_compile_when_the_interpreter_ends(delay):
+    code = _HEAD + _EXIT.format(delay=delay)
+    processes = [started(code, FOURBAR_CACHE="off") for _ in range(2)]
+    for process in processes:
+        out, _ = process.communicate(timeout=120)
+        assert process.returncode == 0
+        assert out.strip() == "good"

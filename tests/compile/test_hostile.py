@@ -14,6 +14,7 @@ import fourbar as fb
 from fourbar.compile import callables
 from fourbar.compile.kernel import Kernel
 from fourbar.compile.stream import CHUNK, LEAST_BYTES
+from fourbar.compile.threads import default_threads
 
 from .support import EVERY_WIDTH, enough, machine_code_only, pendulum, program_of, python, same_bits
 
@@ -116,12 +117,37 @@ def test_no_samples_at_all(threads):
         assert f(none, none, none, out=out, threads=threads) is out
 
 
-@pytest.mark.parametrize("threads", [64, 65, 300])
+@pytest.mark.parametrize("threads", [64, 65, 300, 10**30])
 def test_more_threads_than_anyone_has(threads):
     f = pendulum().gravity_force
     wanted = f(SHARED, threads=1)
     for _ in range(4):
         assert same_bits(f(SHARED, threads=threads), wanted)
+
+
+def test_no_more_threads_are_started_than_the_machine_can_use():
+    f = pendulum().gravity_force
+    f(SHARED, threads=10**30)
+    helpers = [thread for thread in threading.enumerate() if thread.name.startswith("fourbar-")]
+    assert len(helpers) < max(8, os.cpu_count() or 1, default_threads())
+
+
+@only_fast
+def test_nobody_can_take_from_a_function_what_it_needs():
+    f = fb.robots.double_pendulum().inverse_dynamics
+    wanted = f(Q, Q, Q).copy()
+    assert not hasattr(f, "__del__")
+    for spoil in (
+        lambda: object.__setattr__(f, "held", None),
+        lambda: object.__delattr__(f, "held"),
+        lambda: type(f).held.__set__(f, None),
+        lambda: type(f).held.__delete__(f),
+    ):
+        with pytest.raises(AttributeError):
+            spoil()
+    assert same_bits(f(Q, Q, Q), wanted)
+    with pytest.raises(TypeError):
+        type(f)()(Q)
 
 
 def run_raw(kernel, x, first, outer, inner, n):

@@ -247,31 +247,44 @@ class Crew:
         room = np.zeros(_BOARD_WORDS + 8, np.int64)
         self.board = room[-(room.ctypes.data // 8) % 8 :][:_BOARD_WORDS]  # mailboxes on cache lines of their own
         self._yield = _yielding()
-        self._hiring = threading.Lock()
+        self._hiring = threading.RLock()
+        self._is_hiring = False
         self._helpers: list[Helper] = []
         self.clear()
 
     def clear(self) -> None:
         """As if no helper had ever been hired: so it is in a forked child, where their threads do not exist."""
-        self._hiring = threading.Lock()
+        self._hiring = threading.RLock()
+        self._is_hiring = False
         self._helpers = []
         self._closed = False
         self.board[:] = 0
         self.board[YIELD] = ctypes.cast(self._yield, ctypes.c_void_p).value or 0
 
     def hire(self, count: int) -> None:
-        """Have so many helpers awake, or as many as the system lets us start."""
+        """Have so many helpers awake, or as many as the system lets us start.
+
+        A signal handler that asks for some while its own thread is hiring takes those that are there.
+        """
         with self._hiring:
-            while len(self._helpers) < min(count, MOST_HELPERS) and not self._closed:
-                self._helpers.append(Helper(self.board, len(self._helpers)))
+            if not self._is_hiring:
+                self._is_hiring = True
                 try:
-                    self._helpers[-1].start()  # if this is interrupted, `close` knows the helper all the same
-                except RuntimeError:  # no more threads to be had, or the interpreter is shutting down
-                    self._helpers.pop()
-                    break
-            self.board[COUNT] = 0 if self._closed else len(self._helpers)
+                    self._hire(count)
+                finally:
+                    self._is_hiring = False
         for helper in self._helpers[:count]:
             helper.wake()
+
+    def _hire(self, count: int) -> None:
+        while len(self._helpers) < min(count, MOST_HELPERS) and not self._closed:
+            self._helpers.append(Helper(self.board, len(self._helpers)))
+            try:
+                self._helpers[-1].start()  # if this is interrupted, `close` knows the helper all the same
+            except RuntimeError:  # no more threads to be had, or the interpreter is shutting down
+                self._helpers.pop()
+                break
+        self.board[COUNT] = 0 if self._closed else len(self._helpers)
 
     def close(self) -> None:
         """End all threads, and start no more: nobody would end those before their machine code is unloaded."""

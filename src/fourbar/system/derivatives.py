@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import cache
 from math import prod
 from typing import Any
 
@@ -11,6 +10,7 @@ import numpy as np
 
 from ..errors import ArgumentError
 from ..model.numbers import find
+from ..once import once
 from .along import ChangeJacobian, ChangeJvp, ChangeVjp
 from .derived import Jacobian, Jvp, Vjp
 from .functions import make
@@ -92,7 +92,7 @@ class Stacked:
         return _stacked, (self._fields, self.array)
 
 
-@cache
+@once
 def stacked_type(fields: tuple[str, ...]) -> type[Stacked]:
     """The class of results with these blocks."""
     blocks = {name: property(_block(k)) for k, name in enumerate(fields)}

@@ -72,7 +72,7 @@ class Recipe(ABC):
 
         if present not in self._programs:
             key = partial(identity, (present, self.parts))
-            self._programs[present] = cached_program(key, partial(self.write, present))
+            self._programs.setdefault(present, cached_program(key, partial(self.write, present)))
         return self._programs[present]
 
     @abstractmethod

@@ -51,7 +51,8 @@ def method_again(mechanism: Mechanism, name: str, static: tuple[tuple[str, Any],
 
 def _make(model: Model, name: str, options: dict[str, Any]) -> Any:
     """The compiled function of a method for one choice of options."""
-    imported(f"{__package__}.make"), imported(f"{__package__}.options")
+    for part in ("make", "options"):
+        imported(f"{__package__}.{part}")
     from .make import compiled  # here: nothing of this is needed to build a robot
     from .options import READERS
 
@@ -97,7 +98,7 @@ class Family:
             if missing is not None:
                 example = f"{self._name}({self._method.arguments[0]}, {missing}=...)"
                 raise TypeError(f"{self._name} needs {missing!r}, e.g. {example}")
-            self._made[key] = _make(self._model, self._name, chosen)
+            self._made.setdefault(key, _make(self._model, self._name, chosen))
         return self._made[key]
 
     @property

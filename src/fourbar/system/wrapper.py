@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections import namedtuple
 from collections.abc import Iterable, Mapping
-from functools import cache
 from typing import Any
 
+from ..once import once
 from .along import ChangeJacobian, ChangeJvp
 from .stray import read_rate, strays
 
@@ -80,7 +80,7 @@ def read_names(what: str, parameters: Any) -> tuple[str, ...]:
     return names
 
 
-@cache
+@once
 def named_tuple(name: str, fields: tuple[str, ...]) -> Any:
     """A class of named tuples; these can be pickled, though the class has no place in a module."""
     made: Any = namedtuple(name, fields)

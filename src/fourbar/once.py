@@ -14,7 +14,7 @@ again. Nobody may stop at such a lock for ever:
 from __future__ import annotations
 
 import os
-import threading
+from _thread import RLock, get_ident  # not `threading`, which building a robot does not need
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from functools import update_wrapper
@@ -30,24 +30,22 @@ class _Process:
 
     def __init__(self) -> None:
         self.forks = 0
-        self.renewing = threading.RLock()
+        self.renewing = RLock()
 
     def forked(self) -> None:
         """We are the child."""
-        self.renewing = threading.RLock()
+        self.renewing = RLock()
         self.forks += 1
+        mine = _levels.get(get_ident(), 0)
+        _levels.clear()  # of threads that do not exist here
+        if mine:
+            _levels[get_ident()] = mine
 
 
 _process = _Process()
 
 
-class _Held(threading.local):
-    """The highest level of the turns that this thread has."""
-
-    level = 0
-
-
-_held = _Held()
+_levels: dict[int, int] = {}  # the highest level of the turns that a thread has, by thread
 LARGE, SMALL, LAST = 1, 2, 3  # levels: what takes others to be made, what does not, what must never be entered twice
 
 
@@ -57,7 +55,7 @@ class Turn:
     __slots__ = ("_forks", "_level", "_lock")
 
     def __init__(self, level: int = LARGE) -> None:
-        self._lock = threading.RLock()
+        self._lock = RLock()
         self._forks = _process.forks
         self._level = level
 
@@ -66,23 +64,27 @@ class Turn:
         if self._forks != _process.forks:
             with _process.renewing:
                 if self._forks != _process.forks:
-                    self._lock = threading.RLock()
+                    self._lock = RLock()
                     self._forks = _process.forks
         return self._lock
 
     @contextmanager
     def taken(self) -> Iterator[None]:
         """Have the turn, or go on without it."""
-        before = _held.level
+        thread = get_ident()
+        before = _levels.get(thread, 0)
         if before >= self._level and self._level != LAST:
             yield
             return
         try:
-            _held.level = self._level
+            _levels[thread] = self._level
             with self._present():
                 yield
         finally:
-            _held.level = before
+            if before:
+                _levels[thread] = before
+            else:
+                _levels.pop(thread, None)
 
 
 class Once(Generic[T]):
@@ -168,6 +170,8 @@ def imported(name: str) -> ModuleType:
     that thread, while it would find the module half made if its own thread were importing it.
     """
     if name not in _complete:
+        import threading
+
         if threading.current_thread() is threading.main_thread():
             _import_elsewhere(name)
             _complete[name] = import_module(name)  # which also raises the error, if there was one
@@ -178,6 +182,8 @@ def imported(name: str) -> ModuleType:
 
 
 def _import_elsewhere(name: str) -> None:
+    import threading
+
     def attempt() -> None:
         with suppress(Exception), _importing.taken():
             import_module(name)

@@ -17,6 +17,8 @@ TESTS = Path(__file__).resolve().parent
 # A layer may import itself, those listed here, and all that these may import.
 ARROWS = {
     "errors": (),
+    "tolerances": (),
+    "linalg": (),
     "lazy": (),
     "once": (),
     "sources": (),
@@ -82,7 +84,7 @@ def tree(path):
 @cache
 def reachable(layer):
     """All layers that a layer may import."""
-    found = {layer, "errors", "lazy", "once"}
+    found = {layer, "errors", "lazy", "linalg", "once", "tolerances"}
     for below in ARROWS[layer]:
         found |= reachable(below)
     return found

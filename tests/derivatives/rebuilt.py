@@ -147,7 +147,7 @@ def _with_choice(old: Group, new: Group) -> Group:
     """A group whose independent velocities and rows are those of another one."""
     tie, own = old.embedding, new.embedding
     assert isinstance(tie, Tied) and isinstance(own, Tied)
-    return replace(new, embedding=Tied(own.joints, own.traced, tie.independent, tie.rows, own.closed))
+    return replace(new, embedding=Tied(own.joints, own.traced, tie.independent, tie.rows, own.closed, own.units))
 
 
 def closed(robot: System, other: System, q: np.ndarray) -> np.ndarray:

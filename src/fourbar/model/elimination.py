@@ -6,39 +6,44 @@ from collections.abc import Sequence
 
 from ..expr import select
 from ..spatial.linear import Scalar, is_zero
+from ..tolerances import NO_PIVOT
 
-_TOGGLE = 1e-18  # a squared pivot this small, beside its row where all is well, means that the loop has lost its hold
+_TOGGLE = NO_PIVOT**2
+_UNLIKE = 4096.0  # ratio of squares of the units of rows from which on pivots are compared in these units
 _Row = tuple[list[Scalar], list[Scalar], Scalar]
 
 
-def solve(A: list[list[Scalar]], B: list[list[Scalar]], sizes: Sequence[float]) -> list[list[Scalar]]:
+def solve(
+    A: list[list[Scalar]], B: list[list[Scalar]], rows: Sequence[float], columns: Sequence[float]
+) -> list[list[Scalar]]:
     """A⁻¹ B, unrolled, with rows exchanged where another has the larger pivot; NaN where none is left.
 
-    `sizes` are the squares of the rows of A where all is well.
+    `rows`, `columns`: squares of units in which the entries of A are near one where all is well, A / (rows columns).
     """
     n = len(A)
-    rows: list[_Row] = [(list(a), list(b), size) for a, b, size in zip(A, B, sizes, strict=True)]
+    unlike = max(rows, default=1.0) > _UNLIKE * min(rows, default=1.0)
+    left: list[_Row] = [(list(a), list(b), size) for a, b, size in zip(A, B, rows, strict=True)]
     for j in range(n):
         for i in range(j + 1, n):
-            rows[j], rows[i] = _larger_first(j, rows[j], rows[i])
-        a, b, size = rows[j]
-        inverse = _reciprocal(a[j], size)
+            left[j], left[i] = _larger_first(j, left[j], left[i], unlike)
+        a, b, size = left[j]
+        inverse = _reciprocal(a[j], (_TOGGLE * columns[j]) * size)
         a, b = [x * inverse for x in a], [x * inverse for x in b]
-        rows[j] = a, b, size
+        left[j] = a, b, size
         for i in range(n):
-            factor = rows[i][0][j]
+            factor = left[i][0][j]
             if i != j and not is_zero(factor):
-                left = [x - factor * y if k > j else x for k, (x, y) in enumerate(zip(rows[i][0], a, strict=True))]
-                rows[i] = left, [x - factor * y for x, y in zip(rows[i][1], b, strict=True)], rows[i][2]
-    return [b for _, b, _ in rows]
+                rest = [x - factor * y if k > j else x for k, (x, y) in enumerate(zip(left[i][0], a, strict=True))]
+                left[i] = rest, [x - factor * y for x, y in zip(left[i][1], b, strict=True)], left[i][2]
+    return [b for _, b, _ in left]
 
 
-def _larger_first(j: int, first: _Row, second: _Row) -> tuple[_Row, _Row]:
+def _larger_first(j: int, first: _Row, second: _Row, unlike: bool) -> tuple[_Row, _Row]:
     """Two rows, that with the larger pivot in column j first. A constant pivot cannot vanish and stays."""
     x, y = first[0][j], second[0][j]
     if is_zero(y) or (x.__class__ is float and not is_zero(x) and y.__class__ is not float):
         return first, second
-    swap = x * x < y * y
+    swap = x * x * second[2] < y * y * first[2] if unlike else x * x < y * y
 
     def chosen(a: _Row, b: _Row) -> _Row:
         pairs = [[select(swap, q, p) for p, q in zip(s, t, strict=True)] for s, t in zip(a[:2], b[:2], strict=True)]
@@ -47,9 +52,9 @@ def _larger_first(j: int, first: _Row, second: _Row) -> tuple[_Row, _Row]:
     return chosen(first, second), chosen(second, first)
 
 
-def _reciprocal(pivot: Scalar, size: Scalar) -> Scalar:
-    """1 / pivot; NaN where its square is nothing beside `size`."""
-    sound = pivot * pivot > _TOGGLE * size
+def _reciprocal(pivot: Scalar, least: Scalar) -> Scalar:
+    """1 / pivot; NaN where its square is less than `least`."""
+    sound = pivot * pivot > least
     return select(sound, 1.0 / select(sound, pivot, 1.0), float("nan"))
 
 

@@ -21,12 +21,13 @@ from ..expr.fold import add, mul
 from ..joints.base import Joint
 from ..joints.flat import FlatJoint
 from ..joints.rates import Rate, rate_of
+from ..linalg import smallest
 from ..once import cached_property
 from ..spatial.linear import Mat, Scalar, Vec, dot
 from ..spatial.vectors import Twist, Wrench
-from .choose import row_units
 from .elimination import paired, solve, steps_to_solve
 from .shared import Bent, Shared, find_shared
+from .units import Units
 
 Residual = Callable[[Sequence[Vec], Mapping[str, Twist]], Sequence[Scalar]]
 _CLOSED = 1e-12  # the gap that is allowed to be left
@@ -127,7 +128,9 @@ class Tied:
         independent: Sequence[tuple[int, float]],
         rows: Sequence[int],
         closed: np.ndarray | None = None,
+        units: Units | None = None,
     ) -> None:
+        self._units = units
         self.closed = closed  # a configuration of all joints in which the loops are closed
         self.joints = tuple(joints)
         self.traced = traced
@@ -145,7 +148,7 @@ class Tied:
     def along(self, traced: Traced) -> Tied:
         """The same choice of velocities and rows for loops whose trace depends on changes of numbers too."""
         other = copy(self)
-        for name in ("_key", "K_rate", "_runs", "_units"):
+        for name in ("_key", "K_rate", "_runs"):
             other.__dict__.pop(name, None)
         other.traced, other.p = traced, (0.0,) * len(traced.p)
         return other
@@ -184,20 +187,31 @@ class Tied:
         ends = tuple(number[r.id] if r.__class__ is Expr else r for r in roots)
         return self.joints, self.independent, self.rows, tuple(code), ends
 
-    def _sizes(self, of_columns: bool = False) -> list[float]:
-        """The squares of the rows (or columns) of K_d where the loops were closed first."""
-        assert self.closed is not None
-        K_d = self.numbers(self.closed)[1][np.ix_(self.rows, self.dependent)]
-        return (K_d**2).sum(axis=0 if of_columns else 1).tolist()
-
     @cached_property
-    def _units(self) -> list[float]:
-        """What the gap of each row is measured in."""
-        assert self.closed is not None
-        return row_units(self.numbers(self.closed)[1][list(self.rows)]).tolist()
+    def _squares(self) -> tuple[list[float], list[float]]:
+        """The squares of the units of the rows and columns of K_d."""
+        rows, columns = self.units.rows[list(self.rows)], self.units.columns[list(self.dependent)]
+        return (rows**2).tolist(), (columns**-2.0).tolist()
+
+    @property
+    def units(self) -> Units:
+        """What the rows and columns of K are measured in."""
+        assert self._units is not None
+        return self._units
+
+    @property
+    def _gap_units(self) -> list[float]:
+        """What the gap of each row that is solved for is measured in."""
+        return self.units.gaps[list(self.rows)].tolist()
+
+    def measured(self, units: Units) -> Tied:
+        """The same with units for the rows and columns of K."""
+        other = copy(self)
+        other._units = units
+        return other
 
     def _solve(self, K_d: list[list[Scalar]], B: list[list[Scalar]]) -> list[list[Scalar]]:
-        return solve(K_d, B, self._sizes())
+        return solve(K_d, B, *self._squares)
 
     def _columns(self, K: Sequence[Sequence[Scalar]], which: Sequence[int]) -> list[list[Scalar]]:
         return [[K[i][j] for j in which] for i in range(len(self.rows))]
@@ -221,7 +235,8 @@ class Tied:
             known = self._known(full, unchanged=True)
             gap = evaluate([self.traced.phi[i] for i in rows], known)
             K = [evaluate([self.traced.K[i][j] for j in columns], known) for i in rows]
-            solved = solve(K, [[-x] for x in gap], [sum(x * x for x in row) for row in K])
+            units = self.units.rows[list(rows)] ** 2, self.units.columns[list(columns)] ** -2.0
+            solved = solve(K, [[-x] for x in gap], *(x.tolist() for x in units))
             for j, (x,) in zip(columns, solved, strict=True):
                 full[j] = x
         return full
@@ -292,7 +307,7 @@ class Tied:
             full = list(self._moved(full, self._correction(known, gaps, shares)))
         known = self._known(full)
         gap: Scalar = 0.0
-        for x, unit in zip(evaluate([self.traced.phi[i] for i in self.rows], known), self._units, strict=True):
+        for x, unit in zip(evaluate([self.traced.phi[i] for i in self.rows], known), self._gap_units, strict=True):
             gap = maximum(gap, maximum(x, -x) * (1.0 / unit))
         return Vec([select(gap < _CLOSED, x, float("nan")) for x in full])
 
@@ -378,7 +393,7 @@ class Tied:
         """The multipliers λ with which the loops balance forces tau of all joints: K_dᵀ λ = τ_d."""
         known = self._known(q)
         transposed = [evaluate([self.traced.K[i][j] for i in self.rows], known) for j in self.dependent]
-        return [x for (x,) in solve(transposed, [[tau[j]] for j in self.dependent], self._sizes(of_columns=True))]
+        return [x for (x,) in solve(transposed, [[tau[j]] for j in self.dependent], *reversed(self._squares))]
 
     def wrenches(self, q: Sequence[Scalar], tau: Sequence[Scalar]) -> tuple[Wrench, ...]:
         """What the loops do to the bodies they look at, when only independent joints are driven.
@@ -416,6 +431,26 @@ class Tied:
     def residual(self, q: np.ndarray) -> np.ndarray:
         """φ (..., m) at the coordinates (..., nq) of all joints."""
         return self._stacked(self._runs[0], q, len(self.traced.phi))
+
+    def determinacy(self, q: np.ndarray) -> np.ndarray:
+        """How well (...) the independent velocities determine the others at the coordinates (..., nq) of all joints.
+
+        The smallest singular value of K_d in balanced units, beside that where the loops were closed first, or one.
+        """
+        assert self.closed is not None
+        with np.errstate(all="ignore"):  # where K is no number it determines nothing
+            here, first = (
+                np.nan_to_num(self.units.of(self.numbers(x)[1])[..., list(self.rows), :][..., list(self.dependent)])
+                for x in (q, self.closed[None])
+            )
+        return smallest(here) / np.minimum(1.0, smallest(first)[0])
+
+    def pulls(self, q: np.ndarray) -> np.ndarray:
+        """What displacements of the bodies do to φ (m, bodies, 6), at the coordinates (nq) of all joints."""
+        t = self.traced
+        known = self._known(tuple(q))  # NumPy's numbers: a division by zero is no error
+        flat = evaluate([x for columns in t.pull for column in columns for x in column], known)
+        return np.array(flat, float).reshape(len(t.bodies), 6, len(t.phi)).transpose(2, 0, 1)
 
     def numbers(self, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """φ (..., m) and K (..., m, n) at the coordinates (..., nq) of all joints."""

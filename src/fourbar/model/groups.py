@@ -13,14 +13,17 @@ import numpy as np
 
 from ..errors import ModelError
 from ..joints.flat import FlatJoint
+from ..linalg import is_clear, pick, pivoted, rank
 from ..spatial.linear import Scalar, Vec
 from ..spatial.transform import IDENTITY, Transform, nudge
 from ..spatial.vectors import Twist
-from .choose import close, is_clear, pick, rank
+from ..tolerances import ASSEMBLED
+from .choose import close
 from .embedding import Bound, Free, Residual, Tied, cut, trace
 from .grouping import GROUND, group_links, tied
 from .mechanism import Connection, NamedLoop
 from .tree import ClusterTree
+from .units import lever, measure
 
 
 @dataclass(frozen=True, eq=False)
@@ -142,33 +145,44 @@ class Grouper:
         everything = Tied(joints, traced, [(j, 1.0) for j in range(len(traced.v))], ())
         connections = [self.moving[i] for i in links]
         start = np.array([x for c in connections for x in self.near.get(c.name, c.joint.neutral())])
-        q = self._closed(everything, start, loops)
-        K = everything.numbers(q)[1]
+        guesses, tie = self._measured(everything, start, links)
+        q = self._closed(tie, guesses, loops)
+        K = tie.units.of(tie.numbers(q)[1])
         r = rank(K)
         independent = self._independent(links, loops, K, r)
         chosen = {j for j, _ in independent}
         dependent = [j for j in range(K.shape[1]) if j not in chosen]
-        rows = pick(K[:, dependent].T, r, ())
-        return Tied(joints, traced, independent, _pivoted(K[:, dependent], rows), q)
+        rows = pick(K[:, dependent].T, r)
+        return Tied(joints, traced, independent, pivoted(K[:, dependent], rows), q, tie.units)
 
-    def _closed(self, tie: Tied, start: np.ndarray, loops: Sequence[NamedLoop]) -> np.ndarray:
-        """A closed configuration near `start`, where the loops hold as much as they do anywhere.
+    def _measured(self, tie: Tied, start: np.ndarray, links: Sequence[int]) -> tuple[np.ndarray, Tied]:
+        """Configurations near `start`, more and more around it, and the group with units that it has there."""
+        placements = [self.tree.clusters[i].placement.p for i in links]
+        with np.errstate(all="ignore"):  # a guess may be where the residual is no number
+            K, pull = np.nan_to_num(tie.numbers(start[None])[1][0]), np.nan_to_num(tie.pulls(start))
+            far = float(np.abs(np.array(placements, float)).max(initial=0.0))
+            own = lever(tie.joints, K, pull, far)
+            nudge = np.array([0.0 if i == 0 else 0.1 * 1.2**i for i in range(_ATTEMPTS)])
+            spread = np.random.default_rng(0).normal(size=(_ATTEMPTS, *start.shape))
+            guesses = start + nudge[:, None] * spread * own.guesses
+            samples = tie.numbers(guesses[:_AT_ONCE])[1]
+        return guesses, tie.measured(measure(own, samples, pull, max(far, own.length)))
+
+    def _closed(self, tie: Tied, guesses: np.ndarray, loops: Sequence[NamedLoop]) -> np.ndarray:
+        """A closed configuration near the first guess, where the loops hold as much as they do anywhere.
 
         That one itself may be a toggle position (a flat four-bar), so some more near it are tried. Those that
         stop close to such a position, where K is not clearly of any rank, do not count.
         """
-        rng = np.random.default_rng(0)
         found: list[tuple[np.ndarray, np.ndarray]] = []
         smallest = np.inf
         for first in range(0, _ATTEMPTS, _AT_ONCE):
-            nudge = [0.0 if i == 0 else 0.1 * 1.2**i for i in range(first, first + _AT_ONCE)]
-            guesses = start + np.array(nudge)[:, None] * rng.normal(size=(_AT_ONCE, *start.shape))
-            closed, gaps = close(tie, guesses)
+            closed, gaps = close(tie, guesses[first : first + _AT_ONCE])
             smallest = min(
                 smallest, float(np.nanmin(np.abs(tie.residual(closed)).max(axis=-1, initial=0.0), initial=np.inf))
             )
-            sound = closed[gaps < 1e-10]
-            found.extend(zip(tie.numbers(sound)[1], sound, strict=True))
+            sound = closed[gaps < ASSEMBLED]
+            found.extend(zip(tie.units.of(tie.numbers(sound)[1]), sound, strict=True))
             if sum(is_clear(K) for K, _ in found) >= _ENOUGH:
                 break
         if not found:
@@ -246,18 +260,6 @@ class Grouper:
             raise ModelError(f"loops {names} leave {n - r} velocities free, but {len(asked)} are declared independent")
         if rank(K[:, rest]) != r:
             raise ModelError(f"loops {names}: the velocities declared independent do not determine the others")
-
-
-def _pivoted(K: np.ndarray, rows: Sequence[int]) -> list[int]:
-    """The rows in the order in which elimination column by column finds the largest pivots."""
-    left, order, remaining = K.copy(), [], list(rows)
-    for j in range(len(rows)):
-        best = max(remaining, key=lambda i: abs(left[i, j]))
-        remaining.remove(best)
-        order.append(best)
-        for i in remaining:
-            left[i] = left[i] - left[best] * (left[i, j] / left[best, j])
-    return order
 
 
 def split(groups: Sequence[Group], x: Sequence[object], sizes: str) -> tuple[Vec, ...]:

@@ -43,7 +43,7 @@ class Shared(NamedTuple):
         lag = [step[self.v + i] - x[i] for i in self.independent]
         C_ii = [[columns[j][i] for j in self.independent] for i in self.independent]
         right = [[e, *(-columns[j][i] for j in self.dependent)] for e, i in zip(lag, self.independent, strict=True)]
-        solved = solve(C_ii, right, [1.0] * len(C_ii))
+        solved = solve(C_ii, right, [1.0] * len(C_ii), [1.0] * len(C_ii))
         return Bent(
             tuple(self.v + i for i in self.independent),
             tuple(self.v + i for i in self.dependent),

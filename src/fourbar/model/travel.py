@@ -10,6 +10,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from ..linalg import pseudo_inverse
+from ..tolerances import CLOSED
 from .choose import close, differences, moved
 from .embedding import Tied
 
@@ -19,17 +21,16 @@ _CLEAR = 0.8  # of a step, where K is as far from singular as at the start
 _BENT = 0.25  # what closes the gap beside the step: where it is more, the step was too long
 _PARTS = 30  # steps of a way into limits, at most
 _INSIDE = 0.1  # of the width of limits: how far inside such a way ends
-_CLOSED = 1e-11
 _NONE = 1e-300  # instead of zero, below a fraction whose numerator is zero too
 _NOTHING = 1e-9  # of a direction: rounding, where loops allow none
 
 
 def travel(tie: Tied, start: np.ndarray, way: np.ndarray, length: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """From start (nq), closed, for lengths (n) in the directions nearest to `way` (n, nv).
+    """From start (nq), closed, for lengths (n) in the directions nearest to `way` (n, nv), all in units of the joints.
 
     Where that leads (n, nq), and whether all of the length could be gone (n).
     """
-    q, way, left = np.tile(start, (len(way), 1)), way.copy(), length.copy()
+    q, way, left, unit = np.tile(start, (len(way), 1)), way.copy(), length.copy(), tie.units.steps
     longest, clear_first = np.full(len(q), _LONGEST), 0.0
     busy = np.arange(len(q))
     for _ in range(_STEPS):
@@ -40,19 +41,25 @@ def travel(tie: Tied, start: np.ndarray, way: np.ndarray, length: np.ndarray) ->
         busy, step = busy[going], np.minimum(allowed[going], left[busy[going]])
         if not busy.size:
             break
-        ahead = moved(tie.joints, q[busy], step[:, None] * way[busy])
+        ahead = moved(tie.joints, q[busy], step[:, None] * way[busy] * unit)
         new, gap = close(tie, ahead)
-        bend = np.linalg.norm(differences(tie.joints, ahead, new), axis=-1)
-        good = (gap < _CLOSED) & (bend <= _BENT * step)
+        bend = np.linalg.norm(differences(tie.joints, ahead, new) / unit, axis=-1)
+        good = (gap < CLOSED) & (bend <= _BENT * step)
         q[busy[good]] = new[good]
         left[busy[good]] -= step[good]
         longest[busy] = np.where(good, np.minimum(2.0 * longest[busy], _LONGEST), 0.5 * step)
     return q, left <= 0.0
 
 
+def _rows(tie: Tied, q: np.ndarray) -> np.ndarray:
+    """K (n, rows, nv) at q (n, nq), in units of gaps and steps."""
+    rows = list(tie.rows)
+    return tie.numbers(q)[1][:, rows] * tie.units.steps / tie.units.gaps[rows, None]
+
+
 def _tangent(tie: Tied, q: np.ndarray, way: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """The unit direction (n, nv) nearest to `way` that loops allow at q (n, nq); how far K is from singular (n)."""
-    K = tie.numbers(q)[1][:, tie.rows]
+    K = _rows(tie, q)
     known = np.all(np.isfinite(K), axis=(1, 2))
     _, s, Vt = np.linalg.svd(np.where(known[:, None, None], K, 0.0), full_matrices=False)
     clear = s[:, -1] / np.maximum(s[:, 0], _NONE) if s.shape[1] else known.astype(float)
@@ -68,7 +75,7 @@ def brought_within(tie: Tied, q: np.ndarray, lower: np.ndarray, upper: np.ndarra
 
     Where that leads (n, nq), and whether the assembly stayed what it is (n): steps that bend too much do not count.
     """
-    margin = _INSIDE * np.minimum(upper - lower, 1.0)
+    margin, unit = _INSIDE * np.minimum(upper - lower, tie.units.guesses), tie.units.steps
     stays = np.full(len(q), True)
     for _ in range(_PARTS):
         outside = (q < lower) | (q > upper)
@@ -76,19 +83,19 @@ def brought_within(tie: Tied, q: np.ndarray, lower: np.ndarray, upper: np.ndarra
         if not busy.size:
             break
         target = np.where(outside[busy], np.clip(q[busy], lower + margin, upper - margin), q[busy])
-        step = _shortest(tie, q[busy], differences(tie.joints, q[busy], target))
-        ahead = moved(tie.joints, q[busy], step)
+        step = _shortest(tie, q[busy], differences(tie.joints, q[busy], target) / unit)
+        ahead = moved(tie.joints, q[busy], step * unit)
         q[busy], gap = close(tie, ahead)
-        bend = np.linalg.norm(differences(tie.joints, ahead, q[busy]), axis=-1)
-        stays[busy] &= (gap < _CLOSED) & (bend <= _BENT * np.linalg.norm(step, axis=-1) + _CLOSED)
+        bend = np.linalg.norm(differences(tie.joints, ahead, q[busy]) / unit, axis=-1)
+        stays[busy] &= (gap < CLOSED) & (bend <= _BENT * np.linalg.norm(step, axis=-1) + CLOSED)
     return q, stays
 
 
 def _shortest(tie: Tied, q: np.ndarray, way: np.ndarray) -> np.ndarray:
     """The least step (n, nv) that loops allow at q and that goes along the entries of `way` that are not zero."""
-    K = tie.numbers(q)[1][:, tie.rows]
+    K = _rows(tie, q)
     asked = np.eye(way.shape[1]) * (way != 0.0)[:, None, :]
     A = np.nan_to_num(np.concatenate([K, asked], axis=1))
-    step = np.einsum("nij,nj->ni", np.linalg.pinv(A, 1e-9)[:, :, K.shape[1] :], way)
+    step = np.einsum("nij,nj->ni", pseudo_inverse(A)[:, :, K.shape[1] :], way)
     length = np.linalg.norm(step, axis=-1, keepdims=True)
     return step * np.minimum(1.0, _LONGEST / np.maximum(length, _NONE))

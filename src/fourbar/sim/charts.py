@@ -16,7 +16,7 @@ import numpy as np
 
 from ..compile.arguments import Argument, to_array
 from ..errors import ArgumentError, FourbarError
-from ..model.choose import pick
+from ..linalg import pick, smallest
 from ..model.edit.where import coordinates, gathered_velocity
 from ..model.embedding import Tied
 from ..model.groups import Group
@@ -35,7 +35,7 @@ def _implicit(robot: System) -> Iterator[tuple[Group, Tied, slice]]:
     for group in robot.model.lowered.groups:
         tie, start = group.embedding, at
         at += tie.nq
-        if isinstance(tie, Tied) and not tie.explicit and tie.nv:
+        if isinstance(tie, Tied) and not tie.explicit and tie.nv and tie.rows:
             yield group, tie, slice(start, at)
 
 
@@ -43,17 +43,13 @@ def _loops(robot: System, q: np.ndarray) -> Iterator[tuple[Group, Tied, np.ndarr
     """These groups with K (n, rows, columns) at all samples."""
     samples = q.reshape(-1, q.shape[-1])
     for group, tie, own in _implicit(robot):
-        yield group, tie, tie.numbers(samples[:, own])[1][:, list(tie.rows)]
-
-
-def _smallest(K: np.ndarray) -> np.ndarray:
-    return np.linalg.svd(K, compute_uv=False)[..., -1]
+        yield group, tie, tie.units.of(tie.numbers(samples[:, own])[1])[:, list(tie.rows)]
 
 
 def _hold(K: np.ndarray, dependent: tuple[int, ...]) -> np.ndarray:
     """How well the independent velocities tell the others, from 0 to 1; K (n, rows, columns)."""
-    whole = _smallest(K)
-    return np.divide(_smallest(K[..., dependent]), whole, out=np.ones_like(whole), where=whole > 0.0)
+    whole = smallest(K)
+    return np.divide(smallest(K[..., dependent]), whole, out=np.ones_like(whole), where=whole > 0.0)
 
 
 def _others(robot: System, group: Group, tie: Tied, K: np.ndarray, poor: float) -> list[str]:

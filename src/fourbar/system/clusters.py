@@ -16,10 +16,9 @@ from ..model.lower import Lowered
 from ..model.mechanism import Mechanism
 from ..model.read import read_independent
 from ..model.travel import brought_within, travel
+from ..tolerances import CLOSED, KEEP_AWAY
 
-_CLOSED = 1e-11
 _AT_HOME = 10  # trials in the assembly in which a robot is built, if that is outside of the limits of its joints
-_TOGGLE = 1e-6  # ratio of singular values of K_d at which random configurations keep away
 
 
 Trial = tuple[np.ndarray, np.ndarray]  # coordinates (n, nq), and which of them are good (n)
@@ -92,7 +91,7 @@ def group_named(lowered: Lowered, group: Group, coordinates: Mapping[str, Sequen
     if not isinstance(group.embedding, Tied):
         return full
     closed, gap = close(group.embedding, full[None])
-    if not gap[0] <= _CLOSED:
+    if not gap[0] <= CLOSED:
         raise AssemblyError(
             f"loops {', '.join(map(repr, group.loops))} cannot be closed: a gap of "
             f"{np.abs(group.embedding.residual(closed)).max():.3g} is left"
@@ -119,9 +118,7 @@ def _within_limits(lowered: Lowered, group: Group, full: np.ndarray) -> np.ndarr
 
 def _is_held(tie: Tied, full: np.ndarray) -> np.ndarray:
     """Which configurations (n, nq) are away from toggle positions."""
-    K_d = np.nan_to_num(tie.numbers(full)[1][:, tie.rows][:, :, tie.dependent])
-    values = np.linalg.svd(K_d, compute_uv=False)
-    return values.min(axis=-1, initial=np.inf) > _TOGGLE * values.max(axis=-1, initial=0.0)
+    return tie.determinacy(full) > KEEP_AWAY
 
 
 def _travelled(lowered: Lowered, group: Group, rng: np.random.Generator, count: int, attempt: int) -> Trial:
@@ -129,6 +126,7 @@ def _travelled(lowered: Lowered, group: Group, rng: np.random.Generator, count: 
     tie = group.embedding
     assert isinstance(tie, Tied) and tie.closed is not None
     way = differences(tie.joints, np.tile(tie.closed, (count, 1)), _random_full(lowered, group, rng, count))
+    way = way / tie.units.steps
     spread = 0.86**attempt  # nearer and nearer to a configuration that is closed
     length = spread * np.sqrt(rng.random(count)) * np.linalg.norm(way, axis=-1)
     return travel(tie, tie.closed, way, length)
@@ -139,7 +137,7 @@ def _elsewhere(lowered: Lowered, group: Group, rng: np.random.Generator, count: 
     tie = group.embedding
     assert isinstance(tie, Tied)
     full, gap = close(tie, _random_full(lowered, group, rng, count))
-    return full, gap < _CLOSED
+    return full, gap < CLOSED
 
 
 def _brought(lowered: Lowered, group: Group, ends: np.ndarray, closed: np.ndarray) -> Trial:
@@ -189,7 +187,7 @@ def group_anywhere(lowered: Lowered, group: Group, rng: np.random.Generator) -> 
     spread = np.array([[0.5], [0.25], [0.1], [0.05], [0.02]])
     near = tie.closed + spread * (_random_full(lowered, group, rng, len(spread)) - tie.closed)
     full, gap = close(tie, near)
-    sound = full[(gap < _CLOSED) & _is_held(tie, full)]
+    sound = full[(gap < CLOSED) & _is_held(tie, full)]
     return sound[0] if len(sound) else tie.closed
 
 
@@ -224,7 +222,7 @@ def assemble(lowered: Lowered, q: Any, keep: Sequence[str]) -> np.ndarray:
         tie, end = group.embedding, at + group.embedding.nq
         if isinstance(tie, Tied) and not tie.explicit:
             rows[:, at:end], gaps = close(tie, rows[:, at:end], _columns(lowered, group, keep))
-            if not np.all(gaps <= _CLOSED):
+            if not np.all(gaps <= CLOSED):
                 left = np.abs(tie.residual(rows[:, at:end])).max()
                 raise AssemblyError(
                     f"loops {', '.join(map(repr, group.loops))} cannot be closed from this guess: a gap of "

@@ -16,11 +16,11 @@ from ..joints.base import Joint
 from ..model.embedding import Tied
 from ..model.groups import split
 from ..model.lower import Lowered
+from ..tolerances import LOST
 from .clusters import describe
 from .regular import is_solid
 
 _EXAMINED = 100  # samples of a batch that are looked at, of those whose result is NaN
-_LOST = 1e-7  # ratio of the singular values of K_d below which a loop is reported
 
 
 def implicit_loops(lowered: Lowered) -> bool:
@@ -28,19 +28,12 @@ def implicit_loops(lowered: Lowered) -> bool:
     return any(isinstance(g.embedding, Tied) and not g.embedding.explicit for g in lowered.groups)
 
 
-def _held(tie: Tied, q: np.ndarray) -> float:
-    """How well the loops determine the dependent velocities: smallest over largest singular value of K_d."""
-    K = tie.numbers(q)[1][np.ix_(tie.rows, tie.dependent)]
-    values = np.linalg.svd(K, compute_uv=False)
-    return float(values[-1] / values[0]) if values[0] > 0.0 else 0.0
-
-
 def toggled(lowered: Lowered, q: np.ndarray) -> list[str]:
     """Names of the loops that do not determine their dependent velocities at one configuration."""
     found: list[str] = []
     for group, own in zip(lowered.groups, split(lowered.groups, q.tolist(), "nq"), strict=True):
         tie = group.embedding
-        if isinstance(tie, Tied) and not tie.explicit and _held(tie, np.array(own)) < _LOST:
+        if isinstance(tie, Tied) and not tie.explicit and tie.determinacy(np.array(own)) < LOST:
             found.extend(group.loops)
     return found
 

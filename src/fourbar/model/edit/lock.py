@@ -16,9 +16,9 @@ import numpy as np
 
 from ...errors import ModelError, unknown
 from ...joints.fixed import Fixed
+from ...linalg import null_space, rank
 from ...spatial.linear import Vec
 from .. import actuators
-from ..choose import rank
 from ..embedding import Tied
 from ..groups import Group
 from ..lower import Lowered, lower
@@ -57,9 +57,7 @@ def _immobile(lowered: Lowered, group: Group, stuck: set[str], at: Coordinates) 
         return set()
     q = np.array([x for i in group.links for x in at[lowered.moving[i].name]])
     free = [j for j, name in enumerate(names) if name not in stuck]
-    K = group.embedding.numbers(q)[1][:, free]
-    _, _, Vt = np.linalg.svd(K)
-    freedoms = Vt[rank(K) :].T
+    freedoms = null_space(group.embedding.units.of(group.embedding.numbers(q)[1])[:, free])
     moving = {names[j] for j, row in zip(free, freedoms, strict=True) if np.abs(row).max(initial=0.0) > _STILL}
     return set(names) - moving
 
@@ -135,7 +133,7 @@ def _with_independent(
 
 def _possible(names: list[str], tie: Tied, wishes: list[tuple[str, float]]) -> tuple[tuple[str, float], ...]:
     assert tie.closed is not None
-    K = tie.numbers(tie.closed)[1]
+    K = tie.units.of(tie.numbers(tie.closed)[1])
     r, chosen = rank(K), []
     for wish in wishes:
         if wish[0] in names:

@@ -1,0 +1,111 @@
+"""Ranks, null spaces and independent columns of small dense matrices: one of each, for the whole library.
+
+A rank is a matter of units as long as rows and columns have any. `balance` finds units in which the entries of a matrix
+are as near to one as they can be; whoever asks for a rank gives a matrix that is in such units.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from .tolerances import DOUBTFUL, FAIR, NOTHING, PREFERRED, RANK, ROUNDING
+
+
+def balance(sizes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Units of rows (m) and columns (n) in which the entries of `sizes` (m, n) are as near to one as they can be.
+
+    Least squares of the logarithms of the entries that are not zero. A row or column times a number changes its own
+    unit by that number, and no other. The unit of what has no entries is one.
+    """
+    m, n = sizes.shape
+    known = sizes > 0.0
+    logs = np.log(np.where(known, sizes, 1.0))
+    counts = known.astype(float)
+    laplacian = np.block([[np.diag(counts.sum(axis=1)), counts], [counts.T, np.diag(counts.sum(axis=0))]])
+    found = np.linalg.lstsq(laplacian, np.concatenate([logs.sum(axis=1), logs.sum(axis=0)]), rcond=None)[0]
+    with np.errstate(over="ignore"):
+        return np.exp(found[:m]), np.exp(found[m:])
+
+
+def singular_values(A: np.ndarray) -> np.ndarray:
+    """The singular values (..., k) of A (..., m, n), the largest first; of an empty matrix none."""
+    return np.linalg.svd(A, compute_uv=False) if A.size else np.zeros((*A.shape[:-2], 0))
+
+
+def count(values: np.ndarray, tolerance: float = RANK) -> np.ndarray:
+    """How many singular values (..., k) are something."""
+    return (values > tolerance * values.max(axis=-1, keepdims=True, initial=0.0)).sum(axis=-1)
+
+
+def rank(A: np.ndarray, tolerance: float = RANK) -> int:
+    """Number of independent rows of one matrix in balanced units."""
+    return int(count(singular_values(A), tolerance))
+
+
+def smallest(A: np.ndarray) -> np.ndarray:
+    """The smallest singular value (...) of A (..., m, n); infinite where there is none."""
+    return singular_values(A).min(axis=-1, initial=np.inf)
+
+
+def is_clear(A: np.ndarray) -> bool:
+    """Whether every singular value is either nothing or something: no doubt about the rank."""
+    values = singular_values(A)
+    largest = values.max(initial=0.0)
+    return not np.any((values > ROUNDING * largest) & (values < DOUBTFUL * largest))
+
+
+def null_space(A: np.ndarray) -> np.ndarray:
+    """An orthonormal basis (n, k) of what the rows of A (m, n) leave free."""
+    if not A.size:
+        return np.eye(A.shape[-1])
+    _, s, Vt = np.linalg.svd(A)
+    return Vt[int(count(s)) :].T
+
+
+def pseudo_inverse(A: np.ndarray, tolerance: float = RANK) -> np.ndarray:
+    """A⁺ (..., n, m): the solution of least norm, of least squares where there is none."""
+    return np.linalg.pinv(A, rcond=tolerance)
+
+
+def lengths(A: np.ndarray) -> np.ndarray:
+    """The lengths (..., n) of the columns of A (..., m, n); infinite for those that are nothing but rounding."""
+    size = np.linalg.norm(A, axis=-2)
+    return np.where(size > NOTHING * size.max(axis=-1, keepdims=True, initial=0.0), size, np.inf)
+
+
+def ranks(A: np.ndarray) -> np.ndarray:
+    """Rank (...) of A (..., m, n), each column in units of its own length."""
+    return count(singular_values(A / lengths(A)[..., None, :]))
+
+
+def pick(A: np.ndarray, number: int, order: Sequence[int] = (), rather: Sequence[int] = ()) -> list[int]:
+    """`number` independent columns of A: those of `order`, those of `rather` that are not small, the largest."""
+    left = A.astype(float).copy()
+    scale = np.abs(A).max(initial=0.0)
+    chosen: list[int] = []
+    while len(chosen) < number:
+        norms = np.linalg.norm(left, axis=0)
+        norms[chosen] = 0.0
+        sound = [j for j in order if norms[j] > PREFERRED * scale]
+        sound = sound or [j for j in rather if norms[j] > FAIR * norms.max()]
+        j = sound[0] if sound else int(np.argmax(norms))
+        if norms[j] <= RANK * scale:
+            break
+        direction = left[:, j] / norms[j]
+        left = left - np.outer(direction, direction @ left)
+        chosen.append(j)
+    return chosen
+
+
+def pivoted(A: np.ndarray, rows: Sequence[int]) -> list[int]:
+    """The rows in the order in which elimination column by column finds the largest pivots."""
+    left, order, remaining = A.copy(), [], list(rows)
+    for j in range(len(rows)):
+        best = max(remaining, key=lambda i: abs(left[i, j]))
+        remaining.remove(best)
+        order.append(best)
+        for i in remaining:
+            left[i] = left[i] - left[best] * (left[i, j] / left[best, j])
+    return order

@@ -1,0 +1,89 @@
+"""What the rows and columns of K = ∂φ/∂q are measured in, so that ranks, gaps and steps know no units.
+
+The unit of an angle is one. The unit of a length is the longest lever of the loops. A row that looks at bodies is
+measured in what a turn of such a body by one, or a shift by the unit of length, would do; a row that looks at
+coordinates in what these do by themselves. What is less than `DUST` in these units is nothing. Ranks are taken in
+units that are balanced beyond that: of a gear of 1e9 the fast joint has a unit of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..joints.base import Joint
+from ..joints.independence import subspace_matrix
+from ..linalg import balance
+from ..spatial.linear import Vec
+from ..tolerances import DUST
+
+_FAR = 0.01  # of the longest length of a placement: what is smaller is not told from its rounding
+
+
+@dataclass(frozen=True, eq=False)
+class Units:
+    """Units of rows (m) and columns (n) of K.
+
+    `rows` and `columns` are balanced: K columns / rows has entries near one, or zeros. `gaps` (m) are those of φ,
+    `steps` (n) those of velocities, `guesses` (nq) those of coordinates. `still`: entries of K that are nothing.
+    """
+
+    rows: np.ndarray
+    columns: np.ndarray
+    gaps: np.ndarray
+    steps: np.ndarray
+    guesses: np.ndarray
+    still: np.ndarray
+
+    def of(self, K: np.ndarray) -> np.ndarray:
+        """K (..., m, n) in balanced units, without dust."""
+        return np.where(self.still, 0.0, K) * self.columns / self.rows[:, None]
+
+
+@dataclass(frozen=True)
+class Lever:
+    """The unit of length of a group of links, and with it those of its velocities (n) and coordinates (nq)."""
+
+    length: float
+    steps: np.ndarray
+    guesses: np.ndarray
+
+
+def lever(joints: Sequence[Joint], K: np.ndarray, pull: np.ndarray, far: float) -> Lever:
+    """Units of lengths, from K (m, n) at a configuration, pull (m, bodies, 6) there, and the longest placement."""
+    S = [subspace_matrix(joint, joint.neutral()) for joint in joints]
+    turn = np.concatenate([np.linalg.norm(own[:3], axis=0) for own in S])
+    push = np.concatenate([np.linalg.norm(own[3:], axis=0) for own in S])
+    shifted = np.abs(pull[:, :, 3:]).max(axis=(1, 2), initial=0.0)
+    held, turning = shifted > 0.0, turn > 0.0
+    arms = np.abs(K[held][:, turning]) / turn[turning] / shifted[held][:, None]
+    length = float(arms.max(initial=0.0)) or far or 1.0
+    moved = turn + push / length
+    steps = 1.0 / np.where(moved > 0.0, moved, 1.0)
+    guesses = np.concatenate([_coordinates(joint, own, length) for joint, own in zip(joints, S, strict=True)])
+    return Lever(length, steps, guesses)
+
+
+def _coordinates(joint: Joint, S: np.ndarray, length: float) -> np.ndarray:
+    """The units of the coordinates of a joint: lengths where only what pushes changes them."""
+    q = joint.neutral()
+    rates = np.array([joint.rate(Vec(q), Vec(row)) for row in np.eye(joint.nv).tolist()], float).reshape(joint.nv, -1)
+    pushes = np.all(S[:3] == 0.0, axis=0)
+    turned, pushed = (np.any(rates[which] != 0.0, axis=0) for which in (~pushes, pushes))
+    return np.where(pushed & ~turned, length, 1.0)
+
+
+def measure(own: Lever, K: np.ndarray, pull: np.ndarray, far: float) -> Units:
+    """Units for the rows and columns of K (k, m, n), of which there are some samples, with pull (m, bodies, 6)."""
+    sizes = np.nan_to_num(np.abs(K)).max(axis=0, initial=0.0)
+    turned, shifted = (np.abs(pull[:, :, part]).max(axis=(1, 2), initial=0.0) for part in (slice(3), slice(3, 6)))
+    natural = np.maximum(turned, own.length * shifted)
+    still = sizes * own.steps <= DUST * natural[:, None]
+    sizes = np.where(still, 0.0, sizes)
+    natural = np.maximum(natural, (sizes * own.steps).max(axis=1, initial=0.0))
+    natural = np.where(natural > 0.0, natural, 1.0)
+    rows, columns = balance(sizes * own.steps / natural[:, None])
+    gaps = np.maximum(natural, _FAR * far * shifted)
+    return Units(rows * natural, own.steps / columns, gaps, own.steps, own.guesses, still)

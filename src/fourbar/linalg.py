@@ -19,7 +19,7 @@ def balance(sizes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     Least squares of the logarithms of the entries that are not zero. A row or column times a number changes its own
     unit by that number, and no other. The unit of what has no entries is one.
     """
-    m, n = sizes.shape
+    m = len(sizes)
     known = sizes > 0.0
     logs = np.log(np.where(known, sizes, 1.0))
     counts = known.astype(float)

@@ -11,7 +11,8 @@ from fourbar.model.travel import travel
 
 def tied(*K: Any) -> Any:
     """A loop of two joints with this Jacobian at each sample."""
-    return SimpleNamespace(joints=[], rows=[0], numbers=lambda q: (None, np.array(K, float)[: len(q)]))
+    units = SimpleNamespace(steps=np.ones(2), gaps=np.ones(1))
+    return SimpleNamespace(joints=[], rows=[0], units=units, numbers=lambda q: (None, np.array(K, float)[: len(q)]))
 
 
 @pytest.mark.filterwarnings("error")

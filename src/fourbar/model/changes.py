@@ -14,11 +14,12 @@ from ..expr.derive import reachable
 from ..spatial.linear import Scalar, Vec
 from ..spatial.transform import Transform
 from .cluster import Cluster
-from .embedding import Bound, Tied, Traced, trace
+from .embedding import Bound, Tied
 from .groups import Group, loop_residual
 from .lower import Lowered, arrange, every_body
 from .mechanism import Mechanism
 from .numbers import Number, changed
+from .trace import Traced, trace
 from .tree import ClusterTree
 
 Which = tuple[Number, ...]

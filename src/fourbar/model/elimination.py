@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
+from heapq import heapify, heappop, heappush
 
 from ..expr import select
 from ..spatial.linear import Scalar, is_zero
@@ -61,20 +62,39 @@ def _reciprocal(pivot: Scalar, least: Scalar) -> Scalar:
 Step = tuple[tuple[int, ...], tuple[int, ...]]
 
 
-def steps_to_solve(K: Sequence[Sequence[Scalar]], rows: Sequence[int], columns: Sequence[int]) -> list[Step] | None:
+def steps_to_solve(
+    K: Sequence[Sequence[Scalar]], entries: Sequence[Sequence[int]], rows: Sequence[int], columns: Sequence[int]
+) -> list[Step] | None:
     """Rows and columns of K that can be solved for one after the other, each with constant coefficients; or None.
 
-    Each step has one row and one column where that is possible, else all that are left.
+    Each step has one row and one column where that is possible, else all that are left. `entries`: the columns of the
+    entries of each row that are not zero.
     """
-    left_rows, left = list(rows), list(columns)
+    wanted = set(columns)
+    unknown = {i: {j for j in entries[i] if j in wanted} for i in rows}
+    holding: dict[int, list[int]] = {j: [] for j in columns}
+    for i in rows:
+        for j in unknown[i]:
+            holding[j].append(i)
     steps: list[Step] = []
-    while left:
-        single = next((step for i in left_rows if (step := _single(K[i], i, left)) is not None), None)
-        if single is None and not all(K[i][j].__class__ is float for i in left_rows for j in left):
+    order = {i: n for n, i in enumerate(rows)}
+    ready = [(order[i], i) for i in rows if _single(K[i], unknown[i])]
+    heapify(ready)
+    while ready:
+        _, i = heappop(ready)
+        if i in unknown and _single(K[i], unknown[i]):
+            (j,) = unknown.pop(i)
+            steps.append(((i,), (j,)))
+            wanted.discard(j)
+            for other in holding[j]:
+                if other in unknown:
+                    unknown[other].discard(j)
+                    if _single(K[other], unknown[other]):
+                        heappush(ready, (order[other], other))
+    if wanted:
+        if not all(K[i][j].__class__ is float for i in unknown for j in unknown[i]):
             return None
-        step = single or (tuple(left_rows), tuple(left))
-        steps.append(step)
-        left_rows, left = [i for i in left_rows if i not in step[0]], [j for j in left if j not in step[1]]
+        steps.append((tuple(i for i in rows if i in unknown), tuple(j for j in columns if j in wanted)))
     return steps
 
 
@@ -84,7 +104,37 @@ def paired(steps: Sequence[Step], columns: Sequence[int]) -> tuple[int, ...]:
     return tuple(row[j] for j in columns)
 
 
-def _single(row: Sequence[Scalar], i: int, left: Sequence[int]) -> Step | None:
-    """The step for a row in which only one of the unknown columns occurs, with a constant coefficient."""
-    touched = [j for j in left if not is_zero(row[j])]
-    return ((i,), (touched[0],)) if len(touched) == 1 and row[touched[0]].__class__ is float else None
+def _single(row: Sequence[Scalar], unknown: Collection[int]) -> bool:
+    """Whether only one of the unknown columns occurs in a row, with a constant coefficient."""
+    return len(unknown) == 1 and all(row[j].__class__ is float for j in unknown)
+
+
+def solve_in_steps(
+    A: Sequence[Sequence[Scalar]],
+    B: Sequence[Sequence[Scalar]],
+    steps: Sequence[Step],
+    rows: Sequence[float],
+    columns: Sequence[float],
+) -> list[list[Scalar]]:
+    """A⁻¹ B where the steps say which rows and columns (of A) are solved for, in order. Units: see `solve`."""
+    found: list[list[Scalar]] = [[] for _ in columns]
+    known: list[int] = []
+    for step_rows, step_columns in steps:
+        right = []
+        for i in step_rows:
+            left = list(B[i])
+            for k in known:
+                if not is_zero(A[i][k]):
+                    left = [x - A[i][k] * y for x, y in zip(left, found[k], strict=True)]
+            right.append(left)
+        block = [[A[i][j] for j in step_columns] for i in step_rows]
+        units = [rows[i] for i in step_rows], [columns[j] for j in step_columns]
+        for j, x in zip(step_columns, solve(block, right, *units), strict=True):
+            found[j] = x
+        known.extend(step_columns)
+    return found
+
+
+def reversed_steps(steps: Sequence[Step]) -> list[Step]:
+    """The steps that solve for the transposed matrix."""
+    return [(columns, rows) for rows, columns in reversed(steps)]

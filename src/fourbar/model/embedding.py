@@ -10,26 +10,23 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from copy import copy
-from dataclasses import dataclass
-from itertools import accumulate
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..expr import Expr, Graph, evaluate, jvp, maximum, prepare, select
-from ..expr.fold import add, mul
+from ..expr import Expr, evaluate, maximum, prepare, select
 from ..joints.base import Joint
 from ..joints.flat import FlatJoint
 from ..joints.rates import Rate, rate_of
 from ..linalg import smallest
 from ..once import cached_property
 from ..spatial.linear import Mat, Scalar, Vec, dot
-from ..spatial.vectors import Twist, Wrench
-from .elimination import paired, solve, steps_to_solve
+from ..spatial.vectors import Wrench
+from .elimination import Step, paired, reversed_steps, solve, solve_in_steps, steps_to_solve
 from .shared import Bent, Shared, find_shared
+from .trace import Traced, cut
 from .units import Units
 
-Residual = Callable[[Sequence[Vec], Mapping[str, Twist]], Sequence[Scalar]]
 _CLOSED = 1e-12  # the gap that is allowed to be left
 _NEWTON_STEPS = 4  # each squares the gap that a step along the tangent leaves
 
@@ -41,12 +38,6 @@ class Expanded(NamedTuple):
     v: tuple[Vec, ...]
     G: tuple[Mat, ...]
     g: tuple[Vec, ...]
-
-
-def cut(x: Sequence[Any], sizes: Sequence[int]) -> tuple[Vec, ...]:
-    """A sequence in pieces of the given sizes."""
-    ends = list(accumulate(sizes))
-    return tuple(Vec(x[end - size : end]) for end, size in zip(ends, sizes, strict=True))
 
 
 class Free:
@@ -63,56 +54,6 @@ class Free:
 
     def __hash__(self) -> int:
         return hash(self.joint)
-
-
-@dataclass(frozen=True)
-class Traced:
-    """φ, K and φ̈ at constant velocity as expressions of the coordinates (and velocities) of all joints of a group."""
-
-    q: tuple[Expr, ...]
-    v: tuple[Expr, ...]
-    phi: tuple[Scalar, ...]
-    K: tuple[tuple[Scalar, ...], ...]
-    curvature: tuple[Scalar, ...]
-    bodies: tuple[str, ...]  # that the residual looks at
-    pull: tuple[tuple[tuple[Scalar, ...], ...], ...]  # for each body and each of its six displacements: ∂φ
-    p: tuple[Expr, ...] = ()  # changes of numbers of the mechanism on which all of this depends too
-
-    @property
-    def roots(self) -> list[Scalar]:
-        """All of it."""
-        pulls = [x for columns in self.pull for column in columns for x in column]
-        return [*self.phi, *(x for row in self.K for x in row), *self.curvature, *pulls]
-
-
-def trace(joints: Sequence[Joint], residual: Residual, bodies: Sequence[str], p: Sequence[Expr] = ()) -> Traced:
-    """Differentiate a residual along the joints' motions q ⊕ δ, and along displacements of the bodies it looks at.
-
-    The residual may hold symbols p of its own.
-    """
-    nq, nv = [j.nq for j in joints], [j.nv for j in joints]
-    final = Graph()
-    q_out, v_out = final.inputs("q", sum(nq)), final.inputs("v", sum(nv))
-    p_out = final.inputs("p", len(p))
-    work = p[0].graph if p else Graph()
-    q, v, delta = work.inputs("q", sum(nq)), work.inputs("v", sum(nv)), work.inputs("delta", sum(nv))
-    (t,) = work.inputs("t", 1)
-    nudges = work.inputs("nudge", 6 * len(bodies))
-    shifts: list[Any] = [add(a, mul(t, b)) for a, b in zip(delta, v, strict=True)]
-    moved = [j.integrate(x, d) for j, x, d in zip(joints, cut(q, nq), cut(shifts, nv), strict=True)]
-    displaced = {body: Twist.of(nudges[6 * b : 6 * b + 6]) for b, body in enumerate(bodies)}
-    phi = list(residual(moved, displaced))
-    columns = [jvp(phi, {d: 1.0}) for d in (*delta, *nudges)]
-    curvature = jvp(jvp(phi, {t: 1.0}), {t: 1.0})
-    known: dict[Expr, Any] = dict(zip((*q, *v, *p), (*q_out, *v_out, *p_out), strict=True))
-    known.update(dict.fromkeys((*delta, *nudges, t), 0.0))
-    flat = evaluate([*phi, *(x for column in columns for x in column), *curvature], known)
-    m, n = len(phi), len(delta)
-    found = [tuple(flat[m * (1 + j) : m * (2 + j)]) for j in range(len(columns))]
-    K = tuple(tuple(column[i] for column in found[:n]) for i in range(m))
-    pull = tuple(tuple(found[n + 6 * b : n + 6 * b + 6]) for b in range(len(bodies)))
-    curvature = flat[m * (1 + len(columns)) :]
-    return Traced(q_out, v_out, tuple(flat[:m]), K, tuple(curvature), tuple(bodies), pull, p_out)
 
 
 class Tied:
@@ -138,7 +79,7 @@ class Tied:
         chosen = {j for j, _ in independent}
         self.dependent = tuple(j for j in range(len(traced.v)) if j not in chosen)
         flat = all(isinstance(j, FlatJoint) for j in joints)
-        self.steps = steps_to_solve(traced.K, rows, self.dependent) if flat else None
+        self.steps = steps_to_solve(traced.K, traced.entries, rows, self.dependent) if flat else None
         self.explicit = self.steps is not None
         self.rows = tuple(rows) if self.steps is None else paired(self.steps, self.dependent)
         self.nv = len(self.independent)
@@ -148,7 +89,7 @@ class Tied:
     def along(self, traced: Traced) -> Tied:
         """The same choice of velocities and rows for loops whose trace depends on changes of numbers too."""
         other = copy(self)
-        for name in ("_key", "K_rate", "_runs"):
+        for name in ("_key", "K_rate", "_runs", "_varying", "constants"):
             other.__dict__.pop(name, None)
         other.traced, other.p = traced, (0.0,) * len(traced.p)
         return other
@@ -185,7 +126,7 @@ class Tied:
         roots = t.roots
         code, number = linear_code(roots, lambda node: (node.op, *node.args))
         ends = tuple(number[r.id] if r.__class__ is Expr else r for r in roots)
-        return self.joints, self.independent, self.rows, tuple(code), ends
+        return self.joints, self.independent, self.rows, tuple(code), ends, t.entries
 
     @cached_property
     def _squares(self) -> tuple[list[float], list[float]]:
@@ -211,7 +152,25 @@ class Tied:
         return other
 
     def _solve(self, K_d: list[list[Scalar]], B: list[list[Scalar]]) -> list[list[Scalar]]:
-        return solve(K_d, B, *self._squares)
+        return self._solved(K_d, B, self._places, *self._squares)
+
+    @staticmethod
+    def _solved(
+        A: list[list[Scalar]],
+        B: list[list[Scalar]],
+        steps: Sequence[Step] | None,
+        rows: Sequence[float],
+        columns: Sequence[float],
+    ) -> list[list[Scalar]]:
+        return solve(A, B, rows, columns) if steps is None else solve_in_steps(A, B, steps, rows, columns)
+
+    @cached_property
+    def _places(self) -> list[Step] | None:
+        """The steps, by place among the rows and columns of K_d."""
+        if self.steps is None:
+            return None
+        row, column = ({x: n for n, x in enumerate(which)} for which in (self.rows, self.dependent))
+        return [(tuple(row[i] for i in rows), tuple(column[j] for j in own)) for rows, own in self.steps]
 
     def _columns(self, K: Sequence[Sequence[Scalar]], which: Sequence[int]) -> list[list[Scalar]]:
         return [[K[i][j] for j in which] for i in range(len(self.rows))]
@@ -393,7 +352,9 @@ class Tied:
         """The multipliers λ with which the loops balance forces tau of all joints: K_dᵀ λ = τ_d."""
         known = self._known(q)
         transposed = [evaluate([self.traced.K[i][j] for i in self.rows], known) for j in self.dependent]
-        return [x for (x,) in solve(transposed, [[tau[j]] for j in self.dependent], *reversed(self._squares))]
+        steps = None if self._places is None else reversed_steps(self._places)
+        right, units = [[tau[j]] for j in self.dependent], reversed(self._squares)
+        return [x for (x,) in self._solved(transposed, right, steps, *units)]
 
     def wrenches(self, q: Sequence[Scalar], tau: Sequence[Scalar]) -> tuple[Wrench, ...]:
         """What the loops do to the bodies they look at, when only independent joints are driven.
@@ -416,9 +377,33 @@ class Tied:
 
     @cached_property
     def _runs(self) -> tuple[Any, Any]:
-        """φ and K as functions of numbers."""
+        """φ and the entries of K that are not constant as functions of numbers."""
         t = self.traced
-        return prepare(t.phi, (*t.q, *t.p)), prepare([x for row in t.K for x in row], (*t.q, *t.p))
+        rows, columns = self._varying
+        varying = [t.K[i][j] for i, j in zip(rows, columns, strict=True)]
+        return prepare(t.phi, (*t.q, *t.p)), prepare(varying, (*t.q, *t.p))
+
+    @cached_property
+    def _varying(self) -> tuple[list[int], list[int]]:
+        """Rows and columns of the entries of K that are not constant."""
+        t = self.traced
+        places = [(i, j) for i, own in enumerate(t.entries) for j in own if t.K[i][j].__class__ is not float]
+        return [i for i, _ in places], [j for _, j in places]
+
+    @property
+    def is_linear(self) -> bool:
+        """Whether all of K is constant."""
+        return not self._varying[0]
+
+    @cached_property
+    def constants(self) -> np.ndarray:
+        """K (m, n) where it is constant; zero elsewhere."""
+        t = self.traced
+        found = np.zeros((len(t.phi), len(t.v)))
+        for i, own in enumerate(t.entries):
+            for j in own:
+                found[i, j] = t.K[i][j] if t.K[i][j].__class__ is float else 0.0
+        return found
 
     def _stacked(self, run: Callable[[Any], list[Any]], q: np.ndarray, count: int) -> np.ndarray:
         """The results of a prepared function of q (..., nq), as one array (..., count)."""
@@ -454,8 +439,10 @@ class Tied:
 
     def numbers(self, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """φ (..., m) and K (..., m, n) at the coordinates (..., nq) of all joints."""
-        m, n = len(self.traced.phi), len(self.traced.v)
-        return self.residual(q), self._stacked(self._runs[1], q, m * n).reshape(*q.shape[:-1], m, n)
+        rows, columns = self._varying
+        K = np.tile(self.constants, (*q.shape[:-1], 1, 1))
+        K[..., rows, columns] = self._stacked(self._runs[1], q, len(rows))
+        return self.residual(q), K
 
 
 class Replaced(Tied):

@@ -52,9 +52,23 @@ def _complete(parents: Sequence[int], group: set[int]) -> set[int]:
     return group
 
 
+def _sharing(loops: Iterable[set[int]]) -> list[set[int]]:
+    """The loops, those that share links made one."""
+    groups: dict[int, set[int]] = {}
+    owner: dict[int, int] = {}
+    for n, links in enumerate(loops):
+        met = sorted({owner[link] for link in links if link in owner}, key=lambda g: -len(groups[g]))
+        home = met[0] if met else n
+        groups.setdefault(home, set())
+        for added in (links, *(groups.pop(g) for g in met[1:])):
+            groups[home] |= added
+            owner.update(dict.fromkeys(added, home))
+    return list(groups.values())
+
+
 def group_links(parents: Sequence[int], loops: Sequence[set[int]]) -> list[tuple[int, ...]]:
     """Every link in exactly one group, groups in an order in which what carries comes first."""
-    groups = [_complete(parents, set(links)) for links in loops if links]
+    groups = [_complete(parents, links) for links in _sharing(links for links in loops if links)]
     merged = True
     while merged:
         merged = False

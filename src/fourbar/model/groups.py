@@ -18,10 +18,12 @@ from ..spatial.linear import Scalar, Vec
 from ..spatial.transform import IDENTITY, Transform, nudge
 from ..spatial.vectors import Twist
 from ..tolerances import ASSEMBLED
-from .choose import close
-from .embedding import Bound, Free, Residual, Tied, cut, trace
+from .choose import close, moved
+from .embedding import Bound, Free, Tied
+from .followers import Followers, close_followers, find_followers
 from .grouping import GROUND, group_links, tied
 from .mechanism import Connection, NamedLoop
+from .trace import Residual, Traced, cut, trace
 from .tree import ClusterTree
 from .units import lever, measure
 
@@ -120,9 +122,10 @@ class Grouper:
         ties = [self._tied(loop) for loop in self.loops]
         made = []
         for links in group_links(parents, ties):
-            loops = [loop for loop, tie in zip(self.loops, ties, strict=True) if tie & set(links)]
+            place = {link: n for n, link in enumerate(links)}
+            loops = [loop for loop, tie in zip(self.loops, ties, strict=True) if not tie.isdisjoint(place)]
             carrier = parents[links[0]]
-            inner = tuple(links.index(parents[i]) if parents[i] in links else GROUND for i in links)
+            inner = tuple(place.get(parents[i], GROUND) for i in links)
             embedding = self._tie(links, loops) if loops else Free(self.moving[links[0]].joint)
             made.append(Group(links, carrier, inner, embedding, tuple(loop.name for loop in loops)))
         return tuple(made)
@@ -145,76 +148,105 @@ class Grouper:
         everything = Tied(joints, traced, [(j, 1.0) for j in range(len(traced.v))], ())
         connections = [self.moving[i] for i in links]
         start = np.array([x for c in connections for x in self.near.get(c.name, c.joint.neutral())])
-        guesses, tie = self._measured(everything, start, links)
-        q = self._closed(tie, guesses, loops)
-        K = tie.units.of(tie.numbers(q)[1])
+        declared = self._declared(links, loops)
+        found = self._followers(links, loops, traced, [j for j, _ in declared])
+        guesses, tie = self._measured(everything, start, links, found)
+        q = self._closed(tie, guesses, loops, found)
+        K = found.core(tie.units.of(tie.numbers(q)[1]))
         r = rank(K)
-        independent = self._independent(links, loops, K, r)
+        self._check_independent(declared, loops, K[:, self._rest(found, declared)], r, len(found.core_columns))
+        independent = self._independent(links, loops, K, r, declared, found)
         chosen = {j for j, _ in independent}
-        dependent = [j for j in range(K.shape[1]) if j not in chosen]
-        rows = pick(K[:, dependent].T, r)
-        return Tied(joints, traced, independent, pivoted(K[:, dependent], rows), q, tie.units)
+        dependent = [j for j in range(len(traced.v)) if j not in chosen]
+        left = K[:, [c for c, j in enumerate(found.core_columns) if j not in chosen]]
+        core_rows = iter(found.core_rows[i] for i in pivoted(left, pick(left.T, r)))
+        row_of = {j: i for i, j in found.pairs}
+        rows = [row_of[j] if j in row_of else next(core_rows) for j in dependent]
+        return Tied(joints, traced, independent, rows, q, tie.units)
 
-    def _measured(self, tie: Tied, start: np.ndarray, links: Sequence[int]) -> tuple[np.ndarray, Tied]:
+    def _followers(
+        self, links: tuple[int, ...], loops: Sequence[NamedLoop], traced: Traced, declared: Sequence[int]
+    ) -> Followers:
+        """The driven joints that simply follow others."""
+        every, flat, kept = self._every_column(links), self._flat(links), set(declared)
+        driven = {x for loop in loops for joint in loop.loop.driven_joints for x in every[joint]}
+        columns = [j for j in driven if flat[j] and j not in kept]
+        return find_followers(traced.K, traced.entries, columns, len(traced.v))
+
+    def _measured(
+        self, tie: Tied, start: np.ndarray, links: Sequence[int], found: Followers
+    ) -> tuple[np.ndarray, Tied]:
         """Configurations near `start`, more and more around it, and the group with units that it has there."""
         placements = [self.tree.clusters[i].placement.p for i in links]
         with np.errstate(all="ignore"):  # a guess may be where the residual is no number
             K, pull = np.nan_to_num(tie.numbers(start[None])[1][0]), np.nan_to_num(tie.pulls(start))
             far = float(np.abs(np.array(placements, float)).max(initial=0.0))
             own = lever(tie.joints, K, pull, far)
-            nudge = np.array([0.0 if i == 0 else 0.1 * 1.2**i for i in range(_ATTEMPTS)])
-            spread = np.random.default_rng(0).normal(size=(_ATTEMPTS, *start.shape))
+            nudge = np.array([0.0 if i == 0 else 0.1 * 1.2**i for i in range(1 if tie.is_linear else _ATTEMPTS)])
+            spread = np.random.default_rng(0).normal(size=(len(nudge), *start.shape))
             guesses = start + nudge[:, None] * spread * own.guesses
-            samples = tie.numbers(guesses[:_AT_ONCE])[1]
-        return guesses, tie.measured(measure(own, samples, pull, max(far, own.length)))
+            samples = K[None] if tie.is_linear else tie.numbers(guesses[:_AT_ONCE])[1]
+        return guesses, tie.measured(measure(own, samples, pull, max(far, own.length), found))
 
-    def _closed(self, tie: Tied, guesses: np.ndarray, loops: Sequence[NamedLoop]) -> np.ndarray:
+    def _closed(self, tie: Tied, guesses: np.ndarray, loops: Sequence[NamedLoop], found: Followers) -> np.ndarray:
         """A closed configuration near the first guess, where the loops hold as much as they do anywhere.
 
         That one itself may be a toggle position (a flat four-bar), so some more near it are tried. Those that
-        stop close to such a position, where K is not clearly of any rank, do not count.
+        stop close to such a position, where the core of K is not clearly of any rank, do not count.
         """
-        found: list[tuple[np.ndarray, np.ndarray]] = []
+        if tie.is_linear and not found.core_rows:
+            step = close_followers(found, tie.constants, tie.traced.entries, tie.residual(guesses[0]), tie.units.steps)
+            return moved(tie.joints, guesses[:1], step[None])[0]
+        met: list[tuple[np.ndarray, np.ndarray]] = []
         smallest = np.inf
-        for first in range(0, _ATTEMPTS, _AT_ONCE):
+        for first in range(0, len(guesses), _AT_ONCE):
             closed, gaps = close(tie, guesses[first : first + _AT_ONCE])
             smallest = min(
                 smallest, float(np.nanmin(np.abs(tie.residual(closed)).max(axis=-1, initial=0.0), initial=np.inf))
             )
             sound = closed[gaps < ASSEMBLED]
-            found.extend(zip(tie.units.of(tie.numbers(sound)[1]), sound, strict=True))
-            if sum(is_clear(K) for K, _ in found) >= _ENOUGH:
+            met.extend(zip(found.core(tie.units.of(tie.numbers(sound)[1])), sound, strict=True))
+            if sum(is_clear(K) for K, _ in met) >= _ENOUGH:
                 break
-        if not found:
+        if not met:
             names = ", ".join(repr(loop.name) for loop in loops)
             raise ModelError(
                 f"the loops {names} cannot be closed: the nearest configuration leaves a gap of {smallest:.3g}"
             )
-        ranked = [(rank(K), q) for K, q in found if is_clear(K)] or [(rank(K), q) for K, q in found]
+        ranked = [(rank(K), q) for K, q in met if is_clear(K)] or [(rank(K), q) for K, q in met]
         highest = max(r for r, _ in ranked)
         return next(q for r, q in ranked if r == highest)
 
-    def _independent(
-        self, links: tuple[int, ...], loops: Sequence[NamedLoop], K: np.ndarray, r: int
-    ) -> list[tuple[int, float]]:
-        """Numbers and scales of the independent velocities of the group: those declared, others if more are free."""
-        n = K.shape[1]
+    def _declared(self, links: tuple[int, ...], loops: Sequence[NamedLoop]) -> list[tuple[int, float]]:
+        """Numbers and scales of the velocities that are declared independent."""
         column = self._columns(links)
         for loop in loops:
             self._check_names(loop, column)
-        asked = [(column[j], scale) for loop in loops for j, scale in loop.independent]
-        unique = list(dict.fromkeys(asked))
-        self._check_independent(unique, loops, K, r)
-        declared = [j for j, _ in unique]
-        preferred = [j for j, flat in enumerate(self._flat(links)) if not flat]
-        every = self._every_column(links)
-        driven = preferred + [x for loop in loops for j in loop.loop.driven_joints for x in every[j]]
-        depth = self._depths(links)
-        outermost = sorted(range(n), key=lambda j: (-depth[j], -j))
-        rest = K.copy()
-        rest[:, declared] = 0.0
-        dependent = set(pick(rest, r, driven, outermost))
-        return unique + [(j, 1.0) for j in range(n) if j not in dependent and j not in declared]
+        return list(dict.fromkeys((column[j], scale) for loop in loops for j, scale in loop.independent))
+
+    @staticmethod
+    def _rest(found: Followers, declared: Sequence[tuple[int, float]]) -> list[int]:
+        """The places in the core of the columns that are not declared independent."""
+        chosen = {j for j, _ in declared}
+        return [c for c, j in enumerate(found.core_columns) if j not in chosen]
+
+    def _independent(
+        self, links: tuple[int, ...], loops: Sequence[NamedLoop], K: np.ndarray, r: int,
+        declared: list[tuple[int, float]], found: Followers,
+    ) -> list[tuple[int, float]]:  # fmt: skip
+        """Numbers and scales of the independent velocities of the group: those declared, others if more are free.
+
+        K is its core, of rank r.
+        """
+        core, rest = found.core_columns, self._rest(found, declared)
+        place = {core[c]: n for n, c in enumerate(rest)}
+        flat, every, depth = self._flat(links), self._every_column(links), self._depths(links)
+        driven = [j for j in core if not flat[j]]
+        driven += [x for loop in loops for j in loop.loop.driven_joints for x in every[j]]
+        outermost = sorted(place, key=lambda j: (-depth[j], -j))
+        picked = pick(K[:, rest], r, [place[j] for j in driven if j in place], [place[j] for j in outermost])
+        dependent = {core[rest[n]] for n in picked}
+        return declared + [(j, 1.0) for j in place if j not in dependent]
 
     def _flat(self, links: tuple[int, ...]) -> list[bool]:
         """For each velocity whether its joint has plain coordinates; else it should not be independent by itself."""
@@ -248,17 +280,15 @@ class Grouper:
                 )
 
     def _check_independent(
-        self, asked: list[tuple[int, float]], loops: Sequence[NamedLoop], K: np.ndarray, r: int
+        self, asked: list[tuple[int, float]], loops: Sequence[NamedLoop], rest: np.ndarray, r: int, n: int
     ) -> None:
-        n = K.shape[1]
-        declared = {j for j, _ in asked}
-        rest = [j for j in range(n) if j not in declared]
+        """Refuse declared velocities that cannot be: `rest` is K without them; of K, r is the rank, n the columns."""
         names = ", ".join(repr(loop.name) for loop in loops)
-        if len(declared) < len(asked):
+        if len({j for j, _ in asked}) < len(asked):
             raise ModelError(f"loops {names}: the same velocity is declared independent with different scales")
         if len(asked) > n - r:
             raise ModelError(f"loops {names} leave {n - r} velocities free, but {len(asked)} are declared independent")
-        if rank(K[:, rest]) != r:
+        if rank(rest) != r:
             raise ModelError(f"loops {names}: the velocities declared independent do not determine the others")
 
 

@@ -12,7 +12,8 @@ from typing import Any, NamedTuple
 
 from ..expr import Graph, evaluate, jvp, prepare
 from ..spatial.linear import Mat, Scalar, Vec, dot
-from .embedding import Expanded, Tied, cut
+from .embedding import Expanded, Tied
+from .trace import cut
 
 
 class GroupVariation(NamedTuple):

@@ -17,7 +17,8 @@ from ..joints.base import Joint
 from ..joints.independence import subspace_matrix
 from ..linalg import balance
 from ..spatial.linear import Vec
-from ..tolerances import DUST
+from ..tolerances import DUST, NOTHING
+from .followers import Followers
 
 _FAR = 0.01  # of the longest length of a placement: what is smaller is not told from its rounding
 
@@ -75,15 +76,32 @@ def _coordinates(joint: Joint, S: np.ndarray, length: float) -> np.ndarray:
     return np.where(pushed & ~turned, length, 1.0)
 
 
-def measure(own: Lever, K: np.ndarray, pull: np.ndarray, far: float) -> Units:
+def _without_dust(natural: np.ndarray) -> np.ndarray:
+    """Units of rows (m); those that displacements do not change, but for rounding, are measured as the smallest is.
+
+    Such rows only tell half a turn apart. A row that looks at no body has none yet: zero.
+    """
+    dust = (natural > 0.0) & (natural <= NOTHING * natural.max(initial=0.0))
+    return np.where(dust, natural[(natural > 0.0) & ~dust].min(initial=np.inf), natural) if dust.any() else natural
+
+
+def measure(own: Lever, K: np.ndarray, pull: np.ndarray, far: float, found: Followers) -> Units:
     """Units for the rows and columns of K (k, m, n), of which there are some samples, with pull (m, bodies, 6)."""
     sizes = np.nan_to_num(np.abs(K)).max(axis=0, initial=0.0)
     turned, shifted = (np.abs(pull[:, :, part]).max(axis=(1, 2), initial=0.0) for part in (slice(3), slice(3, 6)))
-    natural = np.maximum(turned, own.length * shifted)
+    natural = _without_dust(np.maximum(turned, own.length * shifted))
     still = sizes * own.steps <= DUST * natural[:, None]
-    sizes = np.where(still, 0.0, sizes)
-    natural = np.maximum(natural, (sizes * own.steps).max(axis=1, initial=0.0))
+    sizes = np.where(still, 0.0, sizes) * own.steps
+    natural = np.maximum(natural, sizes.max(axis=1, initial=0.0))
     natural = np.where(natural > 0.0, natural, 1.0)
-    rows, columns = balance(sizes * own.steps / natural[:, None])
+    rows, columns = natural.copy(), np.ones(len(own.steps))
+    core_rows, core_columns = list(found.core_rows), list(found.core_columns)
+    core = balance(found.core(sizes) / natural[core_rows, None])
+    rows[core_rows] *= core[0]
+    columns[core_columns] = 1.0 / core[1]
+    for i, j in reversed(found.pairs):  # what follows has the unit that those have which it follows
+        columns[j] = 0.0
+        rows[i] = (sizes[i] * columns).max() or natural[i]
+        columns[j] = rows[i] / sizes[i, j]
     gaps = np.maximum(natural, _FAR * far * shifted)
-    return Units(rows * natural, own.steps / columns, gaps, own.steps, own.guesses, still)
+    return Units(rows, own.steps * columns, gaps, own.steps, own.guesses, still)

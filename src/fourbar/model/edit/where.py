@@ -9,9 +9,10 @@ import numpy as np
 
 from ...errors import ArgumentError, AssemblyError
 from ..choose import close
-from ..embedding import Tied, cut
+from ..embedding import Tied
 from ..groups import Group, split
 from ..lower import Lowered
+from ..trace import cut
 
 _CLOSED = 1e-9
 

@@ -1,0 +1,77 @@
+"""Joints that simply follow others: geared rotors, mimics, chains of them.
+
+A coordinate that occurs in one row only, with a constant factor, is what that row is solved for, whatever others do.
+Row and column are set aside; what then occurs in one row only follows too. What is left, the core, is all that needs a
+rank, so that thousands of gears cost no more than their number, and no ratio is too large.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..spatial.linear import Scalar
+
+
+@dataclass(frozen=True)
+class Followers:
+    """Rows and the column that each is solved for, in the order in which they were set aside, and the core."""
+
+    pairs: tuple[tuple[int, int], ...]
+    core_rows: tuple[int, ...]
+    core_columns: tuple[int, ...]
+
+    def core(self, K: np.ndarray) -> np.ndarray:
+        """The core of K (..., m, n)."""
+        if not self.pairs:
+            return K
+        return K[..., list(self.core_rows), :][..., list(self.core_columns)]
+
+
+def find_followers(
+    K: Sequence[Sequence[Scalar]], entries: Sequence[Sequence[int]], columns: Iterable[int], n: int
+) -> Followers:
+    """Those of the `columns` (of n) that follow. `entries`: the columns of each row's entries that are not zero."""
+    holding: list[set[int]] = [set() for _ in range(n)]
+    for i, own in enumerate(entries):
+        for j in own:
+            holding[j].add(i)
+    asked = set(columns)
+    ready, pairs = deque(j for j in range(n) if j in asked), []
+    taken: set[int] = set()
+    while ready:
+        j = ready.popleft()
+        if j in taken or len(holding[j]) != 1:
+            continue
+        (i,) = holding[j]
+        if K[i][j].__class__ is not float:
+            continue
+        pairs.append((i, j))
+        taken.add(j)
+        for other in entries[i]:
+            holding[other].discard(i)
+            if other in asked:
+                ready.append(other)
+    set_aside = {i for i, _ in pairs}
+    rows = tuple(i for i in range(len(entries)) if i not in set_aside)
+    return Followers(tuple(pairs), rows, tuple(j for j in range(n) if j not in taken))
+
+
+def close_followers(
+    found: Followers, K: np.ndarray, entries: Sequence[Sequence[int]], phi: np.ndarray, unit: np.ndarray
+) -> np.ndarray:
+    """The least step (n), in units (n), that closes gaps phi (m) of rows K (m, n) that are constant, without a core."""
+    chosen = {j: c for c, j in enumerate(found.core_columns)}
+    columns = np.zeros((K.shape[1], len(chosen) + 1))  # velocities for unit velocities of the core, and what closes
+    for j, c in chosen.items():
+        columns[j, c] = 1.0
+    for i, j in reversed(found.pairs):
+        others = [k for k in entries[i] if k != j]
+        columns[j] = -(K[i, others] @ columns[others]) / K[i, j]
+        columns[j, -1] -= phi[i] / K[i, j]
+    free, step = columns[:, :-1] / unit[:, None], columns[:, -1] / unit
+    size = np.maximum(np.linalg.norm(free, axis=0), 1e-300)
+    return unit * (step - free @ (np.linalg.lstsq(free / size, step, rcond=None)[0] / size))

@@ -72,6 +72,7 @@ class Tied:
         units: Units | None = None,
     ) -> None:
         self._units = units
+        self.kept: tuple[int, ...] | None = None  # the rows of the loops that are used, where some are left out
         self.closed = closed  # a configuration of all joints in which the loops are closed
         self.joints = tuple(joints)
         self.traced = traced
@@ -91,7 +92,8 @@ class Tied:
         other = copy(self)
         for name in ("_key", "K_rate", "_runs", "_varying", "constants"):
             other.__dict__.pop(name, None)
-        other.traced, other.p = traced, (0.0,) * len(traced.p)
+        other.traced = traced if self.kept is None else traced.only(self.kept)
+        other.p = (0.0,) * len(traced.p)
         return other
 
     def at(self, p: Sequence[Scalar]) -> Tied:

@@ -17,12 +17,13 @@ from ..linalg import is_clear, pick, pivoted, rank
 from ..spatial.linear import Scalar, Vec
 from ..spatial.transform import IDENTITY, Transform, nudge
 from ..spatial.vectors import Twist
-from ..tolerances import ASSEMBLED
+from ..tolerances import ASSEMBLED, CLOSED
 from .choose import close, moved
 from .embedding import Bound, Free, Tied
 from .followers import Followers, close_followers, find_followers
 from .grouping import GROUND, group_links, tied
 from .mechanism import Connection, NamedLoop
+from .spare import Spare, spare_rows
 from .trace import Residual, Traced, cut, trace
 from .tree import ClusterTree
 from .units import lever, measure
@@ -33,7 +34,7 @@ class Group:
     """Links that loops tie together.
 
     `carrier` is the link that they hang on, `inner` the parent of each within the group: a position in `links`, or -1
-    for the carrier.
+    for the carrier. Rows of loops that others imply but for a small gap are left out; `slack` tells.
     """
 
     links: tuple[int, ...]
@@ -41,6 +42,7 @@ class Group:
     inner: tuple[int, ...]
     embedding: Free | Tied | Bound
     loops: tuple[str, ...] = ()
+    slack: tuple[tuple[str, float], ...] = ()  # loops with rows that are left out, and the gaps of these
 
     @property
     def is_free(self) -> bool:
@@ -126,8 +128,8 @@ class Grouper:
             loops = [loop for loop, tie in zip(self.loops, ties, strict=True) if not tie.isdisjoint(place)]
             carrier = parents[links[0]]
             inner = tuple(place.get(parents[i], GROUND) for i in links)
-            embedding = self._tie(links, loops) if loops else Free(self.moving[links[0]].joint)
-            made.append(Group(links, carrier, inner, embedding, tuple(loop.name for loop in loops)))
+            embedding, slack = self._tie(links, loops) if loops else (Free(self.moving[links[0]].joint), ())
+            made.append(Group(links, carrier, inner, embedding, tuple(loop.name for loop in loops), slack))
         return tuple(made)
 
     def _tied(self, loop: NamedLoop) -> set[int]:
@@ -141,10 +143,43 @@ class Grouper:
             raise ModelError(f"loop {loop.name!r} ties nothing that moves: both its ends are on the same rigid body")
         return links
 
-    def _tie(self, links: tuple[int, ...], loops: Sequence[NamedLoop]) -> Tied:
+    def _tie(self, links: tuple[int, ...], loops: Sequence[NamedLoop]) -> tuple[Tied, tuple[tuple[str, float], ...]]:
+        """The group of some links, and the gaps of loops of which rows are left out."""
         joints = [self.moving[i].joint for i in links]
         bodies = list(dict.fromkeys(body for loop in loops for body in loop.loop.bodies))
         traced = trace(joints, loop_residual(self.tree, self.moving, self.home, links, loops), bodies)
+        found = self._tied_rows(links, loops, traced)
+        if isinstance(found, Tied):
+            return found, ()
+        kept = tuple(i for i in range(len(traced.phi)) if i not in set(found.rows))
+        tie = self._tied_rows(links, loops, traced.only(kept))
+        if isinstance(tie, Spare):
+            raise self._contradiction(loops, float(tie.gaps.max()))
+        tie.kept = kept
+        return tie, self._slack(links, loops, found)
+
+    def _slack(self, links: tuple[int, ...], loops: Sequence[NamedLoop], spare: Spare) -> tuple[tuple[str, float], ...]:
+        """The loops of which rows are left out, and the largest gap of these."""
+        start = [Vec(self.moving[i].joint.neutral()) for i in links]
+        still = {body: Twist.of((0.0,) * 6) for loop in loops for body in loop.loop.bodies}
+        found: dict[str, float] = {}
+        first = 0
+        for loop in loops:
+            rows = loop_residual(self.tree, self.moving, self.home, links, [loop])(start, still)
+            own = [spare.gaps[i] for i in spare.rows if first <= i < first + len(rows)]
+            if own:
+                found[loop.name] = float(max(own))
+            first += len(rows)
+        return tuple(found.items())
+
+    @staticmethod
+    def _contradiction(loops: Sequence[NamedLoop], gap: float) -> ModelError:
+        names = ", ".join(repr(loop.name) for loop in loops)
+        return ModelError(f"the loops {names} cannot be closed: the nearest configuration leaves a gap of {gap:.3g}")
+
+    def _tied_rows(self, links: tuple[int, ...], loops: Sequence[NamedLoop], traced: Traced) -> Tied | Spare:
+        """The group with loops of these rows, or the rows that have to be left out."""
+        joints = [self.moving[i].joint for i in links]
         everything = Tied(joints, traced, [(j, 1.0) for j in range(len(traced.v))], ())
         connections = [self.moving[i] for i in links]
         start = np.array([x for c in connections for x in self.near.get(c.name, c.joint.neutral())])
@@ -152,6 +187,8 @@ class Grouper:
         found = self._followers(links, loops, traced, [j for j, _ in declared])
         guesses, tie = self._measured(everything, start, links, found)
         q = self._closed(tie, guesses, loops, found)
+        if isinstance(q, Spare):
+            return q
         K = found.core(tie.units.of(tie.numbers(q)[1]))
         r = rank(K)
         self._check_independent(declared, loops, K[:, self._rest(found, declared)], r, len(found.core_columns))
@@ -188,7 +225,9 @@ class Grouper:
             samples = K[None] if tie.is_linear else tie.numbers(guesses[:_AT_ONCE])[1]
         return guesses, tie.measured(measure(own, samples, pull, max(far, own.length), found))
 
-    def _closed(self, tie: Tied, guesses: np.ndarray, loops: Sequence[NamedLoop], found: Followers) -> np.ndarray:
+    def _closed(
+        self, tie: Tied, guesses: np.ndarray, loops: Sequence[NamedLoop], found: Followers
+    ) -> np.ndarray | Spare:
         """A closed configuration near the first guess, where the loops hold as much as they do anywhere.
 
         That one itself may be a toggle position (a flat four-bar), so some more near it are tried. Those that
@@ -198,21 +237,24 @@ class Grouper:
             step = close_followers(found, tie.constants, tie.traced.entries, tie.residual(guesses[0]), tie.units.steps)
             return moved(tie.joints, guesses[:1], step[None])[0]
         met: list[tuple[np.ndarray, np.ndarray]] = []
-        smallest = np.inf
+        nearest, left = [], []
         for first in range(0, len(guesses), _AT_ONCE):
             closed, gaps = close(tie, guesses[first : first + _AT_ONCE])
-            smallest = min(
-                smallest, float(np.nanmin(np.abs(tie.residual(closed)).max(axis=-1, initial=0.0), initial=np.inf))
-            )
+            nearest.append(closed)
+            left.append(gaps)
             sound = closed[gaps < ASSEMBLED]
             met.extend(zip(found.core(tie.units.of(tie.numbers(sound)[1])), sound, strict=True))
             if sum(is_clear(K) for K, _ in met) >= _ENOUGH:
                 break
-        if not met:
-            names = ", ".join(repr(loop.name) for loop in loops)
-            raise ModelError(
-                f"the loops {names} cannot be closed: the nearest configuration leaves a gap of {smallest:.3g}"
-            )
+        closed, gaps = np.concatenate(nearest), np.concatenate(left)
+        spare = None
+        if not np.nanmin(gaps, initial=np.inf) < CLOSED:
+            spare = spare_rows(tie, guesses[:_AT_ONCE], closed, gaps, found)
+        if spare is None and not met:
+            open_by = np.abs(tie.residual(closed)).max(axis=-1, initial=0.0)
+            raise self._contradiction(loops, float(np.nanmin(open_by, initial=np.inf)))
+        if spare is not None:
+            return spare
         ranked = [(rank(K), q) for K, q in met if is_clear(K)] or [(rank(K), q) for K, q in met]
         highest = max(r for r, _ in ranked)
         return next(q for r, q in ranked if r == highest)

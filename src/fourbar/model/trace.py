@@ -4,11 +4,11 @@ displacements of the bodies that it looks at."""
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import accumulate
 from typing import Any
 
-from ..expr import Expr, Graph, evaluate, jvp
+from ..expr import Expr, Graph, evaluate, jvp, vjp
 from ..expr.derive import reachable
 from ..expr.fold import add, mul
 from ..joints.base import Joint
@@ -16,6 +16,7 @@ from ..spatial.linear import Scalar, Vec, is_zero
 from ..spatial.vectors import Twist
 
 Residual = Callable[[Sequence[Vec], Mapping[str, Twist]], Sequence[Scalar]]
+_MANY = 3  # columns for each row from which on a Jacobian is cheaper backward
 
 
 def cut(x: Sequence[Any], sizes: Sequence[int]) -> tuple[Vec, ...]:
@@ -38,6 +39,14 @@ class Traced:
     entries: tuple[tuple[int, ...], ...]  # for each row of K the columns of its entries that are not zero
     p: tuple[Expr, ...] = ()  # changes of numbers of the mechanism on which all of this depends too
 
+    def only(self, rows: Sequence[int]) -> Traced:
+        """The same with some of the rows."""
+        phi, K, curvature, entries = (
+            tuple(x[i] for i in rows) for x in (self.phi, self.K, self.curvature, self.entries)
+        )
+        pull = tuple(tuple(tuple(column[i] for i in rows) for column in columns) for columns in self.pull)
+        return replace(self, phi=phi, K=K, curvature=curvature, entries=entries, pull=pull)
+
     @property
     def roots(self) -> list[Scalar]:
         """All of it but the zeros of K, which `entries` tell."""
@@ -58,14 +67,31 @@ def _supports(roots: Sequence[Scalar], inputs: Sequence[Expr]) -> list[int]:
     return [found[r.id] if r.__class__ is Expr else 0 for r in roots]
 
 
+def _bits(number: int) -> list[int]:
+    """The places of the bits of a number."""
+    found = []
+    while number:
+        lowest = number & -number
+        found.append(lowest.bit_length() - 1)
+        number ^= lowest
+    return found
+
+
 def _sparse_columns(phi: Sequence[Scalar], along: Sequence[Expr]) -> list[dict[int, Scalar]]:
-    """∂φ along each input, by row, without zeros."""
+    """∂φ along each input, by row, without zeros: forward or, where rows are few beside their columns, backward."""
+    columns = [_bits(support) for support in _supports(phi, along)]
+    touched = len({j for own in columns for j in own})
+    if touched > _MANY * max(1, len(phi)):
+        backward: list[dict[int, Scalar]] = [{} for _ in along]
+        for i, own in enumerate(columns):
+            for j, rate in zip(own, vjp([phi[i]], [1.0], [along[j] for j in own]), strict=True):
+                if not is_zero(rate):
+                    backward[j][i] = rate
+        return backward
     rows: list[list[int]] = [[] for _ in along]
-    for i, support in enumerate(_supports(phi, along)):
-        while support:
-            lowest = support & -support
-            rows[lowest.bit_length() - 1].append(i)
-            support ^= lowest
+    for i, own in enumerate(columns):
+        for j in own:
+            rows[j].append(i)
     found = []
     for x, own in zip(along, rows, strict=True):
         rates = jvp([phi[i] for i in own], {x: 1.0})
@@ -90,7 +116,7 @@ def trace(joints: Sequence[Joint], residual: Residual, bodies: Sequence[str], p:
     moved = [j.integrate(x, d) for j, x, d in zip(joints, cut(q, nq), cut(shifts, nv), strict=True)]
     displaced = {body: Twist.of(nudges[6 * b : 6 * b + 6]) for b, body in enumerate(bodies)}
     phi = list(residual(moved, displaced))
-    columns = _sparse_columns(phi, (*delta, *nudges))
+    columns = _sparse_columns(phi, delta) + _sparse_columns(phi, nudges)
     curvature = jvp(jvp(phi, {t: 1.0}), {t: 1.0})
     known: dict[Expr, Any] = dict(zip((*q, *v, *p), (*q_out, *v_out, *p_out), strict=True))
     known.update(dict.fromkeys((*delta, *nudges, t), 0.0))

@@ -15,6 +15,7 @@ from ..joints.base import Joint
 from ..model.mechanism import Mechanism
 from .massless import MasslessError
 from .robot import System, restored
+from .slack import SLACK, SLACK_FIX, slack_messages
 
 MASSLESS = "massless"  # what `waive` calls a joint that moves nothing
 
@@ -73,15 +74,27 @@ def _built(mechanism: Mechanism, report: Report, options: Options, file: str) ->
         robot = restored(mechanism, report + Report((noted,)))
     except ModelError as error:
         raise ParseError(report + Report((_located(report, str(error), file),))) from error
+    robot.__dict__["report"] = report = _with_slack(robot, options, file)
     if report.warnings:
         text = f"{file}: {summary(report.warnings)}; robot.report says where and what"
         warn(text, FileWarning)
     return robot
 
 
+def _with_slack(robot: System, options: Options, file: str) -> Report:
+    """The robot's report with a finding for each loop of which rows are left out."""
+    reading = Reading(file, options.strict, options.waive)
+    for message in slack_messages(robot.model.lowered):
+        reading.warn(robot.report.place_of(message, file), message, SLACK_FIX, SLACK)
+    found = Report(tuple(reading.findings))
+    if any(finding.severity == "error" for finding in found):
+        raise ParseError(robot.report + found)
+    return robot.report + found
+
+
 def _told_in_vain(options: Options, report: Report, file: str) -> Report:
-    """A note on each name in `waive` that nothing was found for; whether some joint is massless is not known yet."""
-    names = [name for name in in_vain(options.waive, report) if name != MASSLESS]
+    """A note on each name in `waive` that nothing was found for, but for what only the finished robot tells."""
+    names = [name for name in in_vain(options.waive, report) if name not in (MASSLESS, SLACK)]
     notes = (f"waive={[name]!r}: nothing was found that is called so" for name in names)
     return Report(tuple(Finding("note", message, "", file) for message in notes))
 

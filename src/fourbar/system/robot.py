@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from ..errors import ArgumentError
+from ..errors import ArgumentError, warn
 from ..model.builder import Builder as MechanismBuilder
 from ..model.lower import Lowered, lower
 from ..model.mechanism import Actuator, Mechanism
@@ -33,6 +33,7 @@ from .edit import Editing
 from .methods import METHODS, Method, load
 from .model import Model
 from .regular import check_regular
+from .slack import SLACK_FIX, slack_messages
 
 if TYPE_CHECKING:
     from ..constraints import Condition
@@ -492,8 +493,11 @@ class Builder(MechanismBuilder):
     """
 
     def build(self) -> System:
-        """The finished robot."""
-        return System(self.mechanism())
+        """The finished robot. Where rows of a loop are left out, as others imply them but for a small gap, it warns."""
+        robot = System(self.mechanism())
+        for message in slack_messages(robot.model.lowered):
+            warn(f"{message}; {SLACK_FIX}", RuntimeWarning)
+        return robot
 
 
 __all__ = ["Builder", "Family", "Lowered", "Names", "System"]

@@ -22,6 +22,7 @@ from .model.embedding import Tied
 from .model.mechanism import Connection, Placement
 from .spatial.transform import Transform
 from .system.robot import System
+from .tolerances import RANK
 
 __all__ = [
     "Independent", "independent", "lagrange_accelerations", "lagrange_forward_dynamics", "loop_constraints",
@@ -29,7 +30,6 @@ __all__ = [
     "reflected_robot", "spanning_forces", "spanning_tree",
 ]  # fmt: skip
 
-_RANK = 1e-9  # singular values of K below this, relative to the largest, belong to rows that other rows imply
 
 
 @lru_cache(maxsize=64)
@@ -152,7 +152,7 @@ def lagrange_accelerations(robot: System, q: Any, v: Any, tau: Any, f_ext: Any =
     force = spanning_forces(robot, tau) - tree.bias_force(q_all, robot.expand_velocity(q, v), f_ext=f_ext)
     K, k = loop_constraints(robot, q, v)
     U, s, Vt = np.linalg.svd(K, full_matrices=False)
-    held = s > _RANK * s.max(axis=-1, keepdims=True, initial=0.0)
+    held = s > RANK * s.max(axis=-1, keepdims=True, initial=0.0)
     inverse = np.where(held, 1.0 / np.where(held, s, 1.0), 0.0)
     size = np.abs(H).max(axis=(-2, -1), initial=1e-300)[..., None]  # rows as large as H: they are as well conditioned
     rows = np.where(held[..., None], size[..., None] * Vt, 0.0)
@@ -181,7 +181,7 @@ def sparse_lagrange_forward_dynamics(robot: System, q: Any, v: Any, tau: Any, f_
     K, k = loop_constraints(robot, q, v)
     free = tree.solve_mass_matrix(q_all, force)
     Y = tree.solve_mass_matrix(q_all[..., None, :], K)  # rows of K H⁻¹
-    multipliers = _times(np.linalg.pinv(Y @ _transposed(K), rcond=_RANK, hermitian=True), k - _times(K, free))
+    multipliers = _times(np.linalg.pinv(Y @ _transposed(K), rcond=RANK, hermitian=True), k - _times(K, free))
     where = independent(robot)
     return (free + _times(_transposed(Y), multipliers))[..., where.places] / where.scales
 

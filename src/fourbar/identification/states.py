@@ -36,7 +36,7 @@ def _conditions(robot: System, q: np.ndarray) -> np.ndarray:
     for group, implicit in zip(robot.model.lowered.groups, _implicit(robot), strict=True):
         tie = group.embedding
         if implicit and isinstance(tie, Tied) and tie.dependent:
-            K = tie.numbers(q[:, first : first + tie.nq])[1]
+            K = tie.units.of(tie.numbers(q[:, first : first + tie.nq])[1])
             found = np.maximum(found, np.linalg.cond(K[:, list(tie.rows)][:, :, list(tie.dependent)]))
         first += tie.nq
     return found

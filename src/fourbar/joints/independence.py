@@ -7,9 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from ..errors import ModelError
+from ..linalg import ranks
 from .base import Joint
-
-_RANK_TOLERANCE = 1e-9
 
 
 def subspace_matrix(joint: Joint, q: Sequence[float]) -> np.ndarray:
@@ -27,8 +26,7 @@ def require_independent(joint: Joint, q: Sequence[float], what: str) -> None:
     """Refuse a joint whose S (6 x nv) has dependent columns at the generic configuration q."""
     if joint.nv == 0:
         return
-    values = np.linalg.svd(subspace_matrix(joint, q), compute_uv=False)
-    rank = int(np.sum(values > _RANK_TOLERANCE * values[0]))
+    rank = int(ranks(subspace_matrix(joint, q)))
     if rank < joint.nv:
         raise ModelError(
             f"{what} has {joint.nv} velocities but only {rank} independent motion{'s' * (rank != 1)}: "

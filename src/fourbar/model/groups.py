@@ -49,6 +49,7 @@ class Group:
         return isinstance(self.embedding, Free)
 
 
+_FACTORS = 16  # rotations of a pose that are kept apart, so that zeros and ones in them are seen
 _ATTEMPTS, _AT_ONCE, _ENOUGH = 30, 6, 4  # starting points tried, so many together, and closed configurations wanted
 
 
@@ -88,7 +89,9 @@ def loop_residual(
         poses: dict[int, Transform] = {carrier: IDENTITY}
         for i, own in zip(links, q, strict=True):
             cluster = tree.clusters[i]
-            poses[i] = poses[tree.parents[i]].then(cluster.placement).then(cluster.joint.placement(own))
+            pose_i = poses[tree.parents[i]].then(cluster.placement).then(cluster.joint.placement(own))
+            long = len(pose_i.factors) > _FACTORS  # each link would pass all of them again
+            poses[i] = Transform((pose_i.R,), pose_i.p) if long else pose_i
 
         def pose(body: str) -> Transform:
             link, place = home(body)

@@ -34,14 +34,15 @@ def coordinates(lowered: Lowered, q: np.ndarray) -> dict[str, tuple[float, ...]]
     for group, own in zip(lowered.groups, split(lowered.groups, q.tolist(), "nq"), strict=True):
         tie = group.embedding
         full = tie.coordinates(own) if isinstance(tie, Tied) else own
-        if isinstance(tie, Tied):
-            gap = float(np.abs(tie.residual(np.array(full))).max(initial=0.0))
+        if isinstance(tie, Tied) and not tie.explicit:  # what is explicit is closed always
+            gap = float(np.abs(tie.residual(np.array(full)) / tie.units.gaps).max(initial=0.0))
             _check_gap(group, gap, "at the given q; robot.assemble(q) closes them")
         found.update(_by_joint(lowered, group, full))
     return found
 
 
 def _check_gap(group: Group, gap: float, where: str) -> None:
+    """Refuse a gap, in units of the rows."""
     if not gap < _CLOSED:
         names = ", ".join(map(repr, group.loops))
         raise AssemblyError(f"loops {names} are open by {gap:.3g} {where}")

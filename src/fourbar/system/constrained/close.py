@@ -12,15 +12,15 @@ from typing import NamedTuple
 import numpy as np
 
 from ...joints.independence import turning
+from ...linalg import pseudo_inverse
 from ...model.embedding import Tied
 from ...model.lower import Lowered
+from ...tolerances import CLOSED, NOTHING
 from .dense import apply
 
-CLOSED = 1e-11  # a gap that is allowed to be left
 _STEPS, _LONGEST = 60, 0.5  # number of steps, and how far joints turn in one
 _STALLED = 0.5  # a gap that is closed, and that a step leaves larger than this part of it, is rounding
 _ROUNDING = 1e-13  # of lengths, in what rows say of them
-_NOTHING = 1e-12  # rows smaller than this, beside the largest, are rounding
 
 Function = Callable[[np.ndarray], np.ndarray]
 
@@ -55,7 +55,7 @@ def _units(A: np.ndarray, length: float, tolerance: float) -> np.ndarray:
     of lengths smaller than `tolerance`. Rows that are nothing are measured as the largest is."""
     own = np.abs(A).sum(axis=-1)
     largest = own.max(axis=-1, keepdims=True, initial=0.0)
-    found = np.maximum(np.where(own > _NOTHING * largest, own, largest), _ROUNDING / tolerance * length)
+    found = np.maximum(np.where(own > NOTHING * largest, own, largest), _ROUNDING / tolerance * length)
     return np.where(found > 0.0, found, 1.0)
 
 
@@ -74,7 +74,7 @@ def are_closed(lowered: Lowered, q: np.ndarray, tolerance: float) -> np.ndarray:
 
 def _newton(A: np.ndarray, phi: np.ndarray, turns: np.ndarray) -> np.ndarray:
     """-A⁺ φ, shortened where joints would turn too far."""
-    step = -apply(np.linalg.pinv(A, rcond=1e-9), phi)
+    step = -apply(pseudo_inverse(A), phi)
     turned = np.abs(step[..., turns]).max(axis=-1, keepdims=True, initial=0.0)
     return step * np.minimum(1.0, _LONGEST / np.maximum(turned, 1e-300))
 

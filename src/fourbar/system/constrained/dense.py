@@ -7,10 +7,8 @@ from typing import NamedTuple
 import numpy as np
 
 from ...algorithms.multipliers import Chosen
-
-RANK = 1e-9  # singular values below this, relative to the largest, belong to rows that others imply
-
-_NOTHING = 1e-12  # columns shorter than this, relative to the longest, are rounding
+from ...linalg import count, lengths, ranks
+from ...tolerances import NOTHING, RANK
 
 
 def apply(M: np.ndarray, x: np.ndarray) -> np.ndarray:
@@ -21,22 +19,6 @@ def apply(M: np.ndarray, x: np.ndarray) -> np.ndarray:
 def transposed(M: np.ndarray) -> np.ndarray:
     """Mᵀ, sample by sample."""
     return np.swapaxes(M, -1, -2)
-
-
-def ranks(Y: np.ndarray) -> np.ndarray:
-    """Rank (...) of Y (..., n, m), each column in units of its own length."""
-    return number(np.linalg.svd(Y / lengths(Y)[..., None, :], compute_uv=False))
-
-
-def lengths(Y: np.ndarray) -> np.ndarray:
-    """The lengths (..., m) of the columns of Y; infinite for those that are nothing but rounding."""
-    size = np.linalg.norm(Y, axis=-2)
-    return np.where(size > _NOTHING * size.max(axis=-1, keepdims=True, initial=0.0), size, np.inf)
-
-
-def number(values: np.ndarray) -> np.ndarray:
-    """How many singular values (..., k) are something."""
-    return (values > RANK * values.max(axis=-1, keepdims=True, initial=0.0)).sum(axis=-1)
 
 
 class Least(NamedTuple):
@@ -64,7 +46,7 @@ def _out_of_reach(Y: np.ndarray, b: np.ndarray, quiet: np.ndarray) -> np.ndarray
     others say of it. All in units of the rows' own lengths, so that metres and radians do not meet."""
     size = lengths(Y)
     _, s, Vt = np.linalg.svd(Y / size[..., None, :], full_matrices=False)
-    kept = np.where(np.arange(s.shape[-1]) < number(s)[..., None], 1.0, 0.0)
+    kept = np.where(np.arange(s.shape[-1]) < count(s)[..., None], 1.0, 0.0)
     P = transposed(Vt) @ (kept[..., None] * Vt)
     unit = np.where(np.isfinite(size), size, 1.0)
     along = np.where(np.isfinite(size), b / unit, 0.0)  # a row that is nothing depends on no other
@@ -80,7 +62,7 @@ def choose(samples: np.ndarray) -> Chosen:
     found = ranks(samples)
     Y = samples[int(found.argmax())].copy()
     size = np.linalg.norm(Y, axis=0)
-    Y = Y / np.where(size > _NOTHING * size.max(), size, np.inf)
+    Y = Y / np.where(size > NOTHING * size.max(), size, np.inf)
     chosen: list[int] = []
     for _ in range(int(found.max())):
         left = np.linalg.norm(Y, axis=0)
@@ -89,7 +71,7 @@ def choose(samples: np.ndarray) -> Chosen:
         chosen.append(best)
         direction = Y[:, best] / left[best]
         Y = Y - np.outer(direction, direction @ Y)
-    usual = np.where(size > _NOTHING * size.max(), size, size.max())
+    usual = np.where(size > NOTHING * size.max(), size, size.max())
     return Chosen(tuple(sorted(chosen)), tuple((usual**2).tolist()))
 
 

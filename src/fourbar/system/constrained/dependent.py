@@ -13,8 +13,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...errors import warn
+from ...linalg import count, lengths
 from ...model.numbers import find
-from .dense import lengths, number, transposed
+from .dense import transposed
 from .model import GAINS, ConstrainedModel
 
 _BROKEN = 1e-8  # of the largest entry of δA, rows in units of their own lengths
@@ -25,7 +26,7 @@ def _breaks(A: np.ndarray, dA: np.ndarray) -> np.ndarray:
     A = np.nan_to_num(A)
     own = lengths(transposed(A))  # rows in their own units, as where ranks are taken
     U, s, Vt = np.linalg.svd(A / own[..., None])
-    rank = number(s)[..., None]
+    rank = count(s)[..., None]
     left = np.where(np.arange(U.shape[-1]) >= rank, 1.0, 0.0)[..., None, :] * U
     right = np.where(np.arange(Vt.shape[-1]) >= rank, 1.0, 0.0)[..., :, None] * Vt
     change = np.nan_to_num(dA) / _finite(own)[..., None, :, None]

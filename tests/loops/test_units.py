@@ -1,0 +1,341 @@
+"""Ranks, independent joints and closed configurations do not depend on units, factors of rows, or gear ratios."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+import pytest
+
+import fourbar as fb
+from fourbar import Builder, SingularError, System
+from fourbar.joints import Cylindrical, Planar, Prismatic, Revolute, Spherical, Universal
+from fourbar.loops import Closure, Constraint, Coupling, Differential, Distance, Gear, Loop
+from fourbar.spatial.linear import Scalar
+
+SOLID: dict[str, Any] = {"mass": 1.0, "inertia": (0.1, 0.1, 0.1)}
+LENGTHS = (1e-5, 1e-3, 1e3, 1e5)
+
+
+def wheels(*names: str) -> Builder:
+    b = Builder("wheels")
+    for name in names:
+        b.body(name, joint=Revolute("z"), **SOLID)
+    return b
+
+
+def turned(alpha: float) -> list[list[float]]:
+    c, s = np.cos(alpha), np.sin(alpha)
+    return [[1, 0, 0], [0, c, -s], [0, s, c]]
+
+
+class Scaled(Loop):
+    """A loop with its rows times a number."""
+
+    def __init__(self, loop: Loop, factor: float) -> None:
+        self.loop, self.factor = loop, factor
+
+    joints = property(lambda self: self.loop.joints)
+    bodies = property(lambda self: self.loop.bodies)
+    driven_joints = property(lambda self: self.loop.driven_joints)
+
+    def residual(self, view: Any) -> list[Scalar]:
+        return [self.factor * x for x in self.loop.residual(view)]
+
+
+def four_bar(u: float, factor: float) -> Builder:
+    b = Builder("four_bar", gravity=(0, -9.81 * u, 0))
+    solid: dict[str, Any] = {"mass": 1.0, "inertia": (0.1 * u * u,) * 3}
+    b.body("crank", joint=Revolute("z"), com=(0.2 * u, 0, 0), **solid)
+    b.body("coupler", parent="crank", joint=Revolute("z"), position=(0.4 * u, 0, 0), com=(0.3 * u, 0, 0), **solid)
+    b.body("rocker", joint=Revolute("z"), position=(u, 0, 0), **solid)
+    at: dict[str, Any] = {"at_predecessor": (0.9 * u, 0, 0), "at_successor": (0.7 * u, 0, 0)}
+    return b.loop(Scaled(Closure(Revolute("z"), "coupler", "rocker", **at), factor))
+
+
+def rccc(u: float, factor: float) -> Builder:
+    b = Builder("rccc", gravity=(0, 0, -9.81 * u))
+    solid: dict[str, Any] = {"mass": 1.0, "inertia": (0.1 * u * u,) * 3, "com": (0.1 * u, 0, 0)}
+    b.body("crank", joint=Revolute("z"), **solid)
+    for name, parent, a, alpha in (("coupler", "crank", 0.2, 0.5), ("follower", "coupler", 0.6, 0.7)):
+        b.body(name, parent=parent, joint=Cylindrical("z"), position=(a * u, 0, 0), rotation=turned(alpha), **solid)
+    at: dict[str, Any] = {"at_predecessor": (0.5 * u, 0, 0), "at_successor": (0.6 * u, 0.1 * u, 0)}
+    at |= {"predecessor_rotation": turned(0.6), "successor_rotation": turned(0.9)}
+    return b.loop(Scaled(Closure(Cylindrical("z"), "follower", "world", **at), factor))
+
+
+def slider(u: float, factor: float) -> Builder:
+    """A crank with a geared rotor, a rod to a slide, and a second slide that follows by a rack."""
+    b = Builder("slider", gravity=(0, -9.81 * u, 0))
+    solid: dict[str, Any] = {"mass": 1.0, "inertia": (0.1 * u * u,) * 3}
+    b.body("crank", joint=Revolute("z"), com=(0.1 * u, 0, 0), **solid)
+    b.body("rotor", joint=Revolute("z"), **solid)
+    b.body("slide", joint=Prismatic("x"), position=(0.9 * u, 0.05 * u, 0), **solid)
+    b.body("rack", joint=Prismatic("y"), **solid)
+    b.loop(Scaled(Distance("crank", "slide", (0.3 * u, 0, 0), (0, 0, 0), 0.7 * u), factor))
+    b.loop(Scaled(Gear("crank", "rotor", 50.0), 1.0 / factor))
+    return b.loop(Scaled(Coupling({"rotor": 0.002 * u, "rack": -1.0}), factor))
+
+
+def spatial(u: float, factor: float) -> Builder:
+    b = Builder("rssr", gravity=(0, 0, -9.81 * u))
+    solid: dict[str, Any] = {"mass": 1.0, "inertia": (0.1 * u * u,) * 3, "com": (0.1 * u, 0.02 * u, 0)}
+    b.body("crank", joint=Revolute("z"), **solid)
+    b.body("rod", parent="crank", joint=Universal("y", "z"), position=(0.3 * u, 0, 0), **solid)
+    b.body("rocker", joint=Revolute("x"), position=(0.8 * u, 0.1 * u, 0), **solid)
+    at: dict[str, Any] = {"at_predecessor": (0.7 * u, 0, 0), "at_successor": (0, 0.5 * u, 0)}
+    return b.loop(Scaled(Closure(Spherical(), "rod", "rocker", **at), factor))
+
+
+MECHANISMS = {"four_bar": four_bar, "rccc": rccc, "slider": slider, "spatial": spatial}
+
+
+def lengths(robot: System) -> np.ndarray:
+    """Which coordinates are lengths."""
+    slides = ("slide", "rack")
+    return np.array([name in slides or name.endswith((".z", ".d", ".y")) for name in robot.names.coordinates])
+
+
+def compared(robot: System, other: System, u: float) -> None:
+    """The same robot in other units: q in units of u where it is a length."""
+    assert (robot.nq, robot.nv, robot.names.velocities) == (other.nq, other.nv, other.names.velocities)
+    q, image = robot.neutral(), other.neutral()
+    unit = np.where(np.abs(image) > 1e-12, image / np.where(q == 0.0, 1.0, q), 1.0)
+    is_length = np.abs(np.log(np.abs(unit))) > 0.5 * abs(np.log(u))
+    assert np.allclose(np.where(is_length, unit / u, unit), 1.0, rtol=1e-7), (q, image)
+    assert "slide" not in robot.names.joints or is_length.sum() >= 1
+    v, tau = np.full(robot.nv, 0.3), np.full(robot.nv, 0.2)
+    # all independent velocities here are angles: torques are in units of u²
+    a, b = robot.forward_dynamics(q, v, tau), other.forward_dynamics(image, v, tau * u * u)
+    assert np.allclose(a, b, rtol=1e-6, atol=1e-8)
+
+
+@pytest.mark.parametrize("u", LENGTHS)
+@pytest.mark.parametrize("name", MECHANISMS)
+def test_lengths_in_other_units(name: str, u: float) -> None:
+    compared(MECHANISMS[name](1.0, 1.0).build(), MECHANISMS[name](u, 1.0).build(), u)
+
+
+@pytest.mark.parametrize("factor", LENGTHS)
+@pytest.mark.parametrize("name", MECHANISMS)
+def test_rows_times_a_number(name: str, factor: float) -> None:
+    robot, other = MECHANISMS[name](1.0, 1.0).build(), MECHANISMS[name](1.0, factor).build()
+    assert (robot.nq, robot.nv, robot.names.velocities) == (other.nq, other.nv, other.names.velocities)
+    assert np.allclose(robot.neutral(), other.neutral(), atol=1e-8)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_random_couplings_in_other_units(seed: int) -> None:
+    """Rows and columns of random linear loops times powers of ten: the same joints are independent."""
+    rng = np.random.default_rng(seed)
+    names = [f"j{i}" for i in range(6)]
+    A = rng.normal(size=(3, 6)) * (rng.random((3, 6)) < 0.7)
+    A = np.concatenate([A, A[:1] - 2.0 * A[1:2]])  # a row that others imply
+    A[:, 5] += 1.0
+    A[3] = A[0] - 2.0 * A[1]
+    found = []
+    for case in range(4):
+        rows, columns = (10.0 ** (case * rng.integers(-2, 3, n)) for n in (4, 6))
+        b = wheels(*names)
+        for row in A * rows[:, None] * columns:
+            b.loop(Coupling(dict(zip(names, row.tolist(), strict=True))))
+        found.append(b.build().names.velocities)
+    assert len(set(found)) == 1 and len(found[0]) == 3
+
+
+def test_rows_of_very_different_sizes() -> None:
+    robot = wheels("a", "b", "c").loop(Coupling({"a": 1e5, "b": -1e5})).loop(Coupling({"b": 1e-5, "c": -1e-5})).build()
+    assert robot.names.velocities == ("a",)
+    assert np.allclose(robot.expand([0.4]), 0.4)
+
+
+@pytest.mark.parametrize("ratio", [1e-12, 1e-9, 1e6, 1e9, 1e12])
+def test_gears_of_any_ratio(ratio: float) -> None:
+    one = wheels("a", "b", "c").loop(Gear("a", "b", ratio)).loop(Gear("a", "c", 1.0)).build()
+    both = wheels("a", "b", "c").loop(Gear("a", "b", ratio)).loop(Gear("a", "c", ratio)).build()
+    assert one.names.velocities == both.names.velocities == ("a",)
+    assert np.allclose(one.loop_map([0.0])[:, 0], [1.0, ratio, 1.0], rtol=1e-14)
+    assert np.allclose(both.loop_map([0.0])[:, 0], [1.0, ratio, ratio], rtol=1e-14)
+    mass = 0.1 * (1.0 + 2.0 * ratio**2)
+    assert np.allclose(both.forward_dynamics([0.1], [1.0], [1.0]), 1.0 / mass, rtol=1e-12)
+
+
+@pytest.mark.parametrize(("count", "ratio"), [(4, 1000.0), (25, 2.0), (40, 0.5), (60, -3.0)])
+def test_chains_of_gears(count: int, ratio: float) -> None:
+    names = [f"j{i}" for i in range(count + 1)]
+    b = wheels(*names)
+    for first, second in zip(names, names[1:], strict=False):
+        b.loop(Gear(first, second, ratio, offset=0.5))
+    robot = b.build()
+    assert robot.names.velocities == ("j0",)
+    powers = ratio ** np.arange(count + 1)
+    assert np.allclose(robot.loop_map([0.2])[:, 0], powers, rtol=1e-12)
+    assert np.allclose(robot.forward_dynamics([0.2], [0.0], [1.0]), 1.0 / (0.1 * (powers**2).sum()), rtol=1e-12)
+    assert len(robot.with_independent(names[-1]).names.velocities) == 1
+
+
+@pytest.mark.parametrize("k", [0.01, 100.0])
+def test_a_train_of_gears_keeps_its_independent_joint(k: float) -> None:
+    b = wheels("a", "b", "c", "d")
+    for first, second in ("ab", "bc", "cd"):
+        b.loop(Coupling({first: k, second: -1.0}))
+    assert b.build().names.velocities == ("a",)
+
+
+def test_a_chain_of_mimics_in_a_file() -> None:
+    joints = "".join(
+        f"<joint name='j{i}' type='continuous'><parent link='base'/><child link='l{i}'/><axis xyz='0 0 1'/>"
+        + (f"<mimic joint='j{i - 1}' multiplier='1000'/>" if i else "") + "</joint>"
+        for i in range(5)
+    )  # fmt: skip
+    inertial = "<inertial><mass value='1'/><inertia ixx='.1' iyy='.1' izz='.1' ixy='0' ixz='0' iyz='0'/></inertial>"
+    links = "<link name='base'/>" + "".join(f"<link name='l{i}'>{inertial}</link>" for i in range(5))
+    robot = fb.loads(f"<robot name='r'>{links}{joints}</robot>")
+    assert robot.names.velocities == ("j0",)
+
+
+def test_differentials_of_unlike_rows() -> None:
+    matrix = [[1e6, 2e6], [1e-6, -1e-6]]
+    robot = wheels("a", "b", "c", "d").loop(Differential(["a", "b"], ["c", "d"], matrix)).build()
+    assert robot.names.velocities == ("a", "b")
+    assert np.allclose(robot.loop_map([0.0, 0.0])[2:], matrix, rtol=1e-14)
+
+
+def ellipsograph() -> System:
+    b = Builder("ellipsograph")
+    b.body("slide", joint=Prismatic("x"), mass=0.3, inertia=(1e-4, 1e-4, 1e-4))
+    b.body("post", joint=Prismatic("y"), position=(0, 0.5, 0), mass=0.3, inertia=(1e-4, 1e-4, 1e-4))
+    return b.loop(
+        Constraint(lambda x, y: x * x + (y + 0.5) ** 2 - 0.25, ["slide", "post"]), independent=["slide"]
+    ).build()
+
+
+def test_a_loop_of_one_dependent_velocity_tells_its_toggle_position() -> None:
+    robot, q = ellipsograph(), np.array([0.5, -0.5 + 1e-12])
+    with pytest.raises(SingularError, match="toggle"):
+        robot.forward_dynamics(q, [1.0], [0.0])
+    with pytest.warns(RuntimeWarning, match="toggle"):
+        found = robot.forward_dynamics(np.stack([q, robot.neutral()]), np.ones((2, 1)), np.zeros((2, 1)))
+    assert np.isnan(found[0]).all() and np.isfinite(found[1]).all()
+
+
+def plate() -> Builder:
+    return Builder("plate").body("plate", joint=Planar(), **SOLID).loop(Closure(Planar(), "world", "plate"))
+
+
+def test_a_loop_whose_rows_are_all_implied_is_simulated() -> None:
+    robot = plate().build()
+    assert (robot.nq, robot.nv) == (3, 3)
+    end = fb.simulate(robot, robot.neutral(), [0.1, 0.2, 0.3], duration=0.1)
+    free = Builder("free").body("plate", joint=Planar(), **SOLID).build()
+    same = fb.simulate(free, free.neutral(), [0.1, 0.2, 0.3], duration=0.1)
+    assert np.allclose(end.q, same.q, atol=1e-12)
+
+
+def test_a_loop_that_toggles_beside_one_that_is_implied_is_simulated() -> None:
+    b = plate()
+    b.body("slide", joint=Prismatic("x"), **SOLID)
+    b.body("crank", joint=Revolute("z"), **SOLID).body(
+        "rod", parent="crank", joint=Revolute("z"), position=(0.3, 0, 0), **SOLID
+    )
+    b.loop(Closure(Revolute("z"), "rod", "slide", at_predecessor=(0.3, 0, 0)), independent=["slide"])
+    robot = b.build()
+    q = robot.configuration({"crank": 0.7, "rod": -1.4, "slide": 0.46}, assemble=True) if False else robot.neutral()
+    v = np.zeros(robot.nv)
+    end = fb.simulate(robot, q, v, duration=0.05)
+    assert np.isfinite(end.q).all()
+
+
+def pins(gap: float) -> Builder:
+    """A four-bar whose pin is written as two points on its axis, one of them a little off."""
+    b = Builder("pins", gravity=(0, -9.81, 0))
+    b.body("crank", joint=Revolute("z"), **SOLID)
+    b.body("coupler", parent="crank", joint=Revolute("z"), position=(0.4, 0, 0), **SOLID)
+    b.body("rocker", joint=Revolute("z"), position=(1.0, 0, 0), **SOLID)
+    for name, z, off in (("pin", 0.0, 0.0), ("again", 0.1, gap)):
+        at: dict[str, Any] = {"at_predecessor": (0.9 + off, off, z), "at_successor": (0.7, 0, z)}
+        b.loop(Closure(Spherical(), "coupler", "rocker", **at), name=name)
+    return b
+
+
+@pytest.mark.parametrize("gap", [1e-10, 1e-9, 1e-8, 1e-7, 1e-6])
+def test_redundant_rows_with_a_gap_are_left_out(gap: float) -> None:
+    with pytest.warns(RuntimeWarning, match=f"'again'.*{gap:.0e}"):
+        robot = pins(gap).build()
+    exact = pins(0.0).build()
+    assert (robot.nq, robot.nv) == (exact.nq, exact.nv) == (3, 1)
+    assert np.allclose(robot.neutral(), exact.neutral(), atol=10 * gap)
+    q = robot.random(np.random.default_rng(0), 5)
+    assert np.all(robot.loop_gap(q) < 1e-11) and np.all(robot.loop_gap(robot.assemble(q + 0.01)) < 1e-11)
+    q, v, tau = robot.neutral(), np.array([0.4]), np.array([0.1])
+    assert np.allclose(robot.forward_dynamics(q, v, tau), exact.forward_dynamics(exact.neutral(), v, tau), atol=1e-4)
+
+
+def test_loops_that_contradict_each_other_are_refused() -> None:
+    with pytest.raises(fb.ModelError, match="'pin', 'again' cannot be closed"):
+        pins(1e-4).build()
+
+
+def test_a_linkage_that_is_a_little_too_short_is_refused() -> None:
+    """At full stretch rows depend on each other too, but only there."""
+    b = Builder("short")
+    b.body("crank", joint=Revolute("z"), **SOLID)
+    b.body("rod", parent="crank", joint=Revolute("z"), position=(0.5, 0, 0), **SOLID)
+    b.loop(Closure(Revolute("z"), "rod", "world", at_predecessor=(0.5, 0, 0), at_successor=(1.0 + 1e-8, 0, 0)))
+    with pytest.raises(fb.ModelError, match="cannot be closed"):
+        b.build()
+
+
+MJCF = """<mujoco><worldbody>
+<body name="crank"><joint name="crank" axis="0 0 1"/><geom size=".1" mass="1"/>
+ <body name="coupler" pos=".4 0 0"><joint name="coupler" axis="0 0 1"/><geom size=".1" mass="1"/></body></body>
+<body name="rocker" pos="1 0 0"><joint name="rocker" axis="0 0 1"/><geom size=".1" mass="1"/></body>
+</worldbody><equality>
+<connect name="pin" body1="coupler" body2="rocker" anchor=".3 0 0"/>
+<connect name="again" body1="coupler" body2="rocker" anchor=".30000001 0 .1"/>
+</equality></mujoco>"""
+
+
+def test_the_gap_in_a_file_is_reported_and_can_be_waived() -> None:
+    pytest.importorskip("mujoco")
+    with pytest.warns(fb.FileWarning if hasattr(fb, "FileWarning") else UserWarning):
+        robot = fb.loads(MJCF, format="mjcf")
+    (finding,) = [f for f in robot.report.warnings if f.key == "slack"]
+    assert "'again'" in finding.message and robot.nv == 1
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        waived = fb.loads(MJCF, format="mjcf", waive=["slack"])
+    assert [f.severity for f in waived.report if f.key == "slack"] == ["note"]
+    with pytest.raises(fb.ParseError, match="again"):
+        fb.loads(MJCF, format="mjcf", strict=True)
+
+
+def test_thousands_of_mimics_take_as_long_as_they_are_many() -> None:
+    """By count of what is traced, not by a clock."""
+    sizes = []
+    for count in (100, 200):
+        b = wheels("driver", *(f"j{i}" for i in range(count)))
+        for i in range(count):
+            b.loop(Gear("driver", f"j{i}", 1.0 + i % 7))
+        robot = b.build()
+        (group,) = robot.model.lowered.groups
+        assert robot.names.velocities == ("driver",) and len(group.embedding.steps) == count
+        sizes.append(len(group.embedding.traced.phi[0].graph.nodes))
+    assert sizes[1] < 2.2 * sizes[0]
+
+
+def test_the_trace_of_a_long_loop_grows_with_its_length() -> None:
+    sizes = []
+    for count in (20, 40):
+        b, parent = Builder("ring", gravity=(0, -9.81, 0)), "world"
+        for i in range(count):
+            b.body(f"b{i}", parent=parent, joint=Revolute("z"), position=(float(i > 0), 0, 0), **SOLID)
+            parent = f"b{i}"
+        b.configuration("home", {f"b{i}": 2 * np.pi / (count + 1) for i in range(count)})
+        b.loop(Closure(Revolute("z"), parent, "world", at_predecessor=(1, 0, 0), at_successor=(0.5, 0, 0)))
+        robot = b.build()
+        (group,) = robot.model.lowered.groups
+        assert robot.nv == count - 2
+        sizes.append(len(group.embedding.traced.phi[0].graph.nodes))
+    assert sizes[1] < 2.4 * sizes[0]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -159,7 +160,7 @@ def test_gears_of_any_ratio(ratio: float) -> None:
 def test_chains_of_gears(count: int, ratio: float) -> None:
     names = [f"j{i}" for i in range(count + 1)]
     b = wheels(*names)
-    for first, second in zip(names, names[1:], strict=False):
+    for first, second in pairwise(names):
         b.loop(Gear(first, second, ratio, offset=0.5))
     robot = b.build()
     assert robot.names.velocities == ("j0",)

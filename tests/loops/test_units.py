@@ -190,6 +190,16 @@ def test_a_chain_of_mimics_in_a_file() -> None:
     assert robot.names.velocities == ("j0",)
 
 
+@pytest.mark.parametrize("offset", [0.0, 1e-9, 1e-3])
+def test_a_small_placement_is_no_unit_of_length(offset: float) -> None:
+    """Loops between coordinates look at no body: where the bodies are must not matter."""
+    b = Builder("lift").body("lift", joint=Prismatic("z"), position=(offset, 0, 0), **SOLID)
+    b.body("wheel", joint=Revolute("z"), **SOLID)
+    robot = b.loop(Constraint(lambda z, q: z - 0.3 * fb.sin(q) - 0.2, ["lift", "wheel"])).build()
+    z, q = robot.neutral()[:2] if robot.nq == 2 else robot.expand(robot.neutral())
+    assert robot.nv == 1 and abs(z - 0.3 * np.sin(q) - 0.2) < 1e-12 and abs(q) < 1.0
+
+
 def test_differentials_of_unlike_rows() -> None:
     matrix = [[1e6, 2e6], [1e-6, -1e-6]]
     robot = wheels("a", "b", "c", "d").loop(Differential(["a", "b"], ["c", "d"], matrix)).build()

@@ -238,7 +238,10 @@ class Grouper:
         """
         if tie.is_linear and not found.core_rows:
             step = close_followers(found, tie.constants, tie.traced.entries, tie.residual(guesses[0]), tie.units.steps)
-            return moved(tie.joints, guesses[:1], step[None])[0]
+            closed = moved(tie.joints, guesses[:1], step[None])
+            if not np.isfinite(tie.residual(closed)).all():
+                raise self._contradiction(loops, np.inf)
+            return closed[0]
         met: list[tuple[np.ndarray, np.ndarray]] = []
         nearest, left = [], []
         for first in range(0, len(guesses), _AT_ONCE):

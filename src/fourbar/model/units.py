@@ -57,14 +57,34 @@ def lever(joints: Sequence[Joint], K: np.ndarray, pull: np.ndarray, far: float) 
     S = [subspace_matrix(joint, joint.neutral()) for joint in joints]
     turn = np.concatenate([np.linalg.norm(own[:3], axis=0) for own in S])
     push = np.concatenate([np.linalg.norm(own[3:], axis=0) for own in S])
-    shifted = np.abs(pull[:, :, 3:]).max(axis=(1, 2), initial=0.0)
-    held, turning = shifted > 0.0, turn > 0.0
-    arms = np.abs(K[held][:, turning]) / turn[turning] / shifted[held][:, None]
-    length = float(arms.max(initial=0.0)) or far or 1.0
+    length = _arm(K, pull, turn, far) or _ratio(np.abs(K), turn > 0.0) or 1.0
     moved = turn + push / length
     steps = 1.0 / np.where(moved > 0.0, moved, 1.0)
     guesses = np.concatenate([_coordinates(joint, own, length) for joint, own in zip(joints, S, strict=True)])
     return Lever(length, steps, guesses)
+
+
+def _arm(K: np.ndarray, pull: np.ndarray, turn: np.ndarray, far: float) -> float:
+    """The longest lever with which turns of joints shift the places that rows look at; zero where none looks at bodies.
+
+    Levers that are rounding beside the lengths of which they are made are none: these lengths stand for them.
+    """
+    turned, shifted = (np.abs(pull[:, :, part]).max(axis=(1, 2), initial=0.0) for part in (slice(3), slice(3, 6)))
+    held, turning = shifted > 0.0, turn > 0.0
+    if not held.any():
+        return 0.0
+    arms = np.abs(K[held][:, turning]) / turn[turning] / shifted[held][:, None]
+    longest = max(far, float((turned[held] / shifted[held]).max()))
+    arm = float(arms.max(initial=0.0))
+    return arm if arm > NOTHING * longest else longest
+
+
+def _ratio(sizes: np.ndarray, turning: np.ndarray) -> float:
+    """The largest length for an angle of one that a row of coordinates speaks of; zero if none speaks of both."""
+    seen = np.where(sizes > NOTHING * sizes.max(axis=1, keepdims=True, initial=0.0), sizes, 0.0)
+    turned, pushed = (seen[:, which].max(axis=1, initial=0.0) for which in (turning, ~turning))
+    both = (turned > 0.0) & (pushed > 0.0)
+    return float((turned[both] / pushed[both]).max(initial=0.0))
 
 
 def _coordinates(joint: Joint, S: np.ndarray, length: float) -> np.ndarray:

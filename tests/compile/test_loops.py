@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import fourbar as fb
-from fourbar.joints import Helical, Revolute
+from fourbar.joints import Composite, Revolute
 from fourbar.loops import Closure
 
 from .support import arguments, as_tuple, finished, function, same_bits, started
@@ -77,7 +77,7 @@ def test_a_spanning_tree_without_regular_dynamics_is_copied():
     solid = {"mass": 1.0, "inertia": (1.0, 1.0, 1.0)}
     b.body("nut", joint=Revolute("z"), **solid)
     b.body("slide", joint=fb.joints.Prismatic("z"), **solid)
-    b.loop(Closure(Helical("z", pitch=0.1), "nut", "slide"))
+    b.loop(Closure(Composite(Revolute("z"), fb.joints.Prismatic("z")), "nut", "slide"))
     tree = b.build().spanning()
     made = pickle.loads(pickle.dumps(tree))
     assert made == tree

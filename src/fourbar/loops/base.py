@@ -60,7 +60,8 @@ class Loop(ABC):
         """φ: zero where the loop is closed. Rows may be redundant."""
 
     def minimal_residual(self, view: View) -> Sequence[Scalar]:
-        """The residual without rows that only tell closed configurations apart: those whose rate vanishes there."""
+        """φ with as few rows as it holds velocities: none that only tells closed configurations apart, and so stays
+        zero to first order where the loop is closed. It is zero where `residual` is, and only there."""
         return self.residual(view)
 
     # What editing a robot does to a loop. These work for every loop; a loop that stays one of its own kind says so.

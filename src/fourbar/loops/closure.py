@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from ..errors import ModelError
+from ..expr import cos, maximum, select, sin, sqrt
 from ..joints import (
     Cylindrical,
     Fixed,
     Free,
+    Helical,
     Planar,
     Prismatic,
     Revolute,
@@ -33,32 +35,77 @@ if TYPE_CHECKING:
     from ..joints.mirror import Mirror, Mirrored
 
 
-def _no_rotation(R: Mat) -> list[Scalar]:
-    """Zero for R = 1: the skew part, which vanishes for half a turn too, and what tells the two apart."""
-    return [R[2][1] - R[1][2], R[0][2] - R[2][0], R[1][0] - R[0][1], 3.0 - (R[0][0] + R[1][1] + R[2][2])]
+class _Rotations(NamedTuple):
+    """How what a joint says of the successor's rotation R is written as rows."""
+
+    none: Callable[[Mat], list[Scalar]]  # zero for R = 1, and only there
+    about_z: Callable[[Mat], list[Scalar]]  # zero where the z axes are parallel and point the same way, and only there
+    angle: Callable[[Scalar, Scalar], list[Scalar]]  # sin δ, cos δ: zero for δ = 0, and only there
 
 
-def _same_z(R: Mat) -> list[Scalar]:
-    """Zero where the z axes are parallel and point the same way."""
-    return [R[0][2], R[1][2], 1.0 - R[2][2]]
+def _skew(R: Mat) -> list[Scalar]:
+    """2 sin θ times the axis: zero for half a turn too."""
+    return [R[2][1] - R[1][2], R[0][2] - R[2][0], R[1][0] - R[0][1]]
 
 
-# What a joint holds, for the successor's pose (R, p) in the predecessor, in the joint's aligned frames. A screw is not
-# here: how far it has moved tells only with its turns counted, so it needs a coordinate of its own.
-_HELD: dict[type[Joint], Callable[[Joint, Mat, Vec], list[Scalar]]] = {
-    Fixed: lambda j, R, p: [*p, *_no_rotation(R)],
-    Revolute: lambda j, R, p: [*p, *_same_z(R)],
-    Prismatic: lambda j, R, p: [p[0], p[1], *_no_rotation(R)],
-    Cylindrical: lambda j, R, p: [p[0], p[1], *_same_z(R)],
-    Spherical: lambda j, R, p: [*p],
-    SphericalEuler: lambda j, R, p: [*p],
-    SphericalExponential: lambda j, R, p: [*p],
-    Universal: lambda j, R, p: [*p, _crossing(j, R)],
-    Planar: lambda j, R, p: [p[2], *_same_z(R)],
-    Translation2: lambda j, R, p: [p[2], *_no_rotation(R)],
-    Translation3: lambda j, R, p: _no_rotation(R),
-    Schoenflies: lambda j, R, p: _same_z(R),
-    Free: lambda j, R, p: [],
+# Cheap rows, of which the last one tells half a turn apart and has no rate where the joint is closed.
+_PLAIN = _Rotations(
+    none=lambda R: [*_skew(R), 3.0 - (R[0][0] + R[1][1] + R[2][2])],
+    about_z=lambda R: [R[0][2], R[1][2], 1.0 - R[2][2]],
+    angle=lambda s, c: [s, 1.0 - c],
+)
+
+_HALF_A_TURN = 1e-12  # of 1 + cos θ: nearer to half a turn there is no direction back
+
+
+def _halved(rows: Sequence[Scalar], cosine: Scalar, at_half_a_turn: Sequence[Scalar]) -> list[Scalar]:
+    """Rows of size sin θ as rows of size 2 sin(θ/2), the same to second order, but zero for θ = 0 only. Half a turn may
+    be undone in two ways or more: what is said there is given."""
+    whole = 1.0 + cosine
+    factor = sqrt(2.0 / maximum(whole, _HALF_A_TURN))
+    pairs = zip(rows, at_half_a_turn, strict=True)
+    return [select(whole > _HALF_A_TURN, factor * x, there) for x, there in pairs]
+
+
+def _turn(R: Mat) -> list[Scalar]:
+    """4 sin(θ/2) times the axis. At half a turn, 4 times the squares of the axis, which has no sign."""
+    trace = R[0][0] + R[1][1] + R[2][2]
+    return _halved(_skew(R), 0.5 * (trace - 1.0), [2.0 + 2.0 * R[i][i] for i in range(3)])
+
+
+# As few rows as the joint holds velocities. Upside down all directions are alike: it is said along x.
+_MINIMAL = _Rotations(
+    none=_turn,
+    about_z=lambda R: _halved([R[0][2], R[1][2]], R[2][2], [2.0, 0.0]),
+    angle=lambda s, c: _halved([s], c, [2.0]),
+)
+
+
+def _thread(joint: Joint, R: Mat, z: Scalar, rows: _Rotations) -> list[Scalar]:
+    """A screw turns by z / pitch, whole turns included: so much tells the pose."""
+    pitch: float = joint.pitch  # type: ignore[attr-defined]
+    if pitch == 0.0:
+        return [z]
+    turned = z * (1.0 / pitch)
+    s, c = sin(turned), cos(turned)
+    return [pitch * x for x in rows.angle(s * R[0][0] - c * R[1][0], c * R[0][0] + s * R[1][0])]
+
+
+# What a joint holds, for the successor's pose (R, p) in the predecessor, in the joint's aligned frames.
+_HELD: dict[type[Joint], Callable[[Joint, Mat, Vec, _Rotations], list[Scalar]]] = {
+    Fixed: lambda j, R, p, rows: [*p, *rows.none(R)],
+    Revolute: lambda j, R, p, rows: [*p, *rows.about_z(R)],
+    Prismatic: lambda j, R, p, rows: [p[0], p[1], *rows.none(R)],
+    Helical: lambda j, R, p, rows: [p[0], p[1], *rows.about_z(R), *_thread(j, R, p[2], rows)],
+    Cylindrical: lambda j, R, p, rows: [p[0], p[1], *rows.about_z(R)],
+    Spherical: lambda j, R, p, rows: [*p],
+    SphericalEuler: lambda j, R, p, rows: [*p],
+    SphericalExponential: lambda j, R, p, rows: [*p],
+    Universal: lambda j, R, p, rows: [*p, _crossing(j, R)],
+    Planar: lambda j, R, p, rows: [p[2], *rows.about_z(R)],
+    Translation2: lambda j, R, p, rows: [p[2], *rows.none(R)],
+    Translation3: lambda j, R, p, rows: rows.none(R),
+    Schoenflies: lambda j, R, p, rows: rows.about_z(R),
 }
 
 
@@ -66,10 +113,6 @@ def _crossing(joint: Joint, R: Mat) -> Scalar:
     """A universal joint keeps the angle between its axes, one fixed in each body."""
     a, b = Vec(joint.axis1), Vec(joint.axis2)  # type: ignore[attr-defined]
     return dot(a, R @ b) - dot(a, b)
-
-
-# The last row of all others only tells half a turn apart.
-_ALL_COUNT = (Spherical, SphericalEuler, SphericalExponential, Universal, Free)
 
 
 def closes_directly(joint: Joint) -> bool:
@@ -118,6 +161,11 @@ class Closure(Loop):
     ) -> None:
         if not isinstance(joint, Joint):
             raise ModelError(f"a loop joint must be a joint such as Revolute('z'), got {joint!r}")
+        if isinstance(joint, Free):
+            raise ModelError(
+                f"a loop joint between {predecessor!r} and {successor!r} cannot be Free(): it holds nothing; leave the "
+                "loop out, or name what is held, such as Revolute('z') or Spherical()"
+            )
         if predecessor == successor:
             raise ModelError(f"a loop joint is between two bodies, got {predecessor!r} twice")
         first = read_place(f"loop joint on {predecessor!r}", at_predecessor, predecessor_rotation)
@@ -139,16 +187,18 @@ class Closure(Loop):
         return None if closes_directly(self.joint) else self.joint
 
     def residual(self, view: View) -> Sequence[Scalar]:
+        return self._rows(view, _PLAIN)
+
+    def minimal_residual(self, view: View) -> Sequence[Scalar]:
+        return self._rows(view, _MINIMAL)
+
+    def _rows(self, view: View, rotations: _Rotations) -> list[Scalar]:
         A, _ = (None, self.joint) if isinstance(self.joint, Universal) else self.joint.aligned()
         turned = Transform(() if A is None else (A,))
         first = view.pose(self.predecessor).then(self.at_predecessor).then(turned)
         second = view.pose(self.successor).then(self.at_successor).then(turned)
         between = first.inverse().then(second)
-        return _HELD[type(self.joint)](self.joint, between.R, between.p)
-
-    def minimal_residual(self, view: View) -> Sequence[Scalar]:
-        rows = self.residual(view)
-        return rows if isinstance(self.joint, _ALL_COUNT) else rows[:-1]
+        return _HELD[type(self.joint)](self.joint, between.R, between.p, rotations)
 
     def renamed(self, joints: Mapping[str, str], bodies: Mapping[str, str]) -> Closure:
         first, second = (bodies.get(x, x) for x in self.bodies)

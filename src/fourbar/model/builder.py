@@ -154,13 +154,19 @@ class Builder:
         return self
 
     def _with_link(self, name: str, loop: Closure) -> Loop:
-        """A loop joint with coordinates of its own: a body without mass on that joint, welded to the successor."""
+        """A loop joint with coordinates of its own: a body without mass on that joint, welded to the successor.
+
+        Both have the name of the loop, or a longer one where that is taken.
+        """
         from ..loops.closure import Closure
 
-        R, p = np.array(loop.at_predecessor.R, float), loop.at_predecessor.p
-        self.body(name, parent=loop.predecessor, joint=loop.joint, position=p, rotation=R)
+        R, p, body = np.array(loop.at_predecessor.R, float), loop.at_predecessor.p, name
+        while body in self._bodies or body in self._frames:
+            body = f"{body}_joint"
+        joint = body if any(c.name == name for c in self._connections.values()) else name
+        self.body(body, parent=loop.predecessor, joint=loop.joint, joint_name=joint, position=p, rotation=R)
         place = loop.at_successor
-        return Closure(Fixed(), name, loop.successor, at_successor=place.p, successor_rotation=place.R)
+        return Closure(Fixed(), body, loop.successor, at_successor=place.p, successor_rotation=place.R)
 
     def configuration(self, name: str, coordinates: Mapping[str, Any]) -> Builder:
         """Name a configuration: coordinates by joint, the others neutral. The first one says near which to close loops.

@@ -8,13 +8,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..errors import ArgumentError, AssemblyError, unknown
+from ..errors import AssemblyError, unknown
 from ..model.choose import close, differences
 from ..model.embedding import Free, Tied
 from ..model.groups import Group
 from ..model.lower import Lowered
 from ..model.mechanism import Mechanism
 from ..model.read import read_independent
+from ..model.restart import close_from
 from ..model.travel import brought_within, travel
 from ..tolerances import CLOSED, KEEP_AWAY
 
@@ -77,7 +78,7 @@ def _state(group: Group, full: np.ndarray) -> np.ndarray:
 
 
 def group_neutral(lowered: Lowered, group: Group) -> np.ndarray:
-    """The neutral coordinates, or the closed ones nearest to them."""
+    """The neutral coordinates, or closed ones near them."""
     if isinstance(group.embedding, Tied):
         assert group.embedding.closed is not None
         return _state(group, group.embedding.closed)
@@ -85,12 +86,12 @@ def group_neutral(lowered: Lowered, group: Group) -> np.ndarray:
 
 
 def group_named(lowered: Lowered, group: Group, coordinates: Mapping[str, Sequence[float]]) -> np.ndarray:
-    """The closed coordinates of a group nearest to those given by joint; joints not given are neutral."""
+    """Closed coordinates of a group near those given by joint; joints not given are neutral."""
     connections = [lowered.moving[i] for i in group.links]
     full = np.array([x for c in connections for x in coordinates.get(c.name, c.joint.neutral())])
     if not isinstance(group.embedding, Tied):
         return full
-    closed, gap = close(group.embedding, full[None])
+    closed, gap = close_from(group.embedding, full[None])
     if not gap[0] <= CLOSED:
         raise AssemblyError(
             f"loops {', '.join(map(repr, group.loops))} cannot be closed: a gap of "
@@ -189,59 +190,6 @@ def group_anywhere(lowered: Lowered, group: Group, rng: np.random.Generator) -> 
     full, gap = close(tie, near)
     sound = full[(gap < CLOSED) & _is_held(tie, full)]
     return sound[0] if len(sound) else tie.closed
-
-
-def _columns(lowered: Lowered, group: Group, keep: Sequence[str]) -> list[int]:
-    found, at = [], 0
-    for i in group.links:
-        c = lowered.moving[i]
-        if c.name in keep:
-            found.extend(range(at, at + c.joint.nv))
-        at += c.joint.nv
-    return found
-
-
-def _stored(method: str, lowered: Lowered, q: Any) -> np.ndarray:
-    """Coordinates (..., nq) as an array."""
-    from ..compile.arguments import Argument, to_array  # imported when first needed, as in `robot`
-
-    return to_array(method, Argument("q", (lowered.nq,)), q)
-
-
-def assemble(lowered: Lowered, q: Any, keep: Sequence[str]) -> np.ndarray:
-    """Close all loops from a guess; what is tied explicitly is closed always."""
-    if isinstance(keep, str):
-        raise ArgumentError(f"keep={keep!r}: expected a list of joints, such as [{keep!r}]")
-    known = [c.name for c in lowered.moving]
-    for name in keep:
-        if name not in known:
-            raise unknown("moving joint", name, known)
-    array = _stored("assemble", lowered, q).copy()
-    rows, at = array.reshape(-1, lowered.nq), 0
-    for group in lowered.groups:
-        tie, end = group.embedding, at + group.embedding.nq
-        if isinstance(tie, Tied) and not tie.explicit:
-            rows[:, at:end], gaps = close(tie, rows[:, at:end], _columns(lowered, group, keep))
-            if not np.all(gaps <= CLOSED):
-                left = np.abs(tie.residual(rows[:, at:end])).max()
-                raise AssemblyError(
-                    f"loops {', '.join(map(repr, group.loops))} cannot be closed from this guess: a gap of "
-                    f"{left:.3g} is left{f' with {list(keep)} kept' if keep else ''}"
-                )
-        at = end
-    return array
-
-
-def loop_gap(lowered: Lowered, q: Any) -> np.ndarray:
-    """The largest residual of any loop."""
-    array = _stored("loop_gap", lowered, q)
-    found, at = np.zeros(array.shape[:-1]), 0
-    for group in lowered.groups:
-        tie, end = group.embedding, at + group.embedding.nq
-        if isinstance(tie, Tied) and not tie.explicit:
-            found = np.maximum(found, np.abs(tie.residual(array[..., at:end])).max(axis=-1, initial=0.0))
-        at = end
-    return found
 
 
 def choose_independent(mechanism: Mechanism, clusters: Sequence[ClusterInfo], joints: Sequence[Any]) -> Mechanism:

@@ -19,15 +19,14 @@ from ..model.parameters import RIGID, parameter_names, parameter_values, with_in
 from ..model.read import read_rng, read_three
 from ..once import cached_property, imported
 from .choice import read_choice
+from .closing import Looped
 from .clusters import (
     ClusterInfo,
-    assemble,
     choose_independent,
     describe,
     group_named,
     group_neutral,
     group_random,
-    loop_gap,
 )
 from .edit import Editing
 from .methods import METHODS, Method, load
@@ -194,8 +193,11 @@ class Names(NamedTuple):
     actuators: tuple[str, ...]
 
 
-class System(Editing):
-    """A robot: frozen, thread-safe, hashable by content, picklable. Made by `Builder.build()` or `load`."""
+class System(Editing, Looped):
+    """A robot: frozen, thread-safe, hashable by content, picklable. Made by `Builder.build()` or `load`.
+
+    Methods take q as it is: where its loops are open, results mean nothing. `check(q, v)` refuses such states.
+    """
 
     mechanism: Mechanism
 
@@ -439,14 +441,6 @@ class System(Editing):
         generator, size = read_rng(rng), () if n is None else (int(n),)
         parts = [group_random(self.model.lowered, group, generator, size) for group in self.model.lowered.groups]
         return np.concatenate(parts, axis=-1) if parts else np.zeros((*size, 0))
-
-    def assemble(self, q: Any, keep: Sequence[str] = ()) -> np.ndarray:
-        """The configurations nearest to q (..., nq) in which every loop is closed; joints named in `keep` stay."""
-        return assemble(self.model.lowered, q, keep)
-
-    def loop_gap(self, q: Any) -> np.ndarray:
-        """How far the loops are from closed at q (..., nq): the largest residual (...)."""
-        return loop_gap(self.model.lowered, q)
 
     def equations(self, symbols: bool = False, simplify: bool = True) -> Equations:
         """M(q), C(q, v), g(q) and τ as SymPy expressions, with LaTeX and plain Python; for small mechanisms.

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from ...errors import ArgumentError, AssemblyError
-from ..choose import close
 from ..embedding import Tied
 from ..groups import Group, split
 from ..lower import Lowered
+from ..restart import close_from
 from ..trace import cut
 
 _CLOSED = 1e-9
@@ -57,7 +57,7 @@ def _by_joint(lowered: Lowered, group: Group, full: Sequence[Any]) -> dict[str, 
 def moved_to(
     lowered: Lowered, start: Mapping[str, tuple[float, ...]], given: Mapping[str, Any]
 ) -> dict[str, tuple[float, ...]]:
-    """The coordinates nearest to `start` in which some joints have given ones and every loop is closed."""
+    """Coordinates near `start` in which some joints have given ones and every loop is closed."""
     found = dict(start)
     joints = {c.name: c.joint for c in lowered.moving}
     for name, value in given.items():
@@ -72,7 +72,7 @@ def moved_to(
         names = [lowered.moving[i].name for i in group.links]
         if isinstance(group.embedding, Tied) and set(names) & set(given):
             held = [j for j, name in enumerate(x for x in names for _ in range(joints[x].nv)) if name in given]
-            q, gap = close(group.embedding, np.array([[x for name in names for x in found[name]]]), held)
+            q, gap = close_from(group.embedding, np.array([[x for name in names for x in found[name]]]), held)
             _check_gap(group, float(gap[0]), f"with {', '.join(map(repr, given))} kept: no closed configuration near")
             found.update(_by_joint(lowered, group, q[0].tolist()))
     return found

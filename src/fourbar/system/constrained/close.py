@@ -21,6 +21,7 @@ from .dense import apply
 _STEPS, _LONGEST = 60, 0.5  # number of steps, and how far joints turn in one
 _STALLED = 0.5  # a gap that is closed, and that a step leaves larger than this part of it, is rounding
 _ROUNDING = 1e-13  # of lengths, in what rows say of them
+_NUDGES = 0.02 * 1.5 ** np.arange(12)  # of starts beside one from which the steps do not get there
 
 Function = Callable[[np.ndarray], np.ndarray]
 
@@ -34,7 +35,25 @@ class Opened(NamedTuple):
 
 
 def close(q: np.ndarray, opened: Opened, turns: np.ndarray, length: float) -> tuple[np.ndarray, np.ndarray]:
-    """Closed configurations near q (n, nq), and the gaps (n) that are left. `turns` (nv): see `turning_velocities`."""
+    """Closed configurations near q (n, nq), and the gaps (n) that are left. `turns` (nv): see `turning_velocities`.
+
+    Where steps from q lead nowhere (from half a turn there is no shortest way back), they start beside it.
+    """
+    found, gaps = _closed(q, opened, turns, length)
+    rng, unit = np.random.default_rng(0), np.where(turns, 1.0, length)
+    for spread in _NUDGES:
+        left = np.flatnonzero(~(gaps <= CLOSED) & np.isfinite(q).all(axis=-1))
+        if not left.size:
+            break
+        start = opened.moved(q[left], spread * unit * rng.normal(size=(len(left), len(turns))))
+        again, gap = _closed(start, opened, turns, length)
+        good = gap <= CLOSED
+        found[left[good]], gaps[left[good]] = again[good], gap[good]
+    return found, gaps
+
+
+def _closed(q: np.ndarray, opened: Opened, turns: np.ndarray, length: float) -> tuple[np.ndarray, np.ndarray]:
+    """The same from one start."""
     q, gaps = q.copy(), np.full(len(q), np.inf)
     busy = np.arange(len(q))
     for _ in range(_STEPS + 1):
@@ -59,15 +78,20 @@ def _units(A: np.ndarray, length: float, tolerance: float) -> np.ndarray:
     return np.where(found > 0.0, found, 1.0)
 
 
+def gaps_in_units(lowered: Lowered, tie: Tied, q: np.ndarray, tolerance: float) -> np.ndarray:
+    """How far an embedded loop is open (...) at coordinates q (..., n) of its group: the largest gap, in units of its
+    row, such that rounding is less than `tolerance`. Where a gap is no number, it is not told."""
+    phi, K = (np.nan_to_num(x) for x in tie.numbers(q))
+    return (np.abs(phi) / _units(K, longest_length(lowered), tolerance)).max(axis=-1, initial=0.0)
+
+
 def are_closed(lowered: Lowered, q: np.ndarray, tolerance: float) -> np.ndarray:
-    """Whether embedded loops are closed at q (..., nq): no gap is more than `tolerance` in units of its row. Where a
-    gap is no number, it is not told."""
-    length, found, at = longest_length(lowered), np.ones(q.shape[:-1], bool), 0
+    """Whether embedded loops are closed at q (..., nq): no gap is more than `tolerance` in units of its row."""
+    found, at = np.ones(q.shape[:-1], bool), 0
     for group in lowered.groups:
         tie, end = group.embedding, at + group.embedding.nq
         if isinstance(tie, Tied) and not tie.explicit:
-            phi, K = (np.nan_to_num(x) for x in tie.numbers(q[..., at:end]))
-            found &= (np.abs(phi) <= tolerance * _units(K, length, tolerance)).all(axis=-1)
+            found &= gaps_in_units(lowered, tie, q[..., at:end], tolerance) <= tolerance
         at = end
     return found
 

@@ -9,10 +9,8 @@ from typing import Any
 
 from ...algorithms.rows import Bundle
 from ...constraints import Condition
-from ...constraints.screw import HeldScrew
 from ...constraints.trace import Varied, trace
 from ...errors import ModelError, unknown
-from ...joints import Helical
 from ...loops import Closure, Loop
 from ...loops.closure import closes_directly
 from ...model.lower import GROUND, Home, Lowered
@@ -103,8 +101,6 @@ def _held(condition: Any) -> Given:
         raise ModelError(
             f"expected a constraint of fourbar.constraints or fourbar.loops, such as Contact('foot'), got {condition!r}"
         )
-    if isinstance(condition, Closure) and isinstance(condition.joint, Helical):
-        return HeldScrew(condition)
     if isinstance(condition, Closure) and not closes_directly(condition.joint):
         kind = type(condition.joint).__name__
         raise ModelError(

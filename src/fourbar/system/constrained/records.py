@@ -16,6 +16,7 @@ from ...algorithms.rows import dense_rows, evaluate_rows
 from ...model.embedding import Tied
 from ...spatial.linear import Mat, Vec
 from ..context import Context
+from ..methods.configuration import integrate
 from ..methods.registry import Method, Outputs, Stages, flat, method, vector
 from .model import ConstrainedModel
 
@@ -238,6 +239,12 @@ def residual(c: Context) -> Outputs:
     """φ (..., m): how far loops and functions are from closed; zero for rows that hold velocities only."""
     found = flat([own.phi for own in _rows(c)[1]])
     return [("phi", (len(found),), found)]
+
+
+@method("q v dt", "q", into=METHODS)
+def moved(c: Context) -> Outputs:
+    """The robot's own `integrate` (..., nq), where NaN needs no words: a trial that leads nowhere."""
+    return integrate(c)
 
 
 @method("q v", "rate", into=METHODS)

@@ -10,11 +10,11 @@ import numpy as np
 
 from ...algorithms.multipliers import Chosen
 from ...compile.arguments import Argument, to_array
-from ...errors import ArgumentError, AssemblyError, ModelError
+from ...errors import ArgumentError, ModelError
 from ...once import cached_property
+from ..closing import report_open
 from ..context import Context
 from ..make import compiled
-from ..methods import METHODS as SYSTEM_METHODS
 from ..regular import check_regular
 from ..robot import Names, System
 from . import balance as _balance  # noqa: F401  (registers how to differentiate)
@@ -228,18 +228,24 @@ class Constrained(Frozen):
         return ranks(Y)
 
     def project(self, q: Any, v: Any = None) -> Any:
-        """The configurations nearest to q (..., nq) in which loops and functions are closed; with v also the velocities
-        nearest to v (in the sense of kinetic energy) that break no row."""
+        """Configurations near q (..., nq) in which loops and functions are closed; with v also the velocities nearest
+        to v (in the sense of kinetic energy) that break no row.
+
+        Newton's steps from q lead there: near, but not the nearest of all. Where they do not, from starts beside q
+        either, there is no answer: an error for one sample, NaN and a warning in a batch.
+        """
         argument = Argument("q", (self.system.nq,))
         found = self._closed(np.array(to_array("project", argument, q)))
         return found if v is None else (found, self.impulse(found, v)[0])
 
     def _closed(self, q: np.ndarray) -> np.ndarray:
-        moved = partial(self.system.integrate, dt=1.0)
+        moved = partial(self.compiled("moved"), dt=1.0)
         found, gaps = self._nearest(q.reshape(-1, q.shape[-1]), Opened(self.residual, self.jacobian, moved))
-        if not np.all(gaps <= CLOSED):
-            gap = np.abs(self.residual(found)).max(initial=0.0)
-            raise AssemblyError(f"the constraints cannot be met from this configuration: a gap of {gap:.3g} is left")
+        lost = ~(gaps <= CLOSED)
+        if np.any(lost):
+            gap = np.abs(self.residual(found[lost])).max(axis=-1, initial=0.0)
+            report_open("the constraints cannot be met from {this}", gap, q.ndim == 1)
+        found[lost] = np.nan
         return found.reshape(q.shape)
 
     def _nearest(self, q: np.ndarray, opened: Opened) -> tuple[np.ndarray, np.ndarray]:
@@ -281,13 +287,11 @@ class Constrained(Frozen):
         """The same as `_closed` without compiling anything, for one configuration; q itself if it fails."""
         if not any(b.traced.holonomic for b in self._model.bundles):
             return q
-        residual, jacobian, integrate = METHODS["residual"], METHODS["jacobian"], SYSTEM_METHODS["integrate"]
+        residual, jacobian, moved = METHODS["residual"], METHODS["jacobian"], METHODS["moved"]
         opened = Opened(
             lambda q: np.array([self._run(residual.record, q=x)[0] for x in q]),
             lambda q: np.array([self._run(jacobian.record, q=x)[0] for x in q]),
-            lambda q, v: np.array(
-                [self._run(integrate.record, q=x, v=y, dt=[1.0])[0] for x, y in zip(q, v, strict=True)]
-            ),
+            lambda q, v: np.array([self._run(moved.record, q=x, v=y, dt=[1.0])[0] for x, y in zip(q, v, strict=True)]),
         )
         found, gaps = self._nearest(q[None], opened)
         return found[0] if gaps[0] <= CLOSED else q

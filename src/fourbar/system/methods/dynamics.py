@@ -21,6 +21,7 @@ def inverse_dynamics(c: Context) -> Outputs:
 
     Of the rigid bodies alone: `inverse_passive_dynamics` also overcomes springs and damping of the joints.
     f_ext (..., n_bodies, 6): wrench [moment; force] on each body, in its frame.
+    q is not looked at: loops must be closed there, which `robot.check(q, v)` tells and `robot.assemble(q)` does.
     """
     return vector(c, "tau", inverse_parts(c))
 
@@ -40,6 +41,7 @@ def forward_dynamics(c: Context) -> Outputs:
     """Accelerations a (..., nv) caused by joint forces τ (ABA, O(n)).
 
     f_ext (..., n_bodies, 6): wrench [moment; force] on each body, in its frame.
+    q is not looked at: loops must be closed there, which `robot.check(q, v)` tells and `robot.assemble(q)` does.
     """
     return vector(c, "a", acceleration_parts(c))
 
@@ -57,6 +59,7 @@ def hybrid_dynamics(c: Context, prescribed: tuple[tuple[bool, ...], ...]) -> Out
     """All accelerations and all joint forces (a, τ), when some joints have their acceleration prescribed.
 
     prescribed: names of these joints. Their entries of `a` are read, and the other joints' entries of `tau`.
+    q is not looked at: loops must be closed there, which `robot.check(q, v)` tells and `robot.assemble(q)` does.
     """
     moved, forces = hybrid_parts(c, prescribed)
     return vector(c, "a_all", moved) + vector(c, "tau_all", forces)

@@ -1,0 +1,203 @@
+"""Closed loops as the user asks for them: closing a guess, how far loops are open, whether a state may be used."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from ..errors import ArgumentError, AssemblyError, SingularError, unknown, warn
+from ..model.embedding import Tied
+from ..model.groups import Group
+from ..model.lower import Lowered
+from ..model.restart import close_from
+from ..tolerances import CLOSED
+
+OPEN = 1e-6  # a gap that counts as open, in units of its row
+_NEAR_TOGGLE = 1e-4  # least singular value of K_d, beside the entries of K, from which on a toggle is looked for
+
+
+def implicit(lowered: Lowered) -> Iterator[tuple[Group, Tied, slice]]:
+    """The groups whose loops may be open, and where their coordinates are."""
+    at = 0
+    for group in lowered.groups:
+        tie, start = group.embedding, at
+        at += tie.nq
+        if isinstance(tie, Tied) and not tie.explicit:
+            yield group, tie, slice(start, at)
+
+
+def _stored(method: str, name: str, size: int, x: Any) -> np.ndarray:
+    """An argument (..., size) as an array."""
+    from ..compile.arguments import Argument, to_array  # imported when first needed, as in `robot`
+
+    return to_array(method, Argument(name, (size,)), x)
+
+
+def _named(loops: Sequence[str]) -> str:
+    return f"loop{'s' if len(loops) > 1 else ''} {', '.join(map(repr, loops))}"
+
+
+def report_open(what: str, gaps: np.ndarray, single: bool) -> None:
+    """Say that configurations could not be closed: an error for one, a warning in a batch. `what` has a {this}.
+
+    In a batch nothing is said of those that were no numbers to begin with, whose `gaps` (n) are none either.
+    """
+    gap = np.nanmax(gaps) if np.isfinite(gaps).any() else np.nan
+    if single:
+        raise AssemblyError(f"{what.format(this='this configuration')}: a gap of {gap:.3g} is left")
+    if gap >= 0.0:
+        where = what.format(this="the configuration given")
+        warn(f"in some samples {where}: a gap of up to {gap:.3g} is left; these are NaN", RuntimeWarning)
+
+
+def _columns(lowered: Lowered, group: Group, keep: Sequence[str]) -> list[int]:
+    found, at = [], 0
+    for i in group.links:
+        c = lowered.moving[i]
+        if c.name in keep:
+            found.extend(range(at, at + c.joint.nv))
+        at += c.joint.nv
+    return found
+
+
+def assemble(lowered: Lowered, q: Any, keep: Sequence[str]) -> np.ndarray:
+    """Close all loops from guesses; what is tied explicitly is closed always."""
+    if isinstance(keep, str):
+        raise ArgumentError(f"keep={keep!r}: expected a list of joints, such as [{keep!r}]")
+    known = [c.name for c in lowered.moving]
+    for name in keep:
+        if name not in known:
+            raise unknown("moving joint", name, known)
+    array = _stored("assemble", "q", lowered.nq, q).copy()
+    rows = array.reshape(-1, lowered.nq)
+    lost = np.zeros(len(rows), bool)
+    for group, tie, own in implicit(lowered):
+        rows[:, own], gaps = close_from(tie, rows[:, own], _columns(lowered, group, keep))
+        left = ~(gaps <= CLOSED)
+        if np.any(left):
+            gap = np.abs(tie.residual(rows[left][:, own])).max(axis=-1, initial=0.0)
+            held = f" with {', '.join(map(repr, keep))} kept" if keep else ""
+            report_open(f"{_named(group.loops)} cannot be closed from {{this}}{held}", gap, array.ndim == 1)
+        lost |= left
+    rows[lost] = np.nan
+    return array
+
+
+def loop_gap(lowered: Lowered, q: Any) -> np.ndarray:
+    """The largest residual of any loop."""
+    array = _stored("loop_gap", "q", lowered.nq, q)
+    found = np.zeros(array.shape[:-1])
+    for _, tie, own in implicit(lowered):
+        found = np.maximum(found, np.abs(tie.residual(array[..., own])).max(axis=-1, initial=0.0))
+    return found
+
+
+def check(lowered: Lowered, q: Any, v: Any, tolerance: float) -> Any:
+    """Refuse states that mean nothing: no numbers, open loops, toggle positions. What was given, as arrays."""
+    from .constrained.close import gaps_in_units
+
+    array = _stored("check", "q", lowered.nq, q)
+    if not (np.ndim(tolerance) == 0 and 0.0 < tolerance < np.inf):
+        raise ArgumentError(f"check: tolerance must be a positive number, got {tolerance!r}")
+    _check_finite("q", array)
+    _check_quaternions(lowered, array)
+    for group, tie, own in implicit(lowered):
+        gaps = gaps_in_units(lowered, tie, array[..., own], tolerance)
+        if not np.all(gaps <= tolerance):
+            worst = np.abs(tie.residual(array[..., own])).max(axis=-1, initial=0.0)
+            raise AssemblyError(
+                f"check: q{_at(~(gaps <= tolerance))}: {_named(group.loops)} {_are(group.loops)} open, by "
+                f"up to {np.nanmax(worst):.3g}: results there mean nothing; robot.assemble(q) closes loops"
+            )
+    _check_toggles(lowered, array)
+    if v is None:
+        return array
+    velocities = _stored("check", "v", lowered.nv, v)
+    _check_finite("v", velocities)
+    return array, velocities
+
+
+def _check_toggles(lowered: Lowered, q: np.ndarray) -> None:
+    """Refuse toggle positions. Only those of q (..., nq) are looked at closely that come near one."""
+    from .guard import toggled
+
+    near = np.zeros(q.shape[:-1], bool)
+    for _, tie, own in implicit(lowered):
+        K = np.nan_to_num(tie.numbers(q[..., own])[1][..., tie.rows, :])
+        least = np.linalg.svd(K[..., tie.dependent], compute_uv=False).min(axis=-1, initial=np.inf)
+        near |= least < _NEAR_TOGGLE * np.abs(K).max(axis=(-2, -1), initial=0.0)
+    for at in np.argwhere(near):
+        loops = toggled(lowered, q[tuple(at)])
+        if loops:
+            place = f" at index {at.tolist()} of the batch" if at.size else ""
+            raise SingularError(
+                f"check: q{place}: {_named(loops)} {_are(loops)} at a toggle position: the independent velocities do "
+                "not determine the others there; choose others with robot.with_independent(...)"
+            )
+
+
+def _are(names: Sequence[str]) -> str:
+    return "are" if len(names) > 1 else "is"
+
+
+def _at(wrong: np.ndarray) -> str:
+    """Where in a batch something is wrong first, in words."""
+    if not wrong.ndim:
+        return ""
+    first = [int(x) for x in np.argwhere(wrong)[0]]
+    return f" at index {first} of the batch ({int(wrong.sum())} of {wrong.size} samples)"
+
+
+def _check_finite(name: str, x: np.ndarray) -> None:
+    wrong = ~np.isfinite(x).all(axis=-1)
+    if wrong.any():
+        raise ArgumentError(f"check: {name}{_at(wrong)} holds NaN or infinite numbers")
+
+
+def _check_quaternions(lowered: Lowered, q: np.ndarray) -> None:
+    """Refuse coordinates of a joint with a quaternion in which that is zero."""
+    at = 0
+    for group in lowered.groups:
+        start, at = at, at + group.embedding.nq
+        if isinstance(group.embedding, Tied) and group.embedding.explicit:
+            continue
+        for i in group.links:
+            joint, first = lowered.moving[i].joint, start
+            start += joint.nq
+            for k in joint.quaternions:
+                wrong = (q[..., first + k : first + k + 4] == 0.0).all(axis=-1)
+                if wrong.any():
+                    raise ArgumentError(
+                        f"check: q{_at(wrong)}: the quaternion of joint {lowered.moving[i].name!r} is zero; "
+                        "robot.neutral() has one that does not turn"
+                    )
+
+
+class Looped:
+    """What a robot says of its loops. Robots without loops have these methods too: nothing of theirs is ever open."""
+
+    model: Any
+    expand: Any
+
+    def assemble(self, q: Any, keep: Sequence[str] = ()) -> np.ndarray:
+        """Configurations near q (..., nq) in which every loop is closed; joints named in `keep` stay.
+
+        Steps of least length lead there from q: near, but not the nearest of all. Where they do not get there, from
+        starts beside q either, there is no answer: an error for one sample, NaN and a warning in a batch.
+        """
+        return assemble(self.model.lowered, q, keep)
+
+    def loop_gap(self, q: Any) -> np.ndarray:
+        """How far the loops are from closed at q (..., nq): the largest residual (...)."""
+        return loop_gap(self.model.lowered, q)
+
+    def check(self, q: Any, v: Any = None, tolerance: float = OPEN) -> Any:
+        """q (..., nq), or (q, v) if v (..., nv) is given, as arrays, if methods may be called with them; else an error.
+
+        Refused are NaN, zero quaternions, loops that are open by more than `tolerance` (relative to how much their
+        condition changes for unit changes of the coordinates), and toggle positions. For speed methods themselves do
+        not look at loops: where they are open, results are numbers that mean nothing.
+        """
+        return check(self.model.lowered, q, v, tolerance)

@@ -14,7 +14,7 @@ from ..joints.one_axis import Revolute
 from ..loops.base import Loop
 from ..spatial.inertia import unphysical
 from . import actuators
-from .mechanism import WORLD, Actuator, Body, Configuration, Connection, Frame, Mechanism, NamedLoop
+from .mechanism import WORLD, Actuator, Body, Configuration, Connection, Frame, Mechanism, NamedLoop, joint_of
 from .read import (
     as_matrix,
     read_coordinates,
@@ -136,7 +136,8 @@ class Builder:
         """Close a loop: a gear, a coupling, a joint between two bodies, a function (see `fourbar.loops`).
 
         `independent`: joints whose velocities are to be the independent ones, a list of names, or a mapping from name
-        to the joint velocity for a unit of the independent one. Without it they are chosen where the loop is closed.
+        to the joint velocity for a unit of the independent one. Of a joint with several velocities all are meant, or
+        one: "platform.vx". Without it they are chosen where the loop is closed.
         """
         if not isinstance(loop, Loop):
             raise ModelError(
@@ -295,7 +296,7 @@ class Builder:
     def _check_loops(self) -> None:
         joints = [c.name for c in self._connections.values()]
         for loop in self._loops.values():
-            for joint in (*loop.loop.joints, *(j for j, _ in loop.independent)):
+            for joint in (*loop.loop.joints, *(j for j, _ in loop.independent if joint_of(j, joints) is None)):
                 if joint not in joints:
                     raise ModelError(f"loop {loop.name!r}: {unknown('joint', joint, joints)}")
             for body in loop.loop.bodies:

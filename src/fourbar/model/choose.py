@@ -26,7 +26,7 @@ class Closable(Protocol):
 
     def residual(self, q: np.ndarray) -> np.ndarray: ...
 
-    def numbers(self, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]: ...
+    def slopes(self, q: np.ndarray) -> np.ndarray: ...
 
 
 def moved(joints: Sequence[Joint], q: np.ndarray, delta: np.ndarray) -> np.ndarray:
@@ -74,7 +74,7 @@ def close(
         for _ in range(steps):
             if not busy.size:
                 break
-            K = tie.numbers(q[busy])[1][:, kept] / gaps[:, None]
+            K = tie.slopes(q[busy])[:, kept] / gaps[:, None]
             sound = np.isfinite(phi[busy]).all(axis=-1) & np.isfinite(K).all(axis=(-2, -1))
             busy, before = busy[sound], _size(phi[busy[sound]])
             delta = np.zeros((len(busy), n))

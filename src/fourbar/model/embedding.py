@@ -408,11 +408,18 @@ class Tied:
         return found
 
     def _stacked(self, run: Callable[[Any], list[Any]], q: np.ndarray, count: int) -> np.ndarray:
-        """The results of a prepared function of q (..., nq), as one array (..., count)."""
-        found = np.zeros((*q.shape[:-1], count))
-        given = q.tolist() if q.ndim == 1 else np.moveaxis(q, -1, 0)
-        for i, x in enumerate(run((*given, *(0.0,) * len(self.p)))):
-            found[..., i] = x
+        """The results of a prepared function of q (..., nq), as one array (..., count); NaN or infinite where it has
+        no value."""
+        found, p = np.zeros((*q.shape[:-1], count)), (0.0,) * len(self.p)
+        if q.size == q.shape[-1]:  # one sample: plain numbers are faster than arrays, but raise where there is no value
+            try:
+                found[...] = run((*q.ravel().tolist(), *p))
+                return found
+            except (ArithmeticError, ValueError):
+                pass
+        with np.errstate(all="ignore"):
+            for i, x in enumerate(run((*np.moveaxis(q, -1, 0), *p))):
+                found[..., i] = x
         return found
 
     def residual(self, q: np.ndarray) -> np.ndarray:
@@ -441,10 +448,14 @@ class Tied:
 
     def numbers(self, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """φ (..., m) and K (..., m, n) at the coordinates (..., nq) of all joints."""
+        return self.residual(q), self.slopes(q)
+
+    def slopes(self, q: np.ndarray) -> np.ndarray:
+        """K (..., m, n) at the coordinates (..., nq) of all joints."""
         rows, columns = self._varying
         K = np.tile(self.constants, (*q.shape[:-1], 1, 1))
         K[..., rows, columns] = self._stacked(self._runs[1], q, len(rows))
-        return self.residual(q), K
+        return K
 
 
 class Replaced(Tied):

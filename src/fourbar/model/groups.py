@@ -13,7 +13,7 @@ import numpy as np
 
 from ..errors import ModelError
 from ..joints.flat import FlatJoint
-from ..linalg import is_clear, pick, pivoted, rank
+from ..linalg import is_clear, pick, pivoted, rank, smallest
 from ..spatial.linear import Scalar, Vec
 from ..spatial.transform import IDENTITY, Transform, nudge
 from ..spatial.vectors import Twist
@@ -22,7 +22,7 @@ from .choose import close, moved
 from .embedding import Bound, Free, Tied
 from .followers import Followers, close_followers, find_followers
 from .grouping import GROUND, group_links, tied
-from .mechanism import Connection, NamedLoop
+from .mechanism import Connection, NamedLoop, velocity_names
 from .spare import Spare, spare_rows
 from .trace import Residual, Traced, cut, trace
 from .tree import ClusterTree
@@ -189,7 +189,7 @@ class Grouper:
         declared = self._declared(links, loops)
         found = self._followers(links, loops, traced, [j for j, _ in declared])
         guesses, tie = self._measured(everything, start, links, found)
-        q = self._closed(tie, guesses, loops, found)
+        q = self._closed(tie, guesses, loops, found, declared)
         if isinstance(q, Spare):
             return q
         K = found.core(tie.units.of(tie.numbers(q)[1]))
@@ -229,12 +229,15 @@ class Grouper:
         return guesses, tie.measured(measure(own, samples, pull, max(far, own.length), found))
 
     def _closed(
-        self, tie: Tied, guesses: np.ndarray, loops: Sequence[NamedLoop], found: Followers
-    ) -> np.ndarray | Spare:
+        self, tie: Tied, guesses: np.ndarray, loops: Sequence[NamedLoop], found: Followers,
+        declared: Sequence[tuple[int, float]],
+    ) -> np.ndarray | Spare:  # fmt: skip
         """A closed configuration near the first guess, where the loops hold as much as they do anywhere.
 
         That one itself may be a toggle position (a flat four-bar), so some more near it are tried. Those that
-        stop close to such a position, where the core of K is not clearly of any rank, do not count.
+        stop close to such a position, where the core of K is not clearly of any rank, do not count. Where the
+        velocities that are `declared` independent tell nothing of the others (a piston at its dead centre), another one
+        is taken.
         """
         if tie.is_linear and not found.core_rows:
             step = close_followers(found, tie.constants, tie.traced.entries, tie.residual(guesses[0]), tie.units.steps)
@@ -259,18 +262,15 @@ class Grouper:
         if spare is None and not met:
             open_by = np.abs(tie.residual(closed)).max(axis=-1, initial=0.0)
             raise self._contradiction(loops, float(np.nanmin(open_by, initial=np.inf)))
-        if spare is not None:
-            return spare
-        ranked = [(rank(K), q) for K, q in met if is_clear(K)] or [(rank(K), q) for K, q in met]
-        highest = max(r for r, _ in ranked)
-        return next(q for r, q in ranked if r == highest)
+        return _most_held(met, self._rest(found, declared)) if spare is None else spare
 
     def _declared(self, links: tuple[int, ...], loops: Sequence[NamedLoop]) -> list[tuple[int, float]]:
         """Numbers and scales of the velocities that are declared independent."""
         column = self._columns(links)
         for loop in loops:
             self._check_names(loop, column)
-        return list(dict.fromkeys((column[j], scale) for loop in loops for j, scale in loop.independent))
+        asked = ((own, scale) for loop in loops for j, scale in loop.independent for own in column[j])
+        return list(dict.fromkeys(asked))
 
     @staticmethod
     def _rest(found: Followers, declared: Sequence[tuple[int, float]]) -> list[int]:
@@ -314,17 +314,22 @@ class Grouper:
         moving = [self.moving[i] for i in links]
         return {c.name: range(end - c.joint.nv, end) for c, end in zip(moving, ends, strict=True)}
 
-    def _columns(self, links: tuple[int, ...]) -> dict[str, int]:
-        """The velocity of each joint that has just one."""
-        return {name: columns[0] for name, columns in self._every_column(links).items() if len(columns) == 1}
+    def _columns(self, links: tuple[int, ...]) -> dict[str, Sequence[int]]:
+        """The velocities that a name means: those of a joint, or one of them."""
+        found: dict[str, Sequence[int]] = {}
+        for i, columns in zip(links, self._every_column(links).values(), strict=True):
+            c = self.moving[i]
+            found |= {name: [j] for name, j in zip(velocity_names(c.name, c.joint), columns, strict=True)}
+            found[c.name] = columns
+        return found
 
-    def _check_names(self, loop: NamedLoop, column: dict[str, int]) -> None:
+    def _check_names(self, loop: NamedLoop, column: Mapping[str, Sequence[int]]) -> None:
         for joint, _ in loop.independent:
             if joint not in column:
-                tied = ", ".join(map(repr, column))
+                tied = ", ".join(repr(name) for name, own in column.items() if own)
                 raise ModelError(
                     f"loop {loop.name!r}: the velocity of joint {joint!r} cannot be declared independent; it must be a "
-                    f"joint with one velocity among those that the loop ties together: {tied}"
+                    f"joint, or a velocity of one, among those that the loop ties together: {tied}"
                 )
 
     def _check_independent(
@@ -335,9 +340,29 @@ class Grouper:
         if len({j for j, _ in asked}) < len(asked):
             raise ModelError(f"loops {names}: the same velocity is declared independent with different scales")
         if len(asked) > n - r:
-            raise ModelError(f"loops {names} leave {n - r} velocities free, but {len(asked)} are declared independent")
+            raise ModelError(
+                f"loops {names} leave {n - r} velocities free, but {len(asked)} are declared independent; of a joint "
+                "with several velocities all are meant, unless they are named one by one, such as 'platform.vx'"
+            )
         if rank(rest) != r:
-            raise ModelError(f"loops {names}: the velocities declared independent do not determine the others")
+            raise ModelError(
+                f"loops {names}: the velocities declared independent do not determine the others, neither where the "
+                "loops are closed first nor in other closed configurations near"
+            )
+
+
+def _most_held(met: Sequence[tuple[np.ndarray, np.ndarray]], rest: Sequence[int]) -> np.ndarray:
+    """Of closed configurations, (core of K, q) each, the first with the highest rank, also without declared columns.
+
+    `rest` are the columns that are not declared independent. Where these alone never have that rank, the q at which
+    they come nearest to it.
+    """
+    ranked = [(rank(K), K, q) for K, q in met if is_clear(K)] or [(rank(K), K, q) for K, q in met]
+    highest = max(r for r, _, _ in ranked)
+    full = [(K[:, rest], q) for r, K, q in ranked if r == highest]
+    if rank(full[0][0]) == highest:
+        return full[0][1]
+    return max(full, key=lambda x: (rank(x[0]), float(smallest(x[0]))))[1]
 
 
 def split(groups: Sequence[Group], x: Sequence[object], sizes: str) -> tuple[Vec, ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Container
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -65,11 +66,27 @@ class Frame:
 
 @dataclass(frozen=True)
 class NamedLoop:
-    """A loop by name, and the joints whose velocities it should leave independent: (joint, joint velocity a unit)."""
+    """A loop by name, and the velocities that it should leave independent: (name, joint velocity per unit).
+
+    A name is that of a joint, all of whose velocities are meant, or of one of its velocities, "joint.vx".
+    """
 
     name: str
     loop: Loop
     independent: tuple[tuple[str, float], ...] = ()
+
+
+def velocity_names(name: str, joint: Joint) -> tuple[str, ...]:
+    """What the velocities of a joint are called: as the joint, if it has only one."""
+    return tuple(f"{name}.{suffix}" if suffix else name for suffix in joint.v_names)
+
+
+def joint_of(velocity: str, joints: Container[str]) -> str | None:
+    """The joint that a name of velocities speaks of, whether it is that of the joint or of one of its velocities."""
+    if velocity in joints:
+        return velocity
+    ends = (n for n, letter in enumerate(velocity) if letter == ".")
+    return next((velocity[:n] for n in ends if velocity[:n] in joints), None)
 
 
 @dataclass(frozen=True)
@@ -100,5 +117,5 @@ class Mechanism:
 
 __all__ = [
     "WORLD", "Actuator", "Body", "Configuration", "Connection", "Drive", "Frame", "Matrix", "Mechanism",
-    "NamedLoop", "Placement", "Three",
+    "NamedLoop", "Placement", "Three", "joint_of", "velocity_names",
 ]  # fmt: skip

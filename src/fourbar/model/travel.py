@@ -54,7 +54,7 @@ def travel(tie: Tied, start: np.ndarray, way: np.ndarray, length: np.ndarray) ->
 def _rows(tie: Tied, q: np.ndarray) -> np.ndarray:
     """K (n, rows, nv) at q (n, nq), in units of gaps and steps."""
     rows = list(tie.rows)
-    return tie.numbers(q)[1][:, rows] * tie.units.steps / tie.units.gaps[rows, None]
+    return tie.slopes(q)[:, rows] * tie.units.steps / tie.units.gaps[rows, None]
 
 
 def _tangent(tie: Tied, q: np.ndarray, way: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -21,6 +21,7 @@ def delta() -> System:
     The rods have balls at both ends and no mass (half of it is booked on the arm, half on the platform): six distances
     between points. The platform is a free body whose six velocities the rods determine; assembled as at q = 0, with the
     arms horizontal and the rods of each pair parallel, it never turns. The independent velocities are the arms'.
+    Springs on these bear most of the weight: where all rods are vertical the platform would be held no longer.
     """
     base, arm, platform, length, half = DELTA
     height = sqrt(length**2 - (base + arm - platform) ** 2)
@@ -29,8 +30,8 @@ def delta() -> System:
         turned = (0.0, 0.0, 2.0 * pi * i / 3.0)
         b.body(f"motor{i + 1}", rpy=turned, position=(base * cos(turned[2]), base * sin(turned[2]), 0.0))
         b.body(
-            f"arm{i + 1}", parent=f"motor{i + 1}", joint=Revolute("y"), limits=(-0.4, 0.9),
-            **rod(0.3, (arm, 0.0, 0.0), 0.015),
+            f"arm{i + 1}", parent=f"motor{i + 1}", joint=Revolute("y"), limits=(-0.4, 0.9), stiffness=3.0,
+            damping=0.05, **rod(0.3, (arm, 0.0, 0.0), 0.015),
         )  # fmt: skip
     b.body("platform", joint=Free(), position=(0.0, 0.0, -height), limits=_within(0.1), **disc(0.4, 0.08, 0.02))
     for i in range(3):

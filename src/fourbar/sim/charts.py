@@ -8,7 +8,7 @@ the velocities w that are used to those of all joints, and P takes from these th
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -16,11 +16,13 @@ import numpy as np
 
 from ..compile.arguments import Argument, to_array
 from ..errors import ArgumentError, FourbarError
+from ..joints.base import Joint
+from ..joints.flat import FlatJoint
 from ..linalg import pick, smallest
 from ..model.edit.where import coordinates, gathered_velocity
 from ..model.embedding import Tied
 from ..model.groups import Group
-from ..model.mechanism import Configuration
+from ..model.mechanism import Configuration, velocity_names
 from ..system.robot import System
 
 _GROWN = 1.5  # how much larger than where a loop held the velocity of a joint is before the loop is looked at closely
@@ -53,23 +55,40 @@ def _hold(K: np.ndarray, dependent: tuple[int, ...]) -> np.ndarray:
 
 
 def _others(robot: System, group: Group, tie: Tied, K: np.ndarray, poor: float) -> list[str]:
-    """The joints whose velocities tell those of all others much better; none where all is well, or none are better.
+    """The velocities that tell those of all others much better; none where all is well, or none are better.
 
     They are those that tell best in the worst of the samples K (n, rows, columns), if they are better in the worst of
-    their own too. Joints of several velocities are not asked.
+    their own too.
     """
     hold = _hold(K, tie.dependent)
     worst = int(np.argmin(hold))
     if hold[worst] >= poor:
         return []
     joints = [robot.model.lowered.moving[i] for i in group.links]
-    names = [c.name for c in joints for _ in range(c.joint.nv)]
-    several = [j for j, name in enumerate(names) if names.count(name) > 1]
-    dependent = pick(K[worst], K.shape[1], order=several)
-    chosen = [j for j in range(len(names)) if j not in dependent]
-    if set(chosen) & set(several) or _hold(K, tuple(dependent)).min() < _BETTER * hold[worst]:
+    choices = [(float(_hold(K, own).min()), own) for own in _choices([c.joint for c in joints], K[worst])]
+    best, dependent = max(choices, key=lambda x: x[0], default=(0.0, ()))
+    if best < _BETTER * hold[worst]:
         return []
-    return [names[j] for j in chosen]
+    names = [name for c in joints for name in velocity_names(c.name, c.joint)]
+    return [name for j, name in enumerate(names) if j not in dependent]
+
+
+def _choices(joints: Sequence[Joint], K: np.ndarray) -> Iterator[tuple[int, ...]]:
+    """Dependent velocities to choose among, given K (rows, columns). The others are those of joints with one each,
+    those of flat joints, all of a joint with several (the pose of a platform) with such of joints with one, or any.
+    """
+    ends = np.cumsum([joint.nv for joint in joints]).tolist()
+    own = [range(end - joint.nv, end) for joint, end in zip(joints, ends, strict=True)]
+    several = [columns for columns in own if len(columns) > 1]
+    curved = [columns for joint, columns in zip(joints, own, strict=True) if not isinstance(joint, FlatJoint)]
+    whole = [(x, [y for y in several if y is not x]) for x in several]
+    for lead, follow in ((), several), ((), curved), *whole, ((), []):
+        rather = [j for columns in follow for j in columns]
+        left = K.copy()
+        left[:, list(lead)] = 0.0
+        dependent = pick(left, len(K), order=rather)
+        if len(dependent) == len(K) and set(rather) <= set(dependent):
+            yield tuple(dependent)
 
 
 def chart_rate(robot: System, q0: np.ndarray, q: np.ndarray, theta: np.ndarray, v: np.ndarray) -> np.ndarray:

@@ -13,7 +13,7 @@ from ..model.choose import close, differences
 from ..model.embedding import Free, Tied
 from ..model.groups import Group
 from ..model.lower import Lowered
-from ..model.mechanism import Mechanism
+from ..model.mechanism import Mechanism, joint_of, velocity_names
 from ..model.read import read_independent
 from ..model.restart import close_from
 from ..model.travel import brought_within, travel
@@ -43,7 +43,7 @@ def _labels(name: str, suffixes: Sequence[str]) -> list[str]:
 def _velocity_labels(lowered: Lowered, group: Group) -> list[tuple[str, str]]:
     """(joint, label) of the independent velocities of a group."""
     connections = [lowered.moving[i] for i in group.links]
-    every = [(c.name, label) for c in connections for label in _labels(c.name, c.joint.v_names)]
+    every = [(c.name, label) for c in connections for label in velocity_names(c.name, c.joint)]
     return every if isinstance(group.embedding, Free) else [every[j] for j, _ in group.embedding.independent]
 
 
@@ -197,11 +197,13 @@ def choose_independent(mechanism: Mechanism, clusters: Sequence[ClusterInfo], jo
     listed = joints[0] if len(joints) == 1 and isinstance(joints[0], list | dict) else joints
     pairs = read_independent("independent", listed)
     tied = {joint: n for n, cluster in enumerate(clusters) if cluster.loops for joint in cluster.joints}
-    for joint, _ in pairs:
-        if joint not in tied:
-            raise unknown("joint in a loop", joint, tied)
-    changed = {tied[joint] for joint, _ in pairs}
-    first = {clusters[n].loops[0]: tuple(p for p in pairs if tied[p[0]] == n) for n in changed}
+    owners = {name: joint_of(name, tied) for name, _ in pairs}
+    for name, joint in owners.items():
+        if joint is None:
+            raise unknown("joint in a loop", name, tied)
+    own = {name: tied[joint] for name, joint in owners.items() if joint is not None}
+    changed = set(own.values())
+    first = {clusters[n].loops[0]: tuple(p for p in pairs if own[p[0]] == n) for n in changed}
     cleared = {name for n in changed for name in clusters[n].loops}
     loops = tuple(
         replace(loop, independent=first.get(loop.name, ())) if loop.name in cleared else loop

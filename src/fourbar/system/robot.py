@@ -340,7 +340,8 @@ class System(Editing, Looped):
         """The same robot with other independent velocities in the clusters of the named joints.
 
         A mechanism that passes a toggle position needs this: there the old ones stop to determine the others. A pair
-        (joint, scale) makes the independent velocity 1/scale of the joint's. One list or mapping of them does too.
+        (joint, scale) makes the independent velocity 1/scale of the joint's. One list or mapping of them does too. Of a
+        joint with several velocities (a platform) all are meant, or single ones: "platform.vx".
         """
         return System(choose_independent(self.mechanism, self.clusters, joints))
 

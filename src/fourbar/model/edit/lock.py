@@ -22,7 +22,7 @@ from .. import actuators
 from ..embedding import Tied
 from ..groups import Group
 from ..lower import Lowered, lower
-from ..mechanism import WORLD, Configuration, Connection, Mechanism, NamedLoop
+from ..mechanism import WORLD, Configuration, Connection, Mechanism, NamedLoop, velocity_names
 from .names import checked, kept_coordinates
 from .place import placement, transform
 
@@ -110,13 +110,19 @@ def _tying(connections: tuple[Connection, ...]) -> Callable[[NamedLoop], bool]:
 
 
 def _wishes(lowered: Lowered) -> list[tuple[str, float]]:
-    """The independent velocities before, in order, of joints that can be asked for: those with one velocity."""
+    """The independent velocities before, in order."""
     found = []
     for group in lowered.groups:
         if isinstance(group.embedding, Tied):
-            names = _names(lowered, group)
-            found += [(names[j], s) for j, s in group.embedding.independent if names.count(names[j]) == 1]
+            names = _velocities(lowered, group)
+            found += [(names[j], s) for j, s in group.embedding.independent]
     return found
+
+
+def _velocities(lowered: Lowered, group: Group) -> list[str]:
+    """What the velocities of the group's joints are called."""
+    joints = [lowered.moving[i] for i in group.links]
+    return [name for c in joints for name in velocity_names(c.name, c.joint)]
 
 
 def _with_independent(
@@ -126,7 +132,7 @@ def _with_independent(
     declared: dict[str, tuple[tuple[str, float], ...]] = {}
     for group in lowered.groups:
         if isinstance(group.embedding, Tied) and not same.intersection(group.loops):
-            declared[group.loops[0]] = _possible(_names(lowered, group), group.embedding, wishes)
+            declared[group.loops[0]] = _possible(_velocities(lowered, group), group.embedding, wishes)
     loops = tuple(replace(x, independent=declared.get(x.name, x.independent)) for x in mechanism.loops)
     return replace(mechanism, loops=loops)
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 from ...errors import ModelError, unknown
 from .. import actuators as pulls
 from ..builder import Builder
-from ..mechanism import WORLD, Configuration, Mechanism
+from ..mechanism import WORLD, Configuration, Mechanism, joint_of
 
 Names = Mapping[str, str] | Callable[[str], str] | None
 
@@ -79,7 +79,7 @@ def renamed(
                 x,
                 name=loop.get(x.name, x.name),
                 loop=x.loop.renamed(joint, body),
-                independent=tuple((joint.get(j, j), scale) for j, scale in x.independent),
+                independent=tuple((_renamed_velocity(j, joint), scale) for j, scale in x.independent),
             )
             for x in mechanism.loops
         ),
@@ -89,6 +89,11 @@ def renamed(
         ),
         actuators=tuple(pulls.renamed(x, joint, actuator) for x in mechanism.actuators),
     )
+
+
+def _renamed_velocity(name: str, joint: Mapping[str, str]) -> str:
+    own = joint_of(name, joint)
+    return name if own is None else joint[own] + name[len(own) :]
 
 
 def prefixed(mechanism: Mechanism, prefix: str, world: str = WORLD) -> Mechanism:

@@ -16,7 +16,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .errors import ModelError
-from .expr import evaluate
 from .joints import Fixed
 from .model.embedding import Tied
 from .model.mechanism import Connection, Placement
@@ -116,29 +115,10 @@ def projection_forward_dynamics(robot: System, q: Any, v: Any, tau: Any, f_ext: 
 def loop_constraints(robot: System, q: Any, v: Any) -> tuple[np.ndarray, np.ndarray]:
     """K (..., m, n) and k (..., m) with K q̈ = k for the velocities of the spanning tree (Chignoli eq. 2).
 
-    Every row of every loop, also those that others imply.
+    Every row of every loop, also those that others imply: `robot.loop_jacobian` and `robot.loop_jacobian_bias`.
     """
-    q_all, v_all = _alike(robot.expand(q), robot.expand_velocity(q, v))
-    blocks: list[np.ndarray] = [np.zeros((*v_all.shape[:-1], 0, v_all.shape[-1]))]
-    rates: list[np.ndarray] = [np.zeros((*v_all.shape[:-1], 0))]
-    for group in robot.model.lowered.groups:
-        if isinstance(group.embedding, Tied):
-            at_q, at_v = _coordinates(robot, group.links), _velocities(robot, group.links)
-            K, k = _rows(group.embedding, q_all[..., at_q], v_all[..., at_v])
-            blocks.append(np.zeros((*K.shape[:-1], v_all.shape[-1])))
-            blocks[-1][..., at_v] = K
-            rates.append(k)
-    return np.concatenate(blocks, axis=-2), np.concatenate(rates, axis=-1)
-
-
-def _rows(tie: Tied, q: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """K (..., m, n) and k = -K̇ q̇ (..., m) of one group of links, from the derivatives of its residual."""
-    known = dict(zip((*tie.traced.q, *tie.traced.v), np.moveaxis(np.concatenate([q, v], axis=-1), -1, 0), strict=True))
-    bends = evaluate(tie.traced.curvature, known)
-    k = np.zeros((*v.shape[:-1], len(bends)))
-    for i, x in enumerate(bends):
-        k[..., i] = -x
-    return tie.numbers(q)[1], k
+    q, v = _alike(q, v)
+    return robot.loop_jacobian(q), robot.loop_jacobian_bias(q, v)
 
 
 def lagrange_accelerations(robot: System, q: Any, v: Any, tau: Any, f_ext: Any = None) -> tuple[np.ndarray, np.ndarray]:

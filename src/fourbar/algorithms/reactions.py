@@ -1,7 +1,8 @@
 """Reactions: the wrench that every body receives from its parent through its joint.
 
 Inverse dynamics over all bodies, fixed ones too. A loop acts on the bodies it ties with the forces (∂φ/∂ξ)ᵀ λ, ξ their
-displacements, where λ makes the forces of all passive (dependent) joints vanish: K_dᵀ λ = τ_d.
+displacements, where λ makes the forces of all passive (dependent) joints vanish: K_dᵀ λ = τ_d. Where loops hold more
+than is needed λ is not unique: here it is zero for rows that others imply.
 """
 
 from __future__ import annotations

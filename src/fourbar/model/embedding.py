@@ -372,10 +372,24 @@ class Tied:
             found.append(Wrench.of(Vec(six)))
         return tuple(found)
 
-    def loop_rows(self, q: Sequence[Scalar]) -> list[list[Scalar]]:
-        """The rows of K that are solved for, at the coordinates of all joints."""
+    def pulls(self, q: Sequence[Scalar]) -> list[list[Wrench]]:
+        """For each body that the loops look at, what a unit force along every row does to it, in its own frame."""
+        known, found = self._known(q), []
+        for columns in self.traced.pull:
+            sixes = zip(*(evaluate(column, known) for column in columns), strict=True)
+            found.append([Wrench.of(Vec(six)) for six in sixes])
+        return found
+
+    def loop_rows(self, q: Sequence[Scalar], every: bool = False) -> list[list[Scalar]]:
+        """The rows of K that are solved for, or every row, at the coordinates of all joints."""
         known = self._known(q)
-        return [evaluate(self.traced.K[i], known) for i in self.rows]
+        return [evaluate(self.traced.K[i], known) for i in (range(len(self.traced.K)) if every else self.rows)]
+
+    def loop_rates(self, q: Sequence[Scalar], v: Sequence[Scalar]) -> list[Scalar]:
+        """k = -K̇ q̇ of every row, at coordinates and velocities of all joints."""
+        known = self._known(q)
+        known.update(zip(self.traced.v, v, strict=True))
+        return [-x for x in evaluate(self.traced.curvature, known)]
 
     @cached_property
     def _runs(self) -> tuple[Any, Any]:
@@ -434,9 +448,10 @@ class Tied:
         assert self.closed is not None
         with np.errstate(all="ignore"):  # where K is no number it determines nothing
             here, first = (
-                np.nan_to_num(self.units.of(self.numbers(x)[1])[..., list(self.rows), :][..., list(self.dependent)])
+                self.units.of(self.slopes(x))[..., list(self.rows), :][..., list(self.dependent)]
                 for x in (q, self.closed[None])
             )
+        here, first = (np.where(np.isfinite(K), K, 0.0) for K in (here, first))
         return smallest(here) / np.minimum(1.0, smallest(first)[0])
 
     def pulls(self, q: np.ndarray) -> np.ndarray:

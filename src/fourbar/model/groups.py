@@ -12,8 +12,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..errors import ModelError
+from ..joints import Spherical, SphericalEuler, SphericalExponential
+from ..joints.base import Joint
 from ..joints.flat import FlatJoint
 from ..linalg import is_clear, pick, pivoted, rank, smallest
+from ..loops.base import Loop
 from ..spatial.linear import Scalar, Vec
 from ..spatial.transform import IDENTITY, Transform, nudge
 from ..spatial.vectors import Twist
@@ -50,6 +53,7 @@ class Group:
 
 
 _FACTORS = 16  # rotations of a pose that are kept apart, so that zeros and ones in them are seen
+_NEARLY = 1e-2  # a gap that may be rounding of what somebody wrote down
 _ATTEMPTS, _AT_ONCE, _ENOUGH = 30, 6, 4  # starting points tried, so many together, and closed configurations wanted
 
 
@@ -157,7 +161,7 @@ class Grouper:
         kept = tuple(i for i in range(len(traced.phi)) if i not in set(found.rows))
         tie = self._tied_rows(links, loops, traced.only(kept))
         if isinstance(tie, Spare):
-            raise self._contradiction(loops, float(tie.gaps.max()))
+            raise _not_closed(loops, float(tie.gaps.max()))
         tie.kept = kept
         return tie, self._slack(links, loops, found)
 
@@ -174,11 +178,6 @@ class Grouper:
                 found[loop.name] = float(max(own))
             first += len(rows)
         return tuple(found.items())
-
-    @staticmethod
-    def _contradiction(loops: Sequence[NamedLoop], gap: float) -> ModelError:
-        names = ", ".join(repr(loop.name) for loop in loops)
-        return ModelError(f"the loops {names} cannot be closed: the nearest configuration leaves a gap of {gap:.3g}")
 
     def _tied_rows(self, links: tuple[int, ...], loops: Sequence[NamedLoop], traced: Traced) -> Tied | Spare:
         """The group with loops of these rows, or the rows that have to be left out."""
@@ -243,16 +242,19 @@ class Grouper:
             step = close_followers(found, tie.constants, tie.traced.entries, tie.residual(guesses[0]), tie.units.steps)
             closed = moved(tie.joints, guesses[:1], step[None])
             if not np.isfinite(tie.residual(closed)).all():
-                raise self._contradiction(loops, np.inf)
+                raise _not_closed(loops, np.inf)
             return closed[0]
         met: list[tuple[np.ndarray, np.ndarray]] = []
-        nearest, left = [], []
+        nearest, left, unknown = [], [], False
         for first in range(0, len(guesses), _AT_ONCE):
             closed, gaps = close(tie, guesses[first : first + _AT_ONCE])
             nearest.append(closed)
             left.append(gaps)
             sound = closed[gaps < ASSEMBLED]
-            met.extend(zip(found.core(tie.units.of(tie.numbers(sound)[1])), sound, strict=True))
+            slopes = tie.slopes(sound)
+            known = np.isfinite(slopes).all(axis=(-2, -1))
+            unknown = unknown or not known.all()
+            met.extend(zip(found.core(tie.units.of(slopes[known])), sound[known], strict=True))
             if sum(is_clear(K) for K, _ in met) >= _ENOUGH:
                 break
         closed, gaps = np.concatenate(nearest), np.concatenate(left)
@@ -261,7 +263,7 @@ class Grouper:
             spare = spare_rows(tie, guesses[:_AT_ONCE], closed, gaps, found)
         if spare is None and not met:
             open_by = np.abs(tie.residual(closed)).max(axis=-1, initial=0.0)
-            raise self._contradiction(loops, float(np.nanmin(open_by, initial=np.inf)))
+            raise _not_closed(loops, float(np.nanmin(open_by, initial=np.inf)), unknown)
         return _most_held(met, self._rest(found, declared)) if spare is None else spare
 
     def _declared(self, links: tuple[int, ...], loops: Sequence[NamedLoop]) -> list[tuple[int, float]]:
@@ -349,6 +351,32 @@ class Grouper:
                 f"loops {names}: the velocities declared independent do not determine the others, neither where the "
                 "loops are closed first nor in other closed configurations near"
             )
+
+
+def _not_closed(loops: Sequence[NamedLoop], gap: float, without_derivative: bool = False) -> ModelError:
+    """What is said of loops without a closed configuration in which their conditions have derivatives."""
+    names = ", ".join(repr(loop.name) for loop in loops)
+    if without_derivative:
+        return ModelError(
+            f"the loops {names} are closed only where the derivative of a condition has no value (sqrt(x) has none at "
+            "x = 0); write it differently, such as x - y² for sqrt(x) - y, or close the loop elsewhere: near the first "
+            "configuration(...)"
+        )
+    said = f"the loops {names} cannot be closed: the nearest configuration leaves a gap of {gap:.3g}"
+    turned = [loop.name for loop in loops if _holds_axes(loop.loop)]
+    if not (turned and gap < _NEARLY):
+        return ModelError(said)
+    return ModelError(
+        f"{said}. So little may come from rounded numbers, such as an angle written as 1.5708, in a loop that holds "
+        f"more than it needs: then close {', '.join(map(repr, turned))} with Spherical(), which keeps no axes "
+        "parallel, or write the numbers with all their digits"
+    )
+
+
+def _holds_axes(loop: Loop) -> bool:
+    """Whether a loop is a joint that also keeps two axes parallel."""
+    joint = getattr(loop, "joint", None)
+    return isinstance(joint, Joint) and not isinstance(joint, Spherical | SphericalEuler | SphericalExponential)
 
 
 def _most_held(met: Sequence[tuple[np.ndarray, np.ndarray]], rest: Sequence[int]) -> np.ndarray:

@@ -28,7 +28,7 @@ def implicit(lowered: Lowered) -> Iterator[tuple[Group, Tied, slice]]:
             yield group, tie, slice(start, at)
 
 
-def _stored(method: str, name: str, size: int, x: Any) -> np.ndarray:
+def stored(method: str, name: str, size: int, x: Any) -> np.ndarray:
     """An argument (..., size) as an array."""
     from ..compile.arguments import Argument, to_array  # imported when first needed, as in `robot`
 
@@ -70,7 +70,7 @@ def assemble(lowered: Lowered, q: Any, keep: Sequence[str]) -> np.ndarray:
     for name in keep:
         if name not in known:
             raise unknown("moving joint", name, known)
-    array = _stored("assemble", "q", lowered.nq, q).copy()
+    array = stored("assemble", "q", lowered.nq, q).copy()
     rows = array.reshape(-1, lowered.nq)
     lost = np.zeros(len(rows), bool)
     for group, tie, own in implicit(lowered):
@@ -87,7 +87,7 @@ def assemble(lowered: Lowered, q: Any, keep: Sequence[str]) -> np.ndarray:
 
 def loop_gap(lowered: Lowered, q: Any) -> np.ndarray:
     """The largest residual of any loop."""
-    array = _stored("loop_gap", "q", lowered.nq, q)
+    array = stored("loop_gap", "q", lowered.nq, q)
     found = np.zeros(array.shape[:-1])
     for _, tie, own in implicit(lowered):
         found = np.maximum(found, np.abs(tie.residual(array[..., own])).max(axis=-1, initial=0.0))
@@ -98,7 +98,7 @@ def check(lowered: Lowered, q: Any, v: Any, tolerance: float) -> Any:
     """Refuse states that mean nothing: no numbers, open loops, toggle positions. What was given, as arrays."""
     from .constrained.close import gaps_in_units
 
-    array = _stored("check", "q", lowered.nq, q)
+    array = stored("check", "q", lowered.nq, q)
     if not (np.ndim(tolerance) == 0 and 0.0 < tolerance < np.inf):
         raise ArgumentError(f"check: tolerance must be a positive number, got {tolerance!r}")
     _check_finite("q", array)
@@ -114,7 +114,7 @@ def check(lowered: Lowered, q: Any, v: Any, tolerance: float) -> Any:
     _check_toggles(lowered, array)
     if v is None:
         return array
-    velocities = _stored("check", "v", lowered.nv, v)
+    velocities = stored("check", "v", lowered.nv, v)
     _check_finite("v", velocities)
     return array, velocities
 
@@ -201,3 +201,14 @@ class Looped:
         not look at loops: where they are open, results are numbers that mean nothing.
         """
         return check(self.model.lowered, q, v, tolerance)
+
+    def least_reactions(self, q: Any, v: Any, a: Any, f_ext: Any = None) -> np.ndarray:
+        """The `reactions` (..., n_bodies, 6) that are least where loops hold more than is needed: of all ways to share
+        the load the one with the least sum of squares of the forces (N) and moments (N m, at the joint) that all joints
+        pass on, those of loops too. So it does not depend on which joint closes a loop.
+
+        Stiffness decides what really happens; rigid bodies do not tell. In NumPy, without derivatives.
+        """
+        from .least import least_reactions
+
+        return least_reactions(self, q, v, a, f_ext)  # type: ignore[arg-type]

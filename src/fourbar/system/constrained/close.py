@@ -21,7 +21,7 @@ from .dense import apply
 _STEPS, _LONGEST = 60, 0.5  # number of steps, and how far joints turn in one
 _STALLED = 0.5  # a gap that is closed, and that a step leaves larger than this part of it, is rounding
 _ROUNDING = 1e-13  # of lengths, in what rows say of them
-_NUDGES = 0.02 * 1.5 ** np.arange(12)  # of starts beside one from which the steps do not get there
+RESTARTS, _NUDGE, _GROWS = 12, 0.02, 1.5  # starts beside one from which the steps do not get there, and how far beside
 
 Function = Callable[[np.ndarray], np.ndarray]
 
@@ -34,14 +34,16 @@ class Opened(NamedTuple):
     moved: Callable[[np.ndarray, np.ndarray], np.ndarray]
 
 
-def close(q: np.ndarray, opened: Opened, turns: np.ndarray, length: float) -> tuple[np.ndarray, np.ndarray]:
+def close(
+    q: np.ndarray, opened: Opened, turns: np.ndarray, length: float, restarts: int = RESTARTS
+) -> tuple[np.ndarray, np.ndarray]:
     """Closed configurations near q (n, nq), and the gaps (n) that are left. `turns` (nv): see `turning_velocities`.
 
     Where steps from q lead nowhere (from half a turn there is no shortest way back), they start beside it.
     """
     found, gaps = _closed(q, opened, turns, length)
     rng, unit = np.random.default_rng(0), np.where(turns, 1.0, length)
-    for spread in _NUDGES:
+    for spread in _NUDGE * _GROWS ** np.arange(restarts):
         left = np.flatnonzero(~(gaps <= CLOSED) & np.isfinite(q).all(axis=-1))
         if not left.size:
             break

@@ -19,7 +19,7 @@ from ..regular import check_regular
 from ..robot import Names, System
 from . import balance as _balance  # noqa: F401  (registers how to differentiate)
 from . import driven as _driven  # noqa: F401  (registers its recordings)
-from .close import CLOSED, Opened, close, longest_length, turning_velocities
+from .close import CLOSED, RESTARTS, Opened, close, longest_length, turning_velocities
 from .dense import choose as standing
 from .dense import ranks
 from .dependent import Dependent
@@ -30,7 +30,7 @@ from .model import ConstrainedModel, Given, Numbers, named
 from .records import METHODS, told
 from .resolve import Resolved, least_again
 
-_SAMPLES = 3  # configurations at which the rank of the rows is found
+_SAMPLES, _NEAR = 3, (0.0, 0.1, 0.3)  # random configurations at which the rank of the rows is found; nudges of neutral
 
 Recipe = tuple[Any, ...]
 
@@ -248,10 +248,10 @@ class Constrained(Frozen):
         found[lost] = np.nan
         return found.reshape(q.shape)
 
-    def _nearest(self, q: np.ndarray, opened: Opened) -> tuple[np.ndarray, np.ndarray]:
+    def _nearest(self, q: np.ndarray, opened: Opened, restarts: int = RESTARTS) -> tuple[np.ndarray, np.ndarray]:
         """Configurations near q (n, nq) that meet the constraints, and gaps (n) that are left."""
         lowered = self._model.lowered
-        return close(q, opened, turning_velocities(lowered), longest_length(lowered))
+        return close(q, opened, turning_velocities(lowered), longest_length(lowered), restarts)
 
     def samples(self, name: str, **values: Any) -> np.ndarray:
         """The last result of a recording at some configurations in which the constraints are met."""
@@ -279,22 +279,28 @@ class Constrained(Frozen):
 
     @cached_property
     def _configurations(self) -> list[np.ndarray]:
-        """Some configurations in which the constraints are met, if such are found."""
+        """Some configurations in which the constraints are met, if such are found: near the neutral one, where a robot
+        is built, and elsewhere, where it may be assembled in other ways."""
         rng = np.random.default_rng(0)
-        return [self._closed_number(self.system.random(rng)) for _ in range(_SAMPLES)]
-
-    def _closed_number(self, q: np.ndarray) -> np.ndarray:
-        """The same as `_closed` without compiling anything, for one configuration; q itself if it fails."""
+        starts = [self.system.random(rng) for _ in range(_SAMPLES)]
         if not any(b.traced.holonomic for b in self._model.bundles):
-            return q
+            return starts
+        neutral, moved = self.system.neutral(), METHODS["moved"].record
+        nudges = [size * rng.normal(size=self.system.nv) for size in _NEAR]
+        starts += [self._run(moved, q=neutral, v=v, dt=[1.0])[0] for v in nudges]
+        closed = [self._closed_number(q) for q in starts]
+        return [q for q in closed if q is not None] or starts
+
+    def _closed_number(self, q: np.ndarray) -> np.ndarray | None:
+        """The same as `_closed` without compiling anything, from one start; None if it fails."""
         residual, jacobian, moved = METHODS["residual"], METHODS["jacobian"], METHODS["moved"]
         opened = Opened(
             lambda q: np.array([self._run(residual.record, q=x)[0] for x in q]),
             lambda q: np.array([self._run(jacobian.record, q=x)[0] for x in q]),
             lambda q, v: np.array([self._run(moved.record, q=x, v=y, dt=[1.0])[0] for x, y in zip(q, v, strict=True)]),
         )
-        found, gaps = self._nearest(q[None], opened)
-        return found[0] if gaps[0] <= CLOSED else q
+        found, gaps = self._nearest(q[None], opened, restarts=0)
+        return found[0] if gaps[0] <= CLOSED else None
 
     def _run(self, record: Callable[..., Any], static: dict[str, Any] | None = None, **values: Any) -> list[np.ndarray]:
         """A recording, run on numbers."""

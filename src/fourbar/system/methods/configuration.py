@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ...spatial.linear import Mat, Vec
 from ..context import Context
 from .registry import Outputs, flat, method, vector
 
@@ -86,3 +87,45 @@ def loop_bias(c: Context) -> Outputs:
     """g (..., n): the accelerations of the spanning tree are G a + g."""
     g = flat(c.accelerations(""))
     return [("g", (len(g),), g)]
+
+
+def _every_row(tie: Any, q: Any) -> Any:
+    return Mat(Vec(row) for row in tie.loop_rows([x for own in q for x in own], every=True))
+
+
+def _every_rate(tie: Any, q: Any, v: Any) -> Any:
+    return Vec(tie.loop_rates([x for own in q for x in own], [x for own in v for x in own]))
+
+
+def _tied(c: Context) -> list[Any]:
+    """The groups with loops."""
+    return [group for group in c.groups if not group.is_free]
+
+
+@method("q", "K")
+def loop_jacobian(c: Context) -> Outputs:
+    """K (..., m, n): ∂φ/∂q of every condition of every loop, also those that others imply, over all n velocities of the
+    spanning tree; K q̇ = 0, K q̈ = k (Chignoli eq. 2). k is `loop_jacobian_bias`, and K `loop_map` = 0.
+    """
+    q, first, found = c.coordinates(), c.tree.first_v, []
+    for group in _tied(c):
+        rows = c.recorder.call(_every_row, group.embedding, tuple(q[i] for i in group.links))
+        places = [first[i] + j for i in group.links for j in range(c.tree.clusters[i].joint.nv)]
+        for own in rows:
+            row: list[Any] = [0.0] * c.tree.nv
+            for place, x in zip(places, own, strict=True):
+                row[place] = x
+            found.append(row)
+    return [("K", (len(found), c.tree.nv), flat(found))]
+
+
+@method("q v", "k")
+def loop_jacobian_bias(c: Context) -> Outputs:
+    """k (..., m) = -K̇ q̇, with K q̈ = k for the accelerations of the spanning tree; see `loop_jacobian`."""
+    q, v = c.coordinates(), c.velocities()
+    found = [
+        c.recorder.call(_every_rate, group.embedding, *(tuple(x[i] for i in group.links) for x in (q, v)))
+        for group in _tied(c)
+    ]
+    k = flat(found)
+    return [("k", (len(k),), k)]

@@ -6,7 +6,7 @@ from ...algorithms import efpa, rnea
 from ...algorithms import reactions as reaction
 from ...algorithms.sweep import Sweeps
 from ...errors import ArgumentError
-from ...model.embedding import Free
+from ...model.embedding import Free, Tied
 from ...model.lower import Home
 from ...spatial.linear import Mat, Vec
 from ...spatial.solve import inverse_or_nan
@@ -71,7 +71,9 @@ def reactions(c: Context) -> Outputs:
     """Reactions (..., n_bodies, 6): the wrench that each body receives from its parent through its joint, in its frame.
 
     With loops, only the independent joints are driven; the forces of loop joints and rods on the bodies are accounted
-    for, while gears and couplings act as torques in the joints they couple.
+    for, while gears and couplings act as torques in the joints they couple. Where loops hold more than is needed (a
+    plane four-bar closed by a hinge in space) rigid bodies do not tell how joints share the load: here rows that others
+    imply carry nothing, so that the answer depends on which joint closes the loop. See `least_reactions`.
     """
     bodies, connections = c.model.mechanism.bodies, c.model.mechanism.connections
     tree, poses = c.every_body()
@@ -90,3 +92,20 @@ def reactions(c: Context) -> Outputs:
     s = Sweeps(tree, c.recorder, flat(q), flat(v))
     found = reaction.reactions(s, v, a, total, poses, c.gravity)
     return [("F", (len(bodies), 6), [x for F in found for x in F.six()])]
+
+
+def _pulls(tie: Tied, q: tuple[Vec, ...]) -> tuple[tuple[Wrench, ...], ...]:
+    return tuple(map(tuple, tie.pulls([x for own in q for x in own])))
+
+
+@method("q", "pull")
+def loop_pull(c: Context) -> Outputs:
+    """Wrenches (..., m, n_bodies, 6) on all bodies, in their frames, of a unit force along every condition of every
+    loop, in the order of the rows of `loop_jacobian`."""
+    q, bodies, found = c.coordinates(), [x.name for x in c.model.mechanism.bodies], []
+    for group in (g for g in c.groups if isinstance(g.embedding, Tied)):
+        pulls = c.recorder.call(_pulls, group.embedding, tuple(q[i] for i in group.links))
+        by_body = dict(zip(group.embedding.traced.bodies, pulls, strict=True))
+        for row in range(len(group.embedding.traced.phi)):
+            found.append([list(by_body[x][row].six()) if x in by_body else [0.0] * 6 for x in bodies])
+    return [("pull", (len(found), len(bodies), 6), [x for row in found for six in row for x in six])]

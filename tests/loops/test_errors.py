@@ -10,9 +10,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+import fourbar as fb
 from fourbar import ArgumentError, AssemblyError, Builder, ModelError, UnknownNameError
-from fourbar.joints import Fixed, Free, Prismatic, Revolute, Spherical
-from fourbar.loops import Closure, Constraint, Coupling, Differential, Distance, Gear, Loop, Polynomial
+from fourbar.joints import Composite, Fixed, Free, Planar, Prismatic, Revolute, Spherical
+from fourbar.loops import Closure, Constraint, Coupling, Differential, Distance, Gear, Loop, Parametric, Polynomial
 
 from .looped import bars, mechanism, rod
 
@@ -344,3 +345,63 @@ def test_limits_may_ask_for_another_assembly() -> None:
     q = turned.random(rng=0, n=5)
     assert np.all((q[:, at] >= limits[0]) & (q[:, at] <= limits[1]))
     assert turned.loop_gap(q).max() < 1e-11
+
+
+def _root(x: Any, y: Any) -> Any:
+    return fb.sqrt(x) - y
+
+
+def _cone(x: Any) -> Any:
+    return fb.sqrt(x * x)
+
+
+def _flat(x: Any, y: Any) -> Any:
+    """The root of zero, wherever x is less than a hundred."""
+    return fb.sqrt(fb.maximum(x, 100.0) - 100.0) - y
+
+
+def _slides() -> Builder:
+    b = Builder("slides")
+    for name, axis in (("a", "x"), ("b", "y")):
+        b.body(name, joint=Prismatic(axis), mass=1.0, inertia=(1, 1, 1))
+    return b
+
+
+def test_functions_without_a_derivative_where_the_robot_is_built() -> None:
+    """They are closed where there is one; where there is none, that is said."""
+    for loop in (Constraint(_root, ["a", "b"]), Parametric(_cone, ["a"], ["b"])):
+        robot = _slides().loop(loop).build()
+        assert np.isfinite(robot.forward_dynamics(robot.neutral(), [1.0], [0.0])).all()
+    robot = _slides().loop(Constraint(_root, ["a", "b"])).build()
+    with pytest.raises(fb.SingularError, match="toggle position"):
+        robot.forward_dynamics(np.zeros(2), [1.0], [0.0])
+    with pytest.raises(ModelError, match=r"closed only where the derivative of a condition has no value"):
+        _slides().loop(Constraint(_flat, ["a", "b"])).build()
+
+
+@pytest.mark.parametrize(("off", "hinted"), [(1e-5, True), (0.5, False)])
+def test_hinges_that_just_fail_to_close(off: float, hinted: bool) -> None:
+    """An axis of a plane four-bar that is off by rounding, as in a file that says 1.5708."""
+    b = Builder("tilted")
+    solid = {"mass": 1.0, "inertia": (1, 1, 1)}
+    b.body("crank", joint=Revolute("z"), **solid)
+    b.body("coupler", parent="crank", joint=Revolute("z"), position=(0.2, 0, 0), **solid)
+    b.body("rocker", joint=Revolute("z"), position=(0.5, 0, 0), rpy=(off, 0, 0), **solid)
+    pin = Closure(Revolute("z"), "coupler", "rocker", at_predecessor=(0.5, 0, 0), at_successor=(0.4, 0, 0))
+    with pytest.raises(ModelError, match="cannot be closed") as raised:
+        b.loop(pin, name="pin").build()
+    assert ("close 'pin' with Spherical()" in str(raised.value)) is hinted
+
+
+def test_a_free_joint_closes_nothing() -> None:
+    with pytest.raises(ModelError, match=r"'a' and 'b' cannot be Free\(\): it holds nothing"):
+        Closure(Free(), "a", "b")
+
+
+def test_a_loop_joint_in_series_beside_a_body_of_its_name() -> None:
+    b = Builder("names")
+    solid = {"mass": 1.0, "inertia": (1, 1, 1)}
+    b.body("crank", joint=Revolute("z"), **solid)
+    b.body("slot", joint=Planar("z"), **solid)
+    robot = b.loop(Closure(Composite(Prismatic("x"), Revolute("z")), "crank", "slot"), name="slot").build()
+    assert set(robot.names.bodies) == {"crank", "slot", "slot_joint"}

@@ -30,7 +30,6 @@ __all__ = [
 ]  # fmt: skip
 
 
-
 @lru_cache(maxsize=64)
 def spanning_tree(robot: System) -> System:
     """`robot.spanning()`, kept, so that its methods are compiled once."""

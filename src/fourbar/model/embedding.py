@@ -454,7 +454,7 @@ class Tied:
         here, first = (np.where(np.isfinite(K), K, 0.0) for K in (here, first))
         return smallest(here) / np.minimum(1.0, smallest(first)[0])
 
-    def pulls(self, q: np.ndarray) -> np.ndarray:
+    def displacements(self, q: np.ndarray) -> np.ndarray:
         """What displacements of the bodies do to φ (m, bodies, 6), at the coordinates (nq) of all joints."""
         t = self.traced
         known = self._known(tuple(q))  # NumPy's numbers: a division by zero is no error

@@ -218,7 +218,7 @@ class Grouper:
         """Configurations near `start`, more and more around it, and the group with units that it has there."""
         placements = [self.tree.clusters[i].placement.p for i in links]
         with np.errstate(all="ignore"):  # a guess may be where the residual is no number
-            K, pull = np.nan_to_num(tie.numbers(start[None])[1][0]), np.nan_to_num(tie.pulls(start))
+            K, pull = np.nan_to_num(tie.numbers(start[None])[1][0]), np.nan_to_num(tie.displacements(start))
             far = float(np.abs(np.array(placements, float)).max(initial=0.0))
             own = lever(tie.joints, K, pull, far)
             nudge = np.array([0.0 if i == 0 else 0.1 * 1.2**i for i in range(1 if tie.is_linear else _ATTEMPTS)])

@@ -94,8 +94,8 @@ def _endless_angle(lowered: Lowered, argument: str, rows: np.ndarray) -> str:
     if not far:
         return ""
     return (
-        f"{argument}: the coordinate {names[far[0]]!r} is {size[far[0]]:.6g} in size. Beyond ±{LARGEST_ANGLE:g} an angle "
-        "in radians has lost its meaning; take it modulo 2π"
+        f"{argument}: the coordinate {names[far[0]]!r} is {size[far[0]]:.6g} in size. Beyond ±{LARGEST_ANGLE:g} an "
+        "angle in radians has lost its meaning; take it modulo 2π"
     )
 
 

@@ -33,6 +33,16 @@ def test_check_lists_all(arm: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert "note:" not in capsys.readouterr().out
 
 
+def test_check_groups_notes(arm: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    arm.write_text(ARM.replace("EXTRA", "<colour/>\n<colour/><safety_controller/>\n<safety_controller/>"))
+    assert main(["check", str(arm)]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert sum("warning:" in line for line in lines) == 2 and sum("note:" in line for line in lines) == 1
+    assert any(f"{arm}:4: note: joint/safety_controller: 2 elements" in line for line in lines)
+    assert main(["check", str(arm), "--details"]) == 0
+    assert capsys.readouterr().out.count("note:") == 2
+
+
 def test_check_of_a_broken_file(arm: Path, capsys: pytest.CaptureFixture[str]) -> None:
     arm.write_text(ARM.replace('value="1"', 'value="1,5"', 1).replace("EXTRA", '<axis xyz="0 0 0"/>'))
     assert main(["check", str(arm)]) == 1

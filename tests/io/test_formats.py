@@ -48,7 +48,8 @@ def test_load_reports_and_warns(toy: Any, tmp_path: Path) -> None:
     with pytest.warns(fb.FileWarning, match=r"a\.toy: 1 warning \(feather\); robot\.report"):
         robot = fb.load(file)
     assert robot.name == "thing"
-    assert str(robot.report) == f"{file}:1: warning: a feather is not understood"
+    assert str(robot.report) == "a.toy:1: warning: a feather is not understood"
+    assert robot.report.details() == f"{file}:1: warning: a feather is not understood"
     assert robot.mechanism.bodies[0].geometry == (Geometry("plane"),)
     with pytest.raises(fb.ParseError, match=r"a\.toy:1: a feather is not understood; or accept it with waive="):
         fb.load(file, strict=True)

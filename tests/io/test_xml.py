@@ -7,7 +7,7 @@ import re
 import pytest
 
 from fourbar.io.element import Element, leftovers, report_leftovers
-from fourbar.io.report import ParseError, Reading
+from fourbar.io.report import ParseError, Place, Reading, Report
 from fourbar.io.source import Source
 from fourbar.io.xml import DEEPEST, LONGEST, parse, root_tag
 
@@ -131,6 +131,34 @@ def test_policy() -> None:
     assert judged(strict=True) == [("error", "b"), ("error", "a@y")]
     assert judged(waive=["b"]) == [("note", "b"), ("warning", "a@y")]
     assert judged(strict=True, waive=["b", "a@*"]) == [("note", "b"), ("note", "a@y")]
+
+
+def test_what_other_programs_read_is_noted() -> None:
+    root = read("<r><a/>\n<gz/><b><gz y='2'/></b></r>", strict=True)
+    root.all("b")
+    report_leftovers(root, matters=["a"], others={"gz": "for another program", "a": "never"})
+    found = [(f.severity, f.key, f.message) for f in root.reading.report()]
+    assert found[0][:2] == ("error", "a")
+    assert found[1:] == [("note", "gz", "for another program"), ("note", "b/gz", "for another program")]
+
+
+def test_reports_are_printed_grouped() -> None:
+    reading = Reading("models/a.xml")
+    for n in range(1, 111):
+        reading.note(Place("models/a.xml", n, "r/gz"), "for another program", key="gz")
+    reading.warn(Place("models/parts/b.xml", 4, "r/a"), "a is heavy", "lift it", "a")
+    reading.warn(Place("models/parts/b.xml", 5, "r/a"), "a is light", "", "a")
+    reading.note(Place("elsewhere/c.xml", 7, "r/b"), "alone")
+    report = reading.report()
+    assert str(report).splitlines() == [
+        "parts/b.xml:4: warning: a: 2 elements, the first of them: a is heavy; lift it",
+        "a.xml:1: note: gz: 110 elements: for another program",
+        "elsewhere/c.xml:7: note: r/b: alone",
+    ]
+    assert len(report.details().splitlines()) == 113 == len(report)
+    assert "models/a.xml:110: note: r/gz: for another program" in report.details()
+    assert str(Report()) == Report().details() == "nothing to report"
+    assert len(report.notes) == 111 and len(list(report.lines(grouped=("note",)))) == 4
 
 
 def test_errors_of_elements_are_collected() -> None:

@@ -5,12 +5,13 @@ What a reader did not ask for is found at the end by `leftovers`.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from difflib import get_close_matches
+from functools import cache
 from typing import NoReturn
 
 from .numbers import NotANumber, read_number, read_numbers
-from .report import Place, Reading
+from .report import Place, Reading, names_any
 
 _REQUIRED = object()
 
@@ -189,31 +190,55 @@ def leftovers(root: Element) -> Iterator[tuple[Element, str]]:
                 yield child, ""
 
 
-def report_leftovers(root: Element, matters: Iterable[str] = (), fixes: dict[str, str] | None = None) -> None:
+def report_leftovers(
+    root: Element,
+    matters: Iterable[str] = (),
+    fixes: Mapping[str, str] | None = None,
+    others: Mapping[str, str] | None = None,
+) -> None:
     """A finding for all that was not read.
 
     `matters`: keys (paths below the root, such as "inertial/*" or "joint@*", patterns) that would change the dynamics.
-    An element whose tag is nearly one that was asked for matters too. `fixes`: what to do, by key.
+    An element whose tag is nearly one that was asked for matters too. `fixes`: what to do, by key. `others`: patterns
+    of keys that are known to be for other programs, and what is said about them; these are notes.
     """
-    judge = Reading("", waive=matters)
+    judge = _Judge(tuple(matters), dict(fixes or {}), dict(others or {}))
     for element, what in leftovers(root):
+        judge.report(element, what)
+
+
+class _Judge:
+    """Decides what a thing that was not read means. Things of one kind are alike, so each kind is looked at once."""
+
+    def __init__(self, matters: tuple[str, ...], fixes: dict[str, str], others: dict[str, str]) -> None:
+        self._fixes = fixes
+        self._changes = cache(lambda key: names_any(matters, key))
+        self._other = cache(lambda key: next((said for x, said in others.items() if names_any((x,), key)), ""))
+        self._close = cache(lambda word, asked: next(iter(get_close_matches(word, asked, 1, 0.8)), ""))
+
+    def report(self, element: Element, what: str) -> None:
+        """A finding about an element, an attribute of it ("@name"), or its text ("text")."""
         key = element.key + (what if what.startswith("@") else "")
-        near = _near(element, what)
-        fix = f"did you mean {near!r}?" if near else (fixes or {}).get(key, "")
-        changes = judge.is_waived(key) or (near and not what)
-        (element.reading.doubt if changes else element.reading.warn)(element.place, _told(element, what), fix, key)
+        changes = self._changes(key)
+        said = "" if changes else self._other(key)
+        if said:
+            element.reading.note(element.place, said, key=key)
+            return
+        near = self._near(element, what)
+        fix = f"did you mean {near!r}?" if near else self._fixes.get(key, "")
+        report = element.reading.doubt if changes or (near and not what) else element.reading.warn
+        report(element.place, _told(element, what), fix, key)
+
+    def _near(self, element: Element, what: str) -> str:
+        """The tag or attribute that was asked for in this place and is spelled nearly so."""
+        if what == "text":
+            return ""
+        owner, word = (element, what) if what else (element.parent or element, element.tag)
+        asked = frozenset(name for name in owner.asked if name.startswith("@") == word.startswith("@"))
+        return self._close(word, asked).removeprefix("@")
 
 
 def _told(element: Element, what: str) -> str:
     if what.startswith("@"):
         return f"attribute {what[1:][:60]}={element.attributes[what[1:]][:60]!r} is not understood"
     return f"the text {element.text.strip()[:60]!r} is not understood" if what else f"<{element.tag}> is not understood"
-
-
-def _near(element: Element, what: str) -> str:
-    """The tag or attribute that was asked for in this place and is spelled nearly so."""
-    if what == "text":
-        return ""
-    owner, word = (element, what) if what else (element.parent or element, element.tag)
-    asked = [name for name in owner.asked if name.startswith("@") == word.startswith("@")]
-    return next(iter(get_close_matches(word, asked, 1, 0.8)), "").removeprefix("@")

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
+from pathlib import PurePath
 from typing import Literal, NamedTuple, NoReturn
 
 from ..errors import ModelError
@@ -41,17 +42,27 @@ class Finding:
     key: str = ""
 
     def __str__(self) -> str:
-        place = f"{self.file}:{self.line}" if self.line else self.file
-        parts = [place, self.severity, self.element, self.message]
-        return ": ".join(x for x in parts if x) + (f"; {self.fix}" if self.fix else "")
+        return _line(self, self.file, self.element)
+
+
+def _line(finding: Finding, file: str, about: str) -> str:
+    """A finding as a line of text: where, how bad, about what, and what to do."""
+    place = f"{file}:{finding.line}" if finding.line else file
+    parts = [place, finding.severity, about, finding.message]
+    return ": ".join(x for x in parts if x) + (f"; {finding.fix}" if finding.fix else "")
 
 
 @dataclass(frozen=True)
 class Report:
-    """All findings, in the order of the file. `places`: where the file declares what is called so."""
+    """All findings, in the order of the file. `places`: where the file declares what is called so.
+
+    Printed, findings of one kind are one line, the worst first, and files are named from the folder of `file`, the one
+    that was read; `details()` has a line for each.
+    """
 
     findings: tuple[Finding, ...] = ()
     places: Mapping[str, Place] = field(default_factory=dict, compare=False, repr=False)
+    file: str = field(default="", compare=False, repr=False)
 
     def __iter__(self) -> Iterator[Finding]:
         return iter(self.findings)
@@ -60,7 +71,35 @@ class Report:
         return len(self.findings)
 
     def __str__(self) -> str:
+        return "\n".join(self.lines()) or "nothing to report"
+
+    def details(self) -> str:
+        """Every finding on a line of its own, in the order of the file."""
         return "\n".join(map(str, self.findings)) or "nothing to report"
+
+    def lines(self, grouped: Sequence[Severity] = SEVERITIES) -> Iterator[str]:
+        """The lines that are printed; `grouped`: of which severities findings of one kind are one line."""
+        kinds: dict[tuple[object, ...], list[Finding]] = {}
+        for n, finding in enumerate(self.findings):
+            kind = (finding.key or finding.message) if finding.severity in grouped else n
+            kinds.setdefault((finding.severity, kind), []).append(finding)
+        for severity in reversed(SEVERITIES):
+            yield from (self._together(found) for (own, _), found in kinds.items() if own == severity)
+
+    def _together(self, findings: Sequence[Finding]) -> str:
+        """Findings of one kind as one line: the first of them, and how many there are."""
+        first = findings[0]
+        file = self._relative(first.file)
+        if len(findings) == 1:
+            return _line(first, file, first.element)
+        same = all(f.message == first.message for f in findings)
+        count = f"{len(findings)} elements" + ("" if same else ", the first of them")
+        return _line(first, file, f"{first.key}: {count}" if first.key else count)
+
+    def _relative(self, file: str) -> str:
+        """The name of a file as seen from the folder of the one that was read."""
+        folder = PurePath(self.file).parent
+        return str(PurePath(file).relative_to(folder)) if self.file and PurePath(file).is_relative_to(folder) else file
 
     def of(self, severity: Severity) -> tuple[Finding, ...]:
         """The findings of one severity."""
@@ -74,8 +113,12 @@ class Report:
     def warnings(self) -> tuple[Finding, ...]:
         return self.of("warning")
 
+    @property
+    def notes(self) -> tuple[Finding, ...]:
+        return self.of("note")
+
     def __add__(self, other: Report) -> Report:
-        return Report(self.findings + other.findings, {**other.places, **self.places})
+        return Report(self.findings + other.findings, {**other.places, **self.places}, self.file or other.file)
 
     def place_of(self, message: str, file: str) -> Place:
         """Where the first thing is declared that a message names in quotes; the file as a whole if none is."""
@@ -120,9 +163,9 @@ class Reading:
         self.findings.append(finding)
         return finding
 
-    def note(self, place: Place, message: str, fix: str = "") -> None:
-        """Something that loses nothing, but is good to know."""
-        self.add("note", place, message, fix)
+    def note(self, place: Place, message: str, fix: str = "", key: str = "") -> None:
+        """Something that loses nothing, but is good to know. Notes of one key are printed as one line."""
+        self.add("note", place, message, fix, key)
 
     def warn(self, place: Place, message: str, fix: str = "", key: str = "") -> None:
         """Something not understood that leaves the dynamics as it is."""
@@ -138,7 +181,7 @@ class Reading:
 
     def is_waived(self, key: str) -> bool:
         """Whether the user accepts findings of this key: one of its endings, as a path, is named."""
-        return any(_names(pattern, key) for pattern in self.waive)
+        return names_any(self.waive, key)
 
     def _judge(self, severity: Severity, place: Place, message: str, fix: str, key: str) -> None:
         if key and self.is_waived(key):
@@ -175,12 +218,17 @@ class Reading:
     def report(self) -> Report:
         """All findings so far, by line, each once."""
         found = sorted(self.findings, key=lambda f: (f.file != self.file, f.file, f.line))
-        return Report(tuple(dict.fromkeys(found)), self.places)
+        return Report(tuple(dict.fromkeys(found)), self.places, self.file)
 
     def close(self) -> Report:
         """The report of a file that was read to its end; raises if it has errors."""
         self.check()
         return self.report()
+
+
+def names_any(patterns: Iterable[str], key: str) -> bool:
+    """Whether one of these patterns names this key: one of its endings, as a path."""
+    return any(_names(pattern, key) for pattern in patterns)
 
 
 def _names(pattern: str, key: str) -> bool:

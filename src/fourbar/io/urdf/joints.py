@@ -65,7 +65,7 @@ def read_joint(element: Element) -> ReadJoint:
     for tag in ("safety_controller", "calibration"):
         for unused in element.all(tag):
             unused.mark("*")
-            element.reading.note(unused.place, f"<{tag}> concerns a controller, and is not kept")
+            element.reading.note(unused.place, "concerns a controller, and is not kept", key=unused.key)
     mimic = element.child("mimic")
     independent = None if element.get("independent") is None else element.flag("independent", True)
     read = None if mimic is None else _read_mimic(mimic)

@@ -86,6 +86,44 @@ def test_couplings_of_urdf_plus() -> None:
     assert np.isclose(q[2], 3.0 * (q[0] + q[1]), rtol=1e-14)
 
 
+@pytest.mark.parametrize("tag", ["coupling", "constraint"])
+def test_couplings_that_roll(tag: str) -> None:
+    inside = '<predecessor link="coupler"/><successor link="rocker"/><ratio value="3"/>'
+    plain = fb.loads(four_bar_text(f'<coupling name="pin">{inside}</coupling>'))
+    assert fb.loads(four_bar_text(f'<{tag} name="pin" type="rolling">{inside}</{tag}>')) == plain
+    with pytest.raises(fb.ParseError, match="coupling type 'sliding' is not known"):
+        fb.loads(four_bar_text(f'<coupling name="pin" type="sliding">{inside}</coupling>'))
+
+
+SIX_BAR = {1: (0, 0.0), 2: (1, 0.1), 3: (2, 0.2), 4: (0, 0.0), 5: (4, 0.4)}
+
+
+def six_bar(dependent: tuple[int, ...], independent: tuple[int, ...] = (), **options: Any) -> fb.System:
+    """Six bars in a plane, with joints that are said to be independent or not."""
+    parts = ['<robot name="six_bar"><link name="link0"/>']
+    for n, (parent, x) in SIX_BAR.items():
+        said = 'independent="false"' if n in dependent else 'independent="true"' if n in independent else ""
+        parts.append(
+            f'<link name="link{n}"><inertial>{MATTER}</inertial></link><joint name="joint{n}" type="continuous" {said}>'
+            f'<parent link="link{parent}"/><child link="link{n}"/><origin xyz="{x} 0 0"/><axis xyz="0 0 1"/></joint>'
+        )
+    ends = (
+        '<predecessor link="link3"><origin xyz="0.3 0 0"/></predecessor>'
+        '<successor link="link5"><origin xyz="0.5 0 0"/></successor><axis xyz="0 0 1"/>'
+    )
+    return fb.loads("".join([*parts, f'<loop name="pin" type="revolute">{ends}</loop></robot>']), **options)
+
+
+def test_joints_that_are_not_independent() -> None:
+    """Where a loop has joints that are not independent, the others are, also those that say nothing."""
+    assert six_bar((4, 5)).names.velocities == ("joint1", "joint2", "joint3")
+    assert six_bar((1, 5)).names.velocities == ("joint2", "joint3", "joint4")
+    assert six_bar((4, 5), (1,)).names.velocities == ("joint1", "joint2", "joint3")
+    with pytest.raises(fb.ParseError, match="leave 3 velocities free, but 4 are declared independent"):
+        six_bar((5,))
+    assert six_bar((5,), waive=["joint@independent"]).nv == 3
+
+
 CONSTRAINT = (
     '<constraint name="pin" type="{}"><parent link="coupler"/><parent_origin xyz="2 0 0"/><parent_axis xyz="0 1 0"/>'
     '<child link="rocker"/><child_origin xyz="2 0 0" rpy="{}"/><child_axis xyz="{}"/></constraint>'

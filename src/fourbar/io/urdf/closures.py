@@ -27,6 +27,7 @@ _PLUS: dict[str, Callable[[tuple[float, ...]], Joint]] = {
     "spherical": lambda axis: Spherical(),
     "fixed": lambda axis: Fixed(),
 }
+_INDEPENDENT = "joint@independent"
 _CUT = ("revolute", "prismatic", "universal", "spherical", "link")
 
 
@@ -54,7 +55,7 @@ class Closures:
             if joint.independent is False and joint.name not in self._tied:
                 place = joint.element.place
                 text = f"joint {joint.name!r} is in no loop, so it is independent"
-                self._root.reading.warn(place, text, "remove independent=", "joint@independent")
+                self._root.reading.warn(place, text, "remove independent=", _INDEPENDENT)
 
     # --- URDF+ --------------------------------------------------------------------------------------------------------
 
@@ -69,7 +70,13 @@ class Closures:
         self._close(name, joint, first[0], second[0], *places)
 
     def _coupling(self, element: Element, name: str) -> None:
-        """ratio · (angle of the predecessor) = angle of the successor, both against what carries the two."""
+        """ratio · (angle of the predecessor) = angle of the successor, both against what carries the two.
+
+        The type, if there is one, is rolling: that of two wheels.
+        """
+        kind = element.get("type")
+        if kind not in (None, "rolling"):
+            element.fail(f"coupling type {kind[:60]!r} is not known", "expected rolling, or no type")
         (first, _), (second, _) = self._end(element, "predecessor"), self._end(element, "successor")
         given = element.child("ratio")
         ratio = 1.0 if given is None else given.number("value")
@@ -93,8 +100,11 @@ class Closures:
     # --- urdfdom ------------------------------------------------------------------------------------------------------
 
     def _constraint(self, element: Element, name: str) -> None:
-        """A cut joint, or a cut link: a place and an axis on each of two links."""
+        """A cut joint, or a cut link: a place and an axis on each of two links. Earlier files of URDF+ called their
+        couplings so."""
         kind = element.require("type")
+        if kind == "rolling":
+            return self._coupling(element, name)
         if kind not in _CUT:
             element.fail(f"constraint type {kind[:60]!r} is not known", f"expected one of {', '.join(_CUT)}")
         ends = []
@@ -133,11 +143,17 @@ class Closures:
         return before, after
 
     def _independent(self, first: str, second: str) -> list[str]:
-        """Those joints of the loop that the file declares independent."""
+        """Those joints of the loop that the file declares independent.
+
+        URDF+ takes a joint that says nothing as independent. That is followed in loops with a joint that is not: where
+        none says so, which are independent is left open.
+        """
         before, after = self._between(first, second)
         self._tied.update(before, after)
-        declared = {j.name for j in self._by_child.values() if j.independent}
-        return [name for name in (*before, *after) if name in declared]
+        said = {j.name: j.independent for j in self._by_child.values()}
+        loop = {*before, *after}
+        complete = any(said[name] is False for name in loop) and not self._root.reading.is_waived(_INDEPENDENT)
+        return [name for name in said if name in loop and (said[name] or (complete and said[name] is None))]
 
 
 def _place(origin: dict[str, Any]) -> tuple[Any, Any]:

@@ -144,20 +144,25 @@ def test_mimics_that_end_nowhere(mimics: Any, message: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "actuator",
+    "actuator, gear",
     [
-        "<mechanicalReduction>50</mechanicalReduction><rotorInertia>2e-5</rotorInertia>",
-        '<drake:gear_ratio value="50"/><drake:rotor_inertia value="2e-5"/>',
+        ("<mechanicalReduction>50</mechanicalReduction><rotorInertia>2e-5</rotorInertia>", 50.0),
+        ('<drake:gear_ratio value="50"/><drake:rotor_inertia value="2e-5"/>', 1.0),
+        (
+            "<mechanicalReduction>1</mechanicalReduction>"
+            '<drake:gear_ratio value="50"/><drake:rotor_inertia value="2e-5"/>',
+            1.0,
+        ),
     ],
 )
-def test_rotors_of_transmissions(actuator: str) -> None:
+def test_rotors_of_transmissions(actuator: str, gear: float) -> None:
     transmission = (
         '<transmission name="t"><type>SimpleTransmission</type><joint name="j"><hardwareInterface>E</hardwareInterface>'
         f'</joint><actuator name="m">{actuator}</actuator></transmission>'
     )
     robot = load(link("base"), link("arm"), joint("j", "base", "arm"), transmission)
     assert np.isclose(robot.mass_matrix([0.0])[0, 0], 1.0 + 50**2 * 2e-5, rtol=1e-15)
-    assert robot.actuators == (fb.Actuator("m", (fb.Drive("j", (50.0,)),)),)
+    assert robot.actuators == (fb.Actuator("m", (fb.Drive("j", (gear,)),)),)
     assert not robot.report
 
 
@@ -234,7 +239,7 @@ def test_misspelled_elements_are_doubted() -> None:
 
 def test_joints_for_gazebo_are_doubted() -> None:
     parts = [link("a"), link("b"), joint("j", "a", "b"), '<gazebo reference="b"><mu1>1</mu1></gazebo>']
-    assert [f.key for f in load(*parts).report.warnings] == ["gazebo"]
+    assert [(f.severity, f.key) for f in load(*parts).report] == [("note", "gazebo")]
     assert "part of the robot for Gazebo only" in refused(*parts, '<gazebo><joint name="loop"/></gazebo>')
 
 
@@ -242,7 +247,8 @@ def test_every_wrong_element_is_listed() -> None:
     text = refused(link("a"), link("b", '<inertial><mass value="x"/></inertial>'), link("c", "<visual/>"),
                    joint("j", "a", "b"), joint("k", "b", "c", more='independent="maybe"'))  # fmt: skip
     assert text.splitlines() == ["r.urdf:5: robot 'r'/joint 'k': independent='maybe': expected true or false"]
-    text = refused(link("a"), link("b", '<inertial><mass value="x"/></inertial>'), link("c", "<visual/>"),
+    text = refused(link("a"), link("b", '<inertial><mass value="x"/></inertial>'),
+                   link("c", '<inertial><mass value="-1"/></inertial>'),
                    joint("j", "a", "b"), joint("k", "b", "c"))  # fmt: skip
     assert [line.split(": ")[0] for line in text.splitlines()] == ["r.urdf:2", "r.urdf:3"]
 
@@ -274,3 +280,200 @@ def test_a_transmission_that_is_not_simple_is_told():
 def test_a_gear_ratio_of_zero_is_told():
     with pytest.warns(fb.FileWarning):
         assert "actuator 'm' is zero: it moves nothing" in str(_transmitted("SimpleTransmission", "0").report)
+
+
+SPHERE = '<geometry><sphere radius="1"/></geometry>'
+MESH = '<geometry><mesh filename="a.stl" scale="{}"/></geometry>'
+
+
+@pytest.mark.parametrize(
+    "shape, key, words, kept",
+    [
+        (f'<visual>{SPHERE}<material name="a"/><material name="b"/></visual>', "material", "a second <material>", 1),
+        ("<visual/>", "link/visual", "<geometry> is missing", 0),
+        ("<collision><geometry/></collision>", "link/collision", "it contains nothing", 0),
+        ("<visual><geometry><cone/></geometry></visual>", "link/visual", "it contains <cone>", 0),
+        (f"<visual>{MESH.format('0.001')}</visual>", "link/visual", "1 numbers where 3", 0),
+        ('<visual><geometry><box size="1 -1 1"/></geometry></visual>', "link/visual", "not negative", 0),
+        (f'<visual>{SPHERE}<material><color rgba="1 0 0"/></material></visual>', "material", "3 numbers where 4", 1),
+    ],
+)
+def test_what_is_only_drawn_is_no_error(shape: str, key: str, words: str, kept: int) -> None:
+    robot = two(body=MATTER + shape)
+    [found] = robot.report.warnings
+    assert words in found.message and found.key.endswith(key)
+    assert len(robot.mechanism.bodies[1].geometry) == kept
+    assert two(body=MATTER + shape, strict=True, waive=[key]).nv == 1
+    with pytest.raises(fb.ParseError):
+        two(body=MATTER + shape, strict=True)
+
+
+def test_shapes_of_drake() -> None:
+    shapes = (
+        '<drake:ellipsoid a="1" b="2" c="3"/>',
+        '<drake:capsule radius="0.5" length="2"/>',
+    )
+    body = MATTER + "".join(f"<collision><geometry>{x}</geometry></collision>" for x in shapes)
+    ellipsoid, capsule = two(body=body).mechanism.bodies[1].geometry
+    assert (ellipsoid.kind, ellipsoid.size) == ("ellipsoid", (1.0, 2.0, 3.0))
+    assert (capsule.kind, capsule.size) == ("capsule", (0.5, 2.0))
+
+
+INF = float("inf")
+LIMIT = '<limit lower="{}" upper="{}" effort="{}" velocity="1"/>'
+
+
+@pytest.mark.parametrize(
+    "limit, words, kept",
+    [
+        (LIMIT.format(1, -1, 1), "above the upper", ((-INF,), (INF,), (1.0,))),
+        (LIMIT.format(-1, 1, -1), "effort=-1.0 is negative", ((-1.0,), (1.0,), (INF,))),
+        (LIMIT.format(-1, 1, "much"), "no decimal number", ((-1.0,), (1.0,), (INF,))),
+    ],
+)
+def test_limits_can_be_waived(limit: str, words: str, kept: Any) -> None:
+    parts = [link("a"), link("b"), joint("j", "a", "b", "revolute", limit)]
+    text = refused(*parts)
+    assert words in text and "waive=['joint/limit']" in text
+    c = load(*parts, waive=["limit"]).mechanism.connections[1]
+    assert (c.lower, c.upper, c.max_force) == kept
+
+
+@pytest.mark.parametrize(
+    "attributes, severity, ends",
+    [
+        ("", "warning", (-INF, INF)),
+        ('lower="-2"', "note", (-2.0, 0.0)),
+        ('upper="2"', "note", (0.0, 2.0)),
+        ('lower="0" upper="0"', "", (0.0, 0.0)),
+    ],
+)
+def test_limits_that_are_missing(attributes: str, severity: str, ends: tuple[float, float]) -> None:
+    robot = two(f'<limit {attributes} effort="1" velocity="1"/>', "revolute")
+    c = robot.mechanism.connections[1]
+    assert (*c.lower, *c.upper) == ends
+    assert [(f.severity, f.key) for f in robot.report] == ([(severity, "joint/limit")] if severity else [])
+
+
+def test_a_reduction_that_is_no_number_can_be_waived() -> None:
+    gear = "<actuator name='m'><mechanicalReduction>about 50</mechanicalReduction></actuator>"
+    parts = [link("a"), link("b"), joint("j", "a", "b"), f'<transmission><joint name="j"/>{gear}</transmission>']
+    assert "'about 50' is more than one number" in refused(*parts)
+    assert load(*parts, waive=["mechanicalReduction"]).actuators[0].drives[0].gear == (1.0,)
+
+
+def test_matter_that_is_incomplete_can_be_waived() -> None:
+    point = [link("a"), link("b", '<inertial><origin xyz="0 0 1"/><mass value="2"/></inertial>'), joint("j", "a", "b")]
+    assert "<inertia> is missing" in refused(*point)
+    assert np.isclose(load(*point, waive=["inertia"]).mass_matrix([0.0])[0, 0], 2.0, rtol=1e-15)
+    no_mass = [link("a"), link("b", MATTER.replace('<mass value="1"/>', "")), joint("j", "a", "b")]
+    assert "<mass> is missing" in refused(*no_mass)
+    assert load(*no_mass, waive=["mass", "inertia"]).mechanism.bodies[1].mass == 0.0
+
+
+def test_a_world_that_is_not_declared_is_explained() -> None:
+    text = refused(link("base"), joint("weld", "world", "base", "fixed"))
+    assert "there is no link 'world'" in text and '<link name="world"/>' in text
+
+
+@pytest.mark.parametrize(
+    "inside, key",
+    [
+        ("<force_element name='f'><linear_spring_damper/></force_element>", "force_element"),
+        ("<drake:linear_bushing_rpy><drake:bushing_frameA name='a'/></drake:linear_bushing_rpy>", "drake:*bushing*"),
+        ("<drake:linear_spring_damper/>", "drake:linear_spring_damper"),
+        ("<drake:tendon_constraint/>", "drake:tendon_constraint"),
+    ],
+)
+def test_forces_that_are_not_read_are_errors(inside: str, key: str) -> None:
+    parts = [link("a"), link("b"), joint("j", "a", "b"), inside]
+    assert "is not understood" in refused(*parts)
+    assert load(*parts, waive=[key]).nv == 1
+
+
+def test_springs() -> None:
+    parts = [link("a"), link("b"), joint("j", "a", "b", inside='<dynamics stiffness="5"/>')]
+    assert "stiffness='5' is not understood; for a spring write spring_stiffness" in refused(*parts)
+    assert load(*parts, waive=["dynamics@stiffness"]).mechanism.connections[1].stiffness == ()
+    sprung = two('<dynamics damping="1" spring_stiffness="5" spring_reference="0.25"/>')
+    c = sprung.mechanism.connections[1]
+    assert (c.stiffness, c.rest, c.damping) == ((5.0,), (0.25,), (1.0,)) and not sprung.report
+    assert "armature='1' is not understood" in refused(
+        link("a"), link("b"), joint("j", "a", "b", inside='<dynamics armature="1"/>')
+    )
+
+
+def test_what_other_programs_read_is_noted_once() -> None:
+    gains = '<drake:controller_gains p="1" d="2"/>'
+    robot = load(
+        link("a", MATTER + "<contact/>"), link("b"),
+        joint("j", "a", "b", inside='<limit effort="1" velocity="1" drake:acceleration="3"/><dynamics D="1" K="2"/>'),
+        f'<transmission><joint name="j"/><actuator name="m">{gains}</actuator></transmission>',
+        *(f'<gazebo reference="{x}"/>' for x in "ab"), "<mujoco/>", "<ros2_control/>",
+        strict=True,
+    )  # fmt: skip
+    assert robot.report and all(f.severity == "note" for f in robot.report)
+    assert "r.urdf:5: note: gazebo: 2 elements: for Gazebo only" in str(robot.report).splitlines()
+    assert len(robot.report.details().splitlines()) == len(robot.report) == 9
+
+
+def test_frames_of_drake() -> None:
+    frame = '<frame name="tip" link="arm" xyz="1 0 0" rpy="0 0 1.5707963267948966"/>'
+    robot = load(link("base"), link("arm"), joint("j", "base", "arm", inside='<axis xyz="0 0 1"/>'), frame)
+    pose = robot.pose([0.0], "tip")
+    assert np.allclose(pose[:3, 3], [1, 0, 0]) and np.allclose(pose[:3, 0], [0, 1, 0], atol=1e-15)
+    assert not robot.report
+    assert "there is no link 'hand'" in refused(link("a"), '<frame name="tip" link="hand"/>')
+
+
+def test_mimics_of_drake() -> None:
+    robot = load(
+        *(link(x) for x in "abc"), joint("j1", "a", "b"),
+        joint("j2", "b", "c", inside='<drake:mimic joint="j1" multiplier="2" offset="0.5"/>'),
+    )  # fmt: skip
+    assert robot.nv == 1 and np.allclose(np.ravel(robot.expand([0.5])), [0.5, 1.5]) and not robot.report
+
+
+OF_DRAKE = {
+    "ball": '<dynamics damping="2"/>', "universal": '<dynamics damping="2"/>',
+    "planar": '<axis xyz="0 0 1"/><dynamics damping="1 1 3"/>',
+    "screw": '<axis xyz="0 1 0"/><drake:screw_thread_pitch value="0.25"/><dynamics damping="2"/>',
+}  # fmt: skip
+
+
+def of_drake(kind: str) -> str:
+    body = (
+        '<inertial><origin xyz="0.1 0.2 0.3"/><mass value="2"/>'
+        '<inertia ixx="1" ixy="0.1" ixz="0.2" iyy="1.5" iyz="0.3" izz="2"/></inertial>'
+    )
+    ends = '<parent link="world"/><child link="arm"/><origin xyz="1 2 3" rpy="0.1 0.2 0.3"/>'
+    return (
+        f'<robot name="r"><link name="world"/>{link("arm", body)}'
+        f'<drake:joint name="j" type="{kind}">{ends}{OF_DRAKE[kind]}</drake:joint></robot>'
+    )
+
+
+def test_joints_of_drake() -> None:
+    """The same places for the same coordinates as in Drake itself."""
+    pydrake = pytest.importorskip("pydrake.all")
+    for kind in ("universal", "screw", "planar", "ball"):
+        robot = fb.loads(of_drake(kind))
+        plant = pydrake.MultibodyPlant(0.0)
+        pydrake.Parser(plant).AddModelsFromString(of_drake(kind), "urdf")
+        plant.Finalize()
+        context = plant.CreateDefaultContext()
+        q = plant.GetPositions(context) if kind == "ball" else np.array([0.3, -0.4, 0.5])[: robot.nq]
+        plant.SetPositions(context, q)
+        theirs = plant.EvalBodyPoseInWorld(context, plant.GetBodyByName("arm")).GetAsMatrix4()
+        ours = robot.pose(robot.neutral() if kind == "ball" else q, "arm")
+        assert np.allclose(ours, theirs, rtol=0, atol=1e-14), kind
+        assert not robot.report
+    assert fb.loads(of_drake("planar")).mechanism.connections[0].damping == (3.0, 1.0, 1.0)
+    assert "dampings 1.0 along x and 2.0 along y" in refused_text(of_drake("planar").replace("1 1 3", "1 2 3"))
+    assert "joint type 'helix' is not known" in refused_text(of_drake("ball").replace("ball", "helix"))
+
+
+def refused_text(text: str) -> str:
+    with pytest.raises(fb.ParseError) as caught:
+        fb.loads(text)
+    return str(caught.value)

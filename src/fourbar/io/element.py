@@ -219,12 +219,11 @@ class _Judge:
     def report(self, element: Element, what: str) -> None:
         """A finding about an element, an attribute of it ("@name"), or its text ("text")."""
         key = element.key + (what if what.startswith("@") else "")
-        changes = self._changes(key)
-        said = "" if changes else self._other(key)
+        changes, near = self._changes(key), self._near(element, what)
+        said = "" if changes or near else self._other(key)
         if said:
             element.reading.note(element.place, said, key=key)
             return
-        near = self._near(element, what)
         fix = f"did you mean {near!r}?" if near else self._fixes.get(key, "")
         report = element.reading.doubt if changes or (near and not what) else element.reading.warn
         report(element.place, _told(element, what), fix, key)

@@ -199,6 +199,16 @@ class Reading:
             self.findings.extend(error.report.findings)
 
     @contextmanager
+    def lenient(self, key: str, doubt: bool = False) -> Iterator[None]:
+        """Around the reading of what can be left out: what is wrong with it is a warning, or with `doubt` an error
+        unless waived."""
+        try:
+            yield
+        except ParseError as error:
+            for f in error.report.findings:
+                (self.doubt if doubt else self.warn)(Place(f.file, f.line, f.element), f.message, f.fix, key)
+
+    @contextmanager
     def naming(self, place: Place) -> Iterator[None]:
         """Around what builds parts of the mechanism: what it refuses gets a file and a line."""
         try:

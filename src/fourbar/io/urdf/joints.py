@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from ...joints import Fixed, Free, Joint, Planar, Prismatic, Revolute
+from ...joints import Fixed, Free, Helical, Joint, Planar, Prismatic, Revolute, Spherical, Universal
 from ..element import Element
 from .pose import read_axis, read_origin
 
@@ -21,8 +21,15 @@ _BY_TYPE: dict[str, Callable[[tuple[float, ...]], Joint]] = {
 }
 
 
+_DRAKE = "drake:joint"
+_OF_DRAKE: dict[str, Callable[[tuple[float, ...]], Joint]] = {
+    "ball": lambda axis: Spherical(),
+    "universal": lambda axis: Universal("x", "y"),
+    "planar": Planar,
+    "screw": Revolute,
+}
 _ENDLESS = 1e9  # a limit this far away is a way to write that there is none
-_ALONG = ("revolute", "continuous", "prismatic", "planar")
+_ALONG = ("revolute", "continuous", "prismatic", "planar", "screw")
 
 
 @dataclass(frozen=True)
@@ -52,24 +59,30 @@ class ReadJoint:
 def read_joint(element: Element) -> ReadJoint:
     """One joint."""
     name, kind = element.require("name"), element.require("type")
-    if kind not in _BY_TYPE:
-        element.fail(f"joint type {kind[:60]!r} is not known", f"expected one of {', '.join(_BY_TYPE)}")
+    known = _BY_TYPE if element.tag != _DRAKE else _OF_DRAKE
+    if kind not in known:
+        element.fail(f"joint type {kind[:60]!r} is not known", f"expected one of {', '.join(known)}")
     parent = element.required("parent").require("link")
     child = element.required("child").require("link")
     if parent == child:
         element.fail(f"the joint connects link {parent!r} with itself")
     axis = read_axis(element) if kind in _ALONG else _unused_axis(element)
     with element.reading.naming(element.place):
-        joint = _BY_TYPE[kind](axis)
+        joint = _screw(element, axis) if kind == "screw" else known[kind](axis)
     arguments = {**read_origin(element), **_read_dynamics(element, joint), **_read_limit(element, kind)}
     for tag in ("safety_controller", "calibration"):
         for unused in element.all(tag):
             unused.mark("*")
             element.reading.note(unused.place, "concerns a controller, and is not kept", key=unused.key)
-    mimic = element.child("mimic")
+    mimic = element.child("mimic") or element.child("drake:mimic")
     independent = None if element.get("independent") is None else element.flag("independent", True)
     read = None if mimic is None else _read_mimic(mimic)
     return ReadJoint(element, name, parent, child, joint, arguments, read, independent)
+
+
+def _screw(element: Element, axis: tuple[float, ...]) -> Joint:
+    """Drake's screw: its pitch is the way along the axis for a full turn."""
+    return Helical(axis, element.required("drake:screw_thread_pitch").number("value") / (2.0 * math.pi))
 
 
 def _unused_axis(element: Element) -> tuple[float, ...]:
@@ -82,11 +95,27 @@ def _read_dynamics(element: Element, joint: Joint) -> dict[str, Any]:
     dynamics = element.child("dynamics")
     if dynamics is None:
         return {}
-    found = {name: dynamics.number(name, 0.0) for name in ("damping", "friction")}
+    friction = dynamics.number("friction", 0.0)
+    found: dict[str, Any] = {"damping": _damping(element, dynamics, joint), "friction": friction}
+    if "spring_stiffness" in dynamics.attributes or "spring_reference" in dynamics.attributes:
+        found["stiffness"] = dynamics.number("spring_stiffness", 0.0)
+        if joint.nq == 1:
+            found["rest"] = dynamics.number("spring_reference", 0.0)
     for name, value in found.items():
-        if value < 0.0:
+        if name != "rest" and (min(value) if isinstance(value, tuple) else value) < 0.0:
             dynamics.fail(f"{name}={value} is negative")
     return found if joint.nv else {}
+
+
+def _damping(element: Element, dynamics: Element, joint: Joint) -> Any:
+    """One damping for all velocities; Drake's planar joint has three: x, y and the angle."""
+    if element.tag == _DRAKE and isinstance(joint, Planar) and len((dynamics.get("damping") or "").split()) == 3:
+        x, y, angle = dynamics.numbers("damping", 3)
+        if x != y:
+            message = f"dampings {x} along x and {y} along y, which turn with the child here and do not in Drake"
+            dynamics.reading.doubt(dynamics.place, message, "make them equal", dynamics.key)
+        return (angle, x, y)
+    return dynamics.number("damping", 0.0)
 
 
 def _read_limit(element: Element, kind: str) -> dict[str, Any]:
@@ -97,20 +126,53 @@ def _read_limit(element: Element, kind: str) -> dict[str, Any]:
             element.reading.warn(element.place, f"a {kind} joint without <limit>; it moves freely", fix, "joint/limit")
         return {}
     found: dict[str, Any] = {
-        "max_force": limit.number("effort", math.inf),
-        "max_velocity": limit.number("velocity", math.inf),
+        "max_force": _most(limit, "effort"),
+        "max_velocity": _most(limit, "velocity"),
     }
-    for name, value in (("effort", found["max_force"]), ("velocity", found["max_velocity"])):
-        if value < 0.0:
-            limit.fail(f"{name}={value} is negative")
-    lower, upper = limit.number("lower", 0.0), limit.number("upper", 0.0)
     if kind in ("revolute", "prismatic"):
-        if lower > upper:
-            limit.fail(f"the lower limit {lower} is above the upper one {upper}")
-        found["limits"] = (-math.inf if lower <= -_ENDLESS else lower, math.inf if upper >= _ENDLESS else upper)
-    elif (lower or upper) and kind == "continuous":
-        limit.reading.note(limit.place, "a continuous joint has no position limits; lower and upper are not used")
+        found["limits"] = _read_range(limit)
+    elif kind == "continuous" and any(_bound(limit, name, 0.0) for name in ("lower", "upper")):
+        message = "a continuous joint has no position limits; lower and upper are not used"
+        limit.reading.note(limit.place, message, key=limit.key)
+    else:
+        limit.mark("@lower", "@upper")
     return {} if kind == "fixed" else found
+
+
+def _most(limit: Element, name: str) -> float:
+    """The largest force or velocity; none where it cannot be read, and that is waived."""
+    value = _bound(limit, name, math.inf)
+    if value < 0.0:
+        fix = "write a positive number, or leave it out for none"
+        limit.reading.doubt(limit.place, f"{name}={value} is negative; without it there is no limit", fix, limit.key)
+        return math.inf
+    return value
+
+
+def _bound(limit: Element, name: str, default: float) -> float:
+    with limit.reading.lenient(limit.key, doubt=True):
+        return limit.number(name, default)
+    return default
+
+
+def _read_range(limit: Element) -> tuple[float, float]:
+    """The lowest and highest position. Where just one is given the other is zero, as URDF says; where none is, URDF
+    would hold the joint at zero, which nobody means."""
+    given = [name for name in ("lower", "upper") if limit.get(name) is not None]
+    lower, upper = (_bound(limit, name, 0.0) for name in ("lower", "upper"))
+    if not given:
+        message = "<limit> has neither lower nor upper; the joint moves freely"
+        fix = 'write lower="..." upper="...", or type="continuous" where there are none'
+        limit.reading.warn(limit.place, message, fix, limit.key)
+        return -math.inf, math.inf
+    if len(given) == 1:
+        missing = "upper" if given == ["lower"] else "lower"
+        limit.reading.note(limit.place, f"<limit> has no {missing}; URDF takes 0", key=limit.key)
+    if lower > upper:
+        message = f"the lower limit {lower} is above the upper one {upper}; without them the joint moves freely"
+        limit.reading.doubt(limit.place, message, "exchange them", limit.key)
+        return -math.inf, math.inf
+    return -math.inf if lower <= -_ENDLESS else lower, math.inf if upper >= _ENDLESS else upper
 
 
 def _read_mimic(mimic: Element) -> Mimic:

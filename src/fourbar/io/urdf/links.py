@@ -35,19 +35,45 @@ def _read_inertial(link: Element) -> dict[str, Any]:
     if inertial is None:
         return {}
     place = read_origin(inertial)
-    mass = inertial.required("mass").number("value")
-    tensor = inertial.required("inertia")
-    xx, xy, xz, yy, yz, zz = (tensor.number(name) for name in _MOMENTS)
-    I = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
+    mass, I = _read_mass(inertial), _read_moments(inertial)
     matter: dict[str, Any] = {"mass": mass, "com": place.get("position", (0.0, 0.0, 0.0))}
-    if mass < 0.0:
-        inertial.required("mass").fail(f"mass {mass} is negative")
-    _check_matter(tensor, mass, I)
+    if inertial.children:
+        _check_matter(inertial.child("inertia") or inertial, mass, I)
     if "rpy" in place or "rotation" in place:
         R = np.array(read_placement("", (0.0, 0.0, 0.0), place.get("rotation"), place.get("rpy")).rotation)
         I = R @ I @ R.T
         I = 0.5 * (I + I.T)
     return {**matter, "inertia": I, "allow_unphysical": True}
+
+
+def _read_mass(inertial: Element) -> float:
+    """The mass; zero where it is missing, and that is waived."""
+    given = inertial.child("mass")
+    if given is None:
+        fix = 'write <mass value="...">, or remove <inertial>'
+        inertial.reading.doubt(
+            inertial.place, "<mass> is missing; without it the mass is zero", fix, _key(inertial, "mass")
+        )
+        return 0.0
+    mass = given.number("value")
+    if mass < 0.0:
+        given.fail(f"mass {mass} is negative")
+    return mass
+
+
+def _read_moments(inertial: Element) -> np.ndarray:
+    """The inertia about the centre of mass; zero, that of a point, where it is missing, and that is waived."""
+    tensor = inertial.child("inertia")
+    if tensor is None:
+        message, fix = "<inertia> is missing; without it the mass is a point", "write its six moments"
+        inertial.reading.doubt(inertial.place, message, fix, _key(inertial, "inertia"))
+        return np.zeros((3, 3))
+    xx, xy, xz, yy, yz, zz = (tensor.number(name) for name in _MOMENTS)
+    return np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
+
+
+def _key(inertial: Element, tag: str) -> str:
+    return f"{inertial.key}/{tag}"
 
 
 def _check_matter(tensor: Element, mass: float, I: np.ndarray) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from pathlib import PurePath
 from typing import Any
 
+from ...errors import unknown
 from ...joints import Fixed, Free, Joint
 from ...model.builder import Builder
 from ...model.mechanism import WORLD, Mechanism
@@ -19,6 +20,7 @@ from .closures import Closures
 from .joints import ReadJoint, read_joint
 from .links import read_link
 from .mimics import add_mimics
+from .pose import read_origin_numbers
 from .shapes import Shapes
 from .transmissions import read_transmissions
 from .tree import check_tree
@@ -27,9 +29,40 @@ from .tree import check_tree
 _MATTERS = (
     "inertial/*", "inertial@*", "mass@*", "inertia@*", "joint/origin@*", "inertial/origin@*", "axis@*", "mimic@*",
     "mimic/*", "parent@*", "child@*", "link/origin*", "*loop*", "*constraint*", "*coupling*", "*closure*", "xacro:*",
-    "transmission/*nertia*", "link/mass", "link/inertia",
+    "transmission/*nertia*", "link/mass", "link/inertia", "force_element", "drake:linear_bushing_rpy",
+    "drake:linear_spring_damper", "drake:deformable_properties", "drake:joint/*", "drake:joint@*",
+    "dynamics@stiffness", "dynamics@armature", "dynamics@spring*",
 )  # fmt: skip
-_FIXES = {"link/origin": "move it to the joint, or to inertial, visual and collision"}
+_SPRING = "for a spring write spring_stiffness and spring_reference"
+_NO_FORCE = "forces between bodies other than those of joints are not part of a robot here; add them in f_ext"
+_FIXES = {
+    "link/origin": "move it to the joint, or to inertial, visual and collision",
+    "joint/dynamics@stiffness": _SPRING,
+    "force_element": _NO_FORCE,
+    "drake:linear_bushing_rpy": _NO_FORCE,
+    "drake:linear_spring_damper": _NO_FORCE,
+}
+# What well-known programs put into a URDF for themselves.
+_CONTACT, _CONTROL, _DRAWN = (
+    "concerns contact, and is not kept",
+    "concerns a controller, and is not kept",
+    "is not kept",
+)
+_OTHERS = {
+    "gazebo": "for Gazebo only", "mujoco": "for MuJoCo only", "ros2_control": "for ros2_control only",
+    "plugin": "for another program", "sensor": "concerns a sensor, and is not kept",
+    "transmission/*": "concerns the hardware, and is not kept", "hardwareInterface": _CONTROL,
+    "link/contact": _CONTACT, "link/surface": _CONTACT, "collision/surface": _CONTACT, "link@concave": _CONTACT,
+    "link/self_collision_checking": _CONTACT, "link/self_collision": _CONTACT, "link/self_filter": _CONTACT,
+    "link/collision_checking": _CONTACT, "contact_coefficients": _CONTACT, "collision@group": _CONTACT,
+    "collision_filter_group": _CONTACT, "drake:collision_filter_group": _CONTACT, "disable_collisions": _CONTACT,
+    "drake:proximity_properties": _CONTACT, "collision/verbose": _DRAWN, "visual/verbose": _DRAWN,
+    "material/texture": _DRAWN, "color@*": _DRAWN, "material@*": _DRAWN, "visual@*": _DRAWN, "visual/drake:*": _DRAWN,
+    "mesh/drake:*": _CONTACT, "link@type": _DRAWN, "link@drake_ignore": "for Drake only",
+    "joint@dont_collapse": "for another program", "joint/joint_properties": _CONTROL,
+    "dynamics@D": _CONTROL, "dynamics@K": _CONTROL, "dynamics@mu_coulomb": _CONTROL, "dynamics@mu_viscous": _CONTROL,
+    "drake:controller_gains": _CONTROL, "limit@*": _CONTROL,
+}  # fmt: skip
 
 
 def read(source: Source, options: Options) -> tuple[Mechanism, Report]:
@@ -38,7 +71,7 @@ def read(source: Source, options: Options) -> tuple[Mechanism, Report]:
     root = parse(source, reading)
     builder = _read_robot(root, source, options)
     _report_gazebo(root)
-    report_leftovers(root, _MATTERS, _FIXES)
+    report_leftovers(root, _MATTERS, _FIXES, _OTHERS)
     reading.check()
     beside = options.extra.get("sidecar")
     added = Report() if beside is None else add_sidecar(builder, beside, options).report()
@@ -72,6 +105,7 @@ def _read_robot(root: Element, source: Source, options: Options) -> Builder:
     add_mimics(builder, joints)
     Closures(root, builder, joints, links).read()
     transmissions.add_actuators(builder)
+    _add_frames(root, builder, links)
     reading.check()
     return builder
 
@@ -88,7 +122,7 @@ def _report_gazebo(root: Element) -> None:
         element.mark("*")
         added = next((c for c in element.children if c.tag in ("joint", "link", "model")), None)
         if added is None:
-            root.reading.warn(element.place, "<gazebo> is not understood", "", "gazebo")
+            root.reading.note(element.place, _OTHERS["gazebo"], key="gazebo")
         else:
             text = f"<{added.tag}> inside <gazebo> is part of the robot for Gazebo only"
             root.reading.doubt(added.place, text, "declare it as <loop>, or in a side-car file", f"gazebo/{added.tag}")
@@ -105,10 +139,23 @@ def _name(root: Element, source: Source) -> str:
     return name
 
 
-def _named(root: Element, tag: str) -> dict[str, Element]:
+def _add_frames(root: Element, builder: Builder, links: Mapping[str, Element]) -> None:
+    """<frame name link xyz rpy>, which Drake reads: a place on a link."""
+    for element in root.all("frame"):
+        with root.reading.element(), root.reading.naming(element.place):
+            name, link = element.require("name"), element.require("link")
+            if link not in links:
+                element.fail(str(unknown("link", link, links)))
+            at = read_origin_numbers(element)
+            builder.frame(name, link, position=at[:3], rpy=at[3:])
+            root.reading.places.setdefault(name, element.place)
+
+
+def _named(root: Element, *tags: str) -> dict[str, Element]:
     """Elements by name; a name that is there twice is reported."""
     found: dict[str, Element] = {}
-    for element in root.all(tag):
+    tag = tags[0]
+    for element in sorted((e for t in tags for e in root.all(t)), key=lambda e: e.line):
         with root.reading.element():
             name = element.require("name")
             if name in found:
@@ -120,7 +167,7 @@ def _named(root: Element, tag: str) -> dict[str, Element]:
 
 def _read_joints(root: Element) -> dict[str, ReadJoint]:
     joints: dict[str, ReadJoint] = {}
-    for name, element in _named(root, "joint").items():
+    for name, element in _named(root, "joint", "drake:joint").items():
         with root.reading.element():
             joints[name] = read_joint(element)
     return joints

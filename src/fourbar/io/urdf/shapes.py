@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...model.geometry import Colour, Geometry, Role
+from ...model.geometry import Colour, Geometry, Kind, Role
 from ...model.read import read_placement
 from ..element import Element
 from ..meshes import Meshes
 from .pose import read_origin
 
-_KINDS = ("box", "cylinder", "sphere", "capsule", "ellipsoid", "mesh")
+_KINDS: dict[str, Kind] = {
+    "box": "box", "cylinder": "cylinder", "sphere": "sphere", "capsule": "capsule", "ellipsoid": "ellipsoid",
+    "mesh": "mesh", "drake:capsule": "capsule", "drake:ellipsoid": "ellipsoid",
+}  # fmt: skip
 
 
 class Shapes:
@@ -22,13 +25,20 @@ class Shapes:
         self._colours: dict[str, Colour | None] = {}
         self._missing: list[tuple[Element, str]] = []
         for material in root.all("material"):
-            with root.reading.element():
+            with root.reading.lenient(material.key):
                 self._material(material)
 
     def read(self, link: Element) -> tuple[Geometry, ...]:
-        """All shapes of a link."""
-        visuals = [self._shape(e, "visual") for e in link.all("visual")]
-        return tuple(visuals + [self._shape(e, "collision") for e in link.all("collision")])
+        """All shapes of a link; one that cannot be read is left out, with a warning."""
+        roles: tuple[Role, ...] = ("visual", "collision")
+        tried = [self._tried(element, role) for role in roles for element in link.all(role)]
+        return tuple(shape for shape in tried if shape is not None)
+
+    def _tried(self, element: Element, role: Role) -> Geometry | None:
+        with element.reading.lenient(element.key):
+            return self._shape(element, role)
+        element.mark("*")
+        return None
 
     def report_missing(self) -> None:
         """One note for all meshes that were not found."""
@@ -46,14 +56,16 @@ class Shapes:
         geometry.get("name")
         found = [c for c in geometry.children if c.tag in _KINDS]
         if len(found) != 1:
-            geometry.fail(f"{len(found)} shapes; one of {', '.join(_KINDS)} is expected")
+            there = ", ".join(f"<{c.tag[:60]}>" for c in geometry.children[:5]) or "nothing"
+            listed = ", ".join(x for x in _KINDS if not x.startswith("drake:"))
+            geometry.fail(f"it contains {there}; one of {listed} is expected, so this <{element.tag}> is left out")
         shape = found[0]
         geometry.mark(shape.tag)
         origin = read_origin(element)
         with element.reading.naming(element.place):
             place = read_placement("origin", *(origin.get(k, d) for k, d in _PLACED))
             return Geometry(
-                shape.tag,  # type: ignore[arg-type]
+                _KINDS[shape.tag],
                 placement=place,
                 role=role,
                 name=element.get("name") or "",
@@ -66,6 +78,8 @@ class Shapes:
             return self._mesh(shape)
         if shape.tag == "box":
             return {"size": shape.numbers("size", 3)}
+        if shape.tag == "drake:ellipsoid":
+            return {"size": (shape.number("a"), shape.number("b"), shape.number("c"))}
         if shape.tag == "ellipsoid":
             return {"size": shape.numbers("radii", 3)}
         size = (shape.number("radius"),)
@@ -84,8 +98,17 @@ class Shapes:
         return {"mesh": address, "file": found.path, "scale": shape.numbers("scale", 3, (1.0, 1.0, 1.0))}
 
     def _colour(self, element: Element) -> Colour | None:
-        material = element.child("material")
-        return None if material is None else self._material(material)
+        """The colour of a shape: that of its first material."""
+        materials = element.all("material")
+        for extra in materials[1:]:
+            extra.mark("*")
+            message = f"a second <material>; the first, at line {materials[0].line}, is used"
+            element.reading.warn(extra.place, message, "remove one of them", extra.key)
+        if materials:
+            with element.reading.lenient(materials[0].key):
+                return self._material(materials[0])
+            materials[0].mark("*")
+        return None
 
     def _material(self, material: Element) -> Colour | None:
         """The colour of a material: given here, or where its name was first given a colour."""

@@ -14,7 +14,8 @@ from ...model.builder import Builder
 from ..element import Element
 from .joints import ReadJoint
 
-_RATIOS = ("mechanicalReduction", "mechanical_reduction", "drake:gear_ratio")
+_RATIOS = ("mechanicalReduction", "mechanical_reduction")
+_ROTOR_RATIOS = ("drake:gear_ratio",)  # of the rotor's inertia only
 _INERTIAS = ("rotorInertia", "rotor_inertia", "motorInertia", "motor_inertia", "drake:rotor_inertia")
 _SIMPLE = "SimpleTransmission"
 _CONTROL = ("hardwareInterface", "role", "offset")
@@ -55,6 +56,7 @@ def _read(transmission: Element, joints: Mapping[str, ReadJoint], found: Transmi
                 ignored.mark("*")
     inertias = [x for part in parts for x in _values(part, _INERTIAS)]
     ratios = [x for part in parts for x in _values(part, _RATIOS)]
+    of_rotors = [x for part in parts for x in _values(part, _ROTOR_RATIOS)]
     if len(driven) == len(actuators) == 1 and len(ratios) <= 1:
         _add_actuator(transmission, driven[0], actuators[0], ratios[0] if ratios else 1.0, joints, found)
         if kind and not kind.endswith(_SIMPLE):
@@ -64,7 +66,7 @@ def _read(transmission: Element, joints: Mapping[str, ReadJoint], found: Transmi
         message = f"{len(actuators)} actuators and {len(ratios)} gear ratios for {len(driven)} joints are not carried"
         transmission.reading.note(transmission.place, message, "one of each is understood")
     if any(inertias):
-        _add_armature(transmission, driven, inertias, ratios, joints, found)
+        _add_armature(transmission, driven, inertias, of_rotors or ratios, joints, found)
 
 
 def _add_actuator(
@@ -121,5 +123,8 @@ def _add_armature(
 
 def _values(part: Element, tags: tuple[str, ...]) -> list[float]:
     """The numbers of children with these tags: their attribute `value`, or their text."""
-    found = [child for tag in tags for child in part.all(tag)]
-    return [c.number("value") if "value" in c.attributes else c.text_number() for c in found]
+    values: list[float] = []
+    for child in (child for tag in tags for child in part.all(tag)):
+        with part.reading.lenient(child.key, doubt=True):
+            values.append(child.number("value") if "value" in child.attributes else child.text_number())
+    return values

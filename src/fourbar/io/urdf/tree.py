@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from ...errors import unknown
+from ...model.mechanism import WORLD
 from ..element import Element
 from .joints import ReadJoint
 
@@ -37,6 +38,9 @@ _ONE_PARENT = "a link hangs on one parent, and all on one root; close a loop wit
 
 def _check_ends(joint: ReadJoint, links: Mapping[str, Element], carried: Mapping[str, ReadJoint]) -> None:
     for end in (joint.parent, joint.child):
+        if end == WORLD and end not in links:
+            fix = f'declare the ground: <link name="{WORLD}"/>'
+            joint.element.fail(f"there is no link {WORLD!r}; URDF does not declare it by itself", fix)
         if end not in links:
             joint.element.fail(str(unknown("link", end, links)))
     if joint.child in carried:

@@ -167,6 +167,9 @@ def test_there_are_enough() -> None:
 LAUGHS = "a: &a [x, x]\n" + "".join(
     f"{chr(98 + i)}: &{chr(98 + i)} [*{chr(97 + i)}, *{chr(97 + i)}]\n" for i in range(24)
 )
+MERGED = "a: &a {x: 1, y: 2}\n" + "".join(
+    f"{chr(98 + i)}: &{chr(98 + i)} {{<<: [{', '.join([f'*{chr(97 + i)}'] * 9)}]}}\n" for i in range(8)
+)
 TEXTS = {
     "json": [
         ("", "the file is empty"), ("{", "column"), ("[]", "expected a table"), ("null", "expected a table"),
@@ -181,14 +184,18 @@ TEXTS = {
         ("[[gears]]\nratio = " + "9" * 5000, "digits"), ("[gears]\nratio = 1", "expected a list of tables"),
         ("[[gears]]\ndriver = 'hip'\ndriven = 'knee'\nratio = nan", "leg.toml:4: .*expected a finite number"),
         ("[[gears]]\ndriver = 1979-05-27", "leg.toml:2: .*expected a text"), ("a = 1979-99-99", "leg.toml"),
+        ("b = 1\n" + "a." * 20_000 + "a = 1", "leg.toml:2: .*nested deeper"), ("'a'." * 200 + "a = 1", "nested deeper"),
+        (f"[{'a . ' * 20_000}a]", "leg.toml:1: .*nested deeper"), (f"a = '{'a.' * 300}'", "not understood"),
+        ("[[gears]]\ndriver = { " + "a." * 200 + "a = 1 }", "leg.toml:2: .*nested deeper"),
     ],
     "yaml": [
         ("", "expected a table"), ("[1, 2", "not YAML"), ("a: b: c", "leg.yaml:1: not YAML"),
         ("a:\n\t- b", "leg.yaml:2"),
         ("a: 1\nb: 2\na: 3", "leg.yaml:3: key 'a' is there twice"), ("*a", "not YAML"), ("- 1", "expected a table"),
         ("!!python/object/apply:os.system ['true']", "leg.yaml:1: not YAML"), ("a: !!int x", "leg.yaml:1"),
-        ("? [a, b]\n: 1", "not understood|not YAML"), ("gears: &a [*a]", "expected a list of tables"),
-        (LAUGHS, "not understood"), (LAUGHS + "gears: *y", "expected a list of tables"), ("[" * 5000, "nested deeper"),
+        ("? [a, b]\n: 1", "not understood|not YAML"), ("gears: &a [*a]", "more than 100000 values"),
+        (LAUGHS, "more than 100000 values"), (MERGED, "leg.yaml:1: with its aliases and merged keys"),
+        ("[" * 5000, "nested deeper"),
         ("gears: " + "{a: " * 300 + "}" * 300, "nested deeper"), ("a: \x01", "leg.yaml:1: not YAML"),
         ("gears:\n- driver: hip\n  driven: knee\n  ratio: 1e-5", "leg.yaml:4: .*write 1e-05"),
         ("gears:\n- driver: hip\n  driven: knee\n  ratio: .nan", "leg.yaml:4: .*expected a finite number"),

@@ -172,6 +172,39 @@ def test_errors_of_elements_are_collected() -> None:
     assert str(caught.value).count("\n") == 1
 
 
+def test_hyphens_inside_comments_are_read() -> None:
+    text = "<!-- top -- of it -->\n<r>\n<!-- a -- b\n --- c --->\n<a><![CDATA[<!-- x -- y -->]]></a><!--- b ---></r>"
+    root = read(text)
+    assert [c.tag for c in root.children] == ["a"] and root.children[0].line == 5
+    assert root.children[0].words() == "<!-- x -- y -->"
+    [note] = root.reading.findings
+    assert (note.severity, note.line, note.key) == ("note", 1, "comment") and "--" in note.message
+    assert root_tag(text.encode()) == "r"
+    assert "not well-formed" in refused("<r><!-- a -- b --><a></r>")
+
+
+@pytest.mark.parametrize("piece", ["word ", "a&amp;", "word \n"])
+def test_long_texts_are_refused(piece: str) -> None:
+    assert f"the text of <r> has more than {LONGEST} characters" in refused(f"<r>{piece * 1_000_000}</r>")
+    assert "the text of <r>" in refused("<r>" + (piece * 1000 + "<a/>") * 1000 + "</r>")
+    assert len(read(f"<r>{'x' * 1000}<a>y</a>{'x' * 1000}</r>").text) == 2000
+
+
+@pytest.mark.parametrize("many", ["".join(f"<a{i}x/>" for i in range(1000)), "<b/>\n" * 20_000])
+def test_not_everything_can_be_not_understood(many: str) -> None:
+    root = read(f"<r>{many}</r>")
+    with pytest.raises(ParseError, match=r"more than .* are not understood"):
+        report_leftovers(root)
+
+
+def test_after_many_errors_no_more_are_read() -> None:
+    root = read("<r>" + "<a/>\n" * 2000 + "</r>")
+    with pytest.raises(ParseError, match="and 991 more errors"):
+        for a in root.all("a"):
+            with root.reading.element():
+                a.number("x")
+
+
 def test_root_tag() -> None:
     assert root_tag(b"<?xml version='1.0'?><!-- x --><mujoco model='m'>") == "mujoco"
     assert root_tag(b"{}") == root_tag(b"") == ""

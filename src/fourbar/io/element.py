@@ -203,8 +203,14 @@ def report_leftovers(
     of keys that are known to be for other programs, and what is said about them; these are notes.
     """
     judge = _Judge(tuple(matters), dict(fixes or {}), dict(others or {}))
-    for element, what in leftovers(root):
+    for n, (element, what) in enumerate(leftovers(root)):
+        if n >= MOST or judge.kinds > MOST_KINDS:
+            many = f"{MOST}" if n >= MOST else f"{MOST_KINDS} different"
+            root.fail(f"more than {many} elements and attributes are not understood", "is this a file of this format?")
         judge.report(element, what)
+
+
+MOST, MOST_KINDS = 10_000, 500  # things that are not understood, and different ones
 
 
 class _Judge:
@@ -214,7 +220,12 @@ class _Judge:
         self._fixes = fixes
         self._changes = cache(lambda key: names_any(matters, key))
         self._other = cache(lambda key: next((said for x, said in others.items() if names_any((x,), key)), ""))
-        self._close = cache(lambda word, asked: next(iter(get_close_matches(word, asked, 1, 0.8)), ""))
+        self._close = cache(lambda word, asked: next(iter(get_close_matches(word[:60], asked, 1, 0.8)), ""))
+
+    @property
+    def kinds(self) -> int:
+        """How many different things were looked at."""
+        return self._close.cache_info().currsize
 
     def report(self, element: Element, what: str) -> None:
         """A finding about an element, an attribute of it ("@name"), or its text ("text")."""

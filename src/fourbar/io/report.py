@@ -19,6 +19,7 @@ from ..errors import ModelError
 Severity = Literal["note", "warning", "error"]
 SEVERITIES: tuple[Severity, ...] = ("note", "warning", "error")
 _SHOWN = 10  # errors that a message lists
+_ENOUGH = 1000  # elements with an error after which no more are read
 
 
 class Place(NamedTuple):
@@ -156,6 +157,7 @@ class Reading:
         self.waive = tuple(waive)
         self.findings: list[Finding] = []
         self.places: dict[str, Place] = {}
+        self._failed = 0  # elements with an error
 
     def add(self, severity: Severity, place: Place, message: str, fix: str = "", key: str = "") -> Finding:
         """Record a finding as it is."""
@@ -197,6 +199,9 @@ class Reading:
             yield
         except ParseError as error:
             self.findings.extend(error.report.findings)
+            self._failed += 1
+            if self._failed > _ENOUGH:
+                self.check()
 
     @contextmanager
     def lenient(self, key: str, doubt: bool = False) -> Iterator[None]:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from contextlib import suppress
+from dataclasses import replace
 from typing import NoReturn
 from xml.parsers import expat
 
@@ -12,9 +14,10 @@ from .source import LARGEST, Source, too_large
 
 DEEPEST = 100  # elements inside each other
 MOST = 200_000  # elements of a file
-LONGEST = 1_000_000  # characters of an attribute
+LONGEST = 1_000_000  # characters of an attribute, or of the text of an element
 _SAVE_AS = "save the file as UTF-8"
 _HTML, _RAW = "this is a web page (HTML), not a model file", "download the raw file"
+_COMMENT = re.compile(rb"<!\[CDATA\[.*?\]\]>|<!--(.*?)-->", re.DOTALL)
 _UTF_32 = (b"\xff\xfe\x00\x00", b"\x00\x00\xfe\xff")
 
 
@@ -30,6 +33,11 @@ def parse(source: Source, reading: Reading, deepest: int = DEEPEST) -> Element:
     except ParseError:
         raise
     except expat.ExpatError as error:
+        data, line = _with_plain_comments(source.data)
+        if data != source.data:
+            message = "a comment has -- inside, which XML does not allow; it was read all the same"
+            reading.note(Place(source.name, line), message, "write - instead", "comment")
+            return parse(replace(source, data=data), reading, deepest)
         reading.fail(Place(source.name, error.lineno), *_explained(error, builder, source))
     except (LookupError, UnicodeError, ValueError) as error:  # an encoding that Python does not know, or broken text
         reading.fail(Place(source.name, parser.CurrentLineNumber), f"the text cannot be decoded: {error}", _SAVE_AS)
@@ -45,6 +53,8 @@ class _TreeBuilder:
         self.root: Element | None = None
         self.open: list[Element] = []
         self.count = 0
+        self.text: list[str] = []  # since the last tag
+        self.length = 0  # of the text of the element that is open
         self.parser = expat.ParserCreate()
         self.parser.buffer_text = True
         self.parser.SetParamEntityParsing(expat.XML_PARAM_ENTITY_PARSING_NEVER)
@@ -60,7 +70,8 @@ class _TreeBuilder:
 
     def start(self, tag: str, attributes: dict[str, str]) -> None:
         """An element begins."""
-        self.count += 1
+        self.keep_text()
+        self.count, self.length = self.count + 1, 0
         if len(self.open) >= self.deepest:
             self.refuse(f"elements are nested deeper than {self.deepest}")
         if self.count > MOST:
@@ -80,12 +91,24 @@ class _TreeBuilder:
 
     def end(self, tag: str) -> None:
         """An element ends."""
+        self.keep_text()
         self.open.pop()
+        self.length = len(self.open[-1].text) if self.open else 0
 
     def characters(self, text: str) -> None:
         """Text between tags."""
-        if text.strip() or self.open[-1].text:
-            self.open[-1].text += text
+        if text.strip() or self.text:
+            self.length += len(text)
+            if self.length > LONGEST:
+                self.refuse(f"the text of <{self.open[-1].tag[:60]}> has more than {LONGEST} characters")
+            self.text.append(text)
+
+    def keep_text(self) -> None:
+        """Give the text since the last tag to the element that it is in."""
+        if self.text:
+            self.open[-1].text += "".join(self.text)
+            self.text.clear()
+            self.length = len(self.open[-1].text)
 
     def doctype(self, name: str, *_: object) -> None:
         """A document type: the door to entities."""
@@ -114,6 +137,22 @@ def _check_encoding(source: Source, reading: Reading) -> None:
         _ = source.text
 
 
+def _with_plain_comments(data: bytes) -> tuple[bytes, int]:
+    """The document with blanks for hyphens inside its comments, which are otherwise as they were; the line of the first
+    comment that changes, 0 if none does."""
+    first = 0
+
+    def plain(found: re.Match[bytes]) -> bytes:
+        nonlocal first
+        inside = found[1]
+        if inside is None or (b"--" not in inside and not inside.endswith(b"-")):
+            return found[0]
+        first = first or data.count(b"\n", 0, found.start()) + 1
+        return b"<!--" + inside.replace(b"-", b" ") + b"-->"
+
+    return _COMMENT.sub(plain, data), first
+
+
 def _explained(error: expat.ExpatError, builder: _TreeBuilder, source: Source) -> tuple[str, str]:
     """What expat found, with what it means where that helps."""
     what = expat.ErrorString(error.code) or "no XML"
@@ -134,6 +173,11 @@ def _explained(error: expat.ExpatError, builder: _TreeBuilder, source: Source) -
 
 def root_tag(data: bytes) -> str:
     """The tag of the first element of a document, empty where that cannot be told, or a DOCTYPE comes first."""
+    begin = data[: 2**20]
+    return _first_tag(begin, len(data) <= 2**20) or _first_tag(_with_plain_comments(begin)[0], len(data) <= 2**20)
+
+
+def _first_tag(data: bytes, complete: bool) -> str:
     found: list[str] = []
 
     def start(tag: str, attributes: dict[str, str]) -> None:
@@ -147,5 +191,5 @@ def root_tag(data: bytes) -> str:
     parser.StartElementHandler = start
     parser.StartDoctypeDeclHandler = doctype
     with suppress(StopIteration, expat.ExpatError, LookupError, UnicodeError, ValueError):
-        parser.Parse(data[: 2**20], len(data) <= 2**20)
+        parser.Parse(data, complete)
     return found[0] if found else ""

@@ -17,6 +17,10 @@ _TOKEN = re.compile(
 )
 
 
+_PART = re.compile(r"[A-Za-z0-9_-]+|\"[^\n]*\"|'[^\n]*'")  # of a key
+_MANY_DOTS = re.compile(rf"(?:\.[^.=\n]*){{{DEEPEST}}}")
+
+
 def read_toml(text: str, reading: Reading) -> Document:
     """The data of a TOML text; raises ParseError with the line of what is wrong."""
     lines = Lines(lambda: _Look(text).found)
@@ -25,6 +29,9 @@ def read_toml(text: str, reading: Reading) -> Document:
         fix = "this is XML, not TOML: say which with format=" if text.lstrip().startswith("<") else ""
         reading.fail(Place(reading.file, line or 1), message, fix)
 
+    deep = _deep_key(text)
+    if deep:
+        fail(deep, TOO_DEEP)
     try:
         data = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
@@ -36,6 +43,21 @@ def read_toml(text: str, reading: Reading) -> Document:
     except (ValueError, OverflowError) as error:  # numbers of too many digits, dates that are none
         fail(long_number(text), str(error))
     return Document(data, lines)
+
+
+def _deep_key(text: str) -> int:
+    """The line of a key of too many parts, 0 where there is none: each is a table, and the time to read them grows
+    with the square of their number."""
+    if not _MANY_DOTS.search(text):
+        return 0
+    parts, line, last = 0, 1, 0
+    for match in _TOKEN.finditer(text):
+        token = match[0]
+        line, last = line + text.count("\n", last, match.start()), match.start()
+        parts = parts + 1 if token == "." else parts if _PART.fullmatch(token) else 0
+        if parts >= DEEPEST:
+            return line
+    return 0
 
 
 class _Look:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..report import Place, Reading
+from ..report import ParseError, Place, Reading
 from .lines import DEEPEST, TOO_DEEP, Document, Found, Lines, Path, long_number, shown_path
+
+MOST = 100_000  # values of a document, with all aliases written out
 
 
 def read_yaml(text: str, reading: Reading) -> Document:
@@ -18,12 +20,17 @@ def read_yaml(text: str, reading: Reading) -> Document:
     try:
         root = yaml.compose(text, Loader=yaml.SafeLoader)
         found = _look(root, yaml)
+        if _expanded(root, yaml) > MOST:
+            message = f"with its aliases and merged keys it has more than {MOST} values"
+            reading.fail(Place(reading.file, 1), message, "write out what is meant")
         if found.too_deep:
             reading.fail(Place(reading.file, found.too_deep), TOO_DEEP)
         if found.twice is not None:
             path, line = found.twice
             reading.fail(Place(reading.file, line), f"key {shown_path(path)[:200]!r} is there twice")
         data = yaml.safe_load(text)
+    except ParseError:
+        raise
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None) or getattr(error, "context_mark", None)
         line = mark.line + 1 if mark else _broken(text, error)
@@ -34,6 +41,23 @@ def read_yaml(text: str, reading: Reading) -> Document:
         # what looks like a number, a date or a key and is none
         reading.fail(Place(reading.file, long_number(text) or 1), f"a value cannot be read: {error}"[:300])
     return Document(data, Lines(lambda: found))
+
+
+def _expanded(root: Any, yaml: Any) -> float:
+    """How many values a document has where every alias is written out; infinity where one contains itself."""
+    known: dict[int, float] = {}
+    stack = [(root, False)] if root is not None else []
+    while stack:
+        node, done = stack.pop()
+        inside = [] if isinstance(node, yaml.ScalarNode) else node.value
+        parts = [x for pair in inside for x in pair] if isinstance(node, yaml.MappingNode) else inside
+        if done:
+            known[id(node)] = 1.0 + sum(known[id(x)] for x in parts)
+        elif id(node) not in known:
+            known[id(node)] = float("inf")  # while it is open: what contains itself has no end
+            stack.append((node, True))
+            stack.extend((x, False) for x in parts)
+    return known.get(id(root), 0.0)
 
 
 def _broken(text: str, error: Any) -> int:

@@ -37,7 +37,6 @@ FILES: dict[str, tuple[str | bytes, str]] = {
     "comma.json": ('{"name": "x",}', "read as JSON"),
     "list.json": ("[]", "expected a table"),
     "links.urdf": ('<robot name="r"/>', "there is no <link>"),
-    "massless.urdf": (ARM.replace(MATTER, ""), "moves nothing that has inertia"),
     "cut.urdf": (ARM[: ARM.index("<joint")], "it is cut off"),
 }
 
@@ -54,6 +53,19 @@ def test_a_file_that_is_no_model(command: str, name: str, tmp_path: Path, capsys
     told = printed.out if command == "check" else printed.err
     assert message in told and told.count(name) < 3
     assert not target.exists()
+
+
+def test_a_joint_that_moves_nothing_matters_to_simulations(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file, message = tmp_path / "massless.urdf", "moves nothing that has inertia"
+    file.write_text(ARM.replace(MATTER, ""))
+    for command in (["info"], ["check"], ["convert", str(tmp_path / "target.json")]):
+        assert main([command[0], str(file), *command[1:]]) == 0
+        printed = capsys.readouterr()
+        assert ("massless" if command[0] == "convert" else message) in printed.out + printed.err
+    assert main(["check", str(file), "--strict", "--waive", "colour"]) == 1
+    assert message in capsys.readouterr().out
+    assert main(["simulate", str(file), "--no-picture"]) == 1
+    assert message in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("name", ["arm.sdf", "arm.txt", "arm"])
@@ -80,13 +92,12 @@ def test_the_content_tells_the_format(name: str, tmp_path: Path, capsys: pytest.
         ("simulate arm.urdf --dt 1e-9 --duration 1e12 --no-picture", "1e+21 steps: too many"),
         (
             "check arm.urdf --waive color",
-            "--waive color: nothing in arm.urdf is called so; found while reading: joint/col",
+            "(--waive color): nothing in arm.urdf is called so; found while reading: joint/col",
         ),
-        ("simulate arm.urdf --waive loop --no-picture", "--waive loop: nothing in arm.urdf is called so"),
+        ("simulate arm.urdf --waive loop --no-picture", "(--waive loop): nothing in arm.urdf is called so"),
         (
             "convert arm.urdf b.json --waive loop armature",
-            "--waive loop armature: nothing in arm.urdf is called so; found while reading: joint/colour. For what "
-            "`fourbar convert` writes: --waive-written loop armature",
+            "For what is written: save(..., waive=...), or --waive-written loop armature",
         ),
         (
             "convert five_bar b.urdf --waive loop",

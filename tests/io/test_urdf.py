@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from typing import Any
 
 import numpy as np
@@ -255,9 +256,25 @@ def test_every_wrong_element_is_listed() -> None:
 
 def test_joints_that_move_nothing() -> None:
     parts = [link("a"), link("b", ""), joint("j", "a", "b")]
-    assert refused(*parts).startswith("r.urdf:3: robot 'r'/joint 'j': joint 'j' moves nothing")
-    robot = load(*parts, waive=["massless"])
-    assert robot.mass_matrix([0.0]).tolist() == [[0.0]] and robot.report.findings[-1].key == "massless"
+    assert refused(*parts, strict=True).startswith("r.urdf:3: robot 'r'/joint 'j': joint 'j' moves nothing")
+    waived = load(*parts, waive=["massless"])
+    assert waived.mass_matrix([0.0]).tolist() == [[0.0]]
+    assert [(f.severity, f.key) for f in waived.report] == [("note", "massless")]
+    with pytest.warns(fb.FileWarning, match="massless"):
+        robot = load(*parts)
+    for same in (robot, pickle.loads(pickle.dumps(robot))):
+        assert same.mass_matrix([0.0]).tolist() == [[0.0]] and same.inverse_dynamics([0.0], [0.0], [1.0]) == 0.0
+        for name in ("forward_dynamics", "inverse_mass_matrix", "solve_mass_matrix", "passive_dynamics"):
+            with pytest.raises(fb.ModelError, match=rf"{name}: joint 'j' moves nothing .*waive=\['massless'\]"):
+                getattr(same, name)
+
+
+def test_what_is_waived_in_vain_is_refused() -> None:
+    with pytest.raises(fb.ArgumentError, match=r"waive=\['typo'\].*nothing in r\.urdf is called so.*joint/banana"):
+        two("<banana/>", waive=["typo", "banana"])
+    with pytest.raises(fb.ArgumentError, match=r"waive=\['massless'\].*nothing to waive"):
+        two(waive=["massless"])
+    assert two(waive=["mass*", "*"]).nv == 1
 
 
 def _transmitted(kind: str, ratio: str) -> fb.System:

@@ -13,7 +13,7 @@ from typing import Any
 from ..errors import ArgumentError, unknown
 from ..io.export.text import WAIVABLE
 from ..io.formats import FORMATS
-from ..io.report import in_vain, summary
+from ..io.report import summary
 from ..robots import ROBOTS
 from ..system.load import FileWarning, load
 from ..system.robot import System
@@ -98,18 +98,12 @@ def refuse_reading(what: str, options: Mapping[str, Any]) -> None:
 
 
 def read_file(file: str, **options: Any) -> System:
-    """The robot in a file; its findings are for the caller to tell. What is waived and not found is refused."""
+    """The robot in a file; its findings are for the caller to tell."""
     if file in ROBOTS and not Path(file).exists():
         raise ArgumentError(f"there is no file {file!r}; the robot of the library: `fourbar info {file}`")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", FileWarning)
-        robot = load(file, **options)
-    idle = in_vain(options.get("waive", ()), robot.report)
-    if idle:
-        found = ", ".join(dict.fromkeys(f.key for f in robot.report if f.key)) or "nothing to waive"
-        said = f"--waive {' '.join(idle)}: nothing in {file} is called so; found while reading: {found}"
-        raise ArgumentError(said + _about_writing(idle))
-    return robot
+        return load(file, **options)
 
 
 def _about_writing(waived: Sequence[str]) -> str:

@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from ..errors import ModelError, warn
+from ..errors import ArgumentError, ModelError, warn
+from ..io.export.text import WAIVABLE
 from ..io.files import read_file, read_options, read_text
-from ..io.report import Finding, ParseError, Reading, Report, in_vain, summary
+from ..io.report import Finding, ParseError, Place, Reading, Report, in_vain, summary
 from ..io.source import Options
 from ..joints.base import Joint
 from ..model.mechanism import Mechanism
 from .massless import MasslessError
+from .regular import MASSLESS
 from .robot import System, restored
 from .slack import SLACK, SLACK_FIX, slack_messages
-
-MASSLESS = "massless"  # what `waive` calls a joint that moves nothing
 
 
 class FileWarning(UserWarning):
@@ -62,19 +61,15 @@ def loads(
 
 
 def _built(mechanism: Mechanism, report: Report, options: Options, file: str) -> System:
-    report += _told_in_vain(options, report, file)
     try:
         robot = System(mechanism, report)
     except MasslessError as error:
-        finding = _located(report, str(error), file)
-        if not Reading(file, waive=options.waive).is_waived(MASSLESS):
-            fix = f"or accept it with waive=[{MASSLESS!r}]: forward dynamics is then NaN"
-            raise ParseError(report + Report((replace(finding, fix=fix),))) from None
-        noted = replace(finding, severity="note", message=f"{error} (waived)", key=MASSLESS)
-        robot = restored(mechanism, report + Report((noted,)))
+        report += _judged(_located(report, str(error), file), options)
+        robot = restored(mechanism, report)
     except ModelError as error:
         raise ParseError(report + Report((_located(report, str(error), file),))) from error
     robot.__dict__["report"] = report = _with_slack(robot, options, file)
+    _check_waived(options, report, file)
     if report.warnings:
         text = f"{file}: {summary(report.warnings)}; robot.report says where and what"
         warn(text, FileWarning)
@@ -92,11 +87,25 @@ def _with_slack(robot: System, options: Options, file: str) -> Report:
     return robot.report + found
 
 
-def _told_in_vain(options: Options, report: Report, file: str) -> Report:
-    """A note on each name in `waive` that nothing was found for, but for what only the finished robot tells."""
-    names = [name for name in in_vain(options.waive, report) if name not in (MASSLESS, SLACK)]
-    notes = (f"waive={[name]!r}: nothing was found that is called so" for name in names)
-    return Report(tuple(Finding("note", message, "", file) for message in notes))
+def _judged(massless: Finding, options: Options) -> Report:
+    """What is reported where a joint moves nothing: it matters only to those who need forward dynamics."""
+    reading = Reading(massless.file, options.strict, options.waive)
+    place = Place(massless.file, massless.line, massless.element)
+    reading.warn(place, massless.message, f"or accept NaN there with waive=[{MASSLESS!r}]", MASSLESS)
+    return reading.close()
+
+
+def _check_waived(options: Options, report: Report, file: str) -> None:
+    """Refuse names in `waive` that nothing was found for: they are mistyped, or the file is another one."""
+    idle = in_vain(options.waive, report)
+    if idle:
+        found = ", ".join(dict.fromkeys(f.key for f in report if f.key)) or "nothing to waive"
+        meant = " ".join(key for key in idle if key in WAIVABLE)
+        hint = f". For what is written: save(..., waive=...), or --waive-written {meant}" if meant else ""
+        raise ArgumentError(
+            f"waive={idle!r} (--waive {' '.join(idle)}): nothing in {file} is called so; found while reading: {found}; "
+            f"a pattern such as {idle[0] + '*'!r} may name nothing{hint}"
+        )
 
 
 def _located(report: Report, message: str, file: str) -> Finding:

@@ -2,9 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from ..model.lower import Lowered
+
+if TYPE_CHECKING:
+    from ..io.report import Finding
+
+MASSLESS = "massless"  # what reports call a joint that moves nothing
+_SOLVED = frozenset(
+    ("forward_dynamics", "passive_dynamics", "inverse_mass_matrix", "solve_mass_matrix", "osim", "osim_inverse")
+)
 
 
 def _are_solid(inertias: np.ndarray) -> bool:
@@ -24,3 +35,14 @@ def check_regular(lowered: Lowered) -> None:
         from .massless import check_joints
 
         check_joints(lowered)
+
+
+def check_solvable(method: str, findings: Iterable[Finding]) -> None:
+    """Refuse a method that needs the inverse of the mass matrix, for a robot of a file in which some joint moves
+    nothing; where that was waived it is a note, and the result NaN."""
+    if method in _SOLVED:
+        for finding in findings:
+            if finding.key == MASSLESS and finding.severity == "warning":
+                from .massless import MasslessError
+
+                raise MasslessError(f"{method}: {finding.message}; {finding.fix} when the file is read")

@@ -31,7 +31,7 @@ from .clusters import (
 from .edit import Editing
 from .methods import METHODS, Method, load
 from .model import Model
-from .regular import check_regular
+from .regular import check_regular, check_solvable
 from .slack import SLACK_FIX, slack_messages
 
 if TYPE_CHECKING:
@@ -166,6 +166,7 @@ class _Method:
         if robot is None:
             return self
         static = self.method.static
+        check_solvable(self._name, robot.__dict__.get("report", ()))
         made = Family(robot.model, self._name) if static else _make(robot.model, self._name, {})
         return robot.__dict__.setdefault(self._name, made)
 

@@ -152,7 +152,11 @@ class Closures:
         self._tied.update(before, after)
         said = {j.name: j.independent for j in self._by_child.values()}
         loop = {*before, *after}
-        complete = any(said[name] is False for name in loop) and not self._root.reading.is_waived(_INDEPENDENT)
+        complete = any(said[name] is False for name in loop)
+        if complete and self._root.reading.is_waived(_INDEPENDENT):
+            message = f"which other joints between {first!r} and {second!r} are independent is left open (waived)"
+            self._root.reading.note(self._root.place, message, key=_INDEPENDENT)
+            complete = False
         return [name for name in said if name in loop and (said[name] or (complete and said[name] is None))]
 
 

@@ -45,6 +45,11 @@ def unknown(kind: str, name: object, known: Iterable[str]) -> UnknownNameError:
     return UnknownNameError(f"there is no {kind} {name!r}; {hint}")
 
 
+def extra(name: str) -> str:
+    """How to install an optional part, as the README says it."""
+    return f'pip install ".[{name}]" in the folder of fourbar'
+
+
 class AssemblyError(FourbarError, ValueError):
     """Loops that cannot be closed."""
 

@@ -118,4 +118,4 @@ def test_shortest_is_the_least() -> None:
 def test_bench_without_pinocchio(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     monkeypatch.setitem(sys.modules, "pinocchio", None)
     assert main(["bench", "--peer", "panda"]) == 1
-    assert 'pip install "fourbar[bench]"' in capsys.readouterr().err
+    assert 'pip install ".[bench]"' in capsys.readouterr().err

@@ -69,14 +69,15 @@ def test_without_matplotlib_the_table_is_printed(
     printed = capsys.readouterr()
     assert "energy drift" in printed.out
     assert "picture" not in printed.out
-    assert f'{picture} was not written: that needs matplotlib, pip install "fourbar[plot]"' in printed.err
+    assert f'{picture} was not written: that needs matplotlib, pip install ".[plot]"' in printed.err
     assert not picture.exists()
 
 
 def test_without_tqdm_progress_is_plain(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     monkeypatch.setitem(sys.modules, "tqdm", None)
     assert main(["simulate", *SHORT, "--no-picture"]) == 0
-    assert capsys.readouterr().err == 'simulating (for a progress bar: pip install "fourbar[plot]") ..........\n'
+    told = capsys.readouterr().err
+    assert told.startswith('simulating (for a progress bar: pip install ".[plot]"') and told.endswith(" ..........\n")
 
 
 @pytest.mark.parametrize(

@@ -72,7 +72,7 @@ WRONG_KINDS = {
     "ragged": ([[1.0], [1.0, 2.0]], "cannot be read as an array of numbers"),
     "objects": (np.array([object(), 1.0]), "cannot be read as an array of numbers.*object"),
     "nothing": ([None, 1.0], "cannot be read as an array of numbers.*None"),
-    "dictionary": ({"q": 1.0}, "cannot be read as an array of numbers"),
+    "dictionary": ({"q": 1.0}, "is a dictionary; expected an array"),
     "masked": (np.ma.masked_array([1.0, 2.0], [True, False]), "has masked entries"),
 }
 

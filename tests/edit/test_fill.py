@@ -163,5 +163,5 @@ def test_without_trimesh(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Non
     import sys
 
     monkeypatch.setitem(sys.modules, "trimesh", None)
-    with pytest.raises(fb.FourbarError, match=r"pip install fourbar\[mesh\]"):
+    with pytest.raises(fb.FourbarError, match=r'pip install "\.\[mesh\]"'):
         of_shape("a", Geometry("mesh", mesh="h", file=str(tmp_path / "half.stl")))

@@ -167,6 +167,7 @@ def test_report() -> None:
     assert "base parameters, condition number" in text and "physically consistent (interior-point)" in text
     assert "only in combination" in text and "without effect" in text and "column.Jzz + " in text
     assert set(result.identified) == set(result.base.identifiable) & set(result.identified)
+    assert max(map(len, text.splitlines())) <= 120
 
 
 # --- what cannot be known ---------------------------------------------------------------------------------------------
@@ -323,6 +324,6 @@ def test_pieces_in_any_collection() -> None:
 def test_missing_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(__import__("sys").modules, "clarabel", None)
     with pytest.raises(
-        fb.FourbarError, match=r'needs the packages clarabel and scipy: pip install "fourbar\[identify\]"'
+        fb.FourbarError, match=r'needs the packages clarabel and scipy: pip install "\.\[identify\]"'
     ):
         identify(changed(arm()), measured(arm(), 12, 3.0, seed=5), consistent="sdp")

@@ -358,7 +358,7 @@ def test_without_mujoco_it_says_how_to_install_it(monkeypatch: pytest.MonkeyPatc
     import sys
 
     monkeypatch.setitem(sys.modules, "mujoco", None)
-    with pytest.raises(fb.FourbarError, match=r"pip install 'fourbar\[mujoco\]'"):
+    with pytest.raises(fb.FourbarError, match=r'pip install "\.\[mujoco\]"'):
         load(model(HINGE))
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from ..bridges.pinocchio import Peer
-from ..errors import FourbarError, unknown
+from ..errors import FourbarError, extra, unknown
 
 # File below the robots of example-robot-data, floating base, part of the names of joints to lock.
 PEERS = {
@@ -45,9 +45,9 @@ def load_peer(name: str) -> Peer:
         folder = robot_folder()
         import_module("pinocchio")
     except ImportError:
-        raise FourbarError('a comparison needs Pinocchio and its robots: pip install "fourbar[bench]"') from None
+        raise FourbarError(f"a comparison needs Pinocchio and its robots: {extra('bench')}") from None
     if not (folder / PEERS[name][0]).is_file():
-        raise FourbarError(f'{PEERS[name][0]} was not found below {folder}: pip install "fourbar[bench]"')
+        raise FourbarError(f"{PEERS[name][0]} was not found below {folder}: {extra('bench')}")
     return Peer(load_urdf(*PEERS[name]), name)
 
 

@@ -6,7 +6,9 @@ import sys
 from collections.abc import Iterable, Iterator, Sequence
 from typing import cast
 
-PLOT_EXTRA = 'pip install "fourbar[plot]"'
+from ..errors import extra
+
+PLOT_EXTRA = extra("plot")
 
 
 def progress(steps: Iterable[int]) -> Iterable[int]:

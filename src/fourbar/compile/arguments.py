@@ -59,6 +59,11 @@ def to_array(function: str, argument: Argument, value: Any) -> np.ndarray:
 
 def _converted(function: str, argument: Argument, value: Any) -> np.ndarray:
     """Anything as a float64 array."""
+    if isinstance(value, Mapping):
+        rows = ", a row per body in the order of robot.names.bodies" if argument.name == "f_ext" else ""
+        raise ArgumentError(
+            f"{function}: {argument.name} is a dictionary; expected an array of shape {expected(argument.shape)}{rows}"
+        )
     if np.ma.is_masked(value):
         raise ArgumentError(f"{function}: {argument.name} has masked entries; fill them, or leave out their samples")
     try:

@@ -6,7 +6,7 @@ import operator
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from ..errors import FourbarError
+from ..errors import FourbarError, extra
 from .derive import reachable
 from .node import Expr
 
@@ -18,9 +18,7 @@ def load_sympy() -> Any:
     try:
         import sympy
     except ImportError:
-        raise FourbarError(
-            "symbolic equations need SymPy, which is not installed: pip install 'fourbar[sympy]'"
-        ) from None
+        raise FourbarError("symbolic equations need SymPy, which is not installed: " + extra("sympy")) from None
     return sympy
 
 

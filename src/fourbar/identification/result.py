@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from textwrap import fill
+from textwrap import fill, wrap
 
 import numpy as np
 
@@ -102,9 +102,9 @@ class Identification:
         fit = [("equation", "size", "residual", "relative")]
         for kind, size, residual in zip(self.kinds, self.sizes, self.residuals, strict=True):
             fit.append((kind, f"{size:.4g}", f"{residual:.4g}", f"{residual / size:.2%}" if size > 0.0 else "-"))
-        rows = [("base parameter", "value", "± deviation")]
+        rows = [("value", "± deviation", "base parameter")]
         for name, value, deviation in zip(self.base.combinations, self.base_values, self.base_deviations, strict=True):
-            rows.append((name, f"{value:.6g}", f"{deviation:.2g}"))
+            rows.append((f"{value:.6g}", f"{deviation:.2g}", name))
         unknown_ones = []
         for status, meaning in _MEANING.items():
             named = [name for name, x in zip(self.names, self.statuses, strict=True) if x == status]
@@ -121,5 +121,12 @@ def _listed(names: Sequence[str]) -> str:
 
 
 def _table(rows: list[tuple[str, ...]]) -> str:
-    widths = [max(len(row[k]) for row in rows) for k in range(len(rows[0]))]
-    return "\n".join("  ".join(x.ljust(w) for x, w in zip(row, widths, strict=True)).rstrip() for row in rows)
+    """Rows as text; where the last column is long, it goes on in lines of its own."""
+    widths = [max(len(row[k]) for row in rows) for k in range(len(rows[0]) - 1)]
+    indent = sum(widths) + 2 * len(widths)
+    lines = []
+    for *cells, last in rows:
+        head = "".join(x.ljust(w) + "  " for x, w in zip(cells, widths, strict=True))
+        wrapped = wrap(last, _WIDTH - indent, break_long_words=False, break_on_hyphens=False) or [""]
+        lines += [(head + wrapped[0]).rstrip(), *(" " * indent + line for line in wrapped[1:])]
+    return "\n".join(lines)

@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import FourbarError
+from ..errors import FourbarError, extra
 from .coordinates import Coordinates
 from .solve import Problem
 
-EXTRA = 'pip install "fourbar[identify]"'
+EXTRA = extra("identify")
 _MARGIN = 1e-6  # of the reference, by which every pseudo-inertia stays positive definite
 
 

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..errors import FourbarError, ModelError
+from ..errors import FourbarError, ModelError, extra
 from .geometry import Geometry
 
 
@@ -82,7 +82,7 @@ def _mesh(what: str, shape: Geometry) -> Matter:
     try:
         import trimesh
     except ImportError:
-        raise FourbarError(f"{what}: the inertia of a mesh needs trimesh: pip install fourbar[mesh]") from None
+        raise FourbarError(f"{what}: the inertia of a mesh needs trimesh: {extra('mesh')}") from None
     try:
         surface = trimesh.load(shape.file, force="mesh")
     except Exception as error:

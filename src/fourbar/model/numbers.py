@@ -16,7 +16,7 @@ from itertools import islice
 from math import prod
 from typing import Any, NamedTuple
 
-from ..errors import ArgumentError, unknown
+from ..errors import ArgumentError, UnknownNameError, unknown
 from ..loops.base import Loop
 from ..spatial.linear import Scalar, Vec
 from ..spatial.transform import Transform, nudge
@@ -164,18 +164,30 @@ def numbers_of(name: str, thing: Any, owners: str, place: int) -> list[Number]:
     return [Number(f"{name}.{field}", shape, owners, place, field) for field, shape in _fields(thing).items()]
 
 
+_MOMENTS = ("Jxx", "Jxy", "Jxz", "Jyy", "Jyz", "Jzz")
+
+
 def find(every: Sequence[Number], names: Iterable[str]) -> tuple[Number, ...]:
     """Numbers by name."""
     found = []
     for name in names:
         called = [x for x in every if x.name == name]
         if not called:
-            raise unknown("parameter", name, [x.name for x in every])
+            raise UnknownNameError(f"{unknown('parameter', name, [x.name for x in every])}{_of_regressors(str(name))}")
         if len(called) > 1:
             owners = " and one of its ".join(x.owners for x in called)
             raise ArgumentError(f"parameter {name!r} belongs to one of the robot's {owners}; rename one of them")
         found += called
     return tuple(found)
+
+
+def _of_regressors(name: str) -> str:
+    """A hint where a name may be one of `names.parameters`."""
+    owner, _, entry = name.rpartition(".")
+    meant = {"m": "mass", "mx": "com", "my": "com", "mz": "com"} | dict.fromkeys(_MOMENTS, "inertia")
+    if not owner or entry not in meant:
+        return ""
+    return f"; {name!r} is a parameter of the regressor (names.parameters), here it is {f'{owner}.{meant[entry]}'!r}"
 
 
 def changed(mechanism: Mechanism, which: Sequence[Number], by: Sequence[Scalar]) -> Mechanism:

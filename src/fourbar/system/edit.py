@@ -141,7 +141,7 @@ class Editing:
         """The robot with mass, centre and inertia of bodies as if their shapes of a role were filled evenly.
 
         `density` is in kg/m³, for all or by body; `bodies` are those named there, else all that have such shapes.
-        Where shapes of a body overlap, matter counts twice. Meshes must be closed, and need trimesh (fourbar[mesh]).
+        Where shapes of a body overlap, matter counts twice. Meshes must be closed, and need trimesh (".[mesh]").
         """
         return self._edited(edit.fill.fill(self.mechanism, density, bodies, role))
 

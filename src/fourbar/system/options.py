@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import ArgumentError, unknown
+from ..errors import ArgumentError, UnknownNameError, unknown
 from ..model.lower import Home, Lowered
 from ..model.parameters import RIGID, read_columns
 from .clusters import independent_joints
@@ -48,8 +48,19 @@ def _reported(lowered: Lowered, frame: Any, at: Any = "origin", expressed_in: An
     from ..algorithms.kinematics import Reported
 
     home = read_frame(lowered, frame)
-    axes = None if expressed_in == "world" else home if expressed_in == "frame" else read_frame(lowered, expressed_in)
+    axes = None if expressed_in == "world" else home if expressed_in == "frame" else _read_axes(lowered, expressed_in)
     return {"frame": Reported(home, _read_point(at), axes)}
+
+
+def _read_axes(lowered: Lowered, expressed_in: Any) -> Home:
+    """The frame whose axes a result is expressed in."""
+    try:
+        return read_frame(lowered, expressed_in)
+    except UnknownNameError as error:
+        raise UnknownNameError(
+            f"expressed_in={expressed_in!r}: expected 'world', 'frame' (the axes of the frame itself), or the name of "
+            f"another frame or body; {error}"
+        ) from None
 
 
 def read_prescribed(lowered: Lowered, prescribed: Iterable[str]) -> dict[str, Any]:

@@ -91,7 +91,7 @@ class Base(Recipe):
         self.model = model
         self.name = name
         self.doc = method.doc
-        self.nan = method.nan or (method.nan_of_loops if implicit_loops(model.lowered) else "")
+        self.nan = (method.nan_of_loops if implicit_loops(model.lowered) else "") or method.nan
         self.results = method.results
         self._method = method
         self._read = static

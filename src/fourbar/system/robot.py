@@ -452,7 +452,7 @@ class System(Editing, Looped):
 
         With `symbols`, masses, centres of mass, inertias, positions of joints, armatures, gravity and numbers of loops
         (ratios, lengths) are symbols too (zeros stay zeros; within loops places stay numbers). Needs SymPy: pip install
-        'fourbar[sympy]'.
+        ".[sympy]".
         """
         from .equations import make_equations
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ...errors import extra
 from ..report import ParseError, Place, Reading
 from .lines import DEEPEST, TOO_DEEP, Document, Found, Lines, Path, long_number, shown_path
 
@@ -15,7 +16,7 @@ def read_yaml(text: str, reading: Reading) -> Document:
     try:
         import yaml  # type: ignore[import-untyped]
     except ImportError:
-        fix = 'pip install "fourbar[yaml]", or write JSON or TOML'
+        fix = f"{extra('yaml')}, or write JSON or TOML"
         reading.fail(Place(reading.file, 1), "reading YAML needs PyYAML", fix)
     try:
         root = yaml.compose(text, Loader=yaml.SafeLoader)

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NoReturn
 
-from ...errors import FourbarError
+from ...errors import FourbarError, extra
 from ..report import Place, Reading
 from .lines import Lines, without_lines
 from .shapes import Shape, stem
@@ -31,7 +31,7 @@ def import_mujoco() -> Any:
         import mujoco
     except ImportError:
         raise MissingPackageError(
-            "reading MJCF files needs MuJoCo, which is not installed; pip install 'fourbar[mujoco]'"
+            f"reading MJCF files needs MuJoCo, which is not installed; {extra('mujoco')}"
         ) from None
     return mujoco
 
@@ -101,7 +101,9 @@ def _stripped(mujoco: Any, spec: Any, texts: Texts, reading: Reading) -> list[Sh
     """
     spec.compiler.discardvisual = False
     if len(spec.sensors):
-        reading.note(Place(texts.lines.file), f"{len(spec.sensors)} sensors are not carried")
+        count = len(spec.sensors)
+        message = "1 sensor is not carried" if count == 1 else f"{count} sensors are not carried"
+        reading.note(Place(texts.lines.file), message, key="sensor")
     shapes = [Shape.of(spec, geom) for geom in spec.geoms]
     for shape in [*spec.geoms, *spec.sites, *spec.tendons]:
         shape.material = ""

@@ -14,9 +14,10 @@ def _step(embedding: Any, q: Any, v: Any, dt: Any) -> Any:
 
 
 _NOT_CLOSED = "the loops could not be closed after the step: it is too long, or leads where they cannot be closed"
+_TOO_FAR = "the step leads to no configuration: q, v or dt are too large"
 
 
-@method("q v dt", "q", nan_of_loops=_NOT_CLOSED)
+@method("q v dt", "q", nan=_TOO_FAR, nan_of_loops=_NOT_CLOSED)
 def integrate(c: Context) -> Outputs:
     """q ⊕ v dt (..., nq): the configuration after moving with constant velocity v for a time dt; loops stay closed."""
     (dt,) = c.given["dt"]

@@ -17,7 +17,7 @@ from pathlib import PurePath
 
 from ..errors import ArgumentError
 from ..model.mechanism import Mechanism
-from .report import Report
+from .report import Place, Report
 from .source import Options, Source
 
 Reader = Callable[[Source, Options], tuple[Mechanism, Report]]
@@ -47,7 +47,8 @@ class Format:
                 listed = ", ".join(self.options) or "none of its own"
                 raise ArgumentError(f"{source.name}: {self.name} has no option {name!r}; its options: {listed}")
         reader: Reader = import_module(f".{self.reader}", __package__).read
-        return reader(source, options)
+        with options.reading(source).naming(Place(source.name)):
+            return reader(source, options)
 
     def write(self, mechanism: Mechanism, file: str, waive: Iterable[str] = ()) -> tuple[str, Report]:
         """The text of a mechanism, and what of it could not be said."""

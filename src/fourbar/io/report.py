@@ -220,10 +220,11 @@ class Reading:
             yield
         except ParseError:
             raise
-        except ModelError as error:
+        except (ModelError, ArithmeticError) as error:
             whole = not place.line and not place.element
             found = self.report().place_of(str(error), self.file) if whole else place
-            raise ParseError(Report((Finding("error", str(error), "", *found),))) from error
+            message = str(error) if isinstance(error, ModelError) else f"a number is too large or too small: {error}"
+            raise ParseError(Report((Finding("error", message, "", *found),))) from error
 
     def check(self) -> None:
         """Stop here if anything so far is an error."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from math import isfinite
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,23 +14,29 @@ from .placement import Matrix, Placement, Three
 if TYPE_CHECKING:
     from .geometry import Geometry
 
+LARGEST = 1e50  # of masses, lengths, inertias, ...: products of several must be numbers too
+
 
 def _numbers(what: str, value: Any, shapes: Sequence[tuple[int, ...]]) -> np.ndarray:
     try:
         array = np.asarray(value, float)
     except (TypeError, ValueError):
         raise ModelError(f"{what}: expected numbers, got {value!r}") from None
+    except OverflowError:
+        raise ModelError(f"{what}: numbers up to {LARGEST:g} are expected, got a longer one") from None
     if array.shape not in shapes:
         wanted = " or ".join(str(s) for s in shapes)
         raise ModelError(f"{what}: expected shape {wanted}, got {array.shape} from {value!r}")
     if not np.all(np.isfinite(array)):
         raise ModelError(f"{what}: all numbers must be finite, got {value!r}")
+    if np.any(np.abs(array) > LARGEST):
+        raise ModelError(f"{what}: numbers up to {LARGEST:g} are expected, got {value!r}; check its units")
     return array
 
 
 def _is_finite(value: Any) -> bool:
-    """Whether a value is a plain finite float: what files give, where NumPy's checks take most of the time."""
-    return value.__class__ is float and isfinite(value)
+    """Whether a value is a plain float of use: what files give, where NumPy's checks take most of the time."""
+    return value.__class__ is float and -LARGEST <= value <= LARGEST  # false for NaN too
 
 
 def read_number(what: str, value: Any) -> float:

@@ -108,6 +108,9 @@ class Inertia(NamedTuple):
         return P
 
 
+_LARGEST = 1e100  # of an inertia whose determinant is a number
+
+
 def _is_solid(mass: float, inertia: np.ndarray) -> bool:
     """Whether Σ = ½ tr(I) 1 - I is clearly positive definite (by its minors): then nothing can be wrong.
 
@@ -119,10 +122,9 @@ def _is_solid(mass: float, inertia: np.ndarray) -> bool:
     minor = a * b - xy * xy
     third = minor * c - a * yz * yz - b * xz * xz - 2.0 * xy * xz * yz
     clear = 1e-6 * half
+    least = clear * half * half
     same = xy == yx and xz == zx and yz == zy
-    return (
-        0.0 < mass < np.inf and same and a > clear and minor > clear * half and 0.0 < clear * half**2 < third < np.inf
-    )
+    return 0.0 < mass < np.inf and same and a > clear and minor > clear * half and 0.0 < least < third < np.inf
 
 
 def unphysical(mass: float, inertia: np.ndarray) -> str | None:
@@ -130,6 +132,9 @@ def unphysical(mass: float, inertia: np.ndarray) -> str | None:
 
     Point masses and rods are matter: an inertia may be zero, or violate the triangle inequality by rounding only.
     """
+    largest = float(np.abs(inertia).max())
+    if not largest < _LARGEST:
+        return f"the inertia has an entry of {largest:.3g}, beyond what can be computed with"
     if _is_solid(mass, inertia):
         return None
     if not (np.isfinite(mass) and np.all(np.isfinite(inertia))):

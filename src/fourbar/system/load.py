@@ -68,6 +68,9 @@ def _built(mechanism: Mechanism, report: Report, options: Options, file: str) ->
         robot = restored(mechanism, report)
     except ModelError as error:
         raise ParseError(report + Report((_located(report, str(error), file),))) from error
+    except ArithmeticError as error:
+        message = f"the robot cannot be built, as a number is too large or too small: {error}"
+        raise ParseError(report + Report((_located(report, message, file),))) from error
     robot.__dict__["report"] = report = _with_slack(robot, options, file)
     _check_waived(options, report, file)
     if report.warnings:

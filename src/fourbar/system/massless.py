@@ -63,7 +63,7 @@ def check_joints(lowered: Lowered) -> None:
         released = releaser.release(n)
         D = released.hinge.D if isinstance(released, Single) else released.D
         resisted = _resisted(group, expanded[n], sizes)
-        if any(not 1.0 / d > _SINGULAR * size for d, size in zip(D.inverse_pivots, resisted, strict=True)):
+        if any(not 0.0 <= _SINGULAR * size * d < 1.0 for d, size in zip(D.inverse_pivots, resisted, strict=True)):
             raise _moves_nothing(lowered, group)
 
 

@@ -40,9 +40,12 @@ def _read_inertial(link: Element) -> dict[str, Any]:
     if inertial.children:
         _check_matter(inertial.child("inertia") or inertial, mass, I)
     if "rpy" in place or "rotation" in place:
-        R = np.array(read_placement("", (0.0, 0.0, 0.0), place.get("rotation"), place.get("rpy")).rotation)
-        I = R @ I @ R.T
-        I = 0.5 * (I + I.T)
+        with inertial.reading.naming(inertial.place):
+            placed = read_placement("origin", (0.0, 0.0, 0.0), place.get("rotation"), place.get("rpy"))
+        R = np.array(placed.rotation)
+        with np.errstate(over="ignore", invalid="ignore"):  # the builder refuses what is not finite
+            I = R @ I @ R.T
+            I = 0.5 * (I + I.T)
     return {**matter, "inertia": I, "allow_unphysical": True}
 
 

@@ -68,6 +68,38 @@ TREES = {  # one coordinate a joint, fixed to the world: comparable with a peer 
         link("a") + FIX + link("b", "0 .2 0 0 .1 0")
         + joint("j", "screw", "a", "b", "<screw_thread_pitch>.4</screw_thread_pitch>", axis="0 1 0")
     ),
+    "axes of 1.3": sdf(
+        "<pose>1 2 3 .3 .2 .1</pose>" + link("a", "0 0 0 .4 .5 .6") + FIX + link("b", "1 0 0 1 .5 .2")
+        + joint("j", "revolute", "a", "b", "<pose>.1 .2 .3 .4 .5 .6</pose>", axis="0 .6 .8"), "1.3"
+    ),
+    "axes of 1.4": sdf(
+        link("a", "0 0 0 .4 .5 .6") + FIX + link("b", "1 0 0 1 .5 .2")
+        + joint("j", "revolute", "a", "b", "<pose>.1 .2 .3 .4 .5 .6</pose>", axis="0 1 0")
+        + link("c", "1 1 0 0 0 1") + joint("k", "prismatic", "b", "c", axis="1 0 0"), "1.4"
+    ),
+    "frames of 1.6": sdf(
+        link("a", "0 0 0 .4 .5 .6") + FIX + link("b", "1 0 0 1 .5 .2", "a").replace("relative_to", "frame")
+        + joint("j", "revolute", "a", "b", '<pose frame="a">.1 .2 .3 .4 .5 .6</pose>', axis="0 1 0")
+        + link("c", "1 1 0 0 0 1") + joint("k", "revolute", "b", "c").replace(
+            "</axis>", "<use_parent_model_frame>1</use_parent_model_frame></axis>"), "1.6"
+    ),
+    "links inside only": sdf(
+        '<frame name="f"><pose>.1 .2 .3 .4 .5 .6</pose></frame>'
+        + '<model name="outer" canonical_link="inner::b"><pose>0 0 1 0 .3 0</pose>'
+        + '<model name="inner"><pose>1 0 0 0 0 0</pose>' + link("a") + link("b", "0 1 0 .3 .2 .1") + "</model></model>"
+        + joint("base", "fixed", "world", "outer::inner::a")
+        + joint("j", "revolute", "outer::inner::a", "outer", axis="0 1 0")
+    ),
+    "rotors behind gears": sdf(
+        link("a") + FIX + link("b", "0 .2 0 0 .1 0")
+        + joint("j", "revolute", "a", "b",
+                "<drake:rotor_inertia>.002</drake:rotor_inertia><drake:gear_ratio>30</drake:gear_ratio>")
+        + link("c", "0 .4 0 0 .1 0")
+        + joint("k", "prismatic", "b", "c", "<drake:rotor_inertia>.3</drake:rotor_inertia>")
+        + link("d", "0 .6 0 0 .1 0")
+        + joint("l", "revolute", "c", "d", "<drake:rotor_inertia>.3</drake:rotor_inertia>").replace(
+            "</axis>", "<limit><effort>0</effort></limit></axis>")
+    ),
     "model with a pose": sdf("<pose>1 2 3 .3 .2 .1</pose>" + link("a", "0 0 1 0 0 1") + FIX
                              + link("b") + joint("j", "revolute", "a", "b")),
 }  # fmt: skip

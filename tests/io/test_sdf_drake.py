@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from sdf_models import TREES
+from sdf_models import FIX, TREES, link, sdf
 
 import fourbar as fb
 
@@ -60,3 +60,27 @@ def test_same_poses_and_dynamics(name: str) -> None:
         plant.CalcForceElementsContribution(context, forces)
         tau = plant.CalcInverseDynamics(context, theirs[2], forces)[order]
         assert np.allclose(robot.inverse_dynamics(q, v, a), tau, rtol=0, atol=1e-12 * np.abs(tau).max())
+
+
+def test_the_same_planar_joint() -> None:
+    """Drake's velocity is that of x and y in the parent's axes, then that of the angle."""
+    text = sdf(
+        link("a", "0 0 1 .1 .2 .3") + FIX + link("b", "1 2 3 .1 .2 .3")
+        + '<frame name="F" attached_to="a"><pose>.1 .2 .3 .4 .5 .6</pose></frame>'
+        + '<frame name="M" attached_to="b"><pose>.3 .2 .1 .7 .5 .6</pose></frame>'
+        + '<drake:joint name="p" type="planar"><drake:parent>F</drake:parent><drake:child>M</drake:child>'
+        + "<drake:damping>0 0 0</drake:damping></drake:joint>"
+    )  # fmt: skip
+    plant, robot = drake(text), fb.loads(text)
+    context, rng = plant.CreateDefaultContext(), np.random.default_rng(0)
+    falls = []
+    for q, (x, y, w) in rng.normal(size=(3, 2, 3)):
+        c, s = np.cos(q[2]), np.sin(q[2])
+        v = np.array([w, c * x + s * y, c * y - s * x])
+        plant.SetPositions(context, q)
+        plant.SetVelocities(context, [x, y, w])
+        X = body_named(plant, "b").EvalPoseInWorld(context).GetAsMatrix4()
+        assert np.allclose(robot.pose(q, "b"), X, rtol=0, atol=1e-14)
+        assert np.isclose(robot.kinetic_energy(q, v), plant.CalcKineticEnergy(context), rtol=1e-14)
+        falls.append(robot.potential_energy(q) - plant.CalcPotentialEnergy(context))
+    assert np.ptp(falls) < 1e-13  # a constant: that of the fixed link, which Drake counts

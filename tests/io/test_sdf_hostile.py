@@ -52,7 +52,7 @@ CASES: dict[str, tuple[str, str]] = {
     "binary": ("\x00\x01\x02", "zero byte"),
     "other root": ("<mujoco/>", "the root element of an SDF file is <sdf>"),
     "no version": ("<sdf><model name='m'/></sdf>", "'version' is missing"),
-    "old version": (sdf(link("a"), "1.4"), "version '1.4' is not read"),
+    "old version": (sdf(link("a"), "1.2"), "version '1.2' is not read"),
     "future version": (sdf(link("a"), "2.0"), "version '2.0' is not read"),
     "truncated": (GOOD[:300], ""),
     "no model": ("<sdf version='1.9'/>", "one <world> or one <model> is expected, found 0"),
@@ -98,7 +98,7 @@ CASES: dict[str, tuple[str, str]] = {
     "pose relative to nothing": (sdf(link("a", "0 0 0 0 0 0", "zz")), "there is no link, joint, frame or model 'zz'"),
     "pose relative to itself": (sdf(link("a", "0 0 0 0 0 0", "a")), "in a circle: a -> a"),
     "poses in a circle": (sdf(link("a", "", "b") + link("b", "", "a")), "in a circle"),
-    "pose in a frame of 1.6": (sdf(link("a").replace("<pose>", '<pose frame="b">'), "1.6"), "attribute frame"),
+    "pose in a frame of 1.6": (sdf(link("a").replace("<pose>", '<pose frame="b">'), "1.7"), "attribute frame"),
     "frame attached to nothing": (framed('<frame name="f" attached_to="zz"/>'), "'zz'"),
     "frames in a circle": (
         framed('<frame name="f" attached_to="g"/><frame name="g" attached_to="f"/>'), "in a circle",

@@ -137,7 +137,7 @@ BROKEN: dict[str, tuple[str, str]] = {  # the content of an include, what is sai
     "itself": ("<uri>robot.sdf</uri>", r"robot\.sdf:6: .*circle: robot\.sdf -> robot\.sdf"),
     "not xml": ("<uri>../models/text.sdf</uri>", r"text\.sdf:1: this is no XML"),
     "a urdf": ("<uri>../models/robot.urdf</uri>", r"robot\.urdf:1: .*<sdf>, not <robot>"),
-    "old version": ("<uri>../models/v14.sdf</uri>", r"v14\.sdf:1: .*version '1\.4' is not read"),
+    "old version": ("<uri>../models/v12.sdf</uri>", r"v12\.sdf:1: .*version '1\.2' is not read"),
     "two models": ("<uri>../models/two.sdf</uri>", r"two\.sdf:1: .*one <model> is expected.*found 2: 'a', 'b'"),
     "a circle": ("<uri>../models/x.sdf</uri>", r"y\.sdf:2: .*circle: x\.sdf -> y\.sdf -> x\.sdf"),
     "deep": ("<uri>../models/deep0.sdf</uri>", r"deep19\.sdf:2: .*nested deeper than 20"),
@@ -159,7 +159,7 @@ def traps(folder: Path) -> Path:
     at = folder / "models"
     (at / "text.sdf").write_text("hello")
     (at / "robot.urdf").write_text('<robot name="r"><link name="a"/></robot>')
-    (at / "v14.sdf").write_text(model(ARM, version="1.4"))
+    (at / "v12.sdf").write_text(model(ARM, version="1.2"))
     (at / "two.sdf").write_text('<sdf version="1.9"><model name="a"/><model name="b"/></sdf>')
     for a, b in ("xy", "yx"):
         (at / f"{a}.sdf").write_text(model(f"{link('a')}<include><uri>{b}.sdf</uri></include>"))

@@ -1,4 +1,4 @@
-"""SDF 1.5 to 1.12: models of links and joints, which may form loops; frames; nested models; gearboxes and screws."""
+"""SDF 1.3 to 1.12: models of links and joints, which may form loops; frames; nested models; gearboxes and screws."""
 
 from __future__ import annotations
 
@@ -10,15 +10,17 @@ from ..report import Report
 from ..source import Options, Source
 from ..xml import parse
 from .build import Assembly
-from .include import Includes, check_version
+from .drake import MATTERS, note_others
+from .include import Includes
 from .links import Shapes
 from .scope import collect
+from .versions import modernized
 
 # What would move the bodies otherwise, or be a body, a joint or a place that is missing.
 _MATTERS = (
     "include", "state", "actor", "population", "road", "link@*", "link/inertial*", "inertial/*", "inertial@*",
     "inertia/*", "fluid_added_mass", "joint@*", "joint/*", "joint/axis/*", "joint/axis2/*", "dynamics/*", "limit/*",
-    "xyz@*", "mimic/*", "mimic@*", "pose@*", "frame/*", "frame@*", "model@*", "gripper",
+    "xyz@*", "mimic/*", "mimic@*", "pose@*", "frame/*", "frame@*", "model@*", "gripper", "drake:joint/*", *MATTERS,
 )  # fmt: skip
 _UNUSED = ("plugin", "self_collide", "allow_auto_disable", "enable_wind", "light", "gui", "scene", "physics", "audio")
 
@@ -26,7 +28,7 @@ _UNUSED = ("plugin", "self_collide", "allow_auto_disable", "enable_wind", "light
 def read(source: Source, options: Options) -> tuple[Mechanism, Report]:
     """The mechanism in an SDF file: of its only model, or of all models of its world."""
     reading = options.reading(source)
-    root = parse(source, reading)
+    root = modernized(parse(source, reading))
     includes = Includes(options, reading)
     includes.expand(root, source)
     reading.check()
@@ -39,6 +41,7 @@ def read(source: Source, options: Options) -> tuple[Mechanism, Report]:
     b = Builder(top.require("name"), gravity=_gravity(top))
     Assembly(scopes, Shapes(includes.meshes), reading).add_to(b, options.floating)
     reading.check()  # of an element that was refused not all was read
+    note_others(root)
     report_leftovers(root, _MATTERS)
     reading.check()
     for kind in ("link", "joint"):
@@ -52,7 +55,6 @@ def read(source: Source, options: Options) -> tuple[Mechanism, Report]:
 
 def _top(root: Element) -> Element:
     """The world of a file, or its only model."""
-    check_version(root)
     found = root.all("world") or root.all("model")
     if len(found) != 1:
         names = ", ".join(repr(e.attributes.get("name", "")) for e in found[:5]) or "none"

@@ -13,11 +13,13 @@ from ...joints import Fixed, Free
 from ...joints.base import Joint
 from ...loops import Closure, Gear
 from ...model.builder import Builder
+from ..element import Element
 from ..report import Place, Reading
 from ..rotations import quaternion
+from .drake import Constraints, drake_mimic
 from .joints import SdfJoint, read_joint
 from .links import Shapes, check_link, flag, ignore, number, read_inertial
-from .poses import IDENTITY, Pose
+from .poses import IDENTITY, Pose, read_pose
 from .resolve import Resolver
 from .scope import Item, Scope
 from .spanning import Spanning, spanning_tree
@@ -30,6 +32,10 @@ class Assembly:
 
     def __init__(self, scopes: Sequence[Scope], shapes: Shapes, reading: Reading) -> None:
         self.resolver, self.shapes, self.reading = Resolver(), shapes, reading
+        self.scopes = scopes
+        for scope in scopes:
+            with reading.element():
+                self.resolver.declared(scope)
         self.links = [item for scope in scopes for item in scope.of("link")]
         self.frames = [item for scope in scopes for item in scope.of("frame")]
         held = {scope for scope in scopes if _is_static(scope)}
@@ -41,7 +47,8 @@ class Assembly:
         self.joints: list[SdfJoint] = []
         for item in (item for scope in scopes for item in scope.of("joint")):
             with reading.element():
-                self.joints.append(read_joint(item, self.resolver))
+                joint = read_joint(item, self.resolver)
+                self.joints += [] if joint is None else [joint]
         reading.check()
         self._closing: set[str] = set()  # joints that close loops: they have no coordinates of their own
 
@@ -65,6 +72,8 @@ class Assembly:
         for joint in self.joints:
             with self.reading.element(), self.reading.naming(joint.element.place):
                 self._add_couplings(b, joint)
+        for scope in self.scopes:
+            Constraints(self.resolver, self.pose, self._closing).add_to(b, scope)
         self._add_frames(b)
 
     def _is_held(self, joint: SdfJoint) -> bool:
@@ -115,8 +124,17 @@ class Assembly:
             at = self.pose[link]
         b.body(
             link.full, parent=parent, joint=joint, joint_name=name, position=at.p, rotation=at.R,
-            geometry=self.shapes.read(element), **read_inertial(element), **more,
+            geometry=self.shapes.read(element, lambda pose: self._on_link(link, pose)),
+            **read_inertial(element, link not in self.static), **more,
         )  # type: ignore[arg-type]  # fmt: skip
+
+    def _on_link(self, link: Item, pose: Element | None) -> Pose:
+        """Where on a link the <pose> of a shape is."""
+        asked = pose.get("relative_to") if pose is not None else None
+        if pose is None or not asked:
+            return read_pose(pose)
+        base = self.resolver.named(link.scope, asked, pose)
+        return self.resolver.in_model(link).inverse().then(base).then(read_pose(pose))
 
     def _add_carried(self, b: Builder, joint: SdfJoint) -> None:
         """The link that a joint carries; through a body without mass where the joint is not at the link's origin."""
@@ -124,6 +142,9 @@ class Assembly:
         base = IDENTITY if joint.parent is None else self.pose[joint.parent]
         parent = "world" if joint.parent is None else joint.parent.full
         link = self.pose[joint.child]
+        if joint.start is not None:
+            self._add_started(b, joint, base, joint.start)
+            return
         offset = link.R.T @ (joint.pose.p - link.p)
         if joint.kind in ("fixed", "prismatic") or np.abs(offset).max() < _NEAR:
             at = base.inverse().then(link)
@@ -136,18 +157,36 @@ class Assembly:
                **joint.parameters())  # fmt: skip
         self._add_link(b, joint.child, carrier, Pose(np.eye(3), -offset), Fixed(), self._unused(joint.child.full))
 
+    def _add_started(self, b: Builder, joint: SdfJoint, base: Pose, start: Pose) -> None:
+        """The link of a joint whose places on parent and child need not meet in the file: its zero is where they do."""
+        assert joint.child is not None
+        parent = "world" if joint.parent is None else joint.parent.full
+        at, inside = base.inverse().then(start), joint.pose.inverse().then(self.pose[joint.child])
+        motion = joint.joint(joint.pose.R)
+        if np.abs(inside.p).max() < _NEAR and np.abs(inside.R - np.eye(3)).max() < _NEAR:
+            self._add_link(b, joint.child, parent, at, motion, joint.name, **joint.parameters())
+            return
+        carrier = f"{joint.child.full}/{joint.name}"
+        b.body(carrier, parent=parent, joint=motion, joint_name=joint.name, position=at.p, rotation=at.R,
+               **joint.parameters())  # fmt: skip
+        self._add_link(b, joint.child, carrier, inside, Fixed(), self._unused(joint.child.full))
+
     def _add_closing(self, b: Builder, joint: SdfJoint) -> None:
         """A loop: the joint's places on both links coincide in the file's configuration."""
         ends = [IDENTITY if end is None else self.pose[end] for end in (joint.parent, joint.child)]
         names = ["world" if end is None else end.full for end in (joint.parent, joint.child)]
-        first, second = (end.inverse().then(joint.pose) for end in ends)
+        places = (joint.start or joint.pose, joint.pose)
+        first, second = (end.inverse().then(place) for end, place in zip(ends, places, strict=True))
         loop = Closure(
             joint.joint(joint.pose.R), *names, at_predecessor=first.p, predecessor_rotation=first.R,
             at_successor=second.p, successor_rotation=second.R,
         )  # fmt: skip
         b.loop(loop, name=joint.name)
         place = joint.element.place
-        if any(axis.stiffness or axis.damping for axis in joint.axes):
+        if joint.armature:
+            message, fix = "the joint closes a loop: its rotor is not carried", "let another joint close it"
+            self.reading.doubt(place, message, fix, "joint/drake:rotor_inertia")
+        if any(axis.stiffness or axis.damping for axis in joint.axes) or any(joint.damping):
             message, fix = (
                 "the joint closes a loop: its damping and spring are not carried",
                 "let another joint close it",
@@ -163,6 +202,7 @@ class Assembly:
     def _add_couplings(self, b: Builder, joint: SdfJoint) -> None:
         if joint.kind == "gearbox":
             self._add_gearbox(b, joint)
+        gears: list[tuple[Element, str, float, float]] = []
         for tag in ("axis", "axis2"):
             axis = joint.element.child(tag)
             mimic = axis.child("mimic") if axis is not None else None
@@ -170,18 +210,32 @@ class Assembly:
                 continue
             if len(joint.axes) != 1 or mimic.get("axis") not in (None, "axis"):
                 mimic.fail("only joints with one axis can mimic, and be mimicked")
-            leader = joint.item.scope.find(mimic.require("joint"), mimic)
+            ratio, offset = number(mimic, "multiplier", 1.0), number(mimic, "offset", 0.0)
+            reference = number(mimic, "reference", 0.0)
+            gears.append((mimic, mimic.require("joint"), ratio, offset - ratio * reference))
+        also = drake_mimic(joint.element)
+        if also is not None:
+            gears.append(also)
+        self._add_mimics(b, joint, gears)
+
+    def _add_mimics(self, b: Builder, joint: SdfJoint, gears: list[tuple[Element, str, float, float]]) -> None:
+        """What a joint mimics: (element, joint, ratio, offset). The same may be said in SDF's way and in Drake's."""
+        for n, (mimic, asked, ratio, offset) in enumerate(gears):
+            leader = joint.item.scope.find(asked, mimic)
             if not leader or leader[-1].kind != "joint":
-                mimic.fail(f"{mimic.require('joint')[:200]!r} is no joint")
+                mimic.fail(f"{asked[:200]!r} is no joint")
             for name in (joint.name, leader[-1].full):
                 if name in self._closing:
                     mimic.fail(
                         f"joint {name!r} closes a loop: it has no coordinate that could mimic, or be mimicked",
                         "let another joint close it: of those with the same child the first carries it",
                     )
-            ratio, offset = number(mimic, "multiplier", 1.0), number(mimic, "offset", 0.0)
-            reference = number(mimic, "reference", 0.0)
-            b.loop(Gear(leader[-1].full, joint.name, ratio, offset - ratio * reference), name=f"{joint.name}_mimic")
+            if n and gears[0][1:] != (asked, ratio, offset):
+                mimic.fail(
+                    f"<mimic> and <drake:mimic> of joint {joint.name!r} say different things", "remove one of them"
+                )
+            if not n:
+                b.loop(Gear(leader[-1].full, joint.name, ratio, offset), name=f"{joint.name}_mimic")
 
     def _add_gearbox(self, b: Builder, gearbox: SdfJoint) -> None:
         """θ₂ = -ratio · θ₁, the angles from the reference body to the parent, and to the child."""

@@ -17,8 +17,8 @@ from ..meshes import Found, Meshes, absolute
 from ..report import Reading
 from ..source import LARGEST, Options, Source, read_source
 from ..xml import parse
+from .versions import VERSIONS, modernized
 
-VERSIONS = tuple(f"1.{n}" for n in range(5, 13))
 _WHERE = ("sdf", "world", "model")
 _MOST = 1000  # includes of a file, with those of what it includes
 _DEEPEST = 20  # includes inside each other
@@ -123,8 +123,7 @@ class Includes:
 
     def _model(self, path: Path, include: Element) -> Element | None:
         """The only model of a file; None for one of lights alone."""
-        root = self._read(path, include)
-        check_version(root)
+        root = modernized(self._read(path, include))
         models = root.all("model")
         if not models and not root.all("world") and (root.all("light") or root.all("actor")):
             kind = "light" if root.all("light") else "actor"
@@ -138,15 +137,6 @@ class Includes:
 
 def _is_model(path: Path) -> bool:
     return path.is_file() or (path / "model.config").is_file()
-
-
-def check_version(root: Element) -> None:
-    """Refuse what is not SDF of a version that we know."""
-    if root.tag != "sdf":
-        root.fail(f"the root element of an SDF file is <sdf>, not <{root.tag[:60]}>")
-    version = root.require("version")
-    if version not in VERSIONS:
-        root.fail(f"version {version[:60]!r} is not read", f"expected one of {', '.join(VERSIONS)}")
 
 
 def _identity(source: Source) -> Path:

@@ -7,16 +7,18 @@ from typing import Any
 
 import numpy as np
 
-from ...joints import Fixed, Helical, Prismatic, Revolute, Spherical, Universal
+from ...joints import Fixed, Helical, Planar, Prismatic, Revolute, Spherical, Universal
 from ...joints.base import Joint
 from ..element import Element
+from .drake import armature
 from .links import flag, number
-from .poses import Pose
-from .resolve import Resolver
+from .poses import IDENTITY, Pose
+from .resolve import WORLD, Resolver, joint_end
 from .scope import Item
 
-UNLIMITED = 1e15  # the format's own word for no limit is 1e16
+UNLIMITED = 1e9  # a limit this far away is a way to write that there is none; the format itself writes 1e16
 TYPES = ("revolute", "continuous", "prismatic", "screw", "ball", "universal", "revolute2", "fixed", "gearbox")
+PLANAR = "planar"  # of Drake
 _AXES = {"ball": 0, "fixed": 0, "universal": 2, "revolute2": 2, "gearbox": 2}
 
 
@@ -37,7 +39,11 @@ class Axis:
 
 @dataclass(frozen=True, eq=False)
 class SdfJoint:
-    """A joint between two links (None: the world), at a pose in the world of the file's configuration."""
+    """A joint between two links (None: the world), at a pose in the world of the file's configuration.
+
+    `start`: where the joint is on its parent, if that is not the same place (of Drake's joints alone). `damping`: of
+    all velocities of a joint without axes.
+    """
 
     item: Item
     kind: str
@@ -46,6 +52,9 @@ class SdfJoint:
     pose: Pose
     axes: tuple[Axis, ...]
     pitch: float = 0.0
+    armature: float = 0.0
+    start: Pose | None = None
+    damping: tuple[float, ...] = ()
 
     @property
     def name(self) -> str:
@@ -57,6 +66,11 @@ class SdfJoint:
 
     def reversed(self) -> SdfJoint:
         """The same joint, seen from its child: T⁻¹(q) is the motion by q about the opposite axes, last first."""
+        if self.kind == PLANAR:
+            self.element.fail(
+                "joints carry the child of this planar joint before its parent: its coordinates would be others",
+                "exchange <drake:parent> and <drake:child>",
+            )
         axes = tuple(replace(axis, direction=-axis.direction) for axis in reversed(self.axes))
         return replace(self, parent=self.child, child=self.parent, axes=axes)
 
@@ -71,33 +85,76 @@ class SdfJoint:
             return Helical(axes[0], pitch=self.pitch)
         if self.kind in ("universal", "revolute2"):
             return Universal(*axes)
+        if self.kind == PLANAR:
+            return Planar("z")
         return Spherical() if self.kind == "ball" else Fixed()
 
     def parameters(self) -> dict[str, Any]:
         """What the builder takes of limits, damping, springs."""
         if not self.axes:
-            return {}
+            return {"damping": list(self.damping)} if any(self.damping) else {}
         of = lambda name: [getattr(axis, name) for axis in self.axes]  # noqa: E731
         found = {name: of(name) for name in ("damping", "friction", "stiffness", "max_force", "max_velocity", "rest")}
-        return {**found, "limits": (of("lower"), of("upper"))}
+        rotor = {"armature": self.armature} if self.armature else {}
+        return {**found, **rotor, "limits": (of("lower"), of("upper"))}
 
 
-def read_joint(item: Item, resolver: Resolver) -> SdfJoint:
-    """A joint, with all its frames resolved."""
+def read_joint(item: Item, resolver: Resolver) -> SdfJoint | None:
+    """A joint, with all its frames resolved; None for one of Drake's that is not carried, which is reported."""
     element = item.element
     kind = element.require("type")
-    if kind not in TYPES:
+    own = element.tag == "joint"
+    if own and kind not in TYPES:
         element.fail(f"joint type {kind[:60]!r} is not known", f"expected one of {', '.join(TYPES)}")
-    ends = [element.required(tag) for tag in ("parent", "child")]
+    if not own and kind != PLANAR:
+        element.mark("*")
+        message = f"a joint of Drake of type {kind[:60]!r} is not carried: what it holds is free"
+        element.reading.doubt(element.place, message, f"only {PLANAR!r} is read", "model/drake:joint")
+        return None
+    ends = [joint_end(element, side) for side in ("parent", "child")]
     parent, child = (resolver.link(item.scope, end.words(), end) for end in ends)
     if parent is child:
         name = "world" if parent is None else parent.full
         element.fail(f"the joint is between {name[:200]!r} and itself")
     pose = resolver.in_world(item)
+    if not own:
+        start = _on_parent(item, ends[0], resolver)
+        return SdfJoint(item, kind, parent, child, pose, (), start=start, damping=_planar_damping(element))
     axes = _axes(item, kind, pose, resolver)
     for unused in element.all("physics") + element.all("sensor"):
         unused.mark("*")
-    return SdfJoint(item, kind, parent, child, pose, axes, _pitch(element) if kind == "screw" else 0.0)
+    rotor = armature(element, len(axes), axes[0].max_force if axes else np.inf)
+    damping = _ball_damping(element) if kind == "ball" else ()
+    pitch = _pitch(element) if kind == "screw" else 0.0
+    return SdfJoint(item, kind, parent, child, pose, axes, pitch, rotor, damping=damping)
+
+
+def _on_parent(item: Item, parent: Element, resolver: Resolver) -> Pose:
+    """The frame on the parent, in the world: the zero of Drake's joints is where that of the child meets it."""
+    name = parent.words()
+    if name == WORLD:
+        return IDENTITY
+    return resolver.scope_pose(item.scope).then(resolver.named(item.scope, name, parent))
+
+
+def _planar_damping(element: Element) -> tuple[float, ...]:
+    """Damping by angle, x, y (in the axes of the child, so that of x and y has to be the same)."""
+    said = element.child("drake:damping")
+    x, y, angle = (0.0, 0.0, 0.0) if said is None else said.text_numbers(3)
+    if min(x, y, angle) < 0.0:
+        element.required("drake:damping").fail(f"damping {min(x, y, angle)} is negative")
+    if x != y:
+        message = f"damping {x:g} along x and {y:g} along y: not carried, it is the same for both here"
+        element.reading.doubt(element.place, message, "write the same", "drake:joint/drake:damping")
+        x = y = 0.0
+    return (angle, x, y)
+
+
+def _ball_damping(element: Element) -> tuple[float, ...]:
+    """The damping of a ball, the same about all axes."""
+    axis = element.child("axis")
+    dynamics = axis.child("dynamics") if axis is not None else None
+    return (0.0 if dynamics is None else number(dynamics, "damping", 0.0),) * 3
 
 
 def _pitch(element: Element) -> float:
@@ -130,7 +187,7 @@ def _axes(item: Item, kind: str, pose: Pose, resolver: Resolver) -> tuple[Axis, 
 
 def _report_unused(axis: Element, kind: str) -> None:
     dynamics = axis.child("dynamics")
-    tags = ("damping", "friction", "spring_stiffness")
+    tags = ("friction", "spring_stiffness") if kind == "ball" else ("damping", "friction", "spring_stiffness")
     if dynamics is not None and any(number(dynamics, tag, 0.0) for tag in tags):
         axis.reading.warn(dynamics.place, f"<dynamics> of a {kind} joint is not carried", key="axis/dynamics")
     axis.mark("*")

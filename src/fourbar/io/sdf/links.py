@@ -16,7 +16,7 @@ from ..meshes import Meshes
 from .poses import Pose, read_pose
 
 _MOMENTS = ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
-_SHAPES = ("box", "sphere", "cylinder", "capsule", "ellipsoid", "plane", "mesh")
+_SHAPES = ("box", "sphere", "cylinder", "capsule", "ellipsoid", "plane", "mesh", "drake:capsule", "drake:ellipsoid")
 _UNUSED = ("enable_wind", "self_collide", "must_be_base_link", "light", "sensor", "projector", "particle_emitter")
 _LOOKS = (
     "surface",
@@ -30,12 +30,13 @@ _LOOKS = (
 )
 
 
-def read_inertial(link: Element) -> dict[str, Any]:
-    """Mass, centre of mass and inertia in the frame of the link."""
+def read_inertial(link: Element, moves: bool = True) -> dict[str, Any]:
+    """Mass, centre of mass and inertia in the frame of the link. All versions of SDF default them to 1."""
     inertial = link.child("inertial")
     if inertial is None:
-        link.reading.warn(link.place, "no <inertial>: SDF then means a mass of 1 kg and moments of 1 kg m²",
-                          "write <inertial>", "link/inertial")  # fmt: skip
+        if moves:
+            message = "no <inertial>: SDF then means a mass of 1 kg and moments of 1 kg m²"
+            link.reading.add("note", link.place, message, "", "link/inertial")
         return {"mass": 1.0, "inertia": (1.0, 1.0, 1.0)}
     if inertial.flag("auto", False):
         message = "auto inertia, from the shapes of the link, is not computed"
@@ -95,22 +96,19 @@ class Shapes:
     def __init__(self, meshes: Callable[[str], Meshes]) -> None:
         self._meshes = cache(meshes)
 
-    def read(self, link: Element) -> list[Geometry]:
-        """All shapes of a link."""
+    def read(self, link: Element, place: Callable[[Element | None], Pose] = read_pose) -> list[Geometry]:
+        """All shapes of a link. `place`: where on the link a <pose> is."""
         roles: tuple[Role, ...] = ("visual", "collision")
-        found = [self._shape(element, role) for role in roles for element in link.all(role)]
+        found = [self._shape(element, role, place) for role in roles for element in link.all(role)]
         return [shape for shape in found if shape is not None]
 
-    def _shape(self, element: Element, role: Role) -> Geometry | None:
+    def _shape(self, element: Element, role: Role, place: Callable[[Element | None], Pose]) -> Geometry | None:
         element.get("name")
         colour = _colour(element.child("material"))
         for tag in _LOOKS:
             for child in element.all(tag):
                 child.mark("*")
         pose = element.child("pose")
-        if pose is not None and pose.get("relative_to"):
-            element.reading.warn(pose.place, "relative_to of a shape is not followed: it is placed in its link",
-                                 key=f"{role}/pose@relative_to")  # fmt: skip
         geometry = element.required("geometry")
         shapes = [c for c in geometry.children if c.tag in _SHAPES]
         if len(shapes) != 1:
@@ -120,7 +118,7 @@ class Shapes:
         return self._geometry(
             geometry,
             shapes[0],
-            read_pose(pose),
+            place(pose),
             {"role": role, "name": element.attributes.get("name", ""), "colour": colour},
         )
 
@@ -139,7 +137,7 @@ class Shapes:
             shape.mark("*", "normal", "size")
             return Geometry("plane", **common)
         with shape.reading.naming(shape.place):
-            return Geometry(shape.tag, _size(shape), **common)  # type: ignore[arg-type]
+            return Geometry(shape.tag.removeprefix("drake:"), _size(shape), **common)  # type: ignore[arg-type]
 
 
 def _size(shape: Element) -> tuple[float, ...]:
@@ -147,6 +145,8 @@ def _size(shape: Element) -> tuple[float, ...]:
         return shape.required("size").text_numbers(3)
     if shape.tag == "ellipsoid":
         return shape.required("radii").text_numbers(3)
+    if shape.tag == "drake:ellipsoid":
+        return tuple(shape.required(tag).text_number() for tag in "abc")
     tags = ("radius",) if shape.tag == "sphere" else ("radius", "length")
     return tuple(shape.required(tag).text_number() for tag in tags)
 

@@ -50,9 +50,7 @@ def read_pose(element: Element | None) -> Pose:
     if element is None:
         return IDENTITY
     if element.get("frame"):
-        element.fail(
-            "the attribute frame of SDF 1.5 and 1.6 is not read", "write relative_to, and version 1.7 or later"
-        )
+        element.fail("the attribute frame belongs to SDF up to 1.6", "write relative_to")
     text, form = element.words(), element.get("rotation_format") or "euler_rpy"
     degrees = element.flag("degrees", False)
     if not text:

@@ -56,7 +56,7 @@ class Resolver:
         if pose is not None and asked:
             return [] if item.scope.model is None and asked == WORLD else item.scope.find(asked, pose)
         if item.kind == "joint":
-            child = item.element.required("child")
+            child = joint_end(item.element, "child")
             if child.words() == WORLD:
                 child.fail("the world cannot be the child of a joint", "exchange <parent> and <child>")
             return item.scope.find(child.words(), child)
@@ -93,19 +93,26 @@ class Resolver:
 
     def canonical(self, scope: Scope, by: Element) -> Item:
         """The link that a model's frame belongs to."""
-        asked = scope.element.get("canonical_link")
-        if asked:
-            return scope.find(asked, scope.element)[-1]
-        links = scope.of("link") or [link for inner in scope.inner.values() for link in inner.of("link")]
-        if not links:
+        found = self.declared(scope) or _first_link(scope)
+        if found is None:
             by.fail("the model has no link that its frame could belong to")
-        return links[0]
+        return found
+
+    def declared(self, scope: Scope) -> Item | None:
+        """The link that a model names as canonical, if it does."""
+        asked = scope.element.get("canonical_link")
+        if not asked:
+            return None
+        way = scope.find(asked, scope.element)
+        if not way or way[-1].kind != "link":
+            scope.element.fail(f"canonical_link={asked[:200]!r} is no link", "name a link of the model")
+        return way[-1]
 
     def _carried_by(self, item: Item) -> list[Item]:
         if item.kind == "link":
             return []
         if item.kind == "joint":
-            child = item.element.required("child")
+            child = joint_end(item.element, "child")
             return item.scope.find(child.words(), child)[-1:]
         if item.kind == "model":
             return [self.canonical(item.scope.inner[item.name], item.element)]
@@ -114,6 +121,19 @@ class Resolver:
 
     def _carrier(self, item: Item) -> Item:
         return item if item.kind == "link" else self._link[self._carried_by(item)[0]]
+
+
+def joint_end(joint: Element, side: str) -> Element:
+    """The <parent> or <child> of a joint, which Drake's own joints write with a prefix."""
+    return joint.required(f"drake:{side}" if joint.tag.startswith("drake:") else side)
+
+
+def _first_link(scope: Scope) -> Item | None:
+    """The first link of a model, else that of the first model inside it that has one."""
+    links = scope.of("link")
+    if links:
+        return links[0]
+    return next((link for inner in scope.inner.values() if (link := _first_link(inner)) is not None), None)
 
 
 def _in_order(

@@ -11,6 +11,7 @@ from ...errors import unknown
 from ..element import Element
 
 KINDS = ("link", "joint", "frame", "model")
+_ALSO = {"joint": "drake:joint"}  # tags of other programs that are of a kind
 _MODEL = "__model__"
 
 
@@ -79,7 +80,8 @@ def collect(element: Element) -> list[Scope]:
         scope = pending.pop(0)
         outermost = scope.element.tag == "sdf"
         for kind in ("model",) if outermost else KINDS:
-            for child in scope.element.all(kind):
+            also = scope.element.all(_ALSO[kind]) if kind in _ALSO else []
+            for child in scope.element.all(kind) + also:
                 item = _named(child, kind, scope)
                 if kind == "model":
                     inner = Scope(child, "" if outermost else f"{item.full}::", item)

@@ -1,0 +1,113 @@
+"""SDF: older versions, canonical links, models inside models, limits that are none, and what links default to."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pytest
+from sdf_models import FIX, TREES, joint, link, sdf
+
+import fourbar as fb
+
+
+def load(text: str, **options: object) -> fb.System:
+    return fb.loads(text, name="m.sdf", **options)  # type: ignore[arg-type]
+
+
+def turned(version: str, more: str = "") -> fb.System:
+    """A hinge about y whose link is turned: before 1.5 the y of the model, then that of the joint."""
+    hinge = joint("j", "revolute", "a", "b", more, axis="0 1 0")
+    return load(sdf(link("a") + FIX + link("b", "0 0 1 1.2 0 0") + hinge, version))
+
+
+@pytest.mark.parametrize(("version", "of_model"), [("1.3", True), ("1.4", True), ("1.5", False), ("1.7", False)])
+def test_axes_before_version_1_5_are_those_of_the_model(version: str, of_model: bool) -> None:
+    R = turned(version).pose([0.5], "b")[:3, :3] @ turned(version).pose([0.0], "b")[:3, :3].T
+    axis = np.array([R[2, 1] - R[1, 2], R[0, 2] - R[2, 0], R[1, 0] - R[0, 1]]) / (2 * np.sin(0.5))
+    expected = (0, 1, 0) if of_model else (0, np.cos(1.2), np.sin(1.2))
+    assert np.allclose(axis, expected, atol=1e-14)
+
+
+def test_an_included_model_keeps_the_conventions_of_its_own_version(tmp_path) -> None:
+    body = link("a") + FIX + link("b", "0 0 1 1.2 0 0") + joint("j", "revolute", "a", "b", axis="0 1 0")
+    (tmp_path / "old.sdf").write_text(sdf(body, "1.4"))
+    world = '<sdf version="1.9"><world name="w"><include><uri>old.sdf</uri></include></world></sdf>'
+    (tmp_path / "w.sdf").write_text(world)
+    robot = fb.load(tmp_path / "w.sdf")
+    assert np.allclose(robot.pose([0.5], "m::b"), turned("1.4").pose([0.5], "b"))
+
+
+def test_poses_of_1_6_name_a_frame() -> None:
+    text = sdf(
+        link("a", "1 2 3 0 0 1") + FIX + link("b", "0 0 1 .1 0 0", "a") + joint("j", "revolute", "a", "b"), "1.6"
+    )
+    old = load(text.replace("relative_to", "frame").replace("<mass>", "<mass>"))
+    assert np.allclose(old.pose([0.3], "b"), load(text.replace("1.6", "1.8")).pose([0.3], "b"))
+    assert load(sdf(link("a").replace("<pose>", "<pose frame=''>") + FIX, "1.6"), strict=True).nv == 0
+
+
+def test_gravity_up_to_1_5_is_that_of_the_physics() -> None:
+    world = '<sdf version="{}"><world name="w"><physics type="ode"><gravity>0 0 -3</gravity></physics>{}</world></sdf>'
+    model = f'<model name="m">{link("a")}</model>'
+    assert load(world.format("1.4", model)).gravity == (0.0, 0.0, -3.0)
+    assert load(world.format("1.6", model)).gravity == (0.0, 0.0, -9.8)
+
+
+# --- canonical links --------------------------------------------------------------------------------------------------
+
+
+def test_a_canonical_link_that_nothing_needs_is_understood() -> None:
+    text = sdf(link("a") + FIX + link("b") + joint("j", "revolute", "a", "b"), attributes=' canonical_link="b"')
+    assert load(text, strict=True).nv == 1
+
+
+@pytest.mark.parametrize("name", ["nothing", "j"])
+def test_a_canonical_link_is_a_link(name: str) -> None:
+    text = sdf(link("a") + FIX + link("b") + joint("j", "revolute", "a", "b"), attributes=f' canonical_link="{name}"')
+    with pytest.raises(fb.ParseError, match=name):
+        load(text)
+
+
+def test_a_model_without_links_belongs_to_the_first_inside() -> None:
+    robot = load(TREES["links inside only"])
+    assert robot.names.bodies == ("outer::inner::a", "outer::inner::b/j", "outer::inner::b")
+    deep = '<model name="x"><model name="y"><model name="z">' + link("a", "0 0 1 0 0 0") + "</model></model></model>"
+    robot = load(sdf(deep + '<frame name="f" attached_to="x"/>' + joint("j", "revolute", "world", "x")))
+    assert (robot.nv, robot.mechanism.frames[0].body) == (1, "x::y::z::a")
+
+
+# --- limits and defaults ----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("size", ["1e9", "1e12", "1e16", "inf"])
+def test_limits_so_far_away_are_none(size: str) -> None:
+    limit = (
+        f"<limit><lower>-{size}</lower><upper>{size}</upper><effort>{size}</effort><velocity>{size}</velocity></limit>"
+    )
+    robot = load(sdf(link("a") + joint("j", "revolute", "world", "a").replace("</axis>", limit + "</axis>")))
+    (c,) = (c for c in robot.mechanism.connections if c.name == "j")
+    assert (c.lower, c.upper, c.max_force, c.max_velocity) == ((-np.inf,), (np.inf,), (np.inf,), (np.inf,))
+    assert np.abs(robot.random(0, 100)).max() < 10.0
+
+
+def test_links_without_inertial_are_noted_with_one_key() -> None:
+    links = "".join(f'<link name="{name}"/>' for name in "abc")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        robot = load(sdf(links), strict=True)
+    found = [f for f in robot.report if f.key == "link/inertial"]
+    assert [f.severity for f in found] == ["note"] * 3 and len({f.message for f in found}) == 1
+    assert "1 kg" in found[0].message and {f.line for f in found} == {3}
+
+
+def test_links_of_static_models_need_no_inertial() -> None:
+    robot = load(sdf('<static>1</static><link name="a"/>'), strict=True)
+    assert len(robot.report) == 0
+
+
+def test_shapes_may_be_placed_in_other_frames() -> None:
+    shape = '<visual name="v"><pose relative_to="f">0 0 1 0 0 0</pose><geometry><sphere><radius>1</radius></sphere>'
+    frame = '<frame name="f"><pose>1 2 3 0 0 0</pose></frame>'
+    text = sdf(frame + link("a", "0 2 0 0 0 0", more=f"{shape}</geometry></visual>") + FIX)
+    assert load(text, strict=True).mechanism.bodies[0].geometry[0].placement.position == (1.0, 0.0, 4.0)

@@ -73,7 +73,7 @@ register(Format("mjcf", (".mjcf", ".xml"), ("mujoco",), reader="mjcf", writer="e
 register(Format("json", (".json",), reader="own.json", writer="own.json"))
 register(Format("toml", (".toml",), reader="own.toml", writer="own.toml"))
 register(Format("urdf", (".urdf",), ("robot",), reader="urdf", writer="export.urdf", options=("sidecar",)))
-register(Format("sdf", (".sdf", ".world"), ("sdf",), reader="sdf", options=("straighten",)))
+register(Format("sdf", (".sdf", ".world"), ("sdf",), reader="sdf", writer="export.sdf", options=("straighten",)))
 
 
 def find_format(name: str, data: bytes | None = None, chosen: str | None = None) -> Format:

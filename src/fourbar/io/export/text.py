@@ -18,6 +18,7 @@ WAIVABLE = {
     "coordinates": "the joint is written as hinges and slides, with other coordinates and velocities",
     "loop": "the loop is left out",
     "armature": "the armature is left out",
+    "zero": "joints are at zero where the loops are closed, so their coordinates start elsewhere",
 }
 _ILLEGAL = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
@@ -45,6 +46,10 @@ class Fresh:
 
     def __init__(self, taken: Iterable[str]) -> None:
         self._taken = set(taken)
+
+    def is_free(self, name: str) -> bool:
+        """Whether nothing has this name."""
+        return name not in self._taken
 
     def __call__(self, name: str) -> str:
         """This name, with more behind it where it is taken."""

@@ -1,0 +1,169 @@
+"""Loops in SDF: joints between links that have others already, mimics; and what Drake adds for planes and sums."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from xml.etree import ElementTree as ET
+
+import numpy as np
+
+from ...joints import (
+    Fixed,
+    Free,
+    Joint,
+    Planar,
+    Prismatic,
+    Revolute,
+    Spherical,
+    SphericalEuler,
+    SphericalExponential,
+    Universal,
+)
+from ...joints.axis import rotation_from_z, unit_axis
+from ...loops import Closure
+from ...model.mechanism import WORLD, Mechanism, NamedLoop
+from ...spatial.transform import Transform
+from .linear import conditions
+from .sdf_model import Model, said
+from .text import Unsaid, child
+from .zero import poses_at_zero
+
+_TYPES: dict[type[Joint], str] = {
+    Fixed: "fixed", Revolute: "continuous", Prismatic: "prismatic", Universal: "universal", Planar: "planar",
+    Spherical: "ball", SphericalEuler: "ball", SphericalExponential: "ball",
+}  # fmt: skip
+_MIMICS = 11  # the version 1.n from which on joints mimic
+End = tuple[str, Transform]  # a link, and a place on it
+
+
+def planar(
+    model: Model, name: str, joint: Planar, parent: End, link: End, damping: Sequence[float] = (0.0,) * 3
+) -> None:
+    """A planar joint, as Drake has it: between frames, in the plane normal to their z."""
+    A = rotation_from_z(joint.axis)
+    turned = Transform(() if A is None else (A,))
+    ends = []
+    for side, (body, T) in (("parent", parent), ("child", link)):
+        place = T.then(turned)
+        ends.append(model.place(f"{name}_{side}", body, Transform.of(place.R, place.p)))
+    element = model.joint(name, "planar", *ends, tag="drake:joint")
+    said(element, "drake:damping", damping)
+    model.unsaid.leave(f"joint {name!r}, a Planar, is one of Drake, which other readers ignore")
+
+
+class Loops:
+    """Writes the loops of a mechanism. `axes`: the elements of joints with one freedom, by name of ours."""
+
+    def __init__(
+        self,
+        mechanism: Mechanism,
+        model: Model,
+        axes: Mapping[str, ET.Element],
+        free: Mapping[str, tuple[float, ...]],
+        unsaid: Unsaid,
+    ) -> None:
+        self.mechanism, self.model, self.axes, self.unsaid = mechanism, model, axes, unsaid
+        self.poses = poses_at_zero(mechanism, free)
+        self.roots: dict[str, str] = {WORLD: WORLD}  # the world, or the free body, that carries each body
+        for c in mechanism.connections:
+            alone = isinstance(c.joint, Free) and c.parent == WORLD
+            self.roots[c.child] = c.child if alone else self.roots[c.parent]
+
+    def write(self) -> None:
+        """All of them; those that cannot be said are refused."""
+        for named in self.mechanism.loops:
+            if not self._said(named):
+                what = f"loop {named.name!r}, a {type(named.loop).__name__} (robot.spanning() has no loops)"
+                self.unsaid.refuse(what, "loop")
+        chosen = [named.name for named in self.mechanism.loops if named.independent]
+        if chosen:
+            self.unsaid.leave(f"which joints are independent in loops {', '.join(map(repr, chosen))} is left out")
+
+    def _said(self, named: NamedLoop) -> bool:
+        loop = named.loop
+        if isinstance(loop, Closure):
+            return self._closure(named.name, loop)
+        rows = conditions(loop)
+        if rows is None or any(joint not in self.axes for factors, _ in rows for joint, _ in factors):
+            return False
+        for factors, offset in rows:
+            self._linear(factors, offset)
+        return True
+
+    # --- between joints -----------------------------------------------------------------------------------------------
+
+    def _linear(self, factors: list[tuple[str, float]], offset: float) -> None:
+        """Σ factor · q = offset: a mimic if it is of two joints, else a tendon of Drake that does not give."""
+        if len(factors) == 2:
+            (first, x), (second, y) = factors
+            for leader, a, follower, b in ((first, x, second, y), (second, y, first, x)):
+                if self._may_mimic(follower, leader):
+                    self._mimic(follower, leader, -a / b, offset / b)
+                    return
+        tendon = child(self.model.element, "drake:tendon_constraint")
+        for joint, x in factors:
+            child(tendon, "drake:tendon_constraint_joint", name=self.axes[joint].get("name"), a=[x])
+        given = {
+            "offset": [0.0],
+            "lower_limit": [offset],
+            "upper_limit": [offset],
+            "stiffness": "inf",
+            "damping": [0.0],
+        }
+        for tag, value in given.items():
+            said(tendon, f"drake:tendon_constraint_{tag}", value)
+        self.unsaid.leave("a coupling of joints is written as a tendon of Drake, which other readers ignore")
+
+    def _may_mimic(self, follower: str, leader: str) -> bool:
+        """Whether a joint mimics nothing yet, and the other not it, on the way over others."""
+        name = self.axes[follower].get("name", "")
+        by_name = {element.get("name", ""): element for element in self.axes.values()}
+        at = self.axes[leader].get("name", "")
+        while at != name:
+            mimic = by_name[at].find("axis/mimic")
+            if mimic is None:
+                return self.axes[follower].find("axis/mimic") is None
+            at = mimic.get("joint", "")
+        return False
+
+    def _mimic(self, follower: str, leader: str, ratio: float, offset: float) -> None:
+        element, name = self.axes[follower], self.axes[leader].get("name")
+        axis = element.find("axis")
+        assert axis is not None
+        mimic = child(axis, "mimic", joint=name)
+        for tag, value in (("multiplier", ratio), ("offset", offset), ("reference", 0.0)):
+            said(mimic, tag, [value])
+        child(element, "drake:mimic", joint=name, multiplier=[ratio], offset=[offset])
+        self.model.version = max(self.model.version, _MIMICS)
+
+    # --- between bodies -----------------------------------------------------------------------------------------------
+
+    def _closure(self, name: str, loop: Closure) -> bool:
+        """A joint whose child has one already, so that readers find the loop: not the world, nor what floats."""
+        joint, ends = loop.joint, ((loop.predecessor, loop.at_predecessor), (loop.successor, loop.at_successor))
+        if type(joint) not in _TYPES:
+            return False
+        if self.roots[loop.predecessor] != self.roots[loop.successor]:
+            floats = next(self.roots[body] for body in loop.bodies if self.roots[body] != WORLD)
+            what = f"loop {name!r} between {loop.predecessor!r} and {loop.successor!r}, since {floats!r} floats"
+            self.unsaid.refuse(f"{what}: readers of SDF let the loop's joint carry it", "coordinates")
+        swapped = loop.successor in (WORLD, self.roots[loop.successor])
+        parent, link = reversed(ends) if swapped else ends
+        called = self.model.named(name, "loop")
+        sides = [(self.model.links[body], T) for body, T in (parent, link)]
+        if isinstance(joint, Planar):
+            planar(self.model, called, joint, sides[0], sides[1])
+            return True
+        element = self.model.joint(called, _TYPES[type(joint)], sides[0][0], sides[1][0])
+        self.model.pose(element, Transform.of(link[1].R, link[1].p))
+        for tag, direction in zip(("axis", "axis2"), self._directions(joint, parent, link, swapped), strict=False):
+            said(child(element, tag), "xyz", direction)
+        return True
+
+    def _directions(self, joint: Joint, parent: End, link: End, swapped: bool) -> list[Sequence[float]]:
+        """The axes in the frame of the joint, which is at its place on the child."""
+        if isinstance(joint, Universal):
+            first, second = (joint.axis2, joint.axis1) if swapped else (joint.axis1, joint.axis2)
+            outer, inner = (np.array(self.poses[body].then(T).R, float) for body, T in (parent, link))
+            return [(inner.T @ outer @ np.array(unit_axis(first))).tolist(), unit_axis(second)]
+        return [unit_axis(joint.axis)] if isinstance(joint, Revolute | Prismatic) else []

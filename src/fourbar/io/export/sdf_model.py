@@ -1,0 +1,152 @@
+"""The elements of an SDF model: links, joints, frames and shapes, with names that SDF takes."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import Any
+from xml.etree import ElementTree as ET
+
+from ...model.edit.place import transform
+from ...model.geometry import Geometry
+from ...model.mechanism import WORLD, Body, Mechanism
+from ...spatial.linear import Vec
+from ...spatial.transform import IDENTITY, Transform
+from .text import Fresh, Unsaid, child, rpy, words
+
+_MOMENTS = ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
+_OLDEST = 8  # the version 1.n that is written where nothing needs a later one
+
+
+def said(parent: ET.Element, tag: str, values: Any) -> ET.Element:
+    """An element that holds numbers, or a word."""
+    found = child(parent, tag)
+    found.text = values if isinstance(values, str) else words(values)
+    return found
+
+
+def listed(names: Iterable[str]) -> str:
+    """Names in quotes, the first of many."""
+    quoted = [repr(name) for name in names]
+    return ", ".join(quoted[:5]) + (", ..." if len(quoted) > 5 else "")
+
+
+class Model:
+    """A <model>. All its links, joints and frames have different names: `links` and `joints` are by name of ours."""
+
+    def __init__(self, mechanism: Mechanism, unsaid: Unsaid) -> None:
+        self.unsaid, self.version = unsaid, _OLDEST
+        self.element = ET.Element("model", {"name": unsaid.name(_plain(mechanism.name) or "model")})
+        self.new = Fresh([WORLD])
+        self._otherwise: dict[str, str] = {}
+        self._massless: list[str] = []
+        self.links = {WORLD: WORLD, **self._named((body.name for body in mechanism.bodies), "link")}
+        self.frames = self._named((frame.name for frame in mechanism.frames), "frame")
+        self._joints: dict[str, str] = {}
+
+    def _named(self, names: Iterable[str], kind: str) -> dict[str, str]:
+        return {name: self.named(name, kind) for name in names}
+
+    def named(self, name: str, kind: str) -> str:
+        """A name of ours as SDF takes it: no other thing has it, and it is not one of those that SDF reserves."""
+        plain = _plain(self.unsaid.name(name)) or kind
+        found = self.new(plain) if self.new.is_free(plain) else self.new(f"{plain}_{kind}")
+        if found != name:
+            self._otherwise[name] = found
+        return found
+
+    def leave(self) -> None:
+        """Tell of names that had to be others, and of links without mass."""
+        if self._otherwise:
+            names = ", ".join(f"{a!r} as {b!r}" for a, b in list(self._otherwise.items())[:5])
+            more = ", ..." if len(self._otherwise) > 5 else ""
+            why = "in SDF links, joints and frames all have different names, without ::"
+            self.unsaid.leave(f"{len(self._otherwise)} names are written otherwise ({names}{more}): {why}")
+        if self._massless:
+            self.unsaid.leave(f"links without mass ({listed(self._massless)}) are written, which Gazebo refuses")
+
+    def document(self, gravity: tuple[float, ...] | None) -> ET.Element:
+        """The <sdf>; with gravity the model is in a <world>."""
+        root = ET.Element("sdf", {"version": f"1.{self.version}"})
+        if any(element.tag.startswith("drake:") for element in self.element.iter()):
+            root.set("xmlns:drake", "https://drake.mit.edu")
+        if gravity is None:
+            root.append(self.element)
+        else:
+            world = child(root, "world", name=self.element.get("name"))
+            said(world, "gravity", gravity)
+            world.append(self.element)
+        return root
+
+    # --- elements -----------------------------------------------------------------------------------------------------
+
+    def pose(self, owner: ET.Element, T: Transform, relative_to: str = WORLD) -> None:
+        """Where something is; nothing where that is the default."""
+        if T != IDENTITY or relative_to != WORLD:
+            given = {} if relative_to == WORLD else {"relative_to": relative_to}
+            child(owner, "pose", **given).text = words((*T.p, *rpy(T)))
+
+    def link(self, name: str, T: Transform, relative_to: str, body: Body | None = None) -> ET.Element:
+        """A link, placed relative to another; without a body it has no mass."""
+        element = child(self.element, "link", name=name)
+        self.pose(element, T, relative_to)
+        inertial = child(element, "inertial")
+        mass, com, I = (0.0, (0.0,) * 3, ((0.0,) * 3,) * 3) if body is None else (body.mass, body.com, body.inertia)
+        if not mass:
+            self._massless.append(name)
+        self.pose(inertial, Transform((), Vec(com)))
+        said(inertial, "mass", [mass])
+        matrix = child(inertial, "inertia")
+        for tag in _MOMENTS:
+            said(matrix, tag, [I["xyz".index(tag[1])]["xyz".index(tag[2])]])
+        taken = Fresh(())
+        for shape in () if body is None else body.geometry:
+            self._shape(element, shape, taken)
+        return element
+
+    def joint(self, name: str, kind: str, parent: str, link: str, tag: str = "joint") -> ET.Element:
+        """A joint between two links; those of Drake have a tag of their own."""
+        element = child(self.element, tag, name=name, type=kind)
+        prefix = "drake:" if tag.startswith("drake:") else ""
+        said(element, f"{prefix}parent", parent)
+        said(element, f"{prefix}child", link)
+        return element
+
+    def frame(self, name: str, link: str, T: Transform) -> str:
+        """A named place on a link. A model has none on the world: there it is a link without mass."""
+        if link == WORLD:
+            self.link(name, T, WORLD)
+            self.joint(self.new(f"{name}_joint"), "fixed", WORLD, name)
+        else:
+            self.pose(child(self.element, "frame", name=name, attached_to=link), T)
+        return name
+
+    def place(self, name: str, link: str, T: Transform) -> str:
+        """What a place on a link is called: as the link where it is the same, else a new frame."""
+        return link if T == IDENTITY and link != WORLD else self.frame(self.new(name), link, T)
+
+    def _shape(self, link: ET.Element, shape: Geometry, taken: Fresh) -> None:
+        element = child(link, shape.role, name=taken(self.unsaid.name(shape.name) or f"{shape.role}_{len(link)}"))
+        self.pose(element, transform(shape.placement))
+        inside = child(child(element, "geometry"), shape.kind)
+        if shape.kind == "mesh":
+            said(inside, "uri", self.unsaid.name(shape.mesh))
+            said(inside, "scale", shape.scale)
+        elif shape.kind == "plane":
+            said(inside, "normal", (0.0, 0.0, 1.0))
+            said(inside, "size", (1.0, 1.0))
+        elif shape.kind in ("box", "ellipsoid"):
+            said(inside, "size" if shape.kind == "box" else "radii", shape.size)
+        else:
+            for tag, value in zip(("radius", "length"), shape.size, strict=False):
+                said(inside, tag, [value])
+        if shape.colour is not None:
+            material = child(element, "material")
+            for tag in ("ambient", "diffuse"):
+                said(material, tag, shape.colour)
+
+
+def _plain(name: str) -> str:
+    """A name without what SDF reserves: `::`, and two underscores at both ends."""
+    plain = name.replace("::", "_")
+    return plain.strip("_") if re.fullmatch("__.*__", plain, re.DOTALL) else plain

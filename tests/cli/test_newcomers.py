@@ -109,7 +109,6 @@ def test_the_content_tells_the_format(name: str, tmp_path: Path, capsys: pytest.
         ("convert arm.urdf nowhere/b.json", "there is no folder 'nowhere'"),
         ("convert arm.urdf arm.urdf", "is the file that is read: choose another name"),
         ("convert arm.urdf ./arm.urdf", "is the file that is read: choose another name"),
-        ("convert arm.urdf b.sdf", "sdf can be read, but not written"),
         ("convert arm.urdf b", "its name has no ending"),
     ],
 )

@@ -16,7 +16,7 @@ from ...model.edit.place import transform
 from ...model.mechanism import WORLD, Body, Connection, Mechanism
 from ...spatial.transform import IDENTITY, Transform
 from ..report import Report
-from .sdf_loops import Loops, planar
+from .sdf_loops import Loops, planar, two_hinges
 from .sdf_model import Model, listed, said
 from .series import in_other_coordinates, in_series, otherwise, placed
 from .text import Unsaid, as_text, child
@@ -117,7 +117,7 @@ class Writer:
             self._ball(c, parent, name)
         elif isinstance(c.joint, Universal) and not any(c.armature):
             model.link(name, transform(c.placement), parent, body)
-            element = model.joint(model.named(c.name, "joint"), "universal", parent, name)
+            element = model.joint(model.named(c.name, "joint"), two_hinges(c.joint), parent, name)
             for i, axis in enumerate((c.joint.axis1, c.joint.axis2)):
                 self._axis(element, ("axis", "axis2")[i], axis, c, i)
         else:

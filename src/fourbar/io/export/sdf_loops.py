@@ -24,7 +24,7 @@ from ...loops import Closure
 from ...model.mechanism import WORLD, Mechanism, NamedLoop
 from ...spatial.transform import Transform
 from .linear import conditions
-from .sdf_model import Model, said
+from .sdf_model import Model, listed, said
 from .text import Unsaid, child
 from .zero import poses_at_zero
 
@@ -32,6 +32,7 @@ _TYPES: dict[type[Joint], str] = {
     Fixed: "fixed", Revolute: "continuous", Prismatic: "prismatic", Universal: "universal", Planar: "planar",
     Spherical: "ball", SphericalEuler: "ball", SphericalExponential: "ball",
 }  # fmt: skip
+_RIGHT = 1e-9  # cosine of what is still a right angle
 _MIMICS = 11  # the version 1.n from which on joints mimic
 End = tuple[str, Transform]  # a link, and a place on it
 
@@ -49,6 +50,12 @@ def planar(
     element = model.joint(name, "planar", *ends, tag="drake:joint")
     said(element, "drake:damping", damping)
     model.unsaid.leave(f"joint {name!r}, a Planar, is one of Drake, which other readers ignore")
+
+
+def two_hinges(joint: Universal) -> str:
+    """What SDF calls two hinges in one place: universal if they are at right angles."""
+    along = sum(a * b for a, b in zip(unit_axis(joint.axis1), unit_axis(joint.axis2), strict=True))
+    return "universal" if abs(along) < _RIGHT else "revolute2"
 
 
 class Loops:
@@ -71,13 +78,25 @@ class Loops:
 
     def write(self) -> None:
         """All of them; those that cannot be said are refused."""
+        self._check_floating()
         for named in self.mechanism.loops:
             if not self._said(named):
                 what = f"loop {named.name!r}, a {type(named.loop).__name__} (robot.spanning() has no loops)"
                 self.unsaid.refuse(what, "loop")
         chosen = [named.name for named in self.mechanism.loops if named.independent]
         if chosen:
-            self.unsaid.leave(f"which joints are independent in loops {', '.join(map(repr, chosen))} is left out")
+            self.unsaid.leave(f"which joints are independent in loops {listed(chosen)} is left out")
+
+    def _check_floating(self) -> None:
+        """Refuse loops between what floats and what does not: readers let the first of their joints carry it."""
+        tying: dict[str, list[str]] = {}
+        for named in self.mechanism.loops:
+            ends = {self.roots[body] for body in named.loop.bodies} if isinstance(named.loop, Closure) else set()
+            if len(ends) > 1:
+                tying.setdefault(next(iter(ends - {WORLD})), []).append(named.name)
+        for body, names in tying.items():
+            what = f"that {body!r} floats and is in loops ({listed(names)}): one of their joints will carry it"
+            self.unsaid.refuse(what, "coordinates")
 
     def _said(self, named: NamedLoop) -> bool:
         loop = named.loop
@@ -143,10 +162,6 @@ class Loops:
         joint, ends = loop.joint, ((loop.predecessor, loop.at_predecessor), (loop.successor, loop.at_successor))
         if type(joint) not in _TYPES:
             return False
-        if self.roots[loop.predecessor] != self.roots[loop.successor]:
-            floats = next(self.roots[body] for body in loop.bodies if self.roots[body] != WORLD)
-            what = f"loop {name!r} between {loop.predecessor!r} and {loop.successor!r}, since {floats!r} floats"
-            self.unsaid.refuse(f"{what}: readers of SDF let the loop's joint carry it", "coordinates")
         swapped = loop.successor in (WORLD, self.roots[loop.successor])
         parent, link = reversed(ends) if swapped else ends
         called = self.model.named(name, "loop")
@@ -154,7 +169,8 @@ class Loops:
         if isinstance(joint, Planar):
             planar(self.model, called, joint, sides[0], sides[1])
             return True
-        element = self.model.joint(called, _TYPES[type(joint)], sides[0][0], sides[1][0])
+        kind = two_hinges(joint) if isinstance(joint, Universal) else _TYPES[type(joint)]
+        element = self.model.joint(called, kind, sides[0][0], sides[1][0])
         self.model.pose(element, Transform.of(link[1].R, link[1].p))
         for tag, direction in zip(("axis", "axis2"), self._directions(joint, parent, link, swapped), strict=False):
             said(child(element, tag), "xyz", direction)

@@ -15,7 +15,7 @@ from ...spatial.transform import Transform
 from ..report import Finding, Report
 
 WAIVABLE = {
-    "coordinates": "the joint is written as hinges and slides, with other coordinates and velocities",
+    "coordinates": "the joint is written as others, with other coordinates and velocities",
     "loop": "the loop is left out",
     "armature": "the armature is left out",
     "zero": "joints are at zero where the loops are closed, so their coordinates start elsewhere",

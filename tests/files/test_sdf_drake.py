@@ -12,7 +12,7 @@ from fourbar.joints import Free, Planar, Spherical
 from fourbar.loops import Coupling, Gear
 
 from .exported import arm, tree
-from .test_sdf import JOINTS, chain, one, parts, stored, written
+from .sdf_files import JOINTS, chain, one, parts, stored, written
 
 pytest.importorskip("pydrake")
 pytestmark = pytest.mark.peers

@@ -42,7 +42,7 @@ def test_poses_of_1_6_name_a_frame() -> None:
     text = sdf(
         link("a", "1 2 3 0 0 1") + FIX + link("b", "0 0 1 .1 0 0", "a") + joint("j", "revolute", "a", "b"), "1.6"
     )
-    old = load(text.replace("relative_to", "frame").replace("<mass>", "<mass>"))
+    old = load(text.replace("relative_to", "frame"))
     assert np.allclose(old.pose([0.3], "b"), load(text.replace("1.6", "1.8")).pose([0.3], "b"))
     assert load(sdf(link("a").replace("<pose>", "<pose frame=''>") + FIX, "1.6"), strict=True).nv == 0
 
@@ -52,6 +52,17 @@ def test_gravity_up_to_1_5_is_that_of_the_physics() -> None:
     model = f'<model name="m">{link("a")}</model>'
     assert load(world.format("1.4", model)).gravity == (0.0, 0.0, -3.0)
     assert load(world.format("1.6", model)).gravity == (0.0, 0.0, -9.8)
+
+
+@pytest.mark.parametrize("version", ["1.4", "1.6"])
+def test_up_to_1_6_joints_may_have_the_names_of_links(version: str) -> None:
+    body = link("a") + FIX + link("b", "0 0 1 0 0 0") + joint("b", "revolute", "a", "b")
+    robot = load(sdf(body, version), strict=True)
+    assert robot.names.velocities == ("b_joint",) and "'b_joint'" in str(robot.report)
+    with pytest.raises(fb.ParseError, match="'b' is used already"):
+        load(sdf(body, "1.7"))
+    with pytest.raises(fb.ParseError, match="used already"):
+        load(sdf(body + joint("b", "revolute", "a", "b") + link("b"), version))
 
 
 # --- canonical links --------------------------------------------------------------------------------------------------

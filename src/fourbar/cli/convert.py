@@ -1,7 +1,8 @@
 """convert: a model file in another format.
 
 Reads A and writes B; the formats are told by the endings. What the format of B cannot say is listed, or refused where B
-would be another robot; `--waive-written coordinates loop armature` accepts that. `--waive` is for what is found in A.
+would be another robot; `--waive-written coordinates loop armature zero` accepts that. `--waive` is for what is found
+in A.
 """
 
 from __future__ import annotations

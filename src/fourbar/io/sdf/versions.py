@@ -9,7 +9,7 @@ from ..element import Element
 VERSIONS = tuple(f"1.{n}" for n in range(3, 13))
 _AXES_OF_JOINTS = 5  # the version 1.n from which on axes are given in the frame of the joint, before in the model's
 _GRAVITY = 6  # from which on gravity is that of the world, before of its physics
-_RELATIVE_TO = 7  # from which on poses name a frame by relative_to, before by frame
+_RELATIVE_TO = 7  # from which on poses name a frame by relative_to, before by frame, and all names are different
 
 
 def check_version(root: Element) -> None:
@@ -37,7 +37,25 @@ def modernized(root: Element) -> Element:
                 _say_model_frame(axis)
         if version < _GRAVITY and element.tag == "world":
             _lift_gravity(element)
+        if element.tag in ("model", "world"):
+            _tell_apart(element)
     return root
+
+
+def _tell_apart(scope: Element) -> None:
+    """Older joints and frames may have the names of links: they get names of their own, which are told."""
+    taken = {child.attributes.get("name", "") for child in scope.children if child.tag in ("link", "model")}
+    for tag in ("joint", "frame"):
+        for child in (child for child in scope.children if child.tag == tag):
+            name = child.attributes.get("name", "")
+            if name and name in taken:
+                found = f"{name}_{tag}"
+                while found in taken:
+                    found += "_"
+                child.attributes["name"] = name = found
+                message = f"a {tag} has the name of a link: it is called {found[:200]!r} here"
+                child.reading.add("note", child.place, message, "", f"{tag}@name")
+            taken.add(name)
 
 
 def _lift_gravity(world: Element) -> None:

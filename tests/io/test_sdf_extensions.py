@@ -72,6 +72,14 @@ def test_the_damping_of_a_ball_is_that_of_all_its_velocities() -> None:
     assert robot.mechanism.connections[-1].damping == (0.3, 0.3, 0.3)
 
 
+def test_the_damping_of_a_ball_that_closes_a_loop_is_told() -> None:
+    dynamics = "<axis><xyz>0 0 1</xyz><dynamics><damping>.3</damping></dynamics></axis>"
+    text = sdf(TWO + joint("tie", "ball", "world", "b", dynamics))
+    with pytest.warns(fb.FileWarning):
+        robot = fb.loads(text)
+    assert "its damping is not carried" in str(robot.report)
+
+
 def test_rotors_behind_gears_are_armatures() -> None:
     rotor = "<drake:rotor_inertia>.002</drake:rotor_inertia><drake:gear_ratio>30</drake:gear_ratio>"
     robot = load(sdf(link("a") + joint("j", "revolute", "world", "a", rotor)))

@@ -186,7 +186,10 @@ class Assembly:
         if joint.armature:
             message, fix = "the joint closes a loop: its rotor is not carried", "let another joint close it"
             self.reading.doubt(place, message, fix, "joint/drake:rotor_inertia")
-        if any(axis.stiffness or axis.damping for axis in joint.axes) or any(joint.damping):
+        damped = any(joint.damping)
+        if joint.kind == "ball" and damped:  # the format gives a ball no axis: only some readers damp it
+            self.reading.warn(place, "the joint closes a loop: its damping is not carried", key="axis/dynamics")
+        elif any(axis.stiffness or axis.damping for axis in joint.axes) or damped:
             message, fix = (
                 "the joint closes a loop: its damping and spring are not carried",
                 "let another joint close it",

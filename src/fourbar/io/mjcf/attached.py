@@ -8,7 +8,6 @@ from typing import NamedTuple
 
 from ...once import cached_property
 from ..element import Element
-from ..meshes import Meshes
 from ..report import Place
 
 COPYING = ("replicate", "composite", "flexcomp")
@@ -25,8 +24,8 @@ class Size(NamedTuple):
 class Model:
     """A document that is attached, or the main one, with the files that it includes."""
 
-    def __init__(self, name: str, files: Meshes, parent: Model | None = None) -> None:
-        self.name, self.files = name, files
+    def __init__(self, name: str, parent: Model | None = None) -> None:
+        self.name = name
         self.chain: tuple[str, ...] = (name,) if parent is None else (*parent.chain, name)
         self.attachable: dict[str, Model] = {}  # by the name that it has here
         self.included: set[str] = {str(Path(name).resolve())}

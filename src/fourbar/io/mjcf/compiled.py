@@ -9,7 +9,7 @@ import re
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any, NoReturn
 
 from ...errors import FourbarError, extra
@@ -104,40 +104,53 @@ def _stripped(mujoco: Any, spec: Any, texts: Texts, reading: Reading) -> list[Sh
         count = len(spec.sensors)
         message = "1 sensor is not carried" if count == 1 else f"{count} sensors are not carried"
         reading.note(Place(texts.lines.file), message, key="sensor")
-    shapes = [Shape.of(spec, geom) for geom in spec.geoms]
-    for shape in [*spec.geoms, *spec.sites, *spec.tendons]:
-        shape.material = ""
-    for group in (spec.sensors, spec.skins, spec.materials, spec.textures):
-        for element in list(group):
-            spec.delete(element)
-    there = {
-        name for mesh in spec.meshes if (name := mesh.name or stem(mesh.file)) and _supply(spec, mesh, texts, reading)
-    }
-    needed, missed = set(), set()
+    meshes = {mesh.name or stem(mesh.file): mesh for mesh in spec.meshes}
+    files = {name: _found(spec, mesh, texts) for name, mesh in meshes.items() if mesh.file}
+    shapes = [Shape.of(spec, geom, files.get(geom.meshname)) for geom in spec.geoms]
+    _remove_looks(spec)
+    there = {name for name in meshes if name not in files or _is_readable(files[name])}
+    needed = _needed(mujoco, spec, meshes, there, texts.lines, reading)
     for geom in spec.geoms:
-        gives = geom.meshname and _gives_inertia(mujoco, geom)
-        if gives and geom.meshname in there:
-            needed.add(geom.meshname)
-            continue
-        if gives and geom.meshname not in missed:
-            missed.add(geom.meshname)
-            meshes = {mesh.name or stem(mesh.file): mesh for mesh in spec.meshes}
-            if geom.meshname not in meshes:
-                reading.fail(_place(texts.lines, geom), f"there is no mesh {geom.meshname[:200]!r}")
-            message = (
-                f"inertias of bodies come from mesh {geom.meshname!r}, whose file is not there: they lack its mass"
-            )
-            fix = "add its folder with folders=[...], or give the bodies an <inertial>"
-            reading.doubt(_place(texts.lines, meshes[geom.meshname]), message, fix, "mesh@file")
-        if geom.meshname or geom.type == mujoco.mjtGeom.mjGEOM_HFIELD:
+        if (geom.meshname and geom.meshname not in needed) or geom.type == mujoco.mjtGeom.mjGEOM_HFIELD:
             geom.type, geom.size, geom.mass = mujoco.mjtGeom.mjGEOM_SPHERE, [1.0, 0.0, 0.0], 0.0
             geom.meshname = geom.hfieldname = ""
     for field in list(spec.hfields):
         spec.delete(field)
-    for mesh in list(spec.meshes):
-        if (mesh.name or stem(mesh.file)) not in needed:
+    for number, (name, mesh) in enumerate(meshes.items()):
+        if name not in needed:
             spec.delete(mesh)
+        elif (path := files.get(name)) is not None:
+            _supply(spec, mesh, path, number)
     return shapes
+
+
+def _remove_looks(spec: Any) -> None:
+    """Remove sensors, and pictures with what they are painted on."""
+    for shape in [*spec.geoms, *spec.sites, *spec.tendons, *spec.flexes]:
+        shape.material = ""
+    for light in spec.lights:
+        light.texture = ""
+    for group in (spec.sensors, spec.skins, spec.materials, spec.textures):
+        for element in list(group):
+            spec.delete(element)
+
+
+def _needed(
+    mujoco: Any, spec: Any, meshes: dict[str, Any], there: set[str], lines: Lines, reading: Reading
+) -> set[str]:
+    """The meshes that inertias come from and that are `there`; a finding for each that is not."""
+    wanted: dict[str, Any] = {}
+    for geom in spec.geoms:
+        if geom.meshname and _gives_inertia(mujoco, geom):
+            wanted.setdefault(geom.meshname, geom)
+    for name, geom in wanted.items():
+        if name not in meshes:
+            reading.fail(_place(lines, geom), f"there is no mesh {name[:200]!r}")
+        if name not in there:
+            message = f"inertias of bodies come from mesh {name!r}, whose file is not there: they lack its mass"
+            fix = "add its folder with folders=[...], or give the bodies an <inertial>"
+            reading.doubt(_place(lines, meshes[name]), message, fix, "mesh@file")
+    return wanted.keys() & there
 
 
 def _gives_inertia(mujoco: Any, geom: Any) -> bool:
@@ -161,19 +174,20 @@ def _moves(body: Any) -> bool:
     return False
 
 
-def _supply(spec: Any, mesh: Any, texts: Texts, reading: Reading) -> bool:
-    """Give MuJoCo the bytes of a mesh; whether it is there."""
-    if not mesh.file:
-        return True  # made of vertices in the file itself
-    name = f"{mesh.compiler.meshdir}/{mesh.file}" if mesh.compiler.meshdir else mesh.file
-    found = {Path(files.find(name).path) for files in texts.files} - {Path()}
-    if len(found) > 1:
-        places = ", ".join(repr(str(path)) for path in sorted(found))
-        reading.fail(_place(texts.lines, mesh), f"mesh {mesh.name!r} is found in several places: {places}")
-    if not found or (path := found.pop()).stat().st_size > _LARGEST_MESH:
-        return False
-    spec.assets[name] = path.read_bytes()
-    return True
+def _found(spec: Any, mesh: Any, texts: Texts) -> Path | None:
+    """The file of a mesh."""
+    file = PurePosixPath(mesh.file.replace("\\", "/")).name if spec.strippath else mesh.file
+    return texts.finder(texts.lines.element_at(mesh.info)).mesh(mesh.compiler.meshdir, file)
+
+
+def _is_readable(path: Path | None) -> bool:
+    return path is not None and path.stat().st_size <= _LARGEST_MESH
+
+
+def _supply(spec: Any, mesh: Any, path: Path, number: int) -> None:
+    """Give MuJoCo the bytes of a mesh. It is called by a number, since several files may have one name."""
+    mesh.name, mesh.file, folder = mesh.name or stem(mesh.file), f"{number}{path.suffix}", mesh.compiler.meshdir
+    spec.assets[f"{folder}/{mesh.file}" if folder else mesh.file] = path.read_bytes()
 
 
 def _place(lines: Lines, thing: Any) -> Place:

@@ -56,10 +56,11 @@ class Lines:
 
     def at(self, said: str) -> Place | None:
         """The place of the first element that MuJoCo says something about."""
-        element = self._at(said)
+        element = self.element_at(said)
         return None if element is None else _place(element)
 
-    def _at(self, said: str) -> Element | None:
+    def element_at(self, said: str) -> Element | None:
+        """The first element that MuJoCo says something about."""
         found = _LINE.search(said)
         number = int(found.group(2)) if found else 0
         return self._elements[number - 1] if 0 < number <= len(self._elements) else None
@@ -71,7 +72,7 @@ class Lines:
             own = getattr(names, group)
             for thing in getattr(spec, group):
                 if 0 <= thing.id < len(own) and (not thing.name or thing.name == own[thing.id]):
-                    element = self._at(thing.info) or (self._free_joint(thing) if kind == "joint" else None)
+                    element = self.element_at(thing.info) or (self._free_joint(thing) if kind == "joint" else None)
                     if element is not None:
                         self._places[kind, own[thing.id]] = _place(element)
 
@@ -81,7 +82,7 @@ class Lines:
 
     def _free_joint(self, joint: Any) -> Element | None:
         """The <freejoint> that a joint without a line is."""
-        body = self._at(joint.parent.info)
+        body = self.element_at(joint.parent.info)
         return None if body is None else next((x for x in body.children if x.tag == "freejoint"), None)
 
     def of(self, kind: str, name: str) -> Place:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -25,10 +26,11 @@ class Shape:
     mesh: str = ""
     scale: tuple[float, float, float] = (1.0, 1.0, 1.0)
     colour: tuple[float, float, float, float] | None = None
+    found: str = ""  # where the file of the mesh is
 
     @staticmethod
-    def of(spec: Any, geom: Any) -> Shape:
-        """The shape of a geom, before meshes and materials are removed."""
+    def of(spec: Any, geom: Any, found: Path | None = None) -> Shape:
+        """The shape of a geom, before meshes and materials are removed; `found`: the file of its mesh."""
         colour = tuple(float(x) for x in geom.rgba)
         material = spec.material(geom.material) if geom.material else None
         if material is not None and np.allclose(colour, _GREY):
@@ -38,7 +40,8 @@ class Shape:
         kind = "mesh" if int(geom.type) == _MESH and mesh is not None else ""
         file = (mesh.file or mesh.name) if mesh is not None else ""
         scale = tuple(float(x) for x in mesh.scale) if mesh is not None else (1.0, 1.0, 1.0)
-        return Shape(geom, "hfield" if int(geom.type) == _HFIELD else kind, file, scale, shown)  # type: ignore[arg-type]
+        kind, where = "hfield" if int(geom.type) == _HFIELD else kind, "" if found is None else str(found)
+        return Shape(geom, kind, file, scale, shown, where)  # type: ignore[arg-type]
 
 
 def stem(file: str) -> str:
@@ -71,7 +74,7 @@ def _geometry(model: Any, g: int, shape: Shape | None) -> Geometry | None:
     if shape is not None and shape.kind == "mesh":
         if kind == _MESH:  # compiled: MuJoCo has moved it into the mesh's own principal frame
             R, p = _undone(model, int(model.geom_dataid[g]), R, p)
-        return Geometry("mesh", (), _placed(R, p), mesh=shape.mesh, scale=shape.scale, **common)
+        return Geometry("mesh", (), _placed(R, p), mesh=shape.mesh, scale=shape.scale, file=shape.found, **common)
     sizes: dict[int, tuple[str, tuple[float, ...]]] = {
         _PLANE: ("plane", ()),
         _SPHERE: ("sphere", (a,)),

@@ -14,11 +14,11 @@ from pathlib import Path, PurePosixPath
 
 from ...errors import ArgumentError
 from ..element import Element
-from ..meshes import Meshes
 from ..report import Reading
 from ..source import Options, Source, read_source
 from ..xml import parse
 from .attached import COPYING, MOST_COPIES, Model, copies
+from .finder import Finder
 from .lines import Lines
 
 _DEEPEST = 2100  # of the body elements of a chain; MuJoCo stops at about half of it
@@ -29,33 +29,34 @@ _MOST_FILES = 500
 
 @dataclass
 class Texts:
-    """An MJCF document with what it includes, the models it attaches, by the names they use, and where everything is.
-
-    `files` finds what is named, from the folder of the document, then from those of the models that are attached.
-    """
+    """An MJCF document with what it includes, the models it attaches by the names they use, and where all of it is."""
 
     text: str
     lines: Lines
-    files: list[Meshes]
     folders: tuple[Path, ...]
+    own_finder: Finder
     included: dict[str, bytes] = field(default_factory=dict)
     attached: dict[str, bytes] = field(default_factory=dict)  # as they are in their files
     opened: int = 0
+
+    def finder(self, element: Element | None) -> Finder:
+        """What finds the files that an element names: that of its document, of the main one where it is not known."""
+        reading = None if element is None else element.reading
+        return reading.finder if isinstance(reading, Shared) else self.own_finder
 
 
 def read_texts(source: Source, options: Options, reading: Reading) -> Texts:
     """Read and check a document with all it includes and attaches."""
     own = () if source.folder is None else (source.folder,)
-    texts = Texts("", Lines(source.name), [], (*own, *options.folders))
-    main = Model(source.name, Meshes(options.folders, source.folder))
+    own_finder = Finder(options.folders, source.folder, source.folder)
+    texts = Texts("", Lines(source.name), (*own, *options.folders), own_finder)
+    main = Model(source.name)
     pending = [("", source, reading, main)]
     while pending:
         name, one, judge, model = pending.pop()
         root = parse(one, judge, _DEEPEST)
         _check_root(root, one is source)
         _include(root, texts, model)
-        if model.files not in texts.files:
-            texts.files.append(model.files)
         for element in _all(root):
             _check_element(element)
             model.count(element)
@@ -96,12 +97,14 @@ def _included(include: Element, texts: Texts, model: Model) -> list[Element]:
     _report_text(include)
     if include.children:
         include.fail("an <include> has no elements of its own", "put them beside it")
-    path = _found(include, texts, model)
+    path = _found(include, texts, texts.finder(include).included(include.require("file").strip()))
     if str(path.resolve()) in model.included:
         include.fail(f"the file {include.attributes['file'][:200]!r} includes itself, or is included twice")
     model.included.add(str(path.resolve()))
     source = _opened(include, texts, path)
-    root = parse(source, Shared(source.name, include.reading), _DEEPEST)
+    finder = texts.finder(include).inside(source.folder)
+    root = parse(source, Shared(source.name, include.reading, finder), _DEEPEST)
+    _report_root(root)
     _report_text(root)
     return root.children
 
@@ -111,12 +114,14 @@ def _attached(element: Element, texts: Texts, options: Options, model: Model) ->
     file = element.require("file").strip()
     if "content_type" in element.attributes and "xml" not in element.attributes["content_type"]:
         element.fail(f"a model of type {element.attributes['content_type'][:60]!r} cannot be attached", "use MJCF")
-    source = _opened(element, texts, _found(element, texts, model))
-    other = Model(source.name, Meshes(options.folders, source.folder), model)
+    source = _opened(element, texts, _found(element, texts, texts.finder(element).attached(file)))
+    other = Model(source.name, model)
     if source.name in model.chain:
         element.fail(f"the model {file[:200]!r} attaches itself")
     model.attachable[element.attributes.get("name") or other.name] = other
-    return _kept(element, texts.attached, file, source.data), source, Shared(source.name, element.reading), other
+    finder = Finder(options.folders, source.folder, source.folder)
+    judge = Shared(source.name, element.reading, finder)
+    return _kept(element, texts.attached, file, source.data), source, judge, other
 
 
 def _all(root: Element) -> Iterator[Element]:
@@ -141,6 +146,16 @@ def _check_element(element: Element) -> None:
         element.fail("<flexcomp> with a file is not read", "save the compiled model from MuJoCo")
 
 
+def _report_root(root: Element) -> None:
+    """Tell of attributes of the root of an included file: MuJoCo takes its elements only."""
+    for name, value in root.attributes.items():
+        if name == "model":
+            root.reading.note(root.place, f"the name {value[:60]!r} of an included file is not used")
+        else:
+            message = f"attribute {name[:60]!r} on the root of an included file is not understood"
+            root.reading.warn(root.place, message, "remove it", f"{root.key}@{name[:60]}")
+
+
 def _report_text(element: Element) -> None:
     """Tell of text between tags: MJCF says nothing by it."""
     if element.text.strip():
@@ -162,11 +177,10 @@ def _check_numbers(element: Element) -> None:
                 element.fail(f"{name}={value[:60]!r}: {word!r} is hexadecimal", "write a decimal number")
 
 
-def _found(element: Element, texts: Texts, model: Model) -> Path:
-    """Where the file is that an element names."""
-    name = element.require("file").strip()
-    path = Path(model.files.find(name).path)
-    if path == Path():
+def _found(element: Element, texts: Texts, path: Path | None) -> Path:
+    """Where the file is that an element names; refused where it was not found."""
+    if path is None:
+        name = element.attributes["file"].strip()
         listed = ", ".join(repr(str(f)) for f in texts.folders) or "none: a text has no folder"
         element.fail(
             f"the included file {name[:200]!r} is not in the folders that may be read ({listed})",
@@ -197,8 +211,8 @@ def _kept(element: Element, attached: dict[str, bytes], name: str, data: bytes) 
 
 
 class Shared(Reading):
-    """The reading of an included file: its findings are those of the main one."""
+    """The reading of an included file: its findings are those of the main one. `finder`: what finds files it names."""
 
-    def __init__(self, file: str, main: Reading) -> None:
+    def __init__(self, file: str, main: Reading, finder: Finder) -> None:
         super().__init__(file, main.strict, main.waive)
-        self.findings = main.findings
+        self.findings, self.finder = main.findings, finder

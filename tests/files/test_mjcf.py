@@ -211,7 +211,7 @@ def test_parameters_and_shapes() -> None:
 
 REFUSED: list[tuple[Any, str]] = [
     ({"joint": Composite(Revolute("z"), _PLACED, Prismatic("x")), "mass": 1, "inertia": (1, 1, 1)}, "with placements"),
-    ({"joint": Revolute("z"), "mass": 1}, "'a': an inertia that is not positive definite"),
+    ({"joint": Revolute("z"), "mass": 1}, "'a': mass or moments that are smaller than MuJoCo takes"),
     ({"joint": Revolute("z")}, "body 'a', which moves and has no mass"),
     ({"joint": Free(), "mass": 1, "inertia": (1, 1, 1), "parent": "w"}, "a free joint that is not on the world"),
     ({"joint": Free(), "mass": 1, "inertia": (1, 1, 1), "armature": 1}, "the armature of a free joint"),
@@ -226,6 +226,5 @@ def test_what_would_change_the_dynamics_is_refused(arguments: dict[str, Any], wo
 
 
 def test_loops_that_cannot_be_said() -> None:
-    for name, words in (("moored", "loop 'mooring', a Distance"), ("written", "loop 'rolls', a Constraint")):
-        with pytest.raises(fb.ModelError, match=words):
-            FORMATS["mjcf"].write(looped.mechanism(name).mechanism, "a.xml")
+    with pytest.raises(fb.ModelError, match="loop 'rolls', a Constraint"):
+        FORMATS["mjcf"].write(looped.mechanism("written").mechanism, "a.xml")

@@ -217,9 +217,13 @@ DOUBTS = {  # text, key to waive it, words
     "tendon friction": (model(TWO, FIXED.format('frictionloss="3"')), "fixed@frictionloss", "frictionloss=3"),
     "spatial stiffness": (model(TWO, SPATIAL.format('stiffness="3"')), "spatial@stiffness", "stiffness=3"),
     "spatial equality": (
-        model(TWO, SPATIAL.format("") + '<equality><tendon name="e" tendon1="u"/></equality>'),
+        model(
+            TWO + '<site name="m" pos="0 1 0"/>',
+            SPATIAL.format("").replace("><site", '><site site="m"/><site')
+            + '<equality><tendon name="e" tendon1="u"/></equality>',
+        ),
         "equality/tendon",
-        "'e' is not used: a spatial tendon",
+        "'e' is not used: of spatial tendons",
     ),
     "quartic tendons": (
         model(TWO, FIXED.format("").replace("</tendon>", '<fixed name="v"><joint joint="k" coef="1"/></fixed></tendon>')

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from xml.etree import ElementTree as ET
 
 from ...joints import Fixed, Revolute, Spherical, SphericalEuler, SphericalExponential
 from ...joints.axis import rotation_from_z
-from ...loops import Closure, Coupling, Differential, Gear, Loop, Polynomial
-from ...model.mechanism import Connection, NamedLoop
+from ...loops import Closure, Coupling, Differential, Distance, Gear, Loop, Polynomial
+from ...model.edit.place import transform
+from ...model.mechanism import WORLD, Connection, NamedLoop
 from ...spatial.linear import Vec
-from ...spatial.transform import Transform
+from ...spatial.transform import IDENTITY, Transform
 from ..rotations import quaternion
 from .text import Fresh, Unsaid, child
 
@@ -32,6 +34,7 @@ class Equalities:
         self._root, self._bodies, self._joints, self._unsaid = root, bodies, joints, unsaid
         self._new_site, self._new = new_site, Fresh(())
         self._tendons: ET.Element | None = None
+        self._by_child = {c.child: c for c in joints.values()}
 
     def write(self, loops: Sequence[NamedLoop], screws: Sequence[Gear] = ()) -> None:
         """All loops, and slides that follow hinges; those that cannot be said are refused."""
@@ -64,6 +67,8 @@ class Equalities:
                 self._tendon(equality, self._new(f"{name}_{i}"), Coupling(factors))
         elif isinstance(loop, Closure) and type(loop.joint) in (Fixed, Revolute, *_BALLS):
             self._closure(equality, name, loop)
+        elif isinstance(loop, Distance):
+            self._rod(equality, name, loop)
         else:
             return False
         return True
@@ -72,10 +77,36 @@ class Equalities:
         five = [*c, *(0.0,) * (5 - len(c))]
         child(equality, "joint", name=name, joint1=driven, joint2=driver, polycoef=five)
 
-    def _tendon(self, equality: ET.Element, name: str, loop: Coupling) -> None:
+    def _section(self) -> ET.Element:
         if self._tendons is None:
             self._tendons = child(self._root, "tendon")
-        fixed = child(self._tendons, "fixed", name=name)
+        return self._tendons
+
+    def _rod(self, equality: ET.Element, name: str, loop: Distance) -> None:
+        """A tendon straight from end to end, kept at its length in the neutral configuration plus what that lacks."""
+        points = [Vec(point) for point in (loop.predecessor_point, loop.successor_point)]
+        sites = [
+            self._site(f"{name}_{i}", body, Transform((), point))
+            for i, (body, point) in enumerate(zip(loop.bodies, points, strict=True), 1)
+        ]
+        spatial = child(self._section(), "spatial", name=name)
+        for site in sites:
+            child(spatial, "site", site=site)
+        ends = [self._neutral_pose(body).point(point) for body, point in zip(loop.bodies, points, strict=True)]
+        length = math.dist(*([float(x) for x in end] for end in ends))
+        child(equality, "tendon", name=name, tendon1=name, polycoef=[loop.length - length, 0.0, 0.0, 0.0, 0.0])
+
+    def _neutral_pose(self, body: str) -> Transform:
+        """Where a body is in the world while all joints are neutral."""
+        T = IDENTITY
+        while body != WORLD:
+            c = self._by_child[body]
+            T = transform(c.placement).then(c.joint.placement(c.joint.neutral())).then(T)
+            body = c.parent
+        return T
+
+    def _tendon(self, equality: ET.Element, name: str, loop: Coupling) -> None:
+        fixed = child(self._section(), "fixed", name=name)
         for joint, x in loop.factors:
             child(fixed, "joint", joint=joint, coef=[x])
         child(equality, "tendon", name=name, tendon1=name, polycoef=[loop.offset, 0.0, 0.0, 0.0, 0.0])

@@ -8,10 +8,9 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree as ET
-
-import numpy as np
 
 from ...joints import Fixed, Free, Helical, Joint, Prismatic, Spherical
 from ...joints.axis import unit_axis
@@ -24,7 +23,9 @@ from ..mjcf.bodies import FLOATING
 from ..report import Report
 from ..rotations import quaternion
 from .actuators import Actuators
+from .assets import Assets
 from .equalities import Equalities
+from .inertials import Inertials
 from .series import in_other_coordinates, in_series, otherwise
 from .text import Fresh, Unsaid, as_text, child
 
@@ -34,7 +35,7 @@ _HALVES = {"box": (0.5, 0.5, 0.5), "cylinder": (1.0, 0.5), "capsule": (1.0, 0.5)
 
 def write(mechanism: Mechanism, file: str, waive: tuple[str, ...] = ()) -> tuple[str, Report]:
     """The text of an MJCF file, and what it does not say."""
-    return Writer(mechanism, Unsaid("MJCF", file, waive)).write()
+    return Writer(mechanism, Unsaid("MJCF", file, waive), Path(file).parent).write()
 
 
 def place(T: Transform) -> dict[str, Any]:
@@ -43,30 +44,16 @@ def place(T: Transform) -> dict[str, Any]:
     return {**found, "quat": quaternion(T.R)} if T.factors else found
 
 
-def _is_matter(body: Body) -> bool:
-    return bool(body.mass and np.linalg.eigvalsh(np.array(body.inertia))[0] > 0.0)
-
-
-def _heavy(mechanism: Mechanism) -> set[str]:
-    """Bodies with mass and inertia, of their own or of what is fixed to them: MuJoCo lets no others move."""
-    found: set[str] = set()
-    for body, c in zip(reversed(mechanism.bodies), reversed(mechanism.connections), strict=True):
-        if _is_matter(body):
-            found.add(body.name)
-        if body.name in found and not c.joint.nv:
-            found.add(c.parent)
-    return found
-
-
 class Writer:
-    """Writes one mechanism."""
+    """Writes one mechanism. `folder`: where the file will be."""
 
-    def __init__(self, mechanism: Mechanism, unsaid: Unsaid) -> None:
+    def __init__(self, mechanism: Mechanism, unsaid: Unsaid, folder: Path) -> None:
         self.mechanism, self.unsaid = mechanism, unsaid
         self.root = ET.Element("mujoco", {"model": unsaid.name(mechanism.name)})
         self.elements: dict[str, ET.Element] = {}
         self.parts: dict[str, list[str]] = {}  # what joints are called, or several that have the same velocities
-        self.heavy = _heavy(mechanism)
+        self.inertials = Inertials(mechanism, unsaid)
+        self.assets = Assets(self.root, folder, unsaid)
         self.new_joint = Fresh(c.name for c in mechanism.connections)
         self.screws: list[Gear] = []  # slides that follow the hinges of screws
 
@@ -78,6 +65,8 @@ class Writer:
         self.elements[WORLD] = child(self.root, "worldbody")
         for body, c in zip(m.bodies, m.connections, strict=True):
             self._body(body, c)
+        self.inertials.tell()
+        self.assets.tell()
         self._sites()
         joints = {c.name: c for c in m.connections}
         sites = Fresh(frame.name for frame in m.frames)
@@ -91,20 +80,10 @@ class Writer:
         name = self.unsaid.name(body.name)
         element = child(self.elements[c.parent], "body", name=name, **place(transform(c.placement)))
         self.elements[body.name] = element
-        self._inertial(element, body, c)
+        self.inertials.write(element, body, c)
         self._joints(element, c)
         for shape in body.geometry:
             self._shape(element, body, c, shape)
-
-    def _inertial(self, element: ET.Element, body: Body, c: Connection) -> None:
-        (xx, xy, xz), (_, yy, yz), (_, _, zz) = body.inertia
-        if _is_matter(body):
-            full = (xx, yy, zz, xy, xz, yz)
-            child(element, "inertial", pos=body.com, mass=[body.mass], fullinertia=full)
-        elif body.mass or any(map(any, body.inertia)):
-            self.unsaid.refuse(f"body {body.name!r}: an inertia that is not positive definite, or without mass")
-        elif c.joint.nv and body.name not in self.heavy:
-            self.unsaid.refuse(f"body {body.name!r}, which moves and has no mass")
 
     def _joints(self, element: ET.Element, c: Connection) -> None:
         if isinstance(c.joint, Free) or c.joint == FLOATING:
@@ -193,16 +172,22 @@ class Writer:
         return found
 
     def _shape(self, element: ET.Element, body: Body, c: Connection, shape: Geometry) -> None:
-        if shape.kind == "mesh" or (shape.kind == "plane" and c.joint.nv):
+        if shape.kind == "plane" and c.joint.nv:
             self.unsaid.leave(f"body {body.name!r}: a {shape.kind} is left out")
             return
         if any(x <= 0.0 for x in shape.size):
             self.unsaid.leave(f"body {body.name!r}: a {shape.kind} of no size is left out")
             return
-        size = [x * f for x, f in zip(shape.size, _HALVES.get(shape.kind, (1.0,) * 3), strict=False)] or [0.0, 0.0, 1.0]
+        if shape.kind == "mesh":
+            form = self.assets.geom(body.name, shape)
+            if form is None:
+                return
+        else:
+            halves = zip(shape.size, _HALVES.get(shape.kind, (1.0,) * 3), strict=False)
+            form = {"type": shape.kind, "size": [x * f for x, f in halves] or [0.0, 0.0, 1.0]}
         seen = {"contype": "0", "conaffinity": "0", "group": "2"} if shape.role == "visual" else {"group": "3"}
         where = place(transform(shape.placement))
-        child(element, "geom", type=shape.kind, size=size, rgba=shape.colour, **where, **seen)
+        child(element, "geom", **form, rgba=shape.colour, **where, **seen)
 
     def _sites(self) -> None:
         for frame in self.mechanism.frames:

@@ -19,6 +19,7 @@ WAIVABLE = {
     "loop": "the loop is left out",
     "armature": "the armature is left out",
     "zero": "joints are at zero where the loops are closed, so their coordinates start elsewhere",
+    "inertia": "the inertia is written as the nearest that matter can have",
 }
 _ILLEGAL = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 

@@ -41,9 +41,10 @@ def convert(model: Any, lines: Lines, reading: Reading, shapes: Sequence[Shape] 
             names.sites[s], names.bodies[model.site_bodyid[s]],
             position=model.site_pos[s], rotation=rotation(model.site_quat[s]),
         )  # fmt: skip
-    Equalities(model, names, lines, reading).add_to(b)
+    equalities = Equalities(model, names, lines, reading)
+    equalities.add_to(b)
     Actuators(model, names, lines, reading).add_to(b)
-    report_tendons(model, names, lines, reading)
+    report_tendons(model, names, lines, reading, equalities.rods)
     Findings(model, names, lines, reading).report()
     _add_configurations(b, model, names)
     reading.check()

@@ -11,13 +11,13 @@ from typing import Any
 import numpy as np
 
 from ...joints import Fixed, Spherical
-from ...loops import Closure, Coupling, Gear, Loop, Polynomial
+from ...loops import Closure, Coupling, Distance, Gear, Loop, Polynomial
 from ...model.builder import Builder
 from ..report import Place, Reading
 from .bodies import rotation
 from .lines import Lines
 from .names import Names
-from .tendons import fixed_tendon
+from .tendons import fixed_tendon, straight_tendon
 
 CONNECT, WELD, JOINT, TENDON, FLEX, FLEXVERT, FLEXSTRAIN, DISTANCE = range(8)
 TAGS = ("connect", "weld", "joint", "tendon", "flex", "flexvert", "flexstrain", "distance")
@@ -36,6 +36,7 @@ class Equalities:
     def __init__(self, model: Any, names: Names, lines: Lines, reading: Reading) -> None:
         self.model, self.names, self.lines, self.reading = model, names, lines, reading
         self.used: list[str] = []
+        self.rods: set[int] = set()  # tendons that are rods
 
     def add_to(self, b: Builder) -> None:
         """Add them."""
@@ -83,13 +84,17 @@ class Equalities:
         return self.names.bodies[body], np.array(p), np.eye(3)
 
     def _closure(self, joint: Any, first: Pose, second: Pose) -> Loop | None:
-        m, bodies = self.model, self.names.bodies
-        if m.body_weldid[bodies.index(first[0])] == m.body_weldid[bodies.index(second[0])]:
+        if self._is_rigid(first[0], second[0]):
             return None
         return Closure(
             joint, first[0], second[0], at_predecessor=first[1], at_successor=second[1],
             predecessor_rotation=first[2], successor_rotation=second[2],
         )  # fmt: skip
+
+    def _is_rigid(self, first: str, second: str) -> bool:
+        """Whether two bodies do not move to each other."""
+        m, bodies = self.model, self.names.bodies
+        return m.body_weldid[bodies.index(first)] == m.body_weldid[bodies.index(second)]
 
     def _connect(self, i: int) -> Loop | None:
         (a, b), data = self._ends(i), self.model.eq_data[i]
@@ -121,12 +126,12 @@ class Equalities:
         shifted[0] += r1
         return Polynomial(driver, driven, tuple(shifted.tolist()))
 
-    def _tendon(self, i: int) -> Loop:
+    def _tendon(self, i: int) -> Loop | None:
         """L1 - L1₀ = Σ c_k (L2 - L2₀)^k with L = Σ coef · q, where all but c_0 and c_1 vanish."""
         m, c = self.model, self.model.eq_data[i, :5]
         ids = [int(x) for x in (m.eq_obj1id[i], m.eq_obj2id[i]) if x >= 0]
         if any(m.tendon_type[t] != 0 for t in ids):
-            raise Unusable("a spatial tendon is no function of joints that a coupling can have")
+            return self._rod(ids, c)
         if len(ids) > 1 and c[2:].any():
             raise Unusable("tendons are coupled by a polynomial of degree two or more")
         slope = c[1] if len(ids) > 1 else 0.0
@@ -137,3 +142,17 @@ class Equalities:
             for joint, coefficient in fixed_tendon(m, tendon):
                 factors[self.names.joints[joint]] = factors.get(self.names.joints[joint], 0.0) + scale * coefficient
         return Coupling({name: x for name, x in factors.items() if x}, offset)
+
+    def _rod(self, tendons: list[int], c: np.ndarray) -> Loop | None:
+        """One spatial tendon straight from site to site, L = L₀ + c_0: a rod of this length."""
+        m, ends = self.model, straight_tendon(self.model, tendons[0])
+        if len(tendons) > 1 or ends is None:
+            raise Unusable("of spatial tendons only one alone, straight from site to site, is a rod")
+        (first, p, _), (second, r, _) = (self._site(site) for site in ends)
+        length = float(m.tendon_length0[tendons[0]] + c[0])
+        if self._is_rigid(first, second):
+            return None
+        if not length > 0.0:
+            raise Unusable(f"the tendon is kept at a length of {length:g}, which no rod has")
+        self.rods.add(tendons[0])
+        return Distance(first, second, tuple(p.tolist()), tuple(r.tolist()), length)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Any
 
 from ..report import Reading
@@ -9,6 +10,7 @@ from .lines import Lines
 from .names import Names
 from .switches import DAMPING, FRICTION, LIMITS, SPRINGS, is_off
 
+_SITE = 3  # mjWRAP_SITE
 # What a tendon does to joints by itself, and what switches it off.
 _FORCES = {"stiffness": SPRINGS, "damping": DAMPING, "frictionloss": FRICTION, "armature": 0}
 
@@ -20,8 +22,16 @@ def fixed_tendon(model: Any, tendon: int) -> list[tuple[int, float]]:
     return [(int(model.wrap_objid[w]), float(model.wrap_prm[w])) for w in wraps]
 
 
-def report_tendons(model: Any, names: Names, lines: Lines, reading: Reading) -> None:
-    """A finding for each tendon: what of it the mechanism does not have."""
+def straight_tendon(model: Any, tendon: int) -> tuple[int, int] | None:
+    """The two sites that a spatial tendon is straight between; None if it has more on its way."""
+    first, count = int(model.tendon_adr[tendon]), int(model.tendon_num[tendon])
+    if count != 2 or any(model.wrap_type[first : first + 2] != _SITE):
+        return None
+    return int(model.wrap_objid[first]), int(model.wrap_objid[first + 1])
+
+
+def report_tendons(model: Any, names: Names, lines: Lines, reading: Reading, rods: Collection[int] = ()) -> None:
+    """A finding for each tendon: what of it the mechanism does not have. `rods`: those that are rods of loops."""
     for t, name in enumerate(names.tendons):
         kind = "spatial" if model.tendon_type[t] else "fixed"
         place, key = lines.of("tendon", name), f"tendon/{kind}"
@@ -36,5 +46,5 @@ def report_tendons(model: Any, names: Names, lines: Lines, reading: Reading) -> 
             reading.note(place, f"tendon {name!r}: its limits are disabled in the file")
         elif model.tendon_limited[t]:
             reading.warn(place, f"tendon {name!r}: its limits are not carried", key=f"{key}@range")
-        reading.note(place, f"{kind} tendon {name!r} is used by equalities and actuators only" if kind == "fixed" else
-                     f"spatial tendon {name!r} is not carried")  # fmt: skip
+        told = "is used by equalities and actuators only" if kind == "fixed" else "is not carried"
+        reading.note(place, f"{kind} tendon {name!r} {'is a rod of that length' if t in rods else told}")

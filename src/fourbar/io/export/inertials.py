@@ -1,0 +1,232 @@
+"""Inertias as MuJoCo takes them.
+
+It wants mass and three principal moments of at least 1e-15 of all that moves, and moments that satisfy the triangle
+inequality to the last bit. A thin rod, a point mass and a flat plate are therefore written with the least numbers that
+it takes, which is below what rounding does to the dynamics. An inertia that no matter has (A + B < C) can be said
+exactly where the dynamics does not ask for all of it:
+
+- Of bodies that are fixed to each other only the sum matters: the one that carries the others takes all moments.
+- A body that only ever turns about one axis n shows nᵀ J n alone, so that a ball with this moment does the same.
+- About a hinge along n, t (1 - n nᵀ) may move from the body that carries to the one that turns: turning about n does
+  not change it. That is how a rotor gets the moments across its axis that its carrier was given.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+from xml.etree import ElementTree as ET
+
+import numpy as np
+
+from ...joints import Cylindrical, Fixed, Helical, Planar, Prismatic, Revolute, Schoenflies, Translation2, Translation3
+from ...joints.axis import unit_axis
+from ...joints.base import Joint
+from ...model.mechanism import WORLD, Body, Connection, Mechanism
+from ..rotations import quaternion
+from .text import Unsaid, child
+
+LEAST = 1e-15  # MuJoCo's smallest mass and moment of what moves
+_ROOM = 1e-12  # below this, of the largest moment, MuJoCo's own principal axes may fail its checks
+_ROUNDING = 1e-9  # what a moment may miss that a file wrote with few digits
+_NEGLIGIBLE = 1e-6  # what LEAST may be, of the inertia that it is added to
+_PARALLEL = 1e-14
+_SLIDING = (Prismatic, Translation2, Translation3, Fixed)
+_ABOUT_ONE = (Revolute, Helical, Cylindrical, Planar, Schoenflies)
+_SHOWN = 6
+
+
+class Inertials:
+    """Writes the inertias of the bodies of a mechanism."""
+
+    def __init__(self, mechanism: Mechanism, unsaid: Unsaid) -> None:
+        self._unsaid = unsaid
+        self._axes = turning(mechanism)
+        self._carried = _carried(mechanism)
+        self._tensors = {body.name: _symmetric(body) for body in mechanism.bodies}
+        self._said: dict[str, list[str]] = {}
+        self._gather(mechanism)
+        for body, c in zip(reversed(mechanism.bodies), reversed(mechanism.connections), strict=True):
+            if c.joint.nv and not _is_sayable(self._tensors[body.name]):
+                self._mend(body, c)
+        self._heavy = self._with_matter(mechanism)
+
+    def write(self, element: ET.Element, body: Body, c: Connection) -> None:
+        """The inertia of a body; what cannot be said is refused."""
+        J = self._tensors[body.name]
+        moments = _moments(J)
+        if not body.mass and not moments.any():
+            if c.joint.nv and body.name not in self._heavy:
+                self._without_mass(element, body)
+        elif not _is_sayable(J):
+            self._unphysical(element, body, moments)
+        else:
+            self._matter(element, body, J, bool(c.joint.nv))
+
+    def tell(self) -> None:
+        """What was said otherwise, once for all bodies."""
+        for what, bodies in self._said.items():
+            more = f" and {len(bodies) - _SHOWN} more" if len(bodies) > _SHOWN else ""
+            listed = ", ".join(map(repr, bodies[:_SHOWN])) + more
+            self._unsaid.leave(f"{'bodies' if len(bodies) > 1 else 'body'} {listed}: {what}")
+
+    def _tell_of(self, what: str, body: str) -> None:
+        self._said.setdefault(what, []).append(body)
+
+    def _gather(self, mechanism: Mechanism) -> None:
+        """Of bodies fixed to each other, one with an inertia that no matter has, let the first take all moments."""
+        bad: set[str] = set()
+        first = {WORLD: (WORLD, np.eye(3))}  # the first of the bodies that are fixed to each other, and R to its frame
+        for c in mechanism.connections:
+            carrier, R = first[c.parent]
+            R = R @ np.array(c.placement.rotation) @ np.array(c.joint.placement(c.joint.neutral()).R, float)
+            first[c.child] = (c.child, np.eye(3)) if c.joint.nv else (carrier, R)
+            if not _is_sayable(self._tensors[c.child]):
+                bad.add(first[c.child][0])
+        for name, (carrier, R) in first.items():
+            if carrier in bad and name != carrier:
+                if carrier != WORLD:
+                    self._tensors[carrier] = self._tensors[carrier] + R @ self._tensors[name] @ R.T
+                if self._tensors[name].any():
+                    self._tell_of("moments are written with those of the body that it is fixed to", name)
+                self._tensors[name] = np.zeros((3, 3))
+
+    def _mend(self, body: Body, c: Connection) -> None:
+        """Give a body an inertia of matter with which the mechanism moves the same, if there is one."""
+        J, axes = self._tensors[body.name], self._axes[body.name]
+        if axes.shape[1] < 2:
+            n = axes[:, 0] if axes.shape[1] else np.zeros(3)
+            self._tensors[body.name] = max(float(n @ J @ n), 0.0) * np.eye(3)
+            self._tell_of("turns about one axis at most: the moment about this is written as that about all", body.name)
+        elif isinstance(c.joint, Revolute) and c.parent != WORLD:
+            t = 0.5 * (1.0 + _ROUNDING) * _deficit(_moments(J))
+            n, R = np.array(c.joint.axis, float), np.array(c.placement.rotation)
+            across = t * (np.eye(3) - np.outer(n, n))
+            given = self._tensors[c.parent] - R @ across @ R.T
+            if _is_sayable(J + across) and _is_sayable(given):
+                self._tensors[body.name], self._tensors[c.parent] = J + across, given
+                self._tell_of("moments across its hinge are taken from the body that carries it", body.name)
+
+    def _with_matter(self, mechanism: Mechanism) -> set[str]:
+        """Bodies that have enough for MuJoCo, of their own or of what is fixed to them."""
+        found: set[str] = set()
+        for body, c in zip(reversed(mechanism.bodies), reversed(mechanism.connections), strict=True):
+            if body.mass >= LEAST and _moments(self._tensors[body.name])[0] >= LEAST:
+                found.add(body.name)
+            if body.name in found and not c.joint.nv:
+                found.add(c.parent)
+        return found
+
+    def _without_mass(self, element: ET.Element, body: Body) -> None:
+        if self._is_too_light(body):
+            self._unsaid.refuse(f"body {body.name!r}, which moves and has no mass")
+            return
+        self._tell_of(f"no mass, which MuJoCo wants of all that moves: {LEAST:g} is written", body.name)
+        child(element, "inertial", pos=(0.0, 0.0, 0.0), mass=[LEAST], diaginertia=(LEAST,) * 3)
+
+    def _is_too_light(self, body: Body) -> bool:
+        """Whether LEAST would be more than nothing beside what a body moves."""
+        carried = self._carried[body.name]
+        return _NEGLIGIBLE * (carried.moment if self._axes[body.name].shape[1] else carried.mass) < LEAST
+
+    def _unphysical(self, element: ET.Element, body: Body, moments: np.ndarray) -> None:
+        a, b, c = moments
+        why = f"a negative principal moment {a:.4g}" if a < 0.0 else f"{a:.4g} + {b:.4g} < {c:.4g}"
+        what = f"body {body.name!r}: an inertia that no matter has ({why})"
+        if self._unsaid.refuse(what, "inertia"):
+            _, R = np.linalg.eigh(self._tensors[body.name])
+            raised = np.maximum(moments, 0.0)
+            nearest = raised + max(_deficit(raised), 0.0) / 3.0 * np.array([1.0, 1.0, -1.0])
+            self._matter(element, body, R @ np.diag(nearest) @ R.T, True)
+
+    def _matter(self, element: ET.Element, body: Body, J: np.ndarray, moves: bool) -> None:
+        moments, least = _moments(J), LEAST if moves and body.name not in self._heavy else 0.0
+        if min(body.mass, moments[0]) < least:
+            if self._is_too_light(body):
+                self._unsaid.refuse(f"body {body.name!r}: mass or moments that are smaller than MuJoCo takes")
+                return
+            lacking = "mass" if body.mass < LEAST else "moment about one axis"
+            self._tell_of(f"no {lacking}, which MuJoCo wants: {LEAST:g} is written", body.name)
+        mass, room = max(body.mass, least), _ROOM * moments[2]
+        if moments[0] > max(room, _ROOM) and _deficit(moments) < -room:
+            (xx, xy, xz), (_, yy, yz), (_, _, zz) = J.tolist()
+            child(element, "inertial", pos=body.com, mass=[mass], fullinertia=(xx, yy, zz, xy, xz, yz))
+            return
+        _, R = np.linalg.eigh(J)
+        quat = quaternion(R if np.linalg.det(R) > 0.0 else R * [1.0, 1.0, -1.0])
+        child(element, "inertial", pos=body.com, quat=quat, mass=[mass], diaginertia=_allowed(moments, least))
+
+
+def turning(mechanism: Mechanism) -> dict[str, np.ndarray]:
+    """The directions (3, k), in a body's own frame, about which it can turn: none, one that stays, or all three."""
+    found: dict[str, np.ndarray] = {WORLD: np.zeros((3, 0))}
+    for c in mechanism.connections:
+        before = np.array(c.placement.rotation).T @ found[c.parent]
+        own = _own_axes(c.joint)
+        if own.shape[1] == 1 and before.shape[1] == 1 and np.linalg.norm(np.cross(own.T, before.T)) < _PARALLEL:
+            before = own
+        all_of = before if not own.shape[1] else own if before.shape[1] == 0 or before is own else np.eye(3)
+        if isinstance(c.joint, Fixed):
+            all_of = np.array(c.joint.placement(()).R, float).T @ all_of
+        found[c.child] = all_of
+    return found
+
+
+def _own_axes(joint: Joint) -> np.ndarray:
+    if isinstance(joint, _SLIDING):
+        return np.zeros((3, 0))
+    if isinstance(joint, _ABOUT_ONE):
+        axis = np.array(unit_axis(joint.axis), float)
+        return (axis / np.linalg.norm(axis))[:, None]
+    return np.eye(3)
+
+
+class Carried(NamedTuple):
+    """How much a body moves, itself and all that it carries: mass, and the size of its moment about its joint."""
+
+    mass: float
+    moment: float
+
+
+def _carried(mechanism: Mechanism) -> dict[str, Carried]:
+    found: dict[str, Carried] = {}
+    for body, c in zip(reversed(mechanism.bodies), reversed(mechanism.connections), strict=True):
+        mass, moment = found.get(body.name, Carried(0.0, 0.0))
+        moment += float(np.abs(body.inertia).max()) + body.mass * float(np.dot(body.com, body.com))
+        found[body.name] = own = Carried(mass + body.mass, moment)
+        mass, moment = found.get(c.parent, Carried(0.0, 0.0))
+        lever = float(np.dot(c.placement.position, c.placement.position))
+        found[c.parent] = Carried(mass + own.mass, moment + own.moment + own.mass * lever)
+    return found
+
+
+def _symmetric(body: Body) -> np.ndarray:
+    J = np.array(body.inertia, float)
+    return 0.5 * (J + J.T)
+
+
+def _moments(J: np.ndarray) -> np.ndarray:
+    """The principal moments, the smallest first."""
+    return np.linalg.eigvalsh(J)
+
+
+def _deficit(moments: np.ndarray) -> float:
+    """By how much C exceeds A + B."""
+    a, b, c = moments
+    return float(c - a - b)
+
+
+def _is_sayable(J: np.ndarray) -> bool:
+    """Whether an inertia is one of matter, but for rounding, and what is below all that MuJoCo takes."""
+    moments = _moments(J)
+    dust = max(_ROUNDING * float(moments[2]), LEAST)
+    return bool(moments[0] >= -dust and _deficit(moments) <= dust)
+
+
+def _allowed(moments: np.ndarray, least: float) -> tuple[float, float, float]:
+    """The nearest moments that pass MuJoCo's checks as they are written."""
+    a, b, c = (max(float(x), least) for x in moments)
+    if a + b < c:
+        a += c - (a + b)
+    while a + b < c:
+        a = float(np.nextafter(a, np.inf))
+    return a, b, c

@@ -6,9 +6,11 @@ What a body or frame of the user is called stays known: each has a home, a clust
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, NamedTuple
+from weakref import ref
 
 from ..expr import Expr
 from ..once import cached_property
@@ -19,7 +21,7 @@ from ..spatial.transform import IDENTITY, Transform
 from .cluster import Cluster
 from .embedding import Tied
 from .groups import Group, Grouper
-from .mechanism import WORLD, Connection, Mechanism, Placement
+from .mechanism import WORLD, Connection, Mechanism, NamedLoop, Placement
 from .regroup import regrouped, unturned
 from .tree import ClusterTree
 
@@ -147,11 +149,72 @@ def arrange(mechanism: Mechanism) -> Arranged:
     return Arranged(ClusterTree(tuple(parents), clusters), homes, frames, tuple(c for c, _ in moving))
 
 
+# What `lower` found, for as long as its mechanism lives: by identity, since to compare two would take long.
+_KEPT: dict[int, tuple[ref[Mechanism], Lowered]] = {}
+
+
 def lower(mechanism: Mechanism) -> Lowered:
-    """The cluster tree of a mechanism. Without loops every cluster has one body."""
+    """The cluster tree of a mechanism. Without loops every cluster has one body.
+
+    It is found once for a mechanism: to close loops takes long, and readers look at them before a robot is made.
+    """
+    key = id(mechanism)
+    kept = _KEPT.get(key)
+    if kept is not None and kept[0]() is mechanism:
+        return kept[1]
+    found = _lower(mechanism)
+    _KEPT[key] = ref(mechanism, lambda gone: _forget(key, gone)), found
+    return found
+
+
+def _forget(key: int, gone: ref[Mechanism]) -> None:
+    """A mechanism is gone; another of its number may have taken the place."""
+    kept = _KEPT.get(key)
+    if kept is not None and kept[0] is gone:
+        _KEPT.pop(key, None)
+
+
+class _Asked:
+    """A group that is to be tied, by all that the result depends on."""
+
+    def __init__(self, key: tuple[Any, ...], make: Callable[[], Any]) -> None:
+        self.key, self.make, self.number = key, make, hash(key)
+
+    def __hash__(self) -> int:
+        return self.number
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Asked) and self.key == other.key
+
+
+@lru_cache(maxsize=16)
+def _tied(asked: _Asked) -> Any:
+    """A group tied, or an equal one that was lately: to close loops takes long."""
+    make, asked.make = asked.make, _tied  # what is kept must not keep the whole mechanism
+    return make()
+
+
+class _Tying(Grouper):
+    """Makes groups, those again that were made lately: of mechanisms that differ elsewhere, or in masses only."""
+
+    def _tie(self, links: tuple[int, ...], loops: Sequence[NamedLoop]) -> Any:
+        place = {link: n for n, link in enumerate(links)}
+        own = [(self.moving[i], self.tree.clusters[i], place.get(self.tree.parents[i])) for i in links]
+        bodies = {body: self.home(body) for loop in loops for body in loop.loop.bodies}
+        key = (
+            tuple((c.name, c.joint, cluster.joint, cluster.placement, parent) for c, cluster, parent in own),
+            tuple(loops),
+            tuple((body, place.get(link), pose) for body, (link, pose) in bodies.items()),
+            tuple(tuple(self.near.get(c.name, ())) for c, _, _ in own),
+        )
+        make = super()._tie
+        return _tied(_Asked(key, lambda: make(links, loops)))
+
+
+def _lower(mechanism: Mechanism) -> Lowered:
     tree, homes, frames, moving = arrange(mechanism)
     near = dict(mechanism.configurations[0].coordinates) if mechanism.configurations else {}
-    groups = Grouper(tree, moving, homes.__getitem__, mechanism.loops, near).groups()
+    groups = _Tying(tree, moving, homes.__getitem__, mechanism.loops, near).groups()
     equivalent = regrouped(tree)
     return Lowered(tree, equivalent, unturned(equivalent), homes, frames, moving, groups)
 

@@ -67,17 +67,24 @@ def reachable(roots: Iterable[Any]) -> list[Expr]:
 
 def jvp(roots: Sequence[Any], tangents: Mapping[Expr, Any]) -> list[Any]:
     """Directional derivative of every root, as new nodes of the same graph. Inputs not named have tangent zero."""
-    d: dict[int, Any] = {}
+    given = {x.id: scalar(t) for x, t in tangents.items()}
+    d: dict[int, Any] = {}  # the tangents that are not zero
     for node in reachable(roots):
-        if node in tangents:
-            d[node.id] = scalar(tangents[node])
-        elif node.op in JVP:
-            moving = [d[a.id] if a.__class__ is Expr else 0.0 for a in node.args]
-            still = all(t.__class__ is float and t == 0.0 for t in moving)
-            d[node.id] = 0.0 if still else JVP[node.op](node, *node.args, *moving)
+        if node.id in given:
+            tangent = given[node.id]
         else:
-            d[node.id] = 0.0
-    return [d[r.id] if r.__class__ is Expr else 0.0 for r in roots]
+            args, rule = node.args, JVP.get(node.op)
+            for a in args:
+                if a.__class__ is Expr and a.id in d:
+                    break
+            else:
+                continue
+            if rule is None:
+                continue
+            tangent = rule(node, *args, *[d.get(a.id, 0.0) if a.__class__ is Expr else 0.0 for a in args])
+        if tangent.__class__ is not float or tangent != 0.0:
+            d[node.id] = tangent
+    return [d.get(r.id, 0.0) if r.__class__ is Expr else 0.0 for r in roots]
 
 
 def vjp(roots: Sequence[Any], cotangents: Sequence[Any], inputs: Sequence[Expr]) -> list[Any]:

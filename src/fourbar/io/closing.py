@@ -20,6 +20,7 @@ from .source import Options
 TOLERANCE = 2e-3  # radians; files round angles to three digits
 LARGEST = 0.2  # radians that a user can ask for
 _DIGITS = 1e-6  # below this a file's digits are those of rounding: to be rigid or not must not depend on them
+_MARGIN = 30.0  # how much more than an angle a loop must hold to hold without it
 _ROUNDING = 1e-9  # below this nothing that a file wrote was changed
 
 
@@ -53,9 +54,26 @@ def _frees(before: Mechanism, after: Mechanism, change: Straightened) -> bool:
     if change.angle < _DIGITS:
         return True
     try:
-        return lower(after).nv > lower(before).nv
+        held = lower(before)
+        return _is_loose(held, change.angle) and lower(after).nv > held.nv
     except FourbarError:  # whichever cannot be lowered: what is wrong with it is found when it is used
         return True
+
+
+def _is_loose(lowered: Lowered, angle: float) -> bool:
+    """Whether loops hold so little in some direction that axes turned by an angle could let it go.
+
+    That changes K by about the angle; a direction that is held much more stays held, and need not be looked at again.
+    """
+    for group in lowered.groups:
+        tie = group.embedding
+        if isinstance(tie, Tied):
+            assert tie.closed is not None
+            K = tie.numbers(tie.closed)[1]
+            sizes, rank = np.linalg.svd(K, compute_uv=False), K.shape[1] - tie.nv
+            if rank and sizes[rank - 1] < _MARGIN * angle * sizes[0]:
+                return True
+    return False
 
 
 def _angles(given: Any, mechanism: Mechanism) -> tuple[float, dict[str, float]]:

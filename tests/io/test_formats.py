@@ -85,6 +85,10 @@ def test_formats_that_cannot_be_told(toy: Any, tmp_path: Path) -> None:
         fb.load("<robot/>")
     with pytest.raises(fb.ArgumentError, match="its root element is <house>; say it with format="):
         fb.loads("<house/>")
+    for name, words in (("a.dmd.yaml", "model directives, .*Drake.*add_model"), ("a.mjb", "compiled MuJoCo model")):
+        (tmp_path / name).write_text("directives:\n")
+        with pytest.raises(fb.ArgumentError, match=words):
+            fb.load(tmp_path / name)
     with pytest.raises(fb.ArgumentError, match="format='toyy' is not known"):
         fb.loads("", format="toyy")
     with pytest.raises(fb.ArgumentError, match="is a folder; give a model file"):

@@ -313,8 +313,41 @@ def test_what_is_lost_is_a_warning_and_an_error_if_strict(name: str):
 NOTES = {
     "fixed tendon": (model(TWO, FIXED.format("")), "fixed tendon 'u'"),
     "spatial tendon": (model(TWO, SPATIAL.format("")), "spatial tendon 'u'"),
-    "contact": (model(HINGE), "1 geoms can touch"),
-    "sensor": (model(HINGE, '<sensor><jointpos joint="j"/></sensor>'), "sensors are not carried"),
+    "contact": (model(HINGE), "1 geom can touch others"),
+    "contacts": (model(TWO), "2 geoms can touch each other"),
+    "contact with the world": (model(HINGE + '<geom type="plane" size="1 1 1"/>'), "can touch the world"),
+    "sensor": (model(HINGE, '<sensor><jointpos joint="j"/></sensor>'), "1 sensor is not carried"),
+    "camera": (model(HINGE + "<camera/><camera/>"), "2 cameras are not carried"),
+    "light": (model(HINGE + "<light/>"), "1 light is not carried"),
+    "skybox": (
+        model(HINGE, '<asset><texture type="skybox" builtin="flat" width="4" height="4"/></asset>'),
+        "1 texture is not carried",
+    ),
+    "height field": (
+        model(HINGE + '<geom type="hfield" hfield="h"/>',
+              '<asset><hfield name="h" nrow="2" ncol="2" size="1 1 1 1"/></asset>'),
+        "1 height field is not carried",
+    ),
+    "pair": (
+        model(TWO + '<geom name="f"/>'.replace("/>", ' size="1"/>'),
+              '<contact><pair geom1="g" geom2="f"/><exclude body1="a" body2="b"/></contact>'),
+        "1 pair of geoms that may touch is not carried",
+    ),
+    "exclude": (model(TWO, '<contact><exclude body1="a" body2="b"/></contact>'), "1 pair of bodies that may not touch"),
+    "custom": (
+        model(HINGE, '<custom><numeric name="n" data="1 2"/><text name="t" data="x"/></custom>'),
+        "2 custom numbers, texts and tuples are not carried",
+    ),
+    "timestep": (model(HINGE, head='<option timestep=".005"/>'), "give dt=0.005 to simulate"),
+    "integrator": (model(HINGE, head='<option integrator="implicitfast"/>'), "integrator=implicitfast"),
+    "solver": (model(HINGE, head='<option iterations="7"/>'), "iterations is an option of MuJoCo's own"),
+    "visual": (model(HINGE, head='<visual><map znear=".1"/></visual>'), "<visual> is for MuJoCo only"),
+    "statistic": (model(HINGE, head='<statistic extent="2"/>'), "<statistic> is for MuJoCo only"),
+    "velocities of a keyframe": (model(HINGE, '<keyframe><key qvel="1"/></keyframe>'), "qvel of a keyframe"),
+    "controls of a keyframe": (
+        model(HINGE, '<actuator><motor joint="j"/></actuator><keyframe><key name="k" ctrl="1"/></keyframe>'),
+        "ctrl of a keyframe",
+    ),
     "weld in place": (
         model(HINGE + '<body name="w"/>', '<equality><weld body1="w"/></equality>'), "do not move to each other",
     ),
@@ -327,6 +360,21 @@ NOTES = {
 def test_what_a_program_adds_is_a_note(name: str):
     text, words = NOTES[name]
     assert words in str(load(text, strict=True).report)
+
+
+def test_what_is_not_there_is_not_told():
+    """A file with nothing of all that: its option and keyframe say nothing that is lost."""
+    text = model(
+        HINGE.replace("/></body>", ' contype="0" conaffinity="0"/></body>'),
+        '<keyframe><key qpos="1"/></keyframe>', '<option timestep=".002" gravity="0 0 -1"/>',
+    )  # fmt: skip
+    assert len(load(text).report) == 0
+
+
+@pytest.mark.parametrize("flag", ["contact", "constraint"])
+def test_contacts_that_the_file_switches_off_are_not_told(flag: str):
+    floor = HINGE + '<geom type="plane" size="1 1 1"/>'
+    assert "touch" not in str(load(model(floor, head=f'<option><flag {flag}="disable"/></option>')).report)
 
 
 # --- files ------------------------------------------------------------------------------------------------------------

@@ -76,6 +76,15 @@ register(Format("urdf", (".urdf",), ("robot",), reader="urdf", writer="export.ur
 register(Format("sdf", (".sdf", ".world"), ("sdf",), reader="sdf", writer="export.sdf", options=("straighten",)))
 
 
+# Files of others that are no models, by their endings: what they are, and what to do.
+_DIRECTIVES = (
+    "this is a file of model directives, by which Drake puts several models together; fourbar reads models. Load the "
+    "files that its add_model entries name and put them together with robot.attach or robot.merge"
+)
+_COMPILED = "this is a compiled MuJoCo model; load the MJCF file from which it was made"
+_OTHERS = {".dmd.yaml": _DIRECTIVES, ".dmd.yml": _DIRECTIVES, ".mjb": _COMPILED}
+
+
 def find_format(name: str, data: bytes | None = None, chosen: str | None = None) -> Format:
     """The format of a file: the chosen one, else by the root element of its content, else by the ending of its name."""
     if chosen is not None:
@@ -90,6 +99,9 @@ def find_format(name: str, data: bytes | None = None, chosen: str | None = None)
     by_root = next((f for f in FORMATS.values() if root and root in f.roots), None)
     found = by_root or by_ending
     if found is None:
+        other = next((told for end, told in _OTHERS.items() if name.lower().endswith(end)), "")
+        if other:
+            raise ArgumentError(f"{name}: {other}")
         known = ", ".join(f"{f.name} ({' '.join(f.endings)})" for f in FORMATS.values())
         ended = f"its name ends in {ending!r}" if ending else "its name has no ending"
         seen = f"its root element is <{root[:60]}>" if root else ended

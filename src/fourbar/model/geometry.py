@@ -10,6 +10,7 @@ import numpy as np
 from ..errors import ModelError
 from .placement import Placement, Three
 
+CONTACT, WORLD_CONTACT = "contact", "contact/world"  # keys of findings: shapes that may touch; some of the world
 Kind = Literal["box", "sphere", "cylinder", "capsule", "ellipsoid", "plane", "mesh"]
 Role = Literal["visual", "collision"]
 Colour = tuple[float, float, float, float]

@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 
 from ..errors import warn
+from ..model.geometry import WORLD_CONTACT
+from ..model.lower import GROUND
 from ..system.robot import System
 
 _SHOWN = 8  # joints that a warning names
@@ -42,6 +44,24 @@ def acting_on(robot: System, passive: bool) -> Acting:
             SimulationWarning,
         )
     return with_passive if any(any(c.stiffness) or any(c.damping) for c in joints) else rigid
+
+
+def warn_of_contacts(robot: System) -> None:
+    """Tell that nothing stops bodies that could touch the world where the robot comes from, such as a floor."""
+    if _has_floor(robot) or any(finding.key == WORLD_CONTACT for finding in robot.report):
+        warn(
+            "simulate: contacts are not simulated: the file has a floor, or other things in the world that bodies can "
+            "touch, and they pass through it",
+            SimulationWarning,
+        )
+
+
+def _has_floor(robot: System) -> bool:
+    """Whether a body that does not move is a plane to collide with, and one that moves has shapes that collide."""
+    homes = robot.model.lowered.bodies
+    shapes = [(homes[b.name].cluster == GROUND, x.kind) for b in robot.mechanism.bodies for x in b.geometry
+              if x.role == "collision"]  # fmt: skip
+    return (True, "plane") in shapes and any(not fixed for fixed, _ in shapes)
 
 
 def warn_of_limits(robot: System, t: np.ndarray, q: np.ndarray) -> None:

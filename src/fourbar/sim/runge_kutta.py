@@ -17,7 +17,7 @@ from ..compile.arguments import Argument, batch_shape, to_array
 from ..errors import ArgumentError, CoordinateError, SingularError, warn
 from ..system.constrained.close import are_closed
 from ..system.robot import System
-from .acting import Acting, SimulationWarning, acting_on, warn_of_limits
+from .acting import Acting, SimulationWarning, acting_on, warn_of_contacts, warn_of_limits
 from .charts import Charts, chart_rate
 
 _UNIT_TIME = np.array(1.0)  # an array, so that the call need not convert it
@@ -217,8 +217,8 @@ def simulate(
     """Simulate a robot (or a batch of states) for a time, rounded to whole steps, recording every so many of them.
 
     q (..., nq), v (..., nv; zero if None); torque(t, q, v) -> (..., nv), none by default. Springs and damping of the
-    joints act (`passive_forces`) unless `passive` is False; that friction does not, and that joints are beyond their
-    limits, is told by a SimulationWarning. `progress` wraps the range of steps, e.g. tqdm.tqdm. The last step is
+    joints act (`passive_forces`) unless `passive` is False; that friction and contacts do not, and that joints are
+    beyond their limits, is told by a SimulationWarning. `progress` wraps the range of steps, e.g. tqdm.tqdm. The last step is
     recorded too. Where the independent velocities of a loop do not tell how it moves, because their joints turn back,
     those of others are followed; q, v and torque stay as they are. torque is asked four times a step, and again where a
     step is repeated: its result must depend on t, q and v only. It is the force on the joints besides their springs and
@@ -239,6 +239,7 @@ def simulate(
     q, v = _read_state(robot, q, v)
     robot.integrate(q, np.zeros_like(v), _UNIT_TIME)  # refuses coordinates that stand for no placement
     _check_closed(robot, q)
+    warn_of_contacts(robot)
     steps = max(1, round(duration / dt))
     follower = Follower(robot, torque, acting_on(robot, passive))
     run = Run(follower, State(q, v, np.zeros(q.shape[:-1])), dt)

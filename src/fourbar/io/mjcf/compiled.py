@@ -14,6 +14,7 @@ from typing import Any, NoReturn
 
 from ...errors import FourbarError, extra
 from ..report import Place, Reading
+from .findings import report_counts
 from .lines import Lines, without_lines
 from .shapes import Shape, stem
 from .text import Texts
@@ -100,10 +101,8 @@ def _stripped(mujoco: Any, spec: Any, texts: Texts, reading: Reading) -> list[Sh
     A mesh that is not needed becomes a sphere without mass, so that MuJoCo still places it.
     """
     spec.compiler.discardvisual = False
-    if len(spec.sensors):
-        count = len(spec.sensors)
-        message = "1 sensor is not carried" if count == 1 else f"{count} sensors are not carried"
-        reading.note(Place(texts.lines.file), message, key="sensor")
+    counts = {"sensor": spec.sensors, "skin": spec.skins, "texture": spec.textures, "hfield": spec.hfields}
+    report_counts(reading, Place(texts.lines.file), {key: len(things) for key, things in counts.items()})
     meshes = {mesh.name or stem(mesh.file): mesh for mesh in spec.meshes}
     files = {name: _found(spec, mesh, texts) for name, mesh in meshes.items() if mesh.file}
     shapes = [Shape.of(spec, geom, files.get(geom.meshname)) for geom in spec.geoms]

@@ -5,10 +5,12 @@ Errors (unless waived) are what moves the bodies by itself; notes are what a pro
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
+from ...model.geometry import CONTACT, WORLD_CONTACT
 from ..report import Place, Reading
 from .actuators import with_reflected
 from .bodies import BALL, FREE
@@ -18,6 +20,29 @@ from .passive import passive, switched_off
 from .switches import GRAVITY, is_off
 
 _MEDIUM = ("density", "viscosity", "wind")
+_INTEGRATORS = ("Euler", "RK4", "implicit", "implicitfast")
+_STEP = 0.002  # MuJoCo's own
+# What is counted and not carried: key, one of it, several.
+_COUNTED = {
+    "camera": ("camera", "cameras"),
+    "light": ("light", "lights"),
+    "sensor": ("sensor", "sensors"),
+    "skin": ("skin", "skins"),
+    "texture": ("texture", "textures"),
+    "hfield": ("height field", "height fields"),
+    "contact/pair": ("pair of geoms that may touch", "pairs of geoms that may touch"),
+    "contact/exclude": ("pair of bodies that may not touch", "pairs of bodies that may not touch"),
+    "custom": ("custom number, text or tuple", "custom numbers, texts and tuples"),
+}
+_CONTACT_OFF = 1 | 16  # mjDSBL_CONSTRAINT, mjDSBL_CONTACT
+
+
+def report_counts(reading: Reading, place: Place, counts: Mapping[str, int]) -> None:
+    """A note on each kind of thing that is there and not carried, by key."""
+    for key, n in counts.items():
+        if n:
+            one, several = _COUNTED[key]
+            reading.add("note", place, f"{n} {f'{one} is' if n == 1 else f'{several} are'} not carried", "", key)
 
 
 class Findings:
@@ -108,11 +133,61 @@ class Findings:
                 self.reading.warn(self.lines.of("site", own), message, key="site@name")
 
     def _the_rest(self) -> None:
-        m, note = self.model, self.reading.note
-        colliding = int(np.sum((m.geom_contype != 0) | (m.geom_conaffinity != 0)))
-        if colliding:
-            note(self.whole, f"{colliding} geoms can touch each other in MuJoCo; contacts are no part of a mechanism")
+        m = self.model
+        counts = {
+            "camera": m.ncam, "light": m.nlight, "sensor": m.nsensor, "skin": m.nskin, "texture": m.ntex,
+            "hfield": m.nhfield, "contact/pair": m.npair, "contact/exclude": m.nexclude,
+            "custom": m.nnumeric + m.ntext + m.ntuple,
+        }  # fmt: skip
+        report_counts(self.reading, self.whole, counts)
+        self._options()
+        self._keys()
+        self._contacts()
         if m.nflex:
             self.reading.doubt(self.whole, f"{m.nflex} flexible bodies are not carried", "", "deformable/flex")
         if m.nplugin:
             self.reading.doubt(self.whole, f"{m.nplugin} plugins are not carried", "", "plugin")
+
+    def _note(self, place: Place, message: str, key: str) -> None:
+        self.reading.add("note", place, message, "", key)
+
+    def _options(self) -> None:
+        option = self.model.opt
+        if option.timestep != _STEP:
+            message = f"timestep={option.timestep:g} is not carried: give dt={option.timestep:g} to simulate"
+            self._note(self.whole, message, "option@timestep")
+        if option.integrator:
+            name = _INTEGRATORS[option.integrator] if option.integrator < len(_INTEGRATORS) else option.integrator
+            self._note(self.whole, f"integrator={name} is not carried: simulate has its own", "option@integrator")
+
+    def _keys(self) -> None:
+        """Keyframes: what of them is more than a configuration."""
+        m = self.model
+        for k, name in enumerate(self.names.keys):
+            said = {"qvel": m.key_qvel[k], "act": m.key_act[k], "ctrl": m.key_ctrl[k], "time": m.key_time[k]}
+            for attribute, values in said.items():
+                if np.any(values):
+                    message = f"{attribute} of a keyframe is not carried; its qpos is, in robot.configurations"
+                    self._note(self.lines.of("key", name), message, f"key@{attribute}")
+
+    def _contacts(self) -> None:
+        m = self.model
+        colliding = (m.geom_contype != 0) | (m.geom_conaffinity != 0)
+        colliding[m.pair_geom1] = colliding[m.pair_geom2] = True
+        n = int(colliding.sum())
+        if not n or m.opt.disableflags & _CONTACT_OFF:
+            return
+        what = "1 geom can touch others" if n == 1 else f"{n} geoms can touch each other"
+        self._note(self.whole, f"{what} in MuJoCo; contacts are no part of a mechanism", CONTACT)
+        if touches_world(m):
+            message = "bodies can touch the world, such as a floor, in MuJoCo; in simulate nothing stops them"
+            self._note(self.whole, message, WORLD_CONTACT)
+
+
+def touches_world(model: Any) -> bool:
+    """Whether MuJoCo lets a geom of a body that moves touch one of the world."""
+    moving = model.body_weldid[model.geom_bodyid] != 0
+    kinds, others = model.geom_contype, model.geom_conaffinity
+    meets = (kinds[moving][:, None] & others[~moving][None]) | (others[moving][:, None] & kinds[~moving][None])
+    pairs = zip(model.pair_geom1, model.pair_geom2, strict=True)
+    return bool(meets.any()) or any(moving[a] != moving[b] for a, b in pairs)

@@ -25,6 +25,16 @@ _DEEPEST = 2100  # of the body elements of a chain; MuJoCo stops at about half o
 _WORDS = {"nan", "inf", "infinity"}
 _FREE_TEXT = {"name", "class", "childclass", "file", "data", "model", "value", "prefix"}
 _MOST_FILES = 500
+_ASIDE = {"visual", "statistic", "size"}  # sections that only MuJoCo uses
+_OPTIONS = {
+    "gravity",
+    "density",
+    "viscosity",
+    "wind",
+    "timestep",
+    "integrator",
+    "actuatorgroupdisable",
+}  # told elsewhere
 
 
 @dataclass
@@ -140,10 +150,21 @@ def _check_root(root: Element, is_main: bool) -> None:
 def _check_element(element: Element) -> None:
     _check_numbers(element)
     _report_text(element)
+    _report_aside(element)
     if element.tag in COPYING and copies(element) > MOST_COPIES:
         element.fail(f"{copies(element):.3g} copies are asked for", f"at most {MOST_COPIES} are made")
     if element.tag == "flexcomp" and element.attributes.get("file"):
         element.fail("<flexcomp> with a file is not read", "save the compiled model from MuJoCo")
+
+
+def _report_aside(element: Element) -> None:
+    """Tell of what MuJoCo alone uses: sections, and options of its solver."""
+    if element.tag in _ASIDE and element.parent is not None and element.parent.parent is None:
+        element.reading.add("note", element.place, f"<{element.tag}> is for MuJoCo only", "", element.tag)
+    if element.tag == "option":
+        for name in element.attributes.keys() - _OPTIONS:
+            message = f"{name[:60]} is an option of MuJoCo's own simulation"
+            element.reading.add("note", element.place, message, "", f"option@{name[:60]}")
 
 
 def _report_root(root: Element) -> None:

@@ -120,3 +120,14 @@ def test_bench_reads_files_as_the_others_do(arm: Path, capsys: pytest.CaptureFix
     assert [(row[0], row[2]) for row in rows] == [(str(arm), "7"), ("double_pendulum", "2")]
     assert "1 warning" in err
     assert main(["bench", str(arm), "--strict", "--repeat", "1"]) == 1
+
+
+def test_ratios_of_an_mjcf_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("mujoco")
+    inside = '<body><joint name="knee" armature=".1"/><geom size=".1"/></body>'
+    (tmp_path / "leg.xml").write_text(f"<mujoco><worldbody>{inside}</worldbody></mujoco>")
+    assert main(["info", str(tmp_path / "leg.xml"), "--ratios", "knee=9"]) == 0
+    assert "knee_rotor" in capsys.readouterr().out
+    with pytest.raises(SystemExit):
+        main(["info", str(tmp_path / "leg.xml"), "--ratios", "9"])
+    assert "expected JOINT=RATIO" in capsys.readouterr().err

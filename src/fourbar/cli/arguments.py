@@ -44,12 +44,17 @@ def add_reading(parser: argparse.ArgumentParser) -> None:
         "--straighten", nargs="+", metavar="ANGLE", type=_angle,
         help="largest angle (radians) by which axes in loops are turned parallel, or JOINT=ANGLE for some joints",
     )  # fmt: skip
+    group.add_argument(
+        "--ratios", nargs="+", metavar="JOINT=RATIO", type=_ratio,
+        help="gear ratios of joints of an MJCF file, whose armature is then a rotor",
+    )  # fmt: skip
 
 
 def reading_options(args: argparse.Namespace) -> dict[str, Any]:
     """The options of `load`."""
     named = {name: getattr(args, name) for name in ("format", "strict", "waive", "floating", "folders")}
     own = {"sidecar": args.sidecar, "straighten": _angles(args.straighten)}
+    own["ratios"] = None if args.ratios is None else dict(args.ratios)
     return {**named, **{name: value for name, value in own.items() if value is not None}}
 
 
@@ -60,6 +65,17 @@ def _angle(text: str) -> tuple[str, float]:
         return joint, float(angle)
     except ValueError:
         raise argparse.ArgumentTypeError(f"expected an angle, or JOINT=ANGLE, got {text!r}") from None
+
+
+def _ratio(text: str) -> tuple[str, float]:
+    """JOINT=RATIO."""
+    joint, _, ratio = text.rpartition("=")
+    try:
+        if joint:
+            return joint, float(ratio)
+    except ValueError:
+        pass
+    raise argparse.ArgumentTypeError(f"expected JOINT=RATIO, got {text!r}")
 
 
 def _angles(given: list[tuple[str, float]] | None) -> float | dict[str, float] | None:

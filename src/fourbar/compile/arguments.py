@@ -10,6 +10,8 @@ import numpy as np
 
 from ..errors import ArgumentError
 
+_FLOAT = np.dtype(float)
+
 
 @dataclass(frozen=True)
 class Argument:
@@ -23,7 +25,7 @@ class Argument:
 def bind(function: str, arguments: Sequence[Argument], args: Sequence[Any], named: Mapping[str, Any]) -> dict[str, Any]:
     """Values by name, without those left out."""
     complete = len(args) == len(arguments) or (len(args) < len(arguments) and arguments[len(args)].optional)
-    if complete and not named and all(type(x) is np.ndarray for x in args):
+    if complete and not named and not any(x is None for x in args):
         return {a.name: x for a, x in zip(arguments, args, strict=False)}
     listed = ", ".join(f"{a.name}=None" if a.optional else a.name for a in arguments)
     if len(args) > len(arguments):
@@ -57,6 +59,22 @@ def to_array(function: str, argument: Argument, value: Any) -> np.ndarray:
     return array
 
 
+def quick_array(value: Any) -> Any:
+    """A float64 array of a plain list, tuple or array of real numbers; None for anything else, wrong or right."""
+    kind = type(value)
+    if kind is list or kind is tuple:
+        try:
+            value = np.array(value)
+        except (TypeError, ValueError):
+            return None
+    elif kind is not np.ndarray:
+        return None
+    dtype = value.dtype
+    if dtype is _FLOAT:
+        return value
+    return value.astype(_FLOAT) if dtype.kind in "fiub" else None
+
+
 def _converted(function: str, argument: Argument, value: Any) -> np.ndarray:
     """Anything as a float64 array."""
     if isinstance(value, Mapping):
@@ -64,7 +82,7 @@ def _converted(function: str, argument: Argument, value: Any) -> np.ndarray:
         raise ArgumentError(
             f"{function}: {argument.name} is a dictionary; expected an array of shape {expected(argument.shape)}{rows}"
         )
-    if np.ma.is_masked(value):
+    if isinstance(value, np.ma.MaskedArray) and np.ma.is_masked(value):
         raise ArgumentError(f"{function}: {argument.name} has masked entries; fill them, or leave out their samples")
     try:
         array = np.asarray(value)
@@ -96,8 +114,11 @@ def batch_shape(function: str, arguments: Sequence[Argument], arrays: Sequence[n
     leading = [a.shape[: a.ndim - len(x.shape)] for a, x in zip(arrays, arguments, strict=True)]
     if len(set(leading)) == 1:
         return leading[0]
-    try:
-        return np.broadcast_shapes(*leading)
-    except ValueError:
-        shown = ", ".join(f"{x.name} {s}" for x, s in zip(arguments, leading, strict=True))
-        raise ArgumentError(f"{function}: the leading (batch) axes do not broadcast together: {shown}") from None
+    common = [1] * max(map(len, leading))
+    for shape in leading:
+        for axis, n in enumerate(shape, len(common) - len(shape)):
+            if n != common[axis] and 1 not in (n, common[axis]):
+                shown = ", ".join(f"{x.name} {s}" for x, s in zip(arguments, leading, strict=True))
+                raise ArgumentError(f"{function}: the leading (batch) axes do not broadcast together: {shown}")
+            common[axis] = n if common[axis] == 1 else common[axis]
+    return tuple(common)

@@ -11,16 +11,17 @@ import numpy as np
 
 from ..expr import Program
 from ..once import once
-from . import fastcall as words
+from . import fastwords as words
 from .cache import loaded
 from .crew import code, crew
+from .fastcall import assembly
 from .gufunc import capsule_table
 from .kernel import Kernel
 from .machine import Loaded
 from .release import Release, release
 from .threads import default_threads
 
-_NEW_ARRAY_SLOT = 93  # PyArray_New in NumPy's table of array functions
+_NEW_ARRAY_SLOT, _NEW_SCALAR_SLOT = 93, 60  # PyArray_New and PyArray_Scalar in NumPy's table of array functions
 _NEVER = 1 << 62
 _KEPT = list(range(1, words.MOST_THREADS + 1))  # small numbers are the same objects everywhere in CPython
 _NUMBERS = np.array([id(k) for k in _KEPT], np.int64)
@@ -73,7 +74,7 @@ def _refuse(self: Any, name: str, *value: Any) -> None:
 
 @once
 def _fast() -> Loaded:
-    return loaded("fastcall", words.assembly)
+    return loaded("fastcall", assembly)
 
 
 def _release() -> Release:
@@ -104,40 +105,86 @@ def callable_type(name: str) -> type:
     return made
 
 
-class Environment:
-    """The table of one callable. Until `arm` gives it a kernel, all calls go to `slow`.
+@once
+def _common() -> np.ndarray:
+    """A table with the words that are the same for every callable of this process."""
+    api, table = ctypes.pythonapi, np.zeros(words.TABLE_WORDS, np.int64)
+    known = {words.FLOAT_TYPE: float, words.SCALAR_TYPE: np.float64}
+    types = {at: kind for at, kind in known.items() if _holds_its_value(kind)}
+    types |= {words.ARRAY_TYPE: np.ndarray, words.INTEGER_TYPE: int, words.LIST_TYPE: list, words.TUPLE_TYPE: tuple}
+    dtypes = {words.DTYPE: np.float64, words.SHORT_DTYPE: np.float32, words.INTEGER_DTYPE: np.int64}
+    names = {words.OUT_NAME: sys.intern("out"), words.THREADS_NAME: sys.intern("threads"), words.NONE: None}
+    for at, one in {**types, **{at: np.dtype(kind) for at, kind in dtypes.items()}, **names}.items():
+        table[at] = id(one)
+    functions = {
+        words.VECTORCALL: api.PyObject_Vectorcall,
+        words.NEW_TUPLE: api.PyTuple_New,
+        words.NEW_OBJECT: api.PyType_GenericAlloc,
+        words.DROP: api.Py_DecRef,
+        words.SAVE: api.PyEval_SaveThread,
+        words.RESTORE: api.PyEval_RestoreThread,
+        words.INTEGER_VALUE: api.PyLong_AsDouble,
+        words.ERROR: api.PyErr_Occurred,
+        words.CLEAR_ERROR: api.PyErr_Clear,
+    }
+    for at, function in functions.items():
+        table[at] = address_of(function)
+    arrays = capsule_table("_ARRAY_API", 400)
+    table[[words.NEW_ARRAY, words.NEW_SCALAR]] = arrays[_NEW_ARRAY_SLOT], arrays[_NEW_SCALAR_SLOT]
+    table[words.NUMBERS] = _NUMBERS.ctypes.data
+    table[words.TUPLE_ITEMS] = tuple.__basicsize__ // 8
+    table[words.SHARING_FROM] = _NEVER
+    return table
 
-    `watched`: 1 if so do calls of one sample whose result has a NaN, 2 if batches too.
+
+def _holds_its_value(kind: type) -> bool:
+    """Whether a number of this type has its value where the machine code looks for it."""
+    some = kind(0.7)
+    return ctypes.c_double.from_address(id(some) + words.NUMBER_VALUE).value == 0.7
+
+
+def declined(*args: Any, **named: Any) -> Any:
+    """What a callable says that has only machine code, where that does not take the arguments."""
+    return NotImplemented
+
+
+class Environment:
+    """The table of one callable. Until `arm` gives it a kernel, all calls go to the slow way.
+
+    `watched`: 1 if so do calls of one sample whose result has a NaN, 2 if batches too. `names` are those of all arguments; its kernel takes the
+    `present` ones, and others are served by the environments that were `added`.
     """
 
-    def __init__(self, slow: Any, watched: int) -> None:
-        api = ctypes.pythonapi
-        table = np.zeros(words.FIRST_ARGUMENT + words.ARGUMENT_WORDS * words.MOST_ARGUMENTS, np.int64)
+    def __init__(self, watched: int, names: tuple[str, ...], present: tuple[str, ...]) -> None:
+        table = _common().copy()
         self._table = table
-        table[words.ARRAY_TYPE] = id(np.ndarray)
-        table[words.DTYPE] = id(np.dtype(np.float64))
-        table[words.SLOW] = id(slow)
-        table[words.OUT_NAME], table[words.THREADS_NAME] = id(sys.intern("out")), id(sys.intern("threads"))
-        table[words.VECTORCALL] = address_of(api.PyObject_Vectorcall)
-        table[words.NEW_ARRAY] = capsule_table("_ARRAY_API", 400)[_NEW_ARRAY_SLOT]
-        table[words.NEW_OBJECT] = address_of(api.PyType_GenericAlloc)
-        table[words.SAVE] = address_of(api.PyEval_SaveThread)
-        table[words.RESTORE] = address_of(api.PyEval_RestoreThread)
-        table[words.WATCHED], table[words.DROP] = watched, address_of(api.Py_DecRef)
-        table[words.NUMBERS] = _NUMBERS.ctypes.data
+        table[words.WATCHED] = watched
         table[words.BOARD] = crew().board.ctypes.data
-        table[words.TUPLE_ITEMS] = tuple.__basicsize__ // 8
-        table[words.SHARING_FROM] = _NEVER
+        self._names = [sys.intern(name) for name in names]
+        if len(names) <= words.MOST_ARGUMENTS:
+            table[words.ARGUMENTS] = len(names)
+            table[words.FIRST_NAME : words.FIRST_NAME + len(names)] = [id(name) for name in self._names]
+            table[words.MASK] = sum(1 << k for k, name in enumerate(names) if name in present)
         self.watched = watched
-        self._held = [slow]
+        self.names, self.present = names, present
+        self._last = self
+        self._held: list[Any] = []
 
-    def callable(self, state: Any, name: str) -> Any:
-        """A callable that runs on this table; it keeps `state` (and the table) alive."""
+    def callable(self, state: Any, name: str, slow: Any) -> Any:
+        """A callable that runs on this table, and on `slow` otherwise; it keeps these and `state` alive."""
+        return self._instance(name, state, slow)
+
+    def direct(self) -> Any:
+        """A callable that is machine code only: NotImplemented where that does not serve a call."""
+        return self._instance("Direct", None, declined)
+
+    def _instance(self, name: str, state: Any, slow: Any) -> Any:
         instance: Any = callable_type(name)()
-        held = (state, self)
+        held = (state, self, slow)
         fields = {
             words.INSTANCE_RELEASE: _release().table,
             words.INSTANCE_ENVIRONMENT: self._table.ctypes.data,
+            words.INSTANCE_SLOW: id(slow),
             words.INSTANCE_VECTORCALL: _fast().address("fast"),
         }
         for offset, value in fields.items():
@@ -147,9 +194,17 @@ class Environment:
         return instance
 
     def __del__(self) -> None:
-        for k in (words.SPARE, words.SPARE + 1):
+        for k in range(words.FIRST_SPARE, words.FIRST_NAME):
             if self._table[k]:
                 ctypes.pythonapi.Py_DecRef(ctypes.cast(int(self._table[k]), ctypes.py_object))
+
+    def added(self, present: tuple[str, ...]) -> Environment:
+        """One more environment behind this one, for another choice of arguments."""
+        other = Environment(self.watched, self.names, present)
+        self._held.append(other)
+        self._last._table[words.NEXT] = other._table.ctypes.data
+        self._last = other
+        return other
 
     def arm(self, kernel: Kernel, single: bool, sharing_from: int) -> None:
         """Let the machine code serve calls with one sample, or with a batch, by this kernel.
@@ -159,7 +214,7 @@ class Environment:
         program: Program = kernel.program
         arguments = [*program.inputs, *program.outputs]
         which = words.SINGLE if single else words.BATCH
-        if len(program.outputs) != 1 or not program.outputs[0].shape or len(arguments) > words.MOST_ARGUMENTS:
+        if len(program.outputs) > words.MOST_OUTPUTS or len(arguments) > words.MOST_ARGUMENTS:
             return
         for k, argument in enumerate(arguments):
             at = words.FIRST_ARGUMENT + words.ARGUMENT_WORDS * k
@@ -170,14 +225,16 @@ class Environment:
             self._table[[words.TOGETHER, words.THREADS]] = code().together_address, default_threads()
         self._held.append(kernel)
         self._table[[which + 1, which]] = kernel.data, kernel.address
+        self._table[words.OUTPUTS] = len(program.outputs)
         self._table[words.INPUTS] = len(program.inputs)
 
     def follow(self, other: Environment, kind: type) -> None:
         """Serve what another callable serves, but hand out each result in an instance of a class with one slot."""
-        served = [*range(words.INPUTS + 1), *range(words.THREADS, len(self._table))]
+        own = [words.MASK, words.NEXT, words.WATCHED, words.WRAP, *range(words.FIRST_SPARE, words.FIRST_NAME)]
+        served = np.delete(np.arange(words.TABLE_WORDS), own)
         self._table[served] = other._table[served]
         self._table[words.WRAP] = id(kind)
-        self._held[1:] = [other, kind]
+        self._held[:] = [other, kind]
 
 
 def is_first_slot(kind: type, value: Any) -> bool:
@@ -204,13 +261,13 @@ class Front:
 
     def __init__(self, slow: Any, inner: Environment) -> None:
         self._inner = inner
-        self._environment = Environment(slow, inner.watched)
+        self._environment = Environment(inner.watched, inner.names, inner.present)
         self._slow = slow
 
     def callable(self) -> Any:
         """What users hold."""
         _front_type()
-        return self._environment.callable(self._slow, "Derivative")
+        return self._environment.callable(self._slow, "Derivative", self._slow)
 
     def serve(self, result: Any, array: np.ndarray) -> None:
         """Hand out results like this one, which holds `array` in its only slot."""

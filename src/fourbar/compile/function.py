@@ -22,7 +22,7 @@ from ..errors import ArgumentError
 from ..expr import Output, Program, interpret
 from ..once import Turn
 from . import callables
-from .arguments import Argument, batch_shape, bind, check_target, expected, to_array
+from .arguments import Argument, batch_shape, bind, check_target, expected, quick_array, to_array
 from .gufunc import GeneralisedUfunc, compiled, signature
 from .machine import batch_lanes, single_lane
 from .signals import raise_error
@@ -159,12 +159,16 @@ class State:
         self._derivatives: dict[str, Any] = {}
         self._record = record
         self._turn = Turn()
-        self._armed: set[bool] = set()
+        self._armed: set[tuple[tuple[str, ...], bool]] = set()
         self._programs: dict[tuple[str, ...], Program] = {}
         self._variants: dict[tuple[str, ...], Variant] = {}
+        names = tuple(a.name for a in self.arguments)
+        required = tuple(a.name for a in self.arguments if not a.optional)
         fast = callables.supported() and backend() == "llvm"
         watched = 0 if explain is None else 2 if explain.watches_batches else 1
-        self.environment = callables.Environment(self.call, watched) if fast else None
+        self.environment = callables.Environment(watched, names, required) if fast else None
+        self._environments = {required: self.environment}
+        self._direct: Callable[..., Any] = callables.declined if self.environment is None else self.environment.direct()
 
     def derivative(self, kind: str) -> Any:
         """A derivative of this function, made when it is first asked for."""
@@ -191,6 +195,10 @@ class State:
 
     def call(self, *args: Any, out: Any = None, threads: int | None = None, **named: Any) -> Any:
         """Any call that is not served by the machine code."""
+        if out is None and threads is None and not named and self._armed:
+            found = self._converted(args)
+            if found is not NotImplemented:
+                return found
         given = bind(self.name, self.arguments, args, named)
         present = tuple(given)
         arguments = [a for a in self.arguments if a.name in given]
@@ -212,13 +220,29 @@ class State:
                 result[lost] = np.nan  # all of it: what is left of such a sample is no answer either
         return results[0] if len(results) == 1 else tuple(results)
 
+    def _converted(self, args: tuple[Any, ...]) -> Any:
+        """The results by machine code of what has become arrays that it takes; NotImplemented where that is not so."""
+        arrays, changed = [], False
+        for x in args:
+            array = quick_array(x)
+            if array is None:
+                return NotImplemented
+            changed = changed or array is not x
+            arrays.append(array)
+        return self._direct(*arrays) if changed else NotImplemented  # which it has seen
+
     def _arm(self, variant: Variant, present: tuple[str, ...], single: bool) -> None:
         """Let the machine code serve the next call of this kind."""
-        if self.environment is None or single in self._armed:
+        if self.environment is None or not variant.compiled or (present, single) in self._armed:
             return
-        if variant.compiled and present == tuple(a.name for a in self.arguments if not a.optional):
-            self._armed.add(single)
-            self.environment.arm(variant.ufunc(single).kernel, single, variant.sharing_from)
+        kernel = variant.ufunc(single).kernel
+        with self._turn.taken():
+            if (present, single) in self._armed:
+                return
+            if present not in self._environments:
+                self._environments[present] = self.environment.added(present)
+            self._armed.add((present, single))
+            self._environments[present].arm(kernel, single, variant.sharing_from)
 
     def _threads(self, asked: int | None) -> int:
         if asked is None:
@@ -283,13 +307,16 @@ def _lost(
     return lost
 
 
+_AT_HAND = (np.ndarray, list, tuple, float, int, np.float64)
+
+
 def _core(shape: tuple[int, ...]) -> tuple[int, ...]:
     """The last axes, as many as a core shape has."""
     return tuple(range(-len(shape), 0))
 
 
 def _is_lazy(x: Any) -> bool:
-    return type(x) is not np.ndarray and type(x).__module__.startswith("dask.array")
+    return type(x) not in _AT_HAND and type(x).__module__.startswith("dask.array")
 
 
 class _Remote:
@@ -370,4 +397,4 @@ def make_function(state: State) -> Any:
     if state.environment is None:
         return PlainFunction((state, None))
     _with_methods(callables.callable_type("Function"))
-    return state.environment.callable(state, "Function")
+    return state.environment.callable(state, "Function", state.call)

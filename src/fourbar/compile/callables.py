@@ -193,10 +193,13 @@ class Environment:
         ctypes.c_void_p.from_address(id(instance) + words.INSTANCE_STATE).value = id(held)
         return instance
 
+    _SPARES = slice(words.FIRST_SPARE, words.FIRST_NAME)
+    _drop = ctypes.PYFUNCTYPE(None, ctypes.c_void_p)(address_of(ctypes.pythonapi.Py_DecRef))
+
     def __del__(self) -> None:
-        for k in range(words.FIRST_SPARE, words.FIRST_NAME):
-            if self._table[k]:
-                ctypes.pythonapi.Py_DecRef(ctypes.cast(int(self._table[k]), ctypes.py_object))
+        for spare in self._table[self._SPARES].tolist():  # at the end of the process this module is empty
+            if spare:
+                self._drop(spare)
 
     def added(self, present: tuple[str, ...]) -> Environment:
         """One more environment behind this one, for another choice of arguments."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from math import prod
+from sys import intern
 from typing import Any
 
 import numpy as np
@@ -62,6 +63,11 @@ def _rates(what: str, parameters: Any) -> dict[str, Any]:
     if parameters is not None and not isinstance(parameters, Mapping):
         raise TypeError(f"{what}: parameters are given by name, such as {{'arm.mass': 1.0}}, got {parameters!r}")
     return {name: rate for name, rate in (parameters or {}).items() if rate is not None}
+
+
+def _all_arrays(given: Any, least: int, most: int) -> bool:
+    """Whether this is a tuple of so many plain arrays, which needs no reading."""
+    return type(given) is tuple and least <= len(given) <= most and all([type(x) is np.ndarray for x in given])
 
 
 class Stacked:
@@ -139,17 +145,25 @@ class Layout:
         result = named_tuple("Jacobian", present)
         several = named_tuple("Jacobians", self._recipe.of.results) if len(shapes) > 1 else None
 
+        cuts, at = [], 0
+        for shape in shapes:
+            for width in widths:
+                size = prod(shape) * prod(width)
+                cuts.append((slice(at, at + size), (*shape, *width)))
+                at += size
+
         def unpack(array: np.ndarray) -> Any:
-            batch = array.shape[: array.ndim - core]
-            flat, at, rows = array.reshape(*batch, prod(array.shape[len(batch) :])), 0, []
-            for shape in shapes:
-                blocks = []
-                for width in widths:
-                    size = prod(shape) * prod(width)
-                    blocks.append(flat[..., at : at + size].reshape((*batch, *shape, *width)))
-                    at += size
-                rows.append(result(*blocks))
-            return rows[0] if several is None else several(*rows)
+            if array.ndim == core:
+                flat = array.reshape(at)
+                blocks = [flat[own] if len(shape) == 1 else flat[own].reshape(shape) for own, shape in cuts]
+            else:
+                batch = array.shape[: array.ndim - core]
+                flat = array.reshape(*batch, at)
+                blocks = [flat[..., own].reshape((*batch, *shape)) for own, shape in cuts]
+            if several is None:
+                return result(*blocks)
+            n = len(widths)
+            return several(*[result(*blocks[k : k + n]) for k in range(0, len(blocks), n)])
 
         return unpack
 
@@ -184,13 +198,24 @@ class Directional(Wrapper):
         super().__init__(recipe, make(recipe))
         self._layout = Layout(recipe.of) if isinstance(recipe.of, Jacobian) else None
         self._numbers = _Numbers(recipe, ChangeJvp, Change)
+        self._names = [a.name for a in recipe.of.arguments]
+        self._required = sum(not a.optional for a in recipe.of.arguments)
 
     def along(self, parameters: Sequence[str]) -> Change:
         """The derivative when the named numbers of the robot change too."""
         return self._numbers.along(parameters)
 
     def __call__(self, args: Any = (), tangents: Any = (), parameters: Any = None, **options: Any) -> Any:
-        names = [a.name for a in self.recipe.of.arguments]
+        if parameters is None and self._layout is None and _all_arrays(args, self._required, len(self._names)):
+            if _all_arrays(tangents, 1, len(args)):
+                _check_tangents(self.recipe, dict(zip(self._names, tangents, strict=False)))
+                left_out = (None,) * (len(self._names) - len(args))
+                return self.function(*args, *left_out, *tangents, **options)
+        return self._read(args, tangents, parameters, options)
+
+    def _read(self, args: Any, tangents: Any, parameters: Any, options: dict[str, Any]) -> Any:
+        """The same for arguments of any kind."""
+        names = self._names
         given = _arguments(self.recipe, args)
         moving = _by_name(f"{self.recipe.name}, tangents", names, tangents)
         rates = _rates(self.recipe.name, parameters)
@@ -200,8 +225,11 @@ class Directional(Wrapper):
             if name not in given:
                 raise TypeError(f"{self.recipe.name}: a tangent of {name!r} is given, but not {name!r} itself")
         _check_tangents(self.recipe, moving)
-        function = self.along(tuple(rates)) if rates else self.function
-        found = function(**given, **{f"d_{name}": x for name, x in {**moving, **rates}.items()}, **options)
+        if rates:
+            tangents = {f"d_{name}": x for name, x in {**moving, **rates}.items()}
+            found = self.along(tuple(rates))(**given, **tangents, **options)
+        else:
+            found = self.function(*map(given.get, names), *map(moving.get, names), **options)
         return found if self._layout is None else self._layout.named(tuple(n for n in names if n in given), found)
 
 
@@ -217,12 +245,24 @@ class Pullback(Wrapper):
     def __init__(self, recipe: Vjp) -> None:
         super().__init__(recipe, make(recipe))
         self._numbers = _Numbers(recipe, ChangeVjp, Wrapper)
+        self._names = tuple(a.name for a in recipe.of.arguments)
+        self._required = sum(not a.optional for a in recipe.of.arguments)
 
     def along(self, parameters: Sequence[str]) -> Wrapper:
         """The gradients by the arguments, then by the named numbers of the robot."""
         return self._numbers.along(parameters)
 
     def __call__(self, args: Any = (), cotangent: Any = None, parameters: Any = None, **options: Any) -> Any:
+        if parameters is None and type(cotangent) is np.ndarray and len(self.recipe.weights) == 1:
+            if _all_arrays(args, self._required, len(self._names)):
+                left_out = (None,) * (len(self._names) - len(args))
+                found = self.function(*args, *left_out, cotangent, **options)
+                given = named_tuple("Gradient", self._names[: len(args)])
+                return given(*found) if isinstance(found, tuple) else given(found)
+        return self._read(args, cotangent, parameters, options)
+
+    def _read(self, args: Any, cotangent: Any, parameters: Any, options: dict[str, Any]) -> Any:
+        """The same for arguments of any kind."""
         of = self.recipe.of
         given = _arguments(self.recipe, args)
         weights = _by_name(f"{self.recipe.name}, cotangent", list(of.results), cotangent)
@@ -233,7 +273,7 @@ class Pullback(Wrapper):
         names = tuple(a.name for a in of.arguments if a.name in given)
         numbers = read_names(self.recipe.name, parameters)
         function = self.along(numbers).function if numbers else self.function
-        results = function(**given, **{f"w_{name}": x for name, x in weights.items()}, **options)
+        results = function(**given, **{intern(f"w_{name}"): x for name, x in weights.items()}, **options)
         found = results if isinstance(results, tuple) else (results,)
         if parameters is None:
             return named_tuple("Gradient", names)(*found)

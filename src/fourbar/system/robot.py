@@ -18,7 +18,7 @@ from ..model.mechanism import Actuator, Mechanism
 from ..model.parameters import RIGID, parameter_names, parameter_values, with_inertial_parameters
 from ..model.read import read_rng, read_three
 from ..once import cached_property, imported
-from .choice import read_choice
+from .choice import Choices, read_choice
 from .closing import Looped
 from .clusters import (
     ClusterInfo,
@@ -69,6 +69,8 @@ class Family:
         self._name = name
         self._method: Method = METHODS[name]
         self._made: dict[Any, Any] = {}
+        self._count = len(self._method.arguments)
+        self._choices = Choices(self._method.static, self.specialise)
         self.__doc__ = self._method.doc
 
     def __repr__(self) -> str:
@@ -101,23 +103,20 @@ class Family:
             self._made.setdefault(key, _make(self._model, self._name, chosen))
         return self._made[key]
 
-    @property
+    @cached_property
     def jvp(self) -> Any:
         """The derivative along a direction; options by name: `robot.pose.jvp(q, dq, frame="hand")`."""
-        return self._derivative("jvp")
+        return FamilyDerivative(self, "jvp")
 
-    @property
+    @cached_property
     def vjp(self) -> Any:
         """The gradient of a weighted sum of the results; options by name."""
-        return self._derivative("vjp")
+        return FamilyDerivative(self, "vjp")
 
-    @property
+    @cached_property
     def jacobian(self) -> Any:
         """All first derivatives; options by name."""
-        return self._derivative("jacobian")
-
-    def _derivative(self, kind: str) -> FamilyDerivative:
-        return FamilyDerivative(self, kind)
+        return FamilyDerivative(self, "jacobian")
 
     @property
     def options(self) -> tuple[str, ...]:
@@ -128,9 +127,10 @@ class Family:
         return family_again, (self._model.mechanism, self._name)
 
     def __call__(self, *args: Any, **named: Any) -> Any:
-        n = len(self._method.arguments)
-        options = {k: named.pop(k) for k in self._method.static if k in named}
-        return self.specialise(*args[n:], **options)(*args[:n], **named)
+        n = self._count
+        if named:
+            return self._choices.named(args[n:], named)(*args[:n], **named)
+        return self._choices.placed(args[n:])(*args[:n])
 
 
 class FamilyDerivative:
@@ -139,13 +139,16 @@ class FamilyDerivative:
     def __init__(self, family: Family, kind: str) -> None:
         self._family = family
         self._kind = kind
+        self._choices = Choices(family.options, lambda **options: getattr(family.specialise(**options), kind))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return FamilyDerivative, (self._family, self._kind)
 
     def __repr__(self) -> str:
         return f"{repr(self._family)[:-1]}: {self._kind}>"
 
     def __call__(self, *args: Any, **named: Any) -> Any:
-        options = {k: named.pop(k) for k in self._family.options if k in named}
-        return getattr(self._family.specialise(**options), self._kind)(*args, **named)
+        return self._choices.named((), named)(*args, **named)
 
 
 def family_again(mechanism: Mechanism, name: str) -> Family:

@@ -34,18 +34,7 @@ def _gather() -> str:
     c.label("entry")
     c.do(f"%all = alloca [{w.MOST_ARGUMENTS} x i64], align 8")
     total, none = word(c, "%env", w.ARGUMENTS), word(c, "%env", w.NONE, "ptr")
-    c.do(f"br i1 {c.let(f'icmp sle i64 %positional, {total}')}, label %placed, label %bad")
-    j, close = open_loop(c, "placed", "entry", total, 1, "by_name")
-    given = c.let(f"icmp slt i64 {j}, %positional")
-    c.do(f"br i1 {given}, label %placed_given, label %placed_none")
-    c.label("placed_given")
-    keep(c, word(c, "%args", j, "ptr"), "%all", j, "ptr")
-    c.do("br label %placed_end")
-    c.label("placed_none")
-    keep(c, none, "%all", j, "ptr")
-    c.do("br label %placed_end")
-    c.label("placed_end")
-    c.do(close)
+    _place(c, total, none)
     c.label("by_name")
     c.do(f"br i1 {c.let('icmp eq ptr %names, null')}, label %order, label %read_names")
     c.label("read_names")
@@ -84,6 +73,22 @@ def _gather() -> str:
     c.do("ret ptr null")
     arguments = "ptr %env, ptr %args, i64 %positional, ptr %names, ptr %objects, ptr %options"
     return f"define internal ptr @gather({arguments}) nounwind {{\n{c.body()}\n}}\n"
+
+
+def _place(c: Code, total: str, none: str) -> None:
+    """%all: what is given by place, and None for the others; goes on at the label %by_name."""
+    c.do(f"br i1 {c.let(f'icmp sle i64 %positional, {total}')}, label %placed, label %bad")
+    j, close = open_loop(c, "placed", "entry", total, 1, "by_name")
+    given = c.let(f"icmp slt i64 {j}, %positional")
+    c.do(f"br i1 {given}, label %placed_given, label %placed_none")
+    c.label("placed_given")
+    keep(c, word(c, "%args", j, "ptr"), "%all", j, "ptr")
+    c.do("br label %placed_end")
+    c.label("placed_none")
+    keep(c, none, "%all", j, "ptr")
+    c.do("br label %placed_end")
+    c.label("placed_end")
+    c.do(close)
 
 
 def _named() -> str:
@@ -298,14 +303,12 @@ def _check() -> str:
     c = Code()
     ok = Checks(c, "bad")
     c.label("entry")
-    same_type = c.let(
-        f"icmp eq ptr {field(c, '%object', w.OBJECT_TYPE, 'ptr')}, {word(c, '%env', w.ARRAY_TYPE, 'ptr')}"
-    )
     c.do("%input = icmp ne ptr %space, null")
-    c.do(f"br i1 {same_type}, label %array, label %strange")
-    c.label("array")
-    same_dtype = c.let(f"icmp eq ptr {field(c, '%object', w.ARRAY_DESCR, 'ptr')}, {word(c, '%env', w.DTYPE, 'ptr')}")
-    c.do(f"br i1 {same_dtype}, label %plain, label %strange")
+    for at, wanted, good in ((w.OBJECT_TYPE, w.ARRAY_TYPE, "array"), (w.ARRAY_DESCR, w.DTYPE, "plain")):
+        same = c.let(f"icmp eq ptr {field(c, '%object', at, 'ptr')}, {word(c, '%env', wanted, 'ptr')}")
+        c.do(f"br i1 {same}, label %{good}, label %strange")
+        if good == "array":
+            c.label(good)
     c.label("strange")
     c.do("br i1 %input, label %convert, label %bad")
     c.label("convert")

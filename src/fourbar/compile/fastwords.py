@@ -89,10 +89,12 @@ class Checks:
         self.other = other
 
     def require(self, condition: str) -> None:
+        """Leave unless a condition holds."""
         name = f"checked{self.count}"
         self.count += 1
         self.c.do(f"br i1 {condition}, label %{name}, label %{self.other}")
         self.c.label(name)
 
     def equal(self, a: str, b: str, kind: str = "i64") -> None:
+        """Leave unless two values are equal."""
         self.require(self.c.let(f"icmp eq {kind} {a}, {b}"))

@@ -167,7 +167,7 @@ class State:
         fast = callables.supported() and backend() == "llvm"
         watched = 0 if explain is None else 2 if explain.watches_batches else 1
         self.environment = callables.Environment(watched, names, required) if fast else None
-        self._environments = {required: self.environment}
+        self._environments = {} if self.environment is None else {required: self.environment}
         self._direct: Callable[..., Any] = callables.declined if self.environment is None else self.environment.direct()
 
     def derivative(self, kind: str) -> Any:

@@ -22,6 +22,7 @@ from .cluster import Cluster
 from .embedding import Tied
 from .groups import Group, Grouper
 from .mechanism import WORLD, Connection, Mechanism, NamedLoop, Placement
+from .reframe import reframed
 from .regroup import regrouped, unturned
 from .tree import ClusterTree
 
@@ -67,6 +68,11 @@ class Lowered:
         """Whether some velocities of a group joint, such as a ball, are independent in a loop and others are not."""
         ties = (group.embedding for group in self.groups)
         return any(not tie.explicit and tie.has_shared_joints for tie in ties if isinstance(tie, Tied))
+
+    @cached_property
+    def reframed(self) -> ClusterTree:
+        """The tree with the cheapest frames, where those of the bodies do not matter (see `reframe`)."""
+        return self.unturned if self.unturned is self.tree else reframed(self.unturned)
 
     def turns_less(self, link: int) -> bool:
         """Whether a link's frame does not turn in `unturned`."""

@@ -136,9 +136,10 @@ class Context:
 
         `touched` are links whose own frames matter, besides those of all bodies if there are external forces.
         """
-        lowered = self.model.lowered
-        turns = "f_ext" in self.given or any(lowered.turns_less(i) for i in touched)
-        return self._sweeps(lowered.equivalent if turns else lowered.unturned)
+        lowered, links = self.model.lowered, list(touched)
+        if "f_ext" in self.given or any(lowered.turns_less(i) for i in links):
+            return self._sweeps(lowered.equivalent)
+        return self._sweeps(lowered.unturned if links else lowered.reframed)
 
     def _sweeps(self, tree: ClusterTree) -> Sweeps:
         q = [x for part in self.coordinates() for x in part]

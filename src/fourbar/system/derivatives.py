@@ -67,7 +67,7 @@ def _rates(what: str, parameters: Any) -> dict[str, Any]:
 
 def _all_arrays(given: Any, least: int, most: int) -> bool:
     """Whether this is a tuple of so many plain arrays, which needs no reading."""
-    return type(given) is tuple and least <= len(given) <= most and all([type(x) is np.ndarray for x in given])
+    return type(given) is tuple and least <= len(given) <= most and all(type(x) is np.ndarray for x in given)
 
 
 class Stacked:
@@ -206,12 +206,12 @@ class Directional(Wrapper):
         return self._numbers.along(parameters)
 
     def __call__(self, args: Any = (), tangents: Any = (), parameters: Any = None, **options: Any) -> Any:
-        if parameters is None and self._layout is None and _all_arrays(args, self._required, len(self._names)):
-            if _all_arrays(tangents, 1, len(args)):
-                _check_tangents(self.recipe, dict(zip(self._names, tangents, strict=False)))
-                left_out = (None,) * (len(self._names) - len(args))
-                return self.function(*args, *left_out, *tangents, **options)
-        return self._read(args, tangents, parameters, options)
+        plain = parameters is None and self._layout is None and _all_arrays(args, self._required, len(self._names))
+        if not plain or not _all_arrays(tangents, 1, len(args)):
+            return self._read(args, tangents, parameters, options)
+        _check_tangents(self.recipe, dict(zip(self._names, tangents, strict=False)))
+        left_out = (None,) * (len(self._names) - len(args))
+        return self.function(*args, *left_out, *tangents, **options)
 
     def _read(self, args: Any, tangents: Any, parameters: Any, options: dict[str, Any]) -> Any:
         """The same for arguments of any kind."""
@@ -253,13 +253,13 @@ class Pullback(Wrapper):
         return self._numbers.along(parameters)
 
     def __call__(self, args: Any = (), cotangent: Any = None, parameters: Any = None, **options: Any) -> Any:
-        if parameters is None and type(cotangent) is np.ndarray and len(self.recipe.weights) == 1:
-            if _all_arrays(args, self._required, len(self._names)):
-                left_out = (None,) * (len(self._names) - len(args))
-                found = self.function(*args, *left_out, cotangent, **options)
-                given = named_tuple("Gradient", self._names[: len(args)])
-                return given(*found) if isinstance(found, tuple) else given(found)
-        return self._read(args, cotangent, parameters, options)
+        plain = parameters is None and type(cotangent) is np.ndarray and len(self.recipe.weights) == 1
+        if not plain or not _all_arrays(args, self._required, len(self._names)):
+            return self._read(args, cotangent, parameters, options)
+        left_out = (None,) * (len(self._names) - len(args))
+        found = self.function(*args, *left_out, cotangent, **options)
+        gradient = named_tuple("Gradient", self._names[: len(args)])
+        return gradient(*found) if isinstance(found, tuple) else gradient(found)
 
     def _read(self, args: Any, cotangent: Any, parameters: Any, options: dict[str, Any]) -> Any:
         """The same for arguments of any kind."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 import time
 from pathlib import Path
 
@@ -21,8 +22,17 @@ def sources(folder: str = _ALL) -> list[tuple[str, os.stat_result]]:
         _collect(folder, found)
     except OSError:
         return []
-    changed = any(max(status.st_mtime_ns, status.st_ctime_ns) > _BEGUN for _, status in found)
+    now = time.time_ns()
+    changed = any(_BEGUN < _time_of_change(status) <= now for _, status in found)
     return [] if changed else sorted(found)
+
+
+def _time_of_change(status: os.stat_result) -> int:
+    """When a file was last changed. POSIX: what the system noted, not what tools have set, which may be in the future.
+
+    Windows has only the latter. A time in the future is no change under the process: that has the time of the change.
+    """
+    return status.st_mtime_ns if sys.platform == "win32" else status.st_ctime_ns
 
 
 def _collect(folder: str, found: list[tuple[str, os.stat_result]]) -> None:

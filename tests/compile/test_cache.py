@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import fourbar as fb
-from fourbar.compile import cache, gufunc, kernel, programs
+from fourbar.compile import cache, gufunc, kernel, programs, trust
 from fourbar.joints import Revolute
 
 from .support import chain, finished, machine_code_only, python, same_bits, started
@@ -184,6 +184,97 @@ def test_a_folder_of_another_user_is_not_used(folder):
     os.chown(folder, 12345, 12345)
     warned("belongs to another user")
     assert not list(folder.iterdir())
+
+
+@POSIX
+@pytest.mark.parametrize("mode", [0o777, 0o757, 0o703])
+def test_a_folder_whose_parent_others_may_write_to_is_not_used(tmp_path, monkeypatch, mode):
+    """Somebody could put another folder into its place."""
+    parent = tmp_path / "open"
+    (parent / "between").mkdir(parents=True)
+    monkeypatch.setenv("FOURBAR_CACHE", str(parent / "between" / "cache"))
+    parent.chmod(mode)
+    warned("other users may replace it.*open.*writable")
+    assert not list((parent / "between" / "cache").iterdir())
+
+
+@POSIX
+def test_a_folder_in_one_that_is_open_but_sticky_is_used(tmp_path, monkeypatch):
+    """As in /tmp: others may write there, but not move what is not theirs."""
+    parent = tmp_path / "sticky"
+    parent.mkdir()
+    parent.chmod(0o1777)
+    monkeypatch.setenv("FOURBAR_CACHE", str(parent / "cache"))
+    evaluate()
+    assert list((parent / "cache").iterdir())
+
+
+@POSIX
+@pytest.mark.skipif(not hasattr(os, "getuid") or os.getuid() != 0, reason="only root can give a folder away")
+def test_a_folder_in_one_of_another_user_is_not_used(tmp_path, monkeypatch):
+    parent = tmp_path / "theirs"
+    parent.mkdir()
+    os.chown(parent, 12345, 12345)
+    monkeypatch.setenv("FOURBAR_CACHE", str(parent / "cache"))
+    warned("other users may replace it.*theirs belongs to another user")
+
+
+@POSIX
+def test_a_group_of_ones_own_is_nobody_else(monkeypatch):
+    """Many systems make a group for each user, and let it write to what the user makes."""
+    import grp
+    import pwd
+    from types import SimpleNamespace as Entry
+
+    status = os.stat_result((0o40775, 0, 0, 0, os.getuid(), 4321, 0, 0, 0, 0))
+    monkeypatch.setattr(pwd, "getpwuid", lambda uid: Entry(pw_name="eve", pw_gid=4321))
+    for members, problem in (([], None), (["eve"], None), (["eve", "bob"], "is writable by them")):
+        monkeypatch.setattr(grp, "getgrgid", lambda gid, m=members: Entry(gr_name="eve", gr_mem=m))
+        assert trust._replaceable(status) == problem
+    monkeypatch.setattr(grp, "getgrgid", lambda gid: Entry(gr_name="staff", gr_mem=[]))
+    assert trust._replaceable(status) == "is writable by them"
+
+
+OTHERS = {
+    "writable by others": lambda path: path.chmod(0o606),
+    "writable by a group": lambda path: path.chmod(0o660),
+    "a link": lambda path: path.symlink_to(path.rename(path.with_name("elsewhere"))),
+    "of another user": lambda path: os.chown(path, 12345, 12345),
+}
+
+
+@POSIX
+@pytest.mark.parametrize("change", OTHERS)
+def test_files_of_others_are_not_run(folder, compiled, change):
+    """They are compiled again, and replaced."""
+    if change == "of another user" and os.getuid() != 0:
+        pytest.skip("only root can give a file away")
+    wanted = evaluate()
+    for path in list(folder.glob("*.o")):
+        OTHERS[change](path)
+    seen = len(compiled)
+    assert same_bits(evaluate(), wanted)
+    assert len(compiled) == 2 * seen
+    files = list(folder.glob("*.o"))
+    assert files
+    assert all(not path.is_symlink() and stat.S_IMODE(path.stat().st_mode) == 0o600 for path in files)
+    assert all(path.stat().st_uid == os.getuid() for path in files)
+
+
+@POSIX
+def test_a_link_is_followed_once(tmp_path, monkeypatch):
+    """What it leads to later is not what was looked at."""
+    real, other, link = tmp_path / "real", tmp_path / "other", tmp_path / "link"
+    real.mkdir(mode=0o700)
+    other.mkdir(mode=0o700)
+    link.symlink_to(real)
+    monkeypatch.setenv("FOURBAR_CACHE", str(link))
+    evaluate()
+    link.unlink()
+    link.symlink_to(other)
+    hinge(2.0).gravity_force(Q)
+    assert list(real.iterdir())
+    assert not list(other.iterdir())
 
 
 @POSIX

@@ -5,6 +5,7 @@ import gc
 import os
 import pickle
 import shutil
+import time
 from pathlib import Path
 
 import numpy as np
@@ -217,6 +218,29 @@ def test_sources_that_change_under_a_running_process(tmp_path, folder, change, f
     shutil.copytree(Path(fb.__file__).parent, copy / "fourbar", ignore=shutil.ignore_patterns("__pycache__"))
     python(_UPGRADED.format(copy=str(copy), change=change), PYTHONPATH=None)
     assert len(kept(folder)) == files
+
+
+_AHEAD = """
+import sys
+sys.path.insert(0, {copy!r})
+import fourbar as fb
+from fourbar.compile import programs
+programs._WORTH_A_FILE = 1
+b = fb.Builder("hinge")
+b.body("rod", joint=fb.joints.Revolute("y"), mass=1.0, com=(0.0, 0.0, -0.5))
+robot = b.build()
+robot.gravity_force(robot.neutral())
+"""
+
+
+def test_sources_from_the_future(tmp_path, folder):
+    """A clock was wrong where they were written; that is no change under the process."""
+    copy = tmp_path / "copy"
+    shutil.copytree(Path(fb.__file__).parent, copy / "fourbar", ignore=shutil.ignore_patterns("__pycache__"))
+    later = time.time() + 1e6
+    os.utime(copy / "fourbar" / "model" / "mechanism.py", (later, later))
+    python(_AHEAD.format(copy=str(copy)), PYTHONPATH=None)
+    assert len(kept(folder)) == 1
 
 
 def test_garbage_is_looked_for_again():

@@ -30,7 +30,8 @@ _NUMBERS = np.array([id(k) for k in _KEPT], np.int64)
 def supported() -> bool:
     """Whether objects of this interpreter are laid out as the machine code expects."""
     free_threaded = bool(sysconfig.get_config_var("Py_GIL_DISABLED"))
-    plain = ctypes.sizeof(ctypes.c_void_p) == 8 and object.__basicsize__ == 16  # more where references are traced
+    wide = ctypes.sizeof(ctypes.c_void_p) == 8 and sys.byteorder == "little"
+    plain = wide and object.__basicsize__ == 16  # more where references are traced
     return sys.implementation.name == "cpython" and plain and not free_threaded
 
 

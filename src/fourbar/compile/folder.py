@@ -2,15 +2,14 @@
 
 Files are written to a temporary name and moved into place, so that many processes may share the folder; each begins
 with a checksum of its name and its content, and one that does not agree with it is made again, never trusted. The
-folder belongs to the user alone, and stays within bounds (`prune.py`). FOURBAR_CACHE names another folder, or switches
-the cache off with "off".
+folder and its files belong to the user alone (`trust.py`), and it stays within bounds (`prune.py`). FOURBAR_CACHE names
+another folder, or switches the cache off with "off".
 """
 
 from __future__ import annotations
 
 import hashlib
 import os
-import stat
 import sys
 import tempfile
 import warnings
@@ -18,6 +17,7 @@ from functools import cache
 from pathlib import Path
 
 from .prune import note_use, prune_sometimes
+from .trust import read_own, untrusted_folder
 
 _MAGIC = b"fourbar cached 1\n"
 
@@ -43,7 +43,8 @@ def _prepared(name: str) -> Path | None:
     folder = Path(name).expanduser().absolute()
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        problem = _untrusted(folder)
+        folder = folder.resolve()  # links are followed once: what they lead to later is not what was looked at
+        problem = untrusted_folder(folder)
     except OSError as error:
         problem = str(error)
     if problem is None:
@@ -57,25 +58,13 @@ def _prepared(name: str) -> Path | None:
     return None
 
 
-def _untrusted(folder: Path) -> str | None:
-    """Why code found in this folder could be somebody else's."""
-    if not hasattr(os, "getuid"):
-        return None
-    status = folder.stat()
-    if status.st_uid != os.getuid():
-        return "it belongs to another user"
-    if status.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
-        return "other users may write to it"
-    if not os.access(folder, os.W_OK | os.X_OK):
-        return "it is not writable"
-    return None
-
-
 def read(path: Path) -> bytes | None:
-    """The content of a cache file; None if there is none or it is damaged."""
+    """The content of a cache file; None if there is none, it is damaged, or somebody else's."""
     try:
-        content = path.read_bytes()
+        content = read_own(path)
     except OSError:
+        return None
+    if content is None:
         return None
     start = len(_MAGIC) + 32
     kept = content[start:]

@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 import fourbar as fb
+from fourbar.compile import callables
 from fourbar.compile.gufunc import GeneralisedUfunc
 from fourbar.compile.ir import Lanes
 from fourbar.compile.kernel import Kernel
@@ -24,6 +25,10 @@ from fourbar.system.methods import METHODS
 
 INTERPRETED = os.environ.get("FOURBAR_BACKEND") == "numpy"
 machine_code_only = pytest.mark.skipif(INTERPRETED, reason="about machine code; FOURBAR_BACKEND=numpy has none")
+fast_calls_only = pytest.mark.skipif(
+    INTERPRETED or not callables.supported(),
+    reason="about calls in machine code, which this interpreter does not allow",
+)
 EVERY_WIDTH = [Lanes(width, single_lane().fma) for width in (1, 2, 4, 8)]
 
 ODD = (2 / 7, -3 / 7, 6 / 7)  # an axis along no other

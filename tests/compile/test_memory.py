@@ -15,7 +15,7 @@ from fourbar import ArgumentError
 from fourbar.compile.driver import BYTES, MALLOC
 from fourbar.joints import Revolute
 
-from .support import INTERPRETED, enough, machine_code_only, python, same_bits
+from .support import INTERPRETED, enough, fast_calls_only, machine_code_only, python, same_bits
 
 Q = np.array([0.3, -0.7])
 OUT = np.empty(2)
@@ -98,15 +98,17 @@ def test_no_call_leaks(f, call):
 @machine_code_only
 def test_references_to_results(f):
     """A result is held by the user, and perhaps once more as a spare array of the function."""
+    alone = np.empty(2)
+    once = sys.getrefcount(alone)  # 2, or 1 where the interpreter lends what it passes on (CPython 3.14)
     for _ in range(10):
         result = f(Q, Q, Q)
-        assert 2 <= sys.getrefcount(result) <= 3
+        assert once <= sys.getrefcount(result) <= once + 1
         out = np.empty(2)
         before = sys.getrefcount(out)
         assert f(Q, Q, Q, out=out) is out
         assert sys.getrefcount(out) == before
     batch = f(MANY, MANY, MANY)
-    assert sys.getrefcount(batch) == 2
+    assert sys.getrefcount(batch) == once
 
 
 def test_memory_of_the_process_is_bounded(f):
@@ -146,7 +148,7 @@ def test_a_function_keeps_what_it_needs():
     assert state() is None
 
 
-@machine_code_only
+@fast_calls_only
 def test_spare_results_are_freed_with_their_function():
     f = fb.robots.double_pendulum().inverse_dynamics
     f(Q, Q, Q)

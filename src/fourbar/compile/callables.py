@@ -69,7 +69,8 @@ def address_of(function: Any) -> int:
     return ctypes.cast(function, ctypes.c_void_p).value or 0
 
 
-def _refuse(self: Any, name: str, *value: Any) -> None:
+def refuse(self: Any, name: str, *value: Any) -> None:
+    """What no function allows: that its attributes are changed."""
     raise AttributeError(f"a fourbar function is frozen; {name!r} cannot be changed")
 
 
@@ -101,7 +102,7 @@ def callable_type(name: str) -> type:
     spec = _Spec(f"fourbar.{name}".encode(), words.INSTANCE_SIZE, 0, flags, ctypes.addressof(slots))
     api.PyType_FromSpec.restype, api.PyType_FromSpec.argtypes = ctypes.py_object, [ctypes.c_void_p]
     made: Any = api.PyType_FromSpec(ctypes.addressof(spec))
-    made.__setattr__, made.__delattr__ = _refuse, _refuse
+    made.__setattr__, made.__delattr__ = refuse, refuse
     _HELD.extend([members, slots, spec])
     return made
 

@@ -347,7 +347,10 @@ class PlainFunction:
     __slots__ = ("held",)
 
     def __init__(self, held: tuple[State, None]) -> None:
-        self.held = held
+        object.__setattr__(self, "held", held)
+
+    __setattr__ = callables.refuse
+    __delattr__ = callables.refuse
 
     def __call__(self, *args: Any, **named: Any) -> Any:
         return self.held[0].call(*args, **named)

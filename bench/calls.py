@@ -1,0 +1,106 @@
+"""What one call costs, however its arguments are given: a double pendulum, µs, beside the bar of each.
+
+    python bench/calls.py [--strict]
+
+`--strict` ends with an error if a bar is missed. The last line is forward dynamics of ANYmal C, as a multiple of
+Pinocchio's speed (where Pinocchio and its robots are installed).
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+import fourbar as fb
+
+_FASTER = 6.0  # times as fast as Pinocchio: ANYmal C
+
+
+def least(call: Callable[[], Any], turns: int = 40, calls: int = 500) -> float:
+    """µs of one call: the least of some turns."""
+    call(), call(), call()
+    found = []
+    for _ in range(turns):
+        start = time.perf_counter()
+        for _ in range(calls):
+            call()
+        found.append(time.perf_counter() - start)
+    return 1e6 * min(found) / calls
+
+
+def ways(robot: Any) -> dict[str, tuple[Callable[[], Any], float]]:
+    """Calls by what they show, each with its bar."""
+    q, v, a = np.array([0.3, -0.7]), np.array([1.0, -2.0]), np.array([0.5, 4.0])
+    many, ql, vl, al = np.tile(q, (4, 1)), q.tolist(), v.tolist(), a.tolist()
+    short, whole = q.astype(np.float32), np.array([1, 2])
+    f_ext = np.zeros(robot.model.shape("f_ext"))
+    f, hybrid = robot.inverse_dynamics, robot.hybrid_dynamics.specialise(["elbow"])
+    return {
+        "inverse_dynamics(q, v, a)": (lambda: f(q, v, a), 0.4),
+        "kinetic_energy(q, v)": (lambda: robot.kinetic_energy(q, v), 0.6),
+        "potential_energy(q)": (lambda: robot.potential_energy(q), 0.6),
+        "integrate(q, v, 1e-3)": (lambda: robot.integrate(q, v, 1e-3), 0.6),
+        "lists": (lambda: f(ql, vl, al), 3.0),
+        "float32": (lambda: f(short, short, short), 3.0),
+        "integers": (lambda: f(whole, whole, whole), 3.0),
+        "batch q with single v": (lambda: f(many, v, a), 3.0),
+        "batch q with v of shape (1, 2)": (lambda: f(many, v[None], a), 3.0),
+        "two batch axes": (lambda: f(many[:, None], many[:, None], a), 3.0),
+        "by name": (lambda: f(q=q, v=v, a=a), 0.6),
+        "f_ext": (lambda: f(q, v, a, f_ext), 0.6),
+        "several results": (lambda: hybrid(q, v, a, a), 0.8),
+        'pose(q, "tip")': (lambda: robot.pose(q, "tip"), 0.8),
+        'jacobian(q, "tip")': (lambda: robot.jacobian(q, "tip"), 0.8),
+        'jacobian(q, frame="tip")': (lambda: robot.jacobian(q, frame="tip"), 3.0),
+        "jacobian by (q, v, a)": (lambda: f.jacobian(q, v, a), 0.8),
+        "jvp": (lambda: f.jvp((q, v, a), (q, v, a)), 6.0),
+        "vjp": (lambda: f.vjp((q, v, a), a), 6.0),
+    }
+
+
+def beside_pinocchio() -> float | None:
+    """How many times as fast as Pinocchio forward dynamics of ANYmal C is, one call."""
+    try:
+        import pinocchio as pin
+
+        from robots import load_urdf, robot_folder
+    except ImportError:
+        return None
+    if not robot_folder().is_dir():
+        return None
+    from fourbar.bridges.pinocchio import Peer
+
+    peer = Peer(load_urdf("anymal_c_simple_description/urdf/anymal.urdf", True, None), "anymal_c")
+    robot, model = peer.robot, peer.model
+    data, rng = model.createData(), np.random.default_rng(0)
+    q, v, tau = robot.random(0), rng.normal(size=robot.nv), rng.normal(size=robot.nv)
+    theirs = pin.neutral(model)
+    ours = least(lambda: robot.forward_dynamics(q, v, tau))
+    return least(lambda: pin.aba(model, data, theirs, v, tau)) / ours
+
+
+def main() -> int:
+    """Print the table; the number of bars that were missed, if that counts."""
+    read = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    read.add_argument("--strict", action="store_true", help="end with an error if a bar is missed")
+    strict, missed = read.parse_args().strict, 0
+    for name, (call, bar) in ways(fb.robots.double_pendulum()).items():
+        found = least(call)
+        missed += found > bar
+        print(f"{name:34} {found:7.2f}  bar {bar:4.1f}{'  MISSED' if found > bar else ''}", flush=True)
+    ratio = beside_pinocchio()
+    if ratio is not None:
+        missed += ratio < _FASTER
+        print(
+            f"{'ANYmal C, times Pinocchio':34} {ratio:6.1f}x  bar {_FASTER:4.1f}{'  MISSED' if ratio < _FASTER else ''}"
+        )
+    return missed if strict else 0
+
+
+if __name__ == "__main__":
+    sys.exit(min(main(), 1))

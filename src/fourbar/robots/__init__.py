@@ -1,4 +1,8 @@
-"""Robots that come with the library: those of Chignoli's paper, and small ones that each show one thing."""
+"""Robots that come with the library: those of Chignoli's paper, and small ones that each show one thing.
+
+The numbers of the paper's robots are from ROAM-Lab-ND/generalized_rbda (MIT licence, (c) 2023 MatthewChignoli), those
+of the links of JVRC-1 by way of it from jvrc_description; `data/README.md` says which. The others are fourbar's own.
+"""
 
 from .cassie import cassie_leg
 from .chains import gt_chain, pbt_chain

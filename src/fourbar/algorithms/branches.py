@@ -19,6 +19,8 @@ from ..spatial.solve import factor
 from .product import Rows, plus_product, transposed
 
 _LONGEST = 8  # velocities of a branch; longer ones are cut
+_ROWS = 4  # carriers whose part of M changes in one product
+_SMALL = 20  # velocities up to which products are unrolled
 
 
 class Branch(NamedTuple):
@@ -94,6 +96,7 @@ class Solver:
     def __init__(self, recorder: Recorder, M: Rows, parents: Sequence[int]) -> None:
         self._recorder = recorder
         self._branches = branches(parents)
+        self._large = len(parents) > _SMALL
         self._N: list[Rows] = [[] for _ in self._branches]
         self._R: list[Rows] = [[] for _ in self._branches]
         left = [list(row) for row in M]
@@ -106,13 +109,18 @@ class Solver:
         D = Mat(map(Vec, _part(M, own, own)))
         self._N[b] = [list(row) for row in self._recorder.call(_negative_inverse, D)]
         across = _part(M, own, carriers)
-        self._R[b] = plus_product(self._recorder, None, self._N[b], across)
-        for k, i in enumerate(carriers):
-            upto = carriers[: k + 1]
-            columns = [row[: k + 1] for row in self._R[b]]
-            (changed,) = plus_product(self._recorder, [[M[i][j] for j in upto]], [[row[k] for row in across]], columns)
-            for j, x in zip(upto, changed, strict=True):
-                M[i][j] = M[j][i] = x
+        self._R[b] = self._product(None, self._N[b], across)
+        for first in range(0, len(carriers), _ROWS):
+            some, upto = carriers[first : first + _ROWS], carriers[: first + _ROWS]
+            columns = [row[: len(upto)] for row in self._R[b]]
+            left = transposed([row[first : first + _ROWS] for row in across])
+            for i, row in zip(some, self._product(_part(M, some, upto), left, columns), strict=True):
+                for j, x in zip(upto, row, strict=True):
+                    if j <= i:
+                        M[i][j] = M[j][i] = x
+
+    def _product(self, C: Rows | None, A: Rows, B: Rows) -> Rows:
+        return plus_product(self._recorder, C, A, B, self._large)
 
     def negative_solution(self, X: Rows) -> Rows:
         """-M⁻¹ X; zeros of X cost nothing."""
@@ -120,13 +128,13 @@ class Solver:
         for b, (own, carriers) in reversed(list(enumerate(self._branches))):
             sent = [left[i] for i in own]
             if carriers:
-                felt = plus_product(self._recorder, [left[i] for i in carriers], transposed(self._R[b]), sent)
+                felt = self._product([left[i] for i in carriers], transposed(self._R[b]), sent)
                 for i, row in zip(carriers, felt, strict=True):
                     left[i] = row
         a: Rows = [[] for _ in X]
         for b, (own, carriers) in enumerate(self._branches):
             both = [N + R for N, R in zip(self._N[b], self._R[b], strict=True)]
-            moved = plus_product(self._recorder, None, both, [left[i] for i in own] + [a[i] for i in carriers])
+            moved = self._product(None, both, [left[i] for i in own] + [a[i] for i in carriers])
             for i, row in zip(own, moved, strict=True):
                 a[i] = row
         return a
@@ -139,9 +147,9 @@ class Solver:
         for b, (own, carriers) in enumerate(self._branches):
             block = [list(row) for row in self._recorder.call(_negated, Mat(map(Vec, self._N[b])))]
             if carriers:
-                across = plus_product(self._recorder, None, self._R[b], _part(found, carriers, before))
+                across = self._product(None, self._R[b], _part(found, carriers, before))
                 self._write(found, own, before, across)
-                block = plus_product(self._recorder, block, self._R[b], _part(found, carriers, own))
+                block = self._product(block, self._R[b], _part(found, carriers, own))
             self._write(found, own, own, block)
             before += own
         return found

@@ -9,14 +9,18 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
+from ..expr.apart import apart
 from ..model.cluster import Kinematics
 from ..spatial.inertia import Inertia
 from ..spatial.linear import Mat, Vec
 from ..spatial.transform import IDENTITY, Transform
 from ..spatial.vectors import Twist, Wrench
+from .branches import branches
 from .sweep import Outcome, Sweeps
 
 _AT_ONCE = 8  # carrying joints in one step: a long chain then has fewer steps to record
+_SMALL = 64  # velocities up to which every joint is treated for itself
+_ROWS, _COLUMNS = 16, 8  # of a part of M whose code is shared
 
 
 class Carried(NamedTuple):
@@ -78,7 +82,11 @@ def mass_matrix(s: Sweeps) -> list[list[Any]]:
 
 def assemble(s: Sweeps, carried: Sequence[Carried], composed: Sequence[tuple[Any, Mat]]) -> list[list[Any]]:
     """M from the momenta Ic S and the diagonal block of every joint."""
-    M: list[list[Any]] = [[0.0] * s.tree.nv for _ in range(s.tree.nv)]
+    n = s.tree.nv
+    M: list[list[Any]] = [[0.0] * n for _ in range(n)]
+    if n > _SMALL:
+        _assemble_large(s, M, carried, composed)
+        return M
     for j, (momenta, diagonal) in enumerate(composed):
         _write(s, M, j, j, diagonal)
         for some in carriers_of(s, j):
@@ -86,6 +94,44 @@ def assemble(s: Sweeps, carried: Sequence[Carried], composed: Sequence[tuple[Any
             for i, block in zip(some, blocks, strict=True):
                 _write(s, M, i, j, block)
     return M
+
+
+@apart
+def _couple_tile(rows: tuple[Twist, ...], columns: tuple[Wrench, ...]) -> tuple[Vec, ...]:
+    """A part of M between some motions and some momenta, written once for all parts of a size."""
+    return tuple(Vec([h.power(s) for h in columns]) for s in rows)
+
+
+def _assemble_large(
+    s: Sweeps, M: list[list[Any]], carried: Sequence[Carried], composed: Sequence[tuple[Any, Mat]]
+) -> None:
+    """The same branch by branch: what its joints and all their carriers have to do with each other, in tiles."""
+    for own, carriers in branches(s.tree.parents):
+        rows = _motions(s, carriers, [c.S for c in carried])
+        for at, j in enumerate(own):
+            momenta, diagonal = composed[j]
+            _write(s, M, j, j, diagonal)
+            blocks = s.recorder.call(couple, tuple(carried[i].S for i in own[:at]), momenta) if at else ()
+            for i, block in zip(own[:at], blocks, strict=True):
+                _write(s, M, i, j, block)
+        columns = _motions(s, own, [momenta for momenta, _ in composed])
+        for r in range(0, len(rows), _ROWS):
+            for c in range(0, len(columns), _COLUMNS):
+                _write_tile(s, M, rows[r : r + _ROWS], columns[c : c + _COLUMNS])
+
+
+def _motions(s: Sweeps, joints: Sequence[int], of: Sequence[tuple[Any, ...]]) -> list[tuple[int, Any]]:
+    """For each velocity of some joints: its number, and what belongs to it."""
+    return [(s.tree.first_v[i] + k, x) for i in joints for k, x in enumerate(of[i])]
+
+
+def _write_tile(
+    s: Sweeps, M: list[list[Any]], rows: Sequence[tuple[int, Twist]], columns: Sequence[tuple[int, Wrench]]
+) -> None:
+    tile = s.recorder.call(_couple_tile, tuple(x for _, x in rows), tuple(h for _, h in columns))
+    for (a, _), row in zip(rows, tile, strict=True):
+        for (b, _), x in zip(columns, row, strict=True):
+            M[a][b] = M[b][a] = x
 
 
 def carriers_of(s: Sweeps, j: int) -> Iterator[list[int]]:

@@ -11,8 +11,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from .node import Value
-from .pieces import Piece, pulled, pushed, run
+from .pieces import Piece, primal, pulled, pushed, rates, run
 from .program import Call, Program
+from .shared import Shared
 from .split import split
 
 PIECE = 400  # instructions that are differentiated together
@@ -63,28 +64,31 @@ class Replay:
         self.recorder = recorder
         self.given = given
         self.pieces = [Piece(block) for block in program.blocks]
+        self._shared = recorder.__class__ is Shared
 
     def push(self, directions: Sequence[Entries]) -> tuple[dict[str, list[Any]], list[dict[str, list[Any]]]]:
         """The results, and their rates along each direction (rates of arguments by name; others do not move)."""
         memory = _Memory(self.program, self.given)
-        rates = [_Memory(self.program, direction) for direction in directions]
-        for moving in rates:  # the presets are constants
+        moved = [_Memory(self.program, direction) for direction in directions]
+        for moving in moved:  # the presets are constants
             for slot, _ in self.program.preset:
                 moving.slots[slot] = 0.0
         for call in self.program.calls:
-            self._push(call, memory, rates)
-        return memory.results(self.program), [moving.results(self.program) for moving in rates]
+            self._push(call, memory, moved)
+        return memory.results(self.program), [moving.results(self.program) for moving in moved]
 
-    def _push(self, call: Call, memory: _Memory, rates: list[_Memory]) -> None:
+    def _push(self, call: Call, memory: _Memory, moved: list[_Memory]) -> None:
         piece = self.pieces[call.block]
         x = memory.read(call.bases, piece.loads)
-        moving = [(m, m.read(call.bases, piece.loads)) for m in rates]
+        moving = [(m, m.read(call.bases, piece.loads)) for m in moved]
         active = [(m, dx) for m, dx in moving if not all(map(_is_zero, dx))]
         for m, dx in moving:
             if all(map(_is_zero, dx)):
                 m.store(call.bases, piece.stores, (0.0,) * len(piece.stores))
         if not active:
             stored = self.recorder.call(run, piece, x, call.table)
+        elif self._shared and len(active) > 1:
+            stored = self._push_alike(call, x, active)
         else:
             stored = ()
             some = max(1, _AT_ONCE // (2 * piece.intermediate + 1))
@@ -94,6 +98,19 @@ class Replay:
                 for (m, _), dy in zip(now, found, strict=True):
                     m.store(call.bases, piece.stores, dy)
         memory.store(call.bases, piece.stores, stored)
+
+    def _push_alike(self, call: Call, x: tuple[Any, ...], active: list[tuple[_Memory, Any]]) -> tuple[Any, ...]:
+        """Push directions one by one: most are alike, and then they share their code."""
+        piece = self.pieces[call.block]
+        stored, known = self.recorder.call(primal, piece, x, call.table)
+        own = [tuple(i for i, rate in enumerate(dx) if not _is_zero(rate)) for _, dx in active]
+        chosen = piece.patterns(own)
+        for (m, dx), pattern in zip(active, own, strict=True):
+            wide = chosen[pattern]
+            found = self.recorder.call(rates, piece, wide, x, call.table, known, tuple(dx[i] for i in wide))
+            moves = piece.reach(pattern).stored
+            m.store(call.bases, piece.stores, [dy if on else 0.0 for dy, on in zip(found, moves, strict=True)])
+        return stored
 
     def pull(self, weights: Entries) -> tuple[dict[str, list[Any]], dict[str, list[Any]]]:
         """The results, and for every argument Σ weight · ∂result/∂argument."""

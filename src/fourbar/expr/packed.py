@@ -10,6 +10,7 @@ from typing import Any
 from .program import Block, Call, Input, Output, Program, Store
 from .text import block_digest
 
+_LONG = 100_000
 _KNOWN = {str, int, float}  # marshal writes what is like them (numbers of NumPy) as something else
 
 
@@ -36,12 +37,13 @@ def _packed(block: Block) -> tuple[Any, ...]:
 
 
 def _types(parts: Sequence[Any]) -> set[type]:
-    """The types of all that nested tuples hold."""
+    """The types of all that nested tuples hold: short ones are looked at together, long ones where they are."""
     found = set(map(type, parts))
-    if tuple in found:
-        inner = list(chain.from_iterable(part for part in parts if type(part) is tuple))
-        return (found - {tuple}) | _types(inner)
-    return found
+    if tuple not in found:
+        return found
+    inner = [part for part in parts if type(part) is tuple]
+    together = list(chain.from_iterable(part for part in inner if len(part) < _LONG))
+    return set().union(found - {tuple}, _types(together), *(_types(part) for part in inner if len(part) >= _LONG))
 
 
 def unpack(data: bytes) -> Program:

@@ -7,14 +7,17 @@ recording, where zeros fold away.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from typing import Any
+from collections.abc import Callable, Collection, Iterable, Sequence
+from typing import Any, NamedTuple
 
 from ..once import cached_property
+from .apart import apart
 from .derive import jvp, reachable, vjp
 from .evaluate import MEANING
 from .node import Expr, Graph
 from .program import Block
+
+_MORE_WORK = 1.6  # times as much as a direction needs may be done if that saves code
 
 
 class Stage:
@@ -33,12 +36,31 @@ class Stage:
     def _operand(self, x: Any) -> tuple[bool, Any]:
         return (True, self._place[x.id]) if x.__class__ is Expr else (False, x)
 
+    def reach(self, first: int, moving: Collection[int]) -> tuple[int, tuple[bool, ...]]:
+        """How many steps depend on some of the known values, numbered from `first` on, and which roots do."""
+        reached = {first + i for i in moving}
+        known, size = len(self._place) - len(self._steps), len(reached)
+        for number, (_, operands) in enumerate(self._steps, known):
+            if any(placed and x in reached for placed, x in operands):
+                reached.add(number)
+        return len(reached) - size, tuple(placed and x in reached for placed, x in self._ends)
+
     def run(self, known: Iterable[Any]) -> list[Any]:
         """The roots."""
         values = list(known)
         for meaning, operands in self._steps:
             values.append(meaning(*[values[x] if placed else x for placed, x in operands]))
         return [values[x] if placed else x for placed, x in self._ends]
+
+
+Pattern = tuple[int, ...]  # which of the values that a block loads move
+
+
+class Reach(NamedTuple):
+    """How much work a direction is, and which of the stored values move with it."""
+
+    size: int
+    stored: tuple[bool, ...]
 
 
 class Piece:
@@ -55,6 +77,8 @@ class Piece:
         self._x = [self._input("x", i) for i in range(len(self.loads))]
         self._c = [self._input("c", i) for i in range(block.table)]
         self._sources = [*self._x, *self._c]
+        self._reached: dict[Pattern, Reach] = {}
+        self._chosen: list[Pattern] = []
 
     def _input(self, name: str, number: int) -> Expr:
         return self._graph.node("input", name, number)
@@ -91,6 +115,36 @@ class Piece:
         rates = [self._input("dx", i) for i in range(len(self._x))]
         return Stage(jvp(self._roots, dict(zip(self._x, rates, strict=True))), [*known, *rates])
 
+    def reach(self, moving: Pattern) -> Reach:
+        """What it takes to push a direction."""
+        if moving not in self._reached:
+            self._reached[moving] = Reach(*self.push.reach(len(self._sources) + len(self._primal), moving))
+        return self._reached[moving]
+
+    def patterns(self, wanted: Iterable[Pattern]) -> dict[Pattern, Pattern]:
+        """For each pattern a larger one that is not much more work: few of them, so that many directions share code."""
+        found: dict[Pattern, Pattern] = {}
+        left = sorted(set(wanted), key=lambda p: (-self.reach(p).size, p))
+        while left:
+            known = [p for p in self._chosen if self._serves(p, left[0])]
+            chosen = min(known, key=lambda p: self.reach(p).size) if known else self._widened(left)
+            if not known:
+                self._chosen.append(chosen)
+            found.update((p, chosen) for p in left if self._serves(chosen, p))
+            left = [p for p in left if p not in found]
+        return found
+
+    def _widened(self, patterns: Sequence[Pattern]) -> Pattern:
+        """The first pattern, and as many of the others as go with it."""
+        first = wide = patterns[0]
+        for pattern in patterns[1:]:
+            both = tuple(sorted({*wide, *pattern}))
+            wide = both if self._serves(both, first) else wide
+        return wide
+
+    def _serves(self, larger: Pattern, pattern: Pattern) -> bool:
+        return set(pattern) <= set(larger) and self.reach(larger).size <= _MORE_WORK * self.reach(pattern).size
+
     @cached_property
     def pull(self) -> Stage:
         """x, c, cotangents of the stored values -> those of x."""
@@ -116,6 +170,31 @@ def pushed(
     n = piece.intermediate
     known = [*x, *c, *found[:n]]
     return tuple(found[n:]), tuple(tuple(piece.push.run([*known, *dx])) for dx in rates)
+
+
+def primal(piece: Piece, x: tuple[Any, ...], c: tuple[Any, ...]) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
+    """The values that a block stores, and all intermediate ones."""
+    found = piece.primal.run([*x, *c])
+    return tuple(found[piece.intermediate :]), tuple(found[: piece.intermediate])
+
+
+@apart
+def rates(
+    piece: Piece,
+    moving: Pattern,
+    x: tuple[Any, ...],
+    c: tuple[Any, ...],
+    intermediate: tuple[Any, ...],
+    dx: tuple[Any, ...],
+) -> tuple[Any, ...]:
+    """The rates of the values that a block stores, along one direction in which only some of x move.
+
+    From what `primal` has found; dx are the rates of those that move.
+    """
+    every = [0.0] * len(x)
+    for i, rate in zip(moving, dx, strict=True):
+        every[i] = rate
+    return tuple(piece.push.run([*x, *c, *intermediate, *every]))
 
 
 def pulled(

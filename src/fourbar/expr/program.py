@@ -42,7 +42,7 @@ class Block:
         return self
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Call:
     """Run a block: one base slot a port, and the constants of its table."""
 

@@ -12,13 +12,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from math import prod
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
+from .apart import Constants, is_apart
 from .derive import reachable
 from .node import Expr, Graph, Value
 from .program import Block, Call, Input, Instruction, Output, Program, Store
 from .split import split
-from .trees import tree_map
+from .trees import flatten, tree_map, unflatten
+
+if TYPE_CHECKING:
+    from .tasks import Shape, Use
 
 _MEMORY = ("load", "table")
 _LONGEST = 2000  # instructions in a block
@@ -105,7 +109,8 @@ class TooLarge(Exception):
 class Unrolled:
     """Per-model layout: constants are folded, and steps are fused until a block holds about `block_size` nodes.
 
-    With `largest`, more nodes than that in all raise `TooLarge`.
+    With `largest`, more nodes than that in all raise `TooLarge`. A step that stands apart (`apart.py`) is a block of
+    its own, which all of its calls share.
     """
 
     def __init__(self, block_size: int = 1000, largest: int | None = None) -> None:
@@ -114,6 +119,9 @@ class Unrolled:
         self._arguments = InputSlots()
         self._graphs: list[Graph] = [Graph()]
         self._values: list[dict[Expr, Value]] = [{}]
+        self._constants = Constants()
+        self._shapes: dict[Any, Shape] = {}
+        self._apart: dict[int, Use] = {}  # by block
 
     def input(self, name: str, shape: tuple[int, ...]) -> tuple[Value, ...]:
         """Declare an argument; its entries come back flat, row-major."""
@@ -121,16 +129,44 @@ class Unrolled:
 
     def call(self, function: Callable[..., Any], *args: Any) -> Any:
         """Trace a step into the current block."""
+        if is_apart(function):
+            return self._call_apart(function, args)
         result = tree_map(self._keep, function(*tree_map(self._load, args)))
         size = len(self._graphs[-1].nodes)
+        self._check(size)
+        if size >= self._block_size:
+            self._close(size)
+        return result
+
+    def _check(self, size: int) -> None:
         if self._left is not None and size > self._left:
             raise TooLarge
-        if size >= self._block_size:
-            self._graphs.append(Graph())
-            self._values.append({})
-            if self._left is not None:
-                self._left -= size
-        return result
+
+    def _close(self, size: int) -> None:
+        """Begin another block, after one of so many nodes."""
+        self._graphs.append(Graph())
+        self._values.append({})
+        if self._left is not None:
+            self._left -= size
+
+    def _call_apart(self, function: Callable[..., Any], args: tuple[Any, ...]) -> Any:
+        """A block of its own, traced once for each structure of its arguments."""
+        from .shared import shape_apart  # the larger half of recording
+        from .tasks import Use
+
+        if self._graphs[-1].nodes:
+            self._close(len(self._graphs[-1].nodes))
+        given, structure = flatten(args)
+        key, size = (function, structure), 0
+        if key not in self._shapes:
+            self._shapes[key] = shape_apart(function, structure, len(given))
+            size = len(reachable(self._shapes[key].roots))
+            self._check(size)
+        shape, number = self._shapes[key], len(self._graphs) - 1
+        use = Use(shape, self._constants.placed(given), [Value(number) for _ in shape.roots])
+        self._apart[number] = use
+        self._close(size)
+        return unflatten(shape.structure, iter(use.results()))
 
     def _load(self, leaf: Any) -> Any:
         if leaf.__class__ is not Value:
@@ -153,23 +189,55 @@ class Unrolled:
         results = [e for _, _, entries in outputs for e in entries if e.__class__ is Value]
         kept = self._find_live(set(results))
         slots = self._place(results, kept)
-        presets = Presets(slots)
+        constants = self._constants.place(slots)
+        presets = Presets(slots + len(constants))
         written = collect_outputs(outputs, presets.slot)
-        blocks = tuple(_block(values) for values in kept if values)
-        calls = tuple(Call(i, (0,)) for i in range(len(blocks)))
+        blocks, calls = self._blocks(kept)
         inputs = tuple(self._arguments.inputs)
-        whole = Program(name, slots + len(presets.slot_of), inputs, written, presets.items(), blocks, calls)
+        size = slots + len(constants) + len(presets.slot_of)
+        whole = Program(name, size, inputs, written, constants + presets.items(), blocks, calls)
         return split(whole, max(_LONGEST, 2 * self._block_size))  # a single step may be as large as a robot
+
+    def _blocks(self, kept: list[list[Value]]) -> tuple[tuple[Block, ...], tuple[Call, ...]]:
+        blocks: list[Block] = []
+        calls: list[Call] = []
+        known: dict[int, int] = {}
+        for number, values in enumerate(kept):
+            use = self._apart.get(number)
+            if not values:
+                continue
+            if use is None:
+                calls.append(Call(len(blocks), (0,)))
+                blocks.append(_block(values))
+                continue
+            if id(use.shape) not in known:
+                known[id(use.shape)] = len(blocks)
+                blocks.append(block_apart(use))
+            bases = tuple(value.slot for value in (*use.arguments, *use.made))
+            calls.append(Call(known[id(use.shape)], bases))
+        return tuple(blocks), tuple(calls)
 
     def _find_live(self, wanted: set[Value]) -> list[list[Value]]:
         """For every block the values that a later block or the caller wants; and when each is used last."""
         kept: list[list[Value]] = []
         for block in reversed(range(len(self._graphs))):
+            if block in self._apart:
+                kept.append(self._live_apart(block, wanted))
+                continue
             kept.append([v for v in self._values[block].values() if v in wanted or v.last_use > block])
             for node in reachable(v.expr for v in kept[-1]):
                 if node.op == "load":
                     node.args[0].last_use = max(node.args[0].last_use, block)
         return kept[::-1]
+
+    def _live_apart(self, block: int, wanted: set[Value]) -> list[Value]:
+        """All values of a block that stands apart, if any is wanted: it stores all of them."""
+        use = self._apart[block]
+        if not any(v in wanted or v.last_use > block for v in use.made):
+            return []
+        for value in (*use.arguments, *use.made):
+            value.last_use = max(value.last_use, block)
+        return use.made
 
     def _place(self, results: Iterable[Value], kept: list[list[Value]]) -> int:
         """Give every kept value a slot; results keep theirs, others are recycled. Returns the number of slots."""
@@ -198,3 +266,11 @@ def _block(kept: list[Value]) -> Block:
     code, number = linear_code((v.expr for v in kept), lambda load: ("load", 0, load.args[0].slot))
     stores = tuple(Store(0, v.slot, number[v.expr.id]) for v in kept if v.expr is not None)
     return Block(1, 0, tuple(code), stores)
+
+
+def block_apart(use: Use) -> Block:
+    """A port for every argument of a step that stands apart, then one for every result."""
+    shape, arguments = use.shape, len(use.arguments)
+    code, number = linear_code(shape.roots, lambda load: ("load", load.args[0], 0))
+    stores = tuple(Store(arguments + r, 0, number[root.id]) for r, root in enumerate(shape.roots))
+    return Block(arguments + len(stores), 0, tuple(code), stores)

@@ -7,12 +7,16 @@ short-lived ones can be overwritten early. A block finds each record through a p
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from .node import Value
-from .tasks import Task
+from .tasks import KEPT, Task
+
+_RESULT = -1  # the role of whoever runs the program
 
 
 @dataclass(frozen=True)
@@ -23,37 +27,90 @@ class Layout:
     loads: tuple[tuple[int, int], ...]
     exports: tuple[tuple[int, int], ...]
 
+    def places(self) -> tuple[tuple[int, int], ...]:
+        """Where everything is: loads, then exports."""
+        return self.loads + self.exports
+
+
+@dataclass(frozen=True)
+class Ports:
+    """How one block addresses the loads and exports of all of its calls, wherever these have them.
+
+    `anchors` are the numbers of the values that the ports point at; `addresses` are (port, offset) of every value.
+    """
+
+    anchors: tuple[int, ...]
+    addresses: tuple[tuple[int, int], ...]
+
+    @staticmethod
+    def common(layouts: Sequence[Layout]) -> Ports:
+        """Values share a port if they lie equally far apart in all layouts: the fewest ports that serve every call."""
+        numbers: dict[Any, list[int]] = {}
+        given = [layout.places() for layout in layouts]
+        (_, first), *others = [list(zip(*places, strict=True)) if places else [(), ()] for places in given]
+        for i, (port, _) in enumerate(given[0] if given else ()):
+            moved = tuple((ports[i], offsets[i] - first[i]) for ports, offsets in others)
+            numbers.setdefault((port, moved), []).append(i)
+        anchors: list[int] = []
+        addresses: dict[int, tuple[int, int]] = {}
+        for port, members in enumerate(numbers.values()):
+            least = min(members, key=lambda i: first[i])
+            anchors.append(least)
+            addresses.update((i, (port, first[i] - first[least])) for i in members)
+        return Ports(tuple(anchors), tuple(addresses[i] for i in range(len(addresses))))
+
+    @staticmethod
+    def of_slots(slots: np.ndarray) -> Ports:
+        """The same for values that lie in slots (calls, values): values share a port if they are always equally far."""
+        groups: dict[bytes, list[int]] = {}
+        for i, column in enumerate(slots.T):
+            groups.setdefault((column - column[0]).tobytes(), []).append(i)
+        anchors = [min(members, key=lambda i: slots[0, i]) for members in groups.values()]
+        found = {i: port for port, members in enumerate(groups.values()) for i in members}
+        distances = [(found[i], int(slots[0, i] - slots[0, anchors[found[i]]])) for i in range(slots.shape[1])]
+        return Ports(tuple(anchors), tuple(distances))
+
+    def bases(self, layout: Layout) -> tuple[int, ...]:
+        """What the ports of a call point at."""
+        places = layout.places()
+        return tuple(layout.bases[places[i][0]] + places[i][1] for i in self.anchors)
+
 
 class Records:
-    """Places every value: the records of a task are allocated when it runs and recycled after their last use."""
+    """Places every value: the records of a task are allocated when it runs and recycled after their last use.
 
-    def __init__(self, tasks: Sequence[Task], kept: set[Value], first_free: int) -> None:
+    The results of a step that stands apart are one record, whoever uses them.
+    """
+
+    def __init__(self, tasks: Sequence[Task], first_free: int) -> None:
         self._tasks = tasks
-        self._kept = kept
-        self._consumers: dict[Value, list[int]] = defaultdict(list)
-        for number, task in enumerate(tasks):
+        self._roles = _numbered(task.role for task in tasks)
+        self._last: dict[Value, int] = {}
+        self._users: dict[Value, set[int]] = defaultdict(set)
+        for number, (task, role) in enumerate(zip(tasks, self._roles, strict=True)):
             for value in task.loads:
-                self._consumers[value].append(number)
+                self._last[value] = number
+                self._users[value].add(role)
         self._offsets = self._group()
         self._home: dict[Value, tuple[Any, int]] = {}
         self.slots = self._allocate(first_free)
 
-    def _group(self) -> dict[Any, dict[Any, tuple[Any, int]]]:
+    def _group(self) -> dict[int, dict[Any, tuple[Any, int]]]:
         """For every role: its results, split by the roles that use them -> (record, offset in it)."""
-        users: dict[Any, dict[Any, set[Any]]] = defaultdict(lambda: defaultdict(set))
-        for task in self._tasks:
-            role = users[task.role]
-            for value, tag in zip(task.exports, task.tags, strict=True):
-                role[tag].update(self._tasks[n].role for n in self._consumers.get(value, ()))
-                if value in self._kept:
-                    role[tag].add("result of the program")
-        groups: dict[Any, dict[Any, tuple[Any, int]]] = {}
-        for role, results in users.items():
+        users: dict[int, dict[Any, set[int]]] = defaultdict(lambda: defaultdict(set))
+        for task, number in zip(self._tasks, self._roles, strict=True):
+            role = users[number]
+            for value, tag in zip(() if task.is_apart else task.exports, task.tags, strict=True):
+                role[tag].update(self._users.get(value, ()))
+                if value.last_use == KEPT:
+                    role[tag].add(_RESULT)
+        groups: dict[int, dict[Any, tuple[Any, int]]] = {}
+        for number, results in users.items():
             size: dict[Any, int] = defaultdict(int)
-            groups[role] = {}
+            groups[number] = {}
             for tag in sorted(results):
                 record = frozenset(results[tag])
-                groups[role][tag] = (record, size[record])
+                groups[number][tag] = (record, size[record])
                 size[record] += 1
         return groups
 
@@ -62,26 +119,31 @@ class Records:
         free: dict[int, list[int]] = defaultdict(list)
         expiring: dict[int, list[tuple[int, int]]] = defaultdict(list)
         for number, task in enumerate(self._tasks):
-            for record, values in self._records_of(task).items():
+            for record, values in self._records_of(number).items():
                 size = 1 + max(offset for _, offset in values)
                 if free[size]:
                     base = free[size].pop()
                 else:
                     base, top = top, top + size
+                home = ((number, record), base)
                 for value, offset in values:
                     value.slot = base + offset
-                    self._home[value] = ((number, record), base)
-                if not any(value in self._kept for value, _ in values):
-                    last = max(n for value, _ in values for n in self._consumers[value])
+                    if value in self._last or not task.is_apart:
+                        self._home[value] = home
+                if not any(value.last_use == KEPT for value, _ in values):
+                    last = max(self._last.get(value, number) for value, _ in values)
                     expiring[last].append((size, base))
             for size, base in expiring.pop(number, ()):
                 free[size].append(base)
         return top
 
-    def _records_of(self, task: Task) -> dict[Any, list[tuple[Value, int]]]:
+    def _records_of(self, number: int) -> dict[Any, list[tuple[Value, int]]]:
         """The records that a task writes: (value, offset) of each of their members."""
+        task = self._tasks[number]
+        if task.is_apart:
+            return {"all": [(value, i) for i, value in enumerate(task.exports)]}
         records: dict[Any, list[tuple[Value, int]]] = defaultdict(list)
-        places = self._offsets.get(task.role, {})
+        places = self._offsets.get(self._roles[number], {})
         for value, tag in zip(task.exports, task.tags, strict=True):
             record, offset = places[tag]
             records[record].append((value, offset))
@@ -103,3 +165,9 @@ class Records:
         loads = tuple(address(value) for value in task.loads)
         exports = tuple(address(value) for value in task.exports)
         return Layout(tuple(bases), loads, exports)
+
+
+def _numbered(roles: Iterable[Any]) -> list[int]:
+    """Equal roles by equal numbers, which are compared faster."""
+    known: dict[Any, int] = {}
+    return [known.setdefault(role, len(known)) for role in roles]

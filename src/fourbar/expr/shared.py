@@ -10,10 +10,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
+import numpy as np
+
+from .apart import Constants, is_apart
 from .node import Expr, Graph, Value
 from .program import Block, Call, Program, Store
-from .record import InputSlots, Presets, collect_outputs
-from .records import Layout, Records
+from .record import InputSlots, Presets, block_apart, collect_outputs
+from .records import Ports, Records
 from .split import split
 from .tasks import Shape, Task, Use, find_live, fuse, task_code
 from .trees import flatten, unflatten
@@ -28,6 +31,7 @@ class Shared:
 
     def __init__(self) -> None:
         self._arguments = InputSlots()
+        self._constants = Constants()
         self._shapes: dict[Any, Shape] = {}
         self._uses: list[Use] = []
 
@@ -38,37 +42,76 @@ class Shared:
     def call(self, function: Callable[..., Any], *args: Any) -> Any:
         """Record a step; trace it only if its shape is new."""
         given, structure = flatten(args)
-        signature = tuple(_signature(given))
-        key = (function, structure, signature)
-        shape = self._shapes.get(key)
-        if shape is None:
-            shape = self._shapes[key] = _trace(function, structure, signature)
-        use = Use(shape, given)
-        use.made = [Value(len(self._uses)) for _ in shape.roots]
+        if is_apart(function):
+            given, shape = self._constants.placed(given), self._shapes.get((function, structure))
+            if shape is None:
+                shape = self._shapes[function, structure] = shape_apart(function, structure, len(given))
+        else:
+            signature = tuple(_signature(given))
+            shape = self._shapes.get((function, structure, signature))
+            if shape is None:
+                shape = self._shapes[function, structure, signature] = _trace(function, structure, signature)
+        number = len(self._uses)
+        use = Use(shape, given, [Value(number) for _ in shape.roots])
         self._uses.append(use)
-        return unflatten(shape.structure, iter([_result(r, use) for r in shape.results]))
+        return unflatten(shape.structure, iter(use.results()))
 
     def finish(self, name: str, outputs: Sequence[tuple[str, tuple[int, ...], Sequence[Any]]]) -> Program:
         """Close the recording. Every output is (name, shape, flat entries)."""
-        kept = {e for _, _, entries in outputs for e in entries if e.__class__ is Value and not e.argument}
-        tasks = fuse(find_live(self._uses, kept), kept)
-        records = Records(tasks, kept, self._arguments.size)
+        kept = (e for _, _, entries in outputs for e in entries if e.__class__ is Value and not e.argument)
+        tasks = fuse(find_live(self._uses, kept))
+        self._uses = []  # of a large program it is worth while to let go of what is done with
+        constants = self._constants.place(self._arguments.size)
+        records = Records(tasks, self._arguments.size + len(constants))
+        blocks, calls = _blocks(tasks, records)
         presets = Presets(records.slots)
+        del tasks, records
         written = collect_outputs(outputs, presets.slot)
-        numbers: dict[Any, int] = {}
-        blocks: list[Block] = []
-        calls: list[Call] = []
-        for task in tasks:
-            layout = records.layout(task)
-            key = (task.code, layout.loads, layout.exports)
-            if key not in numbers:
-                numbers[key] = len(blocks)
-                blocks.append(_block(task, layout))
-            calls.append(Call(numbers[key], layout.bases, task.table))
-        slots = records.slots + len(presets.slot_of)
+        slots = presets.first + len(presets.slot_of)
         inputs = tuple(self._arguments.inputs)
-        whole = Program(name, slots, inputs, written, presets.items(), tuple(blocks), tuple(calls))
+        whole = Program(name, slots, inputs, written, constants + presets.items(), blocks, calls)
         return split(whole, _LONGEST)
+
+
+def _blocks(tasks: Sequence[Task], records: Records) -> tuple[tuple[Block, ...], tuple[Call, ...]]:
+    """A block for each code, however its calls have their values laid out; and the calls."""
+    alike: dict[Any, list[int]] = {}
+    for number, task in enumerate(tasks):
+        alike.setdefault(task.code, []).append(number)
+    blocks: list[Block] = []
+    calls: dict[int, Call] = {}
+    for members in alike.values():
+        own = [tasks[number] for number in members]
+        ports, bases = _ports_apart(own) if own[0].is_apart else _ports(own, records)
+        for number, task, base in zip(members, own, bases, strict=True):
+            calls[number] = Call(len(blocks), tuple(base), task.table)
+        blocks.append(_block_apart(own[0], ports) if own[0].is_apart else _block(own[0], ports))
+    return tuple(blocks), tuple(calls[number] for number in range(len(tasks)))
+
+
+def _ports(tasks: Sequence[Task], records: Records) -> tuple[Ports, list[tuple[int, ...]]]:
+    """The ports of the block of some tasks, and what they point at in each call."""
+    layouts = [records.layout(task) for task in tasks]
+    ports = Ports.common(list({layout.places(): layout for layout in layouts}.values()))
+    return ports, [ports.bases(layout) for layout in layouts]
+
+
+def _ports_apart(tasks: Sequence[Task]) -> tuple[Ports, list[list[int]]]:
+    """The same for a step that stands apart."""
+    size = len(tasks[0].loads) + len(tasks[0].exports)
+    slots = np.empty((len(tasks), size), np.int32)
+    for row, task in zip(slots, tasks, strict=True):
+        row[:] = [value.slot for value in task.loads + task.exports]
+    ports = Ports.of_slots(slots)
+    return ports, slots[:, ports.anchors].tolist()
+
+
+def _block_apart(task: Task, ports: Ports) -> Block:
+    """A block with ports of its own, on those that these calls need."""
+    block, place = block_apart(task.members[0][0]), ports.addresses
+    code = tuple(("load", *place[x[1]]) if x[0] == "load" else x for x in block.code)
+    stores = tuple(Store(*place[s.port], s.value) for s in block.stores)
+    return Block(len(ports.anchors), 0, code, stores)
 
 
 def _signature(given: list[Any]) -> Iterator[Any]:
@@ -107,14 +150,15 @@ def _trace(function: Callable[..., Any], structure: Any, signature: tuple[Any, .
     return Shape(function, result_structure, list(roots), positions, results)
 
 
-def _result(source: Any, use: Use) -> Any:
-    if source.__class__ is not tuple:
-        return source
-    where, index = source
-    return use.arguments[index] if where == "argument" else use.made[index]
+def shape_apart(function: Callable[..., Any], structure: Any, leaves: int) -> Shape:
+    """The shape of a step that stands apart: it loads everything."""
+    shape = _trace(function, structure, tuple(("load", i) for i in range(leaves)))
+    shape.apart = True
+    return shape
 
 
-def _block(task: Task, layout: Layout) -> Block:
-    code, exported, constants = task_code(task, lambda index: layout.loads[index])
-    stores = tuple(Store(*place, number) for place, number in zip(layout.exports, exported, strict=True))
-    return Block(len(layout.bases), constants, tuple(code), stores)
+def _block(task: Task, ports: Ports) -> Block:
+    loads, exports = ports.addresses[: len(task.loads)], ports.addresses[len(task.loads) :]
+    code, exported, constants = task_code(task, lambda index: loads[index])
+    stores = tuple(Store(*place, number) for place, number in zip(exports, exported, strict=True))
+    return Block(len(ports.anchors), constants, tuple(code), stores)

@@ -6,7 +6,7 @@ does not grow with the number of bodies; how many calls are fused is chosen so t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -16,6 +16,7 @@ from .program import Instruction
 
 _FUSED = (4, 2, 1)  # how many calls a block may take, best first
 _MOST_INSTRUCTIONS = 16_000  # of all blocks together
+KEPT = 1 << 62  # when a result of the program is used last
 
 
 @dataclass
@@ -27,15 +28,26 @@ class Shape:
     roots: list[Expr]  # what is stored, one entry a stored leaf
     positions: list[int]  # the leaf of the result that each root is
     results: list[Any]  # a float, ("argument", leaf) or ("root", number), one a leaf
+    apart: bool = False
 
 
-@dataclass
+@dataclass(slots=True)
 class Use:
     """One recorded call."""
 
     shape: Shape
     arguments: list[Any]
     made: list[Value] = field(default_factory=list)
+
+    def results(self) -> list[Any]:
+        """The leaves of its result."""
+        return [self._result(source) for source in self.shape.results]
+
+    def _result(self, source: Any) -> Any:
+        if source.__class__ is not tuple:
+            return source
+        where, index = source
+        return self.arguments[index] if where == "argument" else self.made[index]
 
 
 @dataclass(frozen=True)
@@ -56,36 +68,40 @@ def _needs(shape: Shape, roots: tuple[int, ...]) -> Needs:
 
 @dataclass
 class Live:
-    """The calls that matter, what each of them has to compute, and which calls use a value."""
+    """The calls that matter, their numbers among all, and what each of them has to compute."""
 
     uses: list[Use]
+    numbers: list[int]
     needs: list[Needs]
-    consumers: dict[Value, list[int]]
 
 
-def find_live(recorded: Sequence[Use], kept: set[Value]) -> Live:
-    """Walk the calls backwards: keep the roots somebody wants, and want what they load."""
+def find_live(recorded: Sequence[Use], kept: Iterable[Value]) -> Live:
+    """Walk the calls backwards: keep the roots somebody wants, and want what they load.
+
+    Every value is told the number of the call that uses it last, and a result of the program that it is `KEPT`.
+    """
     memo: dict[Any, Needs] = {}
-    wanted: set[Value] = set(kept)
-    found: list[tuple[Use, Needs]] = []
-    for use in reversed(recorded):
-        roots = tuple(r for r, value in enumerate(use.made) if value in wanted)
+    found: list[tuple[Use, int, Needs]] = []
+    for value in kept:
+        value.last_use = KEPT
+    for number in reversed(range(len(recorded))):
+        use = recorded[number]
+        roots = tuple([r for r, value in enumerate(use.made) if value.last_use >= 0])
         if not roots:
             continue
-        key = (id(use.shape), roots)
+        key = (id(use.shape), use.shape.apart or roots)
         if key not in memo:
-            memo[key] = _needs(use.shape, roots)
-        found.append((use, memo[key]))
-        wanted.update(use.arguments[leaf] for leaf in memo[key].loads)
+            memo[key] = _needs(use.shape, tuple(range(len(use.made))) if use.shape.apart else roots)
+        found.append((use, number, memo[key]))
+        for leaf in memo[key].loads:
+            value = use.arguments[leaf]
+            if value.last_use < 0:
+                value.last_use = number
     found.reverse()
-    consumers: dict[Value, list[int]] = {}
-    for number, (use, needs) in enumerate(found):
-        for leaf in needs.loads:
-            consumers.setdefault(use.arguments[leaf], []).append(number)
-    return Live([u for u, _ in found], [n for _, n in found], consumers)
+    return Live([u for u, _, _ in found], [i for _, i, _ in found], [n for _, _, n in found])
 
 
-@dataclass
+@dataclass(slots=True)
 class Task:
     """Calls that run as one block: what they load from outside, what they leave behind, their constants.
 
@@ -100,12 +116,20 @@ class Task:
     code: tuple[Any, ...]
 
     @property
+    def is_apart(self) -> bool:
+        """Whether this is a step that stands apart."""
+        return self.members[0][0].shape.apart
+
+    @property
     def table(self) -> tuple[float, ...]:
         return tuple(use.arguments[leaf] for use, needs in self.members for leaf in needs.table)
 
 
-def _task(live: Live, first: int, count: int, kept: set[Value]) -> Task:
+def _task(live: Live, first: int, count: int) -> Task:
+    if live.uses[first].shape.apart:
+        return _task_apart(live.uses[first], live.needs[first])
     members = list(zip(live.uses[first : first + count], live.needs[first : first + count], strict=True))
+    last = live.numbers[first + count - 1]
     loads: dict[Value, int] = {}
     inside: dict[Value, tuple[int, int]] = {}
     exports: list[Value] = []
@@ -120,7 +144,7 @@ def _task(live: Live, first: int, count: int, kept: set[Value]) -> Task:
         for root in needs.roots:
             value = use.made[root]
             inside[value] = (member, root)
-            if value in kept or any(n >= first + count for n in live.consumers.get(value, ())):
+            if value.last_use > last:
                 stored.append(root)
                 exports.append(value)
                 tags.append((member, use.shape.positions[root]))
@@ -129,17 +153,35 @@ def _task(live: Live, first: int, count: int, kept: set[Value]) -> Task:
     return Task(members, list(loads), exports, tags, role, tuple(code))
 
 
+def _task_apart(use: Use, needs: Needs) -> Task:
+    """A step that stands apart: it loads and stores whatever its shape does."""
+    return Task([(use, needs)], use.arguments, use.made, [], (id(use.shape),), (id(use.shape),))
+
+
 def _size(tasks: Sequence[Task]) -> int:
     """Instructions of all distinct blocks."""
     distinct = {task.code: sum(len(needs.nodes) for _, needs in task.members) for task in tasks}
     return sum(distinct.values())
 
 
-def fuse(live: Live, kept: set[Value]) -> list[Task]:
+def _runs(live: Live, count: int) -> list[tuple[int, int]]:
+    """(first, how many) of the calls of each task: at most `count`, and steps that stand apart alone."""
+    found: list[tuple[int, int]] = []
+    before = True  # whether the last one stands apart
+    for number, use in enumerate(live.uses):
+        if use.shape.apart or before or found[-1][1] == count:
+            found.append((number, 1))
+        else:
+            found[-1] = (found[-1][0], found[-1][1] + 1)
+        before = use.shape.apart
+    return found
+
+
+def fuse(live: Live) -> list[Task]:
     """Tasks of as many calls each as keeps the code small."""
     tasks: list[Task] = []
     for count in _FUSED:
-        tasks = [_task(live, first, count, kept) for first in range(0, len(live.uses), count)]
+        tasks = [_task(live, first, some) for first, some in _runs(live, count)]
         if _size(tasks) <= _MOST_INSTRUCTIONS:
             break
     return tasks

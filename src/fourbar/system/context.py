@@ -20,7 +20,7 @@ from .model import Model
 
 # Above so many traced operations a program takes long to compile when unrolled; its steps then share their code.
 _LARGEST_UNROLLED = 16_000
-LARGEST_JACOBIAN = 300_000  # whose steps have little in common to share
+LARGEST_JACOBIAN = 80_000  # whose steps have less in common, beside products of matrices, which are shared anyhow
 
 
 class Context:
@@ -112,6 +112,10 @@ class Context:
 
     def columns(self, rows: list[list[Any]]) -> list[list[Any]]:
         """A matrix on the velocities of all links (rows of scalars) as one on the independent velocities: J G."""
+        if all(e is None for e in self.expanded) and [link for g in self.groups for link in g.links] == list(
+            range(len(self.tree.clusters))
+        ):
+            return rows
         found: list[list[Any]] = [[] for _ in rows]
         first = self.tree.first_v
         for group, e in zip(self.groups, self.expanded, strict=True):

@@ -82,8 +82,10 @@ def gravity_force(c: Context) -> Outputs:
 @method("q", "M")
 def mass_matrix(c: Context) -> Outputs:
     """Mass matrix M (..., nv, nv), symmetric and full (CRBA)."""
-    half = c.columns(crba.mass_matrix(c.equations()))
-    M = c.columns([list(row) for row in zip(*half, strict=True)])
+    M = crba.mass_matrix(c.equations())
+    if c.is_looped:
+        half = c.columns(M)
+        M = c.columns([list(row) for row in zip(*half, strict=True)])
     return [("M", (c.nv, c.nv), flat(M))]
 
 

@@ -35,12 +35,12 @@ _ATAN_Q = (
 )  # fmt: skip
 
 DECLARATIONS = (
-    "declare {v} @llvm.fabs.v{w}f64({v})\n"
-    "declare {v} @llvm.fma.v{w}f64({v}, {v}, {v})\n"
-    "declare {v} @llvm.sqrt.v{w}f64({v})\n"
-    "declare {v} @llvm.copysign.v{w}f64({v}, {v})\n"
-    "declare {v} @llvm.minimum.v{w}f64({v}, {v})\n"
-    "declare {v} @llvm.maximum.v{w}f64({v}, {v})\n"
+    "declare {v} @llvm.fabs.{suffix}({v})\n"
+    "declare {v} @llvm.fma.{suffix}({v}, {v}, {v})\n"
+    "declare {v} @llvm.sqrt.{suffix}({v})\n"
+    "declare {v} @llvm.copysign.{suffix}({v}, {v})\n"
+    "declare {v} @llvm.minimum.{suffix}({v}, {v})\n"
+    "declare {v} @llvm.maximum.{suffix}({v}, {v})\n"
 )
 
 
@@ -61,7 +61,7 @@ class Elementary:
 
     def intrinsic(self, name: str, *args: str) -> str:
         listed = ", ".join(f"{self.v} {a}" for a in args)
-        return self.code.let(f"call {self.v} @llvm.{name}.v{self.lanes.width}f64({listed})")
+        return self.code.let(f"call {self.v} @llvm.{name}.{self.lanes.suffix}({listed})")
 
     def negative(self, a: str) -> str:
         return self.code.let(f"fneg {self.v} {a}")

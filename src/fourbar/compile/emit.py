@@ -44,15 +44,21 @@ class _Body:
         self.values: list[str] = []
         self.conditions: dict[int, str] = {}  # comparisons: vectors of bits, turned into numbers where they are used so
         self.angles: dict[str, tuple[str, str]] = {}
-        self.ports = ["%workspace"] if fixed else [self._port(p) for p in range(block.ports)]
+        self.ports = {0: "%workspace"} if fixed else {}
 
     def _port(self, port: int) -> str:
+        """Where a port points at, read just before it is first used."""
+        if port not in self.ports:
+            self.ports[port] = self._pointer(port)
+        return self.ports[port]
+
+    def _pointer(self, port: int) -> str:
         where = self.code.let(f"getelementptr inbounds i8, ptr %table, i64 {8 * port}")
         offset = self.code.let(f"load i64, ptr {where}, align 8, !invariant.load !0")
         return self.code.let(f"getelementptr inbounds i8, ptr %workspace, i64 {offset}")
 
     def _address(self, port: int, offset: int) -> str:
-        return self.code.let(f"getelementptr inbounds i8, ptr {self.ports[port]}, i64 {offset * self.lanes.bytes}")
+        return self.code.let(f"getelementptr inbounds i8, ptr {self._port(port)}, i64 {offset * self.lanes.bytes}")
 
     def _operand(self, x: Any) -> str:
         """A number; a comparison that is used as one is 1 or 0."""
@@ -76,6 +82,8 @@ class _Body:
         v, w = self.lanes.double, self.lanes.width
         where = self.code.let(f"getelementptr inbounds i8, ptr %table, i64 {8 * (self.block.ports + index)}")
         scalar = self.code.let(f"load double, ptr {where}, align 8, !invariant.load !0")
+        if self.lanes.scalar:
+            return scalar
         first = self.code.let(f"insertelement {v} poison, double {scalar}, i64 0")
         return self.code.let(f"shufflevector {v} {first}, {v} poison, <{w} x i32> zeroinitializer")
 
@@ -147,5 +155,5 @@ def emit_block(name: str, block: Block, lanes: Lanes, fixed: bool) -> str:
 
 def module(functions: list[str], lanes: Lanes) -> str:
     """A complete LLVM module from function texts."""
-    declared = DECLARATIONS.format(v=lanes.double, w=lanes.width)
+    declared = DECLARATIONS.format(v=lanes.double, suffix=lanes.suffix)
     return declared + "\n".join(functions) + lanes.attributes + "!0 = !{}\n"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import struct
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 
 def hexadecimal(x: float) -> str:
@@ -17,18 +17,31 @@ class Lanes:
 
     width: int
     fma: bool
+    scalar: bool = False  # one lane, written without vectors: LLVM need not take them apart
+
+    def plain(self) -> Lanes:
+        """The same lanes as they are best written in a block."""
+        return replace(self, scalar=self.width == 1)
+
+    def _of(self, kind: str) -> str:
+        return kind if self.scalar else f"<{self.width} x {kind}>"
 
     @property
     def double(self) -> str:
-        return f"<{self.width} x double>"
+        return self._of("double")
 
     @property
     def integer(self) -> str:
-        return f"<{self.width} x i64>"
+        return self._of("i64")
 
     @property
     def boolean(self) -> str:
-        return f"<{self.width} x i1>"
+        return self._of("i1")
+
+    @property
+    def suffix(self) -> str:
+        """How the names of LLVM's functions of doubles end."""
+        return "f64" if self.scalar else f"v{self.width}f64"
 
     @property
     def bytes(self) -> int:
@@ -37,10 +50,10 @@ class Lanes:
 
     def constant(self, x: float) -> str:
         """A vector of equal constants."""
-        return f"splat (double {hexadecimal(x)})"
+        return hexadecimal(x) if self.scalar else f"splat (double {hexadecimal(x)})"
 
     def integer_constant(self, x: int) -> str:
-        return f"splat (i64 {x})"
+        return str(x) if self.scalar else f"splat (i64 {x})"
 
     @property
     def attributes(self) -> str:

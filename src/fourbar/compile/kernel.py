@@ -23,6 +23,7 @@ from .ir import Lanes
 from .machine import Loaded
 
 _MODULE_SIZE = 4000  # instructions an LLVM module may have before another one is started
+_MANY_BLOCKS = 64  # shared blocks beyond which several are compiled together: each module takes milliseconds
 
 
 def _moved(program: Program) -> set[int]:
@@ -41,35 +42,40 @@ class Unit:
 
     def assembly(self, lanes: Lanes) -> str:
         """The LLVM module."""
-        return module([emit_block(name, block, lanes, self.fixed) for name, block in self.blocks], lanes)
+        plain = lanes.plain()
+        return module([emit_block(name, block, plain, self.fixed) for name, block in self.blocks], plain)
 
 
 def units(program: Program) -> tuple[list[Unit], list[str]]:
     """What is to be compiled for a program, and the function name of each of its blocks.
 
     Blocks on absolute slots belong to this program alone and are compiled together; a block with ports may serve other
-    robots too, so it is named by what it does and is a unit, and thereby a cache entry, of its own.
+    robots too, so it is named by what it does and is a unit, and thereby a cache entry, of its own, unless there are
+    very many of them.
     """
-    names: list[str] = []
+    moved = _moved(program)
+    names = ["s" + block_digest(b)[:24] if i in moved else f"b{i}" for i, b in enumerate(program.blocks)]
+    listed = list(zip(names, program.blocks, strict=True))
+    shared = list({name: (name, block) for i, (name, block) in enumerate(listed) if i in moved}.values())
+    size = _MODULE_SIZE // 2 if len(shared) > _MANY_BLOCKS else 0
+    own = [pair for i, pair in enumerate(listed) if i not in moved]
+    return _lots(shared, size, False) + _lots(own, _MODULE_SIZE, True), names
+
+
+def _lots(blocks: list[tuple[str, Block]], size: int, fixed: bool) -> list[Unit]:
+    """Units of a little more than `size` instructions each."""
     made: list[Unit] = []
     together: list[tuple[str, Block]] = []
-    moved = _moved(program)
-    for number, block in enumerate(program.blocks):
-        if number in moved:
-            key = block_digest(block)
-            names.append("s" + key[:24])
-            made.append(Unit(((names[-1], block),), False, key))
-            continue
-        names.append(f"b{number}")
-        together.append((names[-1], block))
-        if sum(len(b.code) for _, b in together) > _MODULE_SIZE:
-            made.append(_together(together))
+    for name, block in blocks:
+        together.append((name, block))
+        if sum(len(b.code) for _, b in together) > size or not size:
+            made.append(_together(together, fixed))
             together = []
-    return made + ([_together(together)] if together else []), names
+    return made + ([_together(together, fixed)] if together else [])
 
 
-def _together(blocks: list[tuple[str, Block]]) -> Unit:
-    return Unit(tuple(blocks), True, "\n".join(f"{name} {block_digest(block)}" for name, block in blocks))
+def _together(blocks: list[tuple[str, Block]], fixed: bool) -> Unit:
+    return Unit(tuple(blocks), fixed, "\n".join(f"{name} {block_digest(block)}" for name, block in blocks))
 
 
 @once

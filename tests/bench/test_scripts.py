@@ -74,3 +74,8 @@ def test_tables_and_figures(tmp_path: Path) -> None:
     assert {path.name for path in tmp_path.iterdir()} == {"figure11.png", "figure13.png", "figure14.png"}
     knee = next(row for row in printed.splitlines() if row.split()[:1] == ["knee"])
     assert "unconstrained  4.31" in knee and "approximate  1.04" in knee
+
+
+def test_cold_first_calls() -> None:
+    (row,) = _run("first_calls.py").splitlines()
+    assert row.startswith("chain500_mass") and "CPU" in row and "MB" in row

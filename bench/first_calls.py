@@ -1,0 +1,132 @@
+"""Cold first calls beside their limits: tracing, compiling and running once, each in a new process with an empty cache.
+
+python bench/first_calls.py [--quick] [--strict] [row ...]
+
+The least of a few tries counts, in seconds and in CPU seconds; the robot is built before the clock starts. With
+--strict the exit code says whether all limits are met. Needs example-robot-data (`pip install pin example-robot-data`).
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tempfile
+import warnings
+from typing import Any, NamedTuple
+
+import numpy as np
+
+import fourbar as fb
+
+_TRIES = 3
+_AXES = ((1, 0, 0), (0, 1, 0), (0, 0, 1))
+
+
+def _body(b: fb.Builder, i: int, parent: str, rng: np.random.Generator) -> None:
+    place = np.array([0.05, 0.0, 0.1]) + 0.05 * rng.random(3)
+    matter: dict[str, Any] = {"mass": 1.0, "com": 0.05 * rng.random(3), "inertia": (0.01, 0.012, 0.013)}
+    b.body(f"body{i}", parent=parent, joint=fb.joints.Revolute(_AXES[i % 3]), position=place, **matter)
+
+
+def chain(n: int) -> Any:
+    """n hinges in a row."""
+    b, rng = fb.Builder(f"chain{n}"), np.random.default_rng(0)
+    for i in range(n):
+        _body(b, i, f"body{i - 1}" if i else "world", rng)
+    return b.build()
+
+
+def tree(n: int) -> Any:
+    """n hinges, each on a body drawn at random."""
+    b, rng = fb.Builder(f"tree{n}"), np.random.default_rng(0)
+    for i in range(n):
+        _body(b, i, f"body{rng.integers(0, i)}" if i else "world", rng)
+    return b.build()
+
+
+def talos(floating: bool) -> Any:
+    """The humanoid of example-robot-data."""
+    from fourbar.cli.peers import robot_folder
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return fb.load(str(robot_folder() / "talos_data/robots/talos_reduced.urdf"), floating=floating)
+
+
+class Row(NamedTuple):
+    """A robot, the path to its function, the arguments; limits in seconds and MB (None: only printed)."""
+
+    robot: Any
+    function: str
+    arguments: str
+    seconds: float | None
+    megabytes: float | None = None
+
+
+ROWS = {
+    "talos_fixed_dABA": Row(lambda: talos(False), "forward_dynamics.jacobian", "qvv", 2.0),
+    "talos_dABA": Row(lambda: talos(True), "forward_dynamics.jacobian", "qvv", 3.0),
+    "jvrc1_dABA": Row(fb.robots.jvrc1, "forward_dynamics.jacobian", "qvv", 4.0),
+    "talos_christoffel": Row(lambda: talos(True), "christoffel", "q", 3.0),
+    "talos_dregressor": Row(lambda: talos(True), "regressor.jacobian", "qvv", 10.0),
+    "talos_dcoriolis": Row(lambda: talos(True), "coriolis_matrix.jacobian", "qv", 5.0),
+    "chain500_mass": Row(lambda: chain(500), "mass_matrix", "q", None),
+    "chain2000_mass": Row(lambda: chain(2000), "mass_matrix", "q", 10.0, 500.0),
+    "tree125_dABA": Row(lambda: tree(125), "forward_dynamics.jacobian", "qvv", None),
+    "tree250_dABA": Row(lambda: tree(250), "forward_dynamics.jacobian", "qvv", None),
+    "tree500_dABA": Row(lambda: tree(500), "forward_dynamics.jacobian", "qvv", None),
+}
+
+
+def measure(name: str) -> None:
+    """In a process of its own: seconds, CPU seconds and peak memory in MB of the first call."""
+    import resource
+    import time
+
+    row = ROWS[name]
+    robot = row.robot()
+    rng = np.random.default_rng(0)
+    values = {"q": robot.random(rng), "v": rng.normal(size=robot.nv)}
+    function = robot
+    for part in row.function.split("."):
+        function = getattr(function, part)
+    wall, cpu = time.perf_counter(), time.process_time()
+    function(*(values[x] for x in row.arguments))
+    wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
+    print(wall, cpu, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)
+
+
+def tried(name: str) -> list[float]:
+    """The same in a new process with an empty cache."""
+    with tempfile.TemporaryDirectory() as folder:
+        command = [sys.executable, __file__, "--measure", name]
+        environment = {**os.environ, "FOURBAR_CACHE": folder}
+        done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+    return [float(x) for x in done.stdout.split()]
+
+
+def is_met(name: str, tries: int) -> bool:
+    """Print a row; whether it keeps its limits."""
+    row = ROWS[name]
+    wall, cpu, memory = (min(column) for column in zip(*(tried(name) for _ in range(tries)), strict=True))
+    limits = [
+        (f"{x:g} {unit}", y <= x) for x, y, unit in ((row.seconds, wall, "s"), (row.megabytes, memory, "MB")) if x
+    ]
+    told = "".join(f" | limit {limit} {'met' if met else 'NOT met'}" for limit, met in limits)
+    print(f"{name:18s} {wall:6.2f} s, CPU {cpu:6.2f} s, peak {memory:5.0f} MB{told}", flush=True)
+    return all(met for _, met in limits)
+
+
+def main() -> None:
+    if sys.argv[1:2] == ["--measure"]:
+        return measure(sys.argv[2])
+    quick = "--quick" in sys.argv
+    names = [x for x in sys.argv[1:] if not x.startswith("--")] or (["chain500_mass"] if quick else list(ROWS))
+    met = [is_met(name, 1 if quick else _TRIES) for name in names]
+    if "--strict" in sys.argv and not all(met):
+        sys.exit(1)
+
+
+if __name__ == "__main__":
+    main()

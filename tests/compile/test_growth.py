@@ -1,0 +1,76 @@
+"""How code grows with a robot: counted in blocks, instructions and LLVM modules, not in seconds."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+import numpy as np
+import pytest
+
+import fourbar as fb
+from fourbar.compile.kernel import units
+from fourbar.expr import Program
+
+_AXES = ((1, 0, 0), (0, 1, 0), (0, 0, 1))
+
+
+@cache
+def robot(n: int, branching: bool) -> Any:
+    """A chain, or a tree in which each body hangs on one drawn at random."""
+    b, rng = fb.Builder(f"robot{n}"), np.random.default_rng(0)
+    for i in range(n):
+        above = int(rng.integers(0, i)) if branching and i else i - 1
+        place, com = 0.1 + 0.05 * rng.random(3), 0.05 * rng.random(3)
+        joint, parent = fb.joints.Revolute(_AXES[i % 3]), f"body{above}" if i else "world"
+        b.body(f"body{i}", parent=parent, joint=joint, position=place, mass=1.0, com=com, inertia=(0.01, 0.012, 0.013))
+    return b.build()
+
+
+def written(program: Program) -> int:
+    """Instructions that are compiled."""
+    return sum(len(block.code) for block in program.blocks)
+
+
+def test_the_mass_matrix_of_a_long_chain_shares_its_code() -> None:
+    """n² entries, but the code of a few bodies: twice the bodies take the same blocks, and four times the calls."""
+    short, long = (robot(n, False).mass_matrix.program() for n in (160, 320))
+    assert written(long) <= 1.1 * written(short) < 8000
+    assert len(units(long)[0]) <= len(units(short)[0]) + 1 < 40
+    assert len(long.calls) <= 3.5 * len(short.calls) < 320**2 / 16
+
+
+@pytest.mark.slow
+def test_jacobians_of_large_trees_grow_less_than_the_tree() -> None:
+    """Of forward dynamics: the products of matrices are tiles of a few sizes."""
+    small, large = (robot(n, True).forward_dynamics.jacobian.function.program() for n in (60, 120))
+    assert len(large.blocks) <= 1.9 * len(small.blocks)
+    assert written(large) <= 1.9 * written(small) < 120_000
+    assert len(units(large)[0]) < 60
+
+
+def test_products_of_a_humanoid_share_their_code() -> None:
+    """Its Jacobian of forward dynamics runs three times the instructions that are compiled, in few modules."""
+    program = fb.robots.jvrc1().forward_dynamics.jacobian.function.program()
+    run = sum(len(program.blocks[call.block].code) for call in program.calls)
+    assert run > 2 * written(program) and written(program) < 80_000
+    assert len(units(program)[0]) < 64
+
+
+@pytest.mark.parametrize("n", [70, pytest.param(83, marks=pytest.mark.slow)])
+def test_mass_matrices_by_tiles(n: int) -> None:
+    """Parts of the mass matrix in tiles, rows and columns left over too, agree with columns of inverse dynamics."""
+    r = robot(n, n % 2 == 1)
+    q, zero = r.random(3), np.zeros(n)
+    M = r.mass_matrix(q)
+    columns = r.inverse_dynamics(q, zero, np.eye(n)) - r.inverse_dynamics(q, zero, zero)
+    assert np.array_equal(M, M.T)
+    assert np.abs(M - columns.T).max() < 1e-11 * np.abs(M).max()
+
+
+def test_many_shared_blocks_are_compiled_together() -> None:
+    program = robot(24, True).christoffel.program()
+    moved = {call.block for call in program.calls if call.bases != (0,)}
+    names = {name for unit in units(program)[0] for name, _ in unit.blocks}
+    assert names == set(units(program)[1])
+    assert len(moved) <= 64 or len(units(program)[0]) < len(moved) / 2

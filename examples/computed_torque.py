@@ -4,9 +4,7 @@ import numpy as np
 
 import fourbar as fb
 
-robot = fb.robots.double_pendulum().with_parameters(
-    joints={"shoulder": {"damping": 0.3}, "elbow": {"damping": 0.1}}
-)
+robot = fb.robots.double_pendulum().with_parameters(joints={"shoulder": {"damping": 0.3}, "elbow": {"damping": 0.1}})
 AMPLITUDE, FREQUENCY = np.array([0.8, 1.2]), np.array([2.0, 3.0])
 STIFFNESS, DAMPING = 100.0, 20.0
 
@@ -19,7 +17,7 @@ def wanted(t: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 
 def torque(t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
-    """The drive forces that make the error die out like a damped oscillator, whatever springs and damping joints have."""
+    """The drive forces that make the error die out like a damped oscillator, against the damping of the joints."""
     q_wanted, v_wanted, a_wanted = wanted(t)
     a = a_wanted + STIFFNESS * robot.difference(q, q_wanted) + DAMPING * (v_wanted - v)
     return robot.inverse_passive_dynamics(q, v, a)

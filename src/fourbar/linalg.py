@@ -29,6 +29,11 @@ def balance(sizes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         return np.exp(found[:m]), np.exp(found[m:])
 
 
+def finite(A: np.ndarray) -> np.ndarray:
+    """A with zeros in place of what is no number or infinite."""
+    return np.where(np.isfinite(A), A, 0.0)
+
+
 def singular_values(A: np.ndarray) -> np.ndarray:
     """The singular values (..., k) of A (..., m, n), the largest first; of an empty matrix none."""
     return np.linalg.svd(A, compute_uv=False) if A.size else np.zeros((*A.shape[:-2], 0))

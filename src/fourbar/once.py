@@ -121,7 +121,7 @@ class cached_property(Generic[T]):  # noqa: N801
     """
 
     def __init__(self, compute: Callable[[Any], T]) -> None:
-        self._compute = compute
+        self.func = compute
         self.__doc__ = compute.__doc__
 
     def __set_name__(self, owner: type, name: str) -> None:
@@ -134,7 +134,7 @@ class cached_property(Generic[T]):  # noqa: N801
     def __get__(self, instance: Any, owner: type | None = None) -> Any:
         if instance is None:
             return self
-        return instance.__dict__.setdefault(self._name, self._compute(instance))
+        return instance.__dict__.setdefault(self._name, self.func(instance))
 
 
 class Standstill:

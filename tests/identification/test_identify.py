@@ -323,7 +323,5 @@ def test_pieces_in_any_collection() -> None:
 
 def test_missing_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(__import__("sys").modules, "clarabel", None)
-    with pytest.raises(
-        fb.FourbarError, match=r'needs the packages clarabel and scipy: pip install "\.\[identify\]"'
-    ):
+    with pytest.raises(fb.FourbarError, match=r'needs the packages clarabel and scipy: pip install "\.\[identify\]"'):
         identify(changed(arm()), measured(arm(), 12, 3.0, seed=5), consistent="sdp")

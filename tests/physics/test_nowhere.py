@@ -90,8 +90,8 @@ def test_a_joint_that_moves_nothing(method: str, floats: bool) -> None:
     f, zero = getattr(robot, method), np.zeros(robot.nv)
     arguments = [robot.neutral(), *[zero] * {"inverse_mass_matrix": 0, "solve_mass_matrix": 1}.get(method, 2)]
     for _ in range(2):
-        with pytest.raises(fb.SingularError, match="'hub' moves nothing that has inertia"):
-            f(*arguments)
+        with pytest.warns(RuntimeWarning, match="'hub' moves nothing that has inertia"):
+            assert np.isnan(f(*arguments)).all()
         with pytest.warns(RuntimeWarning, match="'hub' moves nothing that has inertia"):
             assert np.isnan(f(*(np.stack([x] * 9) for x in arguments))).all()
 

@@ -153,8 +153,8 @@ def declined(*args: Any, **named: Any) -> Any:
 class Environment:
     """The table of one callable. Until `arm` gives it a kernel, all calls go to the slow way.
 
-    `watched`: 1 if so do calls of one sample whose result has a NaN, 2 if batches too. `names` are those of all arguments; its kernel takes the
-    `present` ones, and others are served by the environments that were `added`.
+    `watched`: 1 if so do calls of one sample whose result has a NaN, 2 if batches too. `names` are those of all
+    arguments; its kernel takes the `present` ones, and others are served by the environments that were `added`.
     """
 
     def __init__(self, watched: int, names: tuple[str, ...], present: tuple[str, ...]) -> None:

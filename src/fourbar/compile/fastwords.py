@@ -39,8 +39,8 @@ MOST_CONVERTED = 128  # numbers that are not float64 yet
 SAMPLES, LEADING, LEADING_DIMS, COMMON_FLAGS, CONVERTED = range(5)
 CALL_WORDS = 5
 
-# Offsets in the objects of CPython and NumPy, in bytes. References are counted in the lower half of the first word; from
-# CPython 3.14 on there are flags in the upper half.
+# Offsets in the objects of CPython and NumPy, in bytes. References are counted in the lower half of the first word;
+# CPython 3.14 has flags in the upper half.
 INSTANCE_VECTORCALL, INSTANCE_ENVIRONMENT, INSTANCE_STATE, INSTANCE_SLOW = 16, 24, 32, 40
 INSTANCE_RELEASE, INSTANCE_SIZE = 48, 56
 FIRST_SLOT = 16

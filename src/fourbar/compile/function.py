@@ -216,8 +216,7 @@ class State:
         if self._explain is not None and any(np.isnan(x).any() for x in results):
             lost = _lost(arguments, arrays, variant.program.outputs, results, batch)
             self._explain(dict(zip(present, arrays, strict=True)), lost)
-            for result in results if batch else ():
-                result[lost] = np.nan  # all of it: what is left of such a sample is no answer either
+            results = tuple(_emptied(x, lost) for x in results)
         return results[0] if len(results) == 1 else tuple(results)
 
     def _converted(self, args: tuple[Any, ...]) -> Any:
@@ -308,6 +307,14 @@ def _lost(
 
 
 _AT_HAND = (np.ndarray, list, tuple, float, int, np.float64)
+
+
+def _emptied(result: Any, lost: np.ndarray) -> Any:
+    """A result with NaN in all entries of the samples `lost` (...): what is left of them is no answer either."""
+    if np.ndim(result):
+        result[lost] = np.nan
+        return result
+    return np.float64(np.nan) if lost else result
 
 
 def _core(shape: tuple[int, ...]) -> tuple[int, ...]:

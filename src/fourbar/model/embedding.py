@@ -18,7 +18,7 @@ from ..expr import Expr, evaluate, maximum, prepare, select
 from ..joints.base import Joint
 from ..joints.flat import FlatJoint
 from ..joints.rates import Rate, rate_of
-from ..linalg import smallest
+from ..linalg import finite, smallest
 from ..once import cached_property
 from ..spatial.linear import Mat, Scalar, Vec, dot
 from ..spatial.vectors import Wrench
@@ -451,7 +451,7 @@ class Tied:
                 self.units.of(self.slopes(x))[..., list(self.rows), :][..., list(self.dependent)]
                 for x in (q, self.closed[None])
             )
-        here, first = (np.where(np.isfinite(K), K, 0.0) for K in (here, first))
+        here, first = finite(here), finite(first)
         return smallest(here) / np.minimum(1.0, smallest(first)[0])
 
     def displacements(self, q: np.ndarray) -> np.ndarray:

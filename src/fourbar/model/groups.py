@@ -12,10 +12,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..errors import ModelError
-from ..joints import Spherical, SphericalEuler, SphericalExponential
 from ..joints.base import Joint
 from ..joints.flat import FlatJoint
-from ..linalg import is_clear, pick, pivoted, rank, smallest
+from ..linalg import finite, is_clear, pick, pivoted, rank, smallest
 from ..loops.base import Loop
 from ..spatial.linear import Scalar, Vec
 from ..spatial.transform import IDENTITY, Transform, nudge
@@ -218,7 +217,7 @@ class Grouper:
         """Configurations near `start`, more and more around it, and the group with units that it has there."""
         placements = [self.tree.clusters[i].placement.p for i in links]
         with np.errstate(all="ignore"):  # a guess may be where the residual is no number
-            K, pull = np.nan_to_num(tie.numbers(start[None])[1][0]), np.nan_to_num(tie.displacements(start))
+            K, pull = finite(tie.slopes(start[None])[0]), finite(tie.displacements(start))
             far = float(np.abs(np.array(placements, float)).max(initial=0.0))
             own = lever(tie.joints, K, pull, far)
             nudge = np.array([0.0 if i == 0 else 0.1 * 1.2**i for i in range(1 if tie.is_linear else _ATTEMPTS)])
@@ -376,7 +375,7 @@ def _not_closed(loops: Sequence[NamedLoop], gap: float, without_derivative: bool
 def _holds_axes(loop: Loop) -> bool:
     """Whether a loop is a joint that also keeps two axes parallel."""
     joint = getattr(loop, "joint", None)
-    return isinstance(joint, Joint) and not isinstance(joint, Spherical | SphericalEuler | SphericalExponential)
+    return isinstance(joint, Joint) and joint.pivot != "point"
 
 
 def _most_held(met: Sequence[tuple[np.ndarray, np.ndarray]], rest: Sequence[int]) -> np.ndarray:

@@ -15,7 +15,7 @@ import numpy as np
 
 from ..joints.base import Joint
 from ..joints.independence import subspace_matrix
-from ..linalg import balance
+from ..linalg import balance, finite
 from ..spatial.linear import Vec
 from ..tolerances import DUST, NOTHING
 from .followers import Followers
@@ -107,7 +107,7 @@ def _without_dust(natural: np.ndarray) -> np.ndarray:
 
 def measure(own: Lever, K: np.ndarray, pull: np.ndarray, far: float, found: Followers) -> Units:
     """Units for the rows and columns of K (k, m, n), of which there are some samples, with pull (m, bodies, 6)."""
-    sizes = np.nan_to_num(np.abs(K)).max(axis=0, initial=0.0)
+    sizes = finite(np.abs(K)).max(axis=0, initial=0.0)
     turned, shifted = (np.abs(pull[:, :, part]).max(axis=(1, 2), initial=0.0) for part in (slice(3), slice(3, 6)))
     natural = _without_dust(np.maximum(turned, own.length * shifted))
     still = sizes * own.steps <= DUST * natural[:, None]

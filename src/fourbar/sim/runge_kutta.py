@@ -218,11 +218,11 @@ def simulate(
 
     q (..., nq), v (..., nv; zero if None); torque(t, q, v) -> (..., nv), none by default. Springs and damping of the
     joints act (`passive_forces`) unless `passive` is False; that friction and contacts do not, and that joints are
-    beyond their limits, is told by a SimulationWarning. `progress` wraps the range of steps, e.g. tqdm.tqdm. The last step is
-    recorded too. Where the independent velocities of a loop do not tell how it moves, because their joints turn back,
-    those of others are followed; q, v and torque stay as they are. torque is asked four times a step, and again where a
-    step is repeated: its result must depend on t, q and v only. It is the force on the joints besides their springs and
-    damping: `inverse_passive_dynamics` gives the one that causes wanted accelerations.
+    beyond their limits, is told by a SimulationWarning. `progress` wraps the range of steps, e.g. tqdm.tqdm. The last
+    step is recorded too. Where the independent velocities of a loop do not tell how it moves, because their joints turn
+    back, those of others are followed; q, v and torque stay as they are. torque is asked four times a step, and again
+    where a step is repeated: its result must depend on t, q and v only. It is the force on the joints besides their
+    springs and damping: `inverse_passive_dynamics` gives the one that causes wanted accelerations.
 
     A motion that diverges ends at its last finite state, with a SimulationWarning; in a batch the samples concerned are
     NaN from there on. Ctrl-C ends it likewise. An error carries the states before it as its `trajectory`.

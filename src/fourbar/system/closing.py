@@ -13,6 +13,7 @@ from ..model.groups import Group
 from ..model.lower import Lowered
 from ..model.restart import close_from
 from ..tolerances import CLOSED
+from .guard import stored_joints, toggled
 
 OPEN = 1e-6  # a gap that counts as open, in units of its row
 _NEAR_TOGGLE = 1e-4  # least singular value of K_d, beside the entries of K, from which on a toggle is looked for
@@ -121,8 +122,6 @@ def check(lowered: Lowered, q: Any, v: Any, tolerance: float) -> Any:
 
 def _check_toggles(lowered: Lowered, q: np.ndarray) -> None:
     """Refuse toggle positions. Only those of q (..., nq) are looked at closely that come near one."""
-    from .guard import toggled
-
     near = np.zeros(q.shape[:-1], bool)
     for _, tie, own in implicit(lowered):
         K = np.nan_to_num(tie.numbers(q[..., own])[1][..., tie.rows, :])
@@ -151,28 +150,21 @@ def _at(wrong: np.ndarray) -> str:
 
 
 def _check_finite(name: str, x: np.ndarray) -> None:
-    wrong = ~np.isfinite(x).all(axis=-1)
+    wrong = np.asarray(~np.isfinite(x).all(axis=-1))
     if wrong.any():
         raise ArgumentError(f"check: {name}{_at(wrong)} holds NaN or infinite numbers")
 
 
 def _check_quaternions(lowered: Lowered, q: np.ndarray) -> None:
     """Refuse coordinates of a joint with a quaternion in which that is zero."""
-    at = 0
-    for group in lowered.groups:
-        start, at = at, at + group.embedding.nq
-        if isinstance(group.embedding, Tied) and group.embedding.explicit:
-            continue
-        for i in group.links:
-            joint, first = lowered.moving[i].joint, start
-            start += joint.nq
-            for k in joint.quaternions:
-                wrong = (q[..., first + k : first + k + 4] == 0.0).all(axis=-1)
-                if wrong.any():
-                    raise ArgumentError(
-                        f"check: q{_at(wrong)}: the quaternion of joint {lowered.moving[i].name!r} is zero; "
-                        "robot.neutral() has one that does not turn"
-                    )
+    for name, joint, first in stored_joints(lowered):
+        for k in joint.quaternions:
+            wrong = np.asarray((q[..., first + k : first + k + 4] == 0.0).all(axis=-1))
+            if wrong.any():
+                raise ArgumentError(
+                    f"check: q{_at(wrong)}: the quaternion of joint {name!r} is zero, which is not a rotation; "
+                    "the identity is (1, 0, 0, 0). Start from robot.neutral()"
+                )
 
 
 class Looped:

@@ -49,7 +49,7 @@ def _toggles(lowered: Lowered, rows: np.ndarray) -> str:
     )
 
 
-class _Stored(NamedTuple):
+class StoredJoint(NamedTuple):
     """A joint whose coordinates are stored in q, and the first of their columns."""
 
     name: str
@@ -57,7 +57,7 @@ class _Stored(NamedTuple):
     first: int
 
 
-def _stored_joints(lowered: Lowered) -> Iterator[_Stored]:
+def stored_joints(lowered: Lowered) -> Iterator[StoredJoint]:
     """The joints whose coordinates lie in q as they are, also those of loops that are solved."""
     at = 0
     for group in lowered.groups:
@@ -66,13 +66,13 @@ def _stored_joints(lowered: Lowered) -> Iterator[_Stored]:
         if isinstance(tie, Tied) and tie.explicit:
             continue
         for c in (lowered.moving[i] for i in group.links):
-            yield _Stored(c.name, c.joint, column)
+            yield StoredJoint(c.name, c.joint, column)
             column += c.joint.nq
 
 
 def _zero_quaternion(lowered: Lowered, argument: str, rows: np.ndarray) -> str:
     """What is wrong with configurations (n, nq) in which a quaternion has no length."""
-    for name, joint, first in _stored_joints(lowered):
+    for name, joint, first in stored_joints(lowered):
         for start in joint.quaternions:
             if (rows[:, first + start : first + start + 4] == 0.0).all(axis=-1).any():
                 entries = f"{argument}[{first + start}:{first + start + 4}]"
@@ -89,7 +89,7 @@ def _endless_angle(lowered: Lowered, argument: str, rows: np.ndarray) -> str:
 
     size = np.abs(rows).max(axis=0, initial=0.0)
     names = [name for group in lowered.groups for name in describe(lowered, group).coordinate_names]
-    straight = {j.first + k for j in _stored_joints(lowered) for k in range(j.joint.nq) if _is_straight(j.joint, k)}
+    straight = {j.first + k for j in stored_joints(lowered) for k in range(j.joint.nq) if _is_straight(j.joint, k)}
     far = [k for k in np.flatnonzero(size > LARGEST_ANGLE) if k not in straight]
     if not far:
         return ""
@@ -110,10 +110,15 @@ def _is_straight(joint: Joint, k: int) -> bool:
     return bool(np.allclose(places[2] - places[1], places[1] - places[0], atol=1e-9))
 
 
-def massless_joint(lowered: Lowered) -> str:
-    """Which joint moves nothing that has inertia, in words; none does in most robots."""
-    if is_solid(lowered):
-        return ""
+def _massless_joint(lowered: Lowered) -> str:
+    """Which joint moves nothing that has inertia, in words; none does in most robots. Found out once."""
+    kept = vars(lowered)
+    if "massless_joint" not in kept:
+        kept["massless_joint"] = "" if is_solid(lowered) else _sought_massless_joint(lowered)
+    return kept["massless_joint"]
+
+
+def _sought_massless_joint(lowered: Lowered) -> str:
     from .massless import MasslessError, check_joints  # which few robots need
 
     try:
@@ -126,13 +131,14 @@ def massless_joint(lowered: Lowered) -> str:
 class Explainer:
     """Says why results are NaN. One sample: an error. A batch: a warning; those samples are NaN throughout.
 
-    `configurations` are the names of the arguments that hold coordinates; `reason` is what NaN means where none of the
-    general reasons applies; without one nothing is said.
+    Of joints that move nothing, which somebody has accepted, there is a warning for one sample too. `configurations`
+    are the names of the arguments that hold coordinates; `reason` is what NaN means where none of the general reasons
+    applies; without one nothing is said.
     """
 
     def __init__(self, lowered: Lowered, configurations: Sequence[str], reason: str) -> None:
         self._lowered, self._configurations, self._reason = lowered, tuple(configurations), reason
-        self._massless = massless_joint(lowered)
+        self._massless = _massless_joint(lowered)
 
     @property
     def watches_batches(self) -> bool:
@@ -144,17 +150,22 @@ class Explainer:
         if not lost.any():
             return
         error = self._found({name: _rows(given[name], lost) for name in self._configurations})
-        if error is not None and not lost.ndim:
+        if error is None and self._massless:
+            warn(f"{self._massless}; the result is NaN", RuntimeWarning)
+        elif error is not None and not lost.ndim:
             raise error
-        if error is not None:
+        elif error is not None:
             warn(f"in some samples {error}; these are NaN", RuntimeWarning)
 
     def _found(self, rows: Mapping[str, np.ndarray]) -> FourbarError | None:
+        """What is wrong with the configurations of the lost samples, if anything is."""
         for name, q in rows.items():
             wrong = _zero_quaternion(self._lowered, name, q) or _endless_angle(self._lowered, name, q)
             if wrong:
                 return CoordinateError(wrong)
-        what = self._massless or (_toggles(self._lowered, rows["q"]) if "q" in rows else "") or self._reason
+        if self._massless:
+            return None
+        what = (_toggles(self._lowered, rows["q"]) if "q" in rows else "") or self._reason
         return SingularError(what) if what else None
 
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import partial
 from numbers import Integral
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -31,6 +31,7 @@ from .clusters import (
 from .edit import Editing
 from .methods import METHODS, Method, load
 from .model import Model
+from .names import Names
 from .regular import check_regular, check_solvable
 from .slack import SLACK_FIX, slack_messages
 
@@ -182,19 +183,6 @@ class _Method:
     @property
     def __doc__(self) -> str:
         return self.method.doc
-
-
-class Names(NamedTuple):
-    """What things are called, in the order of the arrays."""
-
-    bodies: tuple[str, ...]
-    joints: tuple[str, ...]
-    frames: tuple[str, ...]
-    coordinates: tuple[str, ...]
-    velocities: tuple[str, ...]
-    parameters: tuple[str, ...]
-    numbers: tuple[str, ...]
-    actuators: tuple[str, ...]
 
 
 class System(Editing, Looped):

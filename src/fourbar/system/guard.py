@@ -38,8 +38,28 @@ def toggled(lowered: Lowered, q: np.ndarray) -> list[str]:
     return found
 
 
+def has_bent_loops(lowered: Lowered) -> bool:
+    """Whether the conditions of some loop are not linear, so that they may have no derivative somewhere."""
+    return any(isinstance(g.embedding, Tied) and not g.embedding.is_linear for g in lowered.groups)
+
+
+def _without_derivative(lowered: Lowered, q: np.ndarray) -> list[str]:
+    """Names of the loops whose dependent coordinates follow one by one, but have no value or derivative at one q."""
+    found: list[str] = []
+    for group, own in zip(lowered.groups, split(lowered.groups, list(q), "nq"), strict=True):
+        tie = group.embedding
+        if isinstance(tie, Tied) and tie.explicit:
+            with np.errstate(all="ignore"):
+                slopes = tie.slopes(np.array(tie.coordinates(own), float))
+            found.extend(group.loops if not np.isfinite(slopes).all() else ())
+    return found
+
+
 def _toggles(lowered: Lowered, rows: np.ndarray) -> str:
-    """What is wrong at configurations without a result, if it is a toggle position."""
+    """What is wrong with loops at configurations without a result, if it is they."""
+    bare = sorted({name for row in rows for name in _without_derivative(lowered, row)})
+    if bare:
+        return f"loop {', '.join(map(repr, bare))}: its condition has no value or no derivative there"
     loops = sorted({name for row in rows for name in toggled(lowered, row)})
     if not loops:
         return ""
@@ -143,7 +163,7 @@ class Explainer:
     @property
     def watches_batches(self) -> bool:
         """Whether NaN may come from anything but the coordinates themselves, so that all results are looked at."""
-        return bool(self._reason or self._massless or implicit_loops(self._lowered))
+        return bool(self._reason or self._massless or has_bent_loops(self._lowered))
 
     def __call__(self, given: Mapping[str, np.ndarray], lost: np.ndarray) -> None:
         """Explain NaN in the samples `lost` (...), which have finite arguments."""

@@ -53,6 +53,23 @@ def test_what_does_not_depend_on_it_is_computed() -> None:
     assert np.array_equal(ROBOT.mass_matrix(q), ROBOT.mass_matrix(ROBOT.neutral()))
 
 
+@pytest.mark.parametrize("shape", [(5,), (2, 3), (40,)])
+@pytest.mark.parametrize("method", ["forward_dynamics", "inverse_mass_matrix", "gravity_force"])
+def test_in_a_batch_the_whole_sample_is_nan(method: str, shape: tuple[int, ...]) -> None:
+    q = ROBOT.random(0, int(np.prod(shape))).reshape(*shape, ROBOT.nq)
+    q[..., 9:13] = [1.0, 0.0, 0.0, 0.0]
+    rest = [np.zeros((*shape, ROBOT.nv))] * (2 if method == "forward_dynamics" else 0)
+    f = getattr(ROBOT, method)
+    sound = f(q, *rest)
+    lost = np.zeros(shape, bool)
+    lost.flat[3] = True
+    q[lost, 9:13] = 0.0
+    for _ in range(3):
+        with pytest.warns(RuntimeWarning, match=r"in some samples.*quaternion of joint 'ball'"):
+            found = f(q, *rest)
+        assert np.isnan(found[lost]).all() and np.array_equal(found[~lost], sound[~lost])
+
+
 @pytest.mark.parametrize("angle", [1e9, -3e12, 1e300])
 def test_angles_without_end_are_named(angle: float) -> None:
     robot = fb.robots.double_pendulum()
@@ -60,6 +77,13 @@ def test_angles_without_end_are_named(angle: float) -> None:
     for _ in range(3):
         with pytest.raises(fb.ArgumentError, match=r"'elbow'.*modulo 2π"):
             robot.forward_dynamics([0.1, angle], z, z)
+    q = np.zeros((20, 2))
+    q[7, 1] = angle
+    zeros = np.zeros((20, 2))
+    for _ in range(3):
+        with pytest.warns(RuntimeWarning, match=r"'elbow'.*modulo 2π"):
+            a = robot.forward_dynamics(q, zeros, zeros)
+        assert np.flatnonzero(np.isnan(a).all(axis=1)).tolist() == [7] and np.isnan(a).sum() == 2
 
 
 def test_distances_may_be_large() -> None:

@@ -13,6 +13,7 @@ and never looks at its neighbours, so the result of a sample does not depend on 
 from __future__ import annotations
 
 from . import signals
+from .elementary import LARGEST_ANGLE
 from .ir import Code, Lanes
 from .stream import Stream
 from .transfer import Pack, Unpack, declarations, open_loop
@@ -20,7 +21,13 @@ from .transfer import Pack, Unpack, declarations, open_loop
 # Words of the data table.
 BYTES, ARGUMENTS, INPUTS, ARGUMENT_TABLE, CALL_TABLE, CALLS, PRESET_TABLE, PRESETS, MALLOC, FREE, FAILURES = range(11)
 PIECE, SIGNALS = 11, 12  # after how many samples signals are looked for, and the table of `signals.py`
-DATA_WORDS = 13  # FAILURES is written: how often there was no memory for a workspace, and nothing was computed
+# Coordinates that are looked at: rows of slots that hold angles (byte offset of the first, how many), and the byte
+# offsets of quaternions.
+ANGLE_TABLE, ANGLES, QUATERNION_TABLE, QUATERNIONS = range(13, 17)
+STRANGE = 17
+# Two are written. FAILURES: how often there was no memory for a workspace, and nothing was computed. STRANGE: how often
+# an angle was too large to be one, or a quaternion zero.
+DATA_WORDS = 18
 # Words of one argument: three core dimensions; where in `steps` their strides are (-1: nowhere); the address of its
 # slot map (outputs); the byte offset of its first slot (inputs).
 ARGUMENT_WORDS = 8
@@ -38,6 +45,7 @@ def driver(lanes: Lanes) -> str:
         _move(lanes, "unpack"),
         _bring(lanes),
         _take(),
+        _judge(lanes),
         _run(lanes),
         _interrupted(),
         _entry("kernel", "", _KERNEL),
@@ -155,6 +163,54 @@ def _take() -> str:
 _MOVE_ARGUMENTS = "ptr %args, ptr %steps, ptr %data, ptr %ws, i64 %now, i64 %n"
 
 
+def _judge(lanes: Lanes) -> str:
+    """@judge(data, ws): count it if one of W samples in a workspace has coordinates that stand for no placement."""
+    c = Code()
+    c.label("entry")
+    angles, angle_table = _word(c, "%data", ANGLES), _word(c, "%data", ANGLE_TABLE, "ptr")
+    quaternions, quaternion_table = _word(c, "%data", QUATERNIONS), _word(c, "%data", QUATERNION_TABLE, "ptr")
+    c.do("br label %row")
+    k, close_row = open_loop(c, "row", "entry", angles, 1, "quaternions")
+    row = c.let(f"getelementptr [2 x i64], ptr {angle_table}, i64 {k}")
+    first, count = c.let(f"getelementptr i8, ptr %ws, i64 {_word(c, row, 0)}"), _word(c, row, 1)
+    c.do("br label %angle")
+    j, close = open_loop(c, "angle", "row_body", count, 1, "row_end")
+    x = c.let(f"load {lanes.double}, ptr {c.let(f'getelementptr {lanes.double}, ptr {first}, i64 {j}')}, align 8")
+    bits = c.let(f"bitcast {lanes.double} {x} to {lanes.integer}")
+    size = c.let(f"and {lanes.integer} {bits}, {lanes.integer_constant((1 << 63) - 1)}")
+    size = c.let(f"bitcast {lanes.integer} {size} to {lanes.double}")
+    far = c.let(f"fcmp ogt {lanes.double} {size}, {lanes.constant(LARGEST_ANGLE)}")
+    c.do(f"br i1 {_any(c, lanes, far)}, label %strange, label %angle_good")
+    c.label("angle_good")
+    c.do(close)
+    c.label("row_end")
+    c.do(close_row)
+    c.label("quaternions")
+    c.do("br label %quaternion")
+    k, close = open_loop(c, "quaternion", "quaternions", quaternions, 1, "done")
+    first = c.let(f"getelementptr i8, ptr %ws, i64 {_word(c, quaternion_table, k)}")
+    places = [c.let(f"getelementptr {lanes.double}, ptr {first}, i64 {i}") for i in range(4)]
+    parts = [c.let(f"load {lanes.double}, ptr {place}, align 8") for place in places]
+    zero = [c.let(f"fcmp oeq {lanes.double} {x}, zeroinitializer") for x in parts]
+    pairs = [c.let(f"and {lanes.boolean} {a}, {b}") for a, b in (zero[:2], zero[2:])]
+    none = c.let(f"and {lanes.boolean} {pairs[0]}, {pairs[1]}")
+    c.do(f"br i1 {_any(c, lanes, none)}, label %strange, label %quaternion_good")
+    c.label("quaternion_good")
+    c.do(close)
+    c.label("strange")
+    c.let(f"atomicrmw add ptr {c.let(f'getelementptr i64, ptr %data, i64 {STRANGE}')}, i64 1 seq_cst, align 8")
+    c.do("ret void")
+    c.label("done")
+    c.do("ret void")
+    return f"define internal void @judge(ptr %data, ptr %ws) #0 {{\n{c.body()}\n}}\n"
+
+
+def _any(c: Code, lanes: Lanes, flags: str) -> str:
+    """Whether a flag of some lane is set."""
+    bits = c.let(f"bitcast {lanes.boolean} {flags} to i{lanes.width}")
+    return c.let(f"icmp ne i{lanes.width} {bits}, 0")
+
+
 def _run(lanes: Lanes) -> str:
     """@run: samples from %first below %end, W at a time."""
     c = Code()
@@ -165,6 +221,7 @@ def _run(lanes: Lanes) -> str:
     c.label("samples")
     c.do("%now = phi i64 [%first, %entry], [%next, %samples_end]")
     c.do("call void @bring(ptr %args, ptr %steps, ptr %data, ptr %ws, i64 %now, i64 %n)")
+    c.do("call void @judge(ptr %data, ptr %ws)")
     c.do("br label %block")
     k, close = open_loop(c, "block", "samples", calls, 1, "samples_end")
     pair = c.let(f"getelementptr [2 x i64], ptr {call_table}, i64 {k}")

@@ -12,7 +12,7 @@ from __future__ import annotations
 from . import fastarguments, fastresults, signals
 from . import fastwords as w
 from .crew import AWAKE, COUNT
-from .driver import FAILURES, PIECE, SIGNALS
+from .driver import FAILURES, PIECE, SIGNALS, STRANGE
 from .fastwords import Checks, describe, keep, word
 from .ir import Code
 from .threads import CHUNKS_A_THREAD
@@ -204,7 +204,7 @@ def _compute(c: Code) -> None:
     """Run the kernel: as it is, without the interpreter lock, or together with helpers; `slow` if memory is short."""
     c.label("compute")
     data = word(c, "%env", c.let("add i64 %which, 1"), "ptr")
-    failures = word(c, data, FAILURES)
+    failures, strange = word(c, data, FAILURES), word(c, data, STRANGE)
     run = f"call void %kernel(ptr %args_now, ptr %dims, ptr %steps, ptr {data})"
     c.do(f"br i1 {c.let(f'icmp sge i64 %n, {_RELEASE_FROM}')}, label %released, label %held")
     c.label("held")
@@ -232,7 +232,9 @@ def _compute(c: Code) -> None:
     c.do("br label %ran")
     c.label("ran")
     _raise(c, word(c, data, SIGNALS, "ptr"))
-    c.do(f"br i1 {c.let(f'icmp eq i64 {failures}, {word(c, data, FAILURES)}')}, label %computed, label %lost")
+    no_failure = c.let(f"icmp eq i64 {failures}, {word(c, data, FAILURES)}")
+    nothing_strange = c.let(f"icmp eq i64 {strange}, {word(c, data, STRANGE)}")
+    c.do(f"br i1 {c.let(f'and i1 {no_failure}, {nothing_strange}')}, label %computed, label %lost")
     c.label("computed")
 
 

@@ -24,6 +24,7 @@ from ..once import Turn
 from . import callables
 from .arguments import Argument, batch_shape, bind, check_target, expected, quick_array, to_array
 from .gufunc import GeneralisedUfunc, compiled, signature
+from .kernel import Watch
 from .machine import batch_lanes, single_lane
 from .signals import raise_error
 from .threads import default_threads, run_shared
@@ -54,8 +55,9 @@ def _overlap(some: Sequence[np.ndarray], others: Sequence[np.ndarray]) -> bool:
 class Variant:
     """One program (one choice of optional arguments), with the kernels that were needed so far."""
 
-    def __init__(self, program: Program) -> None:
+    def __init__(self, program: Program, watch: Watch) -> None:
         self.program = program
+        self._watch = watch
         sizes = [n for x in (*program.inputs, *program.outputs) for n in x.shape]
         self.compiled = backend() == "llvm" and 0 not in sizes  # NumPy knows no generalised ufuncs of empty arrays
         self.sharing_from = max(2, _WORTH_SHARING // max(1, operations(program)))
@@ -66,7 +68,7 @@ class Variant:
         found = self._ufuncs.get(single)
         if found is None:
             lanes = single_lane() if single else batch_lanes()
-            found = self._ufuncs.setdefault(single, compiled(self.program, lanes))
+            found = self._ufuncs.setdefault(single, compiled(self.program, lanes, self._watch))
         return found
 
     def run(self, arrays: list[np.ndarray], batch: tuple[int, ...], out: tuple[Any, ...] | None, threads: int) -> Any:
@@ -130,6 +132,11 @@ class Explain(Protocol):
         """Whether batches are searched for NaN too, or only single samples."""
         ...
 
+    @property
+    def watch(self) -> Watch:
+        """The coordinates that are looked at while batches are computed."""
+        ...
+
     def __call__(self, given: dict[str, np.ndarray], lost: np.ndarray) -> None:
         """Raise an error, or warn."""
         ...
@@ -154,6 +161,7 @@ class State:
         self.results = tuple(results)
         self.doc = doc
         self._explain = explain
+        self._watch = {} if explain is None else explain.watch
         self.rebuild = rebuild
         self._derive = derive
         self._derivatives: dict[str, Any] = {}
@@ -191,7 +199,9 @@ class State:
     def variant(self, present: tuple[str, ...]) -> Variant:
         """The same, ready to run."""
         found = self._variants.get(present)
-        return self._variants.setdefault(present, Variant(self.program(present))) if found is None else found
+        return (
+            self._variants.setdefault(present, Variant(self.program(present), self._watch)) if found is None else found
+        )
 
     def call(self, *args: Any, out: Any = None, threads: int | None = None, **named: Any) -> Any:
         """Any call that is not served by the machine code."""

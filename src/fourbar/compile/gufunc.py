@@ -12,7 +12,7 @@ import numpy as np
 from ..expr import Program
 from ..once import Turn
 from .ir import Lanes
-from .kernel import Kernel, digest
+from .kernel import Kernel, Watch, digest
 
 _DOUBLE = 12  # NPY_DOUBLE
 _FROM_SIGNATURE = 31  # PyUFunc_FromFuncAndDataAndSignature in NumPy's table of ufunc functions
@@ -68,12 +68,12 @@ _compiled: WeakValueDictionary[bytes, GeneralisedUfunc] = WeakValueDictionary()
 _turns = [Turn() for _ in range(64)]  # by the key: threads that compile different programs rarely meet
 
 
-def compiled(program: Program, lanes: Lanes) -> GeneralisedUfunc:
+def compiled(program: Program, lanes: Lanes, watch: Watch) -> GeneralisedUfunc:
     """The ufunc of a program. Equal programs, such as those of equal robots, share one as long as anyone holds it."""
-    key = digest(program, lanes)
+    key = digest(program, lanes, watch)
     found = _compiled.get(key)
     if found is not None:
         return found
     with _turns[key[0] % len(_turns)].taken():
         found = _compiled.get(key)
-        return _compiled.setdefault(key, GeneralisedUfunc(Kernel(program, lanes))) if found is None else found
+        return _compiled.setdefault(key, GeneralisedUfunc(Kernel(program, lanes, watch))) if found is None else found

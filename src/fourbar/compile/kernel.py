@@ -5,9 +5,10 @@ from __future__ import annotations
 import ctypes
 import hashlib
 import marshal
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -84,7 +85,17 @@ def _driver(lanes: Lanes) -> Loaded:
     return loaded(f"driver {lanes}", partial(driver, lanes))
 
 
-def digest(program: Program, lanes: Lanes) -> bytes:
+class Coordinates(NamedTuple):
+    """Which entries of an argument are angles, and at which quaternions begin: what is watched of configurations."""
+
+    angles: tuple[int, ...] = ()
+    quaternions: tuple[int, ...] = ()
+
+
+Watch = Mapping[str, Coordinates]  # by argument
+
+
+def digest(program: Program, lanes: Lanes, watch: Watch) -> bytes:
     """The same for two programs if, and only if, their kernels are."""
     parts = (
         program.name,
@@ -95,6 +106,7 @@ def digest(program: Program, lanes: Lanes) -> bytes:
         tuple((block.ports, block.table, block_digest(block)) for block in program.blocks),
         tuple((call.block, call.bases, call.table) for call in program.calls),
         (lanes.width, lanes.fma),
+        tuple((name, tuple(own.angles), tuple(own.quaternions)) for name, own in watch.items()),
     )
     return hashlib.sha256(marshal.dumps(parts, 2)).digest()  # later versions of the format tell shared objects apart
 
@@ -104,7 +116,7 @@ class Kernel:
     the table that both read, `cores` how many core dimensions each argument has.
     """
 
-    def __init__(self, program: Program, lanes: Lanes) -> None:
+    def __init__(self, program: Program, lanes: Lanes, watch: Watch | None = None) -> None:
         self.program = program
         self.lanes = lanes
         found, names = units(program)
@@ -113,7 +125,7 @@ class Kernel:
         for unit in {unit.key: unit for unit in found}.values():
             code = loaded(f"{lanes} {unit.fixed}\n{unit.key}", partial(unit.assembly, lanes))
             self._code.update((name, code) for name, _ in unit.blocks)
-        self._tables = Tables(program, lanes, [self._code[name].address(name) for name in names])
+        self._tables = Tables(program, lanes, [self._code[name].address(name) for name in names], watch or {})
         self.address = self._driver.address("kernel")
         self.share = self._driver.address("share")
         self.data = self._tables.data.ctypes.data
@@ -139,10 +151,21 @@ def piece(program: Program, lanes: Lanes) -> int:
     return max(1, signals.BETWEEN // (max(1, cost) * lanes.width)) * lanes.width
 
 
+def _runs(numbers: list[int]) -> list[tuple[int, int]]:
+    """Ascending numbers as runs: (first, how many)."""
+    found: list[tuple[int, int]] = []
+    for x in numbers:
+        if found and x == sum(found[-1]):
+            found[-1] = found[-1][0], found[-1][1] + 1
+        else:
+            found.append((x, 1))
+    return found
+
+
 class Tables:
     """The tables that the driver reads, for one program."""
 
-    def __init__(self, program: Program, lanes: Lanes, blocks: list[int]) -> None:
+    def __init__(self, program: Program, lanes: Lanes, blocks: list[int], watch: Watch) -> None:
         self._keep: list[Any] = []
         data = np.zeros(words.DATA_WORDS, np.int64)
         data[words.BYTES] = (program.slots + lanes.width) * lanes.bytes
@@ -158,6 +181,13 @@ class Tables:
         data[words.FREE] = ctypes.cast(ctypes.pythonapi.PyMem_RawFree, ctypes.c_void_p).value or 0
         data[words.PIECE] = piece(program, lanes)
         data[words.SIGNALS] = signals.table.ctypes.data
+        first = {x.name: x.first for x in program.inputs if x.name in watch}
+        angles = [(first[name] + k) for name in first for k in watch[name].angles]
+        rows = np.array(_runs(angles), np.int64).reshape(-1, 2) * (lanes.bytes, 1)
+        quaternions = np.array([first[name] + k for name in first for k in watch[name].quaternions], np.int64)
+        data[words.ANGLE_TABLE], data[words.ANGLES] = self._held(rows), len(rows)
+        data[words.QUATERNION_TABLE] = self._held(quaternions * lanes.bytes)
+        data[words.QUATERNIONS] = len(quaternions)
         self.data = data
 
     def _held(self, array: np.ndarray) -> int:

@@ -7,7 +7,8 @@ reduce), joints that move nothing with inertia, and loops at a toggle position.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import NamedTuple
+from functools import lru_cache
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -19,6 +20,9 @@ from ..model.lower import Lowered
 from ..tolerances import LOST
 from .clusters import describe
 from .regular import is_solid
+
+if TYPE_CHECKING:
+    from ..compile.kernel import Coordinates
 
 _EXAMINED = 100  # samples of a batch that are looked at, of those whose result is NaN
 
@@ -109,7 +113,7 @@ def _endless_angle(lowered: Lowered, argument: str, rows: np.ndarray) -> str:
 
     size = np.abs(rows).max(axis=0, initial=0.0)
     names = [name for group in lowered.groups for name in describe(lowered, group).coordinate_names]
-    straight = {j.first + k for j in stored_joints(lowered) for k in range(j.joint.nq) if _is_straight(j.joint, k)}
+    straight = _straight(lowered)
     far = [k for k in np.flatnonzero(size > LARGEST_ANGLE) if k not in straight]
     if not far:
         return ""
@@ -119,6 +123,12 @@ def _endless_angle(lowered: Lowered, argument: str, rows: np.ndarray) -> str:
     )
 
 
+def _straight(lowered: Lowered) -> set[int]:
+    """The coordinates that are distances."""
+    return {j.first + k for j in stored_joints(lowered) for k in range(j.joint.nq) if _is_straight(j.joint, k)}
+
+
+@lru_cache(maxsize=4096)
 def _is_straight(joint: Joint, k: int) -> bool:
     """Whether a coordinate moves a joint's child along a straight line without turning it, as distances do."""
     places = []
@@ -164,6 +174,16 @@ class Explainer:
     def watches_batches(self) -> bool:
         """Whether NaN may come from anything but the coordinates themselves, so that all results are looked at."""
         return bool(self._reason or self._massless or has_bent_loops(self._lowered))
+
+    @property
+    def watch(self) -> dict[str, Coordinates]:
+        """The coordinates that are looked at while batches are computed."""
+        from ..compile.kernel import Coordinates
+
+        quaternions = tuple(j.first + k for j in stored_joints(self._lowered) for k in j.joint.quaternions)
+        others = {k + i for k in quaternions for i in range(4)} | _straight(self._lowered)
+        angles = tuple(k for k in range(self._lowered.nq) if k not in others)
+        return dict.fromkeys(self._configurations, Coordinates(angles, quaternions))
 
     def __call__(self, given: Mapping[str, np.ndarray], lost: np.ndarray) -> None:
         """Explain NaN in the samples `lost` (...), which have finite arguments."""

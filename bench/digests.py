@@ -1,0 +1,123 @@
+"""Digests of the programs of every method, to see that a change of the source leaves them equal.
+
+    python bench/digests.py > before.txt         before a change
+    python bench/digests.py --against before.txt after it: lists the programs that differ, with their operations
+
+Robots: all that come with the library, the random mechanisms of the tests, and their mechanisms with loops. Derivatives
+are written down where the method itself is small.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import os
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+os.environ["FOURBAR_CACHE"] = tempfile.mkdtemp()  # programs are to be written anew
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
+import fourbar as fb
+from fourbar.expr import Program, to_text
+
+OPTIONS: dict[str, dict[str, Any]] = {  # of methods that need some
+    "hybrid_dynamics": {"prescribed": "first joint"},
+    "pose": {"frame": "last body"},
+    "velocity": {"frame": "last body"},
+    "acceleration": {"frame": "last body"},
+    "jacobian": {"frame": "last body"},
+    "jacobian_rate": {"frame": "last body"},
+    "osim": {"frames": "last body"},
+    "osim_inverse": {"frames": "last body"},
+}
+SMALL = 3000  # operations of a method whose derivatives are written down too
+
+
+def robots() -> Iterator[tuple[str, fb.System]]:
+    """Every robot, by name."""
+    from tests.loops import looped
+    from tests.physics.mechanisms import COUNT, mechanism
+
+    for name, make in fb.robots.ROBOTS.items():
+        yield name, make(4) if name in ("gt_chain", "pbt_chain") else make()
+    for k in range(COUNT):
+        yield f"random{k}", mechanism(k)
+    for name, make in looped._MAKERS.items():
+        yield f"looped_{name}", make().build()
+
+
+def methods() -> list[str]:
+    """The names of the methods that are compiled."""
+    return sorted(name for name, member in vars(fb.System).items() if hasattr(member, "subject"))
+
+
+def function(robot: fb.System, name: str) -> Any:
+    """A method with its options chosen."""
+    chosen = {"last body": robot.names.bodies[-1], "first joint": [robot.clusters[0].velocity_names[0].split(".")[0]]}
+    options = {key: chosen[value] for key, value in OPTIONS.get(name, {}).items()}
+    if "frames" in options:
+        options["frames"] = [options["frames"]]
+    method = getattr(robot, name)
+    return method.specialise(**options) if hasattr(method, "specialise") else method
+
+
+def operations(program: Program) -> int:
+    """Operations of one sample."""
+    sizes = [len(block.code) for block in program.blocks]
+    return sum(sizes[call.block] for call in program.calls)
+
+
+def line(name: str, program: Program) -> str:
+    """Name, digest and operations of a program."""
+    return f"{name} {hashlib.sha256(to_text(program).encode()).hexdigest()[:16]} {operations(program)}"
+
+
+def programs(label: str, robot: fb.System, name: str) -> Iterator[str]:
+    """The lines of a method, of it with external forces, and of its derivatives."""
+    f = function(robot, name)
+    program = f.program()
+    yield line(f"{label}.{name}", program)
+    if "f_ext" in repr(f):
+        yield line(f"{label}.{name}+f_ext", f.program("f_ext"))
+    if operations(program) < SMALL:
+        for kind in ("jvp", "vjp", "jacobian"):
+            derived = getattr(f, kind)
+            inner = getattr(derived, "function", derived)
+            if hasattr(inner, "program"):
+                yield line(f"{label}.{name}.{kind}", inner.program())
+
+
+def lines() -> Iterator[str]:
+    """All lines; what a robot does not have is said instead."""
+    for label, robot in robots():
+        for name in methods():
+            try:
+                yield from programs(label, robot, name)
+            except fb.FourbarError as error:
+                yield f"{label}.{name} {type(error).__name__} 0"
+
+
+def main() -> int:
+    """Print the digests, or compare them with earlier ones."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
+    parser.add_argument("--against", type=Path, help="digests that were printed before")
+    against = parser.parse_args().against
+    if against is None:
+        for text in lines():
+            print(text, flush=True)
+        return 0
+    before = dict(row.split(" ", 1) for row in against.read_text(encoding="utf-8").splitlines())
+    now = dict(row.split(" ", 1) for row in lines())
+    differ = [name for name in {**before, **now} if before.get(name) != now.get(name)]
+    for name in differ:
+        print(f"{name}: {before.get(name, 'absent')} -> {now.get(name, 'absent')}")
+    print(f"{len(now)} programs, {len(differ)} differ")
+    return bool(differ)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

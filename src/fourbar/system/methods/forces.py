@@ -104,11 +104,10 @@ def loop_pull(c: Context) -> Outputs:
     loop, in the order of the rows of `loop_jacobian`."""
     q, bodies, found = c.coordinates(), [x.name for x in c.model.mechanism.bodies], []
     for group in c.groups:
-        tie = group.embedding
-        if not isinstance(tie, Tied):
+        if isinstance(group.embedding, Free):
             continue
-        pulls = c.recorder.call(_pulls, tie, tuple(q[i] for i in group.links))
-        by_body = dict(zip(tie.traced.bodies, pulls, strict=True))
-        for row in range(len(tie.traced.phi)):
+        pulls = c.recorder.call(_pulls, group.embedding, tuple(q[i] for i in group.links))
+        by_body = dict(zip(group.embedding.traced.bodies, pulls, strict=True))
+        for row in range(len(group.embedding.traced.phi)):
             found.append([list(by_body[x][row].six()) if x in by_body else [0.0] * 6 for x in bodies])
     return [("pull", (len(found), len(bodies), 6), [x for row in found for six in row for x in six])]

@@ -9,6 +9,7 @@ from __future__ import annotations
 # Ranks
 RANK = 1e-9  # singular values below this part of the largest: the rounding of models that are written with nine digits
 DUST = 1e-9  # entries below this part of what a displacement of the bodies would do: the same, entry by entry
+STATIONARY = 1e-6  # rows of bodies that displacements change less than this only tell half a turn from none
 NOTHING = 1e-12  # rows or columns shorter than this part of the longest are sums that cancelled
 ROUNDING = 1e-12  # singular values below this part of the largest are rounding for certain
 DOUBTFUL = 1e-5  # between `ROUNDING` and this the rank is in doubt: a search that ends at a toggle stops so near to it

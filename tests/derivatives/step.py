@@ -52,7 +52,10 @@ def run(program: Program, arguments: Mapping[str, np.ndarray]) -> list[np.ndarra
     with np.errstate(all="ignore"):
         for call in program.calls:
             _run_block(program, call, slots)
-    found = [np.stack([np.broadcast_to(slots[s], batch) for s in y.slots], axis=-1) for y in program.outputs]
+    found = []
+    for y in program.outputs:
+        entries = [np.broadcast_to(slots[s], batch) for s in y.slots]
+        found.append(np.stack(entries, axis=-1) if entries else np.zeros((*batch, 0), complex))
     return [entries.reshape((*batch, *y.shape)) for entries, y in zip(found, program.outputs, strict=True)]
 
 

@@ -325,9 +325,11 @@ def test_what_is_wrong_with_the_whole_has_the_line_of_what_it_names() -> None:
     data["bodies"][1]["joint"]["armature"] = 0
     text = json.dumps(data, indent=1)
     with pytest.raises(fb.ParseError, match="fore") as caught:
-        fb.loads(text, format="json")
+        fb.loads(text, format="json", strict=True)
     above = text[: text.index('"fore"')].count("\n")
     assert caught.value.report.errors[0].line == above, str(caught.value)
+    with pytest.warns(fb.FileWarning):
+        assert [x.line for x in fb.loads(text, format="json").report.warnings] == [above]
 
 
 def test_there_are_enough() -> None:

@@ -12,7 +12,7 @@ from fourbar.model.travel import travel
 def tied(*K: Any) -> Any:
     """A loop of two joints with this Jacobian at each sample."""
     units = SimpleNamespace(steps=np.ones(2), gaps=np.ones(1))
-    return SimpleNamespace(joints=[], rows=[0], units=units, numbers=lambda q: (None, np.array(K, float)[: len(q)]))
+    return SimpleNamespace(joints=[], rows=[0], units=units, slopes=lambda q: np.array(K, float)[: len(q)])
 
 
 @pytest.mark.filterwarnings("error")

@@ -122,8 +122,11 @@ def _measure(robot: System, duration: float, dt: float, passive: bool) -> Result
     except (AssemblyError, SingularError) as error:
         raise FourbarError(f"stopped after {done[0] * dt:g} s (--duration can end before): {error}") from None
     seconds = time.perf_counter() - begin
-    if not (np.all(np.isfinite(trajectory.q)) and np.all(np.isfinite(trajectory.v))):
-        raise FourbarError(f"the simulation diverged: steps of --dt {dt:g} s are too long for this motion")
+    if trajectory.t[-1] < (steps - 0.5) * dt:
+        raise FourbarError(
+            f"the simulation diverged, or was interrupted, after {trajectory.t[-1]:g} s: if it diverged, steps of "
+            f"--dt {dt:g} s are too long for this motion"
+        )
     kinetic = robot.kinetic_energy(trajectory.q, trajectory.v)
     energy = kinetic + robot.potential_energy(trajectory.q) + trajectory.lost
     if passive:

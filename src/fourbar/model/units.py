@@ -17,7 +17,7 @@ from ..joints.base import Joint
 from ..joints.independence import subspace_matrix
 from ..linalg import balance, finite
 from ..spatial.linear import Vec
-from ..tolerances import DUST, NOTHING
+from ..tolerances import DUST, NOTHING, STATIONARY
 from .followers import Followers
 
 _FAR = 0.01  # of the longest length of a placement: what is smaller is not told from its rounding
@@ -97,11 +97,11 @@ def _coordinates(joint: Joint, S: np.ndarray, length: float) -> np.ndarray:
 
 
 def _without_dust(natural: np.ndarray) -> np.ndarray:
-    """Units of rows (m); those that displacements do not change, but for rounding, are measured as the smallest is.
+    """Units of rows (m); those that displacements hardly change are measured as the smallest of the others is.
 
     Such rows only tell half a turn apart. A row that looks at no body has none yet: zero.
     """
-    dust = (natural > 0.0) & (natural <= NOTHING * natural.max(initial=0.0))
+    dust = (natural > 0.0) & (natural <= STATIONARY * natural.max(initial=0.0))
     return np.where(dust, natural[(natural > 0.0) & ~dust].min(initial=np.inf), natural) if dust.any() else natural
 
 

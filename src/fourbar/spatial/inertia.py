@@ -134,7 +134,7 @@ def unphysical(mass: float, inertia: np.ndarray) -> str | None:
     """
     largest = float(np.abs(inertia).max())
     if not largest < _LARGEST:
-        return f"the inertia has an entry of {largest:.3g}, beyond what can be computed with"
+        return f"the inertia has an entry of {largest:.3g}; expected finite numbers below {_LARGEST:g}"
     if _is_solid(mass, inertia):
         return None
     if not (np.isfinite(mass) and np.all(np.isfinite(inertia))):

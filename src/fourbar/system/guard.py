@@ -193,7 +193,10 @@ class Explainer:
         if error is None and self._massless:
             warn(f"{self._massless}; the result is NaN", RuntimeWarning)
         elif error is not None and not lost.ndim:
-            raise error
+            try:
+                raise error
+            finally:
+                del error  # else it and this frame would keep each other, and the arguments, alive
         elif error is not None:
             warn(f"in some samples {error}; these are NaN", RuntimeWarning)
 

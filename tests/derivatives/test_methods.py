@@ -133,7 +133,7 @@ def along(blocks: np.ndarray, results: list[np.ndarray], moving: dict[str, np.nd
         total = np.zeros((BATCH, rows))
         for x in moving.values():
             dx = x.reshape(BATCH, -1)
-            block = flat[:, at : at + rows * dx.shape[1]].reshape(BATCH, rows, -1)
+            block = flat[:, at : at + rows * dx.shape[1]].reshape(BATCH, rows, dx.shape[1])
             total += np.einsum("bij,bj->bi", block, dx)
             at += rows * dx.shape[1]
         found.append(total.reshape(y.shape))

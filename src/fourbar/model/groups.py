@@ -224,7 +224,9 @@ class Grouper:
             spread = np.random.default_rng(0).normal(size=(len(nudge), *start.shape))
             guesses = start + nudge[:, None] * spread * own.guesses
             samples = K[None] if tie.is_linear else tie.numbers(guesses[:_AT_ONCE])[1]
-        return guesses, tie.measured(measure(own, samples, pull, max(far, own.length), found))
+        return guesses, tie.measured(
+            measure(own, samples, pull, np.array(tie.traced.looks_at_bodies, bool), max(far, own.length), found)
+        )
 
     def _closed(
         self, tie: Tied, guesses: np.ndarray, loops: Sequence[NamedLoop], found: Followers,

@@ -48,6 +48,12 @@ class Traced:
         return replace(self, phi=phi, K=K, curvature=curvature, entries=entries, pull=pull)
 
     @property
+    def looks_at_bodies(self) -> list[bool]:
+        """Which rows displacements of bodies may change."""
+        columns = [column for columns in self.pull for column in columns]
+        return [any(not is_zero(column[i]) for column in columns) for i in range(len(self.phi))]
+
+    @property
     def roots(self) -> list[Scalar]:
         """All of it but the zeros of K, which `entries` tell."""
         pulls = [x for columns in self.pull for column in columns for x in column]

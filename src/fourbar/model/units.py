@@ -96,20 +96,24 @@ def _coordinates(joint: Joint, S: np.ndarray, length: float) -> np.ndarray:
     return np.where(pushed & ~turned, length, 1.0)
 
 
-def _without_dust(natural: np.ndarray) -> np.ndarray:
+def _without_dust(natural: np.ndarray, looks: np.ndarray) -> np.ndarray:
     """Units of rows (m); those that displacements hardly change are measured as the smallest of the others is.
 
-    Such rows only tell half a turn apart. A row that looks at no body has none yet: zero.
+    Such rows only tell half a turn apart. A row that `looks` (m) at no body has none yet: zero.
     """
-    dust = (natural > 0.0) & (natural <= STATIONARY * natural.max(initial=0.0))
-    return np.where(dust, natural[(natural > 0.0) & ~dust].min(initial=np.inf), natural) if dust.any() else natural
+    dust = looks & (natural <= STATIONARY * natural.max(initial=0.0))
+    others = natural[(natural > 0.0) & ~dust]
+    return np.where(dust, others.min(), natural) if dust.any() and others.size else natural
 
 
-def measure(own: Lever, K: np.ndarray, pull: np.ndarray, far: float, found: Followers) -> Units:
-    """Units for the rows and columns of K (k, m, n), of which there are some samples, with pull (m, bodies, 6)."""
+def measure(own: Lever, K: np.ndarray, pull: np.ndarray, looks: np.ndarray, far: float, found: Followers) -> Units:
+    """Units for the rows and columns of K (k, m, n), of which there are some samples, with pull (m, bodies, 6).
+
+    `looks` (m): which rows look at bodies at all, even where displacements of these do not change them.
+    """
     sizes = finite(np.abs(K)).max(axis=0, initial=0.0)
     turned, shifted = (np.abs(pull[:, :, part]).max(axis=(1, 2), initial=0.0) for part in (slice(3), slice(3, 6)))
-    natural = _without_dust(np.maximum(turned, own.length * shifted))
+    natural = _without_dust(np.maximum(turned, own.length * shifted), looks)
     still = sizes * own.steps <= DUST * natural[:, None]
     sizes = np.where(still, 0.0, sizes) * own.steps
     natural = np.maximum(natural, sizes.max(axis=1, initial=0.0))

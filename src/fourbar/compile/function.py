@@ -14,7 +14,7 @@ import operator
 import os
 from collections.abc import Callable, Sequence
 from functools import lru_cache
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
@@ -29,8 +29,12 @@ from .machine import batch_lanes, single_lane
 from .signals import raise_error
 from .threads import default_threads, run_shared
 
+if TYPE_CHECKING:
+    from inspect import Signature
+
 _WORTH_SHARING = 3_000_000  # operations in a batch from which on several threads pay (about 0.1 ms)
 _BACKENDS = ("llvm", "numpy")
+_EXTRA = ("out", "threads")  # what every function takes besides its arguments
 
 
 def backend() -> str:
@@ -379,6 +383,28 @@ def _representation(self: Any) -> str:
     return f"<fourbar function {state.name}({given}) -> {', '.join(state.results)}>"
 
 
+def true_signature(arguments: Sequence[str], optional: Sequence[str], options: Sequence[str] = ()) -> Signature:
+    """What a function takes: arrays, those that may be left out, options, and where and on how many threads to work."""
+    from inspect import Parameter, Signature  # which computing does not need
+
+    kind = Parameter.POSITIONAL_OR_KEYWORD
+    needed = [Parameter(name, kind) for name in arguments]
+    left_out = [Parameter(name, kind, default=None) for name in (*optional, *options)]
+    return Signature([*needed, *left_out, *(Parameter(x, Parameter.KEYWORD_ONLY, default=None) for x in _EXTRA)])
+
+
+def _signature(self: Any) -> Signature:
+    given = self.held[0].arguments
+    return true_signature([a.name for a in given if not a.optional], [a.name for a in given if a.optional])
+
+
+def _name(self: Any, attribute: str) -> str:
+    """`__name__` and `__qualname__`, of which a type would take none but its own."""
+    if attribute in ("__name__", "__qualname__"):
+        return self.held[0].name
+    raise AttributeError(f"a fourbar function has no attribute {attribute!r}")
+
+
 def _reduce(self: Any) -> tuple[Any, ...]:
     make, *args = self.held[0].rebuild
     return make, tuple(args)
@@ -397,6 +423,9 @@ _METHODS: dict[str, Any] = {
     "state": property(lambda self: self.held),
     "signature": property(lambda self: signature(_program(self))),
     "help": property(lambda self: self.held[0].doc),
+    "__doc__": property(lambda self: self.held[0].doc),
+    "__signature__": property(_signature),
+    "__getattr__": _name,
     "jvp": property(lambda self: self.held[0].derivative("jvp")),
     "vjp": property(lambda self: self.held[0].derivative("vjp")),
     "jacobian": property(lambda self: self.held[0].derivative("jacobian")),

@@ -72,7 +72,13 @@ class Family:
         self._made: dict[Any, Any] = {}
         self._count = len(self._method.arguments)
         self._choices = Choices(self._method.static, self.specialise)
-        self.__doc__ = self._method.doc
+        self.__doc__, self.__name__ = self._method.doc, name
+
+    @property
+    def __signature__(self) -> Any:
+        from ..compile.function import true_signature
+
+        return true_signature(self._method.arguments, self._method.optional, self._method.static)
 
     def __repr__(self) -> str:
         listed = ", ".join([*self._method.arguments, *self._method.static])

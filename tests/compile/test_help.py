@@ -1,0 +1,39 @@
+"""What help(), inspect and editors see of the functions of a robot."""
+
+from __future__ import annotations
+
+import inspect
+import pydoc
+
+import pytest
+
+import fourbar as fb
+from fourbar.system.methods import METHODS
+
+ROBOT = fb.robots.double_pendulum()
+
+
+@pytest.mark.short
+@pytest.mark.parametrize("name", METHODS)
+def test_every_method_says_what_it_takes(name: str) -> None:
+    method, f = METHODS[name], getattr(ROBOT, name)
+    parameters = inspect.signature(f).parameters
+    needed = [p.name for p in parameters.values() if p.default is p.empty]
+    assert needed == list(method.arguments)
+    assert list(parameters) == [*method.arguments, *method.optional, *method.static, "out", "threads"]
+    assert f.__name__ == name
+    assert inspect.getdoc(f) == inspect.cleandoc(method.doc)
+
+
+@pytest.mark.short
+def test_help_shows_the_text_of_a_method() -> None:
+    for f in (ROBOT.forward_dynamics, ROBOT.pose):
+        shown = pydoc.plain(pydoc.render_doc(f))
+        assert inspect.getdoc(f).splitlines()[0] in shown
+
+
+def test_a_misspelt_argument_is_seen_by_inspection() -> None:
+    signature = inspect.signature(ROBOT.inverse_dynamics)
+    signature.bind([0.0, 0.0], [0.0, 0.0], a=[0.0, 0.0], out=None)
+    with pytest.raises(TypeError, match="missing a required argument: 'a'"):
+        signature.bind([0.0, 0.0], [0.0, 0.0], acceleration=[0.0, 0.0])

@@ -59,7 +59,6 @@ class _Spec(ctypes.Structure):
     ]
 
 
-_HELD: list[Any] = []  # what the type object borrows
 _TP_CALL, _TP_DEALLOC, _TP_MEMBERS, _SSIZE, _OBJECT, _READONLY = 50, 52, 72, 19, 16, 1
 _DEFAULT_FLAGS, _HAVE_VECTORCALL = 1 << 18, 1 << 11
 
@@ -80,7 +79,7 @@ def _fast() -> Loaded:
 
 
 def _release() -> Release:
-    return release(words.INSTANCE_STATE, words.INSTANCE_RELEASE)
+    return release(words.INSTANCE_STATE, words.INSTANCE_DROP, words.INSTANCE_FREE)
 
 
 @once
@@ -103,7 +102,7 @@ def callable_type(name: str) -> type:
     api.PyType_FromSpec.restype, api.PyType_FromSpec.argtypes = ctypes.py_object, [ctypes.c_void_p]
     made: Any = api.PyType_FromSpec(ctypes.addressof(spec))
     made.__setattr__, made.__delattr__ = refuse, refuse
-    _HELD.extend([members, slots, spec])
+    made._borrowed = members, slots, spec  # as long as there is the type, which instances keep
     return made
 
 
@@ -161,7 +160,9 @@ class Environment:
         table = _common().copy()
         self._table = table
         table[words.WATCHED] = watched
-        table[words.BOARD] = crew().board.ctypes.data
+        board = crew().board
+        table[words.BOARD] = board.ctypes.data
+        self._borrowed = (board, _KEPT, _NUMBERS, _fast(), _release())  # functions may be called after modules are gone
         self._names = [sys.intern(name) for name in names]
         if len(names) <= words.MOST_ARGUMENTS:
             table[words.ARGUMENTS] = len(names)
@@ -184,7 +185,7 @@ class Environment:
         instance: Any = callable_type(name)()
         held = (state, self, slow)
         fields = {
-            words.INSTANCE_RELEASE: _release().table,
+            **_release().fields,
             words.INSTANCE_ENVIRONMENT: self._table.ctypes.data,
             words.INSTANCE_SLOW: id(slow),
             words.INSTANCE_VECTORCALL: _fast().address("fast"),

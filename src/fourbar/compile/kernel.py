@@ -180,7 +180,7 @@ class Tables:
         data[words.MALLOC] = ctypes.cast(ctypes.pythonapi.PyMem_RawMalloc, ctypes.c_void_p).value or 0
         data[words.FREE] = ctypes.cast(ctypes.pythonapi.PyMem_RawFree, ctypes.c_void_p).value or 0
         data[words.PIECE] = piece(program, lanes)
-        data[words.SIGNALS] = signals.table.ctypes.data
+        data[words.SIGNALS] = self._held(signals.table)
         first = {x.name: x.first for x in program.inputs if x.name in watch}
         angles = [(first[name] + k) for name in first for k in watch[name].angles]
         rows = np.array(_runs(angles), np.int64).reshape(-1, 2) * (lanes.bytes, 1)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import atexit
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cache
 from typing import Any
@@ -146,8 +146,8 @@ class _Engine:
         with _llvm():
             return self._engine.get_function_address(name)
 
-    def __del__(self) -> None:
-        if hasattr(self, "_engine") and not sys.is_finalizing():
+    def __del__(self, ending: Callable[[], bool] = sys.is_finalizing) -> None:
+        if not ending() and hasattr(self, "_engine"):  # at the end of the process this module is empty
             with _llvm():
                 self._engine.close()
 

@@ -1,13 +1,12 @@
 """How a callable is freed: by machine code, for CPython does not let go of what an instance of such a type holds.
 
-A method `__del__` could be called by anyone, and the callable be called afterwards, when its tables are gone.
+A method `__del__` could be called by anyone, and the callable be called afterwards, when its tables are gone. The code
+reads nothing but the instance: when the interpreter ends, instances may outlive all modules and what those hold.
 """
 
 from __future__ import annotations
 
 import ctypes
-
-import numpy as np
 
 from ..once import once
 from .cache import loaded
@@ -15,27 +14,26 @@ from .ir import Code
 from .machine import Loaded
 
 _TYPE = 8  # offset of the type in an object
-_DROP, _FREE = 0, 1  # words of the table
 
 
-def _assembly(state: int, table: int) -> str:
-    """@release(object): tp_dealloc of a type with `held` and the address of the table at these offsets."""
+def _assembly(state: int, drop: int, free: int) -> str:
+    """@release(object): tp_dealloc of a type with `held` and the functions of CPython that it needs at these offsets."""
     c = Code()
     c.label("entry")
-    kind, kept, known = (c.let(f"getelementptr i8, ptr %object, i64 {at}") for at in (_TYPE, state, table))
-    kind, held, words = (c.let(f"load ptr, ptr {at}, align 8") for at in (kind, kept, known))
-    c.do(f"br i1 {c.let(f'icmp eq ptr {words}, null')}, label %unfinished, label %made")
+    kind, kept, drop_at, free_at = (
+        c.let(f"getelementptr i8, ptr %object, i64 {at}") for at in (_TYPE, state, drop, free)
+    )
+    kind, held, dropped, freed = (c.let(f"load ptr, ptr {at}, align 8") for at in (kind, kept, drop_at, free_at))
+    c.do(f"br i1 {c.let(f'icmp eq ptr {dropped}, null')}, label %unfinished, label %made")
     c.label("made")
-    drop = c.let(f"load ptr, ptr {words}, align 8")
-    free = c.let(f"load ptr, ptr {c.let(f'getelementptr i64, ptr {words}, i64 {_FREE}')}, align 8")
     c.do(f"store ptr null, ptr {kept}, align 8")
     c.do(f"br i1 {c.let(f'icmp eq ptr {held}, null')}, label %empty, label %full")
     c.label("full")
-    c.do(f"call void {drop}(ptr {held})")
+    c.do(f"call void {dropped}(ptr {held})")
     c.do("br label %empty")
     c.label("empty")
-    c.do(f"call void {free}(ptr %object)")
-    c.do(f"call void {drop}(ptr {kind})")
+    c.do(f"call void {freed}(ptr %object)")
+    c.do(f"call void {dropped}(ptr {kind})")
     c.do("ret void")
     c.label("unfinished")  # an instance that nobody filled: it stays
     c.do("ret void")
@@ -43,18 +41,16 @@ def _assembly(state: int, table: int) -> str:
 
 
 class Release:
-    """The function, and the table that instances refer to."""
+    """The function for instances laid out like this, and what they are to hold for it: `fields`, by offset."""
 
-    def __init__(self, state: int, table: int) -> None:
-        self._code: Loaded = loaded(f"release {state} {table}", lambda: _assembly(state, table))
+    def __init__(self, state: int, drop: int, free: int) -> None:
+        self._code: Loaded = loaded(f"release {state} {drop} {free}", lambda: _assembly(state, drop, free))
         self.address = self._code.address("release")
-        self._table = np.zeros(2, np.int64)
-        for word, function in ((_DROP, ctypes.pythonapi.Py_DecRef), (_FREE, ctypes.pythonapi.PyObject_Free)):
-            self._table[word] = ctypes.cast(function, ctypes.c_void_p).value or 0
-        self.table = self._table.ctypes.data
+        functions = {free: ctypes.pythonapi.PyObject_Free, drop: ctypes.pythonapi.Py_DecRef}
+        self.fields = {at: ctypes.cast(one, ctypes.c_void_p).value or 0 for at, one in functions.items()}
 
 
 @once
-def release(state: int, table: int) -> Release:
-    """That of this process, for instances laid out like this."""
-    return Release(state, table)
+def release(state: int, drop: int, free: int) -> Release:
+    """That of this process."""
+    return Release(state, drop, free)

@@ -17,7 +17,7 @@ _TYPE = 8  # offset of the type in an object
 
 
 def _assembly(state: int, drop: int, free: int) -> str:
-    """@release(object): tp_dealloc of a type with `held` and the functions of CPython that it needs at these offsets."""
+    """@release(object): tp_dealloc of a type that has `held`, and what CPython frees objects with, at these offsets."""
     c = Code()
     c.label("entry")
     kind, kept, drop_at, free_at = (

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import time
 
 import pytest
 
@@ -170,6 +171,13 @@ def test_errors_of_elements_are_collected() -> None:
         root.reading.close()
     assert [f.line for f in caught.value.report.errors] == [3, 4]
     assert str(caught.value).count("\n") == 1
+
+
+@pytest.mark.parametrize("opening", ["<!-- ", "<![CDATA[ ", "<!-- -- --><![CDATA[ "])
+def test_openings_without_an_end_are_refused_in_time_that_grows_with_the_file(opening: str) -> None:
+    begin = time.process_time()
+    assert re.search("not well-formed|characters", refused("<robot>" + opening * 200_000 + "</robot>"))
+    assert time.process_time() - begin < 2.0
 
 
 def test_hyphens_inside_comments_are_read() -> None:

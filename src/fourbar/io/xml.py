@@ -17,7 +17,7 @@ MOST = 200_000  # elements of a file
 LONGEST = 1_000_000  # characters of an attribute, or of the text of an element
 _SAVE_AS = "save the file as UTF-8"
 _HTML, _RAW = "this is a web page (HTML), not a model file", "download the raw file"
-_COMMENT = re.compile(rb"<!\[CDATA\[.*?\]\]>|<!--(.*?)-->", re.DOTALL)
+_OPENING = re.compile(rb"<!--|<!\[CDATA\[")
 _UTF_32 = (b"\xff\xfe\x00\x00", b"\x00\x00\xfe\xff")
 
 
@@ -140,17 +140,20 @@ def _check_encoding(source: Source, reading: Reading) -> None:
 def _with_plain_comments(data: bytes) -> tuple[bytes, int]:
     """The document with blanks for hyphens inside its comments, which are otherwise as they were; the line of the first
     comment that changes, 0 if none does."""
-    first = 0
-
-    def plain(found: re.Match[bytes]) -> bytes:
-        nonlocal first
-        inside = found[1]
-        if inside is None or (b"--" not in inside and not inside.endswith(b"-")):
-            return found[0]
-        first = first or data.count(b"\n", 0, found.start()) + 1
-        return b"<!--" + inside.replace(b"-", b" ") + b"-->"
-
-    return _COMMENT.sub(plain, data), first
+    pieces: list[bytes] = []
+    done = first = 0
+    while opening := _OPENING.search(data, done):
+        begin, is_comment = opening.end(), opening[0] == b"<!--"
+        end = data.find(b"-->" if is_comment else b"]]>", begin)
+        if end < 0:  # looked for once: each further opening would search the whole rest again
+            break
+        inside = data[begin:end]
+        if is_comment and (b"--" in inside or inside.endswith(b"-")):
+            first = first or data.count(b"\n", 0, begin) + 1
+            inside = inside.replace(b"-", b" ")
+        pieces += data[done:begin], inside
+        done = end
+    return b"".join((*pieces, data[done:])), first
 
 
 def _explained(error: expat.ExpatError, builder: _TreeBuilder, source: Source) -> tuple[str, str]:

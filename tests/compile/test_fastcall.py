@@ -2,6 +2,7 @@
 
 import functools
 import operator
+import pydoc
 import sys
 import threading
 
@@ -216,6 +217,9 @@ def test_a_function_cannot_be_taken_apart(f):
 def test_functions_describe_themselves(f):
     assert repr(f) == "<fourbar function inverse_dynamics(q, v, a, f_ext=None) -> tau>"
     assert "RNEA" in f.help
+    assert f.__doc__ == f.help
+    assert "RNEA" in pydoc.render_doc(f, renderer=pydoc.plaintext)
+    assert "first derivatives" in pydoc.render_doc(f.jacobian, renderer=pydoc.plaintext)
     assert f.signature == "(2),(2),(2)->(2)"
     assert f.program().name == "inverse_dynamics"
     assert "f_ext" in [x.name for x in f.program("f_ext").inputs]

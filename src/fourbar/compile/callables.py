@@ -255,6 +255,7 @@ def _front_type() -> type:
     made: Any = callable_type("Derivative")
     made.__getattr__ = lambda self, name: getattr(self.held[0], name)
     made.__repr__ = lambda self: repr(self.held[0])
+    made.__doc__ = property(lambda self: self.held[0].__doc__)
     made.__reduce__ = lambda self: self.held[0].__reduce__()
     return made
 

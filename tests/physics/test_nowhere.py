@@ -47,6 +47,20 @@ def test_a_zero_quaternion_is_named(call: str) -> None:
         ROBOT.pose(q, "ball")
 
 
+@pytest.mark.parametrize("size", [1e-160, 1e-200, 5e-324])
+def test_a_quaternion_whose_squares_vanish_is_one_of_zeros(size: float) -> None:
+    q = ROBOT.neutral()
+    q[3:7] = [-size, 0.0, size, 0.0]
+    for _ in range(3):
+        with pytest.raises(fb.ArgumentError, match=r"quaternion of joint 'base'"):
+            ROBOT.potential_energy(q)
+        with pytest.warns(RuntimeWarning, match=r"in some samples.*quaternion of joint 'base'"):
+            found = ROBOT.potential_energy(np.array([ROBOT.neutral(), q]))
+        assert np.isnan(found).tolist() == [False, True]
+    with pytest.raises(fb.ArgumentError, match=r"quaternion of joint 'base'"):
+        ROBOT.check(q)
+
+
 def test_what_does_not_depend_on_it_is_computed() -> None:
     q = np.zeros(ROBOT.nq)
     q[-4] = 1.0

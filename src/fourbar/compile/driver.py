@@ -13,7 +13,7 @@ and never looks at its neighbours, so the result of a sample does not depend on 
 from __future__ import annotations
 
 from . import signals
-from .elementary import LARGEST_ANGLE
+from .elementary import LARGEST_ANGLE, SMALLEST_QUATERNION
 from .ir import Code, Lanes
 from .stream import Stream
 from .transfer import Pack, Unpack, declarations, open_loop
@@ -163,6 +163,13 @@ def _take() -> str:
 _MOVE_ARGUMENTS = "ptr %args, ptr %steps, ptr %data, ptr %ws, i64 %now, i64 %n"
 
 
+def _size(c: Code, lanes: Lanes, x: str) -> str:
+    """The absolute values of numbers."""
+    bits = c.let(f"bitcast {lanes.double} {x} to {lanes.integer}")
+    size = c.let(f"and {lanes.integer} {bits}, {lanes.integer_constant((1 << 63) - 1)}")
+    return c.let(f"bitcast {lanes.integer} {size} to {lanes.double}")
+
+
 def _judge(lanes: Lanes) -> str:
     """@judge(data, ws): count it if one of W samples in a workspace has coordinates that stand for no placement."""
     c = Code()
@@ -176,10 +183,7 @@ def _judge(lanes: Lanes) -> str:
     c.do("br label %angle")
     j, close = open_loop(c, "angle", "row_body", count, 1, "row_end")
     x = c.let(f"load {lanes.double}, ptr {c.let(f'getelementptr {lanes.double}, ptr {first}, i64 {j}')}, align 8")
-    bits = c.let(f"bitcast {lanes.double} {x} to {lanes.integer}")
-    size = c.let(f"and {lanes.integer} {bits}, {lanes.integer_constant((1 << 63) - 1)}")
-    size = c.let(f"bitcast {lanes.integer} {size} to {lanes.double}")
-    far = c.let(f"fcmp ogt {lanes.double} {size}, {lanes.constant(LARGEST_ANGLE)}")
+    far = c.let(f"fcmp ogt {lanes.double} {_size(c, lanes, x)}, {lanes.constant(LARGEST_ANGLE)}")
     c.do(f"br i1 {_any(c, lanes, far)}, label %strange, label %angle_good")
     c.label("angle_good")
     c.do(close)
@@ -191,7 +195,8 @@ def _judge(lanes: Lanes) -> str:
     first = c.let(f"getelementptr i8, ptr %ws, i64 {_word(c, quaternion_table, k)}")
     places = [c.let(f"getelementptr {lanes.double}, ptr {first}, i64 {i}") for i in range(4)]
     parts = [c.let(f"load {lanes.double}, ptr {place}, align 8") for place in places]
-    zero = [c.let(f"fcmp oeq {lanes.double} {x}, zeroinitializer") for x in parts]
+    least = lanes.constant(SMALLEST_QUATERNION)
+    zero = [c.let(f"fcmp olt {lanes.double} {_size(c, lanes, x)}, {least}") for x in parts]
     pairs = [c.let(f"and {lanes.boolean} {a}, {b}") for a, b in (zero[:2], zero[2:])]
     none = c.let(f"and {lanes.boolean} {pairs[0]}, {pairs[1]}")
     c.do(f"br i1 {_any(c, lanes, none)}, label %strange, label %quaternion_good")

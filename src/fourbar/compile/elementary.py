@@ -13,6 +13,7 @@ from .ir import Code, Lanes
 
 _MAGIC = 6755399441055744.0  # 1.5 * 2**52: adding it rounds to an integer, whose low bits are then the quadrant
 LARGEST_ANGLE = 1e8
+SMALLEST_QUATERNION = 1e-150  # of its largest entry: the squares of smaller ones vanish
 # π/2 in pieces: full ones where n * piece is exact inside a fused multiply-add, short ones (n * piece fits) elsewhere.
 _HALF_PI_FUSED = (1.5707963267948966, 6.123233995736766e-17, -1.4973849048591833e-33)
 _HALF_PI_SPLIT = (1.5707963109016418, 1.5893254712295857e-08, 6.123233932053594e-17, 6.36831716351095e-25)

@@ -13,7 +13,7 @@ from ..model.groups import Group
 from ..model.lower import Lowered
 from ..model.restart import close_from
 from ..tolerances import CLOSED
-from .guard import stored_joints, toggled
+from .guard import lacks_direction, stored_joints, toggled
 
 OPEN = 1e-6  # a gap that counts as open, in units of its row
 _NEAR_TOGGLE = 1e-4  # least singular value of K_d, beside the entries of K, from which on a toggle is looked for
@@ -159,7 +159,7 @@ def _check_quaternions(lowered: Lowered, q: np.ndarray) -> None:
     """Refuse coordinates of a joint with a quaternion in which that is zero."""
     for name, joint, first in stored_joints(lowered):
         for k in joint.quaternions:
-            wrong = np.asarray((q[..., first + k : first + k + 4] == 0.0).all(axis=-1))
+            wrong = lacks_direction(q[..., first + k : first + k + 4])
             if wrong.any():
                 raise ArgumentError(
                     f"check: q{_at(wrong)}: the quaternion of joint {name!r} is zero, which is not a rotation; "

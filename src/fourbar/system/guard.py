@@ -94,11 +94,18 @@ def stored_joints(lowered: Lowered) -> Iterator[StoredJoint]:
             column += c.joint.nq
 
 
+def lacks_direction(quaternions: np.ndarray) -> np.ndarray:
+    """Which of some quaternions (..., 4) are zero, or so small that their squares are: (...)."""
+    from ..compile.elementary import SMALLEST_QUATERNION
+
+    return np.asarray((np.abs(quaternions) < SMALLEST_QUATERNION).all(axis=-1))
+
+
 def _zero_quaternion(lowered: Lowered, argument: str, rows: np.ndarray) -> str:
     """What is wrong with configurations (n, nq) in which a quaternion has no length."""
     for name, joint, first in stored_joints(lowered):
         for start in joint.quaternions:
-            if (rows[:, first + start : first + start + 4] == 0.0).all(axis=-1).any():
+            if lacks_direction(rows[:, first + start : first + start + 4]).any():
                 entries = f"{argument}[{first + start}:{first + start + 4}]"
                 return (
                     f"{argument}: the quaternion of joint {name!r}, {entries}, is zero, which is not a rotation; "

@@ -40,6 +40,13 @@ def test_parameters_of_joints_are_carried():
     assert "springs of joints 'j', 'k'" in str(robot.report)
 
 
+def test_limits_so_far_away_are_none():
+    text = f'<body name="a"><joint name="j" type="slide" limited="true" range="%s"/>{BOX}</body>'
+    for given, expected in {"-1e12 1e12": (-np.inf, np.inf), "-1 1e9": (-1.0, np.inf), "-3 9e8": (-3.0, 9e8)}.items():
+        (c,) = load(model(text % given)).mechanism.connections
+        assert (c.lower, c.upper) == ((expected[0],), (expected[1],))
+
+
 def test_names_are_those_of_the_file():
     text = model(
         f'<body name="a"><joint name="x" type="slide"/><joint name="y" axis="0 1 0" pos=".1 0 0"/>{BOX}'

@@ -102,6 +102,40 @@ def test_limits_so_far_away_are_none(size: str) -> None:
     assert np.abs(robot.random(0, 100)).max() < 10.0
 
 
+BOX = "<geometry><box><size>1 1 1</size></box></geometry>"
+BROKEN_SHAPES = {
+    "": "<geometry> is missing",
+    "<geometry><box><size>1 1</size></box></geometry>": "2 numbers where 3",
+    "<geometry><sphere><radius>-1</radius></sphere></geometry>": "not negative",
+    "<geometry><sphere/><box/></geometry>": "2 shapes",
+    "<geometry><mesh/></geometry>": "<uri> is missing",
+    "<geometry><mesh><uri>a.stl</uri><scale>1 1</scale></mesh></geometry>": "2 numbers where 3",
+    BOX + "<material/><material/>": "a second <material>",
+    "<pose>1 2</pose>" + BOX: "2 numbers where 6",
+}
+
+
+@pytest.mark.parametrize("role", ["visual", "collision"])
+@pytest.mark.parametrize("shape", BROKEN_SHAPES)
+def test_shapes_that_cannot_be_read_are_left_out_with_a_warning(shape: str, role: str) -> None:
+    text = sdf(link("a", more=f'<{role} name="v">{shape}</{role}><{role} name="w">{BOX}</{role}>'))
+    with pytest.warns(fb.FileWarning, match=f"link/{role}"):
+        robot = load(text)
+    (warning,) = (f for f in robot.report if f.severity == "warning")
+    assert BROKEN_SHAPES[shape] in warning.message and warning.line
+    assert len(robot.mechanism.bodies[0].geometry) == 1
+    load(text, waive=[f"link/{role}"], strict=True)
+
+
+def test_limits_in_the_wrong_order_can_be_waived() -> None:
+    limit = "<limit><lower>1</lower><upper>-1</upper></limit></axis>"
+    text = sdf(link("a") + joint("j", "revolute", "world", "a").replace("</axis>", limit))
+    with pytest.raises(fb.ParseError, match=r"lower limit 1 is above the upper one -1.*waive=\['axis/limit'\]"):
+        load(text)
+    (c,) = (c for c in load(text, waive=["axis/limit"]).mechanism.connections if c.name == "j")
+    assert (c.lower, c.upper) == ((-np.inf,), (np.inf,))
+
+
 def test_links_without_inertial_are_noted_with_one_key() -> None:
     links = "".join(f'<link name="{name}"/>' for name in "abc")
     with warnings.catch_warnings():

@@ -7,7 +7,13 @@ import re
 
 _NUMBER = re.compile(r"[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?", re.ASCII)
 _LONGEST = 400  # characters; a longer number is no number that anybody wrote
+_ENDLESS = 1e9  # a limit this far away is a way to write that there is none
 _WORDS = {"nan", "inf", "infinity", "+inf", "-inf", "+infinity", "-infinity", "+nan", "-nan"}
+
+
+def position_limit(value: float, sign: float) -> float:
+    """A lower (sign -1) or upper (+1) limit of a position: infinite where there is none, however that is written."""
+    return sign * math.inf if sign * value >= _ENDLESS else value
 
 
 class NotANumber(ValueError):
@@ -31,6 +37,8 @@ def _reason(word: str) -> str:
         return "it is empty"
     if word.lower() in _WORDS:
         return f"{shown} is not finite"
+    if len(word) > _LONGEST and _NUMBER.fullmatch(word):
+        return f"{shown} has more than {_LONGEST} characters"
     if len(word.split()) > 1:
         return f"{shown} is more than one number"
     if "," in word and _NUMBER.fullmatch(word.replace(",", ".", 1)):

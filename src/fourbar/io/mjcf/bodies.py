@@ -17,6 +17,7 @@ from ...joints import Composite, Free, Prismatic, Revolute, Spherical, Translati
 from ...joints.base import Joint
 from ...model.builder import Builder
 from ...model.geometry import Geometry
+from ..numbers import position_limit
 from ..report import Reading
 from .lines import Lines
 from .names import Names
@@ -128,13 +129,14 @@ class Bodies:
             [3, 4, 5, 0, 1, 2] if kind == FREE and not self.has_armature(j) else list(range(nv))
         )  # Free: angular first
         own = np.arange(dof, dof + nv)[order]
-        limits = m.jnt_range[j] if kind in (SLIDE, HINGE) and self.passive.limited[j] else None
+        low, high = m.jnt_range[j].tolist()
+        is_limited = kind in (SLIDE, HINGE) and self.passive.limited[j]
         return {
             "armature": self.rotors.armature[own],
             "damping": self.passive.damping[own],
             "friction": self.passive.friction[own],
             "stiffness": self.passive.stiffness[j],
             "rest": m.qpos_spring[at : at + nq],
-            "limits": limits,
+            "limits": (position_limit(low, -1.0), position_limit(high, 1.0)) if is_limited else None,
             "max_force": np.abs(m.jnt_actfrcrange[j]).max() if m.jnt_actfrclimited[j] else np.inf,
         }

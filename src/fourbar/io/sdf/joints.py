@@ -10,13 +10,13 @@ import numpy as np
 from ...joints import Fixed, Helical, Planar, Prismatic, Revolute, Spherical, Universal
 from ...joints.base import Joint
 from ..element import Element
+from ..numbers import position_limit
 from .drake import armature
 from .links import flag, number
 from .poses import IDENTITY, Pose
 from .resolve import WORLD, Resolver, joint_end
 from .scope import Item
 
-UNLIMITED = 1e9  # a limit this far away is a way to write that there is none; the format itself writes 1e16
 TYPES = ("revolute", "continuous", "prismatic", "screw", "ball", "universal", "revolute2", "fixed", "gearbox")
 PLANAR = "planar"  # of Drake
 _AXES = {"ball": 0, "fixed": 0, "universal": 2, "revolute2": 2, "gearbox": 2}
@@ -205,7 +205,9 @@ def _axis(element: Element, item: Item, kind: str, pose: Pose, resolver: Resolve
     if kind == "continuous":
         lower, upper = -np.inf, np.inf
     if lower > upper:
-        element.fail(f"the lower limit {lower:g} is above the upper one {upper:g}")
+        message = f"the lower limit {lower:g} is above the upper one {upper:g}; without them the joint moves freely"
+        element.reading.doubt((limit or element).place, message, "exchange them", "axis/limit")
+        lower, upper = -np.inf, np.inf
     if number(element, "initial_position", 0.0):
         element.reading.warn(element.place, "initial_position is not carried", key="axis/initial_position")
     return Axis(
@@ -236,12 +238,11 @@ def _direction(element: Element, item: Item, pose: Pose, resolver: Resolver) -> 
 
 
 def _bound(limit: Element | None, tag: str, sign: float) -> float:
-    """A limit of the position; infinite where there is none, however that is written."""
+    """A limit of the position; infinite where there is none (the format itself writes 1e16)."""
     child = limit.child(tag) if limit is not None else None
     if child is None or child.words().lower() in ("inf", "-inf", "+inf"):
         return sign * np.inf
-    value = child.text_number()
-    return sign * np.inf if sign * value >= UNLIMITED else value
+    return position_limit(child.text_number(), sign)
 
 
 def _most(limit: Element | None, tag: str) -> float:

@@ -97,10 +97,17 @@ class Shapes:
         self._meshes = cache(meshes)
 
     def read(self, link: Element, place: Callable[[Element | None], Pose] = read_pose) -> list[Geometry]:
-        """All shapes of a link. `place`: where on the link a <pose> is."""
+        """All shapes of a link; one that cannot be read is left out, with a warning. `place`: where on the link a
+        <pose> is."""
         roles: tuple[Role, ...] = ("visual", "collision")
-        found = [self._shape(element, role, place) for role in roles for element in link.all(role)]
+        found = [self._tried(element, role, place) for role in roles for element in link.all(role)]
         return [shape for shape in found if shape is not None]
+
+    def _tried(self, element: Element, role: Role, place: Callable[[Element | None], Pose]) -> Geometry | None:
+        with element.reading.lenient(f"link/{role}"):
+            return self._shape(element, role, place)
+        element.mark("*")
+        return None
 
     def _shape(self, element: Element, role: Role, place: Callable[[Element | None], Pose]) -> Geometry | None:
         element.get("name")

@@ -9,6 +9,7 @@ from typing import Any
 
 from ...joints import Fixed, Free, Helical, Joint, Planar, Prismatic, Revolute, Spherical, Universal
 from ..element import Element
+from ..numbers import position_limit
 from .pose import read_axis, read_origin
 
 _BY_TYPE: dict[str, Callable[[tuple[float, ...]], Joint]] = {
@@ -28,7 +29,6 @@ _OF_DRAKE: dict[str, Callable[[tuple[float, ...]], Joint]] = {
     "planar": Planar,
     "screw": Revolute,
 }
-_ENDLESS = 1e9  # a limit this far away is a way to write that there is none
 _ALONG = ("revolute", "continuous", "prismatic", "planar", "screw")
 
 
@@ -170,9 +170,10 @@ def _read_range(limit: Element) -> tuple[float, float]:
         limit.reading.note(limit.place, f"<limit> has no {missing}; URDF takes 0", key=limit.key)
     if lower > upper:
         message = f"the lower limit {lower} is above the upper one {upper}; without them the joint moves freely"
-        limit.reading.doubt(limit.place, message, "exchange them", limit.key)
+        fix = "exchange them" if len(given) == 2 else "write both"
+        limit.reading.doubt(limit.place, message, fix, limit.key)
         return -math.inf, math.inf
-    return -math.inf if lower <= -_ENDLESS else lower, math.inf if upper >= _ENDLESS else upper
+    return position_limit(lower, -1.0), position_limit(upper, 1.0)
 
 
 def _read_mimic(mimic: Element) -> Mimic:

@@ -51,7 +51,9 @@ def test_load_reports_and_warns(toy: Any, tmp_path: Path) -> None:
     assert str(robot.report) == "a.toy:1: warning: a feather is not understood"
     assert robot.report.details() == f"{file}:1: warning: a feather is not understood"
     assert robot.mechanism.bodies[0].geometry == (Geometry("plane"),)
-    with pytest.raises(fb.ParseError, match=r"a\.toy:1: a feather is not understood; or accept it with waive="):
+    with pytest.raises(
+        fb.ParseError, match=r"a\.toy:1: a feather is not understood; remove it from the file, or accept it with waive="
+    ):
         fb.load(file, strict=True)
     assert fb.load(file, strict=True, waive=["feather"]).report.findings[0].severity == "note"
 

@@ -127,6 +127,13 @@ def test_shapes_that_cannot_be_read_are_left_out_with_a_warning(shape: str, role
     load(text, waive=[f"link/{role}"], strict=True)
 
 
+def test_the_length_of_an_axis_does_not_matter_if_it_has_one() -> None:
+    text = sdf(link("a") + joint("j", "revolute", "world", "a", axis="1e308 0 0"))
+    assert np.allclose(load(text).pose([0.5], "a")[1:3, 1], (np.cos(0.5), np.sin(0.5)))
+    with pytest.raises(fb.ParseError, match=r"axis is too long.*write a unit vector"):
+        load(text.replace("1e308 0 0", "1.7e308 1.7e308 0"))
+
+
 def test_limits_in_the_wrong_order_can_be_waived() -> None:
     limit = "<limit><lower>1</lower><upper>-1</upper></limit></axis>"
     text = sdf(link("a") + joint("j", "revolute", "world", "a").replace("</axis>", limit))

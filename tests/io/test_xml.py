@@ -50,7 +50,7 @@ def test_numbers(text: str, expected: float) -> None:
     [
         ("1,5", "has a comma"), ("", "it is empty"), ("nan", "not finite"), ("-Inf", "not finite"), ("1e999", "large"),
         ("0x10", "hexadecimal"), ("1_000", "no decimal"), ("one", "no decimal"), ("1 2", "more than one"),
-        ("${x}", "xacro"), ("１", "no decimal"), ("1e", "no decimal"), ("--1", "no decimal"), ("1" * 500, "no decimal"),
+        ("${x}", "xacro"), ("１", "no decimal"), ("1e", "no decimal"), ("--1", "no decimal"), ("1" * 500, "than 400"),
         ("1d3", "no decimal"), ("infinity", "not finite"),
     ],
 )  # fmt: skip

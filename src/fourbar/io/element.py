@@ -233,7 +233,8 @@ class _Judge:
         changes, near = self._changes(key), self._near(element, what)
         said = "" if changes or near else self._other(key)
         if said:
-            element.reading.note(element.place, said, key=key)
+            whose = f"attribute {what[1:][:60]!r}: " if what.startswith("@") else ""
+            element.reading.note(element.place, whose + said, key=key)
             return
         fix = f"did you mean {near!r}?" if near else self._fixes.get(key, "")
         report = element.reading.doubt if changes or (near and not what) else element.reading.warn

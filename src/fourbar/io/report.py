@@ -189,8 +189,10 @@ class Reading:
         if key and self.is_waived(key):
             self.add("note", place, f"{message} (waived)", "", key)
         else:
-            allow = f"or accept it with waive=[{key!r}]" if key and severity == "error" else ""
-            self.add(severity, place, message, "; ".join(x for x in (fix, allow) if x), key)
+            if key and severity == "error":
+                fix = f"{fix}; or" if fix else "remove it from the file, or"
+                fix += f" accept it with waive=[{key!r}]"
+            self.add(severity, place, message, fix, key)
 
     @contextmanager
     def element(self) -> Iterator[None]:

@@ -17,20 +17,25 @@ if TYPE_CHECKING:
 LARGEST = 1e50  # of masses, lengths, inertias, ...: products of several must be numbers too
 
 
+def _plain(value: Any) -> Any:
+    """A value for a message: arrays of NumPy as lists, its numbers as Python's."""
+    return value.tolist() if isinstance(value, np.ndarray | np.generic) else value
+
+
 def _numbers(what: str, value: Any, shapes: Sequence[tuple[int, ...]]) -> np.ndarray:
     try:
         array = np.asarray(value, float)
     except (TypeError, ValueError):
-        raise ModelError(f"{what}: expected numbers, got {value!r}") from None
+        raise ModelError(f"{what}: expected numbers, got {_plain(value)!r}") from None
     except OverflowError:
         raise ModelError(f"{what}: numbers up to {LARGEST:g} are expected, got a longer one") from None
     if array.shape not in shapes:
         wanted = " or ".join(str(s) for s in shapes)
-        raise ModelError(f"{what}: expected shape {wanted}, got {array.shape} from {value!r}")
+        raise ModelError(f"{what}: expected shape {wanted}, got {array.shape} from {_plain(value)!r}")
     if not np.all(np.isfinite(array)):
-        raise ModelError(f"{what}: all numbers must be finite, got {value!r}")
+        raise ModelError(f"{what}: all numbers must be finite, got {_plain(value)!r}")
     if np.any(np.abs(array) > LARGEST):
-        raise ModelError(f"{what}: numbers up to {LARGEST:g} are expected, got {value!r}; check its units")
+        raise ModelError(f"{what}: numbers up to {LARGEST:g} are expected, got {_plain(value)!r}; check its units")
     return array
 
 

@@ -109,6 +109,7 @@ class Inertia(NamedTuple):
 
 
 _LARGEST = 1e100  # of an inertia whose determinant is a number
+_POINT = 1e-8  # metres: matter no larger is a point; rounding leaves as much of moments about points a metre away
 
 
 def _is_solid(mass: float, inertia: np.ndarray) -> bool:
@@ -142,6 +143,8 @@ def unphysical(mass: float, inertia: np.ndarray) -> str | None:
     if mass < 0.0:
         return f"mass {mass} is negative"
     size = float(np.abs(inertia).max())
+    if size < mass * _POINT**2:
+        return None
     if np.abs(inertia - inertia.T).max() > 1e-9 * size:
         return f"the inertia matrix {inertia.tolist()} is not symmetric"
     if mass == 0.0 and size > 0.0:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -222,9 +223,9 @@ def _direction(element: Element, item: Item, pose: Pose, resolver: Resolver) -> 
     """The axis in world axes: given in the joint's frame, or in one that is named."""
     xyz = element.child("xyz")
     vector = np.array((0.0, 0.0, 1.0) if xyz is None else xyz.text_numbers(3))
-    length = float(np.linalg.norm(vector))
-    if length == 0.0:
-        element.fail("the axis is zero", "write a unit vector")
+    length = math.hypot(*vector)
+    if not 0.0 < length < math.inf:
+        element.fail(f"the axis is {'zero' if length == 0.0 else 'too long to have a length'}", "write a unit vector")
     if abs(length - 1.0) > 1e-3:
         element.reading.note(element.place, f"the axis has length {length:.6g}; its direction is used")
     frame, asked = pose, xyz.get("expressed_in") if xyz is not None else None

@@ -164,6 +164,7 @@ def test_external_forces() -> None:
 def test_report() -> None:
     result = identify(changed(arm()), measured(arm(), 200, 0.1))
     text = result.report()
+    assert str(result) == text
     assert "base parameters, condition number" in text and "physically consistent (interior-point)" in text
     assert "only in combination" in text and "without effect" in text and "column.Jzz + " in text
     assert set(result.identified) == set(result.base.identifiable) & set(result.identified)

@@ -94,6 +94,9 @@ class Identification:
         each = zip(joints, names, (found.get(name, k) for name, k in zip(held, stiffness, strict=True)), strict=True)
         return tuple(name for c, name, k in each if not can_hold(c, k, found[name]))
 
+    def __str__(self) -> str:
+        return self.report()
+
     def report(self) -> str:
         """All of this as text."""
         total = [f"{self.equations} equations, {self.base.rank} base parameters, condition number {self.condition:.3g}"]

@@ -111,3 +111,8 @@ def test_toggle_positions_are_refused() -> None:
     with pytest.raises(fb.SingularError, match=r"index \[1\] of the batch"):
         robot.check([fine, np.zeros(3)])
     robot.check(fine)
+
+
+def test_a_guess_that_is_no_number_is_named() -> None:
+    with pytest.raises(fb.AssemblyError, match="q holds NaN"):
+        fb.robots.five_bar().assemble([np.nan, 0.0, 0.0, 0.0])

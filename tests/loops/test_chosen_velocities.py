@@ -86,3 +86,12 @@ def test_a_lock_keeps_them() -> None:
     """As many of them as are left."""
     left = fb.robots.delta().with_independent(*CARTESIAN).lock(["arm1"])
     assert left.nv == 2 and set(left.names.velocities) < set(CARTESIAN)
+
+
+def test_joints_outside_of_loops_may_be_named_too() -> None:
+    """All velocities that a robot has are a choice of its velocities."""
+    robot = fb.robots.cassie_leg()
+    assert robot.with_independent(*robot.names.velocities).names.velocities == robot.names.velocities
+    for wrong in (("hip_roll", 2.0), "nobody"):
+        with pytest.raises(fb.FourbarError, match="no joint in a loop"):
+            robot.with_independent(wrong)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import warnings
 from itertools import pairwise
 from typing import Any
@@ -345,3 +346,30 @@ def test_the_trace_of_a_long_loop_grows_with_its_length() -> None:
         assert robot.nv == count - 2
         sizes.append(len(group.embedding.traced.phi[0].graph.nodes))
     assert sizes[1] < 2.4 * sizes[0]
+
+
+def stick(u: float) -> System:
+    """Two slides on crossed rails that carry the ends of a stick of length u / 2."""
+    b = Builder("stick")
+    b.body("slide", joint=Prismatic("x"), **SOLID)
+    b.body("post", joint=Prismatic("y"), position=(0, 0.5 * u, 0), **SOLID)
+    return b.loop(
+        Constraint(lambda x, y: x * x + (y + 0.5 * u) ** 2 - 0.25 * u * u, ["slide", "post"]), independent=["slide"]
+    ).build()
+
+
+@pytest.mark.parametrize("u", (1.0, *LENGTHS))
+def test_near_a_toggle_results_are_right_or_refused_in_any_unit(u: float) -> None:
+    """Never NaN without a word: where the elimination finds no pivot, it is said to be a toggle position."""
+    robot = stick(u)
+    for small in 10.0 ** -np.arange(3, 16):
+        q = np.array([np.sqrt(0.25 - small**2) * u, (small - 0.5) * u])
+        if small >= 1e-8:
+            G = robot.loop_map(q)
+            assert np.isclose(G[1, 0], -np.sqrt(0.25 - small**2) / small, rtol=1e-6)
+        elif small <= 1e-10:
+            with pytest.raises(SingularError, match="toggle position"):
+                robot.loop_map(q)
+        else:
+            with contextlib.suppress(SingularError):
+                assert np.isfinite(robot.loop_map(q)).all()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pydoc
 from typing import Any
 
 import numpy as np
@@ -9,6 +10,7 @@ import pytest
 
 import fourbar as fb
 from fourbar.joints import Composite, Free, Prismatic, Revolute, Spherical
+from fourbar.loops import Gear
 
 SOLID = {"mass": 1.0, "com": (0.1, 0.0, 0.2), "inertia": (1.0, 1.1, 1.2)}
 
@@ -140,3 +142,41 @@ def test_what_needs_no_inertia_is_computed() -> None:
     M = robot.mass_matrix(q)
     assert np.array_equal(M, [[1.0, 0.0], [0.0, 0.0]])
     assert np.allclose(robot.inverse_dynamics(q, v, a), M @ a)
+
+
+def _geared(joint: Any, ratio: float) -> fb.System:
+    b = fb.Builder("geared")
+    for name in ("slow", "fast"):
+        b.body(name, joint=joint, **SOLID)
+    return b.loop(Gear("slow", "fast", ratio)).build()
+
+
+def test_an_angle_that_a_gear_makes_too_large_is_named() -> None:
+    robot = _geared(Revolute("y"), 1e9)
+    assert np.isfinite(robot.inverse_dynamics([1e-2], [0.0], [0.0])).all()
+    for call in (lambda: robot.inverse_dynamics([1.0], [0.0], [0.0]), lambda: robot.check([1.0])):
+        with pytest.raises(fb.ArgumentError, match=r"'fast' is 1e\+09 .*modulo 2π"):
+            call()
+    with pytest.warns(RuntimeWarning, match=r"in some samples of q: the coordinate 'fast'"):
+        tau = robot.inverse_dynamics(*np.array([[[1.0], [0.0]]] + [np.zeros((2, 1))] * 2))
+    assert np.isnan(tau[0, 0]) and np.isfinite(tau[1, 0])
+
+
+def test_check_refuses_angles_that_methods_refuse() -> None:
+    with pytest.raises(fb.ArgumentError, match=r"check: q at index \[1\].*'elbow'.*modulo 2π"):
+        fb.robots.double_pendulum().check([[0.0, 0.0], [0.0, 1e9]])
+    assert _geared(Prismatic("y"), 2.0).check([2e8]) == 2e8  # a distance
+
+
+@pytest.mark.parametrize("limit", [1.1e8, 1e12, 1e300])
+def test_random_takes_far_limits_as_none(limit: float) -> None:
+    b = fb.Builder("endless")
+    b.body("arm", joint=Revolute("y"), limits=(-limit, limit), **SOLID)
+    b.body("one_sided", joint=Revolute("y"), limits=(1.0, limit), **SOLID)
+    q = b.build().random(0, 50)
+    assert np.abs(q[:, 0]).max() <= np.pi and q[:, 1].min() >= 1.0 and q[:, 1].max() <= 1.0 + 2 * np.pi
+
+
+def test_help_of_a_method_is_its_description() -> None:
+    text = pydoc.render_doc(fb.robots.four_bar().forward_dynamics)
+    assert "caused by joint forces" in text and "robot.check(q, v)" in text

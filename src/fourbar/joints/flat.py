@@ -10,6 +10,8 @@ import numpy as np
 from ..spatial.linear import Scalar, Vec
 from .base import Joint
 
+_ENDLESS = 1e8  # beyond it nothing moves: sines of larger angles mean nothing either
+
 
 class FlatJoint(Joint):
     """nq = nv, q̇ = v: integrating is adding. Angles count whole turns."""
@@ -63,8 +65,12 @@ def uniform(
     size: tuple[int, ...],
     centre: np.ndarray | float = 0.0,
 ) -> np.ndarray:
-    """Uniform within the limits; without one limit, 2 `spread` from the other; without both, within centre ± spread."""
+    """Uniform within the limits; without one limit, 2 `spread` from the other; without both, within centre ± spread.
+
+    A limit beyond 1e8 is a way to write that there is none.
+    """
     lower, upper = np.asarray(lower, float), np.asarray(upper, float)
+    lower, upper = np.where(lower < -_ENDLESS, -np.inf, lower), np.where(upper > _ENDLESS, np.inf, upper)
     low = np.where(np.isfinite(lower), lower, np.where(np.isfinite(upper), upper - 2 * spread, centre - spread))
     high = np.where(np.isfinite(upper), upper, np.where(np.isfinite(lower), lower + 2 * spread, centre + spread))
     return rng.uniform(low, high, (*size, len(low)))

@@ -39,6 +39,11 @@ def solve(
     return [b for _, b, _ in left]
 
 
+def no_pivot(n: int) -> float:
+    """What the smallest singular value of n equations, in their units, is below where `solve` gives NaN."""
+    return NO_PIVOT * (_UNLIKE * n) ** 0.5
+
+
 def _larger_first(j: int, first: _Row, second: _Row, unlike: bool) -> tuple[_Row, _Row]:
     """Two rows, that with the larger pivot in column j first. A constant pivot cannot vanish and stays."""
     x, y = first[0][j], second[0][j]

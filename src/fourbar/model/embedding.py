@@ -22,7 +22,8 @@ from ..linalg import finite, smallest
 from ..once import cached_property
 from ..spatial.linear import Mat, Scalar, Vec, dot
 from ..spatial.vectors import Wrench
-from .elimination import Step, paired, reversed_steps, solve, solve_in_steps, steps_to_solve
+from ..tolerances import LOST
+from .elimination import Step, no_pivot, paired, reversed_steps, solve, solve_in_steps, steps_to_solve
 from .shared import Bent, Shared, find_shared
 from .trace import Traced, cut
 from .units import Units
@@ -192,14 +193,14 @@ class Tied:
         full: list[Scalar] = [0.0] * len(self.traced.q)
         for (j, scale), y in zip(self.independent, q, strict=True):
             full[j] = scale * y
+        known = self._known(full, unchanged=True)
         for rows, columns in self.steps:
-            known = self._known(full, unchanged=True)
             gap = evaluate([self.traced.phi[i] for i in rows], known)
             K = [evaluate([self.traced.K[i][j] for j in columns], known) for i in rows]
             units = self.units.rows[list(rows)] ** 2, self.units.columns[list(columns)] ** -2.0
             solved = solve(K, [[-x] for x in gap], *(x.tolist() for x in units))
             for j, (x,) in zip(columns, solved, strict=True):
-                full[j] = x
+                full[j] = known[self.traced.q[j]] = x
         return full
 
     def expand(self, q: Sequence[Scalar], v: Sequence[Scalar] | None) -> Expanded:
@@ -440,19 +441,21 @@ class Tied:
         """φ (..., m) at the coordinates (..., nq) of all joints."""
         return self._stacked(self._runs[0], q, len(self.traced.phi))
 
-    def determinacy(self, q: np.ndarray) -> np.ndarray:
-        """How well (...) the independent velocities determine the others at the coordinates (..., nq) of all joints.
+    def _hold(self, q: np.ndarray) -> np.ndarray:
+        """The smallest singular value (...) of K_d in balanced units; zero where K is no number."""
+        with np.errstate(all="ignore"):
+            K = self.units.of(self.slopes(q))
+        return smallest(finite(K[..., list(self.rows), :][..., list(self.dependent)]))
 
-        The smallest singular value of K_d in balanced units, beside that where the loops were closed first, or one.
-        """
+    def determinacy(self, q: np.ndarray) -> np.ndarray:
+        """How well (...) the independent velocities determine the others at the coordinates (..., nq) of all joints,
+        beside how well they do where the loops were closed first."""
         assert self.closed is not None
-        with np.errstate(all="ignore"):  # where K is no number it determines nothing
-            here, first = (
-                self.units.of(self.slopes(x))[..., list(self.rows), :][..., list(self.dependent)]
-                for x in (q, self.closed[None])
-            )
-        here, first = finite(here), finite(first)
-        return smallest(here) / np.minimum(1.0, smallest(first)[0])
+        return self._hold(q) / np.minimum(1.0, self._hold(self.closed[None])[0])
+
+    def is_toggled(self, q: np.ndarray) -> np.ndarray:
+        """Whether (...) half of the digits are gone at q (..., nq), or `solve` may find no pivot."""
+        return (self.determinacy(q) < LOST) | (self._hold(q) < no_pivot(len(self.rows)))
 
     def displacements(self, q: np.ndarray) -> np.ndarray:
         """What displacements of the bodies do to φ (m, bodies, 6), at the coordinates (nq) of all joints."""

@@ -1,7 +1,7 @@
 """What the rows and columns of K = ∂φ/∂q are measured in, so that ranks, gaps and steps know no units.
 
-The unit of an angle is one. The unit of a length is the longest lever of the loops. A row that looks at bodies is
-measured in what a turn of such a body by one, or a shift by the unit of length, would do; a row that looks at
+The unit of an angle is one. The unit of a length is the longest lever of the loops, or without levers the longest
+placement. A row that looks at bodies is measured in what a turn of such a body by one, or a shift by the unit of length, would do; a row that looks at
 coordinates in what these do by themselves. What is less than `DUST` in these units is nothing. Ranks are taken in
 units that are balanced beyond that: of a gear of 1e9 the fast joint has a unit of its own.
 """
@@ -57,7 +57,7 @@ def lever(joints: Sequence[Joint], K: np.ndarray, pull: np.ndarray, far: float) 
     S = [subspace_matrix(joint, joint.neutral()) for joint in joints]
     turn = np.concatenate([np.linalg.norm(own[:3], axis=0) for own in S])
     push = np.concatenate([np.linalg.norm(own[3:], axis=0) for own in S])
-    length = _arm(K, pull, turn, far) or _ratio(np.abs(K), turn > 0.0) or 1.0
+    length = _arm(K, pull, turn, far) or _ratio(np.abs(K), turn > 0.0) or far or 1.0
     moved = turn + push / length
     steps = 1.0 / np.where(moved > 0.0, moved, 1.0)
     guesses = np.concatenate([_coordinates(joint, own, length) for joint, own in zip(joints, S, strict=True)])

@@ -7,13 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import ArgumentError, AssemblyError, SingularError, unknown, warn
+from ..errors import ArgumentError, AssemblyError, CoordinateError, SingularError, unknown, warn
 from ..model.embedding import Tied
 from ..model.groups import Group
 from ..model.lower import Lowered
 from ..model.restart import close_from
 from ..tolerances import CLOSED
-from .guard import lacks_direction, stored_joints, toggled
+from .angles import endless_angles, stored_joints, told_endless
+from .guard import lacks_direction, toggled
 
 OPEN = 1e-6  # a gap that counts as open, in units of its row
 _NEAR_TOGGLE = 1e-4  # least singular value of K_d, beside the entries of K, from which on a toggle is looked for
@@ -72,6 +73,8 @@ def assemble(lowered: Lowered, q: Any, keep: Sequence[str]) -> np.ndarray:
         if name not in known:
             raise unknown("moving joint", name, known)
     array = stored("assemble", "q", lowered.nq, q).copy()
+    if array.ndim == 1 and not np.isfinite(array).all():
+        raise AssemblyError("assemble: q holds NaN or infinite numbers; give a configuration, such as robot.neutral()")
     rows = array.reshape(-1, lowered.nq)
     lost = np.zeros(len(rows), bool)
     for group, tie, own in implicit(lowered):
@@ -104,6 +107,7 @@ def check(lowered: Lowered, q: Any, v: Any, tolerance: float) -> Any:
         raise ArgumentError(f"check: tolerance must be a positive number, got {tolerance!r}")
     _check_finite("q", array)
     _check_quaternions(lowered, array)
+    _check_angles(lowered, array)
     for group, tie, own in implicit(lowered):
         gaps = gaps_in_units(lowered, tie, array[..., own], tolerance)
         if not np.all(gaps <= tolerance):
@@ -167,6 +171,13 @@ def _check_quaternions(lowered: Lowered, q: np.ndarray) -> None:
                 )
 
 
+def _check_angles(lowered: Lowered, q: np.ndarray) -> None:
+    """Refuse angles that are too large for their sines to mean anything."""
+    wrong = np.asarray(endless_angles(lowered, q))
+    if wrong.any():
+        raise CoordinateError(f"check: {told_endless(lowered, f'q{_at(wrong)}', q[wrong].reshape(-1, lowered.nq))}")
+
+
 class Looped:
     """What a robot says of its loops. Robots without loops have these methods too: nothing of theirs is ever open."""
 
@@ -188,9 +199,9 @@ class Looped:
     def check(self, q: Any, v: Any = None, tolerance: float = OPEN) -> Any:
         """q (..., nq), or (q, v) if v (..., nv) is given, as arrays, if methods may be called with them; else an error.
 
-        Refused are NaN, zero quaternions, loops that are open by more than `tolerance` (relative to how much their
-        condition changes for unit changes of the coordinates), and toggle positions. For speed methods themselves do
-        not look at loops: where they are open, results are numbers that mean nothing.
+        Refused are NaN, zero quaternions, angles beyond 1e8, loops that are open by more than `tolerance` (relative to
+        how much their condition changes for unit changes of the coordinates), and toggle positions. For speed methods
+        themselves do not look at loops: where they are open, results are numbers that mean nothing.
         """
         return check(self.model.lowered, q, v, tolerance)
 

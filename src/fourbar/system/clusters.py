@@ -13,7 +13,7 @@ from ..model.choose import close, differences
 from ..model.embedding import Free, Tied
 from ..model.groups import Group
 from ..model.lower import Lowered
-from ..model.mechanism import Mechanism, joint_of, velocity_names
+from ..model.mechanism import Connection, Mechanism, joint_of, velocity_names
 from ..model.read import read_independent
 from ..model.restart import close_from
 from ..model.travel import brought_within, travel
@@ -40,6 +40,11 @@ def _labels(name: str, suffixes: Sequence[str]) -> list[str]:
     return [f"{name}.{s}" if s else name for s in suffixes]
 
 
+def coordinate_labels(c: Connection) -> list[str]:
+    """What the coordinates of a joint are called."""
+    return _labels(c.name, c.joint.q_names)
+
+
 def _velocity_labels(lowered: Lowered, group: Group) -> list[tuple[str, str]]:
     """(joint, label) of the independent velocities of a group."""
     connections = [lowered.moving[i] for i in group.links]
@@ -57,7 +62,7 @@ def describe(lowered: Lowered, group: Group) -> ClusterInfo:
     connections = [lowered.moving[i] for i in group.links]
     velocities = tuple(label for _, label in _velocity_labels(lowered, group))
     explicit = isinstance(group.embedding, Tied) and group.embedding.explicit
-    coordinates = tuple(x for c in connections for x in _labels(c.name, c.joint.q_names))
+    coordinates = tuple(x for c in connections for x in coordinate_labels(c))
     return ClusterInfo(
         bodies=tuple(c.child for c in connections),
         joints=tuple(c.name for c in connections),
@@ -198,12 +203,13 @@ def choose_independent(mechanism: Mechanism, clusters: Sequence[ClusterInfo], jo
     pairs = read_independent("independent", listed)
     tied = {joint: n for n, cluster in enumerate(clusters) if cluster.loops for joint in cluster.joints}
     owners = {name: joint_of(name, tied) for name, _ in pairs}
-    for name, joint in owners.items():
-        if joint is None:
-            raise unknown("joint in a loop", name, tied)
+    alone = {joint: 0 for cluster in clusters if not cluster.loops for joint in cluster.joints}
+    for name, scale in pairs:
+        if owners[name] is None and (joint_of(name, alone) is None or scale != 1.0):
+            raise unknown("joint in a loop", name, tied)  # those outside of loops are independent anyway
     own = {name: tied[joint] for name, joint in owners.items() if joint is not None}
     changed = set(own.values())
-    first = {clusters[n].loops[0]: tuple(p for p in pairs if own[p[0]] == n) for n in changed}
+    first = {clusters[n].loops[0]: tuple(p for p in pairs if own.get(p[0]) == n) for n in changed}
     cleared = {name for n in changed for name in clusters[n].loops}
     loops = tuple(
         replace(loop, independent=first.get(loop.name, ())) if loop.name in cleared else loop

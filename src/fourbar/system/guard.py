@@ -6,19 +6,16 @@ reduce), joints that move nothing with inertia, and loops at a toggle position.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from functools import lru_cache
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ..errors import CoordinateError, FourbarError, SingularError, warn
-from ..joints.base import Joint
 from ..model.embedding import Tied
 from ..model.groups import split
 from ..model.lower import Lowered
-from ..tolerances import LOST
-from .clusters import describe
+from .angles import spins, stored_joints, straight, told_endless
 from .regular import is_solid
 
 if TYPE_CHECKING:
@@ -37,7 +34,7 @@ def toggled(lowered: Lowered, q: np.ndarray) -> list[str]:
     found: list[str] = []
     for group, own in zip(lowered.groups, split(lowered.groups, q.tolist(), "nq"), strict=True):
         tie = group.embedding
-        if isinstance(tie, Tied) and not tie.explicit and tie.determinacy(np.array(own)) < LOST:
+        if isinstance(tie, Tied) and not tie.explicit and tie.is_toggled(np.array(own)):
             found.extend(group.loops)
     return found
 
@@ -73,27 +70,6 @@ def _toggles(lowered: Lowered, rows: np.ndarray) -> str:
     )
 
 
-class StoredJoint(NamedTuple):
-    """A joint whose coordinates are stored in q, and the first of their columns."""
-
-    name: str
-    joint: Joint
-    first: int
-
-
-def stored_joints(lowered: Lowered) -> Iterator[StoredJoint]:
-    """The joints whose coordinates lie in q as they are, also those of loops that are solved."""
-    at = 0
-    for group in lowered.groups:
-        tie, column = group.embedding, at
-        at += tie.nq
-        if isinstance(tie, Tied) and tie.explicit:
-            continue
-        for c in (lowered.moving[i] for i in group.links):
-            yield StoredJoint(c.name, c.joint, column)
-            column += c.joint.nq
-
-
 def lacks_direction(quaternions: np.ndarray) -> np.ndarray:
     """Which of some quaternions (..., 4) are zero, or so small that their squares are: (...)."""
     from ..compile.elementary import SMALLEST_QUATERNION
@@ -112,39 +88,6 @@ def _zero_quaternion(lowered: Lowered, argument: str, rows: np.ndarray) -> str:
                     "the identity is (1, 0, 0, 0). Start from robot.neutral()"
                 )
     return ""
-
-
-def _endless_angle(lowered: Lowered, argument: str, rows: np.ndarray) -> str:
-    """What is wrong with configurations (n, nq) in which an angle is too large for its sine to mean anything."""
-    from ..compile.elementary import LARGEST_ANGLE
-
-    size = np.abs(rows).max(axis=0, initial=0.0)
-    names = [name for group in lowered.groups for name in describe(lowered, group).coordinate_names]
-    straight = _straight(lowered)
-    far = [k for k in np.flatnonzero(size > LARGEST_ANGLE) if k not in straight]
-    if not far:
-        return ""
-    return (
-        f"{argument}: the coordinate {names[far[0]]!r} is {size[far[0]]:.6g} in size. Beyond ±{LARGEST_ANGLE:g} an "
-        "angle in radians has lost its meaning; take it modulo 2π"
-    )
-
-
-def _straight(lowered: Lowered) -> set[int]:
-    """The coordinates that are distances."""
-    return {j.first + k for j in stored_joints(lowered) for k in range(j.joint.nq) if _is_straight(j.joint, k)}
-
-
-@lru_cache(maxsize=4096)
-def _is_straight(joint: Joint, k: int) -> bool:
-    """Whether a coordinate moves a joint's child along a straight line without turning it, as distances do."""
-    places = []
-    for step in (0.0, 0.5, 1.0):
-        q = np.array(joint.neutral())
-        q[k] += step
-        T = joint.placement(q.tolist())
-        places.append(np.array([*T.p, *(x for row in T.R for x in row)], float))
-    return bool(np.allclose(places[2] - places[1], places[1] - places[0], atol=1e-9))
 
 
 def _massless_joint(lowered: Lowered) -> str:
@@ -180,7 +123,7 @@ class Explainer:
     @property
     def watches_batches(self) -> bool:
         """Whether NaN may come from anything but the coordinates themselves, so that all results are looked at."""
-        return bool(self._reason or self._massless or has_bent_loops(self._lowered))
+        return bool(self._reason or self._massless or has_bent_loops(self._lowered) or spins(self._lowered))
 
     @property
     def watch(self) -> dict[str, Coordinates]:
@@ -188,7 +131,7 @@ class Explainer:
         from ..compile.kernel import Coordinates
 
         quaternions = tuple(j.first + k for j in stored_joints(self._lowered) for k in j.joint.quaternions)
-        others = {k + i for k in quaternions for i in range(4)} | _straight(self._lowered)
+        others = {k + i for k in quaternions for i in range(4)} | straight(self._lowered)
         angles = tuple(k for k in range(self._lowered.nq) if k not in others)
         return dict.fromkeys(self._configurations, Coordinates(angles, quaternions))
 
@@ -205,12 +148,13 @@ class Explainer:
             finally:
                 del error  # else it and this frame would keep each other, and the arguments, alive
         elif error is not None:
-            warn(f"in some samples {error}; these are NaN", RuntimeWarning)
+            of = "of " if isinstance(error, CoordinateError) else ""  # those begin with the name of an argument
+            warn(f"in some samples {of}{error}; these are NaN", RuntimeWarning)
 
     def _found(self, rows: Mapping[str, np.ndarray]) -> FourbarError | None:
         """What is wrong with the configurations of the lost samples, if anything is."""
         for name, q in rows.items():
-            wrong = _zero_quaternion(self._lowered, name, q) or _endless_angle(self._lowered, name, q)
+            wrong = _zero_quaternion(self._lowered, name, q) or told_endless(self._lowered, name, q)
             if wrong:
                 return CoordinateError(wrong)
         if self._massless:

@@ -30,9 +30,11 @@ MEANING: dict[str, Callable[..., Any]] = {
 
 def evaluate(roots: Sequence[Any], values: Mapping[Expr, Any]) -> list[Any]:
     """The roots with every input replaced by its value."""
-    known: dict[int, Any] = {x.id: value for x, value in values.items()}
+    known: dict[int, Any] = {}
     for node in reachable(roots):
-        if node.id not in known:
+        if node in values:  # many may be given of which few are asked for
+            known[node.id] = values[node]
+        else:
             if node.op not in MEANING:
                 raise KeyError(f"no value was given for {node!r}")
             known[node.id] = MEANING[node.op](*(known[a.id] if a.__class__ is Expr else a for a in node.args))

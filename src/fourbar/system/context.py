@@ -20,6 +20,7 @@ from .model import Model
 
 # Above so many traced operations a program takes long to compile when unrolled; its steps then share their code.
 _LARGEST_UNROLLED = 16_000
+_LARGE = 32  # links of a group from which on a row that speaks of few of them names only those
 LARGEST_JACOBIAN = 80_000  # whose steps have less in common, beside products of matrices, which are shared anyhow
 
 
@@ -119,6 +120,10 @@ class Context:
         found: list[list[Any]] = [[] for _ in rows]
         first = self.tree.first_v
         for group, e in zip(self.groups, self.expanded, strict=True):
+            if e is not None and len(group.links) > _LARGE:
+                for target, row in zip(found, rows, strict=True):
+                    target.extend(self._sparse_columns(group, e, row))
+                continue
             own = [
                 [Vec(row[first[i] : first[i] + self.tree.clusters[i].joint.nv]) for i in group.links] for row in rows
             ]
@@ -130,6 +135,19 @@ class Context:
                 else:
                     target.extend(self.recorder.call(project_forces, e.G, tuple(parts)))
         return found
+
+    def _sparse_columns(self, group: Group, e: Expanded, row: list[Any]) -> Sequence[Any]:
+        """The same of one row and a large group, of which the links are left out that the row does not speak of."""
+        forces, blocks = [], []
+        for link, block in zip(group.links, e.G, strict=True):
+            at = self.tree.first_v[link]
+            part = row[at : at + self.tree.clusters[link].joint.nv]
+            if any(x.__class__ is not float or x for x in part):
+                forces.append(Vec(part))
+                blocks.append(block)
+        if not forces:
+            return [0.0] * group.embedding.nv
+        return self.recorder.call(project_forces, tuple(blocks), tuple(forces))
 
     def sweeps(self) -> Sweeps:
         """Sweeps over all links at the given state."""

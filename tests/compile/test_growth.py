@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from functools import cache
 from typing import Any
 
@@ -11,6 +12,8 @@ import pytest
 import fourbar as fb
 from fourbar.compile.kernel import units
 from fourbar.expr import Program
+from fourbar.joints import Revolute
+from fourbar.loops import Gear
 
 _AXES = ((1, 0, 0), (0, 1, 0), (0, 0, 1))
 
@@ -74,3 +77,33 @@ def test_many_shared_blocks_are_compiled_together() -> None:
     names = {name for unit in units(program)[0] for name, _ in unit.blocks}
     assert names == set(units(program)[1])
     assert len(moved) <= 64 or len(units(program)[0]) < len(moved) / 2
+
+
+def _calls_to_trace(n: int, method: str) -> int:
+    """How many functions of Python are called while a method of n gears on one shaft is traced."""
+    b = fb.Builder("gears")
+    b.body("shaft", joint=Revolute("z"), mass=1.0, inertia=(1.0, 1.0, 1.0))
+    for i in range(n):
+        b.body(f"wheel{i}", joint=Revolute("z"), mass=1.0, inertia=(1.0, 1.0, 1.0))
+        b.loop(Gear("shaft", f"wheel{i}", 1.0 + 0.01 * i))
+    function = getattr(b.build(), method)
+    count = 0
+
+    def counted(_frame: Any, event: str, _argument: Any) -> None:
+        nonlocal count
+        count += event == "call"
+
+    before = sys.getprofile()
+    sys.setprofile(counted)
+    try:
+        function.program()
+    finally:
+        sys.setprofile(before)
+    return count
+
+
+@pytest.mark.parametrize("method", ["mass_matrix", "forward_dynamics"])
+def test_tracing_many_gears_of_one_shaft_grows_with_their_number(method: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FOURBAR_CACHE", "off")
+    small, large = (_calls_to_trace(n, method) for n in (50, 200))
+    assert large < 4.5 * small

@@ -123,20 +123,20 @@ def solve_in_steps(
 ) -> list[list[Scalar]]:
     """A⁻¹ B where the steps say which rows and columns (of A) are solved for, in order. Units: see `solve`."""
     found: list[list[Scalar]] = [[] for _ in columns]
-    known: list[int] = []
+    known: dict[int, int] = {}  # columns, and when they were solved for
     for step_rows, step_columns in steps:
         right = []
         for i in step_rows:
             left = list(B[i])
-            for k in known:
-                if not is_zero(A[i][k]):
-                    left = [x - A[i][k] * y for x, y in zip(left, found[k], strict=True)]
+            named = [k for k, x in enumerate(A[i]) if x.__class__ is not float or x]  # few of many
+            for k in sorted((k for k in named if k in known), key=known.__getitem__):
+                left = [x - A[i][k] * y for x, y in zip(left, found[k], strict=True)]
             right.append(left)
         block = [[A[i][j] for j in step_columns] for i in step_rows]
         units = [rows[i] for i in step_rows], [columns[j] for j in step_columns]
         for j, x in zip(step_columns, solve(block, right, *units), strict=True):
             found[j] = x
-        known.extend(step_columns)
+        known |= {j: len(known) + n for n, j in enumerate(step_columns)}
     return found
 
 

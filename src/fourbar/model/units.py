@@ -2,8 +2,9 @@
 
 The unit of an angle is one. The unit of a length is the longest lever of the loops, or without levers the longest
 placement. A row that looks at bodies is measured in what a turn of such a body by one, or a shift by the unit of
-length, would do; a row that looks at coordinates in what these do by themselves. What is less than `DUST` in these units is nothing. Ranks are taken in
-units that are balanced beyond that: of a gear of 1e9 the fast joint has a unit of its own.
+length, would do; a row that looks at coordinates in what these do by themselves. What is less than `DUST` in these
+units is nothing. Ranks are taken in units that are balanced beyond that: of a gear of 1e9 the fast joint has a unit
+of its own.
 """
 
 from __future__ import annotations

@@ -121,8 +121,11 @@ class Context:
         first = self.tree.first_v
         for group, e in zip(self.groups, self.expanded, strict=True):
             if e is not None and len(group.links) > _LARGE:
+                place = {
+                    first[i] + k: n for n, i in enumerate(group.links) for k in range(self.tree.clusters[i].joint.nv)
+                }
                 for target, row in zip(found, rows, strict=True):
-                    target.extend(self._sparse_columns(group, e, row))
+                    target.extend(self._sparse_columns(group, e, row, place))
                 continue
             own = [
                 [Vec(row[first[i] : first[i] + self.tree.clusters[i].joint.nv]) for i in group.links] for row in rows
@@ -136,18 +139,18 @@ class Context:
                     target.extend(self.recorder.call(project_forces, e.G, tuple(parts)))
         return found
 
-    def _sparse_columns(self, group: Group, e: Expanded, row: list[Any]) -> Sequence[Any]:
-        """The same of one row and a large group, of which the links are left out that the row does not speak of."""
-        forces, blocks = [], []
-        for link, block in zip(group.links, e.G, strict=True):
-            at = self.tree.first_v[link]
-            part = row[at : at + self.tree.clusters[link].joint.nv]
-            if any(x.__class__ is not float or x for x in part):
-                forces.append(Vec(part))
-                blocks.append(block)
-        if not forces:
+    def _sparse_columns(self, group: Group, e: Expanded, row: list[Any], place: dict[int, int]) -> Sequence[Any]:
+        """The same of one row and a large group, without the links that the row does not speak of.
+
+        `place`: which of the links of the group each column belongs to.
+        """
+        named = dict.fromkeys(place[j] for j, x in enumerate(row) if (x.__class__ is not float or x) and j in place)
+        if not named:
             return [0.0] * group.embedding.nv
-        return self.recorder.call(project_forces, tuple(blocks), tuple(forces))
+        links = [group.links[n] for n in named]
+        starts = [(self.tree.first_v[i], self.tree.clusters[i].joint.nv) for i in links]
+        forces = tuple(Vec(row[at : at + nv]) for at, nv in starts)
+        return self.recorder.call(project_forces, tuple(e.G[n] for n in named), forces)
 
     def sweeps(self) -> Sweeps:
         """Sweeps over all links at the given state."""

@@ -45,6 +45,19 @@ def tree(n: int) -> Any:
     return b.build()
 
 
+def ring(n: int) -> Any:
+    """n rods in a polygon that one loop closes."""
+    b, turn = fb.Builder(f"ring{n}"), 2 * np.pi / (n + 1)
+    matter: dict[str, Any] = {"mass": 1.0, "com": (0.05, 0.0, 0.0), "inertia": (0.01, 0.012, 0.013)}
+    for i in range(n):
+        place: dict[str, Any] = {"position": (0.1 if i else 0.0, 0, 0), "rpy": (0, 0, turn if i else 0)}
+        b.body(f"rod{i}", parent=f"rod{i - 1}" if i else "world", joint=fb.joints.Revolute("z"), **place, **matter)
+    end = 0.1 * np.array([(np.cos(turn * i), np.sin(turn * i), 0.0) for i in range(n)]).sum(0)
+    joint, ends = fb.joints.Revolute("z"), ("world", f"rod{n - 1}")
+    b.loop(fb.loops.Closure(joint, *ends, at_predecessor=tuple(end), at_successor=(0.1, 0, 0)))
+    return b.build()
+
+
 def talos(floating: bool) -> Any:
     """The humanoid of example-robot-data."""
     from fourbar.cli.peers import robot_folder
@@ -76,6 +89,8 @@ ROWS = {
     "tree125_dABA": Row(lambda: tree(125), "forward_dynamics.jacobian", "qvv", None),
     "tree250_dABA": Row(lambda: tree(250), "forward_dynamics.jacobian", "qvv", None),
     "tree500_dABA": Row(lambda: tree(500), "forward_dynamics.jacobian", "qvv", None),
+    "loop50_ABA": Row(lambda: ring(50), "forward_dynamics", "qvv", 5.0),
+    "loop100_ABA": Row(lambda: ring(100), "forward_dynamics", "qvv", 5.0),
 }
 
 
@@ -87,7 +102,8 @@ def measure(name: str) -> None:
     row = ROWS[name]
     robot = row.robot()
     rng = np.random.default_rng(0)
-    values = {"q": robot.random(rng), "v": rng.normal(size=robot.nv)}
+    q = robot.neutral() if row.function == "forward_dynamics" else robot.random(rng)  # of a ring: hard to find others
+    values = {"q": q, "v": rng.normal(size=robot.nv)}
     function = robot
     for part in row.function.split("."):
         function = getattr(function, part)

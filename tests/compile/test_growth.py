@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.loops.test_wide import ring
 
 import fourbar as fb
 from fourbar.compile.kernel import units
@@ -58,6 +59,13 @@ def test_products_of_a_humanoid_share_their_code() -> None:
     run = sum(len(program.blocks[call.block].code) for call in program.calls)
     assert run > 2 * written(program) and written(program) < 80_000
     assert len(units(program)[0]) < 64
+
+
+def test_the_code_of_one_long_loop_grows_in_proportion() -> None:
+    """Its forward dynamics solves for all its velocities at once: n³ operations, but in tiles of a few sizes."""
+    short, long = (ring(n).forward_dynamics.program() for n in (24, 48))
+    assert written(long) <= 2.2 * written(short) < 40_000
+    assert len(units(long)[0]) < 60
 
 
 @pytest.mark.parametrize("n", [70, pytest.param(83, marks=pytest.mark.slow)])

@@ -17,6 +17,7 @@ from ..spatial.vectors import Twist, Wrench
 from . import cluster
 from .cluster import Felt
 from .sweep import Outcome, Sweeps
+from .wide import FreedWide, accelerate_wide, free_wide, is_wide
 
 
 class Spun(NamedTuple):
@@ -84,15 +85,21 @@ def forward_dynamics(
     messages: list[list[Any]] = [[] for _ in s.tree.parents]
     freed: list[Any] = [None] * len(groups)
     for n in reversed(range(len(groups))):
-        freed[n] = free_group(s, groups[n], expanded[n], messages, spun, tau[n])
+        freed[n] = free_group(s, groups[n], expanded[n], messages, spun, tau[n], wide=True)
     moved: dict[int, Accelerated] = {GROUND: s.known(ground, Vec(gravity))}
     return [accelerate_group(s, group, e, moved, spun, x) for group, e, x in zip(groups, expanded, freed, strict=True)]
 
 
 def free_group(
-    s: Sweeps, group: Group, e: Expanded | None, messages: list[list[Any]], spun: Sequence[Spun], tau: Vec
+    s: Sweeps,
+    group: Group,
+    e: Expanded | None,
+    messages: list[list[Any]],
+    spun: Sequence[Spun],
+    tau: Vec,
+    wide: bool = False,
 ) -> Any:
-    """Free a group, and send what is left to its carrier."""
+    """Free a group, and send what is left to its carrier. `wide`: one with many velocities may be a `FreedWide`."""
     if e is None:
         (i,) = group.links
         freed, message = s.step(i, free_inward, tuple(messages[i]), spun[i], tau)
@@ -100,7 +107,10 @@ def free_group(
         ks = tuple(s.k[i] for i in group.links)
         c, p = tuple(spun[i].c for i in group.links), tuple(spun[i].p for i in group.links)
         sent = tuple(tuple(messages[i]) for i in group.links)
-        freed, message = s.recorder.call(cluster.free_inward, ks, group.inner, e.G, e.g, c, p, sent, tau)
+        if wide and is_wide(group):
+            freed, message = free_wide(s, group, e, c, p, sent, tau)
+        else:
+            freed, message = s.recorder.call(cluster.free_inward, ks, group.inner, e.G, e.g, c, p, sent, tau)
     if group.carrier >= 0:
         messages[group.carrier].insert(0, message)
     return freed
@@ -116,6 +126,9 @@ def accelerate_group(
         moved[i] = s.step(i, accelerate_outward, above, spun[i], freed)
         return moved[i].a
     ks, c = tuple(s.k[i] for i in group.links), tuple(spun[i].c for i in group.links)
-    a, parts = s.recorder.call(cluster.accelerate_outward, ks, group.inner, e.G, e.g, c, above.A, freed)
+    if isinstance(freed, FreedWide):
+        a, parts = accelerate_wide(s, group, e, c, above.A, freed)
+    else:
+        a, parts = s.recorder.call(cluster.accelerate_outward, ks, group.inner, e.G, e.g, c, above.A, freed)
     moved.update({i: Accelerated(a, A) for i, A in zip(group.links, parts, strict=True)})
     return a

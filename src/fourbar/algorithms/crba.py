@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
+from ..expr import Recorder
 from ..expr.apart import apart
 from ..model.cluster import Kinematics
 from ..spatial.inertia import Inertia
@@ -85,14 +86,14 @@ def assemble(s: Sweeps, carried: Sequence[Carried], composed: Sequence[tuple[Any
     n = s.tree.nv
     M: list[list[Any]] = [[0.0] * n for _ in range(n)]
     if n > _SMALL:
-        _assemble_large(s, M, carried, composed)
+        couple_all(s.recorder, s.tree.parents, s.tree.first_v, M, [c.S for c in carried], composed)
         return M
     for j, (momenta, diagonal) in enumerate(composed):
-        _write(s, M, j, j, diagonal)
+        _write(s.tree.first_v, M, j, j, diagonal)
         for some in carriers_of(s, j):
             blocks = s.recorder.call(couple, tuple(carried[i].S for i in some), momenta)
             for i, block in zip(some, blocks, strict=True):
-                _write(s, M, i, j, block)
+                _write(s.tree.first_v, M, i, j, block)
     return M
 
 
@@ -102,33 +103,38 @@ def _couple_tile(rows: tuple[Twist, ...], columns: tuple[Wrench, ...]) -> tuple[
     return tuple(Vec([h.power(s) for h in columns]) for s in rows)
 
 
-def _assemble_large(
-    s: Sweeps, M: list[list[Any]], carried: Sequence[Carried], composed: Sequence[tuple[Any, Mat]]
+def couple_all(
+    recorder: Recorder,
+    parents: Sequence[int],
+    first_v: Sequence[int],
+    M: list[list[Any]],
+    S: Sequence[tuple[Twist, ...]],
+    composed: Sequence[tuple[Any, Mat]],
 ) -> None:
     """The same branch by branch: what its joints and all their carriers have to do with each other, in tiles."""
-    for own, carriers in branches(s.tree.parents):
-        rows = _motions(s, carriers, [c.S for c in carried])
+    for own, carriers in branches(parents):
+        rows = _motions(first_v, carriers, S)
         for at, j in enumerate(own):
             momenta, diagonal = composed[j]
-            _write(s, M, j, j, diagonal)
-            blocks = s.recorder.call(couple, tuple(carried[i].S for i in own[:at]), momenta) if at else ()
+            _write(first_v, M, j, j, diagonal)
+            blocks = recorder.call(couple, tuple(S[i] for i in own[:at]), momenta) if at else ()
             for i, block in zip(own[:at], blocks, strict=True):
-                _write(s, M, i, j, block)
-        columns = _motions(s, own, [momenta for momenta, _ in composed])
+                _write(first_v, M, i, j, block)
+        columns = _motions(first_v, own, [momenta for momenta, _ in composed])
         for r in range(0, len(rows), _ROWS):
             for c in range(0, len(columns), _COLUMNS):
-                _write_tile(s, M, rows[r : r + _ROWS], columns[c : c + _COLUMNS])
+                _write_tile(recorder, M, rows[r : r + _ROWS], columns[c : c + _COLUMNS])
 
 
-def _motions(s: Sweeps, joints: Sequence[int], of: Sequence[tuple[Any, ...]]) -> list[tuple[int, Any]]:
+def _motions(first_v: Sequence[int], joints: Sequence[int], of: Sequence[tuple[Any, ...]]) -> list[tuple[int, Any]]:
     """For each velocity of some joints: its number, and what belongs to it."""
-    return [(s.tree.first_v[i] + k, x) for i in joints for k, x in enumerate(of[i])]
+    return [(first_v[i] + k, x) for i in joints for k, x in enumerate(of[i])]
 
 
 def _write_tile(
-    s: Sweeps, M: list[list[Any]], rows: Sequence[tuple[int, Twist]], columns: Sequence[tuple[int, Wrench]]
+    recorder: Recorder, M: list[list[Any]], rows: Sequence[tuple[int, Twist]], columns: Sequence[tuple[int, Wrench]]
 ) -> None:
-    tile = s.recorder.call(_couple_tile, tuple(x for _, x in rows), tuple(h for _, h in columns))
+    tile = recorder.call(_couple_tile, tuple(x for _, x in rows), tuple(h for _, h in columns))
     for (a, _), row in zip(rows, tile, strict=True):
         for (b, _), x in zip(columns, row, strict=True):
             M[a][b] = M[b][a] = x
@@ -140,9 +146,9 @@ def carriers_of(s: Sweeps, j: int) -> Iterator[list[int]]:
     return (above[k : k + _AT_ONCE] for k in range(0, len(above), _AT_ONCE))
 
 
-def _write(s: Sweeps, M: list[list[Any]], i: int, j: int, block: Mat) -> None:
+def _write(first_v: Sequence[int], M: list[list[Any]], i: int, j: int, block: Mat) -> None:
     """Write a block and its transpose; of a diagonal block the upper triangle counts."""
-    at_i, at_j = s.tree.first_v[i], s.tree.first_v[j]
+    at_i, at_j = first_v[i], first_v[j]
     for a, row in enumerate(block):
         for b, x in enumerate(row):
             if i != j or a <= b:

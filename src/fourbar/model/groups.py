@@ -52,6 +52,7 @@ class Group:
 
 
 _FACTORS = 16  # rotations of a pose that are kept apart, so that zeros and ones in them are seen
+_DEEP = 8  # links in a row from which on two rotations are: each link would pass all of them again
 _NEARLY = 1e-2  # a gap that may be rounding of what somebody wrote down
 _ATTEMPTS, _AT_ONCE, _ENOUGH = 30, 6, 4  # starting points tried, so many together, and closed configurations wanted
 
@@ -87,14 +88,17 @@ def loop_residual(
     """φ of the loops of a group, as a function of the coordinates of its links."""
     names = [moving[i].name for i in links]
     carrier = tree.parents[links[0]]
+    depth = {carrier: 0}
+    for i in links:
+        depth[i] = depth[tree.parents[i]] + 1
+    kept = _FACTORS if max(depth.values()) <= _DEEP else 2
 
     def residual(q: Sequence[Vec], displaced: Mapping[str, Twist]) -> list[Scalar]:
         poses: dict[int, Transform] = {carrier: IDENTITY}
         for i, own in zip(links, q, strict=True):
             cluster = tree.clusters[i]
             pose_i = poses[tree.parents[i]].then(cluster.placement).then(cluster.joint.placement(own))
-            long = len(pose_i.factors) > _FACTORS  # each link would pass all of them again
-            poses[i] = Transform((pose_i.R,), pose_i.p) if long else pose_i
+            poses[i] = Transform((pose_i.R,), pose_i.p) if len(pose_i.factors) > kept else pose_i
 
         def pose(body: str) -> Transform:
             link, place = home(body)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -122,6 +123,20 @@ def test_joints_that_are_not_independent() -> None:
     with pytest.raises(fb.ParseError, match="leave 3 velocities free, but 4 are declared independent"):
         six_bar((5,))
     assert six_bar((5,), waive=["joint@independent"]).nv == 3
+
+
+@pytest.mark.parametrize(("dependent", "told"), [((1, 2, 3), 1), ((1, 2, 3, 4, 5), 3), ((4, 5), 0)])
+def test_joints_that_cannot_all_be_dependent_are_told(dependent: tuple[int, ...], told: int) -> None:
+    """Three velocities are free: with more than two joints marked as dependent some are independent all the same."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", fb.FileWarning)
+        robot = six_bar(dependent)
+    marked = [f"joint{n}" for n in dependent if f"joint{n}" in robot.names.velocities]
+    found = [f for f in robot.report.warnings if f.key == "joint@independent"]
+    assert len(marked) == len(found) == told
+    assert all(
+        repr(name) in f.message and "3 velocities free" in f.message for name, f in zip(marked, found, strict=True)
+    )
 
 
 CONSTRAINT = (

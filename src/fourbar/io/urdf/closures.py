@@ -12,6 +12,9 @@ from ...joints import Cylindrical, Fixed, Joint, Planar, Prismatic, Revolute, Sp
 from ...joints.axis import rotation_from_z
 from ...loops import Closure, Coupling
 from ...model.builder import Builder
+from ...model.embedding import Tied
+from ...model.lower import lower
+from ...model.mechanism import Mechanism
 from ...model.read import read_placement
 from ..element import Element
 from .joints import ReadJoint
@@ -158,6 +161,27 @@ class Closures:
             self._root.reading.note(self._root.place, message, key=_INDEPENDENT)
             complete = False
         return [name for name in said if name in loop and (said[name] or (complete and said[name] is None))]
+
+
+def report_not_dependent(root: Element, mechanism: Mechanism) -> None:
+    """Joints that are independent although the file says that they are not, since its loops leave more motion."""
+    said = {e.get("name"): e for e in root.all("joint") if e.get("independent") and not e.flag("independent", True)}
+    if not said or not mechanism.loops:
+        return
+    with root.reading.naming(root.reading.places.get(mechanism.loops[0].name, root.place)):
+        lowered = lower(mechanism)
+    for group in lowered.groups:
+        if isinstance(group.embedding, Tied):
+            links = [lowered.moving[i] for i in group.links]
+            owner = [c.name for c in links for _ in range(c.joint.nv)]
+            for name in dict.fromkeys(owner[j] for j, _ in group.embedding.independent):
+                if name in said:
+                    text = (
+                        f"joint {name!r} is independent all the same: loops {', '.join(map(repr, group.loops))} leave "
+                        f"{group.embedding.nv} velocities free, and too few joints may be independent"
+                    )
+                    fix = 'remove independent="false" where it is not so'
+                    root.reading.warn(said[name].place, text, fix, _INDEPENDENT)
 
 
 def _place(origin: dict[str, Any]) -> tuple[Any, Any]:

@@ -16,7 +16,7 @@ from ..report import Place, Report
 from ..sidecar import add_sidecar
 from ..source import Options, Source
 from ..xml import parse
-from .closures import Closures
+from .closures import Closures, report_not_dependent
 from .joints import ReadJoint, read_joint
 from .links import read_link
 from .mimics import add_mimics
@@ -77,7 +77,9 @@ def read(source: Source, options: Options) -> tuple[Mechanism, Report]:
     added = Report() if beside is None else add_sidecar(builder, beside, options).report()
     reading.places = {**added.places, **reading.places}
     with reading.naming(Place(source.name)):
-        return builder.mechanism(), reading.close() + added
+        mechanism = builder.mechanism()
+    report_not_dependent(root, mechanism)
+    return mechanism, reading.close() + added
 
 
 def _read_robot(root: Element, source: Source, options: Options) -> Builder:

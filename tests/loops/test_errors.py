@@ -284,7 +284,7 @@ def test_assemble_says_what_is_left() -> None:
         robot.assemble([0.0, 0.0, 0.0], keep=["crank", "rocker"])
     with pytest.raises(UnknownNameError, match="there is no moving joint 'crnk'; did you mean 'crank'"):
         robot.assemble([0.0, 0.0, 0.0], keep=["crnk"])
-    with pytest.raises(AssemblyError, match="gap of nan"):
+    with pytest.raises(AssemblyError, match="cannot be closed: q holds NaN"):
         robot.assemble([np.nan, 0.0, 0.0])
 
 
@@ -405,3 +405,15 @@ def test_a_loop_joint_in_series_beside_a_body_of_its_name() -> None:
     b.body("slot", joint=Planar("z"), **solid)
     robot = b.loop(Closure(Composite(Prismatic("x"), Revolute("z")), "crank", "slot"), name="slot").build()
     assert set(robot.names.bodies) == {"crank", "slot", "slot_joint"}
+
+
+def test_a_ball_beside_an_axis_that_is_off_needs_more_digits() -> None:
+    """Spherical() does not help where the axis of another joint is rounded: it is not named again."""
+    b = Builder("four_bar")
+    b.body("crank", joint=Revolute("z"), rpy=(-1.5708, 0, 0), mass=1.0, inertia=(1, 1, 1))
+    b.body("coupler", parent="crank", joint=Revolute("z"), position=(0.2, 0, 0), mass=1.0, inertia=(1, 1, 1))
+    b.body("rocker", joint=Revolute("y"), position=(0.5, 0, 0), mass=1.0, inertia=(1, 1, 1))
+    b.loop(Closure(Spherical(), "coupler", "rocker", at_predecessor=(0.5, 0, 0), at_successor=(0.4, 0, 0)))
+    with pytest.raises(ModelError, match=r"cannot be closed.*write the numbers with all their digits") as caught:
+        b.build()
+    assert "Spherical()" not in str(caught.value)

@@ -368,13 +368,17 @@ def _not_closed(loops: Sequence[NamedLoop], gap: float, without_derivative: bool
             "configuration(...)"
         )
     said = f"the loops {names} cannot be closed: the nearest configuration leaves a gap of {gap:.3g}"
-    turned = [loop.name for loop in loops if _holds_axes(loop.loop)]
-    if not (turned and gap < _NEARLY):
+    pinned = [loop.name for loop in loops if isinstance(getattr(loop.loop, "joint", None), Joint)]
+    if not (pinned and gap < _NEARLY):
         return ModelError(said)
+    turned = [loop.name for loop in loops if _holds_axes(loop.loop)]
+    ball = (
+        f"close {', '.join(map(repr, turned))} with Spherical(), which keeps no axes parallel (that suffices where "
+        "those of the other joints are), or "
+    )
     return ModelError(
         f"{said}. So little may come from rounded numbers, such as an angle written as 1.5708, in a loop that holds "
-        f"more than it needs: then close {', '.join(map(repr, turned))} with Spherical(), which keeps no axes "
-        "parallel, or write the numbers with all their digits"
+        f"more than it needs: then {ball if turned else ''}write the numbers with all their digits"
     )
 
 

@@ -73,11 +73,13 @@ def assemble(lowered: Lowered, q: Any, keep: Sequence[str]) -> np.ndarray:
         if name not in known:
             raise unknown("moving joint", name, known)
     array = stored("assemble", "q", lowered.nq, q).copy()
-    if array.ndim == 1 and not np.isfinite(array).all():
-        raise AssemblyError("assemble: q holds NaN or infinite numbers; give a configuration, such as robot.neutral()")
     rows = array.reshape(-1, lowered.nq)
     lost = np.zeros(len(rows), bool)
     for group, tie, own in implicit(lowered):
+        if array.ndim == 1 and not np.isfinite(array[own]).all():
+            raise AssemblyError(
+                f"{_named(group.loops)} cannot be closed: q holds NaN or infinite numbers; start from robot.neutral()"
+            )
         rows[:, own], gaps = close_from(tie, rows[:, own], _columns(lowered, group, keep))
         left = ~(gaps <= CLOSED)
         if np.any(left):

@@ -422,7 +422,6 @@ _METHODS: dict[str, Any] = {
     "program": _program,
     "state": property(lambda self: self.held),
     "signature": property(lambda self: signature(_program(self))),
-    "__doc__": property(lambda self: self.held[0].doc),  # what `help` shows
     "help": property(lambda self: self.held[0].doc),
     "__doc__": property(lambda self: self.held[0].doc),
     "__signature__": property(_signature),

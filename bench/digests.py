@@ -18,7 +18,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-os.environ["FOURBAR_CACHE"] = tempfile.mkdtemp()  # programs are to be written anew
+os.environ["FOURBAR_CACHE"] = (_CACHE := tempfile.TemporaryDirectory()).name  # programs are to be written anew
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 import fourbar as fb

@@ -170,7 +170,7 @@ class Environment:
             table[words.MASK] = sum(1 << k for k, name in enumerate(names) if name in present)
         self.watched = watched
         self.names, self.present = names, present
-        self._last = self
+        self._last: Environment | None = None  # of those that were added
         self._held: list[Any] = []
 
     def callable(self, state: Any, name: str, slow: Any) -> Any:
@@ -208,7 +208,7 @@ class Environment:
         """One more environment behind this one, for another choice of arguments."""
         other = Environment(self.watched, self.names, present)
         self._held.append(other)
-        self._last._table[words.NEXT] = other._table.ctypes.data
+        (self._last or self)._table[words.NEXT] = other._table.ctypes.data
         self._last = other
         return other
 

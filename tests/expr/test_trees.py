@@ -77,7 +77,7 @@ def test_structures_can_be_keys(tree):
 
 def test_symbols_are_leaves():
     x = Graph().inputs("x", 1)[0]
-    value = Value(0)
+    value = Value()
     assert leaves((x, Pair(value, 1.0), 3)) == [x, value, 1.0]
 
 

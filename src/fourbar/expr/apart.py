@@ -39,7 +39,7 @@ class Constants:
 
     def _value(self, number: float) -> Value:
         if number not in self._values:
-            self._values[number] = Value(-1, argument=_CONSTANT)
+            self._values[number] = Value(argument=_CONSTANT)
         return self._values[number]
 
     def place(self, first: int) -> tuple[tuple[int, float], ...]:

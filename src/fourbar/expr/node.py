@@ -74,10 +74,9 @@ class Expr:
 class Value:
     """A number made by one block of a program and used by another: what is left of an `Expr` after its block."""
 
-    __slots__ = ("argument", "block", "expr", "last_use", "slot")
+    __slots__ = ("argument", "expr", "last_use", "slot")  # millions of them: one more takes 16 bytes
 
-    def __init__(self, block: int, expr: Expr | None = None, slot: int = -1, argument: str = "") -> None:
-        self.block = block
+    def __init__(self, expr: Expr | None = None, slot: int = -1, argument: str = "") -> None:
         self.expr = expr
         self.last_use = -1
         self.slot = slot

@@ -53,7 +53,7 @@ class InputSlots:
         argument = Input(name, shape, self.size)
         self.inputs.append(argument)
         self.size += argument.size
-        return tuple(Value(-1, slot=argument.first + k, argument=name) for k in range(argument.size))
+        return tuple(Value(slot=argument.first + k, argument=name) for k in range(argument.size))
 
 
 def linear_code(roots: Iterable[Any], read: Callable[[Expr], Instruction]) -> tuple[list[Instruction], dict[int, int]]:
@@ -163,7 +163,7 @@ class Unrolled:
             size = len(reachable(self._shapes[key].roots))
             self._check(size)
         shape, number = self._shapes[key], len(self._graphs) - 1
-        use = Use(shape, self._constants.placed(given), [Value(number) for _ in shape.roots])
+        use = Use(shape, self._constants.placed(given), [Value() for _ in shape.roots])
         self._apart[number] = use
         self._close(size)
         return unflatten(shape.structure, iter(use.results()))
@@ -172,7 +172,9 @@ class Unrolled:
         if leaf.__class__ is not Value:
             return leaf
         current = len(self._graphs) - 1
-        return leaf.expr if leaf.block == current else self._graphs[current].node("load", leaf)
+        if leaf.expr is not None and leaf.expr.graph is self._graphs[current]:
+            return leaf.expr
+        return self._graphs[current].node("load", leaf)
 
     def _keep(self, leaf: Any) -> Any:
         if leaf.__class__ is not Expr:
@@ -181,7 +183,7 @@ class Unrolled:
             return leaf.args[0]
         values = self._values[-1]
         if leaf not in values:
-            values[leaf] = Value(len(self._graphs) - 1, leaf)
+            values[leaf] = Value(leaf)
         return values[leaf]
 
     def finish(self, name: str, outputs: Sequence[tuple[str, tuple[int, ...], Sequence[Any]]]) -> Program:

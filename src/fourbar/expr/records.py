@@ -86,11 +86,17 @@ class Records:
         self._tasks = tasks
         self._roles = _numbered(task.role for task in tasks)
         self._last: dict[Value, int] = {}
-        self._users: dict[Value, set[int]] = defaultdict(set)
+        self._users: dict[Value, frozenset[int]] = {}
+        nobody: frozenset[int] = frozenset()
+        joined: dict[tuple[frozenset[int], int], frozenset[int]] = {}  # few are different, and a set takes 216 bytes
         for number, (task, role) in enumerate(zip(tasks, self._roles, strict=True)):
             for value in task.loads:
                 self._last[value] = number
-                self._users[value].add(role)
+                before = self._users.get(value, nobody)
+                if role not in before:
+                    if (before, role) not in joined:
+                        joined[before, role] = before | {role}
+                    self._users[value] = joined[before, role]
         self._offsets = self._group()
         self._home: dict[Value, tuple[Any, int]] = {}
         self.slots = self._allocate(first_free)

@@ -51,15 +51,13 @@ class Shared:
             shape = self._shapes.get((function, structure, signature))
             if shape is None:
                 shape = self._shapes[function, structure, signature] = _trace(function, structure, signature)
-        number = len(self._uses)
-        use = Use(shape, given, [Value(number) for _ in shape.roots])
+        use = Use(shape, given, [Value() for _ in shape.roots])
         self._uses.append(use)
         return unflatten(shape.structure, iter(use.results()))
 
     def finish(self, name: str, outputs: Sequence[tuple[str, tuple[int, ...], Sequence[Any]]]) -> Program:
         """Close the recording. Every output is (name, shape, flat entries)."""
-        kept = (e for _, _, entries in outputs for e in entries if e.__class__ is Value and not e.argument)
-        tasks = fuse(find_live(self._uses, kept))
+        tasks = fuse(find_live(self._uses, _values(outputs)))
         self._uses = []  # of a large program it is worth while to let go of what is done with
         constants = self._constants.place(self._arguments.size)
         records = Records(tasks, self._arguments.size + len(constants))
@@ -67,10 +65,16 @@ class Shared:
         presets = Presets(records.slots)
         del tasks, records
         written = collect_outputs(outputs, presets.slot)
+        del outputs
         slots = presets.first + len(presets.slot_of)
         inputs = tuple(self._arguments.inputs)
         whole = Program(name, slots, inputs, written, constants + presets.items(), blocks, calls)
         return split(whole, _LONGEST)
+
+
+def _values(outputs: Sequence[tuple[str, tuple[int, ...], Sequence[Any]]]) -> Iterator[Value]:
+    """The results that blocks compute."""
+    return (e for _, _, entries in outputs for e in entries if e.__class__ is Value and not e.argument)
 
 
 def _blocks(tasks: Sequence[Task], records: Records) -> tuple[tuple[Block, ...], tuple[Call, ...]]:

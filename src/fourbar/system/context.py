@@ -221,8 +221,10 @@ def recorded(name: str, run: Callable[[Any], Outputs], block: int = 1000, larges
         recorder: Any = Unrolled(block, largest=largest)
         outputs = run(recorder)
     except TooLarge:
-        from ..expr.shared import Shared  # the larger half of recording
+        pass  # what follows is not done here: the error holds on to all that was recorded in vain
+    else:
+        return recorder.finish(name, outputs)
+    from ..expr.shared import Shared  # the larger half of recording
 
-        recorder = Shared()
-        outputs = run(recorder)
-    return recorder.finish(name, outputs)
+    recorder = Shared()
+    return recorder.finish(name, run(recorder))  # no name for the results: they are let go of when they have places

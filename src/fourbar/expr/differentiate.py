@@ -43,7 +43,11 @@ class _Memory:
         self.slots.update(enumerate(values, first))
 
     def read(self, bases: Sequence[int], places: Sequence[tuple[int, int]]) -> tuple[Any, ...]:
-        return tuple(self.slots.get(bases[port] + offset, 0.0) for port, offset in places)
+        return self.at([bases[port] + offset for port, offset in places])
+
+    def at(self, slots: Sequence[int]) -> tuple[Any, ...]:
+        get = self.slots.get
+        return tuple([get(slot, 0.0) for slot in slots])
 
     def store(self, bases: Sequence[int], places: Sequence[tuple[int, int]], values: Sequence[Any]) -> None:
         for (port, offset), value in zip(places, values, strict=True):
@@ -80,11 +84,15 @@ class Replay:
     def _push(self, call: Call, memory: _Memory, moved: list[_Memory]) -> None:
         piece = self.pieces[call.block]
         x = memory.read(call.bases, piece.loads)
-        moving = [(m, m.read(call.bases, piece.loads)) for m in moved]
-        active = [(m, dx) for m, dx in moving if not all(map(_is_zero, dx))]
-        for m, dx in moving:
-            if all(map(_is_zero, dx)):
-                m.store(call.bases, piece.stores, (0.0,) * len(piece.stores))
+        slots = [call.bases[port] + offset for port, offset in piece.loads]
+        still, unmoved = (0.0,) * len(slots), {call.bases[port] + offset: 0.0 for port, offset in piece.stores}
+        active = []
+        for m in moved:
+            dx = m.at(slots)
+            if dx == still:
+                m.slots.update(unmoved)
+            else:
+                active.append((m, dx))
         if not active:
             stored = self.recorder.call(run, piece, x, call.table)
         elif self._shared and len(active) > 1:

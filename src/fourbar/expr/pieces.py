@@ -32,6 +32,7 @@ class Stage:
                 self._place[node.id] = len(self._place)
                 self._steps.append((MEANING[node.op], operands))
         self._ends = [self._operand(r) for r in roots]
+        self._read = [tuple([x for placed, x in operands if placed]) for _, operands in self._steps]
 
     def _operand(self, x: Any) -> tuple[bool, Any]:
         return (True, self._place[x.id]) if x.__class__ is Expr else (False, x)
@@ -40,8 +41,8 @@ class Stage:
         """How many steps depend on some of the known values, numbered from `first` on, and which roots do."""
         reached = {first + i for i in moving}
         known, size = len(self._place) - len(self._steps), len(reached)
-        for number, (_, operands) in enumerate(self._steps, known):
-            if any(placed and x in reached for placed, x in operands):
+        for number, read in enumerate(self._read, known):
+            if not reached.isdisjoint(read):
                 reached.add(number)
         return len(reached) - size, tuple(placed and x in reached for placed, x in self._ends)
 

@@ -223,7 +223,7 @@ class Grouper:
         with np.errstate(all="ignore"):  # a guess may be where the residual is no number
             K, pull = finite(tie.slopes(start[None])[0]), finite(tie.displacements(start))
             far = float(np.abs(np.array(placements, float)).max(initial=0.0))
-            own = lever(tie.joints, K, pull, far)
+            own = lever(tie.joints, finite(tie.residual(start)), K, pull, far)
             nudge = np.array([0.0 if i == 0 else 0.1 * 1.2**i for i in range(1 if tie.is_linear else _ATTEMPTS)])
             spread = np.random.default_rng(0).normal(size=(len(nudge), *start.shape))
             guesses = start + nudge[:, None] * spread * own.guesses

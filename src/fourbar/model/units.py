@@ -1,10 +1,10 @@
 """What the rows and columns of K = ∂φ/∂q are measured in, so that ranks, gaps and steps know no units.
 
 The unit of an angle is one. The unit of a length is the longest lever of the loops, or without levers the longest
-placement. A row that looks at bodies is measured in what a turn of such a body by one, or a shift by the unit of
-length, would do; a row that looks at coordinates in what these do by themselves. What is less than `DUST` in these
-units is nothing. Ranks are taken in units that are balanced beyond that: of a gear of 1e9 the fast joint has a unit
-of its own.
+placement or the longest way that a slide has to go. A row that looks at bodies is measured in what a turn of such a
+body by one, or a shift by the unit of length, would do; a row that looks at coordinates in what these do by themselves.
+What is less than `DUST` in these units is nothing. Ranks are taken in units that are balanced beyond that: of a gear
+of 1e9 the fast joint has a unit of its own.
 """
 
 from __future__ import annotations
@@ -53,12 +53,12 @@ class Lever:
     guesses: np.ndarray
 
 
-def lever(joints: Sequence[Joint], K: np.ndarray, pull: np.ndarray, far: float) -> Lever:
-    """Units of lengths, from K (m, n) at a configuration, pull (m, bodies, 6) there, and the longest placement."""
+def lever(joints: Sequence[Joint], phi: np.ndarray, K: np.ndarray, pull: np.ndarray, far: float) -> Lever:
+    """Units of lengths, from φ (m), K (m, n) and pull (m, bodies, 6) at a configuration, and the longest placement."""
     S = [subspace_matrix(joint, joint.neutral()) for joint in joints]
     turn = np.concatenate([np.linalg.norm(own[:3], axis=0) for own in S])
     push = np.concatenate([np.linalg.norm(own[3:], axis=0) for own in S])
-    length = _arm(K, pull, turn, far) or _ratio(np.abs(K), turn > 0.0) or far or 1.0
+    length = _arm(K, pull, turn, far) or _ratio(np.abs(K), turn > 0.0) or max(far, _way(phi, K, turn)) or 1.0
     moved = turn + push / length
     steps = 1.0 / np.where(moved > 0.0, moved, 1.0)
     guesses = np.concatenate([_coordinates(joint, own, length) for joint, own in zip(joints, S, strict=True)])
@@ -78,6 +78,12 @@ def _arm(K: np.ndarray, pull: np.ndarray, turn: np.ndarray, far: float) -> float
     longest = max(far, float((turned[held] / shifted[held]).max()))
     arm = float(arms.max(initial=0.0))
     return arm if arm > NOTHING * longest else longest
+
+
+def _way(phi: np.ndarray, K: np.ndarray, turn: np.ndarray) -> float:
+    """The longest way that a slide would have to go to meet a row by itself; zero where none has to."""
+    slopes = np.abs(K[:, turn == 0.0]).max(axis=1, initial=0.0)
+    return float((np.abs(phi[slopes > 0.0]) / slopes[slopes > 0.0]).max(initial=0.0))
 
 
 def _ratio(sizes: np.ndarray, turning: np.ndarray) -> float:

@@ -79,3 +79,10 @@ def test_tables_and_figures(tmp_path: Path) -> None:
 def test_cold_first_calls() -> None:
     (row,) = _run("first_calls.py").splitlines()
     assert row.startswith("chain500_mass") and "CPU" in row and "MB" in row
+
+
+def test_the_peak_of_a_core() -> None:
+    """Machine code of its own, without a robot."""
+    code = f"import sys; sys.path.insert(0, {str(BENCH)!r}); from peak import peak_flops; print(peak_flops() > 1e8)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.stdout.split() == ["True"], done.stderr

@@ -323,12 +323,17 @@ def test_a_folder_in_the_place_of_a_file(folder):
 
 
 _COUNTED = """
+import os, time
 import numpy as np
 from fourbar.compile import cache
 from compile.support import arguments, digest, pendulum
 compiled = []
 to_object = cache.to_object
 cache.to_object = lambda text: compiled.append(text) or to_object(text)
+if "GATE" in os.environ:  # begin when all have come here
+    open(os.path.join(os.environ["GATE"], str(os.getpid())), "w").close()
+    while len(os.listdir(os.environ["GATE"])) < 4:
+        time.sleep(0.001)
 results = [pendulum().inverse_dynamics(*arguments(pendulum(), "inverse_dynamics", b)) for b in ((), (9,))]
 print(digest(results), len(compiled))
 """
@@ -336,10 +341,12 @@ print(digest(results), len(compiled))
 
 def test_processes_race_for_one_cache(tmp_path):
     """Four at once on an empty folder: all agree, nothing is left behind, and a fifth has nothing to compile."""
-    running = [started(_COUNTED, FOURBAR_CACHE=str(tmp_path / "cache")) for _ in range(4)]
+    (tmp_path / "gate").mkdir()
+    given = {"FOURBAR_CACHE": str(tmp_path / "cache"), "GATE": str(tmp_path / "gate")}
+    running = [started(_COUNTED, **given) for _ in range(4)]
     answers = [finished(process).split() for process in running]
     assert len({answer[0] for answer in answers}) == 1
-    assert all(int(answer[1]) > 0 for answer in answers)
+    assert any(int(answer[1]) > 0 for answer in answers)  # one that is late may find all of it
     assert all(path.suffix == ".o" for path in (tmp_path / "cache").iterdir())
     fifth = python(_COUNTED, FOURBAR_CACHE=str(tmp_path / "cache")).split()
     assert fifth == [answers[0][0], "0"]

@@ -79,7 +79,7 @@ def spanning_model(robot: fb.System) -> Any:
     """The spanning tree of a robot of hinges and universal joints as a Pinocchio model; joints in the same order."""
     model = pin.Model()
     model.gravity.linear = np.array(robot.gravity)
-    for body, c in zip(robot.mechanism.bodies, robot.mechanism.connections, strict=True):
+    for body, c in zip(robot.mechanism.bodies, robot.mechanism.joints, strict=True):
         place = pin.SE3(np.array(c.placement.rotation), np.array(c.placement.position))
         parent = 0 if c.parent == "world" else model.getJointId(c.parent)
         i = model.addJoint(parent, _peer_joint(c.joint), place, body.name)

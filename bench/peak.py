@@ -6,7 +6,7 @@ import ctypes
 import time
 
 from fourbar.compile.ir import Code, Lanes
-from fourbar.compile.machine import Loaded, batch_lanes, to_object
+from fourbar.compile.llvm import Loaded, batch_lanes, to_object
 from fourbar.compile.transfer import open_loop
 
 _CHAINS = 12  # independent multiply-adds in flight: more than latency times ports of any CPU of today

@@ -11,15 +11,15 @@ from typing import Any
 import fourbar as fb
 from fourbar import baselines, constraints, convert, errors, lagrange, loops
 from fourbar.bridges import drake, mujoco, pinocchio
+from fourbar.functions.methods import METHODS, Method
+from fourbar.functions.options import READERS
 from fourbar.identification import BaseParameters, Excitation, Fourier
 from fourbar.joints import JOINT_TYPES, Joint
-from fourbar.system.clusters import ClusterInfo
 from fourbar.system.constrained.actuated import Actuated
 from fourbar.system.constrained.robot import Constrained
 from fourbar.system.equations import Equations
-from fourbar.system.methods import METHODS, Method
-from fourbar.system.options import READERS
-from fourbar.system.robot import Family, Names
+from fourbar.system.system import Names, OptionedMethod
+from fourbar.tree.assembly import ClusterInfo
 
 TARGET = Path(__file__).with_name("api.md")
 _FUNCTIONS = ("sin", "cos", "tan", "sqrt", "asin", "acos", "atan2", "minimum", "maximum", "select")
@@ -112,7 +112,7 @@ def _method(name: str, method: Method) -> str:
 
 def _algorithms() -> Iterator[str]:
     yield _ALGORITHMS
-    yield _entry(_signature(Family.specialise, "specialise"), _doc(Family.specialise))
+    yield _entry(_signature(OptionedMethod.specialise, "specialise"), _doc(OptionedMethod.specialise))
     for name in vars(fb.System):
         if name in METHODS:
             yield _method(name, METHODS[name])

@@ -19,36 +19,42 @@ import fourbar
 
 SOURCE = Path(fourbar.__file__).resolve().parent
 TESTS = Path(__file__).resolve().parent
+ROOT = TESTS.parent
 
 # A package may import itself, those listed here, and all that these may import.
 ARROWS = {
     "errors": (),
     "tolerances": (),
     "linalg": (),
-    "lazy": (),
     "once": (),
+    "lazy": (),
     "sources": (),
+    "arrays": ("errors",),
     "expr": ("errors",),
     "compile": ("expr", "sources"),
     "spatial": ("expr",),
     "joints": ("spatial",),
-    "loops": ("joints",),
-    "conventions": ("joints",),
-    "constraints": ("loops",),
-    "model": ("joints", "loops"),
-    "algorithms": ("model", "constraints"),
-    "io": ("model", "conventions"),
-    "system": ("algorithms", "compile", "io"),
+    "constraints": ("joints",),
+    "loops": ("constraints",),
+    "mechanism": ("constraints",),
+    "tree": ("mechanism", "arrays"),
+    "edit": ("tree",),
+    "algorithms": ("tree",),
+    "functions": ("algorithms", "compile"),
+    "io": ("edit",),
+    "system": ("functions", "edit", "io"),
     "sim": ("system",),
     "identification": ("system",),
     "robots": ("system",),
-    "convert": ("system", "conventions"),
-    "bridges": ("convert",),
-    "baselines": ("system",),
-    "lagrange": ("system",),
-    "cli": ("sim", "identification", "robots", "bridges", "baselines", "lagrange", ""),
+    "interop": ("system",),
+    "reference": ("system",),
+    "convert": ("interop",),
+    "bridges": ("interop",),
+    "baselines": ("reference",),
+    "lagrange": ("reference",),
+    "cli": ("sim", "identification", "robots", "interop", "reference", ""),
     "__main__": ("cli",),
-    "": ("sim", "identification", "robots", "bridges", "baselines", "convert", "lagrange"),
+    "": ("sim", "identification", "robots", "bridges", "baselines", "convert", "lagrange", "loops"),
 }
 LONGEST_FILE = 500
 LONGEST_FUNCTION = 60
@@ -126,11 +132,25 @@ def test_control_only_descends() -> None:
     assert offenders(SOURCE, forbidden_imports) == []
 
 
-@pytest.mark.short
+@pytest.mark.quick
 def test_the_check_of_imports_sees_them() -> None:
     assert ("expr", "text") in imported(SOURCE / "compile" / "kernel.py")
     assert "compile" not in reachable("algorithms") and "algorithms" not in reachable("compile")
-    assert {"compile", "algorithms", "expr"} <= reachable("system")
+    assert {"compile", "algorithms", "expr"} <= reachable("functions")
+
+
+def picture_of_packages() -> dict[str, set[str]]:
+    """The arrows that CONTRIBUTING.md draws: `package <- below, below`."""
+    text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^    (\w+) +<- ([\w, ]+?)(?:  .*)?$", text, flags=re.MULTILINE)
+    return {name: {below.strip() for below in listed.split(",")} - {"nothing"} for name, listed in rows}
+
+
+def test_the_picture_of_packages_agrees_with_the_imports() -> None:
+    drawn = picture_of_packages()
+    aliases = {"", "__main__", "loops", "convert", "bridges", "baselines", "lagrange"}
+    assert set(drawn) == set(ARROWS) - aliases - ANYWHERE
+    assert drawn == {name: set(ARROWS[name]) - aliases - ANYWHERE for name in drawn}
 
 
 def too_long(path: Path) -> list[str]:
@@ -210,12 +230,32 @@ def test_types_are_given() -> None:
     assert offenders(SOURCE, untyped) == []
 
 
-@pytest.mark.short
+# Words that stand for nothing an engineer would search for, and what to write instead.
+ODD_WORDS = {"crew": "workers", "astray": "misaligned", "stray": "incompatible"}
+
+
+def odd_names(path: Path) -> list[str]:
+    """Names of functions, classes and files made of odd words."""
+    names = [n.name for n in ast.walk(tree(path)) if isinstance(n, ast.FunctionDef | ast.ClassDef)]
+    parts = [
+        (name, word)
+        for name in [*names, path.stem]
+        for word in ODD_WORDS
+        if word in re.findall(r"[a-z]+", re.sub(r"(?<!^)(?=[A-Z])", "_", name).lower())
+    ]
+    return [f"{name}: say {ODD_WORDS[word]!r} rather than {word!r}" for name, word in parts]
+
+
+def test_names_are_plain_words() -> None:
+    assert offenders(SOURCE, odd_names) == []
+
+
+@pytest.mark.quick
 def test_the_package_is_marked_as_typed() -> None:
     assert (SOURCE / "py.typed").is_file()
 
 
-@pytest.mark.short
+@pytest.mark.quick
 def test_importing_fourbar_is_light() -> None:
     code = f"import fourbar, sys; print(*(m for m in {HEAVY!r} if m in sys.modules))"
     found = subprocess.run(

@@ -11,31 +11,31 @@ from pathlib import Path
 import pytest
 
 import fourbar
-from fourbar.system.methods import METHODS
-from fourbar.system.robot import System
+from fourbar.functions.methods import METHODS
+from fourbar.system.system import System
 
 SOURCE = Path(fourbar.__file__).resolve().parent
-LAZY = ("fourbar", "fourbar.expr", "fourbar.joints", "fourbar.loops", "fourbar.model.edit")
+LAZY = ("fourbar", "fourbar.expr", "fourbar.joints", "fourbar.loops", "fourbar.edit")
 
 # Parts that neither building a robot nor computing with it needs, and those that a robot needs to compute only.
 NOT_NEEDED = """
-fourbar.baselines fourbar.bridges fourbar.cli fourbar.constraints fourbar.conventions fourbar.convert
-fourbar.identification fourbar.io fourbar.lagrange fourbar.robots fourbar.sim fourbar.view
-fourbar.joints.composite fourbar.joints.group fourbar.joints.mirror fourbar.joints.plain
-fourbar.loops.closure fourbar.loops.coupling fourbar.loops.function
-fourbar.model.edit.change fourbar.model.edit.join fourbar.model.edit.lock fourbar.model.edit.mirror
-fourbar.model.edit.sub fourbar.model.geometry fourbar.model.loop_variation fourbar.model.matter
-fourbar.spatial.groups fourbar.spatial.series fourbar.system.constrained fourbar.system.equations
-fourbar.system.methods.coriolis fourbar.system.methods.derivatives fourbar.system.methods.forces
-fourbar.system.methods.identification fourbar.system.methods.kinematics fourbar.algorithms.energy
-fourbar.algorithms.kinematics fourbar.algorithms.regressor fourbar.expr.differentiate fourbar.expr.shared
-fourbar.expr.tasks fourbar.model.changes fourbar.model.numbers fourbar.system.along fourbar.system.derivatives
-fourbar.system.derived fourbar.system.massless fourbar.system.stray fourbar.system.wrapper
-decimal difflib fractions fnmatch
+fourbar.baselines fourbar.bridges fourbar.cli fourbar.constraints.contacts fourbar.constraints.rows fourbar.interop
+fourbar.convert fourbar.identification fourbar.io fourbar.lagrange fourbar.robots fourbar.sim fourbar.view fourbar.joints.composite
+fourbar.joints.lie fourbar.joints.mirror fourbar.joints.serialize fourbar.constraints.closures
+fourbar.constraints.gears fourbar.constraints.functions fourbar.edit.change fourbar.edit.join fourbar.edit.lock
+fourbar.edit.mirror fourbar.edit.sub fourbar.mechanism.geometry fourbar.algorithms.loop_derivatives
+fourbar.mechanism.solid_inertia fourbar.spatial.groups fourbar.spatial.series fourbar.system.constrained
+fourbar.system.equations fourbar.functions.methods.coriolis fourbar.functions.methods.jacobians
+fourbar.functions.methods.forces fourbar.functions.methods.regressors fourbar.functions.methods.kinematics
+fourbar.algorithms.energy fourbar.algorithms.kinematics fourbar.algorithms.regressor
+fourbar.expr.program_derivatives fourbar.expr.shared fourbar.expr.shared_tasks fourbar.tree.parameter_changes
+fourbar.tree.parameters fourbar.functions.parameter_derivatives fourbar.functions.derivatives
+fourbar.functions.derivative_recordings fourbar.algorithms.massless fourbar.functions.incompatible_changes
+fourbar.functions.derivative_base decimal difflib fractions fnmatch
 """
 NEEDED_TO_COMPUTE = """
-fourbar.algorithms fourbar.compile fourbar.expr.program fourbar.expr.record
-fourbar.system.context fourbar.system.functions fourbar.system.methods.dynamics fourbar.system.recipe threading
+fourbar.algorithms fourbar.compile fourbar.expr.program fourbar.expr.unrolled fourbar.functions.context
+fourbar.functions.make fourbar.functions.methods.dynamics fourbar.functions.recording threading
 """
 
 BUILD = """
@@ -74,7 +74,7 @@ def test_building_a_robot_loads_little():
 def test_computing_loads_what_it_needs():
     code = BUILD + "robot.inverse_dynamics([0.1], [0.2], [0.3])\n"
     assert loaded(code, NOT_NEEDED) == []
-    assert set(loaded(code, NEEDED_TO_COMPUTE)) >= {"fourbar.compile", "fourbar.system.methods.dynamics"}
+    assert set(loaded(code, NEEDED_TO_COMPUTE)) >= {"fourbar.compile", "fourbar.functions.methods.dynamics"}
 
 
 @pytest.mark.parametrize("package", LAZY)
@@ -85,7 +85,7 @@ def test_a_star_imports_every_public_name(package):
 
 def told_to_type_checkers(package):
     """(module, name) of all names that a package imports for type checkers only."""
-    path = SOURCE.joinpath(*package.split(".")[1:], "__init__.py")
+    path = Path(import_module(package).__file__ or "")
     for block in ast.parse(path.read_text(encoding="utf-8")).body:
         if isinstance(block, ast.If) and ast.unparse(block.test) == "TYPE_CHECKING":
             for node in block.body:
@@ -97,9 +97,8 @@ def test_type_checkers_see_what_is_found(package):
     module, told = import_module(package), list(told_to_type_checkers(package))
     assert told
     for home, name in told:
-        meant = (
-            import_module(f"{package}.{name}") if home is None else getattr(import_module(f"{package}.{home}"), name)
-        )
+        within = package if hasattr(module, "__path__") else package.rpartition(".")[0]
+        meant = import_module(f"{within}.{name}") if home is None else getattr(import_module(f"{within}.{home}"), name)
         assert getattr(module, name) is meant
     assert {name for _, name in told} <= set(module.__all__)
 
@@ -141,13 +140,14 @@ def test_methods_are_where_the_robot_looks_for_them():
 
 
 def test_looking_up_one_method_loads_its_file_only():
-    found = loaded(BUILD + "robot.poses", "fourbar.system.methods.kinematics fourbar.system.methods.dynamics")
-    assert found == ["fourbar.system.methods.kinematics"]
+    found = loaded(BUILD + "robot.poses", "fourbar.functions.methods.kinematics fourbar.functions.methods.dynamics")
+    assert found == ["fourbar.functions.methods.kinematics"]
 
 
 def test_every_method_is_found_by_name():
     code = (
-        "from fourbar.system.methods import METHODS as found\nprint(found['pose'].static[0], 'x' in found, len(found))"
+        "from fourbar.functions.methods import METHODS as found\n"
+        "print(found['pose'].static[0], 'x' in found, len(found))"
     )
     assert output(code) == ["frame", "False", str(len(METHODS))]
 

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 from . import sources as sources  # first: it notes when this process began to read the source files
 
 # isort: split
-from . import joints, loops
+from . import constraints as loops
+from . import joints
 from .errors import (
     ArgumentError,
     AssemblyError,
@@ -19,8 +20,8 @@ from .errors import (
 )
 from .expr import acos, asin, atan2, cos, maximum, minimum, select, sin, sqrt, tan
 from .lazy import lazy
-from .model.mechanism import Actuator, Drive
-from .system.robot import Builder, System
+from .mechanism.mechanism import Actuator, Drive
+from .system.system import Builder, System
 
 if TYPE_CHECKING:
     from . import constraints, convert, robots
@@ -42,10 +43,13 @@ __all__ = [
 __getattr__, __dir__ = lazy(
     __name__,
     {
+        "baselines": "",
+        "bridges": "",
         "constraints": "",
         "convert": "",
         "identification": "Identification base_parameters exciting_trajectory identify",
         "io": "Finding ParseError Report",
+        "lagrange": "",
         "robots": "",
         "sim": "SimulationWarning Trajectory simulate",
         "system.load": "FileWarning load loads",

@@ -8,16 +8,22 @@ from importlib import import_module
 from typing import Any
 
 
-def lazy(package: str, parts: Mapping[str, str]) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
-    """`__getattr__` and `__dir__` of a package. `parts`: its modules, and the names it takes from each."""
+def lazy(
+    module: str, parts: Mapping[str, str], within: str | None = None
+) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
+    """`__getattr__` and `__dir__` of a module. `parts`: modules of the package `within`, and the names taken from each.
+
+    A package takes from itself. What is in `parts` without names is a module to be had by its own name.
+    """
     home = {name: part for part, names in parts.items() for name in names.split()}
-    own = vars(sys.modules[package])
+    whole = [part for part, names in parts.items() if not names] if within else [p for p in parts if "." not in p]
+    known = vars(sys.modules[module])
 
     def find(name: str) -> Any:
-        if name not in home and name not in parts:
-            raise AttributeError(f"module {package!r} has no attribute {name!r}")
-        part = import_module(f"{package}.{home.get(name, name)}")
-        own[name] = getattr(part, name) if name in home else part
-        return own[name]
+        if name not in home and name not in whole:
+            raise AttributeError(f"module {module!r} has no attribute {name!r}")
+        part = import_module(f"{within or module}.{home.get(name, name)}")
+        known[name] = getattr(part, name) if name in home else part
+        return known[name]
 
-    return find, lambda: sorted({*own, *home, *(part for part in parts if "." not in part)})
+    return find, lambda: sorted({*known, *home, *whole})

@@ -29,6 +29,16 @@ def balance(sizes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         return np.exp(found[:m]), np.exp(found[m:])
 
 
+def apply(M: np.ndarray, x: np.ndarray) -> np.ndarray:
+    """M x, sample by sample."""
+    return (M @ x[..., None])[..., 0]
+
+
+def transposed(M: np.ndarray) -> np.ndarray:
+    """Mᵀ, sample by sample."""
+    return np.swapaxes(M, -1, -2)
+
+
 def finite(A: np.ndarray) -> np.ndarray:
     """A with zeros in place of what is no number or infinite."""
     return np.where(np.isfinite(A), A, 0.0)

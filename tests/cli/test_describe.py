@@ -12,8 +12,8 @@ from fourbar import Builder, System, robots
 from fourbar.cli import bench
 from fourbar.cli.info import describe
 from fourbar.cli.main import main
+from fourbar.functions.methods import METHODS
 from fourbar.joints import Free, Revolute, Spherical
-from fourbar.system.methods import METHODS
 from fourbar.system.show import count
 
 TREE = """\
@@ -64,7 +64,7 @@ def test_stages(stage: str, sign: str, capsys: pytest.CaptureFixture[str]) -> No
     assert sign in capsys.readouterr().out
 
 
-@pytest.mark.short
+@pytest.mark.quick
 def test_count_adds_up(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["show", "double_pendulum", "forward_dynamics", "--count"]) == 0
     rows = dict(line.split() for line in capsys.readouterr().out.splitlines()[2:])

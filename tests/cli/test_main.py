@@ -11,7 +11,7 @@ import fourbar
 from fourbar.cli import info, main
 
 
-@pytest.mark.short
+@pytest.mark.quick
 def test_version(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as done:
         main.main(["--version"])

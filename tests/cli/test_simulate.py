@@ -50,7 +50,7 @@ def test_default_output_is_in_the_working_folder(tmp_path: Path, monkeypatch: py
     assert (tmp_path / "simulation.png").read_bytes()[:4] == PNG
 
 
-@pytest.mark.short
+@pytest.mark.quick
 def test_table_only(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     monkeypatch.chdir(tmp_path)
     assert main(["simulate", "--no-picture", *SHORT]) == 0

@@ -15,13 +15,13 @@ import pytest
 
 import fourbar as fb
 from fourbar.compile import callables
-from fourbar.compile.gufunc import GeneralisedUfunc
 from fourbar.compile.ir import Lanes
 from fourbar.compile.kernel import Kernel
-from fourbar.compile.machine import single_lane
+from fourbar.compile.llvm import single_lane
+from fourbar.compile.ufunc import GeneralisedUfunc
 from fourbar.expr import Unrolled
+from fourbar.functions.methods import METHODS
 from fourbar.joints import Free, Prismatic, Revolute, Spherical
-from fourbar.system.methods import METHODS
 
 INTERPRETED = os.environ.get("FOURBAR_BACKEND") == "numpy"
 machine_code_only = pytest.mark.skipif(INTERPRETED, reason="about machine code; FOURBAR_BACKEND=numpy has none")

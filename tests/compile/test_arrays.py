@@ -4,15 +4,15 @@ import numpy as np
 import pytest
 
 import fourbar as fb
+from fourbar.functions.methods import METHODS
 from fourbar.joints import Revolute
-from fourbar.system.methods import METHODS
 
 from .support import arguments, as_tuple, function, pendulum, robot, same_bits
 
 Q = np.array([0.3, -0.7])
 
 
-@pytest.mark.short
+@pytest.mark.quick
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("batch", [(), (1,), (6,), (2, 3), (2, 1, 4)], ids=str)
 def test_results_are_plain_contiguous_arrays_of_the_right_shape(method, batch):
@@ -40,7 +40,7 @@ def test_results_are_contiguous_whatever_the_order_of_the_input(axes):
         assert same_bits(result, pendulum().inverse_dynamics(*[given.copy(order="C")] * 3))
 
 
-@pytest.mark.short
+@pytest.mark.quick
 @pytest.mark.parametrize(
     "shapes",
     [((), (5,), ()), ((5,), (1,), ()), ((3, 1), (4,), ()), ((2, 1, 4), (3, 1), (1, 3, 4)), ((1,), (1,), (1,))],
@@ -61,7 +61,7 @@ def test_a_sample_may_be_repeated_by_a_stride_of_zero():
     assert same_bits(pendulum().inverse_dynamics(q, q, q)[8], pendulum().inverse_dynamics(Q, Q, Q))
 
 
-@pytest.mark.short
+@pytest.mark.quick
 @pytest.mark.parametrize("batch", [(0,), (3, 0), (0, 4), (0, 0)], ids=str)
 @pytest.mark.parametrize("method", ["inverse_dynamics", "mass_matrix", "kinetic_energy", "hybrid_dynamics"])
 def test_empty_batches(method, batch):
@@ -76,7 +76,7 @@ def test_empty_batches(method, batch):
 KINDS = ("float16", "float32", "longdouble", "int8", "int64", "uint64", "bool", "object", ">f8", ">i4")
 
 
-@pytest.mark.short
+@pytest.mark.quick
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("batch", [(), (7,)], ids=["one", "many"])
 def test_other_kinds_of_numbers_are_converted(kind, batch):
@@ -168,7 +168,7 @@ def test_named_arguments_in_any_order():
     assert same_bits(pendulum().inverse_dynamics(2 * Q, a=Q, v=3 * Q), result)
 
 
-@pytest.mark.short
+@pytest.mark.quick
 def test_an_optional_argument():
     q, v, a, f_ext = arguments(robot(), "inverse_dynamics", (4,), optional=True)
     without = robot().inverse_dynamics(q, v, a)
@@ -183,7 +183,7 @@ def test_an_optional_argument():
     assert same_bits(robot().inverse_dynamics(q[1], v[1], a[1], strided[1]), wanted[1])
 
 
-@pytest.mark.short
+@pytest.mark.quick
 def test_a_robot_that_cannot_move():
     b = fb.Builder("stand")
     b.body("base", position=(0.0, 0.0, 1.0), mass=1.0, inertia=(1.0, 1.0, 1.0))

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import fourbar as fb
-from fourbar.system.methods import METHODS
+from fourbar.functions.methods import METHODS
 
 from .support import INTERPRETED, arguments, as_tuple, function, mixed, python, robot
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from fourbar.system.methods import METHODS
+from fourbar.functions.methods import METHODS
 
 from .support import (
     EVERY_WIDTH,
@@ -30,7 +30,7 @@ def taken(results, index):
     return tuple(r[index] for r in as_tuple(results))
 
 
-@pytest.mark.short
+@pytest.mark.quick
 @pytest.mark.parametrize("method", METHODS)
 def test_one_by_one_or_all_at_once(method):
     f = function(robot(), method)
@@ -108,7 +108,7 @@ def test_every_width_by_environment():
     assert {finished(process) for process in running} == {some_results()}
 
 
-@pytest.mark.short
+@pytest.mark.quick
 @pytest.mark.parametrize("method", ["inverse_dynamics", "forward_dynamics", "integrate"])
 @pytest.mark.parametrize("poison", [np.nan, np.inf, 1e300], ids=str)
 def test_a_bad_sample_harms_no_other(method, poison):
@@ -145,7 +145,7 @@ def forms(a):
     }
 
 
-@pytest.mark.short
+@pytest.mark.quick
 @pytest.mark.parametrize("form", list(forms(np.zeros((2, 2)))))
 @pytest.mark.parametrize("batch", [(), (13,)], ids=["one", "many"])
 def test_every_form_of_input(form, batch):

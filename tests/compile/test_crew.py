@@ -8,7 +8,7 @@ import threading
 import numpy as np
 import pytest
 
-from fourbar.compile import crew
+from fourbar.compile import workers as crew
 
 from .support import enough, eventually, machine_code_only, pendulum, same_bits
 

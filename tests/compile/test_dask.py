@@ -19,7 +19,7 @@ def chunked(array, size=7):
     return da.from_array(array, chunks=(size, *array.shape[1:]))
 
 
-@pytest.mark.short
+@pytest.mark.quick
 @SCHEDULERS
 @pytest.mark.parametrize("method", ["inverse_dynamics", "mass_matrix", "kinetic_energy", "poses", "pose", "integrate"])
 def test_chunks_give_the_same_bits(method, scheduler):
@@ -80,7 +80,7 @@ def test_ordinary_arrays_beside_lazy_ones():
     assert same_bits(robot().inverse_dynamics(q, v=chunked(v), a=a).compute(), wanted)
 
 
-@pytest.mark.short
+@pytest.mark.quick
 def test_nothing_is_computed_before_it_is_asked_for():
     def never(block):
         raise AssertionError("computed too early")
@@ -105,7 +105,7 @@ def test_a_robot_is_not_made_again_for_every_chunk(monkeypatch):
     assert all(same_bits(r, robot().inverse_dynamics(*arrays)) for r in results)
 
 
-@pytest.mark.short
+@pytest.mark.quick
 @pytest.mark.parametrize("place", [0, 1, 2])
 def test_wrong_shapes_are_refused_at_once(place):
     arrays = [chunked(a) for a in arguments(robot(), "inverse_dynamics", (8,))]

@@ -82,7 +82,7 @@ def test_products_with_split_pieces_are_exact():
         assert mantissa % 2**26 == 0
 
 
-@pytest.mark.short
+@pytest.mark.quick
 @pytest.mark.parametrize("lanes", KINDS, ids=str)
 def test_angles_without_meaning_give_nan(lanes):
     x = np.array([1.0000001e8, -1.1e8, 1e300, np.inf, -np.inf, np.nan, 1e8, -1e8])
@@ -91,7 +91,7 @@ def test_angles_without_meaning_give_nan(lanes):
     assert np.all(np.isfinite(got[6:]))
 
 
-@pytest.mark.short
+@pytest.mark.quick
 def test_sine_and_cosine_stay_within_one():
     x = np.concatenate([neighbours(np.arange(-2000, 2000) * (math.pi / 2)), np.linspace(-50, 50, 20001)])
     assert np.all(np.abs(run(SINCOS, x[:, None])) <= 1.0)
@@ -137,7 +137,7 @@ def test_atan2_is_within_four_ulp(kind, lanes):
         assert worst_error(run(ATAN2, p, lanes=lanes)[:, 0], exact) <= 4.0
 
 
-@pytest.mark.short
+@pytest.mark.quick
 @pytest.mark.parametrize("lanes", EVERY_WIDTH, ids=str)
 def test_atan2_on_the_axes_is_numpys(lanes):
     sides = (0.0, -0.0, 1.0, -1.0, 5e-324, -5e-324, 1.7e308, -1.7e308)

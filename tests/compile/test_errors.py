@@ -7,8 +7,8 @@ import pytest
 
 import fourbar as fb
 from fourbar import ArgumentError, UnknownNameError
-from fourbar.compile.machine import batch_lanes
-from fourbar.system.methods import METHODS
+from fourbar.compile.llvm import batch_lanes
+from fourbar.functions.methods import METHODS
 
 from .support import arguments, function, pendulum, robot
 
@@ -20,11 +20,11 @@ EACH_ARGUMENT = [(m, k) for m, entry in METHODS.items() for k in range(len(entry
 def idle(monkeypatch):
     """A robot that must not begin to work."""
     system = fb.robots.double_pendulum()
-    monkeypatch.setattr("fourbar.system.context.record", lambda *a: pytest.fail("began to work"))
+    monkeypatch.setattr("fourbar.functions.context.record", lambda *a: pytest.fail("began to work"))
     return system
 
 
-@pytest.mark.short
+@pytest.mark.quick
 @pytest.mark.parametrize(("method", "k"), EACH_ARGUMENT)
 def test_a_wrong_shape(method, k):
     f = function(robot(), method)
@@ -77,7 +77,7 @@ WRONG_KINDS = {
 }
 
 
-@pytest.mark.short
+@pytest.mark.quick
 @pytest.mark.parametrize("wrong", WRONG_KINDS)
 @pytest.mark.parametrize("place", [0, 1, 2])
 def test_a_wrong_kind(idle, wrong, place):
@@ -88,7 +88,7 @@ def test_a_wrong_kind(idle, wrong, place):
         idle.inverse_dynamics(*given)
 
 
-@pytest.mark.short
+@pytest.mark.quick
 def test_shapes_are_checked_before_tracing(idle):
     with pytest.raises(ArgumentError, match="v must have shape"):
         idle.inverse_dynamics(Q, np.zeros(3), Q)
@@ -98,7 +98,7 @@ def test_shapes_are_checked_before_tracing(idle):
         idle.inverse_dynamics(Q, Q)
 
 
-@pytest.mark.short
+@pytest.mark.quick
 def test_batches_that_do_not_broadcast(idle):
     message = r"inverse_dynamics: the leading \(batch\) axes do not broadcast together: q \(4,\), v \(\), a \(3,\)"
     with pytest.raises(ArgumentError, match=message):
@@ -138,7 +138,7 @@ OPTIONS = {
 }
 
 
-@pytest.mark.short
+@pytest.mark.quick
 @pytest.mark.parametrize("wrong", OPTIONS)
 def test_wrong_options(idle, wrong):
     call, error, message = OPTIONS[wrong]

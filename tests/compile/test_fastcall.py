@@ -50,7 +50,7 @@ def test_it_is_used(f):
 NOT_ARRAYS = [None, "q", b"q", 1, 1.5, True, (), [], {"q": 1}, set(), object(), type, np.ndarray, len, np.float64(1.0)]
 
 
-@pytest.mark.short
+@pytest.mark.quick
 @pytest.mark.parametrize("wrong", NOT_ARRAYS, ids=lambda x: getattr(x, "__name__", type(x).__name__))
 @pytest.mark.parametrize("place", [0, 1, 2])
 def test_objects_that_are_no_arrays(f, wrong, place):
@@ -77,7 +77,7 @@ WRONG_ARRAYS = {
 }
 
 
-@pytest.mark.short
+@pytest.mark.quick
 @pytest.mark.parametrize("wrong", WRONG_ARRAYS)
 @pytest.mark.parametrize("place", [0, 1, 2])
 def test_arrays_that_do_not_fit(f, wrong, place):
@@ -92,7 +92,7 @@ def test_arrays_that_do_not_fit(f, wrong, place):
     assert works(f)
 
 
-@pytest.mark.short
+@pytest.mark.quick
 @pytest.mark.parametrize("count", [0, 1, 2, 4, 5, 9, 50])
 def test_wrong_numbers_of_arguments(f, count):
     with pytest.raises((TypeError, ArgumentError), match="inverse_dynamics"):

@@ -8,12 +8,12 @@ import pydoc
 import pytest
 
 import fourbar as fb
-from fourbar.system.methods import METHODS
+from fourbar.functions.methods import METHODS
 
 ROBOT = fb.robots.double_pendulum()
 
 
-@pytest.mark.short
+@pytest.mark.quick
 @pytest.mark.parametrize("name", METHODS)
 def test_every_method_says_what_it_takes(name: str) -> None:
     method, f = METHODS[name], getattr(ROBOT, name)
@@ -25,7 +25,7 @@ def test_every_method_says_what_it_takes(name: str) -> None:
     assert inspect.getdoc(f) == inspect.cleandoc(method.doc)
 
 
-@pytest.mark.short
+@pytest.mark.quick
 def test_help_shows_the_text_of_a_method() -> None:
     for f in (ROBOT.forward_dynamics, ROBOT.pose):
         shown = pydoc.plain(pydoc.render_doc(f))

@@ -13,8 +13,8 @@ import pytest
 import fourbar as fb
 from fourbar.compile import callables
 from fourbar.compile.kernel import Kernel
-from fourbar.compile.stream import CHUNK, LEAST_BYTES
-from fourbar.compile.threads import default_threads
+from fourbar.compile.transfer import CHUNK, LEAST_BYTES
+from fourbar.compile.workers import default_threads
 
 from .support import EVERY_WIDTH, enough, machine_code_only, pendulum, program_of, python, same_bits
 

@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 from fourbar import ArgumentError, UnknownNameError
-from fourbar.compile.driver import _STACK_LIMIT
+from fourbar.compile.batch_loop import _STACK_LIMIT
 from fourbar.compile.kernel import units
 from fourbar.expr import Shared, Unrolled, from_text, interpret, to_text
-from fourbar.system.context import Context
-from fourbar.system.methods import METHODS
-from fourbar.system.options import READERS
+from fourbar.functions.context import Context
+from fourbar.functions.methods import METHODS
+from fourbar.functions.options import READERS
 
 from .support import EVERY_WIDTH, OPTIONS, arguments, as_tuple, chain, finished, function, pendulum, robot, run, started
 
@@ -21,12 +21,12 @@ LARGE = ("inverse_dynamics", "forward_dynamics", "inverse_mass_matrix", "mass_ma
 def recorded(system, method, recorder):
     """The program of a method by a recorder of one's choice."""
     entry = METHODS[method]
-    static = READERS[entry.static](system.model.lowered, **OPTIONS.get(method, {}))
+    static = READERS[entry.static](system.model.cluster_tree, **OPTIONS.get(method, {}))
     outputs = entry.record(Context(system.model, recorder, entry.arguments), **static)
     return recorder.finish(method, outputs)
 
 
-@pytest.mark.short
+@pytest.mark.quick
 @pytest.mark.parametrize("method", METHODS)
 def test_both_layouts_mean_the_same(method):
     arrays = arguments(robot(), method, (5,))
@@ -66,7 +66,7 @@ def test_a_long_chain_shares_its_steps(method):
     assert {unit.key for unit in units(long)[0]} == {unit.key for unit in units(short)[0]}
 
 
-@pytest.mark.short
+@pytest.mark.quick
 @pytest.mark.parametrize("method", LARGE)
 def test_a_small_robot_is_unrolled(method):
     program = robot().program(method)
@@ -106,7 +106,7 @@ def overwritten(program):
     return found
 
 
-@pytest.mark.short
+@pytest.mark.quick
 @pytest.mark.parametrize("method", METHODS)
 def test_no_call_overwrites_what_it_reads(method):
     """Code may store a result before it has read all its operands."""
@@ -121,7 +121,7 @@ def test_the_size_of_blocks_does_not_matter(block_size):
     np.testing.assert_allclose(run(program, *arrays), pendulum().forward_dynamics(*arrays), rtol=1e-12)
 
 
-@pytest.mark.short
+@pytest.mark.quick
 @pytest.mark.parametrize("stage", ["program", "llvm", "asm"])
 @pytest.mark.parametrize("method", ["inverse_dynamics", "pose"])
 def test_every_stage_can_be_shown(method, stage):

@@ -26,7 +26,7 @@ def robot(name):
     return getattr(fb.robots, name)()
 
 
-@pytest.mark.short
+@pytest.mark.quick
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("name", ROBOTS[:3])
 def test_one_by_one_or_all_at_once(name, method):
@@ -56,7 +56,7 @@ def test_threads_and_arrays_of_the_user(name):
 COPIES = {"copy": copy.copy, "deepcopy": copy.deepcopy, "pickle": lambda x: pickle.loads(pickle.dumps(x))}
 
 
-@pytest.mark.short
+@pytest.mark.quick
 @pytest.mark.parametrize("kind", COPIES)
 @pytest.mark.parametrize("name", ROBOTS)
 def test_robots_and_functions_are_copied(name, kind):
@@ -109,7 +109,7 @@ def test_programs_do_not_depend_on_the_hashes_of_the_process():
     assert {finished(process) for process in running} == {programs()}
 
 
-@pytest.mark.short
+@pytest.mark.quick
 def test_lazy_arrays_stay_lazy():
     da = pytest.importorskip("dask.array")
     system = robot("four_bar")
@@ -130,7 +130,7 @@ def toggle():
     return system, q, np.ones((9, system.nv))
 
 
-@pytest.mark.short
+@pytest.mark.quick
 def test_a_toggle_position_harms_no_other_sample():
     system, q, v = toggle()
     with pytest.warns(RuntimeWarning, match="loop 'closing' is at a toggle position"):
@@ -142,7 +142,7 @@ def test_a_toggle_position_harms_no_other_sample():
         assert same_bits(result[others], system.forward_dynamics(q[others], v[others], v[others]))
 
 
-@pytest.mark.short
+@pytest.mark.quick
 @pytest.mark.parametrize("method", ["forward_dynamics", "kinetic_energy", "mass_matrix"])
 def test_one_sample_at_a_toggle_position_is_an_error(method):
     system, q, v = toggle()
@@ -164,7 +164,7 @@ def test_only_samples_without_result_are_examined(monkeypatch):
     """A batch may be large; looking at a sample is slow."""
     system, q, v = toggle()
     seen = []
-    monkeypatch.setattr("fourbar.system.guard.toggled", lambda lowered, row: seen.append(row) or ["closing"])
+    monkeypatch.setattr("fourbar.functions.guard.toggled", lambda cluster_tree, row: seen.append(row) or ["closing"])
     with pytest.warns(RuntimeWarning, match="toggle"):
         system.forward_dynamics(q, v, v)
     assert len(seen) == 1

@@ -10,7 +10,7 @@ from .support import python
 # long for these gaps and whose constants fit into them.
 _SCATTERED = """
 import ctypes
-from fourbar.compile.machine import Loaded, to_object
+from fourbar.compile.llvm import Loaded, to_object
 
 lines = ["define double @f(double %x0) {"]
 lines += [f"%x{k + 1} = fmul double %x{k}, {1.0 + k % 7 / 64}" for k in range(4000)]

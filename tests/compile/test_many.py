@@ -9,10 +9,12 @@ import numpy as np
 import pytest
 
 import fourbar as fb
-from fourbar.compile import cache, gufunc, machine
+from fourbar.compile import cache
+from fourbar.compile import llvm as machine
+from fourbar.compile import ufunc as gufunc
 from fourbar.compile.arena import Arena, supported
 from fourbar.compile.elf import image
-from fourbar.compile.machine import Loaded, to_object
+from fourbar.compile.llvm import Loaded, to_object
 from fourbar.joints import Revolute
 
 from .support import machine_code_only, python
@@ -82,7 +84,7 @@ def test_code_of_dead_robots_is_freed():
 _MAPPINGS = """
 import numpy as np
 import fourbar as fb
-from fourbar.compile.gufunc import _compiled
+from fourbar.compile.ufunc import _compiled
 from fourbar.joints import Revolute
 
 def hinge(length):

@@ -12,7 +12,7 @@ import pytest
 
 import fourbar as fb
 from fourbar import ArgumentError
-from fourbar.compile.driver import BYTES, MALLOC
+from fourbar.compile.batch_loop import BYTES, MALLOC
 from fourbar.joints import Revolute
 
 from .support import INTERPRETED, enough, fast_calls_only, machine_code_only, python, same_bits
@@ -76,7 +76,7 @@ CALLS = {
 }
 
 
-@pytest.mark.short
+@pytest.mark.quick
 @pytest.mark.parametrize("call", CALLS)
 def test_no_call_leaks(f, call):
     work, times = CALLS[call]
@@ -122,7 +122,7 @@ def test_memory_of_the_process_is_bounded(f):
     assert resident() - before < 20e6
 
 
-@pytest.mark.short
+@pytest.mark.quick
 def test_robots_are_freed():
     system = fb.robots.double_pendulum()
     system.inverse_dynamics(Q, Q, Q), system.inverse_dynamics(MANY, Q, Q), system.pose(Q, "tip"), system.names
@@ -134,7 +134,7 @@ def test_robots_are_freed():
     assert (alive(), state(), posed()) == (None, None, None)
 
 
-@pytest.mark.short
+@pytest.mark.quick
 def test_a_function_keeps_what_it_needs():
     f = fb.robots.double_pendulum().inverse_dynamics
     gc.collect()

@@ -63,7 +63,7 @@ def test_every_operation_is_tested():
     assert set(MEANING) == set(EXACT) | set(ROUNDED)
 
 
-@pytest.mark.short
+@pytest.mark.quick
 @pytest.mark.parametrize("name", EXACT)
 def test_exact_operations(name):
     program = program_of(lambda x: (EXACT[name](x[0], x[1]),), 2)
@@ -101,7 +101,7 @@ def test_all_operations_in_every_width(lanes):
     np.testing.assert_allclose(run(program, x, lanes=lanes), interpret(program, {"x": x})["y"], rtol=1e-15)
 
 
-@pytest.mark.short
+@pytest.mark.quick
 @pytest.mark.parametrize("constant", [0.0, 1.0, 2.0, 3.0, 4.0])
 @pytest.mark.parametrize("form", ["c - ab", "ab - c", "c + ab", "ab + c"])
 def test_a_constant_is_not_taken_for_the_number_of_an_instruction(form, constant):

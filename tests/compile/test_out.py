@@ -11,7 +11,7 @@ Q = np.array([0.3, -0.7])
 BATCHES = pytest.mark.parametrize("batch", [(), (9,), (2, 3)], ids=str)
 
 
-@pytest.mark.short
+@pytest.mark.quick
 @BATCHES
 @pytest.mark.parametrize("method", ["inverse_dynamics", "mass_matrix", "kinetic_energy"])
 def test_the_array_is_filled_and_returned(method, batch):
@@ -25,7 +25,7 @@ def test_the_array_is_filled_and_returned(method, batch):
         assert f(*arrays, out=(out,)) is out
 
 
-@pytest.mark.short
+@pytest.mark.quick
 @BATCHES
 def test_several_results_take_a_tuple(batch):
     f = function(robot(), "hybrid_dynamics")
@@ -60,7 +60,7 @@ def test_it_may_be_unaligned():
         assert same_bits(robot().forward_dynamics(*arrays, out=out).copy(), wanted)
 
 
-@pytest.mark.short
+@pytest.mark.quick
 @pytest.mark.parametrize("batch", [(), (50,), (5, 10)], ids=str)
 @pytest.mark.parametrize("which", [0, 1, 2])
 def test_it_may_be_an_input(which, batch):
@@ -111,7 +111,7 @@ WRONG = {
 }
 
 
-@pytest.mark.short
+@pytest.mark.quick
 @pytest.mark.parametrize("wrong", WRONG)
 def test_what_does_not_fit_is_refused(wrong):
     out, message = WRONG[wrong]

@@ -34,7 +34,7 @@ COPIES = {
 }
 
 
-@pytest.mark.short
+@pytest.mark.quick
 @pytest.mark.parametrize("how", COPIES)
 @pytest.mark.parametrize("make", [mixed, with_cam, fb.robots.double_pendulum], ids=["mixed", "cam", "pendulum"])
 def test_robots_are_copied(how, make):
@@ -76,7 +76,7 @@ def test_a_pickle_is_small_and_does_not_grow():
     assert len(pickle.dumps(system)) == before < 4_000
 
 
-@pytest.mark.short
+@pytest.mark.quick
 def test_equality_is_by_content():
     assert mixed() == mixed()
     assert hash(mixed()) == hash(mixed())

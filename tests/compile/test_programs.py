@@ -13,17 +13,17 @@ import pytest
 
 import fourbar as fb
 from fourbar import constraints
-from fourbar.compile import folder as files
-from fourbar.compile import programs
+from fourbar.compile import cache_folder as files
+from fourbar.compile import program_cache as programs
 from fourbar.expr import Program, from_text, to_text
-from fourbar.expr.packed import pack, unpack
+from fourbar.expr.packing import pack, unpack
 from fourbar.expr.program import Block, Call, Store
+from fourbar.functions import fingerprint as identity
+from fourbar.functions.derivative_recordings import KINDS
+from fourbar.functions.methods import METHODS
+from fourbar.functions.recording import MethodRecording
+from fourbar.functions.registry import Method
 from fourbar.joints import CustomJoint, Revolute
-from fourbar.system import identity
-from fourbar.system.derived import KINDS
-from fourbar.system.methods import METHODS
-from fourbar.system.methods.registry import Method
-from fourbar.system.recipe import Base
 
 from .support import OPTIONS, chain, mixed, python, same_bits
 
@@ -48,7 +48,7 @@ def folder(tmp_path, monkeypatch):
 def written(monkeypatch):
     """The names of the programs that were written, not read."""
     seen = []
-    for kind in (Base, *KINDS.values()):
+    for kind in (MethodRecording, *KINDS.values()):
         write = kind.write
         monkeypatch.setattr(
             kind, "write", lambda self, *args, write=write: seen.append(self.name) or write(self, *args)
@@ -263,7 +263,7 @@ def test_garbage_is_looked_for_again():
 DAMAGES = {"empty": lambda c: b"", "cut": lambda c: c[:-1], "a bit": lambda c: c[:-9] + bytes([c[-9] ^ 4]) + c[-8:]}
 
 
-@pytest.mark.short
+@pytest.mark.quick
 @pytest.mark.parametrize("damage", DAMAGES)
 def test_a_damaged_file_is_written_again(folder, written, damage):
     wanted = hinge().program("gravity_force")
@@ -328,7 +328,7 @@ USERS = {
 }
 
 
-@pytest.mark.short
+@pytest.mark.quick
 @pytest.mark.parametrize("what", USERS)
 def test_functions_of_the_user_are_called_again(folder, written, what):
     """Their code may be another one the next time."""
@@ -370,15 +370,15 @@ def test_methods_of_the_user_are_recorded_again(folder, written):
 
     own = Method(record, ("q",), ("tau",))
     for _ in range(2):
-        Base(robot.model, "own", own, read_nothing, (list, (robot.mechanism,))).program(("q",))
+        MethodRecording(robot.model, "own", own, read_nothing, (list, (robot.mechanism,))).program(("q",))
     assert written == ["own"] * 2
 
 
-def read_nothing(lowered):
+def read_nothing(cluster_tree):
     return {}
 
 
-@pytest.mark.short
+@pytest.mark.quick
 def test_results_are_the_same_bits(folder):
     robot, rng = linkage(), np.random.default_rng(0)
     q, v = robot.random(rng, 5), rng.normal(size=(5, robot.nv))

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import fourbar as fb
-from fourbar.compile import folder as files
-from fourbar.compile import prune
+from fourbar.compile import cache_folder as files
+from fourbar.compile import cache_folder as prune
 from fourbar.joints import Revolute
 
 NOW = time.time()

@@ -34,7 +34,7 @@ def others(f):
     return [f(q, q, q) for q in SAMPLES[4:8]]
 
 
-@pytest.mark.short
+@pytest.mark.quick
 def test_a_thousand_results_are_kept(f):
     kept = [f(q, q, q) for q in SAMPLES]
     assert len({r.ctypes.data for r in kept}) == 1000
@@ -132,7 +132,7 @@ CHANGES = {
 }
 
 
-@pytest.mark.short
+@pytest.mark.quick
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
 @pytest.mark.parametrize("how", CHANGES)
 def test_a_result_that_was_changed_and_dropped_does_no_harm(f, how):

@@ -10,8 +10,7 @@ import pytest
 import fourbar as fb
 from fourbar import ArgumentError
 from fourbar.compile.callables import supported
-from fourbar.compile.crew import AWAKE, crew
-from fourbar.compile.threads import default_threads, run_shared
+from fourbar.compile.workers import AWAKE, crew, default_threads, run_shared
 
 from .support import arguments, chain, enough, eventually, machine_code_only, pendulum, python, robot, same_bits
 
@@ -19,7 +18,7 @@ Q = np.array([0.3, -0.7])
 BIG = np.random.default_rng(0).uniform(-3.0, 3.0, (enough(pendulum().gravity_force), 2))
 
 
-@pytest.mark.short
+@pytest.mark.quick
 @pytest.mark.parametrize("wrong", [0, -1, "2", 1.5, 2.0, [2], np.nan, np.array(2.0), np.array([2, 2])], ids=repr)
 def test_wrong_numbers_of_threads(wrong):
     with pytest.raises(ArgumentError, match="inverse_dynamics: threads must be a whole number of at least 1, got"):
@@ -34,7 +33,7 @@ def test_whole_numbers_of_any_type():
 
 def test_wrong_numbers_of_threads_are_seen_before_any_work(monkeypatch):
     system = fb.robots.double_pendulum()
-    monkeypatch.setattr("fourbar.system.context.record", lambda *a: pytest.fail("traced"))
+    monkeypatch.setattr("fourbar.functions.context.record", lambda *a: pytest.fail("traced"))
     with pytest.raises(ArgumentError, match="threads"):
         system.inverse_dynamics(Q, Q, Q, threads=0)
 
@@ -56,7 +55,7 @@ def test_the_environment_sets_the_default(monkeypatch):
 @machine_code_only
 def test_large_batches_are_shared_and_small_ones_are_not(monkeypatch):
     used = []
-    monkeypatch.setattr("fourbar.compile.function.run_shared", lambda *a: used.append(a[-1]) or run_shared(*a))
+    monkeypatch.setattr("fourbar.functions.function.run_shared", lambda *a: used.append(a[-1]) or run_shared(*a))
     system = fb.robots.double_pendulum()
     given = dict.fromkeys("qva", BIG)
     system.inverse_dynamics(**given, threads=2)
@@ -77,7 +76,7 @@ def test_python_has_no_part_in_sharing_with_helpers_that_are_awake(monkeypatch):
     system = fb.robots.double_pendulum()
     wanted = system.inverse_dynamics(BIG, BIG, BIG, threads=2).copy()
     used = []
-    monkeypatch.setattr("fourbar.compile.function.run_shared", lambda *a: used.append(a[-1]) or run_shared(*a))
+    monkeypatch.setattr("fourbar.functions.function.run_shared", lambda *a: used.append(a[-1]) or run_shared(*a))
     some = BIG[: enough(system.inverse_dynamics)]
     out = np.empty(some.shape)
     awake = crew().board[AWAKE : AWAKE + 1]

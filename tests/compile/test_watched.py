@@ -13,7 +13,7 @@ import pytest
 
 import fourbar as fb
 from fourbar.compile import callables
-from fourbar.compile.function import State
+from fourbar.functions.function import State
 
 from .support import machine_code_only
 
@@ -31,7 +31,7 @@ def _armed() -> Any:
     return ROBOT.forward_dynamics
 
 
-@pytest.mark.short
+@pytest.mark.quick
 def test_every_call_of_one_sample_is_told() -> None:
     f = _armed()
     for _ in range(5):

@@ -11,7 +11,7 @@ import pytest
 import fourbar as fb
 from fourbar import ArgumentError, AssemblyError, ModelError, UnknownNameError
 from fourbar.constraints import Condition, Contact, Prescribed, Rows
-from fourbar.constraints.base import MovingView
+from fourbar.constraints.condition import MovingView
 from fourbar.joints import Composite, Prismatic, Revolute, Spherical
 from fourbar.loops import Closure, Constraint, Gear
 

@@ -12,7 +12,7 @@ from loops import looped
 from physics import mechanisms
 
 _TREES = {f"tree{i}": i for i in range(mechanisms.COUNT)}
-_MARKED = {"tree5": pytest.mark.short, "four_bar": pytest.mark.short, "tripod": pytest.mark.slow}
+_MARKED = {"tree5": pytest.mark.quick, "four_bar": pytest.mark.quick, "tripod": pytest.mark.slow}
 NAMES = [*_TREES, *looped.NAMES]
 EACH = pytest.mark.parametrize("name", [pytest.param(n, marks=_MARKED.get(n, ())) for n in NAMES])
 

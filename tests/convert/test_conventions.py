@@ -9,7 +9,7 @@ import pytest
 
 import fourbar as fb
 from fourbar import ArgumentError, UnknownNameError, convert
-from fourbar.conventions import PEERS, convention
+from fourbar.interop import PEERS, convention
 from fourbar.joints import (
     Composite,
     Cylindrical,
@@ -58,7 +58,7 @@ def robot() -> fb.System:
 
 def maps(peer: str, robot: fb.System) -> list[convert.StateMap]:
     """In our order, in another, and with variants."""
-    names = [c.name for c in robot.mechanism.connections if c.joint.nv]
+    names = [c.name for c in robot.mechanism.joints if c.joint.nv]
     other = [names[i] for i in np.random.default_rng(4).permutation(len(names))]
     return [convert.state_map(robot, peer), convert.state_map(robot, peer, other, VARIANTS[peer])]
 

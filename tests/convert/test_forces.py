@@ -46,7 +46,7 @@ def test_body_and_joint_torques(name: str) -> None:
     F = convert.wrench_from_world(np.concatenate([on_bodies, zero], axis=-1), poses)
     Q = robot(name).generalized_force(q, F)
     assert np.abs(Q - convert.generalized_from_joint_torques(robot(name), q, torques)).max() < 1e-12 * np.abs(Q).max()
-    roots = [i for i, c in enumerate(robot(name).mechanism.connections) if c.parent == "world"]
+    roots = [i for i, c in enumerate(robot(name).mechanism.joints) if c.parent == "world"]
     assert np.abs(on_bodies.sum(axis=-2) - torques[..., roots, :].sum(axis=-2)).max() < 1e-13
 
 

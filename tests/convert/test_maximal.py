@@ -7,8 +7,8 @@ import pytest
 
 import fourbar as fb
 from fourbar import ArgumentError, System, convert
-from fourbar.convert.joint_coordinates import turning
-from fourbar.convert.tree import joint_pose
+from fourbar.interop.bodies import joint_pose
+from fourbar.interop.joint_coordinates import turning
 from fourbar.joints import REGISTRY, Composite, CustomJoint, Joint, Revolute
 
 from .robots import EACH, robot, states
@@ -79,8 +79,8 @@ def test_poses_that_do_not_fit_are_refused(name: str) -> None:
     """A body moved away, as no joint can move it: the residual names it and says by how much."""
     system, (q, v) = robot(name), states(name)
     poses, twists = convert.maximal_from_state(system, q, v)
-    held = [i for i, c in enumerate(system.mechanism.connections) if c.joint.nv < 3 and c.child != "world"]
-    body = next(i for i in held if not isinstance(system.mechanism.connections[i].joint, Composite))
+    held = [i for i, c in enumerate(system.mechanism.joints) if c.joint.nv < 3 and c.child != "world"]
+    body = next(i for i in held if not isinstance(system.mechanism.joints[i].joint, Composite))
     moved = poses.copy()
     step = convert.pose_from_quaternion([0.3, 0.2, 0.25], [1.0, 0.1, 0.2, -0.15])
     moved[2, body] = moved[2, body] @ step

@@ -57,7 +57,7 @@ def test_euler_rates(sequence: str, axes: str, intrinsic: bool) -> None:
     assert np.all(np.abs(back - rates).max(axis=-1) < 2e-14 / np.abs(middle))
 
 
-@pytest.mark.short
+@pytest.mark.quick
 @AXES
 def test_vector_rates(axes: str) -> None:
     """Also near zero, near π and beyond, up to the pole at 2π."""

@@ -39,7 +39,7 @@ def special_quaternions() -> np.ndarray:
     return np.array([*found, *(-np.array(found))])
 
 
-@pytest.mark.short
+@pytest.mark.quick
 def test_matrices_and_vectors_against_scipy() -> None:
     R = random_rotations()
     q = convert.wxyz_from_xyzw(R.as_quat())

@@ -83,13 +83,13 @@ class Tables:
         dI: Mapping[str, np.ndarray] | None = None,
     ) -> None:
         m = robot.mechanism
-        self.names = [c.child for c in m.connections]
-        self.parent = [self.names.index(c.parent) if c.parent != "world" else -1 for c in m.connections]
-        self.joints = [c.name for c in m.connections]
+        self.names = [c.child for c in m.joints]
+        self.parent = [self.names.index(c.parent) if c.parent != "world" else -1 for c in m.joints]
+        self.joints = [c.name for c in m.joints]
         self.links: list[Link] = []
         self.slices: list[slice] = []
         at_q = at_v = 0
-        for c in m.connections:
+        for c in m.joints:
             own, n = slice(at_v, at_v + c.joint.nv), c.joint.nq
             q = state["q"][at_q : at_q + n]
             dq = np.array(c.joint.rate(list(q), list(direction["q"][own])), float)

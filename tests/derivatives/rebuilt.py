@@ -10,14 +10,14 @@ import numpy as np
 
 from fourbar import System
 from fourbar.constraints import Contact, Rows
+from fourbar.functions.context import Model
+from fourbar.functions.incompatible_changes import incompatible_changes
 from fourbar.loops import Closure, Constraint, Coupling, Differential, Distance, Gear, Polynomial
-from fourbar.model.embedding import Tied
-from fourbar.model.groups import Group
-from fourbar.model.mechanism import Mechanism, NamedLoop, Placement
-from fourbar.model.numbers import numbers
+from fourbar.mechanism.mechanism import Mechanism, NamedLoop, Placement
 from fourbar.system.constrained.robot import Constrained
-from fourbar.system.context import Model
-from fourbar.system.stray import strays
+from fourbar.tree.clusters import Cluster
+from fourbar.tree.embedding import LoopEmbedding
+from fourbar.tree.parameters import numbers
 
 Rates = Mapping[str, np.ndarray]
 _LEVELS, _LARGEST = 3, 0.002
@@ -125,7 +125,7 @@ def rebuilt(robot: System, rates: Rates, h: float) -> System:
         by = of(body.name)
         mass, com, inertia = (np.array(getattr(body, k)) + by.get(k, 0.0) for k in ("mass", "com", "inertia"))
         bodies.append(replace(body, mass=float(mass), com=_tuples(com), inertia=_tuples(inertia)))
-    for c in m.connections:
+    for c in m.joints:
         by = of(c.name)
         armature = _tuples(np.array(c.armature) + by.get("armature", 0.0))
         connections.append(replace(c, placement=_placement(c.placement, by.get("placement")), armature=armature))
@@ -133,27 +133,29 @@ def rebuilt(robot: System, rates: Rates, h: float) -> System:
     own = [of(x.name) for x in m.loops]
     fields = [{k: x for k, x in by.items() if hasattr(loop.loop, k)} for loop, by in zip(m.loops, own, strict=True)]
     loops = [_named(loop, by) for loop, by in zip(m.loops, fields, strict=True)]
-    moved = {"bodies": bodies, "connections": connections, "frames": frames, "loops": loops}
+    moved = {"bodies": bodies, "joints": connections, "frames": frames, "loops": loops}
     gravity = _tuples(np.array(m.gravity) + h * rates.get("gravity", np.zeros(3)))
     other = System(replace(m, gravity=gravity, **{name: tuple(x) for name, x in moved.items()}))
-    lowered = other.model.lowered
-    same = zip(robot.model.lowered.groups, lowered.groups, strict=True)
+    cluster_tree = other.model.cluster_tree
+    same = zip(robot.model.cluster_tree.clusters, cluster_tree.clusters, strict=True)
     groups = tuple(new if new.is_free else _with_choice(old, new) for old, new in same)
-    other.__dict__["model"] = Model(other.mechanism, replace(lowered, groups=groups))
+    other.__dict__["model"] = Model(other.mechanism, replace(cluster_tree, groups=groups))
     return other
 
 
-def _with_choice(old: Group, new: Group) -> Group:
+def _with_choice(old: Cluster, new: Cluster) -> Cluster:
     """A group whose independent velocities and rows are those of another one."""
     tie, own = old.embedding, new.embedding
-    assert isinstance(tie, Tied) and isinstance(own, Tied)
-    return replace(new, embedding=Tied(own.joints, own.traced, tie.independent, tie.rows, own.closed, own.units))
+    assert isinstance(tie, LoopEmbedding) and isinstance(own, LoopEmbedding)
+    return replace(
+        new, embedding=LoopEmbedding(own.joints, own.traced, tie.independent, tie.rows, own.closed, own.units)
+    )
 
 
 def closed(robot: System, other: System, q: np.ndarray) -> np.ndarray:
     """Configurations of the other robot with the independent coordinates of q (batch, nq)."""
     found, at = [], 0
-    for group, changed in zip(robot.model.lowered.groups, other.model.lowered.groups, strict=True):
+    for group, changed in zip(robot.model.cluster_tree.clusters, other.model.cluster_tree.clusters, strict=True):
         tie, new = group.embedding, changed.embedding
         own = q[:, at : at + tie.nq]
         at += tie.nq
@@ -182,8 +184,8 @@ def random_rates(robot: System, seed: int = 3, size: float = 0.03) -> dict[str, 
     for x in which:
         if x.field == "inertia":
             rates[x.name] = 0.01 * (rates[x.name] + rates[x.name].T)
-    for stray in strays(robot.model, which):
-        held = np.abs(stray.opening).max(axis=0) > 1e-9
+    for change in incompatible_changes(robot.model, which):
+        held = np.abs(change.opening).max(axis=0) > 1e-9
         for x, own in zip(which, np.split(held, np.cumsum([x.size for x in which])[:-1]), strict=True):
             rates[x.name] = np.where(own.reshape(x.shape), 0.0, rates[x.name])
     return rates

@@ -10,7 +10,7 @@ import numpy as np
 from fourbar import System
 from fourbar.expr import Program
 from fourbar.expr.interpret import MEANING
-from fourbar.model.groups import split
+from fourbar.tree.clusters import split
 
 STEP = 1e-30
 
@@ -61,7 +61,7 @@ def run(program: Program, arguments: Mapping[str, np.ndarray]) -> list[np.ndarra
 
 def rate(robot: System, q: np.ndarray, dq: np.ndarray) -> np.ndarray:
     """q̇ (batch, nq) when the robot moves with velocity dq."""
-    groups = robot.model.lowered.groups
+    groups = robot.model.cluster_tree.clusters
     found = []
     for one_q, one_v in zip(q.tolist(), dq.tolist(), strict=True):
         parts = zip(groups, split(groups, one_q, "nq"), split(groups, one_v, "nv"), strict=True)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from fourbar.algorithms.branches import Solver, among, branches
+from fourbar.algorithms.branch_solver import Solver, among, branches
 from fourbar.expr import Direct
 
 

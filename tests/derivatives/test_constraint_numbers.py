@@ -32,9 +32,9 @@ from fourbar.joints import (
     Universal,
 )
 from fourbar.loops import Closure, Constraint, Coupling, Differential, Distance, Gear, Polynomial
-from fourbar.model.mechanism import Frame, Placement
-from fourbar.model.numbers import find
-from fourbar.system.robot import restored
+from fourbar.mechanism.mechanism import Frame, Placement
+from fourbar.system.system import restored
+from fourbar.tree.parameters import find
 
 from .rebuilt import again, closed, slope
 from .step import STEP, run

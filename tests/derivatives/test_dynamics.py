@@ -16,7 +16,7 @@ from fourbar.expr import interpret
 from .step import directional
 
 TREES = [f"tree{i}" for i in range(mechanisms.COUNT)]
-_TREES = [pytest.param(n, marks=pytest.mark.short) if n in ("tree0", "tree5") else n for n in TREES]
+_TREES = [pytest.param(n, marks=pytest.mark.quick) if n in ("tree0", "tree5") else n for n in TREES]
 CASES = pytest.mark.parametrize("name", [*_TREES, *map(looped.marked, looped.NAMES)])
 DYNAMICS = pytest.mark.parametrize("method", ["inverse_dynamics", "forward_dynamics"])
 
@@ -120,7 +120,7 @@ def test_armatures_of_joints_that_follow_others(method: str) -> None:
     """Their forces are carried by the loops too, whose maps change with the configuration."""
     state = looped.state("four_bar", n=3)
     m = looped.mechanism("four_bar").mechanism
-    robot = System(replace(m, connections=tuple(replace(c, armature=(0.3,)) for c in m.connections)))
+    robot = System(replace(m, joints=tuple(replace(c, armature=(0.3,)) for c in m.joints)))
     given = arguments(method, state, forces=False)
     moving = tangents(robot, given)
     function = getattr(robot, method)

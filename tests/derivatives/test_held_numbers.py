@@ -19,8 +19,8 @@ from fourbar.constraints import Contact, Prescribed
 from fourbar.errors import ArgumentError, SingularError, UnknownNameError
 from fourbar.joints import Fixed, Revolute
 from fourbar.loops import Closure, Distance
-from fourbar.model.mechanism import Frame, Placement
-from fourbar.system.robot import restored
+from fourbar.mechanism.mechanism import Frame, Placement
+from fourbar.system.system import restored
 
 from .rebuilt import differences, random_rates
 from .step import directional

@@ -7,7 +7,7 @@ import pytest
 from tests.loops import looped
 from tests.physics import mechanisms
 
-from fourbar.system.clusters import independent_joints
+from fourbar.tree.assembly import independent_joints
 
 from .step import directional
 from .test_dynamics import case, meaning, near, tangents
@@ -17,8 +17,8 @@ NAMES = ["tree2", "tree7", "four_bar", "geared", "nested", "own_coordinate"]
 
 def some_joints(robot: object) -> list[str]:
     """About half of the joints whose velocities are independent."""
-    lowered = robot.model.lowered  # type: ignore[attr-defined]
-    names = dict.fromkeys(name for group in lowered.groups for name in independent_joints(lowered, group))
+    cluster_tree = robot.model.cluster_tree  # type: ignore[attr-defined]
+    names = dict.fromkeys(name for group in cluster_tree.clusters for name in independent_joints(cluster_tree, group))
     return list(names)[::2]
 
 

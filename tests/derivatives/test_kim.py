@@ -69,7 +69,7 @@ def test_forward_dynamics(number: int) -> None:
 def test_hybrid_dynamics(number: int) -> None:
     """Table 7, with every other joint prescribed."""
     robot, given, _ = case(number)
-    moving = [c.name for c in robot.mechanism.connections if c.joint.nv]
+    moving = [c.name for c in robot.mechanism.joints if c.joint.nv]
     prescribed = moving[::2]
     function = robot.hybrid_dynamics.specialise(prescribed=prescribed)
     found = [np.array(x) for x in zip(*(t.hybrid(prescribed) for t in tables(number)), strict=True)]

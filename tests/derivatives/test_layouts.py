@@ -10,12 +10,12 @@ import pytest
 
 from fourbar import Builder, System
 from fourbar.expr import Program, interpret
+from fourbar.functions.context import record
+from fourbar.functions.derivative_recordings import KINDS
+from fourbar.functions.methods import METHODS
+from fourbar.functions.recording import MethodRecording
 from fourbar.joints import Revolute, Spherical
 from fourbar.loops import Gear
-from fourbar.system.context import record
-from fourbar.system.derived import KINDS
-from fourbar.system.methods import METHODS
-from fourbar.system.recipe import Base
 
 from .step import STEP, rate, run
 
@@ -37,7 +37,7 @@ def chain() -> System:
     return b.build()
 
 
-class Unrolled(Base):
+class Unrolled(MethodRecording):
     """A method that is unrolled however large it is."""
 
     def write(self, present: tuple[str, ...], block: int = 1000) -> Program:
@@ -45,8 +45,8 @@ class Unrolled(Base):
 
 
 @cache
-def derived(kind: str, recipe: type[Base], method: str, present: tuple[str, ...]) -> Program:
-    return KINDS[kind](recipe(chain().model, method, METHODS[method], lambda lowered: {}, ())).program(present)
+def derived(kind: str, recipe: type[MethodRecording], method: str, present: tuple[str, ...]) -> Program:
+    return KINDS[kind](recipe(chain().model, method, METHODS[method], lambda cluster_tree: {}, ())).program(present)
 
 
 def is_shared(program: Program) -> bool:
@@ -69,7 +69,7 @@ def test_along_a_direction(method: str = "forward_dynamics") -> None:
     rng = np.random.default_rng(2)
     moving = {f"d_{x}": rng.normal(size=(1, chain().nv)) for x in state}
     present = (*state, *moving)
-    programs = [derived("jvp", recipe, method, present) for recipe in (Base, Unrolled)]
+    programs = [derived("jvp", recipe, method, present) for recipe in (MethodRecording, Unrolled)]
     assert is_shared(programs[0]) and not is_shared(programs[1])
     ours, unrolled = (next(iter(interpret(p, {**state, **moving}).values())) for p in programs)
     near(ours, unrolled, 1e-12)
@@ -85,12 +85,12 @@ def test_backwards(method: str = "forward_dynamics") -> None:
     rng = np.random.default_rng(3)
     weight = rng.normal(size=(1, chain().nv))
     moving = {f"d_{x}": rng.normal(size=(1, chain().nv)) for x in state}
-    programs = [derived("vjp", recipe, method, (*state, "w_a")) for recipe in (Base, Unrolled)]
+    programs = [derived("vjp", recipe, method, (*state, "w_a")) for recipe in (MethodRecording, Unrolled)]
     assert is_shared(programs[0]) and not is_shared(programs[1])
     ours, unrolled = (list(interpret(p, {**state, "w_a": weight}).values()) for p in programs)
     for a, b in zip(ours, unrolled, strict=True):
         near(a, b, 1e-12)
-    pushed = interpret(derived("jvp", Base, method, (*state, *moving)), {**state, **moving})
+    pushed = interpret(derived("jvp", MethodRecording, method, (*state, *moving)), {**state, **moving})
     forwards = np.sum(weight * next(iter(pushed.values())))
     backwards = sum(np.sum(g * x) for g, x in zip(ours, moving.values(), strict=True))
     assert abs(forwards - backwards) <= 1e-12 * np.sum(np.abs(weight * next(iter(pushed.values()))))

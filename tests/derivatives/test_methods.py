@@ -14,8 +14,8 @@ from tests.loops import looped
 from tests.physics import mechanisms
 
 from fourbar import Builder, System
+from fourbar.functions.methods import METHODS
 from fourbar.joints import Revolute, Spherical, SphericalEuler
-from fourbar.system.methods import METHODS
 
 from .step import directional
 from .test_dynamics import meaning, near
@@ -36,7 +36,7 @@ def robot(name: str) -> System:
 
 def driven(system: System) -> System:
     """The same with actuators, in the parent's axes where it can be, and with springs and dampers."""
-    moving, rng = system.model.lowered.moving, np.random.default_rng(8)
+    moving, rng = system.model.cluster_tree.moving, np.random.default_rng(8)
     b = Builder(system.name, system.gravity).include(system.mechanism)
     for c in moving:
         axes = "parent" if isinstance(c.joint, Spherical) else "child"
@@ -77,10 +77,10 @@ def options(name: str, method: str) -> list[dict[str, Any]]:
 
 def _independent(system: System) -> list[str]:
     """The independent joints of the first group that moves."""
-    from fourbar.system.clusters import independent_joints
+    from fourbar.tree.assembly import independent_joints
 
-    lowered = system.model.lowered
-    return next(list(own) for own in (independent_joints(lowered, g) for g in lowered.groups) if own)
+    cluster_tree = system.model.cluster_tree
+    return next(list(own) for own in (independent_joints(cluster_tree, g) for g in cluster_tree.clusters) if own)
 
 
 def cases(names: tuple[str, ...]) -> list[tuple[str, str, int]]:
@@ -181,4 +181,4 @@ def test_robots_have_what_they_should() -> None:
     """Quaternions, subspaces that change, loops."""
     assert robot("tree").nq > robot("tree").nv
     assert robot("linkage").nv == 4 and robot("linkage").nq == 7
-    assert any(isinstance(c.joint, SphericalEuler) for c in robot("tree").mechanism.connections)
+    assert any(isinstance(c.joint, SphericalEuler) for c in robot("tree").mechanism.joints)

@@ -13,12 +13,12 @@ from tests.loops import looped
 
 import fourbar as fb
 from fourbar import Builder, System
+from fourbar.constraints.edited import Renamed
 from fourbar.errors import ArgumentError, UnknownNameError
+from fourbar.functions.methods import METHODS
 from fourbar.joints import Fixed, Revolute, Spherical
 from fourbar.loops import Coupling, Gear
-from fourbar.loops.seen import Renamed
-from fourbar.model.parameters import about_com
-from fourbar.system.methods import METHODS
+from fourbar.mechanism.inertial_parameters import about_com
 
 from .rebuilt import closed, differences, random_rates, rebuilt
 from .test_dynamics import TREES, case, meaning, near
@@ -33,7 +33,7 @@ _OPTIONS: dict[str, dict[str, Any]] = {
 
 
 def _marked(names: tuple[str, ...]) -> list[Any]:
-    marks = {**dict.fromkeys(_LONG, pytest.mark.slow), **dict.fromkeys(_SHORT, pytest.mark.short)}
+    marks = {**dict.fromkeys(_LONG, pytest.mark.slow), **dict.fromkeys(_SHORT, pytest.mark.quick)}
     return [pytest.param(n, marks=marks[n]) if n in marks else n for n in names]
 
 
@@ -149,7 +149,7 @@ def test_inertial_parameters_against_the_regressor(name: str) -> None:
         own = {"mass": mass, "com": com, "inertia": inertia + inertia.T}
         rates.update({f"{body.name}.{field}": x for field, x in own.items()})
         phi += [*_rates_of_ten(body, *own.values())]
-    for c in (c for c in robot.mechanism.connections if c.joint.nv):
+    for c in (c for c in robot.mechanism.joints if c.joint.nv):
         armature = rng.normal(size=c.joint.nv)
         rates[f"{c.name}.armature"] = armature if c.joint.nv > 1 else armature[0]
         phi += [*armature]
@@ -223,7 +223,7 @@ def test_steps_that_share_their_code() -> None:
     rng = np.random.default_rng(1)
     q = robot.random(rng, 2)
     v, a = rng.normal(size=(2, 2, robot.nv))
-    body, joint, loop = robot.mechanism.bodies[60], robot.mechanism.connections[40], robot.mechanism.loops[30]
+    body, joint, loop = robot.mechanism.bodies[60], robot.mechanism.joints[40], robot.mechanism.loops[30]
     rates = {f"{body.name}.mass": 0.03, f"{joint.name}.placement": 0.01 * rng.normal(size=6)}
     rates[f"{loop.name}.ratio"] = 0.1
     given = {"q": q, "v": v, "a": a}

@@ -12,10 +12,10 @@ from tests.loops import looped
 import fourbar as fb
 from fourbar import Builder
 from fourbar.errors import ArgumentError, UnknownNameError
+from fourbar.functions.methods import METHODS
 from fourbar.joints import Revolute
 from fourbar.loops import Coupling
-from fourbar.model.numbers import find
-from fourbar.system.methods import METHODS
+from fourbar.tree.parameters import find
 
 from .rebuilt import differences, random_rates
 from .step import STEP, run
@@ -212,7 +212,7 @@ def test_steps_that_share_their_code() -> None:
     robot = fb.robots.gt_chain(60, seed=1)
     rng = np.random.default_rng(1)
     given = {"q": robot.random(rng, 2), "v": rng.normal(size=(2, robot.nv)), "a": rng.normal(size=(2, robot.nv))}
-    body, joint, loop = robot.mechanism.bodies[60], robot.mechanism.connections[40], robot.mechanism.loops[30]
+    body, joint, loop = robot.mechanism.bodies[60], robot.mechanism.joints[40], robot.mechanism.loops[30]
     rates = {f"{body.name}.mass": np.array(0.03), f"{joint.name}.placement": 0.01 * rng.normal(size=6)}
     rates[f"{loop.name}.ratio"] = np.array(0.1)
     _transposed(robot.inverse_dynamics, given, rates, 1e-12)

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from tests.loops import looped
 
-from fourbar.model.embedding import Tied
-from fourbar.model.groups import split
+from fourbar.tree.clusters import split
+from fourbar.tree.embedding import LoopEmbedding
 
 from .step import STEP, rate
 
@@ -19,11 +19,11 @@ def test_loops_stay_closed_to_first_order(name: str) -> None:
     """φ(q + i h q̇) has no imaginary part: K q̇ = 0, for every unit velocity."""
     robot = looped.mechanism(name)
     state = looped.state(name, n=2)
-    groups = robot.model.lowered.groups
+    groups = robot.model.cluster_tree.clusters
     for q in state.q.tolist():
         for group, own in zip(groups, split(groups, q, "nq"), strict=True):
             tie = group.embedding
-            if not isinstance(tie, Tied) or tie.explicit:
+            if not isinstance(tie, LoopEmbedding) or tie.explicit:
                 continue
             for unit in np.eye(tie.nv).tolist():
                 moved = [x + 1j * STEP * dx for x, dx in zip(own, tie.rate(own, unit), strict=True)]

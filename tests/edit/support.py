@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from fourbar import System
-from fourbar.model.edit.where import gathered, gathered_velocity
+from fourbar.edit.coordinates import gathered, gathered_velocity
 from loops import looped
 from physics import mechanisms
 
@@ -25,20 +25,22 @@ def state(name: str) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
 
 def by_joint(robot: System, full: np.ndarray, size: str) -> dict[str, np.ndarray]:
     """Coordinates ("nq") or velocities ("nv") of all moving joints, by name."""
-    moving = robot.model.lowered.moving
+    moving = robot.model.cluster_tree.moving
     parts = np.split(full, np.cumsum([getattr(c.joint, size) for c in moving])[:-1], axis=-1) if moving else []
     return {c.name: part for c, part in zip(moving, parts, strict=True)}
 
 
 def q_of(robot: System, parts: dict[str, Any]) -> np.ndarray:
     """The configuration of a robot from the coordinates of its joints."""
-    return gathered(robot.model.lowered, np.concatenate([parts[c.name] for c in robot.model.lowered.moving], axis=-1))
+    return gathered(
+        robot.model.cluster_tree, np.concatenate([parts[c.name] for c in robot.model.cluster_tree.moving], axis=-1)
+    )
 
 
 def v_of(robot: System, parts: dict[str, Any]) -> np.ndarray:
     """The independent velocities (or accelerations) of a robot from those of its joints."""
-    full = np.concatenate([parts[c.name] for c in robot.model.lowered.moving], axis=-1)
-    return gathered_velocity(robot.model.lowered, full)
+    full = np.concatenate([parts[c.name] for c in robot.model.cluster_tree.moving], axis=-1)
+    return gathered_velocity(robot.model.cluster_tree, full)
 
 
 def close(actual: Any, expected: Any, tol: float = 1e-11) -> None:

@@ -10,7 +10,7 @@ import pytest
 import fourbar as fb
 from fourbar.joints import Prismatic, Revolute, Spherical
 from fourbar.loops import Closure, Coupling, Differential, Distance, Gear, Polynomial
-from fourbar.model.geometry import Geometry
+from fourbar.mechanism.geometry import Geometry
 
 from .support import close, robot
 
@@ -77,7 +77,7 @@ LOOPS = [
 
 @pytest.mark.parametrize(("loop", "given", "expected"), LOOPS, ids=lambda x: type(x).__name__)
 def test_loops(loop: Any, given: dict[str, Any], expected: Any) -> None:
-    from fourbar.model.edit.change import change
+    from fourbar.edit.change import change
 
     b = fb.Builder().body("a", joint=Prismatic("x"), mass=1).body("b", joint=Revolute("z"), mass=1, inertia=(1, 1, 1))
     found = change(b.loop(loop, name="loop", independent=["a"]).mechanism(), loops={"loop": given})

@@ -9,9 +9,9 @@ import pytest
 
 import fourbar as fb
 from fourbar.joints import Revolute
-from fourbar.model.geometry import Geometry
-from fourbar.model.matter import Matter, of_faces, of_shape, of_shapes
-from fourbar.model.placement import Placement
+from fourbar.mechanism.geometry import Geometry
+from fourbar.mechanism.placement import Placement
+from fourbar.mechanism.solid_inertia import Matter, of_faces, of_shape, of_shapes
 
 from .support import close
 

@@ -136,4 +136,4 @@ def test_errors() -> None:
         r.renamed(bodies={"crank": "rocker"})
     with pytest.raises(fb.ModelError, match="loop 'loop': the new name is ''"):
         r.renamed(loops={"loop": ""})
-    assert Fixed() in {c.joint for c in r.attach(r, "crank", prefix="x_").mechanism.connections}
+    assert Fixed() in {c.joint for c in r.attach(r, "crank", prefix="x_").mechanism.joints}

@@ -37,7 +37,7 @@ EACH = pytest.mark.parametrize(("name", "joints"), CASES, ids=lambda x: x if isi
 
 
 def every_second(r: System) -> list[str]:
-    return [c.name for c in r.model.lowered.moving][::2]
+    return [c.name for c in r.model.cluster_tree.moving][::2]
 
 
 class Held:
@@ -57,14 +57,14 @@ class Held:
 
     @property
     def free(self) -> set[str]:
-        return {c.name for c in self.locked.model.lowered.moving}
+        return {c.name for c in self.locked.model.cluster_tree.moving}
 
     def whole_q(self) -> np.ndarray:
         return q_of(self.r, {**self.stuck, **by_joint(self.locked, self.locked.expand(self.q), "nq")})
 
     def whole(self, full: np.ndarray) -> np.ndarray:
         """Independent velocities of the robot, from velocities of the joints of the locked one."""
-        still = {c.name: np.zeros(c.joint.nv) for c in self.r.model.lowered.moving}
+        still = {c.name: np.zeros(c.joint.nv) for c in self.r.model.cluster_tree.moving}
         return v_of(self.r, {**still, **by_joint(self.locked, full, "nv")})
 
 
@@ -93,8 +93,8 @@ def test_names_and_bodies_stay(name: str, joints: list[str] | None) -> None:
     locked = r.lock(joints or every_second(r), state(name)[0][0])
     assert locked.names.bodies == r.names.bodies and locked.names.joints == r.names.joints
     assert locked.names.frames == r.names.frames
-    kept = [c for c in locked.mechanism.connections if not isinstance(c.joint, Fixed)]
-    assert all(c in r.mechanism.connections for c in kept)
+    kept = [c for c in locked.mechanism.joints if not isinstance(c.joint, Fixed)]
+    assert all(c in r.mechanism.joints for c in kept)
 
 
 @pytest.mark.parametrize("number", ["1", "6"])

@@ -10,8 +10,8 @@ import pytest
 import fourbar as fb
 from fourbar.joints import REGISTRY, Joint, Planar, Revolute, Translation3
 from fourbar.joints.mirror import Mirror
-from fourbar.model.geometry import Geometry
-from fourbar.model.placement import Placement
+from fourbar.mechanism.geometry import Geometry
+from fourbar.mechanism.placement import Placement
 
 from .support import close, robot, state
 
@@ -91,7 +91,7 @@ def test_names() -> None:
     right = left.mirrored("y", names=lambda name: name.replace("left", "right"))
     assert right.names.bodies == ("right_thigh",) and right.names.joints == ("right_hip",)
     assert right.names.frames == ("right_toe",)
-    (c,), (body,) = right.mechanism.connections, right.mechanism.bodies
+    (c,), (body,) = right.mechanism.joints, right.mechanism.bodies
     assert c.joint == Revolute("-x") and c.placement.position == (0, -0.1, 0) and body.com == (0, -0.2, -0.1)
     both = left.merge(right)
     close(both.mass_matrix([0.3, 0.3]), left.mass_matrix([0.3]) * np.eye(2))
@@ -103,7 +103,7 @@ def test_names() -> None:
 def test_limits_and_armature_follow() -> None:
     b = fb.Builder("slide")
     b.body("a", joint=Translation3(), mass=1, limits=([-1, -2, -3], [4, 5, 6]), armature=(1, 2, 3))
-    (c,) = b.build().mirrored("y").mechanism.connections
+    (c,) = b.build().mirrored("y").mechanism.joints
     assert c.lower == (-1, -5, -3) and c.upper == (4, 2, 6) and c.armature == (1, 2, 3)
     b = fb.Builder("table")
     b.body("a", joint=Planar("z"), mass=1, inertia=(1, 1, 1), limits=([-1, -2, -3], [4, 5, 6]))

@@ -19,14 +19,16 @@ CASES = [
 @pytest.mark.parametrize(("name", "body"), CASES)
 def test_equations_are_those_with_the_rest_locked(name: str, body: str) -> None:
     r = robot(name)
-    carrier = next(c.parent for c in r.mechanism.connections if c.child == body)
+    carrier = next(c.parent for c in r.mechanism.joints if c.child == body)
     q = state(name)[0][0]
     part = r.sub(body)
-    rest = [c.name for c in r.model.lowered.moving if c.name not in {x.name for x in part.model.lowered.moving}]
+    rest = [
+        c.name for c in r.model.cluster_tree.moving if c.name not in {x.name for x in part.model.cluster_tree.moving}
+    ]
     locked = r.lock(rest, q) if rest else r
     R = np.eye(3) if carrier == "world" else r.pose(q, carrier)[:3, :3]
     part = part.with_gravity(R.T @ r.gravity)
-    assert {c.name for c in locked.model.lowered.moving} == {c.name for c in part.model.lowered.moving}
+    assert {c.name for c in locked.model.cluster_tree.moving} == {c.name for c in part.model.cluster_tree.moving}
     own = by_joint(r, r.expand(q), "nq")
     q1, q2 = q_of(part, own), q_of(locked, own)
     rng = np.random.default_rng(0)

@@ -7,7 +7,8 @@ from unittest import mock
 
 from hypothesis import strategies as st
 
-from fourbar.expr import Direct, Shared, cos, leaves, maximum, minimum, select, sin, tasks
+from fourbar.expr import Direct, Shared, cos, leaves, maximum, minimum, select, sin
+from fourbar.expr import shared_tasks as tasks
 
 
 class Couple(tuple):

@@ -22,7 +22,7 @@ from fourbar.expr import (
     tan,
     vjp,
 )
-from fourbar.expr.derive import JVP, VJP
+from fourbar.expr.autodiff import JVP, VJP
 
 from .support import difference
 

@@ -5,7 +5,8 @@ from typing import NamedTuple
 
 import pytest
 
-from fourbar.expr import Shared, Value, cos, interpret, sin, tasks
+from fourbar.expr import Shared, Value, cos, interpret, sin
+from fourbar.expr import shared_tasks as tasks
 
 
 class Link(NamedTuple):

@@ -3,7 +3,7 @@
 import pytest
 
 from fourbar.expr import Block, Store
-from fourbar.expr.derive import JVP, VJP
+from fourbar.expr.autodiff import JVP, VJP
 from fourbar.expr.evaluate import MEANING as EVALUATE
 from fourbar.expr.fold import FOLD, FOLD_SAME, FOLD_UNARY
 from fourbar.expr.interpret import MEANING
@@ -51,16 +51,16 @@ def block_of(op):
 @pytest.mark.parametrize("op", MEANING)
 def test_machine_code_can_be_made_of_every_operation(op, fma):
     pytest.importorskip("llvmlite")
-    from fourbar.compile.emit import emit_block, module
+    from fourbar.compile.block import emit_block, module
     from fourbar.compile.ir import Lanes
-    from fourbar.compile.machine import to_object
+    from fourbar.compile.llvm import to_object
 
     lanes = Lanes(2, fma)
     assert to_object(module([emit_block("f", block_of(op), lanes, fixed=True)], lanes))
 
 
 def test_an_unknown_operation_is_refused_by_the_emitter():
-    from fourbar.compile.emit import emit_block
+    from fourbar.compile.block import emit_block
     from fourbar.compile.ir import Lanes
 
     block = Block(1, 0, (("load", 0, 0), ("gamma", 0)), (Store(0, 1, 1),))

@@ -20,7 +20,7 @@ from fourbar.joints import (
     Translation3,
     Universal,
 )
-from fourbar.joints.examples import _ODD, _OTHER, _PLACED
+from fourbar.joints.registry import _ODD, _OTHER, _PLACED
 from physics.mechanisms import random_mechanism
 
 PLAIN: tuple[Joint, ...] = (
@@ -43,7 +43,7 @@ def tree(seed: int, placed: bool = False, floating: bool = False) -> fb.System:
         rng = np.random.default_rng((seed, attempt))
         joints = [kinds[i] for i in rng.choice(len(kinds), 7, replace=False)]
         made = random_mechanism(rng, joints, f"tree{seed}", floating=floating)
-        if not any(isinstance(c.joint, Helical) for c in made.mechanism.connections):
+        if not any(isinstance(c.joint, Helical) for c in made.mechanism.joints):
             return made
     raise AssertionError
 

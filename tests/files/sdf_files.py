@@ -25,8 +25,8 @@ from fourbar.joints import (
     Translation3,
     Universal,
 )  # fmt: skip
-from fourbar.joints.examples import _ODD, _OTHER, _PLACED
-from fourbar.model.mechanism import Connection
+from fourbar.joints.registry import _ODD, _OTHER, _PLACED
+from fourbar.mechanism.mechanism import PlacedJoint
 
 KEPT = (Revolute, Prismatic, Helical, Spherical, Planar, Universal, Free)
 JOINTS: dict[str, Joint] = {
@@ -65,10 +65,10 @@ def one(joint: Joint, **more: Any) -> fb.System:
     return b.build()
 
 
-def stored(robot: fb.System) -> list[Connection]:
+def stored(robot: fb.System) -> list[PlacedJoint]:
     """The joints in the order of q."""
-    lowered = robot.model.lowered
-    return [lowered.moving[i] for group in lowered.groups for i in group.links]
+    cluster_tree = robot.model.cluster_tree
+    return [cluster_tree.moving[i] for group in cluster_tree.clusters for i in group.links]
 
 
 def parts(robot: fb.System, at: str) -> list[str]:
@@ -123,8 +123,8 @@ def assert_same(robot: fb.System, other: fb.System) -> None:
         assert np.abs(other.pose(poses, name) - robot.pose(q, name)).max() < 1e-12
 
 
-def named(robot: fb.System, name: str) -> Connection:
-    return next(c for c in robot.mechanism.connections if c.name == name)
+def named(robot: fb.System, name: str) -> PlacedJoint:
+    return next(c for c in robot.mechanism.joints if c.name == name)
 
 
 def chain(*loops: fb.loops.Loop) -> fb.System:

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 import fourbar as fb
 from fourbar.io.formats import FORMATS
-from fourbar.io.own.toml import _key, _value
+from fourbar.io.native.toml import _key, _value
 from fourbar.io.source import Options, Source
 
 SECONDS = 2.0  # of CPU; the least of a few tries, as machines are busy

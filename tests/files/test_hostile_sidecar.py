@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import fourbar as fb
-from fourbar.io.own.toml import _key, _value
+from fourbar.io.native.toml import _key, _value
 
 SECONDS = 2.0
 MATTER = '<inertial><mass value="1"/><inertia ixx="1" ixy="0" ixz="0" iyy="1" iyz="0" izz="1"/></inertial>'

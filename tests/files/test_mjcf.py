@@ -11,8 +11,8 @@ import pytest
 import fourbar as fb
 from fourbar.io.formats import FORMATS
 from fourbar.joints import Composite, Free, Joint, Prismatic, Revolute, Spherical
-from fourbar.joints.examples import _PLACED
-from fourbar.model.geometry import Geometry
+from fourbar.joints.registry import _PLACED
+from fourbar.mechanism.geometry import Geometry
 from loops import looped
 from physics.mechanisms import random_inertia, random_rotation
 
@@ -65,7 +65,7 @@ class Compiled:
     def places(self) -> list[tuple[Joint, str, int, int, int, int]]:
         """For each joint of the file: ours, its name, and the first coordinate and velocity here and there."""
         found, at_q, at_v = [], 0, 0
-        for c in self.robot.model.lowered.moving:
+        for c in self.robot.model.cluster_tree.moving:
             whole = isinstance(c.joint, Free | Spherical) or c.joint.nv == 1
             names = [c.name] if whole else [f"{c.name}_{i + 1}" for i in range(c.joint.nv)]
             for i, name in enumerate(names):
@@ -112,7 +112,7 @@ def test_mujoco_compiles_the_same_robot(name: str) -> None:
         N = peer.set(q, v)
         M = robot.mass_matrix(q)
         assert np.abs(N.T @ peer.mass_matrix() @ N - M).max() <= 1e-12 * np.abs(M).max()
-        if not any(isinstance(c.joint, Free) for c in robot.mechanism.connections):
+        if not any(isinstance(c.joint, Free) for c in robot.mechanism.joints):
             bias = robot.bias_force(q, v)
             assert np.abs(N.T @ peer.data.qfrc_bias - bias).max() <= 1e-11 * max(1.0, np.abs(bias).max())
         else:  # there the linear velocity is in the world: a world acceleration of zero is ω × v less in the body
@@ -140,7 +140,7 @@ def test_loops_are_closed_where_ours_are(name: str) -> None:
     assert "equalities, which MuJoCo keeps softly" in str(peer.report)
     q = robot.random(3)
     full = np.asarray(robot.expand(q))
-    for c, x in zip(robot.model.lowered.moving, full, strict=True):
+    for c, x in zip(robot.model.cluster_tree.moving, full, strict=True):
         peer.data.qpos[peer.model.joint(c.name).qposadr[0]] = x
     mujoco.mj_forward(peer.model, peer.data)
     equal = peer.data.efc_type == mujoco.mjtConstraint.mjCNSTR_EQUALITY
@@ -149,7 +149,7 @@ def test_loops_are_closed_where_ours_are(name: str) -> None:
     J = np.zeros((peer.data.nefc, peer.model.nv))
     J[:] = peer.data.efc_J.reshape(peer.data.nefc, peer.model.nv) if peer.data.efc_J.size == J.size else _dense(peer)
     v = np.zeros(peer.model.nv)
-    for c, x in zip(robot.model.lowered.moving, robot.expand_velocity(q, np.ones(robot.nv)), strict=True):
+    for c, x in zip(robot.model.cluster_tree.moving, robot.expand_velocity(q, np.ones(robot.nv)), strict=True):
         v[peer.model.joint(c.name).dofadr[0]] = x
     assert np.abs(J[equal] @ v).max() < 1e-10  # our velocities keep its equalities
     rank = np.linalg.matrix_rank(J[equal], tol=1e-9)

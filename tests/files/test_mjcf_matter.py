@@ -12,11 +12,11 @@ import numpy as np
 import pytest
 
 import fourbar as fb
+from fourbar.edit.coordinates import gathered, gathered_velocity
 from fourbar.io.formats import FORMATS
 from fourbar.joints import Fixed, Prismatic, Revolute, Spherical
 from fourbar.loops import Distance
-from fourbar.model.edit.where import gathered, gathered_velocity
-from fourbar.model.geometry import Geometry
+from fourbar.mechanism.geometry import Geometry
 from loops import looped
 
 mujoco = pytest.importorskip("mujoco")
@@ -35,13 +35,13 @@ def mapped(robot: fb.System, other: fb.System, q: np.ndarray, v: np.ndarray) -> 
     """A state of a robot as that of another with the same joints in another order, or in parts."""
     parts = []
     for full, n in ((robot.expand(q), "nq"), (robot.expand_velocity(q, v), "nv")):
-        ends = np.cumsum([getattr(c.joint, n) for c in robot.model.lowered.moving])
-        names = [c.name for c in robot.model.lowered.moving]
+        ends = np.cumsum([getattr(c.joint, n) for c in robot.model.cluster_tree.moving])
+        names = [c.name for c in robot.model.cluster_tree.moving]
         own = dict(zip(names, np.split(np.asarray(full), ends[:-1]), strict=True))
         own |= {f"{name}_{i + 1}": x[i : i + 1] for name, x in own.items() for i in range(len(x))}
-        parts.append(np.concatenate([own[c.name] for c in other.model.lowered.moving]))
-    lowered = other.model.lowered
-    return gathered(lowered, parts[0]), gathered_velocity(lowered, parts[1])
+        parts.append(np.concatenate([own[c.name] for c in other.model.cluster_tree.moving]))
+    cluster_tree = other.model.cluster_tree
+    return gathered(cluster_tree, parts[0]), gathered_velocity(cluster_tree, parts[1])
 
 
 def difference(robot: fb.System, other: fb.System) -> float:

@@ -13,13 +13,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import fourbar as fb
+from fourbar.constraints import serialize as loops_plain
 from fourbar.joints import JOINT_TYPES, REGISTRY, Composite, CustomJoint, Joint, Revolute
-from fourbar.joints import plain as joints_plain
+from fourbar.joints import serialize as joints_plain
 from fourbar.loops import Closure, Constraint, Distance
-from fourbar.loops import plain as loops_plain
-from fourbar.model.geometry import Geometry
-from fourbar.model.mechanism import Mechanism
-from fourbar.model.placement import Placement
+from fourbar.mechanism.geometry import Geometry
+from fourbar.mechanism.mechanism import Mechanism
+from fourbar.mechanism.placement import Placement
 from loops import looped
 from physics import mechanisms
 
@@ -55,7 +55,7 @@ def holds_function(joint: Any) -> bool:
 
 def writable(mechanism: Mechanism) -> bool:
     kinds = set(loops_plain.TYPES.values())
-    functions = any(holds_function(c.joint) for c in mechanism.connections)
+    functions = any(holds_function(c.joint) for c in mechanism.joints)
     return not functions and all(type(x.loop) in kinds for x in mechanism.loops)
 
 

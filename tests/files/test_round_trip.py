@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import fourbar as fb
+from fourbar.edit.coordinates import gathered, gathered_velocity
 from fourbar.joints import (
     Composite,
     Cylindrical,
@@ -27,9 +28,8 @@ from fourbar.joints import (
     SphericalExponential,
     Universal,
 )
-from fourbar.joints.examples import _ODD, _OTHER
+from fourbar.joints.registry import _ODD, _OTHER
 from fourbar.loops import Closure, Coupling, Differential, Distance, Gear, Loop, Polynomial
-from fourbar.model.edit.where import gathered, gathered_velocity
 from physics.mechanisms import random_mechanism
 
 from .exported import PLACED, PLAIN
@@ -68,7 +68,7 @@ def written_again(robot: fb.System, format: str, folder: Path, **options: object
 def named(robot: fb.System, full: np.ndarray, of: str) -> dict[str, np.ndarray]:
     """Coordinates or velocities of all moving joints, one for each freedom, under the names that writers give."""
     found, at = {}, 0
-    for c in robot.model.lowered.moving:
+    for c in robot.model.cluster_tree.moving:
         n = getattr(c.joint, of)
         whole = isinstance(c.joint, Planar | Free) or n == 1
         names = [c.name] if whole else [f"{c.name}_{i + 1}" for i in range(n)]
@@ -81,11 +81,11 @@ def named(robot: fb.System, full: np.ndarray, of: str) -> dict[str, np.ndarray]:
 def other_side(robot: fb.System, again: fb.System, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """q of the robot that was read again, and B: its velocities are B v."""
     ours_q, ours_v = named(robot, robot.expand(q), "nq"), named(robot, robot.expand_velocity(q, np.eye(robot.nv)), "nv")
-    moving = again.model.lowered.moving
+    moving = again.model.cluster_tree.moving
     full_q = [ours_q.get(c.name, np.array(c.joint.neutral())) for c in moving]
     full_v = [ours_v.get(c.name, np.zeros((robot.nv, c.joint.nv))) for c in moving]
-    B = gathered_velocity(again.model.lowered, np.concatenate(full_v, axis=-1)).T
-    return gathered(again.model.lowered, np.concatenate(full_q)), B
+    B = gathered_velocity(again.model.cluster_tree, np.concatenate(full_v, axis=-1)).T
+    return gathered(again.model.cluster_tree, np.concatenate(full_q)), B
 
 
 def same_dynamics(robot: fb.System, again: fb.System, tolerance: float = 1e-12) -> None:
@@ -114,7 +114,7 @@ def test_trees(format: str, seed: int, tmp_path: Path) -> None:
 
 def test_every_joint_was_written() -> None:
     for format, kinds in SAYABLE.items():
-        seen = {c.joint for seed in range(5) for c in tree(format, seed).mechanism.connections}
+        seen = {c.joint for seed in range(5) for c in tree(format, seed).mechanism.joints}
         assert {type(j) for j in seen} >= {type(j) for j in kinds} - {Fixed}, format
 
 
@@ -258,7 +258,7 @@ def test_what_cannot_be_said_is_refused_or_waived(name: str, tmp_path: Path) -> 
 
 
 def with_matter(builder: fb.Builder) -> fb.System:
-    (c,) = builder.mechanism().connections
+    (c,) = builder.mechanism().joints
     return fb.Builder("r").body("x", joint=c.joint, **MATTER).build()
 
 

@@ -21,8 +21,8 @@ from fourbar.joints import (
     SphericalExponential,
     Universal,
 )  # fmt: skip
-from fourbar.model.geometry import Geometry
-from fourbar.model.placement import Placement
+from fourbar.mechanism.geometry import Geometry
+from fourbar.mechanism.placement import Placement
 
 from .exported import arm, floating_arm, tree
 from .sdf_files import JOINTS, again, assert_same, named, one, written
@@ -45,7 +45,7 @@ ROBOTS = {
 @pytest.mark.parametrize("name", ROBOTS)
 def test_whole_robots_come_back(name: str) -> None:
     robot = ROBOTS[name]()
-    robot = robot.with_parameters(joints={c.name: {"armature": 0.0} for c in robot.mechanism.connections})
+    robot = robot.with_parameters(joints={c.name: {"armature": 0.0} for c in robot.mechanism.joints})
     assert_same(robot.with_gravity((0, 0, -9.81)), again(robot.with_gravity((0, 0, -9.81))))
 
 

@@ -22,7 +22,7 @@ from fourbar.joints import (
     SphericalEuler,
     Universal,
 )  # fmt: skip
-from fourbar.joints.examples import _ODD, _OTHER
+from fourbar.joints.registry import _ODD, _OTHER
 from fourbar.loops import Closure, Coupling, Differential, Distance, Gear, Polynomial
 
 from .exported import geared_arm
@@ -31,7 +31,7 @@ from .sdf_files import again, chain, named, order, stored, written
 
 def test_gears_are_mimics() -> None:
     robot = geared_arm()
-    bare = robot.with_parameters(joints={c.name: {"armature": 0.0} for c in robot.mechanism.connections})
+    bare = robot.with_parameters(joints={c.name: {"armature": 0.0} for c in robot.mechanism.joints})
     other = again(bare)
     assert {x.loop for x in other.mechanism.loops} == {
         Gear("shoulder", "rotor_joint", 9.0, 0.0), Gear("left_joint", "right_joint", -1.0, 0.01),

@@ -15,7 +15,7 @@ from fourbar.io.formats import FORMATS
 from fourbar.io.rotations import quaternion
 from fourbar.joints import Free, Helical, Prismatic, Revolute, Spherical
 from fourbar.loops import Closure, Polynomial
-from fourbar.model.geometry import Geometry
+from fourbar.mechanism.geometry import Geometry
 from fourbar.spatial.linear import Mat
 from fourbar.spatial.rotation import quaternion_matrix
 from fourbar.spatial.transform import Transform
@@ -38,7 +38,7 @@ def written(robot: fb.System) -> tuple[str, fb.Report]:
 def joint_names(robot: fb.System) -> list[tuple[str, Any, slice, slice]]:
     """For each joint of the file: its name, ours, and where its coordinates and velocities are in q and v."""
     found, at_q, at_v = [], 0, 0
-    for c in robot.model.lowered.moving:
+    for c in robot.model.cluster_tree.moving:
         if isinstance(c.joint, Free):
             found.append((c.name, c.joint, slice(at_q, at_q + 7), slice(at_v, at_v + 6)))
         else:
@@ -84,15 +84,13 @@ class Pin:
 @EACH
 def test_pinocchio_reads_the_same_robot(name: str) -> None:
     robot = ROBOTS[name]()
-    armature = any(any(c.armature) for c in robot.mechanism.connections)
-    text, _ = written(robot.with_parameters(joints={c.name: {"armature": 0.0} for c in robot.mechanism.connections}))
+    armature = any(any(c.armature) for c in robot.mechanism.joints)
+    text, _ = written(robot.with_parameters(joints={c.name: {"armature": 0.0} for c in robot.mechanism.joints}))
     peer = Pin(robot, text)
     order, rng = peer.order(), np.random.default_rng(0)
     assert peer.model.nv == robot.nv and sorted(order) == list(range(robot.nv))
     bare = (
-        robot.with_parameters(joints={c.name: {"armature": 0.0} for c in robot.mechanism.connections})
-        if armature
-        else robot
+        robot.with_parameters(joints={c.name: {"armature": 0.0} for c in robot.mechanism.joints}) if armature else robot
     )
     for _ in range(3):
         q, v, a = robot.random(rng), rng.normal(size=robot.nv), rng.normal(size=robot.nv)
@@ -139,8 +137,8 @@ def test_our_loader_reads_the_same_robot(name: str, tmp_path: Path) -> None:
 @pytest.mark.filterwarnings("ignore::fourbar.FileWarning")
 def test_parameters_come_back(tmp_path: Path) -> None:
     arm().save(tmp_path / "arm.urdf")
-    again = {c.name: c for c in fb.load(tmp_path / "arm.urdf").mechanism.connections}
-    for c in arm().mechanism.connections:
+    again = {c.name: c for c in fb.load(tmp_path / "arm.urdf").mechanism.joints}
+    for c in arm().mechanism.joints:
         for key in ("damping", "friction", "lower", "upper", "max_force", "max_velocity"):
             assert getattr(again[c.name], key) == getattr(c, key)
 
@@ -174,7 +172,7 @@ def test_armature_is_a_transmission() -> None:
     assert ET.fromstring(text).find("transmission/joint/rotorInertia").text == "0.125"
     assert "the armature is the rotor of a transmission, which many readers ignore" in str(report)
     if FORMATS["urdf"].reader:
-        assert fb.loads(text, format="urdf").mechanism.connections[0].armature == (0.125,)
+        assert fb.loads(text, format="urdf").mechanism.joints[0].armature == (0.125,)
 
 
 def test_actuators_are_transmissions() -> None:
@@ -188,7 +186,7 @@ def test_actuators_are_transmissions() -> None:
     if FORMATS["urdf"].reader:
         again = fb.loads(text, format="urdf")
         assert again.actuators == (robot.actuators[0], fb.Actuator("n", robot.actuators[1].drives))
-        assert again.mechanism.connections[0].armature == (0.125,)
+        assert again.mechanism.joints[0].armature == (0.125,)
 
 
 def test_shapes() -> None:
@@ -242,8 +240,8 @@ def test_what_would_change_the_dynamics_is_refused() -> None:
 def test_angles_and_quaternions(pitch: float) -> None:
     rng = np.random.default_rng(0)
     for _ in range(50):
-        place = fb.Builder().body("a", rpy=(rng.normal(), pitch, rng.normal())).mechanism().connections[0].placement
+        place = fb.Builder().body("a", rpy=(rng.normal(), pitch, rng.normal())).mechanism().joints[0].placement
         T = Transform.of(Mat.of(place.rotation), (0.0, 0.0, 0.0))
-        back = fb.Builder().body("a", rpy=rpy(T)).mechanism().connections[0].placement
+        back = fb.Builder().body("a", rpy=rpy(T)).mechanism().joints[0].placement
         assert np.abs(np.array(back.rotation) - np.array(place.rotation)).max() < 3e-15
         assert np.abs(np.array(quaternion_matrix(quaternion(T.R)), float) - np.array(place.rotation)).max() < 3e-15

@@ -14,7 +14,7 @@ TREES = tuple(f"tree{i}" for i in range(mechanisms.COUNT))
 _SHORT = ("tree0", "geared")
 EACH = pytest.mark.parametrize(
     "name",
-    [pytest.param(name, marks=pytest.mark.short) if name in _SHORT else name for name in (*TREES, *looped.NAMES)],
+    [pytest.param(name, marks=pytest.mark.quick) if name in _SHORT else name for name in (*TREES, *looped.NAMES)],
 )
 FEW = pytest.mark.parametrize("name", ["tree0", "tree5", "geared", "spatial_crank"])
 

@@ -10,7 +10,7 @@ import pytest
 import fourbar as fb
 from fourbar import ArgumentError, System, UnknownNameError, identify
 from fourbar.identification.quadrature import Windows, step_weights
-from fourbar.model.parameters import KINDS
+from fourbar.mechanism.inertial_parameters import KINDS
 from physics.mechanisms import near
 
 from .arms import arm, base_values, changed, geared, measured, swing, without

@@ -16,8 +16,8 @@ def test_within_limits_and_better() -> None:
     robot = arm()
     limits = {"period": 5.0, "velocity": [1.0, 2.0, 2.0], "acceleration": 8.0}
     found = exciting_trajectory(robot, **limits, evaluations=80)
-    lower = [c.lower[0] for c in robot.mechanism.connections if c.joint.nv]
-    upper = [c.upper[0] for c in robot.mechanism.connections if c.joint.nv]
+    lower = [c.lower[0] for c in robot.mechanism.joints if c.joint.nv]
+    upper = [c.upper[0] for c in robot.mechanism.joints if c.joint.nv]
     assert np.all((found.q > lower) & (found.q < upper))
     assert np.all(np.abs(found.v) <= limits["velocity"]) and np.all(np.abs(found.a) <= 8.0)
     assert found.condition < 0.7 * found.first
@@ -124,7 +124,7 @@ def test_a_delta_robot_moves_in_its_assembly() -> None:
     robot = fb.robots.delta()
     found = exciting_trajectory(robot, period=3.0, velocity=1.0, evaluations=8)
     assert found.condition < 1e3 and found.condition < found.first and robot.loop_gap(found.q).max() < 1e-10
-    full, limits = robot.expand(found.q), [(c.lower, c.upper) for c in robot.model.lowered.moving]
+    full, limits = robot.expand(found.q), [(c.lower, c.upper) for c in robot.model.cluster_tree.moving]
     lower, upper = (np.concatenate(x) for x in zip(*limits, strict=True))
     assert np.all((full >= lower) & (full <= upper))
     tau = robot.inverse_dynamics(found.q, found.v, found.a)

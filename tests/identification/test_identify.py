@@ -108,7 +108,7 @@ def test_friction_and_springs() -> None:
         for joint, expected in zip(("column", "upper", "fore"), values, strict=True):
             value, deviation = result.value(f"{joint}.{kind}")
             assert abs(value - expected) < 5 * deviation < 0.01
-    moved = [c for c in result.robot.mechanism.connections if c.joint.nv]
+    moved = [c for c in result.robot.mechanism.joints if c.joint.nv]
     for field, kind in (("damping", "viscous"), ("friction", "coulomb"), ("stiffness", "stiffness")):
         assert np.allclose([getattr(c, field) for c in moved], np.array(truth[kind])[:, None], atol=2e-3)
     assert np.allclose([c.rest for c in moved], [[-0.1], [0.1], [-0.1]], atol=2e-3) and result.left_out == ()
@@ -122,7 +122,7 @@ def test_a_constant_force_needs_a_spring() -> None:
     result = identify(changed(robot), data, columns=("inertia", "preload"))
     assert abs(result.value("upper.preload")[0] + 0.2) < 0.01
     assert result.left_out == ("column.preload", "upper.preload", "fore.preload")
-    assert all(c.stiffness == () for c in result.robot.mechanism.connections)
+    assert all(c.stiffness == () for c in result.robot.mechanism.joints)
     assert "not in `robot` (a constant force needs a spring):\n  column.preload, upper.preload" in result.report()
 
 

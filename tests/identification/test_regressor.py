@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import fourbar as fb
-from fourbar.model.parameters import KINDS, RIGID
+from fourbar.mechanism.inertial_parameters import KINDS, RIGID
 from physics.mechanisms import near
 
 from .robots import EACH, FEW, robot_and_state

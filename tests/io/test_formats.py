@@ -14,8 +14,8 @@ import fourbar as fb
 from fourbar.io import formats
 from fourbar.io.report import Place, Reading
 from fourbar.joints import Revolute
-from fourbar.model.builder import Builder
-from fourbar.model.geometry import Geometry
+from fourbar.mechanism.builder import Builder
+from fourbar.mechanism.geometry import Geometry
 
 
 @pytest.fixture

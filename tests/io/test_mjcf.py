@@ -33,7 +33,7 @@ def test_parameters_of_joints_are_carried():
             head='<compiler angle="radian"/>',
         )
     )
-    j, k = robot.mechanism.connections
+    j, k = robot.mechanism.joints
     assert (j.lower, j.upper, j.damping, j.friction, j.armature) == ((-0.5,), (0.7,), (2.0,), (0.3,), (0.1,))
     assert (j.stiffness, j.rest, j.max_force) == ((5.0,), (0.2,), (7.0,))
     assert (k.stiffness, k.rest) == ((4.0,) * 3, (1.0, 0.0, 0.0, 0.0))
@@ -43,7 +43,7 @@ def test_parameters_of_joints_are_carried():
 def test_limits_so_far_away_are_none():
     text = f'<body name="a"><joint name="j" type="slide" limited="true" range="%s"/>{BOX}</body>'
     for given, expected in {"-1e12 1e12": (-np.inf, np.inf), "-1 1e9": (-1.0, np.inf), "-3 9e8": (-3.0, 9e8)}.items():
-        (c,) = load(model(text % given)).mechanism.connections
+        (c,) = load(model(text % given)).mechanism.joints
         assert (c.lower, c.upper) == ((expected[0],), (expected[1],))
 
 
@@ -434,7 +434,7 @@ def test_without_mujoco_it_says_how_to_install_it(monkeypatch: pytest.MonkeyPatc
 def test_what_the_file_switches_off_does_not_act(flag: str, attributes: str, words: str):
     head = f'<option><flag {flag}="disable"/></option>'
     robot = load(model(f'<body name="a"><joint name="j" {attributes}/>{BOX}</body>', head=head))
-    (j,) = robot.mechanism.connections
+    (j,) = robot.mechanism.joints
     assert not any((*j.stiffness, *j.damping, *j.friction)) and np.isinf([*j.lower, *j.upper]).all()
     assert words in str(robot.report) and "springs of joints" not in str(robot.report)
 
@@ -466,5 +466,5 @@ def test_actuators_that_the_file_switches_off_are_told(option: str):
 def test_a_range_of_forces_that_is_not_symmetric_is_told():
     with pytest.warns(fb.FileWarning):
         robot = load(model(f'<body name="a"><joint name="j" actuatorfrcrange="-7 3"/>{BOX}</body>'))
-    assert robot.mechanism.connections[0].max_force == (7.0,)
+    assert robot.mechanism.joints[0].max_force == (7.0,)
     assert "joint 'j': the range of its forces [-7, 3] is carried as ±7" in str(robot.report)

@@ -310,7 +310,7 @@ def test_the_same_texts_whatever_characters_they_hold(tmp_path: Path) -> None:
     )  # fmt: skip
     robot = fb.load(tmp_path / "main.xml")
     assert robot.name == robot.names.bodies[0] == "a&<\"'µ→"
-    assert robot.mechanism.connections[0].joint == fb.joints.Revolute("z")
+    assert robot.mechanism.joints[0].joint == fb.joints.Revolute("z")
 
 
 def test_bodies_and_joints_have_places_for_what_is_found_later(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ import pytest
 
 import fourbar as fb
 from fourbar.joints import Prismatic
-from fourbar.model.geometry import Geometry
+from fourbar.mechanism.geometry import Geometry
 
 BALL = '<body pos="0 0 1"><freejoint/><geom size=".1" {}/></body>'
 FLOOR = '<geom name="floor" type="plane" size="1 1 1" {}/>'

@@ -152,7 +152,7 @@ def test_screws_and_their_older_spelling():
     new = sdf(link("a") + joint("j", "screw", "world", "a", "<screw_thread_pitch>.4</screw_thread_pitch>"))
     old = sdf(link("a") + joint("j", "screw", "world", "a", f"<thread_pitch>{-2 * np.pi / 0.4}</thread_pitch>"), "1.6")
     for text in (new, old):
-        (connection,) = load(text).mechanism.connections
+        (connection,) = load(text).mechanism.joints
         assert isinstance(connection.joint, Helical)
         assert np.isclose(connection.joint.pitch, 0.4 / (2 * np.pi), rtol=1e-14)
 
@@ -160,7 +160,7 @@ def test_screws_and_their_older_spelling():
 def test_joints_with_two_axes():
     second = "<axis2><xyz>0 1 0</xyz><limit><lower>-1</lower><upper>2</upper></limit></axis2>"
     for kind in ("universal", "revolute2"):
-        (connection,) = load(sdf(link("a") + joint("j", kind, "world", "a", second))).mechanism.connections
+        (connection,) = load(sdf(link("a") + joint("j", kind, "world", "a", second))).mechanism.joints
         assert connection.joint == Universal("z", "y")
         assert (connection.lower, connection.upper) == ((-np.inf, -1.0), (np.inf, 2.0))
 
@@ -174,7 +174,7 @@ def test_parameters_of_an_axis():
     )
     text = sdf(link("a") + joint("j", "revolute", "world", "a").replace("<axis><xyz>0 0 1</xyz></axis>", axis))
     robot = load(text)
-    (c,) = robot.mechanism.connections
+    (c,) = robot.mechanism.joints
     assert (c.lower, c.upper, c.damping, c.friction) == ((-1.0,), (np.inf,), (0.1,), (0.2,))
     assert (c.stiffness, c.rest, c.max_force, c.max_velocity) == ((0.4,), (0.3,), (5.0,), (np.inf,))
     assert "the axis has length 2" in str(robot.report)

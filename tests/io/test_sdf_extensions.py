@@ -41,7 +41,7 @@ def drake(tag: str, **children: object) -> str:
 
 def test_a_planar_joint_is_at_zero_where_its_frames_meet() -> None:
     robot = load(sdf(BASE + FRAMES + planar(damping="2 2 3")))
-    (c,) = (c for c in robot.mechanism.connections if c.name == "p")
+    (c,) = (c for c in robot.mechanism.joints if c.name == "p")
     assert (c.joint, c.damping) == (Planar("z"), (3.0, 2.0, 2.0))
     assert np.allclose(robot.pose([0.0, 0.0, 0.0], "M"), robot.pose([0.0, 0.0, 0.0], "F"), atol=1e-15)
     between = np.linalg.inv(robot.pose([0.3, 0.4, 0.5], "F")) @ robot.pose([0.3, 0.4, 0.5], "M")
@@ -69,7 +69,7 @@ def test_planar_joints_that_cannot_be_said() -> None:
 def test_the_damping_of_a_ball_is_that_of_all_its_velocities() -> None:
     dynamics = "<axis><xyz>0 0 1</xyz><dynamics><damping>.3</damping></dynamics></axis>"
     robot = load(sdf(link("a") + joint("j", "ball", "world", "a", dynamics)))
-    assert robot.mechanism.connections[-1].damping == (0.3, 0.3, 0.3)
+    assert robot.mechanism.joints[-1].damping == (0.3, 0.3, 0.3)
 
 
 def test_the_damping_of_a_ball_that_closes_a_loop_is_told() -> None:

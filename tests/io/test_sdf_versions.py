@@ -97,7 +97,7 @@ def test_limits_so_far_away_are_none(size: str) -> None:
         f"<limit><lower>-{size}</lower><upper>{size}</upper><effort>{size}</effort><velocity>{size}</velocity></limit>"
     )
     robot = load(sdf(link("a") + joint("j", "revolute", "world", "a").replace("</axis>", limit + "</axis>")))
-    (c,) = (c for c in robot.mechanism.connections if c.name == "j")
+    (c,) = (c for c in robot.mechanism.joints if c.name == "j")
     assert (c.lower, c.upper, c.max_force, c.max_velocity) == ((-np.inf,), (np.inf,), (np.inf,), (np.inf,))
     assert np.abs(robot.random(0, 100)).max() < 10.0
 
@@ -139,7 +139,7 @@ def test_limits_in_the_wrong_order_can_be_waived() -> None:
     text = sdf(link("a") + joint("j", "revolute", "world", "a").replace("</axis>", limit))
     with pytest.raises(fb.ParseError, match=r"lower limit 1 is above the upper one -1.*waive=\['axis/limit'\]"):
         load(text)
-    (c,) = (c for c in load(text, waive=["axis/limit"]).mechanism.connections if c.name == "j")
+    (c,) = (c for c in load(text, waive=["axis/limit"]).mechanism.joints if c.name == "j")
     assert (c.lower, c.upper) == ((-np.inf,), (np.inf,))
 
 

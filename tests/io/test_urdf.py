@@ -10,8 +10,8 @@ import pytest
 
 import fourbar as fb
 from fourbar.joints import Free, Planar, Prismatic, Revolute
-from fourbar.model.geometry import Geometry
-from fourbar.model.mechanism import Placement
+from fourbar.mechanism.geometry import Geometry
+from fourbar.mechanism.mechanism import Placement
 
 pytestmark = pytest.mark.filterwarnings("ignore::fourbar.FileWarning")
 
@@ -50,7 +50,7 @@ def refused(*parts: str, **options: Any) -> str:
 )  # fmt: skip
 def test_joint_types(kind: str, expected: Any) -> None:
     robot = two(kind=kind)
-    assert robot.mechanism.connections[1].joint == expected
+    assert robot.mechanism.joints[1].joint == expected
     assert robot.names.bodies == ("base", "arm") and robot.names.joints == ("root_joint", "j")
 
 
@@ -60,7 +60,7 @@ def test_a_joint_has_all_its_numbers() -> None:
         '<limit lower="-1" upper="2" effort="3" velocity="4"/>',
         kind="revolute",
     )
-    c = robot.mechanism.connections[1]
+    c = robot.mechanism.joints[1]
     assert (c.joint, c.placement.position) == (Revolute("y"), (1.0, 2.0, 3.0))
     assert np.allclose(c.placement.rotation, [[0, -1, 0], [1, 0, 0], [0, 0, 1]], atol=1e-16)
     assert (c.damping, c.friction, c.lower, c.upper) == ((0.5,), (0.25,), (-1.0,), (2.0,))
@@ -86,7 +86,7 @@ def test_inertia_is_turned_into_the_axes_of_the_link() -> None:
 
 def test_quaternions_of_newer_urdf() -> None:
     s = float(np.sqrt(0.5))
-    a = two(f'<origin xyz="1 0 0" quat_xyzw="0 0 {s!r} {s!r}"/>').mechanism.connections[1].placement
+    a = two(f'<origin xyz="1 0 0" quat_xyzw="0 0 {s!r} {s!r}"/>').mechanism.joints[1].placement
     assert np.allclose(a.rotation, [[0, -1, 0], [1, 0, 0], [0, 0, 1]], atol=1e-15)
     text = refused(link("a"), link("b"), joint("j", "a", "b", inside='<origin rpy="0 0 1" quat_xyzw="0 0 0 1"/>'))
     assert "both rpy and quat_xyzw" in text
@@ -94,7 +94,7 @@ def test_quaternions_of_newer_urdf() -> None:
 
 def test_floating_roots() -> None:
     assert two().nv == 1
-    assert two(floating=True).mechanism.connections[0].joint == Free()
+    assert two(floating=True).mechanism.joints[0].joint == Free()
     assert two(floating=Planar("z")).nv == 4
     assert load(link("world", ""), link("arm"), joint("j", "world", "arm")).names.bodies == ("arm",)
     assert "the ground, which cannot float" in refused(
@@ -352,7 +352,7 @@ def test_limits_can_be_waived(limit: str, words: str, kept: Any) -> None:
     parts = [link("a"), link("b"), joint("j", "a", "b", "revolute", limit)]
     text = refused(*parts)
     assert words in text and "waive=['joint/limit']" in text
-    c = load(*parts, waive=["limit"]).mechanism.connections[1]
+    c = load(*parts, waive=["limit"]).mechanism.joints[1]
     assert (c.lower, c.upper, c.max_force) == kept
 
 
@@ -367,7 +367,7 @@ def test_limits_can_be_waived(limit: str, words: str, kept: Any) -> None:
 )
 def test_limits_that_are_missing(attributes: str, severity: str, ends: tuple[float, float]) -> None:
     robot = two(f'<limit {attributes} effort="1" velocity="1"/>', "revolute")
-    c = robot.mechanism.connections[1]
+    c = robot.mechanism.joints[1]
     assert (*c.lower, *c.upper) == ends
     assert [(f.severity, f.key) for f in robot.report] == ([(severity, "joint/limit")] if severity else [])
 
@@ -411,9 +411,9 @@ def test_forces_that_are_not_read_are_errors(inside: str, key: str) -> None:
 def test_springs() -> None:
     parts = [link("a"), link("b"), joint("j", "a", "b", inside='<dynamics stiffness="5"/>')]
     assert "stiffness='5' is not understood; for a spring write spring_stiffness" in refused(*parts)
-    assert load(*parts, waive=["dynamics@stiffness"]).mechanism.connections[1].stiffness == ()
+    assert load(*parts, waive=["dynamics@stiffness"]).mechanism.joints[1].stiffness == ()
     sprung = two('<dynamics damping="1" spring_stiffness="5" spring_reference="0.25"/>')
-    c = sprung.mechanism.connections[1]
+    c = sprung.mechanism.joints[1]
     assert (c.stiffness, c.rest, c.damping) == ((5.0,), (0.25,), (1.0,)) and not sprung.report
     assert "armature='1' is not understood" in refused(
         link("a"), link("b"), joint("j", "a", "b", inside='<dynamics armature="1"/>')
@@ -485,7 +485,7 @@ def test_joints_of_drake() -> None:
         ours = robot.pose(robot.neutral() if kind == "ball" else q, "arm")
         assert np.allclose(ours, theirs, rtol=0, atol=1e-14), kind
         assert not robot.report
-    assert fb.loads(of_drake("planar")).mechanism.connections[0].damping == (3.0, 1.0, 1.0)
+    assert fb.loads(of_drake("planar")).mechanism.joints[0].damping == (3.0, 1.0, 1.0)
     assert "dampings 1.0 along x and 2.0 along y" in refused_text(of_drake("planar").replace("1 1 3", "1 2 3"))
     assert "joint type 'helix' is not known" in refused_text(of_drake("ball").replace("ball", "helix"))
 

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from fourbar.expr import Graph, evaluate, interpret, jvp
-from fourbar.expr.record import Unrolled
+from fourbar.expr.unrolled import Unrolled
 from fourbar.joints import JOINT_TYPES, REGISTRY, Composite, CustomJoint, Joint
 from fourbar.joints.composite import SeriesJoint
 from fourbar.spatial.linear import Vec

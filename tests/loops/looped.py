@@ -272,7 +272,7 @@ def guided() -> Builder:
 
 
 NAMES = tuple(_MAKERS)
-_MARKS = {**dict.fromkeys(_SHORT, pytest.mark.short), "tripod": pytest.mark.slow}  # it takes as long as all others
+_MARKS = {**dict.fromkeys(_SHORT, pytest.mark.quick), "tripod": pytest.mark.slow}  # it takes as long as all others
 
 
 def marked(name: str) -> Any:
@@ -281,7 +281,7 @@ def marked(name: str) -> Any:
 
 
 EACH = pytest.mark.parametrize(
-    "name", [pytest.param(name, marks=pytest.mark.short) if name in _SHORT else name for name in NAMES]
+    "name", [pytest.param(name, marks=pytest.mark.quick) if name in _SHORT else name for name in NAMES]
 )
 EACH_BUT_LARGEST = pytest.mark.parametrize("name", [marked(name) for name in NAMES])
 
@@ -306,7 +306,7 @@ class State:
 def hold(robot: System, q: np.ndarray) -> np.ndarray:
     """How well the loops determine the dependent velocities at q: smallest singular value of K_d over largest of K."""
     found, at = np.ones(q.shape[:-1]), 0
-    for group in robot.model.lowered.groups:
+    for group in robot.model.cluster_tree.clusters:
         tie, end = group.embedding, at + group.embedding.nq
         if not group.is_free and not tie.explicit and tie.dependent:
             K = tie.numbers(q[..., at:end])[1][..., tie.rows, :]

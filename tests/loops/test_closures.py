@@ -16,6 +16,7 @@ import pytest
 import scipy.optimize
 
 from fourbar import Builder, System, baselines
+from fourbar.constraints.closures import closes_directly
 from fourbar.joints import (
     JOINT_TYPES,
     Composite,
@@ -37,7 +38,6 @@ from fourbar.joints import (
     Universal,
 )
 from fourbar.loops import Closure
-from fourbar.loops.closure import closes_directly
 
 from .looped import apply, near, shaped
 
@@ -138,7 +138,7 @@ def _parts(number: int, x: np.ndarray, size: str, plates: list[np.ndarray]) -> d
 def _rates(number: int, x: np.ndarray, of_plate: Callable[[int], np.ndarray]) -> np.ndarray:
     """Velocities or accelerations of all joints of the closed robot, in the order of its spanning tree."""
     parts = _parts(number, x, "nv", [of_plate(i) for i in range(len(JOINTS[number]))])
-    return np.concatenate([parts[c.name] for c in closed(number).model.lowered.moving], axis=-1)
+    return np.concatenate([parts[c.name] for c in closed(number).model.cluster_tree.moving], axis=-1)
 
 
 @cache

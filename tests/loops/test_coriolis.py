@@ -7,11 +7,11 @@ import pytest
 
 from fourbar import System
 from fourbar.expr import evaluate, jvp, prepare
-from fourbar.expr.whole import Whole
-from fourbar.joints.flat import FlatJoint
-from fourbar.model.embedding import Tied
-from fourbar.system.context import Context
-from fourbar.system.methods import METHODS
+from fourbar.expr.symbolic import Whole
+from fourbar.functions.context import Context
+from fourbar.functions.methods import METHODS
+from fourbar.joints.euclidean import FlatJoint
+from fourbar.tree.embedding import LoopEmbedding
 
 from .looped import EACH_BUT_LARGEST as EACH
 from .looped import NAMES, apply, mechanism, near, slope, spanning, state, transposed
@@ -20,7 +20,7 @@ DIFFERENCED = 3e-11  # rates by central differences, in double precision
 FLAT = [
     name
     for name in NAMES
-    if all(isinstance(c.joint, FlatJoint) for c in mechanism(name).mechanism.connections) and mechanism(name).nv > 0
+    if all(isinstance(c.joint, FlatJoint) for c in mechanism(name).mechanism.joints) and mechanism(name).nv > 0
 ]
 
 
@@ -49,16 +49,16 @@ def rate_of_mass_matrix(robot: System, q: np.ndarray, v: np.ndarray) -> np.ndarr
     w = recorder.graph.inputs("w", spanning(robot).nv)
     y = recorder.graph.inputs("y", robot.nv)
     moved, at_q, at_v = [], 0, 0
-    tree = robot.model.lowered.tree
-    for group in robot.model.lowered.groups:
+    tree = robot.model.cluster_tree.spanning_tree
+    for group in robot.model.cluster_tree.clusters:
         tie = group.embedding
         own = recorder.arguments["q"][at_q : at_q + tie.nq]
-        if isinstance(tie, Tied) and tie.explicit:
+        if isinstance(tie, LoopEmbedding) and tie.explicit:
             moved += [a + t * b for a, b in zip(own, y[at_v : at_v + tie.nv], strict=True)]
         else:
             first = 0
             for i in group.links:
-                joint, start = robot.model.lowered.moving[i].joint, tree.first_v[i]
+                joint, start = robot.model.cluster_tree.moving[i].joint, tree.first_v[i]
                 moved += joint.integrate(own[first : first + joint.nq], [t * x for x in w[start : start + joint.nv]])
                 first += joint.nq
         at_q, at_v = at_q + tie.nq, at_v + tie.nv

@@ -68,7 +68,7 @@ def configurations(side: int) -> np.ndarray:
     return np.array([[float(x) for x in closed(angle, side)] for angle in CRANK])
 
 
-@pytest.mark.short
+@pytest.mark.quick
 def test_parallelogram() -> None:
     """Three uniform rods of mass 1 on a parallelogram: -g cos θ (2/2 + 1) / ((2/3 + 1) L)."""
     robot = linkage((1.0, 0.5, 1.0, 0.5), independent=["crank"])
@@ -223,7 +223,7 @@ def test_right_angles_are_no_toggle_positions() -> None:
         parent = f"bar{i}"
     fixed = {"at_predecessor": (1.0, 0, 0), "at_successor": (2.0, 0, 0)}
     robot = b.loop(Closure(fb.joints.Fixed(), parent, "world", **fixed), independent=["bar0", "bar3"]).build()
-    tie = robot.model.lowered.groups[0].embedding
+    tie = robot.model.cluster_tree.clusters[0].embedding
     q = np.array(list(itertools.product((-np.pi / 2, 0.0, np.pi / 2, np.pi), repeat=5)))
     K = tie.numbers(q)[1][:, tie.rows]
     K_d, K_i = K[..., tie.dependent], K[..., [j for j, _ in tie.independent]]

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fourbar.model.grouping import GROUND, group_links, tied
+from fourbar.tree.clusters import GROUND, group_links, tied
 
 from .looped import mechanism
 

@@ -138,7 +138,7 @@ def test_equal_clusters_share_their_code() -> None:
     near(robot.forward_dynamics(q, v, tau), a, 1e-6)
 
 
-@pytest.mark.short
+@pytest.mark.quick
 def test_both_layouts_agree() -> None:
     """A short robot is unrolled, a long one shares steps: the same cluster in both moves the same."""
     short, long = centipede(3), centipede(60)

@@ -89,7 +89,7 @@ def test_random_and_neutral_configurations_are_closed(name: str) -> None:
 def test_simulation_is_of_fourth_order_where_joints_are_independent_in_part(name: str) -> None:
     """A quarter of the step divides the error of the energy by 256: some velocities of a ball or a free base follow."""
     robot = mechanism(name)
-    assert robot.model.lowered.has_shared_joints
+    assert robot.model.cluster_tree.has_shared_joints
     q, v = robot.neutral(), 0.5 * np.random.default_rng(0).normal(size=robot.nv)
     coarse, fine = (fb.simulate(robot, q, v, duration=0.08, dt=dt, every=1000) for dt in (4e-3, 1e-3))
     before, after = (robot.kinetic_energy(x.q, x.v) + robot.potential_energy(x.q) for x in (coarse, fine))

@@ -6,11 +6,11 @@ import numpy as np
 
 from fourbar import Builder
 from fourbar.expr import Shared, Unrolled, interpret
+from fourbar.functions.context import Context
+from fourbar.functions.methods import METHODS
 from fourbar.joints import Fixed, Revolute
 from fourbar.loops import Closure
 from fourbar.robots import double_pendulum, parallelogram
-from fourbar.system.context import Context
-from fourbar.system.methods import METHODS
 
 from .looped import rod
 

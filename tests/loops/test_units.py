@@ -326,7 +326,7 @@ def test_thousands_of_mimics_take_as_long_as_they_are_many() -> None:
         for i in range(count):
             b.loop(Gear("driver", f"j{i}", 1.0 + i % 7))
         robot = b.build()
-        (group,) = robot.model.lowered.groups
+        (group,) = robot.model.cluster_tree.clusters
         assert robot.names.velocities == ("driver",) and len(group.embedding.steps) == count
         sizes.append(len(group.embedding.traced.phi[0].graph.nodes))
     assert sizes[1] < 2.2 * sizes[0]
@@ -342,7 +342,7 @@ def test_the_trace_of_a_long_loop_grows_with_its_length() -> None:
         b.configuration("home", {f"b{i}": 2 * np.pi / (count + 1) for i in range(count)})
         b.loop(Closure(Revolute("z"), parent, "world", at_predecessor=(1, 0, 0), at_successor=(0.5, 0, 0)))
         robot = b.build()
-        (group,) = robot.model.lowered.groups
+        (group,) = robot.model.cluster_tree.clusters
         assert robot.nv == count - 2
         sizes.append(len(group.embedding.traced.phi[0].graph.nodes))
     assert sizes[1] < 2.4 * sizes[0]

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import fourbar as fb
-from fourbar.algorithms import wide
+from fourbar.algorithms import wide_cluster as wide
 
 
 def ring(n: int, floating: bool = False) -> Any:
@@ -40,7 +40,7 @@ def ring(n: int, floating: bool = False) -> Any:
 def test_forward_dynamics_of_wide_groups(floating: bool) -> None:
     """On the ground, and carried by a body that moves with a branch inside, a ball and a scaled velocity."""
     robot, rng = ring(16, floating), np.random.default_rng(3)
-    assert any(wide.is_wide(group) for group in robot.model.lowered.groups)
+    assert any(wide.is_wide(group) for group in robot.model.cluster_tree.clusters)
     q = robot.integrate(robot.neutral(), 1e-3 * rng.normal(size=robot.nv), 1.0)
     v, tau = rng.normal(size=(2, 5, robot.nv))
     a = robot.forward_dynamics(q, v, tau)

@@ -25,7 +25,7 @@ def with_actuators(robot: fb.System) -> fb.System:
     """The robot with an actuator on every joint, others in the parent's axes, and one tendon over all joints."""
     rng = np.random.default_rng(5)
     b = fb.Builder(robot.name, robot.gravity).include(robot.mechanism)
-    moving = robot.model.lowered.moving
+    moving = robot.model.cluster_tree.moving
     for c in moving:
         b.actuator(f"{c.name}_motor", drives=c.name, gear=rng.normal(size=c.joint.nv), force_range=(-3, 5))
         if isinstance(c.joint, Spherical | Free):
@@ -49,7 +49,7 @@ def states(name: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 def speeds(robot: fb.System, q: np.ndarray, v: np.ndarray) -> np.ndarray:
     """The velocities of the actuators from those of all joints, by hand."""
     every, at = by_joint(robot, np.asarray(robot.expand_velocity(q, v)), "nv"), by_joint(robot, robot.expand(q), "nq")
-    joints, found = {c.name: c.joint for c in robot.model.lowered.moving}, []
+    joints, found = {c.name: c.joint for c in robot.model.cluster_tree.moving}, []
     for actuator in robot.actuators:
         total = np.zeros(len(q))
         for drive in actuator.drives:

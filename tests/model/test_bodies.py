@@ -21,10 +21,10 @@ def body(**given):
 def only(builder):
     """The body and the connection of a builder with one body."""
     mechanism = builder.mechanism()
-    return mechanism.bodies[0], mechanism.connections[0]
+    return mechanism.bodies[0], mechanism.joints[0]
 
 
-@pytest.mark.short
+@pytest.mark.quick
 @NOT_FINITE
 @pytest.mark.parametrize(
     ("name", "make"),
@@ -47,7 +47,7 @@ def test_numbers_must_be_finite(name, make, bad):
         body(**{name: make(bad)})
 
 
-@pytest.mark.short
+@pytest.mark.quick
 @pytest.mark.parametrize("bad", ["heavy", None, [1.0], (1.0, 2.0), 1j, {}, np.zeros(1)], ids=repr)
 def test_a_mass_is_a_number(bad):
     with pytest.raises(ModelError, match="body 'rod', mass: "):
@@ -69,14 +69,14 @@ def test_shapes_and_types(name, bad):
         body(**{name: bad})
 
 
-@pytest.mark.short
+@pytest.mark.quick
 def test_a_negative_mass_is_refused_always():
     for allowed in (False, True):
         with pytest.raises(ModelError, match=r"body 'rod': mass -1\.0 is negative"):
             body(mass=-1.0, allow_unphysical=allowed)
 
 
-@pytest.mark.short
+@pytest.mark.quick
 def test_an_inertia_is_symmetric_always():
     skew = [[1.0, 0.1, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]]
     for allowed in (False, True):
@@ -92,7 +92,7 @@ UNPHYSICAL = {
 }
 
 
-@pytest.mark.short
+@pytest.mark.quick
 @pytest.mark.parametrize("what", UNPHYSICAL)
 def test_matter_has_certain_inertias(what):
     given, message = UNPHYSICAL[what]
@@ -144,7 +144,7 @@ LIMITS = {
 }  # fmt: skip
 
 
-@pytest.mark.short
+@pytest.mark.quick
 @pytest.mark.parametrize("what", LIMITS)
 def test_wrong_limits(what):
     with pytest.raises(ModelError, match="body 'rod', limits: "):
@@ -167,7 +167,7 @@ def test_a_joint_is_a_joint(bad):
         body(joint=bad)
 
 
-@pytest.mark.short
+@pytest.mark.quick
 @pytest.mark.parametrize(
     ("axis", "message"),
     [

@@ -70,7 +70,7 @@ def test_springs_are_carried():
     b.body("a", joint=Revolute("y"), stiffness=3.0, rest=0.5, **ROD)
     b.body("b", joint=Spherical(), stiffness=2.0, **ROD)
     b.body("c", joint=Revolute("y"), **ROD)
-    a, ball, plain = b.mechanism().connections
+    a, ball, plain = b.mechanism().joints
     assert (a.stiffness, a.rest) == ((3.0,), (0.5,))
     assert (ball.stiffness, ball.rest) == ((2.0,) * 3, (1.0, 0.0, 0.0, 0.0))
     assert (plain.stiffness, plain.rest) == ((), ())

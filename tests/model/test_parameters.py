@@ -8,7 +8,14 @@ import pytest
 import fourbar as fb
 from fourbar import Builder, ModelError
 from fourbar.joints import Free, Revolute, Spherical, Universal
-from fourbar.model.parameters import INERTIAL, KINDS, about_com, parameter_names, parameter_values, read_columns
+from fourbar.mechanism.inertial_parameters import (
+    INERTIAL,
+    KINDS,
+    about_com,
+    parameter_names,
+    parameter_values,
+    read_columns,
+)
 
 SETTABLE = ("inertia", "armature", "viscous", "coulomb")
 
@@ -62,12 +69,12 @@ def test_round_trip() -> None:
 def test_springs() -> None:
     """τ = stiffness q + preload is the force of the spring that the mechanism holds, stiffness (q - rest)."""
     robot = _robot().with_inertial_parameters([*np.zeros(6), 4.0, *np.zeros(6), -2.0], ("stiffness", "preload"))
-    hinge = robot.mechanism.connections[-1]
+    hinge = robot.mechanism.joints[-1]
     assert (hinge.stiffness, hinge.rest) == ((4.0,), (0.5,))
     assert robot.inertial_parameters(("stiffness", "preload"))[[6, 13]].tolist() == [4.0, -2.0]
     softer = robot.with_inertial_parameters([*np.zeros(6), 2.0], "stiffness")  # the preload stays
-    assert (softer.mechanism.connections[-1].stiffness, softer.mechanism.connections[-1].rest) == ((2.0,), (1.0,))
-    gone = robot.with_inertial_parameters(np.zeros(14), ("stiffness", "preload")).mechanism.connections[-1]
+    assert (softer.mechanism.joints[-1].stiffness, softer.mechanism.joints[-1].rest) == ((2.0,), (1.0,))
+    gone = robot.with_inertial_parameters(np.zeros(14), ("stiffness", "preload")).mechanism.joints[-1]
     assert (gone.stiffness, gone.rest) == ((), ())
     b = Builder("ball")
     b.body("ball", joint=Spherical(), mass=1.0, inertia=(1, 1, 1), stiffness=2.0, rest=(0.6, 0.8, 0.0, 0.0))
@@ -75,7 +82,7 @@ def test_springs() -> None:
         b.build().inertial_parameters("stiffness")
     b = Builder("cardan")
     b.body("cross", joint=Universal(), mass=1.0, inertia=(1, 1, 1))
-    bent = b.build().with_inertial_parameters([2.0, 1.0, 0.5, 0.0], ("stiffness", "preload")).mechanism.connections[0]
+    bent = b.build().with_inertial_parameters([2.0, 1.0, 0.5, 0.0], ("stiffness", "preload")).mechanism.joints[0]
     assert (bent.stiffness, bent.rest) == ((2.0, 1.0), (-0.25, 0.0))
 
 

@@ -18,11 +18,11 @@ def placement(**given):
     b.body("rod", joint=Revolute("y"), mass=1.0, inertia=(1.0, 1.0, 1.0), **given)
     b.frame("tip", "rod", **given)
     mechanism = b.mechanism()
-    assert mechanism.frames[0].placement == mechanism.connections[0].placement
+    assert mechanism.frames[0].placement == mechanism.joints[0].placement
     return mechanism.frames[0].placement
 
 
-@pytest.mark.short
+@pytest.mark.quick
 @pytest.mark.parametrize(
     "given",
     [
@@ -64,7 +64,7 @@ WRONG = {
 }
 
 
-@pytest.mark.short
+@pytest.mark.quick
 @pytest.mark.parametrize("what", WRONG)
 def test_what_is_no_rotation(what):
     rotation, message = WRONG[what]

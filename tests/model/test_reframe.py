@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 import fourbar as fb
-from fourbar.compile.function import operations
+from fourbar.functions.function import operations
 from fourbar.joints import Free, Prismatic, Revolute, Spherical
-from fourbar.model.reframe import reframed
 from fourbar.spatial.transform import Transform
+from fourbar.tree.reframe import reframed
 
 DIGITS = 1.57079632679  # a quarter turn as files write it
 
@@ -105,7 +105,7 @@ def test_the_equations_of_motion_are_the_same(seed: int) -> None:
 
 def test_bodies_stay_where_they_are() -> None:
     """In the world every point of a body moves as before: frames differ by constants only."""
-    tree = _robot(2.6, -0.7).model.lowered.unturned
+    tree = _robot(2.6, -0.7).model.cluster_tree.unturned
     other = reframed(tree)
     q = [list(np.linspace(0.1, 0.9, c.joint.nq)) if c.joint.nq < 7 else [0, 0, 0, 1, 0, 0, 0] for c in tree.clusters]
     poses: list[list[Transform]] = [[], []]

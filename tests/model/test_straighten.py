@@ -8,14 +8,13 @@ import numpy as np
 import pytest
 
 import fourbar as fb
-from fourbar.io.closing import straightened
+from fourbar.io.closing import misaligned_axes, straighten, straightened
 from fourbar.io.report import Reading
 from fourbar.io.source import Options
 from fourbar.joints import Prismatic, Revolute
 from fourbar.loops import Closure
-from fourbar.model.lower import lower
-from fourbar.model.mechanism import Mechanism
-from fourbar.model.straighten import astray, straighten
+from fourbar.mechanism.mechanism import Mechanism
+from fourbar.tree.cluster_tree import lower
 
 ROD = {"mass": 1.0, "com": (0.2, 0.0, 0.0), "inertia": (0.01, 0.02, 0.02)}
 
@@ -71,13 +70,13 @@ def test_joints_that_are_named_are_turned_further():
     pin = Closure(fb.joints.Spherical(), "coupler", "rocker", at_predecessor=(0.5, 0, 0), at_successor=(0.4, 0, 0))
     b.loop(pin, name="pin")
     rough = b.mechanism()
-    (off,) = astray(rough, "pin", 2e-3)
+    (off,) = misaligned_axes(rough, "pin", 2e-3)
     assert (off.joint, off.others) == ("coupler", ("crank", "rocker"))
     assert off.angle == pytest.approx(0.1, rel=1e-12)
     assert straighten(rough, 2e-3) == (rough, ()) and fb.System(rough).nv == 0
     straight, (told,) = straighten(rough, 2e-3, {"coupler": 0.11})
     assert told.joints == ("coupler",) and fb.System(straight).nv == 1
-    assert astray(straight, "pin", 2e-3) == () and astray(rough, "none", 2e-3) == ()
+    assert misaligned_axes(straight, "pin", 2e-3) == () and misaligned_axes(rough, "none", 2e-3) == ()
 
 
 def test_slides_are_turned_across_the_hinges():
@@ -88,7 +87,7 @@ def test_slides_are_turned_across_the_hinges():
     b.loop(Closure(Revolute("y"), "rod", "piston", at_predecessor=(0.5, 0, 0)), name="pin")
     straight, (told,) = straighten(b.mechanism(), 1e-3)
     assert told.joints == ("piston",)
-    assert straight.connections[2].joint == Prismatic("x")
+    assert straight.joints[2].joint == Prismatic("x")
     assert fb.System(straight).nv == 1
 
 
@@ -115,7 +114,7 @@ def test_a_file_is_turned_only_where_a_loop_then_moves_more():
     assert read(towed) == towed
     assert read(towed, straighten=0.0) == towed
     for asked in (2e-3, {"hand": 2e-3}):
-        assert read(towed, straighten=asked).connections[1].joint == Revolute("y")
+        assert read(towed, straighten=asked).joints[1].joint == Revolute("y")
     assert read(towed, straighten={"float": 2e-3}) == towed  # the others are straightened as usual
     rough = four_bar(1e-3).mechanism()
     assert read(rough) == straighten(rough, 2e-3)[0] and lower(read(rough)).nv == 2

@@ -5,7 +5,7 @@ import pytest
 
 from fourbar import Builder, ModelError
 from fourbar.joints import Fixed, Free, Planar, Prismatic, Revolute, Spherical, SphericalExponential
-from fourbar.model.lower import GROUND
+from fourbar.tree.cluster_tree import GROUND
 
 SOLID = {"mass": 1.3, "com": (0.1, -0.2, 0.3), "inertia": (0.4, 0.5, 0.6)}
 
@@ -18,7 +18,7 @@ def test_fixed_bodies_have_a_home_in_what_carries_them():
     b.body("tool", parent="plate", position=(0.1, 0.0, 0.0), **SOLID)
     b.frame("point", "tool", position=(0.0, 0.0, 0.1))
     robot = b.build()
-    homes = robot.model.lowered.bodies
+    homes = robot.model.cluster_tree.bodies
     assert [homes[name].cluster for name in ("post", "arm", "plate", "tool")] == [GROUND, 0, 0, 0]
     assert robot.nv == 1
     q = np.array([0.7])
@@ -47,7 +47,7 @@ def test_fixed_bodies_weigh_as_much_as_one_merged_by_hand():
     np.testing.assert_allclose(halves.build().potential_energy(q), one.build().potential_energy(q), rtol=1e-13)
 
 
-@pytest.mark.short
+@pytest.mark.quick
 @pytest.mark.parametrize("joint", [Revolute("y"), Prismatic("x"), Spherical(), Free()], ids=str)
 def test_a_joint_that_moves_nothing_is_refused(joint):
     b = Builder()
@@ -65,7 +65,7 @@ def test_a_point_on_its_own_axis_moves_nothing():
     np.testing.assert_allclose(off.mass_matrix(np.zeros(1)), [[0.01]])
 
 
-@pytest.mark.short
+@pytest.mark.quick
 def test_a_body_without_mass_may_carry_others():
     b = Builder()
     b.body("link", joint=Revolute("z"))
@@ -98,7 +98,7 @@ def test_small_parts_of_large_machines():
     assert b.build().nv == 8
 
 
-@pytest.mark.short
+@pytest.mark.quick
 def test_armature_is_inertia_enough():
     b = Builder()
     b.body("arm", joint=Revolute("z"), **SOLID)
@@ -108,7 +108,7 @@ def test_armature_is_inertia_enough():
     assert np.all(np.isfinite(robot.forward_dynamics(*np.ones((3, 2)))))
 
 
-@pytest.mark.short
+@pytest.mark.quick
 def test_random_configurations_respect_limits():
     b = Builder()
     b.body("a", joint=Revolute("z"), limits=(-0.1, 0.3), **SOLID)
@@ -119,8 +119,8 @@ def test_random_configurations_respect_limits():
     b.body("f", parent="e", joint=Revolute("z"), **SOLID)
     robot = b.build()
     q = robot.random(0, 5000)
-    lower = [x for c in robot.mechanism.connections for x in c.lower]
-    upper = [x for c in robot.mechanism.connections for x in c.upper]
+    lower = [x for c in robot.mechanism.joints for x in c.lower]
+    upper = [x for c in robot.mechanism.joints for x in c.upper]
     assert np.all(q >= lower)
     assert np.all(q <= upper)
     assert np.all(np.abs(q[:, -1]) <= np.pi)
@@ -129,7 +129,7 @@ def test_random_configurations_respect_limits():
     assert np.all(width >= 0.95 * (np.array(upper) - lower)[bounded])
 
 
-@pytest.mark.short
+@pytest.mark.quick
 def test_random_configurations_are_repeatable():
     robot = Builder().body("a", joint=Free(), **SOLID).body("b", parent="a", joint=Spherical(), **SOLID).build()
     assert robot.random().shape == (11,)
@@ -153,7 +153,7 @@ def test_the_neutral_configuration():
     np.testing.assert_array_equal(robot.poses(robot.neutral()), [np.eye(4)] * 2)
 
 
-@pytest.mark.short
+@pytest.mark.quick
 def test_gravity_can_be_changed():
     robot = Builder().body("a", joint=Prismatic("z"), **SOLID).build()
     np.testing.assert_allclose(robot.gravity_force([0.0]), [1.3 * 9.81])

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from fourbar.model.travel import travel
+from fourbar.tree.path_following import travel
 
 
 def tied(*K: Any) -> Any:

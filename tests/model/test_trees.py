@@ -18,7 +18,7 @@ def tree(*links, **names):
     return b
 
 
-@pytest.mark.short
+@pytest.mark.quick
 def test_names_are_different():
     b = tree(("arm", "world"))
     with pytest.raises(ModelError, match="body 'arm' is there already"):
@@ -55,7 +55,7 @@ def test_the_world_is_taken():
         Builder().frame("world", "arm")
 
 
-@pytest.mark.short
+@pytest.mark.quick
 def test_a_joint_carries_one_body():
     with pytest.raises(ModelError, match=r"joint 'hinge' carries both 'a' and 'b'; give joint_name="):
         tree(("a", "world"), ("b", "a"), a="hinge", b="hinge").build()
@@ -63,7 +63,7 @@ def test_a_joint_carries_one_body():
         tree(("a", "world"), ("b", "a"), a="b").build()
 
 
-@pytest.mark.short
+@pytest.mark.quick
 def test_an_unknown_parent():
     with pytest.raises(ModelError, match=r"body 'hand': parent: there is no body 'foreram'; did you mean 'forearm'\?"):
         tree(("forearm", "world"), ("hand", "foreram")).build()
@@ -78,7 +78,7 @@ def test_a_frame_on_an_unknown_body():
         tree(("hand", "world")).frame("tip", "hnd").build()
 
 
-@pytest.mark.short
+@pytest.mark.quick
 @pytest.mark.parametrize(
     ("links", "circle"),
     [
@@ -99,7 +99,7 @@ def test_something_is_needed():
         Builder("nothing").build()
 
 
-@pytest.mark.short
+@pytest.mark.quick
 def test_bodies_may_be_declared_in_any_order():
     links = [("hip", "world"), ("knee", "hip"), ("ankle", "knee"), ("arm", "hip"), ("hand", "arm")]
     wanted = tree(*links).build()
@@ -134,7 +134,7 @@ def test_several_roots():
     np.testing.assert_allclose(M[1:, 1:], alone, rtol=1e-14)
 
 
-@pytest.mark.short
+@pytest.mark.quick
 def test_names():
     b = Builder("walker")
     b.body("trunk", joint=Free(), joint_name="base", **SOLID)

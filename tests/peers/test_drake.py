@@ -16,7 +16,7 @@ tree = pytest.importorskip("pydrake.multibody.tree")
 plant_module = pytest.importorskip("pydrake.multibody.plant")
 math = pytest.importorskip("pydrake.math")
 pytestmark = pytest.mark.peers
-SEEDS = pytest.mark.parametrize("seed", [pytest.param(0, marks=pytest.mark.short), 1])
+SEEDS = pytest.mark.parametrize("seed", [pytest.param(0, marks=pytest.mark.quick), 1])
 SAMPLES = 4
 
 
@@ -200,8 +200,8 @@ def test_the_map_without_drake_is_the_same(seed: int) -> None:
     """Given the order of the joints, and which floating joint has angles."""
     peer = peer_of(seed)
     q, v, a = states(peer)
-    moving = [b for b, c in zip(peer.bodies, peer.robot.mechanism.connections, strict=True) if c.joint.nv]
-    names = [c.name for c in peer.robot.mechanism.connections if c.joint.nv]
+    moving = [b for b, c in zip(peer.bodies, peer.robot.mechanism.joints, strict=True) if c.joint.nv]
+    names = [c.name for c in peer.robot.mechanism.joints if c.joint.nv]
     carrying = {int(j.child_body().index()): j for j in peer.joints}
     joints = [carrying[int(body.index())] for body in moving]
     order = [name for _, name in sorted(zip((j.velocity_start() for j in joints), names, strict=True))]
@@ -265,6 +265,6 @@ def test_what_is_not_translated_is_refused(options: dict[str, bool], message: st
 def test_damping_and_limits_are_kept() -> None:
     from fourbar.bridges.drake import from_drake
 
-    connection = from_drake(two_links()).mechanism.connections[1]
+    connection = from_drake(two_links()).mechanism.joints[1]
     assert connection.damping == (0.3,)
     assert (connection.lower, connection.upper) == ((-2.0,), (1.0,))

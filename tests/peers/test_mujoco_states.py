@@ -15,7 +15,7 @@ from .mjcf_models import LOOPS
 
 mujoco = pytest.importorskip("mujoco")
 pytestmark = pytest.mark.peers
-SEEDS = pytest.mark.parametrize("seed", [pytest.param(0, marks=pytest.mark.short), 1, 2])
+SEEDS = pytest.mark.parametrize("seed", [pytest.param(0, marks=pytest.mark.quick), 1, 2])
 SAMPLES = 4
 
 
@@ -80,7 +80,7 @@ def states(peer: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     return q, v, a
 
 
-@pytest.mark.short
+@pytest.mark.quick
 def test_the_trees_have_every_joint() -> None:
     kinds = {int(k) for seed in range(3) for k in peer_of(seed).model.jnt_type}
     assert kinds == {0, 1, 2, 3}

@@ -36,7 +36,7 @@ ROBOTS = {
 }
 EACH = pytest.mark.parametrize("name", ROBOTS)
 LARGE = ("icub", "romeo", "talos", "baxter")  # which compile for long
-IN_DEPTH = pytest.mark.parametrize("name", [pytest.param("panda", marks=pytest.mark.short), "anymal_b", "tiago"])
+IN_DEPTH = pytest.mark.parametrize("name", [pytest.param("panda", marks=pytest.mark.quick), "anymal_b", "tiago"])
 _made: dict[str, Any] = {}
 
 
@@ -295,7 +295,7 @@ def odd_model() -> Any:
     return model
 
 
-@pytest.mark.short
+@pytest.mark.quick
 def test_every_joint_of_the_bridge() -> None:
     """With armature, which Pinocchio too adds to the diagonal of M."""
     from fourbar.bridges.pinocchio import Peer

@@ -11,9 +11,9 @@ from fourbar import System
 from fourbar.algorithms import aba, crba, energy, rnea
 from fourbar.algorithms.sweep import Sweeps
 from fourbar.expr import Direct
-from fourbar.model.groups import free_groups
-from fourbar.model.tree import ClusterTree
 from fourbar.spatial.vectors import Wrench
+from fourbar.tree.clusters import single_clusters
+from fourbar.tree.spanning_tree import SpanningTree
 
 from .oracle import STEP, Kinematics
 
@@ -34,12 +34,12 @@ def _flat(parts: Sequence[Sequence[Any]]) -> list[Any]:
     return [x for part in parts for x in part]
 
 
-def _no_forces(tree: ClusterTree) -> list[Wrench]:
+def _no_forces(tree: SpanningTree) -> list[Wrench]:
     return [Wrench.zero()] * len(tree.clusters)
 
 
 def inverse_dynamics(
-    tree: ClusterTree, gravity: Sequence[Any], q: np.ndarray, v: np.ndarray, a: np.ndarray
+    tree: SpanningTree, gravity: Sequence[Any], q: np.ndarray, v: np.ndarray, a: np.ndarray
 ) -> np.ndarray:
     """τ of a tree."""
     s = Sweeps(tree, Direct(), columns(q), columns(v))
@@ -48,24 +48,24 @@ def inverse_dynamics(
 
 
 def forward_dynamics(
-    tree: ClusterTree, gravity: Sequence[Any], q: np.ndarray, v: np.ndarray, tau: np.ndarray
+    tree: SpanningTree, gravity: Sequence[Any], q: np.ndarray, v: np.ndarray, tau: np.ndarray
 ) -> np.ndarray:
     """a of a tree."""
     s = Sweeps(tree, Direct(), columns(q), columns(v))
-    groups = free_groups(tree)
+    groups = single_clusters(tree)
     links_v, forces = tree.split_v(columns(v)), tree.split_v(columns(tau))
     a = aba.forward_dynamics(s, groups, [None] * len(groups), links_v, forces, _no_forces(tree), gravity)
     return batched(_flat(a), q.shape[:-1])
 
 
-def mass_matrix(tree: ClusterTree, q: np.ndarray) -> np.ndarray:
+def mass_matrix(tree: SpanningTree, q: np.ndarray) -> np.ndarray:
     """M of a tree."""
     return batched(crba.mass_matrix(Sweeps(tree, Direct(), columns(q))), q.shape[:-1])
 
 
 def energies(robot: System, q: np.ndarray, v: np.ndarray) -> np.ndarray:
     """Kinetic and potential energy, side by side."""
-    tree = robot.model.lowered.tree
+    tree = robot.model.cluster_tree.spanning_tree
     s = Sweeps(tree, Direct(), columns(q), columns(v))
     kinetic = energy.kinetic_energy(s, tree.split_v(columns(v)))
     return batched([kinetic, energy.potential_energy(s, robot.gravity)], q.shape[:-1])
@@ -73,12 +73,14 @@ def energies(robot: System, q: np.ndarray, v: np.ndarray) -> np.ndarray:
 
 def center_of_mass(robot: System, q: np.ndarray) -> np.ndarray:
     """The centre of mass."""
-    return batched(energy.center_of_mass(Sweeps(robot.model.lowered.tree, Direct(), columns(q))), q.shape[:-1])
+    return batched(
+        energy.center_of_mass(Sweeps(robot.model.cluster_tree.spanning_tree, Direct(), columns(q))), q.shape[:-1]
+    )
 
 
 def momentum(robot: System, q: np.ndarray, v: np.ndarray, about: str) -> np.ndarray:
     """Momentum about the world's origin or the centre of mass."""
-    tree = robot.model.lowered.tree
+    tree = robot.model.cluster_tree.spanning_tree
     s = Sweeps(tree, Direct(), columns(q), columns(v))
     return batched(energy.momentum(s, tree.split_v(columns(v)), about), q.shape[:-1])
 

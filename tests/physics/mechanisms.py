@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from fourbar import Builder, System
 from fourbar.joints import REGISTRY, Fixed, Free, Helical, Joint, Planar, Prismatic, Revolute, Spherical, SphericalEuler
 from fourbar.joints.independence import subspace_matrix
-from fourbar.model.mechanism import Mechanism
+from fourbar.mechanism.mechanism import Mechanism
 
 COUNT = 10  # mechanisms
 BATCH = 6  # states in a batch
@@ -27,7 +27,7 @@ _SHORT = (0, 5)
 
 
 def _numbers(*numbers: int) -> pytest.MarkDecorator:
-    marked = [pytest.param(i, marks=pytest.mark.short) if i in _SHORT else i for i in numbers]
+    marked = [pytest.param(i, marks=pytest.mark.quick) if i in _SHORT else i for i in numbers]
     return pytest.mark.parametrize("number", marked)
 
 
@@ -135,7 +135,7 @@ def small_mechanism() -> System:
 
 def joint_types(mechanisms: Sequence[Mechanism]) -> set[Joint]:
     """All joints found in mechanisms."""
-    return {c.joint for m in mechanisms for c in m.connections} | {Fixed()}
+    return {c.joint for m in mechanisms for c in m.joints} | {Fixed()}
 
 
 @dataclass(frozen=True)
@@ -153,7 +153,7 @@ def home(robot: System) -> np.ndarray:
     """Every joint at its neutral position, unless it is singular there (gimbal lock): then anywhere."""
     rng = np.random.default_rng(3)
     parts = []
-    for c in robot.model.lowered.moving:
+    for c in robot.model.cluster_tree.moving:
         values = np.linalg.svd(subspace_matrix(c.joint, c.joint.neutral()), compute_uv=False)
         anywhere = c.joint.random(rng, np.array(c.lower), np.array(c.upper))
         parts.append(np.array(c.joint.neutral()) if values[-1] > 1e-3 * values[0] else anywhere)
@@ -163,7 +163,7 @@ def home(robot: System) -> np.ndarray:
 def quaternions(robot: System) -> list[slice]:
     """Where quaternions lie in q."""
     found, at = [], 0
-    for c in robot.model.lowered.moving:
+    for c in robot.model.cluster_tree.moving:
         if isinstance(c.joint, (Free, Spherical)):
             first = at + c.joint.nq - 4
             found.append(slice(first, first + 4))

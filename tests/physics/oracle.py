@@ -61,7 +61,7 @@ class Kinematics:
         """q ⊕ v, joint by joint."""
         shape = np.broadcast_shapes(q.shape[:-1], v.shape[:-1])
         parts, at_q, at_v = [], 0, 0
-        for c in self.mechanism.connections:
+        for c in self.mechanism.joints:
             own_q = [q[..., at_q + i] for i in range(c.joint.nq)]
             own_v = [v[..., at_v + i] for i in range(c.joint.nv)]
             parts += [np.broadcast_to(x, shape) for x in c.joint.integrate(own_q, own_v)]
@@ -73,7 +73,7 @@ class Kinematics:
         shape, kind = q.shape[:-1], q.dtype
         found = {"world": np.broadcast_to(np.eye(4, dtype=kind), (*shape, 4, 4))}
         at = 0
-        for c in self.mechanism.connections:
+        for c in self.mechanism.joints:
             moved = c.joint.placement([q[..., at + i] for i in range(c.joint.nq)])
             at += c.joint.nq
             fixed = dense(c.placement.rotation, c.placement.position, (), kind)
@@ -143,7 +143,7 @@ def lagrangian(robot: System, q: np.ndarray, v: np.ndarray) -> Dynamics:
     J, dJ = stacked(q), k.along(stacked, q, v)
     m = mass.reshape(-1, *[1] * (q.ndim - 1), 1, 1)
     Jw, Jv = J[..., :3, :], J[..., 3:, :]
-    armature = np.diag(np.concatenate([np.array(c.armature, np.longdouble) for c in robot.mechanism.connections]))
+    armature = np.diag(np.concatenate([np.array(c.armature, np.longdouble) for c in robot.mechanism.joints]))
     M = (m * np.swapaxes(Jv, -1, -2) @ Jv + np.swapaxes(Jw, -1, -2) @ Ic @ Jw).sum(axis=0) + armature
     w, u = apply(Jw, v), apply(Jv, v)
     spin = apply(Ic, w)
@@ -171,7 +171,7 @@ def _shift(J: np.ndarray, r: np.ndarray) -> np.ndarray:
 def grounded(robot: System) -> set[str]:
     """The bodies that cannot move."""
     found = {"world"}
-    for c in robot.mechanism.connections:
+    for c in robot.mechanism.joints:
         if c.joint.nv == 0 and c.parent in found:
             found.add(c.child)
     return found

@@ -12,7 +12,7 @@ import fourbar as fb
 from loops import looped
 from physics import mechanisms
 
-TREES = [pytest.param(str(i), marks=[pytest.mark.short] if i == 0 else []) for i in range(mechanisms.COUNT)]
+TREES = [pytest.param(str(i), marks=[pytest.mark.quick] if i == 0 else []) for i in range(mechanisms.COUNT)]
 LOOPED = [looped.marked(name) for name in looped.NAMES if name != "tripod"]
 
 
@@ -22,7 +22,7 @@ def sprung(name: str) -> fb.System:
     robot: Any = mechanisms.mechanism(int(name)) if name.isdigit() else looped.mechanism(name)
     rng = np.random.default_rng(17)
     joints = {}
-    for i, c in enumerate(robot.model.lowered.moving):
+    for i, c in enumerate(robot.model.cluster_tree.moving):
         rest = c.joint.random(rng, np.array(c.lower), np.array(c.upper))
         joints[c.name] = {"damping": rng.uniform(0.1, 2.0, c.joint.nv) if i % 3 else 0.0}
         if i % 4 != 1:

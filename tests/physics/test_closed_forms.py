@@ -12,7 +12,7 @@ from fourbar.robots.pendulum import closed_form, double_pendulum
 from .mechanisms import near, random_inertia
 from .oracle import skew
 
-pytestmark = pytest.mark.short
+pytestmark = pytest.mark.quick
 
 
 def exp_rotation(w: np.ndarray) -> np.ndarray:

@@ -16,9 +16,9 @@ from fourbar.algorithms.sweep import Sweeps
 from fourbar.expr import Direct
 from fourbar.joints import Composite, Joint, Revolute, Spherical
 from fourbar.joints.composite import SeriesJoint
-from fourbar.joints.group import GroupJoint
-from fourbar.model.tree import ClusterTree
+from fourbar.joints.lie import GroupJoint
 from fourbar.spatial.transform import Transform
+from fourbar.tree.spanning_tree import SpanningTree
 
 from .direct import batched, columns, mass_matrix
 from .mechanisms import EACH, EXAMPLES, FEW, RECIPES, Recipe, mechanism, near, state
@@ -28,7 +28,7 @@ from .oracle import STEP, Kinematics, apply
 def mass_matrix_along(robot: System, q: np.ndarray, v: np.ndarray) -> np.ndarray:
     """d/dt of M along q ⊕ t v, by a complex step; v may have further axes before its last."""
     moved = Kinematics(robot).plus(q.astype(complex), 1j * STEP * v)
-    return mass_matrix(robot.model.lowered.tree, moved).imag / STEP
+    return mass_matrix(robot.model.cluster_tree.spanning_tree, moved).imag / STEP
 
 
 def size_of_force(robot: System, s: object, M: np.ndarray) -> np.ndarray:
@@ -71,25 +71,25 @@ def brackets(joint: Joint) -> np.ndarray:
 
 def koszul(robot: System, q: np.ndarray) -> np.ndarray:
     """Γ_ijk = ½ (X_k M_ij + X_j M_ik - X_i M_jk + [k,j]·i - [k,i]·j - [j,i]·k), with the metric M without armature."""
-    n, tree = robot.nv, robot.model.lowered.tree
+    n, tree = robot.nv, robot.model.cluster_tree.spanning_tree
     slopes = mass_matrix_along(robot, q[..., None, :], np.eye(n))  # (..., k, i, j)
     c = np.zeros((n, n, n))
     for first, cluster in zip(tree.first_v, tree.clusters, strict=True):
         own = slice(first, first + cluster.joint.nv)
         c[own, own, own] = brackets(cluster.joint)
     M = mass_matrix(tree, q) - np.diag([x for cluster in tree.clusters for x in cluster.armature])
-    lowered = np.einsum("jil,...lk->...jik", c, M)  # [j, i] · k
+    cluster_tree = np.einsum("jil,...lk->...jik", c, M)  # [j, i] · k
     return 0.5 * (
         np.einsum("...kij->...ijk", slopes)
         + np.einsum("...jik->...ijk", slopes)
         - slopes
-        + np.einsum("...kji->...ijk", lowered)
-        - np.einsum("...kij->...ijk", lowered)
-        - np.einsum("...jik->...ijk", lowered)
+        + np.einsum("...kji->...ijk", cluster_tree)
+        - np.einsum("...kij->...ijk", cluster_tree)
+        - np.einsum("...jik->...ijk", cluster_tree)
     )
 
 
-def directly(tree: ClusterTree, q: np.ndarray) -> np.ndarray:
+def directly(tree: SpanningTree, q: np.ndarray) -> np.ndarray:
     """Γ without compiling."""
     s = Sweeps(tree, Direct(), columns(q))
     cube = christoffel.christoffel(s, tree.split_q(columns(q)))
@@ -102,8 +102,8 @@ def test_koszul(number: int) -> None:
     robot = mechanism(number)
     s = state(robot, n=2)
     expected = koszul(robot, s.q)
-    near(directly(robot.model.lowered.tree, s.q), expected, 1e-13)
-    near(directly(robot.model.lowered.unturned, s.q), expected, 1e-13)
+    near(directly(robot.model.cluster_tree.spanning_tree, s.q), expected, 1e-13)
+    near(directly(robot.model.cluster_tree.unturned, s.q), expected, 1e-13)
     assert np.abs(expected).max() > 0.01
 
 
@@ -118,7 +118,7 @@ def test_christoffel_symbols(number: int) -> None:
     near(robot.coriolis_matrix(s.q, s.v), C, 1e-13)
 
 
-@pytest.mark.short
+@pytest.mark.quick
 def test_symmetric_where_velocities_are_rates_of_coordinates() -> None:
     robot = robots.double_pendulum()
     q = robot.random(0, 4)
@@ -127,7 +127,7 @@ def test_symmetric_where_velocities_are_rates_of_coordinates() -> None:
     assert np.abs(symbols).max() > 0.01
 
 
-@pytest.mark.short
+@pytest.mark.quick
 def test_structure_of_a_spinning_body() -> None:
     """Of a free body Γ is not symmetric: its skew part is the bracket, M [e_j, e_k]."""
     robot = Builder("top").body("top", joint=Spherical(), mass=1.0, inertia=(1.0, 2.0, 2.5)).build()

@@ -62,7 +62,7 @@ TABLE: dict[str, tuple[Callable[..., joints.Joint], np.ndarray, Callable[[np.nda
 WITHOUT_AXIS = ("SE(3)", "SO(3)", "R3")
 CASES = [(group, axis) for group in TABLE for axis in ("z", "y", ODD) if axis == "z" or group not in WITHOUT_AXIS]
 EACH_CASE = pytest.mark.parametrize("group, axis", CASES, ids=[f"{g}-{'odd' if a == ODD else a}" for g, a in CASES])
-pytestmark = pytest.mark.short
+pytestmark = pytest.mark.quick
 
 
 @cache
@@ -132,7 +132,7 @@ def test_newton_euler(group: str, axis: str | tuple[float, ...]) -> None:
 def test_the_group_says_the_same(group: str) -> None:
     """`coadjoint_coriolis` of the joint's group is the matrix of the table."""
     robot, _ = body(group, "z")
-    joint = robot.mechanism.connections[0].joint
+    joint = robot.mechanism.joints[0].joint
     p = np.random.default_rng(4).normal(size=robot.nv)
     C = np.array(joint.group.coadjoint_coriolis(p.tolist()), float)
     near(C[None], TABLE[group][2](p)[None], 1e-15)

@@ -12,7 +12,7 @@ from fourbar.joints import Prismatic, Revolute, Translation3, Universal
 
 from .mechanisms import near
 
-pytestmark = pytest.mark.short
+pytestmark = pytest.mark.quick
 
 
 def test_a_statue() -> None:

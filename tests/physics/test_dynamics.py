@@ -133,7 +133,7 @@ def test_hybrid_dynamics(number: int, recipe: Recipe) -> None:
 def prescribed_sets(number: int) -> list[list[str]]:
     """Some joints, all, none."""
     rng = np.random.default_rng(number)
-    joints = [c.name for c in mechanism(number).model.lowered.moving]
+    joints = [c.name for c in mechanism(number).model.cluster_tree.moving]
     return [[j for j in joints if rng.random() < 0.5], joints, []]
 
 

@@ -74,7 +74,7 @@ def test_rate_of_the_mass_matrix(number: int, recipe: Recipe) -> None:
     """vᵀ(Ṁ - 2C)v = 0: ½ vᵀ Ṁ v is the power of the Coriolis forces, which are bias less gravity."""
     robot = mechanism(number)
     s = state(robot, recipe)
-    tree = robot.model.lowered.tree
+    tree = robot.model.cluster_tree.spanning_tree
     rate = direct.rate(robot, lambda q, _: direct.mass_matrix(tree, q), s.q, s.v, s.a)
     g = robot.gravity_force(s.q)
     power = (s.v * (robot.bias_force(s.q, s.v) - g)).sum(axis=-1)
@@ -117,7 +117,7 @@ def test_velocity_of_the_centre_of_mass(number: int, recipe: Recipe) -> None:
     """Three routes to it: linear momentum, the Jacobian, and the rate of the position."""
     robot = mechanism(number)
     s = state(robot, recipe)
-    mass = sum(c.I.m for c in robot.model.lowered.tree.clusters)
+    mass = sum(c.I.m for c in robot.model.cluster_tree.spanning_tree.links)
     J = robot.center_of_mass_jacobian(s.q)
     size = apply(np.abs(J), np.abs(s.v)).max(axis=-1)
     velocity = direct.rate(robot, lambda q, _: direct.center_of_mass(robot, q), s.q, s.v, s.a)
@@ -139,10 +139,10 @@ def test_momentum_changes_by_external_forces_only(number: int, recipe: Recipe) -
     a = robot.forward_dynamics(s.q, s.v, s.tau, f_ext=s.f_ext)
     change = direct.rate(robot, lambda q, v: direct.momentum(robot, q, v, WORLD), s.q, s.v, a)
     T = robot.poses(s.q)
-    mass = sum(c.I.m for c in robot.model.lowered.tree.clusters)
+    mass = sum(c.I.m for c in robot.model.cluster_tree.spanning_tree.links)
     base = robot.names.bodies.index("base")
     pushed = s.f_ext.copy()
-    pushed[:, base] += s.tau[:, :6] - np.array(robot.mechanism.connections[base].armature) * a[:, :6]
+    pushed[:, base] += s.tau[:, :6] - np.array(robot.mechanism.joints[base].armature) * a[:, :6]
     expected = world_wrench(T, pushed).sum(axis=1)
     weight = mass * np.array(robot.gravity)
     expected[:, :3] += np.cross(robot.center_of_mass(s.q), weight)

@@ -12,7 +12,7 @@ from hypothesis import given
 from fourbar import System
 from fourbar.joints import Fixed, Joint
 from fourbar.joints.composite import SeriesJoint
-from fourbar.model.mechanism import Body, Connection, Mechanism, Placement
+from fourbar.mechanism.mechanism import Body, Mechanism, PlacedJoint, Placement
 from fourbar.spatial.transform import Transform
 
 from .mechanisms import (
@@ -72,8 +72,8 @@ def without_fixed_joints(m: Mechanism) -> Mechanism:
     """The same mechanism with every fixed body made part of what carries it, by hand; without frames."""
     homes = {"world": ("world", np.eye(4))}
     bodies: dict[str, Body] = {}
-    connections: list[Connection] = []
-    for body, c in zip(m.bodies, m.connections, strict=True):
+    connections: list[PlacedJoint] = []
+    for body, c in zip(m.bodies, m.joints, strict=True):
         carrier, T = homes[c.parent]
         T = T @ pose(c.placement)
         if c.joint == Fixed():
@@ -113,8 +113,8 @@ def in_series(joint: Joint) -> list[Joint | Transform]:
 def as_chains(m: Mechanism) -> Mechanism:
     """The same mechanism with every joint in series written as a chain of joints with massless bodies between."""
     bodies: list[Body] = []
-    connections: list[Connection] = []
-    for body, c in zip(m.bodies, m.connections, strict=True):
+    connections: list[PlacedJoint] = []
+    for body, c in zip(m.bodies, m.joints, strict=True):
         parts = in_series(c.joint)
         parent, at = c.parent, c.placement
         used = 0
@@ -129,7 +129,7 @@ def as_chains(m: Mechanism) -> Mechanism:
             bodies.append(body if last else Body(name, 0.0, (0.0, 0.0, 0.0), ((0.0,) * 3,) * 3))
             zeros, free = (0.0,) * joint.nv, (np.inf,) * joint.nq
             connections.append(
-                Connection(f"{c.name}/{k}", joint, parent, name, at, own, zeros, zeros, tuple(-x for x in free), free)
+                PlacedJoint(f"{c.name}/{k}", joint, parent, name, at, own, zeros, zeros, tuple(-x for x in free), free)
             )
             parent, at = name, Placement()
     return Mechanism(m.name, tuple(bodies), tuple(connections), m.frames, m.gravity)
@@ -138,7 +138,7 @@ def as_chains(m: Mechanism) -> Mechanism:
 WITH_SERIES = [i for i in range(COUNT) if any(isinstance(joint, SeriesJoint) for joint in shares()[i])]
 
 
-@pytest.mark.parametrize("number", [pytest.param(i, marks=pytest.mark.short) if i == 0 else i for i in WITH_SERIES])
+@pytest.mark.parametrize("number", [pytest.param(i, marks=pytest.mark.quick) if i == 0 else i for i in WITH_SERIES])
 def test_joints_in_series_are_chains(number: int) -> None:
     """Universal, Euler and composite joints equal the chain of their parts, with nothing between that has mass."""
     robot = mechanism(number)
@@ -157,8 +157,8 @@ def test_joints_in_series_are_chains(number: int) -> None:
 def mounted(m: Mechanism, T: np.ndarray) -> Mechanism:
     """The mechanism on a heavy body that stands at T, in the same gravity as seen from there; without frames."""
     mount = Body("mount", 100.0, (0.1, 0.2, 0.3), ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0)))
-    here = Connection("mount", Fixed(), "world", "mount", placement(T), (), (), (), (), ())
-    connections = [replace(c, parent="mount" if c.parent == "world" else c.parent) for c in m.connections]
+    here = PlacedJoint("mount", Fixed(), "world", "mount", placement(T), (), (), (), (), ())
+    connections = [replace(c, parent="mount" if c.parent == "world" else c.parent) for c in m.joints]
     gravity = tuple((T[:3, :3] @ np.array(m.gravity)).tolist())
     return Mechanism(m.name, (mount, *m.bodies), (here, *connections), (), gravity)
 
@@ -213,11 +213,11 @@ def test_a_floating_base_is_like_any_other_place(number: int, recipe: Recipe) ->
     near(robot.forward_dynamics(q, s.v, s.tau), robot.forward_dynamics(s.q, s.v, s.tau), tol)
 
 
-@pytest.mark.short
+@pytest.mark.quick
 def test_free_fall() -> None:
     """Let go at rest, a floating robot falls as if it were rigid: no joint moves."""
     robot = mechanism(0)
-    assert not any(robot.mechanism.connections[0].armature)
+    assert not any(robot.mechanism.joints[0].armature)
     s = state(robot)
     a = robot.forward_dynamics(s.q, 0.0 * s.v, 0.0 * s.tau)
     expected = np.zeros_like(a)
@@ -234,10 +234,10 @@ def test_order_of_declaration(number: int) -> None:
     robot = mechanism(number)
     m = robot.mechanism
     depth = {"world": 0}
-    for c in m.connections:
+    for c in m.joints:
         depth[c.child] = depth[c.parent] + 1
     order = sorted(range(len(m.bodies)), key=lambda i: (depth[m.bodies[i].name], -i))
-    bodies, connections = tuple(m.bodies[i] for i in order), tuple(m.connections[i] for i in order)
+    bodies, connections = tuple(m.bodies[i] for i in order), tuple(m.joints[i] for i in order)
     other = System(Mechanism(m.name, bodies, connections, m.frames, m.gravity))
     to_q = [robot.names.coordinates.index(x) for x in other.names.coordinates]
     to_v = [robot.names.velocities.index(x) for x in other.names.velocities]

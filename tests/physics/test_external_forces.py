@@ -35,7 +35,7 @@ def test_external_forces_enter_by_the_transposed_jacobians(number: int, recipe: 
     near(plain - pushed, expected, TIGHT, size)
 
 
-@pytest.mark.short
+@pytest.mark.quick
 def test_the_jacobian_method_gives_the_same_map() -> None:
     """The same with `jacobian(at="origin", expressed_in="frame")`, for a moving, a fixed and a welded body."""
     robot = mechanism(0)

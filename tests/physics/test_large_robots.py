@@ -75,11 +75,11 @@ def test_against_plain_numbers(robot: System) -> None:
     """The traced, shared and compiled forward dynamics against the same algorithm run on numbers."""
     s = state(robot, n=3)
     exact = [x.astype(np.longdouble) for x in (s.q, s.v, s.tau)]
-    expected = direct.forward_dynamics(robot.model.lowered.tree, robot.gravity, *exact)
+    expected = direct.forward_dynamics(robot.model.cluster_tree.spanning_tree, robot.gravity, *exact)
     near(robot.forward_dynamics(s.q, s.v, s.tau), expected, max(TIGHT, 1e-15 * condition(robot.mass_matrix(s.q)).max()))
 
 
-@pytest.mark.short
+@pytest.mark.quick
 def test_jacobian_of_a_large_robot(robot: System) -> None:
     """velocity = J v at the end of long paths, and the rate of potential energy."""
     s = state(robot, n=3)

@@ -36,7 +36,7 @@ CALLS: dict[str, Any] = {
 }
 
 
-@pytest.mark.short
+@pytest.mark.quick
 @pytest.mark.parametrize("call", CALLS)
 def test_a_zero_quaternion_is_named(call: str) -> None:
     """np.zeros(nq) is what everybody tries first on a floating robot. Machine code serves the repeated calls."""
@@ -121,7 +121,7 @@ MASSLESS = """<robot name="wheel"><link name="base"/><link name="arm"><inertial>
 NEED_MASS = ["forward_dynamics", "inverse_mass_matrix", "solve_mass_matrix", "passive_dynamics"]
 
 
-@pytest.mark.short
+@pytest.mark.quick
 @pytest.mark.parametrize("floats", [False, True])
 @pytest.mark.parametrize("method", NEED_MASS)
 def test_a_joint_that_moves_nothing(method: str, floats: bool) -> None:

@@ -31,7 +31,7 @@ def test_springs_take_the_power_that_their_energy_gains(name: str) -> None:
 def test_dampers_take_power_from_every_joint(name: str) -> None:
     robot, (q, v) = sprung(name), states(name)
     damped = robot.passive_forces(q, v) - robot.passive_forces(q, 0.0 * v)
-    d = np.concatenate([c.damping for c in robot.model.lowered.moving])
+    d = np.concatenate([c.damping for c in robot.model.cluster_tree.moving])
     lost = np.sum(d * robot.expand_velocity(q, v) ** 2, axis=-1)
     assert np.allclose(-np.sum(damped * v, axis=-1), lost, rtol=1e-11, atol=1e-12)
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import fourbar as fb
-from fourbar.compile.function import backend
+from fourbar.functions.function import backend
 from fourbar.joints import Prismatic, Revolute
 from loops import looped
 
@@ -47,7 +47,7 @@ def test_the_power_of_damping_is_that_of_its_forces(name: str) -> None:
     assert np.allclose(power, -np.sum(damping * v, axis=-1), rtol=1e-11, atol=1e-12)
 
 
-@pytest.mark.short
+@pytest.mark.quick
 def test_external_forces_act_too() -> None:
     robot, (q, v) = sprung("0"), states("0")
     f_ext = np.random.default_rng(5).normal(size=(len(q), len(robot.names.bodies), 6))

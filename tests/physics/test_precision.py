@@ -1,7 +1,7 @@
 """Rounding: the compiled methods against the same algorithms in extended precision, and the regrouped inertias.
 
-`lowered.equivalent` books mass on other bodies than `lowered.tree`. In exact arithmetic no motion and no joint force
-can tell; here that is seen to nineteen digits.
+`cluster_tree.equivalent` books mass on other bodies than `cluster_tree.spanning_tree`. In exact arithmetic no motion
+and no joint force can tell; here that is seen to nineteen digits.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ import pytest
 
 from fourbar import System
 from fourbar.joints import Free, Prismatic, Revolute, Spherical, SphericalEuler, Universal
-from fourbar.model.regroup import regrouped
-from fourbar.model.tree import ClusterTree
 from fourbar.spatial.inertia import Inertia
 from fourbar.spatial.linear import Mat, Vec
 from fourbar.spatial.symmetric import Sym
 from fourbar.spatial.transform import Transform
+from fourbar.tree.regroup import regrouped
+from fourbar.tree.spanning_tree import SpanningTree
 
 from . import direct
 from .mechanisms import EACH, State, condition, mechanism, near, random_mechanism, state
@@ -39,7 +39,7 @@ def test_compiled_methods_round_well(number: int) -> None:
     """Errors of ID and M are of the order of one rounding, those of FD also of the condition of M."""
     robot = mechanism(number)
     s, exact = state(robot), long_state(robot)
-    tree, gravity = robot.model.lowered.tree, robot.gravity
+    tree, gravity = robot.model.cluster_tree.spanning_tree, robot.gravity
     tau = direct.inverse_dynamics(tree, gravity, exact.q, exact.v, exact.a)
     near(robot.inverse_dynamics(s.q, s.v, s.a), tau, 1e-14)
     M = direct.mass_matrix(tree, exact.q)
@@ -53,7 +53,7 @@ def test_both_trees_of_a_robot_agree(number: int) -> None:
     """Both hold doubles, so they agree to the rounding of their constants."""
     robot = mechanism(number)
     s = long_state(robot)
-    tree, other, gravity = robot.model.lowered.tree, robot.model.lowered.equivalent, robot.gravity
+    tree, other, gravity = robot.model.cluster_tree.spanning_tree, robot.model.cluster_tree.equivalent, robot.gravity
     tau, tau_other = (direct.inverse_dynamics(t, gravity, s.q, s.v, s.a) for t in (tree, other))
     near(tau_other, tau, 5e-15)
     M, M_other = (direct.mass_matrix(t, s.q) for t in (tree, other))
@@ -69,7 +69,7 @@ def orthonormal(R: np.ndarray) -> np.ndarray:
     return R
 
 
-def in_long_doubles(tree: ClusterTree) -> ClusterTree:
+def in_long_doubles(tree: SpanningTree) -> SpanningTree:
     """A tree whose constants are exact rotations and inertias in extended precision."""
     clusters = []
     for c in tree.clusters:
@@ -91,11 +91,11 @@ def hinged() -> System:
     return random_mechanism(np.random.default_rng(4), joints, "hinged")
 
 
-@pytest.mark.short
+@pytest.mark.quick
 def test_regrouping_is_exact() -> None:
     """Regrouped in extended precision, the two trees give the same τ, M and a to extended precision."""
     s = long_state(hinged())
-    tree = in_long_doubles(hinged().model.lowered.tree)
+    tree = in_long_doubles(hinged().model.cluster_tree.spanning_tree)
     other = regrouped(tree)
     assert sum(a.I != b.I for a, b in zip(tree.clusters, other.clusters, strict=True)) >= 8
     gravity = hinged().gravity
@@ -104,11 +104,13 @@ def test_regrouping_is_exact() -> None:
     near(*(direct.forward_dynamics(t, gravity, s.q, s.v, s.tau) for t in (other, tree)), tol=1e-16)
 
 
-@pytest.mark.short
+@pytest.mark.quick
 def test_regrouped_bodies_are_not_physical() -> None:
     """What energy and momentum must not use: the regrouped tree has bodies without mass, and another kinetic energy."""
-    lowered = hinged().model.lowered
-    assert sum(c.I.m for c in lowered.equivalent.clusters) != pytest.approx(sum(c.I.m for c in lowered.tree.clusters))
+    cluster_tree = hinged().model.cluster_tree
+    assert sum(c.I.m for c in cluster_tree.equivalent.clusters) != pytest.approx(
+        sum(c.I.m for c in cluster_tree.spanning_tree.links)
+    )
     s = state(hinged())
     expected = 0.5 * np.einsum("bi,bij,bj->b", s.v, hinged().mass_matrix(s.q), s.v)
     near(hinged().kinetic_energy(s.q, s.v), expected, 1e-13)

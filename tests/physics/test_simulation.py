@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import fourbar as fb
-from fourbar.compile.function import backend
 from fourbar.constraints import Prescribed
+from fourbar.functions.function import backend
 from fourbar.joints import Free, Joint, Planar, Revolute, Schoenflies, Spherical, SphericalEuler, SphericalExponential
 from fourbar.loops import Closure, Constraint, Distance
 
@@ -38,7 +38,7 @@ def test_energy_is_kept() -> None:
 def test_momentum_of_a_floating_robot_is_kept() -> None:
     """Without gravity: angular momentum about the world's origin and linear momentum stay, whatever the joints do."""
     robot = small_mechanism().with_gravity((0.0, 0.0, 0.0))
-    assert not any(robot.mechanism.connections[0].armature)
+    assert not any(robot.mechanism.joints[0].armature)
     s = state(robot, (2, "random", 1.0), n=2)
     push = np.concatenate([np.zeros(6), np.ones(robot.nv - 6)])
 
@@ -94,7 +94,7 @@ def test_what_cannot_be_simulated_is_refused() -> None:
     assert np.isfinite(lost.q[:, 0]).all() and np.isnan(lost.q[:, 1]).all()
 
 
-@pytest.mark.short
+@pytest.mark.quick
 @pytest.mark.parametrize(
     ("given", "message"),
     [
@@ -247,7 +247,7 @@ def test_an_interrupt_ends_with_what_was_computed() -> None:
     assert np.array_equal(motion.t, whole.t) and np.array_equal(motion.q, whole.q)
 
 
-@pytest.mark.short
+@pytest.mark.quick
 def test_work_of_the_joints_is_the_change_of_energy() -> None:
     """E(end) - E(start) = ∫ τ · v dt, by Simpson's rule over the recorded states."""
     robot = mechanism(4)
@@ -263,7 +263,7 @@ def test_work_of_the_joints_is_the_change_of_energy() -> None:
     assert abs(energy[1] - energy[0] - work) < 1e-7 * np.abs(power).max()
 
 
-@pytest.mark.short
+@pytest.mark.quick
 def test_a_batch_is_simulated_like_its_members() -> None:
     robot = small_mechanism()
     s = state(robot, n=3)

@@ -81,7 +81,7 @@ def near(system: System, n: int = BATCH, seed: int = 1) -> np.ndarray:
 
 def rows_of(system: System, names: list[str]) -> list[int]:
     """Where the velocities of joints are among those of the spanning tree."""
-    joints = [c for c in system.mechanism.connections if c.joint.nv > 0]
+    joints = [c for c in system.mechanism.joints if c.joint.nv > 0]
     starts = np.cumsum([0, *(c.joint.nv for c in joints)])
     at = {c.name: range(int(s), int(s) + c.joint.nv) for c, s in zip(joints, starts, strict=False)}
     return [row for name in names for row in at[name]]

@@ -58,7 +58,7 @@ def test_constant_maps(name: str) -> None:
 @EACH
 def test_constant_constraints(name: str) -> None:
     """The rows of K are the published ones, up to their sign."""
-    groups = {group.loops[0]: group for group in robot(name).model.lowered.groups if group.loops}
+    groups = {group.loops[0]: group for group in robot(name).model.cluster_tree.clusters if group.loops}
     for cluster in _clusters(name):
         if "K" in cluster:
             tie = groups[cluster["name"]].embedding
@@ -74,7 +74,7 @@ def test_chains_follow_the_rule(name: str) -> None:
     m = robot(name).mechanism
     found = [
         [b.name, c.parent, list(c.placement.position), b.mass, list(b.com), [list(row) for row in b.inertia]]
-        for b, c in zip(m.bodies, m.connections, strict=True)
+        for b, c in zip(m.bodies, m.joints, strict=True)
     ]
     assert found == FACTS[name]["bodies"]
 
@@ -95,7 +95,7 @@ def test_without_rotor_bodies(name: str, rotors: str) -> None:
     assert other.nv == exact.nv
     assert {frame.name for frame in other.mechanism.frames} == {frame.name for frame in exact.mechanism.frames}
     spinning = {joint for cluster in exact.clusters if cluster.loops for joint in cluster.joints if "rotor" in joint}
-    carried = zip(exact.mechanism.bodies, exact.mechanism.connections, strict=True)
+    carried = zip(exact.mechanism.bodies, exact.mechanism.joints, strict=True)
     weight = sum(body.mass for body, c in carried if c.name in spinning)
     assert mass(other) == pytest.approx(mass(exact) - (weight if rotors == "none" else 0.0), rel=1e-14)
 

@@ -72,7 +72,7 @@ def test_slider_crank() -> None:
     assert np.allclose(_coordinate(system, q, "crank"), angle, rtol=0.0, atol=0.0)
     assert np.allclose(_coordinate(system, q, "piston"), r * np.cos(angle) + root - (r + l), rtol=0.0, atol=1e-14)
     speed = -r * np.sin(angle) * (1.0 + r * np.cos(angle) / root)
-    row = [c.name for c in system.mechanism.connections].index("piston")
+    row = [c.name for c in system.mechanism.joints].index("piston")
     assert np.allclose(system.loop_map(q)[:, row, 0], speed, rtol=0.0, atol=1e-14)
 
 
@@ -202,7 +202,7 @@ def test_tello_differentials() -> None:
         for joint, values in zip(joints, (6 * y1, 6 * y2, l1, l2), strict=True):
             q[:, system.names.coordinates.index(joint)] = values
         G = system.loop_map(q)
-        moving = [c for c in system.mechanism.connections if c.joint.nv]
+        moving = [c for c in system.mechanism.joints if c.joint.nv]
         rows = [sum(c.joint.nv for c in moving[: [m.name for m in moving].index(joint)]) for joint in joints]
         columns = [system.names.velocities.index(joint) for joint in joints[:2]]
         block = G[:, rows][:, :, columns]

@@ -11,7 +11,7 @@ import pytest
 
 from fourbar.expr import Expr, Graph, flatten, interpret, jvp, leaves, reachable, vjp
 from fourbar.expr.interpret import MEANING
-from fourbar.expr.record import Unrolled
+from fourbar.expr.unrolled import Unrolled
 from fourbar.spatial.groups import GROUPS, Group, Rn
 from fourbar.spatial.linear import Vec, vec
 

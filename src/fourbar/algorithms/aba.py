@@ -5,23 +5,22 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from ..model.cluster import Kinematics
-from ..model.embedding import Expanded
-from ..model.grouping import GROUND
-from ..model.groups import Group
 from ..spatial.articulated import Articulated
 from ..spatial.linear import Vec, zeros
 from ..spatial.motion import Motion, Spin
 from ..spatial.subspace import Hinge
 from ..spatial.vectors import Twist, Wrench
-from . import cluster
-from .cluster import Felt
+from ..tree.clusters import GROUND, Cluster
+from ..tree.embedding import EmbeddedState
+from ..tree.links import Kinematics
+from . import cluster_aba
+from .cluster_aba import Felt
 from .sweep import Outcome, Sweeps
-from .wide import FreedWide, accelerate_wide, free_wide, is_wide
+from .wide_cluster import FreedWide, accelerate_wide, free_wide, is_wide
 
 
 class Spun(NamedTuple):
-    """What velocity alone does to a cluster: its spin, the acceleration c it gains, the force p it takes."""
+    """What velocity alone does to a link: its spin, the acceleration c it gains, the force p it takes."""
 
     spin: Spin
     c: Twist
@@ -29,14 +28,14 @@ class Spun(NamedTuple):
 
 
 class Freed(NamedTuple):
-    """A cluster's joint, freed: a = w - Y A'."""
+    """A link's joint, freed: a = w - Y A'."""
 
     hinge: Hinge
     w: Vec
 
 
 class Accelerated(NamedTuple):
-    """Acceleration of a cluster's joint, and of its body."""
+    """Acceleration of a link's joint, and of its body."""
 
     a: Vec
     A: Twist
@@ -73,62 +72,69 @@ RESTING = Spun(Spin.of_ground(), Twist.zero(), Wrench.zero())
 
 def forward_dynamics(
     s: Sweeps,
-    groups: Sequence[Group],
-    expanded: Sequence[Expanded | None],
+    clusters: Sequence[Cluster],
+    expanded: Sequence[EmbeddedState | None],
     v: Sequence[Vec],
     tau: Sequence[Vec],
     F_ext: Sequence[Wrench],
     gravity: Sequence[float],
 ) -> list[Vec]:
-    """Accelerations of every group, from the velocities of all links, the groups' forces and wrenches on the bodies."""
+    """Accelerations of every cluster, from velocities of all links, forces of the clusters and wrenches on bodies."""
     spun = s.outward(spin_outward, RESTING, v, F_ext)
     messages: list[list[Any]] = [[] for _ in s.tree.parents]
-    freed: list[Any] = [None] * len(groups)
-    for n in reversed(range(len(groups))):
-        freed[n] = free_group(s, groups[n], expanded[n], messages, spun, tau[n], wide=True)
+    freed: list[Any] = [None] * len(clusters)
+    for n in reversed(range(len(clusters))):
+        freed[n] = free_group(s, clusters[n], expanded[n], messages, spun, tau[n], wide=True)
     moved: dict[int, Accelerated] = {GROUND: s.known(ground, Vec(gravity))}
-    return [accelerate_group(s, group, e, moved, spun, x) for group, e, x in zip(groups, expanded, freed, strict=True)]
+    return [
+        accelerate_group(s, cluster, e, moved, spun, x) for cluster, e, x in zip(clusters, expanded, freed, strict=True)
+    ]
 
 
 def free_group(
     s: Sweeps,
-    group: Group,
-    e: Expanded | None,
+    cluster: Cluster,
+    e: EmbeddedState | None,
     messages: list[list[Any]],
     spun: Sequence[Spun],
     tau: Vec,
     wide: bool = False,
 ) -> Any:
-    """Free a group, and send what is left to its carrier. `wide`: one with many velocities may be a `FreedWide`."""
+    """Free a cluster, and send what is left to its carrier. `wide`: one with many velocities may be a `FreedWide`."""
     if e is None:
-        (i,) = group.links
+        (i,) = cluster.links
         freed, message = s.step(i, free_inward, tuple(messages[i]), spun[i], tau)
     else:
-        ks = tuple(s.k[i] for i in group.links)
-        c, p = tuple(spun[i].c for i in group.links), tuple(spun[i].p for i in group.links)
-        sent = tuple(tuple(messages[i]) for i in group.links)
-        if wide and is_wide(group):
-            freed, message = free_wide(s, group, e, c, p, sent, tau)
+        ks = tuple(s.k[i] for i in cluster.links)
+        c, p = tuple(spun[i].c for i in cluster.links), tuple(spun[i].p for i in cluster.links)
+        sent = tuple(tuple(messages[i]) for i in cluster.links)
+        if wide and is_wide(cluster):
+            freed, message = free_wide(s, cluster, e, c, p, sent, tau)
         else:
-            freed, message = s.recorder.call(cluster.free_inward, ks, group.inner, e.G, e.g, c, p, sent, tau)
-    if group.carrier >= 0:
-        messages[group.carrier].insert(0, message)
+            freed, message = s.recorder.call(cluster_aba.free_inward, ks, cluster.inner, e.G, e.g, c, p, sent, tau)
+    if cluster.carrier >= 0:
+        messages[cluster.carrier].insert(0, message)
     return freed
 
 
 def accelerate_group(
-    s: Sweeps, group: Group, e: Expanded | None, moved: dict[int, Accelerated], spun: Sequence[Spun], freed: Any
+    s: Sweeps,
+    cluster: Cluster,
+    e: EmbeddedState | None,
+    moved: dict[int, Accelerated],
+    spun: Sequence[Spun],
+    freed: Any,
 ) -> Vec:
-    """The accelerations of a group; `moved` gains those of its links."""
-    above = moved[group.carrier]
+    """The accelerations of a cluster; `moved` gains those of its links."""
+    above = moved[cluster.carrier]
     if e is None:
-        (i,) = group.links
+        (i,) = cluster.links
         moved[i] = s.step(i, accelerate_outward, above, spun[i], freed)
         return moved[i].a
-    ks, c = tuple(s.k[i] for i in group.links), tuple(spun[i].c for i in group.links)
+    ks, c = tuple(s.k[i] for i in cluster.links), tuple(spun[i].c for i in cluster.links)
     if isinstance(freed, FreedWide):
-        a, parts = accelerate_wide(s, group, e, c, above.A, freed)
+        a, parts = accelerate_wide(s, cluster, e, c, above.A, freed)
     else:
-        a, parts = s.recorder.call(cluster.accelerate_outward, ks, group.inner, e.G, e.g, c, above.A, freed)
-    moved.update({i: Accelerated(a, A) for i, A in zip(group.links, parts, strict=True)})
+        a, parts = s.recorder.call(cluster_aba.accelerate_outward, ks, cluster.inner, e.G, e.g, c, above.A, freed)
+    moved.update({i: Accelerated(a, A) for i, A in zip(cluster.links, parts, strict=True)})
     return a

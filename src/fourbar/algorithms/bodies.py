@@ -5,26 +5,25 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ..model.cluster import Kinematics
-from ..model.lower import GROUND, Home
 from ..spatial.linear import Vec
 from ..spatial.transform import Transform
 from ..spatial.vectors import Twist, Wrench
+from ..tree.cluster_tree import GROUND, Location
+from ..tree.links import Kinematics
 from .energy import velocity_outward
 from .sweep import Outcome, Sweeps
 
 
 def to_place(pose: Transform, V: Twist) -> Twist:
-    """The twist of a place on a cluster's body, in the axes of that place."""
+    """The twist of a place on a link's body, in the axes of that place."""
     return pose.motion_to_child(V)
 
 
-def twists(s: Sweeps, v: Sequence[Vec], homes: Sequence[Home]) -> list[Twist]:
+def twists(s: Sweeps, v: Sequence[Vec], homes: Sequence[Location]) -> list[Twist]:
     """V = X V_λ + S v, at every home."""
     V = s.outward(velocity_outward, Twist.zero(), v)
     return [
-        Twist.zero() if home.cluster == GROUND else s.recorder.call(to_place, home.pose, V[home.cluster])
-        for home in homes
+        Twist.zero() if home.link == GROUND else s.recorder.call(to_place, home.pose, V[home.link]) for home in homes
     ]
 
 
@@ -32,22 +31,22 @@ Columns = tuple[Twist, ...]
 
 
 def own_columns(k: Kinematics) -> Columns:
-    """S: what the joint of a cluster does to its body."""
+    """S: what the joint of a link does to its body."""
     return k.S.twists()
 
 
 def carry(k: Kinematics, columns: Columns) -> Columns:
-    """X J_λ: what a joint that carries the cluster does to its body, from what it does to the parent."""
+    """X J_λ: what a joint that carries the link does to its body, from what it does to the parent."""
     return tuple(k.X.motion_to_child(column) for column in columns)
 
 
 def columns_at(pose: Transform, columns: Columns) -> Columns:
-    """The columns of a place on a cluster's body."""
+    """The columns of a place on a link's body."""
     return tuple(pose.motion_to_child(column) for column in columns)
 
 
 def _all_columns(s: Sweeps) -> list[dict[int, Columns]]:
-    """For each cluster the columns of its own joint and of those that carry it, by number."""
+    """For each link the columns of its own joint and of those that carry it, by number."""
     found: list[dict[int, Columns]] = []
     for i, parent in enumerate(s.tree.parents):
         above = found[parent] if parent != GROUND else {}
@@ -56,12 +55,12 @@ def _all_columns(s: Sweeps) -> list[dict[int, Columns]]:
     return found
 
 
-def jacobians(s: Sweeps, homes: Sequence[Home]) -> list[list[list[Any]]]:
+def jacobians(s: Sweeps, homes: Sequence[Location]) -> list[list[list[Any]]]:
     """J (6 x nv, rows of scalars) of every home, on the velocities of all links."""
     carried, found = _all_columns(s), []
     for home in homes:
         J: list[list[Any]] = [[0.0] * s.tree.nv for _ in range(6)]
-        for i, columns in carried[home.cluster].items() if home.cluster != GROUND else ():
+        for i, columns in carried[home.link].items() if home.link != GROUND else ():
             for b, column in enumerate(s.recorder.call(columns_at, home.pose, columns)):
                 for row, x in enumerate(column.six()):
                     J[row][s.tree.first_v[i] + b] = x
@@ -76,5 +75,5 @@ def force_inward(k: Kinematics, children: tuple[Wrench, ...], F_ext: Wrench) -> 
 
 
 def generalized_force(s: Sweeps, F_ext: Sequence[Wrench]) -> list[Vec]:
-    """Joint forces of every cluster that do the work of external wrenches on its body."""
+    """Joint forces of every link that do the work of external wrenches on its body."""
     return s.inward(force_inward, F_ext)

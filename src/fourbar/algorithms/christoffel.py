@@ -14,11 +14,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from ..model.cluster import Kinematics
 from ..spatial.inertia import Inertia
 from ..spatial.linear import Scalar, Vec
 from ..spatial.transform import Transform
 from ..spatial.vectors import Twist, Wrench
+from ..tree.links import Kinematics
 from . import crba
 from .coriolis import subspace_rate
 from .crba import Carried
@@ -77,10 +77,10 @@ def with_rates(block: Block, h_i: tuple[Wrench, ...], rates: tuple[tuple[Twist, 
 def _rates(s: Sweeps, q: Sequence[Vec], carried: Sequence[Carried]) -> list[Any]:
     """S°(e_k) of every joint for each of its unit velocities."""
     found = []
-    for i, cluster in enumerate(s.tree.clusters):
-        n = cluster.joint.nv
+    for i, link in enumerate(s.tree.links):
+        n = link.joint.nv
         units = [Vec([1.0 if a == b else 0.0 for b in range(n)]) for a in range(n)]
-        rates = tuple(s.recorder.call(subspace_rate, cluster.joint, q[i], unit) for unit in units)
+        rates = tuple(s.recorder.call(subspace_rate, link.joint, q[i], unit) for unit in units)
         found.append(s.recorder.call(carried_rates, carried[i].pose, rates))
     return found
 
@@ -104,7 +104,7 @@ def _brackets(s: Sweeps, carried: Sequence[Carried]) -> dict[tuple[int, int], Br
 
 
 def christoffel(s: Sweeps, q: Sequence[Vec]) -> Cube:
-    """Γ as nested lists [i][j][k] of scalars; q by cluster."""
+    """Γ as nested lists [i][j][k] of scalars; q by link."""
     carried = crba.carry_all(s)
     rates, x, n = _rates(s, q, carried), _brackets(s, carried), s.tree.nv
     cube: Cube = [[[0.0] * n for _ in range(n)] for _ in range(n)]

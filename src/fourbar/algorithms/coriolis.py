@@ -15,14 +15,13 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from ..joints.base import Joint
-from ..model.cluster import Kinematics
 from ..spatial.inertia import Inertia
-from ..spatial.linear import Mat, Vec, dot
+from ..spatial.linear import Mat, Vec, dot, hat
 from ..spatial.transform import Transform
 from ..spatial.vectors import Twist, Wrench
+from ..tree.links import Kinematics
 from . import crba
 from .crba import Carried
-from .flow import Flow
 from .sweep import Outcome, Sweeps
 
 
@@ -51,7 +50,7 @@ def turn(
 
 
 def moving(own: Carried, V_parent: Twist, v: Vec, rates: tuple[Twist, ...]) -> Moving:
-    """A cluster in motion, and the flow of its matter."""
+    """A link in motion, and the flow of its matter."""
     V, dS = turn(own.pose, own.S, V_parent, v, rates)
     return Moving(V, dS, Flow.of(own.I, V))
 
@@ -105,11 +104,11 @@ class Parts(NamedTuple):
 
 
 def parts(s: Sweeps, q: Sequence[Vec], v: Sequence[Vec]) -> Parts:
-    """What C and M are made of; q and v by cluster."""
+    """What C and M are made of; q and v by link."""
     carried = crba.carry_all(s)
     motions: list[Moving] = []
-    for i, (parent, cluster) in enumerate(zip(s.tree.parents, s.tree.clusters, strict=True)):
-        rates = s.recorder.call(subspace_rate, cluster.joint, q[i], v[i])
+    for i, (parent, link) in enumerate(zip(s.tree.parents, s.tree.links, strict=True)):
+        rates = s.recorder.call(subspace_rate, link.joint, q[i], v[i])
         above = Twist.zero() if parent < 0 else motions[parent].V
         motions.append(s.recorder.call(moving, carried[i], above, v[i], rates))
     return Parts(s, carried, motions, s.inward(compose_inward, carried, motions))
@@ -140,3 +139,29 @@ def _write(s: Sweeps, C: list[list[Any]], i: int, j: int, block: Mat) -> None:
     for a, row in enumerate(block):
         for b, x in enumerate(row):
             C[s.tree.first_v[i] + a][s.tree.first_v[j] + b] = x
+
+
+class Flow(NamedTuple):
+    """W = tr(N) 1 - N of N = ∫ ṙ rᵀ dm, and the linear momentum p = ∫ ṙ dm."""
+
+    W: Mat
+    p: Vec
+
+    @staticmethod
+    def of(I: Inertia, V: Twist) -> Flow:
+        """ṙ = v + ω × r."""
+        turning = hat(V.angular) @ I.Sigma.matrix()
+        (xx, xy, xz), (yx, yy, yz), (zx, zy, zz) = (row + I.h * x for row, x in zip(turning, V.linear, strict=True))
+        W = Mat((Vec((yy + zz, -xy, -xz)), Vec((-yx, xx + zz, -yz)), Vec((-zx, -zy, xx + yy))))
+        return Flow(W, I.m * V.linear + V.angular.cross(I.h))
+
+    def __add__(self, other: Flow) -> Flow:  # type: ignore[override]
+        return Flow(self.W + other.W, self.p + other.p)
+
+    def force(self, spin: Vec) -> Wrench:
+        """B s for a motion s of this angular part: the linear part does not count."""
+        return Wrench(self.W @ spin, spin.cross(self.p))
+
+    def transposed(self, s: Twist) -> Vec:
+        """Bᵀ s: its angular part, the linear one is zero."""
+        return self.W.transpose_times(s.angular) + self.p.cross(s.linear)

@@ -10,13 +10,13 @@ from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 from ..expr import Recorder
-from ..expr.apart import apart
-from ..model.cluster import Kinematics
+from ..expr.standalone import apart
 from ..spatial.inertia import Inertia
 from ..spatial.linear import Mat, Vec
 from ..spatial.transform import IDENTITY, Transform
 from ..spatial.vectors import Twist, Wrench
-from .branches import branches
+from ..tree.links import Kinematics
+from .branch_solver import branches
 from .sweep import Outcome, Sweeps
 
 _AT_ONCE = 8  # carrying joints in one step: a long chain then has fewer steps to record
@@ -25,7 +25,7 @@ _ROWS, _COLUMNS = 16, 8  # of a part of M whose code is shared
 
 
 class Carried(NamedTuple):
-    """A cluster in the frame of its root: pose, motion subspace, inertia."""
+    """A link in the frame of its root: pose, motion subspace, inertia."""
 
     pose: Transform
     S: tuple[Twist, ...]
@@ -33,7 +33,7 @@ class Carried(NamedTuple):
 
 
 def carry(k: Kinematics, pose: Transform) -> Carried:
-    """A cluster at a pose in its root's frame."""
+    """A link at a pose in its root's frame."""
     return Carried(pose, tuple(pose.motion_to_parent(s) for s in k.S.twists()), k.I.to_parent(pose))
 
 
@@ -68,7 +68,7 @@ def couple(carriers: tuple[tuple[Twist, ...], ...], momenta: tuple[Wrench, ...])
 
 
 def carry_all(s: Sweeps) -> list[Carried]:
-    """Every cluster in the frame of its root."""
+    """Every link in the frame of its root."""
     carried: list[Carried] = []
     for i, parent in enumerate(s.tree.parents):
         carried.append(s.step(i, carry_root) if parent < 0 else s.step(i, carry_outward, carried[parent]))

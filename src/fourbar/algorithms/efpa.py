@@ -10,18 +10,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from ..model.lower import Home
 from ..spatial.linear import Mat, Vec
 from ..spatial.transform import IDENTITY, Transform
 from ..spatial.vectors import Twist
-from . import cluster
+from ..tree.cluster_tree import Location
+from . import cluster_aba
 from .kinematics import along, place_outward
-from .minverse import Released, Single, release_all
+from .minverse import FreedLink, Released, release_all
 from .sweep import Sweeps
 
 
 class Reach(NamedTuple):
-    """The links of a group: their propagators P, and the square blocks 𝖲 D⁻¹ 𝖲ᵀ between any two of them."""
+    """The links of a cluster: their propagators P, and the square blocks 𝖲 D⁻¹ 𝖲ᵀ between any two of them."""
 
     P: tuple[Mat, ...]
     own: tuple[tuple[Mat, ...], ...]
@@ -32,18 +32,18 @@ def _unit_twists() -> list[Twist]:
 
 
 def reach(released: Released, nv: int) -> Reach:
-    """How accelerations pass through a freed group, and how it moves by itself under unit forces."""
+    """How accelerations pass through a freed cluster, and how it moves by itself under unit forces."""
     still = Vec([0.0] * nv)
     passed = [released.answer(still, A)[1] for A in _unit_twists()]
     links = len(passed[0])
     P = tuple(Mat.from_columns([column[b].six() for column in passed]) for b in range(links))
     if nv == 0:
         return Reach(P, ((Mat.zeros(6, 6),) * links,) * links)
-    if isinstance(released, Single):
+    if isinstance(released, FreedLink):
         S: Any = [Mat.from_columns([t.six() for t in released.k.S.twists()])]
         D = released.hinge.D
     else:
-        S, D = cluster.motions(released.ks, released.inner, released.G), released.D
+        S, D = cluster_aba.motions(released.ks, released.inner, released.G), released.D
     solved = [D.solve_columns(s.T) for s in S]
     own = tuple(tuple(a @ b for b in solved) for a in S)
     return Reach(P, own)
@@ -75,60 +75,60 @@ def start(place: Transform, pose: Transform | None, linear_only: bool) -> Mat:
 
 
 def osim_inverse(
-    s: Sweeps, groups: Any, expanded: Any, ends: Sequence[tuple[Home, bool]], in_world: bool
+    s: Sweeps, clusters: Any, expanded: Any, ends: Sequence[tuple[Location, bool]], in_world: bool
 ) -> list[list[Any]]:
     """Ω as rows of scalars; `ends` are frames, each with whether only its three linear rows are wanted."""
-    return _Omega(s, groups, expanded, ends, in_world).rows()
+    return _Omega(s, clusters, expanded, ends, in_world).rows()
 
 
 class _Omega:
     def __init__(
-        self, s: Sweeps, groups: Any, expanded: Any, ends: Sequence[tuple[Home, bool]], in_world: bool
+        self, s: Sweeps, clusters: Any, expanded: Any, ends: Sequence[tuple[Location, bool]], in_world: bool
     ) -> None:
-        self.s, self.groups, self.ends = s, groups, ends
-        self.home = {link: n for n, group in enumerate(groups) for link in group.links}
-        self.released = release_all(s, groups, expanded)
+        self.s, self.clusters, self.ends = s, clusters, ends
+        self.home = {link: n for n, cluster in enumerate(clusters) for link in cluster.links}
+        self.released = release_all(s, clusters, expanded)
         self.reach: dict[int, Reach] = {}
         self.omega: dict[tuple[int, int], Mat] = {}
         poses = along(s, [home for home, _ in ends], IDENTITY, place_outward) if in_world else {}
-        self.chi = [self._paths(home, poses.get(home.cluster), linear) for home, linear in ends]
+        self.chi = [self._paths(home, poses.get(home.link), linear) for home, linear in ends]
 
     def _reach(self, n: int) -> Reach:
         if n not in self.reach:
-            nv = self.groups[n].embedding.nv
+            nv = self.clusters[n].embedding.nv
             self.reach[n] = self.s.recorder.call(reach, self.released[n], nv)
         return self.reach[n]
 
-    def _paths(self, home: Home, pose: Transform | None, linear: bool) -> dict[int, Mat]:
-        """eχ of a frame at its link and at every link that its groups hang on."""
+    def _paths(self, home: Location, pose: Transform | None, linear: bool) -> dict[int, Mat]:
+        """eχ of a frame at its link and at every link that its clusters hang on."""
         found: dict[int, Mat] = {}
-        link = home.cluster
+        link = home.link
         if link >= 0:
             found[link] = self.s.recorder.call(start, home.pose, pose, linear)
         while link >= 0:
             n = self.home[link]
-            carrier = self.groups[n].carrier
+            carrier = self.clusters[n].carrier
             if carrier >= 0:
-                P = self._reach(n).P[self.groups[n].links.index(link)]
+                P = self._reach(n).P[self.clusters[n].links.index(link)]
                 found[carrier] = self.s.recorder.call(propagate, found[link], P)
             link = carrier
         return found
 
     def _omega(self, a: int, b: int) -> Mat:
-        """Ω between two links of one group."""
+        """Ω between two links of one cluster."""
         if (a, b) not in self.omega:
             n = self.home[a]
-            group, own = self.groups[n], self._reach(n)
-            i, j = group.links.index(a), group.links.index(b)
-            if group.carrier < 0:
+            cluster, own = self.clusters[n], self._reach(n)
+            i, j = cluster.links.index(a), cluster.links.index(b)
+            if cluster.carrier < 0:
                 self.omega[a, b] = own.own[i][j]
             else:
-                above = self._omega(group.carrier, group.carrier)
+                above = self._omega(cluster.carrier, cluster.carrier)
                 self.omega[a, b] = self.s.recorder.call(omega_outward, above, own.P[i], own.P[j], own.own[i][j])
         return self.omega[a, b]
 
     def _meeting(self, e: int, f: int) -> tuple[int, int] | None:
-        """The two links of one group, nearest to the frames, through which both are reached."""
+        """The two links of one cluster, nearest to the frames, through which both are reached."""
         first = {self.home[link]: link for link in self.chi[e]}
         shared = [link for link in self.chi[f] if self.home[link] in first]
         if not shared:

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from ..errors import ModelError
-from ..model.cluster import Kinematics
 from ..spatial.inertia import Inertia
 from ..spatial.linear import Scalar, Vec, dot, zeros
 from ..spatial.transform import IDENTITY, Transform
 from ..spatial.vectors import Twist, Wrench
+from ..tree.links import Kinematics
 from .kinematics import place_outward
 from .sweep import Outcome, Sweeps
 
@@ -65,7 +65,7 @@ def _first_moment(s: Sweeps, pose: Sequence[Transform]) -> Vec:
 
 def moving_mass(s: Sweeps) -> Scalar:
     """Mass of all that moves, which is not zero."""
-    mass = s.known(_total, tuple(c.I.m for c in s.tree.clusters))
+    mass = s.known(_total, tuple(c.I.m for c in s.tree.links))
     if mass.__class__ is float and not mass > 0.0:
         raise ModelError("nothing that moves has mass, so there is no centre of mass; momentum is known about='world'")
     return mass
@@ -94,14 +94,14 @@ def center_of_mass(s: Sweeps) -> Vec:
 
 
 class Whole(NamedTuple):
-    """A cluster in world axes, with the root body's origin as reference point: subspace and inertia."""
+    """A link in world axes, with the root body's origin as reference point: subspace and inertia."""
 
     S: tuple[Twist, ...]
     I: Inertia
 
 
 def whole(k: Kinematics, pose: Transform, reference: Vec) -> Whole:
-    """A cluster seen from the reference point."""
+    """A link seen from the reference point."""
     near = Transform(pose.factors, pose.p - reference)
     return Whole(tuple(near.motion_to_parent(t) for t in k.S.twists()), k.I.to_parent(near))
 

@@ -10,19 +10,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from ..model.cluster import Kinematics
-from ..model.lower import GROUND, Home
 from ..spatial.linear import Mat, Vec, zeros
 from ..spatial.motion import Motion
 from ..spatial.transform import IDENTITY, Transform
 from ..spatial.vectors import Twist
+from ..tree.cluster_tree import GROUND, Location
+from ..tree.links import Kinematics
 from .sweep import Sweeps
 
 WORLD_POINT = "world"
 
 
 def place_outward(k: Kinematics, parent: Transform) -> Transform:
-    """World pose of a cluster's body, multiplied out."""
+    """World pose of a link's body, multiplied out."""
     pose = parent.then(k.X)
     return Transform((pose.R,), pose.p)
 
@@ -33,22 +33,24 @@ def place(pose: Transform, inner: Transform) -> Transform:
     return Transform((placed.R,), placed.p)
 
 
-def along(s: Sweeps, homes: Sequence[Home | None], ground: Any, step: Any, *inputs: Sequence[Any]) -> dict[int, Any]:
-    """An outward sweep over just the clusters that carry the given homes; -1 is the ground."""
+def along(
+    s: Sweeps, homes: Sequence[Location | None], ground: Any, step: Any, *inputs: Sequence[Any]
+) -> dict[int, Any]:
+    """An outward sweep over just the links that carry the given homes; -1 is the ground."""
     found = {GROUND: ground}
     for home in homes:
-        if home is None or home.cluster == GROUND:
+        if home is None or home.link == GROUND:
             continue
-        for i in reversed([home.cluster, *s.tree.ancestors(home.cluster)]):
+        for i in reversed([home.link, *s.tree.ancestors(home.link)]):
             if i not in found:
                 found[i] = s.step(i, step, found[s.tree.parents[i]], *(x[i] for x in inputs))
     return found
 
 
-def poses(s: Sweeps, homes: Sequence[Home]) -> list[Transform]:
+def poses(s: Sweeps, homes: Sequence[Location]) -> list[Transform]:
     """World poses of bodies or frames."""
     found = along(s, homes, IDENTITY, place_outward)
-    return [s.recorder.call(place, found[home.cluster], home.pose) for home in homes]
+    return [s.recorder.call(place, found[home.link], home.pose) for home in homes]
 
 
 class Moving(NamedTuple):
@@ -72,9 +74,9 @@ def move_outward(k: Kinematics, parent: Moving, v: Vec, a: Vec) -> Moving:
 class Reported(NamedTuple):
     """Which point of a frame, in whose axes: `point` in the frame or "world"; `axes` a home, None for the world's."""
 
-    frame: Home
+    frame: Location
     point: tuple[float, float, float] | str
-    axes: Home | None
+    axes: Location | None
 
 
 def _world_motion(body: Moving, reported: Reported) -> tuple[Vec, Vec, Vec, Vec]:
@@ -104,8 +106,8 @@ def report(body: Moving, axes: Moving | None, reported: Reported) -> tuple[Vec, 
 def motion_of(s: Sweeps, v: Sequence[Vec], a: Sequence[Vec], reported: Reported) -> tuple[Vec, Vec]:
     """Velocity of a frame and its rate."""
     moving = along(s, (reported.frame, reported.axes), STILL, move_outward, v, a)
-    axes = None if reported.axes is None else moving[reported.axes.cluster]
-    return s.recorder.call(report, moving[reported.frame.cluster], axes, reported)
+    axes = None if reported.axes is None else moving[reported.axes.link]
+    return s.recorder.call(report, moving[reported.frame.link], axes, reported)
 
 
 def jacobian_columns(
@@ -128,10 +130,10 @@ def jacobian(s: Sweeps, reported: Reported) -> list[list[Any]]:
     """J (6 x nv) as rows of scalars: velocity = J v."""
     J: list[list[Any]] = [[0.0] * s.tree.nv for _ in range(6)]
     placed = along(s, (reported.frame, reported.axes), IDENTITY, place_outward)
-    axes = None if reported.axes is None else placed[reported.axes.cluster]
-    i = reported.frame.cluster
+    axes = None if reported.axes is None else placed[reported.axes.link]
+    i = reported.frame.link
     while i >= 0:
-        columns = s.step(i, jacobian_columns, placed[i], placed[reported.frame.cluster], axes, reported)
+        columns = s.step(i, jacobian_columns, placed[i], placed[reported.frame.link], axes, reported)
         for b, column in enumerate(columns):
             for row in range(6):
                 J[row][s.tree.first_v[i] + b] = column[row]

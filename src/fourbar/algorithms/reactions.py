@@ -9,12 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ..model.cluster import Kinematics
-from ..model.embedding import Tied
 from ..spatial.linear import Vec
 from ..spatial.motion import Motion
 from ..spatial.transform import Transform
 from ..spatial.vectors import Wrench
+from ..tree.embedding import LoopEmbedding
+from ..tree.links import Kinematics
 from .rnea import Moved, outward
 from .sweep import Outcome, Sweeps
 
@@ -25,8 +25,8 @@ def pass_inward(k: Kinematics, children: tuple[Wrench, ...], own: Moved) -> Outc
     return Outcome(F, k.X.force_to_parent(F))
 
 
-def loop_wrenches(tie: Tied, q: tuple[Vec, ...], tau: tuple[Vec, ...]) -> tuple[Wrench, ...]:
-    """The wrench on each body that the group's loops touch, in its own frame, from the forces of all joints."""
+def loop_wrenches(tie: LoopEmbedding, q: tuple[Vec, ...], tau: tuple[Vec, ...]) -> tuple[Wrench, ...]:
+    """The wrench on each body that the cluster's loops touch, in its own frame, from the forces of all joints."""
     return tie.wrenches([x for part in q for x in part], [x for part in tau for x in part])
 
 

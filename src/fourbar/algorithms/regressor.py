@@ -11,13 +11,13 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from ..expr import select
-from ..model.cluster import Kinematics
-from ..model.lower import GROUND, Home
 from ..spatial.linear import Mat, Scalar, Vec, dot, zeros
 from ..spatial.motion import Motion
 from ..spatial.symmetric import Sym
 from ..spatial.transform import IDENTITY, Transform
 from ..spatial.vectors import Twist, Wrench
+from ..tree.cluster_tree import GROUND, Location
+from ..tree.links import Kinematics
 from .coriolis import subspace_rate, turn
 from .energy import velocity_outward
 from .kinematics import place_outward
@@ -97,40 +97,40 @@ def _placed(s: Sweeps) -> list[Placed]:
 
 
 def _by_carrier(
-    s: Sweeps, homes: Sequence[Home], columns_of: Callable[[Home], Any], rows: Any, carriers: Sequence[Any]
+    s: Sweeps, homes: Sequence[Location], columns_of: Callable[[Location], Any], rows: Any, carriers: Sequence[Any]
 ) -> list[Blocks]:
     """For each body the rows of all joints that carry it: rows(carriers of some joints, columns of the body)."""
     found: list[Blocks] = []
     for home in homes:
         own: Blocks = {}
-        if home.cluster != GROUND:
+        if home.link != GROUND:
             columns = columns_of(home)
-            path = [home.cluster, *s.tree.ancestors(home.cluster)]
+            path = [home.link, *s.tree.ancestors(home.link)]
             for some in (path[k : k + _AT_ONCE] for k in range(0, len(path), _AT_ONCE)):
                 own.update(zip(some, s.recorder.call(rows, tuple(carriers[i] for i in some), columns), strict=True))
         found.append(own)
     return found
 
 
-def _blocks(s: Sweeps, homes: Sequence[Home], step: Callable[..., Columns], motions: Sequence[Any]) -> list[Blocks]:
+def _blocks(s: Sweeps, homes: Sequence[Location], step: Callable[..., Columns], motions: Sequence[Any]) -> list[Blocks]:
     """Rows S_iᵀ F_c, with the columns F_c that a step makes of a link's motion."""
     placed = _placed(s)
 
-    def columns(home: Home) -> Columns:
-        return s.recorder.call(step, placed[home.cluster].pose, home.pose, motions[home.cluster])
+    def columns(home: Location) -> Columns:
+        return s.recorder.call(step, placed[home.link].pose, home.pose, motions[home.link])
 
     return _by_carrier(s, homes, columns, _rows, [x.S for x in placed])
 
 
 def force_blocks(
-    s: Sweeps, homes: Sequence[Home], v: Sequence[Vec], a: Sequence[Vec], gravity: Sequence[float]
+    s: Sweeps, homes: Sequence[Location], v: Sequence[Vec], a: Sequence[Vec], gravity: Sequence[float]
 ) -> list[Blocks]:
     """What the ten parameters of each body contribute to the force of each joint that carries it."""
     motions = s.outward(_move_outward, s.known(Motion.of_ground, Vec(gravity)), v, a)
     return _blocks(s, homes, _force_columns_in_root, motions)
 
 
-def momentum_blocks(s: Sweeps, homes: Sequence[Home], v: Sequence[Vec]) -> list[Blocks]:
+def momentum_blocks(s: Sweeps, homes: Sequence[Location], v: Sequence[Vec]) -> list[Blocks]:
     """What the ten parameters of each body contribute to the generalized momentum M v of each joint that carries it."""
     return _blocks(s, homes, _momentum_columns_in_root, s.outward(velocity_outward, Twist.zero(), v))
 
@@ -161,7 +161,7 @@ def _push_rows(
 
 
 def push_blocks(
-    s: Sweeps, homes: Sequence[Home], q: Sequence[Vec], v: Sequence[Vec], gravity: Sequence[float]
+    s: Sweeps, homes: Sequence[Location], q: Sequence[Vec], v: Sequence[Vec], gravity: Sequence[float]
 ) -> list[Blocks]:
     """What the ten parameters of each body contribute to Cᵀ v - g of each joint that carries it.
 
@@ -170,15 +170,15 @@ def push_blocks(
     """
     placed = _placed(s)
     turned: list[tuple[Twist, tuple[Twist, ...]]] = []
-    for i, (parent, cluster) in enumerate(zip(s.tree.parents, s.tree.clusters, strict=True)):
-        rates = s.recorder.call(subspace_rate, cluster.joint, q[i], v[i])
+    for i, (parent, link) in enumerate(zip(s.tree.parents, s.tree.links, strict=True)):
+        rates = s.recorder.call(subspace_rate, link.joint, q[i], v[i])
         above = Twist.zero() if parent < 0 else turned[parent][0]
         turned.append(s.recorder.call(turn, placed[i].pose, placed[i].S, above, v[i], rates))
     V = s.outward(velocity_outward, Twist.zero(), v)
     down = s.outward(_gravity_outward, Vec(gravity))
 
-    def columns(home: Home) -> tuple[Columns, Columns]:
-        link = home.cluster
+    def columns(home: Location) -> tuple[Columns, Columns]:
+        link = home.link
         return s.recorder.call(_push_columns_in_root, placed[link].pose, home.pose, V[link], down[link])
 
     return _by_carrier(s, homes, columns, _push_rows, [(x.S, t[1]) for x, t in zip(placed, turned, strict=True)])
@@ -190,7 +190,7 @@ def _kinetic(own: Transform, V: Twist) -> Vec:
     return Vec([0.5 * F.power(mine) for F in momentum_columns(mine)])
 
 
-def kinetic_energy_rows(s: Sweeps, homes: Sequence[Home], v: Sequence[Vec]) -> list[Vec]:
+def kinetic_energy_rows(s: Sweeps, homes: Sequence[Location], v: Sequence[Vec]) -> list[Vec]:
     """What the ten parameters of each body contribute to the kinetic energy."""
     V = s.outward(velocity_outward, Twist.zero(), v)
     return [zeros(10) if link == GROUND else s.recorder.call(_kinetic, own, V[link]) for link, own in homes]
@@ -202,7 +202,7 @@ def _potential(pose: Transform, own: Transform, gravity: Vec) -> Vec:
     return Vec((-dot(gravity, placed.p), *(-placed.unrotate(gravity)), *zeros(6)))
 
 
-def potential_energy_rows(s: Sweeps, homes: Sequence[Home], gravity: Sequence[float]) -> list[Vec]:
+def potential_energy_rows(s: Sweeps, homes: Sequence[Location], gravity: Sequence[float]) -> list[Vec]:
     """What the ten parameters of each body contribute to the potential energy."""
     pose = s.outward(place_outward, IDENTITY)
     g = Vec(gravity)
@@ -210,7 +210,7 @@ def potential_energy_rows(s: Sweeps, homes: Sequence[Home], gravity: Sequence[fl
 
 
 def project_rows(G: tuple[Mat, ...], blocks: tuple[Mat, ...]) -> Mat:
-    """Σ Gᵀ Y of links of a group that are tied by loops."""
+    """Σ Gᵀ Y of links of a cluster that are tied by loops."""
     parts: list[Mat] = [g.T @ block for g, block in zip(G, blocks, strict=True)]
     total = parts[0]
     for part in parts[1:]:

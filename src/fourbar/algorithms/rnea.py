@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from ..model.cluster import Kinematics
 from ..spatial.linear import Vec
 from ..spatial.motion import Motion
 from ..spatial.vectors import Wrench
+from ..tree.links import Kinematics
 from .sweep import Outcome, Sweeps
 
 
 class Moved(NamedTuple):
-    """A cluster's motion and the force that it takes."""
+    """A link's motion and the force that it takes."""
 
     motion: Motion
     F: Wrench
@@ -35,7 +35,7 @@ def inward(k: Kinematics, children: tuple[Wrench, ...], own: Moved, a: Vec) -> O
 def inverse_dynamics(
     s: Sweeps, v: Sequence[Vec], a: Sequence[Vec], F_ext: Sequence[Wrench], gravity: Sequence[float]
 ) -> list[Vec]:
-    """Joint forces of every cluster, from velocities, accelerations and external wrenches on its body."""
+    """Joint forces of every link, from velocities, accelerations and external wrenches on its body."""
     ground = Moved(s.known(Motion.of_ground, Vec(gravity)), Wrench.zero())
     moved = s.outward(outward, ground, v, a, F_ext)
     return s.inward(inward, moved, a)

@@ -1,6 +1,6 @@
 """The two loops of the library: from the root to the leaves, and from the leaves to the root.
 
-A step is a pure function of one cluster. `outward` hands it what its parent returned; `inward` hands it the sum of what
+A step is a pure function of one link. `outward` hands it what its parent returned; `inward` hands it the sum of what
 its children sent. Neither knows whether the step runs on numbers or is being traced.
 """
 
@@ -10,28 +10,30 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..expr.node import Value
-from ..expr.trees import leaves
-from ..model.cluster import Cluster
-from ..model.tree import ClusterTree
+from ..expr.pytree import leaves
+from ..tree.links import Link
+from ..tree.spanning_tree import SpanningTree
 
 if TYPE_CHECKING:
     from ..expr import Recorder
 
 
-def _first_step(step: Callable[..., Any], cluster: Cluster, q: Any, v: Any, *args: Any) -> tuple[Any, Any]:
-    k = cluster.at(q, v)
+def _first_step(step: Callable[..., Any], link: Link, q: Any, v: Any, *args: Any) -> tuple[Any, Any]:
+    k = link.at(q, v)
     return k, step(k, *args)
 
 
 class Sweeps:
-    """Runs steps over a tree at one state. The kinematics k = (X, S, c_J, I) of a cluster is made when first used."""
+    """Runs steps over a tree at one state. The kinematics k = (X, S, c_J, I) of a link is made when first used."""
 
-    def __init__(self, tree: ClusterTree, recorder: Recorder, q: Sequence[Any], v: Sequence[Any] | None = None) -> None:
+    def __init__(
+        self, tree: SpanningTree, recorder: Recorder, q: Sequence[Any], v: Sequence[Any] | None = None
+    ) -> None:
         self.tree = tree
         self.recorder = recorder
         self._q = tree.split_q(q)
-        self._v = [None] * len(tree.clusters) if v is None else tree.split_v(v)
-        self.k: list[Any] = [None] * len(tree.clusters)
+        self._v = [None] * len(tree.links) if v is None else tree.split_v(v)
+        self.k: list[Any] = [None] * len(tree.links)
 
     def known(self, function: Callable[..., Any], *args: Any) -> Any:
         """function(*args), recorded only if it depends on what is: of constants it stays a constant."""
@@ -42,7 +44,7 @@ class Sweeps:
         """step(k_i, *args)."""
         if self.k[i] is not None:
             return self.recorder.call(step, self.k[i], *args)
-        self.k[i], result = self.recorder.call(_first_step, step, self.tree.clusters[i], self._q[i], self._v[i], *args)
+        self.k[i], result = self.recorder.call(_first_step, step, self.tree.links[i], self._q[i], self._v[i], *args)
         return result
 
     def outward(self, step: Callable[..., Any], ground: Any, *inputs: Sequence[Any]) -> list[Any]:

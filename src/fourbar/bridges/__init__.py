@@ -1,1 +1,14 @@
-"""Bridges to other libraries: their robots as ours, their states as ours. Each needs the other library installed."""
+"""Bridges to other libraries: another name of those of `fourbar.interop`. Each needs the other library installed."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ..lazy import lazy
+
+if TYPE_CHECKING:
+    from . import drake, mujoco, pinocchio
+
+__all__ = ["drake", "mujoco", "pinocchio"]
+
+__getattr__, __dir__ = lazy(__name__, dict.fromkeys(__all__, ""))

@@ -16,7 +16,7 @@ from ..io.formats import FORMATS
 from ..io.report import summary
 from ..robots import ROBOTS
 from ..system.load import FileWarning, load
-from ..system.robot import System
+from ..system.system import System
 
 DEFAULT_ROBOT = "crank_rocker"
 

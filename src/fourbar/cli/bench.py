@@ -13,9 +13,9 @@ from typing import Any
 
 import numpy as np
 
-from ..bridges.pinocchio import Peer
+from ..interop.pinocchio import Peer
 from ..robots import ROBOTS
-from ..system.robot import System
+from ..system.system import System
 from . import table
 from .arguments import (
     DEFAULT_ROBOT,

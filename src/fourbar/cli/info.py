@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import argparse
 
-from ..model.mechanism import WORLD, Connection, Frame, Mechanism
-from ..system.robot import System
+from ..mechanism.mechanism import WORLD, Frame, Mechanism, PlacedJoint
+from ..system.system import System
 from . import table
 from .arguments import DEFAULT_ROBOT, add_robot, read_robot, reading_options
 
@@ -30,11 +30,11 @@ def describe(robot: System) -> str:
     m: Mechanism = robot.mechanism
     head = ("body", "joint", "q", "v", "mass [kg]", "type")
     tree = table.columns(head, [(WORLD, *[""] * 5), *_branches(m, _places(robot))], right=(4,))
-    moving = [c for c in m.connections if c.joint.nv]
+    moving = [c for c in m.joints if c.joint.nv]
     totals = [
         ("robot", m.name),
         ("bodies", str(len(m.bodies))),
-        ("joints", f"{len(moving)} moving, {len(m.connections) - len(moving)} fixed"),
+        ("joints", f"{len(moving)} moving, {len(m.joints) - len(moving)} fixed"),
         ("frames", str(len(m.frames))),
         ("loops", str(len(m.loops))),
         ("coordinates", f"nq = {robot.nq}, nv = {robot.nv}"),
@@ -56,9 +56,9 @@ def _clusters(robot: System) -> list[str]:
 
 def _places(robot: System) -> dict[str, tuple[str, str]]:
     """For every body the entries of q and v of its joint; none where loops determine them."""
-    moving = {c.name for c in robot.mechanism.connections}
+    moving = {c.name for c in robot.mechanism.joints}
     q, v = (_spans(labels, moving) for labels in (robot.names.coordinates, robot.names.velocities))
-    return {c.child: (q.get(c.name, ""), v.get(c.name, "")) for c in robot.mechanism.connections}
+    return {c.child: (q.get(c.name, ""), v.get(c.name, "")) for c in robot.mechanism.joints}
 
 
 def _spans(labels: tuple[str, ...], joints: set[str]) -> dict[str, str]:
@@ -72,8 +72,8 @@ def _spans(labels: tuple[str, ...], joints: set[str]) -> dict[str, str]:
 def _branches(m: Mechanism, places: dict[str, tuple[str, str]]) -> list[tuple[str, ...]]:
     """Rows for all that hangs on the world: the frames of a body, then its children, each with what it carries."""
     mass = {b.name: b.mass for b in m.bodies}
-    hanging: dict[str, list[Frame | Connection]] = {}
-    for item in (*m.frames, *m.connections):
+    hanging: dict[str, list[Frame | PlacedJoint]] = {}
+    for item in (*m.frames, *m.joints):
         hanging.setdefault(item.body if isinstance(item, Frame) else item.parent, []).append(item)
     rows: list[tuple[str, ...]] = []
     stack = [(item, "", item is hanging[WORLD][-1]) for item in reversed(hanging.get(WORLD, []))]

@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from ..bridges.pinocchio import Peer
 from ..errors import FourbarError, extra, unknown
+from ..interop.pinocchio import Peer
 
 # File below the robots of example-robot-data, floating base, part of the names of joints to lock.
 PEERS = {

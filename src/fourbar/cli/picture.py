@@ -12,12 +12,12 @@ from matplotlib.collections import LineCollection
 from matplotlib.colors import LinearSegmentedColormap
 from matplotlib.figure import Figure
 
+from ..constraints import Closure, Distance
 from ..errors import ArgumentError
 from ..joints import Revolute
-from ..loops import Closure, Distance
-from ..model.mechanism import WORLD, NamedLoop
+from ..mechanism.mechanism import WORLD, NamedLoop
 from ..sim import Trajectory
-from ..system.robot import System
+from ..system.system import System
 
 _MOST_LABELS = 8
 _LONGEST_LEGEND = 36  # characters that fit beside the title
@@ -63,7 +63,7 @@ def draw(robot: System, trajectory: Trajectory, drift: np.ndarray, output: Path)
 
 def _coordinates(axes: Any, robot: System, trajectory: Trajectory) -> None:
     names = robot.names.coordinates
-    turning = all(isinstance(c.joint, Revolute) for c in robot.mechanism.connections if c.joint.nv)
+    turning = all(isinstance(c.joint, Revolute) for c in robot.mechanism.joints if c.joint.nv)
     for i, name in enumerate(names):
         label = name if len(names) <= _MOST_LABELS else None
         axes.plot(trajectory.t, trajectory.q[:, i], color=_COLOURS[i % len(_COLOURS)], lw=1.4, label=label)
@@ -123,7 +123,7 @@ def _skeleton(robot: System, q: np.ndarray) -> list[np.ndarray]:
     m = robot.mechanism
     poses = dict(zip(robot.names.bodies, robot.poses(q), strict=True)) | {WORLD: np.eye(4)}
     origin = {name: T[:3, 3] for name, T in poses.items()}
-    lines = [np.array([origin[c.parent], origin[c.child]]) for c in m.connections if c.parent != WORLD]
+    lines = [np.array([origin[c.parent], origin[c.child]]) for c in m.joints if c.parent != WORLD]
     for body, point in _held(m.loops):
         lines.append(np.array([origin[body], poses[body][:3, :3] @ point + origin[body]]))
     last = m.frames[-1].body if m.frames else m.bodies[-1].name

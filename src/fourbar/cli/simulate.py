@@ -24,7 +24,7 @@ from ..errors import ArgumentError, AssemblyError, FourbarError, SingularError
 from ..robots.crank_rocker import closed_form as of_crank_rocker
 from ..robots.pendulum import closed_form as of_double_pendulum
 from ..sim import SimulationWarning, Trajectory, simulate
-from ..system.robot import System
+from ..system.system import System
 from . import table
 from .arguments import DEFAULT_ROBOT, add_robot, positive, read_robot, reading_options, tell_warnings
 from .progress import PLOT_EXTRA, progress
@@ -166,7 +166,7 @@ def _rows(robot: System, result: Result, dt: float) -> list[tuple[str, str]]:
 
 def _passive(robot: System, result: Result) -> list[tuple[str, str]]:
     """What of springs, damping and friction the robot has, and whether they acted."""
-    joints = robot.model.lowered.moving
+    joints = robot.model.cluster_tree.moving
     kinds = {"springs": "stiffness", "damping": "damping", "friction": "friction"}
     having = {kind: sum(any(getattr(c, name)) for c in joints) for kind, name in kinds.items()}
     acts = {kind: result.passive and kind != "friction" for kind in having}

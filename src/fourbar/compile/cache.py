@@ -9,8 +9,8 @@ from pathlib import Path
 from weakref import WeakValueDictionary
 
 from ..sources import sources
-from .folder import cache_folder, read, write
-from .machine import Loaded, identity, to_object
+from .cache_folder import cache_folder, read, write
+from .llvm import Loaded, identity, to_object
 
 _loaded: WeakValueDictionary[str, Loaded] = WeakValueDictionary()
 

@@ -11,15 +11,14 @@ import numpy as np
 
 from ..expr import Program
 from ..once import once
-from . import fastwords as words
+from . import vectorcall_words as words
 from .cache import loaded
-from .crew import code, crew
-from .fastcall import assembly
-from .gufunc import capsule_table
 from .kernel import Kernel
-from .machine import Loaded
+from .llvm import Loaded
 from .release import Release, release
-from .threads import default_threads
+from .ufunc import capsule_table
+from .vectorcall import assembly
+from .workers import code, default_threads, workers
 
 _NEW_ARRAY_SLOT, _NEW_SCALAR_SLOT = 93, 60  # PyArray_New and PyArray_Scalar in NumPy's table of array functions
 _NEVER = 1 << 62
@@ -160,7 +159,7 @@ class Environment:
         table = _common().copy()
         self._table = table
         table[words.WATCHED] = watched
-        board = crew().board
+        board = workers().board
         table[words.BOARD] = board.ctypes.data
         self._borrowed = (board, _KEPT, _NUMBERS, _fast(), _release())  # functions may be called after modules are gone
         self._names = [sys.intern(name) for name in names]

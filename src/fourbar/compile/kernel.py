@@ -15,13 +15,13 @@ import numpy as np
 from ..expr import Block, Program
 from ..expr.text import block_digest
 from ..once import once
-from . import driver as words
+from . import batch_loop as words
 from . import signals
+from .batch_loop import driver
+from .block import emit_block, module
 from .cache import loaded
-from .driver import driver
-from .emit import emit_block, module
 from .ir import Lanes
-from .machine import Loaded
+from .llvm import Loaded
 
 _MODULE_SIZE = 4000  # instructions an LLVM module may have before another one is started
 _MANY_BLOCKS = 64  # shared blocks beyond which several are compiled together: each module takes milliseconds

@@ -11,7 +11,7 @@ import ctypes
 from ..once import once
 from .cache import loaded
 from .ir import Code
-from .machine import Loaded
+from .llvm import Loaded
 
 _TYPE = 8  # offset of the type in an object
 

@@ -1,10 +1,38 @@
-"""What may hold a robot on top of its joints and loops: contacts, prescribed motion, rows written by the user.
+"""Everything that restricts the motion of a robot besides its joints.
 
-Loops (`fourbar.loops`) may be given too: they are then kept by forces instead of being solved for.
+A loop is a residual φ(q) = 0. Given to `Builder.loop` it is embedded: the robot moves on independent coordinates. A
+condition is rows A(q) v = 0. Given to `System.constrained`, conditions and loops alike are kept by forces.
 """
 
-from .base import Condition
-from .contact import Contact
-from .rows import Prescribed, Rows
+from __future__ import annotations
 
-__all__ = ["Condition", "Contact", "Prescribed", "Rows"]
+from typing import TYPE_CHECKING
+
+from ..lazy import lazy
+
+if TYPE_CHECKING:
+    from .closures import Closure, Distance
+    from .condition import Condition
+    from .contacts import Contact
+    from .functions import Constraint, Parametric
+    from .gears import Coupling, Differential, Gear, Polynomial
+    from .loop import Loop
+    from .rows import Prescribed, Rows
+
+__all__ = [
+    "Closure", "Condition", "Constraint", "Contact", "Coupling", "Differential", "Distance", "Gear", "Loop",
+    "Parametric", "Polynomial", "Prescribed", "Rows",
+]  # fmt: skip
+
+__getattr__, __dir__ = lazy(
+    __name__,
+    {
+        "closures": "Closure Distance",
+        "condition": "Condition",
+        "contacts": "Contact",
+        "functions": "Constraint Parametric",
+        "gears": "Coupling Differential Gear Polynomial",
+        "loop": "Loop",
+        "rows": "Prescribed Rows",
+    },
+)

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..errors import ModelError
-from ..loops.base import read_names
-from ..loops.function import called, check_function
 from ..spatial.linear import Scalar, dot, vec
-from .base import Condition, MovingView
+from .condition import Condition, MovingView
+from .functions import called, check_function
+from .loop import read_names
 from .read import is_entry
 
 

@@ -10,11 +10,11 @@ from typing import Any, NamedTuple
 from ..errors import ModelError
 from ..expr import Expr, Graph, evaluate, jvp
 from ..joints.base import Joint
-from ..loops import Loop
 from ..spatial.linear import Mat, Scalar, Vec, hat
 from ..spatial.transform import Transform
 from ..spatial.vectors import Twist
-from .base import Condition
+from . import Loop
+from .condition import Condition
 from .read import check_linear, known, read_rates
 
 GROUND = -1

@@ -12,13 +12,13 @@ from .interpret import interpret
 from .node import Expr, Graph, Value
 
 if TYPE_CHECKING:
-    from .derive import jvp, reachable, vjp
-    from .differentiate import Replay
+    from .autodiff import jvp, reachable, vjp
     from .program import Block, Call, Input, Output, Program, Store
-    from .record import Direct, Recorder, TooLarge, Unrolled
+    from .program_derivatives import Replay
+    from .pytree import flatten, leaves, tree_map, unflatten
     from .shared import Shared
     from .text import from_text, to_text
-    from .trees import flatten, leaves, tree_map, unflatten
+    from .unrolled import Direct, Recorder, TooLarge, Unrolled
 
 __all__ = [
     "Block", "Call", "Direct", "Expr", "Graph", "Input", "Output", "Program", "Recorder", "Replay", "Shared", "Store",
@@ -30,12 +30,12 @@ __all__ = [
 __getattr__, __dir__ = lazy(
     __name__,
     {
-        "derive": "jvp reachable vjp",
-        "differentiate": "Replay",
+        "autodiff": "jvp reachable vjp",
+        "program_derivatives": "Replay",
         "program": "Block Call Input Output Program Store",
-        "record": "Direct Recorder TooLarge Unrolled",
+        "unrolled": "Direct Recorder TooLarge Unrolled",
         "shared": "Shared",
         "text": "from_text to_text",
-        "trees": "flatten leaves tree_map unflatten",
+        "pytree": "flatten leaves tree_map unflatten",
     },
 )

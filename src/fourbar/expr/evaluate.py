@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from . import functions
-from .derive import reachable
+from .autodiff import reachable
 from .node import Expr
 
 MEANING: dict[str, Callable[..., Any]] = {

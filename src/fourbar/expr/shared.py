@@ -12,14 +12,14 @@ from typing import Any
 
 import numpy as np
 
-from .apart import Constants, is_apart
 from .node import Expr, Graph, Value
 from .program import Block, Call, Program, Store
-from .record import InputSlots, Presets, block_apart, collect_outputs
-from .records import Ports, Records
+from .pytree import flatten, unflatten
+from .shared_slots import Ports, Records
+from .shared_tasks import Shape, Task, Use, find_live, fuse, task_code
 from .split import split
-from .tasks import Shape, Task, Use, find_live, fuse, task_code
-from .trees import flatten, unflatten
+from .standalone import Constants, is_apart
+from .unrolled import InputSlots, Presets, block_apart, collect_outputs
 
 _FOLDED = (0.0, 1.0, -1.0)
 _LONGEST = 4000  # instructions in a block: compiling takes more than linearly long

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from ..errors import FourbarError, extra
-from .derive import reachable
+from .autodiff import reachable
 from .node import Expr
 
 _FINEST = 64.0  # numbers that are whole in units of 1/64 are written as fractions, others as decimals

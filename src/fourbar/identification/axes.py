@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 
 from ..errors import ArgumentError
-from ..joints.flat import is_flat
-from ..model.embedding import Tied
-from ..model.groups import Group
-from ..model.mechanism import Connection
-from ..model.parameters import KINDS
+from ..joints.euclidean import is_flat
+from ..mechanism.inertial_parameters import KINDS
+from ..mechanism.mechanism import PlacedJoint
 from ..once import cached_property
-from ..system.robot import System
+from ..system.system import System
+from ..tree.clusters import Cluster
+from ..tree.embedding import LoopEmbedding
 from .states import has_implicit_loops, random_configurations
 
 _UNLIMITED = np.pi  # how far a coordinate without limits may move
@@ -33,29 +33,29 @@ class Axis:
     force: float
 
 
-def _chosen(robot: System, group: Group) -> list[tuple[Connection, int, float]]:
-    """The joints of the independent velocities of a group: connection, which of its velocities, and its scale."""
-    connections = [robot.model.lowered.moving[i] for i in group.links]
+def _chosen(robot: System, cluster: Cluster) -> list[tuple[PlacedJoint, int, float]]:
+    """The joints of the independent velocities of a cluster: connection, which of its velocities, and its scale."""
+    connections = [robot.model.cluster_tree.moving[i] for i in cluster.links]
     every = [(c, k) for c in connections for k in range(c.joint.nv)]
-    if isinstance(group.embedding, Tied):
-        return [(*every[j], scale) for j, scale in group.embedding.independent]
+    if isinstance(cluster.embedding, LoopEmbedding):
+        return [(*every[j], scale) for j, scale in cluster.embedding.independent]
     return [(c, k, 1.0) for c, k in every]
 
 
-def _offset(robot: System, group: Group, c: Connection, k: int, lower: float, upper: float) -> float:
+def _offset(robot: System, cluster: Cluster, c: PlacedJoint, k: int, lower: float, upper: float) -> float:
     """The middle between limits; where loops are closed implicitly, the configuration in which they were closed."""
-    tie = group.embedding
-    if isinstance(tie, Tied) and not tie.explicit:
-        connections = [robot.model.lowered.moving[i] for i in group.links]
+    tie = cluster.embedding
+    if isinstance(tie, LoopEmbedding) and not tie.explicit:
+        connections = [robot.model.cluster_tree.moving[i] for i in cluster.links]
         first = sum(x.joint.nq for x in connections[: connections.index(c)])
         return float(tie.closed[first + k]) if tie.closed is not None else 0.0
     middle = 0.5 * (lower + upper) if np.isfinite(lower) and np.isfinite(upper) else 0.0
     return float(np.clip(middle, lower, upper))
 
 
-def _axis(robot: System, group: Group, c: Connection, k: int, scale: float, v: int, q: int) -> Axis:
+def _axis(robot: System, cluster: Cluster, c: PlacedJoint, k: int, scale: float, v: int, q: int) -> Axis:
     lower, upper, size = c.lower[k], c.upper[k], abs(scale)
-    offset = _offset(robot, group, c, k, lower, upper)
+    offset = _offset(robot, cluster, c, k, lower, upper)
     fastest = c.max_velocity[k] if c.max_velocity else np.inf
     strongest = c.max_force[k] if c.max_force else np.inf
     reach = min(_UNLIMITED, upper - offset, offset - lower) / size
@@ -84,9 +84,9 @@ class Axes:
     @cached_property
     def _still(self) -> np.ndarray:
         """Which coordinates of the robot belong to held joints."""
-        groups = self.robot.model.lowered.groups
-        held = [self.robot.model.lowered.moving[group.links[0]].name in self.held for group in groups]
-        return np.repeat(held, [group.embedding.nq for group in groups]).astype(bool)
+        clusters = self.robot.model.cluster_tree.clusters
+        held = [self.robot.model.cluster_tree.moving[cluster.links[0]].name in self.held for cluster in clusters]
+        return np.repeat(held, [cluster.embedding.nq for cluster in clusters]).astype(bool)
 
     def wide(self, x: np.ndarray) -> np.ndarray:
         """Velocities or accelerations (n, nv) of the robot from those that move (n, m); others are zero."""
@@ -121,11 +121,11 @@ def find_axes(robot: System) -> Axes:
     moved: list[Axis] = []
     held: list[str] = []
     q = v = 0
-    for group in robot.model.lowered.groups:
-        for n, (c, k, scale) in enumerate(_chosen(robot, group)):
+    for cluster in robot.model.cluster_tree.clusters:
+        for n, (c, k, scale) in enumerate(_chosen(robot, cluster)):
             if is_flat(c.joint):
-                moved.append(_axis(robot, group, c, k, scale, v + n, q + n))
-            elif group.is_free:
+                moved.append(_axis(robot, cluster, c, k, scale, v + n, q + n))
+            elif cluster.is_free:
                 held.append(c.name)
             else:
                 raise ArgumentError(
@@ -133,7 +133,7 @@ def find_axes(robot: System) -> Axes:
                     "velocities are independent in a loop: a series cannot move it. Choose others by "
                     "with_independent(...), or give motions of your own to identify(...)"
                 )
-        q, v = q + group.embedding.nq, v + group.embedding.nv
+        q, v = q + cluster.embedding.nq, v + cluster.embedding.nv
     if not moved:
         named = ", ".join(map(repr, dict.fromkeys(held)))
         raise ArgumentError(f"nothing is left to move: joints {named} are held, since their coordinates do not add up")
@@ -148,12 +148,12 @@ class Allowed:
 
     def __init__(self, robot: System, force: np.ndarray) -> None:
         self.robot, self.force = robot, force
-        lowered = robot.model.lowered
-        self._tied = any(not group.is_free for group in lowered.groups)
+        cluster_tree = robot.model.cluster_tree
+        self._tied = any(not cluster.is_free for cluster in cluster_tree.clusters)
         self._lower, self._upper = (
-            np.concatenate([getattr(c, name) for c in lowered.moving]) for name in ("lower", "upper")
+            np.concatenate([getattr(c, name) for c in cluster_tree.moving]) for name in ("lower", "upper")
         )
-        self._fastest = np.concatenate([c.max_velocity or (np.inf,) * c.joint.nv for c in lowered.moving])
+        self._fastest = np.concatenate([c.max_velocity or (np.inf,) * c.joint.nv for c in cluster_tree.moving])
         self._kinds = tuple(kind for kind in KINDS[2:] if np.any(robot.inertial_parameters(kind)))
         self._friction = robot.inertial_parameters(self._kinds) if self._kinds else np.zeros(0)
 

@@ -14,10 +14,10 @@ from typing import Any
 import numpy as np
 
 from ..errors import ArgumentError, ModelError
-from ..model.parameters import INERTIAL, RIGID, read_columns
-from ..model.read import read_rng
+from ..mechanism.inertial_parameters import INERTIAL, RIGID, read_columns
+from ..mechanism.validate import read_rng
 from ..once import cached_property
-from ..system.robot import System
+from ..system.system import System
 from .states import check_robot, random_configurations
 from .triangular import Triangle
 
@@ -100,7 +100,7 @@ def read_kinds(columns: Any) -> tuple[str, ...]:
 
 def mean_length(robot: System) -> float:
     """The size of a robot: the mean distance between joints, or one."""
-    lengths = [float(np.linalg.norm(c.placement.position)) for c in robot.mechanism.connections]
+    lengths = [float(np.linalg.norm(c.placement.position)) for c in robot.mechanism.joints]
     return float(np.mean([x for x in lengths if x > 0.0] or [1.0]))
 
 

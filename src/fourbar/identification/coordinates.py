@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..system.robot import System
+from ..system.system import System
 from .base import mean_length
 from .pseudo import coordinates, frame_map, pseudo_inertia, reference, symmetric
 

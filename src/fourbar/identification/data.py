@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import ArgumentError
-from ..system.robot import System
+from ..system.system import System
 
 _ARRAYS = ("q", "v", "a", "tau", "f_ext", "t")
 _NEEDED = ("q", "v", "tau")

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import ArgumentError, IdentificationError, unknown
-from ..system.robot import System
+from ..system.system import System
 from . import result as status
 from .base import BaseParameters, mean_length, random_triangle, read_kinds, regroup
 from .coordinates import Coordinates, make_coordinates

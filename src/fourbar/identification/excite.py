@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 
 from ..errors import ArgumentError, FourbarError
-from ..model.read import read_rng
-from ..system.robot import System
+from ..mechanism.validate import read_rng
+from ..system.system import System
 from .axes import Allowed, Axes, find_axes, read_limit
 from .base import mean_length, random_triangle, read_kinds, regroup
 from .coordinates import make_coordinates

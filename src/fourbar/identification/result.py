@@ -9,10 +9,10 @@ from textwrap import fill, wrap
 import numpy as np
 
 from ..errors import IdentificationError, unknown
-from ..model.parameters import with_inertial_parameters
-from ..model.springs import can_hold
+from ..mechanism.inertial_parameters import with_inertial_parameters
+from ..mechanism.springs import can_hold
 from ..once import cached_property
-from ..system.robot import System
+from ..system.system import System
 from .base import BaseParameters
 
 IDENTIFIED = "identified"
@@ -90,7 +90,7 @@ class Identification:
         found = dict(zip(self.names, self.values.tolist(), strict=True))
         names, held = (self.given.parameter_names(kind) for kind in ("preload", "stiffness"))
         stiffness = self.given.inertial_parameters("stiffness").tolist()
-        joints = [c for c in self.given.mechanism.connections for _ in range(c.joint.nv)]
+        joints = [c for c in self.given.mechanism.joints for _ in range(c.joint.nv)]
         each = zip(joints, names, (found.get(name, k) for name, k in zip(held, stiffness, strict=True)), strict=True)
         return tuple(name for c, name, k in each if not can_hold(c, k, found[name]))
 

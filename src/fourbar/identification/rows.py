@@ -13,8 +13,8 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 
 from ..errors import ArgumentError
-from ..model.parameters import RIGID, read_columns
-from ..system.robot import System
+from ..mechanism.inertial_parameters import RIGID, read_columns
+from ..system.system import System
 from .data import Chunk
 from .quadrature import Windows
 

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from ..errors import ArgumentError
-from ..model.embedding import Tied
-from ..system.robot import System
+from ..system.system import System
+from ..tree.embedding import LoopEmbedding
 
 _DRAWS = 20
 _WORST = 10.0  # times the condition number of the loops in neutral: nearer to a toggle position digits are lost
@@ -21,8 +21,8 @@ def check_robot(robot: Any) -> None:
 
 
 def _implicit(robot: System) -> list[bool]:
-    ties = [group.embedding for group in robot.model.lowered.groups]
-    return [isinstance(tie, Tied) and not tie.explicit for tie in ties]
+    ties = [cluster.embedding for cluster in robot.model.cluster_tree.clusters]
+    return [isinstance(tie, LoopEmbedding) and not tie.explicit for tie in ties]
 
 
 def has_implicit_loops(robot: System) -> bool:
@@ -33,9 +33,9 @@ def has_implicit_loops(robot: System) -> bool:
 def _conditions(robot: System, q: np.ndarray) -> np.ndarray:
     """How near to a toggle position the loops are at q (n, nq): the largest condition number of their rows K_d (n)."""
     found, first = np.ones(len(q)), 0
-    for group, implicit in zip(robot.model.lowered.groups, _implicit(robot), strict=True):
-        tie = group.embedding
-        if implicit and isinstance(tie, Tied) and tie.dependent:
+    for cluster, implicit in zip(robot.model.cluster_tree.clusters, _implicit(robot), strict=True):
+        tie = cluster.embedding
+        if implicit and isinstance(tie, LoopEmbedding) and tie.dependent:
             K = tie.units.of(tie.numbers(q[:, first : first + tie.nq])[1])
             found = np.maximum(found, np.linalg.cond(K[:, list(tie.rows)][:, :, list(tie.dependent)]))
         first += tie.nq

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
+from ..constraints.closures import Closure
+from ..constraints.loop import Loop
 from ..errors import ArgumentError, FourbarError, unknown
-from ..joints import Fixed
-from ..loops import Closure, Loop
-from ..model.embedding import Tied
-from ..model.lower import Lowered, lower
-from ..model.mechanism import Configuration, Mechanism
-from ..model.straighten import Straightened, astray, straighten
+from ..joints import Cylindrical, Fixed, Helical, Prismatic, Revolute
+from ..joints.base import Joint
+from ..mechanism.mechanism import WORLD, Configuration, Mechanism, NamedLoop, PlacedJoint
+from ..tree.cluster_tree import ClusterTree, lower
+from ..tree.embedding import LoopEmbedding
 from .report import Place, Reading
 from .source import Options
 
@@ -40,11 +42,11 @@ def straightened(
         return asked or _frees(before, after, change)
 
     found, told = straighten(mechanism, usual, named, accept)
-    for group in told:
-        if group.angle > _ROUNDING:
-            names, angle = _listed(group.joints), group.angle
+    for cluster in told:
+        if cluster.angle > _ROUNDING:
+            names, angle = _listed(cluster.joints), cluster.angle
             message = f"axes in a loop are not quite parallel: those of {names} are turned by up to {angle:.2g} rad"
-            where = Place(reading.file) if place is None else place(group.joints[0])
+            where = Place(reading.file) if place is None else place(cluster.joints[0])
             reading.warn(where, message, "write more digits, or leave them with straighten=0", "straighten")
     return found
 
@@ -56,18 +58,18 @@ def _frees(before: Mechanism, after: Mechanism, change: Straightened) -> bool:
     try:
         held = lower(before)
         return _is_loose(held, change.angle) and lower(after).nv > held.nv
-    except FourbarError:  # whichever cannot be lowered: what is wrong with it is found when it is used
+    except FourbarError:  # whichever cannot be cluster_tree: what is wrong with it is found when it is used
         return True
 
 
-def _is_loose(lowered: Lowered, angle: float) -> bool:
+def _is_loose(cluster_tree: ClusterTree, angle: float) -> bool:
     """Whether loops hold so little in some direction that axes turned by an angle could let it go.
 
     That changes K by about the angle; a direction that is held much more stays held, and need not be looked at again.
     """
-    for group in lowered.groups:
-        tie = group.embedding
-        if isinstance(tie, Tied):
+    for cluster in cluster_tree.clusters:
+        tie = cluster.embedding
+        if isinstance(tie, LoopEmbedding):
             assert tie.closed is not None
             K = tie.numbers(tie.closed)[1]
             sizes, rank = np.linalg.svd(K, compute_uv=False), K.shape[1] - tie.nv
@@ -84,7 +86,7 @@ def _angles(given: Any, mechanism: Mechanism) -> tuple[float, dict[str, float]]:
             raise ArgumentError(
                 f"straighten={given!r}: expected an angle in radians from 0 to {LARGEST}, or such angles by joint"
             )
-    known = {c.name for c in mechanism.connections} | {x.name for x in mechanism.loops}
+    known = {c.name for c in mechanism.joints} | {x.name for x in mechanism.loops}
     for name in named:
         if name not in known:
             raise unknown("joint or loop (of straighten=)", name, known)
@@ -99,27 +101,27 @@ def report_loops(mechanism: Mechanism, reading: Reading, place: Callable[[str, s
     if not mechanism.loops:
         return
     with reading.naming(place("loop", mechanism.loops[0].name)):
-        lowered = lower(mechanism)
+        cluster_tree = lower(mechanism)
     for named in mechanism.configurations:
-        gap = _gap(lowered, named)
+        gap = _gap(cluster_tree, named)
         if gap > 1e-12:
             message = (
                 f"in configuration {named.name!r} the loops of the file are {gap:.3g} open; they are closed when used"
             )
             reading.note(place("configuration", named.name), message)
     by_name = {named.name: named.loop for named in mechanism.loops}
-    for group in lowered.groups:
-        meant = all(_holds(by_name[name]) for name in group.loops)
-        if isinstance(group.embedding, Tied) and group.embedding.nv == 0 and not meant:
-            joints = ", ".join(repr(lowered.moving[i].name) for i in group.links[:8])
-            message = f"loops {', '.join(map(repr, group.loops))} leave no motion to joints {joints}"
-            why, fix = _astray(mechanism, group.loops[0])
-            reading.warn(place("loop", group.loops[0]), message + why, fix, "frozen")
+    for cluster in cluster_tree.clusters:
+        meant = all(_holds(by_name[name]) for name in cluster.loops)
+        if isinstance(cluster.embedding, LoopEmbedding) and cluster.embedding.nv == 0 and not meant:
+            joints = ", ".join(repr(cluster_tree.moving[i].name) for i in cluster.links[:8])
+            message = f"loops {', '.join(map(repr, cluster.loops))} leave no motion to joints {joints}"
+            why, fix = _why_rigid(mechanism, cluster.loops[0])
+            reading.warn(place("loop", cluster.loops[0]), message + why, fix, "frozen")
 
 
-def _astray(mechanism: Mechanism, loop: str) -> tuple[str, str]:
+def _why_rigid(mechanism: Mechanism, loop: str) -> tuple[str, str]:
     """Why the loop of some hinges may be rigid, and what to do."""
-    found = astray(mechanism, loop, TOLERANCE)
+    found = misaligned_axes(mechanism, loop, TOLERANCE)
     if not found:
         return "", "check their axes and places, if they should move"
     told = "; ".join(f"the axis of {x.joint!r} is {x.angle:.3g} rad from those of {_listed(x.others)}" for x in found)
@@ -142,11 +144,226 @@ def _holds(loop: Loop) -> bool:
     return (isinstance(loop, Closure) and isinstance(loop.joint, Fixed)) or not loop.bodies
 
 
-def _gap(lowered: Lowered, named: Configuration) -> float:
+def _gap(cluster_tree: ClusterTree, named: Configuration) -> float:
     given, gap = dict(named.coordinates), 0.0
-    for group in lowered.groups:
-        if isinstance(group.embedding, Tied):
-            connections = [lowered.moving[i] for i in group.links]
+    for cluster in cluster_tree.clusters:
+        if isinstance(cluster.embedding, LoopEmbedding):
+            connections = [cluster_tree.moving[i] for i in cluster.links]
             q = np.array([x for c in connections for x in given.get(c.name, c.joint.neutral())])
-            gap = max(gap, float(np.abs(group.embedding.residual(q)).max(initial=0.0)))
+            gap = max(gap, float(np.abs(cluster.embedding.residual(q)).max(initial=0.0)))
     return gap
+
+
+_TURNING = (Revolute, Helical, Cylindrical)
+_EXACT = 1e-15
+_ASTRAY = 0.3  # radians; axes further from each other are meant to be
+_NOTHING: Mapping[str, float] = {}
+
+
+@dataclass(frozen=True)
+class Straightened:
+    """What was changed in the loops of one cluster: the joints, and the largest angle (radians)."""
+
+    joints: tuple[str, ...]
+    angle: float
+
+
+@dataclass(frozen=True)
+class Tolerance:
+    """Angles (radians) below which axes are meant to be parallel: of all joints, and of some `named` ones."""
+
+    usual: float
+    named: Mapping[str, float] = field(default_factory=dict)
+
+    def of(self, name: str) -> float:
+        """That of a joint, or a loop."""
+        return self.named.get(name, self.usual)
+
+
+Accept = Callable[[Mechanism, Mechanism, Straightened], bool]
+
+
+def _always(before: Mechanism, after: Mechanism, change: Straightened) -> bool:
+    return True
+
+
+def straighten(
+    mechanism: Mechanism, usual: float, named: Mapping[str, float] = _NOTHING, accept: Accept = _always
+) -> tuple[Mechanism, tuple[Straightened, ...]]:
+    """The mechanism with axes in loops parallel, or across, where they are so within a tolerance (radians).
+
+    `named`: another tolerance by joint or loop. `accept`: which clusters of loops are changed, asked with the mechanism
+    of these loops alone before and after.
+    """
+    tolerance = Tolerance(usual, named)
+    by_child = {c.child: c for c in mechanism.joints}
+    R = _rotations(mechanism)
+    connections, loops, told = {c.name: c for c in mechanism.joints}, {x.name: x for x in mechanism.loops}, []
+    for cluster in _groups(mechanism.loops, by_child):
+        turned, closed = dict(connections), dict(loops)
+        changed, angle = _straighten(cluster, R, turned, closed, by_child, tolerance)
+        one = Straightened(tuple(changed), angle)
+        before, after = (
+            replace(mechanism, joints=tuple(c.values()), loops=tuple(x[name] for name in cluster[1]))
+            for c, x in ((connections, loops), (turned, closed))
+        )
+        if changed and accept(before, after, one):
+            connections, loops = turned, closed
+            told.append(one)
+    if not told:
+        return mechanism, ()
+    new = replace(mechanism, joints=tuple(connections.values()), loops=tuple(loops.values()))
+    return new, tuple(told)
+
+
+def _rotations(mechanism: Mechanism) -> dict[str, np.ndarray]:
+    """The rotation of every body's frame in the world, all joints neutral."""
+    found = {WORLD: np.eye(3)}
+    for c in mechanism.joints:
+        own = np.array(c.joint.placement(c.joint.neutral()).R, float)
+        found[c.child] = found[c.parent] @ np.array(c.placement.rotation) @ own
+    return found
+
+
+def _path(body: str, by_child: dict[str, PlacedJoint]) -> Iterator[str]:
+    while body != WORLD:
+        yield body
+        body = by_child[body].parent
+
+
+def _groups(loops: Sequence[NamedLoop], by_child: dict[str, PlacedJoint]) -> list[tuple[list[str], list[str]]]:
+    """Bodies and loops that belong together: loops between bodies that share bodies on their ways."""
+    clusters: list[tuple[set[str], list[str]]] = []
+    for loop in loops:
+        if not loop.loop.bodies:
+            continue
+        ways = [set(_path(body, by_child)) for body in loop.loop.bodies]
+        bodies, names = set.union(*ways) - set.intersection(*ways), [loop.name]
+        for other in [g for g in clusters if g[0] & bodies]:
+            clusters.remove(other)
+            bodies, names = bodies | other[0], other[1] + names
+        clusters.append((bodies, names))
+    return [([b for b in by_child if b in bodies], names) for bodies, names in clusters]
+
+
+def _straighten(
+    cluster: tuple[list[str], list[str]],
+    R: dict[str, np.ndarray],
+    connections: dict[str, PlacedJoint],
+    loops: dict[str, NamedLoop],
+    by_child: dict[str, PlacedJoint],
+    tolerance: Tolerance,
+) -> tuple[list[str], float]:
+    """Straighten one cluster; the names of what was changed, and the largest angle."""
+    references: list[np.ndarray] = []
+    changed: list[str] = []
+    largest = 0.0
+    held = [connections[by_child[body].name] for body in cluster[0]]
+    # Hinges say the directions, those first that are not in doubt.
+    for c in sorted(held, key=lambda c: (not isinstance(c.joint, _TURNING), c.name in tolerance.named)):
+        if not isinstance(c.joint, (*_TURNING, Prismatic)):
+            continue
+        A = R[c.parent] @ np.array(c.placement.rotation)
+        old = A @ np.array(c.joint.axis, float)
+        new, angle = _nearest(old, references, isinstance(c.joint, Prismatic), tolerance.of(c.name))
+        if angle > _EXACT:
+            connections[c.name] = replace(c, joint=_about(c.joint, A.T @ new))
+            changed.append(c.name)
+            largest = max(largest, angle)
+    for name in cluster[1]:
+        angle = _straighten_loop(name, R, loops, references, tolerance.of(name))
+        if angle > _EXACT:
+            changed.append(name)
+            largest = max(largest, angle)
+    return changed, largest
+
+
+@dataclass(frozen=True)
+class Misaligned:
+    """A hinge in a loop whose axis is nearly, but not quite, that of others."""
+
+    joint: str
+    others: tuple[str, ...]
+    angle: float
+
+
+def misaligned_axes(mechanism: Mechanism, loop: str, tolerance: float) -> tuple[Misaligned, ...]:
+    """The hinges of the cluster of a loop that are not parallel to most others, though less than 0.3 rad from them."""
+    axes = _hinges(mechanism, loop)
+    across = {a: {b: float(np.linalg.norm(np.cross(x, y))) for b, y in axes.items()} for a, x in axes.items()}
+    parallel = {a: [b for b in axes if across[a][b] < tolerance] for a in axes}
+    main = max(axes, key=lambda a: len(parallel[a]), default="")
+    if not main or len(parallel[main]) < 2:
+        return ()
+    off = [a for a in axes if tolerance <= across[a][main] < np.sin(_ASTRAY)]
+    return tuple(Misaligned(a, tuple(parallel[main]), float(np.arcsin(across[a][main]))) for a in off)
+
+
+def _hinges(mechanism: Mechanism, loop: str) -> dict[str, np.ndarray]:
+    """The axes, in the world, of all hinges of the cluster of a loop, by joint or loop."""
+    by_child, R = {c.child: c for c in mechanism.joints}, _rotations(mechanism)
+    bodies, names = next((g for g in _groups(mechanism.loops, by_child) if loop in g[1]), ([], []))
+    found = {}
+    for c in (by_child[body] for body in bodies):
+        if isinstance(c.joint, _TURNING):
+            found[c.name] = R[c.parent] @ np.array(c.placement.rotation) @ np.array(c.joint.axis, float)
+    for named in (x for x in mechanism.loops if x.name in names):
+        if isinstance(named.loop, Closure) and isinstance(named.loop.joint, _TURNING):
+            own = np.array(named.loop.at_predecessor.R, float) @ np.array(named.loop.joint.axis, float)
+            found[named.name] = R[named.loop.predecessor] @ own
+    return found
+
+
+def _nearest(
+    axis: np.ndarray, references: list[np.ndarray], slides: bool, tolerance: float
+) -> tuple[np.ndarray, float]:
+    """The axis, made parallel to a reference (or across it, for a slide) that it nearly is; and the angle between."""
+    for reference in references:
+        along = float(axis @ reference)
+        if np.linalg.norm(np.cross(axis, reference)) < tolerance:
+            new = np.copysign(1.0, along) * reference
+        elif slides and abs(along) < tolerance:
+            new = axis - along * reference
+            new = new / np.linalg.norm(new)
+        else:
+            continue
+        return new, float(np.linalg.norm(new - axis))
+    if not slides:
+        references.append(axis)
+    return axis, 0.0
+
+
+def _about(joint: Joint, axis: np.ndarray) -> Joint:
+    direction = tuple((axis / np.linalg.norm(axis)).tolist())
+    return replace(joint, axis=direction)  # type: ignore[type-var]
+
+
+def _straighten_loop(
+    name: str, R: dict[str, np.ndarray], loops: dict[str, NamedLoop], references: list[np.ndarray], tolerance: float
+) -> float:
+    """Turn the places of a loop joint on both bodies so that its axis is straight on both."""
+    loop = loops[name].loop
+    if not isinstance(loop, Closure) or not isinstance(loop.joint, (*_TURNING, Prismatic)):
+        return 0.0
+    largest, rotations = 0.0, []
+    for body, place in ((loop.predecessor, loop.at_predecessor), (loop.successor, loop.at_successor)):
+        own = np.array(place.R, float)
+        old = R[body] @ own @ np.array(loop.joint.axis, float)
+        new, angle = _nearest(old, references, isinstance(loop.joint, Prismatic), tolerance)
+        rotations.append(R[body].T @ _between(old, new) @ R[body] @ own)
+        largest = max(largest, angle)
+    if largest <= _EXACT:
+        return 0.0
+    straight = Closure(
+        loop.joint, loop.predecessor, loop.successor, at_predecessor=loop.at_predecessor.p,
+        at_successor=loop.at_successor.p, predecessor_rotation=rotations[0], successor_rotation=rotations[1],
+    )  # fmt: skip
+    loops[name] = replace(loops[name], loop=straight)
+    return largest
+
+
+def _between(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """The smallest rotation that turns unit vector a into the near unit vector b (Rodrigues)."""
+    w = np.cross(a, b)
+    W = np.array([[0.0, -w[2], w[1]], [w[2], 0.0, -w[0]], [-w[1], w[0], 0.0]])
+    return np.eye(3) + W + W @ W / (1.0 + float(a @ b))

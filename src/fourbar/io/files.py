@@ -9,7 +9,7 @@ from typing import Any
 
 from ..errors import ArgumentError
 from ..joints.base import Joint
-from ..model.mechanism import Mechanism
+from ..mechanism.mechanism import Mechanism
 from .formats import find_format
 from .report import Report
 from .source import Options, Source, check_path, read_source

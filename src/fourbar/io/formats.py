@@ -16,7 +16,7 @@ from importlib import import_module
 from pathlib import PurePath
 
 from ..errors import ArgumentError
-from ..model.mechanism import Mechanism
+from ..mechanism.mechanism import Mechanism
 from .report import Place, Report
 from .source import Options, Source
 

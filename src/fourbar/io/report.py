@@ -255,7 +255,7 @@ def _names(pattern: str, key: str) -> bool:
     return any(fnmatchcase("/".join(steps[i:]), pattern) for i in range(len(steps)))
 
 
-def in_vain(waive: Iterable[str], report: Report) -> list[str]:
+def unused_waivers(waive: Iterable[str], report: Report) -> list[str]:
     """What `waive` names and no finding is called; patterns such as * may name nothing."""
     keys = {finding.key for finding in report if finding.key}
     plain = [name for name in waive if not set(name) & set("*?[")]

@@ -10,11 +10,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from ..constraints import Closure, Coupling, Gear
 from ..errors import ArgumentError
 from ..joints import Cylindrical, Fixed, Joint, Planar, Prismatic, Revolute, Spherical, Universal
-from ..loops import Closure, Coupling, Gear
-from ..model.builder import Builder
-from ..model.read import read_placement
+from ..mechanism.builder import Builder
+from ..mechanism.validate import read_placement
 from .report import Reading
 from .source import Options, read_source
 from .tables import Table, read_table

@@ -9,7 +9,7 @@ from pathlib import PurePath
 from typing import Any, NoReturn
 
 from ..errors import ArgumentError, ModelError
-from ..joints.plain import shown
+from ..joints.serialize import shown
 from .documents import Lines, read_json, read_toml, read_yaml
 from .documents.lines import Path, labelled
 from .numbers import NotANumber, read_number

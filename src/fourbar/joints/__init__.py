@@ -1,7 +1,7 @@
 """Every joint type.
 
-Adding one: write its class in a file of this folder, list it below and in `JOINT_TYPES` (`every.py`), and add examples
-of it to `examples.py`, from where the conformance tests take them.
+Adding one: write its class in a file of this folder, list it below, and add it with examples to `registry.py`, from
+where the conformance tests take them.
 """
 
 from __future__ import annotations
@@ -15,12 +15,11 @@ if TYPE_CHECKING:
     from .composite import Composite
     from .custom import CustomJoint
     from .euler import SphericalEuler
-    from .every import JOINT_TYPES
-    from .examples import REGISTRY
     from .exponential import SphericalExponential
     from .fixed import Fixed
-    from .group import Free, Planar, Schoenflies, Spherical, Translation2, Translation3
+    from .lie import Free, Planar, Schoenflies, Spherical, Translation2, Translation3
     from .one_axis import Cylindrical, Helical, Prismatic, Revolute
+    from .registry import JOINT_TYPES, REGISTRY
     from .universal import Universal
 
 __all__ = [
@@ -36,11 +35,10 @@ __getattr__, __dir__ = lazy(
         "composite": "Composite",
         "custom": "CustomJoint",
         "euler": "SphericalEuler",
-        "every": "JOINT_TYPES",
-        "examples": "REGISTRY",
         "exponential": "SphericalExponential",
         "fixed": "Fixed",
-        "group": "Free Planar Schoenflies Spherical Translation2 Translation3",
+        "lie": "Free Planar Schoenflies Spherical Translation2 Translation3",
+        "registry": "JOINT_TYPES REGISTRY",
         "one_axis": "Cylindrical Helical Prismatic Revolute",
         "universal": "Universal",
     },

@@ -21,7 +21,7 @@ from .independence import require_independent
 Part = Joint | Transform
 
 
-class Link(NamedTuple):
+class SeriesLink(NamedTuple):
     """One joint of a series, about z: the fixed placement before it, and which entries of q and v are its own."""
 
     before: Transform
@@ -44,9 +44,9 @@ class SeriesJoint(Joint):
     parts: tuple[Part, ...]
 
     @cached_property
-    def _chain(self) -> tuple[tuple[Link, ...], Transform]:
+    def _chain(self) -> tuple[tuple[SeriesLink, ...], Transform]:
         """The parts with every joint about z, all that is constant merged; and the placement after the last joint."""
-        links: list[Link] = []
+        links: list[SeriesLink] = []
         pending, at_q, at_v = IDENTITY, 0, 0
         for part in _flattened(self.parts):
             if isinstance(part, Transform):
@@ -54,13 +54,13 @@ class SeriesJoint(Joint):
                 continue
             A, joint = part.aligned()
             before = pending if A is None else _merged(pending, Transform((A,)))
-            links.append(Link(before, joint, slice(at_q, at_q + joint.nq), slice(at_v, at_v + joint.nv)))
+            links.append(SeriesLink(before, joint, slice(at_q, at_q + joint.nq), slice(at_v, at_v + joint.nv)))
             pending = IDENTITY if A is None else Transform((A.T,))
             at_q, at_v = at_q + joint.nq, at_v + joint.nv
         return tuple(links), pending
 
     @property
-    def _links(self) -> tuple[Link, ...]:
+    def _links(self) -> tuple[SeriesLink, ...]:
         return self._chain[0]
 
     @cached_property

@@ -15,7 +15,7 @@ from ..spatial.linear import Mat, Scalar, Vec, dot
 from ..spatial.subspace import Columns, Subspace
 from ..spatial.transform import Transform
 from ..spatial.vectors import Twist
-from .flat import FlatJoint, uniform
+from .euclidean import FlatJoint, uniform
 from .independence import require_independent
 
 _SHAPES = "a pair (R, p) of a 3 x 3 rotation and a position, a 4 x 4 matrix, or a Transform"

@@ -15,7 +15,7 @@ from ..spatial.linear import Mat, Scalar, Vec, dot, hat, zeros
 from ..spatial.subspace import Columns, Subspace
 from ..spatial.transform import Transform
 from ..spatial.vectors import Twist
-from .flat import FlatJoint
+from .euclidean import FlatJoint
 
 _SO3 = SO3()
 

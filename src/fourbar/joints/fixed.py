@@ -9,7 +9,7 @@ from typing import ClassVar
 from ..spatial.linear import Scalar, Vec
 from ..spatial.subspace import Selection, Subspace
 from ..spatial.transform import IDENTITY, Transform
-from .flat import FlatJoint
+from .euclidean import FlatJoint
 
 
 @dataclass(frozen=True)

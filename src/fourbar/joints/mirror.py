@@ -23,7 +23,7 @@ from .custom import CustomJoint, read_pose
 from .euler import SphericalEuler
 from .exponential import SphericalExponential
 from .fixed import Fixed
-from .group import Free, Planar, Schoenflies, Spherical, Translation2, Translation3
+from .lie import Free, Planar, Schoenflies, Spherical, Translation2, Translation3
 from .one_axis import Cylindrical, Helical, Prismatic, Revolute
 from .universal import Universal
 

@@ -13,9 +13,9 @@ from ..expr import atan2, cos, sin
 from ..spatial.linear import Mat, Scalar, Vec
 from ..spatial.subspace import Columns, Selection, Subspace
 from ..spatial.transform import Transform
-from .aligned import AxisJoint, angle_about_z, turn
+from .about_axis import AxisJoint, angle_about_z, turn
 from .base import Joint
-from .flat import FlatJoint
+from .euclidean import FlatJoint
 
 
 @dataclass(frozen=True)

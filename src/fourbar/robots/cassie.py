@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from ..constraints import Closure, Distance
 from ..joints import Revolute
-from ..loops import Closure, Distance
-from ..system.robot import Builder, System
+from ..system.system import Builder, System
 from .shapes import rod
 
 KNEE = (0.1, 0.0, -0.06)  # in the thigh

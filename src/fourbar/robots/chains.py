@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import ArgumentError
-from ..system.robot import System
+from ..system.system import System
 from .facts import Rotors, build_facts
 
 _AXES = ((1, 0, 0), (0, 1, 0), (0, 0, 1))

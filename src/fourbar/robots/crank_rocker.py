@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from ..constraints import Closure
 from ..joints import Revolute
-from ..loops import Closure
-from ..system.robot import Builder, System
+from ..system.system import Builder, System
 from .shapes import rod
 
 LENGTHS = (0.5, 0.2, 0.45, 0.35)  # ground, crank, coupler, rocker

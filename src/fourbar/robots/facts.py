@@ -14,12 +14,12 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
+from ..constraints import Closure, Constraint, Differential, Gear
 from ..errors import ArgumentError
 from ..joints import Free, Revolute
-from ..loops import Closure, Constraint, Differential, Gear
-from ..model.embedding import Tied
-from ..model.groups import split
-from ..system.robot import Builder, System
+from ..system.system import Builder, System
+from ..tree.clusters import split
+from ..tree.embedding import LoopEmbedding
 
 Rotors = Literal["exact", "reflected", "none"]
 Functions = Mapping[str, Callable[..., Any]]
@@ -145,14 +145,14 @@ def _reflected_inertias(facts: dict[str, Any], functions: Functions | None) -> d
 
 def _transmission(exact: System, row: dict[str, Any]) -> np.ndarray:
     """∂ rotors / ∂ links of a loop, in the closed configuration with the links at zero."""
-    lowered = exact.model.lowered
+    cluster_tree = exact.model.cluster_tree
     q = exact.neutral()
     q[[exact.names.coordinates.index(link) for link in row["links"]]] = 0.0
     q = exact.assemble(q, keep=row["links"])
-    owned = zip(lowered.groups, split(lowered.groups, q.tolist(), "nq"), strict=True)
-    group, own = next((group, own) for group, own in owned if row["name"] in group.loops)
-    assert isinstance(group.embedding, Tied)
-    G = group.embedding.expand(own, None).G
-    blocks = {lowered.moving[i].name: block for i, block in zip(group.links, G, strict=True)}
+    owned = zip(cluster_tree.clusters, split(cluster_tree.clusters, q.tolist(), "nq"), strict=True)
+    cluster, own = next((cluster, own) for cluster, own in owned if row["name"] in cluster.loops)
+    assert isinstance(cluster.embedding, LoopEmbedding)
+    G = cluster.embedding.expand(own, None).G
+    blocks = {cluster_tree.moving[i].name: block for i, block in zip(cluster.links, G, strict=True)}
     rotors, links = (np.vstack([np.array(blocks[name], float) for name in row[kind]]) for kind in ("rotors", "links"))
     return rotors @ np.linalg.inv(links)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..system.robot import System
+from ..system.system import System
 from .facts import Rotors, build_facts, check_choice, read_facts
 
 

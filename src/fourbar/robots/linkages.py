@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from math import acos, cos, pi
 
+from ..constraints import Closure
 from ..joints import Prismatic, Revolute
-from ..loops import Closure
-from ..system.robot import Builder, System
+from ..system.system import Builder, System
 from .facts import build_facts, read_facts
 from .shapes import rod
 

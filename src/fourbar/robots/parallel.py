@@ -6,9 +6,9 @@ from math import cos, pi, sin, sqrt
 
 import numpy as np
 
+from ..constraints import Closure, Distance
 from ..joints import Free, Prismatic, Revolute, Spherical, Universal
-from ..loops import Closure, Distance
-from ..system.robot import Builder, System
+from ..system.system import Builder, System
 from .shapes import disc, rod
 
 DELTA = (0.2, 0.25, 0.06, 0.5, 0.05)  # radius of the base, arms, radius of the platform, rods, half the rods' spacing

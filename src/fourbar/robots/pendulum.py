@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..joints import Revolute
-from ..system.robot import Builder, System
+from ..system.system import Builder, System
 
 LENGTHS = (0.5, 0.4)
 MASSES = (1.0, 0.8)

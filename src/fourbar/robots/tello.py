@@ -6,7 +6,7 @@ from math import pi
 from typing import Any
 
 from ..expr import cos, sin
-from ..system.robot import System
+from ..system.system import System
 from .facts import Rotors, build_facts, merged_facts, read_facts
 
 RATIO = 6.0  # of the gear box of each rotor of a differential

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from ..constraints import Differential
 from ..joints import Revolute
-from ..loops import Differential
-from ..system.robot import Builder, System
+from ..system.system import Builder, System
 
 
 def differential_wrist() -> System:

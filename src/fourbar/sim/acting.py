@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from ..errors import warn
-from ..model.geometry import WORLD_CONTACT
-from ..model.lower import GROUND
-from ..system.robot import System
+from ..mechanism.geometry import WORLD_CONTACT
+from ..system.system import System
+from ..tree.cluster_tree import GROUND
 
 _SHOWN = 8  # joints that a warning names
 # Accelerations (..., nv) and the power (...) that is lost, of a robot at q, v and τ.
@@ -33,7 +33,7 @@ def with_passive(robot: System, q: np.ndarray, v: np.ndarray, tau: Any) -> tuple
 
 def acting_on(robot: System, passive: bool) -> Acting:
     """What moves a robot: its springs and dampers too, if it has some and `passive` asks for them."""
-    joints = robot.model.lowered.moving
+    joints = robot.model.cluster_tree.moving
     if not passive:
         return rigid
     rubbing = [c.name for c in joints if any(c.friction)]
@@ -58,15 +58,15 @@ def warn_of_contacts(robot: System) -> None:
 
 def _has_floor(robot: System) -> bool:
     """Whether a body that does not move is a plane to collide with, and one that moves has shapes that collide."""
-    homes = robot.model.lowered.bodies
-    shapes = [(homes[b.name].cluster == GROUND, x.kind) for b in robot.mechanism.bodies for x in b.geometry
+    homes = robot.model.cluster_tree.bodies
+    shapes = [(homes[b.name].link == GROUND, x.kind) for b in robot.mechanism.bodies for x in b.geometry
               if x.role == "collision"]  # fmt: skip
     return (True, "plane") in shapes and any(not fixed for fixed, _ in shapes)
 
 
 def warn_of_limits(robot: System, t: np.ndarray, q: np.ndarray) -> None:
     """Tell which joints were beyond their limits in a motion q (n, ..., nq): nothing stops them there."""
-    joints = robot.model.lowered.moving
+    joints = robot.model.cluster_tree.moving
     lower, upper = (np.array([x for c in joints for x in getattr(c, end)]) for end in ("lower", "upper"))
     if not (np.isfinite(lower).any() or np.isfinite(upper).any()):
         return

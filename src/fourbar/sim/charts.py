@@ -14,16 +14,16 @@ from typing import Any
 
 import numpy as np
 
-from ..compile.arguments import Argument, to_array
+from ..arrays import Argument, to_array
+from ..edit.coordinates import coordinates, gathered_velocity
 from ..errors import ArgumentError, FourbarError
 from ..joints.base import Joint
-from ..joints.flat import FlatJoint
+from ..joints.euclidean import FlatJoint
 from ..linalg import pick, smallest
-from ..model.edit.where import coordinates, gathered_velocity
-from ..model.embedding import Tied
-from ..model.groups import Group
-from ..model.mechanism import Configuration, velocity_names
-from ..system.robot import System
+from ..mechanism.mechanism import Configuration, velocity_names
+from ..system.system import System
+from ..tree.clusters import Cluster
+from ..tree.embedding import LoopEmbedding
 
 _GROWN = 1.5  # how much larger than where a loop held the velocity of a joint is before the loop is looked at closely
 _POOR = 0.3  # the hold σ_min(K_d) / σ_min(K), at most 1, below which other joints are then asked
@@ -31,21 +31,21 @@ _BETTER = 2.0  # and how much better these must be
 _SMALL = 0.01  # beside the largest velocity of a joint: whether those below grow does not matter
 
 
-def _implicit(robot: System) -> Iterator[tuple[Group, Tied, slice]]:
-    """The groups with loops that are solved while moving, and where their coordinates are."""
+def _implicit(robot: System) -> Iterator[tuple[Cluster, LoopEmbedding, slice]]:
+    """The clusters with loops that are solved while moving, and where their coordinates are."""
     at = 0
-    for group in robot.model.lowered.groups:
-        tie, start = group.embedding, at
+    for cluster in robot.model.cluster_tree.clusters:
+        tie, start = cluster.embedding, at
         at += tie.nq
-        if isinstance(tie, Tied) and not tie.explicit and tie.nv and tie.rows:
-            yield group, tie, slice(start, at)
+        if isinstance(tie, LoopEmbedding) and not tie.explicit and tie.nv and tie.rows:
+            yield cluster, tie, slice(start, at)
 
 
-def _loops(robot: System, q: np.ndarray) -> Iterator[tuple[Group, Tied, np.ndarray]]:
-    """These groups with K (n, rows, columns) at all samples."""
+def _loops(robot: System, q: np.ndarray) -> Iterator[tuple[Cluster, LoopEmbedding, np.ndarray]]:
+    """These clusters with K (n, rows, columns) at all samples."""
     samples = q.reshape(-1, q.shape[-1])
-    for group, tie, own in _implicit(robot):
-        yield group, tie, tie.units.of(tie.numbers(samples[:, own])[1])[:, list(tie.rows)]
+    for cluster, tie, own in _implicit(robot):
+        yield cluster, tie, tie.units.of(tie.numbers(samples[:, own])[1])[:, list(tie.rows)]
 
 
 def _hold(K: np.ndarray, dependent: tuple[int, ...]) -> np.ndarray:
@@ -54,7 +54,7 @@ def _hold(K: np.ndarray, dependent: tuple[int, ...]) -> np.ndarray:
     return np.divide(smallest(K[..., dependent]), whole, out=np.ones_like(whole), where=whole > 0.0)
 
 
-def _others(robot: System, group: Group, tie: Tied, K: np.ndarray, poor: float) -> list[str]:
+def _others(robot: System, cluster: Cluster, tie: LoopEmbedding, K: np.ndarray, poor: float) -> list[str]:
     """The velocities that tell those of all others much better; none where all is well, or none are better.
 
     They are those that tell best in the worst of the samples K (n, rows, columns), if they are better in the worst of
@@ -64,7 +64,7 @@ def _others(robot: System, group: Group, tie: Tied, K: np.ndarray, poor: float) 
     worst = int(np.argmin(hold))
     if hold[worst] >= poor:
         return []
-    joints = [robot.model.lowered.moving[i] for i in group.links]
+    joints = [robot.model.cluster_tree.moving[i] for i in cluster.links]
     choices = [(float(_hold(K, own).min()), own) for own in _choices([c.joint for c in joints], K[worst])]
     best, dependent = max(choices, key=lambda x: x[0], default=(0.0, ()))
     if best < _BETTER * hold[worst]:
@@ -93,7 +93,7 @@ def _choices(joints: Sequence[Joint], K: np.ndarray) -> Iterator[tuple[int, ...]
 
 def chart_rate(robot: System, q0: np.ndarray, q: np.ndarray, theta: np.ndarray, v: np.ndarray) -> np.ndarray:
     """θ̇ where q = q₀ ⊕ θ moves with v. Of joints that are independent in part θ alone does not tell it, but q does."""
-    if robot.model.lowered.has_shared_joints:
+    if robot.model.cluster_tree.has_shared_joints:
         return robot.difference.jvp((q0, q), (None, v))
     return robot.chart_rate(theta, v)
 
@@ -145,8 +145,8 @@ class Charts:
         samples = samples[np.isfinite(samples).all(axis=-1)]
         wanted: list[str] = []
         here = 0
-        for group, tie, K in _loops(self.now, samples) if len(samples) else ():
-            names = _others(self.now, group, tie, K, poor)
+        for cluster, tie, K in _loops(self.now, samples) if len(samples) else ():
+            names = _others(self.now, cluster, tie, K, poor)
             wanted, here = wanted + names, int(np.argmin(_hold(K, tie.dependent))) if names else here
         return self._changed(wanted, samples[here], q, w) if wanted else None
 
@@ -174,10 +174,10 @@ def _check_samples(batch: tuple[int, ...], torque: tuple[int, ...]) -> None:
 def _at_home(robot: System, q: np.ndarray) -> System:
     """The robot that is built at q: where it was built first other velocities may be those that tell nothing."""
     m = robot.mechanism
-    here = Configuration("here", tuple(coordinates(robot.model.lowered, q).items()))
+    here = Configuration("here", tuple(coordinates(robot.model.cluster_tree, q).items()))
     return System(replace(m, configurations=(here, *(x for x in m.configurations if x.name != here.name))))
 
 
 def _converted(robot: System, other: System, q: np.ndarray, w: np.ndarray) -> np.ndarray:
     """Velocities of one robot in those of the same robot with other independent joints."""
-    return gathered_velocity(other.model.lowered, robot.expand_velocity(q, w))
+    return gathered_velocity(other.model.cluster_tree, robot.expand_velocity(q, w))

@@ -13,10 +13,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..compile.arguments import Argument, batch_shape, to_array
+from ..arrays import Argument, batch_shape, to_array
 from ..errors import ArgumentError, CoordinateError, SingularError, warn
-from ..system.constrained.close import are_closed
-from ..system.robot import System
+from ..system.system import System
+from ..tree.closed import are_closed
 from .acting import Acting, SimulationWarning, acting_on, warn_of_contacts, warn_of_limits
 from .charts import Charts, chart_rate
 
@@ -164,7 +164,7 @@ class Run:
 
 
 def _check_closed(robot: System, q: np.ndarray) -> None:
-    closed = are_closed(robot.model.lowered, q, _OPEN)
+    closed = are_closed(robot.model.cluster_tree, q, _OPEN)
     if not closed.all():
         gap = robot.loop_gap(q)[~closed].max()
         raise ArgumentError(

@@ -9,25 +9,25 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
+from .. import edit
 from ..errors import ArgumentError
+from ..functions.model import Model
 from ..joints.axis import Axis, unit_axis
 from ..joints.base import Joint
-from ..model import edit
-from ..model.lower import Lowered, lower
-from ..model.mechanism import Mechanism
-from .model import Model
+from ..mechanism.mechanism import Mechanism
+from ..tree.cluster_tree import ClusterTree, lower
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from ..edit.change import Changes
+    from ..edit.names import Names
     from ..io.report import Report
-    from ..model.edit.change import Changes
-    from ..model.edit.names import Names
-    from ..model.geometry import Role
+    from ..mechanism.geometry import Role
 
 
 @lru_cache(maxsize=16)
-def _mirrored(mechanism: Mechanism, plane: Any) -> tuple[Mechanism, Lowered]:
+def _mirrored(mechanism: Mechanism, plane: Any) -> tuple[Mechanism, ClusterTree]:
     image = edit.mirror.mirror(mechanism, plane)
     return image, lower(image)
 
@@ -51,12 +51,12 @@ class Editing:
         are actuators that move nothing any more. Where
         loops are left, the configuration "locked" is the one in which joints were locked.
         """
-        lowered = self.model.lowered
-        chosen = edit.lock.require_known(joints, (c.name for c in lowered.moving))
+        cluster_tree = self.model.cluster_tree
+        chosen = edit.lock.require_known(joints, (c.name for c in cluster_tree.moving))
         start = self.neutral() if q is None else q  # type: ignore[attr-defined]
-        at = edit.where.coordinates(lowered, edit.where.read_configuration(lowered, start))
+        at = edit.coordinates.coordinates(cluster_tree, edit.coordinates.read_configuration(cluster_tree, start))
         if isinstance(joints, Mapping):
-            at = edit.where.moved_to(lowered, at, joints)
+            at = edit.coordinates.moved_to(cluster_tree, at, joints)
         return self._edited(edit.lock.lock(self.mechanism, chosen, at))
 
     def attach(
@@ -108,10 +108,12 @@ class Editing:
 
     def mirrored_state(self, q: Any, v: Any, plane: Axis = "y") -> tuple[np.ndarray, np.ndarray]:
         """The state of the mirror image: q (..., nq) and v (..., nv) of this robot as those of `mirrored(plane)`."""
-        _, lowered = _mirrored(self.mechanism, unit_axis(plane))
-        Q, V = edit.mirror.state_maps(self.model.lowered, plane)
+        _, cluster_tree = _mirrored(self.mechanism, unit_axis(plane))
+        Q, V = edit.mirror.state_maps(self.model.cluster_tree, plane)
         full_q, full_v = np.asarray(self.expand(q)), np.asarray(self.expand_velocity(q, v))
-        return edit.where.gathered(lowered, full_q @ Q.T), edit.where.gathered_velocity(lowered, full_v @ V.T)
+        return edit.coordinates.gathered(cluster_tree, full_q @ Q.T), edit.coordinates.gathered_velocity(
+            cluster_tree, full_v @ V.T
+        )
 
     def with_parameters(
         self,
@@ -183,7 +185,7 @@ def _renamed_everywhere(mechanism: Mechanism, given: Names) -> Mechanism:
         return mechanism
     kinds = {
         "bodies": [b.name for b in mechanism.bodies],
-        "joints": [c.name for c in mechanism.connections],
+        "joints": [c.name for c in mechanism.joints],
         "frames": [f.name for f in mechanism.frames],
         "loops": [x.name for x in mechanism.loops],
         "actuators": [x.name for x in mechanism.actuators],

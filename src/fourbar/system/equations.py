@@ -5,21 +5,29 @@ The steps are those that are compiled, run on symbols; what comes out is simplif
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+import re
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 from ..errors import ArgumentError
-from ..expr import Expr
-from ..expr.to_sympy import load_sympy, to_sympy
-from ..expr.whole import Whole
-from ..model.groups import free_groups
-from ..model.symbols import Parameters, with_symbols
-from .context import Context, Model
-from .exponential_formulas import closed_forms, rotation_angles
-from .formulas import identifiers, tidy, unit_lengths, written_out
-from .loop_formulas import LoopMap, loop_map
-from .methods import METHODS
+from ..expr import Expr, cos, reachable, sin, sqrt
+from ..expr.symbolic import Whole
+from ..expr.to_sympy import load_sympy, number, to_sympy
+from ..functions.context import Context, Model
+from ..functions.methods import METHODS
+from ..joints.base import Joint
+from ..joints.composite import SeriesJoint
+from ..joints.exponential import SphericalExponential
+from ..joints.lie import Free, Spherical
+from ..spatial.linear import Mat, Scalar, Vec, dot, hat, zeros
+from ..spatial.subspace import Columns, Subspace
+from ..spatial.transform import Transform
+from ..tree.cluster_tree import ClusterTree
+from ..tree.clusters import Cluster, single_clusters
+from ..tree.embedding import LoopEmbedding
+from ..tree.spanning_tree import SpanningTree
+from ..tree.symbols import Parameters, with_symbols
 
 _LARGEST = 200_000  # operations of all formulas, written out
 
@@ -130,11 +138,11 @@ def _check_size(name: str, flat: Sequence[Any], named: Collection[Expr]) -> None
 
 def _spanning(model: Model, symbols: _Symbols, recorder: Whole, shorten: Any) -> _Spanning:
     sympy = load_sympy()
-    lowered = model.lowered
-    tree, n = lowered.tree, lowered.tree.nv
-    tied = any(not group.is_free for group in lowered.groups)
-    closed = closed_forms(lowered)
-    flat = _traced(Model(model.mechanism, replace(closed, groups=free_groups(closed.tree))), recorder)
+    cluster_tree = model.cluster_tree
+    tree, n = cluster_tree.spanning_tree, cluster_tree.spanning_tree.nv
+    tied = any(not cluster.is_free for cluster in cluster_tree.clusters)
+    closed = closed_forms(cluster_tree)
+    flat = _traced(Model(model.mechanism, replace(closed, clusters=single_clusters(closed.spanning_tree))), recorder)
     q = _all_coordinates(model, symbols, recorder) if tied else symbols.q
     w = tuple(sympy.Dummy(f"w_{i}", real=True) for i in range(n)) if tied else symbols.v
     known = dict(zip((*recorder.arguments["q"], *recorder.arguments["v"]), (*q, *w), strict=True))
@@ -145,13 +153,13 @@ def _spanning(model: Model, symbols: _Symbols, recorder: Whole, shorten: Any) ->
     found = [shorten(x.xreplace(unit)).xreplace(angles.values) for x in traced]
     M, C = (sympy.Matrix(n, n, part) for part in (found[: n * n], found[n * n + n :]))
     g = sympy.Matrix(n, 1, found[n * n : n * n + n])
-    return _Spanning(M, C, g, w, loop_map(tree, lowered.groups, q, w, symbols.parameters) if tied else None)
+    return _Spanning(M, C, g, w, loop_map(tree, cluster_tree.clusters, q, w, symbols.parameters) if tied else None)
 
 
 def _all_coordinates(model: Model, symbols: _Symbols, recorder: Whole) -> list[Any]:
     """The coordinates of all joints: those that explicit loops determine as formulas of the others."""
     own = Whole(recorder.graph)
-    context = Context(Model(model.mechanism, model.lowered), own, ("q",))
+    context = Context(Model(model.mechanism, model.cluster_tree), own, ("q",))
     flat = [x for part in context.coordinates() for x in part]
     return to_sympy(flat, {**dict(zip(own.arguments["q"], symbols.q, strict=True)), **symbols.parameters})
 
@@ -173,7 +181,7 @@ def make_equations(model: Model, names: Any, symbols: bool, simplify: bool) -> E
     recorder = Whole()
     parameters = Parameters(recorder.graph)
     if symbols:
-        model = Model(*with_symbols(model.mechanism, model.lowered, parameters))
+        model = Model(*with_symbols(model.mechanism, model.cluster_tree, parameters))
     known = _symbols(names, parameters)
     shorten = tidy if simplify else _as_it_is
     spanning = _spanning(model, known, recorder, shorten)
@@ -188,3 +196,175 @@ def make_equations(model: Model, names: Any, symbols: bool, simplify: bool) -> E
 
 def _as_it_is(x: Any) -> Any:
     return x
+
+
+_SIMPLIFIED = 600  # operations of one entry up to which it is simplified
+_EXPANDED = 800  # operations up to which an expanded formula is simplified further
+_DUST = 1e-15  # what is left of sums that vanish, beside the largest number of a formula
+
+
+def identifiers(prefix: str, names: Iterable[str]) -> list[str]:
+    """Names as identifiers, all different."""
+    found: list[str] = []
+    for i, name in enumerate(names):
+        plain = re.sub(r"\W", "_", f"{prefix}{name}")
+        found.append(f"{plain}_{i}" if plain in found else plain)
+    return found
+
+
+def written_out(roots: Sequence[Any], named: Collection[Expr] = ()) -> int:
+    """How many operations traced expressions have when nothing is shared but what is `named`."""
+    size: dict[int, int] = {}
+    names = {x.id for x in named}
+    for node in reachable(roots):
+        size[node.id] = 1 if node.id in names else 1 + sum(size[a.id] for a in node.args if a.__class__ is Expr)
+    return sum(size[r.id] for r in roots if r.__class__ is Expr)
+
+
+def tidy(x: Any) -> Any:
+    """A formula simplified where that is quick: sums of products, with the addition theorems of sine and cosine."""
+    sympy = load_sympy()
+    if x.count_ops() > _SIMPLIFIED or x.has(sympy.Piecewise):
+        return x
+    above, below = sympy.fraction(sympy.together(x))
+    return _shortened(x) if below.is_number else _shortened(above) / _shortened(below)
+
+
+def _shortened(x: Any) -> Any:
+    """A formula without fractions: the shortest of it as it is, expanded, and with products of sines turned to sums."""
+    sympy = load_sympy()
+    from sympy.simplify.fu import TR8  # products of sines and cosines to sums
+
+    expanded = sympy.expand(x)
+    found = [x, expanded]
+    if expanded.count_ops() <= _EXPANDED and expanded.has(sympy.sin, sympy.cos):
+        found.append(sympy.expand(TR8(expanded)))
+    found = [clean(form) for form in found]
+    return min([sympy.factor_terms(found[-1]), *reversed(found)], key=lambda form: form.count_ops())
+
+
+def clean(x: Any) -> Any:
+    """Without numbers that are only the rounding of a sum that vanishes, and with whole numbers written as such."""
+    sympy = load_sympy()
+    floats = x.atoms(sympy.Float)
+    largest = max(map(abs, floats), default=0)
+    return x.xreplace({f: sympy.Integer(0) if abs(f) < _DUST * largest else number(float(f)) for f in floats})
+
+
+def _quaternions(joint: Joint) -> list[int]:
+    """Where the quaternions of a joint begin in its coordinates."""
+    if isinstance(joint, SeriesJoint):
+        return [link.q.start + at for link in joint._links for at in _quaternions(link.joint)]
+    return [joint.nq - 4] if isinstance(joint, Free | Spherical) else []
+
+
+def unit_lengths(tree: SpanningTree, q: Sequence[Any]) -> dict[Any, Any]:
+    """For every quaternion among the coordinates of a tree: its squared length, to be replaced by one."""
+    parts = zip(tree.links, tree.split_q(q), strict=True)
+    starts = [own[at : at + 4] for link, own in parts for at in _quaternions(link.joint)]
+    return {sum(x**2 for x in quaternion): number(1.0) for quaternion in starts}
+
+
+class LoopMap(NamedTuple):
+    """q̇ = G ẏ and Ġ as SymPy matrices (velocities of all joints x independent velocities)."""
+
+    G: Any
+    G_rate: Any
+
+
+def _tied(tie: LoopEmbedding, q: Sequence[Any], v: Sequence[Any], parameters: Mapping[Expr, Any]) -> tuple[Any, Any]:
+    """G and Ġ of links tied by loops, at coordinates q and velocities v of all their joints."""
+    sympy = load_sympy()
+    n, m = len(tie.traced.v), len(tie.rows)
+    p, inputs = to_sympy(tie.p, parameters), (*tie.traced.q, *tie.traced.p)
+    entries = to_sympy([x for i in tie.rows for x in tie.traced.K[i]], dict(zip(inputs, (*q, *p), strict=True)))
+    K = sympy.Matrix(m, n, [tidy(x) for x in entries])
+    rate = tie.K_rate
+    slopes = to_sympy(rate.entries, dict(zip((*rate.q, *rate.v, *rate.still), (*q, *v, *p), strict=True)))
+    K_rate = sympy.Matrix(m, n, [tidy(x) for x in slopes])
+    K_d = K[:, list(tie.dependent)]
+    adjugate, determinant = K_d.adjugate(), tidy(K_d.det(method="berkowitz"))
+    scales = sympy.diag(*(sympy.nsimplify(scale) for _, scale in tie.independent))
+    independent = [j for j, _ in tie.independent]
+    G, G_rate = sympy.zeros(n, tie.nv), sympy.zeros(n, tie.nv)
+    _put(G, independent, scales)
+    _put(G, tie.dependent, (-adjugate * K[:, independent] * scales).applyfunc(lambda x: tidy(x) / determinant))
+    bent = (-adjugate * K_rate).applyfunc(lambda x: tidy(x) / determinant)
+    _put(G_rate, tie.dependent, bent * G)
+    return G, G_rate
+
+
+def _put(target: Any, rows: Sequence[int], block: Any) -> None:
+    for i, row in enumerate(rows):
+        target[row, :] = block[i, :]
+
+
+def loop_map(
+    tree: SpanningTree, clusters: Sequence[Cluster], q: Sequence[Any], v: Sequence[Any], parameters: Mapping[Expr, Any]
+) -> LoopMap:
+    """G and Ġ of a robot, at coordinates q and velocities v of all its joints; `parameters` by their traces."""
+    sympy = load_sympy()
+    nv = sum(cluster.embedding.nv for cluster in clusters)
+    G, G_rate = sympy.zeros(tree.nv, nv), sympy.zeros(tree.nv, nv)
+    by_link, rates = tree.split_q(q), tree.split_v(v)
+    first = 0
+    for cluster in clusters:
+        rows = [tree.first_v[i] + k for i in cluster.links for k in range(tree.links[i].joint.nv)]
+        own = slice(first, first + cluster.embedding.nv)
+        first += cluster.embedding.nv
+        if isinstance(cluster.embedding, LoopEmbedding):
+            own_q, own_v = ([x for i in cluster.links for x in part[i]] for part in (by_link, rates))
+            blocks = _tied(cluster.embedding, own_q, own_v, parameters)
+        else:
+            blocks = sympy.eye(len(rows)), sympy.zeros(len(rows), len(rows))
+        for target, block in zip((G, G_rate), blocks, strict=True):
+            for i, row in enumerate(rows):
+                target[row, own] = block[i, :]
+    return LoopMap(G, G_rate)
+
+
+@dataclass(frozen=True)
+class ClosedExponential(SphericalExponential):
+    """The same joint as formulas that hold for φ ≠ 0."""
+
+    def placement(self, q: Sequence[Scalar]) -> Transform:
+        s, h = dot(q, q), hat(q)
+        t = sqrt(s)
+        return Transform((Mat.identity(3) + h * (sin(t) / t) + (h @ h) * ((1.0 - cos(t)) / s),))
+
+    def subspace(self, q: Sequence[Scalar]) -> Subspace:
+        s, h = dot(q, q), hat(q)
+        t = sqrt(s)
+        D = Mat.identity(3) - h * ((1.0 - cos(t)) / s) + (h @ h) * ((t - sin(t)) / (s * t))
+        return Columns(tuple(Vec((*column, *zeros(3))) for column in D.T))
+
+
+def closed_forms(cluster_tree: ClusterTree) -> ClusterTree:
+    """A mechanism whose joints with rotation vectors are written as formulas."""
+    own = cluster_tree.spanning_tree
+    if not any(isinstance(c.joint, SphericalExponential) for c in own.links):
+        return cluster_tree
+    closed = [
+        c._replace(joint=ClosedExponential()) if isinstance(c.joint, SphericalExponential) else c for c in own.links
+    ]
+    tree = replace(own, links=tuple(closed))
+    return replace(cluster_tree, tree=tree, equivalent=tree, unturned=tree)
+
+
+class Angles(NamedTuple):
+    """The angles |φ| as symbols: what they stand for in a trace, and their formulas."""
+
+    nodes: dict[Expr, Any]
+    values: dict[Any, Any]
+
+
+def rotation_angles(tree: SpanningTree, traced: Sequence[Any], q: Sequence[Any]) -> Angles:
+    """The angles of all rotation vectors, from the traced coordinates of a tree and their symbols."""
+    sympy = load_sympy()
+    found = Angles({}, {})
+    for link, own, symbols in zip(tree.links, tree.split_q(traced), tree.split_q(q), strict=True):
+        if isinstance(link.joint, SphericalExponential):
+            angle, s = sympy.Dummy("angle", positive=True), dot(own, own)
+            found.nodes.update({s: angle**2, sqrt(s): angle})  # type: ignore[dict-item]
+            found.values[angle] = sympy.sqrt(sum(x**2 for x in symbols))
+    return found

@@ -6,17 +6,17 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+from ..algorithms.massless import MasslessError
 from ..errors import ArgumentError, ModelError, warn
 from ..io.export.text import WAIVABLE
 from ..io.files import read_file, read_options, read_text
-from ..io.report import Finding, ParseError, Place, Reading, Report, in_vain, summary
+from ..io.report import Finding, ParseError, Place, Reading, Report, summary, unused_waivers
 from ..io.source import Options
 from ..joints.base import Joint
-from ..model.mechanism import Mechanism
-from .massless import MasslessError
-from .regular import MASSLESS
-from .robot import System, restored
-from .slack import SLACK, SLACK_FIX, slack_messages
+from ..mechanism.mechanism import Mechanism
+from .closed_states import SLACK, SLACK_FIX, slack_messages
+from .singular import MASSLESS
+from .system import System, restored
 
 
 class FileWarning(UserWarning):
@@ -82,7 +82,7 @@ def _built(mechanism: Mechanism, report: Report, options: Options, file: str) ->
 def _with_slack(robot: System, options: Options, file: str) -> Report:
     """The robot's report with a finding for each loop of which rows are left out."""
     reading = Reading(file, options.strict, options.waive)
-    for message in slack_messages(robot.model.lowered):
+    for message in slack_messages(robot.model.cluster_tree):
         reading.warn(robot.report.place_of(message, file), message, SLACK_FIX, SLACK)
     found = Report(tuple(reading.findings))
     if any(finding.severity == "error" for finding in found):
@@ -100,7 +100,7 @@ def _judged(massless: Finding, options: Options) -> Report:
 
 def _check_waived(options: Options, report: Report, file: str) -> None:
     """Refuse names in `waive` that nothing was found for: they are mistyped, or the file is another one."""
-    idle = in_vain(options.waive, report)
+    idle = unused_waivers(options.waive, report)
     if idle:
         found = ", ".join(dict.fromkeys(f.key for f in report if f.key)) or "nothing to waive"
         meant = " ".join(key for key in idle if key in WAIVABLE)

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable
 
 from ..compile.kernel import units
-from ..compile.machine import batch_lanes, to_assembly
+from ..compile.llvm import batch_lanes, to_assembly
 from ..expr import Program, to_text
 
 # Operations of sin and cos of one angle together, as the backend writes them (compile/elementary.py).

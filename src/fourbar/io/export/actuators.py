@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 from xml.etree import ElementTree as ET
 
+from ...edit.place import transform
 from ...joints import Free, Spherical
-from ...model.edit.place import transform
-from ...model.mechanism import WORLD, Actuator, Connection, Drive
+from ...mechanism.mechanism import WORLD, Actuator, Drive, PlacedJoint
 from ...spatial.linear import vec
 from ...spatial.transform import Transform
 from ..mjcf.bodies import FLOATING
@@ -23,7 +23,7 @@ class Actuators:
     """Writes the actuators of a mechanism. `parts`: what hinges and slides are called, by the joint they make."""
 
     def __init__(
-        self, root: ET.Element, joints: Mapping[str, Connection], parts: Mapping[str, Sequence[str]], unsaid: Unsaid
+        self, root: ET.Element, joints: Mapping[str, PlacedJoint], parts: Mapping[str, Sequence[str]], unsaid: Unsaid
     ) -> None:
         self._root, self._joints, self._parts, self._unsaid = root, joints, parts, unsaid
 

@@ -8,7 +8,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 from xml.etree import ElementTree as ET
 
-from ...model.geometry import Geometry
+from ...mechanism.geometry import Geometry
 from .text import Fresh, Unsaid, child
 
 _ENDINGS = (".stl", ".obj", ".msh")

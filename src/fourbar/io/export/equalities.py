@@ -6,11 +6,11 @@ import math
 from collections.abc import Mapping, Sequence
 from xml.etree import ElementTree as ET
 
+from ...constraints import Closure, Coupling, Differential, Distance, Gear, Loop, Polynomial
+from ...edit.place import transform
 from ...joints import Fixed, Revolute, Spherical, SphericalEuler, SphericalExponential
 from ...joints.axis import rotation_from_z
-from ...loops import Closure, Coupling, Differential, Distance, Gear, Loop, Polynomial
-from ...model.edit.place import transform
-from ...model.mechanism import WORLD, Connection, NamedLoop
+from ...mechanism.mechanism import WORLD, NamedLoop, PlacedJoint
 from ...spatial.linear import Vec
 from ...spatial.transform import IDENTITY, Transform
 from ..rotations import quaternion
@@ -27,7 +27,7 @@ class Equalities:
         self,
         root: ET.Element,
         bodies: Mapping[str, ET.Element],
-        joints: Mapping[str, Connection],
+        joints: Mapping[str, PlacedJoint],
         new_site: Fresh,
         unsaid: Unsaid,
     ) -> None:

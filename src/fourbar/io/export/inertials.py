@@ -21,7 +21,7 @@ import numpy as np
 from ...joints import Cylindrical, Fixed, Helical, Planar, Prismatic, Revolute, Schoenflies, Translation2, Translation3
 from ...joints.axis import unit_axis
 from ...joints.base import Joint
-from ...model.mechanism import WORLD, Body, Connection, Mechanism
+from ...mechanism.mechanism import WORLD, Body, Mechanism, PlacedJoint
 from ..rotations import quaternion
 from .text import Unsaid, child
 
@@ -45,12 +45,12 @@ class Inertials:
         self._tensors = {body.name: _symmetric(body) for body in mechanism.bodies}
         self._said: dict[str, list[str]] = {}
         self._gather(mechanism)
-        for body, c in zip(reversed(mechanism.bodies), reversed(mechanism.connections), strict=True):
+        for body, c in zip(reversed(mechanism.bodies), reversed(mechanism.joints), strict=True):
             if c.joint.nv and not _is_sayable(self._tensors[body.name]):
                 self._mend(body, c)
         self._heavy = self._with_matter(mechanism)
 
-    def write(self, element: ET.Element, body: Body, c: Connection) -> None:
+    def write(self, element: ET.Element, body: Body, c: PlacedJoint) -> None:
         """The inertia of a body; what cannot be said is refused."""
         J = self._tensors[body.name]
         moments = _moments(J)
@@ -76,7 +76,7 @@ class Inertials:
         """Of bodies fixed to each other, one with an inertia that no matter has, let the first take all moments."""
         bad: set[str] = set()
         first = {WORLD: (WORLD, np.eye(3))}  # the first of the bodies that are fixed to each other, and R to its frame
-        for c in mechanism.connections:
+        for c in mechanism.joints:
             carrier, R = first[c.parent]
             R = R @ np.array(c.placement.rotation) @ np.array(c.joint.placement(c.joint.neutral()).R, float)
             first[c.child] = (c.child, np.eye(3)) if c.joint.nv else (carrier, R)
@@ -90,7 +90,7 @@ class Inertials:
                     self._tell_of("moments are written with those of the body that it is fixed to", name)
                 self._tensors[name] = np.zeros((3, 3))
 
-    def _mend(self, body: Body, c: Connection) -> None:
+    def _mend(self, body: Body, c: PlacedJoint) -> None:
         """Give a body an inertia of matter with which the mechanism moves the same, if there is one."""
         J, axes = self._tensors[body.name], self._axes[body.name]
         if axes.shape[1] < 2:
@@ -109,7 +109,7 @@ class Inertials:
     def _with_matter(self, mechanism: Mechanism) -> set[str]:
         """Bodies that have enough for MuJoCo, of their own or of what is fixed to them."""
         found: set[str] = set()
-        for body, c in zip(reversed(mechanism.bodies), reversed(mechanism.connections), strict=True):
+        for body, c in zip(reversed(mechanism.bodies), reversed(mechanism.joints), strict=True):
             if body.mass >= LEAST and _moments(self._tensors[body.name])[0] >= LEAST:
                 found.add(body.name)
             if body.name in found and not c.joint.nv:
@@ -159,7 +159,7 @@ class Inertials:
 def turning(mechanism: Mechanism) -> dict[str, np.ndarray]:
     """The directions (3, k), in a body's own frame, about which it can turn: none, one that stays, or all three."""
     found: dict[str, np.ndarray] = {WORLD: np.zeros((3, 0))}
-    for c in mechanism.connections:
+    for c in mechanism.joints:
         before = np.array(c.placement.rotation).T @ found[c.parent]
         own = _own_axes(c.joint)
         if own.shape[1] == 1 and before.shape[1] == 1 and np.linalg.norm(np.cross(own.T, before.T)) < _PARALLEL:
@@ -189,7 +189,7 @@ class Carried(NamedTuple):
 
 def _carried(mechanism: Mechanism) -> dict[str, Carried]:
     found: dict[str, Carried] = {}
-    for body, c in zip(reversed(mechanism.bodies), reversed(mechanism.connections), strict=True):
+    for body, c in zip(reversed(mechanism.bodies), reversed(mechanism.joints), strict=True):
         mass, moment = found.get(body.name, Carried(0.0, 0.0))
         moment += float(np.abs(body.inertia).max()) + body.mass * float(np.dot(body.com, body.com))
         found[body.name] = own = Carried(mass + body.mass, moment)

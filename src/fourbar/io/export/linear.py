@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ...loops import Coupling, Differential, Gear, Loop, Polynomial
+from ...constraints import Coupling, Differential, Gear, Loop, Polynomial
 
 Condition = tuple[list[tuple[str, float]], float]  # Σ factor · q = offset, the driven joint last
 

@@ -12,12 +12,12 @@ from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree as ET
 
+from ...constraints import Gear
+from ...edit.place import transform
 from ...joints import Fixed, Free, Helical, Joint, Prismatic, Spherical
 from ...joints.axis import unit_axis
-from ...loops import Gear
-from ...model.edit.place import transform
-from ...model.geometry import Geometry
-from ...model.mechanism import WORLD, Body, Connection, Mechanism
+from ...mechanism.geometry import Geometry
+from ...mechanism.mechanism import WORLD, Body, Mechanism, PlacedJoint
 from ...spatial.transform import IDENTITY, Transform
 from ..mjcf.bodies import FLOATING
 from ..report import Report
@@ -54,7 +54,7 @@ class Writer:
         self.parts: dict[str, list[str]] = {}  # what joints are called, or several that have the same velocities
         self.inertials = Inertials(mechanism, unsaid)
         self.assets = Assets(self.root, folder, unsaid)
-        self.new_joint = Fresh(c.name for c in mechanism.connections)
+        self.new_joint = Fresh(c.name for c in mechanism.joints)
         self.screws: list[Gear] = []  # slides that follow the hinges of screws
 
     def write(self) -> tuple[str, Report]:
@@ -63,12 +63,12 @@ class Writer:
         child(self.root, "compiler", angle="radian", autolimits="true", inertiafromgeom="false")
         child(self.root, "option", gravity=m.gravity)
         self.elements[WORLD] = child(self.root, "worldbody")
-        for body, c in zip(m.bodies, m.connections, strict=True):
+        for body, c in zip(m.bodies, m.joints, strict=True):
             self._body(body, c)
         self.inertials.tell()
         self.assets.tell()
         self._sites()
-        joints = {c.name: c for c in m.connections}
+        joints = {c.name: c for c in m.joints}
         sites = Fresh(frame.name for frame in m.frames)
         Equalities(self.root, self.elements, joints, sites, self.unsaid).write(m.loops, self.screws)
         Actuators(self.root, joints, self.parts, self.unsaid).write(m.actuators)
@@ -76,7 +76,7 @@ class Writer:
             self.unsaid.leave("named configurations are left out")
         return as_text(self.root), self.unsaid.report()
 
-    def _body(self, body: Body, c: Connection) -> None:
+    def _body(self, body: Body, c: PlacedJoint) -> None:
         name = self.unsaid.name(body.name)
         element = child(self.elements[c.parent], "body", name=name, **place(transform(c.placement)))
         self.elements[body.name] = element
@@ -85,7 +85,7 @@ class Writer:
         for shape in body.geometry:
             self._shape(element, body, c, shape)
 
-    def _joints(self, element: ET.Element, c: Connection) -> None:
+    def _joints(self, element: ET.Element, c: PlacedJoint) -> None:
         if isinstance(c.joint, Free) or c.joint == FLOATING:
             self._free(element, c)
         elif isinstance(c.joint, Spherical):
@@ -95,7 +95,7 @@ class Writer:
         elif not isinstance(c.joint, Fixed):
             self._series(element, c)
 
-    def _free(self, element: ET.Element, c: Connection) -> None:
+    def _free(self, element: ET.Element, c: PlacedJoint) -> None:
         if c.parent != WORLD:
             if self.unsaid.refuse(f"joint {c.name!r}: a free joint that is not on the world", "coordinates"):
                 self._series(element, c)
@@ -107,7 +107,7 @@ class Writer:
             self.unsaid.leave(f"joint {c.name!r}: its coordinates are the pose in the world, not at the joint's place")
         self._joint(element, c, c.name, "free", None, None)
 
-    def _series(self, element: ET.Element, c: Connection) -> None:
+    def _series(self, element: ET.Element, c: PlacedJoint) -> None:
         parts = in_series(c.joint)
         joints = [part for part in parts or () if isinstance(part, Joint)]
         if parts is None:
@@ -135,7 +135,7 @@ class Writer:
         if len(joints) > 1:
             self.unsaid.leave(f"joint {c.name!r} is written as {len(joints)} joints in series")
 
-    def _joint(self, element: ET.Element, c: Connection, name: str, kind: str, axis: Any, i: int | None) -> None:
+    def _joint(self, element: ET.Element, c: PlacedJoint, name: str, kind: str, axis: Any, i: int | None) -> None:
         """A joint with the parameters of coordinate i, or of all where they must be equal."""
         given: dict[str, Any] = {"axis": axis}
         for key, values in (
@@ -154,14 +154,14 @@ class Writer:
             given |= self._limits(c, i)
         child(element, "joint", name=self.unsaid.name(name), type=kind, **given)
 
-    def _value(self, c: Connection, key: str, values: tuple[float, ...], i: int | None) -> float:
+    def _value(self, c: PlacedJoint, key: str, values: tuple[float, ...], i: int | None) -> float:
         if not values:
             return 0.0
         if i is None and len(set(values)) > 1:
             self.unsaid.refuse(_UNEQUAL.format(c.name, key))
         return values[i or 0]
 
-    def _limits(self, c: Connection, i: int) -> dict[str, Any]:
+    def _limits(self, c: PlacedJoint, i: int) -> dict[str, Any]:
         found: dict[str, Any] = {}
         if not (math.isinf(c.lower[i]) and math.isinf(c.upper[i])):
             found["range"] = (max(c.lower[i], -1e9), min(c.upper[i], 1e9))
@@ -171,7 +171,7 @@ class Writer:
             self.unsaid.leave(f"joint {c.name!r}: the largest velocity is left out")
         return found
 
-    def _shape(self, element: ET.Element, body: Body, c: Connection, shape: Geometry) -> None:
+    def _shape(self, element: ET.Element, body: Body, c: PlacedJoint, shape: Geometry) -> None:
         if shape.kind == "plane" and c.joint.nv:
             self.unsaid.leave(f"body {body.name!r}: a {shape.kind} is left out")
             return

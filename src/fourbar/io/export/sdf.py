@@ -10,10 +10,10 @@ from __future__ import annotations
 import math
 from xml.etree import ElementTree as ET
 
+from ...edit.place import transform
 from ...joints import Fixed, Free, Helical, Joint, Planar, Prismatic, Revolute, Spherical, Universal
 from ...joints.axis import unit_axis
-from ...model.edit.place import transform
-from ...model.mechanism import WORLD, Body, Connection, Mechanism
+from ...mechanism.mechanism import WORLD, Body, Mechanism, PlacedJoint
 from ...spatial.transform import IDENTITY, Transform
 from ..report import Report
 from .sdf_loops import Loops, planar, two_hinges
@@ -39,12 +39,12 @@ def _started(mechanism: Mechanism, unsaid: Unsaid) -> tuple[Mechanism, Coordinat
     first = dict(mechanism.configurations[0].coordinates) if mechanism.configurations else {}
     closed = closed_at(mechanism)
     known = {**first, **closed}
-    free = {c.name: known[c.name] for c in mechanism.connections if isinstance(c.joint, Free) and c.name in known}
+    free = {c.name: known[c.name] for c in mechanism.joints if isinstance(c.joint, Free) and c.name in known}
     at = {name: q for name, q in closed.items() if name not in free}
     if not at:
         return mechanism, free
     unsaid.refuse(f"loops that are open where joints are at zero (joints {listed(at)})", "zero")
-    for c in mechanism.connections:
+    for c in mechanism.joints:
         if c.name in at and not can_start_at(c.joint):
             unsaid.refuse(f"joint {c.name!r}, a {type(c.joint).__name__}, in loops that are open at zero")
             return mechanism, free
@@ -65,8 +65,8 @@ class Writer:
         m, model = self.mechanism, self.model
         if not m.bodies:
             self.unsaid.refuse("a robot without bodies")
-        before: Connection | None = None
-        for body, c in zip(m.bodies, m.connections, strict=True):
+        before: PlacedJoint | None = None
+        for body, c in zip(m.bodies, m.joints, strict=True):
             if body.name in self.folded:
                 before = c
                 continue
@@ -97,7 +97,7 @@ class Writer:
 
     # --- bodies -------------------------------------------------------------------------------------------------------
 
-    def _body(self, body: Body, c: Connection, before: Connection | None) -> None:
+    def _body(self, body: Body, c: PlacedJoint, before: PlacedJoint | None) -> None:
         """A link and what carries it. `before`: the joint of a body without mass that only carries this one."""
         model, name = self.model, self.model.links[body.name]
         if before is not None:
@@ -123,7 +123,7 @@ class Writer:
         else:
             self._series(body, name, parent, c)
 
-    def _free(self, body: Body, name: str, c: Connection) -> None:
+    def _free(self, body: Body, name: str, c: PlacedJoint) -> None:
         """A link that nothing carries."""
         if transform(c.placement) != IDENTITY:
             self.unsaid.leave(f"joint {c.name!r}: its coordinates are the pose in the world, not at the joint's place")
@@ -133,7 +133,7 @@ class Writer:
         T = transform(c.placement).then(c.joint.placement(self.free.get(c.name, c.joint.neutral())))
         self.model.link(name, Transform.of(T.R, T.p), WORLD, body)
 
-    def _ball(self, c: Connection, parent: str, name: str) -> None:
+    def _ball(self, c: PlacedJoint, parent: str, name: str) -> None:
         element = self.model.joint(self.model.named(c.name, "joint"), "ball", parent, name)
         if any(c.armature):
             self.unsaid.refuse(f"joint {c.name!r}: the armature of a ball joint", "armature")
@@ -143,7 +143,7 @@ class Writer:
             said(child(axis, "dynamics"), "damping", c.damping[:1])
         self._lose(c, "friction", "stiffness", *(["damping"] if len(set(c.damping)) > 1 else []))
 
-    def _planar(self, c: Connection, parent: str, name: str) -> None:
+    def _planar(self, c: PlacedJoint, parent: str, name: str) -> None:
         assert isinstance(c.joint, Planar)
         w, x, y = c.damping
         if any(c.armature):
@@ -155,7 +155,7 @@ class Writer:
         where = transform(c.placement)
         planar(self.model, self.model.named(c.name, "joint"), c.joint, (parent, where), (name, IDENTITY), (x, y, w))
 
-    def _lose(self, c: Connection, *names: str) -> None:
+    def _lose(self, c: PlacedJoint, *names: str) -> None:
         """Tell of parameters that a joint of this kind cannot have."""
         lost = [name for name in names if any(x and math.isfinite(x) for x in getattr(c, name))]
         if lost:
@@ -163,7 +163,7 @@ class Writer:
 
     # --- hinges, slides and screws ------------------------------------------------------------------------------------
 
-    def _series(self, body: Body, name: str, parent: str, c: Connection) -> None:
+    def _series(self, body: Body, name: str, parent: str, c: PlacedJoint) -> None:
         """Joints one after the other, with links without mass between them."""
         parts = in_series(c.joint)
         if parts is None:
@@ -184,7 +184,7 @@ class Writer:
         if len(chain) > 1:
             self.unsaid.leave(f"joint {c.name!r} is written as {len(chain)} joints in series")
 
-    def _one(self, c: Connection, joint: Joint, parent: str, link: str, i: int, ending: str = "") -> ET.Element:
+    def _one(self, c: PlacedJoint, joint: Joint, parent: str, link: str, i: int, ending: str = "") -> ET.Element:
         """A joint of one freedom, or none, with the parameters of coordinate i."""
         name = self.model.new(f"{c.name}{ending}") if ending else self.model.named(c.name, "joint")
         endless = isinstance(joint, Revolute) and math.isinf(c.lower[i]) and math.isinf(c.upper[i])
@@ -201,7 +201,7 @@ class Writer:
             self.axes[c.name] = element
         return element
 
-    def _axis(self, element: ET.Element, tag: str, direction: object, c: Connection, i: int) -> None:
+    def _axis(self, element: ET.Element, tag: str, direction: object, c: PlacedJoint, i: int) -> None:
         axis = child(element, tag)
         said(axis, "xyz", unit_axis(direction))  # type: ignore[arg-type]
         most = {"effort": c.max_force, "velocity": c.max_velocity}
@@ -218,7 +218,7 @@ class Writer:
             for key, value in forces.items():
                 said(dynamics, key, [value])
 
-    def _armature(self, element: ET.Element, c: Connection, i: int) -> None:
+    def _armature(self, element: ET.Element, c: PlacedJoint, i: int) -> None:
         if c.max_force and c.max_force[i] == 0.0:
             self.unsaid.refuse(f"joint {c.name!r}: the armature of a joint without force", "armature")
             return
@@ -231,12 +231,12 @@ def _folded(mechanism: Mechanism) -> set[str]:
 
     Such a body is followed by the only one that it carries, which is fixed to it without being turned.
     """
-    carried: dict[str, list[Connection]] = {}
-    for c in mechanism.connections:
+    carried: dict[str, list[PlacedJoint]] = {}
+    for c in mechanism.joints:
         carried.setdefault(c.parent, []).append(c)
     used = {frame.body for frame in mechanism.frames} | {x for loop in mechanism.loops for x in loop.loop.bodies}
     found: set[str] = set()
-    for body, c, after in zip(mechanism.bodies, mechanism.connections, mechanism.connections[1:], strict=False):
+    for body, c, after in zip(mechanism.bodies, mechanism.joints, mechanism.joints[1:], strict=False):
         alone = carried.get(body.name) == [after] and body.name == f"{after.child}/{c.name}" and body.name not in used
         empty = not body.mass and not any(map(any, body.inertia)) and not body.geometry
         still = isinstance(after.joint, Fixed) and not transform(after.placement).factors

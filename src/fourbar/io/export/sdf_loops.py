@@ -7,6 +7,7 @@ from xml.etree import ElementTree as ET
 
 import numpy as np
 
+from ...constraints import Closure
 from ...joints import (
     Fixed,
     Free,
@@ -20,8 +21,7 @@ from ...joints import (
     Universal,
 )
 from ...joints.axis import rotation_from_z, unit_axis
-from ...loops import Closure
-from ...model.mechanism import WORLD, Mechanism, NamedLoop
+from ...mechanism.mechanism import WORLD, Mechanism, NamedLoop
 from ...spatial.transform import Transform
 from .linear import conditions
 from .sdf_model import Model, listed, said
@@ -72,7 +72,7 @@ class Loops:
         self.mechanism, self.model, self.axes, self.unsaid = mechanism, model, axes, unsaid
         self.poses = poses_at_zero(mechanism, free)
         self.roots: dict[str, str] = {WORLD: WORLD}  # the world, or the free body, that carries each body
-        for c in mechanism.connections:
+        for c in mechanism.joints:
             alone = isinstance(c.joint, Free) and c.parent == WORLD
             self.roots[c.child] = c.child if alone else self.roots[c.parent]
 

@@ -7,9 +7,9 @@ from collections.abc import Iterable
 from typing import Any
 from xml.etree import ElementTree as ET
 
-from ...model.edit.place import transform
-from ...model.geometry import Geometry
-from ...model.mechanism import WORLD, Body, Mechanism
+from ...edit.place import transform
+from ...mechanism.geometry import Geometry
+from ...mechanism.mechanism import WORLD, Body, Mechanism
 from ...spatial.linear import Vec
 from ...spatial.transform import IDENTITY, Transform
 from .text import Fresh, Unsaid, child, rpy, words

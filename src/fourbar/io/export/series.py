@@ -26,7 +26,7 @@ from ...joints import (
 )
 from ...joints.axis import rotation_from_z
 from ...joints.composite import SeriesJoint
-from ...model.mechanism import Connection
+from ...mechanism.mechanism import PlacedJoint
 from ...spatial.linear import Mat
 from ...spatial.transform import IDENTITY, Transform
 from .text import Unsaid
@@ -92,7 +92,7 @@ def placed(parts: list[Part], first: Transform) -> tuple[list[tuple[Transform, J
     return found, pending
 
 
-def in_other_coordinates(c: Connection, joints: Sequence[Joint], unsaid: Unsaid) -> Connection:
+def in_other_coordinates(c: PlacedJoint, joints: Sequence[Joint], unsaid: Unsaid) -> PlacedJoint:
     """A connection that is written as joints with other coordinates: its limits, springs and drives are not theirs.
 
     They are left out, and told; that of the armature has to be waived, since the dynamics depends on it.

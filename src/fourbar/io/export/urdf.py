@@ -10,6 +10,8 @@ import math
 from dataclasses import replace
 from xml.etree import ElementTree as ET
 
+from ...constraints import Closure
+from ...edit.place import transform
 from ...joints import (
     Cylindrical,
     Fixed,
@@ -25,10 +27,8 @@ from ...joints import (
     Universal,
 )
 from ...joints.axis import unit_axis
-from ...loops import Closure
-from ...model.edit.place import transform
-from ...model.geometry import Geometry
-from ...model.mechanism import WORLD, Actuator, Body, Connection, Mechanism, NamedLoop
+from ...mechanism.geometry import Geometry
+from ...mechanism.mechanism import WORLD, Actuator, Body, Mechanism, NamedLoop, PlacedJoint
 from ...spatial.transform import IDENTITY, Transform
 from ..report import Report
 from .linear import conditions
@@ -71,8 +71,8 @@ class Writer:
         self.mechanism, self.unsaid = mechanism, unsaid
         self.root = ET.Element("robot", {"name": unsaid.name(mechanism.name)})
         self.last: dict[str, ET.Element] = {}  # the element of each joint with one freedom
-        self.joint_of = {c.name: c for c in mechanism.connections}
-        self.new_joint = Fresh(c.name for c in mechanism.connections)
+        self.joint_of = {c.name: c for c in mechanism.joints}
+        self.new_joint = Fresh(c.name for c in mechanism.joints)
         self.new_link = Fresh([WORLD, *(x.name for x in (*mechanism.bodies, *mechanism.frames))])
         self.new_loop = Fresh(loop.name for loop in mechanism.loops)
         self.new_transmission = Fresh(())
@@ -81,7 +81,7 @@ class Writer:
         """All of it."""
         m = self.mechanism
         child(self.root, "link", name=WORLD)
-        for body, c in zip(m.bodies, m.connections, strict=True):
+        for body, c in zip(m.bodies, m.joints, strict=True):
             self._link(body)
             self._joints(c)
         for frame in m.frames:
@@ -136,7 +136,7 @@ class Writer:
             material = child(element, "material", name=f"{body.name}_{len(link)}")
             child(material, "color", rgba=shape.colour)
 
-    def _joints(self, c: Connection) -> None:
+    def _joints(self, c: PlacedJoint) -> None:
         """The joint of a body, or several in series with links without mass between them."""
         if any(c.stiffness):
             self.unsaid.leave(f"joint {c.name!r}: the spring is left out")
@@ -157,7 +157,7 @@ class Writer:
         if len(chain) > 1:
             self.unsaid.leave(f"joint {c.name!r} is written as {len(chain)} joints in series")
 
-    def _chain(self, c: Connection, chain: list[tuple[Transform, Joint]]) -> None:
+    def _chain(self, c: PlacedJoint, chain: list[tuple[Transform, Joint]]) -> None:
         """Joints one after the other, each with the parameters of its coordinate."""
         parent = c.parent
         for i, (T, joint) in enumerate(chain):
@@ -200,7 +200,7 @@ class Writer:
             child(element, "axis", xyz=unit_axis(joint.axis))
         return element
 
-    def _parameters(self, element: ET.Element, c: Connection, i: int | None) -> None:
+    def _parameters(self, element: ET.Element, c: PlacedJoint, i: int | None) -> None:
         """Limits, damping, friction and armature of coordinate i of a joint."""
         if element.get("type") not in ("revolute", "prismatic") or i is None:
             if any(c.armature):

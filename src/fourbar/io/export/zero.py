@@ -7,14 +7,14 @@ from dataclasses import replace
 
 import numpy as np
 
+from ...constraints import Closure, Coupling, Gear, Polynomial
+from ...constraints.loop import Loop
+from ...edit.place import placement, transform
 from ...joints import Composite, Fixed, Free, Joint, Planar, Spherical
-from ...loops import Closure, Coupling, Gear, Polynomial
-from ...loops.base import Loop
-from ...model.edit.place import placement, transform
-from ...model.embedding import Tied
-from ...model.lower import lower
-from ...model.mechanism import WORLD, Connection, Mechanism
+from ...mechanism.mechanism import WORLD, Mechanism, PlacedJoint
 from ...spatial.transform import IDENTITY, Transform
+from ...tree.cluster_tree import lower
+from ...tree.embedding import LoopEmbedding
 from .series import in_series
 
 _CLOSED = 1e-9
@@ -26,12 +26,12 @@ def closed_at(mechanism: Mechanism) -> dict[str, tuple[float, ...]]:
     bodies = {named.name for named in mechanism.loops if isinstance(named.loop, Closure)}
     if not bodies:
         return {}
-    lowered, found = lower(mechanism), {}
-    for group in lowered.groups:
+    cluster_tree, found = lower(mechanism), {}
+    for group in cluster_tree.clusters:
         tie = group.embedding
-        if not isinstance(tie, Tied) or not bodies & set(group.loops) or tie.closed is None:
+        if not isinstance(tie, LoopEmbedding) or not bodies & set(group.loops) or tie.closed is None:
             continue
-        connections = [lowered.moving[i] for i in group.links]
+        connections = [cluster_tree.moving[i] for i in group.links]
         neutral = np.array([x for c in connections for x in c.joint.neutral()])
         if np.abs(tie.residual(neutral)).max(initial=0.0) > _CLOSED:
             ends = np.cumsum([c.joint.nq for c in connections])[:-1]
@@ -48,13 +48,13 @@ def can_start_at(joint: Joint) -> bool:
 def started_at(mechanism: Mechanism, at: Coordinates) -> Mechanism:
     """The same mechanism, with the zero of joints (but free ones) at given coordinates."""
     connections = tuple(
-        _started(c, at[c.name]) if c.name in at and not isinstance(c.joint, Free) else c for c in mechanism.connections
+        _started(c, at[c.name]) if c.name in at and not isinstance(c.joint, Free) else c for c in mechanism.joints
     )
     loops = tuple(replace(named, loop=_with_offset(named.loop, at)) for named in mechanism.loops)
-    return replace(mechanism, connections=connections, loops=loops)
+    return replace(mechanism, joints=connections, loops=loops)
 
 
-def _started(c: Connection, q: Sequence[float]) -> Connection:
+def _started(c: PlacedJoint, q: Sequence[float]) -> PlacedJoint:
     if isinstance(c.joint, Spherical | Planar):
         moved = transform(c.placement).then(c.joint.placement(q))
         return replace(c, placement=placement(moved))
@@ -64,12 +64,12 @@ def _started(c: Connection, q: Sequence[float]) -> Connection:
     for part in parts:
         found += [part] if isinstance(part, Transform) else [part, part.placement((next(left),))]
     inner = [part for part in found if isinstance(part, Joint)]
-    lowered = {name: tuple(x - y for x, y in zip(getattr(c, name), q, strict=True)) for name in ("lower", "upper")}
+    limits = {name: tuple(x - y for x, y in zip(getattr(c, name), q, strict=True)) for name in ("lower", "upper")}
     rest = tuple(x - y for x, y in zip(c.rest, q, strict=False))
     if len(inner) == 1 and len(parts) == 1:  # what comes after a joint can come before it: they are about one axis
         moved = transform(c.placement).then(inner[0].placement(q))
-        return replace(c, placement=placement(moved), rest=rest, **lowered)
-    return replace(c, joint=Composite(*found), rest=rest, **lowered)
+        return replace(c, placement=placement(moved), rest=rest, **limits)
+    return replace(c, joint=Composite(*found), rest=rest, **limits)
 
 
 def _with_offset(loop: Loop, at: Coordinates) -> Loop:
@@ -88,7 +88,7 @@ def _with_offset(loop: Loop, at: Coordinates) -> Loop:
 def poses_at_zero(mechanism: Mechanism, free: Coordinates) -> dict[str, Transform]:
     """Where all bodies are with their joints neutral, free joints at given coordinates."""
     found = {WORLD: IDENTITY}
-    for c in mechanism.connections:
+    for c in mechanism.joints:
         T = found[c.parent].then(transform(c.placement))
         found[c.child] = T.then(c.joint.placement(free.get(c.name, c.joint.neutral())))
     return found

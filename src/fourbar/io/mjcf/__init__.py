@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ...errors import ArgumentError
-from ...model.mechanism import Mechanism
+from ...mechanism.mechanism import Mechanism
 from ..closing import report_loops, straightened
 from ..report import Report
 from ..source import Options, Source

@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from ...model.builder import Builder
-from ...model.mechanism import Drive
+from ...mechanism.builder import Builder
+from ...mechanism.mechanism import Drive
 from ..report import Place, Reading
 from .bodies import BALL, FREE
 from .lines import Lines

@@ -15,8 +15,8 @@ import numpy as np
 
 from ...joints import Composite, Free, Prismatic, Revolute, Spherical, Translation3
 from ...joints.base import Joint
-from ...model.builder import Builder
-from ...model.geometry import Geometry
+from ...mechanism.builder import Builder
+from ...mechanism.geometry import Geometry
 from ..numbers import position_limit
 from ..report import Reading
 from .lines import Lines

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from ...model.builder import Builder
-from ...model.mechanism import Mechanism
+from ...mechanism.builder import Builder
+from ...mechanism.mechanism import Mechanism
 from ..report import Place, Reading
 from .actuators import Actuators, with_reflected
 from .bodies import Bodies, rotation

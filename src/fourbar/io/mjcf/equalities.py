@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
+from ...constraints import Closure, Coupling, Distance, Gear, Loop, Polynomial
 from ...joints import Fixed, Spherical
-from ...loops import Closure, Coupling, Distance, Gear, Loop, Polynomial
-from ...model.builder import Builder
+from ...mechanism.builder import Builder
 from ..report import Place, Reading
 from .bodies import rotation
 from .lines import Lines

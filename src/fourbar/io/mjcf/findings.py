@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ...model.geometry import CONTACT, WORLD_CONTACT
+from ...mechanism.geometry import CONTACT, WORLD_CONTACT
 from ..report import Place, Reading
 from .actuators import with_reflected
 from .bodies import BALL, FREE

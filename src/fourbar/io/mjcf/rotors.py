@@ -13,10 +13,10 @@ from typing import Any
 
 import numpy as np
 
+from ...constraints import Gear
 from ...errors import ArgumentError, unknown
 from ...joints import Revolute
-from ...loops import Gear
-from ...model.builder import Builder
+from ...mechanism.builder import Builder
 from ...spatial.inertia import unphysical
 from .bodies import HINGE, rotation
 from .names import Names

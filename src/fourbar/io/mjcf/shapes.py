@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from ...model.geometry import Geometry
-from ...model.placement import Placement
+from ...mechanism.geometry import Geometry
+from ...mechanism.placement import Placement
 from .bodies import rotation
 
 _PLANE, _HFIELD, _SPHERE, _CAPSULE, _ELLIPSOID, _CYLINDER, _BOX, _MESH = range(8)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from ...model.builder import Builder
-from ...model.mechanism import Mechanism
+from ...mechanism.builder import Builder
+from ...mechanism.mechanism import Mechanism
 from ..closing import report_loops, straightened
 from ..element import Element, report_leftovers
 from ..report import Report

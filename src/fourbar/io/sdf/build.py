@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
+from ...constraints import Closure, Gear
 from ...errors import ArgumentError
 from ...joints import Fixed, Free
 from ...joints.base import Joint
-from ...loops import Closure, Gear
-from ...model.builder import Builder
+from ...mechanism.builder import Builder
 from ..element import Element
 from ..report import Place, Reading
 from ..rotations import quaternion

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ...constraints import Closure, Coupling
 from ...joints import Spherical
-from ...loops import Closure, Coupling
-from ...model.builder import Builder
+from ...mechanism.builder import Builder
 from ..element import Element
 from .poses import IDENTITY, Pose
 from .resolve import Resolver

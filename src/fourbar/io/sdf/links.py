@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from ...model.geometry import Geometry, Role
-from ...model.placement import Placement
+from ...mechanism.geometry import Geometry, Role
+from ...mechanism.placement import Placement
 from ...spatial.inertia import unphysical
 from ..element import Element
 from ..meshes import Meshes

@@ -7,15 +7,15 @@ from typing import Any
 
 import numpy as np
 
+from ...constraints import Closure, Coupling
 from ...errors import unknown
 from ...joints import Cylindrical, Fixed, Joint, Planar, Prismatic, Revolute, Spherical, Universal
 from ...joints.axis import rotation_from_z
-from ...loops import Closure, Coupling
-from ...model.builder import Builder
-from ...model.embedding import Tied
-from ...model.lower import lower
-from ...model.mechanism import Mechanism
-from ...model.read import read_placement
+from ...mechanism.builder import Builder
+from ...mechanism.mechanism import Mechanism
+from ...mechanism.validate import read_placement
+from ...tree.cluster_tree import lower
+from ...tree.embedding import LoopEmbedding
 from ..element import Element
 from .joints import ReadJoint
 from .pose import read_axis, read_origin
@@ -169,10 +169,10 @@ def report_not_dependent(root: Element, mechanism: Mechanism) -> None:
     if not said or not mechanism.loops:
         return
     with root.reading.naming(root.reading.places.get(mechanism.loops[0].name, root.place)):
-        lowered = lower(mechanism)
-    for group in lowered.groups:
-        if isinstance(group.embedding, Tied):
-            links = [lowered.moving[i] for i in group.links]
+        cluster_tree = lower(mechanism)
+    for group in cluster_tree.clusters:
+        if isinstance(group.embedding, LoopEmbedding):
+            links = [cluster_tree.moving[i] for i in group.links]
             owner = [c.name for c in links for _ in range(c.joint.nv)]
             for name in dict.fromkeys(owner[j] for j, _ in group.embedding.independent):
                 if name in said:

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ...model.read import read_placement
+from ...mechanism.validate import read_placement
 from ...spatial.inertia import unphysical
 from ..element import Element
 from .pose import read_origin, read_origin_numbers

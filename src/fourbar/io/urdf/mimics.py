@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from ...constraints import Gear
 from ...errors import unknown
-from ...loops import Gear
-from ...model.builder import Builder
+from ...mechanism.builder import Builder
 from .joints import Mimic, ReadJoint
 
 

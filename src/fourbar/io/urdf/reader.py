@@ -8,8 +8,8 @@ from typing import Any
 
 from ...errors import unknown
 from ...joints import Fixed, Free, Joint
-from ...model.builder import Builder
-from ...model.mechanism import WORLD, Mechanism
+from ...mechanism.builder import Builder
+from ...mechanism.mechanism import WORLD, Mechanism
 from ..element import Element, report_leftovers
 from ..meshes import Meshes
 from ..report import Place, Report

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...model.geometry import Colour, Geometry, Kind, Role
-from ...model.read import read_placement
+from ...mechanism.geometry import Colour, Geometry, Kind, Role
+from ...mechanism.validate import read_placement
 from ..element import Element
 from ..meshes import Meshes
 from .pose import read_origin

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from ...errors import unknown
-from ...model.builder import Builder
+from ...mechanism.builder import Builder
 from ..element import Element
 from .joints import ReadJoint
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from ...errors import unknown
-from ...model.mechanism import WORLD
+from ...mechanism.mechanism import WORLD
 from ..element import Element
 from .joints import ReadJoint
 

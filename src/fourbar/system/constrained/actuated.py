@@ -8,16 +8,16 @@ from typing import Any
 import numpy as np
 
 from ...algorithms import aba, rnea
-from ...algorithms.actuation import actuator_forces
+from ...algorithms.constrained.actuator_forces import actuator_forces
 from ...errors import ArgumentError
 from ...expr import select
+from ...functions.context import Context, Model
+from ...functions.make import compiled
+from ...functions.registry import Method, Outputs, flat, method, vector
+from ...linalg import ranks
 from ...once import cached_property
 from ...spatial.linear import Mat, Vec
-from ..context import Context, Model
-from ..make import compiled
-from ..methods.registry import Method, Outputs, flat, method, vector
-from ..robot import System
-from .dense import ranks
+from ..system import System
 from .frozen import Frozen
 from .inverse import Drives, check_weight, read_drives
 from .model import Numbers
@@ -87,10 +87,10 @@ def forward_dynamics(c: Context) -> Outputs:
     """Accelerations a (..., nv) of the independent velocities caused by forces of the actuators (..., n_actuated)."""
     independent = c.recorder.call(transposed_times, _map(c), Vec(c.given["tau"]))
     parts, at = [], 0
-    for group in c.groups:
-        parts.append(Vec(independent[at : at + group.embedding.nv]))
-        at += group.embedding.nv
-    a = aba.forward_dynamics(c.equations(), c.groups, c.expanded, c.velocities(), parts, c.F_ext(), c.gravity)
+    for cluster in c.clusters:
+        parts.append(Vec(independent[at : at + cluster.embedding.nv]))
+        at += cluster.embedding.nv
+    a = aba.forward_dynamics(c.equations(), c.clusters, c.expanded, c.velocities(), parts, c.F_ext(), c.gravity)
     return vector(c, "a", a)
 
 
@@ -115,14 +115,14 @@ class Actuated(Frozen):
     _model: ActuatedModel
 
     def __init__(self, system: System, drives: Any) -> None:
-        read = read_drives(system.model.lowered, drives)
+        read = read_drives(system.model.cluster_tree, drives)
         assert read is not None
         self.__dict__.update(system=system, _drives=read)
-        places = read.places(system.model.lowered)
+        places = read.places(system.model.cluster_tree)
         W = check_weight(read.weight, len(places), "actuated velocities")
         L = np.eye(len(places)) if W is None else np.linalg.cholesky(W)
         root = tuple(map(tuple, L.tolist()))
-        model = ActuatedModel(system.mechanism, system.model.lowered, tuple(places), root)
+        model = ActuatedModel(system.mechanism, system.model.cluster_tree, tuple(places), root)
         samples = self._samples(model)
         self._check_enough(int(ranks(samples).max()))
         sizes = (np.linalg.solve(L, samples) ** 2).sum(axis=-2).max(axis=0)

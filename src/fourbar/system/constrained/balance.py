@@ -12,16 +12,16 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ...algorithms import rnea
-from ...algorithms.branches import Solver, velocity_parents
-from ...algorithms.constrained import missing
-from ...algorithms.multipliers import Chosen
-from ...algorithms.product import Rows, plus_product, transposed
-from ...algorithms.rows import dense_rows, evaluate_rows
+from ...algorithms.branch_solver import Solver, velocity_parents
+from ...algorithms.constrained.dynamics import missing
+from ...algorithms.constrained.multipliers import Chosen
+from ...algorithms.constrained.rows import dense_rows, evaluate_rows
+from ...algorithms.tiled_product import Rows, plus_product, transposed
+from ...functions.context import Context, Model
+from ...functions.methods import METHODS as SYSTEM_METHODS
+from ...functions.registry import Outputs, Stages, flat
 from ...spatial.linear import Mat, Vec
 from ...spatial.solve import Factored, factor
-from ..context import Context, Model
-from ..methods import METHODS as SYSTEM_METHODS
-from ..methods.registry import Outputs, Stages, flat
 from .model import ConstrainedModel
 from .records import METHODS, STAGES, constrained_model, wanted
 
@@ -56,7 +56,7 @@ def _rates(c: Context, data: Entries, rates: Sequence[Entries], chosen: Chosen) 
     recorder, n = c.recorder, c.nv
     A = [list(data["A"][at : at + n]) for at in range(0, len(data["A"]), n)]
     ((_, _, entries),) = SYSTEM_METHODS["mass_matrix"].record(c)
-    M = Solver(recorder, [list(entries[at : at + n]) for at in range(0, n * n, n)], velocity_parents(c.groups))
+    M = Solver(recorder, [list(entries[at : at + n]) for at in range(0, n * n, n)], velocity_parents(c.clusters))
     moved = M.negative_solution(transposed(_columns(rates, "r")))
     answers = M.negative_solution(transposed(A))  # -M⁻¹ Aᵀ
     Omega = recorder.call(_factored, Mat(map(Vec, plus_product(recorder, None, A, answers))))

@@ -6,19 +6,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ...algorithms.multipliers import Chosen
-from ...linalg import count, lengths, ranks
+from ...algorithms.constrained.multipliers import Chosen
+from ...linalg import apply, count, lengths, ranks, transposed
 from ...tolerances import NOTHING, RANK
-
-
-def apply(M: np.ndarray, x: np.ndarray) -> np.ndarray:
-    """M x, sample by sample."""
-    return (M @ x[..., None])[..., 0]
-
-
-def transposed(M: np.ndarray) -> np.ndarray:
-    """Mᵀ, sample by sample."""
-    return np.swapaxes(M, -1, -2)
 
 
 class Least(NamedTuple):

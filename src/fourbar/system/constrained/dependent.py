@@ -13,9 +13,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...errors import warn
-from ...linalg import count, lengths
-from ...model.numbers import find
-from .dense import transposed
+from ...linalg import count, lengths, transposed
+from ...tree.parameters import find
 from .model import GAINS, ConstrainedModel
 
 _BROKEN = 1e-8  # of the largest entry of δA, rows in units of their own lengths

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ...algorithms.drives import Plan, driven
-from ...algorithms.drives_variation import Change, solve_point, vary_forces
-from ...algorithms.multipliers import Chosen
+from ...algorithms.constrained.drive_derivatives import Change, solve_point, vary_forces
+from ...algorithms.constrained.drives import Plan, driven
+from ...algorithms.constrained.multipliers import Chosen
 from ...expr import maximum
+from ...functions.context import Context
+from ...functions.registry import Outputs, Stages, flat, method, vector
 from ...spatial.linear import Mat, Vec
-from ..context import Context
-from ..methods.registry import Outputs, Stages, flat, method, vector
 from .records import METHODS, STAGES, Hybrid, Prescribed, constrained_model, spanning
 
 
@@ -80,7 +80,7 @@ def hybrid_torque(c: Context, chosen: Chosen, prescribed: Prescribed, plan: Plan
     problem = Hybrid(c, prescribed)
     force, health = problem.rowed.multipliers(problem.b, chosen)
     moved = problem.accelerations(force)
-    given, needed = flat(c.by_group("tau")), flat(problem.needed(moved))
+    given, needed = flat(c.by_cluster("tau")), flat(problem.needed(moved))
     left = c.recorder.call(_left, Vec(needed), Vec(given), plan.active)
     found, force, other = c.recorder.call(driven, left, Mat(map(Vec, problem.dense())), plan)
     tau = dict(zip(plan.active, found, strict=True))

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...errors import ArgumentError
-from ..options import read_prescribed
+from ...functions.options import read_prescribed
 from .dense import drive
 from .inverse import LEAST
 from .plan import make_plan
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 class Hybrid:
     """All accelerations, all joint forces, and λ, when some joints have their acceleration prescribed.
 
-    prescribed: names of these joints, of which there may be some of a cluster. Their entries of `a` are read, and the
+    prescribed: names of these joints, of which there may be some of a link. Their entries of `a` are read, and the
     other joints' entries of `tau`. Where the forces are not unique (more rows than joints with given forces) λ is the
     least one, or with least="torque" the forces of the prescribed joints are. Further arguments: f_ext,
     row_acceleration, out, threads. The derivatives take the options by name.
@@ -46,7 +46,7 @@ class Hybrid:
         if least not in LEAST:
             raise ArgumentError(f"least={least!r}: expected one of {', '.join(map(repr, LEAST))}")
         names = prescribed if isinstance(prescribed, str) or not isinstance(prescribed, Iterable) else tuple(prescribed)
-        held = read_prescribed(self._robot.system.model.lowered, names)["prescribed"]
+        held = read_prescribed(self._robot.system.model.cluster_tree, names)["prescribed"]
         if least == "constraint" or not any(map(any, held)):
             return self._robot.resolved("hybrid_dynamics", prescribed=held)
         return self._robot.once(("least torque", held), lambda: self._least_torque(held, names))

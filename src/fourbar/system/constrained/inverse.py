@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...algorithms.drives import Plan
+from ...algorithms.constrained.drives import Plan
 from ...errors import ArgumentError, unknown
-from ...model.lower import Lowered
+from ...tree.cluster_tree import ClusterTree
 from .dense import drive
 from .dependent import Dependent
 from .plan import make_plan
@@ -33,21 +33,21 @@ class Drives:
     least: str = "torque"
     weight: tuple[tuple[float, ...], ...] | None = None
 
-    def places(self, lowered: Lowered) -> list[int]:
+    def places(self, cluster_tree: ClusterTree) -> list[int]:
         """The velocities of the spanning tree that are actuated, in the order of the joints."""
-        first = lowered.tree.first_v
-        number = {c.name: i for i, c in enumerate(lowered.moving)}
-        return [first[number[j]] + k for j in self.joints for k in range(lowered.moving[number[j]].joint.nv)]
+        first = cluster_tree.spanning_tree.first_v
+        number = {c.name: i for i, c in enumerate(cluster_tree.moving)}
+        return [first[number[j]] + k for j in self.joints for k in range(cluster_tree.moving[number[j]].joint.nv)]
 
 
-def read_drives(lowered: Lowered, drives: Any) -> Drives | None:
+def read_drives(cluster_tree: ClusterTree, drives: Any) -> Drives | None:
     """The drives of a robot, checked."""
     if drives is None or isinstance(drives, Drives):
         return drives
     joints, least, weight = drives
     if isinstance(joints, str) or not isinstance(joints, Sequence) or not joints:
         raise ArgumentError(f"actuated={joints!r}: expected a list of joint names, e.g. ['hip', 'knee']")
-    known = [c.name for c in lowered.moving]
+    known = [c.name for c in cluster_tree.moving]
     for name in joints:
         if name not in known:
             raise unknown("moving joint", name, known)
@@ -138,9 +138,9 @@ class Inverse(Resolved):
 
 def make_inverse(robot: Constrained, drives: Drives, tolerance: float) -> Inverse:
     """The inverse dynamics of a robot with drives."""
-    lowered, still = robot.system.model.lowered, np.zeros(robot.system.nv)
+    cluster_tree, still = robot.system.model.cluster_tree, np.zeros(robot.system.nv)
     samples = robot.samples("spanning_forces", v=still, a=still)
-    places, torque = drives.places(lowered), drives.least == "torque"
+    places, torque = drives.places(cluster_tree), drives.least == "torque"
     what = (len(places), "actuated velocities") if torque else (samples.shape[1], "rows of constraints and loops")
     weight = check_weight(drives.weight, *what)
     plan = make_plan(samples, places, weight, torque, robot.quiet_force)

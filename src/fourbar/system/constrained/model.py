@@ -7,23 +7,22 @@ from dataclasses import dataclass, replace
 from itertools import count
 from typing import Any
 
-from ...algorithms.rows import Bundle
-from ...constraints import Condition
+from ...algorithms.constrained.rows import ConstraintRows
+from ...constraints import Closure, Condition, Loop
+from ...constraints.closures import closes_directly
 from ...constraints.trace import Varied, trace
 from ...errors import ModelError, unknown
-from ...loops import Closure, Loop
-from ...loops.closure import closes_directly
-from ...model.lower import GROUND, Home, Lowered
-from ...model.mechanism import Mechanism
-from ...model.numbers import Number, numbers, numbers_of, with_changed
+from ...functions.model import Changes, Model
+from ...functions.options import read_frame
+from ...mechanism.mechanism import Mechanism
 from ...once import cached_property
 from ...spatial.linear import Vec
-from ..model import Changes, Model
-from ..options import read_frame
+from ...tree.cluster_tree import GROUND, ClusterTree, Location
+from ...tree.parameters import Parameter, numbers, numbers_of, with_changed
 
 Given = Condition | Loop
 CONSTRAINTS, GAINS = "constraints", "gains"  # owners of numbers
-_GAINS = tuple(Number(f"stabilize.{x}", (), GAINS, k, x) for k, x in enumerate(("stiffness", "damping")))
+_GAINS = tuple(Parameter(f"stabilize.{x}", (), GAINS, k, x) for k, x in enumerate(("stiffness", "damping")))
 
 
 def named(mechanism: Mechanism, conditions: Sequence[Given], names: Any) -> tuple[str, ...]:
@@ -53,42 +52,42 @@ def _looked_at(condition: Condition) -> list[str]:
     return [x for x in (*condition.places, *condition.joints) if x != "world"]
 
 
-def _homes(lowered: Lowered, condition: Given) -> dict[str, Home]:
+def _homes(cluster_tree: ClusterTree, condition: Given) -> dict[str, Location]:
     if isinstance(condition, Condition):
-        return {name: read_frame(lowered, name) for name in condition.places}
+        return {name: read_frame(cluster_tree, name) for name in condition.places}
     for body in condition.bodies:
-        if body not in lowered.bodies:
-            raise unknown("body", body, lowered.bodies)
-    return {name: lowered.bodies[name] for name in condition.bodies}
+        if body not in cluster_tree.bodies:
+            raise unknown("body", body, cluster_tree.bodies)
+    return {name: cluster_tree.bodies[name] for name in condition.bodies}
 
 
-def _joint_links(lowered: Lowered, condition: Given) -> dict[str, int]:
-    number = {c.name: i for i, c in enumerate(lowered.moving)}
+def _joint_links(cluster_tree: ClusterTree, condition: Given) -> dict[str, int]:
+    number = {c.name: i for i, c in enumerate(cluster_tree.moving)}
     for joint in condition.joints:
         if joint not in number:
             raise unknown("moving joint", joint, number)
     return {joint: number[joint] for joint in condition.joints}
 
 
-def _chain(lowered: Lowered, home: dict[int, int], link: int) -> dict[int, int]:
-    """Groups from that of a link to the root, and the link through which each is reached."""
+def _chain(cluster_tree: ClusterTree, home: dict[int, int], link: int) -> dict[int, int]:
+    """Clusters from that of a link to the root, and the link through which each is reached."""
     found: dict[int, int] = {}
     while link >= 0:
         found[home[link]] = link
-        link = lowered.groups[home[link]].carrier
+        link = cluster_tree.clusters[home[link]].carrier
     return found
 
 
-def carrier_of(lowered: Lowered, links: Sequence[int]) -> int:
+def carrier_of(cluster_tree: ClusterTree, links: Sequence[int]) -> int:
     """The nearest link that carries all of these: they move relative to it by joints of their own only."""
-    home = {link: n for n, group in enumerate(lowered.groups) for link in group.links}
-    chains = [_chain(lowered, home, link) for link in links]
+    home = {link: n for n, cluster in enumerate(cluster_tree.clusters) for link in cluster.links}
+    chains = [_chain(cluster_tree, home, link) for link in links]
     common = set(chains[0]).intersection(*chains[1:])
     if not common:
         return GROUND
     nearest = max(common)
     reached = {chain[nearest] for chain in chains}
-    return reached.pop() if len(reached) == 1 else lowered.groups[nearest].carrier
+    return reached.pop() if len(reached) == 1 else cluster_tree.clusters[nearest].carrier
 
 
 def _held(condition: Any) -> Given:
@@ -98,9 +97,7 @@ def _held(condition: Any) -> Given:
             "constrained() takes constraints one by one, not a list of them: write constrained(*constraints)"
         )
     if not isinstance(condition, Condition | Loop):
-        raise ModelError(
-            f"expected a constraint of fourbar.constraints or fourbar.loops, such as Contact('foot'), got {condition!r}"
-        )
+        raise ModelError(f"expected a constraint of fourbar.constraints, such as Contact('foot'), got {condition!r}")
     if isinstance(condition, Closure) and not closes_directly(condition.joint):
         kind = type(condition.joint).__name__
         raise ModelError(
@@ -122,22 +119,22 @@ def _varied(given: Given, changes: Changes) -> Varied:
     return Varied(at, sum(number.size for number, _ in changes))
 
 
-def bundle(lowered: Lowered, given: Given, changing: bool = False, changes: Changes = ()) -> Bundle:
+def bundle(cluster_tree: ClusterTree, given: Given, changing: bool = False, changes: Changes = ()) -> ConstraintRows:
     """The rows of one condition, on places that may be `changing`, with `changes` of its own numbers: entries of a
     recording."""
     condition = _held(given)
-    homes, joints = _homes(lowered, condition), _joint_links(lowered, condition)
-    links = sorted({home.cluster for home in homes.values()} - {GROUND})
-    grounded = any(home.cluster == GROUND for home in homes.values())
+    homes, joints = _homes(cluster_tree, condition), _joint_links(cluster_tree, condition)
+    links = sorted({home.link for home in homes.values()} - {GROUND})
+    grounded = any(home.link == GROUND for home in homes.values())
     if homes and not joints and (not links or (len(links) == 1 and not grounded)):
         raise ModelError(f"{_title(condition)}: all that it looks at is on the same rigid body, it holds nothing")
-    carrier = GROUND if grounded or joints or len(links) < 2 else carrier_of(lowered, links)
-    places = {name: (home.cluster, home.pose) for name, home in homes.items()}
-    kinds = {name: lowered.moving[i].joint.aligned()[1] for name, i in joints.items()}
+    carrier = GROUND if grounded or joints or len(links) < 2 else carrier_of(cluster_tree, links)
+    places = {name: (home.link, home.pose) for name, home in homes.items()}
+    kinds = {name: cluster_tree.moving[i].joint.aligned()[1] for name, i in joints.items()}
     poses = tuple(home.pose for home in homes.values()) if changing else ()
     traced = trace(_varied(given, changes), places, links, kinds, changing)
     by = Vec([entry for _, own in changes for entry in own])
-    return Bundle(traced, tuple(links), tuple(joints.values()), carrier, poses, by)
+    return ConstraintRows(traced, tuple(links), tuple(joints.values()), carrier, poses, by)
 
 
 @dataclass(frozen=True)
@@ -154,16 +151,16 @@ class ConstrainedModel(Model):
     changes: Changes = ()
 
     @property
-    def numbers(self) -> list[Number]:
+    def numbers(self) -> list[Parameter]:
         """Those of the mechanism, of the conditions, and the gains."""
         found = super().numbers
         for place, (name, condition) in enumerate(zip(self.names, self.conditions, strict=True)):
             found += numbers_of(name, condition, CONSTRAINTS, place)
         return found + (list(_GAINS) if self.gains is not None else [])
 
-    def changed(self, lowered: Lowered, more: Changes) -> Model:
+    def changed(self, cluster_tree: ClusterTree, more: Changes) -> Model:
         changes = self.changes + more
-        return replace(self, lowered=lowered, changing=lowered is not self.lowered, changes=changes)
+        return replace(self, cluster_tree=cluster_tree, changing=cluster_tree is not self.cluster_tree, changes=changes)
 
     @cached_property
     def gain_changes(self) -> tuple[Any, Any]:
@@ -173,11 +170,11 @@ class ConstrainedModel(Model):
         return stiffness, damping
 
     @cached_property
-    def bundles(self) -> tuple[Bundle, ...]:
+    def bundles(self) -> tuple[ConstraintRows, ...]:
         found = []
         for place, condition in enumerate(self.conditions):
             own = tuple(x for x in self.changes if (x[0].owners, x[0].place) == (CONSTRAINTS, place))
-            found.append(bundle(self.lowered, condition, self.changing, own))
+            found.append(bundle(self.cluster_tree, condition, self.changing, own))
         return tuple(found)
 
     @cached_property

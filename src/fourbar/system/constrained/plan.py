@@ -6,9 +6,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ...algorithms.drives import Plan
-from ...algorithms.multipliers import Chosen
-from .dense import choose, ranks, transposed
+from ...algorithms.constrained.drives import Plan
+from ...algorithms.constrained.multipliers import Chosen
+from ...linalg import ranks, transposed
+from .dense import choose
 
 _NONE = Chosen((), ())
 

@@ -10,14 +10,14 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from ...algorithms import hybrid, rnea
-from ...algorithms.constrained import Forward, Rowed, State, Still, Wanted, by_bundle, missing
-from ...algorithms.multipliers import Chosen
-from ...algorithms.rows import dense_rows, evaluate_rows
-from ...model.embedding import Tied
+from ...algorithms.constrained.dynamics import Forward, Rowed, State, Still, Wanted, by_bundle, missing
+from ...algorithms.constrained.multipliers import Chosen
+from ...algorithms.constrained.rows import dense_rows, evaluate_rows
+from ...functions.context import Context
+from ...functions.methods.configuration import integrate
+from ...functions.registry import Method, Outputs, Stages, flat, method, vector
 from ...spatial.linear import Mat, Vec
-from ..context import Context
-from ..methods.configuration import integrate
-from ..methods.registry import Method, Outputs, Stages, flat, method, vector
+from ...tree.embedding import LoopEmbedding
 from .model import ConstrainedModel
 
 METHODS: dict[str, Method] = {}
@@ -117,7 +117,7 @@ def forward_dynamics(c: Context) -> Problem:
     m = constrained_model(c)
     s = c.equations(m.touched)
     forward = Forward(
-        s, c.groups, c.expanded, m.bundles, _state(c), c.by_group("tau"), c.F_ext(), c.gravity
+        s, c.clusters, c.expanded, m.bundles, _state(c), c.by_cluster("tau"), c.F_ext(), c.gravity
     )  # fmt: skip
     b = forward.missing(wanted(c))
     return Problem(forward.rowed, b, lambda force: vector(c, "a", forward.accelerations(force)))
@@ -130,21 +130,21 @@ class Hybrid:
         m = constrained_model(c)
         self.c, self.s = c, c.equations(m.touched)
         self._a, _ = hybrid.hybrid_dynamics(
-            self.s, c.groups, c.expanded, c.velocities(), c.by_group("a"), c.by_group("tau"), c.F_ext(), prescribed,
-            c.gravity,
+            self.s, c.clusters, c.expanded, c.velocities(), c.by_cluster("a"), c.by_cluster("tau"), c.F_ext(),
+            prescribed, c.gravity,
         )  # fmt: skip
         motion = _state(c), c.links_accelerations(self._a)
-        self._still = Still(self.s, c.groups, c.expanded, m.bundles, *motion, prescribed)
+        self._still = Still(self.s, c.clusters, c.expanded, m.bundles, *motion, prescribed)
         self.rowed = self._still.rowed
         self.b = c.recorder.call(missing, tuple(self.rowed.rows), wanted(c))
 
     def accelerations(self, force: Vec) -> list[Vec]:
-        """Of all groups."""
+        """Of all clusters."""
         pairs = zip(self._a, self._still.answers(force), strict=True)
         return [self.c.recorder.call(_added, x, y) for x, y in pairs]
 
     def needed(self, a: list[Vec]) -> list[Vec]:
-        """The forces that these accelerations take without constraints, by group."""
+        """The forces that these accelerations take without constraints, by cluster."""
         links_a = self.c.links_accelerations(a)
         return self.c.project(
             rnea.inverse_dynamics(self.s, self.c.velocities(), links_a, self.c.F_ext(), self.c.gravity)
@@ -156,7 +156,7 @@ class Hybrid:
         return self.c.columns([row for b, rows in pairs for row in dense_rows(self.s, b, rows)])
 
 
-Prescribed = tuple[tuple[bool, ...], ...]  # by group, for each of its independent velocities
+Prescribed = tuple[tuple[bool, ...], ...]  # by cluster, for each of its independent velocities
 
 
 @solvable("q v a tau", "a tau", optional="f_ext row_acceleration", static="prescribed")
@@ -168,7 +168,7 @@ def hybrid_dynamics(c: Context, prescribed: Prescribed) -> Problem:
     def finish(force: Vec) -> Outputs:
         moved = problem.accelerations(force)
         A, at, forces = problem.dense(), 0, []
-        for held, own, given in zip(prescribed, problem.needed(moved), c.by_group("tau"), strict=True):
+        for held, own, given in zip(prescribed, problem.needed(moved), c.by_cluster("tau"), strict=True):
             columns = Mat(Vec(row[at : at + len(own)]) for row in A)
             forces.append(c.recorder.call(_less, own, columns, force, held, given) if any(held) else given)
             at += len(own)
@@ -186,11 +186,11 @@ def impulse(c: Context) -> Problem:
     """
     m = constrained_model(c)
     s = c.equations(m.touched)
-    still = Still(s, c.groups, c.expanded, m.bundles, _state(c), c.still(), _free(c))
+    still = Still(s, c.clusters, c.expanded, m.bundles, _state(c), c.still(), _free(c))
     b = c.recorder.call(_impact, tuple(still.rowed.rows), _target(c, "restitution"))
 
     def finish(force: Vec) -> Outputs:
-        jumps = zip(c.by_group("v"), still.answers(force), strict=True)
+        jumps = zip(c.by_cluster("v"), still.answers(force), strict=True)
         return vector(c, "v_after", [c.recorder.call(_added, v, dv) for v, dv in jumps])
 
     return Problem(still.rowed, b, finish)
@@ -198,7 +198,7 @@ def impulse(c: Context) -> Problem:
 
 def _free(c: Context) -> Prescribed:
     """Nothing is prescribed."""
-    return tuple((False,) * group.embedding.nv for group in c.groups)
+    return tuple((False,) * cluster.embedding.nv for cluster in c.clusters)
 
 
 def _impact(rows: tuple[Any, ...], restitution: tuple[Vec, ...] | None) -> Vec:
@@ -266,7 +266,7 @@ def osim_inverse(c: Context) -> Outputs:
     """Ω = A M⁻¹ Aᵀ (..., m, m), without forming M."""
     m = constrained_model(c)
     s = c.equations(m.touched)
-    still = Still(s, c.groups, c.expanded, m.bundles, _state(c), c.still(), _free(c))
+    still = Still(s, c.clusters, c.expanded, m.bundles, _state(c), c.still(), _free(c))
     rows = still.rowed.omega()
     return [("Omega", (len(rows), len(rows)), flat(rows))]
 
@@ -285,11 +285,11 @@ def spanning(c: Context) -> tuple[list[Any], list[list[Any]]]:
 def _loop_rows(c: Context) -> list[list[Any]]:
     """K of all embedded loops over the velocities of all links."""
     q, found = c.coordinates(), []
-    for group in c.groups:
-        if not isinstance(group.embedding, Tied):
+    for cluster in c.clusters:
+        if not isinstance(cluster.embedding, LoopEmbedding):
             continue
-        K = c.recorder.call(tied_rows, group.embedding, tuple(q[i] for i in group.links))
-        places = [c.tree.first_v[i] + j for i in group.links for j in range(c.tree.clusters[i].joint.nv)]
+        K = c.recorder.call(tied_rows, cluster.embedding, tuple(q[i] for i in cluster.links))
+        places = [c.tree.first_v[i] + j for i in cluster.links for j in range(c.tree.links[i].joint.nv)]
         for own in K:
             row: list[Any] = [0.0] * c.tree.nv
             for place, x in zip(places, own, strict=True):
@@ -298,6 +298,6 @@ def _loop_rows(c: Context) -> list[list[Any]]:
     return found
 
 
-def tied_rows(tie: Tied, q: tuple[Vec, ...]) -> Mat:
-    """The independent rows of K of a tied group."""
+def tied_rows(tie: LoopEmbedding, q: tuple[Vec, ...]) -> Mat:
+    """The independent rows of K of a tied cluster."""
     return Mat(Vec(row) for row in tie.loop_rows([x for part in q for x in part]))

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from ...compile.arguments import batch_shape, bind, check_target, to_array
+from ...arrays import batch_shape, bind, check_target, to_array
 from ...errors import ArgumentError, SingularError, warn
-from ..wrapper import described, read_names
+from ...functions.derivative_base import described, read_names
 from .dense import least_force
 from .dependent import Broken, Dependent
 

@@ -8,20 +8,20 @@ from typing import Any
 
 import numpy as np
 
-from ...algorithms.multipliers import Chosen
-from ...compile.arguments import Argument, to_array
+from ...algorithms.constrained.multipliers import Chosen
+from ...arrays import Argument, to_array
 from ...errors import ArgumentError, ModelError
+from ...functions.context import Context
+from ...functions.make import compiled
+from ...linalg import ranks
 from ...once import cached_property
-from ..closing import report_open
-from ..context import Context
-from ..make import compiled
-from ..regular import check_regular
-from ..robot import Names, System
+from ...tree.closed import CLOSED, RESTARTS, Opened, close, longest_length, turning_velocities
+from ..closed_states import report_open
+from ..singular import check_regular
+from ..system import Names, System
 from . import balance as _balance  # noqa: F401  (registers how to differentiate)
 from . import driven as _driven  # noqa: F401  (registers its recordings)
-from .close import CLOSED, RESTARTS, Opened, close, longest_length, turning_velocities
 from .dense import choose as standing
-from .dense import ranks
 from .dependent import Dependent
 from .frozen import Frozen
 from .hybrid import Hybrid
@@ -74,18 +74,18 @@ class Constrained(Frozen):
         tolerance: float = 1e-5,
         names: Any = None,
     ) -> None:
-        lowered = system.model.lowered
+        cluster_tree = system.model.cluster_tree
         if not conditions:
             raise ModelError("constrained() needs a constraint, such as Contact('foot'); for motors see actuated()")
         called = named(system.mechanism, conditions, names)
         self.__dict__.update(
             system=system,
-            _model=ConstrainedModel(system.mechanism, lowered, tuple(conditions), called, _read_gains(gains)),
-            _drives=read_drives(lowered, drives),
+            _model=ConstrainedModel(system.mechanism, cluster_tree, tuple(conditions), called, _read_gains(gains)),
+            _drives=read_drives(cluster_tree, drives),
             _tolerance=_read_tolerance(tolerance),
             _made={},
         )
-        check_regular(system.model.lowered)
+        check_regular(system.model.cluster_tree)
         _ = self._model.bundles
 
     @property
@@ -250,8 +250,8 @@ class Constrained(Frozen):
 
     def _nearest(self, q: np.ndarray, opened: Opened, restarts: int = RESTARTS) -> tuple[np.ndarray, np.ndarray]:
         """Configurations near q (n, nq) that meet the constraints, and gaps (n) that are left."""
-        lowered = self._model.lowered
-        return close(q, opened, turning_velocities(lowered), longest_length(lowered), restarts)
+        cluster_tree = self._model.cluster_tree
+        return close(q, opened, turning_velocities(cluster_tree), longest_length(cluster_tree), restarts)
 
     def samples(self, name: str, **values: Any) -> np.ndarray:
         """The last result of a recording at some configurations in which the constraints are met."""

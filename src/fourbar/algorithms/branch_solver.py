@@ -1,0 +1,162 @@
+"""Solving with the mass matrix of a tree, branch by branch.
+
+Velocities on different branches do not meet in M. Eliminated from the tips inwards, M keeps all those zeros
+(Featherstone 2008, §6.4-6.5), and what a branch does when its carriers move is one small matrix R for everything that
+happens elsewhere. With a branch's own velocities o and those of its carriers c, M a = -X gives
+
+    a_o = N X_o + R a_c,    N = -M_oo⁻¹,    R = N M_oc,    and for the carriers    M_cc + M_co R    and    X_c + Rᵀ X_o.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from ..expr import Recorder
+from ..spatial.linear import Mat, Vec
+from ..spatial.solve import factor
+from ..tree.clusters import Cluster
+from .tiled_product import Rows, plus_product, transposed
+
+_LONGEST = 8  # velocities of a branch; longer ones are cut
+_ROWS = 4  # carriers whose part of M changes in one product
+_SMALL = 20  # velocities up to which products are unrolled
+
+
+class Branch(NamedTuple):
+    """Velocities that follow each other without a fork, and all those between them and the root."""
+
+    own: list[int]
+    carriers: list[int]
+
+
+def velocity_parents(clusters: Sequence[Cluster]) -> list[int]:
+    """For each independent velocity the one before it on the way from the root, or -1."""
+    last: dict[int, int] = {}  # the last velocity up to a link, by link
+    found: list[int] = []
+    for cluster in clusters:
+        before = last.get(cluster.carrier, -1)
+        for _ in range(cluster.embedding.nv):
+            found.append(before)
+            before = len(found) - 1
+        last.update(dict.fromkeys(cluster.links, before))
+    return found
+
+
+def among(parents: Sequence[int], kept: Sequence[int]) -> list[int]:
+    """The parents of some velocities among themselves, by their numbers there."""
+    number = {i: k for k, i in enumerate(kept)}
+    found = []
+    for i in kept:
+        above = parents[i]
+        while above >= 0 and above not in number:
+            above = parents[above]
+        found.append(number.get(above, -1))
+    return found
+
+
+def branches(parents: Sequence[int]) -> list[Branch]:
+    """All branches, what carries first."""
+    children = [0] * len(parents)
+    for above in parents:
+        if above >= 0:
+            children[above] += 1
+    found: list[Branch] = []
+    home: dict[int, Branch] = {}
+    for i, above in enumerate(parents):
+        own = home.get(above)
+        if own is None or own.own[-1] != above or children[above] > 1 or len(own.own) == _LONGEST:
+            carriers = [] if own is None else sorted(own.carriers + own.own[: own.own.index(above) + 1])
+            own = Branch([], carriers)
+            found.append(own)
+        own.own.append(i)
+        home[i] = own
+    return found
+
+
+def _negative_inverse(D: Mat) -> Mat:
+    """-D⁻¹, symmetric to the last bit."""
+    n = len(D)
+    factored = factor(D)
+    columns = [factored.solve([-1.0 if i == j else 0.0 for i in range(n)]) for j in range(n)]
+    return Mat(Vec([columns[min(i, j)][max(i, j)] for j in range(n)]) for i in range(n))
+
+
+def _negated(x: Mat) -> Mat:
+    return Mat(Vec([-y for y in row]) for row in x)
+
+
+def _part(M: Rows, rows: Sequence[int], columns: Sequence[int]) -> Rows:
+    return [[M[i][j] for j in columns] for i in rows]
+
+
+class Solver:
+    """M of a tree, eliminated."""
+
+    def __init__(self, recorder: Recorder, M: Rows, parents: Sequence[int]) -> None:
+        self._recorder = recorder
+        self._branches = branches(parents)
+        self._large = len(parents) > _SMALL
+        self._N: list[Rows] = [[] for _ in self._branches]
+        self._R: list[Rows] = [[] for _ in self._branches]
+        left = [list(row) for row in M]
+        for b in reversed(range(len(self._branches))):
+            self._eliminate(b, left)
+
+    def _eliminate(self, b: int, M: Rows) -> None:
+        """Take a branch out of M: what is left of its carriers' part."""
+        own, carriers = self._branches[b]
+        D = Mat(map(Vec, _part(M, own, own)))
+        self._N[b] = [list(row) for row in self._recorder.call(_negative_inverse, D)]
+        across = _part(M, own, carriers)
+        self._R[b] = self._product(None, self._N[b], across)
+        for first in range(0, len(carriers), _ROWS):
+            some, upto = carriers[first : first + _ROWS], carriers[: first + _ROWS]
+            columns = [row[: len(upto)] for row in self._R[b]]
+            left = transposed([row[first : first + _ROWS] for row in across])
+            for i, row in zip(some, self._product(_part(M, some, upto), left, columns), strict=True):
+                for j, x in zip(upto, row, strict=True):
+                    if j <= i:
+                        M[i][j] = M[j][i] = x
+
+    def _product(self, C: Rows | None, A: Rows, B: Rows) -> Rows:
+        return plus_product(self._recorder, C, A, B, self._large)
+
+    def negative_solution(self, X: Rows) -> Rows:
+        """-M⁻¹ X; zeros of X cost nothing."""
+        left = [list(row) for row in X]
+        for b, (own, carriers) in reversed(list(enumerate(self._branches))):
+            sent = [left[i] for i in own]
+            if carriers:
+                felt = self._product([left[i] for i in carriers], transposed(self._R[b]), sent)
+                for i, row in zip(carriers, felt, strict=True):
+                    left[i] = row
+        a: Rows = [[] for _ in X]
+        for b, (own, carriers) in enumerate(self._branches):
+            both = [N + R for N, R in zip(self._N[b], self._R[b], strict=True)]
+            moved = self._product(None, both, [left[i] for i in own] + [a[i] for i in carriers])
+            for i, row in zip(own, moved, strict=True):
+                a[i] = row
+        return a
+
+    def inverse(self) -> Rows:
+        """M⁻¹: what is carried follows its carriers, whoever moves them; the rest is symmetry."""
+        n = sum(len(own) for own, _ in self._branches)
+        found: Rows = [[0.0] * n for _ in range(n)]
+        before: list[int] = []
+        for b, (own, carriers) in enumerate(self._branches):
+            block = [list(row) for row in self._recorder.call(_negated, Mat(map(Vec, self._N[b])))]
+            if carriers:
+                across = self._product(None, self._R[b], _part(found, carriers, before))
+                self._write(found, own, before, across)
+                block = self._product(block, self._R[b], _part(found, carriers, own))
+            self._write(found, own, own, block)
+            before += own
+        return found
+
+    @staticmethod
+    def _write(found: Rows, rows: Sequence[int], columns: Sequence[int], block: Rows) -> None:
+        for i, values in zip(rows, block, strict=True):
+            for j, x in zip(columns, values, strict=True):
+                if columns is not rows or j <= i:
+                    found[i][j] = found[j][i] = x

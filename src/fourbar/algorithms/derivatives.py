@@ -1,0 +1,241 @@
+"""Derivatives of the inverse dynamics of a tree by q, v and a, in O(n · depth) (Kim §4, as full Jacobians).
+
+All is carried in the frame of the root body, where composites are sums. When joint j moves by its unit motion s, the
+bodies that it carries are displaced by s. Seen from them, their velocity changes by ψ, the same for all, and their
+acceleration by ξ + ψ × V; when the velocity of joint j changes, the velocities change by s and the accelerations by
+ζ + s × V. The force on a body then changes by I ξ + 2 B ψ or I ζ + 2 B s with the B of `flow`: a particle with velocity
+u gains the force 2 ω × u.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from ..spatial.inertia import Inertia
+from ..spatial.linear import Mat, Scalar, Vec, dot, zeros
+from ..spatial.transform import IDENTITY, Transform
+from ..spatial.vectors import Twist, Wrench
+from ..tree.links import Kinematics
+from .coriolis import Flow
+from .joint_derivatives import Bend, bend, has_constant_subspace
+from .sweep import Sweeps
+
+_AT_ONCE = 8  # carrying joints in one step
+
+
+class Load(NamedTuple):
+    """What a body, or all that a joint carries, does to the forces: inertia, 2 B, and the force F it takes."""
+
+    I: Inertia
+    flow: Flow
+    F: Wrench
+
+    def __add__(self, other: Load) -> Load:  # type: ignore[override]
+        return Load(self.I + other.I, self.flow + other.flow, self.F + other.F)
+
+    def force(self, spin: Vec, acceleration: Twist) -> Wrench:
+        """I A + 2 B ω."""
+        return self.I.momentum(acceleration) + self.flow.force(spin)
+
+
+class Varied(NamedTuple):
+    """A body in its root's frame: pose, velocity, acceleration; for each unit motion s of its joint: ψ, ξ, ζ."""
+
+    pose: Transform
+    V: Twist
+    A: Twist
+    S: tuple[Twist, ...]
+    psi: tuple[Twist, ...]
+    xi: tuple[Twist, ...]
+    zeta: tuple[Twist, ...]
+    own: Load
+
+
+def _scaled(columns: Sequence[Twist], x: Sequence[Scalar]) -> Twist:
+    total = Twist.zero()
+    for column, k in zip(columns, x, strict=True):
+        total = total + Twist(column.angular * k, column.linear * k)
+    return total
+
+
+def _twice(t: Twist) -> Twist:
+    return Twist(t.angular * 2.0, t.linear * 2.0)
+
+
+def _load(I: Inertia, V: Twist, A: Twist) -> Load:
+    """A body: F = I A + B V."""
+    flow = Flow.of(I, _twice(V))
+    return Load(I, flow, I.momentum(A) + flow.force(V.angular * 0.5))
+
+
+def _vary(
+    k: Kinematics, pose: Transform, V_up: Twist, A_up: Twist, v: Vec, a: Vec, F_ext: Wrench, bent: Bend | None
+) -> Varied:
+    """One body, from the velocity and acceleration of its parent."""
+    carry = pose.motion_to_parent
+    S = tuple(carry(s) for s in k.S.twists())
+    V_J = _scaled(S, v)
+    V = V_up + V_J
+    turned = tuple(V_up.ad(s) for s in S)
+    A = A_up + _scaled(S, a) + _scaled(turned, v) + carry(k.c_J)
+    zeta = tuple(_twice(t) if len(S) == 1 else _twice(t) + V_J.ad(s) for t, s in zip(turned, S, strict=True))
+    psi, more = turned, tuple(Twist.zero() for _ in S)
+    if bent is not None:
+        sigma = tuple(map(carry, bent.sigma))
+        psi = tuple(t + x for t, x in zip(turned, sigma, strict=True))
+        more = tuple(carry(x) + V.ad(y) for x, y in zip(bent.alpha, sigma, strict=True))
+        zeta = tuple(z + carry(x) for z, x in zip(zeta, bent.gamma, strict=True))
+    xi = tuple(A_up.ad(s) + V_up.ad(p) + m for s, p, m in zip(S, psi, more, strict=True))
+    load = _load(k.I.to_parent(pose), V, A)
+    own = load._replace(F=load.F - pose.force_to_parent(F_ext))
+    return Varied(pose, V, A, S, psi, xi, zeta, own)
+
+
+def vary_root(k: Kinematics, gravity: Vec, v: Vec, a: Vec, F_ext: Wrench, bent: Bend | None) -> Varied:
+    """A root, in its own frame; the ground is accelerated against gravity."""
+    upward = Twist(zeros(3), k.X.unrotate(-gravity))
+    return _vary(k, IDENTITY, Twist.zero(), upward, v, a, F_ext, bent)
+
+
+def vary_outward(k: Kinematics, parent: Varied, v: Vec, a: Vec, F_ext: Wrench, bent: Bend | None) -> Varied:
+    """A body on another one."""
+    pose = parent.pose.then(k.X)
+    return _vary(k, Transform((pose.R,), pose.p), parent.V, parent.A, v, a, F_ext, bent)
+
+
+class Rows(NamedTuple):
+    """For each unit motion s of a joint, of all that it carries: h = I s, β = Bᵀ s, and the forces' changes.
+
+    by_q is the change when the joint moves, seen from below; by_q_above adds that the whole force is displaced; by_v is
+    the change when the joint's velocity does.
+    """
+
+    h: tuple[Wrench, ...]
+    beta: tuple[Vec, ...]
+    by_q_above: tuple[Wrench, ...]
+    by_v: tuple[Wrench, ...]
+
+
+class Blocks(NamedTuple):
+    """Blocks of ∂τ/∂q, ∂τ/∂v and M."""
+
+    q: Mat
+    v: Mat
+    a: Mat
+
+
+def _displaced(s: Twist, F: Wrench) -> Wrench:
+    """s ×* F: the change of a force that is carried along with the motion s."""
+    return Wrench(s.angular.cross(F.angular) + s.linear.cross(F.linear), s.angular.cross(F.linear))
+
+
+def _block(rows: Sequence[Any], entry: Any, columns: Sequence[Any]) -> Mat:
+    return Mat(Vec([entry(r, c) for c in columns]) for r in rows)
+
+
+def compose_inward(
+    k: Kinematics, children: tuple[Load, ...], own: Varied, a: Vec, bent: Bend | None
+) -> tuple[tuple[Rows, Blocks, Vec], Load]:
+    """All that a joint carries; the joint's own blocks and its force."""
+    total = sum(children, own.own)
+    h = tuple(total.I.momentum(s) for s in own.S)
+    beta = tuple(map(total.flow.transposed, own.S))
+    by_q = tuple(total.force(p.angular, x) for p, x in zip(own.psi, own.xi, strict=True))
+    by_v = tuple(total.force(s.angular, z) for s, z in zip(own.S, own.zeta, strict=True))
+    above = tuple(f + _displaced(s, total.F) for f, s in zip(by_q, own.S, strict=True))
+    q = _block(own.S, lambda s, f: f.power(s), by_q)
+    if bent is not None:
+        carried = [[own.pose.motion_to_parent(d) for d in column] for column in bent.D]
+        q = q + Mat(Vec([total.F.power(column[i]) for column in carried]) for i in range(len(own.S)))
+    M = Mat(
+        Vec([h[j].power(s) + (k.armature[i] if i == j else 0.0) for j in range(len(own.S))])
+        for i, s in enumerate(own.S)
+    )
+    tau = Vec([total.F.power(s) + j * x for s, j, x in zip(own.S, k.armature, a, strict=True)])
+    return (Rows(h, beta, above, by_v), Blocks(q, _block(own.S, lambda s, f: f.power(s), by_v), M), tau), total
+
+
+class Carrier(NamedTuple):
+    """What of a joint matters to those that it carries."""
+
+    S: tuple[Twist, ...]
+    psi: tuple[Twist, ...]
+    xi: tuple[Twist, ...]
+    zeta: tuple[Twist, ...]
+
+
+def couple(carriers: tuple[Carrier, ...], own: Rows) -> tuple[tuple[Blocks, Blocks], ...]:
+    """For each carrying joint j of joint i: the blocks of τ_i by j, and of τ_j by i."""
+    found = []
+    for c in carriers:
+        lower = Blocks(
+            Mat(
+                Vec([dot(b, p.angular) + h.power(x) for p, x in zip(c.psi, c.xi, strict=True)])
+                for b, h in zip(own.beta, own.h, strict=True)
+            ),
+            Mat(
+                Vec([dot(b, s.angular) + h.power(z) for s, z in zip(c.S, c.zeta, strict=True)])
+                for b, h in zip(own.beta, own.h, strict=True)
+            ),
+            _block(own.h, lambda h, s: h.power(s), c.S),
+        )
+        upper = Blocks(
+            _block(c.S, lambda s, f: f.power(s), own.by_q_above), _block(c.S, lambda s, f: f.power(s), own.by_v),
+            lower.a.T,
+        )  # fmt: skip
+        found.append((lower, upper))
+    return tuple(found)
+
+
+class Variation(NamedTuple):
+    """∂τ/∂q, ∂τ/∂v and M = ∂τ/∂a as rows of scalars, and τ by link."""
+
+    q: list[list[Any]]
+    v: list[list[Any]]
+    a: list[list[Any]]
+    tau: list[Vec]
+    bodies: list[Varied]
+
+
+def inverse_dynamics_variation(
+    s: Sweeps,
+    q: Sequence[Vec],
+    v: Sequence[Vec],
+    a: Sequence[Vec],
+    F_ext: Sequence[Wrench],
+    gravity: Sequence[float],
+) -> Variation:
+    """All first derivatives of the joint forces of every link."""
+    tree, call = s.tree, s.recorder.call
+    bent = [
+        None if has_constant_subspace(c.joint) else call(bend, c.joint, q[i], v[i], a[i])
+        for i, c in enumerate(tree.links)
+    ]
+    bodies: list[Varied] = []
+    for i, parent in enumerate(tree.parents):
+        args = (v[i], a[i], F_ext[i], bent[i])
+        if parent < 0:
+            bodies.append(s.step(i, vary_root, Vec(map(float, gravity)), *args))
+        else:
+            bodies.append(s.step(i, vary_outward, bodies[parent], *args))
+    composed = s.inward(compose_inward, bodies, a, bent)
+    n = tree.nv
+    q_rows, v_rows, a_rows = ([[0.0] * n for _ in range(n)] for _ in range(3))
+    found = Variation(q_rows, v_rows, a_rows, [tau for _, _, tau in composed], bodies)
+    for i, (rows, diagonal, _) in enumerate(composed):
+        _write(s, found, i, i, diagonal)
+        above = tree.ancestors(i)
+        for some in (above[k : k + _AT_ONCE] for k in range(0, len(above), _AT_ONCE)):
+            carriers = tuple(Carrier(b.S, b.psi, b.xi, b.zeta) for b in (bodies[j] for j in some))
+            for j, (lower, upper) in zip(some, call(couple, carriers, rows), strict=True):
+                _write(s, found, i, j, lower)
+                _write(s, found, j, i, upper)
+    return found
+
+
+def _write(s: Sweeps, found: Variation, i: int, j: int, blocks: Blocks) -> None:
+    at_i, at_j = s.tree.first_v[i], s.tree.first_v[j]
+    for target, block in zip((found.q, found.v, found.a), blocks, strict=True):
+        for r, row in enumerate(block):
+            target[at_i + r][at_j : at_j + len(row)] = row

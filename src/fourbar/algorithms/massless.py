@@ -1,0 +1,77 @@
+"""Which joint moves nothing that has inertia, where some body has none."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ..errors import ModelError
+from ..expr import Direct
+from ..spatial.inertia import Inertia
+from ..tree.assembly import cluster_anywhere
+from ..tree.cluster_tree import ClusterTree
+from ..tree.clusters import Cluster
+from ..tree.embedding import EmbeddedState, LoopEmbedding
+from ..tree.links import Kinematics
+from .minverse import FreedLink, Releaser
+from .sweep import Outcome, Sweeps
+
+_SINGULAR = 1e-13  # a pivot this small, relative to the inertia that could resist at most, is rounding
+
+
+class MasslessError(ModelError):
+    """A joint that moves nothing that has inertia."""
+
+
+def carried_inward(k: Kinematics, children: tuple[Inertia, ...]) -> Outcome:
+    """For each velocity of a joint the most that what it carries could resist, in the units of that velocity: the mass
+    where it pushes, the trace of the inertia at the joint where it turns, and the armature."""
+    I = sum(children, k.I)
+    diagonal = [abs(I.matrix()[i][i]) for i in range(6)]
+    turned, pushed = sum(diagonal[:3]), diagonal[3]
+    twists = zip(k.S.twists(), k.armature, strict=True)
+    sizes = tuple(S.angular.dot(S.angular) * turned + S.linear.dot(S.linear) * pushed + abs(x) for S, x in twists)
+    return Outcome(sizes, I.to_parent(k.X))
+
+
+def _resisted(cluster: Cluster, e: EmbeddedState | None, sizes: Sequence[Sequence[float]]) -> list[float]:
+    """The same for each independent velocity of a cluster."""
+    if e is None:
+        return list(sizes[cluster.links[0]])
+    blocks = [(block[j], size) for i, block in zip(cluster.links, e.G, strict=True) for j, size in enumerate(sizes[i])]
+    return [sum(row[y] ** 2 * size for row, size in blocks) for y in range(cluster.embedding.nv)]
+
+
+def check_joints(cluster_tree: ClusterTree) -> None:
+    """Refuse a tree in which some joint moves nothing, by releasing one joint after the other at some configuration."""
+    tree = cluster_tree.spanning_tree
+    rng = np.random.default_rng(0)
+    coordinates: list[Any] = [None] * len(tree.links)
+    expanded = []
+    for cluster in cluster_tree.clusters:
+        q = cluster_anywhere(cluster_tree, cluster, rng).tolist()
+        e = cluster.embedding.expand(q, None) if isinstance(cluster.embedding, LoopEmbedding) else None
+        expanded.append(e)
+        for link, own in zip(cluster.links, (q,) if e is None else e.q, strict=True):
+            coordinates[link] = own
+    s = Sweeps(tree, Direct(), [float(x) for own in coordinates for x in own])
+    sizes, releaser = s.inward(carried_inward), Releaser(s, cluster_tree.clusters, expanded)
+    for n in reversed(range(len(cluster_tree.clusters))):
+        cluster = cluster_tree.clusters[n]
+        released = releaser.release(n)
+        D = released.hinge.D if isinstance(released, FreedLink) else released.D
+        resisted = _resisted(cluster, expanded[n], sizes)
+        if any(not 0.0 <= _SINGULAR * size * d < 1.0 for d, size in zip(D.inverse_pivots, resisted, strict=True)):
+            raise _moves_nothing(cluster_tree, cluster)
+
+
+def _moves_nothing(cluster_tree: ClusterTree, cluster: Cluster) -> MasslessError:
+    joints = " and ".join(repr(cluster_tree.moving[i].name) for i in cluster.links)
+    bodies = " and ".join(repr(cluster_tree.moving[i].child) for i in cluster.links)
+    verb = "moves" if len(cluster.links) == 1 else "move"
+    return MasslessError(
+        f"joint {joints} {verb} nothing that has inertia (body {bodies} and what it carries), so forward dynamics has "
+        "no solution; give the body a mass and an inertia, or the joint an armature"
+    )

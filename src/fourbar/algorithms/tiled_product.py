@@ -1,0 +1,97 @@
+"""Products of matrices of scalars, recorded in small steps: tiles of a product stay in registers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..expr import Recorder
+from ..expr.standalone import apart
+from ..spatial.linear import Vec, is_zero
+
+Rows = list[list[Any]]
+_TILE = 4
+_COLUMNS = 3  # of a tile that stands apart: its sums, a row and a column fit into sixteen registers
+_DEPTHS = (1, 2, 3, 4, 6, 8, 12, 16)  # terms of a sum in such a tile
+
+
+def transposed(rows: Rows) -> Rows:
+    """Rows become columns."""
+    return [list(column) for column in zip(*rows, strict=True)]
+
+
+def _tile(total: tuple[Vec, ...], rows: tuple[Vec, ...], columns: tuple[Vec, ...]) -> tuple[Vec, ...]:
+    """total + rows · columns, all sums side by side: one after the other, each would wait for its own last addition."""
+    found = [list(row) for row in total]
+    for k in range(len(rows[0])):
+        for x, row in zip(found, rows, strict=True):
+            for c, column in enumerate(columns):
+                x[c] = x[c] + row[k] * column[k]
+    return tuple(map(Vec, found))
+
+
+@apart
+def _tile_apart(total: tuple[Vec, ...], rows: tuple[Vec, ...], columns: tuple[Vec, ...]) -> tuple[Vec, ...]:
+    """The same, written once for all tiles of a size."""
+    return _tile(total, rows, columns)
+
+
+@apart
+def _first_tile(rows: tuple[Vec, ...], columns: tuple[Vec, ...]) -> tuple[Vec, ...]:
+    """rows · columns."""
+    return _tile(tuple(Vec([0.0] * len(columns)) for _ in rows), rows, columns)
+
+
+def plus_product(recorder: Recorder, C: Rows | None, A: Rows, B: Rows, large: bool = False) -> Rows:
+    """C + A B, or A B if C is None; B may hold many zeros, which cost nothing.
+
+    `large`: one of many products, whose tiles are to share their code.
+    """
+    width = len(B[0]) if B else len(C[0]) if C else 0
+    found = [list(row) for row in C] if C else [[0.0] * width for _ in A]
+    if large:
+        for columns, used in _alike(B, width):
+            _add_tiles(recorder, found, A, B, columns, used)
+        return found
+    for c in range(0, width, _TILE):
+        own = [row[c : c + _TILE] for row in B]
+        used = [k for k, row in enumerate(own) if not all(map(is_zero, row))]
+        columns = tuple(Vec([own[k][j] for k in used]) for j in range(len(own[0]) if own else 0))
+        for r in range(0, len(A) if used else 0, _TILE):
+            rows = tuple(Vec([row[k] for k in used]) for row in A[r : r + _TILE])
+            total = tuple(Vec(row[c : c + _TILE]) for row in found[r : r + _TILE])
+            for at, row in enumerate(recorder.call(_tile, total, rows, columns)):
+                found[r + at][c : c + _TILE] = row
+    return found
+
+
+def _alike(B: Rows, width: int) -> list[tuple[list[int], list[int]]]:
+    """Columns of B that have their zeros in the same rows, a few at a time; and the other rows."""
+    kinds: dict[tuple[int, ...], list[int]] = {}
+    for j in range(width):
+        used = tuple(k for k, row in enumerate(B) if not is_zero(row[j]))
+        if used:
+            kinds.setdefault(used, []).append(j)
+    return [
+        (columns[c : c + _COLUMNS], list(used))
+        for used, columns in kinds.items()
+        for c in range(0, len(columns), _COLUMNS)
+    ]
+
+
+def _add_tiles(recorder: Recorder, found: Rows, A: Rows, B: Rows, columns: list[int], used: list[int]) -> None:
+    """Add A B to some columns. Terms are taken in lots of a few sizes, filled up with zeros: less code to compile."""
+    for r in range(0, len(A), _TILE):
+        own = range(r, min(r + _TILE, len(A)))
+        for k in range(0, len(used), _DEPTHS[-1]):
+            lot = used[k : k + _DEPTHS[-1]]
+            filled = [0.0] * (next(depth for depth in _DEPTHS if depth >= len(lot)) - len(lot))
+            rows = tuple(Vec([*(A[i][x] for x in lot), *filled]) for i in own)
+            right = tuple(Vec([*(B[x][j] for x in lot), *filled]) for j in columns)
+            total = tuple(Vec([found[i][j] for j in columns]) for i in own)
+            if all(is_zero(x) for row in total for x in row):
+                added = recorder.call(_first_tile, rows, right)
+            else:
+                added = recorder.call(_tile_apart, total, rows, right)
+            for i, row in zip(own, added, strict=True):
+                for j, x in zip(columns, row, strict=True):
+                    found[i][j] = x

@@ -1,0 +1,208 @@
+"""Articulated bodies of a cluster with many independent velocities: the same as in `link`, in steps that share code.
+
+With M the inertia that the joints of the cluster feel when its carrier rests, and the dependent rows d of G, which are
+few: D = Gᵀ M G, W = Gᵀ (Ic S) and u = τ - Gᵀ f. All of it is made of tiles of a few sizes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import accumulate
+from typing import Any, NamedTuple
+
+from ..expr import Recorder
+from ..spatial.articulated import Articulated
+from ..spatial.linear import Mat, Scalar, Vec, dot, is_zero
+from ..spatial.transform import IDENTITY, Transform
+from ..spatial.vectors import Twist, Wrench
+from ..tree.clusters import Cluster
+from ..tree.embedding import EmbeddedState
+from ..tree.links import Kinematics
+from .cluster_aba import Felt, spun_up
+from .crba import couple_all, diagonal
+from .sweep import Sweeps
+from .tiled_product import Rows, plus_product, transposed
+from .tiled_solver import BLOCK, negative_solution
+
+_FEW = 12  # independent velocities up to which a cluster is freed in one step
+
+
+class FreedWide(NamedTuple):
+    """-D⁻¹ [W, u], rows of seven: a = D⁻¹ (u - W A) for the acceleration A of the carrier."""
+
+    rows: Rows
+
+
+class _Link(NamedTuple):
+    """A link in its own frame and, with `pose`, in that of the carrier: IA and pA with what hangs on it outside the
+    cluster, its motions S, and the acceleration that it gains by velocity alone."""
+
+    pose: Transform
+    S: tuple[Twist, ...]
+    IA: Articulated
+    F: Wrench
+    gained: Twist
+
+
+class _Sent(NamedTuple):
+    """What links send to the one that carries them."""
+
+    Ic: Articulated
+    F: Wrench
+
+
+def is_wide(cluster: Cluster) -> bool:
+    """Whether a cluster has too many velocities to be freed in one step."""
+    return cluster.embedding.nv > _FEW
+
+
+def _link(
+    k: Kinematics, pose: Transform, above: Twist, c: Twist, g: Vec, p: Wrench, children: tuple[Felt, ...]
+) -> _Link:
+    here = pose.then(k.X)
+    here = Transform((here.R,), here.p)
+    IA = sum((m.Ia for m in children), Articulated.of(k.I))
+    pA = sum((m.pa for m in children), p)
+    gained = k.X.motion_to_child(above) + (c + k.S.twist(g))
+    return _Link(here, tuple(here.motion_to_parent(s) for s in k.S.twists()), IA, pA + IA @ gained, gained)
+
+
+def _compose(
+    k: Kinematics, own: _Link, g: Vec, children: tuple[_Sent, ...]
+) -> tuple[tuple[Wrench, ...], Mat, Vec, _Sent]:
+    """The momenta Ic S of unit motions in the carrier's frame, their part of M, the forces f, what is sent on."""
+    Ic = sum((sent.Ic for sent in children), own.IA)
+    F = sum((sent.F for sent in children), own.F)
+    twists = k.S.twists()
+    momenta = tuple(Ic @ s for s in twists)
+    f = k.S.project(F) + spun_up(k, g)
+    sent = _Sent(Ic.to_parent(k.X), k.X.force_to_parent(F))
+    return tuple(own.pose.force_to_parent(h) for h in momenta), diagonal(k, twists, momenta), f, sent
+
+
+def _scaled(rows: tuple[Vec, ...], scales: tuple[Scalar, ...]) -> tuple[Vec, ...]:
+    return tuple(Vec([x * y for x in row]) for row, y in zip(rows, scales, strict=True))
+
+
+def _minus(u: Vec, f: Vec) -> Vec:
+    return u - f
+
+
+def _added(x: _Sent, y: _Sent) -> _Sent:
+    return _Sent(x.Ic + y.Ic, x.F + y.F)
+
+
+def _felt(sent: _Sent, product: tuple[Vec, ...]) -> Felt:
+    """Ia = Ic - Wᵀ D⁻¹ W and pa = F + Wᵀ D⁻¹ u, where the product is -Wᵀ D⁻¹ [W, u]."""
+    rows = [[x + y for x, y in zip(row, own, strict=False)] for row, own in zip(sent.Ic.rows(), product, strict=True)]
+    return Felt(Articulated.of_rows(rows), sent.F - Wrench.of(Vec([own[6] for own in product])))
+
+
+class _Map:
+    """G: one entry in the row of each independent velocity, and the rows of the dependent ones."""
+
+    def __init__(self, recorder: Recorder, cluster: Cluster, G: Sequence[Mat]) -> None:
+        self._recorder = recorder
+        rows = [row for block in G for row in block]
+        tie: Any = cluster.embedding
+        self.independent = [j for j, _ in tie.independent]
+        self._scales = [float(scale) for _, scale in tie.independent]
+        self._dependent = tuple(tie.dependent)
+        self._G_d: Rows = [list(rows[j]) for j in self._dependent]
+
+    def transpose_times(self, X: Rows, lower: bool = False) -> Rows:
+        """Gᵀ X; `lower`: of a square result only the lower triangle, the rest is left out."""
+        found: Rows = []
+        own = self._times_scales([X[j] for j in self.independent])
+        right, left = [X[j] for j in self._dependent], transposed(self._G_d)
+        for first in range(0, len(own), BLOCK):
+            width = first + BLOCK if lower else len(X[0])
+            some = [row[:width] for row in own[first : first + BLOCK]]
+            part = left[first : first + BLOCK]
+            found += plus_product(self._recorder, some, part, [row[:width] for row in right], large=True)
+        return found
+
+    def _times_scales(self, rows: Rows) -> Rows:
+        found = [list(row) for row in rows]
+        unlike = [j for j, scale in enumerate(self._scales) if scale != 1.0]
+        for first in range(0, len(unlike), BLOCK):
+            some = unlike[first : first + BLOCK]
+            given = tuple(Vec(rows[j]) for j in some), tuple(self._scales[j] for j in some)
+            for j, row in zip(some, self._recorder.call(_scaled, *given), strict=True):
+                found[j] = list(row)
+        return found
+
+
+def free_wide(
+    s: Sweeps,
+    cluster: Cluster,
+    e: EmbeddedState,
+    c: Sequence[Twist],
+    p: Sequence[Wrench],
+    children: Sequence[Any],
+    tau: Vec,
+) -> tuple[FreedWide, Felt]:
+    """Free the cluster, and what is left to its carrier."""
+    call, ks = s.recorder.call, [s.k[i] for i in cluster.links]
+    links: list[_Link] = []
+    for b, (k, parent) in enumerate(zip(ks, cluster.inner, strict=True)):
+        pose, above = (links[parent].pose, links[parent].gained) if parent >= 0 else (IDENTITY, Twist.zero())
+        links.append(call(_link, k, pose, above, c[b], e.g[b], p[b], children[b]))
+    sent: list[list[_Sent]] = [[] for _ in [*ks, None]]  # the last: to the carrier
+    composed: list[Any] = [None] * len(ks)
+    forces: list[Any] = [None] * len(ks)
+    for b in reversed(range(len(ks))):
+        *composed[b], forces[b], message = call(_compose, ks[b], links[b], e.g[b], tuple(sent[b]))
+        sent[cluster.inner[b]].insert(0, message)
+    first_v = [0, *accumulate(len(link.S) for link in links)]
+    M: Rows = [[0.0] * first_v[-1] for _ in range(first_v[-1])]
+    couple_all(s.recorder, cluster.inner, first_v, M, [link.S for link in links], composed)
+    carried = [
+        [*h.six(), x] for (momenta, _), f in zip(composed, forces, strict=True) for h, x in zip(momenta, f, strict=True)
+    ]
+    return _eliminated(s.recorder, _Map(s.recorder, cluster, e.G), M, carried, sent[-1], tau)
+
+
+def _eliminated(
+    recorder: Recorder, G: _Map, M: Rows, carried: Rows, sent: Sequence[_Sent], tau: Vec
+) -> tuple[FreedWide, Felt]:
+    """D⁻¹ [W, u] and what the carrier feels. `carried`: [Ic S, f] by velocity of all joints."""
+    D = G.transpose_times(transposed(G.transpose_times(M)), lower=True)
+    pulled = G.transpose_times(carried)
+    u = recorder.call(_minus, Vec(tau), Vec([row[6] for row in pulled]))
+    right = [[*row[:6], x] for row, x in zip(pulled, u, strict=True)]
+    rows, product = negative_solution(recorder, D, right)
+    total = sent[0]
+    for other in sent[1:]:
+        total = recorder.call(_added, total, other)
+    return FreedWide(rows), recorder.call(_felt, total, tuple(map(Vec, product[:6])))
+
+
+def _free_accelerations(rows: tuple[Vec, ...], A: Twist) -> Vec:
+    """D⁻¹ u - D⁻¹ W A, from rows -D⁻¹ [W, u]."""
+    six = A.six()
+    return Vec([dot(row[:6], six) - row[6] for row in rows])
+
+
+def _moved(k: Kinematics, above: Twist, c: Twist, g: Vec, follow: tuple[tuple[Vec, Vec], ...]) -> Twist:
+    """X A + c + S (G a + g), from the entries of rows of G that are not zero and those of a that belong to them."""
+    rate = Vec([dot(row, a) + x for (row, a), x in zip(follow, g, strict=True)])
+    return k.X.motion_to_child(above) + (c + k.S.twist(rate))
+
+
+def accelerate_wide(
+    s: Sweeps, cluster: Cluster, e: EmbeddedState, c: Sequence[Twist], A: Twist, freed: FreedWide
+) -> tuple[Vec, list[Twist]]:
+    """Independent accelerations a, and the acceleration of every link."""
+    a: list[Any] = []
+    for first in range(0, len(freed.rows), BLOCK):
+        a += s.recorder.call(_free_accelerations, tuple(map(Vec, freed.rows[first : first + BLOCK])), A)
+    found: list[Twist] = []
+    for b, (i, parent) in enumerate(zip(cluster.links, cluster.inner, strict=True)):
+        used = [[j for j, x in enumerate(row) if not is_zero(x)] for row in e.G[b]]
+        follow = tuple(
+            (Vec([row[j] for j in own]), Vec([a[j] for j in own])) for row, own in zip(e.G[b], used, strict=True)
+        )
+        above = found[parent] if parent >= 0 else A
+        found.append(s.recorder.call(_moved, s.k[i], above, c[b], e.g[b], follow))
+    return Vec(a), found

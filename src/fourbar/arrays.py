@@ -1,0 +1,124 @@
+"""Reading the arguments of a call: binding names, converting to arrays, checking shapes before any work is done."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from .errors import ArgumentError
+
+_FLOAT = np.dtype(float)
+
+
+@dataclass(frozen=True)
+class Argument:
+    """An array argument: its name, core shape, and whether it may be left out (None)."""
+
+    name: str
+    shape: tuple[int, ...]
+    optional: bool = False
+
+
+def bind(function: str, arguments: Sequence[Argument], args: Sequence[Any], named: Mapping[str, Any]) -> dict[str, Any]:
+    """Values by name, without those left out."""
+    complete = len(args) == len(arguments) or (len(args) < len(arguments) and arguments[len(args)].optional)
+    if complete and not named and not any(x is None for x in args):
+        return {a.name: x for a, x in zip(arguments, args, strict=False)}
+    listed = ", ".join(f"{a.name}=None" if a.optional else a.name for a in arguments)
+    if len(args) > len(arguments):
+        raise TypeError(f"{function}({listed}) takes {len(arguments)} arrays, {len(args)} were given")
+    given = dict(zip((a.name for a in arguments), args, strict=False))
+    for name, value in named.items():
+        if name in given:
+            raise TypeError(f"{function}({listed}) got {name!r} twice")
+        if name not in {a.name for a in arguments}:
+            raise TypeError(f"{function}({listed}) has no argument {name!r}; besides these it takes out= and threads=")
+        given[name] = value
+    for a in arguments:
+        if given.get(a.name) is None and not a.optional:
+            raise TypeError(f"{function}({listed}) needs {a.name!r}, an array of shape {expected(a.shape)}")
+    return {a.name: given[a.name] for a in arguments if given.get(a.name) is not None}
+
+
+def expected(shape: tuple[int, ...]) -> str:
+    """How a shape with leading batch axes is written."""
+    return "(" + ", ".join(["...", *map(str, shape)]) + ")"
+
+
+def to_array(function: str, argument: Argument, value: Any) -> np.ndarray:
+    """The value as a float64 array of the right core shape."""
+    array = value if type(value) is np.ndarray and value.dtype == float else _converted(function, argument, value)
+    core = len(argument.shape)
+    if array.ndim < core or array.shape[array.ndim - core :] != argument.shape:
+        raise ArgumentError(
+            f"{function}: {argument.name} must have shape {expected(argument.shape)}, got {array.shape}"
+        )
+    return array
+
+
+def quick_array(value: Any) -> Any:
+    """A float64 array of a plain list, tuple or array of real numbers; None for anything else, wrong or right."""
+    kind = type(value)
+    if kind is list or kind is tuple:
+        try:
+            value = np.array(value)
+        except (TypeError, ValueError):
+            return None
+    elif kind is not np.ndarray:
+        return None
+    dtype = value.dtype
+    if dtype is _FLOAT:
+        return value
+    return value.astype(_FLOAT) if dtype.kind in "fiub" else None
+
+
+def _converted(function: str, argument: Argument, value: Any) -> np.ndarray:
+    """Anything as a float64 array."""
+    if isinstance(value, Mapping):
+        rows = ", a row per body in the order of robot.names.bodies" if argument.name == "f_ext" else ""
+        raise ArgumentError(
+            f"{function}: {argument.name} is a dictionary; expected an array of shape {expected(argument.shape)}{rows}"
+        )
+    if isinstance(value, np.ma.MaskedArray) and np.ma.is_masked(value):
+        raise ArgumentError(f"{function}: {argument.name} has masked entries; fill them, or leave out their samples")
+    try:
+        array = np.asarray(value)
+        if array.dtype.kind not in "fiubO":
+            raise ArgumentError(
+                f"{function}: {argument.name} must hold real numbers, got an array of dtype {array.dtype}"
+            )
+        if array.dtype.kind == "O" and any(x is None for x in array.flat):  # which NumPy would turn into NaN
+            raise ValueError("it holds None")
+        return array.astype(float, copy=False)
+    except (TypeError, ValueError) as error:
+        if isinstance(error, ArgumentError):
+            raise
+        raise ArgumentError(f"{function}: {argument.name} cannot be read as an array of numbers: {error}") from None
+
+
+def check_target(what: str, target: Any, shape: tuple[int, ...]) -> None:
+    """Refuse what is given as out= if results of a shape cannot be written there as they are."""
+    is_array = isinstance(target, np.ndarray)
+    if not is_array or target.shape != shape or target.dtype != float:
+        given = f"{target.dtype} array of shape {target.shape}" if is_array else repr(target)
+        raise ArgumentError(f"{what} must be a float64 array of shape {shape}, got {given}")
+    if not target.flags.writeable:
+        raise ArgumentError(f"{what} is read-only")
+
+
+def batch_shape(function: str, arguments: Sequence[Argument], arrays: Sequence[np.ndarray]) -> tuple[int, ...]:
+    """The common shape of the leading axes."""
+    leading = [a.shape[: a.ndim - len(x.shape)] for a, x in zip(arrays, arguments, strict=True)]
+    if len(set(leading)) == 1:
+        return leading[0]
+    common = [1] * max(map(len, leading))
+    for shape in leading:
+        for axis, n in enumerate(shape, len(common) - len(shape)):
+            if n != common[axis] and 1 not in (n, common[axis]):
+                shown = ", ".join(f"{x.name} {s}" for x, s in zip(arguments, leading, strict=True))
+                raise ArgumentError(f"{function}: the leading (batch) axes do not broadcast together: {shown}")
+            common[axis] = n if common[axis] == 1 else common[axis]
+    return tuple(common)

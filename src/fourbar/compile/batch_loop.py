@@ -1,0 +1,343 @@
+"""The driver: machine code that is the same for every robot. It brings W samples into the workspace, runs the blocks,
+and takes the results out.
+
+Entry points, compiled once per CPU:
+  @kernel(args, dims, steps, data)                  a loop of a NumPy generalised ufunc over dims[0] samples
+  @share(args, dims, steps, data, counter, chunk)   the same, but takes samples in chunks from a shared counter, so that
+                                                    several threads can work on one batch
+
+`data` is a table of 64-bit words written by `kernel.py`, laid out as below. Every lane always computes a real sample
+and never looks at its neighbours, so the result of a sample does not depend on where in a batch it stands.
+"""
+
+from __future__ import annotations
+
+from . import signals
+from .elementary import LARGEST_ANGLE, SMALLEST_QUATERNION
+from .ir import Code, Lanes
+from .transfer import Pack, Stream, Unpack, declarations, open_loop
+
+# Words of the data table.
+BYTES, ARGUMENTS, INPUTS, ARGUMENT_TABLE, CALL_TABLE, CALLS, PRESET_TABLE, PRESETS, MALLOC, FREE, FAILURES = range(11)
+PIECE, SIGNALS = 11, 12  # after how many samples signals are looked for, and the table of `signals.py`
+# Coordinates that are looked at: rows of slots that hold angles (byte offset of the first, how many), and the byte
+# offsets of quaternions.
+ANGLE_TABLE, ANGLES, QUATERNION_TABLE, QUATERNIONS = range(13, 17)
+STRANGE = 17
+# Two are written. FAILURES: how often there was no memory for a workspace, and nothing was computed. STRANGE: how often
+# an angle was too large to be one, or a quaternion zero.
+DATA_WORDS = 18
+# Words of one argument: three core dimensions; where in `steps` their strides are (-1: nowhere); the address of its
+# slot map (outputs); the byte offset of its first slot (inputs).
+ARGUMENT_WORDS = 8
+_STACK_LIMIT = 1 << 15  # threads may have a stack of 128 kB
+
+
+def driver(lanes: Lanes) -> str:
+    """All functions of the driver, as one LLVM module."""
+    parts = [
+        declarations(lanes),
+        Pack(lanes).function("pack"),
+        Unpack(lanes).function("unpack"),
+        Stream(lanes).function("stream"),
+        _move(lanes, "pack"),
+        _move(lanes, "unpack"),
+        _bring(lanes),
+        _take(),
+        _judge(lanes),
+        _run(lanes),
+        _interrupted(),
+        _entry("kernel", "", _KERNEL),
+        _entry("share", ", ptr %counter, i64 %chunk", _SHARE),
+        lanes.attributes,
+        "!0 = !{i32 1}",
+    ]
+    return "\n".join(parts)
+
+
+def _word(c: Code, table: str, index: int | str, kind: str = "i64") -> str:
+    return c.let(f"load {kind}, ptr {c.let(f'getelementptr i64, ptr {table}, i64 {index}')}, align 8")
+
+
+def _stride(c: Code, argument: str, dimension: int) -> str:
+    """Stride of a core dimension, zero if the argument has no such dimension."""
+    where = _word(c, argument, 3 + dimension)
+    missing = c.let(f"icmp slt i64 {where}, 0")
+    index = c.let(f"select i1 {missing}, i64 0, i64 {where}")
+    return c.let(f"select i1 {missing}, i64 0, i64 {_word(c, '%steps', index)}")
+
+
+def _move(lanes: Lanes, direction: str) -> str:
+    """@move_pack, @move_unpack: all rows of one argument. Rows that follow each other in memory are moved as one."""
+    c = Code()
+    c.label("entry")
+    d0, d1, d2 = (_word(c, "%argument", k) for k in range(3))
+    s0, s1, s2 = (_stride(c, "%argument", k) for k in range(3))
+    slot_map, first = _word(c, "%argument", 6, "ptr"), _word(c, "%argument", 7)
+    slots = c.let(f"getelementptr i8, ptr %ws, i64 {first}")
+    row = c.let(f"mul i64 {d1}, {d2}")
+    total = c.let(f"mul i64 {d0}, {row}")
+    follow1 = c.let(f"icmp eq i64 {s1}, {c.let(f'mul i64 {d2}, {s2}')}")
+    follow0 = c.let(f"icmp eq i64 {s0}, {c.let(f'mul i64 {row}, {s2}')}")
+    flat1 = c.let(f"or i1 {follow1}, {c.let(f'icmp eq i64 {d1}, 1')}")
+    flat0 = c.let(f"or i1 {follow0}, {c.let(f'icmp eq i64 {d0}, 1')}")
+    flat = c.let(f"and i1 {flat0}, {flat1}")
+    rows0 = c.let(f"select i1 {flat}, i64 1, i64 {d0}")
+    rows1 = c.let(f"select i1 {flat}, i64 1, i64 {d1}")
+    count = c.let(f"select i1 {flat}, i64 {total}, i64 {d2}")
+    c.do("br label %outermost")
+    i0, close0 = open_loop(c, "outermost", "entry", rows0, 1, "done")
+    c.do("br label %middle")
+    i1, close1 = open_loop(c, "middle", "outermost_body", rows1, 1, "outermost_end")
+    at = c.let(f"add i64 {c.let(f'mul i64 {i0}, {s0}')}, {c.let(f'mul i64 {i1}, {s1}')}")
+    base = c.let(f"getelementptr i8, ptr %array, i64 {at}")
+    number = c.let(f"add i64 {c.let(f'mul i64 {i0}, {row}')}, {c.let(f'mul i64 {i1}, {d2}')}")
+    to = c.let(f"getelementptr {lanes.double}, ptr {slots}, i64 {number}") if direction == "pack" else slots
+    row_map = c.let(f"getelementptr i32, ptr {slot_map}, i64 {number}")
+    if direction == "unpack":
+        row = f"ptr {to}, ptr {row_map}, ptr {base}, i64 %outer, i64 {s2}, i64 {count}"
+        gone = c.let(f"call i64 @stream({row}, i64 %i, i64 %n)")
+        row_map = c.let(f"getelementptr i32, ptr {row_map}, i64 {gone}")
+        base = c.let(f"getelementptr double, ptr {base}, i64 {gone}")
+        count = c.let(f"sub i64 {count}, {gone}")
+    row = f"ptr {to}, ptr {row_map}, ptr {base}, i64 %outer, i64 {s2}, i64 {count}"
+    c.do(f"call void @{direction}({row}, i64 %i, i64 %n)")
+    c.do(close1)
+    c.label("outermost_end")
+    c.do(close0)
+    c.label("done")
+    c.do("ret void")
+    arguments = "ptr %ws, ptr %argument, ptr %steps, ptr %array, i64 %outer, i64 %i, i64 %n"
+    return f"define internal void @move_{direction}({arguments}) #0 {{\n{c.body()}\n}}\n"
+
+
+def _each_argument(c: Code, name: str, before: str, first: str, count: str, direction: str, after: str) -> None:
+    """Move `count` arguments from number `first` on, for the W samples from %now on."""
+    k, close = open_loop(c, name, before, count, 1, after)
+    number = c.let(f"add i64 {k}, {first}")
+    word = c.let(f"mul i64 {number}, {ARGUMENT_WORDS}")
+    argument = c.let(f"getelementptr i64, ptr %argument_table, i64 {word}")
+    array, outer = _word(c, "%args", number, "ptr"), _word(c, "%steps", number)
+    moved = f"ptr %ws, ptr {argument}, ptr %steps, ptr {array}, i64 {outer}"
+    c.do(f"call void @move_{direction}({moved}, i64 %now, i64 %n)")
+    c.do(close)
+
+
+def _bring(lanes: Lanes) -> str:
+    """@bring: W samples and the preset constants into a workspace."""
+    c = Code()
+    c.label("entry")
+    inputs, presets = _word(c, "%data", INPUTS), _word(c, "%data", PRESETS)
+    c.do(f"%argument_table = load ptr, ptr {c.let(f'getelementptr i64, ptr %data, i64 {ARGUMENT_TABLE}')}, align 8")
+    preset_table = _word(c, "%data", PRESET_TABLE, "ptr")
+    c.do("br label %arguments")
+    _each_argument(c, "arguments", "entry", "0", inputs, "pack", "preset")
+    k, close = open_loop(c, "preset", "arguments", presets, 1, "done")
+    pair = c.let(f"getelementptr [2 x i64], ptr {preset_table}, i64 {k}")
+    where = c.let(f"getelementptr i8, ptr %ws, i64 {_word(c, pair, 0)}")
+    x = _word(c, pair, 1, "double")
+    one = c.let(f"insertelement {lanes.double} poison, double {x}, i64 0")
+    every = c.let(f"shufflevector {lanes.double} {one}, {lanes.double} poison, <{lanes.width} x i32> zeroinitializer")
+    c.do(f"store {lanes.double} {every}, ptr {where}, align {lanes.bytes}")
+    c.do(close)
+    c.label("done")
+    c.do("ret void")
+    return f"define internal void @bring({_MOVE_ARGUMENTS}) #0 {{\n{c.body()}\n}}\n"
+
+
+def _take() -> str:
+    """@take: the results of W samples out of a workspace."""
+    c = Code()
+    c.label("entry")
+    inputs = _word(c, "%data", INPUTS)
+    outputs = c.let(f"sub i64 {_word(c, '%data', ARGUMENTS)}, {inputs}")
+    c.do(f"%argument_table = load ptr, ptr {c.let(f'getelementptr i64, ptr %data, i64 {ARGUMENT_TABLE}')}, align 8")
+    c.do("br label %arguments")
+    _each_argument(c, "arguments", "entry", inputs, outputs, "unpack", "done")
+    c.label("done")
+    c.do("ret void")
+    return f"define internal void @take({_MOVE_ARGUMENTS}) #0 {{\n{c.body()}\n}}\n"
+
+
+_MOVE_ARGUMENTS = "ptr %args, ptr %steps, ptr %data, ptr %ws, i64 %now, i64 %n"
+
+
+def _size(c: Code, lanes: Lanes, x: str) -> str:
+    """The absolute values of numbers."""
+    bits = c.let(f"bitcast {lanes.double} {x} to {lanes.integer}")
+    size = c.let(f"and {lanes.integer} {bits}, {lanes.integer_constant((1 << 63) - 1)}")
+    return c.let(f"bitcast {lanes.integer} {size} to {lanes.double}")
+
+
+def _judge(lanes: Lanes) -> str:
+    """@judge(data, ws): count it if one of W samples in a workspace has coordinates that stand for no placement."""
+    c = Code()
+    c.label("entry")
+    angles, angle_table = _word(c, "%data", ANGLES), _word(c, "%data", ANGLE_TABLE, "ptr")
+    quaternions, quaternion_table = _word(c, "%data", QUATERNIONS), _word(c, "%data", QUATERNION_TABLE, "ptr")
+    c.do("br label %row")
+    k, close_row = open_loop(c, "row", "entry", angles, 1, "quaternions")
+    row = c.let(f"getelementptr [2 x i64], ptr {angle_table}, i64 {k}")
+    first, count = c.let(f"getelementptr i8, ptr %ws, i64 {_word(c, row, 0)}"), _word(c, row, 1)
+    c.do("br label %angle")
+    j, close = open_loop(c, "angle", "row_body", count, 1, "row_end")
+    x = c.let(f"load {lanes.double}, ptr {c.let(f'getelementptr {lanes.double}, ptr {first}, i64 {j}')}, align 8")
+    far = c.let(f"fcmp ogt {lanes.double} {_size(c, lanes, x)}, {lanes.constant(LARGEST_ANGLE)}")
+    c.do(f"br i1 {_any(c, lanes, far)}, label %strange, label %angle_good")
+    c.label("angle_good")
+    c.do(close)
+    c.label("row_end")
+    c.do(close_row)
+    c.label("quaternions")
+    c.do("br label %quaternion")
+    k, close = open_loop(c, "quaternion", "quaternions", quaternions, 1, "done")
+    first = c.let(f"getelementptr i8, ptr %ws, i64 {_word(c, quaternion_table, k)}")
+    places = [c.let(f"getelementptr {lanes.double}, ptr {first}, i64 {i}") for i in range(4)]
+    parts = [c.let(f"load {lanes.double}, ptr {place}, align 8") for place in places]
+    least = lanes.constant(SMALLEST_QUATERNION)
+    zero = [c.let(f"fcmp olt {lanes.double} {_size(c, lanes, x)}, {least}") for x in parts]
+    pairs = [c.let(f"and {lanes.boolean} {a}, {b}") for a, b in (zero[:2], zero[2:])]
+    none = c.let(f"and {lanes.boolean} {pairs[0]}, {pairs[1]}")
+    c.do(f"br i1 {_any(c, lanes, none)}, label %strange, label %quaternion_good")
+    c.label("quaternion_good")
+    c.do(close)
+    c.label("strange")
+    c.let(f"atomicrmw add ptr {c.let(f'getelementptr i64, ptr %data, i64 {STRANGE}')}, i64 1 seq_cst, align 8")
+    c.do("ret void")
+    c.label("done")
+    c.do("ret void")
+    return f"define internal void @judge(ptr %data, ptr %ws) #0 {{\n{c.body()}\n}}\n"
+
+
+def _any(c: Code, lanes: Lanes, flags: str) -> str:
+    """Whether a flag of some lane is set."""
+    bits = c.let(f"bitcast {lanes.boolean} {flags} to i{lanes.width}")
+    return c.let(f"icmp ne i{lanes.width} {bits}, 0")
+
+
+def _run(lanes: Lanes) -> str:
+    """@run: samples from %first below %end, W at a time."""
+    c = Code()
+    c.label("entry")
+    calls, call_table = _word(c, "%data", CALLS), _word(c, "%data", CALL_TABLE, "ptr")
+    c.do("%some = icmp slt i64 %first, %end")
+    c.do("br i1 %some, label %samples, label %done")
+    c.label("samples")
+    c.do("%now = phi i64 [%first, %entry], [%next, %samples_end]")
+    c.do("call void @bring(ptr %args, ptr %steps, ptr %data, ptr %ws, i64 %now, i64 %n)")
+    c.do("call void @judge(ptr %data, ptr %ws)")
+    c.do("br label %block")
+    k, close = open_loop(c, "block", "samples", calls, 1, "samples_end")
+    pair = c.let(f"getelementptr [2 x i64], ptr {call_table}, i64 {k}")
+    function, table = _word(c, pair, 0, "ptr"), _word(c, pair, 1, "ptr")
+    c.do(f"call void {function}(ptr %ws, ptr {table})")
+    c.do(close)
+    c.label("samples_end")
+    c.do("call void @take(ptr %args, ptr %steps, ptr %data, ptr %ws, i64 %now, i64 %n)")
+    c.do(f"%next = add i64 %now, {lanes.width}")
+    c.do("%more = icmp slt i64 %next, %end")
+    c.do("br i1 %more, label %samples, label %done")
+    c.label("done")
+    c.do("ret void")
+    arguments = "ptr %args, ptr %steps, ptr %data, ptr %ws, i64 %first, i64 %end, i64 %n"
+    return f"define internal void @run({arguments}) #0 {{\n{c.body()}\n}}\n"
+
+
+def _interrupted() -> str:
+    """@interrupted(data) -> i1: run the handlers of signals, if this is the main thread; whether one raised."""
+    c = Code()
+    c.label("entry")
+    table = _word(c, "%data", SIGNALS, "ptr")
+    here = c.let(f"call i64 {_word(c, table, signals.THREAD, 'ptr')}()")
+    c.do(f"br i1 {c.let(f'icmp eq i64 {here}, {_word(c, table, signals.MAIN)}')}, label %main, label %no")
+    c.label("main")
+    state = c.let(f"call i32 {_word(c, table, signals.ENSURE, 'ptr')}()")
+    raised = c.let(f"call i32 {_word(c, table, signals.CHECK, 'ptr')}()")
+    c.do(f"br i1 {c.let(f'icmp eq i32 {raised}, 0')}, label %calm, label %stop")
+    c.label("calm")
+    c.do(f"call void {_word(c, table, signals.RELEASE, 'ptr')}(i32 {state})")
+    c.do("br label %no")
+    c.label("stop")
+    parts = [c.let(f"getelementptr i64, ptr {table}, i64 {signals.ERROR + k}") for k in range(3)]
+    c.do(f"call void {_word(c, table, signals.FETCH, 'ptr')}(ptr {parts[0]}, ptr {parts[1]}, ptr {parts[2]})")
+    c.do(f"call void {_word(c, table, signals.RELEASE, 'ptr')}(i32 {state})")
+    c.do("ret i1 true")
+    c.label("no")
+    c.do("ret i1 false")
+    return f"define internal i1 @interrupted(ptr %data) #0 {{\n{c.body()}\n}}\n"
+
+
+_KERNEL = [
+    "  br label %again",
+    "again:",
+    "  %from = phi i64 [0, %begin], [%upto, %check]",
+    "  %upto = add i64 %from, %piece",
+    "  %short = icmp slt i64 %upto, %n",
+    "  %to = select i1 %short, i64 %upto, i64 %n",
+    "  call void @run(ptr %args, ptr %steps, ptr %data, ptr %ws, i64 %from, i64 %to, i64 %n)",
+    "  br i1 %short, label %check, label %finished",
+    "check:",
+    "  %stop = call i1 @interrupted(ptr %data)",
+    "  br i1 %stop, label %finished, label %again",
+    "finished:",
+]
+_SHARE = [
+    "  br label %again",
+    "again:",
+    "  %done = phi i64 [0, %begin], [%did, %work], [0, %check]",
+    "  %from = atomicrmw add ptr %counter, i64 %chunk seq_cst, align 8",
+    "  %left = icmp slt i64 %from, %n",
+    "  br i1 %left, label %work, label %finished",
+    "work:",
+    "  %upto = add i64 %from, %chunk",
+    "  %short = icmp slt i64 %upto, %n",
+    "  %to = select i1 %short, i64 %upto, i64 %n",
+    "  call void @run(ptr %args, ptr %steps, ptr %data, ptr %ws, i64 %from, i64 %to, i64 %n)",
+    "  %did = add i64 %done, %chunk",
+    "  %due = icmp sge i64 %did, %piece",
+    "  br i1 %due, label %check, label %again",
+    "check:",
+    "  %stop = call i1 @interrupted(ptr %data)",
+    "  br i1 %stop, label %abandon, label %again",
+    "abandon:",  # the other threads find nothing left
+    "  %rest = atomicrmw xchg ptr %counter, i64 %n seq_cst, align 8",
+    "  br label %finished",
+    "finished:",
+]
+
+
+def _entry(name: str, more: str, body: list[str]) -> str:
+    """An exported function: finds a workspace, on the stack if it is small, and works on dims[0] samples.
+
+    Where there is no memory for one it only counts that: whoever called looks at the count before and after.
+    """
+    inner = f"@{name}_with(ptr %args, ptr %dims, ptr %steps, ptr %data{more}, ptr %ws)"
+    passed = inner.replace(f"@{name}_with", f"void @{name}_with")
+    c = Code()
+    c.label("entry")
+    size = _word(c, "%data", BYTES)
+    c.do(f"%large = icmp ugt i64 {size}, {_STACK_LIMIT}")
+    c.do("br i1 %large, label %heap, label %stack")
+    c.label("stack")
+    c.do(f"%on_stack = alloca i8, i64 {size}, align 64")
+    c.do(f"call {passed.replace('%ws', '%on_stack')}")
+    c.do("ret void")
+    c.label("heap")
+    malloc, free = _word(c, "%data", MALLOC, "ptr"), _word(c, "%data", FREE, "ptr")
+    block = c.let(f"call ptr {malloc}(i64 {c.let(f'add i64 {size}, 64')})")
+    c.do(f"br i1 {c.let(f'icmp eq ptr {block}, null')}, label %none, label %some")
+    c.label("none")
+    counter = c.let(f"getelementptr i64, ptr %data, i64 {FAILURES}")
+    c.let(f"atomicrmw add ptr {counter}, i64 1 seq_cst, align 8")
+    c.do("ret void")
+    c.label("some")
+    raw = c.let(f"ptrtoint ptr {block} to i64")
+    aligned = c.let(f"and i64 {c.let(f'add i64 {raw}, 63')}, -64")
+    c.do(f"%on_heap = inttoptr i64 {aligned} to ptr")
+    c.do(f"call {passed.replace('%ws', '%on_heap')}")
+    c.do(f"call void {free}(ptr {block})")
+    c.do("ret void")
+    outer = f"define void @{name}(ptr %args, ptr %dims, ptr %steps, ptr %data{more}) #0 {{\n{c.body()}\n}}\n"
+    head = ["begin:", "  %n = load i64, ptr %dims, align 8", f"  %piece_at = getelementptr i64, ptr %data, i64 {PIECE}"]
+    work = "\n".join([*head, "  %piece = load i64, ptr %piece_at, align 8", *body, "  ret void"])
+    return f"define internal void {inner} #0 {{\n{work}\n}}\n{outer}"

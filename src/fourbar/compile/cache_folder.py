@@ -1,0 +1,201 @@
+"""The folder of the cache and its files.
+
+Files are written to a temporary name and moved into place, so that many processes may share the folder; each begins
+with a checksum of its name and its content, and one that does not agree with it is made again, never trusted. The
+folder and its files belong to the user alone (`trust.py`), and it stays within bounds (`prune.py`). FOURBAR_CACHE names
+another folder, or switches the cache off with "off".
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import stat
+import sys
+import tempfile
+import time
+import warnings
+from contextlib import suppress
+from functools import cache
+from pathlib import Path
+
+_MAGIC = b"fourbar cached 1\n"
+
+
+def cache_folder() -> Path | None:
+    """The folder of the cache, made if need be; None where there is none to be had."""
+    asked = os.environ.get("FOURBAR_CACHE")
+    return None if asked == "off" else _prepared(asked or _default_folder())
+
+
+def _default_folder() -> str:
+    if sys.platform == "win32":
+        base = os.environ.get("LOCALAPPDATA") or os.path.expanduser("~")
+    elif sys.platform == "darwin":
+        base = os.path.expanduser("~/Library/Caches")
+    else:
+        base = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
+    return os.path.join(base, "fourbar")
+
+
+@cache
+def _prepared(name: str) -> Path | None:
+    folder = Path(name).expanduser().absolute()
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        folder = folder.resolve()  # links are followed once: what they lead to later is not what was looked at
+        problem = untrusted_folder(folder)
+    except OSError as error:
+        problem = str(error)
+    if problem is None:
+        return folder
+    warnings.warn(
+        f"fourbar cannot keep compiled code in {name} ({problem}): every process will compile again. "
+        "Set FOURBAR_CACHE to a folder of your own, or to 'off'.",
+        RuntimeWarning,
+        stacklevel=2,
+    )
+    return None
+
+
+def read(path: Path) -> bytes | None:
+    """The content of a cache file; None if there is none, it is damaged, or somebody else's."""
+    try:
+        content = read_own(path)
+    except OSError:
+        return None
+    if content is None:
+        return None
+    start = len(_MAGIC) + 32
+    kept = content[start:]
+    if content[:start] != _head(path, kept):
+        return None
+    note_use(path)
+    return kept
+
+
+def _head(path: Path, content: bytes) -> bytes:
+    """What a cache file begins with. The name is part of the checksum: content under a wrong name is damaged too."""
+    return _MAGIC + hashlib.sha256(path.name.encode() + content).digest()
+
+
+def write(path: Path, content: bytes) -> None:
+    """Put a file into the cache; a warning if that fails."""
+    temporary = None
+    try:
+        handle, temporary = tempfile.mkstemp(prefix="writing-", suffix=".part", dir=path.parent)
+        with os.fdopen(handle, "wb") as file:
+            file.write(_head(path, content) + content)
+        os.replace(temporary, path)
+        prune_sometimes(path)
+    except OSError as error:
+        if temporary is not None:
+            Path(temporary).unlink(missing_ok=True)
+        warnings.warn(f"fourbar could not write {path}: {error}", RuntimeWarning, stacklevel=3)
+
+
+_MOST = 1 << 30  # bytes
+_KEPT = 0.75  # of these, once they were exceeded
+_DAY = 86400.0
+_OURS = re.compile(r"[0-9a-f]{64}\.(o|program)|writing-.*\.part")
+
+
+def note_use(path: Path) -> None:
+    """Remember, to the day, that a file was used."""
+    with suppress(OSError):  # another process may have removed it since, or may not let go of it
+        if path.stat().st_mtime < time.time() - _DAY:
+            os.utime(path)
+
+
+def prune_sometimes(written: Path) -> None:
+    """Prune the folder of a new file: for one in 256 of them, chosen by name, for it takes a look at all the others."""
+    if written.name.startswith("00"):
+        prune(written.parent)
+
+
+def prune(folder: Path) -> None:
+    """Remove the files that were not used for longest if all together are too large."""
+    found = _files(folder)
+    total = sum(size for _, size, _ in found)
+    if total <= _MOST:
+        return
+    for _, size, path in sorted(found):
+        with suppress(OSError):  # another process may not let go of it
+            Path(path).unlink(missing_ok=True)
+            total -= size
+        if total <= _KEPT * _MOST:
+            return
+
+
+def _files(folder: Path) -> list[tuple[float, int, str]]:
+    """(time of last use, size, path) of each file of the cache."""
+    found = []
+    with os.scandir(folder) as entries:
+        for entry in entries:
+            if _OURS.fullmatch(entry.name) and entry.is_file(follow_symlinks=False):
+                with suppress(FileNotFoundError):  # another process prunes too
+                    status = entry.stat(follow_symlinks=False)
+                    found.append((status.st_mtime, status.st_size, entry.path))
+    return found
+
+
+_KNOWS_OWNERS = hasattr(os, "getuid")
+
+
+def untrusted_folder(folder: Path) -> str | None:
+    """Why code found in a folder, given by its real path, could be somebody else's; None if it could not."""
+    if not _KNOWS_OWNERS:
+        return None
+    status = folder.stat()
+    if status.st_uid != os.getuid():
+        return "it belongs to another user"
+    if status.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
+        return "other users may write to it"
+    if not os.access(folder, os.W_OK | os.X_OK):
+        return "it is not writable"
+    for above in folder.parents:
+        problem = _replaceable(above.stat())
+        if problem is not None:
+            return f"other users may replace it: {above} {problem}"
+    return None
+
+
+def _replaceable(status: os.stat_result) -> str | None:
+    """Why others may move what is in a folder; None if only this user may, and root, who may do anything anyhow.
+
+    In a folder with the sticky bit everybody moves their own only.
+    """
+    if status.st_uid not in (0, os.getuid()):
+        return "belongs to another user"
+    by_cluster = bool(status.st_mode & stat.S_IWGRP) and not _is_private_group(status.st_gid)
+    if (by_cluster or status.st_mode & stat.S_IWOTH) and not status.st_mode & stat.S_ISVTX:
+        return "is writable by them"
+    return None
+
+
+def _is_private_group(number: int) -> bool:
+    """Whether a group is the user's alone, as many systems make one for each user."""
+    import grp
+    import pwd
+
+    try:
+        group, user = grp.getgrgid(number), pwd.getpwuid(os.getuid())
+    except KeyError:
+        return False
+    return user.pw_gid == number and group.gr_name == user.pw_name and set(group.gr_mem) <= {user.pw_name}
+
+
+def read_own(path: Path) -> bytes | None:
+    """The content of a file of this user, or of root, that no other may write; None for any other, and for a link."""
+    handle = os.open(path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0))
+    with open(handle, "rb") as file:
+        status = os.fstat(handle)
+        if _KNOWS_OWNERS and not _is_own(status):
+            return None
+        return file.read()
+
+
+def _is_own(status: os.stat_result) -> bool:
+    others = status.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
+    return stat.S_ISREG(status.st_mode) and status.st_uid in (0, os.getuid()) and not others

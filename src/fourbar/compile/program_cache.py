@@ -1,0 +1,106 @@
+"""Programs that were traced before: by this process, or, on disk, by others."""
+
+from __future__ import annotations
+
+import gc
+import hashlib
+import os
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from weakref import WeakValueDictionary
+
+import numpy as np
+
+from ..expr import Program
+from ..expr.packing import pack, unpack
+from ..once import LAST, Turn
+from .cache_folder import cache_folder, read, write
+
+_WORTH_A_FILE = 1000  # instructions; fewer are traced in the time it takes to look for the file
+
+
+def cached_program(key: Callable[[], bytes | None], make: Callable[[], Program]) -> Program:
+    """The program that `make` writes, from the cache if it is there.
+
+    `key` gives all that the program depends on, or None if nobody knows: then it is always made.
+    """
+    with _garbage.kept():
+        return _found_or_made(key, make)
+
+
+class _Garbage:
+    """Whether Python looks for cyclic garbage: not while a thread writes a program.
+
+    It would find none there, and take a third of the time.
+    """
+
+    def __init__(self) -> None:
+        self._turn = Turn(LAST)
+        self._writing = 0
+        self._wanted = False
+
+    @contextmanager
+    def kept(self) -> Iterator[None]:
+        """Without a search."""
+        self._begin()
+        try:
+            yield
+        finally:
+            self._end()
+
+    def _begin(self) -> None:
+        with self._turn.taken():
+            if not self._writing:
+                self._wanted = gc.isenabled()
+            self._writing += 1
+            gc.disable()
+
+    def _end(self) -> None:
+        with self._turn.taken():
+            self._writing = max(0, self._writing - 1)
+            if not self._writing and self._wanted:
+                gc.enable()
+
+    def forked(self) -> None:
+        """In a child, where the other threads that wrote do not exist."""
+        if self._writing and self._wanted:
+            gc.enable()
+        self._writing = 0
+
+
+_garbage = _Garbage()
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_garbage.forked)
+
+
+_programs: WeakValueDictionary[str, Program] = WeakValueDictionary()
+
+
+def _found_or_made(key: Callable[[], bytes | None], make: Callable[[], Program]) -> Program:
+    """The program of this process, of the folder, or a new one. Equal robots hold the same program."""
+    known = key()
+    if known is None:
+        return make()
+    name = hashlib.sha256(_reader() + known).hexdigest()
+    found = _programs.get(name)
+    return _programs.setdefault(name, _read_or_made(name, make)) if found is None else found
+
+
+def _read_or_made(name: str, make: Callable[[], Program]) -> Program:
+    folder = cache_folder()
+    if folder is None:
+        return make()
+    path = folder / f"{name}.program"
+    found = read(path)
+    if found is not None:
+        return unpack(found)
+    program = make()
+    if sum(len(block.code) for block in program.blocks) >= _WORTH_A_FILE:
+        write(path, pack(program))
+    return program
+
+
+def _reader() -> bytes:
+    """Python reads only what the same version wrote; the constants in a program are computed by NumPy."""
+    return f"{sys.implementation.cache_tag} {sys.version}\n{np.__version__}\n".encode()

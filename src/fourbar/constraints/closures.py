@@ -1,0 +1,261 @@
+"""Loops between bodies: a joint that closes a chain, or a rod between two points."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from ..errors import ModelError
+from ..expr import cos, maximum, select, sin, sqrt
+from ..joints import (
+    Cylindrical,
+    Fixed,
+    Free,
+    Helical,
+    Planar,
+    Prismatic,
+    Revolute,
+    Schoenflies,
+    Spherical,
+    SphericalEuler,
+    SphericalExponential,
+    Translation2,
+    Translation3,
+    Universal,
+)  # fmt: skip
+from ..joints.base import Joint
+from ..spatial.linear import Mat, Scalar, Vec, dot
+from ..spatial.transform import Transform
+from .loop import Loop, View, read_number
+
+if TYPE_CHECKING:
+    from ..joints.mirror import Mirror, Mirrored
+
+
+class _Rotations(NamedTuple):
+    """How what a joint says of the successor's rotation R is written as rows."""
+
+    none: Callable[[Mat], list[Scalar]]  # zero for R = 1, and only there
+    about_z: Callable[[Mat], list[Scalar]]  # zero where the z axes are parallel and point the same way, and only there
+    angle: Callable[[Scalar, Scalar], list[Scalar]]  # sin δ, cos δ: zero for δ = 0, and only there
+
+
+def _skew(R: Mat) -> list[Scalar]:
+    """2 sin θ times the axis: zero for half a turn too."""
+    return [R[2][1] - R[1][2], R[0][2] - R[2][0], R[1][0] - R[0][1]]
+
+
+# Cheap rows, of which the last one tells half a turn apart and has no rate where the joint is closed.
+_PLAIN = _Rotations(
+    none=lambda R: [*_skew(R), 3.0 - (R[0][0] + R[1][1] + R[2][2])],
+    about_z=lambda R: [R[0][2], R[1][2], 1.0 - R[2][2]],
+    angle=lambda s, c: [s, 1.0 - c],
+)
+
+_HALF_A_TURN = 1e-12  # of 1 + cos θ: nearer to half a turn there is no direction back
+
+
+def _halved(rows: Sequence[Scalar], cosine: Scalar, at_half_a_turn: Sequence[Scalar]) -> list[Scalar]:
+    """Rows of size sin θ as rows of size 2 sin(θ/2), the same to second order, but zero for θ = 0 only. Half a turn may
+    be undone in two ways or more: what is said there is given."""
+    whole = 1.0 + cosine
+    factor = sqrt(2.0 / maximum(whole, _HALF_A_TURN))
+    pairs = zip(rows, at_half_a_turn, strict=True)
+    return [select(whole > _HALF_A_TURN, factor * x, there) for x, there in pairs]
+
+
+def _turn(R: Mat) -> list[Scalar]:
+    """4 sin(θ/2) times the axis. At half a turn, 4 times the squares of the axis, which has no sign."""
+    trace = R[0][0] + R[1][1] + R[2][2]
+    return _halved(_skew(R), 0.5 * (trace - 1.0), [2.0 + 2.0 * R[i][i] for i in range(3)])
+
+
+# As few rows as the joint holds velocities. Upside down all directions are alike: it is said along x.
+_MINIMAL = _Rotations(
+    none=_turn,
+    about_z=lambda R: _halved([R[0][2], R[1][2]], R[2][2], [2.0, 0.0]),
+    angle=lambda s, c: _halved([s], c, [2.0]),
+)
+
+
+def _thread(joint: Joint, R: Mat, z: Scalar, rows: _Rotations) -> list[Scalar]:
+    """A screw turns by z / pitch, whole turns included: so much tells the pose."""
+    pitch: float = joint.pitch  # type: ignore[attr-defined]
+    if pitch == 0.0:
+        return [z]
+    turned = z * (1.0 / pitch)
+    s, c = sin(turned), cos(turned)
+    return [pitch * x for x in rows.angle(s * R[0][0] - c * R[1][0], c * R[0][0] + s * R[1][0])]
+
+
+# What a joint holds, for the successor's pose (R, p) in the predecessor, in the joint's aligned frames.
+_HELD: dict[type[Joint], Callable[[Joint, Mat, Vec, _Rotations], list[Scalar]]] = {
+    Fixed: lambda j, R, p, rows: [*p, *rows.none(R)],
+    Revolute: lambda j, R, p, rows: [*p, *rows.about_z(R)],
+    Prismatic: lambda j, R, p, rows: [p[0], p[1], *rows.none(R)],
+    Helical: lambda j, R, p, rows: [p[0], p[1], *rows.about_z(R), *_thread(j, R, p[2], rows)],
+    Cylindrical: lambda j, R, p, rows: [p[0], p[1], *rows.about_z(R)],
+    Spherical: lambda j, R, p, rows: [*p],
+    SphericalEuler: lambda j, R, p, rows: [*p],
+    SphericalExponential: lambda j, R, p, rows: [*p],
+    Universal: lambda j, R, p, rows: [*p, _crossing(j, R)],
+    Planar: lambda j, R, p, rows: [p[2], *rows.about_z(R)],
+    Translation2: lambda j, R, p, rows: [p[2], *rows.none(R)],
+    Translation3: lambda j, R, p, rows: rows.none(R),
+    Schoenflies: lambda j, R, p, rows: rows.about_z(R),
+}
+
+
+def _crossing(joint: Joint, R: Mat) -> Scalar:
+    """A universal joint keeps the angle between its axes, one fixed in each body."""
+    a, b = Vec(joint.axis1), Vec(joint.axis2)  # type: ignore[attr-defined]
+    return dot(a, R @ b) - dot(a, b)
+
+
+def closes_directly(joint: Joint) -> bool:
+    """Whether what the joint holds can be written without coordinates of its own."""
+    return type(joint) in _HELD
+
+
+def read_place(what: str, position: Any, rotation: Any) -> Transform:
+    """A place on a body, from its position and rotation matrix."""
+    try:
+        p = np.asarray(position, float)
+        R = np.eye(3) if rotation is None else np.asarray(rotation, float)
+    except (TypeError, ValueError):
+        raise ModelError(f"{what}: expected numbers, got position {position!r} and rotation {rotation!r}") from None
+    if p.shape != (3,) or not np.all(np.isfinite(p)):
+        raise ModelError(f"{what}: a position is three finite numbers, got {position!r}")
+    if R.shape != (3, 3) or not np.abs(R @ R.T - np.eye(3)).max() < 1e-9 or np.linalg.det(R) < 0:
+        raise ModelError(f"{what}: expected a 3 x 3 rotation matrix, got {rotation!r}")
+    return Transform.of(R.tolist(), p.tolist())
+
+
+@dataclass(frozen=True, init=False)
+class Closure(Loop):
+    """A joint between a place on one body and a place on another: what it holds must hold.
+
+    The places are positions (and rotation matrices) in the frames of the two bodies. Rows that other joints imply
+    already (a planar four-bar closed by a hinge) are found and left out.
+    """
+
+    joint: Joint
+    predecessor: str
+    successor: str
+    at_predecessor: Transform
+    at_successor: Transform
+
+    def __init__(
+        self,
+        joint: Joint,
+        predecessor: str,
+        successor: str,
+        *,
+        at_predecessor: Any = (0.0, 0.0, 0.0),
+        at_successor: Any = (0.0, 0.0, 0.0),
+        predecessor_rotation: Any = None,
+        successor_rotation: Any = None,
+    ) -> None:
+        if not isinstance(joint, Joint):
+            raise ModelError(f"a loop joint must be a joint such as Revolute('z'), got {joint!r}")
+        if isinstance(joint, Free):
+            raise ModelError(
+                f"a loop joint between {predecessor!r} and {successor!r} cannot be Free(): it holds nothing; leave the "
+                "loop out, or name what is held, such as Revolute('z') or Spherical()"
+            )
+        if predecessor == successor:
+            raise ModelError(f"a loop joint is between two bodies, got {predecessor!r} twice")
+        first = read_place(f"loop joint on {predecessor!r}", at_predecessor, predecessor_rotation)
+        second = read_place(f"loop joint on {successor!r}", at_successor, successor_rotation)
+        fields = {"joint": joint, "predecessor": predecessor, "successor": successor}
+        for name, value in {**fields, "at_predecessor": first, "at_successor": second}.items():
+            object.__setattr__(self, name, value)
+
+    @property
+    def joints(self) -> tuple[str, ...]:
+        return ()
+
+    @property
+    def bodies(self) -> tuple[str, ...]:
+        return (self.predecessor, self.successor)
+
+    @property
+    def extra_joint(self) -> Joint | None:
+        return None if closes_directly(self.joint) else self.joint
+
+    def residual(self, view: View) -> Sequence[Scalar]:
+        return self._rows(view, _PLAIN)
+
+    def minimal_residual(self, view: View) -> Sequence[Scalar]:
+        return self._rows(view, _MINIMAL)
+
+    def _rows(self, view: View, rotations: _Rotations) -> list[Scalar]:
+        A, _ = (None, self.joint) if isinstance(self.joint, Universal) else self.joint.aligned()
+        turned = Transform(() if A is None else (A,))
+        first = view.pose(self.predecessor).then(self.at_predecessor).then(turned)
+        second = view.pose(self.successor).then(self.at_successor).then(turned)
+        between = first.inverse().then(second)
+        return _HELD[type(self.joint)](self.joint, between.R, between.p, rotations)
+
+    def renamed(self, joints: Mapping[str, str], bodies: Mapping[str, str]) -> Closure:
+        first, second = (bodies.get(x, x) for x in self.bodies)
+        return _closure(self.joint, first, second, self.at_predecessor, self.at_successor)
+
+    def mirrored(self, mirror: Mirror, joints: Mapping[str, Mirrored]) -> Closure:
+        places = mirror.transform(self.at_predecessor), mirror.transform(self.at_successor)
+        return _closure(mirror.joint(self.joint).joint, self.predecessor, self.successor, *places)
+
+
+def _closure(joint: Joint, predecessor: str, successor: str, first: Transform, second: Transform) -> Closure:
+    return Closure(
+        joint, predecessor, successor, at_predecessor=first.p, at_successor=second.p, predecessor_rotation=first.R,
+        successor_rotation=second.R,
+    )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Distance(Loop):
+    """A massless rod with a ball at each end: two points stay at a distance."""
+
+    predecessor: str
+    successor: str
+    predecessor_point: tuple[float, float, float]
+    successor_point: tuple[float, float, float]
+    length: float
+
+    def __post_init__(self) -> None:
+        if self.predecessor == self.successor:
+            raise ModelError(f"a rod is between two bodies, got {self.predecessor!r} twice")
+        object.__setattr__(self, "length", read_number("the length of a rod", self.length))
+        if not self.length > 0.0:
+            raise ModelError(
+                f"the length of a rod must be positive, got {self.length!r}; for zero use a spherical joint"
+            )
+        for field, body in (("predecessor_point", self.predecessor), ("successor_point", self.successor)):
+            point = read_place(f"rod on {body!r}", getattr(self, field), None).p
+            object.__setattr__(self, field, tuple(point))
+
+    @property
+    def joints(self) -> tuple[str, ...]:
+        return ()
+
+    @property
+    def bodies(self) -> tuple[str, ...]:
+        return (self.predecessor, self.successor)
+
+    def residual(self, view: View) -> Sequence[Scalar]:
+        a = view.pose(self.predecessor).point(Vec(self.predecessor_point))
+        b = view.pose(self.successor).point(Vec(self.successor_point))
+        gap = b - a
+        return (0.5 * (dot(gap, gap) / self.length - self.length),)
+
+    def renamed(self, joints: Mapping[str, str], bodies: Mapping[str, str]) -> Distance:
+        first, second = (bodies.get(x, x) for x in self.bodies)
+        return replace(self, predecessor=first, successor=second)
+
+    def mirrored(self, mirror: Mirror, joints: Mapping[str, Mirrored]) -> Distance:
+        first, second = mirror.vector(self.predecessor_point), mirror.vector(self.successor_point)
+        return replace(self, predecessor_point=first, successor_point=second)

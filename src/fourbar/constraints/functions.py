@@ -1,0 +1,137 @@
+"""Loops written by the user as plain Python functions of joint coordinates."""
+
+from __future__ import annotations
+
+import inspect
+import numbers
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..errors import ModelError
+from ..expr import Expr
+from ..spatial.linear import Scalar
+from .loop import Loop, View, read_names
+
+
+def check_function(what: str, function: Any, count: int) -> None:
+    """Refuse what cannot be called with `count` arguments."""
+    if not (callable(function) and isinstance(function, Hashable)):
+        raise ModelError(f"{what} needs a hashable function of joint coordinates, got {function!r}")
+    try:
+        signature = inspect.signature(function)
+    except (TypeError, ValueError):  # some functions of C do not tell
+        return
+    try:
+        signature.bind(*range(count))
+    except TypeError as error:
+        shown = getattr(function, "__name__", repr(function))
+        raise ModelError(
+            f"{what}: {shown}{signature} is called with the coordinates of {count} joints, one argument each: {error}"
+        ) from None
+
+
+def called(function: Callable[..., Any], view: View, joints: Sequence[str]) -> Any:
+    """The function at the coordinates of the named joints: a number each, or a sequence for joints with several."""
+    coordinates = {name: view.q(name) for name in joints}
+    try:
+        return function(*(q[0] if len(q) == 1 else q for q in coordinates.values()))
+    except Exception as error:
+        given = ", ".join(f"{name!r} {'a number' if len(q) == 1 else len(q)}" for name, q in coordinates.items())
+        error.add_note(
+            f"in the function of a loop, called once with symbols for the coordinates of its joints: {given}"
+        )
+        raise
+
+
+def _scalars(what: str, result: Any) -> tuple[Scalar, ...]:
+    """What a function returned, one number or several, as a tuple."""
+    rows = tuple(result) if hasattr(result, "__iter__") and not isinstance(result, str) else (result,)
+    if any(isinstance(x, bool | np.bool) for x in rows):
+        raise ModelError(f"{what}: the function returned {result!r}; write a difference, x - y, instead of x == y")
+    if not all(isinstance(x, Expr | numbers.Real) for x in rows):
+        raise ModelError(f"{what}: the function returned {result!r}, expected a number or a flat sequence of them")
+    return tuple(x if isinstance(x, Expr) else float(x) for x in rows)
+
+
+@dataclass(frozen=True)
+class Constraint(Loop):
+    """φ(q) = 0: `function` takes the coordinates of the named joints, one argument each (a number, or a sequence for
+    joints with several), and returns the residual, one number or several. Use fourbar's or NumPy's sin, cos, sqrt."""
+
+    function: Callable[..., Any]
+    of: tuple[str, ...]
+
+    def __init__(self, function: Callable[..., Any], of: Sequence[str]) -> None:
+        object.__setattr__(self, "of", read_names("a constraint", of))
+        object.__setattr__(self, "function", function)
+        check_function(self._title, function, len(self.of))
+
+    @property
+    def _title(self) -> str:
+        return f"constraint of {', '.join(map(repr, self.of))}"
+
+    @property
+    def joints(self) -> tuple[str, ...]:
+        return self.of
+
+    def residual(self, view: View) -> Sequence[Scalar]:
+        rows = _scalars(self._title, called(self.function, view, self.of))
+        traced = any(isinstance(x, Expr) for joint in self.of for x in view.q(joint))
+        if not rows or (traced and not any(isinstance(x, Expr) for x in rows)):
+            raise ModelError(
+                f"{self._title}: the function returned {list(rows)!r}, which depends on none of the joints"
+            )
+        return rows
+
+    def renamed(self, joints: Mapping[str, str], bodies: Mapping[str, str]) -> Constraint:
+        return Constraint(self.function, [joints.get(x, x) for x in self.of])
+
+
+@dataclass(frozen=True)
+class Parametric(Loop):
+    """outputs = γ(inputs): `function` takes the coordinates of the joints `inputs`, one argument each (a number, or a
+    sequence for joints with several), and returns those of the joints `outputs`, one after the other, as one number or
+    a sequence. Use fourbar's or NumPy's sin, cos, sqrt.
+
+    The outputs follow without any iteration and are no part of q, if all joints have plain coordinates. An input that
+    is no joint of the mechanism can be the joint of a body without mass.
+    """
+
+    function: Callable[..., Any]
+    inputs: tuple[str, ...]
+    outputs: tuple[str, ...]
+
+    def __init__(self, function: Callable[..., Any], inputs: Sequence[str], outputs: Sequence[str]) -> None:
+        object.__setattr__(self, "inputs", read_names("the inputs of a parametric loop", inputs))
+        object.__setattr__(self, "outputs", read_names("the outputs of a parametric loop", outputs))
+        object.__setattr__(self, "function", function)
+        twice = sorted(set(self.inputs) & set(self.outputs))
+        if twice:
+            raise ModelError(f"{self._title}: {twice[0]!r} is both an input and an output")
+        check_function(self._title, function, len(self.inputs))
+
+    @property
+    def _title(self) -> str:
+        return f"parametric loop of {', '.join(map(repr, self.outputs))}"
+
+    @property
+    def joints(self) -> tuple[str, ...]:
+        return self.inputs + self.outputs
+
+    @property
+    def driven_joints(self) -> tuple[str, ...]:
+        return self.outputs
+
+    def residual(self, view: View) -> Sequence[Scalar]:
+        q = [x for name in self.outputs for x in view.q(name)]
+        given = _scalars(self._title, called(self.function, view, self.inputs))
+        if len(given) != len(q):
+            raise ModelError(f"{self._title}: the function returned {len(given)} numbers for {len(q)} coordinates")
+        return [x - y for x, y in zip(q, given, strict=True)]
+
+    def renamed(self, joints: Mapping[str, str], bodies: Mapping[str, str]) -> Parametric:
+        inputs, outputs = ([joints.get(x, x) for x in names] for names in (self.inputs, self.outputs))
+        return Parametric(self.function, inputs, outputs)

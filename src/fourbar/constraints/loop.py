@@ -1,0 +1,116 @@
+"""What closes a kinematic loop. Adding one: subclass `Loop`, write its residual; everything else is derived from it."""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Protocol
+
+from ..errors import ModelError
+from ..spatial.linear import Scalar, Vec
+from ..spatial.transform import Transform
+
+if TYPE_CHECKING:
+    from ..joints.base import Joint
+    from ..joints.mirror import Mirror, Mirrored
+
+
+class View(Protocol):
+    """What a loop sees of the mechanism: coordinates of joints and poses of bodies, by name, over any scalar."""
+
+    def q(self, joint: str) -> Vec:
+        """Coordinates of a joint."""
+        ...
+
+    def pose(self, body: str) -> Transform:
+        """Pose of a body in the frame of the body that carries the whole loop."""
+        ...
+
+
+class Loop(ABC):
+    """A condition φ = 0 between joints or bodies. Frozen and hashable.
+
+    Only the residual φ is written. Its Jacobian K, the rates k, and the maps G and g from independent to all velocities
+    and accelerations come from differentiating its trace (Chignoli §IV).
+    """
+
+    @property
+    @abstractmethod
+    def joints(self) -> tuple[str, ...]:
+        """Joints whose coordinates the residual uses."""
+
+    @property
+    def bodies(self) -> tuple[str, ...]:
+        """Bodies whose poses the residual uses."""
+        return ()
+
+    @property
+    def driven_joints(self) -> tuple[str, ...]:
+        """Joints that should rather be dependent than the others."""
+        return ()
+
+    @property
+    def extra_joint(self) -> Joint | None:
+        """A joint that needs coordinates of its own to close the loop: a robot gets a body without mass for it."""
+        return None
+
+    @abstractmethod
+    def residual(self, view: View) -> Sequence[Scalar]:
+        """φ: zero where the loop is closed. Rows may be redundant."""
+
+    def minimal_residual(self, view: View) -> Sequence[Scalar]:
+        """φ with as few rows as it holds velocities: none that only tells closed configurations apart, and so stays
+        zero to first order where the loop is closed. It is zero where `residual` is, and only there."""
+        return self.residual(view)
+
+    # What editing a robot does to a loop. These work for every loop; a loop that stays one of its own kind says so.
+
+    def renamed(self, joints: Mapping[str, str], bodies: Mapping[str, str]) -> Loop:
+        """The same loop where joints and bodies have other names (old to new; those not listed stay)."""
+        from .edited import Renamed
+
+        return Renamed(self, _of(joints, self.joints), _of(bodies, self.bodies))
+
+    def held(self, at: Mapping[str, tuple[float, ...]]) -> tuple[Loop, ...]:
+        """What is left where some joints stay at given coordinates: nothing, the loop itself, or others."""
+        from .edited import Held
+
+        stay = tuple((joint, tuple(at[joint])) for joint in self.joints if joint in at)
+        if len(stay) < len(self.joints) or self.bodies:
+            return (Held(self, stay) if stay else self,)
+        return ()
+
+    def mirrored(self, mirror: Mirror, joints: Mapping[str, Mirrored]) -> Loop:
+        """The mirror image; `joints` are the images of the joints, by name."""
+        from .edited import Reflected
+
+        maps = tuple((name, joints[name].q) for name in self.joints)
+        return Reflected(self, mirror, maps)
+
+
+def _of(names: Mapping[str, str], used: Sequence[str]) -> tuple[tuple[str, str], ...]:
+    return tuple((old, names[old]) for old in used if names.get(old, old) != old)
+
+
+def read_number(what: str, value: Any) -> float:
+    """One finite number."""
+    try:
+        x = float(value)
+    except (TypeError, ValueError):
+        x = math.nan
+    if not math.isfinite(x):
+        raise ModelError(f"{what} must be a finite number, got {value!r}")
+    return x
+
+
+def read_names(what: str, names: Any) -> tuple[str, ...]:
+    """Names of different joints, in a list or tuple."""
+    if isinstance(names, str) or not isinstance(names, Sequence) or not all(isinstance(x, str) for x in names):
+        shown = [names] if isinstance(names, str) else ["left", "right"]
+        raise ModelError(f"{what}: expected a list of joints, such as {shown!r}, got {names!r}")
+    if not names:
+        raise ModelError(f"{what}: expected at least one joint, got {names!r}")
+    if len(set(names)) < len(names):
+        raise ModelError(f"{what}: expected different joints, got {list(names)!r}")
+    return tuple(names)

@@ -1,0 +1,14 @@
+"""Robots made from robots: pure functions from mechanisms to mechanisms, one idea a file, imported when first used."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ..lazy import lazy
+
+if TYPE_CHECKING:
+    from . import change, coordinates, fill, join, lock, mirror, names, sub
+
+__all__ = ["change", "coordinates", "fill", "join", "lock", "mirror", "names", "sub"]
+
+__getattr__, __dir__ = lazy(__name__, dict.fromkeys(__all__, ""))

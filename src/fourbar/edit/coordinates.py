@@ -1,0 +1,104 @@
+"""The coordinates of every joint, by name, from a configuration of the robot, and the other way."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from ..constraints.residual_trace import cut
+from ..errors import ArgumentError, AssemblyError
+from ..tree.closing import close_from
+from ..tree.cluster_tree import ClusterTree
+from ..tree.clusters import Cluster, split
+from ..tree.embedding import LoopEmbedding
+
+_CLOSED = 1e-9
+
+
+def read_configuration(cluster_tree: ClusterTree, q: Any) -> np.ndarray:
+    """One configuration (nq) of finite numbers."""
+    try:
+        array = np.asarray(q, float)
+    except (TypeError, ValueError):
+        raise ArgumentError(f"q: expected {cluster_tree.nq} numbers, got {q!r}") from None
+    if array.shape != (cluster_tree.nq,) or not np.all(np.isfinite(array)):
+        raise ArgumentError(f"q: expected {cluster_tree.nq} finite numbers, got shape {array.shape} from {q!r}")
+    return array
+
+
+def coordinates(cluster_tree: ClusterTree, q: np.ndarray) -> dict[str, tuple[float, ...]]:
+    """The coordinates of all moving joints at a closed configuration."""
+    found: dict[str, tuple[float, ...]] = {}
+    for cluster, own in zip(cluster_tree.clusters, split(cluster_tree.clusters, q.tolist(), "nq"), strict=True):
+        tie = cluster.embedding
+        full = tie.coordinates(own) if isinstance(tie, LoopEmbedding) else own
+        if isinstance(tie, LoopEmbedding) and not tie.explicit:  # what is explicit is closed always
+            gap = float(np.abs(tie.residual(np.array(full)) / tie.units.gaps).max(initial=0.0))
+            _check_gap(cluster, gap, "at the given q; robot.assemble(q) closes them")
+        found.update(_by_joint(cluster_tree, cluster, full))
+    return found
+
+
+def _check_gap(cluster: Cluster, gap: float, where: str) -> None:
+    """Refuse a gap, in units of the rows."""
+    if not gap < _CLOSED:
+        names = ", ".join(map(repr, cluster.loops))
+        raise AssemblyError(f"loops {names} are open by {gap:.3g} {where}")
+
+
+def _by_joint(cluster_tree: ClusterTree, cluster: Cluster, full: Sequence[Any]) -> dict[str, tuple[float, ...]]:
+    moving = [cluster_tree.moving[i] for i in cluster.links]
+    parts = cut(full, [c.joint.nq for c in moving])
+    return {c.name: tuple(float(x) for x in part) for c, part in zip(moving, parts, strict=True)}
+
+
+def moved_to(
+    cluster_tree: ClusterTree, start: Mapping[str, tuple[float, ...]], given: Mapping[str, Any]
+) -> dict[str, tuple[float, ...]]:
+    """Coordinates near `start` in which some joints have given ones and every loop is closed."""
+    found = dict(start)
+    joints = {c.name: c.joint for c in cluster_tree.moving}
+    for name, value in given.items():
+        try:
+            own = np.atleast_1d(np.asarray(value, float))
+        except (TypeError, ValueError):
+            own = np.zeros(0)
+        if own.shape != (joints[name].nq,) or not np.all(np.isfinite(own)):
+            raise ArgumentError(f"joint {name!r} has {joints[name].nq} coordinates, finite numbers, got {value!r}")
+        found[name] = tuple(own.tolist())
+    for cluster in cluster_tree.clusters:
+        names = [cluster_tree.moving[i].name for i in cluster.links]
+        if isinstance(cluster.embedding, LoopEmbedding) and set(names) & set(given):
+            held = [j for j, name in enumerate(x for x in names for _ in range(joints[x].nv)) if name in given]
+            q, gap = close_from(cluster.embedding, np.array([[x for name in names for x in found[name]]]), held)
+            _check_gap(cluster, float(gap[0]), f"with {', '.join(map(repr, given))} kept: no closed configuration near")
+            found.update(_by_joint(cluster_tree, cluster, q[0].tolist()))
+    return found
+
+
+def gathered(cluster_tree: ClusterTree, full: np.ndarray) -> np.ndarray:
+    """The configuration (..., nq) of a robot from the coordinates (..., n) of all its moving joints."""
+    ends = np.cumsum([c.joint.nq for c in cluster_tree.moving])
+    parts = []
+    for cluster in cluster_tree.clusters:
+        columns = [j for i in cluster.links for j in range(ends[i] - cluster_tree.moving[i].joint.nq, ends[i])]
+        tie = cluster.embedding
+        if isinstance(tie, LoopEmbedding) and tie.explicit:
+            parts += [full[..., columns[j], None] / scale for j, scale in tie.independent]
+        else:
+            parts.append(full[..., columns])
+    return np.concatenate(parts, axis=-1) if parts else full
+
+
+def gathered_velocity(cluster_tree: ClusterTree, full: np.ndarray) -> np.ndarray:
+    """The independent velocities (..., nv) from those of all moving joints."""
+    ends = np.cumsum([c.joint.nv for c in cluster_tree.moving])
+    parts = []
+    for cluster in cluster_tree.clusters:
+        columns = [j for i in cluster.links for j in range(ends[i] - cluster_tree.moving[i].joint.nv, ends[i])]
+        tie = cluster.embedding
+        chosen = tie.independent if isinstance(tie, LoopEmbedding) else [(j, 1.0) for j in range(len(columns))]
+        parts += [full[..., columns[j], None] / scale for j, scale in chosen]
+    return np.concatenate(parts, axis=-1) if parts else full

@@ -1,0 +1,69 @@
+"""Two mechanisms as one: side by side, or one carried by the other."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from ..errors import ModelError, unknown
+from ..joints.base import Joint
+from ..mechanism.builder import Builder
+from ..mechanism.mechanism import WORLD, Mechanism, Placement
+from ..mechanism.validate import read_placement
+from .names import prefixed
+from .place import placement, transform
+
+
+def merge(first: Mechanism, second: Mechanism, prefix: str = "", name: str | None = None) -> Mechanism:
+    """Both in one world; the names of the second get a prefix."""
+    if first.gravity != second.gravity:
+        raise ModelError(
+            f"{first.name!r} has gravity {first.gravity}, {second.name!r} {second.gravity}; in one world there is one: "
+            "use with_gravity(...) on one of them"
+        )
+    return _both(Builder(name or first.name, first.gravity).include(_bare(first)), first, prefixed(second, prefix))
+
+
+def _bare(mechanism: Mechanism) -> Mechanism:
+    return replace(mechanism, configurations=())
+
+
+def _both(b: Builder, first: Mechanism, second: Mechanism) -> Mechanism:
+    """What was built, with the second. In a configuration that only one of them knows, the other is in its first."""
+    b.include(_bare(second))
+    known = [{x.name: dict(x.coordinates) for x in m.configurations} for m in (first, second)]
+    homes = [next(iter(own.values()), {}) for own in known]
+    for name in dict.fromkeys(name for own in known for name in own):
+        b.configuration(
+            name, {j: q for own, home in zip(known, homes, strict=True) for j, q in own.get(name, home).items()}
+        )
+    return b.mechanism()
+
+
+def located(mechanism: Mechanism, frame: str) -> tuple[str, Placement]:
+    """The body that a frame (or body) by name belongs to, and its place there."""
+    for f in mechanism.frames:
+        if f.name == frame:
+            return f.body, f.placement
+    bodies = [b.name for b in mechanism.bodies]
+    if frame != WORLD and frame not in bodies:
+        raise unknown("frame or body", frame, [WORLD, *bodies, *(f.name for f in mechanism.frames)])
+    return frame, Placement()
+
+
+def attach(
+    mechanism: Mechanism, other: Mechanism, frame: str, joint: Joint | None, prefix: str, base: str | None, **mount: Any
+) -> Mechanism:
+    """Hang `other` on a frame: its world becomes a body without mass, `base`, on a joint there.
+
+    `mount` goes to `Builder.body`: position, rotation or rpy of the joint in the frame, limits, armature, ...
+    """
+    body, place = located(mechanism, frame)
+    name = base or f"{prefix}{other.name}_base"
+    given = read_placement(
+        f"body {name!r}", mount.pop("position", (0.0, 0.0, 0.0)), mount.pop("rotation", None), mount.pop("rpy", None)
+    )
+    at = placement(transform(place).then(transform(given)))
+    b = Builder(mechanism.name, mechanism.gravity).include(_bare(mechanism))
+    b.body(name, parent=body, joint=joint, position=at.position, rotation=at.rotation, **mount)
+    return _both(b, mechanism, prefixed(other, prefix, world=name))

@@ -1,0 +1,161 @@
+"""Joints that do not move any more.
+
+A locked joint becomes a fixed one at its place. In a loop this may hold others as well (a gear whose driver is locked,
+a four-bar without its only freedom): these are found from the loops' Jacobian and become fixed too. Loops that tie
+nothing that moves any more are left out, as are actuators that move nothing; the other loops keep as much of their
+choice of independent velocities as they can. Where loops are left, the configuration in which joints were locked is
+kept as the first one, named "locked".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
+
+import numpy as np
+
+from ..errors import ModelError, unknown
+from ..joints.fixed import Fixed
+from ..linalg import null_space, rank
+from ..mechanism import actuators
+from ..mechanism.mechanism import WORLD, Configuration, Mechanism, NamedLoop, PlacedJoint, velocity_names
+from ..spatial.linear import Vec
+from ..tree.cluster_tree import ClusterTree, lower
+from ..tree.clusters import Cluster
+from ..tree.embedding import LoopEmbedding
+from .names import checked, kept_coordinates
+from .place import placement, transform
+
+Coordinates = Mapping[str, tuple[float, ...]]
+_STILL = 1e-9  # velocities below this, for unit freedoms, are none
+
+
+def lock(mechanism: Mechanism, joints: Iterable[str], at: Coordinates) -> Mechanism:
+    """Fix joints; `at` are the coordinates of all moving joints, with loops closed."""
+    cluster_tree = lower(mechanism)
+    stuck = {joint for joint in joints if joint in at}
+    while True:
+        stuck |= {name for cluster in cluster_tree.clusters for name in _immobile(cluster_tree, cluster, stuck, at)}
+        same = _untouched(cluster_tree, stuck)
+        bare = _fixed(mechanism, stuck, at, same)
+        left = lower(bare)
+        still = {left.moving[i].name for g in left.clusters if g.embedding.nv == 0 for i in g.links}
+        if not still:
+            return checked(_with_independent(bare, left, _wishes(cluster_tree), same))
+        stuck |= still
+
+
+def _names(cluster_tree: ClusterTree, cluster: Cluster) -> list[str]:
+    """For each velocity of the cluster's joints the joint it belongs to."""
+    return [cluster_tree.moving[i].name for i in cluster.links for _ in range(cluster_tree.moving[i].joint.nv)]
+
+
+def _immobile(cluster_tree: ClusterTree, cluster: Cluster, stuck: set[str], at: Coordinates) -> set[str]:
+    """The joints of a cluster that cannot move while the stuck ones do not."""
+    names = _names(cluster_tree, cluster)
+    if not isinstance(cluster.embedding, LoopEmbedding) or not stuck.intersection(names):
+        return set()
+    q = np.array([x for i in cluster.links for x in at[cluster_tree.moving[i].name]])
+    free = [j for j, name in enumerate(names) if name not in stuck]
+    freedoms = null_space(cluster.embedding.units.of(cluster.embedding.numbers(q)[1])[:, free])
+    moving = {names[j] for j, row in zip(free, freedoms, strict=True) if np.abs(row).max(initial=0.0) > _STILL}
+    return set(names) - moving
+
+
+def _untouched(cluster_tree: ClusterTree, stuck: set[str]) -> set[str]:
+    """The loops of clusters in which nothing is stuck."""
+    return {loop for g in cluster_tree.clusters if not stuck.intersection(_names(cluster_tree, g)) for loop in g.loops}
+
+
+def _fixed(mechanism: Mechanism, stuck: set[str], at: Coordinates, same: set[str]) -> Mechanism:
+    connections = tuple(_fixed_joint(c, at[c.name]) if c.name in stuck else c for c in mechanism.joints)
+    loops = tuple(part for loop in mechanism.loops for part in _remaining(loop, {j: at[j] for j in stuck}, same))
+    tying = _tying(connections)
+    loops = tuple(x for x in loops if tying(x))
+    configurations = kept_coordinates(mechanism, {c.name for c in connections} - stuck)
+    if loops and stuck:
+        here = Configuration("locked", tuple((joint, q) for joint, q in at.items() if joint not in stuck))
+        configurations = (here, *(x for x in configurations if x.name != here.name))
+    moving = {c.name for c in connections if c.joint.nv}
+    return replace(
+        mechanism, joints=connections, loops=loops, configurations=configurations,
+        actuators=actuators.of_joints(mechanism.actuators, moving),
+    )  # fmt: skip
+
+
+def _fixed_joint(c: PlacedJoint, q: tuple[float, ...]) -> PlacedJoint:
+    place = placement(transform(c.placement).then(c.joint.placement(Vec(q))))
+    nothing: dict[str, tuple[float, ...]] = {
+        field: () for field, value in vars(c).items() if isinstance(value, tuple)
+    }  # armature, limits, ...: one entry a coordinate, and there is none
+    return replace(c, joint=Fixed(), placement=place, **nothing)  # type: ignore[arg-type]
+
+
+def _remaining(loop: NamedLoop, at: Coordinates, same: set[str]) -> list[NamedLoop]:
+    if loop.name in same:
+        return [loop]
+    parts = loop.loop.held(at)
+    if parts == (loop.loop,):
+        return [replace(loop, independent=())]
+    names = [loop.name] if len(parts) == 1 else [f"{loop.name}_{n}" for n in range(1, len(parts) + 1)]
+    return [NamedLoop(name, part) for name, part in zip(names, parts, strict=True)]
+
+
+def _tying(connections: tuple[PlacedJoint, ...]) -> Callable[[NamedLoop], bool]:
+    """Whether a loop still ties something that moves: it looks at joints, or at bodies that are not one rigid body."""
+    rigid = {WORLD: WORLD}
+    for c in connections:
+        rigid[c.child] = rigid[c.parent] if c.joint.nv == 0 else c.child
+    return lambda loop: bool(loop.loop.joints) or len({rigid[body] for body in loop.loop.bodies}) > 1
+
+
+def _wishes(cluster_tree: ClusterTree) -> list[tuple[str, float]]:
+    """The independent velocities before, in order."""
+    found = []
+    for cluster in cluster_tree.clusters:
+        if isinstance(cluster.embedding, LoopEmbedding):
+            names = _velocities(cluster_tree, cluster)
+            found += [(names[j], s) for j, s in cluster.embedding.independent]
+    return found
+
+
+def _velocities(cluster_tree: ClusterTree, cluster: Cluster) -> list[str]:
+    """What the velocities of the cluster's joints are called."""
+    joints = [cluster_tree.moving[i] for i in cluster.links]
+    return [name for c in joints for name in velocity_names(c.name, c.joint)]
+
+
+def _with_independent(
+    mechanism: Mechanism, cluster_tree: ClusterTree, wishes: list[tuple[str, float]], same: set[str]
+) -> Mechanism:
+    """Declare in every cluster those of the wished velocities that are independent together."""
+    declared: dict[str, tuple[tuple[str, float], ...]] = {}
+    for cluster in cluster_tree.clusters:
+        if isinstance(cluster.embedding, LoopEmbedding) and not same.intersection(cluster.loops):
+            declared[cluster.loops[0]] = _possible(_velocities(cluster_tree, cluster), cluster.embedding, wishes)
+    loops = tuple(replace(x, independent=declared.get(x.name, x.independent)) for x in mechanism.loops)
+    return replace(mechanism, loops=loops)
+
+
+def _possible(names: list[str], tie: LoopEmbedding, wishes: list[tuple[str, float]]) -> tuple[tuple[str, float], ...]:
+    assert tie.closed is not None
+    K = tie.units.of(tie.numbers(tie.closed)[1])
+    r, chosen = rank(K), []
+    for wish in wishes:
+        if wish[0] in names:
+            columns = {names.index(name) for name, _ in [*chosen, wish]}
+            if rank(K[:, [j for j in range(len(names)) if j not in columns]]) == r:
+                chosen.append(wish)
+    return tuple(chosen)
+
+
+def require_known(joints: Iterable[str], known: Iterable[str]) -> list[str]:
+    """The joints as a list, all of them known."""
+    if isinstance(joints, str) or not isinstance(joints, Iterable):
+        example = joints if isinstance(joints, str) else "hip"
+        raise ModelError(f"joints={joints!r}: expected a list of names, such as [{example!r}]")
+    names, listed = list(joints), list(known)
+    for name in names:
+        if name not in listed:
+            raise unknown("moving joint", name, listed)
+    return names

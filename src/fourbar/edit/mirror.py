@@ -1,0 +1,118 @@
+"""The mirror image of a mechanism."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from ..errors import ModelError
+from ..joints.axis import Axis
+from ..joints.mirror import Mirror, Mirrored, Rows
+from ..mechanism import actuators
+from ..mechanism.geometry import Geometry
+from ..mechanism.mechanism import Body, Matrix, Mechanism, PlacedJoint, Placement
+from ..mechanism.validate import as_matrix
+from ..spatial.linear import Mat
+from ..tree.cluster_tree import ClusterTree
+from .names import checked
+
+_BY_VELOCITY = ("armature", "damping", "friction", "stiffness", "max_force", "max_velocity")
+
+
+def mirror(mechanism: Mechanism, plane: Axis) -> Mechanism:
+    """Everything reflected in the plane through the world's origin with the normal `plane`; gravity too."""
+    m = Mirror(plane)
+    images = {c.name: m.joint(c.joint) for c in mechanism.joints}
+    return checked(
+        replace(
+            mechanism,
+            bodies=tuple(_body(m, b) for b in mechanism.bodies),
+            joints=tuple(_connection(m, c, images[c.name]) for c in mechanism.joints),
+            frames=tuple(replace(f, placement=_place(m, f.placement)) for f in mechanism.frames),
+            gravity=m.vector(mechanism.gravity),
+            loops=tuple(replace(x, loop=x.loop.mirrored(m, images)) for x in mechanism.loops),
+            configurations=tuple(
+                replace(x, coordinates=tuple((j, _mapped(images[j].q, q)) for j, q in x.coordinates))
+                for x in mechanism.configurations
+            ),
+            actuators=tuple(actuators.mirrored(x, lambda j: images[j].v) for x in mechanism.actuators),
+        )
+    )
+
+
+def _mapped(rows: Rows, q: tuple[float, ...]) -> tuple[float, ...]:
+    return tuple((np.array(rows) @ np.array(q) + 0.0).tolist()) if q else q
+
+
+def _matrix(m: Mirror, R: Matrix) -> Matrix:
+    return as_matrix(np.array(m.matrix(R), float))
+
+
+def _place(m: Mirror, placement: Placement) -> Placement:
+    return Placement(_matrix(m, placement.rotation), m.vector(placement.position))
+
+
+def _body(m: Mirror, body: Body) -> Body:
+    J = np.array(m.matrix(body.inertia), float)
+    shapes = tuple(_shape(m, shape) for shape in body.geometry)
+    return replace(body, com=m.vector(body.com), inertia=as_matrix(0.5 * (J + J.T)), geometry=shapes)
+
+
+def _shape(m: Mirror, shape: Geometry) -> Geometry:
+    """Q R = (Q R F) F with F a reflection in y, which the simple shapes do not feel and a mesh takes as a scale."""
+    R = np.array(m.Q @ Mat.of(shape.placement.rotation), float) * [1.0, -1.0, 1.0] + 0.0
+    x, y, z = shape.scale
+    place = Placement(as_matrix(R), m.vector(shape.placement.position))
+    return replace(shape, placement=place, scale=(x, -y, z) if shape.kind == "mesh" else shape.scale)
+
+
+def _connection(m: Mirror, c: PlacedJoint, image: Mirrored) -> PlacedJoint:
+    ends = np.array([c.lower, c.upper])
+    if np.all(np.isinf(ends)):
+        lower, upper = c.lower, c.upper
+    else:
+        signs, order = _signed(c, image.q, "limits")
+        turned = np.where(signs > 0.0, ends[:, order], -ends[::-1, order])
+        lower, upper = (tuple(row.tolist()) for row in turned)
+    return replace(
+        c, joint=image.joint, placement=_place(m, c.placement), lower=lower, upper=upper, rest=_mapped(image.q, c.rest),
+        **{name: _by_velocity(c, image, name) for name in _BY_VELOCITY},
+    )  # fmt: skip
+
+
+def _by_velocity(c: PlacedJoint, image: Mirrored, name: str) -> tuple[float, ...]:
+    values = getattr(c, name)
+    if len(set(values)) < 2:
+        return values
+    _, order = _signed(c, image.v, name)
+    return tuple(values[j] for j in order)
+
+
+def _signed(c: PlacedJoint, rows: Rows, what: str) -> tuple[np.ndarray, list[int]]:
+    """A map that only exchanges coordinates and changes signs: the signs, and which is which."""
+    M = np.array(rows)
+    order = np.abs(M).argmax(axis=1)
+    signs = M[np.arange(len(M)), order]
+    if np.any(np.abs(np.abs(signs) - 1.0) > 1e-12):
+        raise ModelError(
+            f"joint {c.name!r}: the {what} of a {type(c.joint).__name__} joint have no image in a plane that mixes its "
+            "coordinates; mirror in a plane normal to one of its axes, or take them away"
+        )
+    return np.sign(signs), order.tolist()
+
+
+def state_maps(cluster_tree: ClusterTree, plane: Axis) -> tuple[np.ndarray, np.ndarray]:
+    """The matrices that take coordinates and velocities of all moving joints to those of the image."""
+    m = Mirror(plane)
+    images = [m.joint(c.joint) for c in cluster_tree.moving]
+    return _block_diagonal([x.q for x in images]), _block_diagonal([x.v for x in images])
+
+
+def _block_diagonal(blocks: list[Rows]) -> np.ndarray:
+    sizes = [len(block) for block in blocks]
+    found, at = np.zeros((sum(sizes), sum(sizes))), 0
+    for block, n in zip(blocks, sizes, strict=True):
+        found[at : at + n, at : at + n] = block
+        at += n
+    return found

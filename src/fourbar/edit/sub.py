@@ -1,0 +1,139 @@
+"""A part of a mechanism as a mechanism of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+
+from ..errors import ModelError, unknown
+from ..joints.base import Joint
+from ..mechanism import actuators
+from ..mechanism.builder import Builder
+from ..mechanism.mechanism import WORLD, Mechanism, NamedLoop
+from .join import located
+from .names import checked, kept_coordinates
+
+
+class _Bodies:
+    """Who carries whom."""
+
+    def __init__(self, mechanism: Mechanism) -> None:
+        self.parent = {c.child: c.parent for c in mechanism.joints}
+        self.child_of_joint = {c.name: c.child for c in mechanism.joints}
+        self.order = [b.name for b in mechanism.bodies]
+        self.parent_first = mechanism.joints
+
+    def carried(self, tops: set[str]) -> set[str]:
+        """The given bodies and all they carry."""
+        found = set(tops)
+        for c in self.parent_first:
+            if c.parent in found:
+                found.add(c.child)
+        return found
+
+    def up_to(self, body: str, ground: str) -> list[str] | None:
+        """The bodies from one down to `ground`, without it; None if it does not carry that body."""
+        path = []
+        while body not in (ground, WORLD):
+            path.append(body)
+            body = self.parent[body]
+        return path if body == ground else None
+
+    def of_loop(self, loop: NamedLoop) -> list[str]:
+        """The bodies that a loop looks at, and those on the joints that it looks at."""
+        return [*loop.loop.bodies, *(self.child_of_joint[j] for j in loop.loop.joints)]
+
+
+def _with_loops(bodies: _Bodies, loops: Sequence[NamedLoop], kept: set[str], ground: str, everything: bool) -> set[str]:
+    """The bodies with all that loops tie to them, and (everything) what these carry; `ground` does not move."""
+    grown = True
+    while grown:
+        grown = False
+        for loop in loops:
+            named = bodies.of_loop(loop)
+            if not kept.intersection(named):
+                continue
+            paths = [(name, bodies.up_to(name, ground)) for name in named]
+            for name, path in paths:
+                if path is None:
+                    raise ModelError(
+                        f"loop {loop.name!r} ties the part to {name!r}, which {ground!r} does not carry; begin nearer "
+                        "to the ground, so that the whole loop is in the part"
+                    )
+            tied = {body for _, path in paths for body in path or ()}
+            tied = bodies.carried(tied) if everything else tied
+            if not tied <= kept:
+                kept, grown = kept | tied, True
+    return kept
+
+
+def sub(
+    mechanism: Mechanism,
+    body: str | None = None,
+    to: Iterable[str] = (),
+    joint: Joint | None = None,
+    name: str | None = None,
+) -> Mechanism:
+    """The body and all it carries, or only what is needed to reach the frames (or bodies) `to`.
+
+    What carries the body becomes the world. Whatever loops tie to the part belongs to it. `joint` replaces the joint
+    that carries the body, at the origin of the world.
+    """
+    bodies = _Bodies(mechanism)
+    if body is not None and body not in bodies.parent:
+        raise unknown("body", body, bodies.order)
+    if isinstance(to, str):
+        raise ModelError(f"to={to!r}: expected a list of frames or bodies, such as [{to!r}]")
+    ground = WORLD if body is None else bodies.parent[body]
+    ends = [located(mechanism, frame)[0] for frame in to]
+    kept = bodies.carried({body} if body is not None else set(bodies.order))
+    if ends:
+        for frame, end in zip(to, ends, strict=True):
+            if end not in kept:
+                raise ModelError(f"to: {frame!r} is not carried by {body!r}")
+        kept = {x for end in ends for x in bodies.up_to(end, ground) or ()}
+    kept = _with_loops(bodies, mechanism.loops, kept, ground, everything=not ends)
+    part = _cut(mechanism, bodies, kept, ground)
+    return checked(replace(part if joint is None else _hung(part, body, joint), name=name or mechanism.name))
+
+
+def _cut(mechanism: Mechanism, bodies: _Bodies, kept: set[str], ground: str) -> Mechanism:
+    """Only the kept bodies, with `ground` as their world."""
+    pairs = zip(mechanism.bodies, mechanism.joints, strict=True)
+    left = [(b, replace(c, parent=WORLD if c.parent == ground else c.parent)) for b, c in pairs if b.name in kept]
+    if not left:
+        raise ModelError("the part has no bodies")
+    places = kept | {ground}
+    frames = [f for f in mechanism.frames if f.body in places]
+    loops = [x for x in mechanism.loops if kept.intersection(bodies.of_loop(x))]
+    world = {ground: WORLD}
+    joints = {c.name for _, c in left}
+    return replace(
+        mechanism,
+        bodies=tuple(b for b, _ in left),
+        joints=tuple(c for _, c in left),
+        frames=tuple(replace(f, body=world.get(f.body, f.body)) for f in frames),
+        loops=tuple(replace(x, loop=x.loop.renamed({}, world)) for x in loops),
+        configurations=kept_coordinates(mechanism, joints),
+        actuators=actuators.of_joints(mechanism.actuators, joints),
+    )
+
+
+def _hung(part: Mechanism, body: str | None, joint: Joint) -> Mechanism:
+    """The part with another joint between its first body and the world."""
+    old = next((c for c in part.joints if c.child == body), None)
+    if old is None:
+        raise ModelError("joint= replaces the joint of the body that the part begins with; name that body")
+    looking = next((x.name for x in part.loops if old.name in x.loop.joints), None)
+    if looking is not None:
+        raise ModelError(f"joint=: {body!r} cannot get another joint, since loop {looking!r} uses the one it has")
+    roots = [c.child for c in part.joints if c.parent == WORLD and c.child != body]
+    if roots:
+        raise ModelError(
+            f"joint=: {body!r} cannot get another joint, since loops tie it to {', '.join(map(repr, roots))}"
+        )
+    hung = Builder().body(old.child, joint=joint, joint_name=old.name).mechanism().joints[0]
+    others = {c.name for c in part.joints} - {old.name}
+    own = actuators.of_joints(part.actuators, others)
+    part = replace(part, configurations=kept_coordinates(part, others), actuators=own)
+    return replace(part, joints=tuple(hung if c is old else c for c in part.joints))

@@ -1,0 +1,231 @@
+"""From recorded calls to tasks: dead results are dropped, and a few calls in a row are fused into one block.
+
+Fusing keeps what a body hands to the next in registers. Equal sequences of shapes share one block, so the code still
+does not grow with the number of bodies; how many calls are fused is chosen so that all blocks together stay small.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from .autodiff import reachable
+from .node import Expr, Value
+from .program import Instruction
+
+_FUSED = (4, 2, 1)  # how many calls a block may take, best first
+_MOST_INSTRUCTIONS = 16_000  # of all blocks together
+KEPT = 1 << 62  # when a result of the program is used last
+
+
+@dataclass
+class Shape:
+    """A step traced once: where each leaf of its result comes from."""
+
+    function: Callable[..., Any]
+    structure: Any
+    roots: list[Expr]  # what is stored, one entry a stored leaf
+    positions: list[int]  # the leaf of the result that each root is
+    results: list[Any]  # a float, ("argument", leaf) or ("root", number), one a leaf
+    apart: bool = False
+
+
+@dataclass(slots=True)
+class Use:
+    """One recorded call."""
+
+    shape: Shape
+    arguments: list[Any]
+    made: list[Value] = field(default_factory=list)
+
+    def results(self) -> list[Any]:
+        """The leaves of its result."""
+        return [self._result(source) for source in self.shape.results]
+
+    def _result(self, source: Any) -> Any:
+        if source.__class__ is not tuple:
+            return source
+        where, index = source
+        return self.arguments[index] if where == "argument" else self.made[index]
+
+
+@dataclass(frozen=True)
+class Needs:
+    """What is left of a shape when only some of its roots are wanted, in the order of computation."""
+
+    roots: tuple[int, ...]
+    nodes: tuple[Expr, ...]
+    loads: tuple[int, ...]  # argument leaves that are loaded
+    table: tuple[int, ...]  # argument leaves that are read from the table
+
+
+def _needs(shape: Shape, roots: tuple[int, ...]) -> Needs:
+    nodes = reachable([shape.roots[r] for r in roots])
+    loads = tuple(n.args[0] for n in nodes if n.op == "load")
+    return Needs(roots, tuple(nodes), loads, tuple(n.args[0] for n in nodes if n.op == "table"))
+
+
+@dataclass
+class Live:
+    """The calls that matter, their numbers among all, and what each of them has to compute."""
+
+    uses: list[Use]
+    numbers: list[int]
+    needs: list[Needs]
+
+
+def find_live(recorded: Sequence[Use], kept: Iterable[Value]) -> Live:
+    """Walk the calls backwards: keep the roots somebody wants, and want what they load.
+
+    Every value is told the number of the call that uses it last, and a result of the program that it is `KEPT`.
+    """
+    memo: dict[Any, Needs] = {}
+    found: list[tuple[Use, int, Needs]] = []
+    for value in kept:
+        value.last_use = KEPT
+    for number in reversed(range(len(recorded))):
+        use = recorded[number]
+        roots = tuple([r for r, value in enumerate(use.made) if value.last_use >= 0])
+        if not roots:
+            continue
+        key = (id(use.shape), use.shape.apart or roots)
+        if key not in memo:
+            memo[key] = _needs(use.shape, tuple(range(len(use.made))) if use.shape.apart else roots)
+        found.append((use, number, memo[key]))
+        for leaf in memo[key].loads:
+            value = use.arguments[leaf]
+            if value.last_use < 0:
+                value.last_use = number
+    found.reverse()
+    return Live([u for u, _, _ in found], [i for _, i, _ in found], [n for _, _, n in found])
+
+
+@dataclass(slots=True)
+class Task:
+    """Calls that run as one block: what they load from outside, what they leave behind, their constants.
+
+    `code` says what the block does but for addresses; `role` and `tags` say what the results are.
+    """
+
+    members: list[tuple[Use, Needs]]
+    loads: list[Value]
+    exports: list[Value]
+    tags: list[tuple[int, int]]  # for each export: member, leaf of its result
+    role: tuple[Any, ...]
+    code: tuple[Any, ...]
+
+    @property
+    def is_apart(self) -> bool:
+        """Whether this is a step that stands apart."""
+        return self.members[0][0].shape.apart
+
+    @property
+    def table(self) -> tuple[float, ...]:
+        return tuple(use.arguments[leaf] for use, needs in self.members for leaf in needs.table)
+
+
+def _task(live: Live, first: int, count: int) -> Task:
+    if live.uses[first].shape.apart:
+        return _task_apart(live.uses[first], live.needs[first])
+    members = list(zip(live.uses[first : first + count], live.needs[first : first + count], strict=True))
+    last = live.numbers[first + count - 1]
+    loads: dict[Value, int] = {}
+    inside: dict[Value, tuple[int, int]] = {}
+    exports: list[Value] = []
+    tags: list[tuple[int, int]] = []
+    code: list[Any] = []
+    for member, (use, needs) in enumerate(members):
+        links = []
+        for leaf in needs.loads:
+            value = use.arguments[leaf]
+            links.append(inside[value] if value in inside else loads.setdefault(value, len(loads)))
+        stored = []
+        for root in needs.roots:
+            value = use.made[root]
+            inside[value] = (member, root)
+            if value.last_use > last:
+                stored.append(root)
+                exports.append(value)
+                tags.append((member, use.shape.positions[root]))
+        code.append((id(use.shape), needs.roots, tuple(links), tuple(stored)))
+    role = tuple((use.shape.function, use.shape.structure) for use, _ in members)
+    return Task(members, list(loads), exports, tags, role, tuple(code))
+
+
+def _task_apart(use: Use, needs: Needs) -> Task:
+    """A step that stands apart: it loads and stores whatever its shape does."""
+    return Task([(use, needs)], use.arguments, use.made, [], (id(use.shape),), (id(use.shape),))
+
+
+def _size(tasks: Sequence[Task]) -> int:
+    """Instructions of all distinct blocks."""
+    distinct = {task.code: sum(len(needs.nodes) for _, needs in task.members) for task in tasks}
+    return sum(distinct.values())
+
+
+def _runs(live: Live, count: int) -> list[tuple[int, int]]:
+    """(first, how many) of the calls of each task: at most `count`, and steps that stand apart alone."""
+    found: list[tuple[int, int]] = []
+    before = True  # whether the last one stands apart
+    for number, use in enumerate(live.uses):
+        if use.shape.apart or before or found[-1][1] == count:
+            found.append((number, 1))
+        else:
+            found[-1] = (found[-1][0], found[-1][1] + 1)
+        before = use.shape.apart
+    return found
+
+
+def fuse(live: Live) -> list[Task]:
+    """Tasks of as many calls each as keeps the code small."""
+    tasks: list[Task] = []
+    for count in _FUSED:
+        tasks = [_task(live, first, some) for first, some in _runs(live, count)]
+        if _size(tasks) <= _MOST_INSTRUCTIONS:
+            break
+    return tasks
+
+
+def task_code(task: Task, address: Callable[[int], tuple[int, int]]) -> tuple[list[Instruction], list[int], int]:
+    """Instructions of a task, where each export is found in them, and the size of its table.
+
+    `address` gives port and offset of a load. A value is read just before its first use.
+    """
+    code: list[Instruction] = []
+    loaded: dict[int, int] = {}
+    external = {value: i for i, value in enumerate(task.loads)}
+    computed: dict[Value, int] = {}
+    exported: list[int] = []
+    constants = 0
+    for use, needs in task.members:
+        number: dict[int, int] = {}
+        entry = {leaf: constants + i for i, leaf in enumerate(needs.table)}
+        constants += len(needs.table)
+
+        def read(node: Expr, use: Use = use, number: dict[int, int] = number, entry: dict[int, int] = entry) -> None:
+            value = use.arguments[node.args[0]]
+            if node.op == "table":
+                number[node.id] = len(code)
+                code.append(("table", entry[node.args[0]]))
+            elif value in computed:
+                number[node.id] = computed[value]
+            else:
+                index = external[value]
+                if index not in loaded:
+                    loaded[index] = len(code)
+                    code.append(("load", *address(index)))
+                number[node.id] = loaded[index]
+
+        for node in needs.nodes:
+            if node.op in ("load", "table"):
+                continue
+            for a in node.args:
+                if a.__class__ is Expr and a.id not in number:
+                    read(a)
+            number[node.id] = len(code)
+            code.append((node.op, *(number[a.id] if a.__class__ is Expr else a for a in node.args)))
+        for root in needs.roots:
+            computed[use.made[root]] = number[use.shape.roots[root].id]
+    exported = [computed[value] for value in task.exports]
+    return code, exported, constants

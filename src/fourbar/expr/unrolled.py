@@ -1,0 +1,278 @@
+"""Recorders: they run an algorithm's steps on symbols and write down a `Program`.
+
+An algorithm is Python code that calls small pure functions on nested tuples of scalars through `recorder.call`. It does
+not know which recorder runs it:
+
+- `Direct` just calls the function: the algorithm then computes with whatever numbers it is given;
+- `Unrolled` (here) folds every constant and fuses several steps into a block: the *per model* layout;
+- `Shared` (shared.py) writes a block once for all steps of equal shape: the *per shape* layout.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from math import prod
+from typing import TYPE_CHECKING, Any, Protocol
+
+from .autodiff import reachable
+from .node import Expr, Graph, Value
+from .program import Block, Call, Input, Instruction, Output, Program, Store
+from .pytree import flatten, tree_map, unflatten
+from .split import split
+from .standalone import Constants, is_apart
+
+if TYPE_CHECKING:
+    from .shared_tasks import Shape, Use
+
+_MEMORY = ("load", "table")
+_LONGEST = 2000  # instructions in a block
+
+
+class Recorder(Protocol):
+    """What an algorithm needs: something that calls a pure function on nested tuples."""
+
+    def call(self, function: Callable[..., Any], *args: Any) -> Any: ...
+
+
+class Direct:
+    """No recording: the function is called on the numbers themselves."""
+
+    def call(self, function: Callable[..., Any], *args: Any) -> Any:
+        return function(*args)
+
+
+class InputSlots:
+    """The arguments of a program and the slots they lie in."""
+
+    def __init__(self) -> None:
+        self.inputs: list[Input] = []
+        self.size = 0
+
+    def add(self, name: str, shape: tuple[int, ...]) -> tuple[Value, ...]:
+        """A new argument, as its flat entries."""
+        argument = Input(name, shape, self.size)
+        self.inputs.append(argument)
+        self.size += argument.size
+        return tuple(Value(slot=argument.first + k, argument=name) for k in range(argument.size))
+
+
+def linear_code(roots: Iterable[Any], read: Callable[[Expr], Instruction]) -> tuple[list[Instruction], dict[int, int]]:
+    """Instructions for all nodes the roots depend on, and where each node went. `read` writes the memory operations.
+
+    A value is read just before its first use: that keeps fewer of them in registers.
+    """
+    number: dict[int, int] = {}
+    code: list[Instruction] = []
+    for node in reachable(roots):
+        if node.op in _MEMORY:
+            continue
+        for a in node.args:
+            if a.__class__ is Expr and a.id not in number:
+                number[a.id] = len(code)
+                code.append(read(a))
+        number[node.id] = len(code)
+        code.append((node.op, *(number[a.id] if a.__class__ is Expr else a for a in node.args)))
+    return code, number
+
+
+def collect_outputs(
+    named: Sequence[tuple[str, tuple[int, ...], Sequence[Any]]], constant_slot: Callable[[float], int]
+) -> tuple[Output, ...]:
+    """Outputs from (name, shape, flat entries); entries are placed values or constants."""
+    outputs = []
+    for name, shape, entries in named:
+        if len(entries) != prod(shape):
+            raise ValueError(f"output {name!r} has {len(entries)} entries, its shape {shape} needs {prod(shape)}")
+        slots = tuple(e.slot if e.__class__ is Value else constant_slot(float(e)) for e in entries)
+        outputs.append(Output(name, shape, slots))
+    return tuple(outputs)
+
+
+class Presets:
+    """Slots that hold constants: one slot a distinct value, numbered from `first` on."""
+
+    def __init__(self, first: int) -> None:
+        self.first = first
+        self.slot_of: dict[float, int] = {}
+
+    def slot(self, value: float) -> int:
+        return self.slot_of.setdefault(value, self.first + len(self.slot_of))
+
+    def items(self) -> tuple[tuple[int, float], ...]:
+        return tuple((slot, value) for value, slot in self.slot_of.items())
+
+
+class TooLarge(Exception):
+    """An unrolled program outgrew its limit."""
+
+
+class Unrolled:
+    """Per-model layout: constants are folded, and steps are fused until a block holds about `block_size` nodes.
+
+    With `largest`, more nodes than that in all raise `TooLarge`. A step that stands apart (`apart.py`) is a block of
+    its own, which all of its calls share.
+    """
+
+    def __init__(self, block_size: int = 1000, largest: int | None = None) -> None:
+        self._block_size = block_size
+        self._left = largest
+        self._arguments = InputSlots()
+        self._graphs: list[Graph] = [Graph()]
+        self._values: list[dict[Expr, Value]] = [{}]
+        self._constants = Constants()
+        self._shapes: dict[Any, Shape] = {}
+        self._apart: dict[int, Use] = {}  # by block
+
+    def input(self, name: str, shape: tuple[int, ...]) -> tuple[Value, ...]:
+        """Declare an argument; its entries come back flat, row-major."""
+        return self._arguments.add(name, shape)
+
+    def call(self, function: Callable[..., Any], *args: Any) -> Any:
+        """Trace a step into the current block."""
+        if is_apart(function):
+            return self._call_apart(function, args)
+        result = tree_map(self._keep, function(*tree_map(self._load, args)))
+        size = len(self._graphs[-1].nodes)
+        self._check(size)
+        if size >= self._block_size:
+            self._close(size)
+        return result
+
+    def _check(self, size: int) -> None:
+        if self._left is not None and size > self._left:
+            raise TooLarge
+
+    def _close(self, size: int) -> None:
+        """Begin another block, after one of so many nodes."""
+        self._graphs.append(Graph())
+        self._values.append({})
+        if self._left is not None:
+            self._left -= size
+
+    def _call_apart(self, function: Callable[..., Any], args: tuple[Any, ...]) -> Any:
+        """A block of its own, traced once for each structure of its arguments."""
+        from .shared import shape_apart  # the larger half of recording
+        from .shared_tasks import Use
+
+        if self._graphs[-1].nodes:
+            self._close(len(self._graphs[-1].nodes))
+        given, structure = flatten(args)
+        key, size = (function, structure), 0
+        if key not in self._shapes:
+            self._shapes[key] = shape_apart(function, structure, len(given))
+            size = len(reachable(self._shapes[key].roots))
+            self._check(size)
+        shape, number = self._shapes[key], len(self._graphs) - 1
+        use = Use(shape, self._constants.placed(given), [Value() for _ in shape.roots])
+        self._apart[number] = use
+        self._close(size)
+        return unflatten(shape.structure, iter(use.results()))
+
+    def _load(self, leaf: Any) -> Any:
+        if leaf.__class__ is not Value:
+            return leaf
+        current = len(self._graphs) - 1
+        if leaf.expr is not None and leaf.expr.graph is self._graphs[current]:
+            return leaf.expr
+        return self._graphs[current].node("load", leaf)
+
+    def _keep(self, leaf: Any) -> Any:
+        if leaf.__class__ is not Expr:
+            return leaf
+        if leaf.op == "load":
+            return leaf.args[0]
+        values = self._values[-1]
+        if leaf not in values:
+            values[leaf] = Value(leaf)
+        return values[leaf]
+
+    def finish(self, name: str, outputs: Sequence[tuple[str, tuple[int, ...], Sequence[Any]]]) -> Program:
+        """Close the recording. Every output is (name, shape, flat entries)."""
+        results = [e for _, _, entries in outputs for e in entries if e.__class__ is Value]
+        kept = self._find_live(set(results))
+        slots = self._place(results, kept)
+        constants = self._constants.place(slots)
+        presets = Presets(slots + len(constants))
+        written = collect_outputs(outputs, presets.slot)
+        blocks, calls = self._blocks(kept)
+        inputs = tuple(self._arguments.inputs)
+        size = slots + len(constants) + len(presets.slot_of)
+        whole = Program(name, size, inputs, written, constants + presets.items(), blocks, calls)
+        return split(whole, max(_LONGEST, 2 * self._block_size))  # a single step may be as large as a robot
+
+    def _blocks(self, kept: list[list[Value]]) -> tuple[tuple[Block, ...], tuple[Call, ...]]:
+        blocks: list[Block] = []
+        calls: list[Call] = []
+        known: dict[int, int] = {}
+        for number, values in enumerate(kept):
+            use = self._apart.get(number)
+            if not values:
+                continue
+            if use is None:
+                calls.append(Call(len(blocks), (0,)))
+                blocks.append(_block(values))
+                continue
+            if id(use.shape) not in known:
+                known[id(use.shape)] = len(blocks)
+                blocks.append(block_apart(use))
+            bases = tuple(value.slot for value in (*use.arguments, *use.made))
+            calls.append(Call(known[id(use.shape)], bases))
+        return tuple(blocks), tuple(calls)
+
+    def _find_live(self, wanted: set[Value]) -> list[list[Value]]:
+        """For every block the values that a later block or the caller wants; and when each is used last."""
+        kept: list[list[Value]] = []
+        for block in reversed(range(len(self._graphs))):
+            if block in self._apart:
+                kept.append(self._live_apart(block, wanted))
+                continue
+            kept.append([v for v in self._values[block].values() if v in wanted or v.last_use > block])
+            for node in reachable(v.expr for v in kept[-1]):
+                if node.op == "load":
+                    node.args[0].last_use = max(node.args[0].last_use, block)
+        return kept[::-1]
+
+    def _live_apart(self, block: int, wanted: set[Value]) -> list[Value]:
+        """All values of a block that stands apart, if any is wanted: it stores all of them."""
+        use = self._apart[block]
+        if not any(v in wanted or v.last_use > block for v in use.made):
+            return []
+        for value in (*use.arguments, *use.made):
+            value.last_use = max(value.last_use, block)
+        return use.made
+
+    def _place(self, results: Iterable[Value], kept: list[list[Value]]) -> int:
+        """Give every kept value a slot; results keep theirs, others are recycled. Returns the number of slots."""
+        top = self._arguments.size
+        for value in results:
+            if value.slot < 0:
+                value.slot = top
+                top += 1
+        free: list[int] = []
+        expiring: dict[int, list[int]] = {}
+        for block, values in enumerate(kept):
+            for value in values:
+                if value.slot >= 0:
+                    continue
+                if free:
+                    value.slot = free.pop()
+                else:
+                    value.slot = top
+                    top += 1
+                expiring.setdefault(value.last_use, []).append(value.slot)
+            free.extend(expiring.pop(block, ()))
+        return top
+
+
+def _block(kept: list[Value]) -> Block:
+    code, number = linear_code((v.expr for v in kept), lambda load: ("load", 0, load.args[0].slot))
+    stores = tuple(Store(0, v.slot, number[v.expr.id]) for v in kept if v.expr is not None)
+    return Block(1, 0, tuple(code), stores)
+
+
+def block_apart(use: Use) -> Block:
+    """A port for every argument of a step that stands apart, then one for every result."""
+    shape, arguments = use.shape, len(use.arguments)
+    code, number = linear_code(shape.roots, lambda load: ("load", load.args[0], 0))
+    stores = tuple(Store(arguments + r, 0, number[root.id]) for r, root in enumerate(shape.roots))
+    return Block(arguments + len(stores), 0, tuple(code), stores)

@@ -1,0 +1,349 @@
+"""The derivatives that hang on the functions of a robot, as users hold them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from math import prod
+from sys import intern
+from typing import Any
+
+import numpy as np
+
+from ..errors import ArgumentError
+from ..once import once
+from ..tree.parameters import find
+from .derivative_base import ByNumbers, Change, Wrapper, described, named_tuple, read_names
+from .derivative_recordings import Jacobian, Jvp, Vjp
+from .make import make
+from .parameter_derivatives import ChangeJacobian, ChangeJvp, ChangeVjp
+
+
+def _by_name(what: str, names: list[str], given: Any, least: int = 0) -> dict[str, Any]:
+    """Arrays given as a tuple, by name, or one alone, as a dictionary without those left out.
+
+    At least so many are needed: one alone is then a mistake.
+    """
+    if isinstance(given, Mapping):
+        wrong = [name for name in given if name not in names]
+        if wrong:
+            raise TypeError(f"{what}: {wrong[0]!r} is none of {', '.join(names)}")
+        found = dict(given)
+    else:
+        listed = given if isinstance(given, tuple) else (given,)
+        arrays = isinstance(given, list) and any(x is None or isinstance(x, np.ndarray) for x in given)
+        if len(names) > 1 and (arrays or (len(listed) < least and not isinstance(given, tuple))):
+            wanted = f"({', '.join(names[: max(least, 2)])})"
+            raise TypeError(f"{what}: expected a tuple of arrays {wanted}, or a dictionary, got {described(given)}")
+        if len(listed) > len(names):
+            raise TypeError(f"{what}: {len(listed)} arrays were given for {', '.join(names)}")
+        found = dict(zip(names, listed, strict=False))
+    return {name: x for name, x in found.items() if x is not None}
+
+
+def _arguments(recipe: Any, args: Any) -> dict[str, Any]:
+    """The arguments of the function that a recipe differentiates, by name."""
+    required = sum(not a.optional for a in recipe.of.arguments)
+    return _by_name(f"{recipe.name}, arguments", [a.name for a in recipe.of.arguments], args, required)
+
+
+def _check_tangents(recipe: Jvp, moving: Mapping[str, Any]) -> None:
+    """A tangent of a configuration that looks like a configuration: the most likely mistake."""
+    for a in recipe.of.arguments:
+        if a.is_configuration and a.name in moving and a.shape != a.tangent:
+            shape = np.shape(moving[a.name])
+            if shape[-1:] == a.shape:
+                raise ArgumentError(
+                    f"{recipe.name}: the tangent of {a.name} has {a.width} entries, one for each velocity ({a.name} "
+                    f"moves along the group and the loops), got {shape}"
+                )
+
+
+def _rates(what: str, parameters: Any) -> dict[str, Any]:
+    """Rates of parameters, without those left out."""
+    if parameters is not None and not isinstance(parameters, Mapping):
+        raise TypeError(f"{what}: parameters are given by name, such as {{'arm.mass': 1.0}}, got {parameters!r}")
+    return {name: rate for name, rate in (parameters or {}).items() if rate is not None}
+
+
+def _all_arrays(given: Any, least: int, most: int) -> bool:
+    """Whether this is a tuple of so many plain arrays, which needs no reading."""
+    return type(given) is tuple and least <= len(given) <= most and all(type(x) is np.ndarray for x in given)
+
+
+class Stacked:
+    """Blocks (..., blocks, rows, columns) of one array, by name and by number; a block is cut out when it is asked for.
+
+    Making three views of a small result takes as long as computing it.
+    """
+
+    __slots__ = ("array",)
+    _fields: tuple[str, ...] = ()
+
+    def __init__(self, array: np.ndarray) -> None:
+        self.array = array
+
+    def __len__(self) -> int:
+        return len(self._fields)
+
+    def __iter__(self) -> Iterator[np.ndarray]:
+        return (self[k] for k in range(len(self._fields)))
+
+    def __getitem__(self, number: int) -> np.ndarray:
+        return self.array[..., range(len(self._fields))[number], :, :]
+
+    def __repr__(self) -> str:
+        return f"Jacobian({', '.join(f'{name}={x!r}' for name, x in zip(self._fields, self, strict=True))})"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _stacked, (self._fields, self.array)
+
+
+@once
+def stacked_type(fields: tuple[str, ...]) -> type[Stacked]:
+    """The class of results with these blocks."""
+    blocks = {name: property(_block(k)) for k, name in enumerate(fields)}
+    return type("Jacobian", (Stacked,), {"__slots__": (), "_fields": fields, **blocks})
+
+
+def _block(number: int) -> Callable[[Stacked], np.ndarray]:
+    """What cuts out one block."""
+    return lambda blocks: blocks.array[..., number, :, :]
+
+
+def _stacked(fields: tuple[str, ...], array: np.ndarray) -> Stacked:
+    return stacked_type(fields)(array)
+
+
+class Layout:
+    """How the blocks of a Jacobian lie in one array, and what they are called."""
+
+    def __init__(self, recipe: Jacobian) -> None:
+        self._recipe = recipe
+        self._unpack: dict[tuple[str, ...], Callable[[np.ndarray], Any]] = {}
+
+    def _shapes(self, present: tuple[str, ...]) -> tuple[list[tuple[int, ...]], list[tuple[int, ...]]]:
+        """Of the results, and of the tangents of the arguments."""
+        of = self._recipe.of
+        outputs = of.program(tuple(a.name for a in of.arguments if a.name in present)).outputs
+        return [y.shape for y in outputs], [a.tangent for a in of.arguments if a.name in present]
+
+    def stacked(self, present: tuple[str, ...]) -> Any:
+        """What names the blocks if these are matrices of one size (blocks, rows, columns), else None."""
+        shapes, widths = self._shapes(present)
+        plain = len(shapes) == 1 and len(shapes[0]) == 1 and all(len(w) == 1 for w in widths)
+        return stacked_type(present) if plain and len(self._recipe.shape(present, shapes)) == 3 else None
+
+    def named(self, present: tuple[str, ...], array: np.ndarray) -> Any:
+        """The blocks by name."""
+        if present not in self._unpack:
+            self._unpack[present] = self.stacked(present) or self._unpacker(present)
+        return self._unpack[present](array)
+
+    def _unpacker(self, present: tuple[str, ...]) -> Callable[[np.ndarray], Any]:
+        shapes, widths = self._shapes(present)
+        core = len(self._recipe.shape(present, shapes))
+        result = named_tuple("Jacobian", present)
+        several = named_tuple("Jacobians", self._recipe.of.results) if len(shapes) > 1 else None
+
+        cuts, at = [], 0
+        for shape in shapes:
+            for width in widths:
+                size = prod(shape) * prod(width)
+                cuts.append((slice(at, at + size), (*shape, *width)))
+                at += size
+
+        def unpack(array: np.ndarray) -> Any:
+            if array.ndim == core:
+                flat = array.reshape(at)
+                blocks = [flat[own] if len(shape) == 1 else flat[own].reshape(shape) for own, shape in cuts]
+            else:
+                batch = array.shape[: array.ndim - core]
+                flat = array.reshape(*batch, at)
+                blocks = [flat[..., own].reshape((*batch, *shape)) for own, shape in cuts]
+            if several is None:
+                return result(*blocks)
+            n = len(widths)
+            return several(*[result(*blocks[k : k + n]) for k in range(0, len(blocks), n)])
+
+        return unpack
+
+
+class _Numbers:
+    """A derivative that follows numbers of the robot too: one compiled function for each choice of these, kept."""
+
+    def __init__(self, recipe: Any, change: Callable[..., Any], wrapper: Callable[..., Any]) -> None:
+        self._recipe, self._change, self._wrapper = recipe, change, wrapper
+        self._made: dict[tuple[str, ...], Any] = {}
+
+    def along(self, parameters: Sequence[str]) -> Any:
+        """The derivative for the numbers with these names."""
+        names = tuple(parameters)
+        if names not in self._made:
+            recipe = self._change(self._recipe.of, find(self._recipe.model.numbers, names))
+            self._made[names] = self._wrapper(recipe, make(recipe))
+        return self._made[names]
+
+
+class Directional(Wrapper):
+    """`f.jvp(args, tangents)`: the rates of the results when the arguments move with the tangents.
+
+    Both are tuples in the order of the arguments, or dictionaries by name; a tangent left out (or None) is zero. The
+    tangent of a configuration has nv entries: q moves along the group, q ⊕ t dq. `parameters` are the rates of numbers
+    of the robot, by name: "arm.mass", "elbow.placement", "gear.ratio", ... (see `model/numbers.py`).
+    """
+
+    recipe: Jvp
+
+    def __init__(self, recipe: Jvp) -> None:
+        super().__init__(recipe, make(recipe))
+        self._layout = Layout(recipe.of) if isinstance(recipe.of, Jacobian) else None
+        self._numbers = _Numbers(recipe, ChangeJvp, Change)
+        self._names = [a.name for a in recipe.of.arguments]
+        self._required = sum(not a.optional for a in recipe.of.arguments)
+
+    def along(self, parameters: Sequence[str]) -> Change:
+        """The derivative when the named numbers of the robot change too."""
+        return self._numbers.along(parameters)
+
+    def __call__(self, args: Any = (), tangents: Any = (), parameters: Any = None, **options: Any) -> Any:
+        plain = parameters is None and self._layout is None and _all_arrays(args, self._required, len(self._names))
+        if not plain or not _all_arrays(tangents, 1, len(args)):
+            return self._read(args, tangents, parameters, options)
+        _check_tangents(self.recipe, dict(zip(self._names, tangents, strict=False)))
+        left_out = (None,) * (len(self._names) - len(args))
+        return self.function(*args, *left_out, *tangents, **options)
+
+    def _read(self, args: Any, tangents: Any, parameters: Any, options: dict[str, Any]) -> Any:
+        """The same for arguments of any kind."""
+        names = self._names
+        given = _arguments(self.recipe, args)
+        moving = _by_name(f"{self.recipe.name}, tangents", names, tangents)
+        rates = _rates(self.recipe.name, parameters)
+        if not (moving or rates):
+            raise TypeError(f"{self.recipe.name} needs tangents of the arguments, or rates of parameters=")
+        for name in moving:
+            if name not in given:
+                raise TypeError(f"{self.recipe.name}: a tangent of {name!r} is given, but not {name!r} itself")
+        _check_tangents(self.recipe, moving)
+        if rates:
+            tangents = {f"d_{name}": x for name, x in {**moving, **rates}.items()}
+            found = self.along(tuple(rates))(**given, **tangents, **options)
+        else:
+            found = self.function(*map(given.get, names), *map(moving.get, names), **options)
+        return found if self._layout is None else self._layout.named(tuple(n for n in names if n in given), found)
+
+
+class Pullback(Wrapper):
+    """`f.vjp(args, cotangent)`: the gradient of Σ cotangent · result, by argument, in O(n).
+
+    Several results take a tuple of cotangents, or a dictionary. The gradient by a configuration has nv entries.
+    `parameters` are names of numbers of the robot: the gradient by each of them is found in `.parameters[name]`.
+    """
+
+    recipe: Vjp
+
+    def __init__(self, recipe: Vjp) -> None:
+        super().__init__(recipe, make(recipe))
+        self._numbers = _Numbers(recipe, ChangeVjp, Wrapper)
+        self._names = tuple(a.name for a in recipe.of.arguments)
+        self._required = sum(not a.optional for a in recipe.of.arguments)
+
+    def along(self, parameters: Sequence[str]) -> Wrapper:
+        """The gradients by the arguments, then by the named numbers of the robot."""
+        return self._numbers.along(parameters)
+
+    def __call__(self, args: Any = (), cotangent: Any = None, parameters: Any = None, **options: Any) -> Any:
+        plain = parameters is None and type(cotangent) is np.ndarray and len(self.recipe.weights) == 1
+        if not plain or not _all_arrays(args, self._required, len(self._names)):
+            return self._read(args, cotangent, parameters, options)
+        left_out = (None,) * (len(self._names) - len(args))
+        found = self.function(*args, *left_out, cotangent, **options)
+        gradient = named_tuple("Gradient", self._names[: len(args)])
+        return gradient(*found) if isinstance(found, tuple) else gradient(found)
+
+    def _read(self, args: Any, cotangent: Any, parameters: Any, options: dict[str, Any]) -> Any:
+        """The same for arguments of any kind."""
+        of = self.recipe.of
+        given = _arguments(self.recipe, args)
+        weights = _by_name(f"{self.recipe.name}, cotangent", list(of.results), cotangent)
+        for weight, name in zip(self.recipe.weights, of.results, strict=True):
+            if name not in weights:
+                wanted = f"an array of shape ({', '.join(['...', *map(str, weight.shape)])})"
+                raise TypeError(f"{self.recipe.name} needs the cotangent (weight) of {name!r}, {wanted}")
+        names = tuple(a.name for a in of.arguments if a.name in given)
+        numbers = read_names(self.recipe.name, parameters)
+        function = self.along(numbers).function if numbers else self.function
+        results = function(**given, **{intern(f"w_{name}"): x for name, x in weights.items()}, **options)
+        found = results if isinstance(results, tuple) else (results,)
+        if parameters is None:
+            return named_tuple("Gradient", names)(*found)
+        by_number = dict(zip(numbers, found[len(names) :], strict=True))
+        return named_tuple("Gradient", (*names, "parameters"))(*found[: len(names)], by_number)
+
+
+class Blocks(Wrapper):
+    """`f.jacobian(*args)`: all first derivatives, by name: `.q`, `.v`, ..., each (..., *result, width).
+
+    Columns for a configuration are along the group (nv of them). Several results: `.a.q`, `.tau.v`, ... `parameters`
+    are names of numbers of the robot; the blocks (..., *result, *number) are then in `.parameters[name]`.
+    """
+
+    recipe: Jacobian
+
+    def __init__(self, recipe: Jacobian) -> None:
+        super().__init__(recipe, make(recipe))
+        self._layout = Layout(recipe)
+        self._required = tuple(a.name for a in recipe.arguments if not a.optional)
+        self._front: Any = None
+        self._numbers = _Numbers(recipe, ChangeJacobian, ByNumbers)
+
+    def fronted(self) -> Any:
+        """This, with machine code before it that serves plain calls."""
+        from ..compile.callables import Front
+
+        inner = self.function.state[0].environment
+        if inner is None:
+            return self
+        self._front = Front(self, inner)
+        return self._front.callable()
+
+    def along(self, parameters: Sequence[str]) -> ByNumbers:
+        """The derivatives by the named numbers of the robot."""
+        return self._numbers.along(parameters)
+
+    def _with_parameters(self, args: tuple[Any, ...], named: dict[str, Any]) -> Any:
+        """The blocks by the arguments, and by numbers of the robot."""
+        numbers = read_names(self.recipe.name, named.pop("parameters"))
+        if named.get("out") is not None:
+            raise ArgumentError(
+                f"{self.recipe.name}: out= is for the blocks by the arguments; those by parameters are another array, "
+                "which jacobian.along(names).function(..., out=...) fills"
+            )
+        found, several = self(*args, **named), len(self.recipe.of.results) > 1
+        by_number = self.along(numbers)(*args, **named) if numbers else [{} for _ in self.recipe.of.results]
+        rows = [
+            named_tuple("Jacobian", (*own._fields, "parameters"))(*own, more)
+            for own, more in zip(found if several else [found], by_number, strict=True)
+        ]
+        return named_tuple("Jacobians", self.recipe.of.results)(*rows) if several else rows[0]
+
+    def __call__(self, *args: Any, **named: Any) -> Any:
+        if "parameters" in named:
+            return self._with_parameters(args, named)
+        if len(args) == 1 < len(self._required) and isinstance(args[0], tuple):
+            listed = ", ".join(self._required)
+            raise TypeError(f"{self.recipe.name} takes its arguments one by one, jacobian({listed}), not as a tuple")
+        array = self.function(*args, **named)
+        present = self._present(args, named)
+        found = self._layout.named(present, array)
+        if self._front is not None and present == self._required and isinstance(found, Stacked):
+            self._front.serve(found, found.array)
+        return found
+
+    def _present(self, args: tuple[Any, ...], named: dict[str, Any]) -> tuple[str, ...]:
+        given = dict(zip((a.name for a in self.recipe.arguments), args, strict=False))
+        given.update(named)
+        return tuple(a.name for a in self.recipe.arguments if given.get(a.name) is not None)
+
+
+WRAPPERS: dict[str, Any] = {"jvp": Directional, "vjp": Pullback, "jacobian": lambda recipe: Blocks(recipe).fronted()}

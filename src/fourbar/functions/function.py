@@ -1,0 +1,449 @@
+"""`Function`: a compiled algorithm as the user calls it.
+
+    tau = f(q, v, a)                        one sample, or any leading axes, which broadcast
+    f(q, v, a, out=tau)                     into an existing array
+    f(q, v, a, threads=2)                   on so many threads (else as many as there are CPUs, for large batches)
+
+The program is traced and compiled at the first call. With FOURBAR_BACKEND=numpy it is interpreted instead.
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+import os
+from collections.abc import Callable, Sequence
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+
+from ..arrays import Argument, batch_shape, bind, check_target, expected, quick_array, to_array
+from ..compile import callables
+from ..compile.kernel import Watch
+from ..compile.llvm import batch_lanes, single_lane
+from ..compile.signals import raise_error
+from ..compile.ufunc import GeneralisedUfunc, compiled, signature
+from ..compile.workers import default_threads, run_shared
+from ..errors import ArgumentError
+from ..expr import Output, Program, interpret
+from ..once import Turn
+
+if TYPE_CHECKING:
+    from inspect import Signature
+
+_WORTH_SHARING = 3_000_000  # operations in a batch from which on several threads pay (about 0.1 ms)
+_BACKENDS = ("llvm", "numpy")
+_EXTRA = ("out", "threads")  # what every function takes besides its arguments
+
+
+def backend() -> str:
+    """What runs programs: "llvm", or "numpy" (the reference interpreter) if FOURBAR_BACKEND says so."""
+    asked = os.environ.get("FOURBAR_BACKEND", "llvm")
+    if asked not in _BACKENDS:
+        raise ValueError(f"FOURBAR_BACKEND={asked!r}: expected one of {', '.join(_BACKENDS)}")
+    return asked
+
+
+def operations(program: Program) -> int:
+    """Arithmetic operations of one sample."""
+    counted = [sum(op not in ("load", "table") for op, *_ in b.code) for b in program.blocks]
+    return sum(counted[call.block] for call in program.calls)
+
+
+def _overlap(some: Sequence[np.ndarray], others: Sequence[np.ndarray]) -> bool:
+    """Whether an array of the one lot may lie over one of the other."""
+    return any(np.may_share_memory(a, b) for a in some for b in others)
+
+
+class Variant:
+    """One program (one choice of optional arguments), with the kernels that were needed so far."""
+
+    def __init__(self, program: Program, watch: Watch) -> None:
+        self.program = program
+        self._watch = watch
+        sizes = [n for x in (*program.inputs, *program.outputs) for n in x.shape]
+        self.compiled = backend() == "llvm" and 0 not in sizes  # NumPy knows no generalised ufuncs of empty arrays
+        self.sharing_from = max(2, _WORTH_SHARING // max(1, operations(program)))
+        self._ufuncs: dict[bool, GeneralisedUfunc] = {}
+
+    def ufunc(self, single: bool) -> GeneralisedUfunc:
+        """The program in machine code: for one sample, or for batches."""
+        found = self._ufuncs.get(single)
+        if found is None:
+            lanes = single_lane() if single else batch_lanes()
+            found = self._ufuncs.setdefault(single, compiled(self.program, lanes, self._watch))
+        return found
+
+    def run(self, arrays: list[np.ndarray], batch: tuple[int, ...], out: tuple[Any, ...] | None, threads: int) -> Any:
+        """The results, a tuple; `out` are arrays to write into."""
+        if not self.compiled:
+            return self._interpreted(arrays, out)
+        n = math.prod(batch)
+        overlapping = out is not None and _overlap(arrays, out)
+        if threads > 1 and n >= self.sharing_from and not overlapping:
+            return self._shared(arrays, batch, n, out, threads)
+        made, into = self.ufunc(single=batch == ()), {} if out is None else {"out": out}
+        failures = made.kernel.failures
+        with np.errstate(all="ignore"):  # branches that are not taken, and samples that are NaN, are no news
+            results = made.ufunc(*arrays, order="C", **into)
+        raise_error()
+        made.kernel.check_memory(failures)
+        return results if isinstance(results, tuple) else (results,)
+
+    def _interpreted(self, arrays: list[np.ndarray], out: tuple[Any, ...] | None) -> tuple[Any, ...]:
+        names = [x.name for x in self.program.inputs]
+        found = interpret(self.program, dict(zip(names, arrays, strict=True)))
+        results = [found[y.name] for y in self.program.outputs]
+        if out is None:
+            return tuple(r[()] for r in results)
+        for target, result in zip(out, results, strict=True):
+            target[...] = result
+        return out
+
+    def _shared(
+        self, arrays: list[np.ndarray], batch: tuple[int, ...], n: int, out: tuple[Any, ...] | None, threads: int
+    ) -> tuple[Any, ...]:
+        flat = [self._rows(array, x.shape, batch, n) for array, x in zip(arrays, self.program.inputs, strict=True)]
+        results = out or tuple(np.empty((*batch, *y.shape)) for y in self.program.outputs)
+        whole = [r if r.flags.carray else np.empty(r.shape) for r in results]
+        rows = [self._rows(w, y.shape, batch, n) for w, y in zip(whole, self.program.outputs, strict=True)]
+        kernel = self.ufunc(single=False).kernel
+        failures = kernel.failures
+        run_shared(kernel, flat + rows, n, threads)
+        raise_error()
+        kernel.check_memory(failures)
+        for result, written in zip(results, whole, strict=True):
+            if result is not written:
+                result[...] = written
+        return results
+
+    @staticmethod
+    def _rows(array: np.ndarray, core: tuple[int, ...], batch: tuple[int, ...], n: int) -> np.ndarray:
+        """An aligned array with one batch axis, or none if it is the same for every sample."""
+        if array.ndim > len(core):
+            wanted = (*batch, *core)
+            array = array if array.shape == wanted else np.broadcast_to(array, wanted)
+            array = array if len(batch) == 1 else array.reshape(n, *core)
+        return array if array.flags.aligned else np.require(array, requirements="A")
+
+
+class Explain(Protocol):
+    """Says why results are NaN: given the arguments, and which samples (...) have NaN in a result but not in these."""
+
+    @property
+    def watches_batches(self) -> bool:
+        """Whether batches are searched for NaN too, or only single samples."""
+        ...
+
+    @property
+    def watch(self) -> Watch:
+        """The coordinates that are looked at while batches are computed."""
+        ...
+
+    def __call__(self, given: dict[str, np.ndarray], lost: np.ndarray) -> None:
+        """Raise an error, or warn."""
+        ...
+
+
+class State:
+    """What a function is, apart from the machine code that speeds up its calls."""
+
+    def __init__(
+        self,
+        name: str,
+        arguments: Sequence[Argument],
+        results: Sequence[str],
+        record: Callable[[tuple[str, ...]], Program],
+        rebuild: tuple[Any, ...],
+        doc: str = "",
+        explain: Explain | None = None,
+        derive: Callable[[str], Any] | None = None,
+    ) -> None:
+        self.name = name
+        self.arguments = tuple(arguments)
+        self.results = tuple(results)
+        self.doc = doc
+        self._explain = explain
+        self._watch = {} if explain is None else explain.watch
+        self.rebuild = rebuild
+        self._derive = derive
+        self._derivatives: dict[str, Any] = {}
+        self._record = record
+        self._turn = Turn()
+        self._armed: set[tuple[tuple[str, ...], bool]] = set()
+        self._programs: dict[tuple[str, ...], Program] = {}
+        self._variants: dict[tuple[str, ...], Variant] = {}
+        names = tuple(a.name for a in self.arguments)
+        required = tuple(a.name for a in self.arguments if not a.optional)
+        fast = callables.supported() and backend() == "llvm"
+        watched = 0 if explain is None else 2 if explain.watches_batches else 1
+        self.environment = callables.Environment(watched, names, required) if fast else None
+        self._environments = {} if self.environment is None else {required: self.environment}
+        self._direct: Callable[..., Any] = callables.declined if self.environment is None else self.environment.direct()
+
+    def derivative(self, kind: str) -> Any:
+        """A derivative of this function, made when it is first asked for."""
+        if self._derive is None:
+            raise AttributeError(f"{self.name} has no derivatives")
+        if kind not in self._derivatives:
+            with self._turn.taken():
+                if kind not in self._derivatives:
+                    self._derivatives.setdefault(kind, self._derive(kind))
+        return self._derivatives[kind]
+
+    def program(self, present: tuple[str, ...]) -> Program:
+        """The program for the named arguments."""
+        if present not in self._programs:
+            with self._turn.taken():
+                if present not in self._programs:
+                    self._programs.setdefault(present, self._record(present))
+        return self._programs[present]
+
+    def variant(self, present: tuple[str, ...]) -> Variant:
+        """The same, ready to run."""
+        found = self._variants.get(present)
+        return (
+            self._variants.setdefault(present, Variant(self.program(present), self._watch)) if found is None else found
+        )
+
+    def call(self, *args: Any, out: Any = None, threads: int | None = None, **named: Any) -> Any:
+        """Any call that is not served by the machine code."""
+        if out is None and threads is None and not named and self._armed:
+            found = self._converted(args)
+            if found is not NotImplemented:
+                return found
+        given = bind(self.name, self.arguments, args, named)
+        present = tuple(given)
+        arguments = [a for a in self.arguments if a.name in given]
+        if any(_is_lazy(x) for x in given.values()):
+            return self._lazy(present, list(given.values()), out)
+        arrays = [to_array(self.name, a, given[a.name]) for a in arguments]
+        batch = batch_shape(self.name, arguments, arrays)
+        allowed = self._threads(threads)
+        targets = None if out is None else self._targets(out, batch, present)
+        if targets is not None and self._explain is not None:  # which is to see the arguments, not what is over them
+            arrays = [x.copy() if _overlap([x], targets) else x for x in arrays]
+        variant = self.variant(present)
+        results = variant.run(arrays, batch, targets, allowed)
+        self._arm(variant, present, single=batch == ())
+        if self._explain is not None and any(np.isnan(x).any() for x in results):
+            lost = _lost(arguments, arrays, variant.program.outputs, results, batch)
+            self._explain(dict(zip(present, arrays, strict=True)), lost)
+            results = tuple(_emptied(x, lost) for x in results)
+        return results[0] if len(results) == 1 else tuple(results)
+
+    def _converted(self, args: tuple[Any, ...]) -> Any:
+        """The results by machine code of what has become arrays that it takes; NotImplemented where that is not so."""
+        arrays, changed = [], False
+        for x in args:
+            array = quick_array(x)
+            if array is None:
+                return NotImplemented
+            changed = changed or array is not x
+            arrays.append(array)
+        return self._direct(*arrays) if changed else NotImplemented  # which it has seen
+
+    def _arm(self, variant: Variant, present: tuple[str, ...], single: bool) -> None:
+        """Let the machine code serve the next call of this kind."""
+        if self.environment is None or not variant.compiled or (present, single) in self._armed:
+            return
+        kernel = variant.ufunc(single).kernel
+        with self._turn.taken():
+            if (present, single) in self._armed:
+                return
+            if present not in self._environments:
+                self._environments[present] = self.environment.added(present)
+            self._armed.add((present, single))
+            self._environments[present].arm(kernel, single, variant.sharing_from)
+
+    def _threads(self, asked: int | None) -> int:
+        if asked is None:
+            return default_threads()
+        try:
+            count = operator.index(asked)
+        except TypeError:
+            count = 0
+        if count < 1:
+            raise ArgumentError(f"{self.name}: threads must be a whole number of at least 1, got {asked!r}")
+        return count
+
+    def _targets(self, out: Any, batch: tuple[int, ...], present: tuple[str, ...]) -> tuple[Any, ...]:
+        outputs = self.program(present).outputs
+        targets = out if isinstance(out, tuple) else (out,)
+        if len(targets) != len(outputs):
+            wanted = f"{len(outputs)} arrays ({', '.join(self.results)})"
+            raise ArgumentError(f"{self.name}: out must be {wanted}, got {len(targets)}")
+        for target, y in zip(targets, outputs, strict=True):
+            check_target(f"{self.name}: out ({y.name})", target, (*batch, *y.shape))
+        return targets
+
+    def _lazy(self, present: tuple[str, ...], values: list[Any], out: Any) -> Any:
+        """Dask arrays: the call becomes part of their graph."""
+        import dask.array
+
+        if out is not None:
+            raise ArgumentError(f"{self.name}: out= cannot be used with dask arrays")
+        program = self.program(present)
+        for value, x in zip(values, program.inputs, strict=True):
+            shape = np.shape(value)
+            if shape[len(shape) - len(x.shape) :] != x.shape:
+                raise ArgumentError(f"{self.name}: {x.name} must have shape {expected(x.shape)}, got {shape}")
+        symbols = iter("abcdefghijklmnopqrstuvwxyz")
+        names: dict[int, str] = {}
+
+        def dims(shape: tuple[int, ...]) -> str:
+            return "(" + ",".join(names.setdefault(n, next(symbols)) for n in shape) + ")"
+
+        text = ",".join(dims(x.shape) for x in program.inputs) + "->" + ",".join(dims(y.shape) for y in program.outputs)
+        sizes = {symbol: n for n, symbol in names.items()}
+        types = [float] * len(program.outputs) if len(program.outputs) > 1 else float
+        function = _Remote(self.call, self.rebuild, present)
+        return dask.array.apply_gufunc(
+            function, text, *values, output_dtypes=types, output_sizes=sizes, allow_rechunk=True
+        )
+
+
+def _lost(
+    arguments: Sequence[Argument],
+    arrays: Sequence[np.ndarray],
+    outputs: Sequence[Output],
+    results: Sequence[Any],
+    batch: tuple[int, ...],
+) -> np.ndarray:
+    """Which samples (...) have NaN in a result although all their arguments are finite."""
+    lost = np.zeros(batch, bool)
+    for y, result in zip(outputs, results, strict=True):
+        lost = lost | np.any(np.isnan(result), axis=_core(y.shape))
+    for argument, x in zip(arguments, arrays, strict=True):
+        lost = lost & np.all(np.isfinite(x), axis=_core(argument.shape))
+    return lost
+
+
+_AT_HAND = (np.ndarray, list, tuple, float, int, np.float64)
+
+
+def _emptied(result: Any, lost: np.ndarray) -> Any:
+    """A result with NaN in all entries of the samples `lost` (...): what is left of them is no answer either."""
+    if np.ndim(result):
+        result[lost] = np.nan
+        return result
+    return np.float64(np.nan) if lost else result
+
+
+def _core(shape: tuple[int, ...]) -> tuple[int, ...]:
+    """The last axes, as many as a core shape has."""
+    return tuple(range(-len(shape), 0))
+
+
+def _is_lazy(x: Any) -> bool:
+    return type(x) not in _AT_HAND and type(x).__module__.startswith("dask.array")
+
+
+class _Remote:
+    """A function that may be sent to another process, where it is made anew from its recipe."""
+
+    def __init__(self, call: Callable[..., Any], rebuild: tuple[Any, ...], present: tuple[str, ...]) -> None:
+        self.call = call
+        self.rebuild = rebuild
+        self.present = present
+
+    def __call__(self, *arrays: Any) -> Any:
+        return self.call(**dict(zip(self.present, arrays, strict=True)))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _arrived, (self.rebuild, self.present)
+
+
+@lru_cache(maxsize=32)
+def _arrived(rebuild: tuple[Any, ...], present: tuple[str, ...]) -> _Remote:
+    """Made once in a process, however many chunks of an array it is sent for."""
+    make, *args = rebuild
+    return _Remote(make(*args), rebuild, present)
+
+
+class PlainFunction:
+    """A function without the machine-code entry: where the interpreter or the backend does not allow it."""
+
+    __slots__ = ("held",)
+
+    def __init__(self, held: tuple[State, None]) -> None:
+        object.__setattr__(self, "held", held)
+
+    __setattr__ = callables.refuse
+    __delattr__ = callables.refuse
+
+    def __call__(self, *args: Any, **named: Any) -> Any:
+        return self.held[0].call(*args, **named)
+
+
+def _representation(self: Any) -> str:
+    state = self.held[0]
+    given = ", ".join(f"{a.name}=None" if a.optional else a.name for a in state.arguments)
+    return f"<fourbar function {state.name}({given}) -> {', '.join(state.results)}>"
+
+
+def true_signature(arguments: Sequence[str], optional: Sequence[str], options: Sequence[str] = ()) -> Signature:
+    """What a function takes: arrays, those that may be left out, options, and where and on how many threads to work."""
+    from inspect import Parameter, Signature  # which computing does not need
+
+    kind = Parameter.POSITIONAL_OR_KEYWORD
+    needed = [Parameter(name, kind) for name in arguments]
+    left_out = [Parameter(name, kind, default=None) for name in (*optional, *options)]
+    return Signature([*needed, *left_out, *(Parameter(x, Parameter.KEYWORD_ONLY, default=None) for x in _EXTRA)])
+
+
+def _signature(self: Any) -> Signature:
+    given = self.held[0].arguments
+    return true_signature([a.name for a in given if not a.optional], [a.name for a in given if a.optional])
+
+
+def _name(self: Any, attribute: str) -> str:
+    """`__name__` and `__qualname__`, of which a type would take none but its own."""
+    if attribute in ("__name__", "__qualname__"):
+        return self.held[0].name
+    raise AttributeError(f"a fourbar function has no attribute {attribute!r}")
+
+
+def _reduce(self: Any) -> tuple[Any, ...]:
+    make, *args = self.held[0].rebuild
+    return make, tuple(args)
+
+
+def _program(self: Any, *optional: str) -> Program:
+    """The program of this function, with the named optional arguments."""
+    state = self.held[0]
+    return state.program(tuple(a.name for a in state.arguments if not a.optional or a.name in optional))
+
+
+_METHODS: dict[str, Any] = {
+    "__repr__": _representation,
+    "__reduce__": _reduce,
+    "program": _program,
+    "state": property(lambda self: self.held),
+    "signature": property(lambda self: signature(_program(self))),
+    "help": property(lambda self: self.held[0].doc),
+    "__doc__": property(lambda self: self.held[0].doc),
+    "__signature__": property(_signature),
+    "__getattr__": _name,
+    "jvp": property(lambda self: self.held[0].derivative("jvp")),
+    "vjp": property(lambda self: self.held[0].derivative("vjp")),
+    "jacobian": property(lambda self: self.held[0].derivative("jacobian")),
+}
+
+
+def _with_methods(kind: type) -> type:
+    for name, method in _METHODS.items():
+        setattr(kind, name, method)
+    return kind
+
+
+_with_methods(PlainFunction)
+
+
+def make_function(state: State) -> Any:
+    """The callable that a user holds."""
+    if state.environment is None:
+        return PlainFunction((state, None))
+    _with_methods(callables.callable_type("Function"))
+    return state.environment.callable(state, "Function", state.call)

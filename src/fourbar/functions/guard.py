@@ -1,0 +1,168 @@
+"""Why a result is NaN although its arguments are finite: what is said of it, in words.
+
+The reasons are coordinates that stand for no placement (a quaternion of zeros, an angle beyond what sin and cos can
+reduce), joints that move nothing with inertia, and loops at a toggle position.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ..errors import CoordinateError, FourbarError, SingularError, warn
+from ..tree.cluster_tree import ClusterTree
+from ..tree.clusters import split
+from ..tree.embedding import LoopEmbedding
+from ..tree.solid import is_solid
+from .angles import spins, stored_joints, straight, told_endless
+
+if TYPE_CHECKING:
+    from ..compile.kernel import Coordinates
+
+_EXAMINED = 100  # samples of a batch that are looked at, of those whose result is NaN
+
+
+def implicit_loops(cluster_tree: ClusterTree) -> bool:
+    """Whether any loop has to be solved at run time."""
+    return any(isinstance(g.embedding, LoopEmbedding) and not g.embedding.explicit for g in cluster_tree.clusters)
+
+
+def toggled(cluster_tree: ClusterTree, q: np.ndarray) -> list[str]:
+    """Names of the loops that do not determine their dependent velocities at one configuration."""
+    found: list[str] = []
+    for cluster, own in zip(cluster_tree.clusters, split(cluster_tree.clusters, q.tolist(), "nq"), strict=True):
+        tie = cluster.embedding
+        if isinstance(tie, LoopEmbedding) and not tie.explicit and tie.is_toggled(np.array(own)):
+            found.extend(cluster.loops)
+    return found
+
+
+def has_bent_loops(cluster_tree: ClusterTree) -> bool:
+    """Whether the conditions of some loop are not linear, so that they may have no derivative somewhere."""
+    return any(isinstance(g.embedding, LoopEmbedding) and not g.embedding.is_linear for g in cluster_tree.clusters)
+
+
+def _without_derivative(cluster_tree: ClusterTree, q: np.ndarray) -> list[str]:
+    """Names of the loops whose dependent coordinates follow one by one, but have no value or derivative at one q."""
+    found: list[str] = []
+    for cluster, own in zip(cluster_tree.clusters, split(cluster_tree.clusters, list(q), "nq"), strict=True):
+        tie = cluster.embedding
+        if isinstance(tie, LoopEmbedding) and tie.explicit:
+            with np.errstate(all="ignore"):
+                slopes = tie.slopes(np.array(tie.coordinates(own), float))
+            found.extend(cluster.loops if not np.isfinite(slopes).all() else ())
+    return found
+
+
+def _toggles(cluster_tree: ClusterTree, rows: np.ndarray) -> str:
+    """What is wrong with loops at configurations without a result, if it is they."""
+    bare = sorted({name for row in rows for name in _without_derivative(cluster_tree, row)})
+    if bare:
+        return f"loop {', '.join(map(repr, bare))}: its condition has no value or no derivative there"
+    loops = sorted({name for row in rows for name in toggled(cluster_tree, row)})
+    if not loops:
+        return ""
+    return (
+        f"loop {', '.join(map(repr, loops))} is at a toggle position: its independent velocities do not determine the "
+        "others there; choose others with robot.with_independent(...)"
+    )
+
+
+def lacks_direction(quaternions: np.ndarray) -> np.ndarray:
+    """Which of some quaternions (..., 4) are zero, or so small that their squares are: (...)."""
+    from ..compile.elementary import SMALLEST_QUATERNION
+
+    return np.asarray((np.abs(quaternions) < SMALLEST_QUATERNION).all(axis=-1))
+
+
+def _zero_quaternion(cluster_tree: ClusterTree, argument: str, rows: np.ndarray) -> str:
+    """What is wrong with configurations (n, nq) in which a quaternion has no length."""
+    for name, joint, first in stored_joints(cluster_tree):
+        for start in joint.quaternions:
+            if lacks_direction(rows[:, first + start : first + start + 4]).any():
+                entries = f"{argument}[{first + start}:{first + start + 4}]"
+                return (
+                    f"{argument}: the quaternion of joint {name!r}, {entries}, is zero, which is not a rotation; "
+                    "the identity is (1, 0, 0, 0). Start from robot.neutral()"
+                )
+    return ""
+
+
+def _massless_joint(cluster_tree: ClusterTree) -> str:
+    """Which joint moves nothing that has inertia, in words; none does in most robots. Found out once."""
+    kept = vars(cluster_tree)
+    if "massless_joint" not in kept:
+        kept["massless_joint"] = "" if is_solid(cluster_tree) else _sought_massless_joint(cluster_tree)
+    return kept["massless_joint"]
+
+
+def _sought_massless_joint(cluster_tree: ClusterTree) -> str:
+    from ..algorithms.massless import MasslessError, check_joints  # which few robots need
+
+    try:
+        check_joints(cluster_tree)
+    except MasslessError as error:
+        return str(error)
+    return ""
+
+
+class Explainer:
+    """Says why results are NaN. One sample: an error. A batch: a warning; those samples are NaN throughout.
+
+    Of joints that move nothing, which somebody has accepted, there is a warning for one sample too. `configurations`
+    are the names of the arguments that hold coordinates; `reason` is what NaN means where none of the general reasons
+    applies; without one nothing is said.
+    """
+
+    def __init__(self, cluster_tree: ClusterTree, configurations: Sequence[str], reason: str) -> None:
+        self._cluster_tree, self._configurations, self._reason = cluster_tree, tuple(configurations), reason
+        self._massless = _massless_joint(cluster_tree)
+
+    @property
+    def watches_batches(self) -> bool:
+        """Whether NaN may come from anything but the coordinates themselves, so that all results are looked at."""
+        return bool(self._reason or self._massless or has_bent_loops(self._cluster_tree) or spins(self._cluster_tree))
+
+    @property
+    def watch(self) -> dict[str, Coordinates]:
+        """The coordinates that are looked at while batches are computed."""
+        from ..compile.kernel import Coordinates
+
+        quaternions = tuple(j.first + k for j in stored_joints(self._cluster_tree) for k in j.joint.quaternions)
+        others = {k + i for k in quaternions for i in range(4)} | straight(self._cluster_tree)
+        angles = tuple(k for k in range(self._cluster_tree.nq) if k not in others)
+        return dict.fromkeys(self._configurations, Coordinates(angles, quaternions))
+
+    def __call__(self, given: Mapping[str, np.ndarray], lost: np.ndarray) -> None:
+        """Explain NaN in the samples `lost` (...), which have finite arguments."""
+        if not lost.any():
+            return
+        error = self._found({name: _rows(given[name], lost) for name in self._configurations})
+        if error is None and self._massless:
+            warn(f"{self._massless}; the result is NaN", RuntimeWarning)
+        elif error is not None and not lost.ndim:
+            try:
+                raise error
+            finally:
+                del error  # else it and this frame would keep each other, and the arguments, alive
+        elif error is not None:
+            of = "of " if isinstance(error, CoordinateError) else ""  # those begin with the name of an argument
+            warn(f"in some samples {of}{error}; these are NaN", RuntimeWarning)
+
+    def _found(self, rows: Mapping[str, np.ndarray]) -> FourbarError | None:
+        """What is wrong with the configurations of the lost samples, if anything is."""
+        for name, q in rows.items():
+            wrong = _zero_quaternion(self._cluster_tree, name, q) or told_endless(self._cluster_tree, name, q)
+            if wrong:
+                return CoordinateError(wrong)
+        if self._massless:
+            return None
+        what = (_toggles(self._cluster_tree, rows["q"]) if "q" in rows else "") or self._reason
+        return SingularError(what) if what else None
+
+
+def _rows(q: np.ndarray, lost: np.ndarray) -> np.ndarray:
+    """The configurations of some of the lost samples."""
+    return np.broadcast_to(q, (*lost.shape, q.shape[-1]))[lost][:_EXAMINED]

@@ -1,0 +1,119 @@
+"""The Coriolis matrix and what belongs to it, for trees and for mechanisms with loops.
+
+With q̇ = G ẏ, and M, C, Γ those of the spanning tree: C_ind = Gᵀ (C G + M Ġ) and
+Γ_ind,abc = Σ G_ia (G_jb G_kc Γ_ijk + M_ij ∂_c G_jb), which have the same properties.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ...algorithms import christoffel as symbols
+from ...algorithms import coriolis, crba, rnea
+from ...algorithms.cluster_aba import project_forces
+from ...spatial.linear import Mat, Vec
+from ..context import Context, map_rate
+from ..registry import Outputs, flat, method, vector
+
+Rows = list[list[Any]]
+
+
+def _add(a: Vec, b: Vec) -> Vec:
+    return a + b
+
+
+def _column(G: tuple[Mat, ...], c: int) -> tuple[Vec, ...]:
+    return tuple(Vec([row[c] for row in block]) for block in G)
+
+
+def _sum(c: Context, rows: Rows, others: Rows) -> Rows:
+    """The sum of two matrices."""
+    return [list(c.recorder.call(_add, Vec(a), Vec(b))) for a, b in zip(rows, others, strict=True)]
+
+
+def _transposed(rows: Rows) -> Rows:
+    return [list(column) for column in zip(*rows, strict=True)]
+
+
+def _mapped(c: Context, rows: Rows, n: int, blocks: tuple[Mat, ...]) -> Rows:
+    """The columns of cluster n in rows (on the velocities of all links), times a map of its links, such as G or Ġ."""
+    first, links = c.tree.first_v, c.tree.links
+    cuts = [slice(first[i], first[i] + links[i].joint.nv) for i in c.clusters[n].links]
+    return [list(c.recorder.call(project_forces, blocks, tuple(Vec(row[cut]) for cut in cuts))) for row in rows]
+
+
+def _times_map_rate(c: Context, rows: Rows) -> Rows:
+    """rows Ġ; zero in the columns of free links."""
+    found: Rows = [[] for _ in rows]
+    for n, (cluster, rates) in enumerate(zip(c.clusters, c.map_rates, strict=True)):
+        nv = cluster.embedding.nv
+        parts: Rows = [[0.0] * nv for _ in rows]
+        if rates is not None and nv > 0:
+            parts = _mapped(c, rows, n, rates)
+        for target, part in zip(found, parts, strict=True):
+            target.extend(part)
+    return found
+
+
+def _coriolis(c: Context) -> Rows:
+    parts = coriolis.parts(c.equations(), c.coordinates(), c.velocities())
+    half = c.columns(coriolis.coriolis_matrix(parts))
+    if c.is_looped:
+        half = _sum(c, half, _times_map_rate(c, coriolis.mass_matrix(parts)))
+    return _transposed(c.columns(_transposed(half)))
+
+
+@method("q v", "C")
+def coriolis_matrix(c: Context) -> Outputs:
+    """Coriolis matrix C (..., nv, nv): C v + g is the `bias_force`, and Ṁ - 2 C is skew.
+
+    The one of the Christoffel symbols, C_ij = Σ Γ_ijk v_k, also for velocities that are not rates of coordinates.
+    """
+    return [("C", (c.nv, c.nv), flat(_coriolis(c)))]
+
+
+@method("q v", "M_rate")
+def mass_matrix_rate(c: Context) -> Outputs:
+    """Ṁ (..., nv, nv): the rate of the mass matrix as the robot moves with v; Ṁ = C + Cᵀ."""
+    C = _coriolis(c)
+    return [("M_rate", (c.nv, c.nv), flat(_sum(c, C, _transposed(C))))]
+
+
+@method("q v", "tau")
+def coriolis_force(c: Context) -> Outputs:
+    """C v (..., nv): Coriolis and centrifugal forces, the `bias_force` without gravity."""
+    tau = rnea.inverse_dynamics(c.equations(), c.velocities(), c.accelerations(""), c.F_ext(), (0.0, 0.0, 0.0))
+    return vector(c, "tau", c.project(tau))
+
+
+def _bent(c: Context, cube: symbols.Cube) -> symbols.Cube:
+    """Γ of the spanning tree on independent velocities: contracted with G three times, plus Σ G_ia M_ij ∂_c G_jb."""
+    planes = [c.columns(plane) for plane in cube]
+    planes = [_transposed(c.columns(_transposed(plane))) for plane in planes]
+    rows = c.columns([[plane[b][k] for plane in planes] for b in range(c.nv) for k in range(c.nv)])
+    found = [[[rows[b * c.nv + k][a] for k in range(c.nv)] for b in range(c.nv)] for a in range(c.nv)]
+    half = _transposed(c.columns(crba.mass_matrix(c.equations())))
+    first = 0
+    for n, (cluster, e) in enumerate(zip(c.clusters, c.expanded, strict=True)):
+        for k in range(first, first + (0 if e is None else cluster.embedding.nv)):
+            v = c.recorder.call(_column, e.G, k - first) if e is not None else ()
+            added = _mapped(c, half, n, c.recorder.call(map_rate, cluster.embedding, e, v))
+            for a, row in enumerate(added):
+                own = Vec([found[a][first + b][k] for b in range(len(row))])
+                for b, x in enumerate(c.recorder.call(_add, own, Vec(row))):
+                    found[a][first + b][k] = x
+        first += cluster.embedding.nv
+    return found
+
+
+@method("q", "Gamma")
+def christoffel(c: Context) -> Outputs:
+    """Christoffel symbols Γ (..., nv, nv, nv): C_ij = Σ_k Γ_ijk v_k.
+
+    Where v = q̇, Γ_ijk = ½ (∂_k M_ij + ∂_j M_ik - ∂_i M_jk), symmetric in j and k. For velocities that are not rates of
+    coordinates (spherical and free joints) they are the symbols in the frame of these velocities, with brackets.
+    """
+    cube = symbols.christoffel(c.equations(), c.coordinates())
+    if c.is_looped:
+        cube = _bent(c, cube)
+    return [("Gamma", (c.nv, c.nv, c.nv), flat([flat(plane) for plane in cube]))]

@@ -1,0 +1,113 @@
+"""What acts between bodies, and what bodies feel where they are touched."""
+
+from __future__ import annotations
+
+from ...algorithms import efpa, rnea
+from ...algorithms import reactions as reaction
+from ...algorithms.sweep import Sweeps
+from ...errors import ArgumentError
+from ...spatial.linear import Mat, Vec
+from ...spatial.solve import inverse_or_nan
+from ...spatial.vectors import Wrench
+from ...tree.cluster_tree import Location
+from ...tree.embedding import LoopEmbedding, OwnJoint
+from ..context import Context
+from ..registry import Outputs, flat, method
+
+
+def _reaching(c: Context, ends: tuple[tuple[Location, bool], ...]) -> Sweeps:
+    """Sweeps on a tree in which the frames turn with their bodies."""
+    return c.equations([home.link for home, _ in ends])
+
+
+@method("q", "Omega", static="frames points expressed_in")
+def osim_inverse(c: Context, ends: tuple[tuple[Location, bool], ...], in_world: bool) -> Outputs:
+    """Inverse operational-space inertia Ω = J M⁻¹ Jᵀ (..., k, k) of many frames together (EFPA).
+
+    frames: names, six rows each [angular; linear]; points: names, three linear rows each, after the frames.
+    expressed_in: "world" (default) or "frame" (each in its own axes); at the origins.
+    """
+    k = sum(3 if linear else 6 for _, linear in ends)
+    rows = efpa.osim_inverse(_reaching(c, ends), c.clusters, c.expanded, ends, in_world)
+    return [("Omega", (k, k), flat(rows))]
+
+
+@method(
+    "q", "Lambda", static="frames points expressed_in",
+    nan="the frames cannot be moved independently in all their rows, so that Ω has no inverse; ask for fewer rows, or "
+    "use osim_inverse",
+)  # fmt: skip
+def osim(c: Context, ends: tuple[tuple[Location, bool], ...], in_world: bool) -> Outputs:
+    """Operational-space inertia Λ = (J M⁻¹ Jᵀ)⁻¹ (..., k, k) of many frames together, the inverse of `osim_inverse`.
+
+    Same options. Where the frames cannot be moved independently there is none: an error, or NaN in a batch.
+    """
+    k = sum(3 if linear else 6 for _, linear in ends)
+    if k > c.nv:
+        raise ArgumentError(
+            f"osim: the frames and points have {k} rows but the robot only {c.nv} independent velocities, so that they "
+            "cannot be moved independently; ask for fewer (points= has three rows each), or use osim_inverse"
+        )
+    rows = efpa.osim_inverse(_reaching(c, ends), c.clusters, c.expanded, ends, in_world)
+    return [("Lambda", (k, k), flat(c.recorder.call(inverse_or_nan, Mat(map(Vec, rows)))))]
+
+
+def _loop_wrenches(c: Context) -> dict[str, list[Wrench]]:
+    """What loops do to the bodies they tie, by body; the independent joints are driven, the others passive."""
+    tau = rnea.inverse_dynamics(c.equations(), c.velocities(), c.accelerations("a"), c.F_ext(), c.gravity)
+    q = c.coordinates()
+    found: dict[str, list[Wrench]] = {}
+    for cluster in c.clusters:
+        if not isinstance(cluster.embedding, OwnJoint) and cluster.embedding.traced.bodies:
+            own_q, own_tau = tuple(q[i] for i in cluster.links), tuple(tau[i] for i in cluster.links)
+            forces = c.recorder.call(reaction.loop_wrenches, cluster.embedding, own_q, own_tau)
+            for body, F in zip(cluster.embedding.traced.bodies, forces, strict=True):
+                found.setdefault(body, []).append(F)
+    return found
+
+
+@method("q v a", "F", optional="f_ext")
+def reactions(c: Context) -> Outputs:
+    """Reactions (..., n_bodies, 6): the wrench that each body receives from its parent through its joint, in its frame.
+
+    With loops, only the independent joints are driven; the forces of loop joints and rods on the bodies are accounted
+    for, while gears and couplings act as torques in the joints they couple. Where loops hold more than is needed (a
+    plane four-bar closed by a hinge in space) rigid bodies do not tell how joints share the load: here rows that others
+    imply carry nothing, so that the answer depends on which joint closes the loop. See `least_reactions`.
+    """
+    bodies, connections = c.model.mechanism.bodies, c.model.mechanism.joints
+    tree, poses = c.every_body()
+    number = {connection.name: i for i, connection in enumerate(c.model.cluster_tree.moving)}
+    by_link = (c.coordinates(), c.velocities(), c.accelerations("a"))
+    q, v, a = ([x[number[k.name]] if k.name in number else Vec() for k in connections] for x in by_link)
+    F = [
+        Wrench.of(c.given["f_ext"][6 * b : 6 * b + 6]) if "f_ext" in c.given else Wrench.zero()
+        for b in range(len(bodies))
+    ]
+    total = [c.recorder.call(reaction.carried, pose, f, Wrench.zero()) for pose, f in zip(poses, F, strict=True)]
+    for body, forces in _loop_wrenches(c).items():
+        for b in (b for b, x in enumerate(bodies) if x.name == body):
+            for f in forces:
+                total[b] = c.recorder.call(reaction.carried, poses[b], f, total[b])
+    s = Sweeps(tree, c.recorder, flat(q), flat(v))
+    found = reaction.reactions(s, v, a, total, poses, c.gravity)
+    return [("F", (len(bodies), 6), [x for F in found for x in F.six()])]
+
+
+def _pulls(tie: LoopEmbedding, q: tuple[Vec, ...]) -> tuple[tuple[Wrench, ...], ...]:
+    return tuple(map(tuple, tie.pulls([x for own in q for x in own])))
+
+
+@method("q", "pull")
+def loop_pull(c: Context) -> Outputs:
+    """Wrenches (..., m, n_bodies, 6) on all bodies, in their frames, of a unit force along every condition of every
+    loop, in the order of the rows of `loop_jacobian`."""
+    q, bodies, found = c.coordinates(), [x.name for x in c.model.mechanism.bodies], []
+    for cluster in c.clusters:
+        if isinstance(cluster.embedding, OwnJoint):
+            continue
+        pulls = c.recorder.call(_pulls, cluster.embedding, tuple(q[i] for i in cluster.links))
+        by_body = dict(zip(cluster.embedding.traced.bodies, pulls, strict=True))
+        for row in range(len(cluster.embedding.traced.phi)):
+            found.append([list(by_body[x][row].six()) if x in by_body else [0.0] * 6 for x in bodies])
+    return [("pull", (len(found), len(bodies), 6), [x for row in found for six in row for x in six])]

@@ -1,0 +1,227 @@
+"""Regressors: forces, momenta and energies as linear functions of the parameters of bodies and joints."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from ...algorithms import regressor as regressors
+from ...algorithms.regressor import Blocks
+from ...joints.base import Joint
+from ...joints.euclidean import is_flat
+from ...mechanism.inertial_parameters import RIGID, read_columns
+from ...spatial.linear import Mat, Vec, is_zero
+from ...tree.cluster_tree import Location
+from ..context import Context, Model, record
+from ..registry import METHODS, Outputs, flat, method
+
+
+def _homes(c: Context) -> list[Location]:
+    return [c.model.cluster_tree.bodies[body.name] for body in c.model.mechanism.bodies]
+
+
+def _stretch(joint: Joint, q: Vec) -> Vec:
+    return joint.stretch(Vec(joint.neutral()), q)
+
+
+def _stretch_map(joint: Joint, q: Vec, G: Mat | None) -> Mat:
+    """∂δ̇/∂v of a joint's stretch δ, on the independent velocities."""
+    rates = Mat(joint.stretch_rates(Vec(joint.neutral()), q)).T
+    return rates if G is None else rates @ G
+
+
+def _stretches(c: Context) -> list[Vec]:
+    """δ of each joint from neutral."""
+    pairs = zip(c.model.cluster_tree.moving, c.coordinates(), strict=True)
+    return [c.recorder.call(_stretch, moving.joint, q) for moving, q in pairs]
+
+
+def _stretch_maps(c: Context) -> list[tuple[Mat, ...] | None]:
+    """How the stretches change with the independent velocities, by cluster and link; None: they are these velocities.
+
+    A spring's force is that which `passive_forces` gives it, -(∂δ̇/∂v)ᵀ k δ.
+    """
+    q = c.coordinates()
+    found: list[tuple[Mat, ...] | None] = []
+    for cluster, e in zip(c.clusters, c.expanded, strict=True):
+        joints = [c.model.cluster_tree.moving[i].joint for i in cluster.links]
+        if all(map(is_flat, joints)) or not cluster.embedding.nv:
+            found.append(None if e is None else e.G)
+            continue
+        parts = zip(joints, cluster.links, (None,) * len(joints) if e is None else e.G, strict=True)
+        found.append(tuple(c.recorder.call(_stretch_map, joint, q[i], G) for joint, i, G in parts))
+    return found
+
+
+# What the parameters of joints multiply, for each link.
+_FACTORS: dict[str, Callable[[Context], list[Vec]]] = {
+    "armature": lambda c: c.accelerations("a"),
+    "viscous": lambda c: c.velocities(),
+    "coulomb": lambda c: [c.recorder.call(regressors.signs, v) for v in c.velocities()],
+    "stiffness": _stretches,
+    "preload": lambda c: [Vec((1.0,) * link.joint.nv) for link in c.tree.links],
+}
+
+
+def _maps(c: Context, kind: str) -> list[tuple[Mat, ...] | None] | None:
+    """Along which maps these act on the independent velocities; None: along those of the velocities."""
+    return _stretch_maps(c) if kind == "stiffness" else None
+
+
+class _Rows:
+    """The rows of a regressor on the independent velocities, filled column by column."""
+
+    def __init__(self, c: Context) -> None:
+        self.c = c
+        self.rows: list[list[Any]] = [[] for _ in range(c.nv)]
+        self.first = [sum(g.embedding.nv for g in c.clusters[:n]) for n in range(len(c.clusters))]
+
+    def _append(self, parts: Sequence[tuple[int, Mat]], width: int) -> None:
+        """New columns: blocks at given rows, zero elsewhere."""
+        at = len(self.rows[0]) if self.rows else 0
+        for first, block in parts:
+            for row, values in zip(self.rows[first:], block, strict=False):
+                row.extend(values)
+        for row in self.rows:
+            row.extend([0.0] * (at + width - len(row)))
+
+    def add_bodies(self, blocks: Sequence[Blocks], momenta: Sequence[Blocks] | None = None) -> None:
+        """Ten columns of each body, given by link: Gᵀ of `blocks`, and Ġᵀ of `momenta` if given."""
+        for body, own in enumerate(blocks):
+            parts: list[tuple[int, Mat]] = []
+            for n, (cluster, e) in enumerate(zip(self.c.clusters, self.c.expanded, strict=True)):
+                carrying = [b for b, link in enumerate(cluster.links) if link in own]
+                if carrying and cluster.embedding.nv:
+                    mine = tuple(own[cluster.links[b]] for b in carrying)
+                    G = () if e is None else tuple(e.G[b] for b in carrying)
+                    rates = self.c.map_rates[n] if momenta is not None else None
+                    if rates is not None and momenta is not None:
+                        mine += tuple(momenta[body][cluster.links[b]] for b in carrying)
+                        G += tuple(rates[b] for b in carrying)
+                    projected = mine[0] if e is None else self.c.recorder.call(regressors.project_rows, G, mine)
+                    parts.append((self.first[n], projected))
+            self._append(parts, 10)
+
+    def add_joints(self, values: Sequence[Vec], along: Sequence[tuple[Mat, ...] | None] | None = None) -> None:
+        """A column of each velocity of each link: Gᵀ of what its parameter multiplies, or of other maps `along`."""
+        home = {link: (n, b) for n, cluster in enumerate(self.c.clusters) for b, link in enumerate(cluster.links)}
+        maps = [None if e is None else e.G for e in self.c.expanded] if along is None else along
+        for link, own in enumerate(values):
+            n, b = home[link]
+            blocks = maps[n]
+            G = Mat.identity(len(own)) if blocks is None else blocks[b]
+            block = self.c.recorder.call(regressors.spread_rows, G, own) if self.c.clusters[n].embedding.nv else Mat()
+            self._append([(self.first[n], block)], len(own))
+
+    def result(self) -> Outputs:
+        """All rows as the result Y."""
+        return [("Y", (self.c.nv, len(self.rows[0]) if self.rows else 0), flat(self.rows))]
+
+
+def _torque_rows(c: Context, columns: Sequence[str]) -> list[list[Any]]:
+    found = _Rows(c)
+    for kind in columns:
+        if kind == "inertia":
+            v, a = c.velocities(), c.accelerations("a")
+            found.add_bodies(regressors.force_blocks(c.sweeps(), _homes(c), v, a, c.gravity))
+        else:
+            found.add_joints(_FACTORS[kind](c), _maps(c, kind))
+    return found.rows
+
+
+@method("q v a", "Y", static="columns packed")
+def regressor(c: Context, columns: tuple[str, ...] = RIGID, packed: bool = False) -> Outputs:
+    """Y (..., nv, p): the joint forces are τ = Y φ, with φ = `inertial_parameters(columns)`.
+
+    columns: kinds of parameters, by default those of `inverse_dynamics`, ["inertia", "armature"]. "inertia": m, m c and
+    J about the origin of each body. Of each velocity of each joint: "armature" (multiplies its acceleration), "viscous"
+    (the velocity), "coulomb" (its sign), "stiffness" (the stretch of its spring from neutral, as for `passive_forces`),
+    "preload" (one).
+    packed: only the entries that are not zero at every state, (..., n), at the places `regressor_pattern(columns)`.
+    """
+    entries = flat(_torque_rows(c, columns))
+    if packed:
+        kept = [x for x in entries if not is_zero(x)]
+        return [("Y", (len(kept),), kept)]
+    return [("Y", (c.nv, len(entries) // max(1, c.nv)), entries)]
+
+
+def regressor_pattern(model: Model, columns: Any) -> tuple[np.ndarray, np.ndarray]:
+    """Rows and columns of the entries of Y that are not zero at every state, row by row."""
+    places: list[tuple[int, int]] = []
+
+    def find(c: Context) -> Outputs:
+        rows = _torque_rows(c, read_columns(columns))
+        places[:] = [(i, j) for i, row in enumerate(rows) for j, x in enumerate(row) if not is_zero(x)]
+        return []
+
+    record("pattern", model, find, METHODS["regressor"].arguments, {})
+    found = np.array(places, int).reshape(-1, 2)
+    return found[:, 0], found[:, 1]
+
+
+@method("q v", "Y", static="columns")
+def momentum_regressor(c: Context, columns: tuple[str, ...] = RIGID) -> Outputs:
+    """Y (..., nv, p): the generalized momentum M v is Y φ, with φ = `inertial_parameters(columns)`.
+
+    Needs no acceleration; see `momentum_rate_regressor`. Friction and springs hold no momentum: their columns are zero.
+    """
+    found = _Rows(c)
+    for kind in columns:
+        if kind == "inertia":
+            found.add_bodies(regressors.momentum_blocks(c.sweeps(), _homes(c), c.velocities()))
+        else:
+            found.add_joints(c.velocities() if kind == "armature" else c.still())
+    return found.result()
+
+
+def _negative(x: Vec) -> Vec:
+    return -x
+
+
+def _tied_velocities(c: Context) -> list[Vec]:
+    """The velocities of joints tied by loops; zero of the others, whose armature gains no momentum by itself."""
+    free = {link for cluster in c.clusters if cluster.is_free for link in cluster.links}
+    return [zero if i in free else v for i, (zero, v) in enumerate(zip(c.still(), c.velocities(), strict=True))]
+
+
+@method("q v", "Y", static="columns")
+def momentum_rate_regressor(c: Context, columns: tuple[str, ...] = RIGID) -> Outputs:
+    """Y (..., nv, p): what motion itself adds to the momentum, d/dt (M v) = τ + Y φ. Needs no acceleration.
+
+    φ = `inertial_parameters(columns)`. For the columns of rigid bodies and armatures Y φ = Cᵀ v - g, with C the
+    `coriolis_matrix`; friction and springs take from it. Over any time Δ(M v) - ∫ Y φ dt = ∫ τ dt.
+    """
+    found = _Rows(c)
+    for kind in columns:
+        if kind == "inertia":
+            s, v = c.sweeps(), c.velocities()
+            pushes = regressors.push_blocks(s, _homes(c), c.coordinates(), v, c.gravity)
+            found.add_bodies(pushes, regressors.momentum_blocks(s, _homes(c), v) if c.is_looped else None)
+        elif kind == "armature":
+            found.add_joints(_tied_velocities(c), c.map_rates)
+        else:
+            found.add_joints([c.recorder.call(_negative, x) for x in _FACTORS[kind](c)], _maps(c, kind))
+    return found.result()
+
+
+def _halved_squares(v: Vec) -> Vec:
+    return Vec([0.5 * (x * x) for x in v])
+
+
+@method("q v", "y")
+def kinetic_energy_regressor(c: Context) -> Outputs:
+    """y (..., p): the kinetic energy is y · φ, with φ = `inertial_parameters()`."""
+    rows = regressors.kinetic_energy_rows(c.sweeps(), _homes(c), c.velocities())
+    spun = [c.recorder.call(_halved_squares, v) for v in c.velocities()]
+    y = flat([*rows, *spun])
+    return [("y", (len(y),), y)]
+
+
+@method("q", "y")
+def potential_energy_regressor(c: Context) -> Outputs:
+    """y (..., p): the potential energy in gravity is y · φ, with φ = `inertial_parameters()`."""
+    y = flat([*regressors.potential_energy_rows(c.sweeps(), _homes(c), c.gravity), *c.still()])
+    return [("y", (len(y),), y)]

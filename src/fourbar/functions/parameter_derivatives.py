@@ -1,0 +1,166 @@
+"""Derivatives along the numbers of a robot (masses, places, ratios, ...): along rates of them, backwards, by each.
+
+The changes of the numbers are inputs of the program that is differentiated (`changed.py`); they are zero.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from math import prod
+from typing import Any
+
+from ..errors import ArgumentError
+from ..expr import Program, Replay
+from ..expr.program_derivatives import MANY, Entries
+from ..once import cached_property
+from ..tree.parameters import Parameter
+from .changed import ChangedContext
+from .context import recorded
+from .derivative_recordings import DerivativeRecording, Jvp, Vjp
+from .incompatible_changes import Sparse, allowed
+from .methods import METHODS
+from .recording import BLOCK, Given, Recording
+
+
+class ChangeJvp(Jvp):
+    """Along one direction in which numbers of the model change too, from what they are."""
+
+    def __init__(self, of: Recording, which: tuple[Parameter, ...]) -> None:
+        super().__init__(of.changed(which))
+        self._origin = of
+        self.which = which
+        self.changes = tuple(Given(f"d_{x.name}", x.shape, False, False, x.shape) for x in which)
+        self.arguments = (*self.arguments, *self.changes)
+
+    def _inputs(self, source: Program, recorder: Any, known: Entries) -> Entries:
+        return super()._inputs(source, recorder, {**known, **_no_changes(self.which)})
+
+    def _direction(self, replay: Replay, present: tuple[str, ...]) -> dict[str, Sequence[Any]]:
+        direction = super()._direction(replay, present)
+        for x, given in zip(self.which, self.changes, strict=True):
+            direction[x.name] = replay.recorder.input(given.name, given.shape)
+        return direction
+
+    def changed(self, which: tuple[Parameter, ...]) -> Recording:
+        raise _no_second(self.name)
+
+    def recall(self) -> tuple[Any, ...]:
+        return unpickle_parameter_derivative, self._origin.recall(), self.kind, tuple(x.name for x in self.which)
+
+
+class _Along(DerivativeRecording):
+    """A derivative by numbers of the model: within the changes that are allowed."""
+
+    def __init__(self, of: Recording, which: tuple[Parameter, ...]) -> None:
+        super().__init__(of)
+        self.which = which
+        self._changing = of.changed(which)
+        self._allowed = allowed(of.model, which)
+
+    @property
+    def _original(self) -> Recording:
+        return self._changing
+
+    def changed(self, which: tuple[Parameter, ...]) -> Recording:
+        raise _no_second(self.name)
+
+    def recall(self) -> tuple[Any, ...]:
+        return unpickle_parameter_derivative, self.of.recall(), self.kind, tuple(x.name for x in self.which)
+
+
+class ChangeVjp(_Along, Vjp):
+    """Backwards: the gradients by the arguments, and by each of the numbers."""
+
+    def __init__(self, of: Recording, which: tuple[Parameter, ...]) -> None:
+        super().__init__(of, which)
+        self.results = (*self.results, *(x.name for x in which))
+
+    def write(self, present: tuple[str, ...], block: int = BLOCK) -> Program:
+        return super().write(present, block).at_zero([x.name for x in self.which])
+
+    def _inverse_dynamics(self, names: tuple[str, ...], largest: int) -> Program:
+        def run(recorder: Any) -> Any:
+            return METHODS["inverse_dynamics"].record(ChangedContext(self.model, recorder, names, self.which))
+
+        return recorded("inverse_dynamics", run, largest=largest)
+
+    def _gradients(
+        self, replay: Replay, present: tuple[str, ...], found: Mapping[str, Sequence[Any]]
+    ) -> list[tuple[str, tuple[int, ...], Sequence[Any]]]:
+        entries = tuple(w for x in self.which for w in found[x.name])
+        projected, at = replay.recorder.call(_projected, self._allowed, entries), 0
+        results = super()._gradients(replay, present, found)
+        for x in self.which:
+            results.append((f"g_{x.name}", x.shape, projected[at : at + x.size]))
+            at += x.size
+        return results
+
+
+def _projected(P: Sparse, x: Sequence[Any]) -> tuple[Any, ...]:
+    return tuple(sum((k * x[j] for j, k in row), 0.0) for row in P)
+
+
+class ChangeJacobian(_Along):
+    """By each of the numbers: for every result and number a block, written one after the other."""
+
+    kind = "jacobian"
+
+    def __init__(self, of: Recording, which: tuple[Parameter, ...]) -> None:
+        super().__init__(of, which)
+        self.arguments = of.arguments
+        self.results = ("blocks",)
+
+    def _inputs(self, source: Program, recorder: Any, known: Entries) -> Entries:
+        return super()._inputs(source, recorder, {**known, **_no_changes(self.which)})
+
+    def write(self, present: tuple[str, ...], block: int = BLOCK) -> Program:
+        forwards = self._forwards(present, block, MANY)
+        shapes, rates = forwards.push([self._direction(row) for row in self._allowed])
+        entries = []
+        for name in shapes:
+            first = 0
+            for x in self.which:
+                columns = [rate[name] for rate in rates[first : first + x.size]]
+                first += x.size
+                entries += [e for row in zip(*columns, strict=True) for e in row]
+        return forwards.replay.recorder.finish(self.name, [("blocks", (len(entries),), entries)])
+
+    def _direction(self, row: tuple[tuple[int, float], ...]) -> dict[str, Sequence[Any]]:
+        """Unit rate of one entry, as far as it is allowed (the projection is symmetric)."""
+        flat, at, found = dict(row), 0, {}
+        for x in self.which:
+            found[x.name] = [flat.get(at + k, 0.0) for k in range(x.size)]
+            at += x.size
+        return found
+
+    def cut(self, array: Any) -> list[dict[str, Any]]:
+        """The blocks (..., *result, *number) by result and name, from what the program writes."""
+        batch, at, found = array.shape[:-1], 0, []
+        for shape in self._shapes:
+            own = {}
+            for x in self.which:
+                size = prod(shape) * x.size
+                own[x.name] = array[..., at : at + size].reshape((*batch, *shape, *x.shape))
+                at += size
+            found.append(own)
+        return found
+
+    @cached_property
+    def _shapes(self) -> list[tuple[int, ...]]:
+        """Of the results, which do not depend on what arguments are given."""
+        return [y.shape for y in self.of.program(tuple(a.name for a in self.arguments if not a.optional)).outputs]
+
+
+def _no_changes(which: tuple[Parameter, ...]) -> Entries:
+    """The numbers as they are."""
+    return {x.name: (0.0,) * x.size for x in which}
+
+
+def _no_second(name: str) -> ArgumentError:
+    return ArgumentError(f"{name}: second derivatives along parameters are not available")
+
+
+def unpickle_parameter_derivative(of: tuple[Any, ...], kind: str, names: tuple[str, ...]) -> Any:
+    """A derivative along numbers from the recipe of its original: how it travels to other processes."""
+    make, *args = of
+    return getattr(make(*args), kind).along(names)

@@ -1,0 +1,119 @@
+"""What conversions need of a robot: its bodies with their joints in numbers, and back from joints to clusters."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..joints.base import Joint
+from ..mechanism.mechanism import WORLD
+from ..spatial.transform import Transform
+from ..system.system import System
+from ..tree.embedding import LoopEmbedding
+from .arrays import entries, read, stacked, stacked_rows
+
+
+class Link(NamedTuple):
+    """A body on its joint: numbers of body and parent (-1: the world), and where the joint's q and v begin.
+
+    These are places in the coordinates and velocities of all joints (`robot.expand(q)`). `place` (4 x 4) is the pose of
+    the joint on the parent.
+    """
+
+    body: int
+    parent: int
+    name: str
+    joint: Joint
+    place: np.ndarray
+    q: slice
+    v: slice
+
+
+def links(robot: System) -> Iterator[Link]:
+    """All bodies, parents first."""
+    number = {b.name: i for i, b in enumerate(robot.mechanism.bodies)} | {WORLD: -1}
+    at_q = at_v = 0
+    for i, c in enumerate(robot.mechanism.joints):
+        place = np.eye(4)
+        place[:3, :3], place[:3, 3] = c.placement.rotation, c.placement.position
+        q, v = slice(at_q, at_q + c.joint.nq), slice(at_v, at_v + c.joint.nv)
+        yield Link(i, number[c.parent], c.name, c.joint, place, q, v)
+        at_q, at_v = q.stop, v.stop
+
+
+def inverse_pose(T: np.ndarray) -> np.ndarray:
+    """T⁻¹ (..., 4, 4)."""
+    back = np.zeros_like(T)
+    R = np.swapaxes(T[..., :3, :3], -1, -2)
+    back[..., :3, :3], back[..., 3, 3] = R, 1.0
+    back[..., :3, 3] = -np.einsum("...ij,...j->...i", R, T[..., :3, 3])
+    return back
+
+
+def relative_pose(poses: np.ndarray, link: Link) -> np.ndarray:
+    """The pose (..., 4, 4) of a body in its parent."""
+    own = poses[..., link.body, :, :]
+    return own if link.parent < 0 else inverse_pose(poses[..., link.parent, :, :]) @ own
+
+
+def twist_in_child(T: np.ndarray, V: np.ndarray) -> np.ndarray:
+    """A twist (..., 6) of the parent as that of a child at pose T (..., 4, 4) fixed to it: X V."""
+    R, p = T[..., :3, :3], T[..., :3, 3]
+    w, v = V[..., :3], V[..., 3:]
+    turned = [np.einsum("...ij,...i->...j", R, x) for x in (w, v + np.cross(w, p))]
+    return np.concatenate(turned, axis=-1)
+
+
+def transform_matrix(T: Transform, batch: tuple[int, ...]) -> np.ndarray:
+    """A transform of arrays as poses (*batch, 4, 4)."""
+    found = np.zeros((*batch, 4, 4))
+    found[..., :3, :3], found[..., :3, 3], found[..., 3, 3] = stacked_rows(T.R), stacked(T.p), 1.0
+    return found
+
+
+def joint_pose(joint: Joint, q: np.ndarray) -> np.ndarray:
+    """The pose (..., 4, 4) of a joint at q (..., nq)."""
+    return transform_matrix(joint.placement(entries(q)), q.shape[:-1])
+
+
+def joint_subspace(joint: Joint, q: np.ndarray) -> np.ndarray:
+    """S (..., 6, nv) of a joint at q (..., nq), in the child's axes."""
+    columns = [stacked(t.six(), q.shape[:-1]) for t in joint.subspace(entries(q)).twists()]
+    return np.stack(columns, axis=-1) if columns else np.zeros((*q.shape[:-1], 6, 0))
+
+
+def _by_group(robot: System, sizes: str) -> Iterator[tuple[object, list[int]]]:
+    """The embedding of each cluster, and the places of its joints' entries among those of all joints."""
+    moving = robot.model.cluster_tree.moving
+    starts = np.cumsum([0, *(getattr(c.joint, sizes) for c in moving)])
+    for cluster in robot.model.cluster_tree.clusters:
+        places = [x for i in cluster.links for x in range(int(starts[i]), int(starts[i + 1]))]
+        yield cluster.embedding, places
+
+
+def reduced_velocities(robot: System, v_all: Any) -> np.ndarray:
+    """The velocities (..., nv) of a robot from those of all its joints: what `robot.expand_velocity` made, backwards.
+
+    In a cluster the independent ones are taken, whether the others fit them or not. The same for accelerations.
+    """
+    v_all = read("v_all", v_all, sum(c.joint.nv for c in robot.mechanism.joints))
+    parts: list[np.ndarray] = [v_all[..., :0]]
+    for embedding, places in _by_group(robot, "nv"):
+        own = v_all[..., places]
+        if isinstance(embedding, LoopEmbedding):
+            own = stacked([own[..., j] / scale for j, scale in embedding.independent], own.shape[:-1])
+        parts.append(own)
+    return np.concatenate(parts, axis=-1)
+
+
+def rows_of(x: np.ndarray) -> np.ndarray:
+    """A batch of vectors (..., n) as rows (m, n)."""
+    return x.reshape(-1, x.shape[-1])
+
+
+def tied_groups(robot: System) -> Iterator[tuple[LoopEmbedding | None, tuple[str, ...], list[int]]]:
+    """For each cluster what ties it (None: nothing), its loops, and the places of its coordinates among all joints'."""
+    for cluster, (embedding, places) in zip(robot.model.cluster_tree.clusters, _by_group(robot, "nq"), strict=True):
+        yield embedding if isinstance(embedding, LoopEmbedding) else None, cluster.loops, places

@@ -1,0 +1,204 @@
+"""Drake (`pip install drake`): the tree of a finalized MultibodyPlant as ours, and its states.
+
+Drake orders spatial vectors as ours, [angular; linear], but in world axes; a quaternion stands before the position; and
+velocities of ball, planar and floating joints are in the axes of the joint's parent. A `Peer` holds a plant, the same
+robot as ours, and converts between the two.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from .. import joints
+from ..errors import ModelError
+from ..joints import Joint
+from ..system.system import Builder, System
+from . import Part, convention, wrench_from_world, wrench_to_world
+from .joint_states import Convention
+from .peer import RobotPeer, in_series, placed
+
+_TURN = 2.0 * np.pi
+
+
+def _screw_axis(joint: Any) -> list[float]:
+    """The axis, which Drake does not tell: read from the rotation by a quarter turn."""
+    plant = joint.GetParentPlant()
+    context = plant.CreateDefaultContext()
+    q = np.array(plant.GetPositions(context))
+    q[joint.position_start()] = np.pi / 2.0
+    plant.SetPositions(context, q)
+    R = joint.frame_on_child().CalcPose(context, joint.frame_on_parent()).rotation().matrix()
+    return [(R[2, 1] - R[1, 2]) / 2.0, (R[0, 2] - R[2, 0]) / 2.0, (R[1, 0] - R[0, 1]) / 2.0]
+
+
+_JOINTS: dict[str, Callable[[Any], Joint]] = {
+    "weld": lambda j: joints.Fixed(),
+    "revolute": lambda j: joints.Revolute(j.revolute_axis()),
+    "prismatic": lambda j: joints.Prismatic(j.translation_axis()),
+    "screw": lambda j: joints.Helical(_screw_axis(j), pitch=j.screw_pitch() / _TURN),
+    "universal": lambda j: joints.Universal("x", "y"),
+    "planar": lambda j: joints.Planar(),
+    "ball_rpy": lambda j: joints.Spherical(),
+    "quaternion_floating": lambda j: joints.Free(),
+    "rpy_floating": lambda j: joints.Free(),
+}
+
+
+def _joint(joint: Any) -> Joint:
+    kind = joint.type_name()
+    if kind not in _JOINTS:
+        raise ModelError(f"Drake's joint {joint.name()!r} is of type {kind!r}, which this bridge does not translate")
+    return _JOINTS[kind](joint)
+
+
+def _convention(joint: Any) -> Convention:
+    variant = "rpy" if joint.type_name() == "rpy_floating" else ""
+    return convention("drake", _joint(joint), variant)
+
+
+def _tree(plant: Any) -> list[Any]:
+    """The joints that carry bodies, parents first."""
+    from pydrake.multibody.tree import JointIndex  # type: ignore[import-not-found]
+
+    left = [plant.get_joint(JointIndex(i)) for i in range(plant.num_joints())]
+    ordered, done = [], {0}
+    while left:
+        ready = [j for j in left if int(j.parent_body().index()) in done]
+        if not ready:
+            raise ModelError(
+                f"Drake's joint {left[0].name()!r} has its child nearer to the world than its parent; this bridge "
+                "needs the parent there: exchange the two"
+            )
+        done |= {int(j.child_body().index()) for j in ready}
+        ordered += ready
+        left = [j for j in left if j not in ready]
+    return ordered
+
+
+def _name(plant: Any, body: Any) -> str:
+    """A body's name, with its model instance where another body has the same."""
+    if int(body.index()) == 0:
+        return "world"
+    return body.name() if plant.NumBodiesWithName(body.name()) == 1 else body.scoped_name().get_full()
+
+
+def _armature(plant: Any, joint: Any) -> list[float]:
+    """Reflected inertia of the motors that drive a joint of one velocity."""
+    from pydrake.multibody.tree import JointActuatorIndex  # type: ignore[import-not-found]
+
+    motors = [plant.get_joint_actuator(JointActuatorIndex(i)) for i in range(plant.num_actuators())]
+    own = [m for m in motors if m.joint().index() == joint.index()]
+    reflected = sum(m.default_gear_ratio() ** 2 * m.default_rotor_inertia() for m in own)
+    return [float(reflected)] * joint.num_velocities()
+
+
+def _damping(joint: Any) -> list[float]:
+    """Of the velocities of a joint; of joints that store them in other axes than ours it must be zero."""
+    values = [float(x) for x in joint.default_damping_vector()]
+    if any(values) and _convention(joint).turns:
+        raise ModelError(f"Drake's joint {joint.name()!r} is damped in other axes than ours; set its damping to zero")
+    return values
+
+
+def _limits(joint: Any) -> tuple[Any, Any] | None:
+    """The range of a joint with one coordinate."""
+    return (joint.position_lower_limits(), joint.position_upper_limits()) if joint.num_positions() == 1 else None
+
+
+def _check(plant: Any) -> None:
+    """Refuse what would change the equations of motion and is no part of a tree of bodies."""
+    if not plant.is_finalized():
+        raise ModelError("the MultibodyPlant is not finalized; call plant.Finalize() first")
+    if plant.num_constraints():
+        raise ModelError(
+            f"the MultibodyPlant has {plant.num_constraints()} constraints; this bridge translates the tree only: "
+            "remove them, and declare loops on the robot"
+        )
+    if plant.num_force_elements() > 1:
+        raise ModelError(
+            "the MultibodyPlant has force elements besides gravity, which this bridge does not translate: remove them, "
+            "and add their force to tau or f_ext"
+        )
+
+
+def from_drake(plant: Any, name: str = "robot") -> System:
+    """The same bodies and joints, from a finalized `MultibodyPlant`, default parameters. Body frames are Drake's.
+
+    Constraints, springs and other force elements than gravity are refused.
+    """
+    _check(plant)
+    b = Builder(name, gravity=plant.gravity_field().gravity_vector())
+    for j in _tree(plant):
+        before = j.frame_on_parent().GetFixedPoseInBodyFrame()
+        after = j.frame_on_child().GetFixedPoseInBodyFrame().inverse()
+        child = j.child_body()
+        inertia = child.default_spatial_inertia()
+        own = _joint(j)
+        rest = placed(after.rotation().matrix(), after.translation())
+        fixed = own.nv == 0
+        start = before.multiply(j.X_FM()).multiply(after) if fixed else before
+        central = inertia.Shift(inertia.get_com())
+        b.body(
+            _name(plant, child),
+            parent=_name(plant, j.parent_body()),
+            joint=own if fixed else in_series([own, rest]),
+            joint_name=f"joint of {_name(plant, child)}",
+            position=start.translation(),
+            rotation=start.rotation().matrix(),
+            mass=inertia.get_mass(),
+            com=inertia.get_com(),
+            inertia=central.CalcRotationalInertia().CopyToFullMatrix3(),
+            armature=_armature(plant, j),
+            damping=_damping(j),
+            limits=_limits(j),
+            allow_unphysical=True,
+        )
+    return b.build()
+
+
+class Peer(RobotPeer):
+    """A Drake plant, the same robot as ours (`robot`), and the conversions of states between them.
+
+    Where the robot has ball, planar or floating joints, conversions of velocities need our q, those of accelerations
+    our v too.
+    """
+
+    def __init__(self, model: Any, name: str = "robot") -> None:
+        parts, q, v = [], 0, 0
+        ordered = _tree(model)
+        robot = from_drake(model, name)
+        for j in ordered:
+            stored = _convention(j)
+            if stored.nv:
+                body = _name(model, j.child_body())
+                parts.append(Part(body, stored, q, v, j.position_start(), j.velocity_start()))
+            q, v = q + stored.nq, v + stored.nv
+        super().__init__("drake", model, robot, parts)
+        self.joints = tuple(ordered)  # that carry our bodies, in our order
+        self.bodies = tuple(j.child_body() for j in ordered)
+
+    def jacobian_from_peer(self, J: Any, q: Any = None) -> np.ndarray:
+        """Its Jacobians of spatial velocity (..., 6, nv) with respect to v as ours: only the columns differ."""
+        return self.columns_from_peer(J, q)
+
+    def jacobian_to_peer(self, J: Any, q: Any = None) -> np.ndarray:
+        """Our Jacobians (..., 6, nv) as those of Drake with respect to v."""
+        return self.columns_to_peer(J, q)
+
+    def wrenches_to_peer(self, f_ext: Any, q: Any) -> np.ndarray:
+        """Our wrenches on bodies (..., n_bodies, 6) as spatial forces at the bodies' origins in world axes.
+
+        [torque; force], in the order of `bodies`.
+        """
+        return wrench_to_world(f_ext, self.robot.poses(q))
+
+    def wrenches_from_peer(self, forces: Any, q: Any) -> np.ndarray:
+        """Spatial forces at the bodies' origins in world axes (..., n_bodies, 6), in the order of `bodies`, as ours."""
+        return wrench_from_world(forces, self.robot.poses(q))
+
+    def momentum_from_peer(self, h: Any) -> np.ndarray:
+        """Its spatial momentum (..., 6) as ours: the same, in world axes about the same point."""
+        return np.asarray(h, float)

@@ -1,0 +1,148 @@
+"""Maximal coordinates, the pose and twist of every body, ↔ the state (q, v) of a robot.
+
+Engines that treat every body by itself (ODE, PhysX, Bullet) and motion capture know bodies, not joints. Loops are kept:
+what the poses do not fit is reported, never averaged away.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..errors import ArgumentError
+from ..system.system import System
+from .arrays import read, stacked
+from .bodies import inverse_pose, links, relative_pose, rows_of, tied_groups
+from .joint_coordinates import joint_coordinates
+from .rotations import read_rotation
+from .turns import with_turns
+from .velocities import velocities_by_joint
+
+
+class MaximalState(NamedTuple):
+    """Poses (..., n_bodies, 4, 4) of bodies in the world, and their twists (..., n_bodies, 6), in body axes."""
+
+    poses: np.ndarray
+    twists: np.ndarray
+
+
+class Coordinates(NamedTuple):
+    """Coordinates q (..., nq), and how far (..., n_bodies) each body's pose is from what its joint or loops allow."""
+
+    q: np.ndarray
+    residual: np.ndarray
+
+
+class State(NamedTuple):
+    """Coordinates q (..., nq) and velocities v (..., nv)."""
+
+    q: np.ndarray
+    v: np.ndarray
+
+
+def maximal_from_state(robot: System, q: Any, v: Any) -> MaximalState:
+    """The pose and twist of every body."""
+    return MaximalState(robot.poses(q), robot.twists(q, v))
+
+
+def read_poses(robot: System, poses: Any) -> np.ndarray:
+    """Poses (..., n_bodies, 4, 4), each a rotation, a position and the row (0, 0, 0, 1)."""
+    T = read("poses", poses, len(robot.mechanism.bodies), 4, 4)
+    read_rotation(T[..., :3, :3], "the rotation of a pose")
+    if not np.all(np.isfinite(T)) or np.any(T[..., 3, :] != [0.0, 0.0, 0.0, 1.0]):
+        raise ArgumentError("poses are finite 4 x 4 matrices with the last row (0, 0, 0, 1)")
+    return T
+
+
+def coordinates_from_poses(robot: System, poses: Any, near: Any = None) -> Coordinates:
+    """q from the poses (..., n_bodies, 4, 4) of all bodies, joint by joint; angles are principal.
+
+    Where loops tie angles whose turns poses do not show (gears), the fewest turns that close the loops are taken.
+    `near` (..., nq) tells which of several q is wanted.
+    """
+    T = read_poses(robot, poses)
+    guess = None
+    if near is not None:
+        guess = robot.expand(np.broadcast_to(read("near", near, robot.nq), (*T.shape[:-3], robot.nq)))
+    q_all, residual = _joint_by_joint(robot, T, guess)
+    q = reduced_coordinates(robot, q_all)
+    if robot.mechanism.loops:
+        with np.errstate(all="ignore"):
+            missed = np.abs(robot.poses(q) - T).max(axis=(-2, -1))
+        residual = np.maximum(residual, np.where(np.isnan(missed), np.inf, missed))
+    return Coordinates(q, residual)
+
+
+def _joint_by_joint(robot: System, T: np.ndarray, guess: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
+    """The coordinates of all joints, and the residual of each."""
+    parts, residual = [np.zeros((*T.shape[:-3], 0))], np.zeros(T.shape[:-2])
+    for link in links(robot):
+        inner = inverse_pose(link.place) @ relative_pose(T, link)
+        own = joint_coordinates(link.joint, inner, None if guess is None else guess[..., link.q])
+        parts.append(own.q)
+        residual[..., link.body] = own.residual
+    return np.concatenate(parts, axis=-1), residual
+
+
+def reduced_coordinates(robot: System, q_all: Any) -> np.ndarray:
+    """The coordinates (..., nq) of a robot from those of all its joints: what `robot.expand` makes of them, backwards.
+
+    Angles are right up to whole turns; where gears tie them, the fewest turns that close the loops are added.
+    """
+    q_all = read("q_all", q_all, sum(c.joint.nq for c in robot.mechanism.joints))
+    parts: list[np.ndarray] = [q_all[..., :0]]
+    for tie, _, places in tied_groups(robot):
+        own = q_all[..., places]
+        if tie is not None:
+            full = with_turns(tie, rows_of(own)).reshape(own.shape)
+            split = [full[..., j] / scale for j, scale in tie.independent]
+            own = stacked(split, full.shape[:-1]) if tie.explicit else full
+        parts.append(own)
+    return np.concatenate(parts, axis=-1)
+
+
+def _worst(robot: System, residual: np.ndarray) -> int:
+    """The body with the largest residual (..., n_bodies)."""
+    return int(np.argmax(residual.reshape(-1, len(robot.mechanism.bodies)).max(axis=0)))
+
+
+def _require_poses(robot: System, q: np.ndarray, residual: np.ndarray, tolerance: float) -> None:
+    if not np.all(residual <= tolerance):
+        c = robot.mechanism.joints[_worst(robot, residual)]
+        raise ArgumentError(
+            f"the poses do not fit the robot: that of body {c.child!r} is off by {np.max(residual):.3g} from what "
+            f"joint {c.name!r} and the loops allow (tolerance {tolerance:.0e}); `coordinates_from_poses` gives the "
+            "residual of every body, and near= tells how many turns joints have made"
+        )
+    gap = robot.loop_gap(q)
+    if not np.all(gap <= tolerance):
+        raise ArgumentError(
+            f"the poses leave the loops open by {np.max(gap):.3g} (tolerance {tolerance:.0e}); near= tells how many "
+            "turns joints have made, robot.assemble(q) closes a small gap"
+        )
+
+
+def _require_twists(robot: System, V: np.ndarray, residual: np.ndarray, tolerance: float) -> None:
+    size = np.maximum(np.abs(V).max(axis=(-2, -1), initial=0.0), 1e-300)
+    missed = np.abs(residual).max(axis=-1) / size[..., None]
+    if not np.all(missed <= tolerance):
+        c = robot.mechanism.joints[_worst(robot, missed)]
+        raise ArgumentError(
+            f"the twists cannot be reached: that of body {c.child!r} breaks joints or loops by {np.max(missed):.3g} of "
+            f"the largest entry (tolerance {tolerance:.0e}); `velocities_by_least_squares` gives the nearest v"
+        )
+
+
+def state_from_maximal(robot: System, poses: Any, twists: Any, near: Any = None, tolerance: float = 1e-9) -> State:
+    """(q, v) from the poses (..., n_bodies, 4, 4) and twists (..., n_bodies, 6) of all bodies.
+
+    An error tells which body's pose does not fit its joint, which loop is open, or which body's twist cannot be
+    reached, if by more than `tolerance` (of poses: an entry; of twists: relative to the largest of each sample).
+    """
+    V = read("twists", twists, len(robot.mechanism.bodies), 6)
+    q, residual = coordinates_from_poses(robot, poses, near)
+    _require_poses(robot, q, residual, tolerance)
+    found = velocities_by_joint(robot, q, V)
+    _require_twists(robot, V, found.residual, tolerance)
+    return State(q, found.v)

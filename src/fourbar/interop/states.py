@@ -1,0 +1,188 @@
+"""States of whole robots, ours and a peer's: joint by joint, each at its place in both arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from itertools import accumulate
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..errors import ArgumentError, unknown
+from ..joints.base import Joint
+from .arrays import read
+from .conventions import convention
+from .joint_states import Convention
+
+
+class Part(NamedTuple):
+    """A joint: how it is stored, and where its numbers begin in our q and v and in the peer's."""
+
+    name: str
+    convention: Convention
+    q: int
+    v: int
+    peer_q: int
+    peer_v: int
+    shift: float | tuple[float, ...] = 0.0  # what the peer's coordinates are larger by: its zero is elsewhere
+
+
+def _cut(x: np.ndarray, first: int, size: int) -> np.ndarray:
+    return x[..., first : first + size]
+
+
+def _filled(size: int, pieces: Sequence[tuple[int, np.ndarray]], batch: tuple[int, ...]) -> np.ndarray:
+    """An array (..., size) of pieces that begin at given places."""
+    shape = np.broadcast_shapes(batch, *(x.shape[:-1] for _, x in pieces))
+    found = np.zeros((*shape, size))
+    for first, x in pieces:
+        found[..., first : first + x.shape[-1]] = x
+    return found
+
+
+class StateMap:
+    """Conversions between our states and a peer's, over leading axes; q and v that are given along are always ours.
+
+    v_peer = B(q) v with B orthogonal and block diagonal; where no joint turns its velocities, q may be left out.
+    """
+
+    def __init__(self, peer: str, parts: Sequence[Part]) -> None:
+        self.peer = peer
+        self.parts = tuple(parts)
+        self.nq = sum(p.convention.nq for p in parts)
+        self.nv = sum(p.convention.nv for p in parts)
+        self.peer_nq = sum(p.convention.peer_nq for p in parts)
+
+    def q_to_peer(self, q: Any) -> np.ndarray:
+        """Our coordinates (..., nq) as the peer's (..., peer_nq)."""
+        q = read("q", q, self.nq)
+        own = ((p, _cut(q, p.q, p.convention.nq)) for p in self.parts)
+        return _filled(
+            self.peer_nq, [(p.peer_q, p.convention.q_to_peer(x) + np.asarray(p.shift)) for p, x in own], q.shape[:-1]
+        )
+
+    def q_from_peer(self, q: Any) -> np.ndarray:
+        """The peer's coordinates (..., peer_nq) as ours (..., nq)."""
+        q = read(f"{self.peer}'s q", q, self.peer_nq)
+        own = ((p, _cut(q, p.peer_q, p.convention.peer_nq)) for p in self.parts)
+        return _filled(
+            self.nq, [(p.q, p.convention.q_from_peer(x - np.asarray(p.shift))) for p, x in own], q.shape[:-1]
+        )
+
+    def v_to_peer(self, v: Any, q: Any = None) -> np.ndarray:
+        """Our velocities (..., nv) as the peer's: B v."""
+        v, q = read("v", v, self.nv), self._q(q)
+        return self._mapped(lambda p: p.convention.v_to_peer(self._own(p, q), _cut(v, p.v, p.convention.nv)), v, True)
+
+    def v_from_peer(self, v: Any, q: Any = None) -> np.ndarray:
+        """The peer's velocities (..., nv) as ours: Bᵀ v."""
+        v, q = read(f"{self.peer}'s v", v, self.nv), self._q(q)
+        return self._mapped(
+            lambda p: p.convention.v_from_peer(self._own(p, q), _cut(v, p.peer_v, p.convention.nv)), v, False
+        )
+
+    def a_to_peer(self, a: Any, q: Any = None, v: Any = None) -> np.ndarray:
+        """Our accelerations (..., nv), the rates of v, as the peer's: B a + Ḃ v."""
+        return self.v_to_peer(a, q) + self._drift(q, v)
+
+    def a_from_peer(self, a: Any, q: Any = None, v: Any = None) -> np.ndarray:
+        """The peer's accelerations (..., nv) as ours: Bᵀ (a - Ḃ v)."""
+        return self.v_from_peer(read(f"{self.peer}'s a", a, self.nv) - self._drift(q, v), q)
+
+    def force_to_peer(self, tau: Any, q: Any = None) -> np.ndarray:
+        """Our generalized forces (..., nv) as the peer's: B⁻ᵀ τ = B τ."""
+        return self.v_to_peer(tau, q)
+
+    def force_from_peer(self, tau: Any, q: Any = None) -> np.ndarray:
+        """The peer's generalized forces (..., nv) as ours: Bᵀ τ."""
+        return self.v_from_peer(tau, q)
+
+    def columns_to_peer(self, J: Any, q: Any = None) -> np.ndarray:
+        """Matrices (..., m, nv) that act on our velocities as those on the peer's: J Bᵀ."""
+        return self.v_to_peer(J, None if q is None else self._q(q)[..., None, :])  # type: ignore[index]
+
+    def columns_from_peer(self, J: Any, q: Any = None) -> np.ndarray:
+        """Matrices (..., m, nv) that act on the peer's velocities as those on ours: J B."""
+        return self.v_from_peer(J, None if q is None else self._q(q)[..., None, :])  # type: ignore[index]
+
+    def matrix_to_peer(self, M: Any, q: Any = None) -> np.ndarray:
+        """Matrices (..., nv, nv) from velocities to forces, such as the mass matrix, as the peer's: B M Bᵀ."""
+        half = np.swapaxes(self.columns_to_peer(M, q), -1, -2)
+        return np.swapaxes(self.columns_to_peer(half, q), -1, -2)
+
+    def matrix_from_peer(self, M: Any, q: Any = None) -> np.ndarray:
+        """The peer's matrices (..., nv, nv) from velocities to forces as ours: Bᵀ M B."""
+        half = np.swapaxes(self.columns_from_peer(M, q), -1, -2)
+        return np.swapaxes(self.columns_from_peer(half, q), -1, -2)
+
+    def _q(self, q: Any) -> np.ndarray | None:
+        """Our q; needed if any joint turns its velocities."""
+        if q is not None:
+            return read("q", q, self.nq)
+        turning = [p.name for p in self.parts if p.convention.turns]
+        if turning:
+            raise ArgumentError(
+                f"{self.peer} stores the velocities of joint {turning[0]!r} in other axes than ours, which depend on "
+                "the configuration: give our q as well"
+            )
+        return None
+
+    def _own(self, p: Part, q: np.ndarray | None) -> np.ndarray:
+        """The part of q that belongs to a joint; nothing where it is not needed."""
+        return np.zeros(p.convention.nq) if q is None else _cut(q, p.q, p.convention.nq)
+
+    def _mapped(self, of: Callable[[Part], np.ndarray], x: np.ndarray, to_peer: bool) -> np.ndarray:
+        pieces = [(p.peer_v if to_peer else p.v, of(p)) for p in self.parts]
+        return _filled(self.nv, pieces, x.shape[:-1])
+
+    def _drift(self, q: Any, v: Any) -> np.ndarray:
+        """Ḃ v, in the peer's order."""
+        given = self._q(q)
+        turning = [p for p in self.parts if p.convention.turns]
+        if not turning or given is None:
+            return np.zeros(self.nv)
+        if v is None:
+            raise ArgumentError(
+                f"{self.peer}'s acceleration of joint {turning[0].name!r} depends on the velocity: give our v as well"
+            )
+        v = read("v", v, self.nv)
+        pieces = [
+            (p.peer_v, p.convention.drift(_cut(given, p.q, p.convention.nq), _cut(v, p.v, p.convention.nv)))
+            for p in turning
+        ]
+        return _filled(self.nv, pieces, v.shape[:-1])
+
+
+def state_map(
+    peer: str,
+    joints: Sequence[tuple[str, Joint]],
+    order: Sequence[str] | None = None,
+    variants: Mapping[str, str] | None = None,
+) -> StateMap:
+    """The map for our moving joints (name, joint) in our order, and the names in the peer's order (ours if not given).
+
+    `variants` says by name which of several ways of storing a joint the peer uses, see `convention`.
+    """
+    moving = [(name, joint) for name, joint in joints if joint.nv]
+    names, chosen = [name for name, _ in moving], dict(variants or {})
+    order = names if order is None else list(order)
+    for name in (*order, *chosen):
+        if name not in names:
+            raise unknown("moving joint", name, names)
+    if sorted(order) != sorted(names):
+        left = [n for n in names if n not in order]
+        raise ArgumentError(
+            f"the order must hold every moving joint once; it has {len(order)} names for {len(names)} joints"
+            + (f", {left[0]!r} is missing" if left else "")
+        )
+    found = [convention(peer, joint, chosen.get(name, "")) for name, joint in moving]
+    by_name = dict(zip(names, found, strict=True))
+    q, v = (dict(zip(names, _starts([getattr(c, n) for c in found]), strict=True)) for n in ("nq", "nv"))
+    peer_q, peer_v = (
+        dict(zip(order, _starts([getattr(by_name[x], n) for x in order]), strict=True)) for n in ("peer_nq", "nv")
+    )
+    return StateMap(peer, [Part(n, by_name[n], q[n], v[n], peer_q[n], peer_v[n]) for n in names])
+
+
+def _starts(sizes: Sequence[int]) -> list[int]:
+    return [0, *accumulate(sizes)][: len(sizes)]

@@ -1,0 +1,100 @@
+"""Cartesian ↔ generalized velocities (Liu-Jain §6.1).
+
+V (..., n_bodies, 6) are twists of ours: [angular; linear] of each body's origin in its own axes, as `robot.twists`
+makes them; `twist_from_world` brings others into this form. The way back has more equations than unknowns: three
+routes, which agree where V can be reached, and a residual that says where it cannot.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..joints.base import Joint
+from ..system.system import System
+from .arrays import read
+from .bodies import joint_subspace, links, reduced_velocities, relative_pose, twist_in_child
+
+
+class Velocities(NamedTuple):
+    """Generalized velocities v (..., nv), and the part V - J v (..., n_bodies, 6) of V that they do not make."""
+
+    v: np.ndarray
+    residual: np.ndarray
+
+
+class JointVelocity(NamedTuple):
+    """Velocities v (..., nv) of one joint, and the part V - S v (..., 6) of V that they do not make."""
+
+    v: np.ndarray
+    residual: np.ndarray
+
+
+def _times(A: np.ndarray, x: np.ndarray) -> np.ndarray:
+    return np.einsum("...ij,...j->...i", A, x)
+
+
+def joint_velocity(joint: Joint, q: Any, V: Any) -> JointVelocity:
+    """v = S⁺ V of one joint at q (..., nq), from the twist V (..., 6) of its child relative to its parent.
+
+    V is [angular; linear] in the child's axes (Liu-Jain eq. 66, with translations). Where S loses rank (gimbal lock)
+    the shortest v is taken.
+    """
+    q, V = read("q", q, joint.nq), read("V", V, 6)
+    S = joint_subspace(joint, q)
+    v = _times(np.linalg.pinv(S), V) if joint.nv else np.zeros((*V.shape[:-1], 0))
+    return JointVelocity(v, V - _times(S, v))
+
+
+def _read(robot: System, q: Any, V: Any) -> tuple[np.ndarray, np.ndarray]:
+    """q and V with the same leading axes."""
+    q, V = read("q", q, robot.nq), read("V", V, len(robot.mechanism.bodies), 6)
+    batch = np.broadcast_shapes(q.shape[:-1], V.shape[:-2])
+    return np.broadcast_to(q, (*batch, q.shape[-1])), np.broadcast_to(V, (*batch, *V.shape[-2:]))
+
+
+def _finished(robot: System, q: np.ndarray, V: np.ndarray, v: np.ndarray) -> Velocities:
+    return Velocities(v, V - robot.twists(q, v))
+
+
+def velocities_by_joint(robot: System, q: Any, V: Any) -> Velocities:
+    """v from V, each joint by itself: v_k = S_k⁺ (V_k - X_k V_λ(k)) (Liu-Jain eq. 62-66). Linear in the bodies.
+
+    In a cluster the velocities of its independent joints are taken.
+    """
+    q, V = _read(robot, q, V)
+    return _by_joint(robot, q, V, lambda V, residual: V)
+
+
+def velocities_recursive(robot: System, q: Any, V: Any) -> Velocities:
+    """v from V, from the root outwards: each joint follows its body as seen from where the joints before it lead.
+
+    Unlike `velocities_by_joint`, what one joint cannot make is left to those it carries.
+    """
+    q, V = _read(robot, q, V)
+    return _by_joint(robot, q, V, lambda V, residual: V - residual)
+
+
+def _by_joint(
+    robot: System, q: np.ndarray, V: np.ndarray, passed_on: Callable[[np.ndarray, np.ndarray], np.ndarray]
+) -> Velocities:
+    """v_k = S_k⁺ (V_k - X_k V'_λ), where V' is what each body passes on to those it carries."""
+    poses, q_all = robot.poses(q), robot.expand(q)
+    handed: dict[int, np.ndarray] = {-1: np.zeros_like(V[..., 0, :])}
+    v_all = np.zeros((*q.shape[:-1], sum(link.joint.nv for link in links(robot))))
+    for link in links(robot):
+        own, above = V[..., link.body, :], twist_in_child(relative_pose(poses, link), handed[link.parent])
+        v_all[..., link.v], residual = joint_velocity(link.joint, q_all[..., link.q], own - above)
+        handed[link.body] = passed_on(own, residual)
+    return _finished(robot, q, V, reduced_velocities(robot, v_all))
+
+
+def velocities_by_least_squares(robot: System, q: Any, V: Any) -> Velocities:
+    """v = J⁺ V from all bodies together (Liu-Jain eq. 61): the least sum of squares of V - J v; loops are kept."""
+    q, V = _read(robot, q, V)
+    J = robot.jacobians(q)
+    tall = J.reshape(*J.shape[:-3], -1, robot.nv)
+    v = _times(np.linalg.pinv(tall), V.reshape(*V.shape[:-2], -1))
+    return _finished(robot, q, V, v)

@@ -1,0 +1,123 @@
+"""From a mechanism to plain data. What has its default value is left out; no bit of a number is lost."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import fields
+from typing import Any
+
+import numpy as np
+
+from ...constraints.serialize import to_plain as loop_to_plain
+from ...errors import ModelError
+from ...joints.serialize import Plain
+from ...joints.serialize import to_plain as joint_to_plain
+from ...mechanism.geometry import Geometry
+from ...mechanism.mechanism import WORLD, Actuator, Body, Frame, Mechanism, NamedLoop, PlacedJoint, Placement
+from ...spatial.inertia import unphysical
+from . import VERSION
+
+
+class _Problems:
+    """What cannot be written, all of it."""
+
+    def __init__(self) -> None:
+        self.found: list[str] = []
+
+    @contextmanager
+    def of(self, what: str) -> Iterator[None]:
+        try:
+            yield
+        except ModelError as error:
+            self.found.append(f"{what}: {error}")
+
+
+def to_plain(mechanism: Mechanism, file: str) -> Plain:
+    """The tables of a mechanism."""
+    problems = _Problems()
+    found: Plain = {"fourbar": VERSION, "name": mechanism.name, "gravity": list(mechanism.gravity)}
+    found["bodies"] = [_body(b, c, problems) for b, c in zip(mechanism.bodies, mechanism.joints, strict=True)]
+    frames = [_frame(f) for f in mechanism.frames]
+    loops = [_loop(x, problems) for x in mechanism.loops]
+    named = {x.name: {joint: list(q) for joint, q in x.coordinates} for x in mechanism.configurations}
+    pulls = [_actuator(x) for x in mechanism.actuators]
+    if problems.found:
+        raise ModelError(f"{file}: {mechanism.name!r} cannot be written: " + "; ".join(problems.found))
+    return {
+        **found,
+        **_given({"frames": frames, "loops": loops, "configurations": named, "actuators": pulls}, ([], {})),
+    }
+
+
+def _given(values: Plain, empty: tuple[Any, ...]) -> Plain:
+    """The values that are not (bit by bit) one of the empty ones."""
+    words = {repr(x) for x in empty}
+    return {key: x for key, x in values.items() if repr(x) not in words}
+
+
+def _place(placement: Placement) -> Plain:
+    position, rotation = list(placement.position), [list(row) for row in placement.rotation]
+    found = _given({"position": position}, ([0.0, 0.0, 0.0],))
+    return found | _given({"rotation": rotation}, ([list(row) for row in Placement().rotation],))
+
+
+def _body(body: Body, c: PlacedJoint, problems: _Problems) -> Plain:
+    found: Plain = {"name": body.name, **_given({"parent": c.parent}, (WORLD,))}
+    with problems.of(f"joint {c.name!r}"):
+        joint = _joint(c)
+        found |= _given({"joint": joint}, ({"type": "Fixed"},))
+    found |= _given({"mass": body.mass}, (0.0,)) | _given({"com": list(body.com)}, ([0.0, 0.0, 0.0],))
+    (xx, xy, xz), (_, yy, yz), (_, _, zz) = body.inertia
+    found |= _given({"inertia": [xx, xy, xz, yy, yz, zz]}, ([0.0] * 6,))
+    if unphysical(body.mass, np.array(body.inertia)) is not None:
+        found["allow_unphysical"] = True
+    return found | _given({"geometry": [_shape(shape) for shape in body.geometry]}, ([],))
+
+
+def _joint(c: PlacedJoint) -> Plain:
+    found = joint_to_plain(c.joint)
+    if c.name != c.child:
+        found["name"] = c.name
+    found |= _place(c.placement)
+    for key in ("armature", "damping", "friction", "stiffness"):
+        found |= _given({key: list(getattr(c, key))}, ([], [0.0] * c.joint.nv))
+    infinite = [float("inf")]
+    found |= _given({"lower": list(c.lower)}, ([], [-x for x in infinite] * c.joint.nq))
+    found |= _given({"upper": list(c.upper)}, ([], infinite * c.joint.nq))
+    found |= _given({"rest": list(c.rest)}, ([],))
+    for key in ("max_force", "max_velocity"):
+        found |= _given({key: list(getattr(c, key))}, ([], infinite * c.joint.nv))
+    return found
+
+
+def _shape(shape: Geometry) -> Plain:
+    found: Plain = {"kind": shape.kind, **_place(shape.placement)}
+    for field in fields(shape):
+        value = getattr(shape, field.name)
+        if field.name not in ("kind", "placement", "file"):
+            found |= _given({field.name: value}, (field.default,))
+    return {key: list(value) if isinstance(value, tuple) else value for key, value in found.items()}
+
+
+def _frame(frame: Frame) -> Plain:
+    return {"name": frame.name, "body": frame.body, **_place(frame.placement)}
+
+
+def _loop(loop: NamedLoop, problems: _Problems) -> Plain:
+    found: Plain = {"name": loop.name}
+    with problems.of(f"loop {loop.name!r}"):
+        found |= loop_to_plain(loop.loop)
+    return found | _given({"independent": dict(loop.independent)}, ({},))
+
+
+def _actuator(actuator: Actuator) -> Plain:
+    found: Plain = {"name": actuator.name}
+    found["drives"] = [
+        {"joint": x.joint, "gear": list(x.gear), **_given({"axes": x.axes}, ("child",))} for x in actuator.drives
+    ]
+    infinite = float("inf")
+    for key in ("control_range", "force_range"):
+        found |= _given({key: list(getattr(actuator, key))}, ([-infinite, infinite],))
+    found |= _given({"kind": actuator.kind}, ("motor",))
+    return found | _given({"parameters": {key: list(x) for key, x in actuator.parameters}}, ({},))

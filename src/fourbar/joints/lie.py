@@ -1,0 +1,237 @@
+"""Joints that move on a Lie group: spherical, planar, translational, Schoenflies and free (From, Table 2).
+
+Their velocity v is that of the child in its own axes, so S is a constant selection and S° = 0; q̇ is not v where the
+group does not commute or q is a quaternion. No coordinate singularity anywhere.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from ..expr import sqrt
+from ..spatial.groups import SE2, SE3, SO3, Group, Rn
+from ..spatial.groups import Schoenflies as SchoenfliesGroup
+from ..spatial.groups.so3 import from_matrix
+from ..spatial.linear import Mat, Scalar, Vec, dot, zeros
+from ..spatial.rotation import Factor, quaternion_matrix
+from ..spatial.subspace import Selection, Subspace
+from ..spatial.transform import Transform
+from .about_axis import AxisJoint, angle_about_z, turn
+from .base import Joint
+from .euclidean import uniform
+
+
+class GroupJoint(Joint):
+    """q is an element of `group`, v a velocity in the child's axes: q ⊕ v = q · exp(v)."""
+
+    group: ClassVar[Group]
+
+    def placement(self, q: Sequence[Scalar]) -> Transform:
+        return Transform(self._factors(q), self.group.translation(q))
+
+    def subspace(self, q: Sequence[Scalar]) -> Subspace:
+        return Selection(self.group.rows)
+
+    def integrate(self, q: Sequence[Scalar], v: Sequence[Scalar]) -> Vec:
+        return self.group.plus(self._element(q), v)
+
+    def rate(self, q: Sequence[Scalar], v: Sequence[Scalar]) -> Vec:
+        return self.group.rate(q, v)
+
+    def difference(self, q0: Sequence[Scalar], q1: Sequence[Scalar]) -> Vec:
+        return self.group.minus(self._element(q1), self._element(q0))
+
+    def chart_rate(self, theta: Sequence[Scalar], v: Sequence[Scalar]) -> Vec:
+        return self.group.right_dexp_inv(Vec(theta)) @ v
+
+    def neutral(self) -> tuple[float, ...]:
+        return tuple(self.group.identity())
+
+    def random(
+        self, rng: np.random.Generator, lower: np.ndarray, upper: np.ndarray, size: tuple[int, ...] = ()
+    ) -> np.ndarray:
+        return uniform(rng, lower, upper, self._spread(), size)
+
+    def _factors(self, q: Sequence[Scalar]) -> tuple[Factor, ...]:
+        """The rotation of q; none for pure translations."""
+        return ()
+
+    def _element(self, q: Sequence[Scalar]) -> Vec:
+        """q as the group wants it: with a quaternion of unit length."""
+        return Vec(q)
+
+    def _spread(self) -> np.ndarray:
+        """Half-width of the random range of each coordinate that has no limits."""
+        return np.ones(self.nq)
+
+
+class AxisGroupJoint(AxisJoint, GroupJoint):
+    """A joint on a group that singles out z, with z turned into any axis."""
+
+    def _placement_about_z(self, q: Sequence[Scalar]) -> Transform:
+        return GroupJoint.placement(self, q)
+
+    def _subspace_about_z(self) -> Subspace:
+        return Selection(self.group.rows)
+
+
+def unit_quaternion(q: Sequence[Scalar]) -> Vec:
+    """q / |q|. Rounding moves products of unit quaternions away from unit length; this keeps that from adding up."""
+    return Vec(q) * (1.0 / sqrt(dot(q, q)))
+
+
+def _random_quaternions(rng: np.random.Generator, size: tuple[int, ...]) -> np.ndarray:
+    """Uniform on SO(3) (*size, 4)."""
+    q = rng.normal(size=(*size, 4))
+    return q / np.linalg.norm(q, axis=-1, keepdims=True)
+
+
+@dataclass(frozen=True)
+class Spherical(GroupJoint):
+    """Rotation about a point. q: quaternion (w, x, y, z) of any length but zero; v: angular velocity in child axes."""
+
+    pivot: ClassVar[str] = "point"
+    group = SO3()
+    nq = 4
+    nv = 3
+    quaternions = (0,)
+    q_names = ("qw", "qx", "qy", "qz")
+    v_names = ("wx", "wy", "wz")
+    tags: ClassVar[tuple[str, ...]] = ("mjcf:ball", "sdf:ball")
+
+    def random(
+        self, rng: np.random.Generator, lower: np.ndarray, upper: np.ndarray, size: tuple[int, ...] = ()
+    ) -> np.ndarray:
+        return _random_quaternions(rng, size)
+
+    def coordinates_of(self, T: Transform) -> Vec:
+        return from_matrix(T.R)
+
+    def _factors(self, q: Sequence[Scalar]) -> tuple[Factor, ...]:
+        return (quaternion_matrix(q),)
+
+    def _element(self, q: Sequence[Scalar]) -> Vec:
+        return unit_quaternion(q)
+
+
+_BALL = Spherical()
+
+
+@dataclass(frozen=True)
+class Planar(AxisGroupJoint):
+    """Motion in the plane normal to an axis. q: x, y, angle; v: angular velocity, then linear velocity in child axes.
+
+    x and y are along the first two columns of `rotation_from_z(axis)`, about which the child's axes turn.
+    """
+
+    group = SE2()
+    nq = 3
+    nv = 3
+    q_names = ("x", "y", "angle")
+    v_names = ("w", "vx", "vy")
+    tags: ClassVar[tuple[str, ...]] = ("urdf:planar",)
+
+    def _coordinates_about_z(self, R: Mat, p: Vec) -> Vec:
+        return Vec((p[0], p[1], angle_about_z(R)))
+
+    def _factors(self, q: Sequence[Scalar]) -> tuple[Factor, ...]:
+        return (turn(q[2]),)
+
+    def _spread(self) -> np.ndarray:
+        return np.array([1.0, 1.0, np.pi])
+
+
+@dataclass(frozen=True)
+class Translation2(AxisGroupJoint):
+    """Translation in the plane normal to an axis. q: x, y along the first two columns of `rotation_from_z(axis)`."""
+
+    group = Rn(2)
+    nq = 2
+    nv = 2
+    q_names = ("x", "y")
+    v_names = ("x", "y")
+
+    def _coordinates_about_z(self, R: Mat, p: Vec) -> Vec:
+        return Vec(p[:2])
+
+
+@dataclass(frozen=True)
+class Translation3(GroupJoint):
+    """Translation in space. q: x, y, z."""
+
+    group = Rn(3)
+    nq = 3
+    nv = 3
+    q_names = ("x", "y", "z")
+    v_names = ("x", "y", "z")
+
+    def coordinates_of(self, T: Transform) -> Vec:
+        return T.p
+
+
+@dataclass(frozen=True)
+class Schoenflies(AxisGroupJoint):
+    """Translation in space and rotation about an axis, as of a pick-and-place tool.
+
+    q: x, y, z, angle; v: angular velocity, then linear velocity in child axes. z is along the axis, x and y along the
+    first two columns of `rotation_from_z(axis)`.
+    """
+
+    group = SchoenfliesGroup()
+    nq = 4
+    nv = 4
+    q_names = ("x", "y", "z", "angle")
+    v_names = ("w", "vx", "vy", "vz")
+
+    def _coordinates_about_z(self, R: Mat, p: Vec) -> Vec:
+        return Vec((*p, angle_about_z(R)))
+
+    def _factors(self, q: Sequence[Scalar]) -> tuple[Factor, ...]:
+        return (turn(q[3]),)
+
+    def _spread(self) -> np.ndarray:
+        return np.array([1.0, 1.0, 1.0, np.pi])
+
+
+@dataclass(frozen=True)
+class Free(GroupJoint):
+    """No restraint. q: position in parent axes, quaternion (w, x, y, z) of any length but zero.
+
+    v: angular, then linear velocity of the child's origin, both in child axes.
+    """
+
+    group = SE3()
+    nq = 7
+    quaternions = (3,)
+    nv = 6
+    q_names = ("x", "y", "z", "qw", "qx", "qy", "qz")
+    v_names = ("wx", "wy", "wz", "vx", "vy", "vz")
+    tags: ClassVar[tuple[str, ...]] = ("urdf:floating", "mjcf:free")
+
+    def random(
+        self, rng: np.random.Generator, lower: np.ndarray, upper: np.ndarray, size: tuple[int, ...] = ()
+    ) -> np.ndarray:
+        position = uniform(rng, lower[:3], upper[:3], np.ones(3), size)
+        return np.concatenate([position, _random_quaternions(rng, size)], axis=-1)
+
+    def stretch(self, rest: Sequence[Scalar], q: Sequence[Scalar]) -> Vec:
+        """The rotation from `rest` to q in child axes, and, apart from it, the way in parent axes: as MuJoCo has it."""
+        return Vec((*_BALL.difference(rest[3:], q[3:]), *(Vec(q[:3]) - Vec(rest[:3]))))
+
+    def stretch_rates(self, rest: Sequence[Scalar], q: Sequence[Scalar]) -> tuple[Vec, ...]:
+        angular = (Vec((*rate, *zeros(3))) for rate in _BALL.stretch_rates(rest[3:], q[3:]))
+        linear = (Vec((*zeros(3), *column)) for column in quaternion_matrix(self._element(q)[3:]).T)
+        return (*angular, *linear)
+
+    def coordinates_of(self, T: Transform) -> Vec:
+        return Vec((*T.p, *from_matrix(T.R)))
+
+    def _factors(self, q: Sequence[Scalar]) -> tuple[Factor, ...]:
+        return (quaternion_matrix(q[3:]),)
+
+    def _element(self, q: Sequence[Scalar]) -> Vec:
+        return Vec((*q[:3], *unit_quaternion(q[3:])))

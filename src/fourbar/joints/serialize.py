@@ -1,0 +1,177 @@
+"""Joints as plain data: tables of words, numbers and lists, as JSON and TOML hold them. No bit of a number is lost.
+
+The table of a joint has its `type`, the name of its class, and its parameters. A joint that is made of a Python
+function has no such table.
+"""
+
+from __future__ import annotations
+
+import difflib
+import math
+import reprlib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import fields
+from typing import Any
+
+from ..errors import ModelError
+from ..spatial.transform import Transform
+from .axis import Axis, Direction, unit_axis
+from .base import Joint
+from .composite import Composite
+from .custom import CustomJoint
+from .registry import JOINT_TYPES
+
+Plain = dict[str, Any]
+TYPES: dict[str, type[Joint]] = {t.__name__: t for t in JOINT_TYPES if t is not CustomJoint}
+_SHORT = reprlib.Repr()
+_SHORT.maxstring = _SHORT.maxother = _SHORT.maxlong = 60
+_AXES = ("axis", "axis1", "axis2")
+
+
+def number(what: str, value: Any) -> float:
+    """One finite number; words and true or false are none."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise ModelError(f"{what}: expected a number, got {shown(value)}")
+    try:
+        x = float(value)
+    except OverflowError:
+        x = math.inf
+    if not math.isfinite(x):
+        raise ModelError(f"{what}: expected a finite number, got {shown(value)}")
+    return x
+
+
+def numbers(what: str, value: Any, count: int | None = None) -> list[float]:
+    """A list of finite numbers, so many if a count is given."""
+    if not isinstance(value, list | tuple):
+        raise ModelError(f"{what}: expected a list of {count or 'finite'} numbers, got {shown(value)}")
+    if count is not None and len(value) != count:
+        raise ModelError(f"{what}: expected {count} numbers, got {len(value)}: {shown(value)}")
+    return [number(f"{what}[{i}]", x) for i, x in enumerate(value)]
+
+
+def text(what: str, value: Any) -> str:
+    """A non-empty word."""
+    if not isinstance(value, str) or not value:
+        raise ModelError(f"{what}: expected a non-empty text, got {shown(value)}")
+    return value
+
+
+def table(what: str, value: Any, known: Sequence[str], needed: Sequence[str] = ()) -> Plain:
+    """A table that has all needed keys and none that are not known."""
+    if not isinstance(value, dict):
+        raise ModelError(f"{what}: expected a table with {', '.join(needed or known)}, got {shown(value)}")
+    for key in needed:
+        if key not in value:
+            raise ModelError(f"{what}: {key!r} is missing")
+    for key in value:
+        if key not in known:
+            raise ModelError(f"{what}: {not_known('key', key, known)}")
+    return value
+
+
+def not_known(kind: str, name: object, known: Iterable[str]) -> str:
+    """A complaint about a word, with the nearest ones that would do."""
+    listed = list(known)
+    near = difflib.get_close_matches(str(name), listed, n=1)
+    hint = f"did you mean {near[0]!r}?" if near else f"expected one of {', '.join(listed)}"
+    return f"{kind} {shown(name)} is not known; {hint}"
+
+
+def shown(value: Any) -> str:
+    """A value in a message, shortened."""
+    words = _SHORT.repr(value)
+    return words if len(words) <= 80 else words[:77] + "..."
+
+
+def choose(what: str, value: Any, types: Mapping[str, type]) -> type:
+    """A class by the word under `type`."""
+    if not isinstance(value, dict) or "type" not in value:
+        raise ModelError(f"{what}: expected a table with 'type', got {shown(value)}")
+    if not isinstance(value["type"], str) or value["type"] not in types:
+        raise ModelError(f"{what}: {not_known('type', value['type'], types)}")
+    return types[value["type"]]
+
+
+def place_to_plain(T: Transform) -> Plain:
+    """A placement: position and, unless it is none, rotation matrix."""
+    found: Plain = {"position": [float(x) for x in T.p]}
+    if T.factors:
+        found["rotation"] = [[float(x) for x in row] for row in T.R]
+    return found
+
+
+def place_from_plain(what: str, value: Any) -> tuple[list[float], list[list[float]] | None]:
+    """Position and rotation matrix (None for none) of a placement."""
+    given = table(what, value, ("position", "rotation"))
+    position = numbers(f"{what}.position", given.get("position", [0.0, 0.0, 0.0]), 3)
+    return position, matrix(f"{what}.rotation", given["rotation"], 3, 3) if "rotation" in given else None
+
+
+def matrix(what: str, value: Any, rows: int | None = None, columns: int | None = None) -> list[list[float]]:
+    """A matrix as a list of rows."""
+    if not isinstance(value, list | tuple) or (rows is not None and len(value) != rows):
+        raise ModelError(
+            f"{what}: expected {rows or 'a list of'} rows of {columns or 'equally many'} numbers, got {shown(value)}"
+        )
+    return [numbers(f"{what}[{i}]", row, columns) for i, row in enumerate(value)]
+
+
+def to_plain(joint: Joint) -> Plain:
+    """The table of a joint."""
+    if TYPES.get(type(joint).__name__) is not type(joint):
+        why = "is made of a Python function" if isinstance(joint, CustomJoint) else "is a type of the user's"
+        raise ModelError(f"{joint!r} {why}, which a file cannot hold")
+    name = {"type": type(joint).__name__}
+    if isinstance(joint, Composite):
+        parts = [to_plain(p) if isinstance(p, Joint) else place_to_plain(p) for p in joint.parts]
+        return {**name, "parts": parts}
+    return {**name, **{f.name: _value(getattr(joint, f.name)) for f in fields(joint)}}  # type: ignore[arg-type]
+
+
+def _value(value: Any) -> Any:
+    if not isinstance(value, Direction):
+        return value
+    word = repr(value).strip("'")
+    return word if not word.startswith("(") else list(value)
+
+
+def parameters(kind: type[Joint]) -> tuple[str, ...]:
+    """What the table of a joint of this type may hold besides `type`."""
+    return tuple(f.name for f in fields(kind))  # type: ignore[arg-type]
+
+
+def from_plain(what: str, value: Any) -> Joint:
+    """A joint from its table."""
+    kind = choose(what, value, TYPES)
+    given = table(what, value, ("type", *parameters(kind)))
+    if kind is Composite:
+        if not isinstance(given.get("parts"), list):
+            raise ModelError(f"{what}.parts: expected a list of joints and placements, got {shown(given.get('parts'))}")
+        return Composite(*(_part(f"{what}.parts[{i}]", part) for i, part in enumerate(given["parts"])))
+    read = {k: _parameter(f"{what}.{k}", k, x) for k, x in given.items() if k != "type"}
+    try:
+        return kind(**read)
+    except ModelError as error:
+        raise ModelError(f"{what}: {error}") from None
+
+
+def _part(what: str, value: Any) -> Joint | Transform:
+    if isinstance(value, dict) and "type" in value:
+        return from_plain(what, value)
+    position, rotation = place_from_plain(what, value)
+    return Transform.of(rotation or [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]], position)
+
+
+def _parameter(what: str, key: str, value: Any) -> Any:
+    if key in _AXES:
+        return _axis(what, value)
+    return text(what, value) if key == "sequence" else number(what, value)
+
+
+def _axis(what: str, value: Any) -> Axis:
+    """A unit vector, as it is: dividing by a length that rounding made would change bits."""
+    if isinstance(value, str):
+        return value
+    a = numbers(what, value, 3)
+    return Direction(a) if abs(math.fsum(x * x for x in a) - 1.0) < 1e-15 else unit_axis(a)

@@ -1,0 +1,150 @@
+"""The numbers of a mechanism that enter its equations of motion linearly, as one vector φ with names.
+
+Ten of each body: mass m, first moment m c, rotational inertia J about the body's origin, all in the body's own frame.
+Then, of each velocity of each moving joint of the spanning tree: armature, viscous and Coulomb friction, and a spring.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from ..errors import ModelError, unknown
+from ..spatial.inertia import Inertia, unphysical
+from .mechanism import Body, Mechanism, PlacedJoint
+from .springs import spring_parameters, with_spring
+from .validate import as_matrix
+
+INERTIAL = ("m", "mx", "my", "mz", "Jxx", "Jxy", "Jxz", "Jyy", "Jyz", "Jzz")
+# What each kind of joint parameter multiplies in τ: acceleration, velocity, its sign, displacement from neutral, one.
+OF_JOINTS = ("armature", "viscous", "coulomb", "stiffness", "preload")
+KINDS = ("inertia", *OF_JOINTS)
+RIGID = ("inertia", "armature")  # all that inverse dynamics depends on
+_FIELDS = {"armature": "armature", "viscous": "damping", "coulomb": "friction"}  # of a Connection
+_SPRING = ("stiffness", "preload")
+
+
+def read_columns(columns: Any) -> tuple[str, ...]:
+    """Kinds of parameters, in the order of `KINDS`, from a list of their names."""
+    named = (columns,) if isinstance(columns, str) else tuple(columns)
+    for name in named:
+        if name not in KINDS:
+            raise unknown("kind of parameter", name, KINDS)
+    return tuple(kind for kind in KINDS if kind in named)
+
+
+def _moving(mechanism: Mechanism) -> list[PlacedJoint]:
+    return [c for c in mechanism.joints if c.joint.nv > 0]
+
+
+def parameter_names(mechanism: Mechanism, columns: Sequence[str] = RIGID) -> tuple[str, ...]:
+    """Names of the entries of φ: "link.m", "link.Jxx", "joint.armature", and "joint.x.viscous" of one of several."""
+    names: list[str] = []
+    labels = [f"{c.name}.{v}" if v else c.name for c in _moving(mechanism) for v in c.joint.v_names]
+    for kind in read_columns(columns):
+        if kind == "inertia":
+            names += [f"{body.name}.{name}" for body in mechanism.bodies for name in INERTIAL]
+        else:
+            names += [f"{label}.{kind}" for label in labels]
+    return tuple(names)
+
+
+def _of_body(body: Body) -> list[float]:
+    I = Inertia.about_com(body.mass, body.com, body.inertia)
+    return [float(I.m), *map(float, I.h), *map(float, I.J)]
+
+
+def _of_joint(c: PlacedJoint, kind: str) -> tuple[float, ...]:
+    return getattr(c, _FIELDS[kind]) if kind in _FIELDS else spring_parameters(c)[_SPRING.index(kind)]
+
+
+def parameter_values(mechanism: Mechanism, columns: Sequence[str] = RIGID) -> np.ndarray:
+    """φ of a mechanism, in the order of `parameter_names`."""
+    values: list[float] = []
+    for kind in read_columns(columns):
+        if kind == "inertia":
+            values += [x for body in mechanism.bodies for x in _of_body(body)]
+        else:
+            values += [x for c in _moving(mechanism) for x in _of_joint(c, kind)]
+    return np.array(values, float)
+
+
+def about_com(ten: Sequence[float] | np.ndarray) -> tuple[float, np.ndarray, np.ndarray]:
+    """Mass, centre of mass and rotational inertia about it (3 x 3), from the ten parameters of a body."""
+    m, *rest = map(float, ten)
+    h, (xx, xy, xz, yy, yz, zz) = np.array(rest[:3]), rest[3:]
+    J = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
+    if m == 0.0:
+        return m, h, J
+    c = h / m
+    return m, c, J - m * (c @ c * np.eye(3) - np.outer(c, c))
+
+
+def _body_of(body: Body, ten: np.ndarray, allow_unphysical: bool) -> Body:
+    m, c, inertia = about_com(ten)
+    if m == 0.0 and np.any(ten[1:] != 0.0):
+        raise ModelError(f"body {body.name!r}: mass is zero but the other parameters {ten[1:].tolist()} are not")
+    problem = unphysical(m, inertia)
+    if problem is not None and not (allow_unphysical and m >= 0.0):
+        raise ModelError(f"body {body.name!r}: {problem}")
+    x, y, z = c.tolist()
+    return replace(body, mass=m, com=(x, y, z), inertia=as_matrix(inertia))
+
+
+def with_inertial_parameters(
+    mechanism: Mechanism, parameters: Any, columns: Any = RIGID, allow_unphysical: bool = False
+) -> Mechanism:
+    """The same mechanism with other parameters φ, in the order of `parameter_names(mechanism, columns)`.
+
+    What `columns` leaves out stays as it was. Inertias that no matter has are refused unless `allow_unphysical`; so are
+    preloads that no spring has.
+    """
+    kinds = read_columns(columns)
+    phi = _checked(mechanism, parameters, kinds)
+    bodies = mechanism.bodies
+    if "inertia" in kinds:
+        tens = phi[: 10 * len(bodies)].reshape(-1, 10)
+        bodies = tuple(_body_of(body, ten, allow_unphysical) for body, ten in zip(bodies, tens, strict=True))
+        phi = phi[10 * len(bodies) :]
+    cut = _cut_by_joint(mechanism, phi, kinds)
+    connections = tuple(_joint_of(c, cut[c.name]) for c in mechanism.joints)
+    return replace(mechanism, bodies=bodies, joints=connections)
+
+
+def _cut_by_joint(
+    mechanism: Mechanism, phi: np.ndarray, kinds: Sequence[str]
+) -> dict[str, dict[str, tuple[float, ...]]]:
+    """The parameters of each joint, by its name and their kind."""
+    found: dict[str, dict[str, tuple[float, ...]]] = {c.name: {} for c in mechanism.joints}
+    for kind in (k for k in kinds if k != "inertia"):
+        for c in _moving(mechanism):
+            found[c.name][kind], phi = tuple(phi[: c.joint.nv].tolist()), phi[c.joint.nv :]
+    return found
+
+
+def _joint_of(c: PlacedJoint, given: Mapping[str, tuple[float, ...]]) -> PlacedJoint:
+    for kind in (k for k in given if k in _FIELDS):
+        if min(given[kind]) < 0.0:
+            raise ModelError(f"joint {c.name!r}: {kind} must not be negative, got {list(given[kind])}")
+    c = replace(c, **{_FIELDS[kind]: own for kind, own in given.items() if kind in _FIELDS})
+    if not any(kind in given for kind in _SPRING):
+        return c
+    stiffness, preload = spring_parameters(c)
+    return with_spring(c, given.get("stiffness", stiffness), given.get("preload", preload))
+
+
+def _checked(mechanism: Mechanism, parameters: Any, kinds: Sequence[str]) -> np.ndarray:
+    names = parameter_names(mechanism, kinds)
+    phi = np.asarray(parameters, float)
+    if phi.shape != (len(names),):
+        raise ModelError(
+            f"parameters of {', '.join(kinds)}: expected {len(names)} numbers ({', '.join(names[:3])}, ...), "
+            f"got shape {phi.shape}"
+        )
+    wrong = [name for name, x in zip(names, phi, strict=True) if not np.isfinite(x)]
+    if wrong:
+        raise ModelError(f"parameters must be finite numbers, these are not: {', '.join(wrong[:8])}")
+    return phi

@@ -1,0 +1,121 @@
+"""`Mechanism`: what a robot is made of, as frozen data by name. Nothing here computes dynamics."""
+
+from __future__ import annotations
+
+from collections.abc import Container
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from ..constraints.loop import Loop
+from ..joints.base import Joint
+from .actuators import Actuator, Drive
+from .placement import Matrix, Placement, Three
+
+if TYPE_CHECKING:
+    from .geometry import Geometry
+
+WORLD = "world"
+
+
+@dataclass(frozen=True)
+class Body:
+    """A rigid body: mass, centre of mass, rotational inertia about the centre of mass, in the body's own frame.
+
+    `geometry` is what it looks like and collides with.
+    """
+
+    name: str
+    mass: float
+    com: Three
+    inertia: Matrix
+    geometry: tuple[Geometry, ...] = ()
+
+
+@dataclass(frozen=True)
+class PlacedJoint:
+    """The joint that carries a body: where it sits on the parent body, and its parameters (one entry a coordinate).
+
+    `stiffness` (one entry a velocity) is that of a spring at rest at the coordinates `rest`; empty without a spring.
+    `max_force` and `max_velocity` bound what moves the joint (infinite where nothing does); one entry a velocity.
+    """
+
+    name: str
+    joint: Joint
+    parent: str
+    child: str
+    placement: Placement
+    armature: tuple[float, ...]
+    damping: tuple[float, ...]
+    friction: tuple[float, ...]
+    lower: tuple[float, ...]
+    upper: tuple[float, ...]
+    stiffness: tuple[float, ...] = ()
+    rest: tuple[float, ...] = ()
+    max_force: tuple[float, ...] = ()
+    max_velocity: tuple[float, ...] = ()
+
+
+@dataclass(frozen=True)
+class Frame:
+    """A named place on a body."""
+
+    name: str
+    body: str
+    placement: Placement
+
+
+@dataclass(frozen=True)
+class NamedLoop:
+    """A loop by name, and the velocities that it should leave independent: (name, joint velocity per unit).
+
+    A name is that of a joint, all of whose velocities are meant, or of one of its velocities, "joint.vx".
+    """
+
+    name: str
+    loop: Loop
+    independent: tuple[tuple[str, float], ...] = ()
+
+
+def velocity_names(name: str, joint: Joint) -> tuple[str, ...]:
+    """What the velocities of a joint are called: as the joint, if it has only one."""
+    return tuple(f"{name}.{suffix}" if suffix else name for suffix in joint.v_names)
+
+
+def joint_of(velocity: str, joints: Container[str]) -> str | None:
+    """The joint that a name of velocities speaks of, whether it is that of the joint or of one of its velocities."""
+    if velocity in joints:
+        return velocity
+    ends = (n for n, letter in enumerate(velocity) if letter == ".")
+    return next((velocity[:n] for n in ends if velocity[:n] in joints), None)
+
+
+@dataclass(frozen=True)
+class Configuration:
+    """A configuration by name: the coordinates of joints, (joint, q). Joints that are not listed are neutral."""
+
+    name: str
+    coordinates: tuple[tuple[str, tuple[float, ...]], ...]
+
+
+@dataclass(frozen=True)
+class Mechanism:
+    """Bodies, each with the joint that carries it, parents first; frames; gravity; loops; named configurations;
+    actuators.
+
+    Loops are closed as near as possible to the first of the configurations, else to the neutral one.
+    """
+
+    name: str
+    bodies: tuple[Body, ...]
+    joints: tuple[PlacedJoint, ...]
+    frames: tuple[Frame, ...]
+    gravity: Three
+    loops: tuple[NamedLoop, ...] = ()
+    configurations: tuple[Configuration, ...] = ()
+    actuators: tuple[Actuator, ...] = ()
+
+
+__all__ = [
+    "WORLD", "Actuator", "Body", "Configuration", "PlacedJoint", "Drive", "Frame", "Matrix", "Mechanism",
+    "NamedLoop", "Placement", "Three", "joint_of", "velocity_names",
+]  # fmt: skip

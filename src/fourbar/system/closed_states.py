@@ -1,0 +1,235 @@
+"""Closed loops as the user asks for them: closing a guess, how far loops are open, whether a state may be used."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from ..errors import ArgumentError, AssemblyError, CoordinateError, SingularError, unknown, warn
+from ..functions.angles import endless_angles, stored_joints, told_endless
+from ..functions.guard import lacks_direction, toggled
+from ..tolerances import CLOSED
+from ..tree.closing import close_from
+from ..tree.cluster_tree import ClusterTree
+from ..tree.clusters import Cluster
+from ..tree.embedding import LoopEmbedding
+
+OPEN = 1e-6  # a gap that counts as open, in units of its row
+_NEAR_TOGGLE = 1e-4  # least singular value of K_d, beside the entries of K, from which on a toggle is looked for
+
+
+def implicit(cluster_tree: ClusterTree) -> Iterator[tuple[Cluster, LoopEmbedding, slice]]:
+    """The clusters whose loops may be open, and where their coordinates are."""
+    at = 0
+    for cluster in cluster_tree.clusters:
+        tie, start = cluster.embedding, at
+        at += tie.nq
+        if isinstance(tie, LoopEmbedding) and not tie.explicit:
+            yield cluster, tie, slice(start, at)
+
+
+def stored(method: str, name: str, size: int, x: Any) -> np.ndarray:
+    """An argument (..., size) as an array."""
+    from ..arrays import Argument, to_array  # imported when first needed, as in `robot`
+
+    return to_array(method, Argument(name, (size,)), x)
+
+
+def _named(loops: Sequence[str]) -> str:
+    return f"loop{'s' if len(loops) > 1 else ''} {', '.join(map(repr, loops))}"
+
+
+def report_open(what: str, gaps: np.ndarray, single: bool) -> None:
+    """Say that configurations could not be closed: an error for one, a warning in a batch. `what` has a {this}.
+
+    In a batch nothing is said of those that were no numbers to begin with, whose `gaps` (n) are none either.
+    """
+    gap = np.nanmax(gaps) if np.isfinite(gaps).any() else np.nan
+    if single:
+        raise AssemblyError(f"{what.format(this='this configuration')}: a gap of {gap:.3g} is left")
+    if gap >= 0.0:
+        where = what.format(this="the configuration given")
+        warn(f"in some samples {where}: a gap of up to {gap:.3g} is left; these are NaN", RuntimeWarning)
+
+
+def _columns(cluster_tree: ClusterTree, cluster: Cluster, keep: Sequence[str]) -> list[int]:
+    found, at = [], 0
+    for i in cluster.links:
+        c = cluster_tree.moving[i]
+        if c.name in keep:
+            found.extend(range(at, at + c.joint.nv))
+        at += c.joint.nv
+    return found
+
+
+def assemble(cluster_tree: ClusterTree, q: Any, keep: Sequence[str]) -> np.ndarray:
+    """Close all loops from guesses; what is tied explicitly is closed always."""
+    if isinstance(keep, str):
+        raise ArgumentError(f"keep={keep!r}: expected a list of joints, such as [{keep!r}]")
+    known = [c.name for c in cluster_tree.moving]
+    for name in keep:
+        if name not in known:
+            raise unknown("moving joint", name, known)
+    array = stored("assemble", "q", cluster_tree.nq, q).copy()
+    rows = array.reshape(-1, cluster_tree.nq)
+    lost = np.zeros(len(rows), bool)
+    for cluster, tie, own in implicit(cluster_tree):
+        if array.ndim == 1 and not np.isfinite(array[own]).all():
+            raise AssemblyError(
+                f"{_named(cluster.loops)} cannot be closed: q holds NaN or infinite numbers; start from robot.neutral()"
+            )
+        rows[:, own], gaps = close_from(tie, rows[:, own], _columns(cluster_tree, cluster, keep))
+        left = ~(gaps <= CLOSED)
+        if np.any(left):
+            gap = np.abs(tie.residual(rows[left][:, own])).max(axis=-1, initial=0.0)
+            held = f" with {', '.join(map(repr, keep))} kept" if keep else ""
+            report_open(f"{_named(cluster.loops)} cannot be closed from {{this}}{held}", gap, array.ndim == 1)
+        lost |= left
+    rows[lost] = np.nan
+    return array
+
+
+def loop_gap(cluster_tree: ClusterTree, q: Any) -> np.ndarray:
+    """The largest residual of any loop."""
+    array = stored("loop_gap", "q", cluster_tree.nq, q)
+    found = np.zeros(array.shape[:-1])
+    for _, tie, own in implicit(cluster_tree):
+        found = np.maximum(found, np.abs(tie.residual(array[..., own])).max(axis=-1, initial=0.0))
+    return found
+
+
+def check(cluster_tree: ClusterTree, q: Any, v: Any, tolerance: float) -> Any:
+    """Refuse states that mean nothing: no numbers, open loops, toggle positions. What was given, as arrays."""
+    from ..tree.closed import gaps_in_units
+
+    array = stored("check", "q", cluster_tree.nq, q)
+    if not (np.ndim(tolerance) == 0 and 0.0 < tolerance < np.inf):
+        raise ArgumentError(f"check: tolerance must be a positive number, got {tolerance!r}")
+    _check_finite("q", array)
+    _check_quaternions(cluster_tree, array)
+    _check_angles(cluster_tree, array)
+    for cluster, tie, own in implicit(cluster_tree):
+        gaps = gaps_in_units(cluster_tree, tie, array[..., own], tolerance)
+        if not np.all(gaps <= tolerance):
+            worst = np.abs(tie.residual(array[..., own])).max(axis=-1, initial=0.0)
+            raise AssemblyError(
+                f"check: q{_at(~(gaps <= tolerance))}: {_named(cluster.loops)} {_are(cluster.loops)} open, by "
+                f"up to {np.nanmax(worst):.3g}: results there mean nothing; robot.assemble(q) closes loops"
+            )
+    _check_toggles(cluster_tree, array)
+    if v is None:
+        return array
+    velocities = stored("check", "v", cluster_tree.nv, v)
+    _check_finite("v", velocities)
+    return array, velocities
+
+
+def _check_toggles(cluster_tree: ClusterTree, q: np.ndarray) -> None:
+    """Refuse toggle positions. Only those of q (..., nq) are looked at closely that come near one."""
+    near = np.zeros(q.shape[:-1], bool)
+    for _, tie, own in implicit(cluster_tree):
+        K = np.nan_to_num(tie.numbers(q[..., own])[1][..., tie.rows, :])
+        least = np.linalg.svd(K[..., tie.dependent], compute_uv=False).min(axis=-1, initial=np.inf)
+        near |= least < _NEAR_TOGGLE * np.abs(K).max(axis=(-2, -1), initial=0.0)
+    for at in np.argwhere(near):
+        loops = toggled(cluster_tree, q[tuple(at)])
+        if loops:
+            place = f" at index {at.tolist()} of the batch" if at.size else ""
+            raise SingularError(
+                f"check: q{place}: {_named(loops)} {_are(loops)} at a toggle position: the independent velocities do "
+                "not determine the others there; choose others with robot.with_independent(...)"
+            )
+
+
+def _are(names: Sequence[str]) -> str:
+    return "are" if len(names) > 1 else "is"
+
+
+def _at(wrong: np.ndarray) -> str:
+    """Where in a batch something is wrong first, in words."""
+    if not wrong.ndim:
+        return ""
+    first = [int(x) for x in np.argwhere(wrong)[0]]
+    return f" at index {first} of the batch ({int(wrong.sum())} of {wrong.size} samples)"
+
+
+def _check_finite(name: str, x: np.ndarray) -> None:
+    wrong = np.asarray(~np.isfinite(x).all(axis=-1))
+    if wrong.any():
+        raise ArgumentError(f"check: {name}{_at(wrong)} holds NaN or infinite numbers")
+
+
+def _check_quaternions(cluster_tree: ClusterTree, q: np.ndarray) -> None:
+    """Refuse coordinates of a joint with a quaternion in which that is zero."""
+    for name, joint, first in stored_joints(cluster_tree):
+        for k in joint.quaternions:
+            wrong = lacks_direction(q[..., first + k : first + k + 4])
+            if wrong.any():
+                raise ArgumentError(
+                    f"check: q{_at(wrong)}: the quaternion of joint {name!r} is zero, which is not a rotation; "
+                    "the identity is (1, 0, 0, 0). Start from robot.neutral()"
+                )
+
+
+def _check_angles(cluster_tree: ClusterTree, q: np.ndarray) -> None:
+    """Refuse angles that are too large for their sines to mean anything."""
+    wrong = np.asarray(endless_angles(cluster_tree, q))
+    if wrong.any():
+        raise CoordinateError(
+            f"check: {told_endless(cluster_tree, f'q{_at(wrong)}', q[wrong].reshape(-1, cluster_tree.nq))}"
+        )
+
+
+class Looped:
+    """What a robot says of its loops. Robots without loops have these methods too: nothing of theirs is ever open."""
+
+    model: Any
+    expand: Any
+
+    def assemble(self, q: Any, keep: Sequence[str] = ()) -> np.ndarray:
+        """Configurations near q (..., nq) in which every loop is closed; joints named in `keep` stay.
+
+        Steps of least length lead there from q: near, but not the nearest of all. Where they do not get there, from
+        starts beside q either, there is no answer: an error for one sample, NaN and a warning in a batch.
+        """
+        return assemble(self.model.cluster_tree, q, keep)
+
+    def loop_gap(self, q: Any) -> np.ndarray:
+        """How far the loops are from closed at q (..., nq): the largest residual (...)."""
+        return loop_gap(self.model.cluster_tree, q)
+
+    def check(self, q: Any, v: Any = None, tolerance: float = OPEN) -> Any:
+        """q (..., nq), or (q, v) if v (..., nv) is given, as arrays, if methods may be called with them; else an error.
+
+        Refused are NaN, zero quaternions, angles beyond 1e8, loops that are open by more than `tolerance` (relative to
+        how much their condition changes for unit changes of the coordinates), and toggle positions. For speed methods
+        themselves do not look at loops: where they are open, results are numbers that mean nothing.
+        """
+        return check(self.model.cluster_tree, q, v, tolerance)
+
+    def least_reactions(self, q: Any, v: Any, a: Any, f_ext: Any = None) -> np.ndarray:
+        """The `reactions` (..., n_bodies, 6) that are least where loops hold more than is needed: of all ways to share
+        the load the one with the least sum of squares of the forces (N) and moments (N m, at the joint) that all joints
+        pass on, those of loops too. So it does not depend on which joint closes a loop.
+
+        Stiffness decides what really happens; rigid bodies do not tell. In NumPy, without derivatives.
+        """
+        from .least_reactions import least_reactions
+
+        return least_reactions(self, q, v, a, f_ext)  # type: ignore[arg-type]
+
+
+SLACK = "slack"  # what `waive` calls a gap of rows that others imply
+SLACK_FIX = "write more digits where these loops meet, or hold each thing once"
+
+
+def slack_messages(cluster_tree: ClusterTree) -> list[str]:
+    """For each loop of which rows were left out its name, and the gap."""
+    return [
+        f"loop {name!r} holds what other joints and loops hold already, but for a gap of {gap:.3g}: those of its rows "
+        "are left out"
+        for cluster in cluster_tree.clusters
+        for name, gap in cluster.slack
+    ]

@@ -1,0 +1,129 @@
+"""How joints share a load that rigid bodies leave open: with the least forces.
+
+The spanning tree alone would need forces τ of all joints and pass on wrenches F. Forces λ along the conditions of loops
+change both: K_dᵀ λ = τ_d, so that passive joints need none, and F + Tᵀ λ. Where loops hold more than is needed, λ is
+open by all that K does not see: Uᵀ K = 0. Of these the one is taken for which the squares of what all joints pass on,
+loop joints too, add up to least.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..constraints import Closure, Distance
+from ..expr import Graph
+from ..spatial.linear import Vec
+from ..spatial.transform import IDENTITY, Transform
+from ..tree.embedding import LoopEmbedding
+from .closed_states import stored
+
+if TYPE_CHECKING:
+    from .system import System
+
+_RANK = 1e-9  # singular values below this, relative to the largest, are nothing
+
+
+def least_reactions(robot: System, q: Any, v: Any, a: Any, f_ext: Any) -> np.ndarray:
+    """See `Looped.least_reactions`."""
+    if not robot.mechanism.loops:
+        return robot.reactions(q, v, a, f_ext=f_ext)
+    from .system import restored
+
+    read = [stored("least_reactions", name, n, x) for name, n, x in _arguments(robot, q, v, a)]
+    shape = np.broadcast_shapes(*(x.shape[:-1] for x in read), *(() if f_ext is None else (np.shape(f_ext)[:-2],)))
+    q, v, a = (np.broadcast_to(x, (*shape, x.shape[-1])) for x in read)
+    still = robot.__dict__.setdefault("_still", restored(replace(robot.mechanism, loops=(), gravity=(0.0, 0.0, 0.0))))
+    tree = robot.__dict__.setdefault("_open", robot.spanning())
+    every = robot.expand(q), robot.expand_velocity(q, v), robot.expand_acceleration(q, v, a)
+    K, pull = robot.loop_jacobian(q), robot.loop_pull(q)
+    zero = np.zeros(every[1].shape[-1])
+    T = still.reactions(every[0][..., None, :], zero, zero, f_ext=pull)  # of each row: (..., m, n_bodies, 6)
+    F = tree.reactions(*every, f_ext=f_ext)
+    alone = _passed(robot, F[..., None, :, :], np.zeros((*shape, 1, *F.shape[-2:])))[..., 0, :]
+    tau = tree.inverse_dynamics(*every, f_ext=f_ext)
+    force = _least(K, tau, _passive(robot), _passed(robot, T, pull), alone)
+    return F + np.einsum("...m,...mbi->...bi", force, T)
+
+
+def _arguments(robot: System, q: Any, v: Any, a: Any) -> list[tuple[str, int, Any]]:
+    return [("q", robot.nq, q), ("v", robot.nv, v), ("a", robot.nv, a)]
+
+
+def _passive(robot: System) -> list[int]:
+    """The velocities of the spanning tree that are dependent."""
+    cluster_tree, found = robot.model.cluster_tree, []
+    for cluster in cluster_tree.clusters:
+        if isinstance(cluster.embedding, LoopEmbedding):
+            first, clusters = cluster_tree.spanning_tree.first_v, cluster_tree.spanning_tree.links
+            places = [first[i] + j for i in cluster.links for j in range(clusters[i].joint.nv)]
+            found += [places[j] for j in cluster.embedding.dependent]
+    return found
+
+
+def _passed(robot: System, F: np.ndarray, pull: np.ndarray) -> np.ndarray:
+    """All that joints pass on (..., m, k), from the wrenches F (..., m, n_bodies, 6) on bodies by the joints that carry
+    them and those by loops: at the joint, moments and forces."""
+    m = robot.mechanism
+    moving = [b for b, c in enumerate(m.joints) if c.joint.nv]
+    parts = [F[..., moving, :].reshape(*F.shape[:-2], -1)]
+    for rows, body, place in _ends(robot):
+        own = np.isin(np.arange(pull.shape[-3]), rows)
+        W = np.where(own[:, None], pull[..., body, :], 0.0)
+        W[..., :3] -= np.cross(place, W[..., 3:])
+        parts.append(W)
+    return np.concatenate(parts, axis=-1)
+
+
+def _ends(robot: System) -> Iterator[tuple[list[int], int, np.ndarray]]:
+    """For each loop between bodies its rows, one of the bodies that it holds, and where on it."""
+    number = {b.name: i for i, b in enumerate(robot.mechanism.bodies)}
+    loops = {loop.name: loop.loop for loop in robot.mechanism.loops}
+    at = 0
+    for cluster in robot.model.cluster_tree.clusters:
+        for name in cluster.loops:
+            loop = loops[name]
+            rows = list(range(at, at + len(list(loop.residual(_Symbols(robot))))))
+            at += len(rows)
+            ends = [x for x in loop.bodies if x in number]
+            if ends:
+                yield rows, number[ends[-1]], _place(loop, ends[-1])
+
+
+class _Symbols:
+    """What a loop sees of a robot of which nothing is known: it tells how many rows the loop has."""
+
+    def __init__(self, robot: System) -> None:
+        self._graph, self._joints = Graph(), {c.name: c.joint for c in robot.model.cluster_tree.moving}
+
+    def q(self, joint: str) -> Vec:
+        """Symbols for coordinates."""
+        return Vec(self._graph.inputs(joint, self._joints[joint].nq))
+
+    def pose(self, body: str) -> Transform:
+        """No matter which."""
+        return IDENTITY
+
+
+def _place(loop: Any, body: str) -> np.ndarray:
+    """Where on a body a loop acts, in its frame."""
+    if isinstance(loop, Closure):
+        return np.array((loop.at_successor if body == loop.successor else loop.at_predecessor).p, float)
+    if isinstance(loop, Distance):
+        return np.array(loop.successor_point if body == loop.successor else loop.predecessor_point, float)
+    return np.zeros(3)
+
+
+def _least(K: np.ndarray, tau: np.ndarray, passive: list[int], T: np.ndarray, F: np.ndarray) -> np.ndarray:
+    """λ (..., m) with K_dᵀ λ = τ_d and least |F + Tᵀ λ|; T (..., m, k), F (..., k)."""
+    some = np.einsum("...ij,...j->...i", np.linalg.pinv(np.swapaxes(K[..., passive], -1, -2), _RANK), tau[..., passive])
+    U, s, _ = np.linalg.svd(K)
+    count = (s > _RANK * s.max(axis=-1, keepdims=True, initial=0.0)).sum(axis=-1)
+    unseen = np.where(np.arange(U.shape[-1]) >= count[..., None], 1.0, 0.0)[..., None, :] * U
+    A = np.swapaxes(T, -1, -2) @ unseen
+    left = F + np.einsum("...mk,...m->...k", T, some)
+    z = -np.einsum("...ij,...j->...i", np.linalg.pinv(A, 1e-9), left)
+    return some + np.einsum("...ij,...j->...i", unseen, z)

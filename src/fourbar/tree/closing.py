@@ -1,0 +1,149 @@
+"""Closing loops by numbers: the closed configuration nearest to a given one, in units of the loops' own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Protocol
+
+import numpy as np
+
+from ..joints.base import Joint
+from ..joints.independence import turning
+from ..spatial.linear import Vec
+from ..tolerances import CLOSED
+from .units import Units
+
+_EXACT, _ROUNDING = 1e-15, 1e-13  # gaps that need no step more, and those at which rounding decides
+_DAMPING, _LONGEST, _STALLED = 0.1, 0.5, 0.99  # of a step: damping by the gap, longest, reduction that is none
+
+
+class Closable(Protocol):
+    """Joints with a condition on their coordinates."""
+
+    joints: tuple[Joint, ...]
+
+    @property
+    def units(self) -> Units: ...
+
+    def residual(self, q: np.ndarray) -> np.ndarray: ...
+
+    def slopes(self, q: np.ndarray) -> np.ndarray: ...
+
+
+def moved(joints: Sequence[Joint], q: np.ndarray, delta: np.ndarray) -> np.ndarray:
+    """q ⊕ δ for the coordinates (n, nq) of several joints."""
+    result, at_q, at_v = [], 0, 0
+    for joint in joints:
+        own, step = q[:, at_q : at_q + joint.nq], delta[:, at_v : at_v + joint.nv]
+        result.extend(joint.integrate(Vec(own.T), Vec(step.T)))
+        at_q, at_v = at_q + joint.nq, at_v + joint.nv
+    return np.stack(result, axis=-1)
+
+
+def differences(joints: Sequence[Joint], q0: np.ndarray, q1: np.ndarray) -> np.ndarray:
+    """q1 ⊖ q0 (n, nv) for the coordinates (n, nq) of several joints."""
+    result, at = [], 0
+    for joint in joints:
+        a, b = q0[:, at : at + joint.nq], q1[:, at : at + joint.nq]
+        result.extend(np.broadcast_to(x, len(q0)) for x in joint.difference(Vec(a.T), Vec(b.T)))
+        at += joint.nq
+    return np.stack(result, axis=-1)
+
+
+def close(
+    tie: Closable, q: np.ndarray, held: Sequence[int] = (), rows: Sequence[int] | None = None, steps: int = 100
+) -> tuple[np.ndarray, np.ndarray]:
+    """Closed configurations near q (n, nq), by Levenberg-Marquardt steps, and the gaps (n) that are left.
+
+    `held` velocities do not move; `rows`: only these are closed. Gaps are in units of their rows, and nearest is what
+    takes the least of all velocities in their units.
+    """
+    q = np.array(q, float)
+    n = sum(j.nv for j in tie.joints)
+    kept = slice(None) if rows is None else list(rows)
+    still = set(held)
+    free = [j for j in range(n) if j not in still]
+    turns = np.array([x for joint in tie.joints for x in turning(joint)], bool)
+    gaps, unit = tie.units.gaps[kept], tie.units.steps[free]
+
+    def opened(q: np.ndarray) -> np.ndarray:
+        return tie.residual(q)[..., kept] / gaps
+
+    with np.errstate(all="ignore"):  # a guess may be where the residual is no number
+        phi = opened(q)
+        busy = np.flatnonzero(_size(phi) > _EXACT)
+        for _ in range(steps):
+            if not busy.size:
+                break
+            K = tie.slopes(q[busy])[:, kept] / gaps[:, None]
+            sound = np.isfinite(phi[busy]).all(axis=-1) & np.isfinite(K).all(axis=(-2, -1))
+            busy, before = busy[sound], _size(phi[busy[sound]])
+            delta = np.zeros((len(busy), n))
+            delta[:, free] = _step(phi[busy], K[sound][:, :, free] * unit, turns[free]) * unit
+            q[busy], phi[busy] = _improved(tie.joints, opened, q[busy], phi[busy], delta)
+            after = _size(phi[busy])
+            busy = busy[(after > _EXACT) & (after < np.where(before < _ROUNDING, 0.5, _STALLED) * before)]
+    return q, np.abs(phi).max(axis=-1, initial=0.0)
+
+
+def _size(phi: np.ndarray) -> np.ndarray:
+    return np.linalg.norm(phi, axis=-1)
+
+
+def _step(phi: np.ndarray, K: np.ndarray, turns: np.ndarray) -> np.ndarray:
+    """The step of least norm that closes the gap, shortened where it relies on small singular values of K, and where
+    joints would turn too far: `turns` says which velocities do."""
+    if not K.size:
+        return np.zeros((len(K), K.shape[-1]))
+    U, s, Vt = np.linalg.svd(K, full_matrices=False)
+    damped = s * s + _DAMPING * np.minimum(1.0, _size(phi)[:, None]) ** 2
+    inverse = np.where(s > 1e-10 * s[:, :1], s, 0.0) / np.maximum(damped, 1e-300)
+    delta = -np.einsum("bji,bj,bkj,bk->bi", Vt, inverse, U, phi)
+    length = np.abs(delta[:, turns]).max(axis=-1, keepdims=True, initial=0.0)
+    return delta * np.minimum(1.0, _LONGEST / np.maximum(length, 1e-300))
+
+
+def _improved(
+    joints: Sequence[Joint],
+    opened: Callable[[np.ndarray], np.ndarray],
+    q: np.ndarray,
+    phi: np.ndarray,
+    delta: np.ndarray,
+) -> tuple[np.ndarray, np.ndarray]:
+    """A step along δ, or the largest of its halves that comes nearer; unchanged where none does. φ is `opened`."""
+    left, size = np.arange(len(q)), _size(phi)
+    best, best_phi = q.copy(), phi.copy()
+    for _ in range(30):
+        new = moved(joints, q[left], delta[left])
+        new_phi = opened(new)
+        better = _size(new_phi) < size[left]
+        best[left[better]], best_phi[left[better]] = new[better], new_phi[better]
+        left = left[~better & (size[left] > _ROUNDING)]
+        if not left.size:
+            break
+        delta[left] *= 0.5
+    return best, best_phi
+
+
+_NUDGES = 0.1 * 1.2 ** np.arange(16)  # of starts beside the guess: small ones first
+
+
+def close_from(tie: Closable, guess: np.ndarray, held: Sequence[int] = ()) -> tuple[np.ndarray, np.ndarray]:
+    """Closed configurations near guesses (n, nq), and the gaps (n) that are left; `held` velocities do not move.
+
+    Steps that make the gap smaller and smaller may end where it is smallest, but not zero. Whether they do depends on
+    where they start.
+    """
+    guess = np.asarray(guess, float)
+    found, gaps = close(tie, guess, held)
+    rng, free = np.random.default_rng(0), np.ones(sum(j.nv for j in tie.joints))
+    free[list(held)] = 0.0
+    for spread in _NUDGES:
+        left = np.flatnonzero(~(gaps <= CLOSED) & np.isfinite(guess).all(axis=-1))
+        if not left.size:
+            break
+        nudge = spread * free * rng.normal(size=(len(left), len(free)))
+        again, gap = close(tie, moved(tie.joints, guess[left], nudge * tie.units.steps), held)
+        good = gap <= CLOSED
+        found[left[good]], gaps[left[good]] = again[good], gap[good]
+    return found, gaps

@@ -1,0 +1,247 @@
+"""From a mechanism by name to a tree of links by number.
+
+Bodies on fixed joints become part of what carries them; joints are turned into the frames they like best (`aligned`).
+What a body or frame of the user is called stays known: each has a home, a link and a constant place in it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, NamedTuple
+from weakref import ref
+
+from ..expr import Expr
+from ..mechanism.mechanism import WORLD, Mechanism, NamedLoop, PlacedJoint, Placement
+from ..once import cached_property
+from ..spatial.inertia import Inertia
+from ..spatial.linear import Mat, Vec
+from ..spatial.symmetric import Sym
+from ..spatial.transform import IDENTITY, Transform
+from .clusters import Cluster, ClusterFinder
+from .embedding import LoopEmbedding
+from .links import Link
+from .reframe import reframed
+from .regroup import regrouped, unturned
+from .spanning_tree import SpanningTree
+
+GROUND = -1
+_ROUNDING = 1e-15
+
+
+class Location(NamedTuple):
+    """Where a body or frame lives: its link (GROUND for what does not move), and its pose in the link's frame."""
+
+    link: int
+    pose: Transform
+
+
+@dataclass(frozen=True)
+class ClusterTree:
+    """The tree, and where each body and frame went. `moving` are the joints that became links, in order.
+
+    `spanning_tree` is true to the bodies; `equivalent` has the same equations of motion and is cheaper, `unturned`
+    also leaves symmetric rotors unturned (see `regroup`).
+    """
+
+    spanning_tree: SpanningTree
+    equivalent: SpanningTree
+    unturned: SpanningTree
+    bodies: dict[str, Location]
+    frames: dict[str, Location]
+    moving: tuple[PlacedJoint, ...]
+    clusters: tuple[Cluster, ...]
+
+    @cached_property
+    def nq(self) -> int:
+        """Number of coordinates."""
+        return sum(cluster.embedding.nq for cluster in self.clusters)
+
+    @cached_property
+    def nv(self) -> int:
+        """Number of independent velocities."""
+        return sum(cluster.embedding.nv for cluster in self.clusters)
+
+    @cached_property
+    def has_shared_joints(self) -> bool:
+        """Whether some velocities of a group joint, such as a ball, are independent in a loop and others are not."""
+        ties = (cluster.embedding for cluster in self.clusters)
+        return any(not tie.explicit and tie.has_shared_joints for tie in ties if isinstance(tie, LoopEmbedding))
+
+    @cached_property
+    def reframed(self) -> SpanningTree:
+        """The tree with the cheapest frames, where those of the bodies do not matter (see `reframe`)."""
+        return self.unturned if self.unturned is self.spanning_tree else reframed(self.unturned)
+
+    def turns_less(self, link: int) -> bool:
+        """Whether a link's frame does not turn in `unturned`."""
+        return link != GROUND and self.unturned.links[link].joint != self.spanning_tree.links[link].joint
+
+
+def _clean(entries: Iterable[Any], unit: float = 0.0) -> list[Any]:
+    """Rounding dust removed: zero (and ±1, for rotations) where a number differs from it by less than 1e-15.
+
+    Symbols are left as they are.
+    """
+    values = [x if x.__class__ is Expr else float(x) for x in entries]
+    size = unit or max((abs(x) for x in values if x.__class__ is float), default=0.0)
+    cleaned = []
+    for x in values:
+        if x.__class__ is Expr:
+            pass
+        elif abs(x) <= _ROUNDING * size:
+            x = 0.0
+        elif unit and abs(abs(x) - unit) <= _ROUNDING * unit:
+            x = unit if x > 0 else -unit
+        cleaned.append(x)
+    return cleaned
+
+
+def merged(T: Transform) -> Transform:
+    """A constant transform with its factors multiplied out and cleaned of rounding dust."""
+    R = _clean((x for row in T.R for x in row), unit=1.0)
+    return Transform.of((R[:3], R[3:6], R[6:]), Vec(_clean(T.p)))
+
+
+def _cleaned_inertia(I: Inertia) -> Inertia:
+    (m,) = _clean([I.m])
+    return Inertia.of(m, Vec(_clean(I.h)), Sym(*_clean(I.J)))
+
+
+def _transform(placement: Placement) -> Transform:
+    return Transform.of(placement.rotation, Vec(placement.position))
+
+
+class Arranged(NamedTuple):
+    """The links of a mechanism, and where each body and frame went; `moving` are the connections of the links."""
+
+    spanning_tree: SpanningTree
+    bodies: dict[str, Location]
+    frames: dict[str, Location]
+    moving: tuple[PlacedJoint, ...]
+
+
+def arrange(mechanism: Mechanism) -> Arranged:
+    """The spanning tree of a mechanism, whose numbers may be symbols."""
+    homes: dict[str, Location] = {WORLD: Location(GROUND, IDENTITY)}
+    parents: list[int] = []
+    moving: list[tuple[PlacedJoint, Transform]] = []
+    inertias: list[Inertia] = []
+    for body, c in zip(mechanism.bodies, mechanism.joints, strict=True):
+        link, pose = homes[c.parent]
+        joint_frame = merged(pose.then(_transform(c.placement)))
+        if c.joint.nv == 0:
+            home = Location(link, merged(joint_frame.then(c.joint.placement(()))))
+        else:
+            A, _ = c.joint.aligned()
+            turned = Transform(() if A is None else (A,))
+            parents.append(link)
+            moving.append((c, merged(joint_frame.then(turned))))
+            inertias.append(Inertia.zero())
+            home = Location(len(parents) - 1, merged(turned.inverse()))
+        homes[body.name] = home
+        if home.link != GROUND:
+            inertia = Inertia.about_com(body.mass, body.com, body.inertia)
+            inertias[home.link] = inertias[home.link] + inertia.to_parent(home.pose)
+    links = tuple(
+        Link(c.joint.aligned()[1], placement, _cleaned_inertia(I), Vec(c.armature))
+        for (c, placement), I in zip(moving, inertias, strict=True)
+    )
+    frames = {
+        f.name: Location(homes[f.body].link, merged(homes[f.body].pose.then(_transform(f.placement))))
+        for f in mechanism.frames
+    }
+    return Arranged(SpanningTree(tuple(parents), links), homes, frames, tuple(c for c, _ in moving))
+
+
+# What `lower` found, for as long as its mechanism lives: by identity, since to compare two would take long.
+_KEPT: dict[int, tuple[ref[Mechanism], ClusterTree]] = {}
+
+
+def lower(mechanism: Mechanism) -> ClusterTree:
+    """The link tree of a mechanism. Without loops every link has one body.
+
+    It is found once for a mechanism: to close loops takes long, and readers look at them before a robot is made.
+    """
+    key = id(mechanism)
+    kept = _KEPT.get(key)
+    if kept is not None and kept[0]() is mechanism:
+        return kept[1]
+    found = _lower(mechanism)
+    _KEPT[key] = ref(mechanism, lambda gone: _forget(key, gone)), found
+    return found
+
+
+def _forget(key: int, gone: ref[Mechanism]) -> None:
+    """A mechanism is gone; another of its number may have taken the place."""
+    kept = _KEPT.get(key)
+    if kept is not None and kept[0] is gone:
+        _KEPT.pop(key, None)
+
+
+class _Asked:
+    """A cluster that is to be tied, by all that the result depends on."""
+
+    def __init__(self, key: tuple[Any, ...], make: Callable[[], Any]) -> None:
+        self.key, self.make, self.number = key, make, hash(key)
+
+    def __hash__(self) -> int:
+        return self.number
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Asked) and self.key == other.key
+
+
+@lru_cache(maxsize=16)
+def _tied(asked: _Asked) -> Any:
+    """A cluster tied, or an equal one that was lately: to close loops takes long."""
+    make, asked.make = asked.make, _tied  # what is kept must not keep the whole mechanism
+    return make()
+
+
+class _Tying(ClusterFinder):
+    """Makes clusters, those again that were made lately: of mechanisms that differ elsewhere, or in masses only."""
+
+    def _tie(self, links: tuple[int, ...], loops: Sequence[NamedLoop]) -> Any:
+        place = {link: n for n, link in enumerate(links)}
+        own = [(self.moving[i], self.tree.links[i], place.get(self.tree.parents[i])) for i in links]
+        bodies = {body: self.home(body) for loop in loops for body in loop.loop.bodies}
+        key = (
+            tuple((c.name, c.joint, link.joint, link.placement, parent) for c, link, parent in own),
+            tuple(loops),
+            tuple((body, place.get(link), pose) for body, (link, pose) in bodies.items()),
+            tuple(tuple(self.near.get(c.name, ())) for c, _, _ in own),
+        )
+        make = super()._tie
+        return _tied(_Asked(key, lambda: make(links, loops)))
+
+
+def _lower(mechanism: Mechanism) -> ClusterTree:
+    tree, homes, frames, moving = arrange(mechanism)
+    near = dict(mechanism.configurations[0].coordinates) if mechanism.configurations else {}
+    clusters = _Tying(tree, moving, homes.__getitem__, mechanism.loops, near).clusters()
+    equivalent = regrouped(tree)
+    return ClusterTree(tree, equivalent, unturned(equivalent), homes, frames, moving, clusters)
+
+
+def every_body(mechanism: Mechanism) -> tuple[SpanningTree, tuple[Transform, ...]]:
+    """A tree with a link for every body, fixed ones too, and the pose of each body in its link's frame."""
+    number = {body.name: i for i, body in enumerate(mechanism.bodies)}
+    poses: dict[str, Transform] = {WORLD: IDENTITY}
+    parents, links = [], []
+    for body, c in zip(mechanism.bodies, mechanism.joints, strict=True):
+        A, joint = c.joint.aligned()
+        turned = Transform(() if A is None else (A,))
+        poses[body.name] = merged(turned.inverse())
+        place = merged(poses[c.parent].then(_transform(c.placement)).then(turned))
+        I = Inertia.about_com(body.mass, body.com, body.inertia).to_parent(poses[body.name])
+        links.append(Link(joint, place, _cleaned_inertia(I), Vec(c.armature)))
+        parents.append(number.get(c.parent, GROUND))
+    return SpanningTree(tuple(parents), tuple(links)), tuple(poses[b.name] for b in mechanism.bodies)
+
+
+def pose_matrix(T: Transform) -> Mat:
+    """R and p as a 4 x 4 homogeneous matrix."""
+    rows = [Vec((*row, x)) for row, x in zip(T.R, T.p, strict=True)]
+    return Mat((*rows, Vec((0.0, 0.0, 0.0, 1.0))))

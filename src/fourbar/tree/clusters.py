@@ -1,0 +1,481 @@
+"""Which links a loop ties together. Integers only: links are numbered parents first, -1 is the ground.
+
+The links between a loop and the nearest link that carries all of it form a cluster; loops that share links share a
+cluster. Seen from outside a cluster hangs on one link, so clusters form a tree (Chignoli §III).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..constraints.loop import Loop
+from ..constraints.residual_trace import Residual, Traced, cut, trace
+from ..errors import ModelError
+from ..joints.base import Joint
+from ..joints.euclidean import FlatJoint
+from ..linalg import finite, is_clear, pick, pivoted, rank, smallest
+from ..mechanism.mechanism import NamedLoop, PlacedJoint, velocity_names
+from ..spatial.linear import Scalar, Vec
+from ..spatial.transform import IDENTITY, Transform, nudge
+from ..spatial.vectors import Twist
+from ..tolerances import ASSEMBLED, CLOSED
+from .closing import close, moved
+from .embedding import Bound, LoopEmbedding, OwnJoint
+from .followers import Followers, close_followers, find_followers
+from .redundant_rows import Spare, spare_rows
+from .spanning_tree import SpanningTree
+from .units import lever, measure
+
+GROUND = -1
+
+
+def _path(parents: Sequence[int], link: int) -> list[int]:
+    """The link, its parent, ..., down to the ground."""
+    path = [link]
+    while path[-1] != GROUND:
+        path.append(parents[path[-1]])
+    return path
+
+
+def _common(parents: Sequence[int], links: Iterable[int]) -> int:
+    """The nearest link that carries (or is) all given ones."""
+    paths = [_path(parents, link) for link in links]
+    shared = set(paths[0]).intersection(*paths[1:])
+    return max(shared)
+
+
+def _between(parents: Sequence[int], links: Iterable[int], top: int) -> set[int]:
+    """All links on the way from the given ones to `top`, without it."""
+    found: set[int] = set()
+    for link in links:
+        for step in _path(parents, link):
+            if step == top:
+                break
+            found.add(step)
+    return found
+
+
+def tied(parents: Sequence[int], moved: Sequence[int], touched: Sequence[int]) -> set[int]:
+    """The links of one loop: it uses the coordinates of the joints of `moved`, and the poses of `touched`."""
+    ends = [parents[link] for link in moved] + list(touched)
+    return _between(parents, [*moved, *touched], _common(parents, ends))
+
+
+def _complete(parents: Sequence[int], cluster: set[int]) -> set[int]:
+    """The cluster, extended until all of it hangs on one link."""
+    carriers = {parents[link] for link in cluster if parents[link] not in cluster}
+    while len(carriers) > 1:
+        cluster = cluster | _between(parents, carriers, _common(parents, carriers))
+        carriers = {parents[link] for link in cluster if parents[link] not in cluster}
+    return cluster
+
+
+def _sharing(loops: Iterable[set[int]]) -> list[set[int]]:
+    """The loops, those that share links made one."""
+    clusters: dict[int, set[int]] = {}
+    owner: dict[int, int] = {}
+    for n, links in enumerate(loops):
+        met = sorted({owner[link] for link in links if link in owner}, key=lambda g: -len(clusters[g]))
+        home = met[0] if met else n
+        clusters.setdefault(home, set())
+        for added in (links, *(clusters.pop(g) for g in met[1:])):
+            clusters[home] |= added
+            owner.update(dict.fromkeys(added, home))
+    return list(clusters.values())
+
+
+def group_links(parents: Sequence[int], loops: Sequence[set[int]]) -> list[tuple[int, ...]]:
+    """Every link in exactly one cluster, clusters in an order in which what carries comes first."""
+    clusters = [_complete(parents, links) for links in _sharing(links for links in loops if links)]
+    merged = True
+    while merged:
+        merged = False
+        for i, cluster in enumerate(clusters):
+            for j in range(len(clusters) - 1, i, -1):
+                if cluster & clusters[j]:
+                    clusters[i] = cluster = _complete(parents, cluster | clusters.pop(j))
+                    merged = True
+    taken = set().union(*clusters) if clusters else set()
+    clusters += [{link} for link in range(len(parents)) if link not in taken]
+    return sorted((tuple(sorted(cluster)) for cluster in clusters), key=lambda cluster: cluster[0])
+
+
+@dataclass(frozen=True, eq=False)
+class Cluster:
+    """Links that loops tie together.
+
+    `carrier` is the link that they hang on, `inner` the parent of each within the cluster: a position in `links`, or -1
+    for the carrier. Rows of loops that others imply but for a small gap are left out; `slack` tells.
+    """
+
+    links: tuple[int, ...]
+    carrier: int
+    inner: tuple[int, ...]
+    embedding: OwnJoint | LoopEmbedding | Bound
+    loops: tuple[str, ...] = ()
+    slack: tuple[tuple[str, float], ...] = ()  # loops with rows that are left out, and the gaps of these
+
+    @property
+    def is_free(self) -> bool:
+        return isinstance(self.embedding, OwnJoint)
+
+
+_FACTORS = 16  # rotations of a pose that are kept apart, so that zeros and ones in them are seen
+_DEEP = 8  # links in a row from which on two rotations are: each link would pass all of them again
+_NEARLY = 1e-2  # a gap that may be rounding of what somebody wrote down
+_ATTEMPTS, _AT_ONCE, _ENOUGH = 30, 6, 4  # starting points tried, so many together, and closed configurations wanted
+
+
+def single_clusters(tree: SpanningTree) -> tuple[Cluster, ...]:
+    """The clusters of a tree without loops: every link by itself."""
+    return tuple(
+        Cluster((i,), parent, (GROUND,), OwnJoint(link.joint))
+        for i, (parent, link) in enumerate(zip(tree.parents, tree.links, strict=True))
+    )
+
+
+Homes = Callable[[str], tuple[int, Transform]]
+
+
+class _View:
+    """What a loop sees: coordinates and poses at given coordinates of the cluster's joints."""
+
+    def __init__(self, q: dict[str, Vec], pose: Callable[[str], Transform]) -> None:
+        self._q = q
+        self._pose = pose
+
+    def q(self, joint: str) -> Vec:
+        return self._q[joint]
+
+    def pose(self, body: str) -> Transform:
+        return self._pose(body)
+
+
+def loop_residual(
+    tree: SpanningTree, moving: Sequence[PlacedJoint], home: Homes, links: Sequence[int], loops: Sequence[NamedLoop]
+) -> Residual:
+    """φ of the loops of a cluster, as a function of the coordinates of its links."""
+    names = [moving[i].name for i in links]
+    carrier = tree.parents[links[0]]
+    depth = {carrier: 0}
+    for i in links:
+        depth[i] = depth[tree.parents[i]] + 1
+    kept = _FACTORS if max(depth.values()) <= _DEEP else 2
+
+    def residual(q: Sequence[Vec], displaced: Mapping[str, Twist]) -> list[Scalar]:
+        poses: dict[int, Transform] = {carrier: IDENTITY}
+        for i, own in zip(links, q, strict=True):
+            link = tree.links[i]
+            pose_i = poses[tree.parents[i]].then(link.placement).then(link.joint.placement(own))
+            poses[i] = Transform((pose_i.R,), pose_i.p) if len(pose_i.factors) > kept else pose_i
+
+        def pose(body: str) -> Transform:
+            link, place = home(body)
+            return poses[link].then(place).then(nudge(displaced[body]))
+
+        view = _View(dict(zip(names, q, strict=True)), pose)
+        return [row for loop in loops for row in loop.loop.residual(view)]
+
+    return residual
+
+
+class ClusterFinder:
+    """Makes the clusters of a tree."""
+
+    def __init__(
+        self,
+        tree: SpanningTree,
+        moving: Sequence[PlacedJoint],
+        home: Homes,
+        loops: Sequence[NamedLoop],
+        near: Mapping[str, Sequence[float]],
+    ) -> None:
+        self.tree = tree
+        self.moving = moving
+        self.home = home
+        self.loops = loops
+        self.near = near
+        self.link_of = {c.name: i for i, c in enumerate(moving)}
+
+    def clusters(self) -> tuple[Cluster, ...]:
+        """All clusters, what carries first."""
+        parents = self.tree.parents
+        ties = [self._tied(loop) for loop in self.loops]
+        made = []
+        for links in group_links(parents, ties):
+            place = {link: n for n, link in enumerate(links)}
+            loops = [loop for loop, tie in zip(self.loops, ties, strict=True) if not tie.isdisjoint(place)]
+            carrier = parents[links[0]]
+            inner = tuple(place.get(parents[i], GROUND) for i in links)
+            embedding, slack = self._tie(links, loops) if loops else (OwnJoint(self.moving[links[0]].joint), ())
+            made.append(Cluster(links, carrier, inner, embedding, tuple(loop.name for loop in loops), slack))
+        return tuple(made)
+
+    def _tied(self, loop: NamedLoop) -> set[int]:
+        for joint in loop.loop.joints:
+            if joint not in self.link_of:
+                raise ModelError(f"loop {loop.name!r}: joint {joint!r} is fixed, its coordinates cannot be coupled")
+        moved = [self.link_of[joint] for joint in loop.loop.joints]
+        touched = [self.home(body)[0] for body in loop.loop.bodies]
+        links = tied(self.tree.parents, moved, touched)
+        if not links:
+            raise ModelError(f"loop {loop.name!r} ties nothing that moves: both its ends are on the same rigid body")
+        return links
+
+    def _tie(
+        self, links: tuple[int, ...], loops: Sequence[NamedLoop]
+    ) -> tuple[LoopEmbedding, tuple[tuple[str, float], ...]]:
+        """The cluster of some links, and the gaps of loops of which rows are left out."""
+        joints = [self.moving[i].joint for i in links]
+        bodies = list(dict.fromkeys(body for loop in loops for body in loop.loop.bodies))
+        traced = trace(joints, loop_residual(self.tree, self.moving, self.home, links, loops), bodies)
+        found = self._tied_rows(links, loops, traced)
+        if isinstance(found, LoopEmbedding):
+            return found, ()
+        kept = tuple(i for i in range(len(traced.phi)) if i not in set(found.rows))
+        tie = self._tied_rows(links, loops, traced.only(kept))
+        if isinstance(tie, Spare):
+            raise _not_closed(loops, float(tie.gaps.max()))
+        tie.kept = kept
+        return tie, self._slack(links, loops, found)
+
+    def _slack(self, links: tuple[int, ...], loops: Sequence[NamedLoop], spare: Spare) -> tuple[tuple[str, float], ...]:
+        """The loops of which rows are left out, and the largest gap of these."""
+        start = [Vec(self.moving[i].joint.neutral()) for i in links]
+        still = {body: Twist.of((0.0,) * 6) for loop in loops for body in loop.loop.bodies}
+        found: dict[str, float] = {}
+        first = 0
+        for loop in loops:
+            rows = loop_residual(self.tree, self.moving, self.home, links, [loop])(start, still)
+            own = [spare.gaps[i] for i in spare.rows if first <= i < first + len(rows)]
+            if own:
+                found[loop.name] = float(max(own))
+            first += len(rows)
+        return tuple(found.items())
+
+    def _tied_rows(self, links: tuple[int, ...], loops: Sequence[NamedLoop], traced: Traced) -> LoopEmbedding | Spare:
+        """The cluster with loops of these rows, or the rows that have to be left out."""
+        joints = [self.moving[i].joint for i in links]
+        everything = LoopEmbedding(joints, traced, [(j, 1.0) for j in range(len(traced.v))], ())
+        connections = [self.moving[i] for i in links]
+        start = np.array([x for c in connections for x in self.near.get(c.name, c.joint.neutral())])
+        declared = self._declared(links, loops)
+        found = self._followers(links, loops, traced, [j for j, _ in declared])
+        guesses, tie = self._measured(everything, start, links, found)
+        q = self._closed(tie, guesses, loops, found, declared)
+        if isinstance(q, Spare):
+            return q
+        K = found.core(tie.units.of(tie.numbers(q)[1]))
+        r = rank(K)
+        self._check_independent(declared, loops, K[:, self._rest(found, declared)], r, len(found.core_columns))
+        independent = self._independent(links, loops, K, r, declared, found)
+        chosen = {j for j, _ in independent}
+        dependent = [j for j in range(len(traced.v)) if j not in chosen]
+        left = K[:, [c for c, j in enumerate(found.core_columns) if j not in chosen]]
+        core_rows = iter(found.core_rows[i] for i in pivoted(left, pick(left.T, r)))
+        row_of = {j: i for i, j in found.pairs}
+        rows = [row_of[j] if j in row_of else next(core_rows) for j in dependent]
+        return LoopEmbedding(joints, traced, independent, rows, q, tie.units)
+
+    def _followers(
+        self, links: tuple[int, ...], loops: Sequence[NamedLoop], traced: Traced, declared: Sequence[int]
+    ) -> Followers:
+        """The driven joints that simply follow others."""
+        every, flat, kept = self._every_column(links), self._flat(links), set(declared)
+        driven = {x for loop in loops for joint in loop.loop.driven_joints for x in every[joint]}
+        columns = [j for j in driven if flat[j] and j not in kept]
+        return find_followers(traced.K, traced.entries, columns, len(traced.v))
+
+    def _measured(
+        self, tie: LoopEmbedding, start: np.ndarray, links: Sequence[int], found: Followers
+    ) -> tuple[np.ndarray, LoopEmbedding]:
+        """Configurations near `start`, more and more around it, and the cluster with units that it has there."""
+        placements = [self.tree.links[i].placement.p for i in links]
+        with np.errstate(all="ignore"):  # a guess may be where the residual is no number
+            K, pull = finite(tie.slopes(start[None])[0]), finite(tie.displacements(start))
+            far = float(np.abs(np.array(placements, float)).max(initial=0.0))
+            own = lever(tie.joints, finite(tie.residual(start)), K, pull, far)
+            nudge = np.array([0.0 if i == 0 else 0.1 * 1.2**i for i in range(1 if tie.is_linear else _ATTEMPTS)])
+            spread = np.random.default_rng(0).normal(size=(len(nudge), *start.shape))
+            guesses = start + nudge[:, None] * spread * own.guesses
+            samples = K[None] if tie.is_linear else tie.numbers(guesses[:_AT_ONCE])[1]
+        return guesses, tie.measured(
+            measure(own, samples, pull, np.array(tie.traced.looks_at_bodies, bool), max(far, own.length), found)
+        )
+
+    def _closed(
+        self, tie: LoopEmbedding, guesses: np.ndarray, loops: Sequence[NamedLoop], found: Followers,
+        declared: Sequence[tuple[int, float]],
+    ) -> np.ndarray | Spare:  # fmt: skip
+        """A closed configuration near the first guess, where the loops hold as much as they do anywhere.
+
+        That one itself may be a toggle position (a flat four-bar), so some more near it are tried. Those that
+        stop close to such a position, where the core of K is not clearly of any rank, do not count. Where the
+        velocities that are `declared` independent tell nothing of the others (a piston at its dead centre), another one
+        is taken.
+        """
+        if tie.is_linear and not found.core_rows:
+            step = close_followers(found, tie.constants, tie.traced.entries, tie.residual(guesses[0]), tie.units.steps)
+            closed = moved(tie.joints, guesses[:1], step[None])
+            if not np.isfinite(tie.residual(closed)).all():
+                raise _not_closed(loops, np.inf)
+            return closed[0]
+        met: list[tuple[np.ndarray, np.ndarray]] = []
+        nearest, left, unknown = [], [], False
+        for first in range(0, len(guesses), _AT_ONCE):
+            closed, gaps = close(tie, guesses[first : first + _AT_ONCE])
+            nearest.append(closed)
+            left.append(gaps)
+            sound = closed[gaps < ASSEMBLED]
+            slopes = tie.slopes(sound)
+            known = np.isfinite(slopes).all(axis=(-2, -1))
+            unknown = unknown or not known.all()
+            met.extend(zip(found.core(tie.units.of(slopes[known])), sound[known], strict=True))
+            if sum(is_clear(K) for K, _ in met) >= _ENOUGH:
+                break
+        closed, gaps = np.concatenate(nearest), np.concatenate(left)
+        spare = None
+        if not np.nanmin(gaps, initial=np.inf) < CLOSED:
+            spare = spare_rows(tie, guesses[:_AT_ONCE], closed, gaps, found)
+        if spare is None and not met:
+            open_by = np.abs(tie.residual(closed)).max(axis=-1, initial=0.0)
+            raise _not_closed(loops, float(np.nanmin(open_by, initial=np.inf)), unknown)
+        return _most_held(met, self._rest(found, declared)) if spare is None else spare
+
+    def _declared(self, links: tuple[int, ...], loops: Sequence[NamedLoop]) -> list[tuple[int, float]]:
+        """Numbers and scales of the velocities that are declared independent."""
+        column = self._columns(links)
+        for loop in loops:
+            self._check_names(loop, column)
+        asked = ((own, scale) for loop in loops for j, scale in loop.independent for own in column[j])
+        return list(dict.fromkeys(asked))
+
+    @staticmethod
+    def _rest(found: Followers, declared: Sequence[tuple[int, float]]) -> list[int]:
+        """The places in the core of the columns that are not declared independent."""
+        chosen = {j for j, _ in declared}
+        return [c for c, j in enumerate(found.core_columns) if j not in chosen]
+
+    def _independent(
+        self, links: tuple[int, ...], loops: Sequence[NamedLoop], K: np.ndarray, r: int,
+        declared: list[tuple[int, float]], found: Followers,
+    ) -> list[tuple[int, float]]:  # fmt: skip
+        """Numbers and scales of the independent velocities of the cluster: those declared, others if more are free.
+
+        K is its core, of rank r.
+        """
+        core, rest = found.core_columns, self._rest(found, declared)
+        place = {core[c]: n for n, c in enumerate(rest)}
+        flat, every, depth = self._flat(links), self._every_column(links), self._depths(links)
+        driven = [j for j in core if not flat[j]]
+        driven += [x for loop in loops for j in loop.loop.driven_joints for x in every[j]]
+        outermost = sorted(place, key=lambda j: (-depth[j], -j))
+        picked = pick(K[:, rest], r, [place[j] for j in driven if j in place], [place[j] for j in outermost])
+        dependent = {core[rest[n]] for n in picked}
+        return declared + [(j, 1.0) for j in place if j not in dependent]
+
+    def _flat(self, links: tuple[int, ...]) -> list[bool]:
+        """For each velocity whether its joint has plain coordinates; else it should not be independent by itself."""
+        joints = [self.moving[i].joint for i in links]
+        return [isinstance(j, FlatJoint) for j in joints for _ in range(j.nv)]
+
+    def _depths(self, links: tuple[int, ...]) -> list[int]:
+        """For each velocity how many links of the cluster are between its link and the carrier."""
+        depth: dict[int, int] = {}
+        for i in links:
+            depth[i] = depth.get(self.tree.parents[i], -1) + 1
+        return [depth[i] for i in links for _ in range(self.moving[i].joint.nv)]
+
+    def _every_column(self, links: tuple[int, ...]) -> dict[str, range]:
+        """The velocities of each joint."""
+        ends = np.cumsum([self.moving[i].joint.nv for i in links]).tolist()
+        moving = [self.moving[i] for i in links]
+        return {c.name: range(end - c.joint.nv, end) for c, end in zip(moving, ends, strict=True)}
+
+    def _columns(self, links: tuple[int, ...]) -> dict[str, Sequence[int]]:
+        """The velocities that a name means: those of a joint, or one of them."""
+        found: dict[str, Sequence[int]] = {}
+        for i, columns in zip(links, self._every_column(links).values(), strict=True):
+            c = self.moving[i]
+            found |= {name: [j] for name, j in zip(velocity_names(c.name, c.joint), columns, strict=True)}
+            found[c.name] = columns
+        return found
+
+    def _check_names(self, loop: NamedLoop, column: Mapping[str, Sequence[int]]) -> None:
+        for joint, _ in loop.independent:
+            if joint not in column:
+                tied = ", ".join(repr(name) for name, own in column.items() if own)
+                raise ModelError(
+                    f"loop {loop.name!r}: the velocity of joint {joint!r} cannot be declared independent; it must be a "
+                    f"joint, or a velocity of one, among those that the loop ties together: {tied}"
+                )
+
+    def _check_independent(
+        self, asked: list[tuple[int, float]], loops: Sequence[NamedLoop], rest: np.ndarray, r: int, n: int
+    ) -> None:
+        """Refuse declared velocities that cannot be: `rest` is K without them; of K, r is the rank, n the columns."""
+        names = ", ".join(repr(loop.name) for loop in loops)
+        if len({j for j, _ in asked}) < len(asked):
+            raise ModelError(f"loops {names}: the same velocity is declared independent with different scales")
+        if len(asked) > n - r:
+            raise ModelError(
+                f"loops {names} leave {n - r} velocities free, but {len(asked)} are declared independent; of a joint "
+                "with several velocities all are meant, unless they are named one by one, such as 'platform.vx'"
+            )
+        if rank(rest) != r:
+            raise ModelError(
+                f"loops {names}: the velocities declared independent do not determine the others, neither where the "
+                "loops are closed first nor in other closed configurations near"
+            )
+
+
+def _not_closed(loops: Sequence[NamedLoop], gap: float, without_derivative: bool = False) -> ModelError:
+    """What is said of loops without a closed configuration in which their conditions have derivatives."""
+    names = ", ".join(repr(loop.name) for loop in loops)
+    if without_derivative:
+        return ModelError(
+            f"the loops {names} are closed only where the derivative of a condition has no value (sqrt(x) has none at "
+            "x = 0); write it differently, such as x - y² for sqrt(x) - y, or close the loop elsewhere: near the first "
+            "configuration(...)"
+        )
+    said = f"the loops {names} cannot be closed: the nearest configuration leaves a gap of {gap:.3g}"
+    pinned = [loop.name for loop in loops if isinstance(getattr(loop.loop, "joint", None), Joint)]
+    if not (pinned and gap < _NEARLY):
+        return ModelError(said)
+    turned = [loop.name for loop in loops if _holds_axes(loop.loop)]
+    ball = (
+        f"close {', '.join(map(repr, turned))} with Spherical(), which keeps no axes parallel (that suffices where "
+        "those of the other joints are), or "
+    )
+    return ModelError(
+        f"{said}. So little may come from rounded numbers, such as an angle written as 1.5708, in a loop that holds "
+        f"more than it needs: then {ball if turned else ''}write the numbers with all their digits"
+    )
+
+
+def _holds_axes(loop: Loop) -> bool:
+    """Whether a loop is a joint that also keeps two axes parallel."""
+    joint = getattr(loop, "joint", None)
+    return isinstance(joint, Joint) and joint.pivot != "point"
+
+
+def _most_held(met: Sequence[tuple[np.ndarray, np.ndarray]], rest: Sequence[int]) -> np.ndarray:
+    """Of closed configurations, (core of K, q) each, the first with the highest rank, also without declared columns.
+
+    `rest` are the columns that are not declared independent. Where these alone never have that rank, the q at which
+    they come nearest to it.
+    """
+    ranked = [(rank(K), K, q) for K, q in met if is_clear(K)] or [(rank(K), K, q) for K, q in met]
+    highest = max(r for r, _, _ in ranked)
+    full = [(K[:, rest], q) for r, K, q in ranked if r == highest]
+    if rank(full[0][0]) == highest:
+        return full[0][1]
+    return max(full, key=lambda x: (rank(x[0]), float(smallest(x[0]))))[1]
+
+
+def split(clusters: Sequence[Cluster], x: Sequence[object], sizes: str) -> tuple[Vec, ...]:
+    """A vector by cluster; `sizes` is "nq" or "nv"."""
+    return cut(x, [getattr(cluster.embedding, sizes) for cluster in clusters])

@@ -1,0 +1,496 @@
+"""Independent coordinates of a cluster of links: how those of all joints, velocities and accelerations follow.
+
+For links tied by loops φ(q) = 0, with the rows K of ∂φ/∂q split into independent and dependent columns,
+G = [1; -K_d⁻¹ K_i] and g = [0; K_d⁻¹ k] (Chignoli §IV-B). K and k = -K̇ q̇ are derivatives of the trace of φ. Where
+the dependent coordinates follow one after the other (gears, polynomials, functions) they are explicit and need not be
+stored.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from copy import copy
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..constraints.residual_trace import Traced, cut
+from ..expr import Expr, evaluate, maximum, prepare, select
+from ..joints.base import Joint
+from ..joints.euclidean import FlatJoint
+from ..joints.rates import Rate, rate_of
+from ..linalg import finite, smallest
+from ..once import cached_property
+from ..spatial.linear import Mat, Scalar, Vec, dot
+from ..spatial.vectors import Wrench
+from ..tolerances import LOST
+from .elimination import Step, no_pivot, paired, reversed_steps, solve, solve_in_steps, steps_to_solve
+from .shared_joints import Bent, Shared, find_shared
+from .units import Units
+
+_CLOSED = 1e-12  # the gap that is allowed to be left
+_NEWTON_STEPS = 4  # each squares the gap that a step along the tangent leaves
+
+
+class EmbeddedState(NamedTuple):
+    """A cluster at a state: for each link its coordinates, velocity G ẏ, and its blocks of G and g."""
+
+    q: tuple[Vec, ...]
+    v: tuple[Vec, ...]
+    G: tuple[Mat, ...]
+    g: tuple[Vec, ...]
+
+
+class OwnJoint:
+    """A single link on its own joint: all its velocities are independent. Equal for equal joints."""
+
+    def __init__(self, joint: Joint) -> None:
+        self.joint = joint
+        self.nq, self.nv = joint.nq, joint.nv
+        self.integrate, self.difference, self.chart_rate = joint.integrate, joint.difference, joint.chart_rate
+        self.rate = joint.rate
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, OwnJoint) and self.joint == other.joint
+
+    def __hash__(self) -> int:
+        return hash(self.joint)
+
+
+class LoopEmbedding:
+    """Links tied by loops. `independent` and `rows` are chosen where K is well conditioned.
+
+    Two of them are equal if they compute the same.
+    """
+
+    def __init__(
+        self,
+        joints: Sequence[Joint],
+        traced: Traced,
+        independent: Sequence[tuple[int, float]],
+        rows: Sequence[int],
+        closed: np.ndarray | None = None,
+        units: Units | None = None,
+    ) -> None:
+        self._units = units
+        self.kept: tuple[int, ...] | None = None  # the rows of the loops that are used, where some are left out
+        self.closed = closed  # a configuration of all joints in which the loops are closed
+        self.joints = tuple(joints)
+        self.traced = traced
+        self.independent = tuple(independent)
+        chosen = {j for j, _ in independent}
+        self.dependent = tuple(j for j in range(len(traced.v)) if j not in chosen)
+        flat = all(isinstance(j, FlatJoint) for j in joints)
+        self.steps = steps_to_solve(traced.K, traced.entries, rows, self.dependent) if flat else None
+        self.explicit = self.steps is not None
+        self.rows = tuple(rows) if self.steps is None else paired(self.steps, self.dependent)
+        self.nv = len(self.independent)
+        self.nq = self.nv if self.explicit else len(traced.q)
+        self.p: tuple[Scalar, ...] = ()
+
+    def along(self, traced: Traced) -> LoopEmbedding:
+        """The same choice of velocities and rows for loops whose trace depends on changes of numbers too."""
+        other = copy(self)
+        for name in ("_key", "K_rate", "_runs", "_varying", "constants"):
+            other.__dict__.pop(name, None)
+        other.traced = traced if self.kept is None else traced.only(self.kept)
+        other.p = (0.0,) * len(traced.p)
+        return other
+
+    def at(self, p: Sequence[Scalar]) -> LoopEmbedding:
+        """The same with numbers of the mechanism changed by p (right to first order)."""
+        other = copy(self)
+        other.p = tuple(p)
+        return other
+
+    def replaced(self, traced: Traced, p: Sequence[Scalar]) -> LoopEmbedding:
+        """The same for loops whose trace depends on changes of numbers, with these changed by p, however much."""
+        other = object.__new__(Replaced)
+        other.__dict__.update(self.along(traced).__dict__, p=tuple(p))
+        return other
+
+    def _known(self, q: Sequence[Scalar], unchanged: bool = False) -> dict[Expr, Scalar]:
+        """What the trace is to be evaluated at, apart from velocities."""
+        p = (0.0,) * len(self.p) if unchanged else self.p
+        return dict(zip((*self.traced.q, *self.traced.p), (*q, *p), strict=True))
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, LoopEmbedding) and self._key == other._key
+
+    def __hash__(self) -> int:
+        return hash(self._key)
+
+    @cached_property
+    def _key(self) -> tuple[Any, ...]:
+        """What the cluster computes, as data: equal clusters share their code."""
+        from ..expr.unrolled import linear_code
+
+        t = self.traced
+        roots = t.roots
+        code, number = linear_code(roots, lambda node: (node.op, *node.args))
+        ends = tuple(number[r.id] if r.__class__ is Expr else r for r in roots)
+        return self.joints, self.independent, self.rows, tuple(code), ends, t.entries
+
+    @cached_property
+    def _squares(self) -> tuple[list[float], list[float]]:
+        """The squares of the units of the rows and columns of K_d."""
+        rows, columns = self.units.rows[list(self.rows)], self.units.columns[list(self.dependent)]
+        return (rows**2).tolist(), (columns**-2.0).tolist()
+
+    @property
+    def units(self) -> Units:
+        """What the rows and columns of K are measured in."""
+        assert self._units is not None
+        return self._units
+
+    @property
+    def _gap_units(self) -> list[float]:
+        """What the gap of each row that is solved for is measured in."""
+        return self.units.gaps[list(self.rows)].tolist()
+
+    def measured(self, units: Units) -> LoopEmbedding:
+        """The same with units for the rows and columns of K."""
+        other = copy(self)
+        other._units = units
+        return other
+
+    def _solve(self, K_d: list[list[Scalar]], B: list[list[Scalar]]) -> list[list[Scalar]]:
+        return self._solved(K_d, B, self._places, *self._squares)
+
+    @staticmethod
+    def _solved(
+        A: list[list[Scalar]],
+        B: list[list[Scalar]],
+        steps: Sequence[Step] | None,
+        rows: Sequence[float],
+        columns: Sequence[float],
+    ) -> list[list[Scalar]]:
+        return solve(A, B, rows, columns) if steps is None else solve_in_steps(A, B, steps, rows, columns)
+
+    @cached_property
+    def _places(self) -> list[Step] | None:
+        """The steps, by place among the rows and columns of K_d."""
+        if self.steps is None:
+            return None
+        row, column = ({x: n for n, x in enumerate(which)} for which in (self.rows, self.dependent))
+        return [(tuple(row[i] for i in rows), tuple(column[j] for j in own)) for rows, own in self.steps]
+
+    def _columns(self, K: Sequence[Sequence[Scalar]], which: Sequence[int]) -> list[list[Scalar]]:
+        return [[K[i][j] for j in which] for i in range(len(self.rows))]
+
+    def coordinates(self, q: Sequence[Scalar]) -> list[Scalar]:
+        """All coordinates of all joints. Where numbers change, the dependent ones follow: δq_d = -K_d⁻¹ δφ."""
+        full = self._coordinates(q)
+        if not self.p:
+            return full
+        changed, before = (evaluate(self.traced.phi, self._known(full, unchanged)) for unchanged in (False, True))
+        gap = [changed[i] - before[i] for i in self.rows]
+        return list(self._moved(full, self._correction(self._known(full, True), gap)))
+
+    def _coordinates(self, q: Sequence[Scalar]) -> list[Scalar]:
+        if self.steps is None:
+            return list(q)
+        full: list[Scalar] = [0.0] * len(self.traced.q)
+        for (j, scale), y in zip(self.independent, q, strict=True):
+            full[j] = scale * y
+        known = self._known(full, unchanged=True)
+        for rows, columns in self.steps:
+            gap = evaluate([self.traced.phi[i] for i in rows], known)
+            K = [evaluate([self.traced.K[i][j] for j in columns], known) for i in rows]
+            units = self.units.rows[list(rows)] ** 2, self.units.columns[list(columns)] ** -2.0
+            solved = solve(K, [[-x] for x in gap], *(x.tolist() for x in units))
+            for j, (x,) in zip(columns, solved, strict=True):
+                full[j] = known[self.traced.q[j]] = x
+        return full
+
+    def expand(self, q: Sequence[Scalar], v: Sequence[Scalar] | None) -> EmbeddedState:
+        """All joints' coordinates, velocities and the maps G and g; without v only G."""
+        full = self.coordinates(q)
+        known = self._known(full)
+        wanted = [self.traced.K[i] for i in self.rows]
+        flat = evaluate([x for row in wanted for x in row], known)
+        n = len(self.traced.v)
+        K = [flat[i * n : (i + 1) * n] for i in range(len(self.rows))]
+        K_i = [[-row[j] * scale for j, scale in self.independent] for row in K]
+        solved = self._solve(self._columns(K, self.dependent), K_i)
+        G: list[Vec] = [Vec()] * n
+        for column, (j, scale) in enumerate(self.independent):
+            G[j] = Vec([scale if k == column else 0.0 for k in range(self.nv)])
+        for j, row in zip(self.dependent, solved, strict=True):
+            G[j] = Vec(row)
+        nq, nv = [j.nq for j in self.joints], [j.nv for j in self.joints]
+        blocks = tuple(Mat(part) for part in cut(G, nv))
+        if v is None:
+            zero = cut([0.0] * n, nv)
+            return EmbeddedState(cut(full, nq), zero, blocks, zero)
+        velocity = [dot(row, v) for row in G]
+        g: list[Scalar] = [0.0] * n
+        known.update(zip(self.traced.v, velocity, strict=True))
+        bend = evaluate([self.traced.curvature[i] for i in self.rows], known)
+        bent = self._solve(self._columns(K, self.dependent), [[-b] for b in bend])
+        for j, (x,) in zip(self.dependent, bent, strict=True):
+            g[j] = x
+        return EmbeddedState(cut(full, nq), cut(velocity, nv), blocks, cut(g, nv))
+
+    @cached_property
+    def K_rate(self) -> Rate:
+        """K̇ (rows that are used, all columns; flat) as expressions of the coordinates and velocities of all joints."""
+        t = self.traced
+        return rate_of(self.joints, t.q, [t.K[i][j] for i in self.rows for j in range(len(t.v))], t.p)
+
+    def map_rate(self, e: EmbeddedState, v: Sequence[Sequence[Scalar]]) -> tuple[Mat, ...]:
+        """Ġ by link, as the joints move with velocities v (by link, such as e.v): K_d Ġ_d = -K̇ G, Ġ_i = 0."""
+        n = len(self.traced.v)
+        q, G = [x for own in e.q for x in own], Mat(row for block in e.G for row in block)
+        rates = self.K_rate.at(q, [x for own in v for x in own], self.p)
+        known = self._known(q)
+        K_d = [evaluate([self.traced.K[i][j] for j in self.dependent], known) for i in self.rows]
+        right = [list(-G.transpose_times(rates[i * n : (i + 1) * n])) for i in range(len(self.rows))]
+        rate: list[Vec] = [Vec([0.0] * self.nv)] * n
+        for j, row in zip(self.dependent, self._solve(K_d, right), strict=True):
+            rate[j] = Vec(row)
+        return tuple(Mat(part) for part in cut(rate, [j.nv for j in self.joints]))
+
+    def integrate(self, q: Sequence[Scalar], v: Sequence[Scalar]) -> Vec:
+        """q ⊕ v: the independent joints move by v, the others follow by Newton's method until the loops are closed.
+
+        Where only some velocities of a joint are independent, these entries of its own difference are v: `difference`
+        takes the step back. NaN where loops do not close: the step was too long, or there is no closed configuration.
+        """
+        if self.explicit:
+            return Vec([a + b for a, b in zip(q, v, strict=True)])
+        e = self.expand(q, None)
+        step = [x for block in e.G for x in block @ v]
+        full = list(self._moved(q, step))
+        for _ in range(_NEWTON_STEPS):
+            known = self._known(full)
+            gaps = evaluate([self.traced.phi[i] for i in self.rows], known)
+            shares = [share.at(q, full, step) for share in self._shared]
+            full = list(self._moved(full, self._correction(known, gaps, shares)))
+        known = self._known(full)
+        gap: Scalar = 0.0
+        for x, unit in zip(evaluate([self.traced.phi[i] for i in self.rows], known), self._gap_units, strict=True):
+            gap = maximum(gap, maximum(x, -x) * (1.0 / unit))
+        return Vec([select(gap < _CLOSED, x, float("nan")) for x in full])
+
+    def rate(self, q: Sequence[Scalar], v: Sequence[Scalar]) -> Vec:
+        """q̇ at independent velocities v: all joints move as the loops allow."""
+        if self.explicit:
+            return Vec(v)
+        e = self.expand(q, None)
+        parts = zip(self.joints, e.q, e.G, strict=True)
+        return Vec([x for joint, own, block in parts for x in joint.rate(own, block @ v)])
+
+    def _moved(self, q: Sequence[Scalar], step: Sequence[Scalar]) -> Vec:
+        nq, nv = [j.nq for j in self.joints], [j.nv for j in self.joints]
+        parts = zip(self.joints, cut(q, nq), cut(step, nv), strict=True)
+        return Vec([x for joint, own, delta in parts for x in joint.integrate(own, delta)])
+
+    def _correction(
+        self, known: Mapping[Expr, Scalar], phi: Sequence[Scalar], shares: Sequence[Bent] = ()
+    ) -> list[Scalar]:
+        """The Newton step of the dependent joints: -K_d⁻¹ φ; independent velocities of shared joints go with them."""
+        K = [evaluate([self.traced.K[i][j] for j in self.dependent], known) for i in self.rows]
+        gap = list(phi)
+        for share in shares:
+            for n, i in enumerate(self.rows):
+                held = evaluate([self.traced.K[i][j] for j in share.independent], known)
+                gap[n] = gap[n] + dot(held, share.back)
+                for column, j in enumerate(share.dependent):
+                    at = self.dependent.index(j)
+                    K[n][at] = K[n][at] + dot(held, [row[column] for row in share.follow])
+        step: list[Scalar] = [0.0] * len(self.traced.v)
+        for j, (x,) in zip(self.dependent, self._solve(K, [[-p] for p in gap]), strict=True):
+            step[j] = x
+        for share in shares:
+            own = [step[j] for j in share.dependent]
+            for j, back, row in zip(share.independent, share.back, share.follow, strict=True):
+                step[j] = back + dot(row, own)
+        return step
+
+    @property
+    def has_shared_joints(self) -> bool:
+        """Whether a group joint, such as a ball, is independent in part."""
+        return bool(self._shared)
+
+    @cached_property
+    def _shared(self) -> tuple[Shared, ...]:
+        """Joints that are independent in part, and whose velocities are not the rates of coordinates."""
+        return tuple(find_shared(self.joints, self.dependent))
+
+    def difference(self, q0: Sequence[Scalar], q1: Sequence[Scalar]) -> Vec:
+        """The independent velocities that move q0 to q1 in unit time."""
+        if self.explicit:
+            return Vec([b - a for a, b in zip(q0, q1, strict=True)])
+        nq = [j.nq for j in self.joints]
+        parts = zip(self.joints, cut(self.coordinates(q0), nq), cut(self.coordinates(q1), nq), strict=True)
+        full = [x for joint, a, b in parts for x in joint.difference(a, b)]
+        return Vec([full[j] * (1.0 / scale) for j, scale in self.independent])
+
+    def chart_rate(self, theta: Sequence[Scalar], v: Sequence[Scalar]) -> Vec:
+        """The rate of θ in q₀ ⊕ θ. Exact at θ = 0 only for `has_shared_joints`; elsewhere q is needed to tell it."""
+        position = {j: (at, scale) for at, (j, scale) in enumerate(self.independent)}
+        rate, first = list(v), 0
+        for joint in self.joints:
+            own = [position[j] for j in range(first, first + joint.nv) if j in position]
+            first += joint.nv
+            if len(own) == joint.nv and not isinstance(joint, FlatJoint):
+                scaled = joint.chart_rate([s * theta[at] for at, s in own], [s * v[at] for at, s in own])
+                for (at, scale), x in zip(own, scaled, strict=True):
+                    rate[at] = x * (1.0 / scale)
+        return Vec(rate)
+
+    def follow(self, q: Sequence[Scalar], targets: Sequence[Sequence[Scalar]]) -> list[list[Scalar]]:
+        """For each target b (one entry a row) velocities x of all joints: K_d x_d = b, the independent ones zero."""
+        known = self._known(q)
+        K_d = [evaluate([self.traced.K[i][j] for j in self.dependent], known) for i in self.rows]
+        solved = self._solve(K_d, [list(row) for row in zip(*targets, strict=True)])
+        found: list[list[Scalar]] = [[0.0] * len(self.traced.v) for _ in targets]
+        for j, row in zip(self.dependent, solved, strict=True):
+            for column, x in zip(found, row, strict=True):
+                column[j] = x
+        return found
+
+    def hold(self, q: Sequence[Scalar], tau: Sequence[Scalar]) -> list[Scalar]:
+        """The multipliers λ with which the loops balance forces tau of all joints: K_dᵀ λ = τ_d."""
+        known = self._known(q)
+        transposed = [evaluate([self.traced.K[i][j] for i in self.rows], known) for j in self.dependent]
+        steps = None if self._places is None else reversed_steps(self._places)
+        right, units = [[tau[j]] for j in self.dependent], reversed(self._squares)
+        return [x for (x,) in self._solved(transposed, right, steps, *units)]
+
+    def wrenches(self, q: Sequence[Scalar], tau: Sequence[Scalar]) -> tuple[Wrench, ...]:
+        """What the loops do to the bodies they look at, when only independent joints are driven.
+
+        q and tau are those of all joints; the wrenches are in the bodies' own frames.
+        """
+        t = self.traced
+        known = self._known(q)
+        force = self.hold(q, tau)
+        found = []
+        for columns in t.pull:
+            six = [dot(evaluate([column[i] for i in self.rows], known), force) for column in columns]
+            found.append(Wrench.of(Vec(six)))
+        return tuple(found)
+
+    def pulls(self, q: Sequence[Scalar]) -> list[list[Wrench]]:
+        """For each body that the loops look at, what a unit force along every row does to it, in its own frame."""
+        known, found = self._known(q), []
+        for columns in self.traced.pull:
+            sixes = zip(*(evaluate(column, known) for column in columns), strict=True)
+            found.append([Wrench.of(Vec(six)) for six in sixes])
+        return found
+
+    def loop_rows(self, q: Sequence[Scalar], every: bool = False) -> list[list[Scalar]]:
+        """The rows of K that are solved for, or every row, at the coordinates of all joints."""
+        known = self._known(q)
+        return [evaluate(self.traced.K[i], known) for i in (range(len(self.traced.K)) if every else self.rows)]
+
+    def loop_rates(self, q: Sequence[Scalar], v: Sequence[Scalar]) -> list[Scalar]:
+        """k = -K̇ q̇ of every row, at coordinates and velocities of all joints."""
+        known = self._known(q)
+        known.update(zip(self.traced.v, v, strict=True))
+        return [-x for x in evaluate(self.traced.curvature, known)]
+
+    @cached_property
+    def _runs(self) -> tuple[Any, Any]:
+        """φ and the entries of K that are not constant as functions of numbers."""
+        t = self.traced
+        rows, columns = self._varying
+        varying = [t.K[i][j] for i, j in zip(rows, columns, strict=True)]
+        return prepare(t.phi, (*t.q, *t.p)), prepare(varying, (*t.q, *t.p))
+
+    @cached_property
+    def _varying(self) -> tuple[list[int], list[int]]:
+        """Rows and columns of the entries of K that are not constant."""
+        t = self.traced
+        places = [(i, j) for i, own in enumerate(t.entries) for j in own if t.K[i][j].__class__ is not float]
+        return [i for i, _ in places], [j for _, j in places]
+
+    @property
+    def is_linear(self) -> bool:
+        """Whether all of K is constant."""
+        return not self._varying[0]
+
+    @cached_property
+    def constants(self) -> np.ndarray:
+        """K (m, n) where it is constant; zero elsewhere."""
+        t = self.traced
+        found = np.zeros((len(t.phi), len(t.v)))
+        for i, own in enumerate(t.entries):
+            for j in own:
+                found[i, j] = t.K[i][j] if t.K[i][j].__class__ is float else 0.0
+        return found
+
+    def _stacked(self, run: Callable[[Any], list[Any]], q: np.ndarray, count: int) -> np.ndarray:
+        """The results of a prepared function of q (..., nq), as one array (..., count); NaN or infinite where it has
+        no value."""
+        found, p = np.zeros((*q.shape[:-1], count)), (0.0,) * len(self.p)
+        if q.size == q.shape[-1]:  # one sample: plain numbers are faster than arrays, but raise where there is no value
+            try:
+                found[...] = run((*q.ravel().tolist(), *p))
+                return found
+            except (ArithmeticError, ValueError):
+                pass
+        with np.errstate(all="ignore"):
+            for i, x in enumerate(run((*np.moveaxis(q, -1, 0), *p))):
+                found[..., i] = x
+        return found
+
+    def residual(self, q: np.ndarray) -> np.ndarray:
+        """φ (..., m) at the coordinates (..., nq) of all joints."""
+        return self._stacked(self._runs[0], q, len(self.traced.phi))
+
+    def _hold(self, q: np.ndarray) -> np.ndarray:
+        """The smallest singular value (...) of K_d in balanced units; zero where K is no number."""
+        with np.errstate(all="ignore"):
+            K = self.units.of(self.slopes(q))
+        return smallest(finite(K[..., list(self.rows), :][..., list(self.dependent)]))
+
+    def determinacy(self, q: np.ndarray) -> np.ndarray:
+        """How well (...) the independent velocities determine the others at the coordinates (..., nq) of all joints,
+        beside how well they do where the loops were closed first."""
+        assert self.closed is not None
+        return self._hold(q) / np.minimum(1.0, self._hold(self.closed[None])[0])
+
+    def is_toggled(self, q: np.ndarray) -> np.ndarray:
+        """Whether (...) half of the digits are gone at q (..., nq), or `solve` may find no pivot."""
+        return (self.determinacy(q) < LOST) | (self._hold(q) < no_pivot(len(self.rows)))
+
+    def displacements(self, q: np.ndarray) -> np.ndarray:
+        """What displacements of the bodies do to φ (m, bodies, 6), at the coordinates (nq) of all joints."""
+        t = self.traced
+        known = self._known(tuple(q))  # NumPy's numbers: a division by zero is no error
+        flat = evaluate([x for columns in t.pull for column in columns for x in column], known)
+        return np.array(flat, float).reshape(len(t.bodies), 6, len(t.phi)).transpose(2, 0, 1)
+
+    def numbers(self, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """φ (..., m) and K (..., m, n) at the coordinates (..., nq) of all joints."""
+        return self.residual(q), self.slopes(q)
+
+    def slopes(self, q: np.ndarray) -> np.ndarray:
+        """K (..., m, n) at the coordinates (..., nq) of all joints."""
+        rows, columns = self._varying
+        K = np.tile(self.constants, (*q.shape[:-1], 1, 1))
+        K[..., rows, columns] = self._stacked(self._runs[1], q, len(rows))
+        return K
+
+
+class Replaced(LoopEmbedding):
+    """Links tied by loops, numbers of which are others: symbols, for instance."""
+
+    def _known(self, q: Sequence[Scalar], unchanged: bool = False) -> dict[Expr, Scalar]:
+        return super()._known(q)
+
+    def coordinates(self, q: Sequence[Scalar]) -> list[Scalar]:
+        return self._coordinates(q)
+
+
+class Bound(NamedTuple):
+    """Links tied by loops, some of whose numbers change by p: works as the `LoopEmbedding` at p does."""
+
+    tie: LoopEmbedding
+    p: Vec
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.tie.at(self.p), name)

@@ -1,0 +1,40 @@
+"""What a step function sees: links of bodies, each as one joint (X, S, bias, I)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+from ..spatial.inertia import Inertia
+from ..spatial.linear import Scalar, Vec
+from ..spatial.subspace import Subspace
+from ..spatial.transform import Transform
+from ..spatial.vectors import Twist
+
+if TYPE_CHECKING:
+    from ..joints.base import Joint
+
+
+class Link(NamedTuple):
+    """A node of the tree: a joint, where it sits on the parent, and the inertia it carries. Constant data."""
+
+    joint: Joint
+    placement: Transform
+    I: Inertia
+    armature: Vec
+
+    def at(self, q: Sequence[Scalar], v: Sequence[Scalar] | None) -> Kinematics:
+        """The link at configuration q; without v its bias S° v is left out."""
+        c = Twist.zero() if v is None else self.joint.bias(q, v)
+        X = self.placement.then(self.joint.placement(q))
+        return Kinematics(X, self.joint.subspace(q), c, self.I, self.armature)
+
+
+class Kinematics(NamedTuple):
+    """A link at a configuration: X carries motions from the parent, S spans the joint's motions, c_J = S° v."""
+
+    X: Transform
+    S: Subspace
+    c_J: Twist
+    I: Inertia
+    armature: Vec

@@ -1,0 +1,130 @@
+"""A cluster_tree mechanism as a function of changes p of its numbers, and which changes its loops can follow."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import lru_cache
+from typing import NamedTuple
+
+import numpy as np
+
+from ..constraints.residual_trace import Traced, trace
+from ..expr import Graph, jvp, prepare
+from ..expr.autodiff import reachable
+from ..mechanism.mechanism import Mechanism
+from ..spatial.linear import Scalar, Vec
+from ..spatial.transform import Transform
+from .cluster_tree import ClusterTree, arrange, every_body
+from .clusters import Cluster, loop_residual
+from .embedding import Bound, LoopEmbedding
+from .links import Link
+from .parameters import Parameter, changed
+from .spanning_tree import SpanningTree
+
+Which = tuple[Parameter, ...]
+
+
+class Changed(NamedTuple):
+    """The numbers of a cluster_tree mechanism: of its links, of the places of bodies and frames, and gravity."""
+
+    links: tuple[Link, ...]
+    bodies: tuple[Transform, ...]
+    frames: tuple[Transform, ...]
+    gravity: Vec
+
+
+def changed_numbers(mechanism: Mechanism, which: Which, p: Sequence[Scalar]) -> Changed:
+    """All numbers after a change; p may be symbols."""
+    other = changed(mechanism, which, p)
+    tree, bodies, frames, _ = arrange(other)
+    poses = tuple(home.pose for home in bodies.values()), tuple(home.pose for home in frames.values())
+    return Changed(tree.links, *poses, Vec(other.gravity))
+
+
+def changed_bodies(
+    mechanism: Mechanism, which: Which, p: Sequence[Scalar]
+) -> tuple[tuple[Link, ...], tuple[Transform, ...]]:
+    """The same of a tree with a link for every body: its links, and the pose of each body in its link."""
+    tree, poses = every_body(changed(mechanism, which, p))
+    return tree.links, poses
+
+
+def with_numbers(mechanism: Mechanism, cluster_tree: ClusterTree, which: Which, p: Vec, found: Changed) -> ClusterTree:
+    """A cluster_tree mechanism with other numbers, the values of a recording; the loops follow p."""
+    tree = SpanningTree(cluster_tree.spanning_tree.parents, found.links)
+    bodies, frames = (
+        {name: home._replace(pose=pose) for (name, home), pose in zip(homes.items(), poses, strict=True)}
+        for homes, poses in ((cluster_tree.bodies, found.bodies), (cluster_tree.frames, found.frames))
+    )
+    clusters = tuple(_bound(mechanism, cluster_tree, cluster, which, p) for cluster in cluster_tree.clusters)
+    return replace(
+        cluster_tree, tree=tree, equivalent=tree, unturned=tree, bodies=bodies, frames=frames, clusters=clusters
+    )
+
+
+def _bound(mechanism: Mechanism, cluster_tree: ClusterTree, cluster: Cluster, which: Which, p: Vec) -> Cluster:
+    """A cluster whose loops follow the changes, if they depend on any."""
+    tie, places = cluster.embedding, felt(mechanism, cluster_tree, cluster, which)
+    if not isinstance(tie, LoopEmbedding) or not any(places):
+        return cluster
+    traced = retraced(mechanism, cluster, tuple(x for x, kept in zip(which, places, strict=True) if kept))
+    if not _depends(traced):
+        return cluster
+    kept = [place for x, own in zip(which, places, strict=True) for place in (own,) * x.size]
+    return replace(cluster, embedding=Bound(tie.along(traced), Vec([y for y, own in zip(p, kept, strict=True) if own])))
+
+
+def felt(mechanism: Mechanism, cluster_tree: ClusterTree, cluster: Cluster, which: Which) -> list[bool]:
+    """Which numbers the loops of a cluster can depend on: their own, and places of joints on and below their bodies."""
+    near, found = {*cluster.links, cluster.carrier}, []
+    for x in which:
+        if x.owners == "loops":
+            found.append(mechanism.loops[x.place].name in cluster.loops)
+        elif x.owners == "joints" and x.field == "placement":
+            found.append(cluster_tree.bodies[mechanism.joints[x.place].child].link in near)
+        else:
+            found.append(False)
+    return found
+
+
+def _depends(traced: Traced) -> bool:
+    return not {x.id for x in traced.p}.isdisjoint(node.id for node in reachable(traced.roots))
+
+
+@lru_cache(maxsize=64)
+def retraced(mechanism: Mechanism, cluster: Cluster, which: Which) -> Traced:
+    """The trace of a cluster's loops as they depend on the changes."""
+    assert isinstance(cluster.embedding, LoopEmbedding)
+    p = Graph().inputs("change", sum(x.size for x in which))
+    other = changed(mechanism, which, p)
+    tree, bodies, _, moving = arrange(other)
+    loops = [loop for loop in other.loops if loop.name in cluster.loops]
+    residual = loop_residual(tree, moving, bodies.__getitem__, cluster.links, loops)
+    return trace(cluster.embedding.joints, residual, cluster.embedding.traced.bodies, p)
+
+
+def opening_rates(
+    mechanism: Mechanism, cluster_tree: ClusterTree, cluster: Cluster, which: Which, q: np.ndarray
+) -> np.ndarray:
+    """The rates (n, m, p) at which rows of a cluster's loops open when the dependent joints follow the changes.
+
+    q (n, nq) are closed configurations of all joints. Not zero where the loops hold more than they need to: then some
+    changes take away a freedom, or all of them.
+    """
+    tie, places = cluster.embedding, felt(mechanism, cluster_tree, cluster, which)
+    assert isinstance(tie, LoopEmbedding)
+    every = np.zeros((len(q), len(tie.traced.phi), sum(x.size for x in which)))
+    if not any(places):
+        return every
+    traced = retraced(mechanism, cluster, tuple(x for x, kept in zip(which, places, strict=True) if kept))
+    m, n = len(traced.phi), len(traced.p)
+    slopes = [x for p in traced.p for x in jvp(traced.phi, {p: 1.0})]
+    opening = np.zeros((len(q), n * m))
+    for i, x in enumerate(prepare(slopes, (*traced.q, *traced.p))((*q.T, *(0.0,) * n))):
+        opening[:, i] = x
+    opening = opening.reshape(len(q), n, m).swapaxes(-1, -2)
+    K = tie.numbers(q)[1][:, :, tie.dependent]
+    kept = np.repeat(places, [x.size for x in which])
+    every[:, :, kept] = opening - K @ np.linalg.solve(K[:, tie.rows], opening[:, tie.rows])
+    return every

@@ -1,0 +1,210 @@
+"""The numbers that a mechanism is made of, by name, and the mechanism in which they have changed.
+
+"gravity"; "body.mass", "body.com", "body.inertia" (about the centre of mass); "joint.placement", "joint.armature";
+"frame.placement"; and every number of a loop by the name of its field: "gear.ratio", "rod.length", "loop.at_successor".
+A function of the user's has numbers too if it is a (frozen) dataclass. Constraints on top of a mechanism follow the
+same rule. Places change by a twist [angular; linear] in their own axes. Changes may be symbols, and are meant to be
+small: only derivatives at zero are right.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from copy import copy
+from dataclasses import fields, is_dataclass, replace
+from itertools import islice
+from math import prod
+from typing import Any, NamedTuple
+
+from ..constraints.loop import Loop
+from ..errors import ArgumentError, UnknownNameError, unknown
+from ..mechanism.mechanism import Body, Frame, Mechanism, NamedLoop, PlacedJoint, Placement
+from ..spatial.linear import Scalar, Vec
+from ..spatial.transform import Transform, nudge
+from ..spatial.vectors import Twist
+
+_OWNERS = ("bodies", "joints", "frames", "loops")  # fields of a Mechanism that hold things with names
+
+
+class Parameter(NamedTuple):
+    """A number of a mechanism, or several under one name: the field of the thing at a place of one of `_OWNERS`.
+
+    With other `owners` it belongs to something on top of the mechanism, which knows what to do with it.
+    """
+
+    name: str
+    shape: tuple[int, ...]
+    owners: str = ""
+    place: int = 0
+    field: str = ""
+
+    @property
+    def size(self) -> int:
+        """How many entries it has."""
+        return prod(self.shape)
+
+    @property
+    def is_mechanisms(self) -> bool:
+        """Whether it belongs to the mechanism itself."""
+        return self.owners in ("", *_OWNERS)
+
+    @property
+    def is_symmetric(self) -> bool:
+        """Whether it is a matrix that has to stay symmetric."""
+        return self.owners == "bodies" and self.field == "inertia"
+
+    def _value(self, mechanism: Mechanism) -> Any:
+        return getattr(_inner(getattr(mechanism, self.owners)[self.place]), self.field)
+
+    def is_place(self, mechanism: Mechanism) -> bool:
+        """Whether it is the place of something, which changes by a twist."""
+        return isinstance(self._value(mechanism), Transform | Placement)
+
+    def values(self, mechanism: Mechanism) -> list[float]:
+        """The entries, one after the other, of a number that is no place."""
+        return list(_entries(self._value(mechanism)))
+
+
+GRAVITY = Parameter("gravity", (3,))
+
+
+def _shape(value: Any) -> tuple[int, ...] | None:
+    """The shape of the changes of a value; None if it is not made of numbers."""
+    if isinstance(value, Transform | Placement):
+        return (6,)
+    if isinstance(value, float | int):
+        return None if isinstance(value, bool) else ()
+    if not isinstance(value, tuple) or not value:
+        return None
+    if len(value) == 2 and isinstance(value[0], str):  # the number of a joint
+        return _shape(value[1])
+    shapes = {_shape(x) for x in value}
+    inner = shapes.pop()
+    return None if shapes or inner is None else (len(value), *inner)
+
+
+def _entries(value: Any) -> Iterator[float]:
+    if isinstance(value, tuple):
+        for x in value:
+            yield from _entries(x)
+    elif not isinstance(value, str):
+        yield float(value)
+
+
+def _changed(value: Any, by: Iterator[Scalar]) -> Any:
+    """A value with the next of the changes added."""
+    if isinstance(value, Transform):
+        return value.then(nudge(Twist.of(Vec(islice(by, 6)))))
+    if isinstance(value, Placement):
+        moved = _changed(Transform.of(value.rotation, Vec(value.position)), by)
+        return replace(value, rotation=moved.R, position=moved.p)
+    if isinstance(value, tuple):
+        return tuple(_changed(x, by) for x in value)
+    return value if isinstance(value, str) else value + next(by)
+
+
+def _deeper(thing: Any) -> str | None:
+    """The field that holds what has the numbers of a thing: a loop may be another one seen differently, or a function
+    that is a dataclass."""
+    if isinstance(thing, NamedLoop):
+        return "loop"
+    for f in fields(thing) if is_dataclass(thing) else ():
+        value = getattr(thing, f.name)
+        if isinstance(thing, Loop) and isinstance(value, Loop):
+            return f.name
+        if f.name == "function" and is_dataclass(value) and not isinstance(value, type):
+            return f.name
+    return None
+
+
+def _inner(thing: Any) -> Any:
+    """What the numbers of a thing are fields of."""
+    field = _deeper(thing)
+    return thing if field is None else _inner(getattr(thing, field))
+
+
+def _with(thing: Any, inner: Any) -> Any:
+    """A thing whose numbers are fields of another `inner`."""
+    field = _deeper(thing)
+    if field is None:
+        return inner
+    other = copy(thing)
+    object.__setattr__(other, field, _with(getattr(thing, field), inner))
+    return other
+
+
+def _fields(thing: Any) -> dict[str, tuple[int, ...]]:
+    """The numbers of a thing, and their shapes. One number a velocity is a plain number if there is one velocity."""
+    if isinstance(thing, Body):
+        return {"mass": (), "com": (3,), "inertia": (3, 3)}
+    if isinstance(thing, PlacedJoint):
+        nv = thing.joint.nv
+        return {"placement": (6,), **({"armature": (nv,) if nv > 1 else ()} if nv else {})}
+    if isinstance(thing, Frame):
+        return {"placement": (6,)}
+    inner = _inner(thing)
+    values = {f.name: getattr(inner, f.name) for f in fields(inner)} if is_dataclass(inner) else {}
+    if callable(inner):  # a whole number in a function may be a power, or count something
+        values = {name: x for name, x in values.items() if not isinstance(x, int)}
+    shapes = {name: _shape(x) for name, x in values.items()}
+    return {name: shape for name, shape in shapes.items() if shape is not None}
+
+
+def numbers(mechanism: Mechanism) -> list[Parameter]:
+    """All numbers of a mechanism that a change can be asked of."""
+    found = [GRAVITY]
+    for owners in _OWNERS:
+        for place, thing in enumerate(getattr(mechanism, owners)):
+            found += numbers_of(thing.name, thing, owners, place)
+    return found
+
+
+def numbers_of(name: str, thing: Any, owners: str, place: int) -> list[Parameter]:
+    """The numbers of one thing."""
+    return [Parameter(f"{name}.{field}", shape, owners, place, field) for field, shape in _fields(thing).items()]
+
+
+_MOMENTS = ("Jxx", "Jxy", "Jxz", "Jyy", "Jyz", "Jzz")
+
+
+def find(every: Sequence[Parameter], names: Iterable[str]) -> tuple[Parameter, ...]:
+    """Numbers by name."""
+    found = []
+    for name in names:
+        called = [x for x in every if x.name == name]
+        if not called:
+            raise UnknownNameError(f"{unknown('parameter', name, [x.name for x in every])}{_of_regressors(str(name))}")
+        if len(called) > 1:
+            owners = " and one of its ".join(x.owners for x in called)
+            raise ArgumentError(f"parameter {name!r} belongs to one of the robot's {owners}; rename one of them")
+        found += called
+    return tuple(found)
+
+
+def _of_regressors(name: str) -> str:
+    """A hint where a name may be one of `names.parameters`."""
+    owner, _, entry = name.rpartition(".")
+    meant = {"m": "mass", "mx": "com", "my": "com", "mz": "com"} | dict.fromkeys(_MOMENTS, "inertia")
+    if not owner or entry not in meant:
+        return ""
+    return f"; {name!r} is a parameter of the regressor (names.parameters), here it is {f'{owner}.{meant[entry]}'!r}"
+
+
+def changed(mechanism: Mechanism, which: Sequence[Parameter], by: Sequence[Scalar]) -> Mechanism:
+    """The mechanism whose numbers have changed: `by` are the entries of all changes, one after the other."""
+    left = iter(by)
+    for number in which:
+        if number == GRAVITY:
+            mechanism = replace(mechanism, gravity=_changed(mechanism.gravity, left))
+            continue
+        things = list(getattr(mechanism, number.owners))
+        things[number.place] = with_changed(things[number.place], number.field, left)
+        mechanism = replace(mechanism, **{number.owners: tuple(things)})
+    return mechanism
+
+
+def with_changed(thing: Any, field: str, left: Iterator[Scalar]) -> Any:
+    """A thing with the next of the changes added to one of its numbers."""
+    inner = copy(_inner(thing))
+    object.__setattr__(inner, field, _changed(getattr(inner, field), left))  # its own checks are for plain numbers
+    return _with(thing, inner)

@@ -1,0 +1,192 @@
+"""Frames in which the constant placements of hinges have many zeros.
+
+The frame of a hinged body may be turned about the axis of its hinge, and moved along it, by constants: the angle of the
+hinge stays what it was. Chosen well, a general rotation between two hinges becomes a turn in a plane, or a mere
+exchange of axes, and the place of a hinge loses some of its coordinates (the idea of Denavit and Hartenberg). A file
+whose frames are turned by odd angles then takes hardly more work than one whose frames are all parallel.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from math import hypot
+from typing import Any
+
+from ..joints.one_axis import Revolute
+from ..spatial.inertia import Inertia, rotational
+from ..spatial.linear import Vec
+from ..spatial.rotation import Turn
+from ..spatial.symmetric import Sym
+from ..spatial.transform import Transform
+from .links import Link
+from .spanning_tree import SpanningTree
+
+_TINY = 1e-12  # too short to be a direction
+_DUST = 1e-15  # what rounding leaves of a zero, or of a one
+_FAR = 3.0  # how many times further away the origin of a frame may be than before
+# What a number that is neither 0 nor ±1 costs, roughly: in a rotation, in a position, in an inertia.
+_ROTATION, _POSITION, _INERTIA = 20, 12, 3
+_NO_TURN = (1.0, 0.0)
+
+Rows = list[list[float]]
+
+
+def reframed(tree: SpanningTree) -> SpanningTree:
+    """A tree with the same equations of motion whose hinged bodies have the cheapest frames."""
+    links = list(tree.links)
+    children: list[list[int]] = [[] for _ in links]
+    for i, parent in enumerate(tree.parents):
+        if parent >= 0:
+            children[parent].append(i)
+    for i, link in enumerate(links):
+        if type(link.joint) is not Revolute or not _is_constant(link):
+            continue
+        own = [k for k in children[i] if _is_constant(links[k])]
+        if len(own) < len(children[i]):
+            continue
+        best = _best(link, [links[k] for k in own])
+        if best is not None:
+            links[i] = _framed(link, best)
+            for k in own:
+                links[k] = links[k]._replace(placement=_cleaned(best.inverse().then(links[k].placement)))
+    return replace(tree, links=tuple(links))
+
+
+def _is_constant(link: Link) -> bool:
+    """Whether no number of a link is a symbol."""
+    numbers = [*(x for row in link.placement.R for x in row), *link.placement.p, *link.I.h, *link.I.Sigma]
+    return all(x.__class__ is float for x in (*numbers, link.I.m))
+
+
+def _best(link: Link, children: list[Link]) -> Transform | None:
+    """The pose of the best frame of a body in its present frame; None if there is none better."""
+    turn = _best_turn(_rows(link.placement), [_rows(c.placement) for c in children])
+    turned = Transform(() if turn == _NO_TURN else (Turn(*turn),))
+    placement = _cleaned(link.placement.then(turned))
+    places = [turned.unrotate(c.placement.p) for c in children]
+    I = _cleaned_inertia(link.I.to_parent(turned.inverse()))
+    shift = _best_shift(placement, places, I)
+    return None if turn == _NO_TURN and shift == 0.0 else Transform(turned.factors, Vec((0.0, 0.0, shift)))
+
+
+def _framed(link: Link, frame: Transform) -> Link:
+    """A link in another frame of its body."""
+    I = _cleaned_inertia(link.I.to_parent(frame.inverse()))
+    return link._replace(placement=_cleaned(link.placement.then(frame)), I=I)
+
+
+# --- turning about the axis -------------------------------------------------------------------------------------------
+
+
+def _best_turn(R: Rows, children: list[Rows]) -> tuple[float, float]:
+    """Cosine and sine of the angle by which the frame of a hinge at R, which carries hinges at others, is turned."""
+    if not _rotation_cost(R) and not any(map(_rotation_cost, children)):
+        return _NO_TURN
+    best, least = _NO_TURN, sum(map(_least_cost, children), _rotation_cost(R))
+    for turn in (*_turns(R), *_turns_before(children)):
+        cost = _rotation_cost(_after(R, turn))
+        cost += sum(_least_cost(_before(C, turn)) for C in children) if cost < least else 0
+        if cost < least:
+            best, least = turn, cost
+    return best
+
+
+def _turns(R: Rows) -> Iterator[tuple[float, float]]:
+    """The turns after R that make one of its entries zero."""
+    yield from (t for x, y, _ in R for t in _direction(y, -x))
+
+
+def _turns_before(children: list[Rows]) -> Iterator[tuple[float, float]]:
+    """The turns whose inverse before one of several rotations makes one of its entries zero."""
+    for x, y, _ in children:
+        yield from (t for a, b in zip(x, y, strict=True) for t in _direction(b, -a))
+
+
+def _direction(c: float, s: float) -> Iterator[tuple[float, float]]:
+    length = hypot(c, s)
+    if length > _TINY:
+        yield c / length, s / length
+
+
+def _after(R: Rows, turn: tuple[float, float]) -> Rows:
+    """R Rz."""
+    c, s = turn
+    return [[_snapped(x * c + y * s), _snapped(y * c - x * s), z] for x, y, z in R]
+
+
+def _before(R: Rows, turn: tuple[float, float]) -> Rows:
+    """Rzᵀ R."""
+    c, s = turn
+    top = [_snapped(c * a + s * b) for a, b in zip(R[0], R[1], strict=True)]
+    low = [_snapped(c * b - s * a) for a, b in zip(R[0], R[1], strict=True)]
+    return [top, low, R[2]]
+
+
+def _least_cost(R: Rows) -> int:
+    """What a rotation costs in the best frame of its child."""
+    cost = _rotation_cost(R)
+    return min([cost, *(_rotation_cost(_after(R, turn)) for turn in _turns(R))]) if cost else 0
+
+
+def _rotation_cost(R: Rows) -> int:
+    """Products and sums of R times a vector."""
+    products = sum(x not in (0.0, 1.0, -1.0) for row in R for x in row)
+    sums = sum(x != 0.0 for row in R for x in row) - 3
+    return _ROTATION * (products + sums)
+
+
+# --- moving along the axis --------------------------------------------------------------------------------------------
+
+
+def _best_shift(placement: Transform, places: list[Vec], I: Inertia) -> float:
+    """How far the origin of a frame at a placement, which carries others at places, is moved along its axis."""
+    axis = [row[2] for row in _rows(placement)]
+    size = max(map(abs, (*placement.p, *(x for p in places for x in p))), default=0.0)
+
+    def cost(shift: float) -> int:
+        own = _dusted([p + shift * a for p, a in zip(placement.p, axis, strict=True)], size)
+        theirs = [_dusted([p[0], p[1], p[2] - shift], size) for p in places]
+        moved = _cleaned_inertia(I.to_parent(Transform((), Vec((0.0, 0.0, -shift)))))
+        numbers = _INERTIA * _count((*moved.h, *moved.Sigma))
+        return _POSITION * sum(map(_count, (own, *theirs))) + numbers
+
+    wanted = [-p / a for p, a in zip(placement.p, axis, strict=True) if abs(a) > _TINY] + [p[2] for p in places]
+    candidates = [x for x in wanted if 0.0 < abs(x) <= _FAR * size]
+    if not candidates:
+        return 0.0
+    least, best = min((cost(x), k) for k, x in enumerate(candidates))
+    return candidates[best] if least < cost(0.0) else 0.0
+
+
+def _count(numbers: Iterable[Any]) -> int:
+    return sum(x != 0.0 for x in numbers)
+
+
+# --- numbers that rounding has left -----------------------------------------------------------------------------------
+
+
+def _rows(T: Transform) -> Rows:
+    return [list(row) for row in T.R]
+
+
+def _snapped(x: float) -> float:
+    """An entry of a rotation without rounding dust."""
+    if abs(x) <= _DUST:
+        return 0.0
+    return (1.0 if x > 0.0 else -1.0) if abs(abs(x) - 1.0) <= _DUST else x
+
+
+def _dusted(numbers: list[float], size: float) -> list[float]:
+    return [0.0 if abs(x) <= _DUST * size else x for x in numbers]
+
+
+def _cleaned(T: Transform) -> Transform:
+    R = [[_snapped(x) for x in row] for row in T.R]
+    return Transform.of(R, Vec(_dusted(list(T.p), max(map(abs, T.p)))))
+
+
+def _cleaned_inertia(I: Inertia) -> Inertia:
+    h, S = list(I.h), list(I.Sigma)
+    h, S = _dusted(h, max(map(abs, h))), _dusted(S, max(map(abs, S)))
+    return Inertia(I.m, Vec(h), rotational(Sym(*S)), Sym(*S))

@@ -1,0 +1,116 @@
+"""A mechanism with its numbers replaced by symbols: the same tree over another kind of scalar.
+
+Zeros stay zeros, so that what the model leaves out stays out of the equations. Symbols stand for masses, centres of
+mass, inertias about them, positions of joints on their parents, armatures, the strength of gravity, and numbers of
+loops such as gear ratios and lengths of rods. Places are numbers inside a loop: the positions of its joints stay what
+they are, and so do all rotations.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from math import hypot
+from typing import Any
+
+from ..expr import Expr, Graph
+from ..mechanism.mechanism import Body, Mechanism, PlacedJoint
+from ..spatial.inertia import Inertia
+from ..spatial.linear import Vec
+from ..spatial.transform import Transform
+from .cluster_tree import GROUND, ClusterTree
+from .clusters import Cluster
+from .embedding import LoopEmbedding
+from .links import Link
+from .parameter_changes import felt, retraced
+from .parameters import Parameter, numbers
+
+_AXES = "xyz"
+
+
+class Parameters:
+    """Symbols made so far, with their names and values."""
+
+    def __init__(self, graph: Graph) -> None:
+        self._graph = graph
+        self.found: dict[Expr, tuple[str, float]] = {}
+
+    def symbol(self, name: str, value: float) -> Any:
+        """A symbol for a number; zero stays zero."""
+        if value == 0.0:
+            return 0.0
+        (x,) = self._graph.inputs(f"parameter {name}", 1)
+        self.found[x] = name, value
+        return x
+
+    def vector(self, letter: str, values: Sequence[float], of: str) -> Vec:
+        """Three symbols."""
+        return Vec([self.symbol(f"{letter}{axis}_{of}", x) for axis, x in zip(_AXES, values, strict=True)])
+
+    def inertia(self, body: Body) -> Inertia:
+        """Mass, centre of mass and inertia about it, in the body's frame."""
+        pairs = [(i, j) for i in range(3) for j in range(i, 3)]
+        entry = {(i, j): self.symbol(f"I{_AXES[i]}{_AXES[j]}_{body.name}", body.inertia[i][j]) for i, j in pairs}
+        rows = [[entry[min(i, j), max(i, j)] for j in range(3)] for i in range(3)]
+        mass = self.symbol(f"m_{body.name}", body.mass)
+        return Inertia.about_com(mass, self.vector("c", body.com, body.name), rows)
+
+    def gravity(self, gravity: Sequence[float]) -> tuple[Any, Any, Any]:
+        """The strength g of gravity as a symbol, along the direction that it has."""
+        strength = hypot(*gravity)
+        g = self.symbol("g", strength)
+        x, y, z = (0.0 if part == 0.0 else g * (part / strength) for part in gravity)
+        return x, y, z
+
+    def changes(self, x: Parameter, mechanism: Mechanism) -> list[Any]:
+        """By how much the entries of a number of a loop, as symbols, differ from what they are."""
+        values, loop = x.values(mechanism), getattr(mechanism, x.owners)[x.place].name
+        marks = [f"{x.field}_{loop}"] if x.size == 1 else [f"{x.field}{i + 1}_{loop}" for i in range(x.size)]
+        symbols = [self.symbol(mark, value) for mark, value in zip(marks, values, strict=True)]
+        return [symbol - value for symbol, value in zip(symbols, values, strict=True)]
+
+    def armature(self, connection: PlacedJoint) -> Vec:
+        """Armatures of a joint."""
+        names = connection.joint.v_names
+        of = [f"{connection.name}_{suffix}" if suffix else connection.name for suffix in names]
+        return Vec([self.symbol(f"J_{name}", x) for name, x in zip(of, connection.armature, strict=True)])
+
+
+def _placement(p: Parameters, cluster_tree: ClusterTree, connection: PlacedJoint, link: Link) -> Transform:
+    """Where a joint sits, its position on the parent in symbols."""
+    parent = cluster_tree.bodies[connection.parent].pose
+    position = p.vector("l", connection.placement.position, connection.name)
+    return Transform(link.placement.factors, parent.point(position))
+
+
+def with_symbols(mechanism: Mechanism, cluster_tree: ClusterTree, p: Parameters) -> tuple[Mechanism, ClusterTree]:
+    """The mechanism and its tree with symbols for numbers."""
+    inertias = [Inertia.zero()] * len(cluster_tree.spanning_tree.links)
+    for body in mechanism.bodies:
+        home = cluster_tree.bodies[body.name]
+        if home.link != GROUND:
+            inertias[home.link] = inertias[home.link] + p.inertia(body).to_parent(home.pose)
+    tied = {link for cluster in cluster_tree.clusters if not cluster.is_free for link in cluster.links}
+    links = []
+    for i, (c, link) in enumerate(zip(cluster_tree.moving, cluster_tree.spanning_tree.links, strict=True)):
+        placement = link.placement if i in tied else _placement(p, cluster_tree, c, link)
+        links.append(link._replace(placement=placement, I=inertias[i], armature=p.armature(c)))
+    tree = replace(cluster_tree.spanning_tree, links=tuple(links))
+    gravity, clusters = p.gravity(mechanism.gravity), _groups(p, mechanism, cluster_tree)
+    found = replace(cluster_tree, tree=tree, equivalent=tree, unturned=tree, clusters=clusters)
+    return replace(mechanism, gravity=gravity), found
+
+
+def _groups(p: Parameters, mechanism: Mechanism, cluster_tree: ClusterTree) -> tuple[Cluster, ...]:
+    """The clusters, with symbols for the numbers of their loops that are not places."""
+    every = tuple(x for x in numbers(mechanism) if x.owners == "loops" and not x.is_place(mechanism))
+    changes = {x: p.changes(x, mechanism) for x in every}
+    found = []
+    for cluster in cluster_tree.clusters:
+        tie, own = cluster.embedding, felt(mechanism, cluster_tree, cluster, every)
+        which = tuple(x for x, kept in zip(every, own, strict=True) if kept)
+        if isinstance(tie, LoopEmbedding) and which:
+            by = [change for x in which for change in changes[x]]
+            cluster = replace(cluster, embedding=tie.replaced(retraced(mechanism, cluster, which), by))
+        found.append(cluster)
+    return tuple(found)

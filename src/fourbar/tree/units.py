@@ -1,0 +1,138 @@
+"""What the rows and columns of K = ∂φ/∂q are measured in, so that ranks, gaps and steps know no units.
+
+The unit of an angle is one. The unit of a length is the longest lever of the loops, or without levers the longest
+placement or the longest way that a slide has to go. A row that looks at bodies is measured in what a turn of such a
+body by one, or a shift by the unit of length, would do; a row that looks at coordinates in what these do by themselves.
+What is less than `DUST` in these units is nothing. Ranks are taken in units that are balanced beyond that: of a gear
+of 1e9 the fast joint has a unit of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..joints.base import Joint
+from ..joints.independence import subspace_matrix
+from ..linalg import balance, finite
+from ..spatial.linear import Vec
+from ..tolerances import DUST, NOTHING, STATIONARY
+from .followers import Followers
+
+_FAR = 0.01  # of the longest length of a placement: what is smaller is not told from its rounding
+
+
+@dataclass(frozen=True, eq=False)
+class Units:
+    """Units of rows (m) and columns (n) of K.
+
+    `rows` and `columns` are balanced: K columns / rows has entries near one, or zeros. `gaps` (m) are those of φ,
+    `steps` (n) those of velocities, `guesses` (nq) those of coordinates. `still`: entries of K that are nothing.
+    """
+
+    rows: np.ndarray
+    columns: np.ndarray
+    gaps: np.ndarray
+    steps: np.ndarray
+    guesses: np.ndarray
+    still: np.ndarray
+
+    def of(self, K: np.ndarray) -> np.ndarray:
+        """K (..., m, n) in balanced units, without dust."""
+        return np.where(self.still, 0.0, K) * self.columns / self.rows[:, None]
+
+
+@dataclass(frozen=True)
+class Lever:
+    """The unit of length of a cluster of links, and with it those of its velocities (n) and coordinates (nq)."""
+
+    length: float
+    steps: np.ndarray
+    guesses: np.ndarray
+
+
+def lever(joints: Sequence[Joint], phi: np.ndarray, K: np.ndarray, pull: np.ndarray, far: float) -> Lever:
+    """Units of lengths, from φ (m), K (m, n) and pull (m, bodies, 6) at a configuration, and the longest placement."""
+    S = [subspace_matrix(joint, joint.neutral()) for joint in joints]
+    turn = np.concatenate([np.linalg.norm(own[:3], axis=0) for own in S])
+    push = np.concatenate([np.linalg.norm(own[3:], axis=0) for own in S])
+    length = _arm(K, pull, turn, far) or _ratio(np.abs(K), turn > 0.0) or max(far, _way(phi, K, turn)) or 1.0
+    moved = turn + push / length
+    steps = 1.0 / np.where(moved > 0.0, moved, 1.0)
+    guesses = np.concatenate([_coordinates(joint, own, length) for joint, own in zip(joints, S, strict=True)])
+    return Lever(length, steps, guesses)
+
+
+def _arm(K: np.ndarray, pull: np.ndarray, turn: np.ndarray, far: float) -> float:
+    """The longest lever with which turns of joints shift the places that rows look at; zero where none looks at bodies.
+
+    Levers that are rounding beside the lengths of which they are made are none: these lengths stand for them.
+    """
+    turned, shifted = (np.abs(pull[:, :, part]).max(axis=(1, 2), initial=0.0) for part in (slice(3), slice(3, 6)))
+    held, turning = shifted > 0.0, turn > 0.0
+    if not held.any():
+        return 0.0
+    arms = np.abs(K[held][:, turning]) / turn[turning] / shifted[held][:, None]
+    longest = max(far, float((turned[held] / shifted[held]).max()))
+    arm = float(arms.max(initial=0.0))
+    return arm if arm > NOTHING * longest else longest
+
+
+def _way(phi: np.ndarray, K: np.ndarray, turn: np.ndarray) -> float:
+    """The longest way that a slide would have to go to meet a row by itself; zero where none has to."""
+    slopes = np.abs(K[:, turn == 0.0]).max(axis=1, initial=0.0)
+    return float((np.abs(phi[slopes > 0.0]) / slopes[slopes > 0.0]).max(initial=0.0))
+
+
+def _ratio(sizes: np.ndarray, turning: np.ndarray) -> float:
+    """The largest length for an angle of one that a row of coordinates speaks of; zero if none speaks of both."""
+    seen = np.where(sizes > NOTHING * sizes.max(axis=1, keepdims=True, initial=0.0), sizes, 0.0)
+    turned, pushed = (seen[:, which].max(axis=1, initial=0.0) for which in (turning, ~turning))
+    both = (turned > 0.0) & (pushed > 0.0)
+    return float((turned[both] / pushed[both]).max(initial=0.0))
+
+
+def _coordinates(joint: Joint, S: np.ndarray, length: float) -> np.ndarray:
+    """The units of the coordinates of a joint: lengths where only what pushes changes them."""
+    q = joint.neutral()
+    rates = np.array([joint.rate(Vec(q), Vec(row)) for row in np.eye(joint.nv).tolist()], float).reshape(joint.nv, -1)
+    pushes = np.all(S[:3] == 0.0, axis=0)
+    turned, pushed = (np.any(rates[which] != 0.0, axis=0) for which in (~pushes, pushes))
+    return np.where(pushed & ~turned, length, 1.0)
+
+
+def _without_dust(natural: np.ndarray, looks: np.ndarray) -> np.ndarray:
+    """Units of rows (m); those that displacements hardly change are measured as the smallest of the others is.
+
+    Such rows only tell half a turn apart. A row that `looks` (m) at no body has none yet: zero.
+    """
+    dust = looks & (natural <= STATIONARY * natural.max(initial=0.0))
+    others = natural[(natural > 0.0) & ~dust]
+    return np.where(dust, others.min(), natural) if dust.any() and others.size else natural
+
+
+def measure(own: Lever, K: np.ndarray, pull: np.ndarray, looks: np.ndarray, far: float, found: Followers) -> Units:
+    """Units for the rows and columns of K (k, m, n), of which there are some samples, with pull (m, bodies, 6).
+
+    `looks` (m): which rows look at bodies at all, even where displacements of these do not change them.
+    """
+    sizes = finite(np.abs(K)).max(axis=0, initial=0.0)
+    turned, shifted = (np.abs(pull[:, :, part]).max(axis=(1, 2), initial=0.0) for part in (slice(3), slice(3, 6)))
+    natural = _without_dust(np.maximum(turned, own.length * shifted), looks)
+    still = sizes * own.steps <= DUST * natural[:, None]
+    sizes = np.where(still, 0.0, sizes) * own.steps
+    natural = np.maximum(natural, sizes.max(axis=1, initial=0.0))
+    natural = np.where(natural > 0.0, natural, 1.0)
+    rows, columns = natural.copy(), np.ones(len(own.steps))
+    core_rows, core_columns = list(found.core_rows), list(found.core_columns)
+    core = balance(found.core(sizes) / natural[core_rows, None])
+    rows[core_rows] *= core[0]
+    columns[core_columns] = 1.0 / core[1]
+    for i, j in reversed(found.pairs):  # what follows has the unit that those have which it follows
+        columns[j] = 0.0
+        rows[i] = (sizes[i] * columns).max() or natural[i]
+        columns[j] = rows[i] / sizes[i, j]
+    gaps = np.maximum(natural, _FAR * far * shifted)
+    return Units(rows, own.steps * columns, gaps, own.steps, own.guesses, still)

@@ -1,0 +1,111 @@
+"""Loops are closed once for a mechanism, and once for groups that are equal in all that their closing depends on."""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+import fourbar as fb
+from fourbar.mechanism.mechanism import Configuration
+from fourbar.tree import cluster_tree as lowering
+from fourbar.tree.cluster_tree import lower
+from fourbar.tree.clusters import ClusterFinder
+from loops import looped
+
+MODEL = """<mujoco><compiler angle="radian"/><worldbody>
+<body name="crank"><joint axis="0 1 0"/><geom size=".1"/>
+ <body name="coupler" pos="1 0 0"><joint axis="0 1 {slant}"/><geom size=".1"/></body></body>
+<body name="rocker" pos="2 0 0"><joint axis="0 1 0"/><geom size=".1"/></body></worldbody>
+<equality><connect name="pin" body1="coupler" body2="rocker" anchor="1 0 1"/></equality>
+<keyframe><key qpos="0 0 0"/></keyframe></mujoco>"""
+
+
+@pytest.fixture
+def ties(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[tuple[str, ...]]]:
+    """The loops that were tied, each time."""
+    found: list[tuple[str, ...]] = []
+    own = ClusterFinder._tie
+
+    def counted(self: ClusterFinder, links: Any, loops: Any) -> Any:
+        found.append(tuple(loop.name for loop in loops))
+        return own(self, links, loops)
+
+    monkeypatch.setattr(ClusterFinder, "_tie", counted)
+    lowering._tied.cache_clear()
+    yield found
+    lowering._tied.cache_clear()
+
+
+def test_a_file_is_closed_once(ties: list[tuple[str, ...]]) -> None:
+    pytest.importorskip("mujoco")
+    robot = fb.loads(MODEL.format(slant=0), format="mjcf")
+    assert robot.nv == 1 and ties == [("pin",)]
+
+
+def test_a_file_with_axes_that_are_not_quite_parallel_is_closed_before_and_after(ties: list[tuple[str, ...]]) -> None:
+    pytest.importorskip("mujoco")
+    with pytest.warns(fb.FileWarning, match="straighten"):
+        robot = fb.loads(MODEL.format(slant=0.0005), format="mjcf")
+    assert robot.nv == 1 and ties == [("pin",)] * 2
+
+
+def test_a_mechanism_is_lowered_once(ties: list[tuple[str, ...]]) -> None:
+    mechanism = replace(looped.mechanism("four_bar").mechanism)
+    assert lower(mechanism) is lower(mechanism)
+    assert len(ties) == 1
+    robot = fb.System(mechanism)
+    assert robot.model.cluster_tree is lower(mechanism)
+
+
+def test_what_was_found_goes_with_its_mechanism() -> None:
+    mechanism = replace(looped.mechanism("four_bar").mechanism)
+    lower(mechanism)
+    kept = id(mechanism)
+    assert kept in lowering._KEPT
+    del mechanism
+    gc.collect()
+    assert kept not in lowering._KEPT
+
+
+def test_other_masses_leave_loops_as_they_are(ties: list[tuple[str, ...]]) -> None:
+    robot = looped.mechanism("four_bar")
+    lower(replace(robot.mechanism))
+    before = len(ties)
+    name = robot.mechanism.bodies[0].name
+    heavier = robot.with_parameters(bodies={name: {"mass": 7.0}})
+    assert len(ties) == before
+    q = robot.random(0)
+    assert np.abs(heavier.loop_gap(q)) < 1e-12
+    assert not np.allclose(heavier.mass_matrix(q), robot.mass_matrix(q))
+
+
+def moved(mechanism: fb.Mechanism, name: str) -> fb.Mechanism:
+    """The mechanism with something else on which its loops depend."""
+    first = mechanism.joints[0]
+    if name == "place":
+        x, y, z = first.placement.position
+        shifted = (x + 1e-9, y, z)
+        other = replace(first, placement=replace(first.placement, position=shifted))
+        return replace(mechanism, joints=(other, *mechanism.joints[1:]))
+    if name == "start":
+        near = Configuration("here", ((first.name, (0.05,)),))
+        return replace(mechanism, configurations=(near,))
+    (loop, *others) = mechanism.loops
+    if name == "independent":
+        return replace(mechanism, loops=(replace(loop, independent=((mechanism.joints[-1].name, 1.0),)), *others))
+    return replace(mechanism, loops=(replace(loop, name="other"), *others))
+
+
+@pytest.mark.parametrize("name", ["place", "start", "independent", "name"])
+def test_whatever_loops_depend_on_makes_them_new(name: str, ties: list[tuple[str, ...]]) -> None:
+    mechanism = replace(looped.mechanism("four_bar").mechanism)
+    lower(mechanism)
+    lower(replace(mechanism))
+    assert len(ties) == 1
+    lower(moved(mechanism, name))
+    assert len(ties) == 2

@@ -10,7 +10,7 @@ import pytest
 import fourbar as fb
 from fourbar import ArgumentError
 from fourbar.compile.callables import supported
-from fourbar.compile.workers import AWAKE, crew, default_threads, run_shared
+from fourbar.compile.workers import AWAKE, workers, default_threads, run_shared
 
 from .support import arguments, chain, enough, eventually, machine_code_only, pendulum, python, robot, same_bits
 
@@ -79,7 +79,7 @@ def test_python_has_no_part_in_sharing_with_helpers_that_are_awake(monkeypatch):
     monkeypatch.setattr("fourbar.functions.function.run_shared", lambda *a: used.append(a[-1]) or run_shared(*a))
     some = BIG[: enough(system.inverse_dynamics)]
     out = np.empty(some.shape)
-    awake = crew().board[AWAKE : AWAKE + 1]
+    awake = workers().board[AWAKE : AWAKE + 1]
     for is_awake in (1, 0):
         eventually(lambda: awake[0] == 0)
         awake[0] = is_awake

@@ -8,7 +8,7 @@ import threading
 import numpy as np
 import pytest
 
-from fourbar.compile import workers as crew
+from fourbar.compile import workers
 
 from .support import enough, eventually, machine_code_only, pendulum, same_bits
 
@@ -29,7 +29,7 @@ def _slowly():
 
 def _awake():
     """Whether each of two helpers is awake."""
-    return crew.crew().board[crew.AWAKE : crew.AWAKE + 2] != 0
+    return workers.workers().board[workers.AWAKE : workers.AWAKE + 2] != 0
 
 
 WAYS = pytest.mark.parametrize("both", [_both, _slowly])
@@ -44,7 +44,7 @@ def test_a_helper_that_fell_asleep_is_woken(both):
 
 @machine_code_only
 def test_sleeping_helpers_are_seen_on_the_board():
-    ours = crew.crew()
+    ours = workers.workers()
     _slowly()
     eventually(lambda: not _awake().any())
     seen = np.zeros(2, bool)
@@ -60,24 +60,24 @@ def test_sleeping_helpers_are_seen_on_the_board():
 
 @machine_code_only
 def test_a_task_that_nobody_begins_is_withdrawn(monkeypatch):
-    ours = crew.Crew()
-    monkeypatch.setattr(crew, "_crew", ours)
+    ours = workers.Workers()
+    monkeypatch.setattr(workers, "_workers", ours)
     ours.hire(2)
     for helper in ours._helpers:
         helper.close()
     assert same_bits(*_slowly())  # would wait for ever
-    assert ours.board[crew.BUSY] == 0
+    assert ours.board[workers.BUSY] == 0
 
 
 @WAYS
 def test_a_busy_crew_lets_others_work_alone(both):
-    ours = crew.crew()
-    ours.board[crew.BUSY] = 1
+    ours = workers.workers()
+    ours.board[workers.BUSY] = 1
     try:
         assert same_bits(*both())
-        assert ours.board[crew.BUSY] == 1
+        assert ours.board[workers.BUSY] == 1
     finally:
-        ours.board[crew.BUSY] = 0
+        ours.board[workers.BUSY] = 0
 
 
 def test_many_callers_share_one_crew():
@@ -102,50 +102,50 @@ def test_a_forked_child_has_helpers_of_its_own():
     _both()
     child = os.fork()
     if child == 0:
-        good = not crew.crew().board[crew.COUNT] and same_bits(*_both()) and same_bits(*_slowly())
+        good = not workers.workers().board[workers.COUNT] and same_bits(*_both()) and same_bits(*_slowly())
         os._exit(0 if good else 1)
     assert os.waitpid(child, 0)[1] == 0
 
 
 def test_without_helpers_the_caller_does_it_all(monkeypatch):
-    monkeypatch.setattr(crew, "_crew", crew.Crew())
+    monkeypatch.setattr(workers, "_workers", workers.Workers())
 
     def refuse(helper):
         raise RuntimeError("can't start new thread")
 
-    monkeypatch.setattr(crew.Helper, "start", refuse)
+    monkeypatch.setattr(workers.Helper, "start", refuse)
     assert same_bits(*_slowly())
-    assert not crew.crew()._helpers
+    assert not workers.workers()._helpers
 
 
 @pytest.mark.parametrize("begun", [True, False])
 @machine_code_only
 def test_a_helper_whose_start_is_interrupted_is_ended_too(monkeypatch, begun):
-    ours = crew.Crew()
-    monkeypatch.setattr(crew, "_crew", ours)
-    start = crew.Helper.start
+    ours = workers.Workers()
+    monkeypatch.setattr(workers, "_workers", ours)
+    start = workers.Helper.start
 
     def interrupted(helper):
         if begun:
             start(helper)
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(crew.Helper, "start", interrupted)
+    monkeypatch.setattr(workers.Helper, "start", interrupted)
     with pytest.raises(KeyboardInterrupt):
         _slowly()
-    monkeypatch.setattr(crew.Helper, "start", start)
+    monkeypatch.setattr(workers.Helper, "start", start)
     assert same_bits(*_slowly())
     threads = [helper._thread for helper in ours._helpers]
-    assert len(threads) == ours.board[crew.COUNT] > 0
+    assert len(threads) == ours.board[workers.COUNT] > 0
     ours.close()
     assert not any(thread.is_alive() for thread in threads)
 
 
 def test_once_sent_home_nobody_is_hired_again(monkeypatch):
     """What is called at exit, after the helpers were ended, is computed by the caller alone."""
-    ours = crew.Crew()
-    monkeypatch.setattr(crew, "_crew", ours)
+    ours = workers.Workers()
+    monkeypatch.setattr(workers, "_workers", ours)
     assert same_bits(*_slowly())
     ours.close()
     assert same_bits(*_slowly())
-    assert not ours._helpers and ours.board[crew.COUNT] == 0
+    assert not ours._helpers and ours.board[workers.COUNT] == 0

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hostile import judge, try_all
-from sdf_models import joint, link, sdf
+
+from .hostile import judge, try_all
+from .sdf_models import joint, link, sdf
 
 GOOD = sdf(link("a") + link("b") + joint("j", "revolute", "a", "b"))
 HINGE = joint("j", "revolute", "a", "b")

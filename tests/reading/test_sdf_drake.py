@@ -6,9 +6,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from sdf_models import FIX, TREES, link, sdf
 
 import fourbar as fb
+
+from .sdf_models import FIX, TREES, link, sdf
 
 pydrake = pytest.importorskip("pydrake")
 pytestmark = pytest.mark.peers

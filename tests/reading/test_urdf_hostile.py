@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 import sys
 import time
-from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -15,8 +15,7 @@ from hypothesis import strategies as st
 import fourbar as fb
 from fourbar.io.files import read_options, read_text
 
-sys.path.insert(0, str(Path(__file__).parent))
-from urdf_hostile import HOSTILE, chain, robot, two
+from .urdf_hostile import HOSTILE, chain, robot, two
 
 pytestmark = pytest.mark.filterwarnings("ignore::fourbar.FileWarning")
 SECONDS, MEGABYTES = 2.0, 500  # of CPU; the least of a few tries, as machines are busy
@@ -53,14 +52,15 @@ def test_hostile(name: str) -> None:
 @pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 def test_memory() -> None:
     code = (
-        "import sys, warnings; warnings.simplefilter('ignore'); sys.path.insert(0, sys.argv[1])\n"
-        "import fourbar as fb\nfrom urdf_hostile import HOSTILE\n"
+        "import sys, warnings; warnings.simplefilter('ignore')\n"
+        "import fourbar as fb\nfrom reading.urdf_hostile import HOSTILE\n"
         "for text, _ in HOSTILE.values():\n"
         "    try: fb.loads(text, format='urdf')\n    except fb.ParseError: pass\n"
         # not ru_maxrss: it starts from what the parent had
         "print(next(x.split()[1] for x in open('/proc/self/status') if x.startswith('VmHWM')))"
     )
-    found = subprocess.run([sys.executable, "-c", code, str(Path(__file__).parent)], capture_output=True, text=True)
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    found = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True)
     assert found.returncode == 0, found.stderr
     assert int(found.stdout) // 1024 < MEGABYTES
 

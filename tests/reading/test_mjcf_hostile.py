@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hostile import judge, try_all
+
+from .hostile import judge, try_all
 
 pytest.importorskip("mujoco")
 

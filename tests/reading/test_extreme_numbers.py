@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import sys
 import warnings
 from pathlib import Path
 
@@ -14,8 +13,7 @@ from hypothesis import strategies as st
 
 import fourbar as fb
 
-sys.path.insert(0, str(Path(__file__).parent))
-from sdf_models import TREES
+from .sdf_models import TREES
 
 MATTER = (
     '<inertial><origin xyz="0.1 0.2 0.3" rpy="0.1 0.2 0.3"/><mass value="1.5"/>'

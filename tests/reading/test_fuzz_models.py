@@ -8,9 +8,10 @@ import warnings
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from sdf_models import TREES, joint, link, sdf
 
 import fourbar as fb
+
+from .sdf_models import TREES, joint, link, sdf
 
 SDF = (
     *TREES.values(),

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from sdf_models import FIX, joint, link, sdf
 
 import fourbar as fb
 from fourbar.joints import Planar, Spherical
 from fourbar.loops import Closure, Coupling, Gear
+
+from .sdf_models import FIX, joint, link, sdf
 
 FRAMES = (
     '<frame name="F" attached_to="a"><pose>.1 .2 .3 .4 .5 .6</pose></frame>'

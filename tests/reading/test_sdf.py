@@ -8,10 +8,11 @@ from xml.etree import ElementTree
 
 import numpy as np
 import pytest
-from sdf_models import FIX, joint, link, sdf
 
 import fourbar as fb
 from fourbar.joints import Fixed, Helical, Universal
+
+from .sdf_models import FIX, joint, link, sdf
 
 pytestmark = pytest.mark.filterwarnings("ignore::fourbar.FileWarning")
 

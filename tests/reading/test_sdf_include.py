@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from sdf_models import FIX, INERTIAL, joint, link, sdf
 
 import fourbar as fb
+
+from .sdf_models import FIX, INERTIAL, joint, link, sdf
 
 pytestmark = pytest.mark.filterwarnings("ignore::fourbar.FileWarning")
 

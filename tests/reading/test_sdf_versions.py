@@ -6,9 +6,10 @@ import warnings
 
 import numpy as np
 import pytest
-from sdf_models import FIX, TREES, joint, link, sdf
 
 import fourbar as fb
+
+from .sdf_models import FIX, TREES, joint, link, sdf
 
 
 def load(text: str, **options: object) -> fb.System:

@@ -10,7 +10,7 @@ import pytest
 import fourbar as fb
 from fourbar import ArgumentError
 from fourbar.compile.callables import supported
-from fourbar.compile.workers import AWAKE, workers, default_threads, run_shared
+from fourbar.compile.workers import AWAKE, default_threads, run_shared, workers
 
 from .support import arguments, chain, enough, eventually, machine_code_only, pendulum, python, robot, same_bits
 
@@ -70,16 +70,16 @@ def test_large_batches_are_shared_and_small_ones_are_not(monkeypatch):
 
 @machine_code_only
 @pytest.mark.skipif(not supported(), reason="there is no machine code for calls here")
-def test_python_has_no_part_in_sharing_with_helpers_that_are_awake(monkeypatch):
-    """Whether one is awake depends on what else the machine does, so the board is told: of a sleeper's task all is done
-    by the caller."""
+def test_python_has_no_part_in_sharing_with_workers_that_are_awake(monkeypatch):
+    """Whether one is awake depends on what else the machine does, so the table is set by hand: the caller
+    does all of a sleeper's task."""
     system = fb.robots.double_pendulum()
     wanted = system.inverse_dynamics(BIG, BIG, BIG, threads=2).copy()
     used = []
     monkeypatch.setattr("fourbar.functions.function.run_shared", lambda *a: used.append(a[-1]) or run_shared(*a))
     some = BIG[: enough(system.inverse_dynamics)]
     out = np.empty(some.shape)
-    awake = workers().board[AWAKE : AWAKE + 1]
+    awake = workers().table[AWAKE : AWAKE + 1]
     for is_awake in (1, 0):
         eventually(lambda: awake[0] == 0)
         awake[0] = is_awake
@@ -175,8 +175,8 @@ def test_a_forked_child_computes():
 
 @machine_code_only
 @pytest.mark.skipif(sys.platform == "win32", reason="signals are sent with os.kill")
-def test_an_interrupted_call_leaves_no_helper_on_freed_memory():
-    """Arrays must live until the last helper is done, even if the caller gave up waiting."""
+def test_an_interrupted_call_leaves_no_worker_on_freed_memory():
+    """Arrays must live until the last worker is done, even if the caller gave up waiting."""
     code = """
 import os, signal, threading, time, numpy as np, fourbar as fb
 signal.signal(signal.SIGINT, signal.default_int_handler)  # which a process in the background does not have

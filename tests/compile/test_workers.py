@@ -1,4 +1,4 @@
-"""Helper threads: they sleep, wake, are shared by callers, survive forks and never hold up a caller that is alone."""
+"""Worker threads: they sleep, wake, are shared by callers, survive forks and never hold up a caller that is alone."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Q = np.random.default_rng(0).normal(size=(enough(pendulum().gravity_force), pend
 
 
 def _both():
-    """By the machine code's own way to the helpers, and on one thread."""
+    """By the machine code's own way to the workers, and on one thread."""
     f = pendulum().gravity_force
     return f(Q, threads=3), f(Q, threads=1)
 
@@ -28,22 +28,22 @@ def _slowly():
 
 
 def _awake():
-    """Whether each of two helpers is awake."""
-    return workers.workers().board[workers.AWAKE : workers.AWAKE + 2] != 0
+    """Whether each of two workers is awake."""
+    return workers.workers().table[workers.AWAKE : workers.AWAKE + 2] != 0
 
 
 WAYS = pytest.mark.parametrize("both", [_both, _slowly])
 
 
 @WAYS
-def test_a_helper_that_fell_asleep_is_woken(both):
+def test_a_worker_that_fell_asleep_is_woken(both):
     assert same_bits(*both())
     eventually(lambda: not _awake().any())
     assert same_bits(*both())
 
 
 @machine_code_only
-def test_sleeping_helpers_are_seen_on_the_board():
+def test_sleeping_workers_are_marked_in_the_table():
     ours = workers.workers()
     _slowly()
     eventually(lambda: not _awake().any())
@@ -51,7 +51,7 @@ def test_sleeping_helpers_are_seen_on_the_board():
 
     def seen_awake():
         nonlocal seen
-        ours.hire(2)
+        ours.start(2)
         seen |= _awake()
         return seen.all()
 
@@ -62,25 +62,25 @@ def test_sleeping_helpers_are_seen_on_the_board():
 def test_a_task_that_nobody_begins_is_withdrawn(monkeypatch):
     ours = workers.Workers()
     monkeypatch.setattr(workers, "_workers", ours)
-    ours.hire(2)
-    for helper in ours._helpers:
-        helper.close()
+    ours.start(2)
+    for worker in ours._workers:
+        worker.close()
     assert same_bits(*_slowly())  # would wait for ever
-    assert ours.board[workers.BUSY] == 0
+    assert ours.table[workers.BUSY] == 0
 
 
 @WAYS
-def test_a_busy_crew_lets_others_work_alone(both):
+def test_while_workers_are_busy_others_work_alone(both):
     ours = workers.workers()
-    ours.board[workers.BUSY] = 1
+    ours.table[workers.BUSY] = 1
     try:
         assert same_bits(*both())
-        assert ours.board[workers.BUSY] == 1
+        assert ours.table[workers.BUSY] == 1
     finally:
-        ours.board[workers.BUSY] = 0
+        ours.table[workers.BUSY] = 0
 
 
-def test_many_callers_share_one_crew():
+def test_many_callers_share_the_workers():
     wanted = pendulum().gravity_force(Q, threads=1)
     found = []
 
@@ -98,54 +98,54 @@ def test_many_callers_share_one_crew():
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this system")
 @pytest.mark.filterwarnings("ignore:This process")
-def test_a_forked_child_has_helpers_of_its_own():
+def test_a_forked_child_has_workers_of_its_own():
     _both()
     child = os.fork()
     if child == 0:
-        good = not workers.workers().board[workers.COUNT] and same_bits(*_both()) and same_bits(*_slowly())
+        good = not workers.workers().table[workers.COUNT] and same_bits(*_both()) and same_bits(*_slowly())
         os._exit(0 if good else 1)
     assert os.waitpid(child, 0)[1] == 0
 
 
-def test_without_helpers_the_caller_does_it_all(monkeypatch):
+def test_without_workers_the_caller_does_it_all(monkeypatch):
     monkeypatch.setattr(workers, "_workers", workers.Workers())
 
-    def refuse(helper):
+    def refuse(worker):
         raise RuntimeError("can't start new thread")
 
-    monkeypatch.setattr(workers.Helper, "start", refuse)
+    monkeypatch.setattr(workers.Worker, "start", refuse)
     assert same_bits(*_slowly())
-    assert not workers.workers()._helpers
+    assert not workers.workers()._workers
 
 
 @pytest.mark.parametrize("begun", [True, False])
 @machine_code_only
-def test_a_helper_whose_start_is_interrupted_is_ended_too(monkeypatch, begun):
+def test_a_worker_whose_start_is_interrupted_is_ended_too(monkeypatch, begun):
     ours = workers.Workers()
     monkeypatch.setattr(workers, "_workers", ours)
-    start = workers.Helper.start
+    start = workers.Worker.start
 
-    def interrupted(helper):
+    def interrupted(worker):
         if begun:
-            start(helper)
+            start(worker)
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(workers.Helper, "start", interrupted)
+    monkeypatch.setattr(workers.Worker, "start", interrupted)
     with pytest.raises(KeyboardInterrupt):
         _slowly()
-    monkeypatch.setattr(workers.Helper, "start", start)
+    monkeypatch.setattr(workers.Worker, "start", start)
     assert same_bits(*_slowly())
-    threads = [helper._thread for helper in ours._helpers]
-    assert len(threads) == ours.board[workers.COUNT] > 0
+    threads = [worker._thread for worker in ours._workers]
+    assert len(threads) == ours.table[workers.COUNT] > 0
     ours.close()
     assert not any(thread.is_alive() for thread in threads)
 
 
-def test_once_sent_home_nobody_is_hired_again(monkeypatch):
-    """What is called at exit, after the helpers were ended, is computed by the caller alone."""
+def test_once_closed_no_worker_is_started_again(monkeypatch):
+    """What is called at exit, after the workers were ended, is computed by the caller alone."""
     ours = workers.Workers()
     monkeypatch.setattr(workers, "_workers", ours)
     assert same_bits(*_slowly())
     ours.close()
     assert same_bits(*_slowly())
-    assert not ours._helpers and ours.board[workers.COUNT] == 0
+    assert not ours._workers and ours.table[workers.COUNT] == 0

@@ -159,9 +159,9 @@ class Environment:
         table = _common().copy()
         self._table = table
         table[words.WATCHED] = watched
-        board = workers().board
-        table[words.BOARD] = board.ctypes.data
-        self._borrowed = (board, _KEPT, _NUMBERS, _fast(), _release())  # functions may be called after modules are gone
+        jobs = workers().table
+        table[words.JOB_TABLE] = jobs.ctypes.data
+        self._borrowed = (jobs, _KEPT, _NUMBERS, _fast(), _release())  # functions may be called after modules are gone
         self._names = [sys.intern(name) for name in names]
         if len(names) <= words.MOST_ARGUMENTS:
             table[words.ARGUMENTS] = len(names)

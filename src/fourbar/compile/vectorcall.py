@@ -1,10 +1,9 @@
 """Calling a kernel from Python in about fifty nanoseconds: the machine code.
 
-A callable (`callables.py`) runs `@fast` from the first instruction on: it looks at the arguments, and if they are what
-the kernel wants (`fastarguments.py`), it allocates the results (`fastresults.py`) and runs the kernel, on helper
-threads too where these are awake. Anything else, including every error, goes to the ordinary Python function `slow`; so
-does a call of a watched function whose result has a NaN, which `slow` explains.
-The machine code is the same for every robot; what differs is in a table of words (`fastwords.py`).
+A callable (`callables.py`) runs `@fast` from the first instruction on: it looks at the arguments
+(`vectorcall_arguments.py`), and if they are what the kernel wants, it allocates the results (`vectorcall_results.py`)
+and runs the kernel, on worker threads too where these are awake. Anything else, including every error, goes to the
+ordinary Python function `slow`; so does a call of a watched function whose result has a NaN, which `slow` explains.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ from .batch_loop import FAILURES, PIECE, SIGNALS, STRANGE
 from .ir import Code
 from .transfer import open_loop
 from .vectorcall_words import Checks, describe, keep, word
-from .workers import AWAKE, CHUNKS_A_THREAD, COUNT
+from .workers import AWAKE, CHUNKS_PER_THREAD, COUNT
 
 _RELEASE_FROM = 64  # samples from which on the interpreter lock is released
 
@@ -28,13 +27,13 @@ def assembly() -> str:
 
 
 def _ready() -> str:
-    """@ready(board, helpers) -> i1: whether so many helpers are there and awake."""
+    """@ready(table, workers) -> i1: whether so many workers are there and awake."""
     c = Code()
     c.label("entry")
-    c.do(f"%enough = icmp sle i64 %helpers, {word(c, '%board', COUNT)}")
+    c.do(f"%enough = icmp sle i64 %workers, {word(c, '%table', COUNT)}")
     c.do("br label %each")
-    h, close = open_loop(c, "each", "entry", "%helpers", 1, "good")
-    awake = c.let(f"icmp ne i64 {word(c, '%board', c.let(f'add i64 {h}, {AWAKE}'))}, 0")
+    h, close = open_loop(c, "each", "entry", "%workers", 1, "good")
+    awake = c.let(f"icmp ne i64 {word(c, '%table', c.let(f'add i64 {h}, {AWAKE}'))}, 0")
     c.do(f"br i1 {c.let(f'and i1 %enough, {awake}')}, label %each_on, label %bad")
     c.label("each_on")
     c.do(close)
@@ -42,7 +41,7 @@ def _ready() -> str:
     c.do("ret i1 true")
     c.label("bad")
     c.do("ret i1 false")
-    return f"define internal i1 @ready(ptr %board, i64 %helpers) nounwind {{\n{c.body()}\n}}\n"
+    return f"define internal i1 @ready(ptr %table, i64 %workers) nounwind {{\n{c.body()}\n}}\n"
 
 
 def _fast() -> str:
@@ -124,7 +123,7 @@ def _read_arguments(c: Code, before: str) -> None:
 
 
 def _read_options(c: Code, ok: Checks) -> None:
-    """%kernel; %out: an object or null; %threads and %helpers: on how many this batch is computed.
+    """%kernel; %out: an object or null; %threads and %workers: on how many this batch is computed.
 
     If a batch goes into a given array, or a result that is watched, that must not overlap the inputs, which is simply
     seen for contiguous ones: a batch is not read before it is written, and who explains a NaN looks at the inputs.
@@ -144,8 +143,8 @@ def _read_options(c: Code, ok: Checks) -> None:
     large = c.let(f"icmp sge i64 %n, {word(c, '%env', w.SHARING_FROM)}")
     some = c.let("icmp sgt i64 %threads, 1")
     shared = c.let(f"and i1 %batched, {c.let(f'and i1 {large}, {some}')}")
-    c.do(f"%helpers = select i1 {shared}, i64 {c.let('sub i64 %threads, 1')}, i64 0")
-    ok.require(c.let(f"call i1 @ready(ptr {word(c, '%env', w.BOARD, 'ptr')}, i64 %helpers)"))
+    c.do(f"%workers = select i1 {shared}, i64 {c.let('sub i64 %threads, 1')}, i64 0")
+    ok.require(c.let(f"call i1 @ready(ptr {word(c, '%env', w.JOB_TABLE, 'ptr')}, i64 %workers)"))
     c.do("br i1 %into, label %named, label %fresh")
 
 
@@ -202,7 +201,7 @@ def _results(c: Code, ok: Checks) -> None:
 
 
 def _compute(c: Code) -> None:
-    """Run the kernel: as it is, without the interpreter lock, or together with helpers; `slow` if memory is short."""
+    """Run the kernel: as it is, without the interpreter lock, or together with workers; `slow` if memory is short."""
     c.label("compute")
     data = word(c, "%env", c.let("add i64 %which, 1"), "ptr")
     failures, strange = word(c, data, FAILURES), word(c, data, STRANGE)
@@ -213,20 +212,20 @@ def _compute(c: Code) -> None:
     c.do("br label %ran")
     c.label("released")
     c.do(f"%thread = call ptr {word(c, '%env', w.SAVE, 'ptr')}()")
-    c.do(f"br i1 {c.let('icmp eq i64 %helpers, 0')}, label %unaided, label %aided")
+    c.do(f"br i1 {c.let('icmp eq i64 %workers, 0')}, label %unaided, label %aided")
     c.label("unaided")
     c.do(run)
     c.do("br label %restore")
     c.label("aided")
     width = word(c, "%env", w.WIDTH)
-    parts = c.let(f"mul i64 {c.let(f'mul i64 %threads, {CHUNKS_A_THREAD}')}, {width}")
+    parts = c.let(f"mul i64 {c.let(f'mul i64 %threads, {CHUNKS_PER_THREAD}')}, {width}")
     whole = c.let(f"udiv i64 %n, {parts}")
     some = c.let(f"select i1 {c.let(f'icmp eq i64 {whole}, 0')}, i64 1, i64 {whole}")
     task = f"ptr {word(c, '%env', w.SHARE, 'ptr')}, ptr %args_now, ptr %dims, ptr %steps, ptr {data}"
-    board, together = word(c, "%env", w.BOARD, "ptr"), word(c, "%env", w.TOGETHER, "ptr")
+    jobs, together = word(c, "%env", w.JOB_TABLE, "ptr"), word(c, "%env", w.TOGETHER, "ptr")
     even, most = c.let(f"mul i64 {some}, {width}"), word(c, data, PIECE)
     chunk = c.let(f"select i1 {c.let(f'icmp slt i64 {even}, {most}')}, i64 {even}, i64 {most}")
-    c.do(f"call void {together}(ptr {board}, {task}, i64 {chunk}, i64 %helpers)")
+    c.do(f"call void {together}(ptr {jobs}, {task}, i64 {chunk}, i64 %workers)")
     c.do("br label %restore")
     c.label("restore")
     c.do(f"call void {word(c, '%env', w.RESTORE, 'ptr')}(ptr %thread)")

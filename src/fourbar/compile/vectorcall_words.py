@@ -11,9 +11,9 @@ MASK, NEXT = 6, 7  # which of all arguments the kernel takes, a bit each; the ta
 ARGUMENTS = 8  # how many there are, with those that may be left out
 WATCHED = 9  # whether NaN is to be explained: 1 of one sample, 2 of batches too
 WRAP = 10  # a class with one slot that is to hold the result, or 0
-# Threads: how many by default, for how many samples, the shared kernel, its width, the board of the helpers, and the
-# function that works together with them.
-THREADS, SHARING_FROM, SHARE, WIDTH, BOARD, TOGETHER = range(11, 17)
+# Threads: how many by default, for how many samples, the shared kernel, its width, the job table of the workers, and
+# the function that works together with them.
+THREADS, SHARING_FROM, SHARE, WIDTH, JOB_TABLE, TOGETHER = range(11, 17)
 # Names of arguments, and the whole numbers from 1 on, as objects.
 OUT_NAME, THREADS_NAME, NUMBERS = range(17, 20)
 # Objects of CPython and NumPy: types (0 where their layout is not known), dtypes, None.

@@ -1,12 +1,12 @@
-"""Helper threads that wait for work in machine code.
+"""Worker threads that wait for tasks in machine code.
 
-Handing a batch to a thread pool takes as long as many a batch itself: the helper must be woken and must get the
-interpreter lock. A helper here spins for a moment after each task without that lock, and starts on the next one within
-a microsecond; only then does it sleep. A helper that wakes too late finds its task withdrawn and costs nothing.
+Handing a batch to a thread pool takes about as long as many a batch itself: the thread must be woken and must get the
+interpreter lock. A worker here spins for a moment after each task without that lock, and starts on the next one within
+a microsecond; only then does it sleep. A worker that wakes too late finds its task withdrawn and costs nothing.
 
-The board is a table of words in which helpers and callers meet: whether a caller has the helpers, how many there are,
-what yields the CPU, and on a cache line for each helper its mailbox: state (none, posted, running), a function and six
-arguments. Whether helpers are awake is written beyond the mailboxes.
+Callers and workers meet in the job table, an array of words: whether a caller has the workers, how many there are, the
+function that yields the CPU, and on a cache line for each worker its slot: the state (empty, posted, running), a
+function and its six arguments. Behind the slots it says which workers are awake.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ from .cache import loaded
 from .kernel import Kernel
 
 _EMPTY, _POSTED, _RUNNING = range(3)
-_SPINS = 4000  # pauses before a helper sleeps or a waiting caller yields: some 50 to 200 µs
-MOST_HELPERS = 255
-BUSY, COUNT, YIELD, BOXES, BOX_WORDS = 0, 1, 2, 8, 8
-AWAKE = BOXES + BOX_WORDS * MOST_HELPERS
-_BOARD_WORDS = AWAKE + MOST_HELPERS
+_SPINS = 4000  # pauses before a worker sleeps or a waiting caller yields: some 50 to 200 µs
+MOST_WORKERS = 255
+BUSY, COUNT, YIELD, SLOTS, SLOT_WORDS = 0, 1, 2, 8, 8
+AWAKE = SLOTS + SLOT_WORDS * MOST_WORKERS
+_TABLE_WORDS = AWAKE + MOST_WORKERS
 
 _X86 = ("declare void @llvm.x86.sse2.pause()", "call void @llvm.x86.sse2.pause()")
 _ARM = ("declare void @llvm.aarch64.isb(i32)", "call void @llvm.aarch64.isb(i32 15)")  # its own `yield` does not wait
@@ -38,33 +38,33 @@ _PAUSE = {"x86_64": _X86, "AMD64": _X86, "aarch64": _ARM, "arm64": _ARM, "ARM64"
 
 
 def _pause() -> tuple[str, str]:
-    """How a CPU is told that this is a waiting loop: what declares it, and what does it."""
+    """The instruction that tells the CPU that this is a waiting loop: its declaration and its call."""
     return _PAUSE.get(platform.machine(), ("", ""))
 
 
 def _serve() -> str:
-    """@serve(mailbox): runs every task that is posted, returns when none has come for a while."""
-    fields = [f"  %p{k} = getelementptr i64, ptr %box, i64 {k}" for k in range(1, 8)]
+    """@serve(slot): runs every task that is posted, returns when none has come for a while."""
+    fields = [f"  %p{k} = getelementptr i64, ptr %slot, i64 {k}" for k in range(1, 8)]
     loads = [f"  %x{k} = load {'i64' if k == 7 else 'ptr'}, ptr %p{k}, align 8" for k in range(1, 8)]
     return "\n".join(
         [
-            "define void @serve(ptr %box) {",
+            "define void @serve(ptr %slot) {",
             "entry:",
             *fields,
             "  br label %spin",
             "spin:",
             "  %n = phi i64 [0, %entry], [%more, %idle], [0, %posted]",
-            "  %seen = load atomic i64, ptr %box monotonic, align 8",
+            "  %seen = load atomic i64, ptr %slot monotonic, align 8",
             f"  %there = icmp eq i64 %seen, {_POSTED}",
             "  br i1 %there, label %take, label %idle",
             "take:",
-            f"  %got = cmpxchg ptr %box, i64 {_POSTED}, i64 {_RUNNING} seq_cst seq_cst",
+            f"  %got = cmpxchg ptr %slot, i64 {_POSTED}, i64 {_RUNNING} seq_cst seq_cst",
             "  %mine = extractvalue {i64, i1} %got, 1",
             "  br i1 %mine, label %posted, label %idle",
             "posted:",
             *loads,
             "  call void %x1(ptr %x2, ptr %x3, ptr %x4, ptr %x5, ptr %x6, i64 %x7)",
-            f"  store atomic i64 {_EMPTY}, ptr %box seq_cst, align 8",
+            f"  store atomic i64 {_EMPTY}, ptr %slot seq_cst, align 8",
             "  br label %spin",
             "idle:",
             f"  {_pause()[1]}",
@@ -79,18 +79,18 @@ def _serve() -> str:
 
 
 def _settle() -> str:
-    """@settle(mailbox, board): withdraws a task that nobody began, or comes back when it has ended."""
+    """@settle(slot, table): withdraws a task that nobody began, or comes back when it has ended."""
     return "\n".join(
         [
-            "define void @settle(ptr %box, ptr %board) {",
+            "define void @settle(ptr %slot, ptr %table) {",
             "entry:",
-            f"  %yield_at = getelementptr i64, ptr %board, i64 {YIELD}",
+            f"  %yield_at = getelementptr i64, ptr %table, i64 {YIELD}",
             "  %yield = load ptr, ptr %yield_at, align 8",
-            f"  %got = cmpxchg ptr %box, i64 {_POSTED}, i64 {_EMPTY} seq_cst seq_cst",
+            f"  %got = cmpxchg ptr %slot, i64 {_POSTED}, i64 {_EMPTY} seq_cst seq_cst",
             "  br label %spin",
             "spin:",
             "  %n = phi i64 [0, %entry], [%more, %wait], [0, %late]",
-            "  %state = load atomic i64, ptr %box seq_cst, align 8",
+            "  %state = load atomic i64, ptr %slot seq_cst, align 8",
             f"  %empty = icmp eq i64 %state, {_EMPTY}",
             "  br i1 %empty, label %settled, label %wait",
             "wait:",
@@ -112,24 +112,24 @@ _TASK = ("share", "args", "dims", "steps", "data", "counter", "chunk")
 _WORK = "  call void %share(ptr %args, ptr %dims, ptr %steps, ptr %data, ptr %counter, i64 %chunk)"
 
 
-def _mailbox(name: str, number: str) -> list[str]:
-    """%name_box: the mailbox of a helper."""
+def _slot(name: str, number: str) -> list[str]:
+    """%name_box: the slot of a worker."""
     return [
-        f"  %{name}_words = mul i64 {number}, {BOX_WORDS}",
-        f"  %{name}_at = add i64 %{name}_words, {BOXES}",
-        f"  %{name}_box = getelementptr i64, ptr %board, i64 %{name}_at",
+        f"  %{name}_words = mul i64 {number}, {SLOT_WORDS}",
+        f"  %{name}_at = add i64 %{name}_words, {SLOTS}",
+        f"  %{name}_slot = getelementptr i64, ptr %table, i64 %{name}_at",
     ]
 
 
-def _each_helper(name: str, before: str, after: str, body: list[str]) -> list[str]:
-    """A loop `name` over the helpers that were hired."""
+def _each_worker(name: str, before: str, after: str, body: list[str]) -> list[str]:
+    """A loop `name` over the workers that take part."""
     return [
         f"{name}:",
         f"  %{name}_h = phi i64 [0, %{before}], [%{name}_next, %{name}_body]",
-        f"  %{name}_more = icmp slt i64 %{name}_h, %hired",
+        f"  %{name}_more = icmp slt i64 %{name}_h, %count",
         f"  br i1 %{name}_more, label %{name}_body, label %{after}",
         f"{name}_body:",
-        *_mailbox(name, f"%{name}_h"),
+        *_slot(name, f"%{name}_h"),
         *body,
         f"  %{name}_next = add i64 %{name}_h, 1",
         f"  br label %{name}",
@@ -137,40 +137,40 @@ def _each_helper(name: str, before: str, after: str, body: list[str]) -> list[st
 
 
 def _together() -> str:
-    """@together(board, share, args, dims, steps, data, chunk, wanted): call `share` here and on as many helpers as are
+    """@together(table, share, args, dims, steps, data, chunk, wanted): call `share` here and on as many workers as are
     wanted, unless another caller has them; comes back when all are done.
     """
     post = []
     for k, name in enumerate(_TASK, 1):
-        post.append(f"  %to{k} = getelementptr i64, ptr %post_box, i64 {k}")
+        post.append(f"  %to{k} = getelementptr i64, ptr %post_slot, i64 {k}")
         post.append(f"  store {'i64' if name == 'chunk' else 'ptr'} %{name}, ptr %to{k}, align 8")
-    post.append(f"  store atomic i64 {_POSTED}, ptr %post_box seq_cst, align 8")
+    post.append(f"  store atomic i64 {_POSTED}, ptr %post_slot seq_cst, align 8")
     task = "ptr %share, ptr %args, ptr %dims, ptr %steps, ptr %data, i64 %chunk"
     return "\n".join(
         [
-            f"define void @together(ptr %board, {task}, i64 %wanted) {{",
+            f"define void @together(ptr %table, {task}, i64 %wanted) {{",
             "entry:",
             "  %counter = alloca [8 x i64], align 64",
             "  store atomic i64 0, ptr %counter seq_cst, align 8",
-            "  %grab = cmpxchg ptr %board, i64 0, i64 1 seq_cst seq_cst",
+            "  %grab = cmpxchg ptr %table, i64 0, i64 1 seq_cst seq_cst",
             "  %ours = extractvalue {i64, i1} %grab, 1",
-            "  br i1 %ours, label %hire, label %alone",
+            "  br i1 %ours, label %share_out, label %alone",
             "alone:",
             _WORK,
             "  ret void",
-            "hire:",
-            f"  %count_at = getelementptr i64, ptr %board, i64 {COUNT}",
+            "share_out:",
+            f"  %count_at = getelementptr i64, ptr %table, i64 {COUNT}",
             "  %there = load atomic i64, ptr %count_at seq_cst, align 8",
             "  %enough = icmp slt i64 %wanted, %there",
-            "  %hired = select i1 %enough, i64 %wanted, i64 %there",
+            "  %count = select i1 %enough, i64 %wanted, i64 %there",
             "  br label %post",
-            *_each_helper("post", "hire", "work", post),
+            *_each_worker("post", "share_out", "work", post),
             "work:",
             _WORK,
             "  br label %wait",
-            *_each_helper("wait", "work", "finished", ["  call void @settle(ptr %wait_box, ptr %board)"]),
+            *_each_worker("wait", "work", "finished", ["  call void @settle(ptr %wait_slot, ptr %table)"]),
             "finished:",
-            "  store atomic i64 0, ptr %board seq_cst, align 8",
+            "  store atomic i64 0, ptr %table seq_cst, align 8",
             "  ret void",
             "}",
         ]
@@ -202,13 +202,13 @@ def _yielding() -> Any:
     return ctypes.CDLL(None).sched_yield
 
 
-class Helper:
-    """One thread and its mailbox, number so and so of a board."""
+class Worker:
+    """One thread and its slot, the one with this number, of a job table."""
 
-    def __init__(self, board: np.ndarray, number: int) -> None:
+    def __init__(self, table: np.ndarray, number: int) -> None:
         self._code = code()
-        self._box = board[BOXES + BOX_WORDS * number :][:BOX_WORDS]
-        self._awake = board[AWAKE + number :][:1]
+        self._slot = table[SLOTS + SLOT_WORDS * number :][:SLOT_WORDS]
+        self._awake = table[AWAKE + number :][:1]
         self._alarm = threading.Event()
         self._closing = False
         self._awake[0] = 1
@@ -219,17 +219,17 @@ class Helper:
         self._thread.start()
 
     def _work(self) -> None:
-        box = self._box.ctypes.data
+        slot = self._slot.ctypes.data
         while not self._closing:
-            self._code.serve(box)
+            self._code.serve(slot)
             self._alarm.clear()
             self._awake[0] = 0
-            if self._box[0] == _EMPTY and not self._closing:  # what is posted now finds it asleep, and wakes it
+            if self._slot[0] == _EMPTY and not self._closing:  # what is posted now finds it asleep, and wakes it
                 self._alarm.wait()
             self._awake[0] = 1
 
     def wake(self) -> None:
-        """See to it that a task in the mailbox is found."""
+        """See to it that a task in the slot is found."""
         if not self._awake[0]:
             self._alarm.set()
 
@@ -242,58 +242,58 @@ class Helper:
 
 
 class Workers:
-    """The helpers of this process. One batch at a time has them; another that comes meanwhile works alone."""
+    """The workers of this process. One batch at a time has them; another that comes meanwhile works alone."""
 
     def __init__(self) -> None:
-        room = np.zeros(_BOARD_WORDS + 8, np.int64)
-        self.board = room[-(room.ctypes.data // 8) % 8 :][:_BOARD_WORDS]  # mailboxes on cache lines of their own
+        room = np.zeros(_TABLE_WORDS + 8, np.int64)
+        self.table = room[-(room.ctypes.data // 8) % 8 :][:_TABLE_WORDS]  # slots on cache lines of their own
         self._yield = _yielding()
-        self._hiring = threading.RLock()
-        self._is_hiring = False
-        self._helpers: list[Helper] = []
+        self._starting = threading.RLock()
+        self._is_starting = False
+        self._workers: list[Worker] = []
         self.clear()
 
     def clear(self) -> None:
-        """As if no helper had ever been hired: so it is in a forked child, where their threads do not exist."""
-        self._hiring = threading.RLock()
-        self._is_hiring = False
-        self._helpers = []
+        """As if no worker had ever been started: so it is in a forked child, where their threads do not exist."""
+        self._starting = threading.RLock()
+        self._is_starting = False
+        self._workers = []
         self._closed = False
-        self.board[:] = 0
-        self.board[YIELD] = ctypes.cast(self._yield, ctypes.c_void_p).value or 0
+        self.table[:] = 0
+        self.table[YIELD] = ctypes.cast(self._yield, ctypes.c_void_p).value or 0
 
-    def hire(self, count: int) -> None:
-        """Have so many helpers awake, or as many as the system lets us start.
+    def start(self, count: int) -> None:
+        """Have so many workers awake, or as many as the system lets us start.
 
-        A signal handler that asks for some while its own thread is hiring takes those that are there.
+        A signal handler that asks for workers while its own thread is starting some takes those that are there.
         """
-        with self._hiring:
-            if not self._is_hiring:
-                self._is_hiring = True
+        with self._starting:
+            if not self._is_starting:
+                self._is_starting = True
                 try:
-                    self._hire(count)
+                    self._start(count)
                 finally:
-                    self._is_hiring = False
-        for helper in self._helpers[:count]:
-            helper.wake()
+                    self._is_starting = False
+        for worker in self._workers[:count]:
+            worker.wake()
 
-    def _hire(self, count: int) -> None:
-        while len(self._helpers) < min(count, MOST_HELPERS) and not self._closed:
-            self._helpers.append(Helper(self.board, len(self._helpers)))
+    def _start(self, count: int) -> None:
+        while len(self._workers) < min(count, MOST_WORKERS) and not self._closed:
+            self._workers.append(Worker(self.table, len(self._workers)))
             try:
-                self._helpers[-1].start()  # if this is interrupted, `close` knows the helper all the same
+                self._workers[-1].start()  # if this is interrupted, `close` knows the worker all the same
             except RuntimeError:  # no more threads to be had, or the interpreter is shutting down
-                self._helpers.pop()
+                self._workers.pop()
                 break
-        self.board[COUNT] = 0 if self._closed else len(self._helpers)
+        self.table[COUNT] = 0 if self._closed else len(self._workers)
 
     def close(self) -> None:
         """End all threads, and start no more: nobody would end those before their machine code is unloaded."""
-        with self._hiring:
+        with self._starting:
             self._closed = True
-        self.board[COUNT] = 0
-        while self._helpers:
-            self._helpers.pop().close()
+        self.table[COUNT] = 0
+        while self._workers:
+            self._workers.pop().close()
 
 
 _workers = Workers()
@@ -310,7 +310,7 @@ atexit.register(_workers.close)
 
 
 _LEAST_LIMIT = 8  # threads that are started if they are asked for, however few CPUs there are
-CHUNKS_A_THREAD = 16  # with 4, two threads had 5 and 3 where one core was a little slower: 1.6 times as fast, not 1.9
+CHUNKS_PER_THREAD = 16  # with 4, two threads had 5 and 3 where one core was a little slower: 1.6 times as fast, not 1.9
 
 
 def default_threads() -> int:
@@ -328,12 +328,12 @@ def most_threads() -> int:
 
     Small machines still start a few more, so that what is computed by several threads is so everywhere.
     """
-    return min(max(_LEAST_LIMIT, default_threads(), os.cpu_count() or 1), MOST_HELPERS + 1)
+    return min(max(_LEAST_LIMIT, default_threads(), os.cpu_count() or 1), MOST_WORKERS + 1)
 
 
 def chunk_size(n: int, threads: int, width: int, most: int) -> int:
     """How many samples a thread takes at a time: `most`, a multiple of the width, or less."""
-    return min(max(1, n // (threads * CHUNKS_A_THREAD * width)) * width, most)
+    return min(max(1, n // (threads * CHUNKS_PER_THREAD * width)) * width, most)
 
 
 def _address(array: np.ndarray) -> int:
@@ -350,13 +350,12 @@ def run_shared(kernel: Kernel, arrays: list[np.ndarray], n: int, threads: int) -
         addresses.append(_address(array))
         outer.append(strides[0] if batched else 0)
         core += strides[batched:]
-    table = np.array([n, *addresses, *outer, *core], np.int64)
-    dims = _address(table)
+    layout = np.array([n, *addresses, *outer, *core], np.int64)
+    dims = _address(layout)
     first = dims + 8
     steps = first + 8 * len(arrays)
     threads = min(threads, most_threads())
     ours = workers()
-    ours.hire(threads - 1)
-    board = _address(ours.board)
+    ours.start(threads - 1)
     chunk = chunk_size(n, threads, kernel.lanes.width, kernel.piece)
-    code().together(board, kernel.share, first, dims, steps, kernel.data, chunk, threads - 1)
+    code().together(_address(ours.table), kernel.share, first, dims, steps, kernel.data, chunk, threads - 1)

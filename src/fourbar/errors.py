@@ -1,4 +1,4 @@
-"""The errors that fourbar raises on purpose. All say what was given, what was expected, and what to do."""
+"""The errors that fourbar raises on purpose. Each says what was given, what was expected, and what to do."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from collections.abc import Iterable
 
 
 class FourbarError(Exception):
-    """Base of all errors of this library."""
+    """Base class of all errors of this library."""
 
 
 class ModelError(FourbarError, ValueError):
@@ -17,15 +17,15 @@ class ModelError(FourbarError, ValueError):
 
 
 class ArgumentError(FourbarError, ValueError):
-    """An argument of a wrong shape or kind."""
+    """An argument of the wrong shape or type."""
 
 
 class CoordinateError(ArgumentError):
-    """Coordinates that stand for no placement: a quaternion of zeros, an angle without end."""
+    """Coordinates that describe no placement: a zero quaternion, an angle too large to be meaningful."""
 
 
 class UnknownNameError(FourbarError, KeyError):
-    """A name that the mechanism does not have."""
+    """A name that the mechanism does not contain."""
 
     def __str__(self) -> str:
         return str(self.args[0])
@@ -35,7 +35,7 @@ _LONGEST = 60  # characters of a name in a message
 
 
 def unknown(kind: str, name: object, known: Iterable[str]) -> UnknownNameError:
-    """An error for a name that is not there, with the nearest ones that are."""
+    """An error for an unknown name, with the closest known ones."""
     import difflib
 
     names = [x if len(x) <= _LONGEST else x[:_LONGEST] + "..." for x in known]
@@ -46,7 +46,7 @@ def unknown(kind: str, name: object, known: Iterable[str]) -> UnknownNameError:
 
 
 def extra(name: str) -> str:
-    """How to install an optional part, as the README says it."""
+    """How to install an optional part, in the README's words."""
     return f'pip install ".[{name}]" in the folder of fourbar'
 
 
@@ -55,15 +55,15 @@ class AssemblyError(FourbarError, ValueError):
 
 
 class IdentificationError(FourbarError, ValueError):
-    """Data that do not tell what was asked."""
+    """The data do not determine what was asked for."""
 
 
 class SingularError(FourbarError, ArithmeticError):
-    """A configuration in which the question has no answer."""
+    """The requested quantity is undefined here (a singular configuration or toggle position)."""
 
 
 def warn(message: str, category: type[Warning]) -> None:
-    """A warning that points at the user's line, however deep in this library the reason was found."""
+    """A warning that points at the user's line, however deep in the library it originates."""
     level, frame, here = 1, sys._getframe(), os.path.dirname(__file__) + os.sep
     while frame is not None and frame.f_code.co_filename.startswith(here):
         level, frame = level + 1, frame.f_back

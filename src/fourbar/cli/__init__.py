@@ -1,4 +1,5 @@
-"""The command line. One file a command: `configure(parser)` declares its arguments, `run(args)` returns the exit code.
+"""The command line. One file per command: `configure(parser)` declares its arguments, `run(args)` returns the exit
+code.
 
-Exit codes: 0 done; 1 something that was asked for could not be done; 2 the command line was wrong; 130 interrupted.
+Exit codes: 0 success; 1 the request could not be carried out; 2 wrong command line; 130 interrupted.
 """

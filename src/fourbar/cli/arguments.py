@@ -22,7 +22,7 @@ DEFAULT_ROBOT = "crank_rocker"
 
 
 def add_robot(parser: argparse.ArgumentParser, **options: Any) -> None:
-    """The argument ROBOT, and how to read it where it is a file."""
+    """The argument ROBOT, and the options for reading it where it is a file."""
     parser.add_argument(
         "robot", metavar="ROBOT", help=f"a model file, or a robot of the library: {', '.join(ROBOTS)}", **options
     )
@@ -32,21 +32,30 @@ def add_robot(parser: argparse.ArgumentParser, **options: Any) -> None:
 def add_reading(parser: argparse.ArgumentParser) -> None:
     """How a model file is read."""
     group = parser.add_argument_group("reading a model file")
-    group.add_argument("--format", choices=list(FORMATS), help="its format, if its ending does not tell")
-    group.add_argument("--strict", action="store_true", help="what is not understood is an error")
+    group.add_argument("--format", choices=list(FORMATS), help="file format, if the ending does not tell")
+    group.add_argument("--strict", action="store_true", help="treat warnings as errors")
     group.add_argument(
-        "--waive", nargs="+", default=[], metavar="KEY", help="findings of reading to accept, as check calls them"
+        "--waive",
+        nargs="+",
+        default=[],
+        metavar="KEY",
+        help=("accept these findings (keys as printed by `fourbar check`)"),
     )
-    group.add_argument("--floating", action="store_true", help="the root moves freely")
-    group.add_argument("--folders", nargs="+", default=[], metavar="FOLDER", help="where packages and meshes are")
+    group.add_argument("--floating", action="store_true", help="give the root a free joint")
+    group.add_argument(
+        "--folders", nargs="+", default=[], metavar="FOLDER", help=("folders to search for packages and meshes")
+    )
     group.add_argument("--sidecar", metavar="FILE", help="a file that adds loops, motors and gears to a URDF")
     group.add_argument(
         "--straighten", nargs="+", metavar="ANGLE", type=_angle,
-        help="largest angle (radians) by which axes in loops are turned parallel, or JOINT=ANGLE for some joints",
+        help=(
+            "largest angle (radians) by which joint axes in loops may be turned parallel, or JOINT=ANGLE for single "
+            "joints"
+        ),
     )  # fmt: skip
     group.add_argument(
         "--ratios", nargs="+", metavar="JOINT=RATIO", type=_ratio,
-        help="gear ratios of joints of an MJCF file, whose armature is then a rotor",
+        help="gear ratios of joints of an MJCF file, so that their armature is read as a rotor",
     )  # fmt: skip
 
 
@@ -79,19 +88,19 @@ def _ratio(text: str) -> tuple[str, float]:
 
 
 def _angles(given: list[tuple[str, float]] | None) -> float | dict[str, float] | None:
-    """What `straighten` is: one angle for all, or angles by joint."""
+    """The option `straighten`: one angle for all joints, or angles by joint."""
     if not given:
         return None
     joints = [joint for joint, _ in given]
     if joints == [""]:
         return given[0][1]
     if "" in joints or len(set(joints)) < len(joints):
-        raise ArgumentError("--straighten: expected one angle for all joints, or JOINT=ANGLE once for each of some")
+        raise ArgumentError("--straighten: expected one angle for all joints, or JOINT=ANGLE for each joint")
     return dict(given)
 
 
 def is_file(name: str) -> bool:
-    """Whether ROBOT means a file: it is there, or has an ending, or a folder."""
+    """Whether ROBOT means a file: it exists, or has an ending or a folder."""
     return name not in ROBOTS and bool(Path(name).suffix or Path(name).name != name or Path(name).exists())
 
 
@@ -106,7 +115,7 @@ def read_robot(name: str, **options: Any) -> System:
 
 
 def refuse_reading(what: str, options: Mapping[str, Any]) -> None:
-    """Refuse options of `load` for what is no file."""
+    """Refuse options of `load` for robots that are not files."""
     asked = [f"--{option}" for option, value in options.items() if value]
     if asked:
         hint = _about_writing(options.get("waive", ()))
@@ -114,22 +123,22 @@ def refuse_reading(what: str, options: Mapping[str, Any]) -> None:
 
 
 def read_file(file: str, **options: Any) -> System:
-    """The robot in a file; its findings are for the caller to tell."""
+    """The robot in a file; the caller reports its findings."""
     if file in ROBOTS and not Path(file).exists():
-        raise ArgumentError(f"there is no file {file!r}; the robot of the library: `fourbar info {file}`")
+        raise ArgumentError(f"there is no file {file!r}; for the robot of the library: `fourbar info {file}`")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", FileWarning)
         return load(file, **options)
 
 
 def _about_writing(waived: Sequence[str]) -> str:
-    """Where to say what was meant for a file that is written."""
+    """A hint where keys were given that concern the file to be written."""
     meant = [key for key in waived if key in WAIVABLE]
-    return f". For what `fourbar convert` writes: --waive-written {' '.join(meant)}" if meant else ""
+    return f". To accept what `fourbar convert` cannot write: --waive-written {' '.join(meant)}" if meant else ""
 
 
 def tell_warnings(robot: System, file: str) -> None:
-    """Say on stderr, in short, what was found while a robot's file was read."""
+    """Summarise on stderr what was found while a robot's file was read."""
     if robot.report.warnings:
         print(f"{file}: {summary(robot.report.warnings)}; `fourbar check {file}` lists them", file=sys.stderr)
 

@@ -1,6 +1,6 @@
 """bench: how long the methods of a robot take on this machine.
 
-Times one evaluation in a batch and one call from Python, on one thread; the least of several repetitions counts. With
+Times one evaluation in a batch and one call from Python, on one thread; the fastest of several repetitions counts. With
 --peer the same robot is also timed in Pinocchio.
 """
 
@@ -39,7 +39,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     chosen = f"model files, or robots of the library (default: {DEFAULT_ROBOT}): {', '.join(ROBOTS)}"
     parser.add_argument("robots", metavar="ROBOT", nargs="*", help=chosen)
     parser.add_argument("--peer", action="append", default=[], metavar="NAME", help=f"compare: {', '.join(PEERS)}")
-    parser.add_argument("--batch", type=at_least_one, default=BATCH, help=f"samples a batch (default: {BATCH})")
+    parser.add_argument("--batch", type=at_least_one, default=BATCH, help=f"samples per batch (default: {BATCH})")
     parser.add_argument("--repeat", type=at_least_one, default=7, help="repetitions (default: 7)")
     add_reading(parser)
 
@@ -63,14 +63,14 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _read(name: str, options: dict[str, Any]) -> System:
-    """A robot; how files are read is for those that are files."""
+    """A robot; the options for reading apply only to files."""
     robot = read_robot(name, **(options if is_file(name) else {}))
     tell_warnings(robot, name)
     return robot
 
 
 def measure(name: str, robot: System, peer: Peer | None, batch: int, repeat: int) -> list[list[str]]:
-    """A row a method: nanoseconds of one evaluation in a batch and of one call, and the ratios of the peer to these."""
+    """One row per method: nanoseconds per evaluation in a batch and per call, and the peer's times over these."""
     rng = np.random.default_rng(0)
     q, (v, a) = robot.random(rng, batch), rng.normal(size=(2, batch, robot.nv))
     theirs = {} if peer is None else peer_calls(peer, q, v, a)
@@ -87,14 +87,14 @@ def measure(name: str, robot: System, peer: Peer | None, batch: int, repeat: int
 
 
 def own_calls(function: Any, arrays: tuple[np.ndarray, ...]) -> dict[str, Callable[[], Any]]:
-    """The evaluation of a batch on one thread, into an array that is there already, and that of its first sample."""
+    """Calls that evaluate a batch on one thread, into an existing array, and its first sample."""
     rows = [np.ascontiguousarray(x[0]) for x in arrays]
     out = function(*arrays, threads=1)
     return {"batch": lambda: function(*arrays, out=out, threads=1), "one": lambda: function(*rows)}
 
 
 def shortest(call: Callable[[], Any], repeat: int = 7, at_least: float = 0.005) -> float:
-    """Seconds of one call: the least of several repetitions, each of as many calls as take `at_least` seconds."""
+    """Seconds per call: the fastest of several repetitions, each with as many calls as take `at_least` seconds."""
     loops = 1
     while (took := _timed(call, loops)) < at_least:
         loops = max(2 * loops, int(1.2 * loops * at_least / max(took, 1e-9)))

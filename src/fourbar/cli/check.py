@@ -1,7 +1,7 @@
-"""check: what a model file says that is wrong, doubtful or not understood.
+"""check: list what is wrong, doubtful or not understood in a model file.
 
-Prints every error and warning with file, line and fix, and notes of one kind as one line; with --details, all of them.
-Exit code 1 if there are errors (with --strict: or warnings).
+Prints every error and warning with file, line and fix, and groups notes of one kind on one line; --details prints them
+all. Exit code 1 if there are errors (with --strict also for warnings).
 """
 
 from __future__ import annotations
@@ -18,15 +18,15 @@ def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     parser.add_argument("file", metavar="FILE", help="a model file")
     add_reading(parser)
-    parser.add_argument("--quiet", action="store_true", help="only errors and warnings")
-    parser.add_argument("--details", action="store_true", help="every note on a line of its own")
+    parser.add_argument("--quiet", action="store_true", help="print only errors and warnings")
+    parser.add_argument("--details", action="store_true", help="print every note on its own line")
 
 
 def run(args: argparse.Namespace) -> int:
-    """Print the findings; returns 1 where some are errors."""
+    """Print the findings; return 1 if some are errors."""
     report, size = _read(args)
     kept = tuple(f for f in report if f.severity != "note" or not args.quiet)
-    listed = replace(report, findings=kept, file="")  # with the paths as they were given
+    listed = replace(report, findings=kept, file="")  # with the paths as given
     print(listed.details() if args.details else "\n".join(listed.lines(grouped=("note",))), end="\n" if kept else "")
     found = [(len(report.of(s)), s) for s in ("error", "warning", "note")]
     counts = ", ".join(f"{n} {s}{'' if n == 1 else 's'}" for n, s in found)

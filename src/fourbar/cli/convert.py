@@ -1,8 +1,8 @@
-"""convert: a model file in another format.
+"""convert: write a model file in another format.
 
-Reads A and writes B; the formats are told by the endings. What the format of B cannot say is listed, or refused where B
-would be another robot; `--waive-written coordinates loop armature zero` accepts that. `--waive` is for what is found
-in A.
+Reads A and writes B; the file endings determine the formats. What B's format cannot express is listed, or refused
+where B would be a different robot; `--waive-written coordinates loop armature zero` accepts that. `--waive` concerns
+findings in A.
 """
 
 from __future__ import annotations
@@ -25,15 +25,15 @@ def configure(parser: argparse.ArgumentParser) -> None:
     written = [name for name, format in FORMATS.items() if format.writer]
     parser.add_argument(
         "--waive-written", nargs="+", default=[], metavar="KEY", choices=list(WAIVABLE),
-        help=f"what B may say otherwise or leave out: {', '.join(WAIVABLE)}",
+        help=f"what B may change or leave out: {', '.join(WAIVABLE)}",
     )  # fmt: skip
     parser.add_argument("--to", metavar="FORMAT", choices=written, help=f"format of B: {', '.join(written)}")
 
 
 def run(args: argparse.Namespace) -> int:
-    """Convert; what was found while reading, in short, and what could not be written go to stderr."""
+    """Convert; a summary of the findings, and what could not be written, go to stderr."""
     if Path(args.target).exists() and Path(args.source).exists() and Path(args.target).samefile(args.source):
-        raise ArgumentError(f"{args.target} is the file that is read: choose another name for what is written")
+        raise ArgumentError(f"{args.target} is also the file to read: choose another name for the output")
     robot = read_robot(args.source, **reading_options(args))
     left_out = robot.save(args.target, format=args.to, waive=args.waive_written)
     tell_warnings(robot, args.source)

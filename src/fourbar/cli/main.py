@@ -36,7 +36,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command line; returns the exit code."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="replace")  # a terminal without Greek letters is no reason to fail
+            stream.reconfigure(errors="replace")  # a terminal without Greek letters should not make the command fail
     args = build_parser().parse_args(arguments)
     try:
         code = args.run(args)

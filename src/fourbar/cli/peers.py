@@ -1,4 +1,4 @@
-"""Robots that Pinocchio knows, for comparison: models of example-robot-data, and their timing."""
+"""Robots that Pinocchio can load, for comparison: models of example-robot-data, and their timing."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import numpy as np
 from ..errors import FourbarError, extra, unknown
 from ..interop.pinocchio import Peer
 
-# File below the robots of example-robot-data, floating base, part of the names of joints to lock.
+# File below the robots of example-robot-data, floating base, substrings of the names of joints to lock.
 PEERS = {
     "panda": ("panda_description/urdf/panda.urdf", False, "finger"),
     "anymal_b": ("anymal_b_simple_description/robots/anymal.urdf", True, None),
@@ -23,14 +23,14 @@ PEERS = {
 
 def robot_folder() -> Path:
     """Where example-robot-data keeps its robots."""
-    found = find_spec("cmeel")  # found, not imported: that fails where `importlib_metadata` was imported before
+    found = find_spec("cmeel")  # located, not imported: importing fails where `importlib_metadata` was imported before
     if found is None or found.origin is None:
         raise ModuleNotFoundError("cmeel, which carries example-robot-data, is not installed", name="cmeel")
     return Path(found.origin).resolve().parent.parent / "cmeel.prefix" / "share" / "example-robot-data" / "robots"
 
 
 def load_urdf(path: str, floating: bool, lock: str | None = None) -> Any:
-    """A Pinocchio model of a file below `robot_folder`; joints whose name contains `lock` are locked."""
+    """A Pinocchio model from a file below `robot_folder`; joints whose name contains `lock` are locked."""
     pin, file = import_module("pinocchio"), str(robot_folder() / path)
     model = pin.buildModelFromUrdf(file, pin.JointModelFreeFlyer()) if floating else pin.buildModelFromUrdf(file)
     locked = [i for i in range(1, model.njoints) if lock and lock in model.names[i]]
@@ -38,7 +38,7 @@ def load_urdf(path: str, floating: bool, lock: str | None = None) -> Any:
 
 
 def load_peer(name: str) -> Peer:
-    """A robot of both libraries."""
+    """A robot, for both libraries."""
     if name not in PEERS:
         raise unknown("robot to compare with", name, PEERS)
     try:

@@ -48,7 +48,7 @@ def check_output(output: Path) -> None:
 
 
 def draw(robot: System, trajectory: Trajectory, drift: np.ndarray, output: Path) -> None:
-    """Write the picture of a simulation; `drift` is the relative change of the energy."""
+    """Write the picture of a simulation; `drift` is the relative change in energy."""
     with matplotlib.rc_context(_STYLE):
         figure = Figure(figsize=(11.0, 5.6), layout="constrained")
         figure.suptitle(robot.name.replace("_", " "), x=0.01, ha="left", weight="bold")
@@ -81,7 +81,7 @@ def _drift(axes: Any, t: np.ndarray, drift: np.ndarray) -> None:
     power = int(np.floor(np.log10(largest))) if largest > 0.0 else 0
     axes.axhline(0.0, color="#888888", lw=0.8)
     axes.plot(t, drift / 10.0**power, color=_COLOURS[3], lw=1.2)
-    axes.set_title("change of the energy, relative to the largest kinetic energy")
+    axes.set_title("change in energy, relative to the largest kinetic energy")
     axes.set_ylabel(rf"$\times\,10^{{{power}}}$" if power else "1")
     axes.set_xlabel("time [s]")
 
@@ -109,7 +109,7 @@ def _path(axes: Any, robot: System, trajectory: Trajectory) -> None:
 
 
 def _tip(robot: System, q: np.ndarray) -> tuple[str, np.ndarray]:
-    """The last frame, or else the centre of mass of the last body, whose origin may be where a hinge is: (n, 3)."""
+    """The last frame, or else the centre of mass of the last body (its origin may lie on a hinge): (n, 3)."""
     if robot.names.frames:
         name = robot.names.frames[-1]
         return name, robot.pose(q, name)[:, :3, 3]
@@ -119,7 +119,7 @@ def _tip(robot: System, q: np.ndarray) -> tuple[str, np.ndarray]:
 
 
 def _skeleton(robot: System, q: np.ndarray) -> list[np.ndarray]:
-    """Lines (2, 3) from the origin of every body to that of its carrier, to where loops hold it, and to the tip."""
+    """Lines (2, 3) from the origin of every body to that of its parent, to its loop attachments, and to the tip."""
     m = robot.mechanism
     poses = dict(zip(robot.names.bodies, robot.poses(q), strict=True)) | {WORLD: np.eye(4)}
     origin = {name: T[:3, 3] for name, T in poses.items()}
@@ -131,7 +131,7 @@ def _skeleton(robot: System, q: np.ndarray) -> list[np.ndarray]:
 
 
 def _held(loops: Sequence[NamedLoop]) -> list[tuple[str, np.ndarray]]:
-    """The bodies that loop joints and rods hold, and where, in the bodies' frames."""
+    """The bodies that loop joints and rods hold, and the points where they do, in the bodies' frames."""
     found: list[tuple[str, Any]] = []
     for loop in (named.loop for named in loops):
         if isinstance(loop, Closure):

@@ -12,7 +12,7 @@ PLOT_EXTRA = extra("plot")
 
 
 def progress(steps: Iterable[int]) -> Iterable[int]:
-    """The same steps; how many are done is shown on stderr."""
+    """The same steps, with a progress display on stderr."""
     try:
         from tqdm import tqdm
     except ImportError:

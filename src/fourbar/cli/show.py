@@ -1,6 +1,6 @@
-"""show: the code of a method of a robot.
+"""show: print the code of a robot's method.
 
-Prints the traced program, its LLVM assembly or the machine's own, or counts the operations of one evaluation.
+Prints the traced program, its LLVM assembly or its machine assembly, or counts the operations per evaluation.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def _options(args: argparse.Namespace) -> dict[str, object]:
 
 
 def _counted(operations: dict[str, int]) -> str:
-    """Additions, multiplications and divisions, then whatever else there is, then the sum."""
+    """Additions, multiplications and divisions, then all other operations, then the sum."""
     kinds = [*_COUNTED, *sorted(set(operations) - set(_COUNTED))]
     rows = [(kind, str(operations.get(kind, 0))) for kind in kinds]
     return table.columns(("operation", "number"), [*rows, ("total", str(sum(operations.values())))], right=(1,))

@@ -1,10 +1,10 @@
-"""simulate: a robot moving freely under gravity.
+"""simulate: let a robot move freely under gravity.
 
-Simulates without forces of motors: springs and damping of the joints act, unless --no-passive. Prints how fast and how
-exactly, and draws coordinates, energy and the path of the tip.
-The crank-rocker (a four-bar) and the double pendulum start at rest and are compared with their closed forms, other
-robots start at a random configuration and velocity, always the same. Exit code 1
-if the picture could not be written, which needs matplotlib, or if the motion could not be followed to the end.
+Simulates without motor forces: springs and damping of the joints act, unless --no-passive is given. Prints how fast
+and how accurate the simulation is, and draws coordinates, energy and the path of the tip.
+The crank-rocker (a four-bar) and the double pendulum start at rest and are compared with their closed forms; other
+robots start at a random configuration and velocity, the same in every run. Exit code 1 if the picture could not be
+written (it needs matplotlib) or if the motion diverged before its end.
 """
 
 from __future__ import annotations
@@ -43,9 +43,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     add_robot(parser, nargs="?", default=DEFAULT_ROBOT)
     parser.add_argument("--duration", type=positive, default=10.0, metavar="S", help="seconds (default: 10)")
-    parser.add_argument("--dt", type=positive, default=1e-3, metavar="S", help="length of a step (default: 0.001)")
-    parser.add_argument("--no-passive", action="store_true", help="leave out springs and damping of the joints")
-    parser.add_argument("--output", type=Path, default=Path("simulation.png"), metavar="FILE", help="the picture")
+    parser.add_argument("--dt", type=positive, default=1e-3, metavar="S", help="step size (default: 0.001)")
+    parser.add_argument("--no-passive", action="store_true", help="ignore springs and damping of the joints")
+    parser.add_argument(
+        "--output", type=Path, default=Path("simulation.png"), metavar="FILE", help=("file for the picture")
+    )
     parser.add_argument("--no-picture", action="store_true", help="print the table only")
 
 
@@ -54,7 +56,7 @@ def run(args: argparse.Namespace) -> int:
     robot = read_robot(args.robot, **reading_options(args))
     tell_warnings(robot, args.robot)
     draw = None if args.no_picture else _drawing(args.output)
-    with _told():
+    with _printed_warnings():
         result = _measure(robot, args.duration, args.dt, passive=not args.no_passive)
     print(table.pairs(_rows(robot, result, args.dt)))
     if draw is not None:
@@ -67,7 +69,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _drawing(output: Path) -> Callable[..., None] | None:
-    """What draws the picture; None without matplotlib. A file that cannot be written is found out before the work."""
+    """The function that draws the picture; None without matplotlib. Fails early if the file cannot be written."""
     try:
         from .picture import check_output, draw
     except ImportError:
@@ -78,18 +80,18 @@ def _drawing(output: Path) -> Callable[..., None] | None:
 
 @dataclass(frozen=True)
 class Result:
-    """A simulation and how it went."""
+    """A simulation and its quality."""
 
     trajectory: Trajectory
     passive: bool  # whether springs and damping act
-    drift: np.ndarray  # change since the start of the energy with what was lost, over the largest kinetic energy
+    drift: np.ndarray  # change since the start of the energy plus losses, over the largest kinetic energy
     steps: int
     seconds: float
 
 
 @contextmanager
-def _told() -> Iterator[None]:
-    """Around a simulation: its warnings are lines on stderr, each once, also where it fails."""
+def _printed_warnings() -> Iterator[None]:
+    """Print the warnings of a simulation on stderr, each once, also where it fails."""
     with warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("always", SimulationWarning)
         try:
@@ -100,12 +102,13 @@ def _told() -> Iterator[None]:
 
 
 def _measure(robot: System, duration: float, dt: float, passive: bool) -> Result:
-    """Simulate from the robot's start, having compiled before the clock starts."""
+    """Simulate from the robot's start, compiling before the clock starts."""
     if not robot.nv:
         raise FourbarError(f"{robot.name}: no joint moves, so there is nothing to simulate")
     if not duration / dt <= _MOST_STEPS:
         raise ArgumentError(
-            f"--duration {duration:g} in steps of --dt {dt:g} is {duration / dt:.3g} steps: too many to wait for"
+            f"--duration {duration:g} in steps of --dt {dt:g} is {duration / dt:.3g} steps: too many to finish in "
+            "a reasonable time"
         )
     steps = max(1, round(duration / dt))
     if dt > duration:
@@ -120,12 +123,12 @@ def _measure(robot: System, duration: float, dt: float, passive: bool) -> Result
             progress=_counted(done),
         )  # fmt: skip
     except (AssemblyError, SingularError) as error:
-        raise FourbarError(f"stopped after {done[0] * dt:g} s (--duration can end before): {error}") from None
+        raise FourbarError(f"stopped after {done[0] * dt:g} s (use --duration to end earlier): {error}") from None
     seconds = time.perf_counter() - begin
     if trajectory.t[-1] < (steps - 0.5) * dt:
         raise FourbarError(
-            f"the simulation diverged, or was interrupted, after {trajectory.t[-1]:g} s: if it diverged, steps of "
-            f"--dt {dt:g} s are too long for this motion"
+            f"the simulation diverged or was interrupted after {trajectory.t[-1]:g} s; if it diverged, try a shorter "
+            f"step than --dt {dt:g} s"
         )
     kinetic = robot.kinetic_energy(trajectory.q, trajectory.v)
     energy = kinetic + robot.potential_energy(trajectory.q) + trajectory.lost
@@ -142,7 +145,7 @@ def _start(robot: System) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _counted(done: list[int]) -> Callable[[Iterable[int]], Iterator[int]]:
-    """Progress that also leaves the number of the current step in `done`."""
+    """Progress that also stores the number of the current step in `done`."""
 
     def steps(of: Iterable[int]) -> Iterator[int]:
         for done[0] in progress(of):
@@ -165,7 +168,7 @@ def _rows(robot: System, result: Result, dt: float) -> list[tuple[str, str]]:
 
 
 def _passive(robot: System, result: Result) -> list[tuple[str, str]]:
-    """What of springs, damping and friction the robot has, and whether they acted."""
+    """Which springs, damping and friction the robot has, and whether they acted."""
     joints = robot.model.cluster_tree.moving
     kinds = {"springs": "stiffness", "damping": "damping", "friction": "friction"}
     having = {kind: sum(any(getattr(c, name)) for c in joints) for kind, name in kinds.items()}
@@ -181,7 +184,7 @@ def _passive(robot: System, result: Result) -> list[tuple[str, str]]:
 
 
 def _exactness(robot: System, result: Result) -> tuple[str, str]:
-    """How far accelerations are from the closed form; where there is none, how well inverse dynamics undoes forward."""
+    """Error of the accelerations against the closed form, or else of inverse dynamics after forward dynamics."""
     q, v = result.trajectory.q, result.trajectory.v
     a, tau = robot.forward_dynamics(q, v, np.zeros_like(v)), np.zeros_like(v)
     if result.passive:

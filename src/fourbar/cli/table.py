@@ -6,13 +6,13 @@ from collections.abc import Sequence
 
 
 def pairs(rows: Sequence[tuple[str, str]]) -> str:
-    """A label and a value a line."""
+    """One line per label and value."""
     width = max(len(label) for label, _ in rows)
     return "\n".join(f"{label:<{width}}  {value}" for label, value in rows)
 
 
 def columns(head: Sequence[str], rows: Sequence[Sequence[str]], right: Sequence[int] = ()) -> str:
-    """Rows below a head; the columns numbered in `right` are aligned to the right."""
+    """Rows below a header; the columns numbered in `right` are right-aligned."""
     lines = [list(head), *map(list, rows)]
     widths = [max(len(line[c]) for line in lines) for c in range(len(head))]
 
@@ -25,7 +25,7 @@ def columns(head: Sequence[str], rows: Sequence[Sequence[str]], right: Sequence[
 
 
 def duration(seconds: float) -> str:
-    """A time in the unit that suits it, three digits."""
+    """A time in a suitable unit, three digits."""
     for unit, size in (("s", 1.0), ("ms", 1e-3), ("µs", 1e-6)):
         if seconds >= size:
             return f"{seconds / size:.3g} {unit}"

@@ -4,6 +4,7 @@ A callable (`callables.py`) runs `@fast` from the first instruction on: it looks
 (`vectorcall_arguments.py`), and if they are what the kernel wants, it allocates the results (`vectorcall_results.py`)
 and runs the kernel, on worker threads too where these are awake. Anything else, including every error, goes to the
 ordinary Python function `slow`; so does a call of a watched function whose result has a NaN, which `slow` explains.
+The machine code is the same for every robot; what differs is in a table of words (`vectorcall_words.py`).
 """
 
 from __future__ import annotations

@@ -1,4 +1,6 @@
-"""Robots made from robots: pure functions from mechanisms to mechanisms, one idea a file, imported when first used."""
+"""Robots made from robots: pure functions from mechanisms to mechanisms, one idea per file, imported when first
+used.
+"""
 
 from __future__ import annotations
 

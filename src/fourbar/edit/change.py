@@ -94,7 +94,7 @@ def _changed_body(
     carried |= {key: getattr(c, key) for key in _BY_VELOCITY} | (
         {"stiffness": c.stiffness, "rest": c.rest} if c.rest else {}
     )
-    if "joint" in of_joint and of_joint["joint"] != c.joint:  # what belonged to the old one is gone
+    if "joint" in of_joint and of_joint["joint"] != c.joint:  # the parameters of the old joint do not apply
         carried = _placed(c.placement, of_joint)
     carried |= {key: x for key, x in of_joint.items() if key not in _PLACE}
     b = Builder().body(body.name, joint_name=c.name, **matter, **carried).mechanism()
@@ -129,7 +129,7 @@ def _changed_actuator(actuator: Actuator, given: Mapping[str, Any]) -> Actuator:
         drive, *others = actuator.drives
         if others:
             raise ModelError(
-                f"actuator {actuator.name!r} has {len(actuator.drives)} drives: give drives, gear ratios by joint"
+                f"actuator {actuator.name!r} has {len(actuator.drives)} drives: give drives=, the gear ratios by joint"
             )
         own |= {"drives": drive.joint, "gear": drive.gear, "axes": drive.axes}
     return make(actuator.name, **{**own, **given})

@@ -1,4 +1,4 @@
-"""The coordinates of every joint, by name, from a configuration of the robot, and the other way."""
+"""The coordinates of every joint, by name, from a configuration of the robot, and back."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def coordinates(cluster_tree: ClusterTree, q: np.ndarray) -> dict[str, tuple[flo
     for cluster, own in zip(cluster_tree.clusters, split(cluster_tree.clusters, q.tolist(), "nq"), strict=True):
         tie = cluster.embedding
         full = tie.coordinates(own) if isinstance(tie, LoopEmbedding) else own
-        if isinstance(tie, LoopEmbedding) and not tie.explicit:  # what is explicit is closed always
+        if isinstance(tie, LoopEmbedding) and not tie.explicit:  # explicit loops are always closed
             gap = float(np.abs(tie.residual(np.array(full)) / tie.units.gaps).max(initial=0.0))
             _check_gap(cluster, gap, "at the given q; robot.assemble(q) closes them")
         found.update(_by_joint(cluster_tree, cluster, full))
@@ -42,7 +42,7 @@ def coordinates(cluster_tree: ClusterTree, q: np.ndarray) -> dict[str, tuple[flo
 
 
 def _check_gap(cluster: Cluster, gap: float, where: str) -> None:
-    """Refuse a gap, in units of the rows."""
+    """Refuse a gap, given in units of the rows."""
     if not gap < _CLOSED:
         names = ", ".join(map(repr, cluster.loops))
         raise AssemblyError(f"loops {names} are open by {gap:.3g} {where}")
@@ -57,7 +57,7 @@ def _by_joint(cluster_tree: ClusterTree, cluster: Cluster, full: Sequence[Any]) 
 def moved_to(
     cluster_tree: ClusterTree, start: Mapping[str, tuple[float, ...]], given: Mapping[str, Any]
 ) -> dict[str, tuple[float, ...]]:
-    """Coordinates near `start` in which some joints have given ones and every loop is closed."""
+    """Coordinates near `start` with some joints fixed at given values and every loop closed."""
     found = dict(start)
     joints = {c.name: c.joint for c in cluster_tree.moving}
     for name, value in given.items():
@@ -66,14 +66,18 @@ def moved_to(
         except (TypeError, ValueError):
             own = np.zeros(0)
         if own.shape != (joints[name].nq,) or not np.all(np.isfinite(own)):
-            raise ArgumentError(f"joint {name!r} has {joints[name].nq} coordinates, finite numbers, got {value!r}")
+            raise ArgumentError(f"joint {name!r} takes {joints[name].nq} finite coordinates, got {value!r}")
         found[name] = tuple(own.tolist())
     for cluster in cluster_tree.clusters:
         names = [cluster_tree.moving[i].name for i in cluster.links]
         if isinstance(cluster.embedding, LoopEmbedding) and set(names) & set(given):
             held = [j for j, name in enumerate(x for x in names for _ in range(joints[x].nv)) if name in given]
             q, gap = close_from(cluster.embedding, np.array([[x for name in names for x in found[name]]]), held)
-            _check_gap(cluster, float(gap[0]), f"with {', '.join(map(repr, given))} kept: no closed configuration near")
+            _check_gap(
+                cluster,
+                float(gap[0]),
+                (f"with {', '.join(map(repr, given))} fixed: there is no closed configuration nearby"),
+            )
             found.update(_by_joint(cluster_tree, cluster, q[0].tolist()))
     return found
 

@@ -1,4 +1,4 @@
-"""Bodies that get their mass from their shapes."""
+"""Bodies that take their mass from their shapes."""
 
 from __future__ import annotations
 
@@ -17,7 +17,9 @@ from .names import checked
 def fill(
     mechanism: Mechanism, density: float | Mapping[str, float], bodies: Iterable[str] | None, role: Role
 ) -> Mechanism:
-    """Mass, centre and inertia of bodies from their shapes of one role; of all that have such unless they are named."""
+    """Compute mass, centre and inertia of bodies from their shapes of one role: the named bodies, or all with such
+    shapes.
+    """
     if role not in get_args(Role):
         raise ModelError(f"role={role!r}: expected one of {', '.join(map(repr, get_args(Role)))}")
     if isinstance(bodies, str):
@@ -41,9 +43,9 @@ def _filled(body: Body, density: float | Mapping[str, float], role: str) -> Body
     what = f"body {body.name!r}"
     shapes = _shapes(body, role)
     if not shapes:
-        raise ModelError(f"{what} has no {role} geometry to take its mass from")
+        raise ModelError(f"{what} has no {role} geometry to compute its mass from")
     if isinstance(density, Mapping) and body.name not in density:
-        raise ModelError(f"{what}: no density is given for it")
+        raise ModelError(f"{what}: no density was given for it")
     value = read_number(f"{what}, density", density[body.name] if isinstance(density, Mapping) else density)
     if value <= 0.0:
         raise ModelError(f"{what}: the density must be positive, got {value}")

@@ -18,8 +18,8 @@ def merge(first: Mechanism, second: Mechanism, prefix: str = "", name: str | Non
     """Both in one world; the names of the second get a prefix."""
     if first.gravity != second.gravity:
         raise ModelError(
-            f"{first.name!r} has gravity {first.gravity}, {second.name!r} {second.gravity}; in one world there is one: "
-            "use with_gravity(...) on one of them"
+            f"gravity is {first.gravity} in {first.name!r} and {second.gravity} in {second.name!r}; make them equal "
+            "with with_gravity(...)"
         )
     return _both(Builder(name or first.name, first.gravity).include(_bare(first)), first, prefixed(second, prefix))
 
@@ -29,7 +29,7 @@ def _bare(mechanism: Mechanism) -> Mechanism:
 
 
 def _both(b: Builder, first: Mechanism, second: Mechanism) -> Mechanism:
-    """What was built, with the second. In a configuration that only one of them knows, the other is in its first."""
+    """Both mechanisms. In a configuration that only one of them has, the other is in its first one."""
     b.include(_bare(second))
     known = [{x.name: dict(x.coordinates) for x in m.configurations} for m in (first, second)]
     homes = [next(iter(own.values()), {}) for own in known]
@@ -41,7 +41,7 @@ def _both(b: Builder, first: Mechanism, second: Mechanism) -> Mechanism:
 
 
 def located(mechanism: Mechanism, frame: str) -> tuple[str, Placement]:
-    """The body that a frame (or body) by name belongs to, and its place there."""
+    """The body that a frame (or body) belongs to, and its placement there."""
     for f in mechanism.frames:
         if f.name == frame:
             return f.body, f.placement
@@ -54,9 +54,9 @@ def located(mechanism: Mechanism, frame: str) -> tuple[str, Placement]:
 def attach(
     mechanism: Mechanism, other: Mechanism, frame: str, joint: Joint | None, prefix: str, base: str | None, **mount: Any
 ) -> Mechanism:
-    """Hang `other` on a frame: its world becomes a body without mass, `base`, on a joint there.
+    """Attach `other` to a frame: its world becomes a massless body, `base`, on a joint there.
 
-    `mount` goes to `Builder.body`: position, rotation or rpy of the joint in the frame, limits, armature, ...
+    `mount` is passed to `Builder.body`: position, rotation or rpy of the joint in the frame, limits, armature, ...
     """
     body, place = located(mechanism, frame)
     name = base or f"{prefix}{other.name}_base"

@@ -1,10 +1,10 @@
-"""Joints that do not move any more.
+"""Locking joints.
 
-A locked joint becomes a fixed one at its place. In a loop this may hold others as well (a gear whose driver is locked,
-a four-bar without its only freedom): these are found from the loops' Jacobian and become fixed too. Loops that tie
-nothing that moves any more are left out, as are actuators that move nothing; the other loops keep as much of their
-choice of independent velocities as they can. Where loops are left, the configuration in which joints were locked is
-kept as the first one, named "locked".
+A locked joint becomes a fixed one. In a loop this may immobilise others as well (a gear whose driver is locked, a
+four-bar without its only freedom): these are found from the loops' Jacobian and become fixed too. Loops that no longer
+constrain anything are dropped, as are actuators that drive nothing; the other loops keep as much of their choice of
+independent velocities as possible. Where loops remain, the configuration in which joints were locked becomes the first
+one, named "locked".
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ from .names import checked, kept_coordinates
 from .place import placement, transform
 
 Coordinates = Mapping[str, tuple[float, ...]]
-_STILL = 1e-9  # velocities below this, for unit freedoms, are none
+_STILL = 1e-9  # velocities below this, per unit of freedom, count as zero
 
 
 def lock(mechanism: Mechanism, joints: Iterable[str], at: Coordinates) -> Mechanism:
-    """Fix joints; `at` are the coordinates of all moving joints, with loops closed."""
+    """Fix joints; `at` holds the coordinates of all moving joints, with loops closed."""
     cluster_tree = lower(mechanism)
     stuck = {joint for joint in joints if joint in at}
     while True:
@@ -46,12 +46,12 @@ def lock(mechanism: Mechanism, joints: Iterable[str], at: Coordinates) -> Mechan
 
 
 def _names(cluster_tree: ClusterTree, cluster: Cluster) -> list[str]:
-    """For each velocity of the cluster's joints the joint it belongs to."""
+    """The joint that each velocity of the cluster's joints belongs to."""
     return [cluster_tree.moving[i].name for i in cluster.links for _ in range(cluster_tree.moving[i].joint.nv)]
 
 
 def _immobile(cluster_tree: ClusterTree, cluster: Cluster, stuck: set[str], at: Coordinates) -> set[str]:
-    """The joints of a cluster that cannot move while the stuck ones do not."""
+    """The joints of a cluster that cannot move while the locked ones are fixed."""
     names = _names(cluster_tree, cluster)
     if not isinstance(cluster.embedding, LoopEmbedding) or not stuck.intersection(names):
         return set()
@@ -63,7 +63,7 @@ def _immobile(cluster_tree: ClusterTree, cluster: Cluster, stuck: set[str], at: 
 
 
 def _untouched(cluster_tree: ClusterTree, stuck: set[str]) -> set[str]:
-    """The loops of clusters in which nothing is stuck."""
+    """The loops of clusters in which nothing is locked."""
     return {loop for g in cluster_tree.clusters if not stuck.intersection(_names(cluster_tree, g)) for loop in g.loops}
 
 
@@ -87,7 +87,7 @@ def _fixed_joint(c: PlacedJoint, q: tuple[float, ...]) -> PlacedJoint:
     place = placement(transform(c.placement).then(c.joint.placement(Vec(q))))
     nothing: dict[str, tuple[float, ...]] = {
         field: () for field, value in vars(c).items() if isinstance(value, tuple)
-    }  # armature, limits, ...: one entry a coordinate, and there is none
+    }  # armature, limits, ...: one entry per coordinate, and there is none
     return replace(c, joint=Fixed(), placement=place, **nothing)  # type: ignore[arg-type]
 
 
@@ -102,7 +102,9 @@ def _remaining(loop: NamedLoop, at: Coordinates, same: set[str]) -> list[NamedLo
 
 
 def _tying(connections: tuple[PlacedJoint, ...]) -> Callable[[NamedLoop], bool]:
-    """Whether a loop still ties something that moves: it looks at joints, or at bodies that are not one rigid body."""
+    """Whether a loop still constrains something: it refers to moving joints, or to bodies that are not rigidly
+    connected.
+    """
     rigid = {WORLD: WORLD}
     for c in connections:
         rigid[c.child] = rigid[c.parent] if c.joint.nv == 0 else c.child
@@ -110,7 +112,7 @@ def _tying(connections: tuple[PlacedJoint, ...]) -> Callable[[NamedLoop], bool]:
 
 
 def _wishes(cluster_tree: ClusterTree) -> list[tuple[str, float]]:
-    """The independent velocities before, in order."""
+    """The previous independent velocities, in order."""
     found = []
     for cluster in cluster_tree.clusters:
         if isinstance(cluster.embedding, LoopEmbedding):
@@ -120,7 +122,7 @@ def _wishes(cluster_tree: ClusterTree) -> list[tuple[str, float]]:
 
 
 def _velocities(cluster_tree: ClusterTree, cluster: Cluster) -> list[str]:
-    """What the velocities of the cluster's joints are called."""
+    """The names of the velocities of the cluster's joints."""
     joints = [cluster_tree.moving[i] for i in cluster.links]
     return [name for c in joints for name in velocity_names(c.name, c.joint)]
 
@@ -128,7 +130,7 @@ def _velocities(cluster_tree: ClusterTree, cluster: Cluster) -> list[str]:
 def _with_independent(
     mechanism: Mechanism, cluster_tree: ClusterTree, wishes: list[tuple[str, float]], same: set[str]
 ) -> Mechanism:
-    """Declare in every cluster those of the wished velocities that are independent together."""
+    """Declare, in every cluster, those of the requested velocities that are independent of each other."""
     declared: dict[str, tuple[tuple[str, float], ...]] = {}
     for cluster in cluster_tree.clusters:
         if isinstance(cluster.embedding, LoopEmbedding) and not same.intersection(cluster.loops):
@@ -150,7 +152,7 @@ def _possible(names: list[str], tie: LoopEmbedding, wishes: list[tuple[str, floa
 
 
 def require_known(joints: Iterable[str], known: Iterable[str]) -> list[str]:
-    """The joints as a list, all of them known."""
+    """The joints as a list, after checking that all are known."""
     if isinstance(joints, str) or not isinstance(joints, Iterable):
         example = joints if isinstance(joints, str) else "hip"
         raise ModelError(f"joints={joints!r}: expected a list of names, such as [{example!r}]")

@@ -60,7 +60,7 @@ def _body(m: Mirror, body: Body) -> Body:
 
 
 def _shape(m: Mirror, shape: Geometry) -> Geometry:
-    """Q R = (Q R F) F with F a reflection in y, which the simple shapes do not feel and a mesh takes as a scale."""
+    """Q R = (Q R F) F with F a reflection in y, under which simple shapes are symmetric; meshes take it as a scale."""
     R = np.array(m.Q @ Mat.of(shape.placement.rotation), float) * [1.0, -1.0, 1.0] + 0.0
     x, y, z = shape.scale
     place = Placement(as_matrix(R), m.vector(shape.placement.position))
@@ -90,20 +90,20 @@ def _by_velocity(c: PlacedJoint, image: Mirrored, name: str) -> tuple[float, ...
 
 
 def _signed(c: PlacedJoint, rows: Rows, what: str) -> tuple[np.ndarray, list[int]]:
-    """A map that only exchanges coordinates and changes signs: the signs, and which is which."""
+    """A map that only permutes coordinates and changes signs: the signs, and the permutation."""
     M = np.array(rows)
     order = np.abs(M).argmax(axis=1)
     signs = M[np.arange(len(M)), order]
     if np.any(np.abs(np.abs(signs) - 1.0) > 1e-12):
         raise ModelError(
-            f"joint {c.name!r}: the {what} of a {type(c.joint).__name__} joint have no image in a plane that mixes its "
-            "coordinates; mirror in a plane normal to one of its axes, or take them away"
+            f"joint {c.name!r}: the {what} of a {type(c.joint).__name__} joint cannot be mirrored in a plane that "
+            "mixes its coordinates; mirror in a plane normal to one of its axes, or remove them first"
         )
     return np.sign(signs), order.tolist()
 
 
 def state_maps(cluster_tree: ClusterTree, plane: Axis) -> tuple[np.ndarray, np.ndarray]:
-    """The matrices that take coordinates and velocities of all moving joints to those of the image."""
+    """The matrices that map coordinates and velocities of all moving joints to those of the image."""
     m = Mirror(plane)
     images = [m.joint(c.joint) for c in cluster_tree.moving]
     return _block_diagonal([x.q for x in images]), _block_diagonal([x.v for x in images])

@@ -14,12 +14,12 @@ Names = Mapping[str, str] | Callable[[str], str] | None
 
 
 def checked(mechanism: Mechanism) -> Mechanism:
-    """The mechanism with everything checked that a builder checks, parents first."""
+    """The mechanism after all checks of a builder, parents first."""
     return Builder(mechanism.name, mechanism.gravity).include(mechanism).mechanism()
 
 
 def table(kind: str, names: Names, known: Iterable[str]) -> dict[str, str]:
-    """Old to new names, from a mapping (those not listed stay) or a function."""
+    """Old to new names, from a mapping (others stay) or a function."""
     known = list(known)
     if names is None:
         return {}
@@ -39,7 +39,7 @@ def rename(
     loops: Names = None,
     actuators: Names = None,
 ) -> Mechanism:
-    """Rename bodies, joints, frames, loops and actuators, wherever they are mentioned."""
+    """Rename bodies, joints, frames, loops and actuators, wherever they occur."""
     body = table("body", bodies, (b.name for b in mechanism.bodies))
     joint = table("joint", joints, (c.name for c in mechanism.joints))
     frame = table("frame", frames, (f.name for f in mechanism.frames))
@@ -61,7 +61,7 @@ def renamed(
     loop: Mapping[str, str],
     actuator: Mapping[str, str],
 ) -> Mechanism:
-    """The same by tables, unchecked. `body` may name what takes the place of the world."""
+    """The same from tables, unchecked. `body` may replace the world."""
     return replace(
         mechanism,
         bodies=tuple(replace(b, name=body.get(b.name, b.name)) for b in mechanism.bodies),
@@ -97,7 +97,7 @@ def _renamed_velocity(name: str, joint: Mapping[str, str]) -> str:
 
 
 def prefixed(mechanism: Mechanism, prefix: str, world: str = WORLD) -> Mechanism:
-    """Every name with a prefix; what was on the ground is on `world`. Unchecked."""
+    """Prefix every name; what was attached to the ground is attached to `world`. Unchecked."""
 
     def table(names: Iterable[str]) -> dict[str, str]:
         return {name: f"{prefix}{name}" for name in names}
@@ -113,7 +113,7 @@ def prefixed(mechanism: Mechanism, prefix: str, world: str = WORLD) -> Mechanism
 
 
 def kept_coordinates(mechanism: Mechanism, joints: set[str]) -> tuple[Configuration, ...]:
-    """The named configurations, of these joints only."""
+    """The named configurations, restricted to these joints."""
     return tuple(
         replace(x, coordinates=tuple((j, q) for j, q in x.coordinates if j in joints)) for x in mechanism.configurations
     )

@@ -1,4 +1,4 @@
-"""A part of a mechanism as a mechanism of its own."""
+"""A part of a mechanism as a separate mechanism."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .names import checked, kept_coordinates
 
 
 class _Bodies:
-    """Who carries whom."""
+    """The children of each body."""
 
     def __init__(self, mechanism: Mechanism) -> None:
         self.parent = {c.child: c.parent for c in mechanism.joints}
@@ -24,7 +24,7 @@ class _Bodies:
         self.parent_first = mechanism.joints
 
     def carried(self, tops: set[str]) -> set[str]:
-        """The given bodies and all they carry."""
+        """The given bodies and all their descendants."""
         found = set(tops)
         for c in self.parent_first:
             if c.parent in found:
@@ -32,7 +32,7 @@ class _Bodies:
         return found
 
     def up_to(self, body: str, ground: str) -> list[str] | None:
-        """The bodies from one down to `ground`, without it; None if it does not carry that body."""
+        """The bodies from one down to `ground`, exclusive; None if `ground` is not an ancestor."""
         path = []
         while body not in (ground, WORLD):
             path.append(body)
@@ -40,12 +40,12 @@ class _Bodies:
         return path if body == ground else None
 
     def of_loop(self, loop: NamedLoop) -> list[str]:
-        """The bodies that a loop looks at, and those on the joints that it looks at."""
+        """The bodies that a loop refers to, and those on the joints that it refers to."""
         return [*loop.loop.bodies, *(self.child_of_joint[j] for j in loop.loop.joints)]
 
 
 def _with_loops(bodies: _Bodies, loops: Sequence[NamedLoop], kept: set[str], ground: str, everything: bool) -> set[str]:
-    """The bodies with all that loops tie to them, and (everything) what these carry; `ground` does not move."""
+    """The bodies with all that loops connect to them, and (everything) their descendants; `ground` does not move."""
     grown = True
     while grown:
         grown = False
@@ -57,8 +57,8 @@ def _with_loops(bodies: _Bodies, loops: Sequence[NamedLoop], kept: set[str], gro
             for name, path in paths:
                 if path is None:
                     raise ModelError(
-                        f"loop {loop.name!r} ties the part to {name!r}, which {ground!r} does not carry; begin nearer "
-                        "to the ground, so that the whole loop is in the part"
+                        f"loop {loop.name!r} connects the part to {name!r}, which is not carried by {ground!r}; start "
+                        "nearer to the ground, so that the part contains the whole loop"
                     )
             tied = {body for _, path in paths for body in path or ()}
             tied = bodies.carried(tied) if everything else tied
@@ -74,9 +74,9 @@ def sub(
     joint: Joint | None = None,
     name: str | None = None,
 ) -> Mechanism:
-    """The body and all it carries, or only what is needed to reach the frames (or bodies) `to`.
+    """The body and its descendants, or only what is needed to reach the frames (or bodies) `to`.
 
-    What carries the body becomes the world. Whatever loops tie to the part belongs to it. `joint` replaces the joint
+    The body's parent becomes the world. Whatever loops connect to the part belongs to it. `joint` replaces the joint
     that carries the body, at the origin of the world.
     """
     bodies = _Bodies(mechanism)
@@ -90,7 +90,7 @@ def sub(
     if ends:
         for frame, end in zip(to, ends, strict=True):
             if end not in kept:
-                raise ModelError(f"to: {frame!r} is not carried by {body!r}")
+                raise ModelError(f"to: {frame!r} is not carried by {body!r}; name frames or bodies beyond it")
         kept = {x for end in ends for x in bodies.up_to(end, ground) or ()}
     kept = _with_loops(bodies, mechanism.loops, kept, ground, everything=not ends)
     part = _cut(mechanism, bodies, kept, ground)
@@ -102,7 +102,7 @@ def _cut(mechanism: Mechanism, bodies: _Bodies, kept: set[str], ground: str) -> 
     pairs = zip(mechanism.bodies, mechanism.joints, strict=True)
     left = [(b, replace(c, parent=WORLD if c.parent == ground else c.parent)) for b, c in pairs if b.name in kept]
     if not left:
-        raise ModelError("the part has no bodies")
+        raise ModelError("the part contains no bodies")
     places = kept | {ground}
     frames = [f for f in mechanism.frames if f.body in places]
     loops = [x for x in mechanism.loops if kept.intersection(bodies.of_loop(x))]
@@ -123,14 +123,14 @@ def _hung(part: Mechanism, body: str | None, joint: Joint) -> Mechanism:
     """The part with another joint between its first body and the world."""
     old = next((c for c in part.joints if c.child == body), None)
     if old is None:
-        raise ModelError("joint= replaces the joint of the body that the part begins with; name that body")
+        raise ModelError("joint= replaces the joint of the first body of the part; name that body")
     looking = next((x.name for x in part.loops if old.name in x.loop.joints), None)
     if looking is not None:
-        raise ModelError(f"joint=: {body!r} cannot get another joint, since loop {looking!r} uses the one it has")
+        raise ModelError(f"joint=: the joint of {body!r} cannot be replaced, since loop {looking!r} uses it")
     roots = [c.child for c in part.joints if c.parent == WORLD and c.child != body]
     if roots:
         raise ModelError(
-            f"joint=: {body!r} cannot get another joint, since loops tie it to {', '.join(map(repr, roots))}"
+            f"joint=: the joint of {body!r} cannot be replaced, since loops connect it to {', '.join(map(repr, roots))}"
         )
     hung = Builder().body(old.child, joint=joint, joint_name=old.name).mechanism().joints[0]
     others = {c.name for c in part.joints} - {old.name}

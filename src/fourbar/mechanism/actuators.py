@@ -1,7 +1,7 @@
-"""Actuators: what pulls at joints, through gears. Frozen data by name, and how it follows edits.
+"""Actuators: what drives joints, through gears. Frozen data by name, and how it follows edits.
 
-The velocity of an actuator is the sum, over its drives, of gear · velocity of the joint. So a force u of the actuator
-is a force gear · u on the joint's velocities, and the actuators together make τ = Bᵀ u (`System.actuator_matrix`).
+The velocity of an actuator is the sum, over its drives, of gear · velocity of the joint. So an actuator force u
+exerts gear · u on the joint's velocities, and all actuators together give τ = Bᵀ u (`System.actuator_matrix`).
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _ENDLESS = (-np.inf, np.inf)
 
 @dataclass(frozen=True)
 class Drive:
-    """A joint and the gear ratios (one a velocity) through which an actuator moves it.
+    """A joint and the gear ratios (one per velocity) through which an actuator moves it.
 
     axes: those of the child, as the velocities of a joint are, or "parent" for a ball or free joint, where gear is then
     a vector (or two, angular and linear) that stays in the parent's axes.
@@ -64,7 +64,7 @@ def make(
     kind: Any = "motor",
     parameters: Any = None,
 ) -> Actuator:
-    """An actuator from what a user writes."""
+    """An actuator from the user's arguments."""
     if not isinstance(name, str) or not name:
         raise ModelError(f"an actuator needs a name, a non-empty string; got {name!r}")
     what = f"actuator {name!r}"
@@ -89,7 +89,9 @@ def _drives(what: str, drives: Any, gear: Any, axes: Any) -> tuple[Drive, ...]:
         found = [Drive(j, tuple(scale * x for x in own), axes) for j, own in ratios.items()]
     elif isinstance(drives, list | tuple) and drives and all(isinstance(x, Drive) for x in drives):
         if axes != "child" or not (np.isscalar(gear) and gear == 1.0):
-            raise ModelError(f"{what}: each Drive of a list has a gear and axes of its own; got gear={gear!r}, {axes=}")
+            raise ModelError(
+                f"{what}: in a list of drives each Drive has its own gear and axes; got gear={gear!r}, {axes=}"
+            )
         found = [replace(x, gear=read_coordinates(f"{what}, gear of joint {x.joint!r}", x.gear)) for x in drives]
     else:
         raise ModelError(
@@ -123,7 +125,7 @@ def _parameters(what: str, value: Any) -> tuple[tuple[str, tuple[float, ...]], .
 
 
 def check(actuators: Iterable[Actuator], joints: Mapping[str, Joint]) -> None:
-    """Refuse actuators on joints that are not there, that do not move, or with a gear that does not fit."""
+    """Refuse actuators on unknown or fixed joints, or with a gear of the wrong length."""
     for actuator in actuators:
         what = f"actuator {actuator.name!r}"
         for drive in actuator.drives:
@@ -131,16 +133,16 @@ def check(actuators: Iterable[Actuator], joints: Mapping[str, Joint]) -> None:
                 raise ModelError(f"{what}: {unknown('joint', drive.joint, joints)}")
             joint = joints[drive.joint]
             if joint.nv == 0:
-                raise ModelError(f"{what}: joint {drive.joint!r} is fixed: there is nothing to move")
+                raise ModelError(f"{what}: joint {drive.joint!r} is fixed and cannot be driven")
             if len(drive.gear) != joint.nv:
                 raise ModelError(
-                    f"{what}: joint {drive.joint!r}, a {type(joint).__name__}, has {joint.nv} velocities, and the gear "
-                    f"{len(drive.gear)} ratios; give one for each"
+                    f"{what}: joint {drive.joint!r} ({type(joint).__name__}) has {joint.nv} velocities, but the gear "
+                    f"has {len(drive.gear)} ratios; give one per velocity"
                 )
             if drive.axes == "parent" and not _is_turning(joint):
                 raise ModelError(
-                    f"{what}: joint {drive.joint!r}, a {type(joint).__name__}, has no axes of the parent to choose; "
-                    "only ball and free joints have"
+                    f"{what}: axes= applies to ball and free joints only; joint {drive.joint!r} is a "
+                    f"{type(joint).__name__}"
                 )
 
 
@@ -152,20 +154,20 @@ def _is_turning(joint: Joint) -> bool:
 
 
 def renamed(actuator: Actuator, joint: Mapping[str, str], names: Mapping[str, str]) -> Actuator:
-    """The same under other names."""
+    """The same actuator under other names."""
     drives = tuple(replace(x, joint=joint.get(x.joint, x.joint)) for x in actuator.drives)
     return replace(actuator, name=names.get(actuator.name, actuator.name), drives=drives)
 
 
 def of_joints(actuators: Iterable[Actuator], joints: Iterable[str]) -> tuple[Actuator, ...]:
-    """What is left of actuators where only these joints move: the others have no velocity; none is left without any."""
+    """The actuators restricted to these joints, as the others do not move; those left without a drive are dropped."""
     kept = set(joints)
     parts = (replace(a, drives=tuple(x for x in a.drives if x.joint in kept)) for a in actuators)
     return tuple(a for a in parts if a.drives)
 
 
 def mirrored(actuator: Actuator, image: Callable[[str], Sequence[Sequence[float]]]) -> Actuator:
-    """The image: its joints move with V v (V: `image` of the joint), it itself as it did: V⁻ᵀ gear."""
+    """The mirror image: its joints move with V v (V: `image` of the joint), the actuator as before: V⁻ᵀ gear."""
 
     def turned(drive: Drive) -> Drive:
         gear = np.linalg.solve(np.array(image(drive.joint)).T, np.array(drive.gear))

@@ -1,4 +1,4 @@
-"""Building a mechanism body by body. All checks that need the whole happen in `mechanism()`."""
+"""Building a mechanism body by body. All checks that need the complete mechanism happen in `mechanism()`."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ class Builder:
         what = f"body {name!r}"
         self._check_new_name("body", name)
         if not isinstance(parent, str) or not isinstance(joint_name, str | None):
-            raise ModelError(f"{what}: parent and joint_name are names, got {parent!r} and {joint_name!r}")
+            raise ModelError(f"{what}: parent and joint_name must be names, got {parent!r} and {joint_name!r}")
         joint = Fixed() if joint is None else joint
         if not isinstance(joint, Joint):
             raise ModelError(f"{what}: joint must be a joint such as Revolute('z'), got {joint!r}")
@@ -128,7 +128,7 @@ class Builder:
         """Add a named place on a body (or on the world)."""
         self._check_new_name("frame", name)
         if not isinstance(body, str):
-            raise ModelError(f"frame {name!r}: the body is a name, got {body!r}")
+            raise ModelError(f"frame {name!r}: body must be a name, got {body!r}")
         self._frames[name] = Frame(name, body, read_placement(f"frame {name!r}", position, rotation, rpy))
         return self
 
@@ -141,13 +141,15 @@ class Builder:
         """
         if not isinstance(loop, Loop):
             raise ModelError(
-                f"loop must be one of fourbar.constraints, such as Gear('knee', 'knee_rotor', 6.0), got {loop!r}"
+                f"loop must be a loop of fourbar.constraints, such as Gear('knee', 'knee_rotor', 6.0), got {loop!r}"
             )
         chosen = f"{type(loop).__name__.lower()}{len(self._loops) + 1}" if name is None else name
         if not isinstance(chosen, str) or not chosen:
-            raise ModelError(f"the name of a loop is a non-empty string, got {name!r}; without one it is given a name")
+            raise ModelError(
+                f"the name of a loop must be a non-empty string, got {name!r}; leave it out to have one chosen"
+            )
         if chosen in self._loops:
-            raise ModelError(f"loop {chosen!r} is there already; names must be different")
+            raise ModelError(f"there is already a loop {chosen!r}; names must be unique")
         scales = read_independent(f"loop {chosen!r}, independent", independent)
         if loop.extra_joint is not None:
             loop = self._with_link(chosen, cast("Closure", loop))
@@ -175,7 +177,7 @@ class Builder:
         It need not be closed: `System.configurations` has the nearest closed one.
         """
         if not isinstance(name, str) or not name or name in self._configurations:
-            raise ModelError(f"a configuration needs a name of its own, a non-empty string; got {name!r}")
+            raise ModelError(f"a configuration needs a unique name, a non-empty string; got {name!r}")
         if not isinstance(coordinates, Mapping):
             raise ModelError(f"configuration {name!r}: expected coordinates by joint, got {coordinates!r}")
         what = f"configuration {name!r}, joint"
@@ -207,7 +209,7 @@ class Builder:
 
     def _add_actuator(self, actuator: Actuator) -> Builder:
         if actuator.name in self._actuators:
-            raise ModelError(f"actuator {actuator.name!r} is there already; names must be different")
+            raise ModelError(f"there is already an actuator {actuator.name!r}; names must be unique")
         self._actuators[actuator.name] = actuator
         return self
 
@@ -245,7 +247,7 @@ class Builder:
             self._frames[frame.name] = frame
         for loop in mechanism.loops:
             if loop.name in self._loops:
-                raise ModelError(f"loop {loop.name!r} is there already; names must be different")
+                raise ModelError(f"there is already a loop {loop.name!r}; names must be unique")
             self._loops[loop.name] = loop
         for configuration in mechanism.configurations:
             self.configuration(configuration.name, dict(configuration.coordinates))
@@ -257,9 +259,9 @@ class Builder:
         if not isinstance(name, str) or not name:
             raise ModelError(f"a {kind} needs a name, a non-empty string; got {name!r}")
         if name == WORLD:
-            raise ModelError(f"{WORLD!r} is the name of the ground; call the {kind} something else")
+            raise ModelError(f"{WORLD!r} is reserved for the ground; choose another name for the {kind}")
         if name in self._bodies or name in self._frames:
-            raise ModelError(f"{kind} {name!r} is there already; names must be different")
+            raise ModelError(f"there is already a {kind} {name!r}; names must be unique")
 
     def mechanism(self) -> Mechanism:
         """The finished mechanism, checked as a whole."""
@@ -287,7 +289,10 @@ class Builder:
             if c.parent != WORLD and c.parent not in self._bodies:
                 raise ModelError(f"body {c.child!r}: parent: {unknown('body', c.parent, [WORLD, *self._bodies])}")
             if c.name in seen:
-                raise ModelError(f"joint {c.name!r} carries both {seen[c.name]!r} and {c.child!r}; give joint_name=")
+                raise ModelError(
+                    f"joint {c.name!r} carries both {seen[c.name]!r} and {c.child!r}; give one of them another "
+                    "joint_name="
+                )
             seen[c.name] = c.child
         for f in self._frames.values():
             if f.body != WORLD and f.body not in self._bodies:
@@ -326,8 +331,8 @@ class Builder:
                 if name in path:
                     loop = " -> ".join([*path[path.index(name) :], name])
                     raise ModelError(
-                        f"bodies carry each other in a circle: {loop}. Every body hangs on one parent, and the chain "
-                        "of parents ends at 'world'; a closed kinematic loop is declared with loop(...), not by parents"
+                        f"the parents of these bodies form a cycle: {loop}. Every body has one parent, and the chain "
+                        "of parents ends at 'world'; declare a kinematic loop with loop(...), not through parents"
                     )
                 path.append(name)
                 name = self._connections[name].parent

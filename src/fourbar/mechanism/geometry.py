@@ -1,4 +1,4 @@
-"""Shapes that a body carries for viewing and collision. No part of the dynamics."""
+"""Shapes of a body for viewing and collision. They do not enter the dynamics."""
 
 from __future__ import annotations
 
@@ -10,12 +10,15 @@ import numpy as np
 from ..errors import ModelError
 from .placement import Placement, Three
 
-CONTACT, WORLD_CONTACT = "contact", "contact/world"  # keys of findings: shapes that may touch; some of the world
+CONTACT, WORLD_CONTACT = (
+    "contact",
+    "contact/world",
+)  # keys of findings: shapes that may collide; those of the world
 Kind = Literal["box", "sphere", "cylinder", "capsule", "ellipsoid", "plane", "mesh"]
 Role = Literal["visual", "collision"]
 Colour = tuple[float, float, float, float]
 
-# How many numbers `size` has, and what they mean.
+# The numbers in `size`, and their meaning.
 SIZES: dict[str, tuple[str, ...]] = {
     "box": ("x", "y", "z"),
     "sphere": ("radius",),
@@ -49,12 +52,14 @@ class Geometry:
 
     def __post_init__(self) -> None:
         if self.kind not in SIZES:
-            raise ModelError(f"geometry: kind {self.kind!r} is not known; expected one of {', '.join(SIZES)}")
+            raise ModelError(f"geometry: unknown kind {self.kind!r}; expected one of {', '.join(SIZES)}")
         if self.role not in get_args(Role):
-            raise ModelError(f"geometry: role {self.role!r} is not known; expected 'visual' or 'collision'")
+            raise ModelError(f"geometry: unknown role {self.role!r}; expected 'visual' or 'collision'")
         wanted = SIZES[self.kind]
         if len(self.size) != len(wanted) or not all(0.0 <= x < np.inf for x in self.size):
             listed = ", ".join(wanted) or "no numbers"
-            raise ModelError(f"a {self.kind} takes {listed}, finite and not negative; got {self.size}")
+            raise ModelError(f"a {self.kind} takes {listed}, finite and non-negative; got {self.size}")
         if (self.kind == "mesh") != bool(self.mesh):
-            raise ModelError(f"only a mesh has the address of one, and needs it; got {self.kind!r} and {self.mesh!r}")
+            raise ModelError(
+                f"mesh= is required for a mesh and not allowed otherwise; got {self.kind!r} and {self.mesh!r}"
+            )

@@ -19,7 +19,7 @@ from .springs import spring_parameters, with_spring
 from .validate import as_matrix
 
 INERTIAL = ("m", "mx", "my", "mz", "Jxx", "Jxy", "Jxz", "Jyy", "Jyz", "Jzz")
-# What each kind of joint parameter multiplies in τ: acceleration, velocity, its sign, displacement from neutral, one.
+# The factor of each kind of joint parameter in τ: acceleration, velocity, its sign, displacement from neutral, one.
 OF_JOINTS = ("armature", "viscous", "coulomb", "stiffness", "preload")
 KINDS = ("inertia", *OF_JOINTS)
 RIGID = ("inertia", "armature")  # all that inverse dynamics depends on
@@ -86,7 +86,7 @@ def about_com(ten: Sequence[float] | np.ndarray) -> tuple[float, np.ndarray, np.
 def _body_of(body: Body, ten: np.ndarray, allow_unphysical: bool) -> Body:
     m, c, inertia = about_com(ten)
     if m == 0.0 and np.any(ten[1:] != 0.0):
-        raise ModelError(f"body {body.name!r}: mass is zero but the other parameters {ten[1:].tolist()} are not")
+        raise ModelError(f"body {body.name!r}: mass is zero, but the other parameters {ten[1:].tolist()} are not")
     problem = unphysical(m, inertia)
     if problem is not None and not (allow_unphysical and m >= 0.0):
         raise ModelError(f"body {body.name!r}: {problem}")
@@ -128,7 +128,7 @@ def _cut_by_joint(
 def _joint_of(c: PlacedJoint, given: Mapping[str, tuple[float, ...]]) -> PlacedJoint:
     for kind in (k for k in given if k in _FIELDS):
         if min(given[kind]) < 0.0:
-            raise ModelError(f"joint {c.name!r}: {kind} must not be negative, got {list(given[kind])}")
+            raise ModelError(f"joint {c.name!r}: {kind} must be non-negative, got {list(given[kind])}")
     c = replace(c, **{_FIELDS[kind]: own for kind, own in given.items() if kind in _FIELDS})
     if not any(kind in given for kind in _SPRING):
         return c
@@ -146,5 +146,5 @@ def _checked(mechanism: Mechanism, parameters: Any, kinds: Sequence[str]) -> np.
         )
     wrong = [name for name, x in zip(names, phi, strict=True) if not np.isfinite(x)]
     if wrong:
-        raise ModelError(f"parameters must be finite numbers, these are not: {', '.join(wrong[:8])}")
+        raise ModelError(f"parameters must be finite; these are not: {', '.join(wrong[:8])}")
     return phi

@@ -33,10 +33,10 @@ class Body:
 
 @dataclass(frozen=True)
 class PlacedJoint:
-    """The joint that carries a body: where it sits on the parent body, and its parameters (one entry a coordinate).
+    """The joint that carries a body: where it sits on the parent body, and its parameters (one entry per coordinate).
 
-    `stiffness` (one entry a velocity) is that of a spring at rest at the coordinates `rest`; empty without a spring.
-    `max_force` and `max_velocity` bound what moves the joint (infinite where nothing does); one entry a velocity.
+    `stiffness` (one entry per velocity) is that of a spring at rest at the coordinates `rest`; empty without a spring.
+    `max_force` and `max_velocity` bound what moves the joint (infinite where nothing does); one entry per velocity.
     """
 
     name: str
@@ -66,9 +66,9 @@ class Frame:
 
 @dataclass(frozen=True)
 class NamedLoop:
-    """A loop by name, and the velocities that it should leave independent: (name, joint velocity per unit).
+    """A loop by name, and the velocities that should be independent: (name, joint velocity per unit).
 
-    A name is that of a joint, all of whose velocities are meant, or of one of its velocities, "joint.vx".
+    A name is that of a joint, which means all of its velocities, or of one of its velocities, "joint.vx".
     """
 
     name: str
@@ -77,12 +77,12 @@ class NamedLoop:
 
 
 def velocity_names(name: str, joint: Joint) -> tuple[str, ...]:
-    """What the velocities of a joint are called: as the joint, if it has only one."""
+    """The names of a joint's velocities: the joint's own name if it has only one."""
     return tuple(f"{name}.{suffix}" if suffix else name for suffix in joint.v_names)
 
 
 def joint_of(velocity: str, joints: Container[str]) -> str | None:
-    """The joint that a name of velocities speaks of, whether it is that of the joint or of one of its velocities."""
+    """The joint that the name of a joint or of one of its velocities belongs to."""
     if velocity in joints:
         return velocity
     ends = (n for n, letter in enumerate(velocity) if letter == ".")

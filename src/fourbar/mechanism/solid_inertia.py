@@ -1,4 +1,4 @@
-"""Mass, centre and inertia of shapes that are filled evenly: simple ones by closed forms, meshes by their faces."""
+"""Mass, centre and inertia of shapes of uniform density: closed forms for simple shapes, faces for meshes."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Matter(NamedTuple):
     Sigma: np.ndarray
 
     def moved(self, R: np.ndarray, p: np.ndarray) -> Matter:
-        """The same seen from a frame in which this one is at (R, p)."""
+        """The same, expressed in a frame in which this one is at (R, p)."""
         h = R @ self.h
         across = np.outer(h, p)
         return Matter(self.m, h + self.m * p, R @ self.Sigma @ R.T + across + across.T + self.m * np.outer(p, p))
@@ -33,7 +33,7 @@ class Matter(NamedTuple):
 
 
 def _even(volume: float, *squares: float) -> Matter:
-    """A shape of unit density, centred and symmetric, with these means of x², y², z²."""
+    """A shape of unit density, centred and symmetric, with these mean values of x², y², z²."""
     return Matter(volume, np.zeros(3), volume * np.diag(squares))
 
 
@@ -54,7 +54,7 @@ def _cylinder(r: float, length: float) -> Matter:
 
 
 def _capsule(r: float, length: float) -> Matter:
-    """A cylinder and two half balls, whose centres are 3/8 r beyond its ends."""
+    """A cylinder and two hemispheres, whose centres of mass are 3/8 r beyond its ends."""
     ball, middle = 4 / 3 * np.pi * r**3, _cylinder(r, length)
     along = ball * (r * r / 5 + length * length / 4 + 3 / 8 * r * length)
     across = ball * r * r / 5
@@ -65,14 +65,14 @@ _SHAPES = {"box": _box, "sphere": _sphere, "ellipsoid": _ellipsoid, "cylinder": 
 
 
 def of_faces(vertices: np.ndarray, faces: np.ndarray) -> Matter:
-    """The inside of a closed surface (vertices (n, 3), faces (m, 3)), by the tetrahedra that its faces span."""
+    """The inside of a closed surface (vertices (n, 3), faces (m, 3)): tetrahedra that its faces span."""
     corners = vertices[faces]
     a, b, c = corners[:, 0], corners[:, 1], corners[:, 2]
     det = np.einsum("ni,ni->n", a, np.cross(b, c))
     s = a + b + c
     six = np.einsum("n,ni,nj->ij", det, s, s) + np.einsum("n,nki,nkj->ij", det, corners, corners)
     volume = det.sum() / 6.0
-    sign = np.sign(volume)  # faces may all look inwards
+    sign = np.sign(volume)  # all faces may be oriented inwards
     return Matter(sign * volume, sign * (det @ s) / 24.0, sign * six / 120.0)
 
 
@@ -88,22 +88,24 @@ def _mesh(what: str, shape: Geometry) -> Matter:
     except Exception as error:
         raise ModelError(f"{what}: the mesh {shape.file!r} cannot be read: {error}") from error
     if not (surface.is_watertight and surface.is_winding_consistent):  # type: ignore[attr-defined]
-        raise ModelError(f"{what}: the mesh {shape.file!r} is not closed, so it has no inside; repair it first")
+        raise ModelError(
+            f"{what}: the mesh {shape.file!r} is not closed, so that its volume is undefined; repair it first"
+        )
     return of_faces(np.array(surface.vertices) * shape.scale, np.array(surface.faces))  # type: ignore[attr-defined]
 
 
 def of_shape(what: str, shape: Geometry) -> Matter:
-    """A shape of unit density, seen from its body."""
+    """A shape of unit density, expressed in its body's frame."""
     if shape.kind == "plane":
-        raise ModelError(f"{what}: a plane has no inside, and so no mass")
+        raise ModelError(f"{what}: a plane has no volume, hence no mass")
     filled = _mesh(what, shape) if shape.kind == "mesh" else _SHAPES[shape.kind](*shape.size)
     if not filled.m > 0.0:
-        raise ModelError(f"{what}: the {shape.kind} of size {shape.size or shape.scale} has no volume, and so no mass")
+        raise ModelError(f"{what}: the {shape.kind} of size {shape.size or shape.scale} has no volume, hence no mass")
     return filled.moved(np.array(shape.placement.rotation), np.array(shape.placement.position))
 
 
 def of_shapes(what: str, shapes: Sequence[Geometry], density: float) -> tuple[float, np.ndarray, np.ndarray]:
-    """Mass, centre and inertia about it of several shapes together; where they overlap matter counts twice."""
+    """Mass, centre and inertia about it of several shapes together; overlaps count twice."""
     parts = [of_shape(what, shape) for shape in shapes]
     total = Matter(*(density * sum(values) for values in zip(*parts, strict=True)))  # type: ignore[arg-type]
     return total.about_com()

@@ -1,4 +1,4 @@
-"""Turning what a user writes into checked numbers. Every complaint names the thing and says what was expected."""
+"""Turning the user's arguments into checked numbers. Every message names the thing and says what was expected."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from .placement import Matrix, Placement, Three
 if TYPE_CHECKING:
     from .geometry import Geometry
 
-LARGEST = 1e50  # of masses, lengths, inertias, ...: products of several must be numbers too
+LARGEST = 1e50  # for masses, lengths, inertias, ...: products of several must stay finite
 
 
 def _plain(value: Any) -> Any:
-    """A value for a message: arrays of NumPy as lists, its numbers as Python's."""
+    """A value for a message: NumPy arrays as lists, NumPy numbers as Python's."""
     return value.tolist() if isinstance(value, np.ndarray | np.generic) else value
 
 
@@ -28,19 +28,19 @@ def _numbers(what: str, value: Any, shapes: Sequence[tuple[int, ...]]) -> np.nda
     except (TypeError, ValueError):
         raise ModelError(f"{what}: expected numbers, got {_plain(value)!r}") from None
     except OverflowError:
-        raise ModelError(f"{what}: numbers up to {LARGEST:g} are expected, got a longer one") from None
+        raise ModelError(f"{what}: expected numbers up to {LARGEST:g}, got a longer one") from None
     if array.shape not in shapes:
         wanted = " or ".join(str(s) for s in shapes)
         raise ModelError(f"{what}: expected shape {wanted}, got {array.shape} from {_plain(value)!r}")
     if not np.all(np.isfinite(array)):
         raise ModelError(f"{what}: all numbers must be finite, got {_plain(value)!r}")
     if np.any(np.abs(array) > LARGEST):
-        raise ModelError(f"{what}: numbers up to {LARGEST:g} are expected, got {_plain(value)!r}; check its units")
+        raise ModelError(f"{what}: expected numbers up to {LARGEST:g}, got {_plain(value)!r}; check the units")
     return array
 
 
 def _is_finite(value: Any) -> bool:
-    """Whether a value is a plain float of use: what files give, where NumPy's checks take most of the time."""
+    """Whether a value is an ordinary float in range: the common case in files, for which NumPy's checks are slow."""
     return value.__class__ is float and -LARGEST <= value <= LARGEST  # false for NaN too
 
 
@@ -128,7 +128,7 @@ def read_placement(what: str, position: Any, rotation: Any, rpy: Any) -> Placeme
 
 
 def read_per_velocity(what: str, value: Any, n: int) -> tuple[float, ...]:
-    """One non-negative number for each of n velocities, or one for all."""
+    """A non-negative number for each of n velocities, or one for all."""
     if _is_finite(value) and value >= 0.0:
         return (value,) * n
     array = np.broadcast_to(_numbers(what, value, [(), (n,)]), (n,))
@@ -150,7 +150,7 @@ def _bounds(what: str, value: Any, n: int) -> tuple[float, ...]:
 
 
 def read_drive(what: str, n: int, force: Any, velocity: Any) -> dict[str, tuple[float, ...]]:
-    """What a drive can do: numbers ≥ 0, which may be infinite, one for each of n velocities, or one for all."""
+    """Limits of a drive: numbers ≥ 0, possibly infinite, one for each of n velocities, or one for all."""
     return {
         "max_force": _bounds(f"{what}, max_force", force, n),
         "max_velocity": _bounds(f"{what}, max_velocity", velocity, n),
@@ -183,7 +183,7 @@ def read_limits(what: str, value: Any, n: int) -> tuple[tuple[float, ...], tuple
 
 
 def read_independent(what: str, given: Any) -> tuple[tuple[str, float], ...]:
-    """Joints and scales from a list of names, of pairs (name, scale), or a mapping from name to scale."""
+    """Joints and scales from a list of names, a list of pairs (name, scale), or a mapping from name to scale."""
     example = [given] if isinstance(given, str) else ["crank"]
     wrong = ModelError(f"{what}: expected a list of joints, such as {example!r}, or scales by joint, got {given!r}")
     if isinstance(given, str) or not hasattr(given, "__iter__"):
@@ -197,7 +197,7 @@ def read_independent(what: str, given: Any) -> tuple[tuple[str, float], ...]:
 
 
 def read_scale(what: str, value: Any) -> float:
-    """The velocity of a joint for a unit of the independent velocity: any number but zero."""
+    """The velocity of a joint per unit of the independent velocity: any number but zero."""
     scale = read_number(what, value)
     if scale == 0.0:
         raise ModelError(f"{what}: the scale of an independent velocity cannot be zero")
@@ -216,7 +216,7 @@ def read_coordinates(what: str, value: Any) -> tuple[float, ...]:
 
 
 def read_spring(what: str, joint: Joint, stiffness: Any, rest: Any) -> dict[str, tuple[float, ...]]:
-    """Stiffness and rest of a spring as a connection holds them; nothing where the stiffness is zero."""
+    """Stiffness and rest coordinates of a spring as a placed joint stores them; empty where the stiffness is zero."""
     k = read_per_velocity(f"{what}, stiffness", stiffness, joint.nv)
     q = joint.neutral() if rest is None else read_coordinates(f"{what}, rest", rest)
     if len(q) != joint.nq:
@@ -225,8 +225,8 @@ def read_spring(what: str, joint: Joint, stiffness: Any, rest: Any) -> dict[str,
 
 
 def read_rng(rng: Any) -> np.random.Generator:
-    """A source of random numbers, from a user."""
+    """A random number generator from the user's argument."""
     try:
         return np.random.default_rng(rng)
     except (TypeError, ValueError):
-        raise ArgumentError(f"rng={rng!r}: expected a seed (a whole number), a generator of NumPy, or None") from None
+        raise ArgumentError(f"rng={rng!r}: expected a seed (an integer), a NumPy generator, or None") from None

@@ -1,4 +1,4 @@
-"""What acts on a robot while it moves, and what its model holds that does not: that is told by a warning."""
+"""Which forces act on a robot in a simulation; a warning names those of its model that do not."""
 
 from __future__ import annotations
 
@@ -12,52 +12,53 @@ from ..mechanism.geometry import WORLD_CONTACT
 from ..system.system import System
 from ..tree.cluster_tree import GROUND
 
-_SHOWN = 8  # joints that a warning names
-# Accelerations (..., nv) and the power (...) that is lost, of a robot at q, v and τ.
+_SHOWN = 8  # joints named in a warning
+# Accelerations (..., nv) and dissipated power (...) of a robot at q, v and τ.
 Acting = Callable[[System, np.ndarray, np.ndarray, Any], tuple[np.ndarray, Any]]
 
 
 class SimulationWarning(UserWarning):
-    """Something that a robot's model holds does not act in its simulation."""
+    """Something in a robot's model does not act in the simulation, or the simulation diverged."""
 
 
 def rigid(robot: System, q: np.ndarray, v: np.ndarray, tau: Any) -> tuple[np.ndarray, Any]:
-    """The rigid bodies alone."""
+    """Rigid bodies only."""
     return robot.forward_dynamics(q, v, tau), 0.0
 
 
 def with_passive(robot: System, q: np.ndarray, v: np.ndarray, tau: Any) -> tuple[np.ndarray, Any]:
-    """With springs and damping in the joints."""
+    """With springs and damping of the joints."""
     return robot.passive_dynamics(q, v, tau), robot.damping_power(q, v)
 
 
 def acting_on(robot: System, passive: bool) -> Acting:
-    """What moves a robot: its springs and dampers too, if it has some and `passive` asks for them."""
+    """The dynamics to simulate: with springs and dampers, if the robot has some and `passive` is set."""
     joints = robot.model.cluster_tree.moving
     if not passive:
         return rigid
     rubbing = [c.name for c in joints if any(c.friction)]
     if rubbing:
         warn(
-            f"simulate: the Coulomb friction of {_listed(rubbing)} does not act: it jumps where a joint comes to rest, "
-            "which steps of fixed length do not follow; give damping instead, or set friction=0 with with_parameters",
+            f"simulate: the Coulomb friction of {_listed(rubbing)} is ignored: it is discontinuous where a joint "
+            "comes to rest, which a fixed-step scheme cannot resolve; use damping instead, or set friction=0 with "
+            "with_parameters",
             SimulationWarning,
         )
     return with_passive if any(any(c.stiffness) or any(c.damping) for c in joints) else rigid
 
 
 def warn_of_contacts(robot: System) -> None:
-    """Tell that nothing stops bodies that could touch the world where the robot comes from, such as a floor."""
+    """Warn that contacts with the world of the robot's file, such as a floor, are not simulated."""
     if _has_floor(robot) or any(finding.key == WORLD_CONTACT for finding in robot.report):
         warn(
-            "simulate: contacts are not simulated: the file has a floor, or other things in the world that bodies can "
-            "touch, and they pass through it",
+            "simulate: contacts are not simulated: the file has a floor, or other objects of the world that can be "
+            "touched, and bodies will pass through them",
             SimulationWarning,
         )
 
 
 def _has_floor(robot: System) -> bool:
-    """Whether a body that does not move is a plane to collide with, and one that moves has shapes that collide."""
+    """Whether a static body has a plane to collide with, and a moving one has collision shapes."""
     homes = robot.model.cluster_tree.bodies
     shapes = [(homes[b.name].link == GROUND, x.kind) for b in robot.mechanism.bodies for x in b.geometry
               if x.role == "collision"]  # fmt: skip
@@ -65,20 +66,23 @@ def _has_floor(robot: System) -> bool:
 
 
 def warn_of_limits(robot: System, t: np.ndarray, q: np.ndarray) -> None:
-    """Tell which joints were beyond their limits in a motion q (n, ..., nq): nothing stops them there."""
+    """Warn of joints that left their limits in a motion q (n, ..., nq): nothing stops them there."""
     joints = robot.model.cluster_tree.moving
     lower, upper = (np.array([x for c in joints for x in getattr(c, end)]) for end in ("lower", "upper"))
     if not (np.isfinite(lower).any() or np.isfinite(upper).any()):
         return
     reached = robot.expand(q)
     outside = ((reached < lower) | (reached > upper)).reshape(len(t), -1, len(lower))
-    beyond = (outside & ~outside[0]).any(axis=1)  # a sample that starts there means it
+    beyond = (outside & ~outside[0]).any(axis=1)  # a sample that starts there does so on purpose
     if beyond.any():
         owner = [c.name for c in joints for _ in c.lower]
         left = list(dict.fromkeys(name for name, out in zip(owner, beyond.any(axis=0), strict=True) if out))
         when = t[int(np.argmax(beyond.any(axis=1)))]
         warn(
-            f"simulate: {_listed(left)} moved beyond the limits (first at t = {when:.4g} s): limits stop no motion",
+            (
+                f"simulate: {_listed(left)} moved beyond the limits (first at t = {when:.4g} s): joint limits are not "
+                "enforced"
+            ),
             SimulationWarning,
         )
 

@@ -1,9 +1,9 @@
-"""Which joints say the velocities of loops: others are asked where those that were chosen no longer tell.
+"""Switch the independent velocities of a loop when the current choice becomes ill-conditioned.
 
-A loop moves on a smooth surface as long as K = ∂φ/∂q has full rank, yet some of its joints turn back on the way, and at
-that point their velocities do not determine the rest: K_d is singular, K is not. The motion is then followed in the
-velocities of other joints. What the user sees stays in those of the robot: v = P E(q) w, τ_w = (P E)ᵀ τ, where E maps
-the velocities w that are used to those of all joints, and P takes from these the robot's own.
+A loop moves on a smooth surface as long as K = ∂φ/∂q has full rank, yet some of its joints reverse on the way, and at
+that point their velocities do not determine the others: K_d is singular, K is not. The motion is then integrated in
+the velocities of other joints. The user's quantities stay those of the robot: v = P E(q) w, τ_w = (P E)ᵀ τ, where E
+maps the velocities w in use to those of all joints, and P selects the robot's own.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ from ..system.system import System
 from ..tree.clusters import Cluster
 from ..tree.embedding import LoopEmbedding
 
-_GROWN = 1.5  # how much larger than where a loop held the velocity of a joint is before the loop is looked at closely
-_POOR = 0.3  # the hold σ_min(K_d) / σ_min(K), at most 1, below which other joints are then asked
+_GROWN = 1.5  # growth of a joint's velocity, since loops were last examined, at which they are examined again
+_POOR = 0.3  # the conditioning σ_min(K_d) / σ_min(K), at most 1, below which other joints are considered
 _BETTER = 2.0  # and how much better these must be
-_SMALL = 0.01  # beside the largest velocity of a joint: whether those below grow does not matter
+_SMALL = 0.01  # relative to the largest velocity of a joint: smaller ones may grow unnoticed
 
 
 def _implicit(robot: System) -> Iterator[tuple[Cluster, LoopEmbedding, slice]]:
-    """The clusters with loops that are solved while moving, and where their coordinates are."""
+    """The clusters whose loops are solved during motion, and the positions of their coordinates."""
     at = 0
     for cluster in robot.model.cluster_tree.clusters:
         tie, start = cluster.embedding, at
@@ -49,16 +49,17 @@ def _loops(robot: System, q: np.ndarray) -> Iterator[tuple[Cluster, LoopEmbeddin
 
 
 def _hold(K: np.ndarray, dependent: tuple[int, ...]) -> np.ndarray:
-    """How well the independent velocities tell the others, from 0 to 1; K (n, rows, columns)."""
+    """How well the independent velocities determine the others, from 0 to 1; K (n, rows, columns)."""
     whole = smallest(K)
     return np.divide(smallest(K[..., dependent]), whole, out=np.ones_like(whole), where=whole > 0.0)
 
 
 def _others(robot: System, cluster: Cluster, tie: LoopEmbedding, K: np.ndarray, poor: float) -> list[str]:
-    """The velocities that tell those of all others much better; none where all is well, or none are better.
+    """Velocities that determine the others much better than the current ones; none where the current ones are fine or
+    the best.
 
-    They are those that tell best in the worst of the samples K (n, rows, columns), if they are better in the worst of
-    their own too.
+    They are the best in the worst of the samples K (n, rows, columns), if they are also better in their own worst
+    sample.
     """
     hold = _hold(K, tie.dependent)
     worst = int(np.argmin(hold))
@@ -74,8 +75,9 @@ def _others(robot: System, cluster: Cluster, tie: LoopEmbedding, K: np.ndarray, 
 
 
 def _choices(joints: Sequence[Joint], K: np.ndarray) -> Iterator[tuple[int, ...]]:
-    """Dependent velocities to choose among, given K (rows, columns). The others are those of joints with one each,
-    those of flat joints, all of a joint with several (the pose of a platform) with such of joints with one, or any.
+    """Choices of dependent velocities, given K (rows, columns). The independent ones are those of one-velocity joints,
+    of joints with additive coordinates, all of one larger joint (the pose of a platform) with one-velocity joints, or
+    any.
     """
     ends = np.cumsum([joint.nv for joint in joints]).tolist()
     own = [range(end - joint.nv, end) for joint, end in zip(joints, ends, strict=True)]
@@ -92,7 +94,7 @@ def _choices(joints: Sequence[Joint], K: np.ndarray) -> Iterator[tuple[int, ...]
 
 
 def chart_rate(robot: System, q0: np.ndarray, q: np.ndarray, theta: np.ndarray, v: np.ndarray) -> np.ndarray:
-    """θ̇ where q = q₀ ⊕ θ moves with v. Of joints that are independent in part θ alone does not tell it, but q does."""
+    """θ̇ where q = q₀ ⊕ θ moves with v. For partly independent joints it depends on q, not on θ alone."""
     if robot.model.cluster_tree.has_shared_joints:
         return robot.difference.jvp((q0, q), (None, v))
     return robot.chart_rate(theta, v)
@@ -100,11 +102,13 @@ def chart_rate(robot: System, q0: np.ndarray, q: np.ndarray, theta: np.ndarray, 
 
 @dataclass
 class Charts:
-    """The robot as its user sees it, and the same in the velocities that are followed now."""
+    """The robot as the user sees it, and the same robot in the velocities that are integrated now."""
 
     robot: System
     now: System = field(init=False)
-    usual: np.ndarray | None = None  # velocities of all joints (..., n) for unit velocities, where loops were looked at
+    usual: np.ndarray | None = (
+        None  # velocities of all joints (..., n) per unit velocity, when loops were last examined
+    )
 
     def __post_init__(self) -> None:
         self.now = self.robot
@@ -115,7 +119,7 @@ class Charts:
         return w if self.now is self.robot else _converted(self.now, self.robot, q, w)
 
     def force(self, q: np.ndarray, tau: Any) -> np.ndarray:
-        """Forces on the robot's own velocities, as `torque` returned them, as forces on those that are followed."""
+        """`torque` of the user, on the robot's own velocities, as forces on those that are integrated."""
         tau = to_array("simulate", Argument("torque(t, q, v)", (self.robot.nv,)), tau)
         _check_samples(q.shape[:-1], tau.shape)
         if self.now is self.robot:
@@ -124,10 +128,11 @@ class Charts:
         return np.einsum("...ij,...j->...i", PE, tau)
 
     def looked_at(self, q: np.ndarray, w: np.ndarray) -> np.ndarray:
-        """The velocities to follow in the next step, at q and w: others than before where those lose their hold.
+        """The velocities to integrate in the next step, at q and w: others than before where those become
+        ill-conditioned.
 
-        To look closely takes longer than a step, so that it is done at first, and where the velocity of a joint for
-        unit velocities is larger than it ever was when the loops were looked at: towards a singular K_d it grows.
+        Examining the loops takes longer than a step. It is done at first, and whenever the velocity of a joint per unit
+        velocity exceeds all values at earlier examinations: it grows towards a singular K_d.
         """
         if not self.moving:
             return w
@@ -140,7 +145,9 @@ class Charts:
         return w if changed is None else changed
 
     def better(self, q: np.ndarray, w: np.ndarray, poor: float) -> np.ndarray | None:
-        """Follow other velocities in loops that hold less than `poor`; what w is in these. None: all stays."""
+        """Switch velocities in loops whose conditioning is below `poor`; w in the new ones, or None if nothing
+        changes.
+        """
         samples = q.reshape(-1, q.shape[-1])
         samples = samples[np.isfinite(samples).all(axis=-1)]
         wanted: list[str] = []
@@ -152,8 +159,8 @@ class Charts:
 
     def _changed(self, wanted: list[str], here: np.ndarray, q: np.ndarray, w: np.ndarray) -> np.ndarray | None:
         try:
-            other = _at_home(self.now, here).with_independent(wanted)
-            if other.nq != self.now.nq:  # the loop is explicit in these, and q means something else
+            other = _built_at(self.now, here).with_independent(wanted)
+            if other.nq != self.now.nq:  # the loop is explicit in these, and q would change its meaning
                 return None
             w = _converted(self.now, other, q, w)
         except FourbarError:
@@ -163,7 +170,7 @@ class Charts:
 
 
 def _check_samples(batch: tuple[int, ...], torque: tuple[int, ...]) -> None:
-    """Refuse a torque (..., nv) that is not one for each state of a batch, or one for all."""
+    """Refuse a torque (..., nv) that is neither one per state of a batch nor one for all."""
     over = zip(reversed(torque[:-1]), reversed(batch), strict=False)
     if len(torque) - 1 > len(batch) or not all(n in (1, own) for n, own in over):
         states = f"a batch of states {batch}" if batch else "one state"
@@ -171,13 +178,13 @@ def _check_samples(batch: tuple[int, ...], torque: tuple[int, ...]) -> None:
         raise ArgumentError(f"simulate: torque(t, q, v) returned shape {torque} for {states}, expected {expected}")
 
 
-def _at_home(robot: System, q: np.ndarray) -> System:
-    """The robot that is built at q: where it was built first other velocities may be those that tell nothing."""
+def _built_at(robot: System, q: np.ndarray) -> System:
+    """The robot built at q: where it was built first, other velocities may be the ill-conditioned ones."""
     m = robot.mechanism
     here = Configuration("here", tuple(coordinates(robot.model.cluster_tree, q).items()))
     return System(replace(m, configurations=(here, *(x for x in m.configurations if x.name != here.name))))
 
 
 def _converted(robot: System, other: System, q: np.ndarray, w: np.ndarray) -> np.ndarray:
-    """Velocities of one robot in those of the same robot with other independent joints."""
+    """Velocities of a robot converted to those of the same robot with other independent joints."""
     return gathered_velocity(other.model.cluster_tree, robot.expand_velocity(q, w))

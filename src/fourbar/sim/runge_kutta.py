@@ -21,7 +21,7 @@ from .acting import Acting, SimulationWarning, acting_on, warn_of_contacts, warn
 from .charts import Charts, chart_rate
 
 _UNIT_TIME = np.array(1.0)  # an array, so that the call need not convert it
-_OPEN = 1e-6  # the gap of a loop that is no rounding of coordinates that somebody wrote down, in units of its rows
+_OPEN = 1e-6  # a loop gap too large to be rounding of written coordinates, in units of its rows
 Torque = Callable[[float, np.ndarray, np.ndarray], np.ndarray]
 
 
@@ -40,7 +40,7 @@ class Trajectory:
 
 
 class State(NamedTuple):
-    """Configuration, velocity, and the energy that was lost."""
+    """Configuration, velocity, and dissipated energy."""
 
     q: np.ndarray
     v: np.ndarray
@@ -48,7 +48,7 @@ class State(NamedTuple):
 
 
 class Rates(NamedTuple):
-    """How a state changes: in the chart of the step, the acceleration, and the power that is lost."""
+    """The rate of a state: in the chart of the step, the acceleration, and the dissipated power."""
 
     theta: np.ndarray
     a: np.ndarray
@@ -74,13 +74,13 @@ def step(robot: System, t: float, now: State, dt: float, torque: Torque, acting:
 
 
 class Follower:
-    """Follows a motion, in the velocities of other joints where those of the robot do not tell how loops move."""
+    """Integrates a motion, switching to the velocities of other joints where those of the robot are ill-conditioned."""
 
     def __init__(self, robot: System, torque: Torque | None, acting: Acting) -> None:
         self.charts, self.torque, self.acting = Charts(robot), torque, acting
 
     def step(self, t: float, now: State, dt: float) -> State:
-        """The next state; velocities are those that are followed."""
+        """The next state; velocities are those in use."""
         now = now._replace(v=self.charts.looked_at(now.q, now.v))
         try:
             return self._followed(t, now, dt)
@@ -100,12 +100,12 @@ class Follower:
 
 
 def _diverged(state: State) -> np.ndarray:
-    """Which samples (...) are finite no more."""
+    """The samples (...) that are not finite."""
     return np.asarray(~(np.isfinite(state.q).all(axis=-1) & np.isfinite(state.v).all(axis=-1)))
 
 
 class Run:
-    """A motion under way: where it is, and what was recorded of it."""
+    """A running simulation: its state, and what was recorded."""
 
     def __init__(self, follower: Follower, start: State, dt: float) -> None:
         self._follower, self._now, self._dt = follower, start, dt
@@ -116,14 +116,14 @@ class Run:
 
     @property
     def t(self) -> float:
-        """The time that was reached."""
+        """The time reached."""
         return self._steps * self._dt
 
     def advance(self, record: bool) -> bool:
-        """Make a step, and record it if that is asked for; False where no sample is left that is finite."""
+        """Make a step, and record it if requested; False where no finite sample is left."""
         try:
             after = self._follower.step(self.t, self._now, self._dt)
-        except CoordinateError:  # those at the start are good
+        except CoordinateError:  # those at the start are valid
             self._lost_at[...] = self.t
             return False
         lost = _diverged(after)
@@ -142,17 +142,17 @@ class Run:
 
     @property
     def trajectory(self) -> Trajectory:
-        """What was recorded, and where the motion ended."""
+        """The recorded states, and the last one."""
         self._record()
         return Trajectory(np.array(self._times), *(np.array(x) for x in zip(*self._states, strict=True)))
 
     def attach(self, error: Exception) -> None:
-        """Let an error carry the states before it."""
+        """Attach the states so far to an error."""
         error.trajectory = self.trajectory  # type: ignore[attr-defined]
         error.add_note(f"simulate: at t = {self.t:.6g} s; the states so far are in the error's attribute 'trajectory'")
 
     def warn_of_divergence(self) -> None:
-        """Say when the motion diverged, and in how many samples."""
+        """Warn when the motion diverged, and in how many samples."""
         lost = np.isfinite(self._lost_at)
         if lost.any():
             which = f"{lost.sum()} of {lost.size} samples diverged, the first" if lost.ndim else "the motion diverged"
@@ -168,13 +168,12 @@ def _check_closed(robot: System, q: np.ndarray) -> None:
     if not closed.all():
         gap = robot.loop_gap(q)[~closed].max()
         raise ArgumentError(
-            f"q: the loops of {robot.name!r} are not closed where the motion starts, a gap of {gap:.3g} is left; "
-            "start from robot.assemble(q)"
+            f"q: the loops of {robot.name!r} are open by {gap:.3g} at the start; start from robot.assemble(q)"
         )
 
 
 def _is_positive(x: Any) -> bool:
-    """Whether something is a finite number above zero."""
+    """Whether a value is a finite positive number."""
     try:
         return isinstance(x, Real) and not isinstance(x, bool) and 0.0 < float(x) < np.inf
     except OverflowError:
@@ -189,11 +188,11 @@ def _check_times(duration: Any, dt: Any) -> None:
 
 
 def _read_state(robot: Any, q: Any, v: Any) -> tuple[np.ndarray, np.ndarray]:
-    """q (..., nq) and v (..., nv; zero if None) as arrays of their own, with the same leading axes."""
+    """q (..., nq) and v (..., nv; zero if None) as new arrays with the same leading axes."""
     if not isinstance(robot, System):
         raise ArgumentError(
-            f"simulate takes a robot, such as fb.load(...) returns, got {robot!r}. Under constraints that are kept by "
-            "forces integrate the accelerations of its forward_dynamics, or embed loops with Builder.loop"
+            f"simulate takes a robot, such as fb.load(...) returns, got {robot!r}. With constraints enforced by "
+            "forces, integrate its forward_dynamics yourself, or embed the loops with Builder.loop"
         )
     q = to_array("simulate", Argument("q", (robot.nq,)), q)
     v = np.zeros(robot.nv) if v is None else to_array("simulate", Argument("v", (robot.nv,)), v)
@@ -235,9 +234,9 @@ def simulate(
     if torque is not None and not callable(torque):
         raise ArgumentError(f"torque={torque!r}: expected a function torque(t, q, v) of arrays, or None")
     if progress is not None and not callable(progress):
-        raise ArgumentError(f"progress={progress!r}: expected a function around the range of steps, e.g. tqdm.tqdm")
+        raise ArgumentError(f"progress={progress!r}: expected a function that wraps the range of steps, e.g. tqdm.tqdm")
     q, v = _read_state(robot, q, v)
-    robot.integrate(q, np.zeros_like(v), _UNIT_TIME)  # refuses coordinates that stand for no placement
+    robot.integrate(q, np.zeros_like(v), _UNIT_TIME)  # refuses coordinates that describe no placement
     _check_closed(robot, q)
     warn_of_contacts(robot)
     steps = max(1, round(duration / dt))

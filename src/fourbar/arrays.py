@@ -44,7 +44,7 @@ def bind(function: str, arguments: Sequence[Argument], args: Sequence[Any], name
 
 
 def expected(shape: tuple[int, ...]) -> str:
-    """How a shape with leading batch axes is written."""
+    """A shape with leading batch axes, as text."""
     return "(" + ", ".join(["...", *map(str, shape)]) + ")"
 
 
@@ -60,7 +60,7 @@ def to_array(function: str, argument: Argument, value: Any) -> np.ndarray:
 
 
 def quick_array(value: Any) -> Any:
-    """A float64 array of a plain list, tuple or array of real numbers; None for anything else, wrong or right."""
+    """A float64 array from a list, tuple or array of real numbers; None for anything else, valid or not."""
     kind = type(value)
     if kind is list or kind is tuple:
         try:
@@ -78,12 +78,12 @@ def quick_array(value: Any) -> Any:
 def _converted(function: str, argument: Argument, value: Any) -> np.ndarray:
     """Anything as a float64 array."""
     if isinstance(value, Mapping):
-        rows = ", a row per body in the order of robot.names.bodies" if argument.name == "f_ext" else ""
+        rows = ", one row per body in the order of robot.names.bodies" if argument.name == "f_ext" else ""
         raise ArgumentError(
             f"{function}: {argument.name} is a dictionary; expected an array of shape {expected(argument.shape)}{rows}"
         )
     if isinstance(value, np.ma.MaskedArray) and np.ma.is_masked(value):
-        raise ArgumentError(f"{function}: {argument.name} has masked entries; fill them, or leave out their samples")
+        raise ArgumentError(f"{function}: {argument.name} has masked entries; fill them, or remove their samples")
     try:
         array = np.asarray(value)
         if array.dtype.kind not in "fiubO":
@@ -91,7 +91,7 @@ def _converted(function: str, argument: Argument, value: Any) -> np.ndarray:
                 f"{function}: {argument.name} must hold real numbers, got an array of dtype {array.dtype}"
             )
         if array.dtype.kind == "O" and any(x is None for x in array.flat):  # which NumPy would turn into NaN
-            raise ValueError("it holds None")
+            raise ValueError("it contains None")
         return array.astype(float, copy=False)
     except (TypeError, ValueError) as error:
         if isinstance(error, ArgumentError):
@@ -100,7 +100,7 @@ def _converted(function: str, argument: Argument, value: Any) -> np.ndarray:
 
 
 def check_target(what: str, target: Any, shape: tuple[int, ...]) -> None:
-    """Refuse what is given as out= if results of a shape cannot be written there as they are."""
+    """Refuse an out= to which results of a shape cannot be written as they are."""
     is_array = isinstance(target, np.ndarray)
     if not is_array or target.shape != shape or target.dtype != float:
         given = f"{target.dtype} array of shape {target.shape}" if is_array else repr(target)

@@ -1,4 +1,4 @@
-"""Names that a package imports when they are first asked for: importing fourbar loads what every robot needs."""
+"""Names that a package imports on first use: importing fourbar loads only what every robot needs."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ def lazy(
 ) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
     """`__getattr__` and `__dir__` of a module. `parts`: modules of the package `within`, and the names taken from each.
 
-    A package takes from itself. What is in `parts` without names is a module to be had by its own name.
+    Without `within`, the modules are those of the package itself. A module in `parts` without names is available by its
+    own name.
     """
     home = {name: part for part, names in parts.items() for name in names.split()}
     whole = [part for part, names in parts.items() if not names] if within else [p for p in parts if "." not in p]

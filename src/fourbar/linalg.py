@@ -1,7 +1,7 @@
 """Ranks, null spaces and independent columns of small dense matrices: one of each, for the whole library.
 
-A rank is a matter of units as long as rows and columns have any. `balance` finds units in which the entries of a matrix
-are as near to one as they can be; whoever asks for a rank gives a matrix that is in such units.
+A numerical rank depends on the units of rows and columns. `balance` finds units in which the entries of a matrix are as
+near to one as possible; ranks are taken of matrices in such units.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ from .tolerances import DOUBTFUL, FAIR, NOTHING, PREFERRED, RANK, ROUNDING
 
 
 def balance(sizes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Units of rows (m) and columns (n) in which the entries of `sizes` (m, n) are as near to one as they can be.
+    """Units of rows (m) and columns (n) in which the entries of `sizes` (m, n) are as near to one as possible.
 
     Least squares of the logarithms of the entries that are not zero. A row or column times a number changes its own
-    unit by that number, and no other. The unit of what has no entries is one.
+    unit by that number, and no other. The unit of an empty row or column is one.
     """
     m = len(sizes)
     known = sizes > 0.0
@@ -40,7 +40,7 @@ def transposed(M: np.ndarray) -> np.ndarray:
 
 
 def finite(A: np.ndarray) -> np.ndarray:
-    """A with zeros in place of what is no number or infinite."""
+    """A with zeros in place of NaN and infinity."""
     return np.where(np.isfinite(A), A, 0.0)
 
 
@@ -50,7 +50,7 @@ def singular_values(A: np.ndarray) -> np.ndarray:
 
 
 def count(values: np.ndarray, tolerance: float = RANK) -> np.ndarray:
-    """How many singular values (..., k) are something."""
+    """The number of singular values (..., k) that are not rounding."""
     return (values > tolerance * values.max(axis=-1, keepdims=True, initial=0.0)).sum(axis=-1)
 
 
@@ -65,14 +65,14 @@ def smallest(A: np.ndarray) -> np.ndarray:
 
 
 def is_clear(A: np.ndarray) -> bool:
-    """Whether every singular value is either nothing or something: no doubt about the rank."""
+    """Whether every singular value is clearly zero or clearly not: no doubt about the rank."""
     values = singular_values(A)
     largest = values.max(initial=0.0)
     return not np.any((values > ROUNDING * largest) & (values < DOUBTFUL * largest))
 
 
 def null_space(A: np.ndarray) -> np.ndarray:
-    """An orthonormal basis (n, k) of what the rows of A (m, n) leave free."""
+    """An orthonormal basis (n, k) of the null space of A (m, n)."""
     if not A.size:
         return np.eye(A.shape[-1])
     _, s, Vt = np.linalg.svd(A)
@@ -80,23 +80,25 @@ def null_space(A: np.ndarray) -> np.ndarray:
 
 
 def pseudo_inverse(A: np.ndarray, tolerance: float = RANK) -> np.ndarray:
-    """A⁺ (..., n, m): the solution of least norm, of least squares where there is none."""
+    """A⁺ (..., n, m): the least-norm solution, in the least-squares sense where there is none."""
     return np.linalg.pinv(A, rcond=tolerance)
 
 
 def lengths(A: np.ndarray) -> np.ndarray:
-    """The lengths (..., n) of the columns of A (..., m, n); infinite for those that are nothing but rounding."""
+    """The norms (..., n) of the columns of A (..., m, n); infinite for those that are only rounding."""
     size = np.linalg.norm(A, axis=-2)
     return np.where(size > NOTHING * size.max(axis=-1, keepdims=True, initial=0.0), size, np.inf)
 
 
 def ranks(A: np.ndarray) -> np.ndarray:
-    """Rank (...) of A (..., m, n), each column in units of its own length."""
+    """Rank (...) of A (..., m, n), each column in units of its norm."""
     return count(singular_values(A / lengths(A)[..., None, :]))
 
 
 def pick(A: np.ndarray, number: int, order: Sequence[int] = (), rather: Sequence[int] = ()) -> list[int]:
-    """`number` independent columns of A: those of `order`, those of `rather` that are not small, the largest."""
+    """`number` independent columns of A: those of `order`, then those of `rather` that are not small, then the
+    largest.
+    """
     left = A.astype(float).copy()
     scale = np.abs(A).max(initial=0.0)
     chosen: list[int] = []
@@ -115,7 +117,7 @@ def pick(A: np.ndarray, number: int, order: Sequence[int] = (), rather: Sequence
 
 
 def pivoted(A: np.ndarray, rows: Sequence[int]) -> list[int]:
-    """The rows in the order in which elimination column by column finds the largest pivots."""
+    """The rows in the order in which column-by-column elimination finds the largest pivots."""
     left, order, remaining = A.copy(), [], list(rows)
     for j in range(len(rows)):
         best = max(remaining, key=lambda i: abs(left[i, j]))

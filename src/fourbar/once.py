@@ -1,13 +1,12 @@
-"""What is made once in a process, by whichever thread comes first.
+"""What is made once per process, by whichever thread comes first.
 
-A thread that makes something takes its turn at it (`Turn`), so that others wait for the result and do not make it
-again. Nobody may stop at such a lock for ever:
+A thread that makes something takes a turn at it (`Turn`), so that others wait for the result instead of making it
+again. Nobody may wait at such a lock for ever:
 
-* A signal handler may need what the code below it is making: who has a turn does not wait for it.
-* Two threads must not wait for each other, not even if a signal handler in one of them wants one thing while another
-  is half made. So turns have levels, and who has one waits only for those of higher levels. Elsewhere it goes on
-  without: whatever is made in a turn may after all be made twice, and all get the one that was kept first
-  (`dict.setdefault`).
+* A signal handler may need what the interrupted code is making: a thread that has a turn does not wait for it.
+* Two threads must not wait for each other, not even if a signal handler in one of them needs one thing while another
+  is half made. So turns have levels, and a thread that has one waits only for those of higher levels. Otherwise it
+  goes on without: the thing may then be made twice, and all get the one that was stored first (`dict.setdefault`).
 * In a forked child the thread that had a turn does not exist: turns are free there.
 """
 
@@ -26,7 +25,7 @@ T = TypeVar("T")
 
 
 class _Process:
-    """Which process this is, counted in forks, and the lock under which a child makes its locks anew."""
+    """The number of forks that led to this process, and the lock under which a child renews its locks."""
 
     def __init__(self) -> None:
         self.forks = 0
@@ -46,11 +45,11 @@ _process = _Process()
 
 
 _levels: dict[int, int] = {}  # the highest level of the turns that a thread has, by thread
-LARGE, SMALL, LAST = 1, 2, 3  # levels: what takes others to be made, what does not, what must never be entered twice
+LARGE, SMALL, LAST = 1, 2, 3  # levels: things made from others, things made alone, things never to be entered twice
 
 
 class Turn:
-    """`with turn.taken():` one thread at a time, as the head of this file says. The last level is always waited for."""
+    """`with turn.taken():` one thread at a time, as described above. The last level always waits."""
 
     __slots__ = ("_forks", "_level", "_lock")
 
@@ -70,7 +69,7 @@ class Turn:
 
     @contextmanager
     def taken(self) -> Iterator[None]:
-        """Have the turn, or go on without it."""
+        """Take the turn, or go on without it."""
         thread = get_ident()
         before = _levels.get(thread, 0)
         if before >= self._level and self._level != LAST:
@@ -88,7 +87,7 @@ class Turn:
 
 
 class Once(Generic[T]):
-    """A function of hashable arguments that calls another once for each of them, and keeps what it gave."""
+    """A function of hashable arguments that calls another once for each of them, and caches the result."""
 
     def __init__(self, make: Callable[..., T]) -> None:
         self._values: dict[tuple[Any, ...], T] = {}
@@ -104,20 +103,20 @@ class Once(Generic[T]):
         return self._values[args]
 
     def forget(self) -> None:
-        """Call it again."""
+        """Call it again, uncached."""
         self._values.clear()
 
 
 def once(make: Callable[..., T]) -> Once[T]:
-    """What is written before such a function."""
+    """The decorator for such a function."""
     return Once(make)
 
 
 class cached_property(Generic[T]):  # noqa: N801
-    """An attribute that is computed when first asked for.
+    """An attribute that is computed when first read.
 
-    It has no lock, unlike that of functools in Python 3.11: threads that ask at once may each compute it, and all get
-    the first.
+    It has no lock, unlike functools' in Python 3.11: threads that read it at once may each compute it, and all get
+    the first result.
     """
 
     def __init__(self, compute: Callable[[Any], T]) -> None:
@@ -138,7 +137,7 @@ class cached_property(Generic[T]):  # noqa: N801
 
 
 class Standstill:
-    """Nobody has a turn of the last level while the process forks: a child would find what it guards half done."""
+    """Nobody has a turn of the last level while the process forks: a child would find its data half written."""
 
     def __init__(self, turn: Turn) -> None:
         self._turn = turn
@@ -153,7 +152,7 @@ class Standstill:
         self._held.append(held)
 
     def end(self) -> None:
-        """Give it back, in the parent and in the child."""
+        """Release it, in the parent and in the child."""
         if self._held:  # else this object was made during the fork
             self._held.pop().close()
 
@@ -164,10 +163,10 @@ Standstill(_importing)
 
 
 def imported(name: str) -> ModuleType:
-    """A module of this library, or one that it uses, which is imported when first needed.
+    """A module that is imported when first needed.
 
-    For the main thread another one imports it: a signal handler that comes meanwhile and needs it too then waits for
-    that thread, while it would find the module half made if its own thread were importing it.
+    For the main thread another one imports it: a signal handler that needs it meanwhile then waits for that thread,
+    whereas it would find the module half initialised if its own thread were importing it.
     """
     if name not in _complete:
         import threading
@@ -191,7 +190,7 @@ def _import_elsewhere(name: str) -> None:
     worker = threading.Thread(target=attempt, name=f"fourbar imports {name}", daemon=True)
     try:
         worker.start()
-    except RuntimeError:  # no thread is to be had, as when the interpreter ends
+    except RuntimeError:  # no thread can be started, as at interpreter exit
         return
     worker.join()
 

@@ -14,8 +14,8 @@ _ALL = str(Path(__file__).parent)
 def sources(folder: str = _ALL) -> list[tuple[str, os.stat_result]]:
     """Path and status of each source file in a folder of fourbar and below.
 
-    Empty where there are no files, and after one of them has changed (an upgrade, an edit) under the running process:
-    what that computes is not what they say.
+    Empty where there are no files, and after one of them has changed (an upgrade, an edit) under the running process,
+    which then no longer runs what the files say.
     """
     found: list[tuple[str, os.stat_result]] = []
     try:
@@ -28,9 +28,10 @@ def sources(folder: str = _ALL) -> list[tuple[str, os.stat_result]]:
 
 
 def _time_of_change(status: os.stat_result) -> int:
-    """When a file was last changed. POSIX: what the system noted, not what tools have set, which may be in the future.
+    """When a file was last changed. POSIX: the time that the system noted, not one set by tools, possibly in the
+    future.
 
-    Windows has only the latter. A time in the future is no change under the process: that has the time of the change.
+    Windows has only the latter. A time in the future does not indicate a change under this process.
     """
     return status.st_mtime_ns if sys.platform == "win32" else status.st_ctime_ns
 

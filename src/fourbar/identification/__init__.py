@@ -1,4 +1,4 @@
-"""Identification: which parameters of a robot its motion tells, and what they are."""
+"""Identification: which parameters of a robot its motion determines, and their values."""
 
 from .base import BaseParameters, base_parameters
 from .estimate import identify

@@ -1,4 +1,4 @@
-"""The velocities of a robot that a series can move, with their limits; and what stays where it is."""
+"""The velocities of a robot that an exciting trajectory moves, with their limits; and what is held still."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from ..tree.clusters import Cluster
 from ..tree.embedding import LoopEmbedding
 from .states import has_implicit_loops, random_configurations
 
-_UNLIMITED = np.pi  # how far a coordinate without limits may move
+_UNLIMITED = np.pi  # range of a coordinate without limits
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ class Axis:
 
 
 def _chosen(robot: System, cluster: Cluster) -> list[tuple[PlacedJoint, int, float]]:
-    """The joints of the independent velocities of a cluster: connection, which of its velocities, and its scale."""
+    """The joints of the independent velocities of a cluster: placed joint, which of its velocities, and its scale."""
     connections = [robot.model.cluster_tree.moving[i] for i in cluster.links]
     every = [(c, k) for c in connections for k in range(c.joint.nv)]
     if isinstance(cluster.embedding, LoopEmbedding):
@@ -64,7 +64,7 @@ def _axis(robot: System, cluster: Cluster, c: PlacedJoint, k: int, scale: float,
 
 @dataclass(frozen=True)
 class Axes:
-    """All that moves, and the names of the joints that are held: free ones whose coordinates do not add up."""
+    """The axes that move, and the names of the joints that are held: free ones whose coordinates are not additive."""
 
     robot: System
     moved: tuple[Axis, ...]
@@ -83,7 +83,7 @@ class Axes:
 
     @cached_property
     def _still(self) -> np.ndarray:
-        """Which coordinates of the robot belong to held joints."""
+        """Mask of the robot's coordinates that belong to held joints."""
         clusters = self.robot.model.cluster_tree.clusters
         held = [self.robot.model.cluster_tree.moving[cluster.links[0]].name in self.held for cluster in clusters]
         return np.repeat(held, [cluster.embedding.nq for cluster in clusters]).astype(bool)
@@ -95,7 +95,7 @@ class Axes:
         return found
 
     def configurations(self, y: np.ndarray) -> np.ndarray:
-        """q (n, nq) of coordinates that move (n, m); held joints are neutral, loops are closed step by step."""
+        """q (n, nq) from the moving coordinates (n, m); held joints are neutral, loops are closed step by step."""
         if not self.implicit:
             q = np.tile(self.robot.neutral(), (len(y), 1))
             q[:, [axis.q for axis in self.moved]] = y
@@ -110,14 +110,14 @@ class Axes:
         return np.array(found)
 
     def states(self, rng: np.random.Generator, n: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Random states q, v, a in which held joints stay as they are."""
+        """Random states q, v, a in which held joints stay fixed."""
         q, (v, a) = random_configurations(self.robot, rng, n), rng.normal(size=(2, n, len(self.moved)))
         q[:, self._still] = self.robot.neutral()[self._still]
         return q, self.wide(v), self.wide(a)
 
 
 def find_axes(robot: System) -> Axes:
-    """What of a robot moves and what is held."""
+    """Which joints of a robot move and which are held."""
     moved: list[Axis] = []
     held: list[str] = []
     q = v = 0
@@ -129,14 +129,16 @@ def find_axes(robot: System) -> Axes:
                 held.append(c.name)
             else:
                 raise ArgumentError(
-                    f"joint {c.name!r} is a {type(c.joint).__name__}, whose coordinates do not add up, and its "
-                    "velocities are independent in a loop: a series cannot move it. Choose others by "
-                    "with_independent(...), or give motions of your own to identify(...)"
+                    f"joint {c.name!r} is a {type(c.joint).__name__}, whose coordinates are not additive, and its "
+                    "velocities are independent in a loop: a Fourier series cannot move it. Choose others with "
+                    "with_independent(...), or pass your own motion to identify(...)"
                 )
         q, v = q + cluster.embedding.nq, v + cluster.embedding.nv
     if not moved:
         named = ", ".join(map(repr, dict.fromkeys(held)))
-        raise ArgumentError(f"nothing is left to move: joints {named} are held, since their coordinates do not add up")
+        raise ArgumentError(
+            f"nothing is left to move: joints {named} are held, since their coordinates are not additive"
+        )
     stuck = [axis.joint for axis in moved if not axis.reach > 0.0]
     if stuck:
         raise ArgumentError(f"joints {', '.join(map(repr, stuck))} have no room to move between their limits")
@@ -144,7 +146,7 @@ def find_axes(robot: System) -> Axes:
 
 
 class Allowed:
-    """Whether a motion keeps the limits that scaling alone does not: of joints tied by loops, and of forces (nv)."""
+    """Whether a motion satisfies the limits that scaling alone does not: of joints in loops, and of forces (nv)."""
 
     def __init__(self, robot: System, force: np.ndarray) -> None:
         self.robot, self.force = robot, force
@@ -158,7 +160,7 @@ class Allowed:
         self._friction = robot.inertial_parameters(self._kinds) if self._kinds else np.zeros(0)
 
     def forces(self, q: np.ndarray, v: np.ndarray, a: np.ndarray) -> np.ndarray:
-        """Forces (n, nv) of the robot as it is known, with the friction and the springs of its joints."""
+        """Forces (n, nv) of the robot with its current parameters, including friction and springs of its joints."""
         tau = self.robot.inverse_dynamics(q, v, a)
         if self._kinds:
             tau = tau + self.robot.regressor(q, v, a, columns=self._kinds) @ self._friction
@@ -174,19 +176,19 @@ class Allowed:
         return bool(inside and np.all(np.abs(rates) <= self._fastest))
 
     def check_middle(self, q: np.ndarray, moved: tuple[Axis, ...]) -> None:
-        """Refuse limits of forces that do not even hold the robot in the middle of its range."""
+        """Refuse force limits that cannot even hold the robot in the middle of its range."""
         still = np.zeros((1, self.robot.nv))
         needed = np.abs(self.forces(q, still, still))[0]
         for axis in moved:
             if needed[axis.v] > self.force[axis.v]:
                 raise ArgumentError(
                     f"joint {axis.joint!r} needs a force of {needed[axis.v]:.4g} to stay in the middle of its range, "
-                    f"more than the {self.force[axis.v]:.4g} allowed; raise force=, or the robot's max_force"
+                    f"but only {self.force[axis.v]:.4g} is allowed; raise force=, or the robot's max_force"
                 )
 
 
 def read_limit(what: str, value: Any, own: np.ndarray, n: int) -> np.ndarray:
-    """A limit for each velocity (n): one number, n of them, or None for those of the robot's own joints."""
+    """A limit for each velocity (n): one number, n of them, or None for the limits of the robot's joints."""
     if value is None:
         return own
     try:
@@ -194,5 +196,5 @@ def read_limit(what: str, value: Any, own: np.ndarray, n: int) -> np.ndarray:
     except (TypeError, ValueError):
         array = np.full(n + 1, np.nan)
     if array.shape not in ((), (n,)) or not np.all(array > 0.0):
-        raise ArgumentError(f"{what}={value!r}: expected a positive number, or {n} of them, one for each velocity")
+        raise ArgumentError(f"{what}={value!r}: expected a positive number, or {n} of them, one per velocity")
     return np.broadcast_to(array, (n,))

@@ -1,8 +1,8 @@
-"""Base parameters: the combinations of parameters that the motion of a robot depends on, and what it does not tell.
+"""Base parameters: the combinations of parameters that determine a robot's joint forces, and those that do not matter.
 
 Found numerically. Columns of the regressor at many random states are visited in order, bodies near the ground first;
 one that depends on those before it adds to their combinations (the regrouping of the identification literature).
-Closed linkages count as they are assembled: what only another assembly would tell is not told.
+Closed linkages count as assembled: what only another assembly would reveal is not determined.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from ..system.system import System
 from .states import check_robot, random_configurations
 from .triangular import Triangle
 
-_DEPENDENT = 1e-9  # what is left of a column of unit length when it depends on others
-_NEGLIGIBLE = 1e-9  # beside the largest coefficient of its row
-_STATES = 4  # rows of the regressor for each of its columns
+_DEPENDENT = 1e-9  # norm that is left of a column of unit length when it depends on others
+_NEGLIGIBLE = 1e-9  # relative to the largest coefficient of its row
+_STATES = 4  # rows of the regressor per column
 States = Callable[["np.random.Generator", int], tuple[np.ndarray, np.ndarray, np.ndarray]]
 
 
@@ -31,7 +31,7 @@ States = Callable[["np.random.Generator", int], tuple[np.ndarray, np.ndarray, np
 class BaseParameters:
     """β = `combine` φ (r, p): all that joint forces depend on. Y φ = Y[..., independent] β at every state.
 
-    `names` are those of all p parameters; `combinations` of the r base parameters, e.g. "rod.Jyy + 0.25 tip.m".
+    `names` lists all p parameters, `combinations` the r base parameters, e.g. "rod.Jyy + 0.25 tip.m".
     """
 
     names: tuple[str, ...]
@@ -40,34 +40,34 @@ class BaseParameters:
 
     @property
     def rank(self) -> int:
-        """How many base parameters there are."""
+        """The number of base parameters."""
         return len(self.independent)
 
     @cached_property
     def combinations(self) -> tuple[str, ...]:
-        """Each base parameter, written out."""
+        """Each base parameter as a formula."""
         rows = zip(self.combine, self.independent, strict=True)
         return tuple(_written(row, self.names, first) for row, first in rows)
 
     @cached_property
     def identifiable(self) -> tuple[str, ...]:
-        """Parameters that can be known by themselves."""
+        """Parameters that are identifiable on their own."""
         return tuple(name for name, alone in zip(self.names, self.alone, strict=True) if alone)
 
     @cached_property
     def only_combined(self) -> tuple[str, ...]:
-        """Parameters that can be known only together with others, as parts of `combinations`."""
+        """Parameters that are identifiable only together with others, as parts of `combinations`."""
         loose = ~self.alone & ~self.silent
         return tuple(name for name, x in zip(self.names, loose, strict=True) if x)
 
     @cached_property
     def without_effect(self) -> tuple[str, ...]:
-        """Parameters that no motion and no joint force depends on."""
+        """Parameters that no joint force depends on."""
         return tuple(name for name, x in zip(self.names, self.silent, strict=True) if x)
 
     @cached_property
     def alone(self) -> np.ndarray:
-        """For each parameter whether it is a base parameter by itself."""
+        """Mask of the parameters that are base parameters on their own."""
         single = np.count_nonzero(self.combine, axis=1) == 1
         found = np.zeros(len(self.names), bool)
         found[np.array(self.independent, int)[single]] = True
@@ -75,7 +75,7 @@ class BaseParameters:
 
     @cached_property
     def silent(self) -> np.ndarray:
-        """For each parameter whether nothing depends on it."""
+        """Mask of the parameters that nothing depends on."""
         return ~np.any(self.combine, axis=0)
 
 
@@ -105,9 +105,9 @@ def mean_length(robot: System) -> float:
 
 
 def _seen(norms: np.ndarray, names: tuple[str, ...], length: float) -> np.ndarray:
-    """Which columns of a regressor are more than rounding, whatever the unit of length is.
+    """Which columns of a regressor are more than rounding, independent of the unit of length.
 
-    Beside the largest: m, m c and J with a robot's own length for theirs, and parameters of joints among themselves.
+    Relative to the largest: m, m c and J, scaled by the robot's size, and joint parameters among themselves.
     """
     sizes = {name: 0 if name == "m" else 1 if name.startswith("m") else 2 for name in INERTIAL}
     suffixes = [name.rsplit(".", 1)[1] for name in names]
@@ -153,12 +153,12 @@ def random_triangle(
     measured: Sequence[int] | None = None,
     states: States | None = None,
 ) -> np.ndarray:
-    """R (p, p) of the regressor at more than enough random states; of its rows only those `measured`, all if None.
+    """R (p, p) of the regressor at more than enough random states; only its `measured` rows, all if None.
 
-    states: makes n states q, v, a; any of the robot if None.
+    states: draws n states q, v, a; random states of the robot if None.
     """
     if robot.nv == 0:
-        raise ModelError(f"robot {robot.name!r} cannot move, so nothing can be told from its motion")
+        raise ModelError(f"robot {robot.name!r} cannot move, so its motion determines no parameters")
     width = len(robot.parameter_names(kinds))
     function = robot.regressor.specialise(columns=kinds)
     triangle, rng = Triangle(width), read_rng(rng)

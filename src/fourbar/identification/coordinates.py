@@ -1,6 +1,6 @@
 """Coordinates x of the parameters, φ = origin + T x, in which the given robot is near zero and steps have no units.
 
-For bodies see `pseudo`. A parameter of a joint is divided by a size of its own. Bodies without mass stay as they are.
+For bodies see `pseudo`. A joint parameter is divided by its typical size. Massless bodies stay as they are.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from ..system.system import System
 from .base import mean_length
 from .pseudo import coordinates, frame_map, pseudo_inertia, reference, symmetric
 
-_SIGNED = ("preload",)  # of the parameters of joints those that may be negative
+_SIGNED = ("preload",)  # joint parameters that may be negative
 
 
 class Place(NamedTuple):
-    """A body that is estimated: its name, and where its ten coordinates are."""
+    """A body that is estimated: its name, and the positions of its ten coordinates."""
 
     body: str
     at: slice
@@ -26,7 +26,9 @@ class Place(NamedTuple):
 
 @dataclass(frozen=True)
 class Coordinates:
-    """`estimated` are the numbers (m) of the parameters that x (m) stands for; `held` says why the others are not."""
+    """`estimated` holds the numbers (m) of the parameters that x (m) represents; `held` says why the others are
+    fixed.
+    """
 
     names: tuple[str, ...]
     estimated: np.ndarray
@@ -34,7 +36,7 @@ class Coordinates:
     origin: np.ndarray
     T: np.ndarray
     bodies: tuple[Place, ...]
-    positive: np.ndarray  # coordinates of joint parameters that must not be negative
+    positive: np.ndarray  # coordinates of joint parameters that must be non-negative
 
     @property
     def prior(self) -> np.ndarray:
@@ -48,13 +50,15 @@ class Coordinates:
         return phi
 
     def shapes(self, x: np.ndarray) -> np.ndarray:
-        """1 + X (bodies, 4, 4) of every estimated body: positive definite iff some matter has its parameters."""
+        """1 + X (bodies, 4, 4) of every estimated body: positive definite iff its parameters are physically
+        consistent.
+        """
         if not self.bodies:
             return np.zeros((0, 4, 4))
         return np.eye(4) + symmetric(np.stack([x[place.at] for place in self.bodies]))
 
     def joint_values(self, x: np.ndarray) -> np.ndarray:
-        """The parameters of joints that must not be negative, in units of their sizes."""
+        """The joint parameters that must be non-negative, relative to their sizes."""
         return self._joint_origin + x[self.positive]
 
     @property
@@ -62,12 +66,12 @@ class Coordinates:
         return self.origin[self.positive] / np.diag(self.T)[self.positive]
 
     def is_consistent(self, x: np.ndarray, margin: float = 0.0) -> bool:
-        """Whether some matter has these parameters, and no joint gains energy by friction."""
+        """Whether these parameters are physically consistent, and no friction is negative."""
         least = np.linalg.eigvalsh(self.shapes(x)).min(initial=np.inf)
         return bool(least > margin and self.joint_values(x).min(initial=np.inf) >= 0.0)
 
     def inconsistent(self, x: np.ndarray) -> list[str]:
-        """Names of the bodies and joint parameters that no matter has."""
+        """Names of the bodies and joint parameters that are physically inconsistent."""
         least = np.linalg.eigvalsh(self.shapes(x)).min(axis=-1, initial=np.inf)
         wrong = [place.body for place, value in zip(self.bodies, least, strict=True) if value <= 0.0]
         named = [self.names[self.estimated[j]] for j in self.positive[self.joint_values(x) < 0.0]]
@@ -75,7 +79,7 @@ class Coordinates:
 
 
 def make_coordinates(robot: System, columns: tuple[str, ...], sizes: np.ndarray) -> Coordinates:
-    """Coordinates around a robot; `sizes` (p) are used for parameters of joints that are zero in the robot."""
+    """Coordinates around a robot; `sizes` (p) scale the joint parameters that are zero in the robot."""
     names, values = robot.parameter_names(columns), robot.inertial_parameters(columns)
     bodies = robot.mechanism.bodies if "inertia" in columns else ()
     heavy = [b for b, body in enumerate(bodies) if body.mass > 0.0]

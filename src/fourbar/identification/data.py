@@ -1,4 +1,4 @@
-"""Measured data: checked, and cut into chunks that fit in memory."""
+"""Measured data: checked, and split into chunks that fit in memory."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from ..system.system import System
 _ARRAYS = ("q", "v", "a", "tau", "f_ext", "t")
 _NEEDED = ("q", "v", "tau")
 _LACKING = {
-    "a": "form='force' needs the accelerations a (n, nv) in every piece; without them use form='momentum', which needs "
+    "a": "form='force' needs accelerations a (n, nv) in every piece; without them use form='momentum', which needs "
     "the times t (n) instead",
-    "t": "without accelerations a the balance of momentum or energy over time is used, which needs the times t (n) of "
-    "the samples in every piece",
+    "t": "without accelerations a, the balance of momentum or energy over time is used, which needs the times t (n) "
+    "of the samples in every piece",
 }
 
 
 @dataclass(frozen=True)
 class Chunk:
-    """Some samples in a row: q (n, nq), v, a, tau (n, nv), f_ext (n, bodies, 6), times t (n); None if not given."""
+    """Consecutive samples: q (n, nq), v, a, tau (n, nv), f_ext (n, bodies, 6), times t (n); None if not given."""
 
     q: np.ndarray
     v: np.ndarray
@@ -50,12 +50,12 @@ def _check(robot: System, piece: Any, where: str, needs: str) -> dict[str, Any]:
     given = {name: piece[name] for name in piece if piece[name] is not None}
     for name in given:
         if name not in _ARRAYS:
-            raise ArgumentError(f"{where}: {name!r} is not understood; known are {', '.join(_ARRAYS)}")
+            raise ArgumentError(f"{where}: unknown array {name!r}; expected {', '.join(_ARRAYS)}")
     missing = [name for name in _NEEDED if name not in given]
     if missing:
-        raise ArgumentError(f"{where}: {', '.join(missing)} missing; given are {', '.join(given) or 'none'}")
+        raise ArgumentError(f"{where}: {', '.join(missing)} missing; given: {', '.join(given) or 'none'}")
     if needs not in given:
-        raise ArgumentError(f"{where}: {_LACKING[needs]}; given are {', '.join(given)}")
+        raise ArgumentError(f"{where}: {_LACKING[needs]}; given: {', '.join(given)}")
     arrays = {name: x if hasattr(x, "shape") else _numbers(x, name, where) for name, x in given.items()}
     n = len(arrays["q"]) if len(arrays["q"].shape) else 0
     for name, shape in _shapes(robot).items():
@@ -73,19 +73,19 @@ def _numbers(x: Any, name: str, where: str) -> np.ndarray:
     except (TypeError, ValueError) as error:
         if isinstance(error, ArgumentError):
             raise
-        raise ArgumentError(f"{where}: {name} is no array of numbers, got {type(x).__name__}") from None
+        raise ArgumentError(f"{where}: {name} must be an array of numbers, got {type(x).__name__}") from None
 
 
 def _wrong_shape(name: str, found: tuple[int, ...], n: int, shape: tuple[int, ...]) -> str:
     """What is wrong with the shape of an array, and what to do."""
     text = f"{name} has shape {found}, expected ({', '.join(['n', *map(str, shape)])}{'' if shape else ','})"
     if len(shape) == 1 and found == (n,) and shape == (1,):
-        return f"{text}: a column for the only velocity, {name}[:, None]"
+        return f"{text}: one column for the only velocity, {name}[:, None]"
     if len(shape) == 1 and len(found) == 2 and found[0] == shape[0] != found[1]:
-        return f"{text}: a row for each sample; it looks transposed, give {name}.T"
+        return f"{text}: one row per sample; it looks transposed, give {name}.T"
     if name != "q" and found[1:] == shape:
-        return f"{text} with n={n}, as many samples as q has"
-    return f"{text}: a row for each sample"
+        return f"{text} with n={n}, the number of samples in q"
+    return f"{text}: one row per sample"
 
 
 def _finite(array: Any, name: str, where: str, first: int) -> np.ndarray:
@@ -94,7 +94,7 @@ def _finite(array: Any, name: str, where: str, first: int) -> np.ndarray:
     if bad.any():
         number = first + int(np.argmax(bad))
         raise ArgumentError(
-            f"{where}: {name} is not finite in {int(bad.sum())} samples, first in sample {number}; leave them out"
+            f"{where}: {name} is not finite in {int(bad.sum())} samples, first in sample {number}; remove them"
         )
     return x
 
@@ -114,7 +114,7 @@ class Chunks:
 
     Only one chunk is in memory: arrays may be memory-mapped, or come from an iterator. `needs` is an array that the
     equations need; where it is the times t, these must increase, and chunks of a recording share the sample between
-    them. Forces that are not `measured` (numbers of velocities) are not looked at.
+    them. Forces that are not `measured` (numbers of velocities) are ignored.
     """
 
     def __init__(self, robot: System, data: Any, size: int, needs: str, measured: Sequence[int]) -> None:
@@ -128,7 +128,7 @@ class Chunks:
             _check(robot, data, "data", needs)
 
     def __len__(self) -> int:
-        """Number of chunks, where it is known."""
+        """Number of chunks, if known."""
         if self._single is None:
             raise TypeError("the number of chunks is known only when they have been read")
         return len(self._starts(self._single))

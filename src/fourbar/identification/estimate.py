@@ -79,7 +79,8 @@ def identify(
     if isinstance(noise, str) and evidence.equations <= problem.rank:
         raise IdentificationError(
             f"{evidence.equations} equations for {problem.rank} base parameters leave no residual to estimate the "
-            "noise from, so nothing could be said of confidence; give more data, or the standard deviations as noise="
+            "noise from, so that no confidence can be given; record more data, or give the standard deviations as "
+            "noise="
         )
     free = x = problem.solution()
     if consistent is not None and not c.is_consistent(x):
@@ -92,7 +93,7 @@ def _read_prior(prior: float | None) -> float:
     if prior is None:
         return 0.0
     if isinstance(prior, bool) or not (isinstance(prior, Real) and np.isfinite(prior) and prior > 0.0):
-        raise ArgumentError(f"prior={prior!r}: expected a relative standard deviation above zero, such as 0.3, or None")
+        raise ArgumentError(f"prior={prior!r}: expected a positive relative standard deviation, such as 0.3, or None")
     return 1.0 / float(prior) ** 2
 
 
@@ -148,7 +149,7 @@ def _peek(data: Any) -> tuple[Mapping[str, Any] | None, Any]:
 
 
 def _typical(evidence: Evidence) -> np.ndarray:
-    """For each parameter the value at which it would explain the measured forces by itself."""
+    """For each parameter the value at which it alone would explain the measured forces."""
     R = evidence.weighted(np.ones(len(evidence.kinds)))
     norms = np.linalg.norm(R, axis=0)
     return np.divide(norms[-1], norms[:-1], out=np.zeros(evidence.width), where=norms[:-1] > 0.0)
@@ -173,16 +174,16 @@ def _read_noise(noise: Any, evidence: Evidence, c: Coordinates, weight: float) -
 def _check_forces(evidence: Evidence) -> None:
     if not evidence.sizes().max(initial=0.0) > 0.0:
         raise IdentificationError(
-            "the measured forces are zero in all samples, so that a robot without matter would fit; give the forces "
-            "tau of a motion"
+            "the measured forces are zero in all samples, so that a massless robot would fit; give the forces tau of "
+            "a motion"
         )
 
 
 def _check_enough(evidence: Evidence, base: BaseParameters) -> None:
     if evidence.equations < base.rank:
         raise IdentificationError(
-            f"the data are too few: they make {evidence.equations} equations, and {base.rank} base parameters are "
-            "asked for. Record more samples, give a prior=, or keep the values of what is not told: keep_unexcited=True"
+            f"too few data: {evidence.equations} equations for {base.rank} base parameters. Record more samples, give "
+            "a prior=, or keep the values of undetermined parameters with keep_unexcited=True"
         )
 
 
@@ -193,7 +194,7 @@ def _check_excited(problem: Problem, base: BaseParameters, c: Coordinates) -> No
         more = f", and {len(named) - 8} more" if len(named) > 8 else ""
         raise IdentificationError(
             f"the data do not excite {len(named)} of {base.rank} base parameters: {'; '.join(named[:8])}{more}. Move "
-            "these joints (exciting_trajectory designs motions), give a prior=, or let them keep their values with "
+            "these joints (exciting_trajectory designs motions), give a prior=, or keep their values with "
             "keep_unexcited=True"
         )
 

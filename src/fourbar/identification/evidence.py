@@ -1,4 +1,4 @@
-"""What the data say about the parameters: sums of squares of the residuals of every kind of equation, as triangles."""
+"""The information in the data about the parameters: sums of squared residuals per kind of equation, as triangles."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ Progress = Callable[[Iterable[Any]], Iterable[Any]]
 
 @dataclass(frozen=True)
 class Evidence:
-    """For each kind of equation a triangle of its rows [Y | b], over the columns it has; `width` columns in all.
+    """For each kind of equation a triangle of its rows [Y | b], over its columns; `width` columns in all.
 
-    Every weighted sum of squares of residuals follows from it, whatever the weights and the parameters: the data are
-    read once. Its size does not depend on theirs.
+    It determines every weighted sum of squared residuals, for any weights and parameters: the data are read once. Its
+    size does not depend on theirs.
     """
 
     kinds: tuple[str, ...]

@@ -1,8 +1,8 @@
-"""Motions that make parameters visible: Fourier series within limits, searched for a small condition number.
+"""Motions that make parameters identifiable: Fourier series within limits, optimised for a small condition number.
 
 Every independent coordinate moves as y(t) = y₀ + Σ_k (a_k sin k ω t + b_k cos k ω t), at rest where a period starts and
-ends, so that velocity and acceleration are known exactly and a repeated motion can be averaged. Limits hold by scaling,
-so the search is free.
+ends, so that velocity and acceleration are known exactly and a repeated motion can be averaged. Scaling keeps the
+limits, so that the search is unconstrained.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ from .coordinates import make_coordinates
 from .fourier import Fourier
 from .states import check_robot
 
-_MARGIN = 0.99  # of every limit: peaks may lie between samples
-_FINE = 40  # samples of the shortest wave where limits are checked
-_COARSE = 2  # of these samples every second one makes the condition number
-_SMALLER, _TRIES = 0.8, 14  # a motion that breaks a limit is made so much smaller, so many times
+_MARGIN = 0.99  # fraction of every limit: peaks may lie between samples
+_FINE = 40  # samples per shortest wave where limits are checked
+_COARSE = 2  # every second one of these samples enters the condition number
+_SMALLER, _TRIES = 0.8, 14  # a motion that exceeds a limit is scaled by this, at most so many times
 
 
 State = tuple[np.ndarray, np.ndarray, np.ndarray]  # q, v, a
@@ -53,7 +53,7 @@ class Excitation:
 
 
 class _Search:
-    """Turns free numbers into motions within limits, and motions into condition numbers."""
+    """Maps unconstrained numbers to motions within limits, and motions to condition numbers."""
 
     def __init__(
         self, axes: Axes, kinds: tuple[str, ...], period: float, harmonics: int, limits: Any, allowed: Allowed
@@ -77,7 +77,7 @@ class _Search:
         return self.axes.configurations(y), self.axes.wide(v), self.axes.wide(a)
 
     def motion(self, z: np.ndarray) -> tuple[Fourier, State] | None:
-        """A series within all limits, from free numbers (m, 2 harmonics + 1); the last says how much it moves."""
+        """A series within all limits, from unconstrained numbers (m, 2 harmonics + 1); the last scales the motion."""
         shape = z[:, :-1].reshape(len(z), self.harmonics, 2) / np.arange(1, self.harmonics + 1)[:, None]
         free = Fourier(np.zeros(len(z)), shape, self.period).at_rest()
         peaks = [np.abs(x).max(axis=0) for x in free.at(self.fine)]
@@ -87,7 +87,7 @@ class _Search:
         return self._within(series)
 
     def _within(self, series: Fourier) -> tuple[Fourier, State] | None:
-        """The same, smaller, so that joints tied by loops and forces keep their limits too; and its fine samples."""
+        """The same, scaled so that joints in loops and forces satisfy their limits too; and its fine samples."""
         for _ in range(_TRIES):
             state = self.state(series, self.fine)
             if self.allowed(*state):
@@ -96,7 +96,9 @@ class _Search:
         return None
 
     def condition(self, z: np.ndarray) -> float:
-        """Of the regressor of all base parameters; infinite where limits or loops allow no such motion."""
+        """The condition number of the regressor of all base parameters; infinite where limits or loops allow no such
+        motion.
+        """
         try:
             found = self.motion(z)
             if found is None:
@@ -148,7 +150,9 @@ def exciting_trajectory(
     best, first, least = _searched(search, generator, evaluations, progress)
     found = search.motion(best) if np.isfinite(least) else None
     if found is None:
-        raise FourbarError("no motion within the limits excites all base parameters; loosen limits or add harmonics")
+        raise FourbarError(
+            "no motion was found within the limits that excites all base parameters; relax limits or add harmonics"
+        )
     series, t = found[0], np.linspace(0.0, float(period), samples)
     state = search.state(series, t)
     moved = tuple(robot.names.velocities[i] for i in axes.velocities)
@@ -156,7 +160,7 @@ def exciting_trajectory(
 
 
 def _limits(axes: Axes, velocity: Any, force: Any) -> tuple[np.ndarray, np.ndarray]:
-    """Velocities and forces (nv) that are allowed."""
+    """Allowed velocities and forces (nv)."""
     n = axes.robot.nv
     own = np.full((2, n), np.inf)
     own[:, axes.velocities] = [[a.velocity for a in axes.moved], [a.force for a in axes.moved]]
@@ -164,17 +168,17 @@ def _limits(axes: Axes, velocity: Any, force: Any) -> tuple[np.ndarray, np.ndarr
     unknown = [a.joint for a in axes.moved if not np.isfinite(fastest[a.v])]
     if unknown:
         raise ArgumentError(
-            f"velocity={velocity!r}: joints {', '.join(map(repr, unknown))} have no max_velocity of their own; give one"
+            f"velocity={velocity!r}: joints {', '.join(map(repr, unknown))} have no max_velocity; give a limit"
         )
     still = np.setdiff1d(np.arange(n), axes.velocities)
-    strongest[still] = np.inf  # what holds a base is no drive
+    strongest[still] = np.inf  # a stand that holds the base has no force limit
     return fastest, strongest
 
 
 def _searched(
     search: _Search, rng: np.random.Generator, evaluations: int, progress: Any
 ) -> tuple[np.ndarray, float, float]:
-    """Random motions first, then ever smaller or larger steps from the best, as they succeed."""
+    """Random motions first, then steps from the best, which grow on success and shrink on failure."""
     shape = (len(search.axes.moved), 2 * search.harmonics + 1)
     best = rng.normal(size=shape)
     first = least = search.condition(best)

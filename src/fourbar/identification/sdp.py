@@ -11,7 +11,7 @@ from .coordinates import Coordinates
 from .solve import Problem
 
 EXTRA = extra("identify")
-_MARGIN = 1e-6  # of the reference, by which every pseudo-inertia stays positive definite
+_MARGIN = 1e-6  # relative to the reference: every pseudo-inertia stays positive definite by this margin
 
 
 def _packages() -> tuple[Any, Any]:

@@ -10,10 +10,14 @@ from ..once import cached_property
 from .coordinates import Coordinates
 from .evidence import Evidence
 
-_UNSEEN = 1e-11  # singular values below this part of the largest are rounding: the data say nothing there
+_UNSEEN = (
+    1e-11  # singular values below this fraction of the largest are rounding: the data do not determine these directions
+)
 _ROUNDS = 10
-_FAR = 30.0  # relative change of a body that counts as a deviation, when matter is asked for and nothing else is known
-_FAINT = 1e-16  # of the largest singular value squared: the least weight of a prior that rounding leaves
+_FAR = (
+    30.0  # relative change of a body that counts as one deviation, where consistency is enforced and no prior was given
+)
+_FAINT = 1e-16  # fraction of the largest squared singular value: the smallest weight of a prior that survives rounding
 
 
 @dataclass(frozen=True)
@@ -33,18 +37,18 @@ class Problem:
 
     @property
     def rank(self) -> int:
-        """How many combinations the data tell."""
+        """The number of combinations that the data determine."""
         return int(np.count_nonzero(self.svd[1]))
 
     def solution(self) -> np.ndarray:
-        """The best fit; what the data do not tell stays as in the prior."""
+        """The best fit; what the data do not determine stays at the prior."""
         U, s, Vt = self.svd
         total = s**2 + self.weight
         gain = np.divide(s, total, out=np.zeros_like(s), where=total > 0.0)
         return self.prior + Vt.T @ (gain * (U.T @ (self.z - self.A @ self.prior)))
 
     def deviations(self, maps: np.ndarray) -> np.ndarray:
-        """Standard deviations of combinations `maps` (k, m) of x, infinite where nothing is known of one."""
+        """Standard deviations of combinations `maps` (k, m) of x, infinite for those that are undetermined."""
         _, s, Vt = self.svd
         total = s**2 + self.weight
         seen = total > 0.0
@@ -53,7 +57,7 @@ class Problem:
         return np.where(self.unknown(maps), np.inf, known) if self.weight == 0.0 else known
 
     def unknown(self, maps: np.ndarray) -> np.ndarray:
-        """Which combinations (k, m) the data do not tell."""
+        """Which combinations (k, m) the data do not determine."""
         _, s, Vt = self.svd
         seen = Vt[s > 0.0]
         left = maps - (maps @ seen.T) @ seen
@@ -62,8 +66,8 @@ class Problem:
     def anchored(self) -> Problem:
         """The same with a prior of 3000 percent at least.
 
-        Asked for matter, the best fit may lie at infinity, in directions that the data do not tell: a body a thousand
-        times as heavy for the last digit of the residual. Nobody means that.
+        With physical consistency the best fit may lie at infinity, in directions that the data do not determine: a body
+        a thousand times as heavy for the last digit of the residual. This excludes it.
         """
         largest = self.svd[1].max(initial=1e-300)
         return replace(self, weight=max(self.weight, _FAR**-2, _FAINT * largest**2))

@@ -1,4 +1,4 @@
-"""Random configurations of a robot that tell its parameters to many digits."""
+"""Random configurations of a robot that determine its parameters accurately."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from ..system.system import System
 from ..tree.embedding import LoopEmbedding
 
 _DRAWS = 20
-_WORST = 10.0  # times the condition number of the loops in neutral: nearer to a toggle position digits are lost
+_WORST = 10.0  # relative to the condition number of the loops at neutral: nearer to a toggle position accuracy is lost
 
 
 def check_robot(robot: Any) -> None:
-    """Refuse what is no robot."""
+    """Refuse anything but a robot."""
     if not isinstance(robot, System):
-        raise ArgumentError(f"robot: expected a System, such as fourbar.load(...) makes, got {type(robot).__name__}")
+        raise ArgumentError(f"robot: expected a System, such as fourbar.load(...) returns, got {type(robot).__name__}")
 
 
 def _implicit(robot: System) -> list[bool]:
@@ -26,7 +26,7 @@ def _implicit(robot: System) -> list[bool]:
 
 
 def has_implicit_loops(robot: System) -> bool:
-    """Whether q holds dependent coordinates, which say in which assembly a loop is."""
+    """Whether q contains dependent coordinates, which select the assembly of a loop."""
     return any(_implicit(robot))
 
 
@@ -43,7 +43,7 @@ def _conditions(robot: System, q: np.ndarray) -> np.ndarray:
 
 
 def random_configurations(robot: System, rng: np.random.Generator, n: int) -> np.ndarray:
-    """q (n, nq) within limits. Those too near to a toggle position are drawn again; at last others stand for them."""
+    """q (n, nq) within limits. Those too near to a toggle position are drawn again, and finally replaced by others."""
     q = robot.random(rng, n)
     if not has_implicit_loops(robot):
         return q

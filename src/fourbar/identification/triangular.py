@@ -1,4 +1,4 @@
-"""QR factors of matrices too tall to be kept: rows come in chunks, a triangle stays."""
+"""QR factors of matrices too tall for memory: rows come in chunks, a triangle stays."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import numpy as np
 
 
 class Triangle:
-    """R of the QR factorisation of all rows added so far, by which every sum of squares |A x|² = |R x|² is known."""
+    """R of the QR factorisation of all rows so far, which gives every sum of squares: |A x|² = |R x|²."""
 
     def __init__(self, width: int) -> None:
         self.R: np.ndarray = np.zeros((0, width))
@@ -19,7 +19,7 @@ class Triangle:
 
 
 def stack(parts: list[tuple[np.ndarray, np.ndarray, float]], width: int) -> np.ndarray:
-    """R of several triangles together: each with the columns it has, and a weight."""
+    """R of several triangles stacked: each with its own columns, and a weight."""
     whole = Triangle(width)
     for R, columns, weight in parts:
         wide = np.zeros((len(R), width))

@@ -1,4 +1,4 @@
-"""How other libraries store what is ours: states, twists, wrenches. Formulas only: none of them need be installed."""
+"""How other libraries store states, twists and wrenches. Formulas only: none of these libraries need be installed."""
 
 from .conventions import PEERS, convention
 from .joint_states import Convention

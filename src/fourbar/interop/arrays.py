@@ -16,10 +16,12 @@ def read(what: str, x: Any, *core: int) -> np.ndarray:
     try:
         array = np.asarray(x, float)
     except (TypeError, ValueError):
-        raise ArgumentError(f"{what} is an array (..., {', '.join(map(str, core))}) of numbers, not {x!r}") from None
+        raise ArgumentError(
+            f"{what} must be an array (..., {', '.join(map(str, core))}) of numbers, got {x!r}"
+        ) from None
     if array.shape[array.ndim - len(core) :] != core or array.ndim < len(core):
         listed = ", ".join(map(str, core))
-        raise ArgumentError(f"{what} has the shape {array.shape}; expected is (..., {listed})")
+        raise ArgumentError(f"{what} must have shape (..., {listed}), got {array.shape}")
     return array
 
 

@@ -1,4 +1,4 @@
-"""What conversions need of a robot: its bodies with their joints in numbers, and back from joints to clusters."""
+"""What conversions need of a robot: its bodies and joints by number, and maps from joints back to clusters."""
 
 from __future__ import annotations
 
@@ -94,9 +94,9 @@ def _by_group(robot: System, sizes: str) -> Iterator[tuple[object, list[int]]]:
 
 
 def reduced_velocities(robot: System, v_all: Any) -> np.ndarray:
-    """The velocities (..., nv) of a robot from those of all its joints: what `robot.expand_velocity` made, backwards.
+    """The velocities (..., nv) of a robot from those of all its joints: the inverse of `robot.expand_velocity`.
 
-    In a cluster the independent ones are taken, whether the others fit them or not. The same for accelerations.
+    In a cluster the independent ones are taken, whether or not the others agree. The same for accelerations.
     """
     v_all = read("v_all", v_all, sum(c.joint.nv for c in robot.mechanism.joints))
     parts: list[np.ndarray] = [v_all[..., :0]]
@@ -114,6 +114,8 @@ def rows_of(x: np.ndarray) -> np.ndarray:
 
 
 def tied_groups(robot: System) -> Iterator[tuple[LoopEmbedding | None, tuple[str, ...], list[int]]]:
-    """For each cluster what ties it (None: nothing), its loops, and the places of its coordinates among all joints'."""
+    """For each cluster its embedding (None: no loop), its loops, and the positions of its coordinates among all
+    joints'.
+    """
     for cluster, (embedding, places) in zip(robot.model.cluster_tree.clusters, _by_group(robot, "nq"), strict=True):
         yield embedding if isinstance(embedding, LoopEmbedding) else None, cluster.loops, places

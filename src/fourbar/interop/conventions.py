@@ -1,6 +1,7 @@
-"""Which convention each peer has for each of our joints.
+"""The convention of each peer for each of our joints.
 
-Joints with plain numbers, v = q̇, are stored alike by everyone, whether as one joint or as hinges and slides in a row.
+Joints with additive coordinates, v = q̇, are stored alike by all, whether as one joint or as hinges and slides in
+series.
 """
 
 from __future__ import annotations
@@ -47,7 +48,7 @@ PEERS: dict[str, Table] = {"pinocchio": PINOCCHIO, "mujoco": MUJOCO, "drake": DR
 def convention(peer: str, joint: Joint, variant: str = "") -> Convention:
     """How a peer stores a joint. Variants: "unbounded" hinges of Pinocchio, "rpy" floating joints of Drake.
 
-    A joint in series with fixed placements only is stored like the joint.
+    A joint in series with fixed placements is stored like the joint alone.
     """
     if peer not in PEERS:
         raise unknown("peer", peer, PEERS)
@@ -60,7 +61,7 @@ def convention(peer: str, joint: Joint, variant: str = "") -> Convention:
             return InSeries(tuple(convention(peer, part, variant) for part in parts))
     if variant:
         known = [f"{kind.__name__} {name!r}" for kind, name in PEERS[peer] if name]
-        raise ArgumentError(f"{peer} has no variant {variant!r} of {joint!r}; it has {', '.join(known) or 'none'}")
+        raise ArgumentError(f"{peer} has no variant {variant!r} of {joint!r}; known: {', '.join(known) or 'none'}")
     if isinstance(joint, FlatJoint | Translation2 | Translation3):
         return same(joint.nq, joint.nv)
-    raise ArgumentError(f"{peer} has no joint like {joint!r}; model it there and here by joints in series")
+    raise ArgumentError(f"{peer} has no joint like {joint!r}; model it with joints in series in both libraries")

@@ -1,8 +1,8 @@
 """Drake (`pip install drake`): the tree of a finalized MultibodyPlant as ours, and its states.
 
-Drake orders spatial vectors as ours, [angular; linear], but in world axes; a quaternion stands before the position; and
-velocities of ball, planar and floating joints are in the axes of the joint's parent. A `Peer` holds a plant, the same
-robot as ours, and converts between the two.
+Drake orders spatial vectors as we do, [angular; linear], but in world axes; a quaternion precedes the position; and
+velocities of ball, planar and floating joints are in the axes of the joint's parent. A `Peer` holds a plant and the
+same robot as ours, and converts between the two.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _TURN = 2.0 * np.pi
 
 
 def _screw_axis(joint: Any) -> list[float]:
-    """The axis, which Drake does not tell: read from the rotation by a quarter turn."""
+    """The axis, which Drake does not expose: read from the rotation by a quarter turn."""
     plant = joint.GetParentPlant()
     context = plant.CreateDefaultContext()
     q = np.array(plant.GetPositions(context))
@@ -50,7 +50,7 @@ _JOINTS: dict[str, Callable[[Any], Joint]] = {
 def _joint(joint: Any) -> Joint:
     kind = joint.type_name()
     if kind not in _JOINTS:
-        raise ModelError(f"Drake's joint {joint.name()!r} is of type {kind!r}, which this bridge does not translate")
+        raise ModelError(f"Drake joint {joint.name()!r} has type {kind!r}, which this bridge does not support")
     return _JOINTS[kind](joint)
 
 
@@ -69,8 +69,8 @@ def _tree(plant: Any) -> list[Any]:
         ready = [j for j in left if int(j.parent_body().index()) in done]
         if not ready:
             raise ModelError(
-                f"Drake's joint {left[0].name()!r} has its child nearer to the world than its parent; this bridge "
-                "needs the parent there: exchange the two"
+                f"Drake joint {left[0].name()!r} has its child nearer to the world than its parent, which this bridge "
+                "does not support: exchange the two"
             )
         done |= {int(j.child_body().index()) for j in ready}
         ordered += ready
@@ -96,10 +96,10 @@ def _armature(plant: Any, joint: Any) -> list[float]:
 
 
 def _damping(joint: Any) -> list[float]:
-    """Of the velocities of a joint; of joints that store them in other axes than ours it must be zero."""
+    """The damping of a joint's velocities; it must be zero for joints that Drake stores in other axes."""
     values = [float(x) for x in joint.default_damping_vector()]
     if any(values) and _convention(joint).turns:
-        raise ModelError(f"Drake's joint {joint.name()!r} is damped in other axes than ours; set its damping to zero")
+        raise ModelError(f"Drake joint {joint.name()!r} has damping in axes other than ours; set its damping to zero")
     return values
 
 
@@ -109,18 +109,18 @@ def _limits(joint: Any) -> tuple[Any, Any] | None:
 
 
 def _check(plant: Any) -> None:
-    """Refuse what would change the equations of motion and is no part of a tree of bodies."""
+    """Refuse elements that would change the equations of motion but are not part of a tree of bodies."""
     if not plant.is_finalized():
         raise ModelError("the MultibodyPlant is not finalized; call plant.Finalize() first")
     if plant.num_constraints():
         raise ModelError(
-            f"the MultibodyPlant has {plant.num_constraints()} constraints; this bridge translates the tree only: "
+            f"the MultibodyPlant has {plant.num_constraints()} constraints, but this bridge translates the tree only: "
             "remove them, and declare loops on the robot"
         )
     if plant.num_force_elements() > 1:
         raise ModelError(
-            "the MultibodyPlant has force elements besides gravity, which this bridge does not translate: remove them, "
-            "and add their force to tau or f_ext"
+            "the MultibodyPlant has force elements other than gravity, which this bridge does not support: remove "
+            "them, and add their force to tau or f_ext"
         )
 
 
@@ -177,7 +177,7 @@ class Peer(RobotPeer):
                 parts.append(Part(body, stored, q, v, j.position_start(), j.velocity_start()))
             q, v = q + stored.nq, v + stored.nv
         super().__init__("drake", model, robot, parts)
-        self.joints = tuple(ordered)  # that carry our bodies, in our order
+        self.joints = tuple(ordered)  # Drake's bodies in our order
         self.bodies = tuple(j.child_body() for j in ordered)
 
     def jacobian_from_peer(self, J: Any, q: Any = None) -> np.ndarray:

@@ -20,7 +20,9 @@ from .bodies import joint_subspace, links, relative_pose
 
 
 class JointTorques(NamedTuple):
-    """Joint torques (..., n_bodies, 3) in the parents' axes, and the part (..., nv) of Q that no torques make."""
+    """Joint torques (..., n_bodies, 3) in the parents' axes, and the part (..., nv) of Q that torques cannot
+    produce.
+    """
 
     torques: np.ndarray
     residual: np.ndarray
@@ -48,7 +50,7 @@ def _rotations(robot: System, q: np.ndarray) -> list[np.ndarray]:
 
 
 def body_torques_from_joint_torques(robot: System, q: Any, torques: Any) -> np.ndarray:
-    """τ'_k = R_λ τ̂_k - Σ R_k τ̂_l over the bodies l that k carries (..., n_bodies, 3), in world axes (eq. 68)."""
+    """τ'_k = R_λ τ̂_k - Σ R_k τ̂_l over the children l of k (..., n_bodies, 3), in world axes (eq. 68)."""
     q, own = _read(robot, q, torques, "joint torques", _count(robot), 3)
     total = np.zeros(own.shape)
     for link, R in zip(links(robot), _rotations(robot, q), strict=True):
@@ -60,9 +62,9 @@ def body_torques_from_joint_torques(robot: System, q: Any, torques: Any) -> np.n
 
 
 def joint_torques_from_body_torques(robot: System, q: Any, torques: Any) -> np.ndarray:
-    """The joint torques τ̂ (..., n_bodies, 3), in the parents' axes, that are given body torques: eq. 68 backwards.
+    """The joint torques τ̂ (..., n_bodies, 3), in the parents' axes, for given body torques: the inverse of eq. 68.
 
-    Each joint carries the torques of all bodies beyond it.
+    Each joint transmits the torques of all bodies beyond it.
     """
     q, own = _read(robot, q, torques, "body torques", _count(robot), 3)
     total = own.copy()
@@ -93,10 +95,10 @@ def generalized_from_joint_torques(robot: System, q: Any, torques: Any) -> np.nd
 
 
 def joint_torques_from_generalized(robot: System, q: Any, Q: Any) -> JointTorques:
-    """The least joint torques τ̂_k = (Ĵ_ωkᵀ)⁺ Q_k that make generalized forces Q (..., nv) (eq. 71).
+    """The least joint torques τ̂_k = (Ĵ_ωkᵀ)⁺ Q_k that produce generalized forces Q (..., nv) (eq. 71).
 
-    Forces of slides and screws are more than torques can make: see the residual. In a cluster Q is first shared among
-    its joints by (Gᵀ)⁺.
+    Torques cannot produce the forces of slides and screws completely: see the residual. In a cluster Q is first
+    distributed among its joints by (Gᵀ)⁺.
     """
     q, Q = _read(robot, q, Q, "Q", robot.nv)
     G = robot.loop_map(q)
@@ -109,7 +111,7 @@ def joint_torques_from_generalized(robot: System, q: Any, Q: Any) -> JointTorque
 
 
 def wrenches_from_generalized(robot: System, q: Any, Q: Any) -> np.ndarray:
-    """Wrenches (..., n_bodies, 6) on bodies that make generalized forces Q (..., nv): one of many (eq. 70).
+    """Wrenches (..., n_bodies, 6) on bodies that produce generalized forces Q (..., nv): one of many (eq. 70).
 
     The least sum of squares of forces at the centres of mass and torques, in SI units.
     """

@@ -17,12 +17,14 @@ from .bodies import inverse_pose, joint_pose, joint_subspace
 
 _SE3 = SE3()
 _TURN = 2.0 * np.pi
-_STARTS, _STEPS, _PATIENCE = 20, 60, 6  # of Newton's method: beginnings, steps, steps that come no nearer
-_MET, _LONGEST = 1e-14, 0.5  # a gap that needs no step more; the longest step
+_STARTS, _STEPS, _PATIENCE = 20, 60, 6  # of Newton's method: starts, steps, steps without progress
+_MET, _LONGEST = 1e-14, 0.5  # a gap small enough to stop; the longest step
 
 
 class JointCoordinates(NamedTuple):
-    """Coordinates q (..., nq) of a joint, and how far (...) its pose at q is from the given one, at most an entry."""
+    """Coordinates q (..., nq) of a joint, and the largest entry (...) by which its pose at q differs from the given
+    one.
+    """
 
     q: np.ndarray
     residual: np.ndarray
@@ -31,9 +33,9 @@ class JointCoordinates(NamedTuple):
 def joint_coordinates(joint: Joint, T: Any, near: Any = None) -> JointCoordinates:
     """The q of a joint for which its child is at the pose T (..., 4, 4) in its parent; angles are principal.
 
-    `near` (..., nq) says which q is wanted where several have the same pose: angles that count turns and the signs of
+    `near` (..., nq) selects one of several q with the same pose: angles that count turns and the signs of
     quaternions are those nearest to it, and it is where the search begins for joints without a closed form (composites,
-    functions of the user).
+    the user's functions).
     """
     T = read("a pose", T, 4, 4)
     guess = None if near is None else np.broadcast_to(read("near", near, joint.nq), (*T.shape[:-2], joint.nq))
@@ -45,7 +47,7 @@ def joint_coordinates(joint: Joint, T: Any, near: Any = None) -> JointCoordinate
 
 
 def _nearest(joint: Joint, q: np.ndarray, guess: np.ndarray) -> np.ndarray:
-    """Of the q with the same pose: angles with the turns, quaternions with the sign, that are nearest to a guess."""
+    """Among the q with the same pose: angles with the turns, and quaternions with the sign, nearest to a guess."""
     found, turns = q.copy(), turning(joint)
     found[..., turns] += _TURN * np.round((guess[..., turns] - q[..., turns]) / _TURN)
     quaternion = [i for i, name in enumerate(joint.q_names) if name in ("qw", "qx", "qy", "qz")]
@@ -60,14 +62,14 @@ def misfit(joint: Joint, q: np.ndarray, T: np.ndarray) -> np.ndarray:
 
 
 def _anywhere(joint: Joint, rng: np.random.Generator, size: tuple[int, ...]) -> np.ndarray:
-    """Random coordinates (*size, nq) without limits."""
+    """Random coordinates (*size, nq), ignoring limits."""
     unlimited = np.full(joint.nq, np.inf)
     return joint.random(rng, -unlimited, unlimited, size)
 
 
 @cache
 def turning(joint: Joint) -> list[int]:
-    """Coordinates that count turns: 2π more of one leaves the pose as it is."""
+    """Coordinates that count turns: adding 2π to one does not change the pose."""
     q = _anywhere(joint, np.random.default_rng(0), ())
     moved = q + _TURN * np.eye(joint.nq)
     with np.errstate(all="ignore"):
@@ -82,7 +84,7 @@ def _gap(joint: Joint, q: np.ndarray, T: np.ndarray) -> np.ndarray:
 
 
 def _starts(joint: Joint, n: int, near: np.ndarray | None) -> Iterator[np.ndarray]:
-    """Where to begin: near, neutral, anywhere."""
+    """Starting points: near, neutral, random."""
     rng = np.random.default_rng(0)
     if near is not None:
         yield near
@@ -92,7 +94,7 @@ def _starts(joint: Joint, n: int, near: np.ndarray | None) -> Iterator[np.ndarra
 
 
 def _searched(joint: Joint, T: np.ndarray, near: np.ndarray | None) -> np.ndarray:
-    """The best q (..., nq) that Newton's method finds from several beginnings; the first that meets T is kept."""
+    """The best q (..., nq) of Newton's method from several starts; the first that reaches T is kept."""
     flat = T.reshape(-1, 4, 4)
     guess = None if near is None else near.reshape(-1, joint.nq)
     best, size = np.tile(joint.neutral(), (len(flat), 1)).astype(float), np.full(len(flat), np.inf)
@@ -108,7 +110,7 @@ def _searched(joint: Joint, T: np.ndarray, near: np.ndarray | None) -> np.ndarra
 
 
 def _newton(joint: Joint, q: np.ndarray, T: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Gauss-Newton steps q ⊕ S⁺ gap; the best q (n, nq) on the way, and the length (n) of its gap."""
+    """Gauss-Newton steps q ⊕ S⁺ gap; the best q (n, nq) so far, and the length (n) of its gap."""
     best, least, idle = q, np.full(len(q), np.inf), 0
     for _ in range(_STEPS):
         gap = _gap(joint, q, T)

@@ -1,6 +1,6 @@
-"""How a joint's state may be stored otherwise than ours.
+"""How others may store a joint's state.
 
-Every peer's velocities are ours turned and reordered: v_peer = B(q) v with B orthogonal. So forces go the same way,
+Every peer's velocities are ours rotated and reordered: v_peer = B(q) v with B orthogonal. So forces transform alike,
 τ_peer = B τ, accelerations as B a + Ḃ v, and the inverses are Bᵀ. All functions work over leading axes; q is ours.
 """
 
@@ -136,7 +136,7 @@ class LinearInParent(Turned):
         return _joined(v[..., 3:], self.turn_back(q[..., 3:], v[..., :3]))
 
     def drift(self, q: np.ndarray, v: np.ndarray) -> np.ndarray:
-        """The linear velocity turns with the body: R (ω × v)."""
+        """The linear velocity rotates with the body: R (ω × v)."""
         turning = self.turn(q[..., 3:], np.cross(v[..., :3], v[..., 3:]))
         return _joined(turning, np.zeros_like(turning))
 
@@ -185,7 +185,7 @@ class AllInParent(Turned):
         return _joined(*(self.turn_back(rotation, v[..., i : i + 3]) for i in range(0, self.nv, 3)))
 
     def drift(self, q: np.ndarray, v: np.ndarray) -> np.ndarray:
-        """R (ω × v) for the linear part; the angular velocity does not turn itself."""
+        """R (ω × v) for the linear part; none for the angular velocity."""
         w = v[..., :3]
         turning = [np.cross(w, v[..., i : i + 3]) for i in range(0, self.nv, 3)]
         return _joined(*(self.turn(q[..., self.nq - 4 :], x) for x in turning))
@@ -221,7 +221,7 @@ class PlanarInParent(Convention):
 
 @dataclass(frozen=True)
 class InSeries(Convention):
-    """Joints one after the other, each stored in its own way."""
+    """Joints in series, each stored in its own way."""
 
     parts: tuple[Convention, ...]
 
@@ -266,7 +266,7 @@ class InSeries(Convention):
 
 
 def _joined(*parts: np.ndarray) -> np.ndarray:
-    """Parts one after the other along the last axis, batches broadcast."""
+    """Concatenate parts along the last axis; batches broadcast."""
     batch = np.broadcast_shapes(*(x.shape[:-1] for x in parts))
     spread: Sequence[np.ndarray] = [np.broadcast_to(x, (*batch, x.shape[-1])) for x in parts]
     return np.concatenate(spread, axis=-1)

@@ -1,7 +1,7 @@
 """Maximal coordinates, the pose and twist of every body, ↔ the state (q, v) of a robot.
 
-Engines that treat every body by itself (ODE, PhysX, Bullet) and motion capture know bodies, not joints. Loops are kept:
-what the poses do not fit is reported, never averaged away.
+Engines that treat every body separately (ODE, PhysX, Bullet) and motion capture know bodies, not joints. Loops are
+preserved: poses that do not fit are reported, never averaged.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class MaximalState(NamedTuple):
 
 
 class Coordinates(NamedTuple):
-    """Coordinates q (..., nq), and how far (..., n_bodies) each body's pose is from what its joint or loops allow."""
+    """Coordinates q (..., nq), and how far (..., n_bodies) each body's pose is from what its joint and loops allow."""
 
     q: np.ndarray
     residual: np.ndarray
@@ -58,8 +58,8 @@ def read_poses(robot: System, poses: Any) -> np.ndarray:
 def coordinates_from_poses(robot: System, poses: Any, near: Any = None) -> Coordinates:
     """q from the poses (..., n_bodies, 4, 4) of all bodies, joint by joint; angles are principal.
 
-    Where loops tie angles whose turns poses do not show (gears), the fewest turns that close the loops are taken.
-    `near` (..., nq) tells which of several q is wanted.
+    Where loops couple angles whose turns poses do not show (gears), the fewest turns that close the loops are taken.
+    `near` (..., nq) selects one of several solutions.
     """
     T = read_poses(robot, poses)
     guess = None
@@ -86,9 +86,9 @@ def _joint_by_joint(robot: System, T: np.ndarray, guess: np.ndarray | None) -> t
 
 
 def reduced_coordinates(robot: System, q_all: Any) -> np.ndarray:
-    """The coordinates (..., nq) of a robot from those of all its joints: what `robot.expand` makes of them, backwards.
+    """The coordinates (..., nq) of a robot from those of all its joints: the inverse of `robot.expand`.
 
-    Angles are right up to whole turns; where gears tie them, the fewest turns that close the loops are added.
+    Angles are known up to whole turns; where gears couple them, the fewest turns that close the loops are added.
     """
     q_all = read("q_all", q_all, sum(c.joint.nq for c in robot.mechanism.joints))
     parts: list[np.ndarray] = [q_all[..., :0]]
@@ -113,12 +113,12 @@ def _require_poses(robot: System, q: np.ndarray, residual: np.ndarray, tolerance
         raise ArgumentError(
             f"the poses do not fit the robot: that of body {c.child!r} is off by {np.max(residual):.3g} from what "
             f"joint {c.name!r} and the loops allow (tolerance {tolerance:.0e}); `coordinates_from_poses` gives the "
-            "residual of every body, and near= tells how many turns joints have made"
+            "residual of every body, and near= says how many turns joints have made"
         )
     gap = robot.loop_gap(q)
     if not np.all(gap <= tolerance):
         raise ArgumentError(
-            f"the poses leave the loops open by {np.max(gap):.3g} (tolerance {tolerance:.0e}); near= tells how many "
+            f"the poses leave the loops open by {np.max(gap):.3g} (tolerance {tolerance:.0e}); near= says how many "
             "turns joints have made, robot.assemble(q) closes a small gap"
         )
 
@@ -129,16 +129,16 @@ def _require_twists(robot: System, V: np.ndarray, residual: np.ndarray, toleranc
     if not np.all(missed <= tolerance):
         c = robot.mechanism.joints[_worst(robot, missed)]
         raise ArgumentError(
-            f"the twists cannot be reached: that of body {c.child!r} breaks joints or loops by {np.max(missed):.3g} of "
-            f"the largest entry (tolerance {tolerance:.0e}); `velocities_by_least_squares` gives the nearest v"
+            f"the twists are inconsistent: that of body {c.child!r} violates joints or loops by {np.max(missed):.3g} "
+            f"of the largest entry (tolerance {tolerance:.0e}); `velocities_by_least_squares` gives the nearest v"
         )
 
 
 def state_from_maximal(robot: System, poses: Any, twists: Any, near: Any = None, tolerance: float = 1e-9) -> State:
     """(q, v) from the poses (..., n_bodies, 4, 4) and twists (..., n_bodies, 6) of all bodies.
 
-    An error tells which body's pose does not fit its joint, which loop is open, or which body's twist cannot be
-    reached, if by more than `tolerance` (of poses: an entry; of twists: relative to the largest of each sample).
+    An error names the body whose pose does not fit its joint, the loop that is open, or the body whose twist is
+    inconsistent, if by more than `tolerance` (of poses: an entry; of twists: relative to the largest of each sample).
     """
     V = read("twists", twists, len(robot.mechanism.bodies), 6)
     q, residual = coordinates_from_poses(robot, poses, near)

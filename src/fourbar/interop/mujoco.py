@@ -25,7 +25,7 @@ from .peer import RobotPeer
 
 
 def from_mujoco(model: Any, *, strict: bool = False, waive: tuple[str, ...] = ()) -> tuple[System, Report]:
-    """The same robot, from a compiled `mujoco.MjModel`, and what of the model it has not."""
+    """The same robot, from a compiled `mujoco.MjModel`, and a report of what was not translated."""
     reading = Reading(model_name(model), strict, waive)
     lines = Lines(reading.file)
     mechanism = straightened(convert(model, lines, reading), Options(), reading)
@@ -65,14 +65,14 @@ class Peer(RobotPeer):
     def wrenches_to_peer(self, f_ext: Any, q: Any) -> np.ndarray:
         """Our wrenches on bodies (..., n_bodies, 6) as `xfrc_applied` (..., nbody, 6), the world first.
 
-        [force; torque] in world axes, the force at the centre of mass. Bodies that stand between several joints of one
-        body of MuJoCo's must be free of wrenches.
+        [force; torque] in world axes, the force at the centre of mass. Our bodies between the joints of one MuJoCo body
+        must have no wrench.
         """
         F = read("f_ext", f_ext, len(self.robot.names.bodies), 6)
         between = [i for i in range(F.shape[-2]) if i not in set(self.bodies)]
         if np.any(F[..., between, :]):
             loaded = next(i for i in between if np.any(F[..., i, :]))
-            raise ArgumentError(f"MuJoCo has no body {self.robot.names.bodies[loaded]!r} to put a wrench on")
+            raise ArgumentError(f"MuJoCo has no body {self.robot.names.bodies[loaded]!r} to apply a wrench to")
         poses = self.robot.poses(q)[..., self.bodies, :, :]
         world = swapped(wrench_to_world(F[..., self.bodies, :], poses, self.model.body_ipos[1:]))
         return np.concatenate([np.zeros_like(world[..., :1, :]), world], axis=-2)

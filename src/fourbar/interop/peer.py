@@ -26,7 +26,7 @@ def placed(R: Any, p: Any) -> Transform:
 
 
 def in_series(parts: Sequence[Joint | Transform]) -> Joint:
-    """One joint of several parts; poses that do nothing are left out."""
+    """One joint of several parts; identity placements are left out."""
     kept = [part for part in parts if part != IDENTITY]
     return kept[0] if len(kept) == 1 and isinstance(kept[0], Joint) else Composite(*kept)
 

@@ -1,9 +1,9 @@
 """The usual ways to the dynamics of mechanisms with loops (Chignoli §II), to compare the cluster algorithms with.
 
-All of them run on the spanning tree (`robot.spanning()`), and differ in how they bring the loops in: by the map G from
-independent to all velocities, by Lagrange multipliers, or not at all but for a constant inertia. Plain NumPy, batched
-over leading axes; robots without loops are allowed. With H and c the mass matrix and bias force of the spanning tree,
-q̇ = G ẏ and q̈ = G ÿ + g for the independent velocities ẏ, and K q̈ = k for the loops.
+All of them run on the spanning tree (`robot.spanning()`), and differ in how they treat the loops: by the map G from
+independent to all velocities, by Lagrange multipliers, or only as a constant inertia. Plain NumPy, batched over leading
+axes; robots without loops are allowed. With H and c the mass matrix and bias force of the spanning tree, q̇ = G ẏ and
+q̈ = G ÿ + g for the independent velocities ẏ, and K q̈ = k for the loops.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ __all__ = [
 
 @lru_cache(maxsize=64)
 def spanning_tree(robot: System) -> System:
-    """`robot.spanning()`, kept, so that its methods are compiled once."""
+    """`robot.spanning()`, cached, so that its methods are compiled once."""
     return robot.spanning()
 
 
@@ -92,7 +92,7 @@ def projected_inverse_dynamics(robot: System, q: Any, v: Any, a: Any, f_ext: Any
 
 
 def spanning_forces(robot: System, tau: Any) -> np.ndarray:
-    """Forces (..., n) on the joints of the spanning tree that do what τ (..., nv) does: Gᵀ times them is τ.
+    """Forces (..., n) on the joints of the spanning tree equivalent to τ (..., nv): Gᵀ times them is τ.
 
     Only joints with independent velocities are driven.
     """
@@ -152,7 +152,8 @@ def lagrange_forward_dynamics(robot: System, q: Any, v: Any, tau: Any, f_ext: An
 def sparse_lagrange_forward_dynamics(robot: System, q: Any, v: Any, tau: Any, f_ext: Any = None) -> np.ndarray:
     """a (..., nv) by multipliers, with H factored along the tree: (K H⁻¹ Kᵀ) λ = k - K H⁻¹ (τ - c), the least λ.
 
-    H⁻¹ Kᵀ costs O(n) a row, and K H⁻¹ Kᵀ is small; H must be regular, so no body without mass may hang on a loop alone.
+    H⁻¹ Kᵀ costs O(n) per row, and K H⁻¹ Kᵀ is small; H must be regular, so no body without mass may hang on a loop
+    alone.
     """
     q, v, tau = _alike(q, v, tau)
     tree, q_all = spanning_tree(robot), robot.expand(q)
@@ -213,13 +214,13 @@ def reflected_robot(robot: System, q: Any = None) -> System:
         elif kept.isdisjoint(place):
             changed[c.name] = _frozen(c, q_all[_coordinates(robot, [i])])
         else:
-            raise ModelError(f"joint {c.name!r} is independent in part; it can be neither kept nor fixed")
+            raise ModelError(f"joint {c.name!r} is only partly independent; it can be neither kept nor fixed")
     connections = tuple(changed.get(c.name, c) for c in robot.mechanism.joints)
     return System(replace(robot.mechanism, joints=connections, loops=()))
 
 
 def _frozen(c: PlacedJoint, q: np.ndarray) -> PlacedJoint:
-    """A connection that stays at q."""
+    """A placed joint fixed at q."""
     placed = Transform.of(c.placement.rotation, c.placement.position).then(c.joint.placement(q.tolist()))
     rotation: Any = tuple(tuple(map(float, row)) for row in placed.R)
     position: Any = tuple(map(float, placed.p))

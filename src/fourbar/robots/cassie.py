@@ -1,4 +1,4 @@
-"""A leg like Cassie's: motors high up, rods that carry their motion down. The real one's springs are rigid here."""
+"""A leg like Cassie's: motors high up, rods that transmit their motion. The real one's springs are rigid here."""
 
 from __future__ import annotations
 
@@ -57,7 +57,9 @@ def _add_hip(b: Builder) -> None:
 
 
 def _add_foot(b: Builder) -> None:
-    """Crank and foot have equal levers, and the plantar rod is as long as it is from axis to axis: a parallelogram."""
+    """Crank and foot have equal levers, and the plantar rod is as long as the distance of their axes: a
+    parallelogram.
+    """
     plantar = np.array(TOE) - CRANK
     b.body(
         "crank", parent="tarsus", joint=Revolute("y"), joint_name="foot_crank", position=CRANK, limits=(-0.8, 0.8),

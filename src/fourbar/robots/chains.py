@@ -1,4 +1,4 @@
-"""Serial chains of any length, driven by geared rotors or by pairs of belts: to see how cost grows with size."""
+"""Serial chains of any length, driven by geared rotors or by pairs of belts: to study how cost grows with size."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def _row(name: str, parent: str) -> Row:
 
 def _numbers(n: int, seed: int | None) -> _Uniform | _Random:
     if not isinstance(n, int | np.integer) or n < 1:
-        raise ArgumentError(f"n={n!r}: a chain has at least one link, an integer")
+        raise ArgumentError(f"n={n!r}: expected an integer, the number of links, at least 1")
     return _Uniform() if seed is None else _Random(seed)
 
 

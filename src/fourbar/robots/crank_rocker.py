@@ -17,7 +17,7 @@ def crank_rocker() -> System:
     """A four-bar of uniform slender rods in the x-y plane, gravity along -y; the independent velocity is the crank's.
 
     The crank, the shortest of the four links, can turn all the way round while the rocker swings (shortest and longest
-    link together are shorter than the other two). So it meets no toggle position, whatever it does.
+    link together are shorter than the other two). So it never reaches a toggle position.
     """
     (ground, crank, coupler, rocker), (m1, m2, m3) = LENGTHS, MASSES
     b = Builder("crank_rocker", gravity=(0.0, -9.81, 0.0))
@@ -33,8 +33,8 @@ def crank_rocker() -> System:
 def closed_form(q: np.ndarray, v: np.ndarray, gravity: float = 9.81) -> np.ndarray:
     """Accelerations (..., 1) of the free crank-rocker, from Lagrange's equation in the crank's angle x.
 
-    ½ M(x) ẋ² + V(x) is constant, so M ẍ = -½ M' ẋ² - V'. A dash is a derivative by x; those of the angles y of the
-    coupler and z of the rocker, against the ground, come from a eⁱˣ + b eⁱʸ = d + c eⁱᶻ differentiated twice.
+    ½ M(x) ẋ² + V(x) is constant, so M ẍ = -½ M' ẋ² - V'. A prime is a derivative with respect to x; those of the angles
+    y of the coupler and z of the rocker, against the ground, come from a eⁱˣ + b eⁱʸ = d + c eⁱᶻ differentiated twice.
     """
     (_, a, b, c), (m1, m2, m3) = LENGTHS, MASSES
     x, y, z = q[..., 0], q[..., 0] + q[..., 1], q[..., 2]

@@ -26,7 +26,7 @@ Functions = Mapping[str, Callable[..., Any]]
 
 
 def check_choice(what: str, given: str, choices: tuple[str, ...]) -> None:
-    """Refuse an option that is none of the choices."""
+    """Refuse an option that is not among the choices."""
     if given not in choices:
         raise ArgumentError(f"{what}={given!r}: expected one of {', '.join(map(repr, choices))}")
 
@@ -50,10 +50,10 @@ def build_facts(
 ) -> System:
     """The robot of a file.
 
-    rotors="exact": they are bodies of their own, tied to the links by loops. "reflected": they stand still on what
-    carries them, and the joints they drive have an armature, the reflected inertia N² I of the rotors about their axes.
-    "none": they are left out. `functions`: the loops that are functions, by what the loop's name ends with; `limits`:
-    of joints, by what the body's name ends with.
+    rotors="exact": they are bodies, connected to the links by loops. "reflected": they are fixed to their carriers, and
+    the joints they drive have an armature, the reflected inertia N² I of the rotors about their axes. "none": they are
+    left out. `functions`: the loops that are functions, by the ending of the loop's name; `limits`: of joints, by the
+    ending of the body's name.
     """
     check_choice("rotors", rotors, get_args(Rotors))
     reflected = _reflected_inertias(facts, functions) if rotors == "reflected" else {}
@@ -126,9 +126,9 @@ def _axis_inertia(row: dict[str, Any]) -> float:
 def _reflected_inertias(facts: dict[str, Any], functions: Functions | None) -> dict[str, float]:
     """Σ (∂ rotor / ∂ link)² I for each driven joint.
 
-    An approximation: the rotors' spin is taken to be that of the driven joints alone (not of what carries them), one
-    joint's share of a rotor that two joints drive is taken without the other's, and where the transmission is not a
-    constant its value in the closed configuration with the links at zero is taken.
+    An approximation: the rotors' spin is taken to be that of the driven joints alone (without their carriers' motion),
+    coupling between two joints that drive one rotor is ignored, and where the transmission is not a constant its value
+    in the closed configuration with the links at zero is taken.
     """
     inertias = {row["joint"]: _axis_inertia(row) for row in facts["bodies"] if row.get("rotor")}
     driven = [row for row in facts["loops"] if "rotors" in row]

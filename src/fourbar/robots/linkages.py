@@ -80,10 +80,10 @@ def five_bar() -> System:
 
 
 def slider_crank() -> System:
-    """Crank, connecting rod and piston: turning into sliding, a loop of two kinds of joint.
+    """Crank, connecting rod and piston: rotation to translation, a loop with two types of joints.
 
-    At crank angle θ the piston has moved by r cos θ + √(l² - r² sin² θ) - (r + l). It turns round where crank and rod
-    are in line, so the crank's velocity is the independent one.
+    At crank angle θ the piston has moved by r cos θ + √(l² - r² sin² θ) - (r + l). It reverses where crank and rod are
+    in line, so that the crank's velocity is the independent one.
     """
     crank, length = SLIDER_CRANK
     b = Builder("slider_crank", gravity=DOWN)

@@ -18,10 +18,10 @@ STEWART = (0.5, 0.3, 0.6)  # radius of the base, of the platform, height at q = 
 def delta() -> System:
     """The Delta: three arms on a frame above, joined to a platform by three pairs of parallel rods; three freedoms.
 
-    The rods have balls at both ends and no mass (half of it is booked on the arm, half on the platform): six distances
+    The rods have balls at both ends and no mass (half of it is added to the arm, half to the platform): six distances
     between points. The platform is a free body whose six velocities the rods determine; assembled as at q = 0, with the
     arms horizontal and the rods of each pair parallel, it never turns. The independent velocities are the arms'.
-    Springs on these bear most of the weight: where all rods are vertical the platform would be held no longer.
+    Springs on these bear most of the weight: where all rods are vertical the platform is no longer held.
     """
     base, arm, platform, length, half = DELTA
     height = sqrt(length**2 - (base + arm - platform) ** 2)
@@ -55,7 +55,7 @@ def stewart_platform() -> System:
     """The Stewart (Gough) platform: six legs, each a universal joint, a slide and a ball; six degrees of freedom.
 
     The independent velocities are those of the slides, the actuators of the machine. The platform is a free body: its
-    pose is among the coordinates, and so is known without solving the forward kinematics.
+    pose is among the coordinates, so that it is known without solving the forward kinematics.
     """
     base, platform, height = STEWART
     b = Builder("stewart_platform")

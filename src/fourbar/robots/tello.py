@@ -9,7 +9,7 @@ from ..expr import cos, sin
 from ..system.system import System
 from .facts import Rotors, build_facts, merged_facts, read_facts
 
-RATIO = 6.0  # of the gear box of each rotor of a differential
+RATIO = 6.0  # of the gearbox of each rotor of a differential
 
 
 def hip_differential(r1: Any, r2: Any, l1: Any, l2: Any) -> tuple[Any, Any]:
@@ -42,8 +42,8 @@ _LIMITS = {"-gimbal": (-0.4, 0.4), "-thigh": (-0.6, 0.6), "-foot": (-1.0, 0.4)}
 def tello(rotors: Rotors = "exact") -> System:
     """Floating torso and two legs of five joints: 16 degrees of freedom, 25 coordinates.
 
-    The independent velocities of the differentials are those of the motors behind their gear boxes (rotor speed / 6).
-    rotors: "exact"; "reflected": the links alone, with the rotors' inertia as seen at the joints when these are at zero
+    The independent velocities of the differentials are those of the motors behind their gearboxes (rotor speed / 6).
+    rotors: "exact"; "reflected": the links alone, with the rotors' inertia reflected to the joints at zero
     (the velocities of the links are then the independent ones); or "none".
     """
     return build_facts(read_facts("tello"), rotors, _FUNCTIONS, _LIMITS)

@@ -1,4 +1,4 @@
-"""Clusters as the user sees them: who belongs together, how to name coordinates, how to close loops."""
+"""Clusters by name: which bodies belong together, the names of their coordinates, and closing their loops."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from .closing import close, close_from, differences
 from .cluster_tree import ClusterTree
 from .clusters import Cluster
 from .embedding import LoopEmbedding, OwnJoint
-from .path_following import brought_within, travel
+from .path_following import move_into_limits, follow_path
 
-_AT_HOME = 10  # trials in the assembly in which a robot is built, if that is outside of the limits of its joints
+_HOME_TRIALS = 10  # trials in the home assembly, if the robot is built outside of its joint limits
 
 
-Trial = tuple[np.ndarray, np.ndarray]  # coordinates (n, nq), and which of them are good (n)
+Trial = tuple[np.ndarray, np.ndarray]  # coordinates (n, nq), and which of them are valid (n)
 
 
 class ClusterInfo(NamedTuple):
-    """Bodies tied by loops, and what describes their state."""
+    """Bodies connected by loops, and what describes their state."""
 
     bodies: tuple[str, ...]
     joints: tuple[str, ...]
@@ -40,7 +40,7 @@ def _labels(name: str, suffixes: Sequence[str]) -> list[str]:
 
 
 def coordinate_labels(c: PlacedJoint) -> list[str]:
-    """What the coordinates of a joint are called."""
+    """The names of a joint's coordinates."""
     return _labels(c.name, c.joint.q_names)
 
 
@@ -73,7 +73,7 @@ def describe(cluster_tree: ClusterTree, cluster: Cluster) -> ClusterInfo:
 
 
 def _state(cluster: Cluster, full: np.ndarray) -> np.ndarray:
-    """The stored coordinates (..., nq) of a tied cluster, from those of all its joints."""
+    """The stored coordinates (..., nq) of a cluster with loops, from those of all its joints."""
     tie = cluster.embedding
     assert isinstance(tie, LoopEmbedding)
     if not tie.explicit:
@@ -100,8 +100,8 @@ def cluster_named(
     closed, gap = close_from(cluster.embedding, full[None])
     if not gap[0] <= CLOSED:
         raise AssemblyError(
-            f"loops {', '.join(map(repr, cluster.loops))} cannot be closed: a gap of "
-            f"{np.abs(cluster.embedding.residual(closed)).max():.3g} is left"
+            f"loops {', '.join(map(repr, cluster.loops))} cannot be closed: the remaining gap is "
+            f"{np.abs(cluster.embedding.residual(closed)).max():.3g}"
         )
     return _state(cluster, closed[0])
 
@@ -118,7 +118,7 @@ def _limits(cluster_tree: ClusterTree, cluster: Cluster) -> tuple[np.ndarray, np
 
 
 def _within_limits(cluster_tree: ClusterTree, cluster: Cluster, full: np.ndarray) -> np.ndarray:
-    """Which rows of coordinates of all joints of a cluster keep their limits."""
+    """Which rows of coordinates of all joints of a cluster are within their limits."""
     lower, upper = _limits(cluster_tree, cluster)
     return np.all((full >= lower) & (full <= upper), axis=-1)
 
@@ -128,20 +128,20 @@ def _is_held(tie: LoopEmbedding, full: np.ndarray) -> np.ndarray:
     return tie.determinacy(full) > KEEP_AWAY
 
 
-def _travelled(
+def _in_home_assembly(
     cluster_tree: ClusterTree, cluster: Cluster, rng: np.random.Generator, count: int, attempt: int
 ) -> Trial:
-    """Where ways from the closed configuration towards random ones lead, and whether they could be gone."""
+    """Follow paths from the closed configuration towards random ones; the ends, and whether they were reached."""
     tie = cluster.embedding
     assert isinstance(tie, LoopEmbedding) and tie.closed is not None
     way = differences(tie.joints, np.tile(tie.closed, (count, 1)), _random_full(cluster_tree, cluster, rng, count))
     way = way / tie.units.steps
     spread = 0.86**attempt  # nearer and nearer to a configuration that is closed
     length = spread * np.sqrt(rng.random(count)) * np.linalg.norm(way, axis=-1)
-    return travel(tie, tie.closed, way, length)
+    return follow_path(tie, tie.closed, way, length)
 
 
-def _elsewhere(
+def _in_any_assembly(
     cluster_tree: ClusterTree, cluster: Cluster, rng: np.random.Generator, count: int, attempt: int
 ) -> Trial:
     """Closed configurations near random ones, in any assembly: for a robot that is built outside of its limits."""
@@ -152,12 +152,12 @@ def _elsewhere(
 
 
 def _brought(cluster_tree: ClusterTree, cluster: Cluster, ends: np.ndarray, closed: np.ndarray) -> Trial:
-    """Closed configurations brought into the limits, and which are there, away from toggle positions."""
+    """Closed configurations moved into the limits, and which are there, away from toggle positions."""
     tie = cluster.embedding
     assert isinstance(tie, LoopEmbedding)
     outside = np.flatnonzero(closed & ~_within_limits(cluster_tree, cluster, ends))
     if outside.size:
-        ends[outside], closed[outside] = brought_within(tie, ends[outside], *_limits(cluster_tree, cluster))
+        ends[outside], closed[outside] = move_into_limits(tie, ends[outside], *_limits(cluster_tree, cluster))
     return ends, closed & _within_limits(cluster_tree, cluster, ends) & _is_held(tie, ends)
 
 
@@ -166,7 +166,7 @@ def cluster_random(
 ) -> np.ndarray:
     """Random coordinates (*size, nq of the cluster), with loops closed in the assembly in which the robot is built.
 
-    Where that is outside of the limits, and no way leads into them, another assembly is within.
+    Where that is outside of the limits, and no path leads into them, another assembly is used.
     """
     tie = cluster.embedding
     if not isinstance(tie, LoopEmbedding):
@@ -177,19 +177,19 @@ def cluster_random(
     if tie.explicit:
         return _state(cluster, found).reshape(*size, tie.nq)
     assert tie.closed is not None
-    left, at_home = np.arange(count), bool(_within_limits(cluster_tree, cluster, tie.closed))
+    left, in_home_assembly = np.arange(count), bool(_within_limits(cluster_tree, cluster, tie.closed))
     for attempt in range(100):
         if not left.size:
             return found.reshape(*size, tie.nq)
-        trial = _travelled if at_home or attempt < _AT_HOME else _elsewhere
+        trial = _in_home_assembly if in_home_assembly or attempt < _HOME_TRIALS else _in_any_assembly
         ends, sound = _brought(cluster_tree, cluster, *trial(cluster_tree, cluster, rng, len(left), attempt))
         found[left[sound]], left = ends[sound], left[~sound]
     names = ", ".join(map(repr, cluster.loops))
-    raise AssemblyError(f"no closed configuration of loops {names} within the limits was found by random trials")
+    raise AssemblyError(f"random sampling found no closed configuration of loops {names} within the limits")
 
 
 def cluster_anywhere(cluster_tree: ClusterTree, cluster: Cluster, rng: np.random.Generator) -> np.ndarray:
-    """One set of coordinates of a cluster with closed loops, away from toggle positions, whatever the limits are.
+    """One set of coordinates of a cluster with closed loops, away from toggle positions, regardless of limits.
 
     Loops of a file may be closed outside the limits of its joints: such a robot has dynamics too.
     """

@@ -1,7 +1,7 @@
-"""Configurations in which rows that come from positions are met, by Newton's method, for robots of any size.
+"""Configurations that satisfy conditions on positions, by Newton's method, for robots of any size.
 
-What a gap is measured in: a row's own change for unit changes of all coordinates, and the rounding of the lengths of
-which a robot is made. So the same is said of a crane and of a watch.
+A gap is measured in units of its row: the row's change for unit changes of all coordinates, and the rounding of the
+robot's lengths. So a crane and a watch are judged alike.
 """
 
 from __future__ import annotations
@@ -17,16 +17,16 @@ from ..tolerances import CLOSED, NOTHING
 from .cluster_tree import ClusterTree
 from .embedding import LoopEmbedding
 
-_STEPS, _LONGEST = 60, 0.5  # number of steps, and how far joints turn in one
-_STALLED = 0.5  # a gap that is closed, and that a step leaves larger than this part of it, is rounding
-_ROUNDING = 1e-13  # of lengths, in what rows say of them
-RESTARTS, _NUDGE, _GROWS = 12, 0.02, 1.5  # starts beside one from which the steps do not get there, and how far beside
+_STEPS, _LONGEST = 60, 0.5  # number of steps, and the largest rotation of a joint in one
+_STALLED = 0.5  # a closed gap that a step reduces by less than this factor is rounding
+_ROUNDING = 1e-13  # rounding of lengths, relative to what rows measure
+RESTARTS, _NUDGE, _GROWS = 12, 0.02, 1.5  # starts beside one from which Newton's method fails, and how far beside
 
 Function = Callable[[np.ndarray], np.ndarray]
 
 
 class Opened(NamedTuple):
-    """How far rows are open at q (n, nq), φ (n, m), A (n, m, nv), and how q (n, nq) moves by steps (n, nv)."""
+    """The gaps of rows at q (n, nq), φ (n, m), A (n, m, nv), and how q (n, nq) moves by steps (n, nv)."""
 
     residual: Function
     jacobian: Function
@@ -36,9 +36,9 @@ class Opened(NamedTuple):
 def close(
     q: np.ndarray, opened: Opened, turns: np.ndarray, length: float, restarts: int = RESTARTS
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Closed configurations near q (n, nq), and the gaps (n) that are left. `turns` (nv): see `turning_velocities`.
+    """Closed configurations near q (n, nq), and the remaining gaps (n). `turns` (nv): see `turning_velocities`.
 
-    Where steps from q lead nowhere (from half a turn there is no shortest way back), they start beside it.
+    Where steps from q make no progress (from half a turn there is no shortest way back), they start beside it.
     """
     found, gaps = _closed(q, opened, turns, length)
     rng, unit = np.random.default_rng(0), np.where(turns, 1.0, length)
@@ -71,8 +71,9 @@ def _closed(q: np.ndarray, opened: Opened, turns: np.ndarray, length: float) -> 
 
 
 def _units(A: np.ndarray, length: float, tolerance: float) -> np.ndarray:
-    """What the gap of each row of A (..., m, n) is measured in: its own change, and no less than what makes rounding
-    of lengths smaller than `tolerance`. Rows that are nothing are measured as the largest is."""
+    """The unit of the gap of each row of A (..., m, n): its own change, at least large enough to make rounding of
+    lengths smaller than `tolerance`. Zero rows take the largest unit.
+    """
     own = np.abs(A).sum(axis=-1)
     largest = own.max(axis=-1, keepdims=True, initial=0.0)
     found = np.maximum(np.where(own > NOTHING * largest, own, largest), _ROUNDING / tolerance * length)
@@ -80,14 +81,15 @@ def _units(A: np.ndarray, length: float, tolerance: float) -> np.ndarray:
 
 
 def gaps_in_units(cluster_tree: ClusterTree, tie: LoopEmbedding, q: np.ndarray, tolerance: float) -> np.ndarray:
-    """How far an embedded loop is open (...) at coordinates q (..., n) of its cluster: the largest gap, in units of its
-    row, such that rounding is less than `tolerance`. Where a gap is no number, it is not told."""
+    """The gap of an embedded loop (...) at coordinates q (..., n) of its cluster: the largest, in units of its row,
+    such that rounding is less than `tolerance`. NaN gaps are ignored.
+    """
     phi, K = (np.nan_to_num(x) for x in tie.numbers(q))
     return (np.abs(phi) / _units(K, longest_length(cluster_tree), tolerance)).max(axis=-1, initial=0.0)
 
 
 def are_closed(cluster_tree: ClusterTree, q: np.ndarray, tolerance: float) -> np.ndarray:
-    """Whether embedded loops are closed at q (..., nq): no gap is more than `tolerance` in units of its row."""
+    """Whether embedded loops are closed at q (..., nq): no gap exceeds `tolerance` in units of its row."""
     found, at = np.ones(q.shape[:-1], bool), 0
     for cluster in cluster_tree.clusters:
         tie, end = cluster.embedding, at + cluster.embedding.nq
@@ -105,13 +107,13 @@ def _newton(A: np.ndarray, phi: np.ndarray, turns: np.ndarray) -> np.ndarray:
 
 
 def turning_velocities(cluster_tree: ClusterTree) -> np.ndarray:
-    """Which independent velocities (nv) turn something; the others are those of slides."""
+    """Which independent velocities (nv) rotate something; the others are those of slides."""
     found: list[bool] = []
     for cluster in cluster_tree.clusters:
         own, tie = [x for i in cluster.links for x in turning(cluster_tree.moving[i].joint)], cluster.embedding
         found += (
             [any(own)] * tie.nv if isinstance(tie, LoopEmbedding) else own
-        )  # what one moves others of its loop may turn
+        )  # through the loop, a slide may rotate other joints
     return np.array(found, bool)
 
 

@@ -1,4 +1,4 @@
-"""Closing loops by numbers: the closed configuration nearest to a given one, in units of the loops' own."""
+"""Closing loops numerically: the closed configuration nearest to a given one, in the loops' own units."""
 
 from __future__ import annotations
 
@@ -13,8 +13,12 @@ from ..spatial.linear import Vec
 from ..tolerances import CLOSED
 from .units import Units
 
-_EXACT, _ROUNDING = 1e-15, 1e-13  # gaps that need no step more, and those at which rounding decides
-_DAMPING, _LONGEST, _STALLED = 0.1, 0.5, 0.99  # of a step: damping by the gap, longest, reduction that is none
+_EXACT, _ROUNDING = 1e-15, 1e-13  # gaps small enough to stop, and those at which rounding decides
+_DAMPING, _LONGEST, _STALLED = (
+    0.1,
+    0.5,
+    0.99,
+)  # of a step: damping relative to the gap, longest, smallest reduction that counts
 
 
 class Closable(Protocol):
@@ -53,10 +57,10 @@ def differences(joints: Sequence[Joint], q0: np.ndarray, q1: np.ndarray) -> np.n
 def close(
     tie: Closable, q: np.ndarray, held: Sequence[int] = (), rows: Sequence[int] | None = None, steps: int = 100
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Closed configurations near q (n, nq), by Levenberg-Marquardt steps, and the gaps (n) that are left.
+    """Closed configurations near q (n, nq), by Levenberg-Marquardt steps, and the remaining gaps (n).
 
-    `held` velocities do not move; `rows`: only these are closed. Gaps are in units of their rows, and nearest is what
-    takes the least of all velocities in their units.
+    `held` velocities do not move; `rows`: only these are closed. Gaps are in units of their rows; nearest means the
+    least norm of all velocities in their units.
     """
     q = np.array(q, float)
     n = sum(j.nv for j in tie.joints)
@@ -69,7 +73,7 @@ def close(
     def opened(q: np.ndarray) -> np.ndarray:
         return tie.residual(q)[..., kept] / gaps
 
-    with np.errstate(all="ignore"):  # a guess may be where the residual is no number
+    with np.errstate(all="ignore"):  # the residual may be NaN at a guess
         phi = opened(q)
         busy = np.flatnonzero(_size(phi) > _EXACT)
         for _ in range(steps):
@@ -91,8 +95,9 @@ def _size(phi: np.ndarray) -> np.ndarray:
 
 
 def _step(phi: np.ndarray, K: np.ndarray, turns: np.ndarray) -> np.ndarray:
-    """The step of least norm that closes the gap, shortened where it relies on small singular values of K, and where
-    joints would turn too far: `turns` says which velocities do."""
+    """The least-norm step that closes the gap, shortened where it relies on small singular values of K, and where
+    joints would rotate too far: `turns` says which velocities rotate.
+    """
     if not K.size:
         return np.zeros((len(K), K.shape[-1]))
     U, s, Vt = np.linalg.svd(K, full_matrices=False)
@@ -110,7 +115,7 @@ def _improved(
     phi: np.ndarray,
     delta: np.ndarray,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """A step along δ, or the largest of its halves that comes nearer; unchanged where none does. φ is `opened`."""
+    """A step along δ, or the largest of its halves that reduces the gap; unchanged where none does. φ is `opened`."""
     left, size = np.arange(len(q)), _size(phi)
     best, best_phi = q.copy(), phi.copy()
     for _ in range(30):
@@ -129,10 +134,9 @@ _NUDGES = 0.1 * 1.2 ** np.arange(16)  # of starts beside the guess: small ones f
 
 
 def close_from(tie: Closable, guess: np.ndarray, held: Sequence[int] = ()) -> tuple[np.ndarray, np.ndarray]:
-    """Closed configurations near guesses (n, nq), and the gaps (n) that are left; `held` velocities do not move.
+    """Closed configurations near guesses (n, nq), and the remaining gaps (n); `held` velocities do not move.
 
-    Steps that make the gap smaller and smaller may end where it is smallest, but not zero. Whether they do depends on
-    where they start.
+    Steps that reduce the gap may end in a local minimum that is not zero, depending on where they start.
     """
     guess = np.asarray(guess, float)
     found, gaps = close(tie, guess, held)

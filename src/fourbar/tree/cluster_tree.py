@@ -1,7 +1,7 @@
-"""From a mechanism by name to a tree of links by number.
+"""From a mechanism by name to a tree of clusters of links by number.
 
-Bodies on fixed joints become part of what carries them; joints are turned into the frames they like best (`aligned`).
-What a body or frame of the user is called stays known: each has a home, a link and a constant place in it.
+Bodies on fixed joints become part of their parents; joints are rotated into their preferred frames (`about_axis`).
+Bodies and frames keep their names: each has a location, a link and a constant placement in it.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _ROUNDING = 1e-15
 
 
 class Location(NamedTuple):
-    """Where a body or frame lives: its link (GROUND for what does not move), and its pose in the link's frame."""
+    """The location of a body or frame: its link (GROUND for what does not move), and its pose in the link's frame."""
 
     link: int
     pose: Transform
@@ -39,10 +39,10 @@ class Location(NamedTuple):
 
 @dataclass(frozen=True)
 class ClusterTree:
-    """The tree, and where each body and frame went. `moving` are the joints that became links, in order.
+    """The tree, and the location of each body and frame. `moving` are the joints that became links, in order.
 
-    `spanning_tree` is true to the bodies; `equivalent` has the same equations of motion and is cheaper, `unturned`
-    also leaves symmetric rotors unturned (see `regroup`).
+    `spanning_tree` has the bodies' true inertias; `equivalent` has the same equations of motion at lower cost,
+    `unturned` also leaves symmetric rotors unturned (see `regroup`).
     """
 
     spanning_tree: SpanningTree
@@ -65,13 +65,15 @@ class ClusterTree:
 
     @cached_property
     def has_shared_joints(self) -> bool:
-        """Whether some velocities of a group joint, such as a ball, are independent in a loop and others are not."""
+        """Whether some velocities of a joint on a Lie group, such as a ball, are independent in a loop and others are
+        not.
+        """
         ties = (cluster.embedding for cluster in self.clusters)
         return any(not tie.explicit and tie.has_shared_joints for tie in ties if isinstance(tie, LoopEmbedding))
 
     @cached_property
     def reframed(self) -> SpanningTree:
-        """The tree with the cheapest frames, where those of the bodies do not matter (see `reframe`)."""
+        """The tree with the cheapest frames, for results that do not depend on the bodies' frames (see `reframe`)."""
         return self.unturned if self.unturned is self.spanning_tree else reframed(self.unturned)
 
     def turns_less(self, link: int) -> bool:
@@ -80,7 +82,7 @@ class ClusterTree:
 
 
 def _clean(entries: Iterable[Any], unit: float = 0.0) -> list[Any]:
-    """Rounding dust removed: zero (and ±1, for rotations) where a number differs from it by less than 1e-15.
+    """Rounding errors removed: zero (and ±1, for rotations) where a number differs from it by less than 1e-15.
 
     Symbols are left as they are.
     """
@@ -99,7 +101,7 @@ def _clean(entries: Iterable[Any], unit: float = 0.0) -> list[Any]:
 
 
 def merged(T: Transform) -> Transform:
-    """A constant transform with its factors multiplied out and cleaned of rounding dust."""
+    """A constant transform with its factors multiplied out and rounding errors removed."""
     R = _clean((x for row in T.R for x in row), unit=1.0)
     return Transform.of((R[:3], R[3:6], R[6:]), Vec(_clean(T.p)))
 
@@ -114,7 +116,9 @@ def _transform(placement: Placement) -> Transform:
 
 
 class Arranged(NamedTuple):
-    """The links of a mechanism, and where each body and frame went; `moving` are the connections of the links."""
+    """The links of a mechanism, and the location of each body and frame; `moving` are the placed joints of the
+    links.
+    """
 
     spanning_tree: SpanningTree
     bodies: dict[str, Location]
@@ -155,14 +159,14 @@ def arrange(mechanism: Mechanism) -> Arranged:
     return Arranged(SpanningTree(tuple(parents), links), homes, frames, tuple(c for c, _ in moving))
 
 
-# What `lower` found, for as long as its mechanism lives: by identity, since to compare two would take long.
+# Results of `lower`, as long as their mechanism lives: by identity, since comparing mechanisms takes long.
 _KEPT: dict[int, tuple[ref[Mechanism], ClusterTree]] = {}
 
 
 def lower(mechanism: Mechanism) -> ClusterTree:
-    """The link tree of a mechanism. Without loops every link has one body.
+    """The cluster tree of a mechanism. Without loops every cluster has one link.
 
-    It is found once for a mechanism: to close loops takes long, and readers look at them before a robot is made.
+    It is computed once per mechanism: closing loops takes long, and readers examine them before a robot is made.
     """
     key = id(mechanism)
     kept = _KEPT.get(key)
@@ -174,14 +178,14 @@ def lower(mechanism: Mechanism) -> ClusterTree:
 
 
 def _forget(key: int, gone: ref[Mechanism]) -> None:
-    """A mechanism is gone; another of its number may have taken the place."""
+    """A mechanism is gone; another may have taken its id."""
     kept = _KEPT.get(key)
     if kept is not None and kept[0] is gone:
         _KEPT.pop(key, None)
 
 
 class _Asked:
-    """A cluster that is to be tied, by all that the result depends on."""
+    """A cluster to be formed, by all that the result depends on."""
 
     def __init__(self, key: tuple[Any, ...], make: Callable[[], Any]) -> None:
         self.key, self.make, self.number = key, make, hash(key)
@@ -195,13 +199,13 @@ class _Asked:
 
 @lru_cache(maxsize=16)
 def _tied(asked: _Asked) -> Any:
-    """A cluster tied, or an equal one that was lately: to close loops takes long."""
-    make, asked.make = asked.make, _tied  # what is kept must not keep the whole mechanism
+    """A cluster with its loops closed, or an equal recent one: closing loops takes long."""
+    make, asked.make = asked.make, _tied  # the cache must not keep the whole mechanism alive
     return make()
 
 
 class _Tying(ClusterFinder):
-    """Makes clusters, those again that were made lately: of mechanisms that differ elsewhere, or in masses only."""
+    """Makes clusters, reusing recent ones of mechanisms that differ elsewhere, or in masses only."""
 
     def _tie(self, links: tuple[int, ...], loops: Sequence[NamedLoop]) -> Any:
         place = {link: n for n, link in enumerate(links)}

@@ -1,7 +1,7 @@
-"""Which links a loop ties together. Integers only: links are numbered parents first, -1 is the ground.
+"""Which links a loop connects. Integers only: links are numbered parents first, -1 is the ground.
 
-The links between a loop and the nearest link that carries all of it form a cluster; loops that share links share a
-cluster. Seen from outside a cluster hangs on one link, so clusters form a tree (Chignoli §III).
+The links between a loop and their nearest common ancestor form a cluster; loops that share links share a cluster. As a
+whole a cluster has one parent link, so that clusters form a tree (Chignoli §III).
 """
 
 from __future__ import annotations
@@ -41,14 +41,14 @@ def _path(parents: Sequence[int], link: int) -> list[int]:
 
 
 def _common(parents: Sequence[int], links: Iterable[int]) -> int:
-    """The nearest link that carries (or is) all given ones."""
+    """The nearest common ancestor of all given links (possibly one of them)."""
     paths = [_path(parents, link) for link in links]
     shared = set(paths[0]).intersection(*paths[1:])
     return max(shared)
 
 
 def _between(parents: Sequence[int], links: Iterable[int], top: int) -> set[int]:
-    """All links on the way from the given ones to `top`, without it."""
+    """All links on the way from the given ones to `top`, exclusive."""
     found: set[int] = set()
     for link in links:
         for step in _path(parents, link):
@@ -65,7 +65,7 @@ def tied(parents: Sequence[int], moved: Sequence[int], touched: Sequence[int]) -
 
 
 def _complete(parents: Sequence[int], cluster: set[int]) -> set[int]:
-    """The cluster, extended until all of it hangs on one link."""
+    """The cluster, extended until all of it has one parent link."""
     carriers = {parents[link] for link in cluster if parents[link] not in cluster}
     while len(carriers) > 1:
         cluster = cluster | _between(parents, carriers, _common(parents, carriers))
@@ -74,7 +74,7 @@ def _complete(parents: Sequence[int], cluster: set[int]) -> set[int]:
 
 
 def _sharing(loops: Iterable[set[int]]) -> list[set[int]]:
-    """The loops, those that share links made one."""
+    """The loops, merged where they share links."""
     clusters: dict[int, set[int]] = {}
     owner: dict[int, int] = {}
     for n, links in enumerate(loops):
@@ -88,7 +88,7 @@ def _sharing(loops: Iterable[set[int]]) -> list[set[int]]:
 
 
 def group_links(parents: Sequence[int], loops: Sequence[set[int]]) -> list[tuple[int, ...]]:
-    """Every link in exactly one cluster, clusters in an order in which what carries comes first."""
+    """Every link in exactly one cluster, parents first."""
     clusters = [_complete(parents, links) for links in _sharing(links for links in loops if links)]
     merged = True
     while merged:
@@ -105,10 +105,10 @@ def group_links(parents: Sequence[int], loops: Sequence[set[int]]) -> list[tuple
 
 @dataclass(frozen=True, eq=False)
 class Cluster:
-    """Links that loops tie together.
+    """Links connected by loops.
 
-    `carrier` is the link that they hang on, `inner` the parent of each within the cluster: a position in `links`, or -1
-    for the carrier. Rows of loops that others imply but for a small gap are left out; `slack` tells.
+    `carrier` is their common parent link, `inner` the parent of each within the cluster: a position in `links`, or -1
+    for the carrier. Rows of loops that are redundant but for a small gap are left out; `slack` lists them.
     """
 
     links: tuple[int, ...]
@@ -123,10 +123,14 @@ class Cluster:
         return isinstance(self.embedding, OwnJoint)
 
 
-_FACTORS = 16  # rotations of a pose that are kept apart, so that zeros and ones in them are seen
-_DEEP = 8  # links in a row from which on two rotations are: each link would pass all of them again
-_NEARLY = 1e-2  # a gap that may be rounding of what somebody wrote down
-_ATTEMPTS, _AT_ONCE, _ENOUGH = 30, 6, 4  # starting points tried, so many together, and closed configurations wanted
+_FACTORS = 16  # rotations of a pose that are kept separate, so that their zeros and ones survive
+_DEEP = 8  # links in series from which on there are two rotations: otherwise each link would pass all of them again
+_NEARLY = 1e-2  # a gap that may be rounding of written numbers
+_ATTEMPTS, _AT_ONCE, _ENOUGH = (
+    30,
+    6,
+    4,
+)  # number of starting points, batch size, and number of closed configurations wanted
 
 
 def single_clusters(tree: SpanningTree) -> tuple[Cluster, ...]:
@@ -141,7 +145,7 @@ Homes = Callable[[str], tuple[int, Transform]]
 
 
 class _View:
-    """What a loop sees: coordinates and poses at given coordinates of the cluster's joints."""
+    """What a loop refers to: coordinates and poses at given coordinates of the cluster's joints."""
 
     def __init__(self, q: dict[str, Vec], pose: Callable[[str], Transform]) -> None:
         self._q = q
@@ -201,7 +205,7 @@ class ClusterFinder:
         self.link_of = {c.name: i for i, c in enumerate(moving)}
 
     def clusters(self) -> tuple[Cluster, ...]:
-        """All clusters, what carries first."""
+        """All clusters, parents first."""
         parents = self.tree.parents
         ties = [self._tied(loop) for loop in self.loops]
         made = []
@@ -217,18 +221,20 @@ class ClusterFinder:
     def _tied(self, loop: NamedLoop) -> set[int]:
         for joint in loop.loop.joints:
             if joint not in self.link_of:
-                raise ModelError(f"loop {loop.name!r}: joint {joint!r} is fixed, its coordinates cannot be coupled")
+                raise ModelError(
+                    f"loop {loop.name!r}: joint {joint!r} is fixed, so that its coordinates cannot be coupled"
+                )
         moved = [self.link_of[joint] for joint in loop.loop.joints]
         touched = [self.home(body)[0] for body in loop.loop.bodies]
         links = tied(self.tree.parents, moved, touched)
         if not links:
-            raise ModelError(f"loop {loop.name!r} ties nothing that moves: both its ends are on the same rigid body")
+            raise ModelError(f"loop {loop.name!r} constrains nothing: both its ends are on the same rigid body")
         return links
 
     def _tie(
         self, links: tuple[int, ...], loops: Sequence[NamedLoop]
     ) -> tuple[LoopEmbedding, tuple[tuple[str, float], ...]]:
-        """The cluster of some links, and the gaps of loops of which rows are left out."""
+        """The cluster of some links, and the gaps of loops with rows left out."""
         joints = [self.moving[i].joint for i in links]
         bodies = list(dict.fromkeys(body for loop in loops for body in loop.loop.bodies))
         traced = trace(joints, loop_residual(self.tree, self.moving, self.home, links, loops), bodies)
@@ -243,7 +249,7 @@ class ClusterFinder:
         return tie, self._slack(links, loops, found)
 
     def _slack(self, links: tuple[int, ...], loops: Sequence[NamedLoop], spare: Spare) -> tuple[tuple[str, float], ...]:
-        """The loops of which rows are left out, and the largest gap of these."""
+        """The loops with rows left out, and the largest gap of these."""
         start = [Vec(self.moving[i].joint.neutral()) for i in links]
         still = {body: Twist.of((0.0,) * 6) for loop in loops for body in loop.loop.bodies}
         found: dict[str, float] = {}
@@ -292,9 +298,9 @@ class ClusterFinder:
     def _measured(
         self, tie: LoopEmbedding, start: np.ndarray, links: Sequence[int], found: Followers
     ) -> tuple[np.ndarray, LoopEmbedding]:
-        """Configurations near `start`, more and more around it, and the cluster with units that it has there."""
+        """Configurations at increasing distance from `start`, and the cluster with the units it has there."""
         placements = [self.tree.links[i].placement.p for i in links]
-        with np.errstate(all="ignore"):  # a guess may be where the residual is no number
+        with np.errstate(all="ignore"):  # the residual may be NaN at a guess
             K, pull = finite(tie.slopes(start[None])[0]), finite(tie.displacements(start))
             far = float(np.abs(np.array(placements, float)).max(initial=0.0))
             own = lever(tie.joints, finite(tie.residual(start)), K, pull, far)
@@ -310,12 +316,11 @@ class ClusterFinder:
         self, tie: LoopEmbedding, guesses: np.ndarray, loops: Sequence[NamedLoop], found: Followers,
         declared: Sequence[tuple[int, float]],
     ) -> np.ndarray | Spare:  # fmt: skip
-        """A closed configuration near the first guess, where the loops hold as much as they do anywhere.
+        """A closed configuration near the first guess, as well conditioned as the loops are anywhere.
 
-        That one itself may be a toggle position (a flat four-bar), so some more near it are tried. Those that
-        stop close to such a position, where the core of K is not clearly of any rank, do not count. Where the
-        velocities that are `declared` independent tell nothing of the others (a piston at its dead centre), another one
-        is taken.
+        The nearest may be a toggle position (a flat four-bar), so some more near it are tried. Those that stop close to
+        such a position, where the rank of the core of K is in doubt, do not count. Where the velocities that are
+        `declared` independent do not determine the others (a piston at its dead centre), another one is taken.
         """
         if tie.is_linear and not found.core_rows:
             step = close_followers(found, tie.constants, tie.traced.entries, tie.residual(guesses[0]), tie.units.steps)
@@ -378,12 +383,14 @@ class ClusterFinder:
         return declared + [(j, 1.0) for j in place if j not in dependent]
 
     def _flat(self, links: tuple[int, ...]) -> list[bool]:
-        """For each velocity whether its joint has plain coordinates; else it should not be independent by itself."""
+        """For each velocity whether its joint has additive coordinates; otherwise it should not be independent on its
+        own.
+        """
         joints = [self.moving[i].joint for i in links]
         return [isinstance(j, FlatJoint) for j in joints for _ in range(j.nv)]
 
     def _depths(self, links: tuple[int, ...]) -> list[int]:
-        """For each velocity how many links of the cluster are between its link and the carrier."""
+        """For each velocity the number of links of the cluster between its link and the carrier."""
         depth: dict[int, int] = {}
         for i in links:
             depth[i] = depth.get(self.tree.parents[i], -1) + 1
@@ -396,7 +403,7 @@ class ClusterFinder:
         return {c.name: range(end - c.joint.nv, end) for c, end in zip(moving, ends, strict=True)}
 
     def _columns(self, links: tuple[int, ...]) -> dict[str, Sequence[int]]:
-        """The velocities that a name means: those of a joint, or one of them."""
+        """The velocities that a name refers to: those of a joint, or one of them."""
         found: dict[str, Sequence[int]] = {}
         for i, columns in zip(links, self._every_column(links).values(), strict=True):
             c = self.moving[i]
@@ -409,36 +416,37 @@ class ClusterFinder:
             if joint not in column:
                 tied = ", ".join(repr(name) for name, own in column.items() if own)
                 raise ModelError(
-                    f"loop {loop.name!r}: the velocity of joint {joint!r} cannot be declared independent; it must be a "
-                    f"joint, or a velocity of one, among those that the loop ties together: {tied}"
+                    f"loop {loop.name!r}: the velocity of joint {joint!r} cannot be declared independent; choose a "
+                    f"joint, or one velocity of a joint, in the same cluster: {tied}"
                 )
 
     def _check_independent(
         self, asked: list[tuple[int, float]], loops: Sequence[NamedLoop], rest: np.ndarray, r: int, n: int
     ) -> None:
-        """Refuse declared velocities that cannot be: `rest` is K without them; of K, r is the rank, n the columns."""
+        """Refuse impossible declarations: `rest` is K without the declared velocities; K has rank r and n columns."""
         names = ", ".join(repr(loop.name) for loop in loops)
         if len({j for j, _ in asked}) < len(asked):
             raise ModelError(f"loops {names}: the same velocity is declared independent with different scales")
         if len(asked) > n - r:
             raise ModelError(
-                f"loops {names} leave {n - r} velocities free, but {len(asked)} are declared independent; of a joint "
-                "with several velocities all are meant, unless they are named one by one, such as 'platform.vx'"
+                f"loops {names} have {n - r} degrees of freedom, but {len(asked)} velocities are declared "
+                "independent; a joint with several velocities counts with all of them, unless they are named "
+                "individually, such as 'platform.vx'"
             )
         if rank(rest) != r:
             raise ModelError(
                 f"loops {names}: the velocities declared independent do not determine the others, neither where the "
-                "loops are closed first nor in other closed configurations near"
+                "loops are closed first nor in other closed configurations nearby"
             )
 
 
 def _not_closed(loops: Sequence[NamedLoop], gap: float, without_derivative: bool = False) -> ModelError:
-    """What is said of loops without a closed configuration in which their conditions have derivatives."""
+    """The message for loops without a closed configuration in which their conditions are differentiable."""
     names = ", ".join(repr(loop.name) for loop in loops)
     if without_derivative:
         return ModelError(
-            f"the loops {names} are closed only where the derivative of a condition has no value (sqrt(x) has none at "
-            "x = 0); write it differently, such as x - y² for sqrt(x) - y, or close the loop elsewhere: near the first "
+            f"the loops {names} are closed only where the derivative of a condition is undefined (as for sqrt(x) at x "
+            "= 0); rewrite it, such as x - y² for sqrt(x) - y, or close the loop elsewhere: near the first "
             "configuration(...)"
         )
     said = f"the loops {names} cannot be closed: the nearest configuration leaves a gap of {gap:.3g}"
@@ -447,12 +455,12 @@ def _not_closed(loops: Sequence[NamedLoop], gap: float, without_derivative: bool
         return ModelError(said)
     turned = [loop.name for loop in loops if _holds_axes(loop.loop)]
     ball = (
-        f"close {', '.join(map(repr, turned))} with Spherical(), which keeps no axes parallel (that suffices where "
-        "those of the other joints are), or "
+        f"close {', '.join(map(repr, turned))} with Spherical(), which constrains no axes (sufficient where the axes "
+        "of the other joints are parallel), or"
     )
     return ModelError(
-        f"{said}. So little may come from rounded numbers, such as an angle written as 1.5708, in a loop that holds "
-        f"more than it needs: then {ball if turned else ''}write the numbers with all their digits"
+        f"{said}. A gap this small may come from rounded numbers, such as an angle written as 1.5708, in an "
+        f"overconstrained loop: then {ball if turned else ''}write the numbers with all their digits"
     )
 
 
@@ -463,9 +471,9 @@ def _holds_axes(loop: Loop) -> bool:
 
 
 def _most_held(met: Sequence[tuple[np.ndarray, np.ndarray]], rest: Sequence[int]) -> np.ndarray:
-    """Of closed configurations, (core of K, q) each, the first with the highest rank, also without declared columns.
+    """Among closed configurations, (core of K, q) each, the first with the highest rank, also without declared columns.
 
-    `rest` are the columns that are not declared independent. Where these alone never have that rank, the q at which
+    `rest` are the columns that are not declared independent. Where these alone never reach that rank, the q at which
     they come nearest to it.
     """
     ranked = [(rank(K), K, q) for K, q in met if is_clear(K)] or [(rank(K), K, q) for K, q in met]
@@ -477,5 +485,5 @@ def _most_held(met: Sequence[tuple[np.ndarray, np.ndarray]], rest: Sequence[int]
 
 
 def split(clusters: Sequence[Cluster], x: Sequence[object], sizes: str) -> tuple[Vec, ...]:
-    """A vector by cluster; `sizes` is "nq" or "nv"."""
+    """One vector per cluster; `sizes` is "nq" or "nv"."""
     return cut(x, [getattr(cluster.embedding, sizes) for cluster in clusters])

@@ -10,7 +10,7 @@ from ..spatial.linear import Scalar, is_zero
 from ..tolerances import NO_PIVOT
 
 _TOGGLE = NO_PIVOT**2
-_UNLIKE = 4096.0  # ratio of squares of the units of rows from which on pivots are compared in these units
+_UNLIKE = 4096.0  # ratio of squared row units above which pivots are compared in these units
 _Row = tuple[list[Scalar], list[Scalar], Scalar]
 
 

@@ -1,6 +1,6 @@
-"""Independent coordinates of a cluster of links: how those of all joints, velocities and accelerations follow.
+"""Independent coordinates of a cluster of links: the coordinates, velocities and accelerations of all joints from them.
 
-For links tied by loops φ(q) = 0, with the rows K of ∂φ/∂q split into independent and dependent columns,
+For links connected by loops φ(q) = 0, with the rows K of ∂φ/∂q split into independent and dependent columns,
 G = [1; -K_d⁻¹ K_i] and g = [0; K_d⁻¹ k] (Chignoli §IV-B). K and k = -K̇ q̇ are derivatives of the trace of φ. Where
 the dependent coordinates follow one after the other (gears, polynomials, functions) they are explicit and need not be
 stored.
@@ -28,7 +28,7 @@ from .elimination import Step, no_pivot, paired, reversed_steps, solve, solve_in
 from .shared_joints import Bent, Shared, find_shared
 from .units import Units
 
-_CLOSED = 1e-12  # the gap that is allowed to be left
+_CLOSED = 1e-12  # the largest gap that may remain
 _NEWTON_STEPS = 4  # each squares the gap that a step along the tangent leaves
 
 
@@ -58,9 +58,9 @@ class OwnJoint:
 
 
 class LoopEmbedding:
-    """Links tied by loops. `independent` and `rows` are chosen where K is well conditioned.
+    """Links connected by loops. `independent` and `rows` are chosen where K is well conditioned.
 
-    Two of them are equal if they compute the same.
+    Two embeddings are equal if they compute the same.
     """
 
     def __init__(
@@ -89,7 +89,7 @@ class LoopEmbedding:
         self.p: tuple[Scalar, ...] = ()
 
     def along(self, traced: Traced) -> LoopEmbedding:
-        """The same choice of velocities and rows for loops whose trace depends on changes of numbers too."""
+        """The same choice of velocities and rows for loops whose trace also depends on changes of parameters."""
         other = copy(self)
         for name in ("_key", "K_rate", "_runs", "_varying", "constants"):
             other.__dict__.pop(name, None)
@@ -98,19 +98,19 @@ class LoopEmbedding:
         return other
 
     def at(self, p: Sequence[Scalar]) -> LoopEmbedding:
-        """The same with numbers of the mechanism changed by p (right to first order)."""
+        """The same with parameters of the mechanism changed by p (exact to first order)."""
         other = copy(self)
         other.p = tuple(p)
         return other
 
     def replaced(self, traced: Traced, p: Sequence[Scalar]) -> LoopEmbedding:
-        """The same for loops whose trace depends on changes of numbers, with these changed by p, however much."""
+        """The same for loops whose trace depends on changes of parameters, with these changed by p of any size."""
         other = object.__new__(Replaced)
         other.__dict__.update(self.along(traced).__dict__, p=tuple(p))
         return other
 
     def _known(self, q: Sequence[Scalar], unchanged: bool = False) -> dict[Expr, Scalar]:
-        """What the trace is to be evaluated at, apart from velocities."""
+        """The point at which the trace is evaluated, apart from velocities."""
         p = (0.0,) * len(self.p) if unchanged else self.p
         return dict(zip((*self.traced.q, *self.traced.p), (*q, *p), strict=True))
 
@@ -139,13 +139,13 @@ class LoopEmbedding:
 
     @property
     def units(self) -> Units:
-        """What the rows and columns of K are measured in."""
+        """The units of the rows and columns of K."""
         assert self._units is not None
         return self._units
 
     @property
     def _gap_units(self) -> list[float]:
-        """What the gap of each row that is solved for is measured in."""
+        """The unit of the gap of each row that is solved for."""
         return self.units.gaps[list(self.rows)].tolist()
 
     def measured(self, units: Units) -> LoopEmbedding:
@@ -169,7 +169,7 @@ class LoopEmbedding:
 
     @cached_property
     def _places(self) -> list[Step] | None:
-        """The steps, by place among the rows and columns of K_d."""
+        """The steps, by position among the rows and columns of K_d."""
         if self.steps is None:
             return None
         row, column = ({x: n for n, x in enumerate(which)} for which in (self.rows, self.dependent))
@@ -179,7 +179,7 @@ class LoopEmbedding:
         return [[K[i][j] for j in which] for i in range(len(self.rows))]
 
     def coordinates(self, q: Sequence[Scalar]) -> list[Scalar]:
-        """All coordinates of all joints. Where numbers change, the dependent ones follow: δq_d = -K_d⁻¹ δφ."""
+        """All coordinates of all joints. Where parameters change, the dependent ones follow: δq_d = -K_d⁻¹ δφ."""
         full = self._coordinates(q)
         if not self.p:
             return full
@@ -310,12 +310,12 @@ class LoopEmbedding:
 
     @property
     def has_shared_joints(self) -> bool:
-        """Whether a group joint, such as a ball, is independent in part."""
+        """Whether a joint on a Lie group, such as a ball, is partly independent."""
         return bool(self._shared)
 
     @cached_property
     def _shared(self) -> tuple[Shared, ...]:
-        """Joints that are independent in part, and whose velocities are not the rates of coordinates."""
+        """Joints that are partly independent, and whose velocities are not the rates of coordinates."""
         return tuple(find_shared(self.joints, self.dependent))
 
     def difference(self, q0: Sequence[Scalar], q1: Sequence[Scalar]) -> Vec:
@@ -328,7 +328,7 @@ class LoopEmbedding:
         return Vec([full[j] * (1.0 / scale) for j, scale in self.independent])
 
     def chart_rate(self, theta: Sequence[Scalar], v: Sequence[Scalar]) -> Vec:
-        """The rate of θ in q₀ ⊕ θ. Exact at θ = 0 only for `has_shared_joints`; elsewhere q is needed to tell it."""
+        """The rate of θ in q₀ ⊕ θ. For `has_shared_joints` exact only at θ = 0; elsewhere it depends on q."""
         position = {j: (at, scale) for at, (j, scale) in enumerate(self.independent)}
         rate, first = list(v), 0
         for joint in self.joints:
@@ -341,7 +341,7 @@ class LoopEmbedding:
         return Vec(rate)
 
     def follow(self, q: Sequence[Scalar], targets: Sequence[Sequence[Scalar]]) -> list[list[Scalar]]:
-        """For each target b (one entry a row) velocities x of all joints: K_d x_d = b, the independent ones zero."""
+        """For each target b (one entry per row) velocities x of all joints: K_d x_d = b, the independent ones zero."""
         known = self._known(q)
         K_d = [evaluate([self.traced.K[i][j] for j in self.dependent], known) for i in self.rows]
         solved = self._solve(K_d, [list(row) for row in zip(*targets, strict=True)])
@@ -360,7 +360,7 @@ class LoopEmbedding:
         return [x for (x,) in self._solved(transposed, right, steps, *units)]
 
     def wrenches(self, q: Sequence[Scalar], tau: Sequence[Scalar]) -> tuple[Wrench, ...]:
-        """What the loops do to the bodies they look at, when only independent joints are driven.
+        """The wrenches of the loops on the bodies they refer to, when only independent joints are driven.
 
         q and tau are those of all joints; the wrenches are in the bodies' own frames.
         """
@@ -374,7 +374,7 @@ class LoopEmbedding:
         return tuple(found)
 
     def pulls(self, q: Sequence[Scalar]) -> list[list[Wrench]]:
-        """For each body that the loops look at, what a unit force along every row does to it, in its own frame."""
+        """For each body that the loops refer to, the effect of a unit force along every row, in its own frame."""
         known, found = self._known(q), []
         for columns in self.traced.pull:
             sixes = zip(*(evaluate(column, known) for column in columns), strict=True)
@@ -394,7 +394,7 @@ class LoopEmbedding:
 
     @cached_property
     def _runs(self) -> tuple[Any, Any]:
-        """φ and the entries of K that are not constant as functions of numbers."""
+        """φ and the entries of K that are not constant as functions of parameters."""
         t = self.traced
         rows, columns = self._varying
         varying = [t.K[i][j] for i, j in zip(rows, columns, strict=True)]
@@ -423,10 +423,13 @@ class LoopEmbedding:
         return found
 
     def _stacked(self, run: Callable[[Any], list[Any]], q: np.ndarray, count: int) -> np.ndarray:
-        """The results of a prepared function of q (..., nq), as one array (..., count); NaN or infinite where it has
-        no value."""
+        """The results of a prepared function of q (..., nq), as one array (..., count); NaN or infinite where it is
+        undefined.
+        """
         found, p = np.zeros((*q.shape[:-1], count)), (0.0,) * len(self.p)
-        if q.size == q.shape[-1]:  # one sample: plain numbers are faster than arrays, but raise where there is no value
+        if (
+            q.size == q.shape[-1]
+        ):  # one sample: Python's floats are faster than arrays, but raise where a result is undefined
             try:
                 found[...] = run((*q.ravel().tolist(), *p))
                 return found
@@ -442,23 +445,24 @@ class LoopEmbedding:
         return self._stacked(self._runs[0], q, len(self.traced.phi))
 
     def _hold(self, q: np.ndarray) -> np.ndarray:
-        """The smallest singular value (...) of K_d in balanced units; zero where K is no number."""
+        """The smallest singular value (...) of K_d in balanced units; zero where K is not finite."""
         with np.errstate(all="ignore"):
             K = self.units.of(self.slopes(q))
         return smallest(finite(K[..., list(self.rows), :][..., list(self.dependent)]))
 
     def determinacy(self, q: np.ndarray) -> np.ndarray:
         """How well (...) the independent velocities determine the others at the coordinates (..., nq) of all joints,
-        beside how well they do where the loops were closed first."""
+        relative to where the loops were closed first.
+        """
         assert self.closed is not None
         return self._hold(q) / np.minimum(1.0, self._hold(self.closed[None])[0])
 
     def is_toggled(self, q: np.ndarray) -> np.ndarray:
-        """Whether (...) half of the digits are gone at q (..., nq), or `solve` may find no pivot."""
+        """Whether (...) half of the digits are lost at q (..., nq), or `solve` may find no pivot."""
         return (self.determinacy(q) < LOST) | (self._hold(q) < no_pivot(len(self.rows)))
 
     def displacements(self, q: np.ndarray) -> np.ndarray:
-        """What displacements of the bodies do to φ (m, bodies, 6), at the coordinates (nq) of all joints."""
+        """The effect of displacements of the bodies on φ (m, bodies, 6), at the coordinates (nq) of all joints."""
         t = self.traced
         known = self._known(tuple(q))  # NumPy's numbers: a division by zero is no error
         flat = evaluate([x for columns in t.pull for column in columns for x in column], known)
@@ -477,7 +481,7 @@ class LoopEmbedding:
 
 
 class Replaced(LoopEmbedding):
-    """Links tied by loops, numbers of which are others: symbols, for instance."""
+    """Links connected by loops, with other parameters: symbols, for instance."""
 
     def _known(self, q: Sequence[Scalar], unchanged: bool = False) -> dict[Expr, Scalar]:
         return super()._known(q)
@@ -487,7 +491,7 @@ class Replaced(LoopEmbedding):
 
 
 class Bound(NamedTuple):
-    """Links tied by loops, some of whose numbers change by p: works as the `LoopEmbedding` at p does."""
+    """Links connected by loops, some of whose parameters change by p: works as the `LoopEmbedding` at p does."""
 
     tie: LoopEmbedding
     p: Vec

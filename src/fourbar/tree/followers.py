@@ -1,8 +1,8 @@
 """Joints that simply follow others: geared rotors, mimics, chains of them.
 
-A coordinate that occurs in one row only, with a constant factor, is what that row is solved for, whatever others do.
-Row and column are set aside; what then occurs in one row only follows too. What is left, the core, is all that needs a
-rank, so that thousands of gears cost no more than their number, and no ratio is too large.
+A coordinate that occurs in one row only, with a constant factor, is what that row is solved for, independent of the
+others. Row and column are set aside; what then occurs in one row only follows too. What is left, the core, is all that
+needs a rank, so that thousands of gears cost only in proportion to their number, and no ratio is too large.
 """
 
 from __future__ import annotations
@@ -63,9 +63,11 @@ def find_followers(
 def close_followers(
     found: Followers, K: np.ndarray, entries: Sequence[Sequence[int]], phi: np.ndarray, unit: np.ndarray
 ) -> np.ndarray:
-    """The least step (n), in units (n), that closes gaps phi (m) of rows K (m, n) that are constant, without a core."""
+    """The least step (n), in units (n), that closes gaps phi (m) of constant rows K (m, n), without a core."""
     chosen = {j: c for c, j in enumerate(found.core_columns)}
-    columns = np.zeros((K.shape[1], len(chosen) + 1))  # velocities for unit velocities of the core, and what closes
+    columns = np.zeros(
+        (K.shape[1], len(chosen) + 1)
+    )  # velocities per unit velocity of the core, and the step that closes
     for j, c in chosen.items():
         columns[j, c] = 1.0
     for i, j in reversed(found.pairs):

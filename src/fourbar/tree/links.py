@@ -1,4 +1,4 @@
-"""What a step function sees: links of bodies, each as one joint (X, S, bias, I)."""
+"""Links as step functions use them: bodies rigidly connected, each link with one joint (X, S, bias, I)."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class Link(NamedTuple):
-    """A node of the tree: a joint, where it sits on the parent, and the inertia it carries. Constant data."""
+    """A node of the spanning tree: a joint, its placement on the parent, and the inertia it carries. Constant data."""
 
     joint: Joint
     placement: Transform

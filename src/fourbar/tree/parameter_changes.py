@@ -1,4 +1,4 @@
-"""A cluster_tree mechanism as a function of changes p of its numbers, and which changes its loops can follow."""
+"""A cluster tree as a function of changes p of its parameters, and which changes its loops can follow."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ Which = tuple[Parameter, ...]
 
 
 class Changed(NamedTuple):
-    """The numbers of a cluster_tree mechanism: of its links, of the places of bodies and frames, and gravity."""
+    """The parameters of a cluster tree: of its links, of the placements of bodies and frames, and gravity."""
 
     links: tuple[Link, ...]
     bodies: tuple[Transform, ...]
@@ -35,7 +35,7 @@ class Changed(NamedTuple):
 
 
 def changed_numbers(mechanism: Mechanism, which: Which, p: Sequence[Scalar]) -> Changed:
-    """All numbers after a change; p may be symbols."""
+    """All parameters after a change; p may be symbols."""
     other = changed(mechanism, which, p)
     tree, bodies, frames, _ = arrange(other)
     poses = tuple(home.pose for home in bodies.values()), tuple(home.pose for home in frames.values())
@@ -45,13 +45,13 @@ def changed_numbers(mechanism: Mechanism, which: Which, p: Sequence[Scalar]) -> 
 def changed_bodies(
     mechanism: Mechanism, which: Which, p: Sequence[Scalar]
 ) -> tuple[tuple[Link, ...], tuple[Transform, ...]]:
-    """The same of a tree with a link for every body: its links, and the pose of each body in its link."""
+    """The same for a tree with a link for every body: its links, and the pose of each body in its link."""
     tree, poses = every_body(changed(mechanism, which, p))
     return tree.links, poses
 
 
 def with_numbers(mechanism: Mechanism, cluster_tree: ClusterTree, which: Which, p: Vec, found: Changed) -> ClusterTree:
-    """A cluster_tree mechanism with other numbers, the values of a recording; the loops follow p."""
+    """A cluster tree with other parameters, the values of a recording; the loops follow p."""
     tree = SpanningTree(cluster_tree.spanning_tree.parents, found.links)
     bodies, frames = (
         {name: home._replace(pose=pose) for (name, home), pose in zip(homes.items(), poses, strict=True)}
@@ -76,7 +76,9 @@ def _bound(mechanism: Mechanism, cluster_tree: ClusterTree, cluster: Cluster, wh
 
 
 def felt(mechanism: Mechanism, cluster_tree: ClusterTree, cluster: Cluster, which: Which) -> list[bool]:
-    """Which numbers the loops of a cluster can depend on: their own, and places of joints on and below their bodies."""
+    """Which parameters the loops of a cluster can depend on: their own, and placements of joints on and below their
+    bodies.
+    """
     near, found = {*cluster.links, cluster.carrier}, []
     for x in which:
         if x.owners == "loops":
@@ -109,8 +111,8 @@ def opening_rates(
 ) -> np.ndarray:
     """The rates (n, m, p) at which rows of a cluster's loops open when the dependent joints follow the changes.
 
-    q (n, nq) are closed configurations of all joints. Not zero where the loops hold more than they need to: then some
-    changes take away a freedom, or all of them.
+    q (n, nq) are closed configurations of all joints. Not zero in overconstrained loops: there some changes remove a
+    degree of freedom, or all of them.
     """
     tie, places = cluster.embedding, felt(mechanism, cluster_tree, cluster, which)
     assert isinstance(tie, LoopEmbedding)

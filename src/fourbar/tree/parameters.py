@@ -1,10 +1,10 @@
-"""The numbers that a mechanism is made of, by name, and the mechanism in which they have changed.
+"""The parameters of a mechanism by name, and the mechanism after a change.
 
 "gravity"; "body.mass", "body.com", "body.inertia" (about the centre of mass); "joint.placement", "joint.armature";
 "frame.placement"; and every number of a loop by the name of its field: "gear.ratio", "rod.length", "loop.at_successor".
-A function of the user's has numbers too if it is a (frozen) dataclass. Constraints on top of a mechanism follow the
-same rule. Places change by a twist [angular; linear] in their own axes. Changes may be symbols, and are meant to be
-small: only derivatives at zero are right.
+A user's function has parameters too if it is a (frozen) dataclass. Constraints on top of a mechanism follow the same
+rule. Placements change by a twist [angular; linear] in their own axes. Changes may be symbols, and are meant to be
+small: only derivatives at zero are exact.
 """
 
 from __future__ import annotations
@@ -23,13 +23,14 @@ from ..spatial.linear import Scalar, Vec
 from ..spatial.transform import Transform, nudge
 from ..spatial.vectors import Twist
 
-_OWNERS = ("bodies", "joints", "frames", "loops")  # fields of a Mechanism that hold things with names
+_OWNERS = ("bodies", "joints", "frames", "loops")  # fields of a Mechanism that hold named things
 
 
 class Parameter(NamedTuple):
-    """A number of a mechanism, or several under one name: the field of the thing at a place of one of `_OWNERS`.
+    """A parameter of a mechanism, possibly with several entries: a field of the thing at a position in one of
+    `_OWNERS`.
 
-    With other `owners` it belongs to something on top of the mechanism, which knows what to do with it.
+    With other `owners` it belongs to something on top of the mechanism, which handles it.
     """
 
     name: str
@@ -40,7 +41,7 @@ class Parameter(NamedTuple):
 
     @property
     def size(self) -> int:
-        """How many entries it has."""
+        """The number of entries."""
         return prod(self.shape)
 
     @property
@@ -57,11 +58,11 @@ class Parameter(NamedTuple):
         return getattr(_inner(getattr(mechanism, self.owners)[self.place]), self.field)
 
     def is_place(self, mechanism: Mechanism) -> bool:
-        """Whether it is the place of something, which changes by a twist."""
+        """Whether it is a placement, which changes by a twist."""
         return isinstance(self._value(mechanism), Transform | Placement)
 
     def values(self, mechanism: Mechanism) -> list[float]:
-        """The entries, one after the other, of a number that is no place."""
+        """The entries, one after the other, of a parameter that is not a placement."""
         return list(_entries(self._value(mechanism)))
 
 
@@ -104,8 +105,9 @@ def _changed(value: Any, by: Iterator[Scalar]) -> Any:
 
 
 def _deeper(thing: Any) -> str | None:
-    """The field that holds what has the numbers of a thing: a loop may be another one seen differently, or a function
-    that is a dataclass."""
+    """The field that holds the object with the parameters: a loop may wrap another one, or a function that is a
+    dataclass.
+    """
     if isinstance(thing, NamedLoop):
         return "loop"
     for f in fields(thing) if is_dataclass(thing) else ():
@@ -118,13 +120,13 @@ def _deeper(thing: Any) -> str | None:
 
 
 def _inner(thing: Any) -> Any:
-    """What the numbers of a thing are fields of."""
+    """The object whose fields are the parameters."""
     field = _deeper(thing)
     return thing if field is None else _inner(getattr(thing, field))
 
 
 def _with(thing: Any, inner: Any) -> Any:
-    """A thing whose numbers are fields of another `inner`."""
+    """A thing with the object that has its parameters replaced by another, `inner`."""
     field = _deeper(thing)
     if field is None:
         return inner
@@ -134,7 +136,7 @@ def _with(thing: Any, inner: Any) -> Any:
 
 
 def _fields(thing: Any) -> dict[str, tuple[int, ...]]:
-    """The numbers of a thing, and their shapes. One number a velocity is a plain number if there is one velocity."""
+    """The parameters of a thing, and their shapes. One number per velocity is a scalar if there is one velocity."""
     if isinstance(thing, Body):
         return {"mass": (), "com": (3,), "inertia": (3, 3)}
     if isinstance(thing, PlacedJoint):
@@ -144,14 +146,14 @@ def _fields(thing: Any) -> dict[str, tuple[int, ...]]:
         return {"placement": (6,)}
     inner = _inner(thing)
     values = {f.name: getattr(inner, f.name) for f in fields(inner)} if is_dataclass(inner) else {}
-    if callable(inner):  # a whole number in a function may be a power, or count something
+    if callable(inner):  # an integer in a function may be an exponent, or count something
         values = {name: x for name, x in values.items() if not isinstance(x, int)}
     shapes = {name: _shape(x) for name, x in values.items()}
     return {name: shape for name, shape in shapes.items() if shape is not None}
 
 
 def numbers(mechanism: Mechanism) -> list[Parameter]:
-    """All numbers of a mechanism that a change can be asked of."""
+    """All parameters of a mechanism that can be changed."""
     found = [GRAVITY]
     for owners in _OWNERS:
         for place, thing in enumerate(getattr(mechanism, owners)):
@@ -160,7 +162,7 @@ def numbers(mechanism: Mechanism) -> list[Parameter]:
 
 
 def numbers_of(name: str, thing: Any, owners: str, place: int) -> list[Parameter]:
-    """The numbers of one thing."""
+    """The parameters of one thing."""
     return [Parameter(f"{name}.{field}", shape, owners, place, field) for field, shape in _fields(thing).items()]
 
 
@@ -168,7 +170,7 @@ _MOMENTS = ("Jxx", "Jxy", "Jxz", "Jyy", "Jyz", "Jzz")
 
 
 def find(every: Sequence[Parameter], names: Iterable[str]) -> tuple[Parameter, ...]:
-    """Numbers by name."""
+    """Parameters by name."""
     found = []
     for name in names:
         called = [x for x in every if x.name == name]
@@ -187,11 +189,14 @@ def _of_regressors(name: str) -> str:
     meant = {"m": "mass", "mx": "com", "my": "com", "mz": "com"} | dict.fromkeys(_MOMENTS, "inertia")
     if not owner or entry not in meant:
         return ""
-    return f"; {name!r} is a parameter of the regressor (names.parameters), here it is {f'{owner}.{meant[entry]}'!r}"
+    return (
+        f"; {name!r} is a parameter of the regressor (names.parameters); here it is called "
+        f"{f'{owner}.{meant[entry]}'!r}"
+    )
 
 
 def changed(mechanism: Mechanism, which: Sequence[Parameter], by: Sequence[Scalar]) -> Mechanism:
-    """The mechanism whose numbers have changed: `by` are the entries of all changes, one after the other."""
+    """The mechanism after changes: `by` holds the entries of all changes, one after the other."""
     left = iter(by)
     for number in which:
         if number == GRAVITY:
@@ -204,7 +209,7 @@ def changed(mechanism: Mechanism, which: Sequence[Parameter], by: Sequence[Scala
 
 
 def with_changed(thing: Any, field: str, left: Iterator[Scalar]) -> Any:
-    """A thing with the next of the changes added to one of its numbers."""
+    """A thing with the next of the changes added to one of its parameters."""
     inner = copy(_inner(thing))
-    object.__setattr__(inner, field, _changed(getattr(inner, field), left))  # its own checks are for plain numbers
+    object.__setattr__(inner, field, _changed(getattr(inner, field), left))  # its own checks expect floats
     return _with(thing, inner)

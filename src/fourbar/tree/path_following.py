@@ -1,9 +1,9 @@
-"""Travelling along the closed configurations of loops, in steps so small that the assembly stays what it is.
+"""Following the closed configurations of loops in steps so small that the assembly does not change.
 
 Two closed configurations belong to one assembly (elbow up, elbow down) if a motion leads from one to the other. Each
-step here goes straight on, as far as loops allow, and closes the gap that their bend leaves. Where two assemblies come
-near each other K is nearly singular, so that its least singular value bounds the steps; where it vanishes a
-mechanism could go on in two ways, and a journey ends.
+step goes straight on, as far as loops allow, and closes the gap that curvature leaves. Where two assemblies come near
+each other K is nearly singular, so that its least singular value bounds the steps; where it vanishes, a mechanism
+could go on in two ways, and the path ends.
 """
 
 from __future__ import annotations
@@ -16,19 +16,21 @@ from .closing import close, differences, moved
 from .embedding import LoopEmbedding
 
 _STEPS = 60
-_LONGEST, _SHORTEST = 0.4, 1e-3  # of a step, in the units of the joints
-_CLEAR = 0.8  # of a step, where K is as far from singular as at the start
-_BENT = 0.25  # what closes the gap beside the step: where it is more, the step was too long
-_PARTS = 30  # steps of a way into limits, at most
-_INSIDE = 0.1  # of the width of limits: how far inside such a way ends
-_NONE = 1e-300  # instead of zero, below a fraction whose numerator is zero too
-_NOTHING = 1e-9  # of a direction: rounding, where loops allow none
+_LONGEST, _SHORTEST = 0.4, 1e-3  # longest step, in the units of the joints
+_CLEAR = 0.8  # longest step where K is as far from singular as at the start
+_BENT = 0.25  # correction relative to the step: where it is larger, the step was too long
+_PARTS = 30  # largest number of steps into the limits
+_INSIDE = 0.1  # fraction of the range of limits by which a path ends inside
+_NONE = 1e-300  # instead of zero in denominators whose numerator is zero too
+_NOTHING = 1e-9  # norm of a direction that is only rounding, where loops allow none
 
 
-def travel(tie: LoopEmbedding, start: np.ndarray, way: np.ndarray, length: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def follow_path(
+    tie: LoopEmbedding, start: np.ndarray, way: np.ndarray, length: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
     """From start (nq), closed, for lengths (n) in the directions nearest to `way` (n, nv), all in units of the joints.
 
-    Where that leads (n, nq), and whether all of the length could be gone (n).
+    The ends (n, nq), and whether the full length could be followed (n).
     """
     q, way, left, unit = np.tile(start, (len(way), 1)), way.copy(), length.copy(), tie.units.steps
     longest, clear_first = np.full(len(q), _LONGEST), 0.0
@@ -64,18 +66,18 @@ def _tangent(tie: LoopEmbedding, q: np.ndarray, way: np.ndarray) -> tuple[np.nda
     _, s, Vt = np.linalg.svd(np.where(known[:, None, None], K, 0.0), full_matrices=False)
     clear = s[:, -1] / np.maximum(s[:, 0], _NONE) if s.shape[1] else known.astype(float)
     unit = way / np.maximum(np.linalg.norm(way, axis=-1, keepdims=True), _NONE)
-    for _ in range(2):  # the second time for the digits
+    for _ in range(2):  # the second time for accuracy
         unit = unit - np.einsum("brj,br->bj", Vt, np.einsum("brj,bj->br", Vt, unit))
     size = np.linalg.norm(unit, axis=-1, keepdims=True)
     return np.where(size > _NOTHING, unit / np.maximum(size, _NOTHING), 0.0), clear
 
 
-def brought_within(
+def move_into_limits(
     tie: LoopEmbedding, q: np.ndarray, lower: np.ndarray, upper: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
     """From closed q (n, nq) to where all joints are within limits, by the shortest motion of those that are outside.
 
-    Where that leads (n, nq), and whether the assembly stayed what it is (n): steps that bend too much do not count.
+    The ends (n, nq), and whether the assembly stayed the same (n): steps with too much curvature do not count.
     """
     margin, unit = _INSIDE * np.minimum(upper - lower, tie.units.guesses), tie.units.steps
     stays = np.full(len(q), True)
@@ -94,7 +96,7 @@ def brought_within(
 
 
 def _shortest(tie: LoopEmbedding, q: np.ndarray, way: np.ndarray) -> np.ndarray:
-    """The least step (n, nv) that loops allow at q and that goes along the entries of `way` that are not zero."""
+    """The least step (n, nv) that loops allow at q and that follows the nonzero entries of `way`."""
     K = _rows(tie, q)
     asked = np.eye(way.shape[1]) * (way != 0.0)[:, None, :]
     A = np.nan_to_num(np.concatenate([K, asked], axis=1))

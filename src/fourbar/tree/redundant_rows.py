@@ -1,7 +1,8 @@
-"""Rows of loops that others imply, but for the last digits of a file.
+"""Rows of loops that are redundant but for the last digits of a file.
 
-A pin that is written as two points on its axis holds the same twice; where one of the points is a little off, no
-configuration satisfies both. Such rows are left out, if the gap is one of digits and stays one while the loops move.
+A pin that is written as two points on its axis is constrained twice; where one of the points is a little off, no
+configuration satisfies both. Such rows are left out, if the gap is due to rounding and stays small while the loops
+move.
 """
 
 from __future__ import annotations
@@ -29,14 +30,14 @@ def spare_rows(
 ) -> Spare | None:
     """The rows that keep loops from closing though others imply them; None where loops contradict each other.
 
-    `closed` (k, nq) are the nearest configurations, `gaps` (k) what is left there. From the `guesses` it is looked
-    how the gap changes where the loops move.
+    `closed` (k, nq) are the nearest configurations, `gaps` (k) their gaps. The `guesses` show how the gap changes where
+    the loops move.
     """
     if not np.nanmin(gaps, initial=np.inf) <= REDUNDANT:
         return None
     best = int(np.nanargmin(gaps))
     K = found.core(tie.units.of(tie.numbers(closed[best])[1]))
-    picked = pick(K.T, rank(K, max(RANK, IMPLIED * gaps[best])), rather=range(len(K)))  # what is given first leads
+    picked = pick(K.T, rank(K, max(RANK, IMPLIED * gaps[best])), rather=range(len(K)))  # rows given first have priority
     needed = [i for i, _ in found.pairs] + [found.core_rows[i] for i in picked]
     near, left = close(tie, np.concatenate([closed[best][None], guesses]), rows=needed)
     open_by = np.abs(tie.residual(near[left < CLOSED]))

@@ -1,9 +1,9 @@
 """Frames in which the constant placements of hinges have many zeros.
 
-The frame of a hinged body may be turned about the axis of its hinge, and moved along it, by constants: the angle of the
-hinge stays what it was. Chosen well, a general rotation between two hinges becomes a turn in a plane, or a mere
-exchange of axes, and the place of a hinge loses some of its coordinates (the idea of Denavit and Hartenberg). A file
-whose frames are turned by odd angles then takes hardly more work than one whose frames are all parallel.
+The frame of a hinged body may be rotated about the axis of its hinge, and moved along it, by constants: the angle of
+the hinge does not change. Chosen well, a general rotation between two hinges becomes a rotation in a plane, or a mere
+permutation of axes, and the position of a hinge loses some of its coordinates (the idea of Denavit and Hartenberg). A
+file whose frames are rotated by odd angles then costs hardly more than one whose frames are all parallel.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ from .links import Link
 from .spanning_tree import SpanningTree
 
 _TINY = 1e-12  # too short to be a direction
-_DUST = 1e-15  # what rounding leaves of a zero, or of a one
-_FAR = 3.0  # how many times further away the origin of a frame may be than before
-# What a number that is neither 0 nor ±1 costs, roughly: in a rotation, in a position, in an inertia.
+_DUST = 1e-15  # rounding error of a zero or one
+_FAR = 3.0  # how much further away the origin of a frame may be than before
+# Approximate cost of a number that is neither 0 nor ±1: in a rotation, in a position, in an inertia.
 _ROTATION, _POSITION, _INERTIA = 20, 12, 3
 _NO_TURN = (1.0, 0.0)
 
@@ -171,7 +171,7 @@ def _rows(T: Transform) -> Rows:
 
 
 def _snapped(x: float) -> float:
-    """An entry of a rotation without rounding dust."""
+    """An entry of a rotation without rounding errors."""
     if abs(x) <= _DUST:
         return 0.0
     return (1.0 if x > 0.0 else -1.0) if abs(abs(x) - 1.0) <= _DUST else x

@@ -1,4 +1,4 @@
-"""The link tree: what the algorithms run on."""
+"""The spanning tree of links: what the algorithms run on."""
 
 from __future__ import annotations
 

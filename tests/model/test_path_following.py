@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from fourbar.tree.path_following import travel
+from fourbar.tree.path_following import follow_path
 
 
 def tied(*K: Any) -> Any:
@@ -19,5 +19,5 @@ def tied(*K: Any) -> Any:
 @pytest.mark.parametrize("K", [[[0.0, 0.0]], [[np.nan, 1.0]], [[np.inf, 1.0]]], ids=["singular", "NaN", "infinite"])
 def test_a_journey_ends_where_loops_are_singular_or_unknown(K: list[list[float]]) -> None:
     start = np.array([0.3, 0.4])
-    end, arrived = travel(tied(K), start, np.ones((1, 2)), np.ones(1))
+    end, arrived = follow_path(tied(K), start, np.ones((1, 2)), np.ones(1))
     assert np.array_equal(end, [start]) and not arrived.any()

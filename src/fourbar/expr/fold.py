@@ -1,7 +1,7 @@
 """Algebraic folding as a table: (operation, kind of a, kind of b) -> what to return instead of a new node.
 
 A rule is a function (a, b) -> scalar. `None` in the table means: make the node. The rules drop 0*x, x*1, x+0, fold
-constants, and move negations outwards so that they end in a subtraction, where they cost nothing.
+constants, and move negations outwards until they become a subtraction, where they cost nothing.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def kind(x: Any) -> int:
 
 
 def scalar(x: Any) -> Any:
-    """x as an operand: Expr or float. -0.0 becomes 0.0: the graph, where equal constants are one, drops its sign."""
+    """x as an operand: Expr or float. -0.0 becomes 0.0: the graph, which shares equal constants, drops its sign."""
     return x if x.__class__ is Expr else float(x) + 0.0
 
 

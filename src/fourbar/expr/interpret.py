@@ -1,4 +1,4 @@
-"""The meaning of a program, in NumPy: the definition that every backend is judged by."""
+"""The meaning of a program, in NumPy: the definition against which every backend is tested."""
 
 from __future__ import annotations
 

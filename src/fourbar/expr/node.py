@@ -61,20 +61,21 @@ class Expr:
 
     def __bool__(self) -> bool:
         raise TypeError(
-            "the truth of a traced expression is not known while tracing; "
-            "write fourbar.select(condition, if_true, if_false) instead of if/and/or/min/max"
+            "the truth value of a traced expression is unknown while tracing; write fourbar.select(condition, "
+            "if_true, if_false) instead of if/and/or/min/max"
         )
 
     def __float__(self) -> float:
         raise TypeError(
-            "a traced expression has no number yet; use fourbar's sin, cos, sqrt, atan2, ... (or numpy's), not math's"
+            "a traced expression has no numerical value yet; use fourbar's sin, cos, sqrt, atan2, ... (or "
+            "numpy's), not math's"
         )
 
 
 class Value:
-    """A number made by one block of a program and used by another: what is left of an `Expr` after its block."""
+    """A number computed by one block of a program and used by another: what is left of an `Expr` after its block."""
 
-    __slots__ = ("argument", "expr", "last_use", "slot")  # millions of them: one more takes 16 bytes
+    __slots__ = ("argument", "expr", "last_use", "slot")  # there are millions: an attribute more takes 16 bytes each
 
     def __init__(self, expr: Expr | None = None, slot: int = -1, argument: str = "") -> None:
         self.expr = expr

@@ -32,7 +32,7 @@ def _reflected(f: Callable[[Any, Any], Any]) -> Callable[[Expr, Any], Any]:
 
 def _power(a: Expr, n: Any) -> Any:
     if n.__class__ is Expr or not (abs(n) <= 64 and n == int(n)):
-        raise TypeError(f"a traced expression can be raised to small whole powers only, not to {n!r}; use sqrt")
+        raise TypeError(f"a traced expression can only be raised to small integer powers, got {n!r}; use sqrt")
     result: Any = 1.0
     for _ in range(abs(int(n))):
         result = fold.mul(result, a)

@@ -1,4 +1,4 @@
-"""A program as bytes, for a file: read faster than text. They mean something to the Python that wrote them only."""
+"""A program as bytes, for a file: faster to read than text. Only the Python version that wrote them can read them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from .program import Block, Call, Input, Output, Program, Store
 from .text import block_digest
 
 _LONG = 100_000
-_KNOWN = {str, int, float}  # marshal writes what is like them (numbers of NumPy) as something else
+_KNOWN = {str, int, float}  # marshal writes similar types (NumPy's numbers) as something else
 
 
 def pack(program: Program) -> bytes:
@@ -27,7 +27,9 @@ def pack(program: Program) -> bytes:
     )
     strange = _types(parts) - _KNOWN
     if strange:
-        raise TypeError(f"a program holds numbers that are not Python's own: {', '.join(t.__name__ for t in strange)}")
+        raise TypeError(
+            f"a program contains numbers that are not Python's own: {', '.join(t.__name__ for t in strange)}"
+        )
     return marshal.dumps(parts)
 
 
@@ -37,7 +39,7 @@ def _packed(block: Block) -> tuple[Any, ...]:
 
 
 def _types(parts: Sequence[Any]) -> set[type]:
-    """The types of all that nested tuples hold: short ones are looked at together, long ones where they are."""
+    """The types of all entries of nested tuples: short ones are checked together, long ones one by one."""
     found = set(map(type, parts))
     if tuple not in found:
         return found

@@ -1,4 +1,5 @@
-"""`Program`: what is computed, as data. Its NumPy meaning in `interpret.py` is what every backend is judged by.
+"""`Program`: what is computed, as data. Its NumPy meaning in `interpret.py` is the definition against which every
+backend is tested.
 
 A program owns a row of numbered slots. Inputs lie in the first ones; a *block* is a straight line of operations that
 loads from slots and stores to slots; a *call* runs a block with its ports pointing at given slots. A block may be
@@ -34,17 +35,17 @@ class Block:
     table: int
     code: tuple[Instruction, ...]
     stores: tuple[Store, ...]
-    digest: str = field(default="", init=False, repr=False, compare=False)  # of its text, once somebody asked for it
+    digest: str = field(default="", init=False, repr=False, compare=False)  # of its text, once computed
 
     def named(self, digest: str) -> Block:
-        """This, with a digest that is known."""
+        """The same block with a known digest."""
         object.__setattr__(self, "digest", digest)
         return self
 
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """Run a block: one base slot a port, and the constants of its table."""
+    """Run a block: one base slot per port, and the constants of its table."""
 
     block: int
     bases: tuple[int, ...]
@@ -86,7 +87,7 @@ class Program:
     calls: tuple[Call, ...]
 
     def at_zero(self, names: Collection[str]) -> Program:
-        """The same with the named arguments zero: they are no arguments any more."""
+        """The same with the named arguments set to zero: they are no longer arguments."""
         hidden = [x for x in self.inputs if x.name in names]
         zeros = tuple((x.first + k, 0.0) for x in hidden for k in range(x.size))
         inputs = tuple(x for x in self.inputs if x.name not in names)

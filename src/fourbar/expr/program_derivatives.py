@@ -71,7 +71,7 @@ class Replay:
         self._shared = recorder.__class__ is Shared
 
     def push(self, directions: Sequence[Entries]) -> tuple[dict[str, list[Any]], list[dict[str, list[Any]]]]:
-        """The results, and their rates along each direction (rates of arguments by name; others do not move)."""
+        """The results, and their rates along each direction (rates of arguments by name; others are constant)."""
         memory = _Memory(self.program, self.given)
         moved = [_Memory(self.program, direction) for direction in directions]
         for moving in moved:  # the presets are constants
@@ -140,7 +140,9 @@ class Replay:
         return results, {n: [cotangents.of(x) for x in entries] for n, entries in self.given.items()}
 
     def _pull(self, call: Call, x: tuple[Any, ...], y: tuple[Any, ...], cotangents: _Cotangents) -> None:
-        w = tuple(0.0 if value in x else cotangents.taken(value) for value in y)  # what is passed on keeps its own
+        w = tuple(
+            0.0 if value in x else cotangents.taken(value) for value in y
+        )  # a value that is passed on keeps its own
         if all(map(_is_zero, w)):
             return
         first = [value.__class__ is Value and x.index(value) == i for i, value in enumerate(x)]
@@ -164,7 +166,7 @@ class _Cotangents:
         return self.total.get(value, 0.0) if value.__class__ is Value else 0.0
 
     def taken(self, value: Any) -> Any:
-        """The cotangent, which is then spent: two calls may have computed the same value, and one hands it on."""
+        """The cotangent, removed: two calls may have computed the same value, and only one propagates it."""
         return self.total.pop(value, 0.0) if value.__class__ is Value else 0.0
 
     def add(self, value: Any, weight: Any) -> None:

@@ -1,4 +1,4 @@
-"""Nested tuples of scalars, and how to take them apart.
+"""Nested tuples of scalars, and how to flatten them.
 
 Every value that a step function takes or returns is a tuple (or a subclass: NamedTuple, Vec, ...) of tuples of scalars.
 A leaf is a number or a symbol; ints, strings, None and other objects are structure, not data.
@@ -39,7 +39,7 @@ def tree_map(f: Callable[[Any], Any], tree: Any) -> Any:
     return _mapped(f, tree) if isinstance(tree, tuple) else tree
 
 
-# Leaves are dealt with by the tuple that holds them: a call for each takes twice the time, and a trace has 100 000s.
+# Leaves are handled by the tuple that holds them: a call for each takes twice the time, and a trace has 100 000s.
 
 
 def _mapped(f: Callable[[Any], Any], tree: tuple[Any, ...]) -> Any:

@@ -17,7 +17,7 @@ from .node import Expr, Graph
 from .program import Block
 from .standalone import apart
 
-_MORE_WORK = 1.6  # times as much as a direction needs may be done if that saves code
+_MORE_WORK = 1.6  # extra work, relative to what a direction needs, that is accepted to save code
 
 
 class Stage:
@@ -58,14 +58,14 @@ Pattern = tuple[int, ...]  # which of the values that a block loads move
 
 
 class Reach(NamedTuple):
-    """How much work a direction is, and which of the stored values move with it."""
+    """The work of a direction, and which of the stored values change with it."""
 
     size: int
     stored: tuple[bool, ...]
 
 
 class Piece:
-    """A block as a function of its loads x and its table c. Compared by identity: it is made once a block."""
+    """A block as a function of its loads x and its table c. Compared by identity: it is made once per block."""
 
     def __init__(self, block: Block) -> None:
         self._graph = Graph()
@@ -101,7 +101,7 @@ class Piece:
 
     @cached_property
     def _primal(self) -> list[Expr]:
-        """Everything that the block computes: what the derivatives may refer to."""
+        """All values that the block computes: what the derivatives may refer to."""
         return [node for node in reachable(self._roots) if node.op != "input"]
 
     @cached_property
@@ -117,13 +117,13 @@ class Piece:
         return Stage(jvp(self._roots, dict(zip(self._x, rates, strict=True))), [*known, *rates])
 
     def reach(self, moving: Pattern) -> Reach:
-        """What it takes to push a direction."""
+        """The work of pushing a direction."""
         if moving not in self._reached:
             self._reached[moving] = Reach(*self.push.reach(len(self._sources) + len(self._primal), moving))
         return self._reached[moving]
 
     def patterns(self, wanted: Iterable[Pattern]) -> dict[Pattern, Pattern]:
-        """For each pattern a larger one that is not much more work: few of them, so that many directions share code."""
+        """For each pattern a larger one at little extra work: few of them, so that many directions share code."""
         found: dict[Pattern, Pattern] = {}
         left = sorted(set(wanted), key=lambda p: (-self.reach(p).size, p))
         while left:
@@ -136,7 +136,7 @@ class Piece:
         return found
 
     def _widened(self, patterns: Sequence[Pattern]) -> Pattern:
-        """The first pattern, and as many of the others as go with it."""
+        """The first pattern, merged with as many of the others as fit."""
         first = wide = patterns[0]
         for pattern in patterns[1:]:
             both = tuple(sorted({*wide, *pattern}))
@@ -154,7 +154,7 @@ class Piece:
 
     @property
     def intermediate(self) -> int:
-        """How many intermediate values there are."""
+        """The number of intermediate values."""
         return len(self._primal)
 
 

@@ -2,7 +2,7 @@
 
 The shape of a call is its function, the structure of its arguments, and for each leaf whether it is 0, 1 or -1 (folded
 into the code), another constant (read from the call's table) or a value (loaded through a port). A call whose shape was
-seen before is not traced again. `tasks.py` then fuses calls, and `records.py` places their results.
+seen before is not traced again. `shared_tasks.py` then fuses calls, and `shared_slots.py` places their results.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from .standalone import Constants, is_apart
 from .unrolled import InputSlots, Presets, block_apart, collect_outputs
 
 _FOLDED = (0.0, 1.0, -1.0)
-_LONGEST = 4000  # instructions in a block: compiling takes more than linearly long
+_LONGEST = 4000  # instructions in a block: compile time grows more than linearly
 _TABLE = "constant from the table"
 
 
@@ -58,7 +58,7 @@ class Shared:
     def finish(self, name: str, outputs: Sequence[tuple[str, tuple[int, ...], Sequence[Any]]]) -> Program:
         """Close the recording. Every output is (name, shape, flat entries)."""
         tasks = fuse(find_live(self._uses, _values(outputs)))
-        self._uses = []  # of a large program it is worth while to let go of what is done with
+        self._uses = []  # in a large program it pays to free what is no longer needed
         constants = self._constants.place(self._arguments.size)
         records = Records(tasks, self._arguments.size + len(constants))
         blocks, calls = _blocks(tasks, records)
@@ -78,7 +78,7 @@ def _values(outputs: Sequence[tuple[str, tuple[int, ...], Sequence[Any]]]) -> It
 
 
 def _blocks(tasks: Sequence[Task], records: Records) -> tuple[tuple[Block, ...], tuple[Call, ...]]:
-    """A block for each code, however its calls have their values laid out; and the calls."""
+    """One block per code, however its calls lay out their values; and the calls."""
     alike: dict[Any, list[int]] = {}
     for number, task in enumerate(tasks):
         alike.setdefault(task.code, []).append(number)

@@ -16,7 +16,7 @@ import numpy as np
 from .node import Value
 from .shared_tasks import KEPT, Task
 
-_RESULT = -1  # the role of whoever runs the program
+_RESULT = -1  # the role of the caller of the program
 
 
 @dataclass(frozen=True)
@@ -79,7 +79,7 @@ class Ports:
 class Records:
     """Places every value: the records of a task are allocated when it runs and recycled after their last use.
 
-    The results of a step that stands apart are one record, whoever uses them.
+    The results of a standalone step are one record, whoever uses them.
     """
 
     def __init__(self, tasks: Sequence[Task], first_free: int) -> None:

@@ -25,9 +25,9 @@ class Shape:
 
     function: Callable[..., Any]
     structure: Any
-    roots: list[Expr]  # what is stored, one entry a stored leaf
+    roots: list[Expr]  # what is stored, one entry per stored leaf
     positions: list[int]  # the leaf of the result that each root is
-    results: list[Any]  # a float, ("argument", leaf) or ("root", number), one a leaf
+    results: list[Any]  # a float, ("argument", leaf) or ("root", number), one per leaf
     apart: bool = False
 
 
@@ -68,7 +68,7 @@ def _needs(shape: Shape, roots: tuple[int, ...]) -> Needs:
 
 @dataclass
 class Live:
-    """The calls that matter, their numbers among all, and what each of them has to compute."""
+    """The calls whose results are used, their numbers among all, and what each of them has to compute."""
 
     uses: list[Use]
     numbers: list[int]
@@ -76,9 +76,9 @@ class Live:
 
 
 def find_live(recorded: Sequence[Use], kept: Iterable[Value]) -> Live:
-    """Walk the calls backwards: keep the roots somebody wants, and want what they load.
+    """Walk the calls backwards: keep the roots that are used, and mark what they load as used.
 
-    Every value is told the number of the call that uses it last, and a result of the program that it is `KEPT`.
+    Every value records the number of the call that uses it last, or `KEPT` if it is a result of the program.
     """
     memo: dict[Any, Needs] = {}
     found: list[tuple[Use, int, Needs]] = []
@@ -105,7 +105,7 @@ def find_live(recorded: Sequence[Use], kept: Iterable[Value]) -> Live:
 class Task:
     """Calls that run as one block: what they load from outside, what they leave behind, their constants.
 
-    `code` says what the block does but for addresses; `role` and `tags` say what the results are.
+    `code` describes what the block does except for addresses; `role` and `tags` what the results are.
     """
 
     members: list[tuple[Use, Needs]]
@@ -117,7 +117,7 @@ class Task:
 
     @property
     def is_apart(self) -> bool:
-        """Whether this is a step that stands apart."""
+        """Whether this is a standalone step."""
         return self.members[0][0].shape.apart
 
     @property
@@ -154,7 +154,7 @@ def _task(live: Live, first: int, count: int) -> Task:
 
 
 def _task_apart(use: Use, needs: Needs) -> Task:
-    """A step that stands apart: it loads and stores whatever its shape does."""
+    """A standalone step: it loads and stores whatever its shape does."""
     return Task([(use, needs)], use.arguments, use.made, [], (id(use.shape),), (id(use.shape),))
 
 
@@ -165,9 +165,9 @@ def _size(tasks: Sequence[Task]) -> int:
 
 
 def _runs(live: Live, count: int) -> list[tuple[int, int]]:
-    """(first, how many) of the calls of each task: at most `count`, and steps that stand apart alone."""
+    """(first, count) of the calls of each task: at most `count`, and standalone steps alone."""
     found: list[tuple[int, int]] = []
-    before = True  # whether the last one stands apart
+    before = True  # whether the last one is standalone
     for number, use in enumerate(live.uses):
         if use.shape.apart or before or found[-1][1] == count:
             found.append((number, 1))
@@ -178,7 +178,7 @@ def _runs(live: Live, count: int) -> list[tuple[int, int]]:
 
 
 def fuse(live: Live) -> list[Task]:
-    """Tasks of as many calls each as keeps the code small."""
+    """Tasks of as many calls each as keep the code small."""
     tasks: list[Task] = []
     for count in _FUSED:
         tasks = [_task(live, first, some) for first, some in _runs(live, count)]

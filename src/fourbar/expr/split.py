@@ -1,4 +1,4 @@
-"""Cutting the blocks of a program into shorter ones, which compile and differentiate better."""
+"""Splitting the blocks of a program into shorter ones, which compile and differentiate better."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ _MEMORY = ("load", "table")
 
 
 def split(program: Program, size: int) -> Program:
-    """The same program in blocks of at most `size` instructions, as far as that needs cutting.
+    """The same program in blocks of at most `size` instructions, splitting where necessary.
 
-    What a part hands to a later part of its block lies in slots behind those of the program. A block on absolute slots
-    stays one; others get a port more.
+    Values that a part passes to a later part of its block lie in slots behind those of the program. A block on absolute
+    slots keeps its port; others get one more.
     """
     blocks: list[Block] = []
     parts: list[list[int]] = []

@@ -1,6 +1,6 @@
-"""Steps that stand apart: written once in a program and called from everywhere, in every layout.
+"""Standalone steps: written once in a program and called from everywhere, in every layout.
 
-Such a step loads each of its numbers through a port of its own, constants too, so its code depends on nothing but the
+Such a step loads each of its numbers, constants too, through a separate port, so that its code depends only on the
 structure of its arguments. It suits steps that occur hundreds of times, such as tiles of a product of matrices.
 """
 
@@ -17,7 +17,7 @@ _APART: set[Callable[..., Any]] = set()
 
 
 def apart(step: Step) -> Step:
-    """Mark a step as one that stands apart."""
+    """Mark a step as standalone."""
     _APART.add(step)
     return step
 
@@ -28,7 +28,7 @@ def is_apart(step: Callable[..., Any]) -> bool:
 
 
 class Constants:
-    """Constants that lie in slots, because a step that stands apart reads them there."""
+    """Constants that lie in slots, because a standalone step reads them there."""
 
     def __init__(self) -> None:
         self._values: dict[float, Value] = {}

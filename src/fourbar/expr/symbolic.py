@@ -1,4 +1,4 @@
-"""A recorder that keeps everything in one graph of expressions: for what is done with formulas instead of code."""
+"""A recorder that keeps everything in one graph of expressions: for work with formulas instead of code."""
 
 from __future__ import annotations
 

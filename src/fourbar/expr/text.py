@@ -1,4 +1,4 @@
-"""The textual form of a program: it is what a person reads, it round-trips, and its hash is the key of the cache."""
+"""The textual form of a program: readable, it round-trips, and its hash is the key of the cache."""
 
 from __future__ import annotations
 
@@ -28,7 +28,9 @@ def block_text(block: Block) -> str:
 
 
 def block_digest(block: Block) -> str:
-    """What names a block: the hash of its ports and its text. It stays with the block, for large ones take long."""
+    """The hash of a block's ports and text, which identifies it. It is stored with the block, for large ones
+    take long.
+    """
     if not block.digest:
         text = f"ports {block.ports}\n{block_text(block)}"
         block.named(hashlib.sha256(text.encode()).hexdigest())

@@ -10,7 +10,7 @@ from ..errors import FourbarError, extra
 from .autodiff import reachable
 from .node import Expr
 
-_FINEST = 64.0  # numbers that are whole in units of 1/64 are written as fractions, others as decimals
+_FINEST = 64.0  # multiples of 1/64 are written as fractions, others as decimals
 
 
 def load_sympy() -> Any:

@@ -1,9 +1,9 @@
-"""Recorders: they run an algorithm's steps on symbols and write down a `Program`.
+"""Recorders: they run an algorithm's steps on symbols and record a `Program`.
 
 An algorithm is Python code that calls small pure functions on nested tuples of scalars through `recorder.call`. It does
 not know which recorder runs it:
 
-- `Direct` just calls the function: the algorithm then computes with whatever numbers it is given;
+- `Direct` just calls the function: the algorithm then computes with the numbers it is given;
 - `Unrolled` (here) folds every constant and fuses several steps into a block: the *per model* layout;
 - `Shared` (shared.py) writes a block once for all steps of equal shape: the *per shape* layout.
 """
@@ -89,7 +89,7 @@ def collect_outputs(
 
 
 class Presets:
-    """Slots that hold constants: one slot a distinct value, numbered from `first` on."""
+    """Slots that hold constants: one slot per distinct value, numbered from `first` on."""
 
     def __init__(self, first: int) -> None:
         self.first = first
@@ -109,8 +109,8 @@ class TooLarge(Exception):
 class Unrolled:
     """Per-model layout: constants are folded, and steps are fused until a block holds about `block_size` nodes.
 
-    With `largest`, more nodes than that in all raise `TooLarge`. A step that stands apart (`apart.py`) is a block of
-    its own, which all of its calls share.
+    With `largest`, more nodes than that in all raise `TooLarge`. A standalone step (`standalone.py`) is a separate
+    block, which all of its calls share.
     """
 
     def __init__(self, block_size: int = 1000, largest: int | None = None) -> None:
@@ -220,7 +220,7 @@ class Unrolled:
         return tuple(blocks), tuple(calls)
 
     def _find_live(self, wanted: set[Value]) -> list[list[Value]]:
-        """For every block the values that a later block or the caller wants; and when each is used last."""
+        """For every block the values that a later block or the caller uses; and when each is used last."""
         kept: list[list[Value]] = []
         for block in reversed(range(len(self._graphs))):
             if block in self._apart:
@@ -233,7 +233,7 @@ class Unrolled:
         return kept[::-1]
 
     def _live_apart(self, block: int, wanted: set[Value]) -> list[Value]:
-        """All values of a block that stands apart, if any is wanted: it stores all of them."""
+        """All values of a standalone block, if any is used: it stores all of them."""
         use = self._apart[block]
         if not any(v in wanted or v.last_use > block for v in use.made):
             return []
@@ -271,7 +271,7 @@ def _block(kept: list[Value]) -> Block:
 
 
 def block_apart(use: Use) -> Block:
-    """A port for every argument of a step that stands apart, then one for every result."""
+    """A port for every argument of a standalone step, then one for every result."""
     shape, arguments = use.shape, len(use.arguments)
     code, number = linear_code(shape.roots, lambda load: ("load", load.args[0], 0))
     stores = tuple(Store(arguments + r, 0, number[root.id]) for r, root in enumerate(shape.roots))

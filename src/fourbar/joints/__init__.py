@@ -1,7 +1,7 @@
-"""Every joint type.
+"""All joint types.
 
-Adding one: write its class in a file of this folder, list it below, and add it with examples to `registry.py`, from
-where the conformance tests take them.
+To add one: write its class in a file of this folder, list it below, and add it with examples to `registry.py`, which
+the conformance tests use.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Axes: what a user may write, and the rotation that turns z into one."""
+"""Axes: what a user may write, and the rotation that takes z to one."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Axis = str | Sequence[float]
 
 
 class Direction(tuple[float, float, float]):
-    """A unit vector that was checked. The coordinate axes print as the words that make them."""
+    """A checked unit vector. The coordinate axes print as the words that make them."""
 
     __slots__ = ()
 
@@ -34,18 +34,18 @@ def unit_axis(axis: Axis) -> Direction:
     if isinstance(axis, str):
         sign, name = (-1.0, axis[1:]) if axis.startswith("-") else (1.0, axis.removeprefix("+"))
         if name not in _NAMED:
-            raise ModelError(f"axis {axis!r} is not known; write 'x', 'y', 'z', '-x', ... or three numbers")
+            raise ModelError(f"unknown axis {axis!r}; write 'x', 'y', 'z', '-x', ... or three numbers")
         return Direction(sign * a + 0.0 for a in _NAMED[name])
     try:
         a = np.asarray(axis, float)
     except (TypeError, ValueError):
         a = np.array(np.nan)
     if a.shape != (3,) or not np.all(np.isfinite(a)):
-        raise ModelError(f"an axis is 'x', 'y', 'z', '-x', ... or three finite numbers, not {axis!r}")
+        raise ModelError(f"an axis must be 'x', 'y', 'z', '-x', ... or three finite numbers, got {axis!r}")
     length = float(np.sqrt(a @ a))
     if not abs(length - 1.0) <= 1e-6:
         hint = "it is zero" if length == 0.0 else f"divide it by its length: {(a / length).tolist()}"
-        raise ModelError(f"axis {tuple(a.tolist())} has length {length:.9g}, a unit vector is expected; {hint}")
+        raise ModelError(f"axis {tuple(a.tolist())} has length {length:.9g}, expected a unit vector; {hint}")
     return Direction((a / length + 0.0).tolist())
 
 

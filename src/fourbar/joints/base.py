@@ -1,4 +1,4 @@
-"""What a joint is. Adding one: subclass `Joint` in a file of this folder, and list it in `joints/__init__.py`."""
+"""What a joint is. To add one: subclass `Joint` in a file of this folder, and list it in `joints/__init__.py`."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ class Joint(ABC):
 
     nq: int
     nv: int
-    q_names: tuple[str, ...]  # what the coordinates are called: suffixes, empty for the only coordinate of a joint
-    v_names: tuple[str, ...]  # what the velocities are called: likewise
+    q_names: tuple[str, ...]  # names of the coordinates: suffixes, empty for the only coordinate of a joint
+    v_names: tuple[str, ...]  # names of the velocities: likewise
     pivot: ClassVar[str] = ""  # what of the child never moves in the parent: "line" (its z axis, aligned), "point", ""
     quaternions: tuple[int, ...] = ()  # the coordinates at which quaternions begin
     tags: ClassVar[tuple[str, ...]] = ()  # what file formats call this joint, as "format:tag"
@@ -70,7 +70,7 @@ class Joint(ABC):
         """θ̇ where q(t) = q₀ ⊕ θ(t) moves with velocity v: what an integrator needs to step along the group."""
 
     def stretch(self, rest: Sequence[Scalar], q: Sequence[Scalar]) -> Vec:
-        """δ (nv): how far a spring that is at rest at the coordinates `rest` is stretched at q; by default q ⊖ rest."""
+        """δ (nv): the stretch at q of a spring that is at rest at the coordinates `rest`; by default q ⊖ rest."""
         return self.difference(rest, q)
 
     def stretch_rates(self, rest: Sequence[Scalar], q: Sequence[Scalar]) -> tuple[Vec, ...]:
@@ -81,7 +81,7 @@ class Joint(ABC):
     def coordinates_of(self, T: Transform) -> Vec | None:
         """The q with placement(q) = T, angles principal, in closed form; None where there is none.
 
-        Of a T that the joint cannot reach it makes the coordinates of a placement near it.
+        For a T that the joint cannot reach, the coordinates of a placement near it.
         """
         return None
 

@@ -35,7 +35,7 @@ class SeriesLink(NamedTuple):
 
 
 class SeriesJoint(Joint):
-    """Joints one after the other. Subclasses say which `parts`; coordinates and velocities follow one another.
+    """Joints in series. Subclasses define the `parts`, whose coordinates and velocities are concatenated.
 
     S and S° come from the recursion over the parts: with V = X₂ V₁ + V₂ and X₂ the motion transform across part 2,
     dX₂/dt = -ad(V₂) X₂, so S° v = X₂ (S° v)₁ + (S° v)₂ - ad(V₂) X₂ V₁.
@@ -65,7 +65,7 @@ class SeriesJoint(Joint):
 
     @cached_property
     def pivot(self) -> str:
-        """A point where the origins of child and parent stay together, told from the placement at symbols."""
+        """A point at which the origins of child and parent stay together, found from the placement at symbols."""
         p = self.placement(Graph().inputs("q", self.nq)).p
         return "point" if p == zeros(3) else ""
 
@@ -81,7 +81,7 @@ class SeriesJoint(Joint):
 
     @cached_property
     def _selection(self) -> Selection | None:
-        """S where it is a constant selection, as for prismatic joints along x and y; told from S at symbols."""
+        """S where it is a constant selection, as for prismatic joints along x and y; found from S at symbols."""
         columns = self._columns(Graph().inputs("q", self.nq)).columns
         rows = tuple(column.index(1.0) if 1.0 in column else -1 for column in columns)
         selected = Selection(rows)
@@ -177,7 +177,7 @@ class Composite(SeriesJoint):
     def __init__(self, *parts: Part) -> None:
         object.__setattr__(self, "parts", tuple(_checked(part) for part in parts))
         if not any(isinstance(part, Joint) for part in parts):
-            raise ModelError(f"a composite joint needs at least one joint, not {parts!r}; write Fixed() for none")
+            raise ModelError(f"a composite joint needs at least one joint, got {parts!r}; use Fixed() for none")
         unlimited = np.full(self.nq, np.inf)
         require_independent(self, self.random(np.random.default_rng(0), -unlimited, unlimited).tolist(), repr(self))
 
@@ -206,19 +206,21 @@ def _checked(part: Any) -> Part:
     if isinstance(part, Joint):
         return part
     if not isinstance(part, Transform):
-        raise ModelError(f"the parts of a composite joint are joints and Transforms, not {part!r}")
+        raise ModelError(f"the parts of a composite joint must be joints and Transforms, got {part!r}")
     try:
         R, p = np.array(part.R, float), np.array(part.p, float)
     except (TypeError, ValueError):
-        raise ModelError(f"a placement inside a composite joint must be constant numbers, not {part!r}") from None
+        raise ModelError(
+            f"a placement inside a composite joint must consist of constant numbers, got {part!r}"
+        ) from None
     error = np.abs(R @ R.T - np.eye(3)).max()
     if not (error < 1e-9 and np.linalg.det(R) > 0.0 and np.all(np.isfinite(p))):
-        raise ModelError(f"a placement inside a composite joint needs a rotation matrix and a finite p, not {part!r}")
+        raise ModelError(f"a placement inside a composite joint needs a rotation matrix and a finite p, got {part!r}")
     return Transform.of(Mat.of(R), vec(p))
 
 
 def _flattened(parts: Sequence[Part]) -> Iterator[Part]:
-    """The parts, with series inside series taken apart."""
+    """The parts, with nested series flattened."""
     for part in parts:
         if isinstance(part, SeriesJoint):
             yield from _flattened(part.parts)

@@ -1,4 +1,4 @@
-"""A joint from a function of the user: only the pose is written, S and S° are derived from it."""
+"""A joint from a user's function: only the pose is written, S and S° are derived from it."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from .independence import require_independent
 
 _SHAPES = "a pair (R, p) of a 3 x 3 rotation and a position, a 4 x 4 matrix, or a Transform"
 
-_REACH = 0.5  # how far around home a joint is checked and, without limits, sampled
+_REACH = 0.5  # range around home in which a joint is checked and, without limits, sampled
 
 
 class _Trace(NamedTuple):
-    """The function run once on symbols: entries of R and p, of S, of S° v, in the inputs q and v."""
+    """The function, traced once on symbols: entries of R and p, of S, of S° v, in the inputs q and v."""
 
     q: tuple[Expr, ...]
     v: tuple[Expr, ...]
@@ -52,12 +52,14 @@ class CustomJoint(FlatJoint):
 
     def __post_init__(self) -> None:
         if not (callable(self.function) and isinstance(self.function, Hashable)):
-            raise ModelError(f"a custom joint needs a hashable function of its coordinates, not {self.function!r}")
+            raise ModelError(f"a custom joint needs a hashable function of its coordinates, got {self.function!r}")
         if not (isinstance(self.nq, numbers.Integral) and 1 <= self.nq <= 6):
-            raise ModelError(f"{self._title} needs 1 to 6 coordinates, not nq = {self.nq!r}")
+            raise ModelError(f"{self._title} needs 1 to 6 coordinates, got nq = {self.nq!r}")
         home = np.zeros(self.nq) if self.home is None else np.asarray(self.home, float)
         if home.shape != (self.nq,) or not np.all(np.isfinite(home)):
-            raise ModelError(f"the home configuration of {self._title} is {self.nq} finite numbers, not {self.home!r}")
+            raise ModelError(
+                f"the home configuration of {self._title} must be {self.nq} finite numbers, got {self.home!r}"
+            )
         object.__setattr__(self, "nq", int(self.nq))
         object.__setattr__(self, "home", tuple(home.tolist()))
         object.__setattr__(self, "_trace", self._traced())
@@ -137,18 +139,20 @@ class CustomJoint(FlatJoint):
         R, p = np.array(T.R, float), np.array(T.p, float)
         found = f"the function of {self._title} returned R = {R.tolist()}, p = {p.tolist()} at q = {q}"
         if not (np.all(np.isfinite(R)) and np.all(np.isfinite(p))):
-            raise ModelError(f"{found}; finite numbers are expected (home= names a configuration in its domain)")
+            raise ModelError(f"{found}; expected finite numbers (use home= to name a configuration in its domain)")
         if not np.all(np.isfinite([t.six() for t in S.twists()])):
-            raise ModelError(f"{found}; its derivative there is not finite (home= names a configuration where it is)")
+            raise ModelError(
+                f"{found}; its derivative there is not finite (use home= to name a configuration where it is)"
+            )
         error = np.abs(R.T @ R - np.eye(3)).max()
         if error > 1e-9:
-            raise ModelError(f"{found}; a rotation matrix is expected, but RᵀR is off the identity by {error:.3g}")
+            raise ModelError(f"{found}; expected a rotation matrix, but RᵀR differs from the identity by {error:.3g}")
         if np.linalg.det(R) < 0.0:
-            raise ModelError(f"{found}; a rotation matrix is expected, but this is a reflection (determinant -1)")
+            raise ModelError(f"{found}; expected a rotation matrix, but this is a reflection (determinant -1)")
 
 
 def read_pose(result: Any) -> tuple[Mat, Vec]:
-    """R and p from what a function returned."""
+    """R and p from a function's result."""
     if isinstance(result, Transform):
         result = (result.R, result.p)
     if isinstance(result, (tuple, list)) and len(result) == 2:
@@ -160,7 +164,7 @@ def read_pose(result: Any) -> tuple[Mat, Vec]:
     if T.shape != (4, 4):
         raise ModelError(f"expected {_SHAPES}; got {type(result).__name__} of shape {T.shape}")
     if [_scalar(x) for x in T[3]] != [0.0, 0.0, 0.0, 1.0]:
-        raise ModelError(f"expected the last row (0, 0, 0, 1) in a 4 x 4 pose, not {tuple(T[3])}")
+        raise ModelError(f"expected the last row (0, 0, 0, 1) in a 4 x 4 pose, got {tuple(T[3])}")
     return read_pose((T[:3, :3], T[:3, 3]))
 
 
@@ -169,5 +173,5 @@ def _scalar(x: Any) -> Scalar:
     if isinstance(x, Expr):
         return x
     if not isinstance(x, numbers.Real):
-        raise ModelError(f"the entries of a pose are numbers or symbols, not {x!r}")
+        raise ModelError(f"the entries of a pose must be numbers or symbols, got {x!r}")
     return float(x)

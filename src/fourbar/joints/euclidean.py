@@ -1,4 +1,4 @@
-"""Joints whose coordinates are plain numbers with q̇ = v: what they share."""
+"""What joints with additive coordinates, q̇ = v, have in common."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 from ..spatial.linear import Scalar, Vec
 from .base import Joint
 
-_ENDLESS = 1e8  # beyond it nothing moves: sines of larger angles mean nothing either
+_ENDLESS = 1e8  # largest meaningful angle: sines of larger ones have lost their digits
 
 
 class FlatJoint(Joint):
@@ -47,7 +47,7 @@ class FlatJoint(Joint):
 
 @lru_cache(maxsize=1024)
 def is_flat(joint: Joint) -> bool:
-    """Whether integrating a joint is adding, be it a `FlatJoint` or made of such: tried on some numbers."""
+    """Whether integrating a joint is adding, be it a `FlatJoint` or composed of such: tried on some numbers."""
     if isinstance(joint, FlatJoint):
         return True
     if joint.nq != joint.nv:
@@ -67,7 +67,7 @@ def uniform(
 ) -> np.ndarray:
     """Uniform within the limits; without one limit, 2 `spread` from the other; without both, within centre ± spread.
 
-    A limit beyond 1e8 is a way to write that there is none.
+    A limit beyond 1e8 counts as none.
     """
     lower, upper = np.asarray(lower, float), np.asarray(upper, float)
     lower, upper = np.where(lower < -_ENDLESS, -np.inf, lower), np.where(upper > _ENDLESS, np.inf, upper)

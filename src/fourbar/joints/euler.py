@@ -1,4 +1,4 @@
-"""Rotation about a point by Euler angles, for those who ask for them."""
+"""Rotation about a point by Euler angles, where these are wanted."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class SphericalEuler(SeriesJoint):
     """Rotation R = R_a(q₁) R_b(q₂) R_c(q₃) for a sequence "abc", each about an axis of the frame turned so far.
 
     v = q̇: the rates of the angles. S in child axes is Rᵀ times the matrix of Liu-Jain eq. 52. It is singular where the
-    first and third axis are parallel (gimbal lock); `Spherical` has no such place.
+    first and third axis are parallel (gimbal lock); `Spherical` has no such singularity.
     """
 
     sequence: str = "xyz"
@@ -32,8 +32,8 @@ class SphericalEuler(SeriesJoint):
     def __post_init__(self) -> None:
         if self.sequence not in SEQUENCES:
             raise ModelError(
-                f"the Euler sequence {self.sequence!r} is not known; it is one of {', '.join(SEQUENCES)}: lower case, "
-                "rotations about the axes of the turned frame, the leftmost first"
+                f"unknown Euler sequence {self.sequence!r}; expected one of {', '.join(SEQUENCES)}: lower case, "
+                "rotations about the axes of the rotated frame, the leftmost first"
             )
 
     def coordinates_of(self, T: Transform) -> Vec:

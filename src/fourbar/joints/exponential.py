@@ -1,4 +1,4 @@
-"""Rotation about a point by a rotation vector (exponential map), for those who ask for it."""
+"""Rotation about a point by a rotation vector (exponential map), where this is wanted."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class SphericalExponential(FlatJoint):
     """Rotation R = exp([φ]) (Liu-Jain eq. 53). q = φ: axis times angle; v = φ̇.
 
     S is the dexp of SO(3) seen from the child, the transpose of Liu-Jain eq. 54. It is singular at |φ| = 2π;
-    `Spherical` has no such place.
+    `Spherical` has no such singularity.
     """
 
     pivot: ClassVar[str] = "point"

@@ -70,7 +70,7 @@ class GroupJoint(Joint):
 
 
 class AxisGroupJoint(AxisJoint, GroupJoint):
-    """A joint on a group that singles out z, with z turned into any axis."""
+    """A joint on a group with a distinguished z, with z rotated to any axis."""
 
     def _placement_about_z(self, q: Sequence[Scalar]) -> Transform:
         return GroupJoint.placement(self, q)
@@ -80,7 +80,9 @@ class AxisGroupJoint(AxisJoint, GroupJoint):
 
 
 def unit_quaternion(q: Sequence[Scalar]) -> Vec:
-    """q / |q|. Rounding moves products of unit quaternions away from unit length; this keeps that from adding up."""
+    """q / |q|. Rounding moves products of unit quaternions away from unit length; this keeps the errors from
+    accumulating.
+    """
     return Vec(q) * (1.0 / sqrt(dot(q, q)))
 
 
@@ -219,7 +221,9 @@ class Free(GroupJoint):
         return np.concatenate([position, _random_quaternions(rng, size)], axis=-1)
 
     def stretch(self, rest: Sequence[Scalar], q: Sequence[Scalar]) -> Vec:
-        """The rotation from `rest` to q in child axes, and, apart from it, the way in parent axes: as MuJoCo has it."""
+        """The rotation from `rest` to q in child axes, and, separately, the displacement in parent axes: as in
+        MuJoCo.
+        """
         return Vec((*_BALL.difference(rest[3:], q[3:]), *(Vec(q[:3]) - Vec(rest[:3]))))
 
     def stretch_rates(self, rest: Sequence[Scalar], q: Sequence[Scalar]) -> tuple[Vec, ...]:

@@ -90,7 +90,7 @@ class Mirror:
 def image_of(joint: Joint, mirror: Mirror) -> Mirrored:
     """The mirror image of a joint."""
     raise ModelError(
-        f"how a joint of type {type(joint).__name__} is mirrored is not known; register a function for it with "
+        f"joints of type {type(joint).__name__} cannot be mirrored; register a function for them with "
         "fourbar.joints.mirror.image_of.register"
     )
 
@@ -117,7 +117,7 @@ def _axial(mirror: Mirror) -> Rows:
 
 
 def _plane(axis: Axis, mirror: Mirror) -> tuple[Direction, Rows]:
-    """The image of an axis, and how coordinates in the plane normal to it turn into those normal to the image."""
+    """The image of an axis, and the map of coordinates in the plane normal to it to those normal to the image."""
     image = mirror.axis(axis, axial=True)
     A, B = ((rotation_from_z(a) or Mat.identity(3)).T for a in (axis, image))
     reflected = [mirror.vector(A[j]) for j in range(2)]

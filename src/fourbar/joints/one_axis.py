@@ -64,7 +64,7 @@ class Prismatic(AxisJoint, FlatJoint):
 
 @dataclass(frozen=True)
 class Helical(AxisJoint, FlatJoint):
-    """Screw: rotation by q about an axis and translation by pitch · q along it. pitch: metres a radian."""
+    """Screw: rotation by q about an axis and translation by pitch · q along it. pitch: metres per radian."""
 
     pitch: float = 0.0
     nq = 1
@@ -79,7 +79,9 @@ class Helical(AxisJoint, FlatJoint):
         except (TypeError, ValueError):
             pitch = np.nan
         if not np.isfinite(pitch):
-            raise ModelError(f"the pitch of a helical joint is a finite number of metres a radian, not {self.pitch!r}")
+            raise ModelError(
+                f"the pitch of a helical joint must be a finite number of metres per radian, got {self.pitch!r}"
+            )
         object.__setattr__(self, "pitch", pitch)
 
     def _about_z(self) -> Joint:

@@ -1,6 +1,6 @@
 """Rates of anything that depends on the configuration, as joints move with their velocities.
 
-What is written as expressions of q is run on q ⊕ δ and differentiated along δ = v at δ = 0. Right for every joint,
+What is written as expressions of q is run on q ⊕ δ and differentiated along δ = v at δ = 0. Correct for every joint,
 whatever its velocities mean, and for quaternions of any length.
 """
 
@@ -41,7 +41,7 @@ def rate_of(
 ) -> Rate:
     """d/dt of entries, which are expressions of the coordinates q of all the joints, as these move with v.
 
-    They may depend on others that are `still`. The velocities may be known: `along` these, then no v is to be given.
+    They may depend on other inputs that are `still`. The velocities may be known: `along` these, and v is not given.
     """
     work, final = Graph(), Graph()
     moved: list[Scalar] = []
@@ -64,7 +64,7 @@ def rate_of(
 
 @lru_cache(maxsize=256)
 def subspace_rate_of(joint: Joint, along: tuple[float, ...] | None = None) -> Rate:
-    """S° of a joint, column by column, six entries each; or the derivative of S along a motion that is known."""
+    """S° of a joint, column by column, six entries each; or the derivative of S along a known motion."""
     q = Graph().inputs("q", joint.nq)
     return rate_of([joint], q, [x for t in joint.subspace(q).twists() for x in t.six()], along=along)
 

@@ -1,7 +1,7 @@
-"""Joints as plain data: tables of words, numbers and lists, as JSON and TOML hold them. No bit of a number is lost.
+"""Joints as tables of words, numbers and lists, as JSON and TOML hold them. No bit of a number is lost.
 
-The table of a joint has its `type`, the name of its class, and its parameters. A joint that is made of a Python
-function has no such table.
+The table of a joint has its `type`, the name of its class, and its parameters. A joint made from a Python function has
+no such table.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _AXES = ("axis", "axis1", "axis2")
 
 
 def number(what: str, value: Any) -> float:
-    """One finite number; words and true or false are none."""
+    """One finite number; strings and booleans are refused."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise ModelError(f"{what}: expected a number, got {shown(value)}")
     try:
@@ -51,14 +51,14 @@ def numbers(what: str, value: Any, count: int | None = None) -> list[float]:
 
 
 def text(what: str, value: Any) -> str:
-    """A non-empty word."""
+    """A non-empty string."""
     if not isinstance(value, str) or not value:
         raise ModelError(f"{what}: expected a non-empty text, got {shown(value)}")
     return value
 
 
 def table(what: str, value: Any, known: Sequence[str], needed: Sequence[str] = ()) -> Plain:
-    """A table that has all needed keys and none that are not known."""
+    """A table that has all required keys and no unknown ones."""
     if not isinstance(value, dict):
         raise ModelError(f"{what}: expected a table with {', '.join(needed or known)}, got {shown(value)}")
     for key in needed:
@@ -71,11 +71,11 @@ def table(what: str, value: Any, known: Sequence[str], needed: Sequence[str] = (
 
 
 def not_known(kind: str, name: object, known: Iterable[str]) -> str:
-    """A complaint about a word, with the nearest ones that would do."""
+    """The message for an unknown word, with the nearest known ones."""
     listed = list(known)
     near = difflib.get_close_matches(str(name), listed, n=1)
     hint = f"did you mean {near[0]!r}?" if near else f"expected one of {', '.join(listed)}"
-    return f"{kind} {shown(name)} is not known; {hint}"
+    return f"unknown {kind} {shown(name)}; {hint}"
 
 
 def shown(value: Any) -> str:
@@ -85,7 +85,7 @@ def shown(value: Any) -> str:
 
 
 def choose(what: str, value: Any, types: Mapping[str, type]) -> type:
-    """A class by the word under `type`."""
+    """A class by its name under `type`."""
     if not isinstance(value, dict) or "type" not in value:
         raise ModelError(f"{what}: expected a table with 'type', got {shown(value)}")
     if not isinstance(value["type"], str) or value["type"] not in types:
@@ -94,7 +94,7 @@ def choose(what: str, value: Any, types: Mapping[str, type]) -> type:
 
 
 def place_to_plain(T: Transform) -> Plain:
-    """A placement: position and, unless it is none, rotation matrix."""
+    """A placement: position and, unless it is the identity, rotation matrix."""
     found: Plain = {"position": [float(x) for x in T.p]}
     if T.factors:
         found["rotation"] = [[float(x) for x in row] for row in T.R]
@@ -102,7 +102,7 @@ def place_to_plain(T: Transform) -> Plain:
 
 
 def place_from_plain(what: str, value: Any) -> tuple[list[float], list[list[float]] | None]:
-    """Position and rotation matrix (None for none) of a placement."""
+    """Position and rotation matrix (None for the identity) of a placement."""
     given = table(what, value, ("position", "rotation"))
     position = numbers(f"{what}.position", given.get("position", [0.0, 0.0, 0.0]), 3)
     return position, matrix(f"{what}.rotation", given["rotation"], 3, 3) if "rotation" in given else None
@@ -120,8 +120,8 @@ def matrix(what: str, value: Any, rows: int | None = None, columns: int | None =
 def to_plain(joint: Joint) -> Plain:
     """The table of a joint."""
     if TYPES.get(type(joint).__name__) is not type(joint):
-        why = "is made of a Python function" if isinstance(joint, CustomJoint) else "is a type of the user's"
-        raise ModelError(f"{joint!r} {why}, which a file cannot hold")
+        why = "is made from a Python function" if isinstance(joint, CustomJoint) else "is of a user-defined type"
+        raise ModelError(f"{joint!r} {why}, which cannot be stored in a file")
     name = {"type": type(joint).__name__}
     if isinstance(joint, Composite):
         parts = [to_plain(p) if isinstance(p, Joint) else place_to_plain(p) for p in joint.parts]
@@ -137,7 +137,7 @@ def _value(value: Any) -> Any:
 
 
 def parameters(kind: type[Joint]) -> tuple[str, ...]:
-    """What the table of a joint of this type may hold besides `type`."""
+    """The keys of the table of a joint of this type besides `type`."""
     return tuple(f.name for f in fields(kind))  # type: ignore[arg-type]
 
 
@@ -170,7 +170,7 @@ def _parameter(what: str, key: str, value: Any) -> Any:
 
 
 def _axis(what: str, value: Any) -> Axis:
-    """A unit vector, as it is: dividing by a length that rounding made would change bits."""
+    """A unit vector, unchanged: dividing by its rounded length would change bits."""
     if isinstance(value, str):
         return value
     a = numbers(what, value, 3)

@@ -1,4 +1,4 @@
-"""Inertia of a rigid body: ten numbers, how they move, and when they can belong to matter."""
+"""Inertia of a rigid body: ten parameters, how they transform, and when they are physically consistent."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ class Inertia(NamedTuple):
         return Wrench(spin + self.h.cross(motion.acc), self.m * motion.acc + G @ self.h)
 
     def to_parent(self, X: Transform) -> Inertia:
-        """The same body seen from the parent frame: Xᵀ I X."""
+        """The same body in the parent frame: Xᵀ I X."""
         h = X.rotate(self.h)
         hp = Mat(Vec([a * b for b in X.p]) for a in h)
         pp = outer(self.m * X.p, X.p)
@@ -100,7 +100,7 @@ class Inertia(NamedTuple):
         return Inertia(self.m, h + self.m * X.p, rotational(Sigma), Sigma)
 
     def pseudo_inertia(self) -> np.ndarray:
-        """The 4 x 4 matrix [[Σ, h], [hᵀ, m]]: positive definite iff some distribution of mass has these numbers."""
+        """The 4 x 4 matrix [[Σ, h], [hᵀ, m]]: positive definite iff the parameters are physically consistent."""
         P = np.empty((4, 4))
         P[:3, :3] = self.Sigma.matrix()
         P[:3, 3] = P[3, :3] = self.h
@@ -108,14 +108,14 @@ class Inertia(NamedTuple):
         return P
 
 
-_LARGEST = 1e100  # of an inertia whose determinant is a number
-_POINT = 1e-8  # metres: matter no larger is a point; rounding leaves as much of moments about points a metre away
+_LARGEST = 1e100  # entries of an inertia whose determinant is finite
+_POINT = 1e-8  # metres: smaller bodies count as points; rounding leaves as much of moments about points a metre away
 
 
 def _is_solid(mass: float, inertia: np.ndarray) -> bool:
-    """Whether Σ = ½ tr(I) 1 - I is clearly positive definite (by its minors): then nothing can be wrong.
+    """Whether Σ = ½ tr(I) 1 - I is clearly positive definite (by its minors): a fast sufficient test of consistency.
 
-    False for NaN. Most bodies are, and this is ten times as fast as their principal moments.
+    False for NaN. Most bodies pass, and this is ten times as fast as computing principal moments.
     """
     (xx, xy, xz), (yx, yy, yz), (zx, zy, zz) = inertia.tolist()
     half = 0.5 * (xx + yy + zz)
@@ -129,9 +129,9 @@ def _is_solid(mass: float, inertia: np.ndarray) -> bool:
 
 
 def unphysical(mass: float, inertia: np.ndarray) -> str | None:
-    """Why (mass, rotational inertia about the centre of mass) cannot belong to a body of matter; None if it can.
+    """Why (mass, rotational inertia about the centre of mass) is physically inconsistent; None if it is not.
 
-    Point masses and rods are matter: an inertia may be zero, or violate the triangle inequality by rounding only.
+    Point masses and rods are consistent: an inertia may be zero, or violate the triangle inequality by rounding only.
     """
     largest = float(np.abs(inertia).max())
     if not largest < _LARGEST:
@@ -148,7 +148,9 @@ def unphysical(mass: float, inertia: np.ndarray) -> str | None:
     if np.abs(inertia - inertia.T).max() > 1e-9 * size:
         return f"the inertia matrix {inertia.tolist()} is not symmetric"
     if mass == 0.0 and size > 0.0:
-        return f"mass is zero but the inertia {inertia.tolist()} is not; give the body a mass, or inertia zero"
+        return (
+            f"mass is zero, but the inertia {inertia.tolist()} is not; give the body a mass, or set the inertia to zero"
+        )
     a, b, c = np.linalg.eigvalsh(inertia)
     if a < -1e-9 * size:
         return f"the inertia has a negative principal moment {a:.6g} (principal moments {a:.6g}, {b:.6g}, {c:.6g})"

@@ -18,7 +18,7 @@ def is_zero(x: Scalar) -> bool:
 
 
 def reciprocal(x: Scalar) -> Scalar:
-    """1/x; NaN for zero by structure, so that what does not exist is NaN whether it is known now or when it runs."""
+    """1/x; NaN for a structural zero, so that undefined results are NaN whether found while tracing or at run time."""
     return float("nan") if is_zero(x) else 1.0 / x
 
 

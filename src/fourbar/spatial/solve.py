@@ -8,7 +8,7 @@ from typing import NamedTuple
 from ..expr import maximum, select
 from .linear import Mat, Scalar, Vec, is_zero, reciprocal
 
-_DEPENDENT = 1e12  # how many times smaller than a diagonal entry a pivot may be before rounding decides
+_DEPENDENT = 1e12  # how much smaller than a diagonal entry a pivot may be before it is rounding
 
 
 class Factored(NamedTuple):
@@ -60,8 +60,8 @@ def factor(D: Mat) -> Factored:
 def inverse_or_nan(D: Mat) -> Mat:
     """D⁻¹ of a symmetric positive definite matrix, symmetric to the last bit; all NaN where D is singular.
 
-    Its rows come in threes with units of their own. Singular means that a pivot is nothing but rounding beside the
-    largest diagonal entry of its three.
+    Rows come in threes, each with its own unit. Singular means that a pivot is rounding relative to the largest
+    diagonal entry of its three.
     """
     n = len(D)
     if any(is_zero(D[j][j]) for j in range(n)):

@@ -14,7 +14,7 @@ from .vectors import Twist, Wrench
 class Transform(NamedTuple):
     """Pose T = (R, p) of a child frame in its parent: R as factors, p the child's origin in the parent's axes.
 
-    X = Ad(T⁻¹) carries motions parent → child, Xᵀ carries forces child → parent (THEORY §1).
+    X = Ad(T⁻¹) carries motions parent → child, Xᵀ carries forces child → parent (docs/notation.md).
     """
 
     factors: tuple[Factor, ...] = ()

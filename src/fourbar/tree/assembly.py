@@ -16,7 +16,7 @@ from .closing import close, close_from, differences
 from .cluster_tree import ClusterTree
 from .clusters import Cluster
 from .embedding import LoopEmbedding, OwnJoint
-from .path_following import move_into_limits, follow_path
+from .path_following import follow_path, move_into_limits
 
 _HOME_TRIALS = 10  # trials in the home assembly, if the robot is built outside of its joint limits
 

@@ -19,7 +19,7 @@ def solve(
 ) -> list[list[Scalar]]:
     """A⁻¹ B, unrolled, with rows exchanged where another has the larger pivot; NaN where none is left.
 
-    `rows`, `columns`: squares of units in which the entries of A are near one where all is well, A / (rows columns).
+    `rows`, `columns`: squared units in which the entries of a well-conditioned A are near one, A / (rows columns).
     """
     n = len(A)
     unlike = max(rows, default=1.0) > _UNLIKE * min(rows, default=1.0)
@@ -40,7 +40,7 @@ def solve(
 
 
 def no_pivot(n: int) -> float:
-    """What the smallest singular value of n equations, in their units, is below where `solve` gives NaN."""
+    """The bound on the smallest singular value of n equations, in their units, below which `solve` gives NaN."""
     return NO_PIVOT * (_UNLIKE * n) ** 0.5
 
 

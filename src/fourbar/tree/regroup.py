@@ -1,9 +1,10 @@
-"""Equal equations of motion with fewer numbers.
+"""Equal equations of motion with fewer parameters.
 
-Mass that lies on the axis of a hinge moves with the parent as much as with the child, so it may be booked on either: no
-motion and no joint force can tell. Booked on the parent, four numbers of each hinged body become zero and with them a
-fifth of the work of inverse dynamics (the base-parameter grouping of the identification literature, used for speed).
-What is left of a body is no longer physical by itself: energy, momentum and reactions use the tree as it was.
+Mass on the axis of a hinge moves with the parent as much as with the child, so that it may be assigned to either: no
+motion and no joint force depends on the choice. Assigned to the parent, four parameters of each hinged body become zero
+and with them a fifth of the work of inverse dynamics (the base-parameter grouping of the identification literature,
+used for speed). What is left of a body is no longer physical by itself: energy, momentum and reactions use the
+original tree.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ def _inertia(m: float, h: Vec, Sigma: Sym) -> Inertia:
 
 
 def _movable(link: Link) -> Inertia | None:
-    """The part of a link's inertia that lies where the joint does not move it."""
+    """The part of a link's inertia that the joint does not move."""
     m, h, _, Sigma = link.I
     if link.joint.pivot == "line":
         return _inertia(m, Vec((0.0, 0.0, h[2])), Sym(0.0, 0.0, 0.0, 0.0, 0.0, Sigma.zz))
@@ -55,7 +56,7 @@ def regrouped(tree: SpanningTree) -> SpanningTree:
 
 @dataclass(frozen=True)
 class Spinning(Revolute):
-    """A hinge whose child looks the same from all sides: its frame need not turn with it.
+    """A hinge whose child is rotationally symmetric: its frame need not rotate with it.
 
     At every instant the frame that is aligned with the parent is as good a body frame as any other.
     """
@@ -74,9 +75,9 @@ def _is_symmetric(I: Inertia) -> bool:
 
 
 def unturned(tree: SpanningTree) -> SpanningTree:
-    """A regrouped tree in which symmetric rotors at the ends of chains do not turn.
+    """A regrouped tree in which the frames of symmetric rotors at the ends of chains do not rotate.
 
-    Neither sin nor cos of their angles is needed. Not for forces that are given in the turning frame of such a rotor.
+    Neither sin nor cos of their angles is needed. Not for forces that are given in the rotating frame of such a rotor.
     """
     carrying = set(tree.parents)
     links = list(tree.links)

@@ -1,7 +1,6 @@
-"""Joints of a loop that are independent in part: some velocities of a ball or a free joint, but not all.
+"""Joints of a loop that are partly independent: some velocities of a ball or a free joint, but not all.
 
-Such a joint moves from q₀ to q₀ ⊕ x, and the independent entries of x are those of the step, whatever the others become
-when loops close. With C the matrix of `chart_rate` at x, a further motion by velocities δ changes x by C δ, so that
+Such a joint moves from q₀ to q₀ ⊕ x, and the independent entries of x are those of the step, independent of the others, which closing the loops determines. With C the matrix of `chart_rate` at x, a further motion by velocities δ changes x by C δ, so that
 
     C_ii δ_i + C_id δ_d = e,    the lag of the independent entries,    and    δ_i = C_ii⁻¹ e - C_ii⁻¹ C_id δ_d.
 """
@@ -53,7 +52,9 @@ class Shared(NamedTuple):
 
 
 def find_shared(joints: Sequence[Joint], dependent: Sequence[int]) -> Iterator[Shared]:
-    """The joints of which some velocities are dependent and some are not; flat ones need no care."""
+    """The joints of which some velocities are dependent and some are not; those with additive coordinates need
+    no care.
+    """
     q = v = 0
     for joint in joints:
         follows = tuple(j for j in range(joint.nv) if v + j in dependent)

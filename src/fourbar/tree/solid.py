@@ -1,4 +1,4 @@
-"""Whether links resist every motion: then no joint can be without inertia behind it."""
+"""Whether links resist every motion: then every joint moves some inertia."""
 
 from __future__ import annotations
 

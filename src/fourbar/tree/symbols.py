@@ -1,9 +1,8 @@
-"""A mechanism with its numbers replaced by symbols: the same tree over another kind of scalar.
+"""A mechanism with its parameters replaced by symbols: the same tree over another kind of scalar.
 
 Zeros stay zeros, so that what the model leaves out stays out of the equations. Symbols stand for masses, centres of
-mass, inertias about them, positions of joints on their parents, armatures, the strength of gravity, and numbers of
-loops such as gear ratios and lengths of rods. Places are numbers inside a loop: the positions of its joints stay what
-they are, and so do all rotations.
+mass, inertias about them, positions of joints on their parents, armatures, the strength of gravity, and parameters of
+loops such as gear ratios and lengths of rods. Placements inside a loop stay numbers, as do all rotations.
 """
 
 from __future__ import annotations
@@ -56,14 +55,14 @@ class Parameters:
         return Inertia.about_com(mass, self.vector("c", body.com, body.name), rows)
 
     def gravity(self, gravity: Sequence[float]) -> tuple[Any, Any, Any]:
-        """The strength g of gravity as a symbol, along the direction that it has."""
+        """The strength g of gravity as a symbol, along its direction."""
         strength = hypot(*gravity)
         g = self.symbol("g", strength)
         x, y, z = (0.0 if part == 0.0 else g * (part / strength) for part in gravity)
         return x, y, z
 
     def changes(self, x: Parameter, mechanism: Mechanism) -> list[Any]:
-        """By how much the entries of a number of a loop, as symbols, differ from what they are."""
+        """The difference between the entries of a loop's parameter as symbols, and their values."""
         values, loop = x.values(mechanism), getattr(mechanism, x.owners)[x.place].name
         marks = [f"{x.field}_{loop}"] if x.size == 1 else [f"{x.field}{i + 1}_{loop}" for i in range(x.size)]
         symbols = [self.symbol(mark, value) for mark, value in zip(marks, values, strict=True)]
@@ -77,14 +76,14 @@ class Parameters:
 
 
 def _placement(p: Parameters, cluster_tree: ClusterTree, connection: PlacedJoint, link: Link) -> Transform:
-    """Where a joint sits, its position on the parent in symbols."""
+    """The placement of a joint, with its position on the parent in symbols."""
     parent = cluster_tree.bodies[connection.parent].pose
     position = p.vector("l", connection.placement.position, connection.name)
     return Transform(link.placement.factors, parent.point(position))
 
 
 def with_symbols(mechanism: Mechanism, cluster_tree: ClusterTree, p: Parameters) -> tuple[Mechanism, ClusterTree]:
-    """The mechanism and its tree with symbols for numbers."""
+    """The mechanism and its tree with symbols for parameters."""
     inertias = [Inertia.zero()] * len(cluster_tree.spanning_tree.links)
     for body in mechanism.bodies:
         home = cluster_tree.bodies[body.name]
@@ -102,7 +101,7 @@ def with_symbols(mechanism: Mechanism, cluster_tree: ClusterTree, p: Parameters)
 
 
 def _groups(p: Parameters, mechanism: Mechanism, cluster_tree: ClusterTree) -> tuple[Cluster, ...]:
-    """The clusters, with symbols for the numbers of their loops that are not places."""
+    """The clusters, with symbols for the parameters of their loops except placements."""
     every = tuple(x for x in numbers(mechanism) if x.owners == "loops" and not x.is_place(mechanism))
     changes = {x: p.changes(x, mechanism) for x in every}
     found = []

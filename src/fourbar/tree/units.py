@@ -1,10 +1,10 @@
-"""What the rows and columns of K = ∂φ/∂q are measured in, so that ranks, gaps and steps know no units.
+"""Units of the rows and columns of K = ∂φ/∂q, so that ranks, gaps and steps do not depend on the user's units.
 
-The unit of an angle is one. The unit of a length is the longest lever of the loops, or without levers the longest
-placement or the longest way that a slide has to go. A row that looks at bodies is measured in what a turn of such a
-body by one, or a shift by the unit of length, would do; a row that looks at coordinates in what these do by themselves.
-What is less than `DUST` in these units is nothing. Ranks are taken in units that are balanced beyond that: of a gear
-of 1e9 the fast joint has a unit of its own.
+The unit of an angle is one. The unit of length is the longest lever of the loops, or without levers the longest
+placement or the longest distance that a slide has to move. A row that refers to bodies is measured in the effect of
+rotating such a body by one, or of shifting it by the unit of length; a row that refers to coordinates in their effect.
+What is less than `DUST` in these units is zero. Ranks are taken in units that are balanced further: in a gear of 1e9
+the fast joint has its own unit.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from ..spatial.linear import Vec
 from ..tolerances import DUST, NOTHING, STATIONARY
 from .followers import Followers
 
-_FAR = 0.01  # of the longest length of a placement: what is smaller is not told from its rounding
+_FAR = 0.01  # relative to the longest length of a placement: smaller lengths are indistinguishable from its rounding
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,7 +29,7 @@ class Units:
     """Units of rows (m) and columns (n) of K.
 
     `rows` and `columns` are balanced: K columns / rows has entries near one, or zeros. `gaps` (m) are those of φ,
-    `steps` (n) those of velocities, `guesses` (nq) those of coordinates. `still`: entries of K that are nothing.
+    `steps` (n) those of velocities, `guesses` (nq) those of coordinates. `still`: entries of K that are zero.
     """
 
     rows: np.ndarray
@@ -40,7 +40,7 @@ class Units:
     still: np.ndarray
 
     def of(self, K: np.ndarray) -> np.ndarray:
-        """K (..., m, n) in balanced units, without dust."""
+        """K (..., m, n) in balanced units, without rounding errors."""
         return np.where(self.still, 0.0, K) * self.columns / self.rows[:, None]
 
 
@@ -66,9 +66,10 @@ def lever(joints: Sequence[Joint], phi: np.ndarray, K: np.ndarray, pull: np.ndar
 
 
 def _arm(K: np.ndarray, pull: np.ndarray, turn: np.ndarray, far: float) -> float:
-    """The longest lever with which turns of joints shift the places that rows look at; zero where none looks at bodies.
+    """The longest lever by which rotations of joints shift the points that rows refer to; zero where none refers to
+    bodies.
 
-    Levers that are rounding beside the lengths of which they are made are none: these lengths stand for them.
+    Levers that are rounding relative to the lengths they are computed from do not count: these lengths replace them.
     """
     turned, shifted = (np.abs(pull[:, :, part]).max(axis=(1, 2), initial=0.0) for part in (slice(3), slice(3, 6)))
     held, turning = shifted > 0.0, turn > 0.0
@@ -81,13 +82,13 @@ def _arm(K: np.ndarray, pull: np.ndarray, turn: np.ndarray, far: float) -> float
 
 
 def _way(phi: np.ndarray, K: np.ndarray, turn: np.ndarray) -> float:
-    """The longest way that a slide would have to go to meet a row by itself; zero where none has to."""
+    """The longest distance that a slide alone would have to move to satisfy a row; zero where none has to."""
     slopes = np.abs(K[:, turn == 0.0]).max(axis=1, initial=0.0)
     return float((np.abs(phi[slopes > 0.0]) / slopes[slopes > 0.0]).max(initial=0.0))
 
 
 def _ratio(sizes: np.ndarray, turning: np.ndarray) -> float:
-    """The largest length for an angle of one that a row of coordinates speaks of; zero if none speaks of both."""
+    """The largest length per unit angle in a row of coordinates; zero if none contains both."""
     seen = np.where(sizes > NOTHING * sizes.max(axis=1, keepdims=True, initial=0.0), sizes, 0.0)
     turned, pushed = (seen[:, which].max(axis=1, initial=0.0) for which in (turning, ~turning))
     both = (turned > 0.0) & (pushed > 0.0)
@@ -95,7 +96,7 @@ def _ratio(sizes: np.ndarray, turning: np.ndarray) -> float:
 
 
 def _coordinates(joint: Joint, S: np.ndarray, length: float) -> np.ndarray:
-    """The units of the coordinates of a joint: lengths where only what pushes changes them."""
+    """The units of the coordinates of a joint: lengths where only translation changes them."""
     q = joint.neutral()
     rates = np.array([joint.rate(Vec(q), Vec(row)) for row in np.eye(joint.nv).tolist()], float).reshape(joint.nv, -1)
     pushes = np.all(S[:3] == 0.0, axis=0)
@@ -104,9 +105,9 @@ def _coordinates(joint: Joint, S: np.ndarray, length: float) -> np.ndarray:
 
 
 def _without_dust(natural: np.ndarray, looks: np.ndarray) -> np.ndarray:
-    """Units of rows (m); those that displacements hardly change are measured as the smallest of the others is.
+    """Units of rows (m); those that displacements hardly change take the smallest unit of the others.
 
-    Such rows only tell half a turn apart. A row that `looks` (m) at no body has none yet: zero.
+    Such rows only distinguish half a turn from none. A row that refers to no body (`looks`, m) has no unit yet: zero.
     """
     dust = looks & (natural <= STATIONARY * natural.max(initial=0.0))
     others = natural[(natural > 0.0) & ~dust]
@@ -116,7 +117,7 @@ def _without_dust(natural: np.ndarray, looks: np.ndarray) -> np.ndarray:
 def measure(own: Lever, K: np.ndarray, pull: np.ndarray, looks: np.ndarray, far: float, found: Followers) -> Units:
     """Units for the rows and columns of K (k, m, n), of which there are some samples, with pull (m, bodies, 6).
 
-    `looks` (m): which rows look at bodies at all, even where displacements of these do not change them.
+    `looks` (m): which rows refer to bodies at all, even where displacements of these do not change them.
     """
     sizes = finite(np.abs(K)).max(axis=0, initial=0.0)
     turned, shifted = (np.abs(pull[:, :, part]).max(axis=(1, 2), initial=0.0) for part in (slice(3), slice(3, 6)))
@@ -130,7 +131,7 @@ def measure(own: Lever, K: np.ndarray, pull: np.ndarray, looks: np.ndarray, far:
     core = balance(found.core(sizes) / natural[core_rows, None])
     rows[core_rows] *= core[0]
     columns[core_columns] = 1.0 / core[1]
-    for i, j in reversed(found.pairs):  # what follows has the unit that those have which it follows
+    for i, j in reversed(found.pairs):  # followers take the unit of what they follow
         columns[j] = 0.0
         rows[i] = (sizes[i] * columns).max() or natural[i]
         columns[j] = rows[i] / sizes[i, j]

@@ -102,7 +102,7 @@ def to_vector(a: Scalars) -> Vec:
 def _sign(a: Scalars) -> Scalar:
     """1 or -1: the sign of the first entry that is not zero.
 
-    The scalar part decides; the others are asked only for a half turn, whose axis has no preferred direction, so that
+    The scalar part decides; the others matter only for a half turn, whose axis has no preferred direction, so that
     a and -a give one rotation vector there too.
     """
     sign: Scalar = 1.0

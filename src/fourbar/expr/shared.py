@@ -101,7 +101,7 @@ def _ports(tasks: Sequence[Task], records: Records) -> tuple[Ports, list[tuple[i
 
 
 def _ports_apart(tasks: Sequence[Task]) -> tuple[Ports, list[list[int]]]:
-    """The same for a step that stands apart."""
+    """The same for a standalone step."""
     size = len(tasks[0].loads) + len(tasks[0].exports)
     slots = np.empty((len(tasks), size), np.int32)
     for row, task in zip(slots, tasks, strict=True):
@@ -155,7 +155,7 @@ def _trace(function: Callable[..., Any], structure: Any, signature: tuple[Any, .
 
 
 def shape_apart(function: Callable[..., Any], structure: Any, leaves: int) -> Shape:
-    """The shape of a step that stands apart: it loads everything."""
+    """The shape of a standalone step: it loads everything."""
     shape = _trace(function, structure, tuple(("load", i) for i in range(leaves)))
     shape.apart = True
     return shape

@@ -1,6 +1,7 @@
 """Joints of a loop that are partly independent: some velocities of a ball or a free joint, but not all.
 
-Such a joint moves from q₀ to q₀ ⊕ x, and the independent entries of x are those of the step, independent of the others, which closing the loops determines. With C the matrix of `chart_rate` at x, a further motion by velocities δ changes x by C δ, so that
+Such a joint moves from q₀ to q₀ ⊕ x, and the independent entries of x are those of the step; the others follow from
+closing the loops. With C the matrix of `chart_rate` at x, a further motion by velocities δ changes x by C δ, so that
 
     C_ii δ_i + C_id δ_d = e,    the lag of the independent entries,    and    δ_i = C_ii⁻¹ e - C_ii⁻¹ C_id δ_d.
 """

@@ -1,4 +1,4 @@
-"""Model files. One file a format, listed in `formats.py`; what is found while reading goes to a `Report`."""
+"""Model files. One package per format, listed in `formats.py`; findings go to a `Report`."""
 
 from .report import Finding, ParseError, Report
 

@@ -1,4 +1,4 @@
-"""Loops after reading: axes that few digits leave not quite parallel, gaps, and joints that cannot move."""
+"""Loops after reading: axes that are not quite parallel for lack of digits, gaps, and joints that cannot move."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ from .report import Place, Reading
 from .source import Options
 
 TOLERANCE = 2e-3  # radians; files round angles to three digits
-LARGEST = 0.2  # radians that a user can ask for
-_DIGITS = 1e-6  # below this a file's digits are those of rounding: to be rigid or not must not depend on them
-_MARGIN = 30.0  # how much more than an angle a loop must hold to hold without it
-_ROUNDING = 1e-9  # below this nothing that a file wrote was changed
+LARGEST = 0.2  # largest angle that a user can ask for, in radians
+_DIGITS = 1e-6  # below this a file's digits are rounding: whether a loop is rigid must not depend on them
+_MARGIN = 30.0  # how much larger than an angle a singular value must be to remain nonzero without it
+_ROUNDING = 1e-9  # a change below this leaves the written numbers as they are
 
 
 def straightened(
     mechanism: Mechanism, options: Options, reading: Reading, place: Callable[[str], Place] | None = None
 ) -> Mechanism:
-    """The mechanism with the axes of its loops straight; option `straighten`: the largest angle, 0 to leave all.
+    """The mechanism with the axes of its loops made parallel; option `straighten`: the largest angle, 0 for none.
 
-    Or angles by joint: others are straightened as usual, which is where loops then move more. `place`: where a joint is
+    Or angles by joint: other axes are straightened as usual, where loops then gain mobility. `place`: where a joint is
     in the file.
     """
     given = options.extra.get("straighten", {})
@@ -47,25 +47,25 @@ def straightened(
             names, angle = _listed(cluster.joints), cluster.angle
             message = f"axes in a loop are not quite parallel: those of {names} are turned by up to {angle:.2g} rad"
             where = Place(reading.file) if place is None else place(cluster.joints[0])
-            reading.warn(where, message, "write more digits, or leave them with straighten=0", "straighten")
+            reading.warn(where, message, "write more digits, or keep them with straighten=0", "straighten")
     return found
 
 
 def _frees(before: Mechanism, after: Mechanism, change: Straightened) -> bool:
-    """Whether loops move more with straight axes, or the change is one of the last digits."""
+    """Whether loops gain mobility with straight axes, or the change is only in the last digits."""
     if change.angle < _DIGITS:
         return True
     try:
         held = lower(before)
         return _is_loose(held, change.angle) and lower(after).nv > held.nv
-    except FourbarError:  # whichever cannot be cluster_tree: what is wrong with it is found when it is used
+    except FourbarError:  # where one of the two cannot be built, the error appears when the robot is used
         return True
 
 
 def _is_loose(cluster_tree: ClusterTree, angle: float) -> bool:
-    """Whether loops hold so little in some direction that axes turned by an angle could let it go.
+    """Whether loops are so weakly constrained in some direction that axes turned by an angle could free it.
 
-    That changes K by about the angle; a direction that is held much more stays held, and need not be looked at again.
+    That changes K by about the angle; a direction with a much larger singular value stays constrained.
     """
     for cluster in cluster_tree.clusters:
         tie = cluster.embedding
@@ -94,7 +94,7 @@ def _angles(given: Any, mechanism: Mechanism) -> tuple[float, dict[str, float]]:
 
 
 def report_loops(mechanism: Mechanism, reading: Reading, place: Callable[[str, str], Place]) -> None:
-    """How far from closed the loops are in each configuration of the file, before assembly; and joints they freeze.
+    """The gaps of the loops in each configuration of the file, before assembly; and the joints they lock.
 
     `place`: where a "configuration" or "loop" is in the file, by name.
     """
@@ -106,7 +106,8 @@ def report_loops(mechanism: Mechanism, reading: Reading, place: Callable[[str, s
         gap = _gap(cluster_tree, named)
         if gap > 1e-12:
             message = (
-                f"in configuration {named.name!r} the loops of the file are {gap:.3g} open; they are closed when used"
+                f"in configuration {named.name!r} the loops of the file are open by {gap:.3g}; they are closed "
+                "when it is used"
             )
             reading.note(place("configuration", named.name), message)
     by_name = {named.name: named.loop for named in mechanism.loops}
@@ -114,7 +115,7 @@ def report_loops(mechanism: Mechanism, reading: Reading, place: Callable[[str, s
         meant = all(_holds(by_name[name]) for name in cluster.loops)
         if isinstance(cluster.embedding, LoopEmbedding) and cluster.embedding.nv == 0 and not meant:
             joints = ", ".join(repr(cluster_tree.moving[i].name) for i in cluster.links[:8])
-            message = f"loops {', '.join(map(repr, cluster.loops))} leave no motion to joints {joints}"
+            message = f"loops {', '.join(map(repr, cluster.loops))} lock joints {joints}"
             why, fix = _why_rigid(mechanism, cluster.loops[0])
             reading.warn(place("loop", cluster.loops[0]), message + why, fix, "frozen")
 
@@ -123,15 +124,15 @@ def _why_rigid(mechanism: Mechanism, loop: str) -> tuple[str, str]:
     """Why the loop of some hinges may be rigid, and what to do."""
     found = misaligned_axes(mechanism, loop, TOLERANCE)
     if not found:
-        return "", "check their axes and places, if they should move"
-    told = "; ".join(f"the axis of {x.joint!r} is {x.angle:.3g} rad from those of {_listed(x.others)}" for x in found)
+        return "", "check their axes and placements if they should move"
+    told = "; ".join(f"the axis of {x.joint!r} is {x.angle:.3g} rad off those of {_listed(x.others)}" for x in found)
     angles = {x.joint: _above(x.angle) for x in found if x.angle < LARGEST}
     read = f", or read them as parallel with straighten={angles!r}" if angles else ""
-    return f": {told}", f"if they should move, these are meant to be parallel: correct the file{read}"
+    return f": {told}", f"if they should move, make these parallel in the file{read}"
 
 
 def _above(angle: float) -> float:
-    """An angle of two digits that is larger."""
+    """A slightly larger angle of two digits."""
     return float(f"{min(1.1 * angle + 1e-3, LARGEST):.2g}")
 
 
@@ -140,7 +141,7 @@ def _listed(names: Sequence[str]) -> str:
 
 
 def _holds(loop: Loop) -> bool:
-    """Whether a loop is there to hold things in place: a weld, or a joint kept at a value."""
+    """Whether a loop is meant to hold things in place: a weld, or a joint kept at a value."""
     return (isinstance(loop, Closure) and isinstance(loop.joint, Fixed)) or not loop.bodies
 
 
@@ -156,7 +157,7 @@ def _gap(cluster_tree: ClusterTree, named: Configuration) -> float:
 
 _TURNING = (Revolute, Helical, Cylindrical)
 _EXACT = 1e-15
-_ASTRAY = 0.3  # radians; axes further from each other are meant to be
+_ASTRAY = 0.3  # radians; axes further apart are so on purpose
 _NOTHING: Mapping[str, float] = {}
 
 
@@ -170,7 +171,7 @@ class Straightened:
 
 @dataclass(frozen=True)
 class Tolerance:
-    """Angles (radians) below which axes are meant to be parallel: of all joints, and of some `named` ones."""
+    """Angles (radians) below which axes count as parallel: for all joints, and for some `named` ones."""
 
     usual: float
     named: Mapping[str, float] = field(default_factory=dict)
@@ -190,10 +191,10 @@ def _always(before: Mechanism, after: Mechanism, change: Straightened) -> bool:
 def straighten(
     mechanism: Mechanism, usual: float, named: Mapping[str, float] = _NOTHING, accept: Accept = _always
 ) -> tuple[Mechanism, tuple[Straightened, ...]]:
-    """The mechanism with axes in loops parallel, or across, where they are so within a tolerance (radians).
+    """The mechanism with axes in loops parallel, or perpendicular, where they are so within a tolerance (radians).
 
-    `named`: another tolerance by joint or loop. `accept`: which clusters of loops are changed, asked with the mechanism
-    of these loops alone before and after.
+    `named`: another tolerance by joint or loop. `accept`: which clusters of loops are changed, called with the
+    mechanism of these loops alone before and after.
     """
     tolerance = Tolerance(usual, named)
     by_child = {c.child: c for c in mechanism.joints}
@@ -232,7 +233,7 @@ def _path(body: str, by_child: dict[str, PlacedJoint]) -> Iterator[str]:
 
 
 def _groups(loops: Sequence[NamedLoop], by_child: dict[str, PlacedJoint]) -> list[tuple[list[str], list[str]]]:
-    """Bodies and loops that belong together: loops between bodies that share bodies on their ways."""
+    """Bodies and loops that belong together: loops whose paths share bodies."""
     clusters: list[tuple[set[str], list[str]]] = []
     for loop in loops:
         if not loop.loop.bodies:
@@ -259,7 +260,7 @@ def _straighten(
     changed: list[str] = []
     largest = 0.0
     held = [connections[by_child[body].name] for body in cluster[0]]
-    # Hinges say the directions, those first that are not in doubt.
+    # Hinges define the directions, unambiguous ones first.
     for c in sorted(held, key=lambda c: (not isinstance(c.joint, _TURNING), c.name in tolerance.named)):
         if not isinstance(c.joint, (*_TURNING, Prismatic)):
             continue
@@ -317,7 +318,7 @@ def _hinges(mechanism: Mechanism, loop: str) -> dict[str, np.ndarray]:
 def _nearest(
     axis: np.ndarray, references: list[np.ndarray], slides: bool, tolerance: float
 ) -> tuple[np.ndarray, float]:
-    """The axis, made parallel to a reference (or across it, for a slide) that it nearly is; and the angle between."""
+    """The axis, made parallel to a reference (or perpendicular to it, for a slide) that it nearly is; and the angle."""
     for reference in references:
         along = float(axis @ reference)
         if np.linalg.norm(np.cross(axis, reference)) < tolerance:
@@ -341,7 +342,7 @@ def _about(joint: Joint, axis: np.ndarray) -> Joint:
 def _straighten_loop(
     name: str, R: dict[str, np.ndarray], loops: dict[str, NamedLoop], references: list[np.ndarray], tolerance: float
 ) -> float:
-    """Turn the places of a loop joint on both bodies so that its axis is straight on both."""
+    """Rotate the placements of a loop joint on both bodies so that its axis is straight on both."""
     loop = loops[name].loop
     if not isinstance(loop, Closure) or not isinstance(loop.joint, (*_TURNING, Prismatic)):
         return 0.0

@@ -1,6 +1,6 @@
-"""Elements of an XML document that know their line, and what of them was read.
+"""Elements of an XML document that know their line, and which parts of them were read.
 
-What a reader did not ask for is found at the end by `leftovers`.
+What a reader did not ask for is reported at the end by `leftovers`.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class Element:
 
     @property
     def path(self) -> str:
-        """The way from the root, with names: robot/link 'arm'/inertial."""
+        """The path from the root, with names: robot/link 'arm'/inertial."""
         steps: list[str] = []
         at: Element | None = self
         while at is not None:
@@ -49,7 +49,7 @@ class Element:
 
     @property
     def key(self) -> str:
-        """The way from below the root, without names: link/inertial. What `waive=` calls it."""
+        """The path from below the root, without names: link/inertial. The key for `waive=`."""
         steps: list[str] = []
         at: Element | None = self
         while at is not None and (at.parent is not None or not steps):
@@ -59,7 +59,7 @@ class Element:
 
     @property
     def place(self) -> Place:
-        """Where it is, for findings."""
+        """Its place, for findings."""
         return Place(self.reading.file, self.line, self.path)
 
     def fail(self, message: str, fix: str = "") -> NoReturn:
@@ -67,7 +67,7 @@ class Element:
         self.reading.fail(self.place, message, fix)
 
     def mark(self, *names: str) -> None:
-        """Say that these are understood: "tag" of children, "@attribute", "" the text, "*" everything inside."""
+        """Mark these as understood: "tag" of children, "@attribute", "" the text, "*" everything inside."""
         if self._read is None:
             self._read = set()
         self._read.update(names)
@@ -84,12 +84,12 @@ class Element:
     # --- attributes ---------------------------------------------------------------------------------------------------
 
     def get(self, name: str) -> str | None:
-        """An attribute as text, None where it is not there."""
+        """An attribute as text, None if absent."""
         self.mark("@" + name)
         return self.attributes.get(name)
 
     def require(self, name: str) -> str:
-        """An attribute that must be there, not empty."""
+        """A required, non-empty attribute."""
         text = self.get(name)
         if text is None or not text.strip():
             state = "is missing" if text is None else "is empty"
@@ -101,7 +101,7 @@ class Element:
         return self.numbers(name, 1, default if default is _REQUIRED else (default,))[0]  # type: ignore[arg-type]
 
     def numbers(self, name: str, count: int, default: tuple[float, ...] | object = _REQUIRED) -> tuple[float, ...]:
-        """An attribute that is so many finite numbers, separated by blanks."""
+        """An attribute that consists of so many finite numbers, separated by spaces."""
         text = self.get(name)
         if text is None:
             if default is _REQUIRED:
@@ -118,7 +118,7 @@ class Element:
     # --- text ---------------------------------------------------------------------------------------------------------
 
     def words(self) -> str:
-        """The text between the tags, without blanks around it."""
+        """The text between the tags, stripped."""
         self.mark("")
         return self.text.strip()
 
@@ -150,23 +150,23 @@ class Element:
     # --- children -----------------------------------------------------------------------------------------------------
 
     def child(self, tag: str) -> Element | None:
-        """The only child of that tag, None where there is none; two are refused."""
+        """The only child with that tag, None if absent; two are refused."""
         found = self.all(tag)
         if len(found) > 1:
             found[1].fail(
-                f"a second <{tag}>; the first is at line {found[0].line}, and one is expected", "remove one of them"
+                f"a second <{tag}>; the first is at line {found[0].line}, and only one is allowed", "remove one of them"
             )
         return found[0] if found else None
 
     def required(self, tag: str) -> Element:
-        """The only child of that tag, which must be there."""
+        """The only child with that tag, required."""
         found = self.child(tag)
         if found is None:
             self.fail(f"<{tag}> is missing")
         return found
 
     def all(self, tag: str) -> list[Element]:
-        """All children of that tag."""
+        """All children with that tag."""
         self.mark(tag)
         return [c for c in self.children if c.tag == tag]
 
@@ -200,13 +200,13 @@ def report_leftovers(
 
     `matters`: keys (paths below the root, such as "inertial/*" or "joint@*", patterns) that would change the dynamics.
     An element whose tag is nearly one that was asked for matters too. `fixes`: what to do, by key. `others`: patterns
-    of keys that are known to be for other programs, and what is said about them; these are notes.
+    of keys that belong to other programs, and what to say about them; these are notes.
     """
     judge = _Judge(tuple(matters), dict(fixes or {}), dict(others or {}))
     for n, (element, what) in enumerate(leftovers(root)):
         if n >= MOST or judge.kinds > MOST_KINDS:
             many = f"{MOST}" if n >= MOST else f"{MOST_KINDS} different"
-            root.fail(f"more than {many} elements and attributes are not understood", "is this a file of this format?")
+            root.fail(f"more than {many} elements and attributes are not understood", "is this the right format?")
         judge.report(element, what)
 
 
@@ -214,7 +214,7 @@ MOST, MOST_KINDS = 10_000, 500  # things that are not understood, and different 
 
 
 class _Judge:
-    """Decides what a thing that was not read means. Things of one kind are alike, so each kind is looked at once."""
+    """Decides what an unread thing means. Things of one kind are alike, so that each kind is examined once."""
 
     def __init__(self, matters: tuple[str, ...], fixes: dict[str, str], others: dict[str, str]) -> None:
         self._fixes = fixes
@@ -224,7 +224,7 @@ class _Judge:
 
     @property
     def kinds(self) -> int:
-        """How many different things were looked at."""
+        """The number of different things examined."""
         return self._close.cache_info().currsize
 
     def report(self, element: Element, what: str) -> None:
@@ -241,7 +241,7 @@ class _Judge:
         report(element.place, _told(element, what), fix, key)
 
     def _near(self, element: Element, what: str) -> str:
-        """The tag or attribute that was asked for in this place and is spelled nearly so."""
+        """The tag or attribute with a similar spelling that was asked for here."""
         if what == "text":
             return ""
         owner, word = (element, what) if what else (element.parent or element, element.tag)

@@ -18,7 +18,7 @@ from .source import Options, Source, check_path, read_source
 def read_options(
     strict: bool, waive: Iterable[str], floating: bool | Joint, folders: Iterable[str | Path], extra: Mapping[str, Any]
 ) -> Options:
-    """The options of a user, checked."""
+    """The user's options, checked."""
     if not isinstance(strict, bool):
         raise ArgumentError(f"strict={strict!r}: expected True or False")
     if not isinstance(floating, bool | Joint):
@@ -31,12 +31,12 @@ def read_options(
 
 
 def read_waived(waive: Any) -> tuple[str, ...]:
-    """What a user waives, checked."""
+    """The user's waivers, checked."""
     return tuple(map(str, _listed("waive", waive, (str,))))
 
 
 def _listed(name: str, value: Any, kinds: tuple[type, ...] = (str, PathLike)) -> tuple[Any, ...]:
-    """A list of names, as a user gives it."""
+    """A list of names from the user."""
     if isinstance(value, str | PathLike):
         raise ArgumentError(f"{name}={value!r}: expected a list, such as [{str(value)!r}]")
     found = tuple(value) if isinstance(value, Iterable) else None
@@ -60,7 +60,7 @@ def read_text(text: str | bytes, name: str, format: str | None, options: Options
 
 
 def write_file(mechanism: Mechanism, path: str | Path, format: str | None, waive: Iterable[str] = ()) -> Report:
-    """Write a mechanism to a file; returns what the format could not say."""
+    """Write a mechanism to a file; returns what the format could not express."""
     where, waived = check_path(path), read_waived(waive)
     text, report = find_format(str(path), chosen=format).write(mechanism, str(path), waived)
     if not where.parent.is_dir():

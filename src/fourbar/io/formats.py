@@ -1,9 +1,9 @@
-"""The file formats. Adding one: a file of this folder with `read` (and `write`), and a row here.
+"""The file formats. To add one: a file of this folder with `read` (and `write`), and a row here.
 
     read(source: Source, options: Options) -> tuple[Mechanism, Report]
     write(mechanism: Mechanism, file: str, waive: tuple[str, ...]) -> tuple[str, Report]
 
-The text, and what the format cannot say; `waive`: what may be said otherwise, though that makes another robot.
+The text, and what the format cannot express; `waive`: what may be changed, though that makes another robot.
 
 Both are imported when first needed.
 """
@@ -28,7 +28,7 @@ Writer = Callable[[Mechanism, str, tuple[str, ...]], tuple[str, Report]]
 class Format:
     """A format: the endings of its files, the tags of their root elements, and modules of this package.
 
-    `options`: what its reader takes besides what all take.
+    `options`: options of its reader besides the common ones.
     """
 
     name: str
@@ -44,16 +44,16 @@ class Format:
             raise ArgumentError(f"{source.name}: {self.name} can be written, but not read")
         for name in options.extra:
             if name not in self.options:
-                listed = ", ".join(self.options) or "none of its own"
+                listed = ", ".join(self.options) or "none besides the common ones"
                 raise ArgumentError(f"{source.name}: {self.name} has no option {name!r}; its options: {listed}")
         reader: Reader = import_module(f".{self.reader}", __package__).read
         with options.reading(source).naming(Place(source.name)):
             return reader(source, options)
 
     def write(self, mechanism: Mechanism, file: str, waive: Iterable[str] = ()) -> tuple[str, Report]:
-        """The text of a mechanism, and what of it could not be said."""
+        """The text of a mechanism, and what of it could not be expressed."""
         if not self.writer:
-            known = ", ".join(f.name for f in FORMATS.values() if f.writer) or "none yet"
+            known = ", ".join(f.name for f in FORMATS.values() if f.writer) or "none"
             raise ArgumentError(f"{file}: {self.name} can be read, but not written; formats to write: {known}")
         writer: Writer = import_module(f".{self.writer}", __package__).write
         return writer(mechanism, file, tuple(waive))
@@ -76,12 +76,12 @@ register(Format("urdf", (".urdf",), ("robot",), reader="urdf", writer="export.ur
 register(Format("sdf", (".sdf", ".world"), ("sdf",), reader="sdf", writer="export.sdf", options=("straighten",)))
 
 
-# Files of others that are no models, by their endings: what they are, and what to do.
+# Other files that are not models, by their endings: what they are, and what to do.
 _DIRECTIVES = (
-    "this is a file of model directives, by which Drake puts several models together; fourbar reads models. Load the "
-    "files that its add_model entries name and put them together with robot.attach or robot.merge"
+    "this is a file of model directives, with which Drake combines several models; fourbar reads single models. Load "
+    "the files named in its add_model entries and combine them with robot.attach or robot.merge"
 )
-_COMPILED = "this is a compiled MuJoCo model; load the MJCF file from which it was made"
+_COMPILED = "this is a compiled MuJoCo model; load the MJCF file it was compiled from"
 _OTHERS = {".dmd.yaml": _DIRECTIVES, ".dmd.yml": _DIRECTIVES, ".mjb": _COMPILED}
 
 
@@ -89,7 +89,7 @@ def find_format(name: str, data: bytes | None = None, chosen: str | None = None)
     """The format of a file: the chosen one, else by the root element of its content, else by the ending of its name."""
     if chosen is not None:
         if chosen not in FORMATS:
-            raise ArgumentError(f"format={chosen!r} is not known; expected one of {', '.join(FORMATS)}")
+            raise ArgumentError(f"unknown format={chosen!r}; expected one of {', '.join(FORMATS)}")
         return FORMATS[chosen]
     ending = PurePath(name).suffix.lower()
     by_ending = next((f for f in FORMATS.values() if ending and ending in f.endings), None)
@@ -106,8 +106,8 @@ def find_format(name: str, data: bytes | None = None, chosen: str | None = None)
         ended = f"its name ends in {ending!r}" if ending else "its name has no ending"
         seen = f"its root element is <{root[:60]}>" if root else ended
         raise ArgumentError(
-            f"{name}: cannot tell the format of this file, {seen}; say it with format= (--format, for a file to write "
-            f"--to): {known}"
+            f"{name}: cannot tell the format of this file, {seen}; choose it with format= (--format, for a file to "
+            f"write --to): {known}"
         )
     return found
 

@@ -1,4 +1,4 @@
-"""Where the meshes and included models of a file are. Only listed folders, and that of the file, are looked into."""
+"""Where the meshes and included models of a file are. Only listed folders, and that of the file, are searched."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _PACKAGES = ("package", "model")
 
 @dataclass(frozen=True)
 class Found:
-    """What became of an address: a path, or the reason why there is none."""
+    """The result for an address: a path, or the reason why there is none."""
 
     path: str = ""
     problem: Literal["", "missing", "outside", "remote"] = ""
@@ -22,8 +22,8 @@ class Found:
 class Meshes:
     """Turns addresses of meshes into paths of files: package://name/path, model://name/path, file://path, path.
 
-    `roots`: folders in which nothing is looked up by name, but inside of which paths from `base` may lead. `accepts`:
-    what is looked for.
+    `roots`: folders that are not searched by name, but into which paths from `base` may lead. `accepts`: what to look
+    for.
     """
 
     def __init__(
@@ -94,7 +94,7 @@ def absolute(path: Path) -> Path:
 
 
 def _steps(path: Path) -> list[str]:
-    """The parts of an absolute path, with . and .. worked out without asking the disk."""
+    """The parts of an absolute path, with . and .. resolved without access to the disk."""
     kept: list[str] = ["/" if path.anchor == "//" else path.anchor]  # POSIX keeps two slashes apart from one
     for part in path.parts[1:]:
         if part == ".." and len(kept) > 1:

@@ -1,4 +1,4 @@
-"""Numbers as files write them, strictly: what Python or C would guess at is refused."""
+"""Numbers as files write them, read strictly: what Python or C would guess is refused."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import math
 import re
 
 _NUMBER = re.compile(r"[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?", re.ASCII)
-_LONGEST = 400  # characters; a longer number is no number that anybody wrote
-_ENDLESS = 1e9  # a limit this far away is a way to write that there is none
+_LONGEST = 400  # characters; nobody writes a longer number
+_ENDLESS = 1e9  # a limit this far away means that there is none
 _WORDS = {"nan", "inf", "infinity", "+inf", "-inf", "+infinity", "-infinity", "+nan", "-nan"}
 
 
@@ -17,7 +17,7 @@ def position_limit(value: float, sign: float) -> float:
 
 
 class NotANumber(ValueError):
-    """Why a text is no number."""
+    """Why a text is not a number."""
 
 
 def read_number(text: str) -> float:
@@ -47,14 +47,14 @@ def _reason(word: str) -> str:
         return f"{shown} is hexadecimal; write a decimal number"
     if "$" in word or "{" in word:
         return f"{shown} is an expression; expand the file with xacro first"
-    return f"{shown} is no decimal number"
+    return f"{shown} is not a decimal number"
 
 
 def read_numbers(text: str, count: int) -> tuple[float, ...]:
-    """So many numbers, separated by blanks."""
+    """So many numbers, separated by spaces."""
     words = text.split()
     if len(words) != count:
         if any("," in w for w in words):
-            raise NotANumber(f"{text.strip()[:60]!r} has commas; separate {count} numbers by blanks")
-        raise NotANumber(f"{text.strip()[:60]!r} has {len(words)} numbers where {count} are expected")
+            raise NotANumber(f"{text.strip()[:60]!r} has commas; separate {count} numbers by spaces")
+        raise NotANumber(f"{text.strip()[:60]!r} has {len(words)} numbers, but {count} are expected")
     return tuple(map(read_number, words))

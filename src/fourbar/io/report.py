@@ -1,7 +1,7 @@
-"""What was found while reading a file: nothing that the file says is dropped without a finding here.
+"""What was found while reading a file: nothing that the file says is dropped without a finding.
 
-A reader holds a `Reading`, tells it what it meets, and closes it into a frozen `Report`. What is wrong with one element
-does not hide what is wrong with the next: `with reading.element():` around each collects the errors of all.
+A reader holds a `Reading`, tells it what it meets, and closes it into a frozen `Report`. An error in one element does
+not hide those in the next: `with reading.element():` around each collects the errors of all.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from ..errors import ModelError
 
 Severity = Literal["note", "warning", "error"]
 SEVERITIES: tuple[Severity, ...] = ("note", "warning", "error")
-_SHOWN = 10  # errors that a message lists
-_ENOUGH = 1000  # elements with an error after which no more are read
+_SHOWN = 10  # errors listed in a message
+_ENOUGH = 1000  # elements with an error after which reading stops
 
 
 class Place(NamedTuple):
-    """Where in a file: line 0 is the file as a whole; `element` is a path such as robot/link 'arm'/inertial."""
+    """A place in a file: line 0 is the file as a whole; `element` is a path such as robot/link 'arm'/inertial."""
 
     file: str
     line: int = 0
@@ -32,7 +32,7 @@ class Place(NamedTuple):
 
 @dataclass(frozen=True)
 class Finding:
-    """One thing that was met in a file. `key` is what `waive=` calls it, empty where it cannot be waived."""
+    """One thing found in a file. `key` is its name for `waive=`, empty where it cannot be waived."""
 
     severity: Severity
     message: str
@@ -47,7 +47,7 @@ class Finding:
 
 
 def _line(finding: Finding, file: str, about: str) -> str:
-    """A finding as a line of text: where, how bad, about what, and what to do."""
+    """A finding as a line of text: place, severity, message, and fix."""
     place = f"{file}:{finding.line}" if finding.line else file
     parts = [place, finding.severity, about, finding.message]
     return ": ".join(x for x in parts if x) + (f"; {finding.fix}" if finding.fix else "")
@@ -55,10 +55,10 @@ def _line(finding: Finding, file: str, about: str) -> str:
 
 @dataclass(frozen=True)
 class Report:
-    """All findings, in the order of the file. `places`: where the file declares what is called so.
+    """All findings, in the order of the file. `places`: where the file declares each name.
 
-    Printed, findings of one kind are one line, the worst first, and files are named from the folder of `file`, the one
-    that was read; `details()` has a line for each.
+    Printed, findings of one kind are one line, the worst first, and files are named relative to the folder of `file`,
+    the one that was read; `details()` has a line for each.
     """
 
     findings: tuple[Finding, ...] = ()
@@ -75,11 +75,11 @@ class Report:
         return "\n".join(self.lines()) or "nothing to report"
 
     def details(self) -> str:
-        """Every finding on a line of its own, in the order of the file."""
+        """Every finding on its own line, in the order of the file."""
         return "\n".join(map(str, self.findings)) or "nothing to report"
 
     def lines(self, grouped: Sequence[Severity] = SEVERITIES) -> Iterator[str]:
-        """The lines that are printed; `grouped`: of which severities findings of one kind are one line."""
+        """The printed lines; `grouped`: the severities whose findings of one kind share a line."""
         kinds: dict[tuple[object, ...], list[Finding]] = {}
         for n, finding in enumerate(self.findings):
             kind = (finding.key or finding.message) if finding.severity in grouped else n
@@ -88,7 +88,7 @@ class Report:
             yield from (self._together(found) for (own, _), found in kinds.items() if own == severity)
 
     def _together(self, findings: Sequence[Finding]) -> str:
-        """Findings of one kind as one line: the first of them, and how many there are."""
+        """Findings of one kind on one line: the first of them, and their number."""
         first = findings[0]
         file = self._relative(first.file)
         if len(findings) == 1:
@@ -98,7 +98,7 @@ class Report:
         return _line(first, file, f"{first.key}: {count}" if first.key else count)
 
     def _relative(self, file: str) -> str:
-        """The name of a file as seen from the folder of the one that was read."""
+        """The name of a file relative to the folder of the one that was read."""
         folder = PurePath(self.file).parent
         return str(PurePath(file).relative_to(folder)) if self.file and PurePath(file).is_relative_to(folder) else file
 
@@ -122,7 +122,7 @@ class Report:
         return Report(self.findings + other.findings, {**other.places, **self.places}, self.file or other.file)
 
     def place_of(self, message: str, file: str) -> Place:
-        """Where the first thing is declared that a message names in quotes; the file as a whole if none is."""
+        """Where the first thing is declared that a message quotes; the file as a whole if none is."""
         named = (self.places[name] for name in re.findall(r"'([^']+)'", message) if name in self.places)
         return next(named, Place(file))
 
@@ -131,7 +131,7 @@ NOTHING = Report()
 
 
 class ParseError(ModelError):
-    """A file that cannot be read as a mechanism. `report` has all findings up to then, the errors among them."""
+    """A file that cannot be read as a mechanism. `report` has all findings so far, including the errors."""
 
     def __init__(self, report: Report) -> None:
         self.report = report
@@ -160,29 +160,29 @@ class Reading:
         self._failed = 0  # elements with an error
 
     def add(self, severity: Severity, place: Place, message: str, fix: str = "", key: str = "") -> Finding:
-        """Record a finding as it is."""
+        """Record a finding."""
         finding = Finding(severity, message, fix, *place, key)
         self.findings.append(finding)
         return finding
 
     def note(self, place: Place, message: str, fix: str = "", key: str = "") -> None:
-        """Something that loses nothing, but is good to know. Notes of one key are printed as one line."""
+        """Something that loses nothing but is good to know. Notes of one key are printed as one line."""
         self.add("note", place, message, fix, key)
 
     def warn(self, place: Place, message: str, fix: str = "", key: str = "") -> None:
-        """Something not understood that leaves the dynamics as it is."""
+        """Something not understood that does not affect the dynamics."""
         self._judge("error" if self.strict else "warning", place, message, fix, key)
 
     def doubt(self, place: Place, message: str, fix: str = "", key: str = "") -> None:
-        """Something not understood, or not possible, that the dynamics depends on."""
+        """Something not understood, or impossible, that affects the dynamics."""
         self._judge("error", place, message, fix, key)
 
     def fail(self, place: Place, message: str, fix: str = "") -> NoReturn:
-        """Something that cannot be read at all: stop with this element."""
+        """Something that cannot be read at all: give up this element."""
         raise ParseError(Report((Finding("error", message, fix, *place),)))
 
     def is_waived(self, key: str) -> bool:
-        """Whether the user accepts findings of this key: one of its endings, as a path, is named."""
+        """Whether the user accepts findings of this key: a trailing part of its path is named."""
         return names_any(self.waive, key)
 
     def _judge(self, severity: Severity, place: Place, message: str, fix: str, key: str) -> None:
@@ -196,7 +196,7 @@ class Reading:
 
     @contextmanager
     def element(self) -> Iterator[None]:
-        """Around the reading of one element: its error is recorded, and the next element is read."""
+        """A context for reading one element: its error is recorded, and the next element is read."""
         try:
             yield
         except ParseError as error:
@@ -207,8 +207,9 @@ class Reading:
 
     @contextmanager
     def lenient(self, key: str, doubt: bool = False) -> Iterator[None]:
-        """Around the reading of what can be left out: what is wrong with it is a warning, or with `doubt` an error
-        unless waived."""
+        """A context for reading what can be left out: an error becomes a warning, or with `doubt` an error unless
+        waived.
+        """
         try:
             yield
         except ParseError as error:
@@ -217,7 +218,7 @@ class Reading:
 
     @contextmanager
     def naming(self, place: Place) -> Iterator[None]:
-        """Around what builds parts of the mechanism: what it refuses gets a file and a line."""
+        """A context for building parts of the mechanism: refusals get a file and a line."""
         try:
             yield
         except ParseError:
@@ -229,7 +230,7 @@ class Reading:
             raise ParseError(Report((Finding("error", message, "", *found),))) from error
 
     def check(self) -> None:
-        """Stop here if anything so far is an error."""
+        """Stop here if there are errors so far."""
         if any(f.severity == "error" for f in self.findings):
             raise ParseError(self.report())
 
@@ -239,31 +240,31 @@ class Reading:
         return Report(tuple(dict.fromkeys(found)), self.places, self.file)
 
     def close(self) -> Report:
-        """The report of a file that was read to its end; raises if it has errors."""
+        """The report of a completely read file; raises if it has errors."""
         self.check()
         return self.report()
 
 
 def names_any(patterns: Iterable[str], key: str) -> bool:
-    """Whether one of these patterns names this key: one of its endings, as a path."""
+    """Whether one of these patterns matches this key: a trailing part of its path."""
     return any(_names(pattern, key) for pattern in patterns)
 
 
 def _names(pattern: str, key: str) -> bool:
-    """Whether what `waive` names is this key: one of its endings, as a path."""
+    """Whether a waiver matches this key: a trailing part of its path."""
     steps = key.split("/")
     return any(fnmatchcase("/".join(steps[i:]), pattern) for i in range(len(steps)))
 
 
 def unused_waivers(waive: Iterable[str], report: Report) -> list[str]:
-    """What `waive` names and no finding is called; patterns such as * may name nothing."""
+    """Waivers that match no finding; patterns such as * may match none."""
     keys = {finding.key for finding in report if finding.key}
     plain = [name for name in waive if not set(name) & set("*?[")]
     return [name for name in plain if not any(_names(name, key) for key in keys)]
 
 
 def summary(findings: Sequence[Finding]) -> str:
-    """Findings in a few words: how many, and of what."""
+    """A short summary of findings: how many, and of what."""
     keys = list(dict.fromkeys(f.key or f.message for f in findings))
     listed = ", ".join(keys[:5]) + (", ..." if len(keys) > 5 else "")
     return f"{len(findings)} warning{'s' if len(findings) > 1 else ''} ({listed})"

@@ -1,4 +1,4 @@
-"""A side-car file (JSON, TOML, YAML) adds to a plain tree what its own format cannot say: loops, motors, gears.
+"""A side-car file (JSON, TOML, YAML) adds to a tree what its own format cannot express: loops, motors, gears.
 
 Lists of tables: `loops` (a joint between two bodies), `gears`, `couplings`, `motors` (rotors as bodies), `frames`; and
 `configuration`, joint positions near which loops are closed. docs/files.md has the schema.
@@ -31,7 +31,7 @@ _ZERO = [0.0, 0.0, 0.0]
 
 
 def add_sidecar(builder: Builder, path: str | Path, options: Options) -> Reading:
-    """Add what a side-car file says to a robot; returns its findings."""
+    """Add the content of a side-car file to a robot; returns its findings."""
     if not isinstance(path, str | Path):
         raise ArgumentError(f"sidecar={path!r}: expected the name of a file")
     source = read_source(path)
@@ -82,7 +82,7 @@ def _loop(builder: Builder, entry: Table) -> None:
     elif kind in _JOINTS:
         joint = _JOINTS[kind](_axis(entry))
     else:
-        entry.fail(f"type {kind!r} is not known", f"expected one of {', '.join([*_JOINTS, 'universal'])}")
+        entry.fail(f"unknown type {kind!r}", f"expected one of {', '.join([*_JOINTS, 'universal'])}")
     first, second = (read_placement(entry.path, **_pose(entry, side)) for side in ("1", "2"))
     closure = Closure(
         joint, entry.word("predecessor"), entry.word("successor"),
@@ -114,5 +114,5 @@ def _motor(builder: Builder, entry: Table) -> None:
 
 
 def _frame(builder: Builder, entry: Table) -> None:
-    """{name, body, position, rpy}: a named place on a body."""
+    """{name, body, position, rpy}: a named placement on a body."""
     builder.frame(entry.word("name"), entry.word("body"), **_pose(entry))

@@ -1,4 +1,4 @@
-"""What a reader is given: the bytes of a file with its name, and the options of the user."""
+"""The input of a reader: the bytes of a file with its name, and the user's options."""
 
 from __future__ import annotations
 
@@ -38,9 +38,9 @@ class Source:
 class Options:
     """How to read. `extra` are options of one format only; its entry in `formats.py` lists them.
 
-    `floating`: False, True (a free joint carries the root), or the joint that does. `folders`: where packages and
-    meshes are looked for; no path that leads out of these and the file's own folder is touched, but links in them are
-    followed wherever they point.
+    `floating`: False, True (a free joint carries the root), or the joint that does. `folders`: where to search for
+    packages and meshes; no path that leads out of these and the file's own folder is opened, but symbolic links in them
+    are followed.
     """
 
     strict: bool = False
@@ -72,14 +72,18 @@ def read_source(path: str | Path) -> Source:
         return Source(str(path), where.read_bytes(), where.parent)
     except FileNotFoundError:
         hint = "; to read a text, use loads(text, format=...)" if "<" in str(path) else ""
-        hint = "; nothing is fetched: download it first" if "://" in str(path) or ":/" in str(path)[2:] else hint
+        hint = (
+            "; nothing is downloaded automatically: download it first"
+            if "://" in str(path) or ":/" in str(path)[2:]
+            else hint
+        )
         raise ArgumentError(f"there is no file {str(path)[:200]!r}{hint}") from None
     except (OSError, ValueError) as error:
         raise ArgumentError(f"file {str(path)[:200]!r} cannot be read: {error}") from None
 
 
 def _a_folder(path: Path) -> str:
-    """What to say where a file is expected."""
+    """A hint where a file is expected."""
     from .formats import FORMATS
 
     endings = {ending for format in FORMATS.values() for ending in format.endings}

@@ -1,4 +1,4 @@
-"""Tables of JSON, TOML or YAML, read strictly: what was asked for is marked, what was not is reported."""
+"""Tables of JSON, TOML or YAML, read strictly: what was asked for is marked, the rest is reported."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _REQUIRED = object()
 
 
 class Table:
-    """A mapping of a file; `at` says where it is, such as ("motors", 2)."""
+    """A mapping of a file; `at` is its path, such as ("motors", 2)."""
 
     def __init__(self, content: dict[str, Any], at: Path, reading: Reading, lines: Lines) -> None:
         self._content = content
@@ -48,7 +48,7 @@ class Table:
 
     @contextmanager
     def naming(self) -> Iterator[None]:
-        """Around what builds from this table: what is refused gets the line of what it names."""
+        """A context for building from this table: refusals get the line of what they name."""
         try:
             yield
         except ParseError:
@@ -103,7 +103,7 @@ class Table:
         return {str(name): self._number(f"{key}.{str(name)[:60]}", x, key, str(name)) for name, x in value.items()}
 
     def words_in_it(self) -> Iterator[tuple[str, Place]]:
-        """The names that a table says or uses, each with its place."""
+        """The names that a table declares or uses, each with its place."""
         for key, value in self._content.items():
             names = [value] if isinstance(value, str) else value if isinstance(value, dict) else ()
             yield from ((name, self.place_of(key)) for name in names if isinstance(name, str))
@@ -130,12 +130,12 @@ class Table:
         for key in self._content:
             if key not in self._read:
                 place, key = self.place_of(key), str(key)
-                fix = f"known here: {', '.join(sorted(self._read))}"
+                fix = f"known keys: {', '.join(sorted(self._read))}"
                 self.reading.doubt(place, f"{key[:60]!r} is not understood", fix, key[:60])
 
 
 def read_table(source: Source, reading: Reading) -> Table:
-    """The content of a file; its ending says what it is."""
+    """The content of a file; its ending determines the format."""
     readers = {".json": read_json, ".toml": read_toml, ".yaml": read_yaml, ".yml": read_yaml}
     ending = PurePath(source.name).suffix.lower()
     if ending not in readers:
@@ -147,7 +147,7 @@ def read_table(source: Source, reading: Reading) -> Table:
 
 
 def _hint(value: Any) -> str:
-    """What to do about a text that is nearly a number: YAML reads 1e-5 as one."""
+    """A hint for a text that is nearly a number: YAML reads 1e-5 as text."""
     try:
         return f"write {read_number(value)!r}, which is a number" if isinstance(value, str) else ""
     except NotANumber as error:

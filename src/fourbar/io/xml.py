@@ -1,4 +1,4 @@
-"""Strict XML: no document type, no entities but those of XML itself, nothing fetched, bounds on size and depth."""
+"""Strict XML: no document type, no entities but those of XML itself, no network access, bounds on size and depth."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from .element import Element
 from .report import ParseError, Place, Reading
 from .source import LARGEST, Source, too_large
 
-DEEPEST = 100  # elements inside each other
-MOST = 200_000  # elements of a file
-LONGEST = 1_000_000  # characters of an attribute, or of the text of an element
+DEEPEST = 100  # nesting depth of elements
+MOST = 200_000  # elements per file
+LONGEST = 1_000_000  # characters per attribute, or per text of an element
 _SAVE_AS = "save the file as UTF-8"
 _HTML, _RAW = "this is a web page (HTML), not a model file", "download the raw file"
 _OPENING = re.compile(rb"<!--|<!\[CDATA\[")
@@ -39,7 +39,7 @@ def parse(source: Source, reading: Reading, deepest: int = DEEPEST) -> Element:
             reading.note(Place(source.name, line), message, "write - instead", "comment")
             return parse(replace(source, data=data), reading, deepest)
         reading.fail(Place(source.name, error.lineno), *_explained(error, builder, source))
-    except (LookupError, UnicodeError, ValueError) as error:  # an encoding that Python does not know, or broken text
+    except (LookupError, UnicodeError, ValueError) as error:  # an encoding unknown to Python, or broken text
         reading.fail(Place(source.name, parser.CurrentLineNumber), f"the text cannot be decoded: {error}", _SAVE_AS)
     assert builder.root is not None
     return builder.root
@@ -111,10 +111,10 @@ class _TreeBuilder:
             self.length = len(self.open[-1].text)
 
     def doctype(self, name: str, *_: object) -> None:
-        """A document type: the door to entities."""
+        """A document type, which could declare entities."""
         if name.lower() == "html":
             self.refuse(_HTML, _RAW)
-        self.refuse("a DOCTYPE (and the entities it may declare) is not accepted", "remove it")
+        self.refuse("a DOCTYPE (and the entities it may declare) is not allowed", "remove it")
 
 
 def _check_encoding(source: Source, reading: Reading) -> None:
@@ -123,29 +123,30 @@ def _check_encoding(source: Source, reading: Reading) -> None:
     if not data.strip():
         reading.fail(Place(source.name), "the file is empty")
     if data.startswith(b"version https://git-lfs"):
-        reading.fail(Place(source.name, 1), "this is a pointer of Git LFS, not the file itself", "git lfs pull")
+        reading.fail(Place(source.name, 1), "this is a Git LFS pointer, not the file itself", "git lfs pull")
     if data.startswith(_UTF_32):
-        reading.fail(Place(source.name, 1), "the file is UTF-32, which XML parsers do not read", _SAVE_AS)
+        reading.fail(Place(source.name, 1), "the file is UTF-32, which XML parsers do not support", _SAVE_AS)
     if data.startswith((b"\xff\xfe", b"\xfe\xff")):
         return
     zero = data.find(b"\x00")
     if zero >= 0:
         line = data.count(b"\n", 0, zero) + 1
-        reading.fail(Place(source.name, line), "the file contains a zero byte: it is no text, or UTF-16", _SAVE_AS)
+        reading.fail(Place(source.name, line), "the file contains a zero byte: it is not text, or UTF-16", _SAVE_AS)
     declaration = data[:200].split(b"?>")[0].lower() if data.lstrip(b"\xef\xbb\xbf").startswith(b"<?xml") else b""
     if b"encoding" not in declaration or b"utf-8" in declaration:
         _ = source.text
 
 
 def _with_plain_comments(data: bytes) -> tuple[bytes, int]:
-    """The document with blanks for hyphens inside its comments, which are otherwise as they were; the line of the first
-    comment that changes, 0 if none does."""
+    """The document with spaces for hyphens inside its comments, otherwise unchanged; the line of the first comment that
+    changes, 0 if none does.
+    """
     pieces: list[bytes] = []
     done = first = 0
     while opening := _OPENING.search(data, done):
         begin, is_comment = opening.end(), opening[0] == b"<!--"
         end = data.find(b"-->" if is_comment else b"]]>", begin)
-        if end < 0:  # looked for once: each further opening would search the whole rest again
+        if end < 0:  # searched once: each further opening would search the whole rest again
             break
         inside = data[begin:end]
         if is_comment and (b"--" in inside or inside.endswith(b"-")):
@@ -157,8 +158,8 @@ def _with_plain_comments(data: bytes) -> tuple[bytes, int]:
 
 
 def _explained(error: expat.ExpatError, builder: _TreeBuilder, source: Source) -> tuple[str, str]:
-    """What expat found, with what it means where that helps."""
-    what = expat.ErrorString(error.code) or "no XML"
+    """expat's message, explained where that helps."""
+    what = expat.ErrorString(error.code) or "not XML"
     opened = builder.open[-1] if builder.open else None
     inside = f" inside <{opened.tag}>, which opens at line {opened.line}" if opened else ""
     if error.code == expat.errors.codes[expat.errors.XML_ERROR_NO_ELEMENTS]:
@@ -168,14 +169,14 @@ def _explained(error: expat.ExpatError, builder: _TreeBuilder, source: Source) -
     if error.code == expat.errors.codes[expat.errors.XML_ERROR_UNDEFINED_ENTITY]:
         return "an entity that XML does not define", "write the character itself"
     if error.code == expat.errors.codes[expat.errors.XML_ERROR_MISPLACED_XML_PI]:
-        return "<?xml ...?> is not the first thing in the file", "move it to the top, before comments and blanks"
+        return "<?xml ...?> is not the first thing in the file", "move it to the top, before comments and whitespace"
     if not source.data.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"<"):
-        return "this is no XML: it does not begin with <", ""
+        return "this is not XML: it does not begin with <", ""
     return f"not well-formed XML: {what}{inside}", ""
 
 
 def root_tag(data: bytes) -> str:
-    """The tag of the first element of a document, empty where that cannot be told, or a DOCTYPE comes first."""
+    """The tag of the first element of a document, empty where it cannot be found, or a DOCTYPE comes first."""
     begin = data[: 2**20]
     return _first_tag(begin, len(data) <= 2**20) or _first_tag(_with_plain_comments(begin)[0], len(data) <= 2**20)
 

@@ -1,4 +1,4 @@
-"""JSON, TOML and YAML as plain data that knows its lines; read strictly."""
+"""JSON, TOML and YAML as Python data with line numbers; read strictly."""
 
 from .json import read_json
 from .lines import Document, Lines

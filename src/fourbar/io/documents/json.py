@@ -1,4 +1,4 @@
-"""JSON: what readers of it often accept and should not (NaN, a key twice) is refused."""
+"""JSON: what other readers often accept and should not (NaN, duplicate keys) is refused."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def read_json(text: str, reading: Reading) -> Document:
     except json.JSONDecodeError as error:
         if not text.strip():
             fail(1, "the file is empty")
-        fix = "this is XML, not JSON: say which with format=" if text.lstrip().startswith("<") else ""
+        fix = "this is XML, not JSON: choose the format with format=" if text.lstrip().startswith("<") else ""
         fail(error.lineno, f"column {error.colno}: {error.msg}", fix or "the file is read as JSON")
     except RecursionError:
         fail(lines.found.too_deep, TOO_DEEP)
@@ -46,7 +46,7 @@ def read_json(text: str, reading: Reading) -> Document:
 
 
 def lines_deep(text: str) -> bool:
-    """Whether a text may be nested too deeply, told quickly."""
+    """A quick test whether a text may be nested too deeply."""
     return text.count("[") + text.count("{") > DEEPEST
 
 
@@ -56,18 +56,18 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         seen: set[str] = set()
         twice = next(key for key, _ in pairs if key in seen or seen.add(key))
         label = f" of {found['name'][:60]!r}" if isinstance(found.get("name"), str) else ""
-        raise _Refused(f"key {twice[:60]!r}{label} is there twice")
+        raise _Refused(f"duplicate key {twice[:60]!r}{label}")
     return found
 
 
 def _constant(word: str) -> Any:
-    raise _Refused(f'{word} is no number of JSON; write a finite number, or "inf" for a limit that is none')
+    raise _Refused(f'{word} is not a JSON number; write a finite number, or "inf" for an absent limit')
 
 
 def _look(text: str) -> Found:
-    """The lines of all tables, keys and items; of a broken text up to where it breaks."""
+    """The lines of all tables, keys and items; in a broken text up to where it breaks."""
     found = Found({(): 1})
-    stack: list[tuple[Path, bool]] = []  # the path of what is open, and whether it is a table
+    stack: list[tuple[Path, bool]] = []  # the path of each open value, and whether it is a table
     path: Path = ()
     key: str | None = None
     item, line, last = 0, 1, 0
@@ -109,7 +109,7 @@ def _look(text: str) -> Found:
 
 
 def _add_items(found: Found, path: Path, token: str, line: int) -> None:
-    """The lines of the items of a list of plain values."""
+    """The lines of the items of a list of scalars."""
     for n, piece in enumerate(token[1:-1].split(",")):
         blank = len(piece) - len(piece.lstrip())
         found.add((*path, n), line + piece.count("\n", 0, blank))

@@ -1,7 +1,7 @@
 """Where the values of a document are: lines by path, such as ("bodies", 2, "joint", "axis").
 
-Documents are read by the standard library, which forgets the lines. They are found by a second look at the text, only
-when something is wrong with it.
+Documents are read by the standard library, which forgets the lines. A second pass over the text finds them, only when
+something is wrong.
 """
 
 from __future__ import annotations
@@ -19,17 +19,17 @@ TOO_DEEP = f"lists and tables are nested deeper than {DEEPEST}"
 _STEP = re.compile(r"'((?:[^'\\]|\\.)*)'|\[(\d+)\]|([^.\[\]:'\s]+)")
 _HEAD = re.compile(r"(?:'(?:[^'\\]|\\.)*'|\[\d+\]|[^\[\]:'\s])+(?=[:=])")
 _QUOTED = re.compile(r"'([^']*)'")
-_MANY_DIGITS = re.compile(r"\d{4300,}")  # more than Python turns into a number
+_MANY_DIGITS = re.compile(r"\d{4300,}")  # longer than Python converts to a number
 
 
 @dataclass
 class Found:
-    """What a look at the text found. `twice`: (path, line) of the first key that is there again."""
+    """The result of that pass. `twice`: (path, line) of the first duplicate key."""
 
     lines: dict[Path, int]
     twice: tuple[Path, int] | None = None
     too_deep: int = 0  # the line at which the nesting is too deep
-    odd: dict[str, int] = field(default_factory=dict)  # words that are no values of the format, by line
+    odd: dict[str, int] = field(default_factory=dict)  # words that are not values of the format, by line
 
     def add(self, path: Path, line: int) -> None:
         """Remember where a path is."""
@@ -46,18 +46,18 @@ class Lines:
 
     @cached_property
     def found(self) -> Found:
-        """All that a look at the text finds."""
+        """The result of the second pass."""
         return self._look()
 
     def of(self, path: Path) -> int:
-        """The line of a path, or of the innermost table around it that is there."""
+        """The line of a path, or of the innermost table around it."""
         for n in range(len(path), -1, -1):
             if path[:n] in self.found.lines:
                 return self.found.lines[path[:n]]
         return 1
 
     def of_message(self, path: Path, message: str) -> int:
-        """The line of what a message is about: it begins with the way from `path`, or quotes a key of its end."""
+        """The line that a message refers to: it begins with a path below `path`, or quotes its last key."""
         at = path
         *heads, rest = _heads(message)
         for step in (step for head in (*heads, rest.partition(" ")[0]) for step in _steps(head)):
@@ -75,7 +75,7 @@ class Document:
 
 
 def _heads(message: str) -> Iterator[str]:
-    """The parts of a message before colons that may be ways into the document, such as joint.axis[2]; then the rest."""
+    """The parts of a message before colons that may be paths in the document, such as joint.axis[2]; then the rest."""
     at = 0
     while found := _HEAD.match(message, at):
         yield found[0]

@@ -26,7 +26,7 @@ def read_toml(text: str, reading: Reading) -> Document:
     lines = Lines(lambda: _Look(text).found)
 
     def fail(line: int, message: str) -> NoReturn:
-        fix = "this is XML, not TOML: say which with format=" if text.lstrip().startswith("<") else ""
+        fix = "this is XML, not TOML: choose the format with format=" if text.lstrip().startswith("<") else ""
         reading.fail(Place(reading.file, line or 1), message, fix)
 
     deep = _deep_key(text)
@@ -40,14 +40,15 @@ def read_toml(text: str, reading: Reading) -> Document:
         fail(int(line) if line else text.count("\n") + 1, f"column {column}: {message}" if column else message)
     except RecursionError:
         fail(lines.found.too_deep, TOO_DEEP)
-    except (ValueError, OverflowError) as error:  # numbers of too many digits, dates that are none
+    except (ValueError, OverflowError) as error:  # numbers with too many digits, invalid dates
         fail(long_number(text), str(error))
     return Document(data, lines)
 
 
 def _deep_key(text: str) -> int:
-    """The line of a key of too many parts, 0 where there is none: each is a table, and the time to read them grows
-    with the square of their number."""
+    """The line of a key with too many parts, 0 where there is none: each is a table, and the time to read them grows
+    with the square of their number.
+    """
     if not _MANY_DOTS.search(text):
         return 0
     parts, line, last = 0, 1, 0
@@ -61,7 +62,7 @@ def _deep_key(text: str) -> int:
 
 
 class _Look:
-    """Walks over the tokens of a text that TOML's own reader accepted, or refused further down."""
+    """Walks over the tokens of a text that the standard TOML reader accepted, or refused further down."""
 
     def __init__(self, text: str) -> None:
         self.found = Found({(): 1})
@@ -154,7 +155,7 @@ class _Look:
                     self._next()
                     self._value(inner, depth + 1)
             self._next()
-        else:  # a plain value, perhaps with dots
+        else:  # a scalar, possibly with dots
             while self._peek() not in ("\n", ",", "]", "}", ""):
                 self._next()
 

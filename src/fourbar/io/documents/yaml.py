@@ -1,4 +1,4 @@
-"""YAML, by PyYAML's safe loader; a key that is there twice is refused, which it would overwrite."""
+"""YAML, by PyYAML's safe loader; duplicate keys, which it would overwrite, are refused."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from ...errors import extra
 from ..report import ParseError, Place, Reading
 from .lines import DEEPEST, TOO_DEEP, Document, Found, Lines, Path, long_number, shown_path
 
-MOST = 100_000  # values of a document, with all aliases written out
+MOST = 100_000  # values of a document with all aliases expanded
 
 
 def read_yaml(text: str, reading: Reading) -> Document:
@@ -22,13 +22,13 @@ def read_yaml(text: str, reading: Reading) -> Document:
         root = yaml.compose(text, Loader=yaml.SafeLoader)
         found = _look(root, yaml)
         if _expanded(root, yaml) > MOST:
-            message = f"with its aliases and merged keys it has more than {MOST} values"
-            reading.fail(Place(reading.file, 1), message, "write out what is meant")
+            message = f"its aliases and merged keys expand to more than {MOST} values"
+            reading.fail(Place(reading.file, 1), message, "write the values out")
         if found.too_deep:
             reading.fail(Place(reading.file, found.too_deep), TOO_DEEP)
         if found.twice is not None:
             path, line = found.twice
-            reading.fail(Place(reading.file, line), f"key {shown_path(path)[:200]!r} is there twice")
+            reading.fail(Place(reading.file, line), f"duplicate key {shown_path(path)[:200]!r}")
         data = yaml.safe_load(text)
     except ParseError:
         raise
@@ -39,13 +39,13 @@ def read_yaml(text: str, reading: Reading) -> Document:
     except RecursionError:
         reading.fail(Place(reading.file, 1), TOO_DEEP)
     except (ValueError, OverflowError, TypeError, AttributeError, KeyError, IndexError) as error:
-        # what looks like a number, a date or a key and is none
+        # what looks like a number, a date or a key but is invalid
         reading.fail(Place(reading.file, long_number(text) or 1), f"a value cannot be read: {error}"[:300])
     return Document(data, Lines(lambda: found))
 
 
 def _expanded(root: Any, yaml: Any) -> float:
-    """How many values a document has where every alias is written out; infinity where one contains itself."""
+    """The number of values of a document with all aliases expanded; infinity where one contains itself."""
     known: dict[int, float] = {}
     stack = [(root, False)] if root is not None else []
     while stack:
@@ -55,20 +55,20 @@ def _expanded(root: Any, yaml: Any) -> float:
         if done:
             known[id(node)] = 1.0 + sum(known[id(x)] for x in parts)
         elif id(node) not in known:
-            known[id(node)] = float("inf")  # while it is open: what contains itself has no end
+            known[id(node)] = float("inf")  # while it is open: a value that contains itself is infinite
             stack.append((node, True))
             stack.extend((x, False) for x in parts)
     return known.get(id(root), 0.0)
 
 
 def _broken(text: str, error: Any) -> int:
-    """The line of a character that YAML does not hold."""
+    """The line of a character that YAML does not allow."""
     position = getattr(error, "position", None)
     return text.count("\n", 0, position) + 1 if isinstance(position, int) else 1
 
 
 def _look(root: Any, yaml: Any) -> Found:
-    """The lines of all nodes; those that are used again are looked at once."""
+    """The lines of all nodes; aliases are visited once."""
     found = Found({(): 1})
     stack: list[tuple[Any, Path]] = [(root, ())] if root is not None else []
     seen: set[int] = set()

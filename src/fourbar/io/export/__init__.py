@@ -1,1 +1,1 @@
-"""Writing formats that cannot say everything. What changes the dynamics is refused, what does not is reported."""
+"""Writing formats that cannot express everything. What changes the dynamics is refused, the rest is reported."""

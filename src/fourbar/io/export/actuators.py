@@ -20,7 +20,7 @@ _ENDLESS = 1e9
 
 
 class Actuators:
-    """Writes the actuators of a mechanism. `parts`: what hinges and slides are called, by the joint they make."""
+    """Writes the actuators of a mechanism. `parts`: the names of hinges and slides, by the joint they represent."""
 
     def __init__(
         self, root: ET.Element, joints: Mapping[str, PlacedJoint], parts: Mapping[str, Sequence[str]], unsaid: Unsaid
@@ -28,7 +28,7 @@ class Actuators:
         self._root, self._joints, self._parts, self._unsaid = root, joints, parts, unsaid
 
     def write(self, actuators: Sequence[Actuator]) -> None:
-        """All of them; what cannot be said is left out, and told."""
+        """Write all of them; what cannot be expressed is left out and reported."""
         section = ET.Element("actuator")
         for actuator in actuators:
             on = self._transmission(actuator)
@@ -44,7 +44,7 @@ class Actuators:
     def _transmission(self, actuator: Actuator) -> dict[str, Any] | None:
         joints = [self._joints[drive.joint].joint for drive in actuator.drives]
         if isinstance(joints[0], Free) and len(actuator.joints) == 1:
-            c = self._joints[actuator.joints[0]]  # those that are not on the world are written as hinges and slides
+            c = self._joints[actuator.joints[0]]  # others are written as hinges and slides
             return _on_free(actuator.drives, transform(c.placement)) if c.parent == WORLD else None
         if joints[0] == FLOATING and len(actuator.joints) == 1 and self._joints[actuator.joints[0]].parent == WORLD:
             gear = [sum(x) for x in zip(*(drive.gear for drive in actuator.drives), strict=True)]
@@ -81,7 +81,7 @@ class Actuators:
                 "biastype": "affine" if bias or actuator.kind == "affine" else None,
             }
         else:
-            self._unsaid.leave(f"actuator {actuator.name!r}: its law of kind {actuator.kind!r} is left out")
+            self._unsaid.leave(f"actuator {actuator.name!r}: its control law of kind {actuator.kind!r} is left out")
             return {}
         return {**types, "dynprm": dynamics, "gainprm": gain, "biasprm": bias}
 
@@ -91,9 +91,9 @@ def _finite(ends: tuple[float, float]) -> tuple[float, float] | None:
 
 
 def _on_free(drives: Sequence[Drive], at: Transform) -> dict[str, Any] | None:
-    """MuJoCo has the force in world axes, and the torque in those of the body, or for jointinparent of the world.
+    """MuJoCo expects the force in world axes, and the torque in body axes, or for jointinparent in world axes.
 
-    Ours in the parent is in the axes of the joint's placement `at` in the world.
+    Our axes of the parent are those of the joint's placement `at` in the world.
     """
     force, torque = [0.0] * 3, {"child": [0.0] * 3, "parent": [0.0] * 3}
     for drive in drives:

@@ -1,4 +1,4 @@
-"""Meshes of MJCF: each file once for each scale, by its path from the folder of the file that is written."""
+"""Meshes of MJCF: each file once per scale, by its path from the folder of the written file."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ...mechanism.geometry import Geometry
 from .text import Fresh, Unsaid, child
 
 _ENDINGS = (".stl", ".obj", ".msh")
-_MOST_FACES = 200_000  # of an STL file, for MuJoCo
+_MOST_FACES = 200_000  # triangles in an STL file for MuJoCo
 _SHOWN = 6
 
 
@@ -27,7 +27,7 @@ class Assets:
         self._left: dict[str, list[str]] = {}  # bodies whose mesh is left out, by the reason
 
     def geom(self, body: str, shape: Geometry) -> dict[str, Any] | None:
-        """Attributes of a geom that shows a mesh; None where MuJoCo could not read it, which is told."""
+        """Attributes of a geom that shows a mesh; None where MuJoCo could not read it, which is reported."""
         reason = _unreadable(shape.file)
         if reason:
             self._left.setdefault(reason, []).append(body)
@@ -39,12 +39,12 @@ class Assets:
             self._names[key] = name = self._new(self._unsaid.name(PurePosixPath(Path(shape.file).as_posix()).stem))
             scale = None if shape.scale == (1.0, 1.0, 1.0) else shape.scale
             file = self._unsaid.name(self._path(shape.file))
-            # Masses do not come from meshes here; as a shell MuJoCo also takes flat ones, and those with holes.
+            # Masses do not come from meshes here; with inertia="shell" MuJoCo also accepts flat and open ones.
             child(self._section, "mesh", name=name, file=file, scale=scale, inertia="shell")
         return {"type": "mesh", "mesh": self._names[key]}
 
     def tell(self) -> None:
-        """The meshes that are left out, once for each reason."""
+        """Report the meshes that are left out, once per reason."""
         for reason, bodies in self._left.items():
             listed = ", ".join(map(repr, list(dict.fromkeys(bodies))[:_SHOWN]))
             more = ", ..." if len(set(bodies)) > _SHOWN else ""
@@ -61,17 +61,17 @@ class Assets:
 def _unreadable(file: str) -> str:
     """Why MuJoCo cannot read a mesh; nothing where it can."""
     if not file:
-        return "where their files are is not known; load the robot with folders=[...] (--folders)"
+        return "their files are unknown; load the robot with folders=[...] (--folders)"
     ending = Path(file).suffix.lower()
     if ending not in _ENDINGS:
         return f"MuJoCo reads STL, OBJ and MSH files, not {ending or 'files without an ending'}"
     if not Path(file).is_file():
-        return "their files are no longer there"
+        return "their files no longer exist"
     return _bad_stl(Path(file)) if ending == ".stl" else ""
 
 
 def _bad_stl(path: Path) -> str:
-    """Why MuJoCo cannot read an STL file: it takes binary ones, up to so many triangles."""
+    """Why MuJoCo cannot read an STL file: it accepts binary ones with a limited number of triangles."""
     with path.open("rb") as file:
         head = file.read(84)
     faces = struct.unpack("<I", head[80:])[0] if len(head) == 84 else 0

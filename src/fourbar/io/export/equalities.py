@@ -1,4 +1,4 @@
-"""Loops as equalities of MJCF: of joints (up to a quartic), of fixed tendons, and of sites, wherever these are."""
+"""Loops as MJCF equalities: of joints (up to a quartic), of fixed tendons, and of sites, wherever these are."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Equalities:
         self._by_child = {c.child: c for c in joints.values()}
 
     def write(self, loops: Sequence[NamedLoop], screws: Sequence[Gear] = ()) -> None:
-        """All loops, and slides that follow hinges; those that cannot be said are refused."""
+        """Write all loops, and slides that follow hinges; those that cannot be expressed are refused."""
         if not loops and not screws:
             return
         equality = ET.Element("equality")
@@ -49,7 +49,7 @@ class Equalities:
         for screw in screws:
             self._polynomial(equality, self._new(screw.driven), screw.driver, screw.driven, (0.0, screw.ratio))
         self._root.append(equality)
-        self._unsaid.leave("loops are written as equalities, which MuJoCo keeps softly")
+        self._unsaid.leave("loops are written as equalities, which MuJoCo enforces softly")
 
     def _said(self, equality: ET.Element, name: str, loop: Loop) -> bool:
         if any(self._joints[joint].joint.nv != 1 for joint in loop.joints):
@@ -83,7 +83,7 @@ class Equalities:
         return self._tendons
 
     def _rod(self, equality: ET.Element, name: str, loop: Distance) -> None:
-        """A tendon straight from end to end, kept at its length in the neutral configuration plus what that lacks."""
+        """A tendon straight from end to end, held at its length in the neutral configuration plus the missing part."""
         points = [Vec(point) for point in (loop.predecessor_point, loop.successor_point)]
         sites = [
             self._site(f"{name}_{i}", body, Transform((), point))

@@ -1,14 +1,14 @@
-"""Inertias as MuJoCo takes them.
+"""Inertias as MuJoCo accepts them.
 
-It wants mass and three principal moments of at least 1e-15 of all that moves, and moments that satisfy the triangle
-inequality to the last bit. A thin rod, a point mass and a flat plate are therefore written with the least numbers that
-it takes, which is below what rounding does to the dynamics. An inertia that no matter has (A + B < C) can be said
-exactly where the dynamics does not ask for all of it:
+It requires mass and three principal moments of at least 1e-15 for everything that moves, and moments that satisfy the
+triangle inequality to the last bit. A thin rod, a point mass and a flat plate are therefore written with the smallest
+accepted numbers, which is below the effect of rounding on the dynamics. A physically inconsistent inertia (A + B < C)
+can be expressed exactly where the dynamics does not depend on all of it:
 
-- Of bodies that are fixed to each other only the sum matters: the one that carries the others takes all moments.
+- For bodies that are fixed to each other only the sum matters: the first of them takes all moments.
 - A body that only ever turns about one axis n shows nᵀ J n alone, so that a ball with this moment does the same.
-- About a hinge along n, t (1 - n nᵀ) may move from the body that carries to the one that turns: turning about n does
-  not change it. That is how a rotor gets the moments across its axis that its carrier was given.
+- About a hinge along n, t (1 - n nᵀ) may move from the parent to the child: turning about n does not change it. This
+  is how a rotor gets the moments across its axis that its parent was given.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ from ...mechanism.mechanism import WORLD, Body, Mechanism, PlacedJoint
 from ..rotations import quaternion
 from .text import Unsaid, child
 
-LEAST = 1e-15  # MuJoCo's smallest mass and moment of what moves
-_ROOM = 1e-12  # below this, of the largest moment, MuJoCo's own principal axes may fail its checks
-_ROUNDING = 1e-9  # what a moment may miss that a file wrote with few digits
-_NEGLIGIBLE = 1e-6  # what LEAST may be, of the inertia that it is added to
+LEAST = 1e-15  # MuJoCo's smallest mass and moment of a moving body
+_ROOM = 1e-12  # below this fraction of the largest moment MuJoCo's own principal axes may fail its checks
+_ROUNDING = 1e-9  # possible error of a moment that a file wrote with few digits
+_NEGLIGIBLE = 1e-6  # largest LEAST, relative to the inertia that it is added to
 _PARALLEL = 1e-14
 _SLIDING = (Prismatic, Translation2, Translation3, Fixed)
 _ABOUT_ONE = (Revolute, Helical, Cylindrical, Planar, Schoenflies)
@@ -51,7 +51,7 @@ class Inertials:
         self._heavy = self._with_matter(mechanism)
 
     def write(self, element: ET.Element, body: Body, c: PlacedJoint) -> None:
-        """The inertia of a body; what cannot be said is refused."""
+        """Write the inertia of a body; what cannot be expressed is refused."""
         J = self._tensors[body.name]
         moments = _moments(J)
         if not body.mass and not moments.any():
@@ -63,7 +63,7 @@ class Inertials:
             self._matter(element, body, J, bool(c.joint.nv))
 
     def tell(self) -> None:
-        """What was said otherwise, once for all bodies."""
+        """Report what was changed, once for all bodies."""
         for what, bodies in self._said.items():
             more = f" and {len(bodies) - _SHOWN} more" if len(bodies) > _SHOWN else ""
             listed = ", ".join(map(repr, bodies[:_SHOWN])) + more
@@ -73,7 +73,7 @@ class Inertials:
         self._said.setdefault(what, []).append(body)
 
     def _gather(self, mechanism: Mechanism) -> None:
-        """Of bodies fixed to each other, one with an inertia that no matter has, let the first take all moments."""
+        """Where a body among those fixed to each other is physically inconsistent, let the first take all moments."""
         bad: set[str] = set()
         first = {WORLD: (WORLD, np.eye(3))}  # the first of the bodies that are fixed to each other, and R to its frame
         for c in mechanism.joints:
@@ -91,7 +91,7 @@ class Inertials:
                 self._tensors[name] = np.zeros((3, 3))
 
     def _mend(self, body: Body, c: PlacedJoint) -> None:
-        """Give a body an inertia of matter with which the mechanism moves the same, if there is one."""
+        """Give a body a physically consistent inertia with which the mechanism moves the same, if there is one."""
         J, axes = self._tensors[body.name], self._axes[body.name]
         if axes.shape[1] < 2:
             n = axes[:, 0] if axes.shape[1] else np.zeros(3)
@@ -104,10 +104,10 @@ class Inertials:
             given = self._tensors[c.parent] - R @ across @ R.T
             if _is_sayable(J + across) and _is_sayable(given):
                 self._tensors[body.name], self._tensors[c.parent] = J + across, given
-                self._tell_of("moments across its hinge are taken from the body that carries it", body.name)
+                self._tell_of("moments across its hinge are taken from its parent", body.name)
 
     def _with_matter(self, mechanism: Mechanism) -> set[str]:
-        """Bodies that have enough for MuJoCo, of their own or of what is fixed to them."""
+        """Bodies with enough mass for MuJoCo, their own or that of what is fixed to them."""
         found: set[str] = set()
         for body, c in zip(reversed(mechanism.bodies), reversed(mechanism.joints), strict=True):
             if body.mass >= LEAST and _moments(self._tensors[body.name])[0] >= LEAST:
@@ -118,20 +118,20 @@ class Inertials:
 
     def _without_mass(self, element: ET.Element, body: Body) -> None:
         if self._is_too_light(body):
-            self._unsaid.refuse(f"body {body.name!r}, which moves and has no mass")
+            self._unsaid.refuse(f"body {body.name!r}, which moves but is massless")
             return
-        self._tell_of(f"no mass, which MuJoCo wants of all that moves: {LEAST:g} is written", body.name)
+        self._tell_of(f"no mass, which MuJoCo requires of everything that moves: {LEAST:g} is written", body.name)
         child(element, "inertial", pos=(0.0, 0.0, 0.0), mass=[LEAST], diaginertia=(LEAST,) * 3)
 
     def _is_too_light(self, body: Body) -> bool:
-        """Whether LEAST would be more than nothing beside what a body moves."""
+        """Whether LEAST would be noticeable beside what a body moves."""
         carried = self._carried[body.name]
         return _NEGLIGIBLE * (carried.moment if self._axes[body.name].shape[1] else carried.mass) < LEAST
 
     def _unphysical(self, element: ET.Element, body: Body, moments: np.ndarray) -> None:
         a, b, c = moments
         why = f"a negative principal moment {a:.4g}" if a < 0.0 else f"{a:.4g} + {b:.4g} < {c:.4g}"
-        what = f"body {body.name!r}: an inertia that no matter has ({why})"
+        what = f"body {body.name!r}: a physically inconsistent inertia ({why})"
         if self._unsaid.refuse(what, "inertia"):
             _, R = np.linalg.eigh(self._tensors[body.name])
             raised = np.maximum(moments, 0.0)
@@ -142,10 +142,10 @@ class Inertials:
         moments, least = _moments(J), LEAST if moves and body.name not in self._heavy else 0.0
         if min(body.mass, moments[0]) < least:
             if self._is_too_light(body):
-                self._unsaid.refuse(f"body {body.name!r}: mass or moments that are smaller than MuJoCo takes")
+                self._unsaid.refuse(f"body {body.name!r}: mass or moments below MuJoCo's minimum")
                 return
             lacking = "mass" if body.mass < LEAST else "moment about one axis"
-            self._tell_of(f"no {lacking}, which MuJoCo wants: {LEAST:g} is written", body.name)
+            self._tell_of(f"no {lacking}, which MuJoCo requires: {LEAST:g} is written", body.name)
         mass, room = max(body.mass, least), _ROOM * moments[2]
         if moments[0] > max(room, _ROOM) and _deficit(moments) < -room:
             (xx, xy, xz), (_, yy, yz), (_, _, zz) = J.tolist()
@@ -181,7 +181,7 @@ def _own_axes(joint: Joint) -> np.ndarray:
 
 
 class Carried(NamedTuple):
-    """How much a body moves, itself and all that it carries: mass, and the size of its moment about its joint."""
+    """How much a body moves, with all its descendants: mass, and the size of its moment about its joint."""
 
     mass: float
     moment: float
@@ -205,7 +205,7 @@ def _symmetric(body: Body) -> np.ndarray:
 
 
 def _moments(J: np.ndarray) -> np.ndarray:
-    """The principal moments, the smallest first."""
+    """The principal moments, smallest first."""
     return np.linalg.eigvalsh(J)
 
 
@@ -216,14 +216,14 @@ def _deficit(moments: np.ndarray) -> float:
 
 
 def _is_sayable(J: np.ndarray) -> bool:
-    """Whether an inertia is one of matter, but for rounding, and what is below all that MuJoCo takes."""
+    """Whether an inertia is physically consistent, but for rounding, and above MuJoCo's minimum."""
     moments = _moments(J)
     dust = max(_ROUNDING * float(moments[2]), LEAST)
     return bool(moments[0] >= -dust and _deficit(moments) <= dust)
 
 
 def _allowed(moments: np.ndarray, least: float) -> tuple[float, float, float]:
-    """The nearest moments that pass MuJoCo's checks as they are written."""
+    """The nearest moments that pass MuJoCo's checks as written."""
     a, b, c = (max(float(x), least) for x in moments)
     if a + b < c:
         a += c - (a + b)

@@ -8,7 +8,7 @@ Condition = tuple[list[tuple[str, float]], float]  # Σ factor · q = offset, th
 
 
 def conditions(loop: Loop) -> list[Condition] | None:
-    """The linear conditions that a loop is; None if it is none."""
+    """The linear conditions that a loop consists of; None if it is not linear."""
     if isinstance(loop, Gear):
         return [([(loop.driver, -loop.ratio), (loop.driven, 1.0)], loop.offset)]
     if isinstance(loop, Polynomial) and not any(loop.coefficients[2:]):

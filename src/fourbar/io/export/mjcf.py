@@ -1,7 +1,7 @@
 """MJCF, MuJoCo's format.
 
 Joints of several freedoms become hinges and slides of one body, frames become sites, loops become equalities, which
-MuJoCo keeps softly. Its bodies come depth first, so the order of coordinates may be another than ours.
+MuJoCo enforces softly. Its bodies come depth first, so that coordinates may be ordered differently.
 """
 
 from __future__ import annotations
@@ -34,12 +34,12 @@ _HALVES = {"box": (0.5, 0.5, 0.5), "cylinder": (1.0, 0.5), "capsule": (1.0, 0.5)
 
 
 def write(mechanism: Mechanism, file: str, waive: tuple[str, ...] = ()) -> tuple[str, Report]:
-    """The text of an MJCF file, and what it does not say."""
+    """The text of an MJCF file, and what it does not express."""
     return Writer(mechanism, Unsaid("MJCF", file, waive), Path(file).parent).write()
 
 
 def place(T: Transform) -> dict[str, Any]:
-    """Attributes that say where; nothing for the identity."""
+    """Attributes for a placement; none for the identity."""
     found = {"pos": T.p} if any(T.p) else {}
     return {**found, "quat": quaternion(T.R)} if T.factors else found
 
@@ -51,7 +51,7 @@ class Writer:
         self.mechanism, self.unsaid = mechanism, unsaid
         self.root = ET.Element("mujoco", {"model": unsaid.name(mechanism.name)})
         self.elements: dict[str, ET.Element] = {}
-        self.parts: dict[str, list[str]] = {}  # what joints are called, or several that have the same velocities
+        self.parts: dict[str, list[str]] = {}  # the name of a joint, or of several with the same velocities
         self.inertials = Inertials(mechanism, unsaid)
         self.assets = Assets(self.root, folder, unsaid)
         self.new_joint = Fresh(c.name for c in mechanism.joints)
@@ -97,14 +97,16 @@ class Writer:
 
     def _free(self, element: ET.Element, c: PlacedJoint) -> None:
         if c.parent != WORLD:
-            if self.unsaid.refuse(f"joint {c.name!r}: a free joint that is not on the world", "coordinates"):
+            if self.unsaid.refuse(f"joint {c.name!r}: a free joint that is not attached to the world", "coordinates"):
                 self._series(element, c)
             return
         if (c.joint != FLOATING and any(c.armature[3:])) or len(set(c.armature)) > 1:
-            what = f"joint {c.name!r}: the armature of a free joint, whose velocity is that in the world there"
+            what = f"joint {c.name!r}: the armature of a free joint, whose velocity is in world axes there"
             c = replace(c, armature=(0.0,) * 6) if self.unsaid.refuse(what, "armature") else c
         if transform(c.placement) != IDENTITY:
-            self.unsaid.leave(f"joint {c.name!r}: its coordinates are the pose in the world, not at the joint's place")
+            self.unsaid.leave(
+                f"joint {c.name!r}: its coordinates are the pose in the world, not relative to the joint's placement"
+            )
         self._joint(element, c, c.name, "free", None, None)
 
     def _series(self, element: ET.Element, c: PlacedJoint) -> None:
@@ -149,7 +151,7 @@ class Writer:
         if i is not None and c.stiffness:
             given["springref"] = [c.rest[i]]
         elif c.stiffness and tuple(c.rest) != c.joint.neutral():
-            self.unsaid.leave(f"joint {c.name!r}: the rest of the spring is left out")
+            self.unsaid.leave(f"joint {c.name!r}: the rest position of the spring is left out")
         if i is not None:
             given |= self._limits(c, i)
         child(element, "joint", name=self.unsaid.name(name), type=kind, **given)
@@ -168,7 +170,7 @@ class Writer:
         if c.max_force and c.max_force[i] < math.inf:
             found["actuatorfrcrange"] = (-c.max_force[i], c.max_force[i])
         if c.max_velocity and c.max_velocity[i] < math.inf:
-            self.unsaid.leave(f"joint {c.name!r}: the largest velocity is left out")
+            self.unsaid.leave(f"joint {c.name!r}: the velocity limit is left out")
         return found
 
     def _shape(self, element: ET.Element, body: Body, c: PlacedJoint, shape: Geometry) -> None:
@@ -176,7 +178,7 @@ class Writer:
             self.unsaid.leave(f"body {body.name!r}: a {shape.kind} is left out")
             return
         if any(x <= 0.0 for x in shape.size):
-            self.unsaid.leave(f"body {body.name!r}: a {shape.kind} of no size is left out")
+            self.unsaid.leave(f"body {body.name!r}: a {shape.kind} of zero size is left out")
             return
         if shape.kind == "mesh":
             form = self.assets.geom(body.name, shape)

@@ -1,8 +1,8 @@
-"""SDF 1.8, or later where something needs that.
+"""SDF 1.8, or later where needed.
 
-Loops are joints between links, so bodies are written where these are closed. Joints of several freedoms that SDF does
-not know become hinges and slides in series on links without mass; gears become mimics. Armatures, planar joints and
-couplings of several joints are written with elements of Drake.
+Loops are joints between links, so that bodies are written where these are closed. Joints with several degrees of
+freedom that SDF lacks become hinges and slides in series on massless links; gears become mimics. Armatures, planar
+joints and couplings of several joints are written as Drake's elements.
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ Coordinates = dict[str, tuple[float, ...]]
 
 
 def write(mechanism: Mechanism, file: str, waive: tuple[str, ...] = ()) -> tuple[str, Report]:
-    """The text of an SDF file, and what it does not say."""
+    """The text of an SDF file, and what it does not express."""
     unsaid = Unsaid("SDF", file, waive)
     return Writer(*_started(mechanism, unsaid), unsaid).write()
 
 
 def _started(mechanism: Mechanism, unsaid: Unsaid) -> tuple[Mechanism, Coordinates]:
-    """The mechanism with its loops closed at zero, and where its free joints are."""
+    """The mechanism with its loops closed at zero, and the positions of its free joints."""
     first = dict(mechanism.configurations[0].coordinates) if mechanism.configurations else {}
     closed = closed_at(mechanism)
     known = {**first, **closed}
@@ -83,22 +83,22 @@ class Writer:
         m = self.mechanism
         if m.gravity != _STANDARD_GRAVITY:
             self.unsaid.leave(
-                f"for gravity {m.gravity} the model is in a world: names have that of the model before them"
+                f"for gravity {m.gravity} the model is put into a world: names are prefixed with that of the model"
             )
         if any(frame.body == WORLD for frame in m.frames):
-            self.unsaid.leave("frames on the world are written as links without mass")
+            self.unsaid.leave("frames on the world are written as massless links")
         lost = [
             named.name for named in m.configurations if any(joint not in self.free for joint, _ in named.coordinates)
         ]
         if lost or len(m.configurations) > 1:
-            self.unsaid.leave("named configurations are left out; free bodies are where the first one has them")
+            self.unsaid.leave("named configurations are left out; free bodies are placed as in the first one")
         if m.actuators:
             self.unsaid.leave(f"actuators ({listed(x.name for x in m.actuators)}) are left out: SDF has none")
 
     # --- bodies -------------------------------------------------------------------------------------------------------
 
     def _body(self, body: Body, c: PlacedJoint, before: PlacedJoint | None) -> None:
-        """A link and what carries it. `before`: the joint of a body without mass that only carries this one."""
+        """A link and its joint. `before`: the joint of a massless body that only carries this one."""
         model, name = self.model, self.model.links[body.name]
         if before is not None:
             T = transform(before.placement).then(transform(c.placement))
@@ -124,9 +124,11 @@ class Writer:
             self._series(body, name, parent, c)
 
     def _free(self, body: Body, name: str, c: PlacedJoint) -> None:
-        """A link that nothing carries."""
+        """A link without a joint."""
         if transform(c.placement) != IDENTITY:
-            self.unsaid.leave(f"joint {c.name!r}: its coordinates are the pose in the world, not at the joint's place")
+            self.unsaid.leave(
+                f"joint {c.name!r}: its coordinates are the pose in the world, not relative to the joint's placement"
+            )
         if any(c.armature):
             self.unsaid.refuse(f"joint {c.name!r}: the armature of a free joint", "armature")
         self._lose(c, "damping", "friction", "stiffness")
@@ -150,13 +152,13 @@ class Writer:
             self.unsaid.refuse(f"joint {c.name!r}: the armature of a planar joint", "armature")
         self._lose(c, "friction", "stiffness", "max_force", "max_velocity", "lower", "upper")
         if x != y:
-            self.unsaid.leave(f"joint {c.name!r}: damping that is not the same along x and y is left out")
+            self.unsaid.leave(f"joint {c.name!r}: damping that differs along x and y is left out")
             x = y = 0.0
         where = transform(c.placement)
         planar(self.model, self.model.named(c.name, "joint"), c.joint, (parent, where), (name, IDENTITY), (x, y, w))
 
     def _lose(self, c: PlacedJoint, *names: str) -> None:
-        """Tell of parameters that a joint of this kind cannot have."""
+        """Report parameters that a joint of this type cannot have."""
         lost = [name for name in names if any(x and math.isfinite(x) for x in getattr(c, name))]
         if lost:
             self.unsaid.leave(f"joint {c.name!r}, a {type(c.joint).__name__}: {', '.join(lost)} left out")
@@ -164,7 +166,7 @@ class Writer:
     # --- hinges, slides and screws ------------------------------------------------------------------------------------
 
     def _series(self, body: Body, name: str, parent: str, c: PlacedJoint) -> None:
-        """Joints one after the other, with links without mass between them."""
+        """Joints in series, with massless links between them."""
         parts = in_series(c.joint)
         if parts is None:
             parts, what = otherwise(c.joint), f"joint {c.name!r}, a {type(c.joint).__name__}"
@@ -185,7 +187,7 @@ class Writer:
             self.unsaid.leave(f"joint {c.name!r} is written as {len(chain)} joints in series")
 
     def _one(self, c: PlacedJoint, joint: Joint, parent: str, link: str, i: int, ending: str = "") -> ET.Element:
-        """A joint of one freedom, or none, with the parameters of coordinate i."""
+        """A joint with one degree of freedom, or none, with the parameters of coordinate i."""
         name = self.model.new(f"{c.name}{ending}") if ending else self.model.named(c.name, "joint")
         endless = isinstance(joint, Revolute) and math.isinf(c.lower[i]) and math.isinf(c.upper[i])
         element = self.model.joint(name, "continuous" if endless else _TYPES[type(joint)], parent, link)
@@ -223,13 +225,13 @@ class Writer:
             self.unsaid.refuse(f"joint {c.name!r}: the armature of a joint without force", "armature")
             return
         said(element, "drake:rotor_inertia", [c.armature[i]])
-        self.unsaid.leave(f"joint {c.name!r}: the armature is a rotor of Drake, which other readers ignore")
+        self.unsaid.leave(f"joint {c.name!r}: the armature is written as Drake's rotor, which other readers ignore")
 
 
 def _folded(mechanism: Mechanism) -> set[str]:
-    """Bodies without mass that stand for the place of a joint away from its link, as the reader of SDF makes them.
+    """Massless bodies that represent the placement of a joint away from its link, as our SDF reader makes them.
 
-    Such a body is followed by the only one that it carries, which is fixed to it without being turned.
+    Such a body is followed by its only child, which is fixed to it without rotation.
     """
     carried: dict[str, list[PlacedJoint]] = {}
     for c in mechanism.joints:

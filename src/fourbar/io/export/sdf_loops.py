@@ -1,4 +1,4 @@
-"""Loops in SDF: joints between links that have others already, mimics; and what Drake adds for planes and sums."""
+"""Loops in SDF: joints between links that have others already, mimics; and Drake's elements for planes and sums."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _TYPES: dict[type[Joint], str] = {
     Fixed: "fixed", Revolute: "continuous", Prismatic: "prismatic", Universal: "universal", Planar: "planar",
     Spherical: "ball", SphericalEuler: "ball", SphericalExponential: "ball",
 }  # fmt: skip
-_RIGHT = 1e-9  # cosine of what is still a right angle
+_RIGHT = 1e-9  # cosine of what still counts as a right angle
 _MIMICS = 11  # the version 1.n from which on joints mimic
 End = tuple[str, Transform]  # a link, and a place on it
 
@@ -40,7 +40,7 @@ End = tuple[str, Transform]  # a link, and a place on it
 def planar(
     model: Model, name: str, joint: Planar, parent: End, link: End, damping: Sequence[float] = (0.0,) * 3
 ) -> None:
-    """A planar joint, as Drake has it: between frames, in the plane normal to their z."""
+    """Drake's planar joint: between frames, in the plane normal to their z."""
     A = rotation_from_z(joint.axis)
     turned = Transform(() if A is None else (A,))
     ends = []
@@ -49,7 +49,7 @@ def planar(
         ends.append(model.place(f"{name}_{side}", body, Transform.of(place.R, place.p)))
     element = model.joint(name, "planar", *ends, tag="drake:joint")
     said(element, "drake:damping", damping)
-    model.unsaid.leave(f"joint {name!r}, a Planar, is one of Drake, which other readers ignore")
+    model.unsaid.leave(f"joint {name!r}, a Planar, is written as Drake's, which other readers ignore")
 
 
 def two_hinges(joint: Universal) -> str:
@@ -59,7 +59,7 @@ def two_hinges(joint: Universal) -> str:
 
 
 class Loops:
-    """Writes the loops of a mechanism. `axes`: the elements of joints with one freedom, by name of ours."""
+    """Writes the loops of a mechanism. `axes`: the elements of joints with one degree of freedom, by our names."""
 
     def __init__(
         self,
@@ -71,13 +71,13 @@ class Loops:
     ) -> None:
         self.mechanism, self.model, self.axes, self.unsaid = mechanism, model, axes, unsaid
         self.poses = poses_at_zero(mechanism, free)
-        self.roots: dict[str, str] = {WORLD: WORLD}  # the world, or the free body, that carries each body
+        self.roots: dict[str, str] = {WORLD: WORLD}  # the root (world or free body) of each body
         for c in mechanism.joints:
             alone = isinstance(c.joint, Free) and c.parent == WORLD
             self.roots[c.child] = c.child if alone else self.roots[c.parent]
 
     def write(self) -> None:
-        """All of them; those that cannot be said are refused."""
+        """Write all of them; those that cannot be expressed are refused."""
         self._check_floating()
         for named in self.mechanism.loops:
             if not self._said(named):
@@ -85,17 +85,17 @@ class Loops:
                 self.unsaid.refuse(what, "loop")
         chosen = [named.name for named in self.mechanism.loops if named.independent]
         if chosen:
-            self.unsaid.leave(f"which joints are independent in loops {listed(chosen)} is left out")
+            self.unsaid.leave(f"the choice of independent joints in loops {listed(chosen)} is left out")
 
     def _check_floating(self) -> None:
-        """Refuse loops between what floats and what does not: readers let the first of their joints carry it."""
+        """Refuse loops between floating and other bodies: readers would attach the former by one of the loop joints."""
         tying: dict[str, list[str]] = {}
         for named in self.mechanism.loops:
             ends = {self.roots[body] for body in named.loop.bodies} if isinstance(named.loop, Closure) else set()
             if len(ends) > 1:
                 tying.setdefault(next(iter(ends - {WORLD})), []).append(named.name)
         for body, names in tying.items():
-            what = f"that {body!r} floats and is in loops ({listed(names)}): one of their joints will carry it"
+            what = f"body {body!r} floats and is in loops ({listed(names)}): one of their joints will carry it"
             self.unsaid.refuse(what, "coordinates")
 
     def _said(self, named: NamedLoop) -> bool:
@@ -112,7 +112,7 @@ class Loops:
     # --- between joints -----------------------------------------------------------------------------------------------
 
     def _linear(self, factors: list[tuple[str, float]], offset: float) -> None:
-        """Σ factor · q = offset: a mimic if it is of two joints, else a tendon of Drake that does not give."""
+        """Σ factor · q = offset: a mimic for two joints, else a rigid tendon of Drake."""
         if len(factors) == 2:
             (first, x), (second, y) = factors
             for leader, a, follower, b in ((first, x, second, y), (second, y, first, x)):
@@ -131,10 +131,10 @@ class Loops:
         }
         for tag, value in given.items():
             said(tendon, f"drake:tendon_constraint_{tag}", value)
-        self.unsaid.leave("a coupling of joints is written as a tendon of Drake, which other readers ignore")
+        self.unsaid.leave("a coupling of joints is written as Drake's tendon, which other readers ignore")
 
     def _may_mimic(self, follower: str, leader: str) -> bool:
-        """Whether a joint mimics nothing yet, and the other not it, on the way over others."""
+        """Whether a joint mimics nothing yet, and the other does not mimic it through others."""
         name = self.axes[follower].get("name", "")
         by_name = {element.get("name", ""): element for element in self.axes.values()}
         at = self.axes[leader].get("name", "")
@@ -158,7 +158,7 @@ class Loops:
     # --- between bodies -----------------------------------------------------------------------------------------------
 
     def _closure(self, name: str, loop: Closure) -> bool:
-        """A joint whose child has one already, so that readers find the loop: not the world, nor what floats."""
+        """A joint whose child has one already, so that readers find the loop: not the world, nor a floating body."""
         joint, ends = loop.joint, ((loop.predecessor, loop.at_predecessor), (loop.successor, loop.at_successor))
         if type(joint) not in _TYPES:
             return False
@@ -177,7 +177,7 @@ class Loops:
         return True
 
     def _directions(self, joint: Joint, parent: End, link: End, swapped: bool) -> list[Sequence[float]]:
-        """The axes in the frame of the joint, which is at its place on the child."""
+        """The axes in the frame of the joint, which is at its placement on the child."""
         if isinstance(joint, Universal):
             first, second = (joint.axis2, joint.axis1) if swapped else (joint.axis1, joint.axis2)
             outer, inner = (np.array(self.poses[body].then(T).R, float) for body, T in (parent, link))

@@ -1,4 +1,4 @@
-"""The elements of an SDF model: links, joints, frames and shapes, with names that SDF takes."""
+"""The elements of an SDF model: links, joints, frames and shapes, with names that SDF accepts."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ...spatial.transform import IDENTITY, Transform
 from .text import Fresh, Unsaid, child, rpy, words
 
 _MOMENTS = ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
-_OLDEST = 8  # the version 1.n that is written where nothing needs a later one
+_OLDEST = 8  # the version 1.n that is written unless a later one is needed
 
 
 def said(parent: ET.Element, tag: str, values: Any) -> ET.Element:
@@ -32,7 +32,7 @@ def listed(names: Iterable[str]) -> str:
 
 
 class Model:
-    """A <model>. All its links, joints and frames have different names: `links` and `joints` are by name of ours."""
+    """A <model>. All its links, joints and frames have different names: `links` and `joints` are by our names."""
 
     def __init__(self, mechanism: Mechanism, unsaid: Unsaid) -> None:
         self.unsaid, self.version = unsaid, _OLDEST
@@ -48,7 +48,7 @@ class Model:
         return {name: self.named(name, kind) for name in names}
 
     def named(self, name: str, kind: str) -> str:
-        """A name of ours as SDF takes it: no other thing has it, and it is not one of those that SDF reserves."""
+        """Our name in a form that SDF accepts: unique, and not reserved."""
         plain = _plain(self.unsaid.name(name)) or kind
         found = self.new(plain) if self.new.is_free(plain) else self.new(f"{plain}_{kind}")
         if found != name:
@@ -56,14 +56,14 @@ class Model:
         return found
 
     def leave(self) -> None:
-        """Tell of names that had to be others, and of links without mass."""
+        """Report changed names and massless links."""
         if self._otherwise:
             names = ", ".join(f"{a!r} as {b!r}" for a, b in list(self._otherwise.items())[:5])
             more = ", ..." if len(self._otherwise) > 5 else ""
-            why = "in SDF links, joints and frames all have different names, without ::"
-            self.unsaid.leave(f"{len(self._otherwise)} names are written otherwise ({names}{more}): {why}")
+            why = "in SDF all links, joints and frames need different names, without ::"
+            self.unsaid.leave(f"{len(self._otherwise)} names are changed ({names}{more}): {why}")
         if self._massless:
-            self.unsaid.leave(f"links without mass ({listed(self._massless)}) are written, which Gazebo refuses")
+            self.unsaid.leave(f"massless links ({listed(self._massless)}) are written, which Gazebo refuses")
 
     def document(self, gravity: tuple[float, ...] | None) -> ET.Element:
         """The <sdf>; with gravity the model is in a <world>."""
@@ -81,13 +81,13 @@ class Model:
     # --- elements -----------------------------------------------------------------------------------------------------
 
     def pose(self, owner: ET.Element, T: Transform, relative_to: str = WORLD) -> None:
-        """Where something is; nothing where that is the default."""
+        """A pose; nothing where it is the default."""
         if T != IDENTITY or relative_to != WORLD:
             given = {} if relative_to == WORLD else {"relative_to": relative_to}
             child(owner, "pose", **given).text = words((*T.p, *rpy(T)))
 
     def link(self, name: str, T: Transform, relative_to: str, body: Body | None = None) -> ET.Element:
-        """A link, placed relative to another; without a body it has no mass."""
+        """A link, placed relative to another; without a body it is massless."""
         element = child(self.element, "link", name=name)
         self.pose(element, T, relative_to)
         inertial = child(element, "inertial")
@@ -105,7 +105,7 @@ class Model:
         return element
 
     def joint(self, name: str, kind: str, parent: str, link: str, tag: str = "joint") -> ET.Element:
-        """A joint between two links; those of Drake have a tag of their own."""
+        """A joint between two links; Drake's have their own tag."""
         element = child(self.element, tag, name=name, type=kind)
         prefix = "drake:" if tag.startswith("drake:") else ""
         said(element, f"{prefix}parent", parent)
@@ -113,7 +113,7 @@ class Model:
         return element
 
     def frame(self, name: str, link: str, T: Transform) -> str:
-        """A named place on a link. A model has none on the world: there it is a link without mass."""
+        """A named placement on a link. A model has none on the world: there it is a massless link."""
         if link == WORLD:
             self.link(name, T, WORLD)
             self.joint(self.new(f"{name}_joint"), "fixed", WORLD, name)
@@ -122,7 +122,7 @@ class Model:
         return name
 
     def place(self, name: str, link: str, T: Transform) -> str:
-        """What a place on a link is called: as the link where it is the same, else a new frame."""
+        """The name of a placement on a link: the link's where they coincide, else that of a new frame."""
         return link if T == IDENTITY and link != WORLD else self.frame(self.new(name), link, T)
 
     def _shape(self, link: ET.Element, shape: Geometry, taken: Fresh) -> None:
@@ -147,6 +147,6 @@ class Model:
 
 
 def _plain(name: str) -> str:
-    """A name without what SDF reserves: `::`, and two underscores at both ends."""
+    """A name without what SDF reserves: `::`, and double underscores at both ends."""
     plain = name.replace("::", "_")
     return plain.strip("_") if re.fullmatch("__.*__", plain, re.DOTALL) else plain

@@ -1,4 +1,4 @@
-"""Joints as others know them: hinges and slides one after the other, with the same coordinates and velocities."""
+"""Joints as others know them: hinges and slides in series, with the same coordinates and velocities."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _PARAMETERS = ("damping", "friction", "stiffness", "max_force", "max_velocity", 
 
 
 def in_series(joint: Joint) -> list[Part] | None:
-    """The hinges, slides and placements that a joint consists of; None if its velocities are not those of such."""
+    """The hinges, slides and placements of which a joint consists; None if its velocities are not theirs."""
     if isinstance(joint, Fixed):
         return []
     if type(joint) in (Revolute, Prismatic, Helical):  # a screw is a hinge and a slide that follows it
@@ -61,7 +61,7 @@ def in_series(joint: Joint) -> list[Part] | None:
 
 
 def otherwise(joint: Joint) -> list[Part] | None:
-    """Hinges, slides and placements that move as a joint does, in other coordinates; None where there are none."""
+    """Hinges, slides and placements that move as a joint does, in other coordinates; None if there are none."""
     turns: list[Part] = [Revolute(axis) for axis in "xyz"]
     slides: list[Part] = [Prismatic(axis) for axis in "xyz"]
     if type(joint) in (Spherical, SphericalExponential):
@@ -93,16 +93,16 @@ def placed(parts: list[Part], first: Transform) -> tuple[list[tuple[Transform, J
 
 
 def in_other_coordinates(c: PlacedJoint, joints: Sequence[Joint], unsaid: Unsaid) -> PlacedJoint:
-    """A connection that is written as joints with other coordinates: its limits, springs and drives are not theirs.
+    """A placed joint that is written as joints with other coordinates: its limits, springs and drives do not apply.
 
-    They are left out, and told; that of the armature has to be waived, since the dynamics depends on it.
+    They are left out and reported; the armature has to be waived, since the dynamics depends on it.
     """
     n = sum(joint.nv for joint in joints)
     none = dict.fromkeys(("armature", "damping", "friction"), (0.0,) * n)
     ends = {"lower": (-math.inf,) * n, "upper": (math.inf,) * n}
     if any(c.armature):
-        unsaid.refuse(f"joint {c.name!r}: the armature of its own coordinates", "armature")
+        unsaid.refuse(f"joint {c.name!r}: the armature in its own coordinates", "armature")
     lost = [name for name in _PARAMETERS if any(x and math.isfinite(x) for x in getattr(c, name))]
     if lost:
-        unsaid.leave(f"joint {c.name!r}: {', '.join(lost)} of its own coordinates are left out")
+        unsaid.leave(f"joint {c.name!r}: {', '.join(lost)} in its own coordinates are left out")
     return replace(c, **none, **ends, max_force=(), max_velocity=(), stiffness=(), rest=())

@@ -1,4 +1,4 @@
-"""Numbers and elements as text, and what could not be said."""
+"""Numbers and elements as text, and what could not be expressed."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ WAIVABLE = {
     "coordinates": "the joint is written as others, with other coordinates and velocities",
     "loop": "the loop is left out",
     "armature": "the armature is left out",
-    "zero": "joints are at zero where the loops are closed, so their coordinates start elsewhere",
-    "inertia": "the inertia is written as the nearest that matter can have",
+    "zero": "loops are closed where joints are at zero, so that coordinates have another origin",
+    "inertia": "the inertia is written as the nearest physically consistent one",
 }
 _ILLEGAL = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 def words(values: Iterable[Any]) -> str:
-    """Numbers with all their digits, separated by blanks."""
+    """Numbers with all their digits, separated by spaces."""
     return " ".join(repr(float(x) + 0.0) for x in values)
 
 
@@ -37,23 +37,23 @@ def child(parent: ET.Element, tag: str, **attributes: Any) -> ET.Element:
 
 
 def as_text(root: ET.Element) -> str:
-    """The whole document."""
+    """The complete document."""
     ET.indent(root, " ")
     return '<?xml version="1.0" encoding="utf-8"?>\n' + ET.tostring(root, encoding="unicode") + "\n"
 
 
 class Fresh:
-    """Names for what a file has and the robot has not: different from all that are taken."""
+    """Names for what exists only in the file: different from all that are taken."""
 
     def __init__(self, taken: Iterable[str]) -> None:
         self._taken = set(taken)
 
     def is_free(self, name: str) -> bool:
-        """Whether nothing has this name."""
+        """Whether a name is free."""
         return name not in self._taken
 
     def __call__(self, name: str) -> str:
-        """This name, with more behind it where it is taken."""
+        """This name, with a suffix where it is taken."""
         while name in self._taken:
             name += "_"
         self._taken.add(name)
@@ -69,16 +69,20 @@ def rpy(T: Transform) -> tuple[float, float, float]:
 
 
 def check_waived(waive: Iterable[str], known: Iterable[str]) -> None:
-    """Refuse what a writer does not know to waive."""
+    """Refuse keys that a writer does not know."""
     listed = ", ".join(known)
     strange = [key for key in waive if key not in known]
     if strange:
-        expected = f"expected some of {listed}" if listed else "this format says everything, there is nothing to waive"
+        expected = (
+            f"expected some of {listed}"
+            if listed
+            else ("this format expresses everything, so that there is nothing to waive")
+        )
         raise ArgumentError(f"waive={strange!r}: {expected}")
 
 
 class Unsaid:
-    """What a format cannot say: refused where the dynamics depends on it, unless waived; else reported."""
+    """What a format cannot express: refused where the dynamics depends on it, unless waived; else reported."""
 
     def __init__(self, format: str, file: str, waive: Iterable[str] = ()) -> None:
         self._format, self._file, self._waive = format, file, tuple(waive)
@@ -89,11 +93,11 @@ class Unsaid:
         self._keys: dict[str, None] = {}
 
     def leave(self, what: str, fix: str = "") -> None:
-        """Something that does not change the dynamics is left out, or said otherwise."""
+        """Something that does not change the dynamics is left out, or changed."""
         self._findings.append(Finding("warning", what, fix, self._file))
 
     def refuse(self, what: str, key: str = "") -> bool:
-        """Something without which the file would be another robot. True where `key` is waived."""
+        """Something without which the file would describe another robot. True where `key` is waived."""
         if key and key in self._waive:
             self.leave(f"{what}: {WAIVABLE[key]} (waived)")
             self._needed.add(key)
@@ -103,17 +107,17 @@ class Unsaid:
         return False
 
     def name(self, name: str) -> str:
-        """A name that XML can hold."""
+        """A name that XML can represent."""
         if _ILLEGAL.search(name):
-            self.refuse(f"the name {name!r} has characters that XML cannot hold")
+            self.refuse(f"the name {name!r} has characters that XML cannot represent")
         return name
 
     def report(self) -> Report:
-        """What was left out, and what was waived and needed not be; raises if anything was refused."""
+        """The report of what was left out, and of waivers that were not needed; raises if anything was refused."""
         if self._refused:
             keys = "; ".join(f"waive=[{key!r}] (--waive-written {key}): {WAIVABLE[key]}" for key in self._keys)
-            fix = f". To write another robot all the same, {keys}" if keys else ""
-            raise ModelError(f"{self._file}: {self._format} cannot say: " + "; ".join(self._refused) + fix)
+            fix = f". To write a different robot nevertheless, {keys}" if keys else ""
+            raise ModelError(f"{self._file}: {self._format} cannot express:" + "; ".join(self._refused) + fix)
         idle = [key for key in self._waive if key not in self._needed]
         notes = [
             Finding("note", f"waive={[key]!r} was not needed: nothing was left out", "", self._file) for key in idle

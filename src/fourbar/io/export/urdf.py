@@ -1,7 +1,7 @@
 """URDF, with the loops of URDF+.
 
-Joints of several freedoms become hinges and slides in series on links without mass, frames become such links too;
-gears become mimics, an armature the rotor of a transmission.
+Joints with several degrees of freedom become hinges and slides in series on massless links, frames become such links
+too; gears become mimics, an armature becomes the rotor of a transmission.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ _TYPES: dict[type[Joint], str] = {
 
 
 def write(mechanism: Mechanism, file: str, waive: tuple[str, ...] = ()) -> tuple[str, Report]:
-    """The text of a URDF file, and what it does not say."""
+    """The text of a URDF file, and what it does not express."""
     return Writer(mechanism, Unsaid("URDF", file, waive)).write()
 
 
@@ -99,7 +99,7 @@ class Writer:
     def _leave(self) -> None:
         m = self.mechanism
         if m.frames:
-            self.unsaid.leave("frames are written as links without mass")
+            self.unsaid.leave("frames are written as massless links")
         if m.gravity != _STANDARD_GRAVITY:
             self.unsaid.leave(f"gravity {m.gravity} is left out", "set it where the file is read")
         if m.configurations:
@@ -137,7 +137,7 @@ class Writer:
             child(material, "color", rgba=shape.colour)
 
     def _joints(self, c: PlacedJoint) -> None:
-        """The joint of a body, or several in series with links without mass between them."""
+        """The joint of a body, or several in series with massless links between them."""
         if any(c.stiffness):
             self.unsaid.leave(f"joint {c.name!r}: the spring is left out")
             c = replace(c, stiffness=(), rest=())
@@ -158,7 +158,7 @@ class Writer:
             self.unsaid.leave(f"joint {c.name!r} is written as {len(chain)} joints in series")
 
     def _chain(self, c: PlacedJoint, chain: list[tuple[Transform, Joint]]) -> None:
-        """Joints one after the other, each with the parameters of its coordinate."""
+        """Joints in series, each with the parameters of its coordinate."""
         parent = c.parent
         for i, (T, joint) in enumerate(chain):
             last = i == len(chain) - 1
@@ -185,7 +185,7 @@ class Writer:
         self.unsaid.leave(f"joint {hinge!r}, a screw, is written as a hinge and a slide that mimics it")
 
     def _link_between(self, name: str) -> str:
-        """A new link without mass."""
+        """A new massless link."""
         link = self.new_link(name)
         child(self.root, "link", name=link)
         return link
@@ -228,13 +228,15 @@ class Writer:
         transmission = child(self.root, "transmission", name=self.new_transmission(f"{joint}_transmission"))
         child(transmission, "type").text = "transmission_interface/SimpleTransmission"
         child(child(transmission, "joint", name=joint), "rotorInertia").text = repr(armature)
-        self.unsaid.leave(f"joint {joint!r}: the armature is the rotor of a transmission, which many readers ignore")
+        self.unsaid.leave(
+            f"joint {joint!r}: the armature is written as the rotor of a transmission, which many readers ignore"
+        )
 
     def _actuator(self, actuator: Actuator) -> None:
-        """A transmission with an actuator; several joints, ranges and laws cannot be said."""
+        """A transmission with an actuator; several joints, ranges and control laws cannot be expressed."""
         drive, *others = actuator.drives
         if others or drive.joint not in self.last:
-            self.unsaid.leave(f"actuator {actuator.name!r} is left out: URDF has them on single joints only")
+            self.unsaid.leave(f"actuator {actuator.name!r} is left out: in URDF an actuator drives a single joint")
             return
         name = self.new_transmission(f"{self.unsaid.name(actuator.name)}_transmission")
         transmission = child(self.root, "transmission", name=name)
@@ -243,7 +245,7 @@ class Writer:
         motor = child(transmission, "actuator", name=actuator.name)
         child(motor, "mechanicalReduction").text = repr(drive.gear[0])
         if actuator != Actuator(actuator.name, actuator.drives):
-            self.unsaid.leave(f"actuator {actuator.name!r}: its ranges and its law are left out")
+            self.unsaid.leave(f"actuator {actuator.name!r}: its ranges and control law are left out")
 
     def _loop(self, loop: NamedLoop) -> None:
         said = loop.loop
@@ -273,7 +275,7 @@ class Writer:
         return True
 
     def _follows(self, joint: str, driver: str) -> bool:
-        """Whether a joint mimics another, on the way over others."""
+        """Whether a joint mimics another, directly or through others."""
         while (mimic := self.last[joint].find("mimic")) is not None:
             joint = mimic.get("joint", "")
             if joint == driver:
@@ -283,7 +285,7 @@ class Writer:
         return joint == driver
 
     def _coupling(self, name: str, sums: list[tuple[str, float]], driven: str, offset: float) -> None:
-        """q_driven = Σ ratio · q + offset: links without mass, one on the other, mimic the summands; URDF+ couples."""
+        """q_driven = Σ ratio · q + offset: massless links, one on the other, mimic the summands; URDF+ couples."""
         element = self.last[driven]
         link = child_link(element, "parent")
         for i, (joint, ratio) in enumerate(sums, 1):
@@ -295,7 +297,7 @@ class Writer:
         child(coupling, "predecessor", link=link)
         child(coupling, "successor", link=child_link(element, "child"))
         child(coupling, "ratio", value=[1.0])
-        self.unsaid.leave(f"loop {name!r} is a coupling of URDF+, with links without mass that mimic and add up")
+        self.unsaid.leave(f"loop {name!r} is written as a coupling of URDF+, with massless links that mimic and add up")
 
     def _closure(self, name: str, loop: Closure) -> None:
         ends = (_end(loop, 0), _end(loop, 1))
@@ -316,7 +318,7 @@ class Writer:
 
 
 def child_link(joint: ET.Element, tag: str) -> str:
-    """The link that a joint element has as parent or child."""
+    """The parent or child link of a joint element."""
     found = joint.find(tag)
     assert found is not None
     return found.get("link", "")

@@ -1,4 +1,4 @@
-"""Where joints are at zero: formats that give the places of all bodies close their loops there."""
+"""Where joints are at zero: formats that give the poses of all bodies close their loops there."""
 
 from __future__ import annotations
 
@@ -66,14 +66,14 @@ def _started(c: PlacedJoint, q: Sequence[float]) -> PlacedJoint:
     inner = [part for part in found if isinstance(part, Joint)]
     limits = {name: tuple(x - y for x, y in zip(getattr(c, name), q, strict=True)) for name in ("lower", "upper")}
     rest = tuple(x - y for x, y in zip(c.rest, q, strict=False))
-    if len(inner) == 1 and len(parts) == 1:  # what comes after a joint can come before it: they are about one axis
+    if len(inner) == 1 and len(parts) == 1:  # what follows a joint may also precede it: both are about one axis
         moved = transform(c.placement).then(inner[0].placement(q))
         return replace(c, placement=placement(moved), rest=rest, **limits)
     return replace(c, joint=Composite(*found), rest=rest, **limits)
 
 
 def _with_offset(loop: Loop, at: Coordinates) -> Loop:
-    """A linear loop in coordinates that start elsewhere; others know bodies only, or are refused by writers."""
+    """A linear loop in coordinates with another origin; others refer to bodies only, or are refused by writers."""
     first = lambda joint: at.get(joint, (0.0,))[0]  # noqa: E731
     if isinstance(loop, Gear):
         return replace(loop, offset=loop.offset + loop.ratio * first(loop.driver) - first(loop.driven))
@@ -86,7 +86,7 @@ def _with_offset(loop: Loop, at: Coordinates) -> Loop:
 
 
 def poses_at_zero(mechanism: Mechanism, free: Coordinates) -> dict[str, Transform]:
-    """Where all bodies are with their joints neutral, free joints at given coordinates."""
+    """The poses of all bodies with their joints neutral, free joints at given coordinates."""
     found = {WORLD: IDENTITY}
     for c in mechanism.joints:
         T = found[c.parent].then(transform(c.placement))

@@ -16,7 +16,7 @@ def read(source: Source, options: Options) -> tuple[Mechanism, Report]:
     """The mechanism in an MJCF file. Its coordinates are MuJoCo's qpos; loops come from the equalities."""
     if options.floating:
         raise ArgumentError(
-            f"{source.name}: an MJCF file says itself which bodies float (<freejoint/>); leave floating out"
+            f"{source.name}: an MJCF file declares itself which bodies float (<freejoint/>); remove floating="
         )
     reading = options.reading(source)
     texts = read_texts(source, options, reading)

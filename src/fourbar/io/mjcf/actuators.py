@@ -1,6 +1,6 @@
-"""Actuators of a compiled MuJoCo model: those on joints and fixed tendons are carried, the others are reported.
+"""Actuators of a compiled MuJoCo model: those on joints and fixed tendons are read, the others are reported.
 
-An actuator has one or more controls and one or more outputs, each with a gear of its own; only those of one output move
+An actuator has one or more controls and one or more outputs, each with its own gear; only those with one output move
 joints. MuJoCo's moment of a free joint is (force in world axes, torque in body axes); ours is (torque, force).
 """
 
@@ -34,7 +34,7 @@ class Actuators:
         self.floating = with_reflected(model, model.dof_armature, "armature")[model.jnt_dofadr] != 0.0
 
     def add_to(self, b: Builder) -> None:
-        """Add them, and report those that cannot be carried."""
+        """Add them, and report those that cannot be represented."""
         for a in range(len(self.model.actuator_trntype)):
             name = self.names.actuators[a]
             place = self.lines.of("actuator", name)
@@ -44,7 +44,7 @@ class Actuators:
                     self._add(b, a, name, drives)
             else:
                 kind = _TRANSMISSIONS[self.model.actuator_trntype[a]]
-                message = f"actuator {name!r} acts on a {kind}, and is not carried: its force is for you to add"
+                message = f"actuator {name!r} acts on a {kind} and is ignored: add its force yourself"
                 self.reading.warn(place, message, key=f"actuator@{kind.replace('-', '')}")
             self._report_matter(a, name, place)
 
@@ -59,7 +59,7 @@ class Actuators:
         )  # fmt: skip
 
     def _drives(self, a: int) -> list[Drive]:
-        """What an actuator moves; nothing if it is no joint and no fixed tendon."""
+        """What an actuator moves; nothing if that is neither a joint nor a fixed tendon."""
         m = self.model
         kind, target = int(m.actuator_trntype[a]), int(m.actuator_trnid[a, 0])
         gear = m.actuator_gear[m.actuator_outadr[a]]
@@ -87,20 +87,20 @@ class Actuators:
         return [Drive(name, (float(gear[0]),))]
 
     def _report_matter(self, a: int, name: str, place: Place) -> None:
-        """Armature and damping, which act by themselves: where the joint has not got them."""
+        """Armature and damping, which act by themselves: reported where they are not on a joint."""
         m = self.model
         on_joint = m.actuator_trntype[a] in (JOINT, IN_PARENT)
         for attribute in ("armature", "damping"):
             if getattr(m, f"actuator_{attribute}")[a] and not on_joint:
-                message = f"actuator {name!r}: its {attribute} is not on a joint, and not carried"
+                message = f"actuator {name!r}: its {attribute} is not on a joint and is ignored"
                 self.reading.doubt(place, message, "", f"actuator@{attribute}")
         if np.any(m.actuator_dampingpoly[a]):
-            message = f"actuator {name!r}: of its damping only the linear part is carried"
+            message = f"actuator {name!r}: only the linear part of its damping is read"
             self.reading.doubt(place, message, "", "actuator@damping")
 
 
 def _law(model: Any, a: int) -> tuple[str, dict[str, list[float]]]:
-    """What makes force from control: one word, and its numbers without the zeros behind them."""
+    """The control law: one word, and its numbers without trailing zeros."""
     types = (
         DYNAMICS[model.actuator_dyntype[a]],
         GAINS[model.actuator_gaintype[a]],

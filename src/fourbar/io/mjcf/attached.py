@@ -1,4 +1,4 @@
-"""Models that a document attaches, and how many bodies that makes: models that attach models multiply."""
+"""Models that a document attaches, and how many bodies result: models that attach models multiply."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ MOST_COPIES = 10_000
 
 
 class Size(NamedTuple):
-    """How many bodies a model makes, and of how many models it is made: itself, and copies of those it attaches."""
+    """How many bodies a model makes, and of how many models it consists: itself, and copies of those it attaches."""
 
     bodies: float
     models: float
 
 
 class Model:
-    """A document that is attached, or the main one, with the files that it includes."""
+    """The main document, or an attached one, with the files that it includes."""
 
     def __init__(self, name: str, parent: Model | None = None) -> None:
         self.name = name
@@ -43,7 +43,7 @@ class Model:
             self._keys.append(element)
 
     def check_size(self) -> Size:
-        """How much it makes, with all that is attached; too much is refused."""
+        """The size of the result, with all that is attached; too much is refused."""
         total, sizes = Size(self._bodies, 1.0), {name: model.check_size() for name, model in self.attachable.items()}
         largest = Size(*(max(parts) for parts in zip(Size(0.0, 1.0), *sizes.values(), strict=True)))
         for element in self._attaches:
@@ -51,7 +51,7 @@ class Model:
             total = Size(*(own + n * part for own, part in zip(total, more, strict=True)))
             for number, what in zip(total, ("bodies", "models"), strict=True):
                 if number > MOST_COPIES:
-                    element.fail(f"{number:.3g} {what} are attached", f"at most {MOST_COPIES} are made")
+                    element.fail(f"{number:.3g} {what} are attached", f"at most {MOST_COPIES} are allowed")
         return total
 
     @cached_property
@@ -65,12 +65,12 @@ class Model:
             other, prefix = self.attachable.get(element.attributes.get("model", "")), element.attributes.get("prefix")
             found += [((prefix or "") + name, place) for name, place in other.keys] if other is not None else []
             if len(found) > MOST_COPIES:
-                element.fail(f"{len(found)} keyframes are attached", f"at most {MOST_COPIES} are made")
+                element.fail(f"{len(found)} keyframes are attached", f"at most {MOST_COPIES} are allowed")
         return found
 
 
 def copies(element: Element) -> float:
-    """How many copies an element makes, with those that it is part of; 1 where MuJoCo will refuse a count."""
+    """How many copies an element makes, including those of its ancestors; 1 where MuJoCo will refuse a count."""
     total, at = 1.0, element
     while at is not None:
         if at.tag in COPYING:

@@ -1,9 +1,9 @@
 """Bodies and joints of a compiled MuJoCo model, as a Builder takes them.
 
-MuJoCo places a body by pos and quat, then moves it by its joints in turn, each about an anchor in the body's frame:
-T = T_body Π Trans(p) J(q - ref) Trans(-p). J(q - ref) = J(-ref) J(q), so J(-ref) belongs to what is constant, and our
-coordinates are MuJoCo's. Of several joints, and of a joint whose anchor is not the body's origin, each carries a body
-without mass, so that all keep their names; those fixed to each other cost nothing.
+MuJoCo places a body by pos and quat, then moves it by its joints in turn, each about an anchor in the body's frame: T =
+T_body Π Trans(p) J(q - ref) Trans(-p). J(q - ref) = J(-ref) J(q), so J(-ref) belongs to the constant part, and our
+coordinates are MuJoCo's. Several joints, or a joint whose anchor is not the body's origin, each carry a massless body,
+so that all keep their names; bodies fixed to each other cost nothing.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def _turned(axis: np.ndarray, angle: float) -> np.ndarray:
 
 
 class Bodies:
-    """Adds all bodies of a model to a builder, what carries first."""
+    """Adds all bodies of a model to a builder, parents first."""
 
     def __init__(
         self,
@@ -77,7 +77,7 @@ class Bodies:
         R, p = rotation(m.body_quat[i]), np.array(m.body_pos[i])
         first = m.body_jntadr[i]
         joints = range(first, first + m.body_jntnum[i])
-        at = np.zeros(3)  # where the frame of the last carrier is, in the body's frame
+        at = np.zeros(3)  # the frame of the last carrier, in the body's frame
         for j in joints:
             anchor = m.jnt_pos[j] if m.jnt_type[j] in (BALL, HINGE) else at
             if m.jnt_type[j] == FREE:  # its coordinates are the pose in the world, whatever pos and quat are

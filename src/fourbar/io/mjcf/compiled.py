@@ -1,6 +1,7 @@
 """From the text of an MJCF file to a compiled MuJoCo model, without the files of its meshes and pictures.
 
-What only shows or collides is removed before compiling. A mesh is needed where it is all that gives a body its inertia.
+What is only drawn or collides is removed before compiling. A mesh is needed only where it alone defines a body's
+inertia.
 """
 
 from __future__ import annotations
@@ -53,10 +54,10 @@ def compile_texts(texts: Texts, reading: Reading) -> tuple[Any, list[Shape]]:
 
 @contextmanager
 def _heard(lines: Lines, reading: Reading) -> Iterator[None]:
-    """Around what MuJoCo does: its errors are ours, with a line; its warnings are findings."""
+    """A context for calls of MuJoCo: its errors become ours, with a line; its warnings become findings."""
     mujoco = import_mujoco()
     told = mujoco.get_mju_user_warning()
-    mujoco.set_mju_user_warning(_unheard)  # else MuJoCo also writes a log into the working folder
+    mujoco.set_mju_user_warning(_unheard)  # otherwise MuJoCo also writes a log into the working folder
     try:
         with warnings.catch_warnings(record=True) as said:
             warnings.simplefilter("always")
@@ -71,17 +72,17 @@ def _heard(lines: Lines, reading: Reading) -> Iterator[None]:
 
 
 def _unheard(said: str) -> None:
-    """What MuJoCo warns of is heard as a warning of Python."""
+    """MuJoCo's warnings arrive as Python warnings."""
 
 
 def _refuse(message: str, lines: Lines, reading: Reading) -> NoReturn:
-    """MuJoCo's message as ours: in one line, with the place of the element that it is about."""
+    """MuJoCo's message as ours: on one line, with the place of the element that it concerns."""
     words = re.sub(r"^(XML )?Error: ", "", without_lines(message))
     reading.fail(lines.at(message) or Place(lines.file, 1), f"MuJoCo refuses it: {words}")
 
 
 def _report_compiler(mujoco: Any, spec: Any, lines: Lines, reading: Reading) -> None:
-    """What the compiler changes of the numbers in the file."""
+    """What the compiler changes in the numbers of the file."""
     settings, whole = spec.compiler, Place(lines.file)
     for attribute in ("boundmass", "boundinertia", "balanceinertia", "fusestatic"):
         if getattr(settings, attribute):
@@ -96,9 +97,9 @@ def _report_compiler(mujoco: Any, spec: Any, lines: Lines, reading: Reading) -> 
 
 
 def _stripped(mujoco: Any, spec: Any, texts: Texts, reading: Reading) -> list[Shape]:
-    """Remove from the spec what needs files and no dynamics; give MuJoCo the meshes that inertias come from.
+    """Remove from the spec what needs files but not dynamics; give MuJoCo the meshes that inertias come from.
 
-    A mesh that is not needed becomes a sphere without mass, so that MuJoCo still places it.
+    A mesh that is not needed becomes a massless sphere, so that MuJoCo still places it.
     """
     spec.compiler.discardvisual = False
     counts = {"sensor": spec.sensors, "skin": spec.skins, "texture": spec.textures, "hfield": spec.hfields}
@@ -124,7 +125,7 @@ def _stripped(mujoco: Any, spec: Any, texts: Texts, reading: Reading) -> list[Sh
 
 
 def _remove_looks(spec: Any) -> None:
-    """Remove sensors, and pictures with what they are painted on."""
+    """Remove sensors, and textures with their materials."""
     for shape in [*spec.geoms, *spec.sites, *spec.tendons, *spec.flexes]:
         shape.material = ""
     for light in spec.lights:
@@ -137,7 +138,7 @@ def _remove_looks(spec: Any) -> None:
 def _needed(
     mujoco: Any, spec: Any, meshes: dict[str, Any], there: set[str], lines: Lines, reading: Reading
 ) -> set[str]:
-    """The meshes that inertias come from and that are `there`; a finding for each that is not."""
+    """The meshes that inertias come from and that were found; a finding for each other."""
     wanted: dict[str, Any] = {}
     for geom in spec.geoms:
         if geom.meshname and _gives_inertia(mujoco, geom):
@@ -146,7 +147,7 @@ def _needed(
         if name not in meshes:
             reading.fail(_place(lines, geom), f"there is no mesh {name[:200]!r}")
         if name not in there:
-            message = f"inertias of bodies come from mesh {name!r}, whose file is not there: they lack its mass"
+            message = f"inertias of bodies come from mesh {name!r}, whose file was not found: its mass is missing"
             fix = "add its folder with folders=[...], or give the bodies an <inertial>"
             reading.doubt(_place(lines, meshes[name]), message, fix, "mesh@file")
     return wanted.keys() & there
@@ -154,7 +155,7 @@ def _needed(
 
 def _gives_inertia(mujoco: Any, geom: Any) -> bool:
     """Whether the inertia of a body comes from this geom."""
-    settings, body = geom.compiler, geom.parent  # of the model it is from: an attached one has its own
+    settings, body = geom.compiler, geom.parent  # of its own model: an attached one has its own
     rule = settings.inertiafromgeom
     if geom.mass == 0.0 or (geom.mass != geom.mass and geom.density == 0.0) or not _moves(body):
         return False
@@ -165,7 +166,7 @@ def _gives_inertia(mujoco: Any, geom: Any) -> bool:
 
 
 def _moves(body: Any) -> bool:
-    """Whether a joint carries the body, or one of those that carry it."""
+    """Whether a joint carries the body or one of its ancestors."""
     while body is not None and body.name != "world":
         if list(body.joints):
             return True
@@ -184,11 +185,11 @@ def _is_readable(path: Path | None) -> bool:
 
 
 def _supply(spec: Any, mesh: Any, path: Path, number: int) -> None:
-    """Give MuJoCo the bytes of a mesh. It is called by a number, since several files may have one name."""
+    """Give MuJoCo the bytes of a mesh. It is named by a number, since several files may have the same name."""
     mesh.name, mesh.file, folder = mesh.name or stem(mesh.file), f"{number}{path.suffix}", mesh.compiler.meshdir
     spec.assets[f"{folder}/{mesh.file}" if folder else mesh.file] = path.read_bytes()
 
 
 def _place(lines: Lines, thing: Any) -> Place:
-    """Where a thing of a spec is; the file as a whole where MuJoCo does not know."""
+    """The place of a thing in a spec; the file as a whole where MuJoCo does not know it."""
     return lines.at(thing.info) or Place(lines.file)

@@ -24,12 +24,13 @@ from .tendons import report_tendons
 
 
 def convert(model: Any, lines: Lines, reading: Reading, shapes: Sequence[Shape] = (), ratios: Any = None) -> Mechanism:
-    """The mechanism of a `mujoco.MjModel`: its coordinates are MuJoCo's. Raises ParseError on what it cannot carry.
+    """The mechanism of a `mujoco.MjModel`: its coordinates are MuJoCo's. Raises ParseError for what cannot be
+    represented.
 
     `ratios`: gear ratios by joint, where armature is to become a rotor.
     """
     if model.nbody < 2:
-        reading.fail(Place(lines.file, 1), "there is no <body> but the world: nothing here moves or could be moved")
+        reading.fail(Place(lines.file, 1), "there is no <body> besides the world: nothing can move")
     names = Names(model)
     gravity = np.zeros(3) if is_off(model, GRAVITY) else np.array(model.opt.gravity)
     b = Builder(model_name(model), gravity=gravity)

@@ -1,6 +1,6 @@
 """Equalities of a compiled MuJoCo model as loops: connect, weld, joint, and those of fixed tendons.
 
-MuJoCo holds them softly; here they hold exactly. Those that no loop can be made of are reported.
+MuJoCo enforces them softly; here they hold exactly. Those that cannot become loops are reported.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class Unusable(Exception):
 
 
 class Equalities:
-    """Adds the loops of all equalities to a builder, and reports those it does not use."""
+    """Adds the loops of all equalities to a builder, and reports unused ones."""
 
     def __init__(self, model: Any, names: Names, lines: Lines, reading: Reading) -> None:
         self.model, self.names, self.lines, self.reading = model, names, lines, reading
@@ -44,17 +44,19 @@ class Equalities:
             name = self.names.equalities[i]
             place, key = self.lines.of("equality", name), f"equality/{TAGS[self.model.eq_type[i]]}"
             if not self.model.eq_active0[i] or self.model.opt.disableflags & _OFF:
-                self.reading.warn(place, f"equality {name!r} is not active, and not used", key=key)
+                self.reading.warn(place, f"equality {name!r} is not active and is ignored", key=key)
                 continue
             try:
                 with self.reading.element(), self.reading.naming(place):
                     self._add(b, name, self._loop(i), place)
             except Unusable as why:
-                self.reading.doubt(place, f"equality {name!r} is not used: {why}", key=key)
+                self.reading.doubt(place, f"equality {name!r} is ignored: {why}", key=key)
 
     def _add(self, b: Builder, name: str, loop: Loop | None, place: Place) -> None:
         if loop is None:
-            self.reading.note(place, f"equality {name!r} holds between bodies that do not move to each other: not used")
+            self.reading.note(
+                place, (f"equality {name!r} connects bodies that do not move relative to each other: ignored")
+            )
             return
         b.loop(loop, name=name)
         self.used.append(name)
@@ -65,7 +67,7 @@ class Equalities:
         }  # fmt: skip
         kind = int(self.model.eq_type[i])
         if kind not in makers:
-            raise Unusable(f"a rigid mechanism has nothing like <{TAGS[kind]}>")
+            raise Unusable(f"a rigid mechanism has no equivalent of <{TAGS[kind]}>")
         return makers[kind](i)
 
     def _ends(self, i: int) -> tuple[int, int]:
@@ -92,7 +94,7 @@ class Equalities:
         )  # fmt: skip
 
     def _is_rigid(self, first: str, second: str) -> bool:
-        """Whether two bodies do not move to each other."""
+        """Whether two bodies do not move relative to each other."""
         m, bodies = self.model, self.names.bodies
         return m.body_weldid[bodies.index(first)] == m.body_weldid[bodies.index(second)]
 
@@ -147,12 +149,12 @@ class Equalities:
         """One spatial tendon straight from site to site, L = L₀ + c_0: a rod of this length."""
         m, ends = self.model, straight_tendon(self.model, tendons[0])
         if len(tendons) > 1 or ends is None:
-            raise Unusable("of spatial tendons only one alone, straight from site to site, is a rod")
+            raise Unusable("only a single spatial tendon, straight from site to site, can become a rod")
         (first, p, _), (second, r, _) = (self._site(site) for site in ends)
         length = float(m.tendon_length0[tendons[0]] + c[0])
         if self._is_rigid(first, second):
             return None
         if not length > 0.0:
-            raise Unusable(f"the tendon is kept at a length of {length:g}, which no rod has")
+            raise Unusable(f"the tendon is held at a length of {length:g}, which is impossible for a rod")
         self.rods.add(tendons[0])
         return Distance(first, second, tuple(p.tolist()), tuple(r.tolist()), length)

@@ -1,7 +1,7 @@
-"""Where the files are that a document names: as MuJoCo looks for them, inside the folders that may be read.
+"""Where the files are that a document names: found as MuJoCo does, inside the folders that may be read.
 
-A document that is included is part of the model that includes it. MuJoCo looks for what it names from the folder of
-that model first, and where nothing is there, from the folder of the document itself.
+A document that is included is part of the model that includes it. MuJoCo looks for the files it names in the folder of
+that model first, and if there are none, in the folder of the document itself.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ class Finder:
 
     def __init__(self, folders: Sequence[Path], model: Path | None, own: Path | None) -> None:
         self._folders, self._model = tuple(folders), model
-        above = (*folders, *([] if model is None else [model]))  # inside of which a path may lead up and down again
+        above = (*folders, *([] if model is None else [model]))  # into which a path may lead
         self._from_model = Meshes((), model, above)
         self._from_own = Meshes((), own, above)
         self._listed = Meshes(folders, None)
@@ -35,7 +35,7 @@ class Finder:
         return _first((self._from_own, name), (self._listed, name))
 
     def mesh(self, folder: str, file: str) -> Path | None:
-        """A mesh; `folder` is the `meshdir` of the model, which does not hold in a document's own folder."""
+        """A mesh; `folder` is the `meshdir` of the model, which does not apply in a document's own folder."""
         name = f"{folder}/{file}" if folder else file
         return _first((self._from_model, name), (self._from_own, file), (self._listed, name), (self._listed, file))
 

@@ -1,4 +1,4 @@
-"""What a MuJoCo model has and a mechanism has not: every one of these gets a finding.
+"""What a MuJoCo model has and a mechanism lacks: each gets a finding.
 
 Errors (unless waived) are what moves the bodies by itself; notes are what a program adds (sensors, contacts).
 """
@@ -22,7 +22,7 @@ from .switches import GRAVITY, is_off
 _MEDIUM = ("density", "viscosity", "wind")
 _INTEGRATORS = ("Euler", "RK4", "implicit", "implicitfast")
 _STEP = 0.002  # MuJoCo's own
-# What is counted and not carried: key, one of it, several.
+# What is counted and ignored: key, singular, plural.
 _COUNTED = {
     "camera": ("camera", "cameras"),
     "light": ("light", "lights"),
@@ -38,15 +38,15 @@ _CONTACT_OFF = 1 | 16  # mjDSBL_CONSTRAINT, mjDSBL_CONTACT
 
 
 def report_counts(reading: Reading, place: Place, counts: Mapping[str, int]) -> None:
-    """A note on each kind of thing that is there and not carried, by key."""
+    """A note for each kind of thing that is ignored, by key."""
     for key, n in counts.items():
         if n:
             one, several = _COUNTED[key]
-            reading.add("note", place, f"{n} {f'{one} is' if n == 1 else f'{several} are'} not carried", "", key)
+            reading.add("note", place, f"{n} {f'{one} is' if n == 1 else f'{several} are'} ignored", "", key)
 
 
 class Findings:
-    """Reports what is not carried."""
+    """Reports what is ignored."""
 
     def __init__(self, model: Any, names: Names, lines: Lines, reading: Reading) -> None:
         self.model, self.names, self.lines, self.reading = model, names, lines, reading
@@ -63,10 +63,10 @@ class Findings:
         for attribute in _MEDIUM:
             if np.any(getattr(self.model.opt, attribute)):
                 value = np.array(getattr(self.model.opt, attribute)).tolist()
-                message = f"{attribute}={value}: forces of a fluid on the bodies are not carried"
+                message = f"{attribute}={value}: fluid forces on the bodies are ignored"
                 self.reading.doubt(self.whole, message, "", f"option@{attribute}")
         if is_off(self.model, GRAVITY):
-            self.reading.note(self.whole, "gravity is disabled in the file: it is zero")
+            self.reading.note(self.whole, "gravity is disabled in the file: it is set to zero")
         for message in switched_off(self.model):
             self.reading.note(self.whole, message)
 
@@ -80,7 +80,7 @@ class Findings:
         for i in range(1, m.nbody):
             place, name = self.lines.of("body", self.names.bodies[i]), self.names.bodies[i]
             if m.body_gravcomp[i]:
-                message = f"body {name!r}: gravcomp={m.body_gravcomp[i]:g} is not carried: gravity acts on it in full"
+                message = f"body {name!r}: gravcomp={m.body_gravcomp[i]:g} is ignored: gravity acts on it fully"
                 self.reading.doubt(place, message, "", "body@gravcomp")
             if m.body_mocapid[i] >= 0:
                 message = (
@@ -88,7 +88,7 @@ class Findings:
                 )
                 self.reading.warn(place, message, key="body@mocap")
             if m.body_plugin[i] >= 0:
-                self.reading.doubt(place, f"body {name!r}: its plugin is not carried", "", "body/plugin")
+                self.reading.doubt(place, f"body {name!r}: its plugin is ignored", "", "body/plugin")
 
     def _joints(self) -> None:
         m = self.model
@@ -96,40 +96,36 @@ class Findings:
         for j, name in enumerate(self.names.joints):
             place, dofs = self.lines.of("joint", name), range(m.jnt_dofadr[j], m.jnt_dofadr[j] + 1)
             if m.jnt_type[j] == BALL and acting.limited[j]:
-                message = (
-                    f"joint {name!r}: the limit of a ball joint, an angle of {m.jnt_range[j, 1]:g}, is not carried"
-                )
+                message = f"joint {name!r}: the limit of a ball joint, an angle of {m.jnt_range[j, 1]:g}, is ignored"
                 self.reading.warn(place, message, key="joint@range")
             if not m.jnt_limited[j] and np.any(m.jnt_range[j]):
                 message = f"joint {name!r}: MuJoCo does not use its range {m.jnt_range[j].tolist()} as limits"
                 self.reading.warn(place, message, "write the lower limit first, or limited", "joint@range")
             low, high = m.jnt_actfrcrange[j].tolist()
             if m.jnt_actfrclimited[j] and low != -high:
-                message = (
-                    f"joint {name!r}: the range of its forces [{low:g}, {high:g}] is carried as ±{max(-low, high):g}"
-                )
+                message = f"joint {name!r}: its force range [{low:g}, {high:g}] is read as ±{max(-low, high):g}"
                 self.reading.warn(place, message, key="joint@actuatorfrcrange")
             if m.jnt_type[j] == FREE and armature[m.jnt_dofadr[j]]:
                 message = (
-                    f"joint {name!r}: MuJoCo adds the armature of a free joint to its velocity in world axes, so the "
-                    "first three velocities of this joint are along these, and the angular ones behind them"
+                    f"joint {name!r}: MuJoCo adds the armature of a free joint to its velocity in world axes, so that "
+                    "the first three velocities of this joint are along these, followed by the angular ones"
                 )
-                self.reading.warn(place, message, "leave it out: a free body needs none", "joint@armature")
+                self.reading.warn(place, message, "remove it: a free body needs none", "joint@armature")
             if np.any(m.jnt_stiffnesspoly[j]) or m.jnt_springyield[j]:
-                message = f"joint {name!r}: of its spring only the linear part is carried"
+                message = f"joint {name!r}: only the linear part of its spring is read"
                 self.reading.doubt(place, message, "", "joint@stiffness")
             if np.any(m.dof_dampingpoly[list(dofs)]):
-                message = f"joint {name!r}: of its damping only the linear part is carried"
+                message = f"joint {name!r}: only the linear part of its damping is read"
                 self.reading.doubt(place, message, "", "joint@damping")
         if np.any(acting.stiffness):
             held = ", ".join(repr(n) for n, k in zip(self.names.joints, acting.stiffness, strict=True) if k)
-            self.reading.note(self.whole, f"springs of joints {held} are carried; their forces are in passive_forces")
+            self.reading.note(self.whole, f"springs of joints {held} are read; their forces are in passive_forces")
 
     def _sites(self) -> None:
         for s, name in enumerate(self.names.sites):
             own = self.model.site(s).name
             if own and own != name:
-                message = f"site {own!r} has the name of a body, and is called {name!r} here"
+                message = f"site {own!r} has the name of a body; it is called {name!r} here"
                 self.reading.warn(self.lines.of("site", own), message, key="site@name")
 
     def _the_rest(self) -> None:
@@ -144,9 +140,9 @@ class Findings:
         self._keys()
         self._contacts()
         if m.nflex:
-            self.reading.doubt(self.whole, f"{m.nflex} flexible bodies are not carried", "", "deformable/flex")
+            self.reading.doubt(self.whole, f"{m.nflex} flexible bodies are ignored", "", "deformable/flex")
         if m.nplugin:
-            self.reading.doubt(self.whole, f"{m.nplugin} plugins are not carried", "", "plugin")
+            self.reading.doubt(self.whole, f"{m.nplugin} plugins are ignored", "", "plugin")
 
     def _note(self, place: Place, message: str, key: str) -> None:
         self.reading.add("note", place, message, "", key)
@@ -154,20 +150,20 @@ class Findings:
     def _options(self) -> None:
         option = self.model.opt
         if option.timestep != _STEP:
-            message = f"timestep={option.timestep:g} is not carried: give dt={option.timestep:g} to simulate"
+            message = f"timestep={option.timestep:g} is ignored: pass dt={option.timestep:g} to simulate"
             self._note(self.whole, message, "option@timestep")
         if option.integrator:
             name = _INTEGRATORS[option.integrator] if option.integrator < len(_INTEGRATORS) else option.integrator
-            self._note(self.whole, f"integrator={name} is not carried: simulate has its own", "option@integrator")
+            self._note(self.whole, f"integrator={name} is ignored: simulate has its own", "option@integrator")
 
     def _keys(self) -> None:
-        """Keyframes: what of them is more than a configuration."""
+        """Keyframes: what they contain besides a configuration."""
         m = self.model
         for k, name in enumerate(self.names.keys):
             said = {"qvel": m.key_qvel[k], "act": m.key_act[k], "ctrl": m.key_ctrl[k], "time": m.key_time[k]}
             for attribute, values in said.items():
                 if np.any(values):
-                    message = f"{attribute} of a keyframe is not carried; its qpos is, in robot.configurations"
+                    message = f"{attribute} of a keyframe is ignored; its qpos is in robot.configurations"
                     self._note(self.lines.of("key", name), message, f"key@{attribute}")
 
     def _contacts(self) -> None:
@@ -178,9 +174,9 @@ class Findings:
         if not n or m.opt.disableflags & _CONTACT_OFF:
             return
         what = "1 geom can touch others" if n == 1 else f"{n} geoms can touch each other"
-        self._note(self.whole, f"{what} in MuJoCo; contacts are no part of a mechanism", CONTACT)
+        self._note(self.whole, f"{what} in MuJoCo; contacts are not part of a mechanism", CONTACT)
         if touches_world(m):
-            message = "bodies can touch the world, such as a floor, in MuJoCo; in simulate nothing stops them"
+            message = "bodies can touch the world, such as a floor, in MuJoCo; simulate lets them pass through"
             self._note(self.whole, message, WORLD_CONTACT)
 
 

@@ -1,7 +1,7 @@
 """Where the things of a model are in its files.
 
-MuJoCo knows the line of most elements, through copies and attachments, but not the file. It is therefore given
-documents of one element a line, with lines counted on from one to the next: a line then tells the element that our
+MuJoCo knows the line of most elements, through copies and attachments, but not the file. It therefore gets documents
+with one element per line, with lines counted on from one to the next: a line then identifies the element that our
 reader saw, in its own file.
 """
 
@@ -19,7 +19,7 @@ from .names import Names
 # How MuJoCo says which element it means, or where a thing comes from; other words are the file's own.
 _LINE = re.compile(r"^(?:(Element .*), )?line (\d+)$", re.MULTILINE)
 _MOST = 1_000_000  # elements of all documents
-# What a spec calls the groups of things that findings name, and where `Names` has them.
+# The names of the groups of a spec that findings refer to, and where `Names` has them.
 _GROUPS = (
     ("body", "bodies"), ("joint", "joints"), ("site", "sites"), ("tendon", "tendons"), ("equality", "equalities"),
     ("actuator", "actuators"),
@@ -35,9 +35,9 @@ class Lines:
         self._places: dict[tuple[str, str], Place] = {}
 
     def text(self, root: Element) -> str:
-        """A document for MuJoCo, whose lines are those after all before (iteratively: bodies may be nested deeply).
+        """A document for MuJoCo, whose lines follow all earlier ones (iteratively: bodies may be nested deeply).
 
-        Text between tags is left out: it says nothing, and could have lines of its own.
+        Text between tags is left out: it has no meaning, and could contain line breaks.
         """
         parts, stack = ["\n" * len(self._elements)], [(root, "")]
         while stack:
@@ -55,18 +55,18 @@ class Lines:
         return "".join(parts)
 
     def at(self, said: str) -> Place | None:
-        """The place of the first element that MuJoCo says something about."""
+        """The place of the first element that a message of MuJoCo refers to."""
         element = self.element_at(said)
         return None if element is None else _place(element)
 
     def element_at(self, said: str) -> Element | None:
-        """The first element that MuJoCo says something about."""
+        """The first element that a message of MuJoCo refers to."""
         found = _LINE.search(said)
         number = int(found.group(2)) if found else 0
         return self._elements[number - 1] if 0 < number <= len(self._elements) else None
 
     def learn(self, spec: Any, model: Any) -> None:
-        """Remember where the things of a compiled model are, by the names that they have here."""
+        """Store where the things of a compiled model are, by their names here."""
         names = Names(model)
         for kind, group in _GROUPS:
             own = getattr(names, group)
@@ -77,11 +77,11 @@ class Lines:
                         self._places[kind, own[thing.id]] = _place(element)
 
     def learn_names(self, kind: str, places: Iterable[tuple[str, Place]]) -> None:
-        """Remember where things are whose line MuJoCo does not know, by name."""
+        """Store where things are whose line MuJoCo does not know, by name."""
         self._places.update({(kind, name): place for name, place in places})
 
     def _free_joint(self, joint: Any) -> Element | None:
-        """The <freejoint> that a joint without a line is."""
+        """The <freejoint> of a joint without a line."""
         body = self.element_at(joint.parent.info)
         return None if body is None else next((x for x in body.children if x.tag == "freejoint"), None)
 
@@ -99,7 +99,7 @@ class Lines:
 
 
 def without_lines(said: str) -> str:
-    """What MuJoCo says in one line, without the lines of elements, which only it sees."""
+    """MuJoCo's message on one line, without its internal line numbers."""
     return " ".join(_LINE.sub(lambda found: found[1] or "", said).split())
 
 

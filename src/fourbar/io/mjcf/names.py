@@ -6,9 +6,9 @@ from typing import Any
 
 
 class Names:
-    """The names of a model's objects: those of the file, and fitting ones for what has none.
+    """The names of a model's objects: those of the file, and suitable ones for the rest.
 
-    Bodies and sites share one space of names here, which they do not in MuJoCo: a site may get another name.
+    Bodies and sites share one namespace here, unlike in MuJoCo: a site may get another name.
     """
 
     def __init__(self, model: Any) -> None:
@@ -26,7 +26,7 @@ class Names:
         self.keys = _completed([model.key(i).name for i in range(model.nkey)], "key", {"qpos0"})
 
     def carrier(self, body: int, joint: int) -> str:
-        """The name of the body without mass that one of several joints of a body carries."""
+        """The name of the massless body that one of several joints of a body carries."""
         return unused(f"{self.bodies[body]}/{self.joints[joint]}", {*self.bodies, *self.sites})
 
     def fixed(self, body: int) -> str:
@@ -35,7 +35,7 @@ class Names:
 
 
 def unused(name: str, taken: set[str]) -> str:
-    """The name, with the first number behind it that makes it new where it is taken."""
+    """The name, with the first number appended that makes it unique."""
     chosen, n = name, 1
     while chosen in taken:
         n += 1

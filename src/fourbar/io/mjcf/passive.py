@@ -1,4 +1,6 @@
-"""What acts on the joints of a compiled MuJoCo model by itself, without what the file switches off (<option><flag>)."""
+"""What acts on the joints of a compiled MuJoCo model by itself, except for what the file switches off
+(<option><flag>).
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,7 @@ class Passive(NamedTuple):
     limited: np.ndarray
 
 
-# The switches by which each is off, and what it is called then.
+# The switches that turn each off, and its name.
 _OFF = {
     "damping": (DAMPING, "damping is"),
     "friction": (FRICTION, "friction is"),
@@ -40,15 +42,15 @@ def passive(model: Any) -> Passive:
 
 
 def switched_off(model: Any) -> list[str]:
-    """What the file has and switches off, in words."""
+    """What the file contains and switches off, in words."""
     found = []
     for key, x in _written(model)._asdict().items():
         switches, words = _OFF[key]
         if is_off(model, switches) and np.any(x):
-            found.append(f"{words} disabled in the file: none is carried")
+            found.append(f"{words} disabled in the file: ignored")
     disabled = [group for group in range(31) if model.opt.disableactuator >> group & 1]
     if model.nu and is_off(model, ACTUATION):
-        found.append("actuation is disabled in the file; the actuators are carried all the same")
+        found.append("actuation is disabled in the file; the actuators are read nevertheless")
     elif np.isin(model.actuator_group, disabled).any():
-        found.append("some groups of actuators are disabled in the file; they are carried all the same")
+        found.append("some groups of actuators are disabled in the file; they are read nevertheless")
     return found

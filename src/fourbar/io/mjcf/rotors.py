@@ -1,7 +1,7 @@
 """Armature as the rotor it stands for, where the gear ratio is known.
 
-An armature A on the diagonal is the inertia J = A/n² of a rotor that turns n times as fast as its joint, seen through
-the gear; but the diagonal knows nothing of how the body turns that carries the rotor. With the ratio given the rotor
+An armature A on the diagonal is the inertia J = A/n² of a rotor that turns n times as fast as its joint, reflected
+through the gear; but the diagonal ignores how the body that carries the rotor turns. With the ratio given the rotor
 becomes a body: it turns about the joint's axis on the parent. The parent's inertia in the file holds the rotor locked,
 and loses J about that axis, so that only the spin is added.
 """
@@ -37,13 +37,13 @@ class Rotors:
             dof = model.jnt_dofadr[j]
             if model.jnt_type[j] != HINGE or not armature[dof] or model.body_jntadr[model.jnt_bodyid[j]] != j:
                 raise ArgumentError(
-                    f"ratios: joint {name!r} has no rotor: it is no hinge, first of its body, with armature"
+                    f"ratios: joint {name!r} has no rotor: expected a hinge with armature, the first joint of its body"
                 )
             self.inertia[j], self.ratio[j] = float(armature[dof]) / ratio**2, ratio
             self.armature[dof] = 0.0
 
     def add(self, b: Builder, j: int, parent: str, R: np.ndarray, p: np.ndarray) -> None:
-        """Add the rotor of a joint, if it has one, at the joint's place (R, p) on the parent."""
+        """Add the rotor of a joint, if it has one, at the joint's placement (R, p) on the parent."""
         if j not in self.inertia:
             return
         name, J, axis = f"{self.names.joints[j]}_rotor", self.inertia[j], np.array(self.model.jnt_axis[j])
@@ -66,7 +66,7 @@ class Rotors:
             problem = unphysical(float(m.body_mass[body]), tensor)
             if problem is not None:
                 names = self.names.bodies[body], self.names.joints[j]
-                raise ArgumentError(f"ratios: body {names[0]!r} cannot hold the rotor of {names[1]!r}: {problem}")
+                raise ArgumentError(f"ratios: body {names[0]!r} cannot contain the rotor of {names[1]!r}: {problem}")
         return tensor
 
 
@@ -75,5 +75,5 @@ def _checked(ratios: Any) -> dict[str, float]:
         raise ArgumentError(f"ratios={ratios!r}: expected gear ratios by joint, such as {{'knee': 9.0}}")
     for name, ratio in ratios.items():
         if not isinstance(ratio, int | float) or not (np.isfinite(ratio) and ratio != 0.0):
-            raise ArgumentError(f"ratios: the ratio of {name!r} must be a number, not zero; got {ratio!r}")
+            raise ArgumentError(f"ratios: the ratio of {name!r} must be a nonzero number; got {ratio!r}")
     return {str(name): float(ratio) for name, ratio in ratios.items()}

@@ -14,12 +14,12 @@ from ...mechanism.placement import Placement
 from .bodies import rotation
 
 _PLANE, _HFIELD, _SPHERE, _CAPSULE, _ELLIPSOID, _CYLINDER, _BOX, _MESH = range(8)
-_GREY = (0.5, 0.5, 0.5, 1.0)  # what MuJoCo has where nothing is said
+_GREY = (0.5, 0.5, 0.5, 1.0)  # MuJoCo's default
 
 
 @dataclass(frozen=True)
 class Shape:
-    """What a geom of a spec says and the compiled one does not: its mesh and colour. None: no geometry of ours."""
+    """What a geom of a spec has and the compiled one lacks: its mesh and colour. None: no geometry of ours."""
 
     geom: Any
     kind: str
@@ -45,12 +45,12 @@ class Shape:
 
 
 def stem(file: str) -> str:
-    """The name of a file without folder and ending: what MuJoCo calls a mesh without a name."""
+    """The name of a file without folder and ending: MuJoCo's name for an unnamed mesh."""
     return file.replace("\\", "/").rsplit("/", 1)[-1].rsplit(".", 1)[0]
 
 
 def geometries(model: Any, shapes: Sequence[Shape]) -> dict[int, list[Geometry]]:
-    """The geometry of each body, by its number. Height fields, of the ground, are left out."""
+    """The geometry of each body, by its number. Height fields are left out."""
     said = {shape.geom.id: shape for shape in shapes}
     found: dict[int, list[Geometry]] = {}
     for g in range(model.ngeom):

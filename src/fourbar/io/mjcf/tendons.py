@@ -1,4 +1,4 @@
-"""Tendons: fixed ones are sums of joint coordinates, which equalities may use; all that is not used is reported."""
+"""Tendons: fixed ones are sums of joint coordinates, which equalities may use; the others are reported."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def fixed_tendon(model: Any, tendon: int) -> list[tuple[int, float]]:
 
 
 def straight_tendon(model: Any, tendon: int) -> tuple[int, int] | None:
-    """The two sites that a spatial tendon is straight between; None if it has more on its way."""
+    """The two sites that a spatial tendon is straight between; None if it passes others."""
     first, count = int(model.tendon_adr[tendon]), int(model.tendon_num[tendon])
     if count != 2 or any(model.wrap_type[first : first + 2] != _SITE):
         return None
@@ -31,7 +31,7 @@ def straight_tendon(model: Any, tendon: int) -> tuple[int, int] | None:
 
 
 def report_tendons(model: Any, names: Names, lines: Lines, reading: Reading, rods: Collection[int] = ()) -> None:
-    """A finding for each tendon: what of it the mechanism does not have. `rods`: those that are rods of loops."""
+    """A finding for each tendon: what of it the mechanism lacks. `rods`: those that became rods of loops."""
     for t, name in enumerate(names.tendons):
         kind = "spatial" if model.tendon_type[t] else "fixed"
         place, key = lines.of("tendon", name), f"tendon/{kind}"
@@ -40,11 +40,11 @@ def report_tendons(model: Any, names: Names, lines: Lines, reading: Reading, rod
             if value and is_off(model, switches):
                 reading.note(place, f"tendon {name!r}: {attribute}={value:g} is disabled in the file")
             elif value:
-                message = f"tendon {name!r}: {attribute}={value:g} is not carried, and changes the motion"
+                message = f"tendon {name!r}: {attribute}={value:g} is ignored, and changes the motion"
                 reading.doubt(place, message, "", f"{key}@{attribute}")
         if model.tendon_limited[t] and is_off(model, LIMITS):
             reading.note(place, f"tendon {name!r}: its limits are disabled in the file")
         elif model.tendon_limited[t]:
-            reading.warn(place, f"tendon {name!r}: its limits are not carried", key=f"{key}@range")
-        told = "is used by equalities and actuators only" if kind == "fixed" else "is not carried"
+            reading.warn(place, f"tendon {name!r}: its limits are ignored", key=f"{key}@range")
+        told = "is used by equalities and actuators only" if kind == "fixed" else "is ignored"
         reading.note(place, f"{kind} tendon {name!r} {'is a rod of that length' if t in rods else told}")

@@ -34,12 +34,12 @@ _OPTIONS = {
     "timestep",
     "integrator",
     "actuatorgroupdisable",
-}  # told elsewhere
+}  # reported elsewhere
 
 
 @dataclass
 class Texts:
-    """An MJCF document with what it includes, the models it attaches by the names they use, and where all of it is."""
+    """An MJCF document with what it includes, the models it attaches by their names, and where all of it is."""
 
     text: str
     lines: Lines
@@ -50,7 +50,7 @@ class Texts:
     opened: int = 0
 
     def finder(self, element: Element | None) -> Finder:
-        """What finds the files that an element names: that of its document, of the main one where it is not known."""
+        """The finder for the files that an element names: that of its document, or of the main one if unknown."""
         reading = None if element is None else element.reading
         return reading.finder if isinstance(reading, Shared) else self.own_finder
 
@@ -82,7 +82,7 @@ def read_texts(source: Source, options: Options, reading: Reading) -> Texts:
 
 
 def _include(root: Element, texts: Texts, model: Model) -> None:
-    """Put the elements of included files in the place of each <include>, as MuJoCo does."""
+    """Put the elements of included files in place of each <include>, as MuJoCo does."""
     stack = [root]
     while stack:
         element = stack.pop()
@@ -101,12 +101,12 @@ def _include(root: Element, texts: Texts, model: Model) -> None:
 
 
 def _included(include: Element, texts: Texts, model: Model) -> list[Element]:
-    """The elements of the file that an <include> names; MuJoCo, too, takes a file once."""
+    """The elements of the file that an <include> names; like MuJoCo, each file only once."""
     for other in include.attributes.keys() - {"file"}:
         include.reading.warn(include.place, f"attribute {other[:60]!r} is not understood", key=f"include@{other[:60]}")
     _report_text(include)
     if include.children:
-        include.fail("an <include> has no elements of its own", "put them beside it")
+        include.fail("an <include> cannot contain elements", "put them beside it")
     path = _found(include, texts, texts.finder(include).included(include.require("file").strip()))
     if str(path.resolve()) in model.included:
         include.fail(f"the file {include.attributes['file'][:200]!r} includes itself, or is included twice")
@@ -152,13 +152,13 @@ def _check_element(element: Element) -> None:
     _report_text(element)
     _report_aside(element)
     if element.tag in COPYING and copies(element) > MOST_COPIES:
-        element.fail(f"{copies(element):.3g} copies are asked for", f"at most {MOST_COPIES} are made")
+        element.fail(f"{copies(element):.3g} copies are asked for", f"at most {MOST_COPIES} are allowed")
     if element.tag == "flexcomp" and element.attributes.get("file"):
-        element.fail("<flexcomp> with a file is not read", "save the compiled model from MuJoCo")
+        element.fail("<flexcomp> with a file is not supported", "save the compiled model from MuJoCo")
 
 
 def _report_aside(element: Element) -> None:
-    """Tell of what MuJoCo alone uses: sections, and options of its solver."""
+    """Report what only MuJoCo uses: sections, and options of its solver."""
     if element.tag in _ASIDE and element.parent is not None and element.parent.parent is None:
         element.reading.add("note", element.place, f"<{element.tag}> is for MuJoCo only", "", element.tag)
     if element.tag == "option":
@@ -168,17 +168,17 @@ def _report_aside(element: Element) -> None:
 
 
 def _report_root(root: Element) -> None:
-    """Tell of attributes of the root of an included file: MuJoCo takes its elements only."""
+    """Report attributes of the root of an included file: MuJoCo uses only its elements."""
     for name, value in root.attributes.items():
         if name == "model":
-            root.reading.note(root.place, f"the name {value[:60]!r} of an included file is not used")
+            root.reading.note(root.place, f"the name {value[:60]!r} of an included file is ignored")
         else:
             message = f"attribute {name[:60]!r} on the root of an included file is not understood"
             root.reading.warn(root.place, message, "remove it", f"{root.key}@{name[:60]}")
 
 
 def _report_text(element: Element) -> None:
-    """Tell of text between tags: MJCF says nothing by it."""
+    """Report text between tags, which has no meaning in MJCF."""
     if element.text.strip():
         message = f"the text {element.text.strip()[:60]!r} is not understood"
         element.reading.warn(element.place, message, "write it as a comment, <!-- ... -->", element.key)
@@ -192,14 +192,14 @@ def _check_numbers(element: Element) -> None:
             bare = word.lower().lstrip("+-")
             if bare in _WORDS:
                 element.fail(
-                    f"{name}={value[:60]!r}: {word!r} is no finite number", "write a finite number, or leave it out"
+                    f"{name}={value[:60]!r}: {word!r} is not a finite number", "write a finite number, or remove it"
                 )
             if bare.startswith("0x"):
                 element.fail(f"{name}={value[:60]!r}: {word!r} is hexadecimal", "write a decimal number")
 
 
 def _found(element: Element, texts: Texts, path: Path | None) -> Path:
-    """Where the file is that an element names; refused where it was not found."""
+    """The path of the file that an element names; refused where it was not found."""
     if path is None:
         name = element.attributes["file"].strip()
         listed = ", ".join(repr(str(f)) for f in texts.folders) or "none: a text has no folder"
@@ -222,17 +222,19 @@ def _opened(element: Element, texts: Texts, path: Path) -> Source:
 
 
 def _kept(element: Element, attached: dict[str, bytes], name: str, data: bytes) -> str:
-    """The name under which MuJoCo gets a model, which it looks for by the last part of its name."""
+    """The name under which MuJoCo gets a model, which it looks up by the last part of its name."""
     last = PurePosixPath(name).name
     same = next((other for other in attached if PurePosixPath(other).name == last), None)
     if same is not None and attached[same] != data:
-        element.fail(f"{name[:200]!r} and {same[:200]!r} are two files called {last[:200]!r}", "rename one of them")
+        element.fail(f"{name[:200]!r} and {same[:200]!r} are two files named {last[:200]!r}", "rename one of them")
     attached[name if same is None else same] = data
     return name if same is None else same
 
 
 class Shared(Reading):
-    """The reading of an included file: its findings are those of the main one. `finder`: what finds files it names."""
+    """The reading of an included file, which shares the findings of the main one. `finder`: finds the files it
+    names.
+    """
 
     def __init__(self, file: str, main: Reading, finder: Finder) -> None:
         super().__init__(file, main.strict, main.waive)

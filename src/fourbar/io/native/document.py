@@ -1,4 +1,4 @@
-"""What reading JSON and TOML share besides the tables."""
+"""What JSON and TOML readers share besides the tables."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def read_whole(
     """The mechanism in a file whose text `parsed` turns into tables."""
     if options.floating is not False:
         raise ArgumentError(
-            f"{source.name}: floating= is for formats that do not say how the root is carried; this one does. Use "
+            f"{source.name}: floating= is for formats that do not say how the root is attached; this one does. Use "
             "robot.sub(root, joint=Free()) on the robot"
         )
     reading = options.reading(source)

@@ -1,4 +1,4 @@
-"""fourbar's own file as JSON."""
+"""fourbar's native file as JSON."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def write(mechanism: Mechanism, file: str, waive: tuple[str, ...] = ()) -> tuple
 
 
 def _block(value: Any) -> str:
-    """A list or table of tables with an item a line."""
+    """A list or table of tables with one item per line."""
     if isinstance(value, list) and value and isinstance(value[0], dict):
         return "[\n" + ",\n".join(f"    {_line(x)}" for x in value) + "\n  ]"
     if isinstance(value, dict) and value:

@@ -1,4 +1,4 @@
-"""From plain data to a mechanism. Every complaint names the file, the place in it, what was found and expected."""
+"""From tables to a mechanism. Every message names the file, the place in it, what was found and what was expected."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class _Tables:
 
     @contextmanager
     def at(self, *path: str | int, item: Any = None) -> Iterator[None]:
-        """Around the reading of what is at a path: a complaint gets the line of what it names there."""
+        """A context for reading what is at a path: a message gets the line of what it names there."""
         try:
             yield
         except ParseError:
@@ -51,7 +51,7 @@ class _Tables:
             self.reading.fail(Place(self.reading.file, line, labelled(path, item)), str(error))
 
     def mechanism(self, b: Builder) -> Mechanism:
-        """The mechanism; what is wrong with it as a whole gets the line of the first thing that it names."""
+        """The mechanism; an error about it as a whole gets the line of the first thing that it names."""
         try:
             return b.mechanism()
         except FourbarError as error:
@@ -61,7 +61,7 @@ class _Tables:
 
 
 class Places(Mapping[str, Place]):
-    """Where bodies, joints, frames, loops and actuators of a name are; found when first asked."""
+    """The paths of named bodies, joints, frames, loops and actuators; computed when first asked."""
 
     def __init__(self, data: Any, lines: Lines, file: str) -> None:
         self._data, self._lines, self._file = data, lines, file
@@ -91,19 +91,19 @@ class Places(Mapping[str, Place]):
 
 
 def _inside(message: str) -> str:
-    """A complaint without the word for the table itself, which is no key of it."""
+    """A message without the name of the table itself, which is not a key of it."""
     for word in ("the file: ", "body: ", "frame: ", "loop: ", "loop.", "actuator: ", "drive: "):
         message = message.removeprefix(word)
     return message
 
 
 def from_plain(document: Document, reading: Reading) -> Mechanism:
-    """The mechanism of the tables of a file; errors of all bodies, frames and loops are collected."""
+    """The mechanism from the tables of a file; errors of all bodies, frames and loops are collected."""
     tables = _Tables(document, reading)
     with tables.at():
         if isinstance(document.data, dict) and "fourbar" not in document.data:
             raise ModelError(
-                f"the file: 'fourbar' is missing, the version of the schema ({VERSION}) of fourbar's own file"
+                f"the file: 'fourbar' is missing, the schema version ({VERSION}) of fourbar's native files"
             )
         top = _checked(reading, "", document.data, _TOP, ("fourbar", "bodies"))
         _check_version(top["fourbar"])
@@ -127,9 +127,11 @@ def from_plain(document: Document, reading: Reading) -> Mechanism:
 
 def _check_version(version: Any) -> None:
     if isinstance(version, bool) or not isinstance(version, int) or version < 1:
-        raise ModelError(f"fourbar: expected the version of the schema, {VERSION}, got {shown(version)}")
+        raise ModelError(f"fourbar: expected the schema version, {VERSION}, got {shown(version)}")
     if version > VERSION:
-        raise ModelError(f"fourbar: the file has schema {version}, this fourbar reads up to {VERSION}; update fourbar")
+        raise ModelError(
+            f"fourbar: the file has schema {version}, but this fourbar reads up to {VERSION}; update fourbar"
+        )
 
 
 def _items(kind: str, value: Any) -> list[Any]:
@@ -139,7 +141,7 @@ def _items(kind: str, value: Any) -> list[Any]:
 
 
 def _checked(reading: Reading, where: str, value: Any, known: tuple[str, ...], needed: tuple[str, ...]) -> Plain:
-    """A table; keys that are not known are errors unless they are waived."""
+    """A table; unknown keys are errors unless waived."""
     if isinstance(value, dict):
         waived = {key for key in value if key not in known and reading.is_waived(f"{where}@{key}".lstrip("@"))}
         for key in waived:
@@ -150,7 +152,7 @@ def _checked(reading: Reading, where: str, value: Any, known: tuple[str, ...], n
 
 
 def _placed(given: Plain) -> Plain:
-    """The arguments of a builder that say where."""
+    """The builder arguments of a placement."""
     found: Plain = {}
     if "position" in given:
         found["position"] = numbers("position", given["position"], 3)

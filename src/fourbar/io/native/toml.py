@@ -1,4 +1,4 @@
-"""fourbar's own file as TOML."""
+"""fourbar's native file as TOML."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""From a mechanism to plain data. What has its default value is left out; no bit of a number is lost."""
+"""From a mechanism to tables. Default values are left out; no bit of a number is lost."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def to_plain(mechanism: Mechanism, file: str) -> Plain:
 
 
 def _given(values: Plain, empty: tuple[Any, ...]) -> Plain:
-    """The values that are not (bit by bit) one of the empty ones."""
+    """The values that are not (bit by bit) one of the defaults."""
     words = {repr(x) for x in empty}
     return {key: x for key, x in values.items() if repr(x) not in words}
 

@@ -16,7 +16,7 @@ from .links import Shapes
 from .scope import collect
 from .versions import modernized
 
-# What would move the bodies otherwise, or be a body, a joint or a place that is missing.
+# What would change the motion, or is a missing body, joint or placement.
 _MATTERS = (
     "include", "state", "actor", "population", "road", "link@*", "link/inertial*", "inertial/*", "inertial@*",
     "inertia/*", "fluid_added_mass", "joint@*", "joint/*", "joint/axis/*", "joint/axis2/*", "dynamics/*", "limit/*",
@@ -37,10 +37,10 @@ def read(source: Source, options: Options) -> tuple[Mechanism, Report]:
     for scope in scopes:
         _note_unused(scope.element)
     if not any(scope.of("link") for scope in scopes):
-        top.fail("there is no <link>: nothing here is a body")
+        top.fail("there is no <link>: the file contains no bodies")
     b = Builder(top.require("name"), gravity=_gravity(top))
     Assembly(scopes, Shapes(includes.meshes), reading).add_to(b, options.floating)
-    reading.check()  # of an element that was refused not all was read
+    reading.check()  # an element that was refused is only partly read
     note_others(root)
     report_leftovers(root, _MATTERS)
     reading.check()
@@ -58,7 +58,7 @@ def _top(root: Element) -> Element:
     found = root.all("world") or root.all("model")
     if len(found) != 1:
         names = ", ".join(repr(e.attributes.get("name", "")) for e in found[:5]) or "none"
-        root.fail(f"one <world> or one <model> is expected, found {len(found)}: {names}")
+        root.fail(f"expected one <world> or one <model>, found {len(found)}: {names}")
     return found[0]
 
 
@@ -73,4 +73,4 @@ def _note_unused(element: Element) -> None:
     for tag in _UNUSED:
         for child in element.all(tag):
             child.mark("*")
-            element.reading.note(child.place, f"<{tag}> is no part of a mechanism")
+            element.reading.note(child.place, f"<{tag}> is ignored: it is not part of a mechanism")

@@ -24,7 +24,7 @@ from .resolve import Resolver
 from .scope import Item, Scope
 from .spanning import Spanning, spanning_tree
 
-_NEAR = 1e-12  # metres from the origin of a link at which a joint is at its origin
+_NEAR = 1e-12  # metres: a joint nearer than this to the origin of a link is at its origin
 
 
 class Assembly:
@@ -50,7 +50,7 @@ class Assembly:
                 joint = read_joint(item, self.resolver)
                 self.joints += [] if joint is None else [joint]
         reading.check()
-        self._closing: set[str] = set()  # joints that close loops: they have no coordinates of their own
+        self._closing: set[str] = set()  # joints that close loops: they have no coordinates
 
     def add_to(self, b: Builder, floating: bool | Joint) -> None:
         """Add everything."""
@@ -89,7 +89,7 @@ class Assembly:
     def _add_roots(self, b: Builder, tree: Spanning, floating: bool | Joint) -> None:
         if floating is not False and not tree.roots:
             raise ArgumentError(
-                f"{self.reading.file}: joints to the world carry all links; leave floating= out, or remove such a joint"
+                f"{self.reading.file}: joints to the world carry all links; remove floating=, or such a joint"
             )
         for root in tree.roots:
             joint = floating if isinstance(floating, Joint) else Free()
@@ -106,7 +106,10 @@ class Assembly:
             b.configuration("initial", place)
             self.reading.note(
                 Place(self.reading.file),
-                f"nothing carries {names}: a free joint does, as the format means it; floating=Fixed() fixes it",
+                (
+                    f"{names} have no joint to the world: a free joint is added, as SDF means it; floating=Fixed() "
+                    "fixes them"
+                ),
             )
 
     def _unused(self, name: str) -> str:
@@ -137,7 +140,7 @@ class Assembly:
         return self.resolver.in_model(link).inverse().then(base).then(read_pose(pose))
 
     def _add_carried(self, b: Builder, joint: SdfJoint) -> None:
-        """The link that a joint carries; through a body without mass where the joint is not at the link's origin."""
+        """The link that a joint carries; through a massless body where the joint is not at the link's origin."""
         assert joint.child is not None
         base = IDENTITY if joint.parent is None else self.pose[joint.parent]
         parent = "world" if joint.parent is None else joint.parent.full
@@ -158,7 +161,9 @@ class Assembly:
         self._add_link(b, joint.child, carrier, Pose(np.eye(3), -offset), Fixed(), self._unused(joint.child.full))
 
     def _add_started(self, b: Builder, joint: SdfJoint, base: Pose, start: Pose) -> None:
-        """The link of a joint whose places on parent and child need not meet in the file: its zero is where they do."""
+        """The link of a joint whose placements on parent and child need not meet in the file: its zero is where they
+        do.
+        """
         assert joint.child is not None
         parent = "world" if joint.parent is None else joint.parent.full
         at, inside = base.inverse().then(start), joint.pose.inverse().then(self.pose[joint.child])
@@ -172,7 +177,7 @@ class Assembly:
         self._add_link(b, joint.child, carrier, inside, Fixed(), self._unused(joint.child.full))
 
     def _add_closing(self, b: Builder, joint: SdfJoint) -> None:
-        """A loop: the joint's places on both links coincide in the file's configuration."""
+        """A loop: the joint's placements on both links coincide in the file's configuration."""
         ends = [IDENTITY if end is None else self.pose[end] for end in (joint.parent, joint.child)]
         names = ["world" if end is None else end.full for end in (joint.parent, joint.child)]
         places = (joint.start or joint.pose, joint.pose)
@@ -184,21 +189,21 @@ class Assembly:
         b.loop(loop, name=joint.name)
         place = joint.element.place
         if joint.armature:
-            message, fix = "the joint closes a loop: its rotor is not carried", "let another joint close it"
+            message, fix = "the joint closes a loop: its rotor is ignored", "let another joint close it"
             self.reading.doubt(place, message, fix, "joint/drake:rotor_inertia")
         damped = any(joint.damping)
         if joint.kind == "ball" and damped:  # the format gives a ball no axis: only some readers damp it
-            self.reading.warn(place, "the joint closes a loop: its damping is not carried", key="axis/dynamics")
+            self.reading.warn(place, "the joint closes a loop: its damping is ignored", key="axis/dynamics")
         elif any(axis.stiffness or axis.damping for axis in joint.axes) or damped:
             message, fix = (
-                "the joint closes a loop: its damping and spring are not carried",
+                "the joint closes a loop: its damping and spring are ignored",
                 "let another joint close it",
             )
             self.reading.doubt(place, message, fix, "axis/dynamics")
         elif any(axis.friction for axis in joint.axes):
-            self.reading.warn(place, "the joint closes a loop: its friction is not carried", key="axis/dynamics")
+            self.reading.warn(place, "the joint closes a loop: its friction is ignored", key="axis/dynamics")
         if any(np.isfinite([axis.lower, axis.upper]).any() for axis in joint.axes):
-            self.reading.warn(place, "the joint closes a loop: its limits are not carried", key="axis/limit")
+            self.reading.warn(place, "the joint closes a loop: its limits are ignored", key="axis/limit")
 
     # --- gears --------------------------------------------------------------------------------------------------------
 
@@ -222,20 +227,20 @@ class Assembly:
         self._add_mimics(b, joint, gears)
 
     def _add_mimics(self, b: Builder, joint: SdfJoint, gears: list[tuple[Element, str, float, float]]) -> None:
-        """What a joint mimics: (element, joint, ratio, offset). The same may be said in SDF's way and in Drake's."""
+        """What a joint mimics: (element, joint, ratio, offset). It may be given in SDF's way and in Drake's."""
         for n, (mimic, asked, ratio, offset) in enumerate(gears):
             leader = joint.item.scope.find(asked, mimic)
             if not leader or leader[-1].kind != "joint":
-                mimic.fail(f"{asked[:200]!r} is no joint")
+                mimic.fail(f"there is no joint {asked[:200]!r}")
             for name in (joint.name, leader[-1].full):
                 if name in self._closing:
                     mimic.fail(
-                        f"joint {name!r} closes a loop: it has no coordinate that could mimic, or be mimicked",
-                        "let another joint close it: of those with the same child the first carries it",
+                        f"joint {name!r} closes a loop: it has no coordinate that could mimic or be mimicked",
+                        "let another joint close it: among those with the same child the first carries it",
                     )
             if n and gears[0][1:] != (asked, ratio, offset):
                 mimic.fail(
-                    f"<mimic> and <drake:mimic> of joint {joint.name!r} say different things", "remove one of them"
+                    f"<mimic> and <drake:mimic> of joint {joint.name!r} contradict each other", "remove one of them"
                 )
             if not n:
                 b.loop(Gear(leader[-1].full, joint.name, ratio, offset), name=f"{joint.name}_mimic")
@@ -260,8 +265,8 @@ class Assembly:
                     return joint.name, np.sign(along) * (1.0 if joint.parent is body else -1.0)
         names = ["world" if end is None else end.full for end in (body, link)]
         gearbox.element.fail(
-            f"a gearbox needs a revolute joint about its axis between its reference body {names[0]!r} and {names[1]!r}"
-            ", not one that closes a loop"
+            f"a gearbox needs a revolute joint about its axis between its reference body {names[0]!r} and "
+            f"{names[1]!r}, and not one that closes a loop"
         )
 
     def _add_frames(self, b: Builder) -> None:

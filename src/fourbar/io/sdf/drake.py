@@ -1,7 +1,8 @@
-"""What Drake adds to SDF: planar joints, balls that close loops, tendons that tie joints, mimics, rotors behind gears.
+"""What Drake adds to SDF: planar joints, balls that close loops, tendons that couple joints, mimics, rotors behind
+gears.
 
-What of it a mechanism cannot say and its motion depends on (bushings, springs between points, soft bodies) is an error
-unless waived; what concerns contact, pictures and controllers is noted.
+What a mechanism cannot represent although its motion depends on it (bushings, springs between points, soft bodies) is
+an error unless waived; what concerns contact, visuals and controllers is noted.
 """
 
 from __future__ import annotations
@@ -19,10 +20,10 @@ from .poses import IDENTITY, Pose
 from .resolve import Resolver
 from .scope import Item, Scope
 
-# Of Drake's elements, below these, what is not read would change the motion.
+# Unread elements of Drake below these would change the motion.
 MATTERS = ("model/drake:*", "link/drake:*", "joint/drake:*", "axis/drake:*", "axis2/drake:*", "limit/drake:*")
-# Unless it is one of these: it concerns controllers, contact or pictures.
-_CONTROL, _CONTACT, _PICTURES = "for controllers", "for contact", "for pictures"
+# Except for these, which concern controllers, contact or visuals.
+_CONTROL, _CONTACT, _PICTURES = "for controllers", "for contact", "for visuals"
 OTHERS = {
     "drake:controller_gains": _CONTROL,
     "drake:acceleration": _CONTROL,
@@ -39,21 +40,21 @@ ROTOR = ("drake:rotor_inertia", "drake:gear_ratio")
 
 
 def note_others(root: Element) -> None:
-    """A note for each element that concerns controllers, contact or pictures."""
+    """A note for each element that concerns controllers, contact or visuals."""
     pending = [root]
     while pending:
         element = pending.pop()
         if element.tag in OTHERS and element.parent is not None:
             element.parent.mark(element.tag)
             element.mark("*")
-            message = f"<{element.tag}>, {OTHERS[element.tag]}, is not carried"
+            message = f"<{element.tag}>, {OTHERS[element.tag]}, is ignored"
             element.reading.add("note", element.place, message, "", element.key)
         else:
             pending.extend(element.children)
 
 
 def armature(joint: Element, axes: int, effort: float) -> float:
-    """What a rotor behind a gear adds to the inertia of a joint. As in Drake, only an actuator has one."""
+    """The inertia that a rotor behind a gear adds to a joint. As in Drake, only an actuator has one."""
     inertia, ratio = (
         default if child is None else child.text_number()
         for child, default in ((joint.child(tag), default) for tag, default in zip(ROTOR, (0.0, 1.0), strict=True))
@@ -61,11 +62,11 @@ def armature(joint: Element, axes: int, effort: float) -> float:
     if inertia < 0.0:
         joint.required(ROTOR[0]).fail(f"the rotor inertia {inertia} is negative")
     if inertia and axes != 1:
-        message = f"a rotor on a joint of {axes} axes is not carried"
-        joint.reading.doubt(joint.place, message, "only joints with one axis have one", f"joint/{ROTOR[0]}")
+        message = f"a rotor on a joint of {axes} axes is ignored"
+        joint.reading.doubt(joint.place, message, "only joints with one axis can have one", f"joint/{ROTOR[0]}")
         return 0.0
     if inertia and effort == 0.0:
-        message = "the effort is 0: there is no actuator, and its rotor is not carried"
+        message = "the effort is 0: there is no actuator, and its rotor is ignored"
         joint.reading.add("note", joint.place, message, "", f"joint/{ROTOR[0]}")
         return 0.0
     return ratio * ratio * inertia
@@ -81,7 +82,7 @@ def drake_mimic(joint: Element) -> tuple[Element, str, float, float] | None:
 
 @dataclass
 class Constraints:
-    """Adds what ties bodies and joints together. `poses` of the links, in the world of the file's configuration."""
+    """Adds what connects bodies and couples joints. `poses` of the links, in the world of the file's configuration."""
 
     resolver: Resolver
     poses: Mapping[Item, Pose]
@@ -99,7 +100,9 @@ class Constraints:
                     b.loop(loop, name=f"{scope.prefix}tendon_constraint_{n}")
 
     def _ball(self, element: Element, scope: Scope) -> Closure:
-        """A point of one body stays at a point of another; without a second point, where the file has the first."""
+        """A point of one body stays at a point of another; without a second point, at that of the file's
+        configuration.
+        """
         names, places, point = [], [], np.zeros(3)
         for side, tag in (("A", "p_AP"), ("B", "p_BQ")):
             body = element.required(f"drake:ball_constraint_body_{side}")
@@ -115,13 +118,13 @@ class Constraints:
         return Closure(Spherical(), *names, at_predecessor=places[0], at_successor=places[1])
 
     def _tendon(self, element: Element, scope: Scope) -> Coupling | None:
-        """Σ a q + offset, held at one length by a tendon that does not give; other tendons are doubted."""
+        """Σ a q + offset, held at one length by a rigid tendon; other tendons are reported."""
         factors = {name: joint.number("a") for name, joint in self._tied(element, scope)}
         given = {tag: _number(element, f"drake:tendon_constraint_{tag}", default) for tag, default in _TENDON.items()}
         low, high = given["lower_limit"], given["upper_limit"]
         if not (low == high and np.isfinite(low) and given["stiffness"] == np.inf):
-            message = "a tendon that gives, or moves between limits, is not carried"
-            fix = "equal limits and a stiffness of inf are"
+            message = "an elastic tendon, or one with a range of lengths, is not supported"
+            fix = "equal limits and a stiffness of inf are supported"
             element.reading.doubt(element.place, message, fix, "model/drake:tendon_constraint")
             return None
         return Coupling(factors, low - given["offset"])
@@ -130,9 +133,9 @@ class Constraints:
         for joint in element.all("drake:tendon_constraint_joint"):
             way = scope.find(joint.require("name"), joint)
             if not way or way[-1].kind != "joint":
-                joint.fail(f"{joint.require('name')[:200]!r} is no joint")
+                joint.fail(f"there is no joint {joint.require('name')[:200]!r}")
             if way[-1].full in self.closing:
-                joint.fail(f"joint {way[-1].full!r} closes a loop: it has no coordinate that could be tied")
+                joint.fail(f"joint {way[-1].full!r} closes a loop: it has no coordinate that could be coupled")
             yield way[-1].full, joint
 
 
@@ -140,7 +143,7 @@ _TENDON = {"lower_limit": -np.inf, "upper_limit": np.inf, "stiffness": np.inf, "
 
 
 def _number(element: Element, tag: str, default: float) -> float:
-    """The number in a child element, which may be infinite."""
+    """The number in a child element, possibly infinite."""
     child = element.child(tag)
     if child is None:
         return default

@@ -1,8 +1,8 @@
-"""<include>: models of other files, put in the place of the element. Nothing is fetched.
+"""<include>: models of other files, inserted in place of the element. Nothing is downloaded.
 
 `model://name` is a folder `name` in one of the listed folders; its model.config says which file. Paths start from the
-folder of the file that includes, and must not lead out of it and of the listed ones; links in them are followed. What
-<include> says of name, pose, placement_frame and static replaces what the model says.
+folder of the file that includes, and must not lead out of it and of the listed ones; links in them are followed.
+<include> overrides name, pose, placement_frame and static of the model.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ from ..xml import parse
 from .versions import VERSIONS, modernized
 
 _WHERE = ("sdf", "world", "model")
-_MOST = 1000  # includes of a file, with those of what it includes
-_DEEPEST = 20  # includes inside each other
+_MOST = 1000  # includes of a file, nested ones too
+_DEEPEST = 20  # nesting depth of includes
 _KNOWN = ("uri", "name", "pose", "placement_frame", "static")
 _MISSING = {
-    "missing": ("there is no such model", "give the folder that it is in with folders=[...]"),
+    "missing": ("there is no such model", "give its folder with folders=[...]"),
     "outside": ("it is outside of the folder of the file, and of those listed", "give its folder with folders=[...]"),
-    "remote": ("nothing is fetched", "download it, and give its folder with folders=[...]"),
+    "remote": ("nothing is downloaded", "download it, and give its folder with folders=[...]"),
 }
 
 
@@ -66,12 +66,14 @@ class Includes:
             element.children = [c for c in element.children if not (c.tag == "include" and c.is_read("*"))]
 
     def _included(self, include: Element, way: tuple[Path, ...]) -> Element | None:
-        """The model that takes the place of an <include>; None where it is left out, which is reported."""
+        """The model that replaces an <include>; None where it is left out, which is reported."""
         self.count += 1
         if self.count > _MOST:
             include.fail(f"more than {_MOST} models are included")
         if include.flag("merge", False):
-            include.fail("merge=true is not read", "write the links and joints of the model here, or include it whole")
+            include.fail(
+                "merge=true is not supported", "write the links and joints of the model here, or include it whole"
+            )
         uri = include.required("uri").words()
         found = self._finder(include.reading.file, _is_model).find(uri)
         include.mark("*")
@@ -82,7 +84,7 @@ class Includes:
         path = self._chosen(Path(found.path), include)
         if path in way:
             names = " -> ".join(p.name for p in (*way[way.index(path) :], path))
-            include.fail(f"files include each other in a circle: {names[:300]}")
+            include.fail(f"files include each other in a cycle: {names[:300]}")
         if len(way) > _DEEPEST:
             include.fail(f"includes are nested deeper than {_DEEPEST}")
         model = self._model(path, include)
@@ -106,7 +108,7 @@ class Includes:
         return parse(source, reading)
 
     def _chosen(self, path: Path, include: Element) -> Path:
-        """The file of a model: of a folder, the newest that its model.config lists and we can read."""
+        """The file of a model: in a folder, the newest listed in its model.config that we can read."""
         if not path.is_dir():
             return path
         config = self._read(path / "model.config", include)
@@ -114,7 +116,7 @@ class Includes:
         readable = [version for version in VERSIONS if version in listed]
         if config.tag != "model" or not readable:
             versions = ", ".join(map(repr, listed)) or "none"
-            config.fail(f"no <sdf> of a version that is read is listed; versions here: {versions[:200]}")
+            config.fail(f"no <sdf> of a supported version is listed; supported versions: {versions[:200]}")
         element = listed[readable[-1]]
         found = Meshes((), path).find(element.words()) if element.words() else Found(problem="missing")
         if found.problem:
@@ -122,16 +124,16 @@ class Includes:
         return Path(found.path)
 
     def _model(self, path: Path, include: Element) -> Element | None:
-        """The only model of a file; None for one of lights alone."""
+        """The only model of a file; None for one that contains only lights."""
         root = modernized(self._read(path, include))
         models = root.all("model")
         if not models and not root.all("world") and (root.all("light") or root.all("actor")):
             kind = "light" if root.all("light") else "actor"
-            include.reading.note(include.place, f"an included {kind} is no part of a mechanism")
+            include.reading.note(include.place, f"an included {kind} is ignored: it is not part of a mechanism")
             return None
         if len(models) != 1:
             names = ", ".join(repr(e.attributes.get("name", "")) for e in models[:5]) or "none"
-            root.fail(f"one <model> is expected in an included file, found {len(models)}: {names[:300]}")
+            root.fail(f"expected one <model> in an included file, found {len(models)}: {names[:300]}")
         return models[0]
 
 
@@ -144,10 +146,10 @@ def _identity(source: Source) -> Path:
 
 
 def _replace(model: Element, include: Element) -> None:
-    """Put a model in the place of an <include>, which says some things anew."""
+    """Insert a model in place of an <include>, which overrides some of its properties."""
     for child in include.children:
         if child.tag == "plugin":
-            include.reading.note(child.place, "<plugin> is no part of a mechanism")
+            include.reading.note(child.place, "<plugin> is ignored: it is not part of a mechanism")
         elif child.tag not in _KNOWN:
             include.reading.warn(child.place, f"<{child.tag[:60]}> is not understood", key=f"include/{child.tag[:60]}")
     model.parent = include.parent

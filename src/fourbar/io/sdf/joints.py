@@ -1,4 +1,4 @@
-"""<joint>: its type and axes as a joint of ours, and its parameters, one entry an axis."""
+"""<joint>: its type and axes as a joint of ours, and its parameters, one entry per axis."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from .resolve import WORLD, Resolver, joint_end
 from .scope import Item
 
 TYPES = ("revolute", "continuous", "prismatic", "screw", "ball", "universal", "revolute2", "fixed", "gearbox")
-PLANAR = "planar"  # of Drake
+PLANAR = "planar"  # Drake's
 _AXES = {"ball": 0, "fixed": 0, "universal": 2, "revolute2": 2, "gearbox": 2}
 
 
@@ -42,8 +42,8 @@ class Axis:
 class SdfJoint:
     """A joint between two links (None: the world), at a pose in the world of the file's configuration.
 
-    `start`: where the joint is on its parent, if that is not the same place (of Drake's joints alone). `damping`: of
-    all velocities of a joint without axes.
+    `start`: where the joint is on its parent, if that is another place (Drake's joints only). `damping`: of all
+    velocities of a joint without axes.
     """
 
     item: Item
@@ -66,10 +66,12 @@ class SdfJoint:
         return self.item.element
 
     def reversed(self) -> SdfJoint:
-        """The same joint, seen from its child: T⁻¹(q) is the motion by q about the opposite axes, last first."""
+        """The same joint, from the child's point of view: T⁻¹(q) is the motion by q about the opposite axes, last
+        first.
+        """
         if self.kind == PLANAR:
             self.element.fail(
-                "joints carry the child of this planar joint before its parent: its coordinates would be others",
+                "the child of this planar joint would carry its parent, which would change its coordinates",
                 "exchange <drake:parent> and <drake:child>",
             )
         axes = tuple(replace(axis, direction=-axis.direction) for axis in reversed(self.axes))
@@ -91,7 +93,7 @@ class SdfJoint:
         return Spherical() if self.kind == "ball" else Fixed()
 
     def parameters(self) -> dict[str, Any]:
-        """What the builder takes of limits, damping, springs."""
+        """The builder arguments for limits, damping, springs."""
         if not self.axes:
             return {"damping": list(self.damping)} if any(self.damping) else {}
         of = lambda name: [getattr(axis, name) for axis in self.axes]  # noqa: E731
@@ -101,22 +103,22 @@ class SdfJoint:
 
 
 def read_joint(item: Item, resolver: Resolver) -> SdfJoint | None:
-    """A joint, with all its frames resolved; None for one of Drake's that is not carried, which is reported."""
+    """A joint, with all its frames resolved; None for one of Drake's that is not supported, which is reported."""
     element = item.element
     kind = element.require("type")
     own = element.tag == "joint"
     if own and kind not in TYPES:
-        element.fail(f"joint type {kind[:60]!r} is not known", f"expected one of {', '.join(TYPES)}")
+        element.fail(f"unknown joint type {kind[:60]!r}", f"expected one of {', '.join(TYPES)}")
     if not own and kind != PLANAR:
         element.mark("*")
-        message = f"a joint of Drake of type {kind[:60]!r} is not carried: what it holds is free"
+        message = f"Drake's joint type {kind[:60]!r} is not supported: without it the bodies it holds are free"
         element.reading.doubt(element.place, message, f"only {PLANAR!r} is read", "model/drake:joint")
         return None
     ends = [joint_end(element, side) for side in ("parent", "child")]
     parent, child = (resolver.link(item.scope, end.words(), end) for end in ends)
     if parent is child:
         name = "world" if parent is None else parent.full
-        element.fail(f"the joint is between {name[:200]!r} and itself")
+        element.fail(f"the joint connects {name[:200]!r} with itself")
     pose = resolver.in_world(item)
     if not own:
         start = _on_parent(item, ends[0], resolver)
@@ -131,7 +133,7 @@ def read_joint(item: Item, resolver: Resolver) -> SdfJoint | None:
 
 
 def _on_parent(item: Item, parent: Element, resolver: Resolver) -> Pose:
-    """The frame on the parent, in the world: the zero of Drake's joints is where that of the child meets it."""
+    """The frame on the parent, in the world: Drake's joints are at zero where that of the child meets it."""
     name = parent.words()
     if name == WORLD:
         return IDENTITY
@@ -139,14 +141,14 @@ def _on_parent(item: Item, parent: Element, resolver: Resolver) -> Pose:
 
 
 def _planar_damping(element: Element) -> tuple[float, ...]:
-    """Damping by angle, x, y (in the axes of the child, so that of x and y has to be the same)."""
+    """Damping of angle, x, y (in the axes of the child, so that it must be equal for x and y)."""
     said = element.child("drake:damping")
     x, y, angle = (0.0, 0.0, 0.0) if said is None else said.text_numbers(3)
     if min(x, y, angle) < 0.0:
         element.required("drake:damping").fail(f"damping {min(x, y, angle)} is negative")
     if x != y:
-        message = f"damping {x:g} along x and {y:g} along y: not carried, it is the same for both here"
-        element.reading.doubt(element.place, message, "write the same", "drake:joint/drake:damping")
+        message = f"damping {x:g} along x and {y:g} along y: ignored, as it must be equal for both here"
+        element.reading.doubt(element.place, message, "make them equal", "drake:joint/drake:damping")
         x = y = 0.0
     return (angle, x, y)
 
@@ -159,14 +161,14 @@ def _ball_damping(element: Element) -> tuple[float, ...]:
 
 
 def _pitch(element: Element) -> float:
-    """Metres a radian: from metres a turn, or the older radians a metre of a left-handed thread."""
+    """Metres per radian: from metres per turn, or the older radians per metre of a left-handed thread."""
     modern, old = element.child("screw_thread_pitch"), element.child("thread_pitch")
     if modern is not None:
         return modern.text_number() / (2.0 * np.pi)
     value = 1.0 if old is None else old.text_number()
     if value == 0.0:
         element.fail(
-            "thread_pitch is zero: the screw would move without end", "write screw_thread_pitch in metres a turn"
+            "thread_pitch is zero: the screw would advance infinitely", "write screw_thread_pitch in metres per turn"
         )
     return -1.0 / value
 
@@ -190,7 +192,7 @@ def _report_unused(axis: Element, kind: str) -> None:
     dynamics = axis.child("dynamics")
     tags = ("friction", "spring_stiffness") if kind == "ball" else ("damping", "friction", "spring_stiffness")
     if dynamics is not None and any(number(dynamics, tag, 0.0) for tag in tags):
-        axis.reading.warn(dynamics.place, f"<dynamics> of a {kind} joint is not carried", key="axis/dynamics")
+        axis.reading.warn(dynamics.place, f"<dynamics> of a {kind} joint is ignored", key="axis/dynamics")
     axis.mark("*")
 
 
@@ -206,11 +208,11 @@ def _axis(element: Element, item: Item, kind: str, pose: Pose, resolver: Resolve
     if kind == "continuous":
         lower, upper = -np.inf, np.inf
     if lower > upper:
-        message = f"the lower limit {lower:g} is above the upper one {upper:g}; without them the joint moves freely"
+        message = f"the lower limit {lower:g} is above the upper one {upper:g}; both are ignored"
         element.reading.doubt((limit or element).place, message, "exchange them", "axis/limit")
         lower, upper = -np.inf, np.inf
     if number(element, "initial_position", 0.0):
-        element.reading.warn(element.place, "initial_position is not carried", key="axis/initial_position")
+        element.reading.warn(element.place, "initial_position is ignored", key="axis/initial_position")
     return Axis(
         direction, lower, upper,
         damping=of(dynamics, "damping", 0.0), friction=of(dynamics, "friction", 0.0),
@@ -220,14 +222,14 @@ def _axis(element: Element, item: Item, kind: str, pose: Pose, resolver: Resolve
 
 
 def _direction(element: Element, item: Item, pose: Pose, resolver: Resolver) -> np.ndarray:
-    """The axis in world axes: given in the joint's frame, or in one that is named."""
+    """The axis in world axes: given in the joint's frame, or in a named one."""
     xyz = element.child("xyz")
     vector = np.array((0.0, 0.0, 1.0) if xyz is None else xyz.text_numbers(3))
     length = math.hypot(*vector)
     if not 0.0 < length < math.inf:
         element.fail(f"the axis is {'zero' if length == 0.0 else 'too long to have a length'}", "write a unit vector")
     if abs(length - 1.0) > 1e-3:
-        element.reading.note(element.place, f"the axis has length {length:.6g}; its direction is used")
+        element.reading.note(element.place, f"the axis has length {length:.6g}; only its direction is used")
     frame, asked = pose, xyz.get("expressed_in") if xyz is not None else None
     of_model = flag(element, "use_parent_model_frame", False)
     if asked:
@@ -247,6 +249,6 @@ def _bound(limit: Element | None, tag: str, sign: float) -> float:
 
 
 def _most(limit: Element | None, tag: str) -> float:
-    """A largest force or speed: infinite where it is negative, or not given."""
+    """A force or speed limit: infinite where it is negative, or not given."""
     value = _bound(limit, tag, 1.0)
     return value if value >= 0.0 else np.inf

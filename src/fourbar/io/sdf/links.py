@@ -1,4 +1,4 @@
-"""<link>: inertia, as the format defaults it, and shapes."""
+"""<link>: inertia, with the format's defaults, and shapes."""
 
 from __future__ import annotations
 
@@ -35,11 +35,11 @@ def read_inertial(link: Element, moves: bool = True) -> dict[str, Any]:
     inertial = link.child("inertial")
     if inertial is None:
         if moves:
-            message = "no <inertial>: SDF then means a mass of 1 kg and moments of 1 kg m²"
+            message = "no <inertial>: SDF then assumes a mass of 1 kg and moments of 1 kg m²"
             link.reading.add("note", link.place, message, "", "link/inertial")
         return {"mass": 1.0, "inertia": (1.0, 1.0, 1.0)}
     if inertial.flag("auto", False):
-        message = "auto inertia, from the shapes of the link, is not computed"
+        message = "auto inertia, from the shapes of the link, is not supported"
         inertial.reading.doubt(inertial.place, message, "write mass and inertia", "inertial@auto")
     for child in inertial.all("density") + inertial.all("auto_inertia_params"):
         child.mark("*", "")
@@ -76,17 +76,17 @@ def flag(element: Element, tag: str, default: bool) -> bool:
 
 
 def check_link(link: Element) -> None:
-    """Report what a link has that would change how it moves."""
+    """Report properties of a link that would change its motion."""
     for tag, normal, what in (
         ("gravity", True, "gravity acts on it here"),
         ("kinematic", False, "forces move it here"),
     ):
         if flag(link, tag, normal) is not normal:
-            link.reading.doubt(link.place, f"<{tag}> is {not normal}: not carried, {what}", "", f"link/{tag}")
+            link.reading.doubt(link.place, f"<{tag}> is {not normal}: ignored, {what}", "", f"link/{tag}")
     decay = link.child("velocity_decay")
     if decay is not None:
         if any(number(decay, tag, 0.0) for tag in ("linear", "angular")):
-            decay.reading.doubt(decay.place, "damping of a body's velocity is not carried", "", "link/velocity_decay")
+            decay.reading.doubt(decay.place, "damping of a body's velocity is ignored", "", "link/velocity_decay")
         decay.mark("*")
 
 
@@ -97,8 +97,9 @@ class Shapes:
         self._meshes = cache(meshes)
 
     def read(self, link: Element, place: Callable[[Element | None], Pose] = read_pose) -> list[Geometry]:
-        """All shapes of a link; one that cannot be read is left out, with a warning. `place`: where on the link a
-        <pose> is."""
+        """All shapes of a link; one that cannot be read is left out, with a warning. `place`: the placement of a <pose>
+        on the link.
+        """
         roles: tuple[Role, ...] = ("visual", "collision")
         found = [self._tried(element, role, place) for role in roles for element in link.all(role)]
         return [shape for shape in found if shape is not None]
@@ -119,9 +120,9 @@ class Shapes:
         geometry = element.required("geometry")
         shapes = [c for c in geometry.children if c.tag in _SHAPES]
         if len(shapes) != 1:
-            if not shapes and len(geometry.children) <= 1:  # <empty/>, or a kind that we cannot show: a leftover
+            if not shapes and len(geometry.children) <= 1:  # <empty/>, or an unsupported kind: a leftover
                 return None
-            geometry.fail(f"{len(shapes)} shapes; one of {', '.join(_SHAPES)} is expected")
+            geometry.fail(f"{len(shapes)} shapes; expected one of {', '.join(_SHAPES)}")
         return self._geometry(
             geometry,
             shapes[0],
@@ -159,7 +160,7 @@ def _size(shape: Element) -> tuple[float, ...]:
 
 
 def _colour(material: Element | None) -> tuple[float, ...] | None:
-    """The diffuse colour of a material, or the ambient one; None where neither is said."""
+    """The diffuse colour of a material, or the ambient one; None without either."""
     for tag in ("diffuse", "ambient"):
         found = material.child(tag) if material is not None else None
         if found is not None:
@@ -170,7 +171,7 @@ def _colour(material: Element | None) -> tuple[float, ...] | None:
 
 
 def ignore(link: Element) -> None:
-    """Mark what no mechanism has and no dynamics needs."""
+    """Mark what is not part of a mechanism and does not affect the dynamics."""
     for tag in _UNUSED:
         for child in link.all(tag):
             child.mark("*", "")

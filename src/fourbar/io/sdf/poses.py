@@ -50,7 +50,7 @@ def read_pose(element: Element | None) -> Pose:
     if element is None:
         return IDENTITY
     if element.get("frame"):
-        element.fail("the attribute frame belongs to SDF up to 1.6", "write relative_to")
+        element.fail("the attribute frame exists only in SDF up to 1.6", "write relative_to")
     text, form = element.words(), element.get("rotation_format") or "euler_rpy"
     degrees = element.flag("degrees", False)
     if not text:

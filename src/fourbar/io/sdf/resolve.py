@@ -1,8 +1,7 @@
 """Frame semantics: where every frame is, and to which link it belongs.
 
 A pose is given relative to the frame that `relative_to` names; by default to the model, for a joint to its child, for a
-frame to what it is attached to. Poses depend on each other in any order, chains of them may be long, and circles are
-refused.
+frame to its attachment. Poses depend on each other in any order, chains may be long, and cycles are refused.
 """
 
 from __future__ import annotations
@@ -39,7 +38,7 @@ class Resolver:
         return reduce(Pose.then, reversed(poses), IDENTITY)
 
     def in_model(self, item: Item) -> Pose:
-        """The pose of an item's frame in the model that it is in."""
+        """The pose of an item's frame in the model that contains it."""
         return _in_order(item, self._in_model, self._bases, self._placed, "the poses of frames")
 
     def named(self, scope: Scope, name: str, by: Element) -> Pose:
@@ -50,7 +49,7 @@ class Resolver:
         return reduce(Pose.then, [self.in_model(step) for step in way], IDENTITY)
 
     def _way(self, item: Item) -> list[Item]:
-        """The frame that an item's pose is relative to, as a way of frames to multiply."""
+        """The frame that an item's pose is relative to, as a path of frames to multiply."""
         pose = item.element.child("pose")
         asked = pose.get("relative_to") if pose is not None else None
         if pose is not None and asked:
@@ -69,7 +68,7 @@ class Resolver:
         return [] if name == WORLD and item.scope.model is None else item.scope.find(name, item.element)
 
     def _placement(self, item: Item) -> list[Item]:
-        """The frame inside a model that its pose places, as a way from inside."""
+        """The frame inside a model that its pose places, as a path from inside."""
         name = item.element.get("placement_frame") if item.kind == "model" else None
         return item.scope.inner[item.name].find(name, item.element) if name else []
 
@@ -105,7 +104,7 @@ class Resolver:
             return None
         way = scope.find(asked, scope.element)
         if not way or way[-1].kind != "link":
-            scope.element.fail(f"canonical_link={asked[:200]!r} is no link", "name a link of the model")
+            scope.element.fail(f"canonical_link={asked[:200]!r} is not a link", "name a link of the model")
         return way[-1]
 
     def _carried_by(self, item: Item) -> list[Item]:
@@ -139,7 +138,7 @@ def _first_link(scope: Scope) -> Item | None:
 def _in_order(
     item: Item, known: dict[Item, T], needs: Callable[[Item], list[Item]], make: Callable[[Item], T], what: str
 ) -> T:
-    """The value of an item, after those of all that it needs; `known` keeps them."""
+    """The value of an item, after those of all that it needs; `known` caches them."""
     stack, waiting = [item], {}
     while stack:
         top = stack[-1]
@@ -154,7 +153,7 @@ def _in_order(
         for need in needs(top):
             if need in waiting and need not in known:
                 circle = " -> ".join(i.full for i in [*stack[stack.index(need) :], need])
-                top.element.fail(f"{what} refer to each other in a circle: {circle[:300]}")
+                top.element.fail(f"{what} refer to each other in a cycle: {circle[:300]}")
             if need not in known:
                 stack.append(need)
     return known[item]

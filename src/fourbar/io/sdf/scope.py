@@ -11,7 +11,7 @@ from ...errors import unknown
 from ..element import Element
 
 KINDS = ("link", "joint", "frame", "model")
-_ALSO = {"joint": "drake:joint"}  # tags of other programs that are of a kind
+_ALSO = {"joint": "drake:joint"}  # prefixed tags of other programs
 _MODEL = "__model__"
 
 
@@ -49,7 +49,7 @@ class Scope:
         return [item for item in self.items.values() if item.kind == kind]
 
     def find(self, name: str, by: Element) -> list[Item]:
-        """The way to a name: the models on it, and the thing itself; empty for the scope's own frame."""
+        """The path to a name: the models on it, and the thing itself; empty for the scope's own frame."""
         way: list[Item] = []
         scope = self
         steps = name.split("::")
@@ -94,12 +94,12 @@ def collect(element: Element) -> list[Scope]:
 def _named(element: Element, kind: str, scope: Scope) -> Item:
     name = element.require("name")
     if name == "world" or (name.startswith("__") and name.endswith("__")) or "::" in name:
-        element.fail(f"{name[:200]!r} cannot be the name of a {kind}: it is reserved", "choose another name")
+        element.fail(f"{name[:200]!r} is reserved and cannot be the name of a {kind}", "choose another name")
     old = scope.items.get(name)
     if old is not None:
         file, line, _ = old.element.place
         there = f"line {line}" if file == element.place.file else f"{file}:{line}"
-        element.fail(f"the name {name[:200]!r} is used already, by the {old.kind} at {there}")
+        element.fail(f"the name {name[:200]!r} is already used, by the {old.kind} at {there}")
     item = Item(kind, name, element, scope)
     scope.items[name] = item
     return item

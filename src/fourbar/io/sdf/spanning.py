@@ -1,7 +1,7 @@
 """Which joints carry links, and which close loops.
 
-Every link hangs on the first joint of the file that has it as its child. A link that is the child of two joints is in a
-loop: the later joint closes it. Joints that face the wrong way are turned round.
+Every link is carried by the first joint of the file that has it as its child. A link that is the child of two joints is
+in a loop: the later joint closes it. Joints in the wrong direction are reversed.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from .scope import Item
 
 @dataclass
 class Spanning:
-    """Roots (each carried by nothing), carrying joints, parents first and each towards its child, closing joints."""
+    """Roots (without a joint), carrying joints, parents first and each towards its child, closing joints."""
 
     roots: list[Item] = field(default_factory=list)
     carrying: list[SdfJoint] = field(default_factory=list)
@@ -54,14 +54,14 @@ class _Finder:
                     queue.append(other)
 
     def settle(self, start: Iterable[Item | None]) -> None:
-        """From a start, all that can be reached: by first joints, by any, by turned ones."""
+        """From a start, all that can be reached: by first joints, by any, by reversed ones."""
         known = len(self.placed)
         for first_only, turned in ((True, False), (False, False), (False, True)):
             self.grow([*start, *list(self.placed)[known:]], first_only, turned)
 
 
 def spanning_tree(links: Sequence[Item], joints: Sequence[SdfJoint]) -> Spanning:
-    """The tree: from the world, then from every link that is nobody's child, then from what is left."""
+    """The tree: from the world, then from every link that is not a child, then from what is left."""
     finder = _Finder(links, joints)
     finder.settle([None])
     for candidates in ([link for link in links if link not in finder.first], links):

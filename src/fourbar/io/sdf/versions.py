@@ -1,4 +1,4 @@
-"""The versions of SDF that are read, and what older ones mean, said in the words of the newest."""
+"""The supported versions of SDF; older conventions are rewritten as the newest."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ _RELATIVE_TO = 7  # from which on poses name a frame by relative_to, before by f
 
 
 def check_version(root: Element) -> None:
-    """Refuse what is not SDF of a version that we know."""
+    """Refuse anything but SDF of a supported version."""
     if root.tag != "sdf":
         root.fail(f"the root element of an SDF file is <sdf>, not <{root.tag[:60]}>")
     version = root.require("version")
     if version not in VERSIONS:
-        root.fail(f"version {version[:60]!r} is not read", f"expected one of {', '.join(VERSIONS)}")
+        root.fail(f"version {version[:60]!r} is not supported", f"expected one of {', '.join(VERSIONS)}")
 
 
 def modernized(root: Element) -> Element:
-    """A file, its version checked, with older conventions rewritten in place; included files come later, each so."""
+    """A file, its version checked, with older conventions rewritten in place; included files come later, likewise."""
     check_version(root)
     version = int(root.attributes["version"].split(".")[1])
     if version >= _RELATIVE_TO:
@@ -43,7 +43,7 @@ def modernized(root: Element) -> Element:
 
 
 def _tell_apart(scope: Element) -> None:
-    """Older joints and frames may have the names of links: they get names of their own, which are told."""
+    """Older joints and frames may have the names of links: they are renamed, which is reported."""
     taken = {child.attributes.get("name", "") for child in scope.children if child.tag in ("link", "model")}
     for tag in ("joint", "frame"):
         for child in (child for child in scope.children if child.tag == tag):

@@ -57,36 +57,38 @@ class Closures:
         for joint in self._by_child.values():
             if joint.independent is False and joint.name not in self._tied:
                 place = joint.element.place
-                text = f"joint {joint.name!r} is in no loop, so it is independent"
+                text = f"joint {joint.name!r} is in no loop, so that it is independent anyway"
                 self._root.reading.warn(place, text, "remove independent=", _INDEPENDENT)
 
     # --- URDF+ --------------------------------------------------------------------------------------------------------
 
     def _loop(self, element: Element, name: str) -> None:
-        """A joint between two links, at a place on each, about one axis in both places."""
+        """A joint between two links, with a placement on each, about one axis in both."""
         kind = element.require("type")
         if kind not in _PLUS:
-            element.fail(f"loop type {kind[:60]!r} is not known", f"expected one of {', '.join(_PLUS)}")
+            element.fail(f"unknown loop type {kind[:60]!r}", f"expected one of {', '.join(_PLUS)}")
         first, second = self._end(element, "predecessor"), self._end(element, "successor")
         places = [_place(read_origin(end)) for _, end in (first, second)]
         joint = _PLUS[kind](read_axis(element))
         self._close(name, joint, first[0], second[0], *places)
 
     def _coupling(self, element: Element, name: str) -> None:
-        """ratio · (angle of the predecessor) = angle of the successor, both against what carries the two.
+        """ratio · (angle of the predecessor) = angle of the successor, both relative to their common ancestor.
 
-        The type, if there is one, is rolling: that of two wheels.
+        The type, if given, is rolling: that of two wheels.
         """
         kind = element.get("type")
         if kind not in (None, "rolling"):
-            element.fail(f"coupling type {kind[:60]!r} is not known", "expected rolling, or no type")
+            element.fail(f"unknown coupling type {kind[:60]!r}", "expected rolling, or no type")
         (first, _), (second, _) = self._end(element, "predecessor"), self._end(element, "successor")
         given = element.child("ratio")
         ratio = 1.0 if given is None else given.number("value")
         before, after = self._between(first, second)
         factors = {**dict.fromkeys(before, ratio), **dict.fromkeys(after, -1.0)}
         if not before or not after:
-            element.fail(f"no joint moves {first if not before else second!r} against what carries both links")
+            element.fail(
+                f"no joint moves {first if not before else second!r} relative to the common ancestor of both links"
+            )
         self._builder.loop(Coupling(factors), name=name, independent=self._independent(first, second))
 
     def _end(self, element: Element, tag: str) -> tuple[str, Element]:
@@ -103,13 +105,14 @@ class Closures:
     # --- urdfdom ------------------------------------------------------------------------------------------------------
 
     def _constraint(self, element: Element, name: str) -> None:
-        """A cut joint, or a cut link: a place and an axis on each of two links. Earlier files of URDF+ called their
-        couplings so."""
+        """A cut joint, or a cut link: a placement and an axis on each of two links. Earlier files of URDF+ called their
+        couplings so.
+        """
         kind = element.require("type")
         if kind == "rolling":
             return self._coupling(element, name)
         if kind not in _CUT:
-            element.fail(f"constraint type {kind[:60]!r} is not known", f"expected one of {', '.join(_CUT)}")
+            element.fail(f"unknown constraint type {kind[:60]!r}", f"expected one of {', '.join(_CUT)}")
         ends = []
         for side in ("parent", "child"):
             link = self._known(element, element.required(side).require("link"))
@@ -120,7 +123,7 @@ class Closures:
             joint: Joint = Revolute("z")
         elif kind == "prismatic":
             if not np.allclose(axis1, axis2, rtol=0.0, atol=1e-9):
-                fix = "turn the origins so that the axis is the same in both"
+                fix = "rotate the origins so that the axis is the same in both"
                 element.fail(f"a prismatic constraint about {axis1} in one frame and {axis2} in the other", fix)
             joint = Prismatic(axis1)
         else:
@@ -138,7 +141,7 @@ class Closures:
         self._builder.loop(closure, name=name, independent=self._independent(first, second))
 
     def _between(self, first: str, second: str) -> tuple[list[str], list[str]]:
-        """The moving joints from what carries both links to each of them."""
+        """The moving joints from the common ancestor of both links to each of them."""
         paths = [chain(self._parents, link) for link in (first, second)]
         shared = set(paths[0]) & set(paths[1])
         own = [[self._by_child[link] for link in path if link not in shared] for path in paths]
@@ -146,10 +149,10 @@ class Closures:
         return before, after
 
     def _independent(self, first: str, second: str) -> list[str]:
-        """Those joints of the loop that the file declares independent.
+        """The joints of the loop that the file declares independent.
 
-        URDF+ takes a joint that says nothing as independent. That is followed in loops with a joint that is not: where
-        none says so, which are independent is left open.
+        In URDF+ a joint without the attribute is independent. That is applied in loops with a joint that is not: where
+        none has the attribute, the choice is left open.
         """
         before, after = self._between(first, second)
         self._tied.update(before, after)
@@ -157,14 +160,14 @@ class Closures:
         loop = {*before, *after}
         complete = any(said[name] is False for name in loop)
         if complete and self._root.reading.is_waived(_INDEPENDENT):
-            message = f"which other joints between {first!r} and {second!r} are independent is left open (waived)"
+            message = f"the choice of other independent joints between {first!r} and {second!r} is left open (waived)"
             self._root.reading.note(self._root.place, message, key=_INDEPENDENT)
             complete = False
         return [name for name in said if name in loop and (said[name] or (complete and said[name] is None))]
 
 
 def report_not_dependent(root: Element, mechanism: Mechanism) -> None:
-    """Joints that are independent although the file says that they are not, since its loops leave more motion."""
+    """Joints that are independent although the file denies it, since its loops leave more freedom."""
     said = {e.get("name"): e for e in root.all("joint") if e.get("independent") and not e.flag("independent", True)}
     if not said or not mechanism.loops:
         return
@@ -177,10 +180,10 @@ def report_not_dependent(root: Element, mechanism: Mechanism) -> None:
             for name in dict.fromkeys(owner[j] for j, _ in group.embedding.independent):
                 if name in said:
                     text = (
-                        f"joint {name!r} is independent all the same: loops {', '.join(map(repr, group.loops))} leave "
-                        f"{group.embedding.nv} velocities free, and too few joints may be independent"
+                        f"joint {name!r} is independent nevertheless: loops {', '.join(map(repr, group.loops))} have "
+                        f"{group.embedding.nv} degrees of freedom, and too few joints may be independent"
                     )
-                    fix = 'remove independent="false" where it is not so'
+                    fix = 'remove independent="false" where it does not apply'
                     root.reading.warn(said[name].place, text, fix, _INDEPENDENT)
 
 
@@ -193,6 +196,6 @@ def _place(origin: dict[str, Any]) -> tuple[Any, Any]:
 
 
 def _turned(place: tuple[Any, Any], axis: tuple[float, ...]) -> tuple[Any, Any]:
-    """The place with its z along the axis."""
+    """The placement with its z along the axis."""
     A = rotation_from_z(axis)
     return (place[0] if A is None else place[0] @ np.array(A, float), place[1])

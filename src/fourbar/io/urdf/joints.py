@@ -44,7 +44,9 @@ class Mimic:
 
 @dataclass(frozen=True)
 class ReadJoint:
-    """A joint of the file; `arguments` are those of `Builder.body`; `independent` is what URDF+ says, or None."""
+    """A joint of the file; `arguments` are those of `Builder.body`; `independent` is the attribute of URDF+, or
+    None.
+    """
 
     element: Element
     name: str
@@ -61,7 +63,7 @@ def read_joint(element: Element) -> ReadJoint:
     name, kind = element.require("name"), element.require("type")
     known = _BY_TYPE if element.tag != _DRAKE else _OF_DRAKE
     if kind not in known:
-        element.fail(f"joint type {kind[:60]!r} is not known", f"expected one of {', '.join(known)}")
+        element.fail(f"unknown joint type {kind[:60]!r}", f"expected one of {', '.join(known)}")
     parent = element.required("parent").require("link")
     child = element.required("child").require("link")
     if parent == child:
@@ -73,7 +75,7 @@ def read_joint(element: Element) -> ReadJoint:
     for tag in ("safety_controller", "calibration"):
         for unused in element.all(tag):
             unused.mark("*")
-            element.reading.note(unused.place, "concerns a controller, and is not kept", key=unused.key)
+            element.reading.note(unused.place, "concerns a controller and is ignored", key=unused.key)
     mimic = element.child("mimic") or element.child("drake:mimic")
     independent = None if element.get("independent") is None else element.flag("independent", True)
     read = None if mimic is None else _read_mimic(mimic)
@@ -81,7 +83,7 @@ def read_joint(element: Element) -> ReadJoint:
 
 
 def _screw(element: Element, axis: tuple[float, ...]) -> Joint:
-    """Drake's screw: its pitch is the way along the axis for a full turn."""
+    """Drake's screw: its pitch is the displacement along the axis per turn."""
     return Helical(axis, element.required("drake:screw_thread_pitch").number("value") / (2.0 * math.pi))
 
 
@@ -112,7 +114,7 @@ def _damping(element: Element, dynamics: Element, joint: Joint) -> Any:
     if element.tag == _DRAKE and isinstance(joint, Planar) and len((dynamics.get("damping") or "").split()) == 3:
         x, y, angle = dynamics.numbers("damping", 3)
         if x != y:
-            message = f"dampings {x} along x and {y} along y, which turn with the child here and do not in Drake"
+            message = f"dampings {x} along x and {y} along y, which rotate with the child here but not in Drake"
             dynamics.reading.doubt(dynamics.place, message, "make them equal", dynamics.key)
         return (angle, x, y)
     return dynamics.number("damping", 0.0)
@@ -132,7 +134,7 @@ def _read_limit(element: Element, kind: str) -> dict[str, Any]:
     if kind in ("revolute", "prismatic"):
         found["limits"] = _read_range(limit)
     elif kind == "continuous" and any(_bound(limit, name, 0.0) for name in ("lower", "upper")):
-        message = "a continuous joint has no position limits; lower and upper are not used"
+        message = "a continuous joint has no position limits; lower and upper are ignored"
         limit.reading.note(limit.place, message, key=limit.key)
     else:
         limit.mark("@lower", "@upper")
@@ -140,10 +142,10 @@ def _read_limit(element: Element, kind: str) -> dict[str, Any]:
 
 
 def _most(limit: Element, name: str) -> float:
-    """The largest force or velocity; none where it cannot be read, and that is waived."""
+    """The force or velocity limit; none where it is invalid and that is waived."""
     value = _bound(limit, name, math.inf)
     if value < 0.0:
-        fix = "write a positive number, or leave it out for none"
+        fix = "write a positive number, or remove it for no limit"
         limit.reading.doubt(limit.place, f"{name}={value} is negative; without it there is no limit", fix, limit.key)
         return math.inf
     return value
@@ -156,18 +158,19 @@ def _bound(limit: Element, name: str, default: float) -> float:
 
 
 def _read_range(limit: Element) -> tuple[float, float]:
-    """The lowest and highest position. Where just one is given the other is zero, as URDF says; where none is, URDF
-    would hold the joint at zero, which nobody means."""
+    """The lowest and highest position. Where only one is given the other is zero, as URDF specifies; where none is,
+    URDF would hold the joint at zero, which nobody intends.
+    """
     given = [name for name in ("lower", "upper") if limit.get(name) is not None]
     lower, upper = (_bound(limit, name, 0.0) for name in ("lower", "upper"))
     if not given:
         message = "<limit> has neither lower nor upper; the joint moves freely"
-        fix = 'write lower="..." upper="...", or type="continuous" where there are none'
+        fix = 'write lower="..." upper="...", or type="continuous" if there are none'
         limit.reading.warn(limit.place, message, fix, limit.key)
         return -math.inf, math.inf
     if len(given) == 1:
         missing = "upper" if given == ["lower"] else "lower"
-        limit.reading.note(limit.place, f"<limit> has no {missing}; URDF takes 0", key=limit.key)
+        limit.reading.note(limit.place, f"<limit> has no {missing}; URDF assumes 0", key=limit.key)
     if lower > upper:
         message = f"the lower limit {lower} is above the upper one {upper}; without them the joint moves freely"
         fix = "exchange them" if len(given) == 2 else "write both"

@@ -1,4 +1,4 @@
-"""<link>: the name and the matter of a body."""
+"""<link>: the name and the inertia of a body."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def read_link(link: Element, shapes: Shapes) -> dict[str, Any]:
 
 
 def _check_origin(link: Element) -> None:
-    """A link has no <origin>; one that moves nothing is harmless, any other is left to be reported."""
+    """A link has no <origin>; an identity is harmless, any other is left to be reported."""
     if all(c.text == "" and not any(read_origin_numbers(c)) for c in link.children if c.tag == "origin"):
         for origin in link.all("origin"):
             origin.mark("*")
@@ -50,7 +50,7 @@ def _read_inertial(link: Element) -> dict[str, Any]:
 
 
 def _read_mass(inertial: Element) -> float:
-    """The mass; zero where it is missing, and that is waived."""
+    """The mass; zero where it is missing and that is waived."""
     given = inertial.child("mass")
     if given is None:
         fix = 'write <mass value="...">, or remove <inertial>'
@@ -65,7 +65,7 @@ def _read_mass(inertial: Element) -> float:
 
 
 def _read_moments(inertial: Element) -> np.ndarray:
-    """The inertia about the centre of mass; zero, that of a point, where it is missing, and that is waived."""
+    """The inertia about the centre of mass; zero, that of a point, where it is missing and that is waived."""
     tensor = inertial.child("inertia")
     if tensor is None:
         message, fix = "<inertia> is missing; without it the mass is a point", "write its six moments"
@@ -80,7 +80,9 @@ def _key(inertial: Element, tag: str) -> str:
 
 
 def _check_matter(tensor: Element, mass: float, I: np.ndarray) -> None:
-    """What no matter can have: a warning where only the triangle inequality fails, else an error unless waived."""
+    """Physically inconsistent inertias: a warning where only the triangle inequality fails, else an error unless
+    waived.
+    """
     problem = unphysical(mass, I)
     if problem is None:
         return

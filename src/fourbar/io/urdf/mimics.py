@@ -20,7 +20,7 @@ def add_mimics(builder: Builder, joints: Mapping[str, ReadJoint]) -> None:
 
 def _add(builder: Builder, joints: Mapping[str, ReadJoint], name: str, mimic: Mimic) -> None:
     if joints[name].joint.nv == 0:
-        mimic.element.reading.note(mimic.element.place, "a fixed joint mimics nothing")
+        mimic.element.reading.note(mimic.element.place, "a fixed joint cannot mimic another")
         return
     found = _end(joints, name, mimic)
     if found is None:
@@ -36,7 +36,7 @@ def _add(builder: Builder, joints: Mapping[str, ReadJoint], name: str, mimic: Mi
 def _end(joints: Mapping[str, ReadJoint], name: str, mimic: Mimic) -> tuple[str, float, float] | None:
     """The joint at the end of a chain of mimics, with the ratio and offset of the whole chain.
 
-    None where the chain ends at a joint that is not there, and the user accepts that the joint then moves freely.
+    None where the chain ends at an unknown joint, and the user accepts that the joint then moves freely.
     """
     path = {name: None}
     ratio, offset = 1.0, 0.0
@@ -49,7 +49,7 @@ def _end(joints: Mapping[str, ReadJoint], name: str, mimic: Mimic) -> tuple[str,
             return None
         if follows.joint in path:
             shown = [*path, follows.joint]
-            mimic.element.fail(f"joints mimic each other in a circle: {' -> '.join(shown[:12])}")
+            mimic.element.fail(f"joints mimic each other in a cycle: {' -> '.join(shown[:12])}")
         path[follows.joint] = None
         follows = joints[follows.joint].mimic
     return list(path)[-1], ratio, offset

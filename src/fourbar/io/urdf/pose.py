@@ -10,7 +10,7 @@ from ..element import Element
 Three = tuple[float, ...]
 _ZERO = (0.0, 0.0, 0.0)
 _SHORT = 1e-6  # an axis shorter than this has no direction
-_ROUNDED = 2e-3  # how far the length of an axis of three digits may be from 1
+_ROUNDED = 2e-3  # error of the length of an axis written with three digits
 
 
 def read_origin(element: Element, tag: str = "origin") -> dict[str, Any]:
@@ -41,7 +41,7 @@ def read_origin_numbers(origin: Element) -> Three:
 
 
 def read_axis(element: Element, tag: str = "axis") -> Three:
-    """<axis xyz> inside an element, of unit length; x where nothing is said."""
+    """<axis xyz> inside an element, of unit length; x by default."""
     axis = element.child(tag)
     if axis is None:
         return (1.0, 0.0, 0.0)
@@ -53,6 +53,6 @@ def read_axis(element: Element, tag: str = "axis") -> Three:
     if abs(length - 1.0) > _ROUNDED:
         shown = " ".join(f"{x:.9g}" for x in unit)
         axis.reading.warn(
-            axis.place, f"the axis has length {length:.6g}; it is taken as {shown}", "write that", axis.key
+            axis.place, f"the axis has length {length:.6g}; it is normalised to {shown}", "write that", axis.key
         )
     return unit

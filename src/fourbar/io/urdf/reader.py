@@ -34,7 +34,7 @@ _MATTERS = (
     "dynamics@stiffness", "dynamics@armature", "dynamics@spring*",
 )  # fmt: skip
 _SPRING = "for a spring write spring_stiffness and spring_reference"
-_NO_FORCE = "forces between bodies other than those of joints are not part of a robot here; add them in f_ext"
+_NO_FORCE = "forces between bodies other than those of joints are not part of a robot here; add them to f_ext"
 _FIXES = {
     "link/origin": "move it to the joint, or to inertial, visual and collision",
     "joint/dynamics@stiffness": _SPRING,
@@ -42,16 +42,16 @@ _FIXES = {
     "drake:linear_bushing_rpy": _NO_FORCE,
     "drake:linear_spring_damper": _NO_FORCE,
 }
-# What well-known programs put into a URDF for themselves.
+# What well-known programs add to a URDF for themselves.
 _CONTACT, _CONTROL, _DRAWN = (
-    "concerns contact, and is not kept",
-    "concerns a controller, and is not kept",
-    "is not kept",
+    "concerns contact and is ignored",
+    "concerns a controller and is ignored",
+    "is ignored",
 )
 _OTHERS = {
     "gazebo": "for Gazebo only", "mujoco": "for MuJoCo only", "ros2_control": "for ros2_control only",
-    "plugin": "for another program", "sensor": "concerns a sensor, and is not kept",
-    "transmission/*": "concerns the hardware, and is not kept", "hardwareInterface": _CONTROL,
+    "plugin": "for another program", "sensor": "concerns a sensor and is ignored",
+    "transmission/*": "concerns the hardware and is ignored", "hardwareInterface": _CONTROL,
     "link/contact": _CONTACT, "link/surface": _CONTACT, "collision/surface": _CONTACT, "link@concave": _CONTACT,
     "link/self_collision_checking": _CONTACT, "link/self_collision": _CONTACT, "link/self_filter": _CONTACT,
     "link/collision_checking": _CONTACT, "contact_coefficients": _CONTACT, "collision@group": _CONTACT,
@@ -83,7 +83,7 @@ def read(source: Source, options: Options) -> tuple[Mechanism, Report]:
 
 
 def _read_robot(root: Element, source: Source, options: Options) -> Builder:
-    """All that the file says, put into a builder."""
+    """The content of the file, in a builder."""
     reading = root.reading
     if root.tag != "robot":
         root.fail(f"the root element is <{root.tag}>, not <robot>", "is this a URDF?")
@@ -119,14 +119,14 @@ def _check_xacro(root: Element) -> None:
 
 
 def _report_gazebo(root: Element) -> None:
-    """What only Gazebo reads. Joints and links in it would be part of the robot there, and may close loops."""
+    """What only Gazebo reads. Joints and links in it are part of the robot there, and may close loops."""
     for element in root.all("gazebo"):
         element.mark("*")
         added = next((c for c in element.children if c.tag in ("joint", "link", "model")), None)
         if added is None:
             root.reading.note(element.place, _OTHERS["gazebo"], key="gazebo")
         else:
-            text = f"<{added.tag}> inside <gazebo> is part of the robot for Gazebo only"
+            text = f"<{added.tag}> inside <gazebo> is part of the robot in Gazebo only"
             root.reading.doubt(added.place, text, "declare it as <loop>, or in a side-car file", f"gazebo/{added.tag}")
 
 
@@ -142,7 +142,7 @@ def _name(root: Element, source: Source) -> str:
 
 
 def _add_frames(root: Element, builder: Builder, links: Mapping[str, Element]) -> None:
-    """<frame name link xyz rpy>, which Drake reads: a place on a link."""
+    """<frame name link xyz rpy>, which Drake reads: a placement on a link."""
     for element in root.all("frame"):
         with root.reading.element(), root.reading.naming(element.place):
             name, link = element.require("name"), element.require("link")
@@ -154,7 +154,7 @@ def _add_frames(root: Element, builder: Builder, links: Mapping[str, Element]) -
 
 
 def _named(root: Element, *tags: str) -> dict[str, Element]:
-    """Elements by name; a name that is there twice is reported."""
+    """Elements by name; duplicate names are reported."""
     found: dict[str, Element] = {}
     tag = tags[0]
     for element in sorted((e for t in tags for e in root.all(t)), key=lambda e: e.line):
@@ -184,7 +184,7 @@ def _add_bodies(
     links: Mapping[str, Element],
     floating: bool | Joint,
 ) -> None:
-    """The bodies, parents first. A root called world, which is what is fixed, is the ground itself."""
+    """The bodies, parents first. A root named world, which is fixed, is the ground itself."""
     root, *others = order
     reading = links[root].reading
     with reading.naming(links[root].place):
@@ -208,7 +208,7 @@ def _add_root(
         if floating is not False:
             link.fail(f"the root link {WORLD!r} is the ground, which cannot float", "rename it, or remove it")
         if body.get("mass") or body["geometry"]:
-            link.reading.note(link.place, f"the link {WORLD!r} is the ground; its mass and shapes are not kept")
+            link.reading.note(link.place, f"the link {WORLD!r} is the ground; its mass and shapes are ignored")
         return
     joint = floating if isinstance(floating, Joint) else Free() if floating else Fixed()
     taken = ("root_joint", f"{name}_root_joint")

@@ -58,7 +58,7 @@ class Shapes:
         if len(found) != 1:
             there = ", ".join(f"<{c.tag[:60]}>" for c in geometry.children[:5]) or "nothing"
             listed = ", ".join(x for x in _KINDS if not x.startswith("drake:"))
-            geometry.fail(f"it contains {there}; one of {listed} is expected, so this <{element.tag}> is left out")
+            geometry.fail(f"it contains {there}; expected one of {listed}, so this <{element.tag}> is left out")
         shape = found[0]
         geometry.mark(shape.tag)
         origin = read_origin(element)
@@ -90,9 +90,7 @@ class Shapes:
         found = self._meshes.find(address)
         if found.problem in ("outside", "remote"):
             why = "is not in a folder that may be read" if found.problem == "outside" else "is not a file here"
-            shape.reading.warn(
-                shape.place, f"mesh {address[:200]!r} {why}", "list its folder: folders=[...]", shape.key
-            )
+            shape.reading.warn(shape.place, f"mesh {address[:200]!r} {why}", "add its folder: folders=[...]", shape.key)
         elif found.problem:
             self._missing.append((shape, address[:200]))
         return {"mesh": address, "file": found.path, "scale": shape.numbers("scale", 3, (1.0, 1.0, 1.0))}
@@ -111,7 +109,7 @@ class Shapes:
         return None
 
     def _material(self, material: Element) -> Colour | None:
-        """The colour of a material: given here, or where its name was first given a colour."""
+        """The colour of a material: given here, or where its name first had a colour."""
         name, given = material.get("name") or "", material.child("color")
         if given is None:
             return self._colours.get(name)

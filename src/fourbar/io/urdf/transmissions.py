@@ -1,7 +1,7 @@
 """<transmission>: an actuator on a joint behind a gear, and the inertia of its rotor where that is given.
 
 A rotor of inertia I that turns N times as fast as its joint adds N² I to the diagonal of the mass matrix: the armature.
-That leaves out its gyroscopic part; a side-car file can declare the rotor as a body, which is exact.
+That neglects its gyroscopic part; a side-car file can declare the rotor as a body, which is exact.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _CONTROL = ("hardwareInterface", "role", "offset")
 
 @dataclass
 class Transmissions:
-    """What rotors add to the mass matrix, by joint; the actuators, by name: their joint and gear."""
+    """Inertia of rotors in the mass matrix, by joint; the actuators, by name: their joint and gear."""
 
     armatures: dict[str, float] = field(default_factory=dict)
     actuators: dict[str, tuple[str, float]] = field(default_factory=dict)
@@ -60,11 +60,11 @@ def _read(transmission: Element, joints: Mapping[str, ReadJoint], found: Transmi
     if len(driven) == len(actuators) == 1 and len(ratios) <= 1:
         _add_actuator(transmission, driven[0], actuators[0], ratios[0] if ratios else 1.0, joints, found)
         if kind and not kind.endswith(_SIMPLE):
-            message = f"a transmission of type {kind[:60]!r} is read as a simple one: one gear ratio"
-            transmission.reading.note(transmission.place, message, "a side-car file can say more")
+            message = f"a transmission of type {kind[:60]!r} is read as a simple one with one gear ratio"
+            transmission.reading.note(transmission.place, message, "use a side-car file for more")
     elif actuators and not any(inertias):
-        message = f"{len(actuators)} actuators and {len(ratios)} gear ratios for {len(driven)} joints are not carried"
-        transmission.reading.note(transmission.place, message, "one of each is understood")
+        message = f"{len(actuators)} actuators and {len(ratios)} gear ratios for {len(driven)} joints are ignored"
+        transmission.reading.note(transmission.place, message, "one of each is supported")
     if any(inertias):
         _add_armature(transmission, driven, inertias, of_rotors or ratios, joints, found)
 
@@ -79,8 +79,8 @@ def _add_actuator(
 ) -> None:
     joint = driven.attributes.get("name", "")
     if joint not in joints or joints[joint].joint.nv != 1:
-        why = "there is no such joint" if joint not in joints else "the joint has not one velocity"
-        transmission.reading.note(transmission.place, f"the actuator of joint {joint[:60]!r} is not carried: {why}")
+        why = "there is no such joint" if joint not in joints else "the joint does not have exactly one velocity"
+        transmission.reading.note(transmission.place, f"the actuator of joint {joint[:60]!r} is ignored: {why}")
         return
     names = (actuator.attributes.get("name"), transmission.attributes.get("name"), f"{joint}_actuator")
     free = [name for name in names if name and name not in found.actuators]
@@ -88,7 +88,7 @@ def _add_actuator(
         transmission.reading.note(transmission.place, f"a second actuator {names[0]!r} of joint {joint!r} is left out")
         return
     if free[0] != (names[0] or free[0]):
-        message = f"there are several actuators {names[0]!r}; that of joint {joint!r} is called {free[0]!r} here"
+        message = f"there are several actuators {names[0]!r}; that of joint {joint!r} is renamed to {free[0]!r}"
         transmission.reading.note(transmission.place, message)
     if ratio == 0.0:
         message = f"the gear ratio of actuator {free[0]!r} is zero: it moves nothing"
@@ -108,7 +108,7 @@ def _add_armature(
         transmission.reading.doubt(
             transmission.place,
             f"{len(inertias)} rotor inertias and {len(ratios)} gear ratios for {len(driven)} joints",
-            "one of each is understood; declare the rotors in a side-car file",
+            "one of each is supported; declare the rotors in a side-car file",
             "transmission",
         )
         return
@@ -122,7 +122,7 @@ def _add_armature(
 
 
 def _values(part: Element, tags: tuple[str, ...]) -> list[float]:
-    """The numbers of children with these tags: their attribute `value`, or their text."""
+    """The numbers in children with these tags: their attribute `value`, or their text."""
     values: list[float] = []
     for child in (child for tag in tags for child in part.all(tag)):
         with part.reading.lenient(child.key, doubt=True):

@@ -11,7 +11,7 @@ from .joints import ReadJoint
 
 
 def check_tree(root: Element, links: Mapping[str, Element], joints: Sequence[ReadJoint]) -> list[str]:
-    """The links, parents first, in the order of the file otherwise. All joints that are wrong are reported."""
+    """The links, parents first, otherwise in the order of the file. All wrong joints are reported."""
     reading = root.reading
     carried: dict[str, ReadJoint] = {}
     for joint in joints:
@@ -29,29 +29,29 @@ def check_tree(root: Element, links: Mapping[str, Element], joints: Sequence[Rea
     for name in links:
         if name not in order:
             joint = carried[name]
-            joint.element.fail(f"joints form a circle: {_circle(carried, name)}", _ONE_PARENT)
+            joint.element.fail(f"joints form a cycle: {_circle(carried, name)}", _ONE_PARENT)
     return list(order)
 
 
-_ONE_PARENT = "a link hangs on one parent, and all on one root; close a loop with <loop>, or in a side-car file"
+_ONE_PARENT = "a link has one parent, and all have one root; close a loop with <loop>, or in a side-car file"
 
 
 def _check_ends(joint: ReadJoint, links: Mapping[str, Element], carried: Mapping[str, ReadJoint]) -> None:
     for end in (joint.parent, joint.child):
         if end == WORLD and end not in links:
             fix = f'declare the ground: <link name="{WORLD}"/>'
-            joint.element.fail(f"there is no link {WORLD!r}; URDF does not declare it by itself", fix)
+            joint.element.fail(f"there is no link {WORLD!r}; URDF does not declare it implicitly", fix)
         if end not in links:
             joint.element.fail(str(unknown("link", end, links)))
     if joint.child in carried:
         other = carried[joint.child]
         joint.element.fail(
-            f"link {joint.child!r} is carried by joint {other.name!r} (line {other.element.line}) too", _ONE_PARENT
+            f"link {joint.child!r} already has a joint, {other.name!r} (line {other.element.line})", _ONE_PARENT
         )
 
 
 def _reached(roots: Sequence[str], carried: Mapping[str, ReadJoint]) -> dict[str, None]:
-    """All links that hang on the given ones, and these, parents first, depth first."""
+    """The given links and all their descendants, parents first, depth first."""
     children: dict[str, list[str]] = {}
     for joint in carried.values():
         children.setdefault(joint.parent, []).append(joint.child)
@@ -65,7 +65,7 @@ def _reached(roots: Sequence[str], carried: Mapping[str, ReadJoint]) -> dict[str
 
 
 def _circle(carried: Mapping[str, ReadJoint], name: str) -> str:
-    """The circle that a link is on, or hangs on, as text."""
+    """The cycle that contains a link or its ancestors, as text."""
     seen: dict[str, int] = {}
     while name not in seen:
         seen[name] = len(seen)
@@ -75,7 +75,7 @@ def _circle(carried: Mapping[str, ReadJoint], name: str) -> str:
 
 
 def chain(parents: Mapping[str, str], link: str) -> list[str]:
-    """The link, what carries it, and so on to the root."""
+    """The link, its parent, and so on to the root."""
     path = [link]
     while path[-1] in parents:
         path.append(parents[path[-1]])

@@ -32,6 +32,7 @@ ARROWS = {
     "arrays": ("errors",),
     "expr": ("errors",),
     "compile": ("expr", "sources"),
+    "targets": ("expr",),
     "spatial": ("expr",),
     "joints": ("spatial",),
     "constraints": ("joints",),
@@ -52,9 +53,9 @@ ARROWS = {
     "bridges": ("interop",),
     "baselines": ("reference",),
     "lagrange": ("reference",),
-    "cli": ("sim", "identification", "robots", "interop", "reference", ""),
+    "cli": ("sim", "identification", "robots", "interop", "reference", "targets", ""),
     "__main__": ("cli",),
-    "": ("sim", "identification", "robots", "bridges", "baselines", "convert", "lagrange", "loops"),
+    "": ("sim", "identification", "robots", "bridges", "baselines", "convert", "lagrange", "loops", "targets"),
 }
 LONGEST_FILE = 500
 LONGEST_FUNCTION = 60

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from .io import Finding, ParseError, Report
     from .sim import SimulationWarning, Trajectory, simulate
     from .system.load import FileWarning, load, loads
+    from .targets.c import export_c
 
 __version__ = "0.1.0"
 
@@ -36,8 +37,8 @@ __all__ = [
     "Actuator", "ArgumentError", "AssemblyError", "Builder", "Drive", "FileWarning", "Finding", "FourbarError",
     "Identification", "IdentificationError", "ModelError", "ParseError", "Report", "SimulationWarning",
     "SingularError", "System", "Trajectory", "UnknownNameError", "acos", "asin", "atan2", "base_parameters",
-    "constraints", "convert", "cos", "exciting_trajectory", "identify", "joints", "load", "loads", "loops", "maximum",
-    "minimum", "robots", "select", "simulate", "sin", "sqrt", "tan",
+    "constraints", "convert", "cos", "exciting_trajectory", "export_c", "identify", "joints", "load", "loads", "loops",
+    "maximum", "minimum", "robots", "select", "simulate", "sin", "sqrt", "tan",
 ]  # fmt: skip
 
 __getattr__, __dir__ = lazy(
@@ -53,5 +54,6 @@ __getattr__, __dir__ = lazy(
         "robots": "",
         "sim": "SimulationWarning Trajectory simulate",
         "system.load": "FileWarning load loads",
+        "targets.c": "export_c",
     },
 )

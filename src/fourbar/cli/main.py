@@ -10,10 +10,11 @@ from collections.abc import Sequence
 
 from .. import __version__
 from ..errors import ArgumentError, FourbarError, UnknownNameError
-from . import bench, check, convert, info, show, simulate
+from . import bench, check, convert, export_c, info, show, simulate
 
 COMMANDS = {
-    "simulate": simulate, "info": info, "check": check, "convert": convert, "bench": bench, "show": show,
+    "simulate": simulate, "info": info, "check": check, "convert": convert, "export-c": export_c,
+    "bench": bench, "show": show,
 }  # fmt: skip
 _FAILED, _WRONG_USAGE, _INTERRUPTED = 1, 2, 130
 

@@ -1,0 +1,168 @@
+"""Functions as C: compiled with all warnings as errors, the written test passes, and results are those of fourbar."""
+
+from __future__ import annotations
+
+import ctypes
+import re
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import fourbar as fb
+from fourbar.cli.main import main
+from fourbar.targets.c_code import Writer
+
+COMPILERS = [name for name in ("gcc", "clang") if shutil.which(name)]
+FLAGS = ["-std=c99", "-O2", "-Wall", "-Wextra", "-Werror", "-pedantic"]
+needs_compiler = pytest.mark.skipif(not COMPILERS, reason="no C compiler is installed")
+
+
+def build(compiler: str, *arguments: Any) -> None:
+    """Compile; what the compiler says is the failure."""
+    run = subprocess.run([compiler, *FLAGS, *map(str, arguments), "-lm"], capture_output=True, text=True, timeout=600)
+    assert run.returncode == 0, run.stderr
+
+
+def shared(folder: Path, name: str) -> ctypes.CDLL:
+    """The exported source as a library of this process."""
+    target = folder / f"{name}.so"
+    build(COMPILERS[0], "-O0", "-shared", "-fPIC", folder / f"{name}.c", "-o", target)
+    return ctypes.CDLL(str(target))
+
+
+def called(library: ctypes.CDLL, name: str, inputs: list[np.ndarray], shape: tuple[int, ...]) -> np.ndarray:
+    """The one result of an exported function."""
+    result = np.full(shape, np.nan)
+    pointers = [np.ascontiguousarray(x, float) for x in (*inputs, result)]
+    getattr(library, name)(*(ctypes.c_void_p(x.ctypes.data) for x in pointers))
+    return pointers[-1]
+
+
+def chain(n: int) -> fb.System:
+    """Links in a row."""
+    b = fb.Builder("chain")
+    for i in range(n):
+        b.body(
+            f"link{i}", parent=f"link{i - 1}" if i else "world", joint=fb.joints.Revolute("xyz"[i % 3]),
+            position=(0.0, 0.0, 0.2 if i else 0.0), mass=1.0, com=(0.01, 0.0, 0.1), inertia=(0.01, 0.012, 0.005),
+        )  # fmt: skip
+    return b.build()
+
+
+def robots() -> dict[str, fb.System]:
+    """A tree, a floating robot, looped ones, and a chain that is long enough for its code to be shared."""
+    return {
+        "pendulum": fb.robots.double_pendulum(),
+        "four_bar": fb.robots.four_bar(),
+        "tello": fb.robots.tello(),
+        "cheetah": fb.robots.mini_cheetah(),
+        "chain": chain(70),
+    }
+
+
+@needs_compiler
+@pytest.mark.parametrize("compiler", COMPILERS)
+@pytest.mark.parametrize("scalar", ["double", "float"])
+def test_written_tests_pass_without_a_warning(tmp_path: Path, compiler: str, scalar: str) -> None:
+    found = robots()
+    tello = found["tello"]
+    functions = [
+        *(found[name].inverse_dynamics for name in ("pendulum", "four_bar", "cheetah", "chain")),
+        *(found[name].forward_dynamics for name in ("pendulum", "four_bar")),
+        tello.pose.specialise(frame=tello.names.bodies[-1]),
+        found["cheetah"].integrate,
+        found["four_bar"].forward_dynamics.jacobian,
+    ]
+    fb.export_c(tmp_path, functions, name="many", scalar=scalar, casadi=scalar == "double")
+    build(compiler, tmp_path / "many.c", tmp_path / "many_test.c", "-o", tmp_path / "run")
+    run = subprocess.run([tmp_path / "run"], capture_output=True, text=True, timeout=60)
+    assert run.returncode == 0, run.stdout
+
+
+@needs_compiler
+@pytest.mark.parametrize("name", ["pendulum", "four_bar", "tello", "cheetah", "chain"])
+def test_results_are_those_of_fourbar(tmp_path: Path, name: str) -> None:
+    robot = robots()[name]
+    fb.export_c(tmp_path, [robot.forward_dynamics, robot.mass_matrix], name="r")
+    library = shared(tmp_path, "r")
+    rng = np.random.default_rng(3)
+    for q in robot.random(5, n=3):
+        v, tau = rng.normal(size=(2, robot.nv))
+        M = called(library, "r_mass_matrix", [q], (robot.nv, robot.nv))
+        np.testing.assert_allclose(M, robot.mass_matrix(q), rtol=1e-12, atol=1e-12 * np.abs(M).max())
+        a = robot.forward_dynamics(q, v, tau)
+        found = called(library, "r_forward_dynamics", [q, v, tau], (robot.nv,))
+        np.testing.assert_allclose(found, a, rtol=1e-12, atol=1e-11 * np.abs(a).max())
+
+
+@needs_compiler
+def test_casadi_finds_its_symbols(tmp_path: Path) -> None:
+    """The calling convention of casadi.external: dense, column by column, a null pointer is a zero."""
+    robot = fb.robots.double_pendulum()
+    fb.export_c(tmp_path, [robot.mass_matrix, robot.inverse_dynamics], name="r", casadi=True)
+    library = shared(tmp_path, "r")
+    function = library.r_inverse_dynamics_casadi
+    assert library.r_inverse_dynamics_casadi_n_in() == 3 and library.r_inverse_dynamics_casadi_n_out() == 1
+    library.r_mass_matrix_casadi_sparsity_out.restype = ctypes.POINTER(ctypes.c_longlong)
+    assert list(library.r_mass_matrix_casadi_sparsity_out(0)[:3]) == [2, 2, 1]
+    library.r_inverse_dynamics_casadi_name_in.restype = ctypes.c_char_p
+    assert library.r_inverse_dynamics_casadi_name_in(1) == b"v"
+    q, a, tau = np.array([0.3, -0.2]), np.array([1.0, 2.0]), np.empty(2)
+    given = (ctypes.c_void_p * 3)(q.ctypes.data, None, a.ctypes.data)
+    result = (ctypes.c_void_p * 1)(tau.ctypes.data)
+    assert function(given, result, None, None, 0) == 0
+    np.testing.assert_allclose(tau, robot.inverse_dynamics(q, np.zeros(2), a), rtol=1e-14)
+
+
+def test_numbers_survive() -> None:
+    for x in (0.1, -1.0, 1e-300, 3.0, 1e22, -2.5e-7):
+        assert float(Writer("double").number(x).strip("()")) == x
+    assert Writer("float").number(2.0) == "2.0f" and "INFINITY" in Writer("double").number(-np.inf)
+
+
+def test_what_is_written_can_be_read(tmp_path: Path) -> None:
+    """Names of C, one header with shapes, functions of one name told apart."""
+    robot = fb.robots.mini_cheetah()
+    fb.export_c(tmp_path, [robot.integrate, robot.integrate], name="2 legs!")
+    header = (tmp_path / "_2_legs.h").read_text(encoding="utf-8")
+    assert re.findall(r"^void (\w+)\(", header, flags=re.MULTILINE) == ["_2_legs_integrate", "_2_legs_integrate_2"]
+    assert "malloc" not in (tmp_path / "_2_legs.c").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"scalar": "half"}, "'double', 'float'"),
+        ({"scalar": "float", "casadi": True}, "casadi=True needs"),
+        ({"functions": []}, "no functions given"),
+        ({"functions": ["inverse_dynamics"]}, "robot.inverse_dynamics"),
+        ({"functions": "pose"}, "specialise(frame=...)"),
+    ],
+)
+def test_what_is_refused(tmp_path: Path, change: dict[str, Any], words: str) -> None:
+    robot = fb.robots.double_pendulum()
+    given: dict[str, Any] = {"functions": [robot.inverse_dynamics], **change}
+    if given["functions"] == "pose":
+        given["functions"] = [robot.pose]
+    with pytest.raises(fb.ArgumentError, match=re.escape(words)):
+        fb.export_c(tmp_path, **given)
+
+
+def test_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    functions = "inverse_dynamics,pose:frame=tip,forward_dynamics.jacobian"
+    assert main(["export-c", "double_pendulum", "--functions", functions, "-o", str(tmp_path), "--name", "arm"]) == 0
+    assert [Path(line).name for line in capsys.readouterr().out.split()] == [
+        "arm.c", "arm.h", "arm_test.c", "CMakeLists.txt",
+    ]  # fmt: skip
+    for wrong, words in (
+        ("inverse_dynamic", "inverse_dynamics"),
+        ("pose:tip", "frame=hand"),
+        ("mass_matrix:frame=tip", "no options"),
+        ("mass_matrix.gradient", "derivative"),
+    ):
+        assert main(["export-c", "double_pendulum", "--functions", wrong, "-o", str(tmp_path)]) == 2
+        assert words in capsys.readouterr().err

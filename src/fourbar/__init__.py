@@ -46,6 +46,7 @@ __getattr__, __dir__ = lazy(
     {
         "baselines": "",
         "bridges": "",
+        "casadi": "",
         "constraints": "",
         "convert": "",
         "identification": "Identification base_parameters exciting_trajectory identify",

@@ -11,14 +11,14 @@ from typing import Any
 import fourbar as fb
 from fourbar import baselines, constraints, convert, errors, lagrange, loops
 from fourbar.bridges import drake, mujoco, pinocchio
-from fourbar.functions.methods import METHODS, Method
-from fourbar.functions.options import READERS
+from fourbar.functions.attributes import OptionedMethod
+from fourbar.functions.registry import METHODS, Method
 from fourbar.identification import BaseParameters, Excitation, Fourier
 from fourbar.joints import JOINT_TYPES, Joint
 from fourbar.system.constrained.actuated import Actuated
 from fourbar.system.constrained.robot import Constrained
 from fourbar.system.equations import Equations
-from fourbar.system.system import Names, OptionedMethod
+from fourbar.system.system import Names
 from fourbar.tree.assembly import ClusterInfo
 
 TARGET = Path(__file__).with_name("api.md")
@@ -105,7 +105,7 @@ def _fields(kind: Any) -> str:
 
 def _method(name: str, method: Method) -> str:
     """A method of a robot: arrays, then options, then what every function takes."""
-    options = [str(p) for p in _arguments(READERS[method.static])[1:]]
+    options = [x.name if x.required else f"{x.name}={x.default!r}" for x in method.options]
     arguments = [*method.arguments, *options, *(f"{x}=None" for x in method.optional), "out=None", "threads=None"]
     return _entry(f"System.{name}({', '.join(arguments)})", inspect.cleandoc(method.doc))
 

@@ -3,6 +3,7 @@
 import ast
 import os
 import pickle
+import runpy
 import subprocess
 import sys
 from importlib import import_module
@@ -11,6 +12,7 @@ from pathlib import Path
 import pytest
 
 import fourbar
+from fourbar.functions import method_table
 from fourbar.functions.methods import METHODS
 from fourbar.system.system import System
 
@@ -20,7 +22,7 @@ LAZY = ("fourbar", "fourbar.expr", "fourbar.joints", "fourbar.loops", "fourbar.e
 # Parts that neither building a robot nor computing with it needs, and those that a robot needs to compute only.
 NOT_NEEDED = """
 fourbar.baselines fourbar.bridges fourbar.cli fourbar.constraints.contacts fourbar.constraints.rows fourbar.interop
-fourbar.convert fourbar.identification fourbar.io fourbar.lagrange fourbar.robots fourbar.sim fourbar.view
+fourbar.convert fourbar.identification fourbar.io fourbar.lagrange fourbar.robots fourbar.sim
 fourbar.joints.composite fourbar.joints.lie fourbar.joints.mirror fourbar.joints.serialize fourbar.constraints.closures
 fourbar.constraints.gears fourbar.constraints.functions fourbar.edit.change fourbar.edit.join fourbar.edit.lock
 fourbar.edit.mirror fourbar.edit.sub fourbar.mechanism.geometry fourbar.algorithms.loop_derivatives
@@ -31,11 +33,12 @@ fourbar.algorithms.energy fourbar.algorithms.kinematics fourbar.algorithms.regre
 fourbar.expr.program_derivatives fourbar.expr.shared fourbar.expr.shared_tasks fourbar.tree.parameter_changes
 fourbar.tree.parameters fourbar.functions.parameter_derivatives fourbar.functions.derivatives
 fourbar.functions.derivative_recordings fourbar.algorithms.massless fourbar.functions.incompatible_changes
-fourbar.functions.derivative_base decimal difflib fractions fnmatch
+decimal difflib fractions fnmatch
 """
 NEEDED_TO_COMPUTE = """
 fourbar.algorithms fourbar.compile fourbar.expr.program fourbar.expr.unrolled fourbar.functions.context
-fourbar.functions.make fourbar.functions.methods.dynamics fourbar.functions.recording threading
+fourbar.functions.arguments fourbar.functions.function fourbar.functions.methods.dynamics fourbar.functions.recording
+threading
 """
 
 BUILD = """
@@ -137,6 +140,12 @@ def test_what_was_imported_late_can_be_pickled():
 def test_methods_are_where_the_robot_looks_for_them():
     listed = {name: thing.subject for name, thing in vars(System).items() if hasattr(thing, "subject")}
     assert listed == {name: method.record.__module__.rpartition(".")[2] for name, method in METHODS.items()}
+
+
+def test_the_table_of_methods_is_current():
+    script = SOURCE.parents[1] / "docs" / "make_method_table.py"
+    made = runpy.run_path(str(script))["text"]()
+    assert Path(method_table.__file__).read_text(encoding="utf-8") == made, "run python docs/make_method_table.py"
 
 
 def test_looking_up_one_method_loads_its_file_only():

@@ -20,7 +20,7 @@ EACH_ARGUMENT = [(m, k) for m, entry in METHODS.items() for k in range(len(entry
 def idle(monkeypatch):
     """A robot that must not begin to work."""
     system = fb.robots.double_pendulum()
-    monkeypatch.setattr("fourbar.functions.context.record", lambda *a: pytest.fail("began to work"))
+    monkeypatch.setattr("fourbar.functions.recording.record", lambda *a: pytest.fail("began to work"))
     return system
 
 
@@ -29,7 +29,7 @@ def idle(monkeypatch):
 def test_a_wrong_shape(method, k):
     f = function(robot(), method)
     name = METHODS[method].arguments[k]
-    shape = robot().model.shape(name)
+    shape = METHODS[method].inputs[k].shape(robot().model)
     for batch in ((), (3,)):
         arrays = arguments(robot(), method, batch)
         wrong = [np.zeros((*shape[:-1], shape[-1] + 1)), np.zeros((*batch, 1)), np.zeros(())] if shape else []

@@ -96,7 +96,7 @@ def test_the_equations_of_motion_are_the_same(seed: int) -> None:
     robot = _random_robot(seed)
     q, rng = robot.random(seed), np.random.default_rng(seed)
     v, a, none = rng.normal(size=robot.nv), rng.normal(size=robot.nv), np.zeros((len(robot.names.bodies), 6))
-    none = none.reshape(robot.model.shape("f_ext"))
+    none = none.reshape(len(robot.names.bodies), 6)
     for f in (robot.inverse_dynamics, robot.forward_dynamics, robot.bias_force):
         given = (q, v) if f is robot.bias_force else (q, v, a)
         np.testing.assert_allclose(f(*given), f(*given, f_ext=none), rtol=1e-9, atol=1e-9)

@@ -151,14 +151,13 @@ def declined(*args: Any, **named: Any) -> Any:
 class Environment:
     """The table of one callable. Until `arm` gives it a kernel, all calls go to the slow way.
 
-    `watched`: 1 if so do calls of one sample whose result has a NaN, 2 if batches too. `names` are those of all
-    arguments; its kernel takes the `present` ones, and others are served by the environments that were `added`.
+    `names` are those of all arguments; its kernel takes the `present` ones, and others are served by the environments
+    that were `added`.
     """
 
-    def __init__(self, watched: int, names: tuple[str, ...], present: tuple[str, ...]) -> None:
+    def __init__(self, names: tuple[str, ...], present: tuple[str, ...]) -> None:
         table = _common().copy()
         self._table = table
-        table[words.WATCHED] = watched
         jobs = workers().table
         table[words.JOB_TABLE] = jobs.ctypes.data
         self._borrowed = (jobs, _KEPT, _NUMBERS, _fast(), _release())  # functions may be called after modules are gone
@@ -167,7 +166,6 @@ class Environment:
             table[words.ARGUMENTS] = len(names)
             table[words.FIRST_NAME : words.FIRST_NAME + len(names)] = [id(name) for name in self._names]
             table[words.MASK] = sum(1 << k for k, name in enumerate(names) if name in present)
-        self.watched = watched
         self.names, self.present = names, present
         self._last: Environment | None = None  # of those that were added
         self._held: list[Any] = []
@@ -203,9 +201,14 @@ class Environment:
             if spare:
                 self._drop(spare)
 
+    def watch(self, watched: int) -> None:
+        """From now on calls go the slow way too whose result has a NaN: 1, those of one sample; 2, batches too."""
+        self._table[words.WATCHED] = watched
+
     def added(self, present: tuple[str, ...]) -> Environment:
         """One more environment behind this one, for another choice of arguments."""
-        other = Environment(self.watched, self.names, present)
+        other = Environment(self.names, present)
+        other.watch(int(self._table[words.WATCHED]))
         self._held.append(other)
         (self._last or self)._table[words.NEXT] = other._table.ctypes.data
         self._last = other
@@ -235,7 +238,7 @@ class Environment:
 
     def follow(self, other: Environment, kind: type) -> None:
         """Serve what another callable serves, but hand out each result in an instance of a class with one slot."""
-        own = [words.MASK, words.NEXT, words.WATCHED, words.WRAP, *range(words.FIRST_SPARE, words.FIRST_NAME)]
+        own = [words.MASK, words.NEXT, words.WRAP, *range(words.FIRST_SPARE, words.FIRST_NAME)]
         served = np.delete(np.arange(words.TABLE_WORDS), own)
         self._table[served] = other._table[served]
         self._table[words.WRAP] = id(kind)
@@ -267,7 +270,7 @@ class Front:
 
     def __init__(self, slow: Any, inner: Environment) -> None:
         self._inner = inner
-        self._environment = Environment(inner.watched, inner.names, inner.present)
+        self._environment = Environment(inner.names, inner.present)
         self._slow = slow
 
     def callable(self) -> Any:

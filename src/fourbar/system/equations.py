@@ -14,8 +14,9 @@ from ..errors import ArgumentError
 from ..expr import Expr, cos, reachable, sin, sqrt
 from ..expr.symbolic import Whole
 from ..expr.to_sympy import load_sympy, number, to_sympy
+from ..functions.arguments import Q
 from ..functions.context import Context, Model
-from ..functions.methods import METHODS
+from ..functions.registry import METHODS
 from ..joints.base import Joint
 from ..joints.composite import SeriesJoint
 from ..joints.exponential import SphericalExponential
@@ -121,7 +122,7 @@ def _traced(spanning: Model, recorder: Whole) -> list[Any]:
     flat: list[Any] = []
     for name in ("mass_matrix", "gravity_force", "coriolis_matrix"):
         method = METHODS[name]
-        ((_, _, entries),) = method.record(Context(spanning, recorder, method.arguments))
+        ((_, _, entries),) = method.record(Context(spanning, recorder, method.given(spanning)))
         flat += entries
     return flat
 
@@ -159,7 +160,7 @@ def _spanning(model: Model, symbols: _Symbols, recorder: Whole, shorten: Any) ->
 def _all_coordinates(model: Model, symbols: _Symbols, recorder: Whole) -> list[Any]:
     """The coordinates of all joints: those that explicit loops determine as formulas of the others."""
     own = Whole(recorder.graph)
-    context = Context(Model(model.mechanism, model.cluster_tree), own, ("q",))
+    context = Context(Model(model.mechanism, model.cluster_tree), own, [Q.on(model)])
     flat = [x for part in context.coordinates() for x in part]
     return to_sympy(flat, {**dict(zip(own.arguments["q"], symbols.q, strict=True)), **symbols.parameters})
 
@@ -348,7 +349,7 @@ def closed_forms(cluster_tree: ClusterTree) -> ClusterTree:
         c._replace(joint=ClosedExponential()) if isinstance(c.joint, SphericalExponential) else c for c in own.links
     ]
     tree = replace(own, links=tuple(closed))
-    return replace(cluster_tree, tree=tree, equivalent=tree, unturned=tree)
+    return replace(cluster_tree, spanning_tree=tree, equivalent=tree, unturned=tree)
 
 
 class Angles(NamedTuple):

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from functools import partial
 from numbers import Integral
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
@@ -12,20 +11,20 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..errors import ArgumentError, warn
-from ..functions.choice import Choices, read_choice
-from ..functions.methods import METHODS, Method, load
+from ..functions.attributes import OptionedMethod, with_methods
 from ..functions.model import Model
+from ..functions.registry import METHODS
 from ..mechanism.builder import Builder as MechanismBuilder
 from ..mechanism.inertial_parameters import RIGID, parameter_names, parameter_values, with_inertial_parameters
 from ..mechanism.mechanism import Actuator, Mechanism
 from ..mechanism.validate import read_rng, read_three
-from ..once import cached_property, imported
+from ..once import cached_property
 from ..tree.assembly import ClusterInfo, choose_independent, cluster_named, cluster_neutral, cluster_random, describe
-from ..tree.cluster_tree import ClusterTree, lower
+from ..tree.cluster_tree import ClusterTree
 from .closed_states import SLACK_FIX, Looped, slack_messages
 from .edit import Editing
 from .names import Names
-from .singular import check_regular, check_solvable
+from .singular import check_regular, unsolvable
 
 if TYPE_CHECKING:
     from ..constraints import Condition, Loop
@@ -34,156 +33,8 @@ if TYPE_CHECKING:
     from .constrained.robot import Constrained
     from .equations import Equations
 
-_FUNCTIONS = f"{__name__.partition('.')[0]}.functions"
 
-
-def unpickle_method(mechanism: Mechanism, name: str, static: tuple[tuple[str, Any], ...]) -> Any:
-    """A method of a robot from its recipe: how functions travel to other processes."""
-    method = getattr(restored(mechanism), name)
-    return method.specialise(**dict(static)) if static or METHODS[name].static else method
-
-
-def _make(model: Model, name: str, options: dict[str, Any]) -> Any:
-    """The compiled function of a method for one choice of options."""
-    for part in ("make", "options"):
-        imported(f"{_FUNCTIONS}.{part}")
-    from ..functions.make import compiled  # here: nothing of this is needed to build a robot
-    from ..functions.options import READERS
-
-    method = METHODS[name]
-    read = partial(READERS[method.static], **options)
-    return compiled(model, name, method, read, (unpickle_method, model.mechanism, name, tuple(options.items())))
-
-
-class OptionedMethod:
-    """A method with options: `robot.pose(q, "hand")`. One compiled function for each choice, kept."""
-
-    def __init__(self, model: Model, name: str) -> None:
-        self._model = model
-        self._name = name
-        self._method: Method = METHODS[name]
-        self._made: dict[Any, Any] = {}
-        self._count = len(self._method.arguments)
-        self._choices = Choices(self._method.static, self.specialise)
-        self.__doc__, self.__name__ = self._method.doc, name
-
-    @property
-    def __signature__(self) -> Any:
-        from ..functions.function import true_signature
-
-        return true_signature(self._method.arguments, self._method.optional, self._method.static)
-
-    def __repr__(self) -> str:
-        listed = ", ".join([*self._method.arguments, *self._method.static])
-        return f"<fourbar function {self._name}({listed}) -> {', '.join(self._method.results)}>"
-
-    def specialise(self, *args: Any, **options: Any) -> Any:
-        """The function for one choice of options: takes arrays only, and is called faster."""
-        placed = dict(zip(self._method.static, args, strict=False))
-        if len(args) > len(placed) or set(placed) & set(options):
-            listed = ", ".join([*self._method.arguments, *self._method.static])
-            raise TypeError(f"{self._name}({listed}) got too many arguments, or one of them twice: {args}, {options}")
-        options = {**placed, **options}
-        if not set(options) <= set(self._method.static):
-            extra = sorted(set(options) - set(self._method.static))
-            raise TypeError(f"{self._name} has no option {extra[0]!r}; it takes {', '.join(self._method.static)}")
-        listed = options.get("prescribed", "")
-        if isinstance(listed, Iterable) and not isinstance(listed, str):
-            options["prescribed"] = tuple(listed)
-        chosen = read_choice(self._name, options)
-        key = tuple((k, type(v), v) for k, v in chosen.items())  # its type: 1 is equal to True
-        if key not in self._made:
-            missing = next(
-                (k for k in self._method.static[:1] if k not in options and k not in ("about", "frames", "columns")),
-                None,
-            )
-            if missing is not None:
-                example = f"{self._name}({self._method.arguments[0]}, {missing}=...)"
-                raise TypeError(f"{self._name} needs {missing!r}, e.g. {example}")
-            self._made.setdefault(key, _make(self._model, self._name, chosen))
-        return self._made[key]
-
-    @cached_property
-    def jvp(self) -> Any:
-        """The derivative along a direction; options by name: `robot.pose.jvp(q, dq, frame="hand")`."""
-        return OptionedDerivative(self, "jvp")
-
-    @cached_property
-    def vjp(self) -> Any:
-        """The gradient of a weighted sum of the results; options by name."""
-        return OptionedDerivative(self, "vjp")
-
-    @cached_property
-    def jacobian(self) -> Any:
-        """All first derivatives; options by name."""
-        return OptionedDerivative(self, "jacobian")
-
-    @property
-    def options(self) -> tuple[str, ...]:
-        """The names of the options."""
-        return self._method.static
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return unpickle_optioned_method, (self._model.mechanism, self._name)
-
-    def __call__(self, *args: Any, **named: Any) -> Any:
-        n = self._count
-        if named:
-            return self._choices.named(args[n:], named)(*args[:n], **named)
-        return self._choices.placed(args[n:])(*args[:n])
-
-
-class OptionedDerivative:
-    """A derivative of a method with options, which go by name: `robot.pose.jvp(q, dq, frame="hand")`."""
-
-    def __init__(self, family: OptionedMethod, kind: str) -> None:
-        self._family = family
-        self._kind = kind
-        self._choices = Choices(family.options, lambda **options: getattr(family.specialise(**options), kind))
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return OptionedDerivative, (self._family, self._kind)
-
-    def __repr__(self) -> str:
-        return f"{repr(self._family)[:-1]}: {self._kind}>"
-
-    def __call__(self, *args: Any, **named: Any) -> Any:
-        return self._choices.named((), named)(*args, **named)
-
-
-def unpickle_optioned_method(mechanism: Mechanism, name: str) -> OptionedMethod:
-    """A method with options from its recipe: how it travels to other processes."""
-    return getattr(restored(mechanism), name)
-
-
-class _Method:
-    """A method made when it is first asked for; the robot then holds it in its dictionary. `subject` is its file."""
-
-    def __init__(self, subject: str) -> None:
-        self.subject = subject
-
-    def __set_name__(self, owner: type, name: str) -> None:
-        self._name = name
-
-    def __get__(self, robot: System | None, owner: type) -> Any:
-        if robot is None:
-            return self
-        static = self.method.static
-        check_solvable(self._name, robot.__dict__.get("report", ()))
-        made = OptionedMethod(robot.model, self._name) if static else _make(robot.model, self._name, {})
-        return robot.__dict__.setdefault(self._name, made)
-
-    @property
-    def method(self) -> Method:
-        """What was registered under its name."""
-        load(self.subject)
-        return METHODS[self._name]
-
-    @property
-    def __doc__(self) -> str:
-        return self.method.doc
-
-
+@with_methods
 class System(Editing, Looped):
     """A robot: frozen, thread-safe, hashable by content, picklable. Made by `Builder.build()` or `load`.
 
@@ -192,61 +43,10 @@ class System(Editing, Looped):
 
     mechanism: Mechanism
 
-    # The algorithms; `system/methods/` says what each takes and returns.
-    inverse_dynamics = _Method("dynamics")
-    forward_dynamics = _Method("dynamics")
-    hybrid_dynamics = _Method("dynamics")
-    bias_force = _Method("dynamics")
-    gravity_force = _Method("dynamics")
-    mass_matrix = _Method("dynamics")
-    inverse_mass_matrix = _Method("dynamics")
-    solve_mass_matrix = _Method("dynamics")
-    coriolis_matrix = _Method("coriolis")
-    coriolis_force = _Method("coriolis")
-    mass_matrix_rate = _Method("coriolis")
-    christoffel = _Method("coriolis")
-    kinetic_energy = _Method("energy")
-    potential_energy = _Method("energy")
-    center_of_mass = _Method("energy")
-    center_of_mass_jacobian = _Method("energy")
-    momentum = _Method("energy")
-    momentum_matrix = _Method("energy")
-    centroidal_matrix = _Method("energy")
-    pose = _Method("kinematics")
-    poses = _Method("kinematics")
-    velocity = _Method("kinematics")
-    acceleration = _Method("kinematics")
-    jacobian = _Method("kinematics")
-    jacobian_rate = _Method("kinematics")
-    twists = _Method("bodies")
-    jacobians = _Method("bodies")
-    generalized_force = _Method("bodies")
-    actuator_force = _Method("actuation")
-    actuator_matrix = _Method("actuation")
-    passive_forces = _Method("passive")
-    passive_dynamics = _Method("passive")
-    inverse_passive_dynamics = _Method("passive")
-    spring_energy = _Method("passive")
-    damping_power = _Method("passive")
-    integrate = _Method("configuration")
-    difference = _Method("configuration")
-    chart_rate = _Method("configuration")
-    expand = _Method("configuration")
-    expand_velocity = _Method("configuration")
-    expand_acceleration = _Method("configuration")
-    loop_map = _Method("configuration")
-    loop_bias = _Method("configuration")
-    loop_jacobian = _Method("configuration")
-    loop_jacobian_bias = _Method("configuration")
-    osim_inverse = _Method("forces")
-    osim = _Method("forces")
-    reactions = _Method("forces")
-    loop_pull = _Method("forces")
-    regressor = _Method("regressors")
-    momentum_regressor = _Method("regressors")
-    momentum_rate_regressor = _Method("regressors")
-    kinetic_energy_regressor = _Method("regressors")
-    potential_energy_regressor = _Method("regressors")
+    if TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            """The algorithms: `functions/methods/` says what each takes and returns."""
 
     def __init__(self, mechanism: Mechanism, report: Report | None = None) -> None:
         self._hold(mechanism, report)
@@ -283,8 +83,8 @@ class System(Editing, Looped):
 
     @cached_property
     def model(self) -> Model:
-        """The mechanism and the tree it was cluster_tree to."""
-        return Model(self.mechanism, lower(self.mechanism))
+        """The mechanism and its cluster tree."""
+        return Model.of(self.mechanism, unsolvable(self.__dict__.get("report", ())))
 
     @property
     def name(self) -> str:
@@ -466,7 +266,7 @@ class System(Editing, Looped):
     def program(self, method: str, **options: Any) -> Any:
         """The program of a method: what is compiled."""
         made = getattr(self, method)
-        return (made.specialise(**options) if METHODS[method].static else made).program()
+        return (made.specialise(**options) if isinstance(made, OptionedMethod) else made).program()
 
 
 def restored(mechanism: Mechanism, report: Report | None = None) -> System:

@@ -59,7 +59,13 @@ def with_numbers(mechanism: Mechanism, cluster_tree: ClusterTree, which: Which, 
     )
     clusters = tuple(_bound(mechanism, cluster_tree, cluster, which, p) for cluster in cluster_tree.clusters)
     return replace(
-        cluster_tree, tree=tree, equivalent=tree, unturned=tree, bodies=bodies, frames=frames, clusters=clusters
+        cluster_tree,
+        spanning_tree=tree,
+        equivalent=tree,
+        unturned=tree,
+        bodies=bodies,
+        frames=frames,
+        clusters=clusters,
     )
 
 

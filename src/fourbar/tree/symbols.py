@@ -96,7 +96,7 @@ def with_symbols(mechanism: Mechanism, cluster_tree: ClusterTree, p: Parameters)
         links.append(link._replace(placement=placement, I=inertias[i], armature=p.armature(c)))
     tree = replace(cluster_tree.spanning_tree, links=tuple(links))
     gravity, clusters = p.gravity(mechanism.gravity), _groups(p, mechanism, cluster_tree)
-    found = replace(cluster_tree, tree=tree, equivalent=tree, unturned=tree, clusters=clusters)
+    found = replace(cluster_tree, spanning_tree=tree, equivalent=tree, unturned=tree, clusters=clusters)
     return replace(mechanism, gravity=gravity), found
 
 

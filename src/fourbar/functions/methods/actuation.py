@@ -9,6 +9,7 @@ from ...algorithms.energy import add
 from ...algorithms.transmission import driven, in_child_axes
 from ...errors import ArgumentError
 from ...spatial.linear import Vec, is_zero
+from ..arguments import Q, U
 from ..context import Context
 from ..registry import Outputs, flat, method, vector
 
@@ -29,7 +30,7 @@ def _gears(c: Context) -> Iterator[tuple[int, int, Vec]]:
             yield a, i, c.recorder.call(in_child_axes, moving[i].joint, q[i], gear) if in_parent else gear
 
 
-@method("q u", "tau")
+@method(Q, U, results="tau")
 def actuator_force(c: Context) -> Outputs:
     """Forces τ = Bᵀ u (..., nv) on the independent velocities, of forces u (..., n_actuators) of the actuators.
 
@@ -41,7 +42,7 @@ def actuator_force(c: Context) -> Outputs:
     return vector(c, "tau", c.project(forces))
 
 
-@method("q", "B")
+@method(Q, results="B")
 def actuator_matrix(c: Context) -> Outputs:
     """B (..., n_actuators, nv): the velocities of the actuators are B v, and their forces u make τ = Bᵀ u."""
     rows: list[list[Any]] = [[0.0] * c.tree.nv for _ in c.model.mechanism.actuators]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ...spatial.linear import Mat, Vec
+from ..arguments import DT, Q0, Q1, THETA, A, Q, V
 from ..context import Context
 from ..registry import Outputs, flat, method, vector
 
@@ -17,7 +18,7 @@ _NOT_CLOSED = "the loops could not be closed after the step: it is too long, or 
 _TOO_FAR = "the step leads to no configuration: q, v or dt are too large"
 
 
-@method("q v dt", "q", nan=_TOO_FAR, nan_of_loops=_NOT_CLOSED)
+@method(Q, V, DT, results="q", nan=_TOO_FAR, nan_of_loops=_NOT_CLOSED)
 def integrate(c: Context) -> Outputs:
     """q ⊕ v dt (..., nq): the configuration after moving with constant velocity v for a time dt; loops stay closed."""
     (dt,) = c.given["dt"]
@@ -30,7 +31,7 @@ def _rate(embedding: Any, theta: Any, v: Any) -> Any:
     return embedding.chart_rate(theta, v)
 
 
-@method("theta v", "rate")
+@method(THETA, V, results="rate")
 def chart_rate(c: Context) -> Outputs:
     """θ̇ (..., nv) where q(t) = q₀ ⊕ θ(t) moves with velocity v: for integrators that step along the group.
 
@@ -46,7 +47,7 @@ def _between(embedding: Any, q0: Any, q1: Any) -> Any:
     return embedding.difference(q0, q1)
 
 
-@method("q0 q1", "v")
+@method(Q0, Q1, results="v")
 def difference(c: Context) -> Outputs:
     """q1 ⊖ q0 (..., nv): the velocity that moves q0 to q1 in unit time."""
     q0, q1 = c.by_cluster("q0"), c.by_cluster("q1")
@@ -54,28 +55,28 @@ def difference(c: Context) -> Outputs:
     return vector(c, "v", parts)
 
 
-@method("q", "q")
+@method(Q, results="q")
 def expand(c: Context) -> Outputs:
     """Coordinates of all joints of the spanning tree, in the order of `names.joints` without fixed ones."""
     q = flat(c.coordinates())
     return [("q_all", (len(q),), q)]
 
 
-@method("q v", "v")
+@method(Q, V, results="v")
 def expand_velocity(c: Context) -> Outputs:
     """Velocities G v of all joints of the spanning tree."""
     v = flat(c.velocities())
     return [("v_all", (len(v),), v)]
 
 
-@method("q v a", "a")
+@method(Q, V, A, results="a")
 def expand_acceleration(c: Context) -> Outputs:
     """Accelerations G a + g of all joints of the spanning tree."""
     a = flat(c.accelerations("a"))
     return [("a_all", (len(a),), a)]
 
 
-@method("q", "G")
+@method(Q, results="G")
 def loop_map(c: Context) -> Outputs:
     """G (..., n, nv): the velocities of all n velocities of the spanning tree are G v."""
     n = c.tree.nv
@@ -83,7 +84,7 @@ def loop_map(c: Context) -> Outputs:
     return [("G", (n, c.nv), flat(c.columns(identity)))]
 
 
-@method("q v", "g")
+@method(Q, V, results="g")
 def loop_bias(c: Context) -> Outputs:
     """g (..., n): the accelerations of the spanning tree are G a + g."""
     g = flat(c.accelerations(""))
@@ -103,7 +104,7 @@ def _tied(c: Context) -> list[Any]:
     return [cluster for cluster in c.clusters if not cluster.is_free]
 
 
-@method("q", "K")
+@method(Q, results="K")
 def loop_jacobian(c: Context) -> Outputs:
     """K (..., m, n): ∂φ/∂q of every condition of every loop, also those that others imply, over all n velocities of the
     spanning tree; K q̇ = 0, K q̈ = k (Chignoli eq. 2). k is `loop_jacobian_bias`, and K `loop_map` = 0.
@@ -120,7 +121,7 @@ def loop_jacobian(c: Context) -> Outputs:
     return [("K", (len(found), c.tree.nv), flat(found))]
 
 
-@method("q v", "k")
+@method(Q, V, results="k")
 def loop_jacobian_bias(c: Context) -> Outputs:
     """k (..., m) = -K̇ q̇, with K q̈ = k for the accelerations of the spanning tree; see `loop_jacobian`."""
     q, v = c.coordinates(), c.velocities()

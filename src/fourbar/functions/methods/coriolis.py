@@ -12,6 +12,7 @@ from ...algorithms import christoffel as symbols
 from ...algorithms import coriolis, crba, rnea
 from ...algorithms.cluster_aba import project_forces
 from ...spatial.linear import Mat, Vec
+from ..arguments import Q, V
 from ..context import Context, map_rate
 from ..registry import Outputs, flat, method, vector
 
@@ -63,7 +64,7 @@ def _coriolis(c: Context) -> Rows:
     return _transposed(c.columns(_transposed(half)))
 
 
-@method("q v", "C")
+@method(Q, V, results="C")
 def coriolis_matrix(c: Context) -> Outputs:
     """Coriolis matrix C (..., nv, nv): C v + g is the `bias_force`, and Ṁ - 2 C is skew.
 
@@ -72,14 +73,14 @@ def coriolis_matrix(c: Context) -> Outputs:
     return [("C", (c.nv, c.nv), flat(_coriolis(c)))]
 
 
-@method("q v", "M_rate")
+@method(Q, V, results="M_rate")
 def mass_matrix_rate(c: Context) -> Outputs:
     """Ṁ (..., nv, nv): the rate of the mass matrix as the robot moves with v; Ṁ = C + Cᵀ."""
     C = _coriolis(c)
     return [("M_rate", (c.nv, c.nv), flat(_sum(c, C, _transposed(C))))]
 
 
-@method("q v", "tau")
+@method(Q, V, results="tau")
 def coriolis_force(c: Context) -> Outputs:
     """C v (..., nv): Coriolis and centrifugal forces, the `bias_force` without gravity."""
     tau = rnea.inverse_dynamics(c.equations(), c.velocities(), c.accelerations(""), c.F_ext(), (0.0, 0.0, 0.0))
@@ -106,7 +107,7 @@ def _bent(c: Context, cube: symbols.Cube) -> symbols.Cube:
     return found
 
 
-@method("q", "Gamma")
+@method(Q, results="Gamma")
 def christoffel(c: Context) -> Outputs:
     """Christoffel symbols Γ (..., nv, nv, nv): C_ij = Σ_k Γ_ijk v_k.
 

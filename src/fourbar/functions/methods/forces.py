@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from ...algorithms import efpa, rnea
 from ...algorithms import reactions as reaction
 from ...algorithms.sweep import Sweeps
@@ -9,10 +11,26 @@ from ...errors import ArgumentError
 from ...spatial.linear import Mat, Vec
 from ...spatial.solve import inverse_or_nan
 from ...spatial.vectors import Wrench
-from ...tree.cluster_tree import Location
+from ...tree.cluster_tree import ClusterTree, Location
 from ...tree.embedding import LoopEmbedding, OwnJoint
+from ..arguments import F_EXT, A, Q, V
 from ..context import Context
-from ..registry import Outputs, flat, method
+from ..options import read_frame
+from ..registry import Option, Outputs, flat, method
+
+_ENDS = (Option("frames", ()), Option("points", ()), Option("expressed_in", "world"))
+
+
+def _read_ends(cluster_tree: ClusterTree, frames: Any, points: Any, expressed_in: str) -> dict[str, Any]:
+    if any(isinstance(x, str) or not hasattr(x, "__iter__") for x in (frames, points)):
+        raise ArgumentError(f"frames={frames!r}, points={points!r}: expected lists of names, e.g. ['hand']")
+    if expressed_in not in ("world", "frame"):
+        raise ArgumentError(f"expressed_in={expressed_in!r}: expected 'world' or 'frame'")
+    ends = [(read_frame(cluster_tree, x), False) for x in frames]
+    ends += [(read_frame(cluster_tree, x), True) for x in points]
+    if not ends:
+        raise ArgumentError("give at least one name in frames= or points=")
+    return {"ends": tuple(ends), "in_world": expressed_in == "world"}
 
 
 def _reaching(c: Context, ends: tuple[tuple[Location, bool], ...]) -> Sweeps:
@@ -20,7 +38,7 @@ def _reaching(c: Context, ends: tuple[tuple[Location, bool], ...]) -> Sweeps:
     return c.equations([home.link for home, _ in ends])
 
 
-@method("q", "Omega", static="frames points expressed_in")
+@method(Q, results="Omega", options=_ENDS, read=_read_ends, inverts_mass=True)
 def osim_inverse(c: Context, ends: tuple[tuple[Location, bool], ...], in_world: bool) -> Outputs:
     """Inverse operational-space inertia Ω = J M⁻¹ Jᵀ (..., k, k) of many frames together (EFPA).
 
@@ -32,11 +50,13 @@ def osim_inverse(c: Context, ends: tuple[tuple[Location, bool], ...], in_world: 
     return [("Omega", (k, k), flat(rows))]
 
 
-@method(
-    "q", "Lambda", static="frames points expressed_in",
-    nan="the frames cannot be moved independently in all their rows, so that Ω has no inverse; ask for fewer rows, or "
-    "use osim_inverse",
-)  # fmt: skip
+_NOT_INDEPENDENT = (
+    "the frames cannot be moved independently in all their rows, so that Ω has no inverse; ask for fewer rows, or use "
+    "osim_inverse"
+)
+
+
+@method(Q, results="Lambda", options=_ENDS, read=_read_ends, nan=_NOT_INDEPENDENT, inverts_mass=True)
 def osim(c: Context, ends: tuple[tuple[Location, bool], ...], in_world: bool) -> Outputs:
     """Operational-space inertia Λ = (J M⁻¹ Jᵀ)⁻¹ (..., k, k) of many frames together, the inverse of `osim_inverse`.
 
@@ -66,7 +86,7 @@ def _loop_wrenches(c: Context) -> dict[str, list[Wrench]]:
     return found
 
 
-@method("q v a", "F", optional="f_ext")
+@method(Q, V, A, results="F", optional=[F_EXT])
 def reactions(c: Context) -> Outputs:
     """Reactions (..., n_bodies, 6): the wrench that each body receives from its parent through its joint, in its frame.
 
@@ -98,7 +118,7 @@ def _pulls(tie: LoopEmbedding, q: tuple[Vec, ...]) -> tuple[tuple[Wrench, ...], 
     return tuple(map(tuple, tie.pulls([x for own in q for x in own])))
 
 
-@method("q", "pull")
+@method(Q, results="pull")
 def loop_pull(c: Context) -> Outputs:
     """Wrenches (..., m, n_bodies, 6) on all bodies, in their frames, of a unit force along every condition of every
     loop, in the order of the rows of `loop_jacobian`."""

@@ -7,6 +7,7 @@ from typing import Any
 from ...algorithms import passive
 from ...algorithms.energy import add
 from ...spatial.linear import Vec
+from ..arguments import F_EXT, TAU, A, Q, V
 from ..context import Context
 from ..registry import Outputs, method, vector
 from .dynamics import accelerations, inverse_parts
@@ -33,7 +34,7 @@ def _forces(c: Context) -> list[Vec]:
     return c.project(forces)
 
 
-@method("q v", "tau")
+@method(Q, V, results="tau")
 def passive_forces(c: Context) -> Outputs:
     """Forces (..., nv) of the joints' springs, -stiffness (q - rest), and of viscous damping, -damping v.
 
@@ -43,7 +44,7 @@ def passive_forces(c: Context) -> Outputs:
     return vector(c, "tau", _forces(c))
 
 
-@method("q v tau", "a", optional="f_ext")
+@method(Q, V, TAU, results="a", optional=[F_EXT], inverts_mass=True)
 def passive_dynamics(c: Context) -> Outputs:
     """Accelerations a (..., nv) caused by joint forces τ and by the `passive_forces`: forward dynamics of both (ABA).
 
@@ -53,7 +54,7 @@ def passive_dynamics(c: Context) -> Outputs:
     return vector(c, "a", accelerations(c, c.velocities(), tau, c.gravity))
 
 
-@method("q v a", "tau", optional="f_ext")
+@method(Q, V, A, results="tau", optional=[F_EXT])
 def inverse_passive_dynamics(c: Context) -> Outputs:
     """Joint forces τ (..., nv) that, with the `passive_forces`, cause accelerations a (RNEA).
 
@@ -68,7 +69,7 @@ def _negated(x: Vec) -> Vec:
     return -x
 
 
-@method("q", "energy")
+@method(Q, results="energy")
 def spring_energy(c: Context) -> Outputs:
     """Energy (...) in the joints' springs, ½ Σ stiffness (q - rest)²; `potential_energy` is that in gravity only."""
     total: Any = 0.0
@@ -77,7 +78,7 @@ def spring_energy(c: Context) -> Outputs:
     return [("energy", (), [total])]
 
 
-@method("q v", "power")
+@method(Q, V, results="power")
 def damping_power(c: Context) -> Outputs:
     """Power (...) that the joints' viscous damping takes, Σ damping v² over all joints: never negative."""
     v = c.velocities()

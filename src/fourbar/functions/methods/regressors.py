@@ -9,13 +9,27 @@ import numpy as np
 
 from ...algorithms import regressor as regressors
 from ...algorithms.regressor import Blocks
+from ...errors import ArgumentError
 from ...joints.base import Joint
 from ...joints.euclidean import is_flat
 from ...mechanism.inertial_parameters import RIGID, read_columns
 from ...spatial.linear import Mat, Vec, is_zero
 from ...tree.cluster_tree import Location
+from ..arguments import A, Q, V
 from ..context import Context, Model, record
-from ..registry import METHODS, Outputs, flat, method
+from ..registry import METHODS, Option, Outputs, flat, method
+
+_COLUMNS = Option("columns", RIGID)
+
+
+def _read_columns(_: Any, columns: Any) -> dict[str, Any]:
+    return {"columns": read_columns(columns)}
+
+
+def _read_packed(_: Any, columns: Any, packed: Any) -> dict[str, Any]:
+    if not isinstance(packed, bool):
+        raise ArgumentError(f"packed={packed!r}: expected True or False")
+    return {"columns": read_columns(columns), "packed": packed}
 
 
 def _homes(c: Context) -> list[Location]:
@@ -131,8 +145,8 @@ def _torque_rows(c: Context, columns: Sequence[str]) -> list[list[Any]]:
     return found.rows
 
 
-@method("q v a", "Y", static="columns packed")
-def regressor(c: Context, columns: tuple[str, ...] = RIGID, packed: bool = False) -> Outputs:
+@method(Q, V, A, results="Y", options=[_COLUMNS, Option("packed", False)], read=_read_packed)
+def regressor(c: Context, columns: tuple[str, ...], packed: bool) -> Outputs:
     """Y (..., nv, p): the joint forces are τ = Y φ, with φ = `inertial_parameters(columns)`.
 
     columns: kinds of parameters, by default those of `inverse_dynamics`, ["inertia", "armature"]. "inertia": m, m c and
@@ -157,13 +171,13 @@ def regressor_pattern(model: Model, columns: Any) -> tuple[np.ndarray, np.ndarra
         places[:] = [(i, j) for i, row in enumerate(rows) for j, x in enumerate(row) if not is_zero(x)]
         return []
 
-    record("pattern", model, find, METHODS["regressor"].arguments, {})
+    record("pattern", model, find, METHODS["regressor"].given(model), {})
     found = np.array(places, int).reshape(-1, 2)
     return found[:, 0], found[:, 1]
 
 
-@method("q v", "Y", static="columns")
-def momentum_regressor(c: Context, columns: tuple[str, ...] = RIGID) -> Outputs:
+@method(Q, V, results="Y", options=[_COLUMNS], read=_read_columns)
+def momentum_regressor(c: Context, columns: tuple[str, ...]) -> Outputs:
     """Y (..., nv, p): the generalized momentum M v is Y φ, with φ = `inertial_parameters(columns)`.
 
     Needs no acceleration; see `momentum_rate_regressor`. Friction and springs hold no momentum: their columns are zero.
@@ -187,8 +201,8 @@ def _tied_velocities(c: Context) -> list[Vec]:
     return [zero if i in free else v for i, (zero, v) in enumerate(zip(c.still(), c.velocities(), strict=True))]
 
 
-@method("q v", "Y", static="columns")
-def momentum_rate_regressor(c: Context, columns: tuple[str, ...] = RIGID) -> Outputs:
+@method(Q, V, results="Y", options=[_COLUMNS], read=_read_columns)
+def momentum_rate_regressor(c: Context, columns: tuple[str, ...]) -> Outputs:
     """Y (..., nv, p): what motion itself adds to the momentum, d/dt (M v) = τ + Y φ. Needs no acceleration.
 
     φ = `inertial_parameters(columns)`. For the columns of rigid bodies and armatures Y φ = Cᵀ v - g, with C the
@@ -211,7 +225,7 @@ def _halved_squares(v: Vec) -> Vec:
     return Vec([0.5 * (x * x) for x in v])
 
 
-@method("q v", "y")
+@method(Q, V, results="y")
 def kinetic_energy_regressor(c: Context) -> Outputs:
     """y (..., p): the kinetic energy is y · φ, with φ = `inertial_parameters()`."""
     rows = regressors.kinetic_energy_rows(c.sweeps(), _homes(c), c.velocities())
@@ -220,7 +234,7 @@ def kinetic_energy_regressor(c: Context) -> Outputs:
     return [("y", (len(y),), y)]
 
 
-@method("q", "y")
+@method(Q, results="y")
 def potential_energy_regressor(c: Context) -> Outputs:
     """y (..., p): the potential energy in gravity is y · φ, with φ = `inertial_parameters()`."""
     y = flat([*regressors.potential_energy_rows(c.sweeps(), _homes(c), c.gravity), *c.still()])

@@ -11,8 +11,9 @@ from ...algorithms import aba, rnea
 from ...algorithms.constrained.actuator_forces import actuator_forces
 from ...errors import ArgumentError
 from ...expr import select
+from ...functions.arguments import F_EXT, A, Input, Q, V
 from ...functions.context import Context, Model
-from ...functions.make import compiled
+from ...functions.function import make_method
 from ...functions.registry import Method, Outputs, flat, method, vector
 from ...linalg import ranks
 from ...once import cached_property
@@ -38,8 +39,15 @@ class ActuatedModel(Model):
     root: tuple[tuple[float, ...], ...] = ()
     sizes: tuple[float, ...] = ()
 
-    def shape(self, argument: str) -> tuple[int, ...]:
-        return (len(self.places),) if argument == "tau" else super().shape(argument)
+
+class _DriveForces(Input):
+    """A force of each actuated velocity (n_actuated)."""
+
+    def shape(self, model: ActuatedModel) -> tuple[int, ...]:
+        return (len(model.places),)
+
+
+TAU = _DriveForces("tau")
 
 
 def _actuated(c: Context) -> ActuatedModel:
@@ -61,7 +69,7 @@ def transposed_times(B: Mat, tau: Vec) -> Vec:
 _NOT_HELD = "the actuators do not hold the robot in this configuration: a motion is left that none of them resists"
 
 
-@method("q v a", "tau", optional="f_ext", nan=_NOT_HELD, into=METHODS)
+@method(Q, V, A, results="tau", optional=[F_EXT], nan=_NOT_HELD, into=METHODS)
 def inverse_dynamics(c: Context) -> Outputs:
     """Forces of the actuators (..., n_actuated) that cause accelerations a of the independent velocities.
 
@@ -82,7 +90,7 @@ def _sound_forces(B: Mat, L: Mat, sizes: Vec, tau: Vec) -> Vec:
     return Vec([select(weakness < _WEAK, x, float("nan")) for x in found])
 
 
-@method("q v tau", "a", optional="f_ext", into=METHODS)
+@method(Q, V, TAU, results="a", optional=[F_EXT], into=METHODS)
 def forward_dynamics(c: Context) -> Outputs:
     """Accelerations a (..., nv) of the independent velocities caused by forces of the actuators (..., n_actuated)."""
     independent = c.recorder.call(transposed_times, _map(c), Vec(c.given["tau"]))
@@ -94,7 +102,7 @@ def forward_dynamics(c: Context) -> Outputs:
     return vector(c, "a", a)
 
 
-@method("q", "B", into=METHODS)
+@method(Q, results="B", into=METHODS)
 def actuator_map(c: Context) -> Outputs:
     """B (..., n_actuated, nv): the actuated joints move with B v, and τ_independent = Bᵀ τ."""
     return [("B", (len(_actuated(c).places), c.nv), flat(_map(c)))]
@@ -122,7 +130,7 @@ class Actuated(Frozen):
         W = check_weight(read.weight, len(places), "actuated velocities")
         L = np.eye(len(places)) if W is None else np.linalg.cholesky(W)
         root = tuple(map(tuple, L.tolist()))
-        model = ActuatedModel(system.mechanism, system.model.cluster_tree, tuple(places), root)
+        model = ActuatedModel(system.mechanism, system.model.cluster_tree, places=tuple(places), root=root)
         samples = self._samples(model)
         self._check_enough(int(ranks(samples).max()))
         sizes = (np.linalg.solve(L, samples) ** 2).sum(axis=-2).max(axis=0)
@@ -133,7 +141,7 @@ class Actuated(Frozen):
         rng = np.random.default_rng(0)
         found = []
         for _ in range(_SAMPLES):
-            c = Context(model, Numbers({"q": self.system.random(rng)}), ("q",))
+            c = Context(model, Numbers({"q": self.system.random(rng)}), [Q.on(model)])
             found.append([float(x) for x in actuator_map(c)[0][2]])
         return np.array(found).reshape(_SAMPLES, len(model.places), self.system.nv)
 
@@ -158,7 +166,7 @@ class Actuated(Frozen):
 
     def _compiled(self, name: str) -> Any:
         rebuild = (_rebuild, self.system.mechanism, self._drives, name)
-        return compiled(self._model, name, METHODS[name], lambda _: {}, rebuild)
+        return make_method(self._model, name, METHODS[name], lambda _: {}, rebuild)
 
     @cached_property
     def inverse_dynamics(self) -> Any:

@@ -9,20 +9,22 @@ from ...algorithms.constrained.drive_derivatives import Change, solve_point, var
 from ...algorithms.constrained.drives import Plan, driven
 from ...algorithms.constrained.multipliers import Chosen
 from ...expr import maximum
+from ...functions.arguments import F_EXT, TAU, A, Q, V
 from ...functions.context import Context
 from ...functions.registry import Outputs, Stages, flat, method, vector
 from ...spatial.linear import Mat, Vec
+from .model import ROW_ACCELERATION
 from .records import METHODS, STAGES, Hybrid, Prescribed, constrained_model, spanning
 
 
-@method("q v a", "tau rows", optional="f_ext", into=METHODS)
+@method(Q, V, A, results="tau rows", optional=[F_EXT], into=METHODS)
 def spanning_forces(c: Context) -> Outputs:
     """What `spanning` gives: forces (..., n) and rows (..., k, n)."""
     tau, rows = spanning(c)
     return [("tau_all", (len(tau),), tau), ("rows", (len(rows), len(tau)), flat(rows))]
 
 
-@method("q v a", "tau force health", optional="f_ext", static="plan", into=METHODS)
+@method(Q, V, A, results="tau force health", optional=[F_EXT], into=METHODS)
 def inverse_dynamics(c: Context, plan: Plan) -> Outputs:
     """Forces of the actuators (..., n_actuated) and along the rows (..., m) that cause accelerations a (Kim eq. 56-66).
 
@@ -73,7 +75,7 @@ def _is_direct(_: Any, plan: Plan) -> bool:
 STAGES["inverse_dynamics"] = Stages(_needs, _force_rates, _is_direct)
 
 
-@method("q v a tau", "a tau force health", "f_ext row_acceleration", "chosen prescribed plan", into=METHODS)
+@method(Q, V, A, TAU, results="a tau force health", optional=[F_EXT, ROW_ACCELERATION], into=METHODS)
 def hybrid_torque(c: Context, chosen: Chosen, prescribed: Prescribed, plan: Plan) -> Outputs:
     """All accelerations and joint forces (a, τ) and the forces λ along the rows, when some joints have their
     acceleration prescribed, by the least forces of these, and the others their force given."""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...errors import ArgumentError
-from ...functions.options import read_prescribed
+from ...functions.methods.dynamics import read_prescribed
 from .dense import drive
 from .inverse import LEAST
 from .plan import make_plan

@@ -12,6 +12,7 @@ from ...constraints import Closure, Condition, Loop
 from ...constraints.closures import closes_directly
 from ...constraints.trace import Varied, trace
 from ...errors import ModelError, unknown
+from ...functions.arguments import Input
 from ...functions.model import Changes, Model
 from ...functions.options import read_frame
 from ...mechanism.mechanism import Mechanism
@@ -193,8 +194,15 @@ class ConstrainedModel(Model):
         """Links whose frames the rows need."""
         return tuple(sorted({link for b in self.bundles for link in b.links}))
 
-    def shape(self, argument: str) -> tuple[int, ...]:
-        return (self.m,) if argument in ("force", "row_acceleration", "restitution") else super().shape(argument)
+
+class PerRow(Input):
+    """A number for each row (m)."""
+
+    def shape(self, model: ConstrainedModel) -> tuple[int, ...]:
+        return (model.m,)
+
+
+FORCE, ROW_ACCELERATION, RESTITUTION = map(PerRow, ("force", "row_acceleration", "restitution"))
 
 
 class Numbers:

@@ -6,19 +6,20 @@ right side b alone (`name_factor`, for samples whose rows depend on each other),
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from ...algorithms import hybrid, rnea
 from ...algorithms.constrained.dynamics import Forward, Rowed, State, Still, Wanted, by_bundle, missing
 from ...algorithms.constrained.multipliers import Chosen
 from ...algorithms.constrained.rows import dense_rows, evaluate_rows
+from ...functions.arguments import DT, F_EXT, TAU, A, Input, Q, V
 from ...functions.context import Context
 from ...functions.methods.configuration import integrate
 from ...functions.registry import Method, Outputs, Stages, flat, method, vector
 from ...spatial.linear import Mat, Vec
 from ...tree.embedding import LoopEmbedding
-from .model import ConstrainedModel
+from .model import FORCE, RESTITUTION, ROW_ACCELERATION, ConstrainedModel
 
 METHODS: dict[str, Method] = {}
 STAGES: dict[str, Stages] = {}  # in which methods are differentiated
@@ -62,16 +63,15 @@ def _applied(problem: Callable[..., Problem]) -> Callable[..., Outputs]:
     return record
 
 
-def solvable(arguments: str, results: str, optional: str = "", static: str = "") -> Any:
+def solvable(*given: Input, results: str, optional: Sequence[Input] = ()) -> Any:
     """Register a problem as its three recordings."""
 
     def register(problem: Callable[..., Problem]) -> Callable[..., Problem]:
-        name, doc, extra = problem.__name__, problem.__doc__ or "", tuple(optional.split())
-        given, options = tuple(arguments.split()), tuple(static.split())
-        made = (*results.split(), "force")
-        METHODS[name] = Method(_solved(problem), given, (*made, "health"), extra, ("chosen", *options), doc)
-        METHODS[f"{name}_factor"] = Method(_factored(problem), given, ("Y", "b"), extra, options)
-        METHODS[f"{name}_apply"] = Method(_applied(problem), (*given, "force"), made[:-1], extra, options)
+        name, made, extra = problem.__name__, tuple(results.split()), tuple(optional)
+        doc = problem.__doc__ or ""
+        METHODS[name] = Method(_solved(problem), given, (*made, FORCE.name, "health"), extra, doc=doc)
+        METHODS[f"{name}_factor"] = Method(_factored(problem), given, ("Y", "b"), extra)
+        METHODS[f"{name}_apply"] = Method(_applied(problem), (*given, FORCE), made, extra)
         return problem
 
     return register
@@ -106,7 +106,7 @@ def _both(gains: tuple[Any, Any], changes: tuple[Any, Any]) -> tuple[Any, Any]:
     return gains[0] + changes[0], gains[1] + changes[1]
 
 
-@solvable("q v tau", "a", optional="f_ext row_acceleration")
+@solvable(Q, V, TAU, results="a", optional=[F_EXT, ROW_ACCELERATION])
 def forward_dynamics(c: Context) -> Problem:
     """Accelerations a (..., nv) and forces λ (..., m) along the rows, caused by joint forces τ: M a + C v + g = τ + Aᵀλ
     and A a + Ȧ v = 0 (Kim eq. 67-69), in O(n) and m³.
@@ -159,7 +159,7 @@ class Hybrid:
 Prescribed = tuple[tuple[bool, ...], ...]  # by cluster, for each of its independent velocities
 
 
-@solvable("q v a tau", "a tau", optional="f_ext row_acceleration", static="prescribed")
+@solvable(Q, V, A, TAU, results="a tau", optional=[F_EXT, ROW_ACCELERATION])
 def hybrid_dynamics(c: Context, prescribed: Prescribed) -> Problem:
     """All accelerations and joint forces (a, τ) and the forces λ along the rows, when some joints have their
     acceleration prescribed and the others their force given (Kim eq. 70-80)."""
@@ -177,7 +177,7 @@ def hybrid_dynamics(c: Context, prescribed: Prescribed) -> Problem:
     return Problem(problem.rowed, problem.b, finish)
 
 
-@solvable("q v", "v", optional="restitution")
+@solvable(Q, V, results="v", optional=[RESTITUTION])
 def impulse(c: Context) -> Problem:
     """Velocities v (..., nv) after the constraints close at once, and the impulses (..., m) along the rows.
 
@@ -226,7 +226,7 @@ def _rows(c: Context, a: str = "") -> Any:
     return s, evaluate_rows(s, constrained_model(c).bundles, c.coordinates(), c.velocities(), c.accelerations(a))
 
 
-@method("q", "A", into=METHODS)
+@method(Q, results="A", into=METHODS)
 def jacobian(c: Context) -> Outputs:
     """The rows A (..., m, nv): A v is zero while the constraints hold."""
     s, rows = _rows(c)
@@ -234,34 +234,34 @@ def jacobian(c: Context) -> Outputs:
     return [("A", (len(full), c.nv), flat(c.columns(full)))]
 
 
-@method("q", "phi", into=METHODS)
+@method(Q, results="phi", into=METHODS)
 def residual(c: Context) -> Outputs:
     """φ (..., m): how far loops and functions are from closed; zero for rows that hold velocities only."""
     found = flat([own.phi for own in _rows(c)[1]])
     return [("phi", (len(found),), found)]
 
 
-@method("q v dt", "q", into=METHODS)
+@method(Q, V, DT, results="q", into=METHODS)
 def moved(c: Context) -> Outputs:
     """The robot's own `integrate` (..., nq), where NaN needs no words: a trial that leads nowhere."""
     return integrate(c)
 
 
-@method("q v", "rate", into=METHODS)
+@method(Q, V, results="rate", into=METHODS)
 def rate(c: Context) -> Outputs:
     """A v (..., m)."""
     found = flat([own.rate for own in _rows(c)[1]])
     return [("rate", (len(found),), found)]
 
 
-@method("q v a", "acceleration", into=METHODS)
+@method(Q, V, A, results="acceleration", into=METHODS)
 def acceleration(c: Context) -> Outputs:
     """A a + Ȧ v (..., m): the rates of the rows' rates."""
     found = flat([own.acceleration for own in _rows(c, "a")[1]])
     return [("acceleration", (len(found),), found)]
 
 
-@method("q", "Omega", into=METHODS)
+@method(Q, results="Omega", into=METHODS)
 def osim_inverse(c: Context) -> Outputs:
     """Ω = A M⁻¹ Aᵀ (..., m, m), without forming M."""
     m = constrained_model(c)

@@ -10,7 +10,7 @@ import numpy as np
 
 from ...arrays import batch_shape, bind, check_target, to_array
 from ...errors import ArgumentError, SingularError, warn
-from ...functions.derivative_base import described, read_names
+from ...functions.derivatives import described, read_names
 from .dense import least_force
 from .dependent import Broken, Dependent
 

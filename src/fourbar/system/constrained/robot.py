@@ -11,8 +11,10 @@ import numpy as np
 from ...algorithms.constrained.multipliers import Chosen
 from ...arrays import Argument, to_array
 from ...errors import ArgumentError, ModelError
+from ...functions.arguments import Q
 from ...functions.context import Context
-from ...functions.make import compiled
+from ...functions.function import make_method
+from ...functions.registry import Method
 from ...linalg import ranks
 from ...once import cached_property
 from ...tree.closed import CLOSED, RESTARTS, Opened, close, longest_length, turning_velocities
@@ -80,7 +82,9 @@ class Constrained(Frozen):
         called = named(system.mechanism, conditions, names)
         self.__dict__.update(
             system=system,
-            _model=ConstrainedModel(system.mechanism, cluster_tree, tuple(conditions), called, _read_gains(gains)),
+            _model=ConstrainedModel(
+                system.mechanism, cluster_tree, conditions=tuple(conditions), names=called, gains=_read_gains(gains)
+            ),
             _drives=read_drives(cluster_tree, drives),
             _tolerance=_read_tolerance(tolerance),
             _made={},
@@ -130,7 +134,7 @@ class Constrained(Frozen):
         """One of the compiled functions, by name."""
         key = tuple(sorted(static.items()))
         rebuild = (_rebuild, *self._recipe, name, key)
-        make = partial(compiled, self._model, name, METHODS[name], lambda _: static, rebuild)
+        make = partial(make_method, self._model, name, METHODS[name], lambda _: static, rebuild)
         return self.once((name, key), make)
 
     def told(self, name: str, **static: Any) -> Any:
@@ -138,7 +142,7 @@ class Constrained(Frozen):
         key = tuple(sorted(static.items()))
         rebuild = (_rebuild_told, *self._recipe, name, key)
         return self.once(
-            (name, key, "told"), partial(compiled, self._model, name, told(name), lambda _: static, rebuild)
+            (name, key, "told"), partial(make_method, self._model, name, told(name), lambda _: static, rebuild)
         )
 
     def resolved(self, name: str, **static: Any) -> Resolved:
@@ -255,14 +259,14 @@ class Constrained(Frozen):
 
     def samples(self, name: str, **values: Any) -> np.ndarray:
         """The last result of a recording at some configurations in which the constraints are met."""
-        found = [self._run(METHODS[name].record, q=q, **values)[-1] for q in self._configurations]
+        found = [self._run(METHODS[name], q=q, **values)[-1] for q in self._configurations]
         return np.array([x for x in found if np.all(np.isfinite(x))] or found)
 
     @cached_property
     def quiet_force(self) -> float:
         """A force that is small for this robot: a thousandth of what unit accelerations and gravity take somewhere."""
-        record, v, a = METHODS["spanning_forces"].record, np.zeros(self.system.nv), np.ones(self.system.nv)
-        forces = [self._run(record, q=q, v=v, a=a)[0] for q in self._configurations]
+        method, v, a = METHODS["spanning_forces"], np.zeros(self.system.nv), np.ones(self.system.nv)
+        forces = [self._run(method, q=q, v=v, a=a)[0] for q in self._configurations]
         return 1e-3 * float(np.nanmax(np.abs(forces)))
 
     @cached_property
@@ -285,7 +289,7 @@ class Constrained(Frozen):
         starts = [self.system.random(rng) for _ in range(_SAMPLES)]
         if not any(b.traced.holonomic for b in self._model.bundles):
             return starts
-        neutral, moved = self.system.neutral(), METHODS["moved"].record
+        neutral, moved = self.system.neutral(), METHODS["moved"]
         nudges = [size * rng.normal(size=self.system.nv) for size in _NEAR]
         starts += [self._run(moved, q=neutral, v=v, dt=[1.0])[0] for v in nudges]
         closed = [self._closed_number(q) for q in starts]
@@ -295,26 +299,27 @@ class Constrained(Frozen):
         """The same as `_closed` without compiling anything, from one start; None if it fails."""
         residual, jacobian, moved = METHODS["residual"], METHODS["jacobian"], METHODS["moved"]
         opened = Opened(
-            lambda q: np.array([self._run(residual.record, q=x)[0] for x in q]),
-            lambda q: np.array([self._run(jacobian.record, q=x)[0] for x in q]),
-            lambda q, v: np.array([self._run(moved.record, q=x, v=y, dt=[1.0])[0] for x, y in zip(q, v, strict=True)]),
+            lambda q: np.array([self._run(residual, q=x)[0] for x in q]),
+            lambda q: np.array([self._run(jacobian, q=x)[0] for x in q]),
+            lambda q, v: np.array([self._run(moved, q=x, v=y, dt=[1.0])[0] for x, y in zip(q, v, strict=True)]),
         )
         found, gaps = self._nearest(q[None], opened, restarts=0)
         return found[0] if gaps[0] <= CLOSED else None
 
-    def _run(self, record: Callable[..., Any], static: dict[str, Any] | None = None, **values: Any) -> list[np.ndarray]:
+    def _run(self, method: Method, static: dict[str, Any] | None = None, **values: Any) -> list[np.ndarray]:
         """A recording, run on numbers."""
-        context = Context(self._model, Numbers(values), tuple(values))
+        given = [a for a in method.given(self._model) if a.name in values]
+        context = Context(self._model, Numbers(values), given)
         return [
             np.array([float(x) for x in entries]).reshape(shape)
-            for _, shape, entries in record(context, **static or {})
+            for _, shape, entries in method.record(context, **static or {})
         ]
 
     def choose(self, name: str, static: dict[str, Any]) -> Chosen:
         """The rows that stand for all, where the constraints are met."""
-        record = METHODS[f"{name}_factor"]
-        zeros = {x: np.zeros(self._model.shape(x)) for x in record.arguments if x != "q"}
-        samples = [self._run(record.record, static, q=q, **zeros)[0] for q in self._configurations]
+        method = METHODS[f"{name}_factor"]
+        zeros = {x.name: np.zeros(x.shape(self._model)) for x in method.inputs if x is not Q}
+        samples = [self._run(method, static, q=q, **zeros)[0] for q in self._configurations]
         sound = [Y for Y in samples if np.all(np.isfinite(Y))]
         if not sound or not (chosen := standing(np.array(sound))).rows:
             raise self.nothing_held()

@@ -152,6 +152,56 @@ def test_the_check_of_imports_sees_them() -> None:
     assert {"compile", "algorithms", "expr"} <= reachable("functions")
 
 
+def run_imports(node: ast.AST) -> Iterator[ast.ImportFrom]:
+    """Relative imports that are run at some time: those within functions too, not those for type checkers."""
+    for child in ast.iter_child_nodes(node):
+        if isinstance(child, ast.If) and ast.unparse(child.test) == "TYPE_CHECKING":
+            continue
+        if isinstance(child, ast.ImportFrom) and child.level:
+            yield child
+        yield from run_imports(child)
+
+
+def import_graph(root: Path) -> dict[tuple[str, ...], set[tuple[str, ...]]]:
+    """The modules that each module below a folder imports, wherever in its code it does."""
+    parts = {path: path.relative_to(root).with_suffix("").parts for path in files(root)}
+    names = {path: own[:-1] if own[-1] == "__init__" else own for path, own in parts.items()}
+    known, graph = set(names.values()), {}
+    for path, own in names.items():
+        found = set()
+        for node in run_imports(tree(path)):
+            base = (*parts[path][: len(parts[path]) - node.level], *(node.module or "").split("."))
+            base = tuple(x for x in base if x)
+            found |= {(*base, x.name) if (*base, x.name) in known else base for x in node.names}
+        graph[own] = (found & known) - {own}
+    return graph
+
+
+def cycles(graph: dict[tuple[str, ...], set[tuple[str, ...]]]) -> list[str]:
+    """Modules that import each other, round after round: what is left when all that leads to no cycle is taken away."""
+    left = dict(graph)
+    while ends := [m for m, below in left.items() if not below & left.keys()]:
+        left = {m: below for m, below in left.items() if m not in ends}
+    while starts := [m for m in left if not any(m in below for below in left.values())]:
+        left = {m: below for m, below in left.items() if m not in starts}
+    return [f"{'.'.join(m)} imports {'.'.join(x)}" for m, below in left.items() for x in sorted(below & left.keys())]
+
+
+def test_no_modules_import_each_other() -> None:
+    """Not within functions either: such an import may save time, but hides no cycle."""
+    assert cycles(import_graph(SOURCE)) == []
+
+
+@pytest.mark.quick
+def test_the_check_of_cycles_sees_them(tmp_path: Path) -> None:
+    (tmp_path / "__init__.py").write_text("from . import a\n", encoding="utf-8")
+    (tmp_path / "a.py").write_text("from .b import x\n", encoding="utf-8")
+    (tmp_path / "b.py").write_text("x = 1\ndef f():\n    from . import a\n", encoding="utf-8")
+    (tmp_path / "c.py").write_text("if TYPE_CHECKING:\n    from .d import y\n", encoding="utf-8")
+    (tmp_path / "d.py").write_text("from .c import z\n", encoding="utf-8")
+    assert cycles(import_graph(tmp_path)) == ["a imports b", "b imports a"]
+
+
 def picture_of_packages() -> dict[str, set[str]]:
     """The arrows that CONTRIBUTING.md draws: `package <- below, below`."""
     text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")

@@ -151,8 +151,7 @@ class Unrolled:
 
     def _call_apart(self, function: Callable[..., Any], args: tuple[Any, ...]) -> Any:
         """A block of its own, traced once for each structure of its arguments."""
-        from .shared import shape_apart  # the larger half of recording
-        from .shared_tasks import Use
+        from .shared_tasks import Use, shape_apart  # when first needed: few programs have such steps
 
         if self._graphs[-1].nodes:
             self._close(len(self._graphs[-1].nodes))

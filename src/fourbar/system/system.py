@@ -52,6 +52,13 @@ class System(Editing, Looped):
         self._hold(mechanism, report)
         check_regular(self.model.cluster_tree)
 
+    @classmethod
+    def _unchecked(cls, mechanism: Mechanism, report: Report | None = None) -> System:
+        """A robot whose mechanism needs no check: that was done before, or its dynamics is known not to be regular."""
+        system = object.__new__(cls)
+        system._hold(mechanism, report)
+        return system
+
     def _hold(self, mechanism: Mechanism, report: Report | None) -> None:
         self.__dict__.update({"mechanism": mechanism} if report is None else {"mechanism": mechanism, "report": report})
 
@@ -181,7 +188,7 @@ class System(Editing, Looped):
 
         A body without mass that only a loop holds can be moved by no force here: then M is singular.
         """
-        return restored(replace(self.mechanism, loops=()))
+        return self._unchecked(replace(self.mechanism, loops=()))
 
     def with_gravity(self, gravity: Sequence[float]) -> System:
         """The same robot in another field of gravity."""
@@ -270,10 +277,8 @@ class System(Editing, Looped):
 
 
 def restored(mechanism: Mechanism, report: Report | None = None) -> System:
-    """A robot of a mechanism that needs no check: it was checked before, or is known to have no regular dynamics."""
-    system = object.__new__(System)
-    system._hold(mechanism, report)
-    return system
+    """A robot as it travels to other processes."""
+    return System._unchecked(mechanism, report)
 
 
 class Builder(MechanismBuilder):

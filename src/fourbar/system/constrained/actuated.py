@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -18,10 +18,12 @@ from ...functions.registry import Method, Outputs, flat, method, vector
 from ...linalg import ranks
 from ...once import cached_property
 from ...spatial.linear import Mat, Vec
-from ..system import System
 from .frozen import Frozen
 from .inverse import Drives, check_weight, read_drives
 from .model import Numbers
+
+if TYPE_CHECKING:
+    from ..system import System
 
 METHODS: dict[str, Method] = {}
 _WEAK = 1e16  # squared ratio of a column to what others leave of it: from here on the actuators do not hold the robot
@@ -108,8 +110,8 @@ def actuator_map(c: Context) -> Outputs:
     return [("B", (len(_actuated(c).places), c.nv), flat(_map(c)))]
 
 
-def _rebuild(mechanism: Any, drives: Drives, name: str) -> Any:
-    return getattr(Actuated(System(mechanism), drives), name)
+def _rebuild(kind: type[System], mechanism: Any, drives: Drives, name: str) -> Any:
+    return getattr(_restored(kind, mechanism, drives), name)
 
 
 class Actuated(Frozen):
@@ -154,7 +156,11 @@ class Actuated(Frozen):
             )
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _restored, (self.system.mechanism, self._drives)
+        return _restored, self._recipe
+
+    @property
+    def _recipe(self) -> tuple[Any, ...]:
+        return type(self.system), self.system.mechanism, self._drives
 
     def __repr__(self) -> str:
         return f"<fourbar Actuated {self.system.name!r}: {', '.join(self._drives.joints)}>"
@@ -165,7 +171,7 @@ class Actuated(Frozen):
         return self._drives.joints
 
     def _compiled(self, name: str) -> Any:
-        rebuild = (_rebuild, self.system.mechanism, self._drives, name)
+        rebuild = (_rebuild, *self._recipe, name)
         return make_method(self._model, name, METHODS[name], lambda _: {}, rebuild)
 
     @cached_property
@@ -184,5 +190,5 @@ class Actuated(Frozen):
         return self._compiled("actuator_map")
 
 
-def _restored(mechanism: Any, drives: Drives) -> Actuated:
-    return Actuated(System(mechanism), drives)
+def _restored(kind: type[System], mechanism: Any, drives: Drives) -> Actuated:
+    return Actuated(kind(mechanism), drives)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -19,8 +19,8 @@ from ...linalg import ranks
 from ...once import cached_property
 from ...tree.closed import CLOSED, RESTARTS, Opened, close, longest_length, turning_velocities
 from ..closed_states import report_open
+from ..names import Names
 from ..singular import check_regular
-from ..system import Names, System
 from . import balance as _balance  # noqa: F401  (registers how to differentiate)
 from . import driven as _driven  # noqa: F401  (registers its recordings)
 from .dense import choose as standing
@@ -32,26 +32,29 @@ from .model import ConstrainedModel, Given, Numbers, named
 from .records import METHODS, told
 from .resolve import Resolved, least_again
 
+if TYPE_CHECKING:
+    from ..system import System
+
 _SAMPLES, _NEAR = 3, (0.0, 0.1, 0.3)  # random configurations at which the rank of the rows is found; nudges of neutral
 
 Recipe = tuple[Any, ...]
 
 
-def _restored(mechanism: Any, options: Recipe) -> Constrained:
-    return Constrained(System(mechanism), *options)
+def _restored(kind: type[System], mechanism: Any, options: Recipe) -> Constrained:
+    return Constrained(kind(mechanism), *options)
 
 
-def _rebuild(mechanism: Any, options: Recipe, name: str, static: tuple[tuple[str, Any], ...]) -> Any:
+def _rebuild(robot: Recipe, name: str, static: tuple[tuple[str, Any], ...]) -> Any:
     """A compiled function from its recipe: how functions travel to other processes."""
-    return _restored(mechanism, options).compiled(name, **dict(static))
+    return _restored(*robot).compiled(name, **dict(static))
 
 
-def _rebuild_told(mechanism: Any, options: Recipe, name: str, static: tuple[tuple[str, Any], ...]) -> Any:
-    return _restored(mechanism, options).told(name, **dict(static))
+def _rebuild_told(robot: Recipe, name: str, static: tuple[tuple[str, Any], ...]) -> Any:
+    return _restored(*robot).told(name, **dict(static))
 
 
-def _rebuild_resolved(mechanism: Any, options: Recipe, name: str, static: tuple[tuple[str, Any], ...]) -> Any:
-    return _restored(mechanism, options).resolved(name, **dict(static))
+def _rebuild_resolved(robot: Recipe, name: str, static: tuple[tuple[str, Any], ...]) -> Any:
+    return _restored(*robot).resolved(name, **dict(static))
 
 
 class Constrained(Frozen):
@@ -93,9 +96,9 @@ class Constrained(Frozen):
         _ = self._model.bundles
 
     @property
-    def _recipe(self) -> tuple[Any, Recipe]:
+    def _recipe(self) -> Recipe:
         m = self._model
-        return self.system.mechanism, (m.conditions, self._drives, m.gains, self._tolerance, m.names)
+        return type(self.system), self.system.mechanism, (m.conditions, self._drives, m.gains, self._tolerance, m.names)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _restored, self._recipe
@@ -133,14 +136,14 @@ class Constrained(Frozen):
     def compiled(self, name: str, **static: Any) -> Any:
         """One of the compiled functions, by name."""
         key = tuple(sorted(static.items()))
-        rebuild = (_rebuild, *self._recipe, name, key)
+        rebuild = (_rebuild, self._recipe, name, key)
         make = partial(make_method, self._model, name, METHODS[name], lambda _: static, rebuild)
         return self.once((name, key), make)
 
     def told(self, name: str, **static: Any) -> Any:
         """The same without its last result, which tells how far the others may be trusted: what is differentiated."""
         key = tuple(sorted(static.items()))
-        rebuild = (_rebuild_told, *self._recipe, name, key)
+        rebuild = (_rebuild_told, self._recipe, name, key)
         return self.once(
             (name, key, "told"), partial(make_method, self._model, name, told(name), lambda _: static, rebuild)
         )
@@ -157,7 +160,7 @@ class Constrained(Frozen):
                 lambda: self.compiled(f"{name}_apply", **static),
                 self.quiet_rows,
             )
-            rebuild, dependent = (_rebuild_resolved, *self._recipe, name, key), self.dependent(chosen.rows, **static)
+            rebuild, dependent = (_rebuild_resolved, self._recipe, name, key), self.dependent(chosen.rows, **static)
             return Resolved(function, told, again, self._tolerance, rebuild, dependent=dependent)
 
         return self.once(("resolved", name, key), make)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import gc
-from collections.abc import Iterator
+import pickle
+from collections.abc import Callable, Iterator
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -60,6 +62,54 @@ def test_a_mechanism_is_lowered_once(ties: list[tuple[str, ...]]) -> None:
     assert len(ties) == 1
     robot = fb.System(mechanism)
     assert robot.model.cluster_tree is lower(mechanism)
+
+
+@pytest.fixture
+def lowered(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The names of the mechanisms whose trees were found, each time."""
+    found: list[str] = []
+    own = lowering._lower
+
+    def counted(mechanism: fb.Mechanism) -> Any:
+        found.append(mechanism.name)
+        return own(mechanism)
+
+    monkeypatch.setattr(lowering, "_lower", counted)
+    return found
+
+
+@pytest.mark.parametrize("format", ["urdf", "sdf", "mjcf", "json", "toml"])
+def test_a_file_is_lowered_once(format: str, lowered: list[str], tmp_path: Path) -> None:
+    """The reader, who looks at loops, writes a mechanism of which the robot is made, with the tree that it found."""
+    if format == "mjcf":
+        pytest.importorskip("mujoco")
+    path = tmp_path / f"linkage.{format}"
+    robot = fb.robots.four_bar()
+    lowered.clear()
+    robot.save(path)
+    assert lowered == []
+    q = fb.load(path).neutral()
+    assert len(lowered) == 1
+    assert len(q) == robot.nq
+
+
+EDITS: dict[str, Callable[[fb.System], fb.System]] = {
+    "gravity": lambda robot: robot.with_gravity((0.0, 0.0, -1.0)),
+    "rename": lambda robot: robot.renamed(name="other"),
+    "mirror": lambda robot: robot.mirrored("y"),
+    "lock": lambda robot: robot.lock(robot.names.joints[:1]),
+    "spanning": lambda robot: robot.spanning(),
+    "pickle": lambda robot: pickle.loads(pickle.dumps(robot)),
+}
+
+
+@pytest.mark.parametrize("edit", EDITS)
+@pytest.mark.parametrize("robot", ["double_pendulum", "four_bar"])
+def test_an_edited_robot_is_lowered_once(robot: str, edit: str, lowered: list[str]) -> None:
+    original = getattr(fb.robots, robot)()
+    lowered.clear()
+    other = EDITS[edit](original)
+    assert other.nv >= 0 and len(lowered) <= 1  # none where the image of an equal robot is known
 
 
 def test_what_was_found_goes_with_its_mechanism() -> None:

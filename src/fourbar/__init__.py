@@ -46,7 +46,6 @@ __getattr__, __dir__ = lazy(
     {
         "baselines": "",
         "bridges": "",
-        "casadi": "",
         "constraints": "",
         "convert": "",
         "identification": "Identification base_parameters exciting_trajectory identify",

@@ -15,6 +15,7 @@ from fourbar.targets.missing import needed
 from .support import chain
 
 casadi: Any = pytest.importorskip("casadi", reason="casadi is not installed")
+to_casadi: Any = pytest.importorskip("fourbar.casadi").function
 ROBOTS = ("double_pendulum", "mini_cheetah", "five_bar", "tello", "stewart_platform", "cassie_leg")
 
 
@@ -34,15 +35,15 @@ def agree(found: Any, expected: np.ndarray, bound: float) -> None:
 @pytest.mark.parametrize("name", ROBOTS)
 def test_values(name: str) -> None:
     robot, q, v, tau = case(name)
-    agree(fb.casadi.function(robot.forward_dynamics)(q, v, tau), robot.forward_dynamics(q, v, tau), 1e-12)
-    agree(fb.casadi.function(robot.mass_matrix)(q), robot.mass_matrix(q), 1e-13)
+    agree(to_casadi(robot.forward_dynamics)(q, v, tau), robot.forward_dynamics(q, v, tau), 1e-12)
+    agree(to_casadi(robot.mass_matrix)(q), robot.mass_matrix(q), 1e-13)
 
 
 @pytest.mark.parametrize("name", ROBOTS)
 def test_derivatives(name: str) -> None:
     """CasADi's derivative of the formula, along directions of the configuration, beside ours."""
     robot, q, v, tau = case(name)
-    dynamics, move = fb.casadi.function(robot.forward_dynamics), fb.casadi.function(robot.integrate)
+    dynamics, move = to_casadi(robot.forward_dynamics), to_casadi(robot.integrate)
     Q, V, T, step = (casadi.SX.sym(x, n) for x, n in (("q", robot.nq), *((x, robot.nv) for x in ("v", "tau", "step"))))
     a = dynamics(move(Q, step, 1.0), V, T)
     blocks = casadi.Function("blocks", [Q, step, V, T], [casadi.jacobian(a, x) for x in (step, V, T)])
@@ -53,14 +54,14 @@ def test_derivatives(name: str) -> None:
 
 def test_shapes_and_names() -> None:
     robot = fb.robots.mini_cheetah()
-    made = fb.casadi.function(robot.inverse_dynamics, "f_ext", name="rnea")
+    made = to_casadi(robot.inverse_dynamics, "f_ext", name="rnea")
     assert made.name() == "rnea" and made.name_in() == ["q", "v", "a", "f_ext"] and made.name_out() == ["tau"]
     assert made.size_in("f_ext") == (len(robot.names.bodies), 6)
     rng = np.random.default_rng(0)
     q, (v, a) = robot.random(0), rng.normal(size=(2, robot.nv))
     f_ext = rng.normal(size=(len(robot.names.bodies), 6))
     agree(made(q, v, a, f_ext), robot.inverse_dynamics(q, v, a, f_ext), 1e-12)
-    pose = fb.casadi.function(robot.pose.specialise(frame=robot.names.bodies[-1]))
+    pose = to_casadi(robot.pose.specialise(frame=robot.names.bodies[-1]))
     agree(pose(q), robot.pose(q, robot.names.bodies[-1]), 1e-13)
 
 
@@ -70,12 +71,12 @@ def test_a_long_chain_shares_its_code() -> None:
     program = robot.inverse_dynamics.program()
     assert len(program.blocks) < len(program.calls)
     q, v, a = robot.neutral(), *np.random.default_rng(0).normal(size=(2, robot.nv))
-    agree(fb.casadi.function(robot.inverse_dynamics)(q, v, a), robot.inverse_dynamics(q, v, a), 1e-12)
+    agree(to_casadi(robot.inverse_dynamics)(q, v, a), robot.inverse_dynamics(q, v, a), 1e-12)
 
 
 def test_what_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(fb.ArgumentError, match=re.escape("robot.pose.specialise(frame=...)")):
-        fb.casadi.function(fb.robots.double_pendulum().pose)
+        to_casadi(fb.robots.double_pendulum().pose)
     monkeypatch.setitem(sys.modules, "casadi", None)
     with pytest.raises(ImportError, match=re.escape(".[casadi]")):
         needed("casadi", "casadi")

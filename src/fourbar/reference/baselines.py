@@ -26,7 +26,7 @@ from ..tree.embedding import LoopEmbedding
 __all__ = [
     "Independent", "independent", "lagrange_accelerations", "lagrange_forward_dynamics", "loop_constraints",
     "projected_inverse_dynamics", "projected_osim", "projection_forward_dynamics", "reflected_inertia",
-    "reflected_robot", "spanning_forces", "spanning_tree",
+    "reflected_robot", "spanning_forces", "spanning_tree", "sparse_lagrange_forward_dynamics",
 ]  # fmt: skip
 
 

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import fourbar as fb
-from fourbar.mechanism.mechanism import Configuration
+from fourbar.mechanism.mechanism import Configuration, Mechanism
 from fourbar.tree import cluster_tree as lowering
 from fourbar.tree.cluster_tree import lower
 from fourbar.tree.clusters import ClusterFinder
@@ -70,7 +70,7 @@ def lowered(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     found: list[str] = []
     own = lowering._lower
 
-    def counted(mechanism: fb.Mechanism) -> Any:
+    def counted(mechanism: Mechanism) -> Any:
         found.append(mechanism.name)
         return own(mechanism)
 
@@ -134,7 +134,7 @@ def test_other_masses_leave_loops_as_they_are(ties: list[tuple[str, ...]]) -> No
     assert not np.allclose(heavier.mass_matrix(q), robot.mass_matrix(q))
 
 
-def moved(mechanism: fb.Mechanism, name: str) -> fb.Mechanism:
+def moved(mechanism: Mechanism, name: str) -> Mechanism:
     """The mechanism with something else on which its loops depend."""
     first = mechanism.joints[0]
     if name == "place":

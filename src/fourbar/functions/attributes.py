@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 from typing import Any, TypeVar
 
@@ -13,6 +14,7 @@ from .options import Choices, read_choice
 from .registry import METHODS, Method
 
 T = TypeVar("T")
+Make = Callable[[Model, str, dict[str, Any]], Any]  # the function of a method for a choice of options
 
 
 class MethodAttribute:
@@ -68,27 +70,32 @@ def unpickle_method(mechanism: Mechanism, name: str, options: tuple[tuple[str, A
 
 
 class OptionedMethod:
-    """A method with options: `robot.pose(q, "hand")`. One compiled function for each choice, kept."""
+    """A method with options: `robot.pose(q, "hand")`. One compiled function for each choice, kept.
 
-    def __init__(self, model: Model, name: str) -> None:
+    `make` makes it; `more` are arguments that it then takes besides those of the method.
+    """
+
+    def __init__(self, model: Model, name: str, make: Make | None = None, more: tuple[str, ...] = ()) -> None:
         self._model = model
         self._name = name
+        self._make = make or _function
         self._method: Method = METHODS[name]
         self._made: dict[Any, Any] = {}
-        self._count = len(self._method.inputs)
+        self._arguments = (*self._method.arguments, *more)
+        self._count = len(self._arguments)
         self._choices = Choices(self._method.static, self.specialise)
         self.__doc__, self.__name__ = self._method.doc, name
 
     @property
     def __signature__(self) -> Any:
         function: Any = imported(f"{__package__}.function")  # when first needed, as above
-        return function.true_signature(self._method.arguments, self._method.optional, self._method.static)
+        return function.true_signature(self._arguments, self._method.optional, self._method.static)
 
     def __repr__(self) -> str:
         return f"<fourbar function {self._listed()} -> {', '.join(self._method.results)}>"
 
     def _listed(self) -> str:
-        return f"{self._name}({', '.join([*self._method.arguments, *self._method.static])})"
+        return f"{self._name}({', '.join([*self._arguments, *self._method.static])})"
 
     def specialise(self, *args: Any, **options: Any) -> Any:
         """The function for one choice of options: takes arrays only, and is called faster."""
@@ -99,7 +106,7 @@ class OptionedMethod:
             if missing is not None:
                 example = f"{self._name}({self._method.arguments[0]}, {missing}=...)"
                 raise TypeError(f"{self._name} needs {missing!r}, e.g. {example}")
-            self._made.setdefault(key, _function(self._model, self._name, chosen))
+            self._made.setdefault(key, self._make(self._model, self._name, chosen))
         return self._made[key]
 
     def _given(self, args: tuple[Any, ...], options: dict[str, Any]) -> dict[str, Any]:

@@ -28,6 +28,7 @@ from .singular import check_regular, unsolvable
 
 if TYPE_CHECKING:
     from ..constraints import Condition, Loop
+    from ..functions.varying import Varying
     from ..io.report import Report
     from .constrained.actuated import Actuated
     from .constrained.robot import Constrained
@@ -145,6 +146,47 @@ class System(Editing, Looped):
         joint with several velocities (a platform) all are meant, or single ones: "platform.vx".
         """
         return System(choose_independent(self.mechanism, self.clusters, joints))
+
+    def varying(self, *names: str) -> Varying:
+        """The functions of this robot with some of its parameters as arguments, without compiling for each value.
+
+        Parameters
+        ----------
+        *names : str
+            Parameters: ``"gravity"``, ``"hand.mass"``, ``"hand.com"``, ``"hand.inertia"`` (about the centre of mass),
+            ``"elbow.armature"``, ``"elbow.damping"``, ``"elbow.stiffness"`` and ``"elbow.rest"`` where there is a
+            spring, and those of loops, such as ``"gear.ratio"``.
+
+        Returns
+        -------
+        Varying
+            Its methods take the parameters after their own arguments, in the order of `names`. They may differ from
+            sample to sample of a batch.
+
+        Raises
+        ------
+        UnknownNameError
+            For a name that the robot does not have.
+        ArgumentError
+            For a placement, which cannot be an argument.
+
+        Notes
+        -----
+        Values are taken as they are: whether some body can have them is not checked. Where parameters of a loop vary, q
+        must close the loop with these parameters.
+
+        Examples
+        --------
+        >>> import fourbar as fb, numpy as np
+        >>> robot = fb.robots.double_pendulum()
+        >>> masses = np.linspace(0.5, 2.0, 1000)
+        >>> a = robot.varying("lower.mass").forward_dynamics([0.3, 0.4], [0, 0], [0, 0], masses)
+        >>> a.shape
+        (1000, 2)
+        """
+        from ..functions.varying import Varying  # when first needed
+
+        return Varying(self.model, names)
 
     def constrained(
         self,

@@ -13,13 +13,18 @@ from ..registry import Outputs, method, vector
 from .dynamics import accelerations, inverse_parts
 
 
+def _acts(numbers: tuple[Any, ...]) -> bool:
+    """Whether some of the numbers are not zero, as far as that is known while recording."""
+    return any(not isinstance(x, float | int) or x for x in numbers)
+
+
 def _springs(c: Context, of: Any) -> dict[int, Any]:
     """Something of each spring, by link."""
     q, call = c.coordinates(), c.recorder.call
     return {
         i: call(of, joint.joint, q[i], Vec(joint.rest), Vec(joint.stiffness))
         for i, joint in enumerate(c.model.cluster_tree.moving)
-        if any(joint.stiffness)
+        if _acts(joint.stiffness)
     }
 
 
@@ -27,10 +32,10 @@ def _forces(c: Context) -> list[Vec]:
     """Forces of springs and dampers on the independent velocities, by cluster."""
     v, forces = c.velocities(), c.still()
     for i, joint in enumerate(c.model.cluster_tree.moving):
-        if any(joint.damping):
+        if _acts(joint.damping):
             forces[i] = c.recorder.call(passive.damping_force, v[i], Vec(joint.damping))
     for i, force in _springs(c, passive.spring_force).items():
-        forces[i] = c.recorder.call(add, forces[i], force) if any(c.model.cluster_tree.moving[i].damping) else force
+        forces[i] = c.recorder.call(add, forces[i], force) if _acts(c.model.cluster_tree.moving[i].damping) else force
     return c.project(forces)
 
 
@@ -84,6 +89,6 @@ def damping_power(c: Context) -> Outputs:
     v = c.velocities()
     total: Any = 0.0
     for i, joint in enumerate(c.model.cluster_tree.moving):
-        if any(joint.damping):
+        if _acts(joint.damping):
             total = c.recorder.call(add, total, c.recorder.call(passive.damping_power, v[i], Vec(joint.damping)))
     return [("power", (), [total])]

@@ -107,13 +107,13 @@ def test_bodies_stay_where_they_are() -> None:
     """In the world every point of a body moves as before: frames differ by constants only."""
     tree = _robot(2.6, -0.7).model.cluster_tree.unturned
     other = reframed(tree)
-    q = [list(np.linspace(0.1, 0.9, c.joint.nq)) if c.joint.nq < 7 else [0, 0, 0, 1, 0, 0, 0] for c in tree.clusters]
+    q = [list(np.linspace(0.1, 0.9, c.joint.nq)) if c.joint.nq < 7 else [0, 0, 0, 1, 0, 0, 0] for c in tree.links]
     poses: list[list[Transform]] = [[], []]
     for own, t in zip(poses, (tree, other), strict=True):
-        for c, parent, x in zip(t.clusters, t.parents, q, strict=True):
+        for c, parent, x in zip(t.links, t.parents, q, strict=True):
             here = c.placement.then(c.joint.placement([float(y) for y in x]))
             own.append(here if parent < 0 else own[parent].then(here))
-    for cluster, old, new in zip(tree.clusters, *poses, strict=True):
+    for cluster, old, new in zip(tree.links, *poses, strict=True):
         along = np.array(new.p, float) - np.array(old.p, float)
         axis = np.array(old.R, float)[:, 2]
         if isinstance(cluster.joint, Revolute):

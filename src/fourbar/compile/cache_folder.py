@@ -2,7 +2,7 @@
 
 Files are written to a temporary name and moved into place, so that many processes may share the folder; each begins
 with a checksum of its name and its content, and one that does not agree with it is made again, never trusted. The
-folder and its files belong to the user alone (`trust.py`), and it stays within bounds (`prune.py`). FOURBAR_CACHE names
+folder and its files belong to the user alone, and it stays within bounds. FOURBAR_CACHE names
 another folder, or switches the cache off with "off".
 """
 

@@ -1,4 +1,4 @@
-"""The results of a call: machine code, the same for every robot (see `fastcall.py`)."""
+"""The results of a call: machine code, the same for every robot (see `vectorcall.py`)."""
 
 from __future__ import annotations
 

@@ -273,7 +273,7 @@ class Directional(Wrapper):
 
     Both are tuples in the order of the arguments, or dictionaries by name; a tangent left out (or None) is zero. The
     tangent of a configuration has nv entries: q moves along the group, q ⊕ t dq. `parameters` are the rates of numbers
-    of the robot, by name: "arm.mass", "elbow.placement", "gear.ratio", ... (see `model/numbers.py`).
+    of the robot, by name: "arm.mass", "elbow.placement", "gear.ratio", ... (see `tree/parameters.py`).
     """
 
     recipe: Jvp

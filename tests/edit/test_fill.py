@@ -111,7 +111,7 @@ def test_meshes(tmp_path: Path) -> None:
         close(a, b, 1e-14)
     half = trimesh.Trimesh(ball.vertices, ball.faces[: len(ball.faces) // 2])
     half.export(tmp_path / "half.stl")
-    with pytest.raises(fb.ModelError, match="is not closed, so it has no inside"):
+    with pytest.raises(fb.ModelError, match="is not closed"):
         of_shape("a", Geometry("mesh", mesh="h", file=str(tmp_path / "half.stl")))
     (tmp_path / "broken.stl").write_bytes(b"solid nothing")
     with pytest.raises(fb.ModelError, match=r"cannot be read|is not closed"):
@@ -136,7 +136,7 @@ def test_robots() -> None:
 
 def test_errors() -> None:
     r = build(Geometry("plane"), Geometry("mesh", mesh="x.stl", role="collision"))
-    with pytest.raises(fb.ModelError, match="body 'a': a plane has no inside"):
+    with pytest.raises(fb.ModelError, match="body 'a': a plane has no volume"):
         r.with_mass_from_geometry(1.0, role="visual")
     with pytest.raises(fb.ModelError, match=r"body 'a': the mesh 'x.stl' was not found .* give folders="):
         r.with_mass_from_geometry(1.0)
@@ -153,9 +153,9 @@ def test_errors() -> None:
         ball.with_mass_from_geometry(-1.0)
     with pytest.raises(fb.ModelError, match="density: all numbers must be finite"):
         ball.with_mass_from_geometry(np.nan)
-    with pytest.raises(fb.ModelError, match="body 'a': no density is given for it"):
+    with pytest.raises(fb.ModelError, match="body 'a': no density was given for it"):
         ball.with_mass_from_geometry({"b": 1.0}, ["a"])
-    with pytest.raises(fb.ModelError, match="has no volume, and so no mass"):
+    with pytest.raises(fb.ModelError, match="has no volume"):
         build(Geometry("sphere", (0.0,), role="collision")).with_mass_from_geometry(1.0)
 
 

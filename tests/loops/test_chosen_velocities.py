@@ -46,7 +46,9 @@ def test_names_of_velocities_are_those_that_are_told() -> None:
     assert delta.with_independent(dict.fromkeys(CARTESIAN, 2.0)).names.velocities == CARTESIAN
     renamed = delta.with_independent(*CARTESIAN).renamed(joints={"platform": "plate"})
     assert renamed.names.velocities == ("plate.vx", "plate.vy", "plate.vz")
-    with pytest.raises(fb.ModelError, match=r"leave 3 velocities free, but 6 are declared.*'platform\.vx'"):
+    with pytest.raises(
+        fb.ModelError, match=r"have 3 degrees of freedom, but 6 velocities are declared.*'platform\.vx'"
+    ):
         delta.with_independent("platform")
     with pytest.raises(fb.ModelError, match=r"'platform\.vq' cannot be declared independent.*'platform\.vx'"):
         delta.with_independent("platform.vq")

@@ -81,6 +81,7 @@ def test_geared() -> None:
     assert wild.condition < wild.first and np.abs(wild.v).max() > 1.0
 
 
+@pytest.mark.slow  # docs/identification.md has such a case too
 def test_a_floating_base_is_held() -> None:
     """A quadruped on a stand: its legs move, and with the joints' forces only their parameters are found."""
     robot = fb.robots.mini_cheetah()

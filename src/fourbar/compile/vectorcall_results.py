@@ -69,7 +69,7 @@ def _call_check(c: Code, array: str, description: str, flags: int) -> str:
 
 
 def _reuse(c: Code, description: str) -> None:
-    """Give out an earlier result of one sample again, if nobody but the table refers to it any more, not even weakly.
+    """Reuse an earlier result of one sample, if nobody but the table refers to it any more, not even weakly.
 
     It must still be as it was made: a user may have changed its shape, strides, flags or memory before dropping it.
     """

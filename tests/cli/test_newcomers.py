@@ -97,7 +97,7 @@ def test_the_content_tells_the_format(name: str, tmp_path: Path, capsys: pytest.
         ("simulate arm.urdf --waive loop --no-picture", "(--waive loop): nothing in arm.urdf is called so"),
         (
             "convert arm.urdf b.json --waive loop armature",
-            "For what is written: save(..., waive=...), or --waive-written loop armature",
+            "To waive what cannot be written: save(..., waive=...), or --waive-written loop armature",
         ),
         (
             "convert five_bar b.urdf --waive loop",

@@ -181,5 +181,5 @@ def test_an_unknown_backend(wrong, monkeypatch):
 @pytest.mark.parametrize("wrong", ["0", "3", "16", "four", ""])
 def test_an_unknown_width(wrong, monkeypatch):
     monkeypatch.setenv("FOURBAR_LANES", wrong)
-    with pytest.raises(ValueError, match=f"FOURBAR_LANES={wrong!r}: expected 1, 2, 4 or 8 samples a vector"):
+    with pytest.raises(ValueError, match=f"FOURBAR_LANES={wrong!r}: expected 1, 2, 4 or 8 samples per vector"):
         batch_lanes.__wrapped__()

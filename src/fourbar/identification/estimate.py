@@ -201,20 +201,20 @@ def _check_excited(problem: Problem, base: BaseParameters, c: Coordinates) -> No
 
 def _statuses(problem: Problem, base: BaseParameters, c: Coordinates) -> tuple[tuple[str, ...], np.ndarray]:
     """For all parameters what is known of them, and their standard deviations."""
-    told = [status.HELD] * len(c.names)
+    statuses = [status.HELD] * len(c.names)
     deviations = np.full(len(c.names), np.nan)
     unseen, found, sizes = problem.unknown(c.T), problem.deviations(c.T), np.linalg.norm(c.T, axis=1)
     for at, j in enumerate(c.estimated):
         if base.silent[at]:
-            told[j] = status.SILENT
+            statuses[j] = status.SILENT
         elif not base.alone[at]:
-            told[j] = status.COMBINED
+            statuses[j] = status.COMBINED
         elif unseen[at]:
-            told[j] = status.UNEXCITED
+            statuses[j] = status.UNEXCITED
         else:
-            told[j] = status.IDENTIFIED if found[at] <= sizes[at] else status.UNCERTAIN
+            statuses[j] = status.IDENTIFIED if found[at] <= sizes[at] else status.UNCERTAIN
             deviations[j] = found[at]
-    return tuple(told), deviations
+    return tuple(statuses), deviations
 
 
 def _result(

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import ArgumentError, AssemblyError, CoordinateError, SingularError, unknown, warn
-from ..functions.angles import endless_angles, stored_joints, told_endless
+from ..functions.angles import describe_endless_angle, endless_angles, stored_joints
 from ..functions.guard import lacks_direction, toggled
 from ..tolerances import CLOSED
 from ..tree.closing import close_from
@@ -178,7 +178,7 @@ def _check_angles(cluster_tree: ClusterTree, q: np.ndarray) -> None:
     wrong = np.asarray(endless_angles(cluster_tree, q))
     if wrong.any():
         raise CoordinateError(
-            f"check: {told_endless(cluster_tree, f'q{_at(wrong)}', q[wrong].reshape(-1, cluster_tree.nq))}"
+            f"check: {describe_endless_angle(cluster_tree, f'q{_at(wrong)}', q[wrong].reshape(-1, cluster_tree.nq))}"
         )
 
 

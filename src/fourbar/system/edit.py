@@ -1,4 +1,4 @@
-"""Editing: methods of a robot that give new robots."""
+"""Editing: methods of a robot that return new robots."""
 
 from __future__ import annotations
 
@@ -173,7 +173,7 @@ class Editing:
 
 
 def _mechanism(other: Any) -> Mechanism:
-    """That of another robot."""
+    """The mechanism of another robot."""
     if not isinstance(other, Editing):
         raise ArgumentError(f"expected another robot, such as fb.load(...) returns, got {other!r}")
     return other.mechanism

@@ -69,7 +69,7 @@ def _built(mechanism: Mechanism, report: Report, options: Options, file: str) ->
     except ModelError as error:
         raise ParseError(report + Report((_located(report, str(error), file),))) from error
     except ArithmeticError as error:
-        message = f"the robot cannot be built, as a number is too large or too small: {error}"
+        message = f"the robot cannot be built, since a number is too large or too small: {error}"
         raise ParseError(report + Report((_located(report, message, file),))) from error
     robot.__dict__["report"] = report = _with_slack(robot, options, file)
     _check_waived(options, report, file)
@@ -80,7 +80,7 @@ def _built(mechanism: Mechanism, report: Report, options: Options, file: str) ->
 
 
 def _with_slack(robot: System, options: Options, file: str) -> Report:
-    """The robot's report with a finding for each loop of which rows are left out."""
+    """The robot's report with a finding for each loop with rows left out."""
     reading = Reading(file, options.strict, options.waive)
     for message in slack_messages(robot.model.cluster_tree):
         reading.warn(robot.report.place_of(message, file), message, SLACK_FIX, SLACK)
@@ -91,7 +91,7 @@ def _with_slack(robot: System, options: Options, file: str) -> Report:
 
 
 def _judged(massless: Finding, options: Options) -> Report:
-    """What is reported where a joint moves nothing: it matters only to those who need forward dynamics."""
+    """The finding where a joint moves no inertia: it matters only where forward dynamics is needed."""
     reading = Reading(massless.file, options.strict, options.waive)
     place = Place(massless.file, massless.line, massless.element)
     reading.warn(place, massless.message, f"or accept NaN there with waive=[{MASSLESS!r}]", MASSLESS)
@@ -99,15 +99,15 @@ def _judged(massless: Finding, options: Options) -> Report:
 
 
 def _check_waived(options: Options, report: Report, file: str) -> None:
-    """Refuse names in `waive` that nothing was found for: they are mistyped, or the file is another one."""
+    """Refuse waivers that match no finding: they are misspelt, or meant for another file."""
     idle = unused_waivers(options.waive, report)
     if idle:
         found = ", ".join(dict.fromkeys(f.key for f in report if f.key)) or "nothing to waive"
         meant = " ".join(key for key in idle if key in WAIVABLE)
-        hint = f". For what is written: save(..., waive=...), or --waive-written {meant}" if meant else ""
+        hint = f". To waive what cannot be written: save(..., waive=...), or --waive-written {meant}" if meant else ""
         raise ArgumentError(
-            f"waive={idle!r} (--waive {' '.join(idle)}): nothing in {file} is called so; found while reading: {found}; "
-            f"a pattern such as {idle[0] + '*'!r} may name nothing{hint}"
+            f"waive={idle!r} (--waive {' '.join(idle)}) matches no finding in {file}; found while reading: {found}; a "
+            f"pattern such as {idle[0] + '*'!r} may match none{hint}"
         )
 
 

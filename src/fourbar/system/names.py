@@ -1,4 +1,4 @@
-"""What the things of a robot are called."""
+"""The names of the things of a robot."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 
 class Names(NamedTuple):
-    """What things are called, in the order of the arrays."""
+    """Names, in the order of the arrays."""
 
     bodies: tuple[str, ...]
     joints: tuple[str, ...]

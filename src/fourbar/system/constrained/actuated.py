@@ -26,7 +26,9 @@ if TYPE_CHECKING:
     from ..system import System
 
 METHODS: dict[str, Method] = {}
-_WEAK = 1e16  # squared ratio of a column to what others leave of it: from here on the actuators do not hold the robot
+_WEAK = (
+    1e16  # squared ratio of a column to what others leave of it: beyond it the actuators do not determine the motion
+)
 _SAMPLES = 3
 
 
@@ -34,7 +36,7 @@ _SAMPLES = 3
 class ActuatedModel(Model):
     """A mechanism and the velocities of its spanning tree that have a drive; `root` is L in weight = L Lᵀ.
 
-    `sizes` are the squares of the columns of L⁻¹ B where all is well.
+    `sizes` are reference values of the squared columns of L⁻¹ B.
     """
 
     places: tuple[int, ...] = ()
@@ -68,7 +70,7 @@ def transposed_times(B: Mat, tau: Vec) -> Vec:
     return B.transpose_times(tau)
 
 
-_NOT_HELD = "the actuators do not hold the robot in this configuration: a motion is left that none of them resists"
+_NOT_HELD = "the actuators do not hold the robot in this configuration: there is a motion that none of them resists"
 
 
 @method(Q, V, A, results="tau", optional=[F_EXT], nan=_NOT_HELD, into=METHODS)
@@ -150,9 +152,9 @@ class Actuated(Frozen):
     def _check_enough(self, held: int) -> None:
         if held < self.system.nv:
             raise ArgumentError(
-                f"actuated={list(self._drives.joints)!r} are too few: they hold {held} of {self.system.nv} independent "
-                "velocities, so no forces cause a given acceleration; name more joints, or prescribe the accelerations "
-                "of some joints only, with robot.hybrid_dynamics(..., prescribed=[...])"
+                f"actuated={list(self._drives.joints)!r} are too few: they determine {held} of {self.system.nv} "
+                "independent velocities, so that no forces cause a given acceleration; name more joints, or "
+                "prescribe the accelerations of some joints only, with robot.hybrid_dynamics(..., prescribed=[...])"
             )
 
     def __reduce__(self) -> tuple[Any, ...]:

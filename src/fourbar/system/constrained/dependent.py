@@ -87,8 +87,8 @@ class Dependent:
         lost = [name for name, own in found.items() if own.lost.any()]
         if lost:
             warn(
-                f"rows that depend on each other would stop to do so if {', '.join(map(repr, lost))} changed, so that "
-                "the forces have no derivative by some of the entries; these are NaN",
+                f"redundant rows would become independent if {', '.join(map(repr, lost))} changed, so that the forces "
+                "have no derivative with respect to some of the entries; these are NaN",
                 RuntimeWarning,
             )
         return found

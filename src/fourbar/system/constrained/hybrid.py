@@ -57,10 +57,14 @@ class Hybrid:
         plan = make_plan(self._robot.samples("jacobian"), driven, None, True, self._robot.quiet_force)
         chosen = self._robot.choose("hybrid_dynamics", {"prescribed": held})
         options = {"chosen": chosen, "prescribed": held, "plan": plan}
-        function, told = (make("hybrid_torque", **options) for make in (self._robot.compiled, self._robot.told))
+        function, differentiable = (
+            make("hybrid_torque", **options) for make in (self._robot.compiled, self._robot.differentiable)
+        )
         dependent = self._robot.dependent(chosen.rows, held)
         again = partial(_torque_again, self._robot, held, np.isin(np.arange(self._robot.system.nv), driven))
-        return Resolved(function, told, again, self._tolerance, (_torque_of, self._robot, names), dependent=dependent)
+        return Resolved(
+            function, differentiable, again, self._tolerance, (_torque_of, self._robot, names), dependent=dependent
+        )
 
     def __call__(
         self,

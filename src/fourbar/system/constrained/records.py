@@ -77,7 +77,7 @@ def solvable(*given: Input, results: str, optional: Sequence[Input] = ()) -> Any
     return register
 
 
-def told(name: str) -> Method:
+def without_health(name: str) -> Method:
     """A method without its last result."""
     whole = METHODS[name]
 

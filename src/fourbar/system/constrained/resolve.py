@@ -1,4 +1,4 @@
-"""Calling a compiled problem, and looking closer at the samples in which its rows depend on each other."""
+"""Calling a compiled problem, and solving again the samples in which its rows are nearly redundant."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ _LOOSE = 1e-9  # how much a row may not be implied by others, relative to its ow
 
 Again = Callable[[dict[str, np.ndarray]], tuple[Sequence[np.ndarray], np.ndarray]]  # arguments -> results, gap
 _CONTRADICT = (
-    "the constraints contradict each other: no acceleration satisfies all rows (the velocity breaks A v = 0, "
+    "the constraints contradict each other: no acceleration satisfies all rows (the velocity violates A v = 0, "
     "prescribed motions disagree, or the mechanism is jammed); see rank(q), rate(q, v) and project(q, v)"
 )
 _NO_DERIVATIVE = (
-    "the rank of the constraints changes (rows depend on each other by chance) or they contradict each other, so that "
-    "there is no derivative; see rank(q)"
+    "the rank of the constraints changes here, or they contradict each other, so that there is no derivative; see "
+    "rank(q)"
 )
 
 
 class Resolved:
-    """A problem in machine code: `function` returns results, forces and health, `told` the same without health: what
-    is differentiated.
+    """A problem in machine code: `function` returns results, forces and health, `differentiable` the same without
+    health.
 
     Samples whose rows depend on each other more than usual are solved by `again`, by singular values. Where rows
     contradict each other there is no answer: an error for one sample, NaN and a warning in a batch.
@@ -40,18 +40,18 @@ class Resolved:
     def __init__(
         self,
         function: Any,
-        told: Any,
+        differentiable: Any,
         again: Again,
         tolerance: float,
         rebuild: tuple[Any, ...],
         why: str = _CONTRADICT,
         dependent: Dependent | None = None,
     ) -> None:
-        self.function, self.told, self.dependent = function, told, dependent
+        self.function, self.differentiable, self.dependent = function, differentiable, dependent
         self._again, self._tolerance, self._rebuild, self._why = again, tolerance, rebuild, why
 
     def __getattr__(self, name: str) -> Any:
-        if name in ("function", "told", "dependent"):
+        if name in ("function", "differentiable", "dependent"):
             raise AttributeError(name)
         return getattr(self.function, name)
 
@@ -76,7 +76,7 @@ class Resolved:
         Where the rank changes there is none: an error for one sample, NaN and a warning in a batch. Rows that always
         depend on each other are no obstacle.
         """
-        found = self.told.jvp(args, tangents, parameters, **options)
+        found = self.differentiable.jvp(args, tangents, parameters, **options)
         unsound = _beside(found[0], 1, self.unsound_along(args, tangents, parameters))
         return tuple(_blanked(x, unsound) for x in found)
 
@@ -89,7 +89,7 @@ class Resolved:
         """The samples in which rows that depend on each other stop to do so along rates of numbers."""
         given = self.read(args)
         if self.dependent is None or not all(isinstance(x, np.ndarray) for x in given.values()):
-            return False  # lazy arrays are not looked at
+            return False  # lazy arrays are not checked
         listed = tangents if isinstance(tangents, tuple) else (tangents,)
         dq = tangents.get("q") if isinstance(tangents, Mapping) else next(iter(listed), None)
         broken = self.dependent.broken_along(given["q"], dq, parameters)
@@ -105,14 +105,14 @@ class Resolved:
 
     def vjp(self, args: Any, cotangents: Any, parameters: Any = None, **options: Any) -> Any:
         """Gradients of Σ cotangent · result by argument, for a cotangent of each result; where there is none: `jvp`."""
-        names, what = self.results, f"{self.told.vjp.recipe.name}, cotangent"
+        names, what = self.results, f"{self.differentiable.vjp.recipe.name}, cotangent"
         if not isinstance(cotangents, Mapping | tuple) or len(cotangents) != len(names):
             wanted = f"expected a tuple of arrays ({', '.join(names)}), or a dictionary"
             raise TypeError(f"{what}: {wanted}, got {described(cotangents)}")
         for name in cotangents if isinstance(cotangents, Mapping) else ():
             if name not in names:
-                raise TypeError(f"{what}: {name!r} is none of {', '.join(names)}")
-        found = self.told.vjp(args, cotangents, parameters, **options)
+                raise TypeError(f"{what}: unknown result {name!r}; expected {', '.join(names)}")
+        found = self.differentiable.vjp(args, cotangents, parameters, **options)
         unsound = _beside(found[0], 1, self.unsound(args))
         broken = self.broken_entries(args, None, read_names("", parameters)) if parameters else {}
         return type(found)(*(_blanked(_without(x, broken, unsound.ndim), unsound) for x in found))
@@ -198,11 +198,11 @@ class ResolvedJacobian:
         self._of = of
 
     def __repr__(self) -> str:
-        return repr(self._of.told.jacobian)
+        return repr(self._of.differentiable.jacobian)
 
     def __call__(self, *args: Any, out: Any = None, **named: Any) -> Any:
         """The blocks by result and argument. out (..., n): they are written there one after the other, row by row."""
-        found = self._of.told.jacobian(*args, **named)
+        found = self._of.differentiable.jacobian(*args, **named)
         given = {k: x for k, x in named.items() if k not in ("threads", "parameters")}
         unsound = self._of.unsound(args, given)
         broken = self._of.broken_entries(args, given, read_names("", named.get("parameters")))
@@ -211,7 +211,7 @@ class ResolvedJacobian:
 
     def jvp(self, args: Any, tangents: Any = (), parameters: Any = None, **options: Any) -> Any:
         """How the blocks change along tangents of the arguments, and along rates of numbers of the robot."""
-        found = self._of.told.jacobian.jvp(args, tangents, parameters, **options)
+        found = self._of.differentiable.jacobian.jvp(args, tangents, parameters, **options)
         return _sound_blocks(found, self._of.unsound_along(args, tangents, parameters))
 
 

@@ -1,4 +1,4 @@
-"""`Constrained`: a robot held by more than its joints and embedded loops."""
+"""`Constrained`: a robot restricted by more than its joints and embedded loops."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from .frozen import Frozen
 from .hybrid import Hybrid
 from .inverse import Drives, Inverse, make_inverse, read_drives
 from .model import ConstrainedModel, Given, Numbers, named
-from .records import METHODS, told
+from .records import METHODS, without_health
 from .resolve import Resolved, least_again
 
 if TYPE_CHECKING:
@@ -49,8 +49,8 @@ def _rebuild(robot: Recipe, name: str, static: tuple[tuple[str, Any], ...]) -> A
     return _restored(*robot).compiled(name, **dict(static))
 
 
-def _rebuild_told(robot: Recipe, name: str, static: tuple[tuple[str, Any], ...]) -> Any:
-    return _restored(*robot).told(name, **dict(static))
+def _rebuild_differentiable(robot: Recipe, name: str, static: tuple[tuple[str, Any], ...]) -> Any:
+    return _restored(*robot).differentiable(name, **dict(static))
 
 
 def _rebuild_resolved(robot: Recipe, name: str, static: tuple[tuple[str, Any], ...]) -> Any:
@@ -140,12 +140,13 @@ class Constrained(Frozen):
         make = partial(make_method, self._model, name, METHODS[name], lambda _: static, rebuild)
         return self.once((name, key), make)
 
-    def told(self, name: str, **static: Any) -> Any:
-        """The same without its last result, which tells how far the others may be trusted: what is differentiated."""
+    def differentiable(self, name: str, **static: Any) -> Any:
+        """The same without its last result, a measure of trust: the part that is differentiated."""
         key = tuple(sorted(static.items()))
-        rebuild = (_rebuild_told, self._recipe, name, key)
+        rebuild = (_rebuild_differentiable, self._recipe, name, key)
         return self.once(
-            (name, key, "told"), partial(make_method, self._model, name, told(name), lambda _: static, rebuild)
+            (name, key, "differentiable"),
+            partial(make_method, self._model, name, without_health(name), lambda _: static, rebuild),
         )
 
     def resolved(self, name: str, **static: Any) -> Resolved:
@@ -154,14 +155,16 @@ class Constrained(Frozen):
 
         def make() -> Resolved:
             chosen = self.choose(name, static)
-            function, told = (make(name, chosen=chosen, **static) for make in (self.compiled, self.told))
+            function, differentiable = (
+                make(name, chosen=chosen, **static) for make in (self.compiled, self.differentiable)
+            )
             again = least_again(
                 lambda: self.compiled(f"{name}_factor", **static),
                 lambda: self.compiled(f"{name}_apply", **static),
                 self.quiet_rows,
             )
             rebuild, dependent = (_rebuild_resolved, self._recipe, name, key), self.dependent(chosen.rows, **static)
-            return Resolved(function, told, again, self._tolerance, rebuild, dependent=dependent)
+            return Resolved(function, differentiable, again, self._tolerance, rebuild, dependent=dependent)
 
         return self.once(("resolved", name, key), make)
 
@@ -231,7 +234,7 @@ class Constrained(Frozen):
         given = to_array("rank", Argument("q", (self.system.nq,)), q)
         Y, _ = self.compiled("impulse_factor")(given, np.zeros(self.system.nv))
         if not np.all(np.isfinite(Y)):
-            raise ArgumentError("rank: in some samples the rows are not finite numbers; look at q there")
+            raise ArgumentError("rank: in some samples the rows are not finite; check q there")
         return ranks(Y)
 
     def project(self, q: Any, v: Any = None) -> Any:
@@ -251,7 +254,7 @@ class Constrained(Frozen):
         lost = ~(gaps <= CLOSED)
         if np.any(lost):
             gap = np.abs(self.residual(found[lost])).max(axis=-1, initial=0.0)
-            report_open("the constraints cannot be met from {this}", gap, q.ndim == 1)
+            report_open("the constraints cannot be satisfied from {this}", gap, q.ndim == 1)
         found[lost] = np.nan
         return found.reshape(q.shape)
 
@@ -279,7 +282,7 @@ class Constrained(Frozen):
         return 1e-3 * np.where(found > 0.0, found, 1.0)
 
     def once(self, key: Any, make: Callable[[], Any]) -> Any:
-        """What was made before under a key."""
+        """The cached value of a key."""
         if key not in self._made:
             self._made[key] = make()
         return self._made[key]
@@ -325,12 +328,12 @@ class Constrained(Frozen):
         samples = [self._run(method, static, q=q, **zeros)[0] for q in self._configurations]
         sound = [Y for Y in samples if np.all(np.isfinite(Y))]
         if not sound or not (chosen := standing(np.array(sound))).rows:
-            raise self.nothing_held()
+            raise self.no_rows_error()
         return chosen._replace(quiet=tuple(self.quiet_rows.tolist()))
 
-    def nothing_held(self) -> ModelError:
-        """What is said of rows that are zero wherever the constraints are met."""
-        return ModelError(f"the constraints hold nothing: no row of {', '.join(self.rows)} depends on a velocity")
+    def no_rows_error(self) -> ModelError:
+        """The error where the rows are zero wherever the constraints are satisfied."""
+        return ModelError(f"the constraints restrict nothing: no row of {', '.join(self.rows)} depends on a velocity")
 
 
 def _read_tolerance(tolerance: Any) -> float:
@@ -339,7 +342,7 @@ def _read_tolerance(tolerance: Any) -> float:
     except (TypeError, ValueError, OverflowError):
         found = np.nan
     if not 0.0 < found < np.inf:
-        raise ArgumentError(f"tolerance={tolerance!r}: expected a positive number, which is finite")
+        raise ArgumentError(f"tolerance={tolerance!r}: expected a positive finite number")
     return found
 
 

@@ -294,7 +294,30 @@ def test_types_are_given() -> None:
 
 
 # Words that stand for nothing an engineer would search for, and what to write instead.
-ODD_WORDS = {"crew": "workers", "astray": "misaligned", "stray": "incompatible"}
+ODD_WORDS = {
+    "astray": "misaligned",
+    "board": "table",
+    "brought": "moved",
+    "crew": "workers",
+    "elsewhere": "the place",
+    "hire": "start",
+    "hired": "started",
+    "lowered": "cluster tree",
+    "mailbox": "slot",
+    "matter": "physically consistent, inertia",
+    "sound": "valid",
+    "stray": "incompatible",
+    "told": "reported",
+    "travel": "follow_path",
+    "unsound": "invalid",
+    "vain": "unused",
+}
+# In text: such words, and "a" for "per".
+ODD_PHRASES = (
+    r"\b(astray|crew|mailbox|cluster_tree mechanism)\b",
+    r"\b(metres|radians|numbers?|entry|entries|samples?|file|ns|µs) a (radian|turn|metre|format|velocity|coordinate"
+    r"|body|sample|lane|vector|port|slot|leaf|link|command|method|subject|concept)\b",
+)
 
 
 def odd_names(path: Path) -> list[str]:
@@ -309,8 +332,45 @@ def odd_names(path: Path) -> list[str]:
     return [f"{name}: say {ODD_WORDS[word]!r} rather than {word!r}" for name, word in parts]
 
 
+def odd_phrases(text: str) -> list[str]:
+    """Phrases that an engineer would not write."""
+    flat = re.sub(r"\s+", " ", text)
+    return [match.group(0) for phrase in ODD_PHRASES for match in re.finditer(phrase, flat)]
+
+
 def test_names_are_plain_words() -> None:
     assert offenders(SOURCE, odd_names) == []
+
+
+def test_texts_are_plain_words() -> None:
+    assert offenders(SOURCE, lambda path: odd_phrases(path.read_text(encoding="utf-8"))) == []
+    pages = [
+        ROOT / "README.md",
+        ROOT / "CONTRIBUTING.md",
+        *(p for p in (ROOT / "docs").glob("*.md") if p.name != "api.md"),
+    ]
+    assert [
+        (page.name, odd)
+        for page in pages
+        if page.name != "api.md" and (odd := odd_phrases(page.read_text(encoding="utf-8")))
+    ] == []
+
+
+@pytest.mark.quick
+def test_odd_phrases_are_seen() -> None:
+    assert odd_phrases("a pitch in metres a\n    radian") == ["metres a radian"]
+    assert odd_phrases("one number a velocity") == ["number a velocity"]
+    assert odd_phrases("metres per radian; the samples that a thread takes") == []
+
+
+@pytest.mark.quick
+def test_the_glossary_has_the_words_of_the_source() -> None:
+    text = (ROOT / "docs" / "notation.md").read_text(encoding="utf-8")
+    glossary = text[text.index("## Glossary") : text.index("## Symbols")]
+    for word in ("robot", "body", "link", "joint", "spanning tree", "loop", "cluster", "independent velocities",
+                 "embedding", "toggle position", "residual", "condition", "twist", "wrench", "recording", "program",
+                 "kernel"):  # fmt: skip
+        assert re.search(rf"^\| [^|]*\b{word}\b", glossary, flags=re.MULTILINE), word
 
 
 @pytest.mark.quick

@@ -92,9 +92,9 @@ def test_the_content_tells_the_format(name: str, tmp_path: Path, capsys: pytest.
         ("simulate arm.urdf --dt 1e-9 --duration 1e12 --no-picture", "1e+21 steps: too many"),
         (
             "check arm.urdf --waive color",
-            "(--waive color): nothing in arm.urdf is called so; found while reading: joint/col",
+            "(--waive color) matches no finding in arm.urdf; found while reading: joint/col",
         ),
-        ("simulate arm.urdf --waive loop --no-picture", "(--waive loop): nothing in arm.urdf is called so"),
+        ("simulate arm.urdf --waive loop --no-picture", "(--waive loop) matches no finding in arm.urdf"),
         (
             "convert arm.urdf b.json --waive loop armature",
             "To waive what cannot be written: save(..., waive=...), or --waive-written loop armature",

@@ -11,7 +11,7 @@ import fourbar as fb
 from fourbar.joints import Revolute
 from fourbar.mechanism.geometry import Geometry
 from fourbar.mechanism.placement import Placement
-from fourbar.mechanism.solid_inertia import Matter, of_faces, of_shape, of_shapes
+from fourbar.mechanism.solid_inertia import MassMoments, of_faces, of_shape, of_shapes
 
 from .support import close
 
@@ -86,7 +86,7 @@ def test_moved_matter_keeps_its_inertia() -> None:
     points = np.random.default_rng(0).normal(size=(5, 3))
     R, p = rotation(1), np.array([1.0, 2.0, 3.0])
     other = points @ R.T + p
-    found = Matter(5.0, points.sum(axis=0), points.T @ points).moved(R, p)
+    found = MassMoments(5.0, points.sum(axis=0), points.T @ points).moved(R, p)
     close(found.h, other.sum(axis=0), 1e-14)
     close(found.Sigma, other.T @ other, 1e-14)
 

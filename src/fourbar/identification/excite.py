@@ -124,7 +124,7 @@ def exciting_trajectory(
     rng: np.random.Generator | int | None = 0,
     progress: Callable[[Iterable[int]], Iterable[int]] | None = None,
 ) -> Excitation:
-    """A periodic motion from which the base parameters of `columns` can be told well, searched at random.
+    """A periodic motion from which the base parameters of `columns` can be identified well, found by random search.
 
     It starts and ends at rest, after `period` seconds. Positions of all joints stay within the robot's limits; those of
     velocity, acceleration and force are one number or nv. Without them max_velocity and max_force of the joints count,

@@ -100,7 +100,7 @@ def find_format(name: str, data: bytes | None = None, chosen: str | None = None)
     by_root = next((f for f in FORMATS.values() if root and root in f.roots), None)
     found = by_root or by_ending
     if found is None:
-        other = next((told for end, told in _OTHERS.items() if name.lower().endswith(end)), "")
+        other = next((hint for end, hint in _OTHERS.items() if name.lower().endswith(end)), "")
         if other:
             raise ArgumentError(f"{name}: {other}")
         known = ", ".join(f"{f.name} ({' '.join(f.endings)})" for f in FORMATS.values())

@@ -108,11 +108,11 @@ class Builder:
             **read_spring(what, joint, stiffness, rest),
             **read_drive(what, joint.nv, max_force, max_velocity),
         )
-        self._bodies[name] = self._matter(name, mass, com, inertia, geometry, allow_unphysical)
+        self._bodies[name] = self._body(name, mass, com, inertia, geometry, allow_unphysical)
         self._connections[name] = connection
         return self
 
-    def _matter(self, name: str, mass: Any, com: Any, inertia: Any, geometry: Any, allow_unphysical: bool) -> Body:
+    def _body(self, name: str, mass: Any, com: Any, inertia: Any, geometry: Any, allow_unphysical: bool) -> Body:
         what = f"body {name!r}"
         tensor = read_inertia(f"{what}, inertia", inertia)
         weight = read_number(f"{what}, mass", mass)

@@ -46,7 +46,7 @@ class _Random:
     def __init__(self, seed: int) -> None:
         self.rng = np.random.default_rng(seed)
 
-    def _matter(self, scale: float) -> Row:
+    def _random_inertia(self, scale: float) -> Row:
         """Mass, centre and inertia of a few random points."""
         mass = float(self.rng.uniform(0.1, 1.0))
         points = self.rng.uniform(-1.0, 1.0, (6, 3))
@@ -61,10 +61,10 @@ class _Random:
         return {"position": self.rng.uniform(-1.0, 1.0, 3).tolist(), "rotation": quaternion.tolist()}
 
     def link(self, name: str, parent: str) -> Row:
-        return {**_row(name, parent), **self._place(), "axis": _AXES[self.rng.integers(3)], **self._matter(1.0)}
+        return {**_row(name, parent), **self._place(), "axis": _AXES[self.rng.integers(3)], **self._random_inertia(1.0)}
 
     def rotor(self, name: str, parent: str, link: Row) -> Row:
-        balanced = {**self._matter(1e-4), "com": (0.0, 0.0, 0.0)}
+        balanced = {**self._random_inertia(1e-4), "com": (0.0, 0.0, 0.0)}
         return {**_row(name, parent), **self._place(), "axis": link["axis"], **balanced, "rotor": True}
 
     def ratio(self) -> float:

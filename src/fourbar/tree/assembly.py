@@ -151,7 +151,7 @@ def _in_any_assembly(
     return full, gap < CLOSED
 
 
-def _brought(cluster_tree: ClusterTree, cluster: Cluster, ends: np.ndarray, closed: np.ndarray) -> Trial:
+def _moved_into_limits(cluster_tree: ClusterTree, cluster: Cluster, ends: np.ndarray, closed: np.ndarray) -> Trial:
     """Closed configurations moved into the limits, and which are there, away from toggle positions."""
     tie = cluster.embedding
     assert isinstance(tie, LoopEmbedding)
@@ -182,7 +182,7 @@ def cluster_random(
         if not left.size:
             return found.reshape(*size, tie.nq)
         trial = _in_home_assembly if in_home_assembly or attempt < _HOME_TRIALS else _in_any_assembly
-        ends, sound = _brought(cluster_tree, cluster, *trial(cluster_tree, cluster, rng, len(left), attempt))
+        ends, sound = _moved_into_limits(cluster_tree, cluster, *trial(cluster_tree, cluster, rng, len(left), attempt))
         found[left[sound]], left = ends[sound], left[~sound]
     names = ", ".join(map(repr, cluster.loops))
     raise AssemblyError(f"random sampling found no closed configuration of loops {names} within the limits")

@@ -106,7 +106,7 @@ def _bound(
     mechanism: Mechanism, cluster_tree: ClusterTree, cluster: Cluster, which: Which, p: Vec, given: bool
 ) -> Cluster:
     """A cluster whose loops follow the changes, if they depend on any."""
-    tie, places = cluster.embedding, felt(mechanism, cluster_tree, cluster, which)
+    tie, places = cluster.embedding, affects_loops(mechanism, cluster_tree, cluster, which)
     if not isinstance(tie, LoopEmbedding) or not any(places):
         return cluster
     traced = retraced(mechanism, cluster, tuple(x for x, kept in zip(which, places, strict=True) if kept), given)
@@ -116,7 +116,7 @@ def _bound(
     return replace(cluster, embedding=Bound(tie.along(traced), Vec([y for y, own in zip(p, kept, strict=True) if own])))
 
 
-def felt(mechanism: Mechanism, cluster_tree: ClusterTree, cluster: Cluster, which: Which) -> list[bool]:
+def affects_loops(mechanism: Mechanism, cluster_tree: ClusterTree, cluster: Cluster, which: Which) -> list[bool]:
     """Which parameters the loops of a cluster can depend on: their own, and placements of joints on and below their
     bodies.
     """
@@ -155,7 +155,7 @@ def opening_rates(
     q (n, nq) are closed configurations of all joints. Not zero in overconstrained loops: there some changes remove a
     degree of freedom, or all of them.
     """
-    tie, places = cluster.embedding, felt(mechanism, cluster_tree, cluster, which)
+    tie, places = cluster.embedding, affects_loops(mechanism, cluster_tree, cluster, which)
     assert isinstance(tie, LoopEmbedding)
     every = np.zeros((len(q), len(tie.traced.phi), sum(x.size for x in which)))
     if not any(places):

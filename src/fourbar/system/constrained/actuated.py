@@ -84,11 +84,11 @@ def inverse_dynamics(c: Context) -> Outputs:
         c.project(rnea.inverse_dynamics(c.equations(), c.velocities(), c.accelerations("a"), c.F_ext(), c.gravity))
     )
     L = Mat(Vec(row) for row in m.root)
-    found = c.recorder.call(_sound_forces, _map(c), L, Vec(m.sizes), Vec(tau))
+    found = c.recorder.call(_valid_forces, _map(c), L, Vec(m.sizes), Vec(tau))
     return [("tau", (len(m.places),), list(found))]
 
 
-def _sound_forces(B: Mat, L: Mat, sizes: Vec, tau: Vec) -> Vec:
+def _valid_forces(B: Mat, L: Mat, sizes: Vec, tau: Vec) -> Vec:
     """The actuators' forces; NaN where they do not determine the motion."""
     found, weakness = actuator_forces(B, L, sizes, tau)
     return Vec([select(weakness < _WEAK, x, float("nan")) for x in found])

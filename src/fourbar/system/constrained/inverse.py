@@ -113,9 +113,9 @@ class Inverse(Resolved):
         self._check(args, named)
         return super().__call__(*args, out=out, threads=threads, **named)
 
-    def unsound(self, args: Any, named: Mapping[str, Any] | None = None) -> np.ndarray:
+    def undefined(self, args: Any, named: Mapping[str, Any] | None = None) -> np.ndarray:
         self._check(args, named)
-        return super().unsound(args, named)
+        return super().undefined(args, named)
 
     def _check(self, args: Any, named: Mapping[str, Any] | None) -> None:
         """Refuse accelerations that the constraints do not allow."""

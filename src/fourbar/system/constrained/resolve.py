@@ -66,7 +66,7 @@ class Resolved:
         *results, health = self.function(*args, threads=threads, **named)
         if not isinstance(health, np.ndarray):
             results = _masked(results, health, self._tolerance)
-        elif not _is_sound(health, self._tolerance):
+        elif not _is_valid(health, self._tolerance):
             results = self._look_closer(args, named, results, health)
         return tuple(results) if out is None else _written(out, results, self.results)
 
@@ -77,13 +77,13 @@ class Resolved:
         depend on each other are no obstacle.
         """
         found = self.differentiable.jvp(args, tangents, parameters, **options)
-        unsound = _beside(found[0], 1, self.unsound_along(args, tangents, parameters))
-        return tuple(_blanked(x, unsound) for x in found)
+        undefined = _beside(found[0], 1, self.undefined_along(args, tangents, parameters))
+        return tuple(_blanked(x, undefined) for x in found)
 
-    def unsound_along(self, args: Any, tangents: Any, parameters: Mapping[str, Any] | None) -> np.ndarray:
+    def undefined_along(self, args: Any, tangents: Any, parameters: Mapping[str, Any] | None) -> np.ndarray:
         """The samples that have no derivative along a direction; these are reported."""
-        unsound = self.unsound(args)
-        return unsound | self._broken(args, tangents, parameters) if parameters else unsound
+        undefined = self.undefined(args)
+        return undefined | self._broken(args, tangents, parameters) if parameters else undefined
 
     def _broken(self, args: Any, tangents: Any, parameters: Mapping[str, Any]) -> np.ndarray | bool:
         """The samples in which rows that depend on each other stop to do so along rates of numbers."""
@@ -113,9 +113,9 @@ class Resolved:
             if name not in names:
                 raise TypeError(f"{what}: unknown result {name!r}; expected {', '.join(names)}")
         found = self.differentiable.vjp(args, cotangents, parameters, **options)
-        unsound = _beside(found[0], 1, self.unsound(args))
+        undefined = _beside(found[0], 1, self.undefined(args))
         broken = self.broken_entries(args, None, read_names("", parameters)) if parameters else {}
-        return type(found)(*(_blanked(_without(x, broken, unsound.ndim), unsound) for x in found))
+        return type(found)(*(_blanked(_without(x, broken, undefined.ndim), undefined) for x in found))
 
     @property
     def jacobian(self) -> ResolvedJacobian:
@@ -138,14 +138,14 @@ class Resolved:
             return found
         return {name: to_array(state.name, core[name], x) for name, x in found.items()}
 
-    def unsound(self, args: Any, named: Mapping[str, Any] | None = None) -> np.ndarray:
+    def undefined(self, args: Any, named: Mapping[str, Any] | None = None) -> np.ndarray:
         """The samples that have no derivative; these are reported, unless their arguments are not finite."""
         given = self.read(args, named)
         health = self.function(**given)[-1]
-        unsound = ~((health[..., 0] < _WEAK) & (health[..., 1] < _LOOSE) & (health[..., 2] <= self._tolerance))
+        undefined = ~((health[..., 0] < _WEAK) & (health[..., 1] < _LOOSE) & (health[..., 2] <= self._tolerance))
         if isinstance(health, np.ndarray):
-            self._report_derivative(unsound & self._finite(given, unsound.shape))
-        return unsound
+            self._report_derivative(undefined & self._finite(given, undefined.shape))
+        return undefined
 
     def _finite(self, given: Mapping[str, np.ndarray], batch: tuple[int, ...]) -> np.ndarray:
         """The samples whose arguments are numbers."""
@@ -204,22 +204,22 @@ class ResolvedJacobian:
         """The blocks by result and argument. out (..., n): they are written there one after the other, row by row."""
         found = self._of.differentiable.jacobian(*args, **named)
         given = {k: x for k, x in named.items() if k not in ("threads", "parameters")}
-        unsound = self._of.unsound(args, given)
+        undefined = self._of.undefined(args, given)
         broken = self._of.broken_entries(args, given, read_names("", named.get("parameters")))
-        result = _sound_blocks(found, unsound, broken)
-        return result if out is None else _filed(out, result, unsound.shape)
+        result = _defined_blocks(found, undefined, broken)
+        return result if out is None else _filed(out, result, undefined.shape)
 
     def jvp(self, args: Any, tangents: Any = (), parameters: Any = None, **options: Any) -> Any:
         """How the blocks change along tangents of the arguments, and along rates of numbers of the robot."""
         found = self._of.differentiable.jacobian.jvp(args, tangents, parameters, **options)
-        return _sound_blocks(found, self._of.unsound_along(args, tangents, parameters))
+        return _defined_blocks(found, self._of.undefined_along(args, tangents, parameters))
 
 
-def _sound_blocks(found: Any, unsound: np.ndarray, broken: Mapping[str, Broken] | None = None) -> Any:
+def _defined_blocks(found: Any, undefined: np.ndarray, broken: Mapping[str, Broken] | None = None) -> Any:
     """The blocks by result, NaN where there are none."""
-    unsound = _beside(found[0][0], 2, unsound)
+    undefined = _beside(found[0][0], 2, undefined)
     return type(found)(
-        *(type(J)(*(_blanked(_without(x, broken or {}, unsound.ndim), unsound) for x in J)) for J in found)
+        *(type(J)(*(_blanked(_without(x, broken or {}, undefined.ndim), undefined) for x in J)) for J in found)
     )
 
 
@@ -248,16 +248,16 @@ def least_again(factor: Callable[[], Any], apply: Callable[[], Any], quiet: np.n
     return again
 
 
-def _beside(x: Any, core: int, unsound: np.ndarray) -> np.ndarray:
+def _beside(x: Any, core: int, undefined: np.ndarray) -> np.ndarray:
     """What is said of samples, with all axes of the batch of x, whose last `core` axes are no part of it: directions
     may have more of them than states."""
-    return unsound[(None,) * (np.ndim(x) - core - unsound.ndim)]
+    return undefined[(None,) * (np.ndim(x) - core - undefined.ndim)]
 
 
-def _blanked(x: Any, unsound: np.ndarray) -> Any:
+def _blanked(x: Any, undefined: np.ndarray) -> Any:
     if isinstance(x, dict):
-        return {name: _blanked(own, unsound) for name, own in x.items()}
-    lost = unsound.reshape(unsound.shape + (1,) * (np.ndim(x) - unsound.ndim))
+        return {name: _blanked(own, undefined) for name, own in x.items()}
+    lost = undefined.reshape(undefined.shape + (1,) * (np.ndim(x) - undefined.ndim))
     return np.where(lost, np.nan, x)
 
 
@@ -279,7 +279,7 @@ def _filed(out: Any, found: Any, batch: tuple[int, ...]) -> Any:
     return type(found)(*rows)
 
 
-def _is_sound(health: np.ndarray, tolerance: float) -> bool:
+def _is_valid(health: np.ndarray, tolerance: float) -> bool:
     worst = health.reshape(-1, 3).max(axis=0, initial=0.0)
     return bool(worst[0] < _WEAK and worst[1] < _LOOSE and worst[2] <= tolerance)  # False where it is NaN
 

@@ -30,7 +30,14 @@ def test_blocks_run(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
             exec(compile("\n" * line + code, str(page), "exec"), space)
 
 
-@pytest.mark.parametrize("script", sorted((ROOT / "examples").glob("*.py")), ids=lambda p: p.name)
+_LONG = ("actuators.py",)  # it takes as long as all others
+SCRIPTS = [
+    pytest.param(p, marks=[pytest.mark.slow] if p.name in _LONG else [], id=p.name)
+    for p in sorted((ROOT / "examples").glob("*.py"))
+]
+
+
+@pytest.mark.parametrize("script", SCRIPTS)
 def test_examples_run(script: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     runpy.run_path(str(script), run_name="__main__")

@@ -155,6 +155,7 @@ def texts():
     return found.hexdigest()
 
 
+@pytest.mark.slow  # tests/compile/test_loops.py asks the same of smaller programs
 def test_programs_do_not_depend_on_the_hashes_of_the_process():
     """They are the keys of the cache: the order of no set may reach them."""
     running = [started(_TEXTS, PYTHONHASHSEED=seed) for seed in ("1", "4711")]

@@ -16,7 +16,11 @@ from fourbar.loops import Closure
 from .looped import near
 
 CARTESIAN = ("platform.vx", "platform.vy", "platform.vz")
-CHOICES = [("slider_crank", ("piston",)), ("stewart_platform", ("platform",)), ("delta", CARTESIAN)]
+CHOICES = [
+    ("slider_crank", ("piston",)),
+    pytest.param("stewart_platform", ("platform",), marks=pytest.mark.slow),
+    ("delta", CARTESIAN),
+]
 
 
 @pytest.mark.parametrize(("name", "chosen"), CHOICES, ids=[name for name, _ in CHOICES])

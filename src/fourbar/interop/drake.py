@@ -20,6 +20,8 @@ from . import Part, convention, wrench_from_world, wrench_to_world
 from .joint_states import Convention
 from .peer import RobotPeer, in_series, placed
 
+__all__ = ["Peer", "from_drake"]
+
 _TURN = 2.0 * np.pi
 
 

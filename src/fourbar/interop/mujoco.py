@@ -23,6 +23,8 @@ from . import Part, convention, pose_from_quaternion, swapped, wrench_from_world
 from .arrays import read
 from .peer import RobotPeer
 
+__all__ = ["Peer", "from_mujoco"]
+
 
 def from_mujoco(model: Any, *, strict: bool = False, waive: tuple[str, ...] = ()) -> tuple[System, Report]:
     """The same robot, from a compiled `mujoco.MjModel`, and a report of what was not translated."""

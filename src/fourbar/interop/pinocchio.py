@@ -19,6 +19,8 @@ from . import Convention, Part, convention, swapped
 from .joint_states import InSeries
 from .peer import RobotPeer, in_series, placed
 
+__all__ = ["Peer", "from_pinocchio"]
+
 _AXES = {"X": "x", "Y": "y", "Z": "z"}
 _PLAIN: dict[str, Callable[[], Joint]] = {
     "FreeFlyer": joints.Free,

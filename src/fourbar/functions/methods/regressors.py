@@ -147,13 +147,46 @@ def _torque_rows(c: Context, columns: Sequence[str]) -> list[list[Any]]:
 
 @method(Q, V, A, results="Y", options=[_COLUMNS, Option("packed", False)], read=_read_packed)
 def regressor(c: Context, columns: tuple[str, ...], packed: bool) -> Outputs:
-    """Y (..., nv, p): the joint forces are τ = Y φ, with φ = `inertial_parameters(columns)`.
+    """Regressor: joint forces are linear in the inertial parameters.
 
-    columns: kinds of parameters, by default those of `inverse_dynamics`, ["inertia", "armature"]. "inertia": m, m c and
-    J about the origin of each body. Of each velocity of each joint: "armature" (multiplies its acceleration), "viscous"
-    (the velocity), "coulomb" (its sign), "stiffness" (the stretch of its spring from neutral, as for `passive_forces`),
-    "preload" (one).
-    packed: only the entries that are not zero at every state, (..., n), at the places `regressor_pattern(columns)`.
+    Parameters
+    ----------
+    q : array_like, shape (..., nq)
+        Configuration, with its loops closed.
+    v : array_like, shape (..., nv)
+        Velocity (rad/s, m/s).
+    a : array_like, shape (..., nv)
+        Acceleration (rad/s², m/s²).
+    columns : str or sequence of str, default ('inertia', 'armature')
+        Kinds of parameters. 'inertia': mass m, first moment m c and rotational inertia J about the origin of each body.
+        For each velocity of each joint: 'armature' (multiplies its acceleration), 'viscous' (its velocity), 'coulomb'
+        (the sign of its velocity), 'stiffness' (the displacement of its spring from neutral), 'preload' (one).
+    packed : bool, default False
+        Return only the entries that are not zero at every state, shape (..., n), at the places that `regressor_pattern`
+        lists.
+    out : ndarray, optional
+        Array that receives the result.
+    threads : int, optional
+        Largest number of threads for a batch.
+
+    Returns
+    -------
+    Y : ndarray, shape (..., nv, p)
+        τ = Y φ, with φ = ``robot.inertial_parameters(columns)``.
+
+    See Also
+    --------
+    System.inertial_parameters : The parameters φ.
+    momentum_regressor : The same for the momentum, without accelerations.
+    base_parameters : The combinations of φ on which τ depends.
+
+    Examples
+    --------
+    >>> import fourbar as fb
+    >>> robot = fb.robots.double_pendulum()
+    >>> Y = robot.regressor([0.1, 0.2], [1.0, 0.0], [0.0, 0.0])
+    >>> (Y @ robot.inertial_parameters()).round(4)
+    array([1.1004, 0.4797])
     """
     entries = flat(_torque_rows(c, columns))
     if packed:
@@ -178,9 +211,38 @@ def regressor_pattern(model: Model, columns: Any) -> tuple[np.ndarray, np.ndarra
 
 @method(Q, V, results="Y", options=[_COLUMNS], read=_read_columns)
 def momentum_regressor(c: Context, columns: tuple[str, ...]) -> Outputs:
-    """Y (..., nv, p): the generalized momentum M v is Y φ, with φ = `inertial_parameters(columns)`.
+    """Regressor of the generalized momentum.
 
-    Needs no acceleration; see `momentum_rate_regressor`. Friction and springs hold no momentum: their columns are zero.
+    Parameters
+    ----------
+    q : array_like, shape (..., nq)
+        Configuration, with its loops closed.
+    v : array_like, shape (..., nv)
+        Velocity (rad/s, m/s).
+    columns : str or sequence of str, default ('inertia', 'armature')
+        Kinds of parameters, see `System.regressor`.
+    out : ndarray, optional
+        Array that receives the result.
+    threads : int, optional
+        Largest number of threads for a batch.
+
+    Returns
+    -------
+    Y : ndarray, shape (..., nv, p)
+        M v = Y φ, with φ = ``robot.inertial_parameters(columns)``; zero in the columns of friction and springs.
+
+    See Also
+    --------
+    momentum_rate_regressor : What motion itself adds to the momentum.
+    regressor : Of the joint forces.
+
+    Examples
+    --------
+    >>> import fourbar as fb
+    >>> robot = fb.robots.double_pendulum()
+    >>> Y = robot.momentum_regressor([0.1, 0.2], [1.0, 0.0])
+    >>> (Y @ robot.inertial_parameters()).round(4)
+    array([0.4828, 0.1211])
     """
     found = _Rows(c)
     for kind in columns:
@@ -203,10 +265,41 @@ def _tied_velocities(c: Context) -> list[Vec]:
 
 @method(Q, V, results="Y", options=[_COLUMNS], read=_read_columns)
 def momentum_rate_regressor(c: Context, columns: tuple[str, ...]) -> Outputs:
-    """Y (..., nv, p): what motion itself adds to the momentum, d/dt (M v) = τ + Y φ. Needs no acceleration.
+    """Regressor of what motion itself adds to the generalized momentum.
 
-    φ = `inertial_parameters(columns)`. For the columns of rigid bodies and armatures Y φ = Cᵀ v - g, with C the
-    `coriolis_matrix`; friction and springs take from it. Over any time Δ(M v) - ∫ Y φ dt = ∫ τ dt.
+    Parameters
+    ----------
+    q : array_like, shape (..., nq)
+        Configuration, with its loops closed.
+    v : array_like, shape (..., nv)
+        Velocity (rad/s, m/s).
+    columns : str or sequence of str, default ('inertia', 'armature')
+        Kinds of parameters, see `System.regressor`.
+    out : ndarray, optional
+        Array that receives the result.
+    threads : int, optional
+        Largest number of threads for a batch.
+
+    Returns
+    -------
+    Y : ndarray, shape (..., nv, p)
+        d/dt (M v) = τ + Y φ, with φ = ``robot.inertial_parameters(columns)``.
+
+    See Also
+    --------
+    momentum_regressor : Of the momentum itself.
+
+    Notes
+    -----
+    For rigid bodies and armatures Y φ = Cᵀ v - g, with the `coriolis_matrix` C. No acceleration is needed: over any
+    time Δ(M v) - ∫ Y φ dt = ∫ τ dt.
+
+    Examples
+    --------
+    >>> import fourbar as fb
+    >>> robot = fb.robots.double_pendulum()
+    >>> robot.momentum_rate_regressor([0.1, 0.2], [1.0, 0.0]).shape
+    (2, 22)
     """
     found = _Rows(c)
     for kind in columns:
@@ -227,7 +320,37 @@ def _halved_squares(v: Vec) -> Vec:
 
 @method(Q, V, results="y")
 def kinetic_energy_regressor(c: Context) -> Outputs:
-    """y (..., p): the kinetic energy is y · φ, with φ = `inertial_parameters()`."""
+    """Regressor of the kinetic energy.
+
+    Parameters
+    ----------
+    q : array_like, shape (..., nq)
+        Configuration, with its loops closed.
+    v : array_like, shape (..., nv)
+        Velocity (rad/s, m/s).
+    out : ndarray, optional
+        Array that receives the result.
+    threads : int, optional
+        Largest number of threads for a batch.
+
+    Returns
+    -------
+    y : ndarray, shape (..., p)
+        The kinetic energy (J) is y · φ, with φ = ``robot.inertial_parameters()``.
+
+    See Also
+    --------
+    kinetic_energy : The energy itself.
+    potential_energy_regressor : Of the energy in gravity.
+
+    Examples
+    --------
+    >>> import fourbar as fb
+    >>> robot = fb.robots.double_pendulum()
+    >>> y = robot.kinetic_energy_regressor([0.1, 0.2], [1.0, 0.0])
+    >>> float((y @ robot.inertial_parameters()).round(4))
+    0.2414
+    """
     rows = regressors.kinetic_energy_rows(c.sweeps(), _homes(c), c.velocities())
     spun = [c.recorder.call(_halved_squares, v) for v in c.velocities()]
     y = flat([*rows, *spun])
@@ -236,6 +359,34 @@ def kinetic_energy_regressor(c: Context) -> Outputs:
 
 @method(Q, results="y")
 def potential_energy_regressor(c: Context) -> Outputs:
-    """y (..., p): the potential energy in gravity is y · φ, with φ = `inertial_parameters()`."""
+    """Regressor of the potential energy in gravity.
+
+    Parameters
+    ----------
+    q : array_like, shape (..., nq)
+        Configuration, with its loops closed.
+    out : ndarray, optional
+        Array that receives the result.
+    threads : int, optional
+        Largest number of threads for a batch.
+
+    Returns
+    -------
+    y : ndarray, shape (..., p)
+        The potential energy (J) is y · φ, with φ = ``robot.inertial_parameters()``.
+
+    See Also
+    --------
+    potential_energy : The energy itself.
+    kinetic_energy_regressor : Of the kinetic energy.
+
+    Examples
+    --------
+    >>> import fourbar as fb
+    >>> robot = fb.robots.double_pendulum()
+    >>> y = robot.potential_energy_regressor([0.1, 0.2])
+    >>> float((y @ robot.inertial_parameters()).round(4))
+    -7.8441
+    """
     y = flat([*regressors.potential_energy_rows(c.sweeps(), _homes(c), c.gravity), *c.still()])
     return [("y", (len(y),), y)]

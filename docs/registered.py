@@ -1,0 +1,51 @@
+"""What the registry says of a method, for the stub and the API page: the only place here that knows how it says it."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from inspect import Parameter
+from typing import NamedTuple
+
+from fourbar.functions.methods import Method
+from fourbar.functions.options import READERS
+
+
+class Documented(NamedTuple):
+    """An entry of a section Parameters or Returns: a name and what it is."""
+
+    name: str
+    type: str
+    text: str
+
+
+def options_of(method: Method) -> list[Parameter]:
+    """The options that choose the code of a method, with their defaults."""
+    return [
+        p.replace(annotation=p.empty) for p in list(inspect.signature(READERS[method.static]).parameters.values())[1:]
+    ]
+
+
+def signature_of(method: Method) -> inspect.Signature:
+    """What a call takes: arrays, options, arrays that may be left out, and where and on how many threads to work."""
+    kind = Parameter.POSITIONAL_OR_KEYWORD
+    arrays = [Parameter(name, kind) for name in method.arguments]
+    optional = [
+        Parameter(name, Parameter.KEYWORD_ONLY if method.static else kind, default=None) for name in method.optional
+    ]
+    extra = [Parameter(name, Parameter.KEYWORD_ONLY, default=None) for name in ("out", "threads")]
+    return inspect.Signature([*arrays, *options_of(method), *optional, *extra])
+
+
+def section(doc: str, title: str) -> str:
+    """The text of one section of a docstring."""
+    found = re.search(rf"^{title}\n-+\n(.*?)(?=^\S[^\n]*\n-+\n|\Z)", inspect.cleandoc(doc), re.DOTALL | re.MULTILINE)
+    return found[1].rstrip() if found else ""
+
+
+def documented(doc: str, title: str) -> list[Documented]:
+    """The entries of a section of a docstring."""
+    entries = re.findall(
+        r"^(\S[^:\n]*?)(?: : ([^\n]*))?\n((?:    [^\n]*\n?|\n)*)", section(doc, title) + "\n", re.MULTILINE
+    )
+    return [Documented(name, type, inspect.cleandoc(text)) for name, type, text in entries]

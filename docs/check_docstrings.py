@@ -1,7 +1,7 @@
 """Checks the docstrings of all that is public, by the rules of numpydoc:  python docs/check_docstrings.py
 
-Every public function says what it takes and returns, in order, and has an example; every class what its constructor takes.
-What only needs a summary (robots of the library, functions of scalars, errors) is checked for that.
+Every public function says what it takes and returns, in order, and has an example; every class what its constructor
+takes. What only needs a summary (robots of the library, functions of scalars, errors) is checked for that.
 """
 
 from __future__ import annotations

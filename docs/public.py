@@ -1,7 +1,7 @@
 """What of fourbar is public, by section: the list that the API page, the check of docstrings and the examples share.
 
-A class is public with its methods and properties, those of its bases in this library first. Some members have plain names
-because other modules of the library use them; `INTERNAL` lists these, and nothing of them is promised.
+A class is public with its methods and properties, those of its bases in this library first. Some members have plain
+names because other modules of the library use them; `INTERNAL` lists these, and nothing of them is promised.
 """
 
 from __future__ import annotations
@@ -11,6 +11,8 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from types import ModuleType
 from typing import Any, Literal
+
+from registered import signature_of
 
 import fourbar as fb
 from fourbar import baselines, constraints, convert, errors, lagrange, loops
@@ -23,8 +25,6 @@ from fourbar.system.constrained.robot import Constrained
 from fourbar.system.equations import Equations
 from fourbar.system.names import Names
 from fourbar.tree.assembly import ClusterInfo
-
-from registered import signature_of
 
 Kind = Literal["function", "method", "class", "property", "algorithm"]
 SCALARS = ("sin", "cos", "tan", "sqrt", "asin", "acos", "atan2", "minimum", "maximum", "select")

@@ -24,6 +24,7 @@ from ..tree.cluster_tree import ClusterTree
 from .closed_states import SLACK_FIX, Looped, slack_messages
 from .edit import Editing
 from .names import Names
+from .robot_methods import RobotMethods
 from .singular import check_regular, unsolvable
 
 if TYPE_CHECKING:
@@ -36,18 +37,13 @@ if TYPE_CHECKING:
 
 
 @with_methods
-class System(Editing, Looped):
+class System(RobotMethods, Editing, Looped):
     """A robot: frozen, thread-safe, hashable by content, picklable. Made by `Builder.build()` or `load`.
 
     Methods take q as it is: where its loops are open, results mean nothing. `check(q, v)` refuses such states.
     """
 
     mechanism: Mechanism
-
-    if TYPE_CHECKING:
-
-        def __getattr__(self, name: str) -> Any:
-            """The algorithms: `functions/methods/` says what each takes and returns."""
 
     def __init__(self, mechanism: Mechanism, report: Report | None = None) -> None:
         self._hold(mechanism, report)

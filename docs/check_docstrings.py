@@ -16,8 +16,8 @@ from numpydoc.validate import validate
 from public import Entry, sections
 
 # Not asked for: a second paragraph (ES01), See Also everywhere (SA01), an unnamed single result (RT02), summaries that
-# begin with a verb (SS05: a method here is called what it returns), and capitals before a formula (PR08, RT04).
-IGNORED = {"ES01", "SA01", "RT02", "SS05", "PR08", "RT04"}
+# begin with a verb (SS05: a method here is called what it returns), and capitals before a formula (PR08, RT04, SA03).
+IGNORED = {"ES01", "SA01", "RT02", "SS05", "PR08", "RT04", "SA03"}
 SUMMARY_ONLY = ("GL", "SS")
 NO_EXAMPLE = {"property"}  # the class has one
 

@@ -33,12 +33,54 @@ def load(
     folders: Iterable[str | Path] = (),
     **extra: Any,
 ) -> System:
-    """The robot in a model file. The format is told by the file's content or ending, or by `format`.
+    """Load a robot from a model file.
 
-    All that was not understood is in the robot's `report`: a warning by default, an error with `strict`; an error where
-    it would change the dynamics, unless `waive` names it. `floating`: True puts the root on a free joint, a joint on
-    that joint. `folders`: where packages and meshes are looked for. Other options belong to one format: see
-    docs/files.md.
+    Parameters
+    ----------
+    path : str or Path
+        URDF, MJCF or SDF, or the native format in JSON or TOML.
+    format : str, optional
+        Format, if neither content nor ending of the file tell it.
+    strict : bool, default False
+        Make errors of warnings: of all that is not understood.
+    waive : iterable of str, optional
+        Findings to accept, by their keys: a tag ('gazebo'), an attribute ('joint@colour'), a path ('link/contact'), or
+        a pattern of these ('link/*').
+    floating : bool or Joint, default False
+        True puts the root on a free joint, a joint on that joint.
+    folders : iterable of str or Path, optional
+        Where packages and meshes are looked for.
+    **extra : object
+        Options of one format, see docs/files.md.
+
+    Returns
+    -------
+    System
+        The robot; its `report` lists all that was not understood.
+
+    Raises
+    ------
+    ParseError
+        If the file cannot be read as a robot, or what is not understood would change its dynamics and is not waived.
+
+    Warns
+    -----
+    FileWarning
+        If parts of the file were not understood.
+
+    See Also
+    --------
+    loads : The same for the content of a file.
+    System.save : Write a file.
+
+    Examples
+    --------
+    >>> import tempfile, fourbar as fb
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     _ = fb.robots.double_pendulum().save(f"{folder}/arm.urdf")
+    ...     robot = fb.load(f"{folder}/arm.urdf")
+    >>> robot
+    <fourbar System 'double_pendulum': 3 bodies, nq=2, nv=2>
     """
     options = read_options(strict, waive, floating, folders, extra)
     return _built(*read_file(path, format, options), options, str(path))
@@ -55,7 +97,52 @@ def loads(
     folders: Iterable[str | Path] = (),
     **extra: Any,
 ) -> System:
-    """The robot in a text: as `load`, for the content of a file. `name` is what messages call it."""
+    """Load a robot from the content of a model file.
+
+    Parameters
+    ----------
+    text : str or bytes
+        The content.
+    format : str, optional
+        Format, if the content does not tell it.
+    name : str, default '<text>'
+        What messages call the text.
+    strict : bool, default False
+        Make errors of warnings: of all that is not understood.
+    waive : iterable of str, optional
+        Findings to accept, by their keys; see `load`.
+    floating : bool or Joint, default False
+        True puts the root on a free joint, a joint on that joint.
+    folders : iterable of str or Path, optional
+        Where packages and meshes are looked for.
+    **extra : object
+        Options of one format, see docs/files.md.
+
+    Returns
+    -------
+    System
+        The robot; its `report` lists all that was not understood.
+
+    Raises
+    ------
+    ParseError
+        If the text cannot be read as a robot.
+
+    See Also
+    --------
+    load : The same for a file.
+
+    Examples
+    --------
+    >>> import fourbar as fb
+    >>> text = '''<robot name="arm"><link name="base"/>
+    ...   <link name="rod"><inertial><origin xyz="0 0 -0.5"/><mass value="1"/>
+    ...     <inertia ixx="0.1" ixy="0" ixz="0" iyy="0.1" iyz="0" izz="0.01"/></inertial></link>
+    ...   <joint name="hinge" type="continuous"><parent link="base"/><child link="rod"/><axis xyz="0 1 0"/></joint>
+    ... </robot>'''
+    >>> fb.loads(text)
+    <fourbar System 'arm': 2 bodies, nq=1, nv=1>
+    """
     options = read_options(strict, waive, floating, folders, extra)
     return _built(*read_text(text, name, format, options), options, name)
 

@@ -1,4 +1,4 @@
-"""The names of the things of a robot."""
+"""What the things of a robot are called."""
 
 from __future__ import annotations
 
@@ -6,7 +6,34 @@ from typing import NamedTuple
 
 
 class Names(NamedTuple):
-    """Names, in the order of the arrays."""
+    """Names of all parts of a robot, in the order of the arrays.
+
+    Parameters
+    ----------
+    bodies : tuple of str
+        Bodies, as in `f_ext` and `poses`.
+    joints : tuple of str
+        All joints, fixed ones and those of loops too.
+    frames : tuple of str
+        Named frames.
+    coordinates : tuple of str
+        Coordinates, as in q.
+    velocities : tuple of str
+        Velocities, as in v, a and tau.
+    parameters : tuple of str
+        Parameters, as in `System.inertial_parameters`.
+    numbers : tuple of str
+        Numbers by which functions can be differentiated: `parameters=` of their derivatives.
+    actuators : tuple of str
+        Actuators, as in u.
+
+    Examples
+    --------
+    >>> import fourbar as fb
+    >>> robot = fb.robots.double_pendulum()
+    >>> robot.names.velocities
+    ('shoulder', 'elbow')
+    """
 
     bodies: tuple[str, ...]
     joints: tuple[str, ...]

@@ -25,7 +25,30 @@ Trial = tuple[np.ndarray, np.ndarray]  # coordinates (n, nq), and which of them 
 
 
 class ClusterInfo(NamedTuple):
-    """Bodies connected by loops, and what describes their state."""
+    """A cluster: bodies tied by loops, and what describes their state.
+
+    Parameters
+    ----------
+    bodies : tuple of str
+        Its bodies.
+    joints : tuple of str
+        Its joints.
+    loops : tuple of str
+        The loops that tie them; none in a cluster of one body.
+    carrier : str
+        The body that carries it.
+    coordinate_names : tuple of str
+        Its coordinates in q.
+    velocity_names : tuple of str
+        Its independent velocities in v.
+
+    Examples
+    --------
+    >>> import fourbar as fb
+    >>> robot = fb.robots.four_bar()
+    >>> robot.clusters[0].bodies
+    ('link1', 'link3', 'link2')
+    """
 
     bodies: tuple[str, ...]
     joints: tuple[str, ...]

@@ -19,7 +19,7 @@ from public import Entry, sections
 # begin with a verb (SS05: a method here is called what it returns), and capitals before a formula (PR08, RT04, SA03).
 IGNORED = {"ES01", "SA01", "RT02", "SS05", "PR08", "RT04", "SA03"}
 SUMMARY_ONLY = ("GL", "SS")
-NO_EXAMPLE = {"property"}  # the class has one
+EXAMPLES = ("System.", "Builder.")  # classes each of whose methods needs one; that of others is in the class
 
 
 def _returning() -> Any:
@@ -45,12 +45,17 @@ def stand_in(entry: Entry) -> Any:
     return copy
 
 
+def needs_example(entry: Entry) -> bool:
+    """Whether a public name has to show how it is used."""
+    return entry.kind != "property" and (entry.kind != "method" or entry.name.startswith(EXAMPLES))
+
+
 def faults(entry: Entry) -> Iterator[str]:
     """What is wrong with the docstring of a public name."""
     for code, message in validate(get_doc_object(stand_in(entry)))["errors"]:
         if code in IGNORED or (entry.brief and not code.startswith(SUMMARY_ONLY)):
             continue
-        if code == "EX01" and entry.kind in NO_EXAMPLE:
+        if code == "EX01" and not needs_example(entry):
             continue
         yield f"{entry.name}: {code} {message}"
 

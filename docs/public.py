@@ -30,7 +30,7 @@ Kind = Literal["function", "method", "class", "property", "algorithm"]
 SCALARS = ("sin", "cos", "tan", "sqrt", "asin", "acos", "atan2", "minimum", "maximum", "select")
 INTERNAL: dict[type, tuple[str, ...]] = {
     fb.System: ("model", "mechanism"),
-    fb.Builder: ("mechanism", "include"),
+    fb.Builder: ("mechanism",),
     Constrained: (
         "choose", "compiled", "dependent", "nothing_held", "once", "quiet_force", "quiet_rows", "resolved", "samples",
         "told",
@@ -84,12 +84,8 @@ def kind_of(kind: type, prefix: str = "", brief: bool = False) -> Entry:
 def member_names(kind: type, only_own: bool = False) -> list[str]:
     """Public members of a class and of its bases in this library, those of the bases first; fields of data left out."""
     homes = [kind] if only_own else [c for c in reversed(kind.__mro__) if c.__module__.startswith("fourbar")]
-    hidden = {
-        *INTERNAL.get(kind, ()),
-        *METHODS,
-        *getattr(kind, "__dataclass_fields__", ()),
-        *getattr(kind, "_fields", ()),
-    }
+    fields = (*getattr(kind, "__dataclass_fields__", ()), *getattr(kind, "_fields", ()))
+    hidden = {*INTERNAL.get(kind, ()), *fields, *(METHODS if kind is fb.System else ())}
     names = dict.fromkeys(name for home in homes for name in vars(home))
     return [name for name in names if not name.startswith("_") and name not in hidden]
 

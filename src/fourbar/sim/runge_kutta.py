@@ -27,10 +27,26 @@ Torque = Callable[[float, np.ndarray, np.ndarray], np.ndarray]
 
 @dataclass(frozen=True)
 class Trajectory:
-    """States at the recorded times: t (n), q (n, ..., nq), v (n, ..., nv).
+    """States of a simulated motion at the recorded times.
 
-    `lost` (n, ...) is the energy that damping took since the start, integrated like the motion: the sum of kinetic,
-    potential and spring energy falls by this, and changes otherwise by the work of `torque` only.
+    Parameters
+    ----------
+    t : ndarray, shape (n,)
+        Times (s).
+    q : ndarray, shape (n, ..., nq)
+        Configurations.
+    v : ndarray, shape (n, ..., nv)
+        Velocities (rad/s, m/s).
+    lost : ndarray, shape (n, ...)
+        Energy (J) that damping took since the start, integrated like the motion: the sum of kinetic, potential and
+        spring energy falls by this, and changes otherwise by the work of `torque` only.
+
+    Examples
+    --------
+    >>> import fourbar as fb
+    >>> robot = fb.robots.double_pendulum()
+    >>> fb.simulate(robot, [0.5, 0.0], duration=0.1, dt=0.01).q.shape
+    (11, 2)
     """
 
     t: np.ndarray
@@ -213,18 +229,66 @@ def simulate(
     every: int = 1,
     progress: Callable[[Iterable[int]], Iterable[int]] | None = None,
 ) -> Trajectory:
-    """Simulate a robot (or a batch of states) for a time, rounded to whole steps, recording every so many of them.
+    """Simulate a robot, or a batch of states of it, with steps of fixed length.
 
-    q (..., nq), v (..., nv; zero if None); torque(t, q, v) -> (..., nv), none by default. Springs and damping of the
-    joints act (`passive_forces`) unless `passive` is False; that friction and contacts do not, and that joints are
-    beyond their limits, is told by a SimulationWarning. `progress` wraps the range of steps, e.g. tqdm.tqdm. The last
-    step is recorded too. Where the independent velocities of a loop do not tell how it moves, because their joints turn
-    back, those of others are followed; q, v and torque stay as they are. torque is asked four times a step, and again
-    where a step is repeated: its result must depend on t, q and v only. It is the force on the joints besides their
-    springs and damping: `inverse_passive_dynamics` gives the one that causes wanted accelerations.
+    Parameters
+    ----------
+    robot : System
+        The robot.
+    q : array_like, shape (..., nq)
+        Configuration at the start, with its loops closed.
+    v : array_like, shape (..., nv), optional
+        Velocity at the start (rad/s, m/s); zero if None.
+    duration : float
+        Time (s), rounded to whole steps.
+    dt : float, default 0.001
+        Length of a step (s).
+    torque : callable, optional
+        Joint forces ``torque(t, q, v)`` (N m, N), shape (..., nv), besides springs and damping; none if None. It is
+        called four times per step, and again where a step is repeated: its result must depend on t, q and v only.
+    passive : bool, default True
+        Let springs and damping of the joints act (`passive_forces`).
+    every : int, default 1
+        Record every so many steps; the last one is always recorded.
+    progress : callable, optional
+        Wraps the range of steps, e.g. tqdm.tqdm.
 
-    A motion that diverges ends at its last finite state, with a SimulationWarning; in a batch the samples concerned are
-    NaN from there on. Ctrl-C ends it likewise. An error carries the states before it as its `trajectory`.
+    Returns
+    -------
+    Trajectory
+        Times, states, and the energy lost to damping.
+
+    Raises
+    ------
+    ArgumentError
+        If an argument is not what it should be, or a loop is open at the start.
+    SingularError
+        If the motion reaches a singular configuration; the states before it are in the error's attribute `trajectory`.
+
+    Warns
+    -----
+    SimulationWarning
+        If friction or contacts of the model do not act, joints leave their limits, or the motion diverges: it then ends
+        at its last finite state, or in a batch the samples concerned are NaN from there on. Ctrl-C ends it likewise.
+
+    See Also
+    --------
+    System.forward_dynamics : Accelerations of one state.
+    System.inverse_passive_dynamics : Torques that cause wanted accelerations.
+
+    Notes
+    -----
+    Runge-Kutta of fourth order on the group of configurations (Munthe-Kaas). Where the independent velocities of a loop
+    do not determine its motion, because their joints turn back, those of others are followed; q, v and torque keep
+    their meaning.
+
+    Examples
+    --------
+    >>> import fourbar as fb
+    >>> robot = fb.robots.double_pendulum()
+    >>> motion = fb.simulate(robot, [0.5, 0.0], duration=1.0, dt=0.01)
+    >>> motion.q[-1].round(3)
+    array([-0.321, -0.104])
     """
     _check_times(duration, dt)
     if not isinstance(every, int | np.integer) or isinstance(every, bool) or every < 1:

@@ -35,9 +35,36 @@ _LARGEST = 200_000  # operations of all formulas, written out
 
 @dataclass(frozen=True)
 class Equations:
-    """M a + C v + g = τ as SymPy matrices, in the symbols q, v and a (in the order of the arrays).
+    """M a + C v + g = τ as SymPy matrices; what `System.equations` returns.
 
-    `parameters` are the symbols that stand for numbers of the model, with their values. Quaternions have unit length.
+    Parameters
+    ----------
+    name : str
+        Name of the robot.
+    q : tuple of Symbol
+        Coordinates, in the order of the arrays; quaternions have unit length.
+    v : tuple of Symbol
+        Velocities.
+    a : tuple of Symbol
+        Accelerations.
+    M : Matrix
+        Mass matrix.
+    C : Matrix
+        Coriolis matrix.
+    g : Matrix
+        Gravity forces.
+    tau : Matrix
+        Joint forces.
+    parameters : dict of Symbol to float
+        Symbols that stand for numbers of the model, with their values.
+
+    Examples
+    --------
+    >>> import fourbar as fb
+    >>> b = fb.Builder("slide", gravity=(0, 0, 0))
+    >>> equations = b.body("block", joint=fb.joints.Prismatic("x"), mass=2.0).build().equations()
+    >>> equations.tau
+    Matrix([[2*a_block]])
     """
 
     name: str
@@ -51,16 +78,31 @@ class Equations:
     parameters: dict[Any, float]
 
     def latex(self) -> str:
-        """M, C, g and τ as LaTeX, an aligned equation each."""
+        """M, C, g and τ as LaTeX.
+
+        Returns
+        -------
+        str
+            One aligned equation each.
+        """
         sympy = load_sympy()
         parts = (("M", self.M), ("C", self.C), ("g", self.g), (r"\tau", self.tau))
         lines = [f"{letter} &= {sympy.latex(matrix)}" for letter, matrix in parts]
         return "\\begin{aligned}\n" + " \\\\\n".join(lines) + "\n\\end{aligned}"
 
     def python(self, name: str = "equations") -> str:
-        """The source of a function name(q, v) of plain Python that returns M, C (lists of rows) and g (a list).
+        """Source of a plain Python function that computes M, C and g.
 
-        Parameters are keyword arguments, with their values as defaults. Common terms are computed once.
+        Parameters
+        ----------
+        name : str, default 'equations'
+            Name of the function.
+
+        Returns
+        -------
+        str
+            The source of ``name(q, v)``, which returns M, C (lists of rows) and g (a list). Parameters are keyword
+            arguments, with their values as defaults; common terms are computed once.
         """
         sympy = load_sympy()
         named = "".join(f", {symbol}={value!r}" for symbol, value in self.parameters.items())

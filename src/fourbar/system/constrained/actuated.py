@@ -117,9 +117,24 @@ def _rebuild(kind: type[System], mechanism: Any, drives: Drives, name: str) -> A
 
 
 class Actuated(Frozen):
-    """A robot whose forces are those of its actuators, made by `robot.actuated([...])`. Frozen, picklable.
+    """A robot whose forces are those of its drives, made by `System.actuated`. Frozen, picklable.
 
-    The actuated joints may be independent or not, as many as needed or more. q, v and a are those of the robot.
+    The actuated joints may be independent or not, as many as needed or more. q, v and a are those of the robot. The
+    functions are compiled and have derivatives like those of a robot.
+
+    Parameters
+    ----------
+    system : System
+        The robot.
+    drives : tuple
+        Actuated joints, what is least, and its weight; see `System.actuated`.
+
+    Examples
+    --------
+    >>> import fourbar as fb
+    >>> robot = fb.robots.five_bar().actuated(["left_crank", "right_crank"])
+    >>> robot.inverse_dynamics(robot.system.neutral(), [0.0, 0.0], [0.0, 0.0]).shape
+    (2,)
     """
 
     system: System
@@ -169,7 +184,13 @@ class Actuated(Frozen):
 
     @property
     def joints(self) -> tuple[str, ...]:
-        """The actuated joints, in the order of their forces."""
+        """Actuated joints.
+
+        Returns
+        -------
+        tuple of str
+            In the order of their forces.
+        """
         return self._drives.joints
 
     def _compiled(self, name: str) -> Any:
@@ -178,17 +199,40 @@ class Actuated(Frozen):
 
     @cached_property
     def inverse_dynamics(self) -> Any:
-        """tau = inverse_dynamics(q, v, a, f_ext=None): forces of the actuators, the least ones if not unique."""
+        """Forces of the drives that cause accelerations: ``tau = inverse_dynamics(q, v, a)``.
+
+        Takes q (..., nq), v (..., nv), a (..., nv), and optionally f_ext (..., n_bodies, 6).
+
+        Returns
+        -------
+        Function
+            The function; it returns τ (..., n_actuated) (N m, N), that with least τᵀ W τ where it is not unique.
+        """
         return self._compiled("inverse_dynamics")
 
     @cached_property
     def forward_dynamics(self) -> Any:
-        """a = forward_dynamics(q, v, tau, f_ext=None): accelerations from the forces of the actuators."""
+        """Accelerations caused by forces of the drives: ``a = forward_dynamics(q, v, tau)``.
+
+        Takes q (..., nq), v (..., nv), tau (..., n_actuated) (N m, N), and optionally f_ext (..., n_bodies, 6).
+
+        Returns
+        -------
+        Function
+            The function; it returns the independent accelerations a (..., nv) (rad/s², m/s²).
+        """
         return self._compiled("forward_dynamics")
 
     @cached_property
     def actuator_map(self) -> Any:
-        """B = actuator_map(q) (..., n_actuated, nv): the actuated joints move with B v."""
+        """Matrix that takes the velocity to those of the actuated joints: ``B = actuator_map(q)``.
+
+        Returns
+        -------
+        Function
+            The function; it returns B (..., n_actuated, nv): the actuated joints move with B v, and forces τ of the
+            drives make Bᵀ τ on the independent velocities.
+        """
         return self._compiled("actuator_map")
 
 

@@ -58,10 +58,35 @@ def _rebuild_resolved(robot: Recipe, name: str, static: tuple[tuple[str, Any], .
 
 
 class Constrained(Frozen):
-    """A robot with constraints on top, made by `robot.constrained(...)`. Frozen, picklable.
+    """A robot with constraints that are kept by forces, made by `System.constrained`. Frozen, picklable.
 
     q and v are those of the robot. Every constraint is a number of rows A(q) v = 0 (named in `rows`), kept by forces λ
-    along the rows: M a + C v + g = τ + Aᵀ λ. Rows may be redundant.
+    along the rows: M a + C v + g = τ + Aᵀ λ. Rows may be redundant. The functions are compiled and have derivatives
+    like those of a robot.
+
+    Parameters
+    ----------
+    system : System
+        The robot.
+    conditions : sequence of Condition or Loop
+        The constraints.
+    drives : tuple, optional
+        Actuated joints, what is least, and its weight; see `System.constrained`.
+    gains : tuple of float, optional
+        Stiffness and damping that pull back what has drifted.
+    tolerance : float, default 1e-05
+        How far rows may contradict each other, relative to their size.
+    names : sequence of str, optional
+        Names of the constraints.
+
+    Examples
+    --------
+    >>> import fourbar as fb
+    >>> robot = fb.robots.double_pendulum()
+    >>> held = robot.constrained(fb.constraints.Contact("tip", "touch"))
+    >>> a, force = held.forward_dynamics([0.1, 0.2], [0.0, 0.0], [0.0, 0.0])
+    >>> bool(abs(held.acceleration([0.1, 0.2], [0.0, 0.0], a)).max() < 1e-9)
+    True
     """
 
     system: System
@@ -114,23 +139,47 @@ class Constrained(Frozen):
 
     @property
     def m(self) -> int:
-        """Number of rows."""
+        """Number of rows.
+
+        Returns
+        -------
+        int
+            How many rows all constraints have.
+        """
         return self._model.m
 
     @property
     def rows(self) -> tuple[str, ...]:
-        """What each row belongs to."""
+        """What each row belongs to.
+
+        Returns
+        -------
+        tuple of str
+            A name per row, in the order of λ.
+        """
         return self._model.rows
 
     @property
     def constraints(self) -> tuple[str, ...]:
-        """What the constraints are called, in the order in which they were given."""
+        """Names of the constraints.
+
+        Returns
+        -------
+        tuple of str
+            In the order in which they were given.
+        """
         return self._model.names
 
     @cached_property
     def names(self) -> Names:
-        """The names of the robot; among the numbers along which functions can be differentiated those of the
-        constraints too: "contact1.at_frame", "distance2.length", "stabilize.damping", ..."""
+        """Names of all parts of the robot and its constraints.
+
+        Returns
+        -------
+        Names
+            Those of the robot; `numbers` has those of the constraints too: 'contact1.at_frame', 'distance2.length',
+            'stabilize.damping', ...
+        """
         return self.system.names._replace(numbers=tuple(x.name for x in self._model.numbers))
 
     def compiled(self, name: str, **static: Any) -> Any:
@@ -177,26 +226,67 @@ class Constrained(Frozen):
 
     @cached_property
     def forward_dynamics(self) -> Resolved:
-        """a, λ = forward_dynamics(q, v, tau, f_ext=None, row_acceleration=None): see `METHODS`."""
+        """Accelerations and constraint forces caused by joint forces: ``a, force = forward_dynamics(q, v, tau)``.
+
+        Takes q (..., nq), v (..., nv), tau (..., nv) (N m, N), and optionally f_ext (..., n_bodies, 6), wrenches on the
+        bodies in their frames, and row_acceleration (..., m), how the rows accelerate instead of not at all. Solves M a
+        + C v + g = τ + Aᵀ λ and A a + Ȧ v = 0 (Kim eq. 67-69), in O(n) and m³. Where rows are redundant, λ is the least
+        of all that do the same.
+
+        Returns
+        -------
+        Resolved
+            The function; it returns a (..., nv) (rad/s², m/s²) and λ (..., m) (N, N m).
+        """
         return self.resolved("forward_dynamics")
 
     @cached_property
     def impulse(self) -> Resolved:
-        """v, impulses = impulse(q, v, restitution=None): the jump of velocity when the constraints close at once."""
+        """Jump of the velocity when the constraints close at once: ``v, impulses = impulse(q, v)``.
+
+        Takes q (..., nq), v (..., nv), and optionally restitution (..., m): rows are -restitution times what they were
+        afterwards, zero without it. This is also the projection of v on the constraints in the sense of kinetic energy.
+
+        Returns
+        -------
+        Resolved
+            The function; it returns v (..., nv) (rad/s, m/s) and the impulses (..., m) along the rows (N s, N m s).
+        """
         return self.resolved("impulse")
 
     @cached_property
     def hybrid_dynamics(self) -> Hybrid:
-        """a, tau, λ = hybrid_dynamics(q, v, a, tau, prescribed, least="constraint", ...): see `Hybrid`."""
+        """All accelerations and forces, where some accelerations are prescribed.
+
+        ``a, tau, force = hybrid_dynamics(q, v, a, tau, prescribed=[...])`` takes q (..., nq), v, a, tau (..., nv) and
+        the option prescribed, names of joints: their entries of `a` are read, and the other joints' entries of `tau`.
+        Where the forces are not unique, least='constraint' makes λ least, least='torque' the forces of the prescribed
+        joints. Optionally f_ext and row_acceleration, as for `forward_dynamics` (Kim eq. 70-80).
+
+        Returns
+        -------
+        Hybrid
+            The function; it returns a (..., nv), τ (..., nv) and λ (..., m).
+        """
         return Hybrid(self, self._tolerance)
 
     @cached_property
     def inverse_dynamics(self) -> Inverse:
-        """tau, λ = inverse_dynamics(q, v, a, f_ext=None): forces of the actuators (..., n_actuated) and along the rows
-        (..., m) that cause accelerations a, which the constraints must allow.
+        """Forces of drives and constraints that cause accelerations: ``tau, force = inverse_dynamics(q, v, a)``.
 
-        Where the actuators are more than enough, the option `least` of `constrained` says what is least: the actuators'
-        forces ("torque"), or those of the constraints, with those of embedded loops ("constraint").
+        Takes q (..., nq), v (..., nv), a (..., nv), which the constraints must allow, and optionally f_ext (...,
+        n_bodies, 6). Where the drives are more than enough, `least` of `System.constrained` says what is least (Kim eq.
+        56-66).
+
+        Returns
+        -------
+        Inverse
+            The function; it returns τ (..., n_actuated) (N m, N) and λ (..., m).
+
+        Raises
+        ------
+        ArgumentError
+            If the robot was constrained without `actuated=`, or the drives are too few.
         """
         if self._drives is None:
             raise ArgumentError(
@@ -206,31 +296,72 @@ class Constrained(Frozen):
 
     @property
     def jacobian(self) -> Any:
-        """A = jacobian(q): the rows (..., m, nv)."""
+        """Rows of the constraints: ``A = jacobian(q)``.
+
+        Returns
+        -------
+        Function
+            The function; it returns A (..., m, nv): A v is zero while the constraints hold.
+        """
         return self.compiled("jacobian")
 
     @property
     def residual(self) -> Any:
-        """φ = residual(q): how far loops and functions are from closed (..., m), zero for rows on velocities only."""
+        """How far loops and functions are from closed: ``phi = residual(q)``.
+
+        Returns
+        -------
+        Function
+            The function; it returns φ (..., m) (m, rad), zero for rows that hold velocities only.
+        """
         return self.compiled("residual")
 
     @property
     def rate(self) -> Any:
-        """rate(q, v) = A v (..., m): zero while the constraints hold."""
+        """Rates of the rows: ``rate(q, v)``.
+
+        Returns
+        -------
+        Function
+            The function; it returns A v (..., m), zero while the constraints hold.
+        """
         return self.compiled("rate")
 
     @property
     def acceleration(self) -> Any:
-        """acceleration(q, v, a) = A a + Ȧ v (..., m)."""
+        """Accelerations of the rows: ``acceleration(q, v, a)``.
+
+        Returns
+        -------
+        Function
+            The function; it returns A a + Ȧ v (..., m).
+        """
         return self.compiled("acceleration")
 
     @property
     def osim_inverse(self) -> Any:
-        """Ω = osim_inverse(q) = A M⁻¹ Aᵀ (..., m, m)."""
+        """Inverse inertia along the rows: ``Omega = osim_inverse(q)``.
+
+        Returns
+        -------
+        Function
+            The function; it returns Ω = A M⁻¹ Aᵀ (..., m, m), without forming M.
+        """
         return self.compiled("osim_inverse")
 
     def rank(self, q: Any) -> np.ndarray:
-        """The number of independent rows at q (...)."""
+        """Number of independent rows.
+
+        Parameters
+        ----------
+        q : array_like, shape (..., nq)
+            Configuration, with its loops closed.
+
+        Returns
+        -------
+        ndarray of int, shape (...)
+            The rank of A at q.
+        """
         given = to_array("rank", Argument("q", (self.system.nq,)), q)
         Y, _ = self.compiled("impulse_factor")(given, np.zeros(self.system.nv))
         if not np.all(np.isfinite(Y)):
@@ -238,11 +369,29 @@ class Constrained(Frozen):
         return ranks(Y)
 
     def project(self, q: Any, v: Any = None) -> Any:
-        """Configurations near q (..., nq) in which loops and functions are closed; with v also the velocities nearest
-        to v (in the sense of kinetic energy) that break no row.
+        """States near given ones that meet the constraints.
 
-        Newton's steps from q lead there: near, but not the nearest of all. Where they do not, from starts beside q
-        either, there is no answer: an error for one sample, NaN and a warning in a batch.
+        Parameters
+        ----------
+        q : array_like, shape (..., nq)
+            Guess.
+        v : array_like, shape (..., nv), optional
+            Velocity (rad/s, m/s).
+
+        Returns
+        -------
+        ndarray, shape (..., nq), or tuple of ndarray
+            Configurations in which loops and functions are closed; if v is given, also the velocities (..., nv) nearest
+            to v in the sense of kinetic energy that break no row.
+
+        Raises
+        ------
+        AssemblyError
+            If the constraints cannot be met from here (NaN and a warning in a batch).
+
+        Notes
+        -----
+        Newton's steps lead there from q, else from starts beside it: near, but not the nearest of all.
         """
         argument = Argument("q", (self.system.nq,))
         found = self._closed(np.array(to_array("project", argument, q)))

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 from . import sources as sources  # first: it notes when this process began to read the source files
 
 # isort: split
-from . import constraints as loops
-from . import joints
+from . import joints, loops
 from .errors import (
     ArgumentError,
     AssemblyError,

@@ -32,6 +32,11 @@ class View(Protocol):
 class Loop(ABC):
     """A condition φ = 0 between joints or bodies. Frozen and hashable.
 
+    Given to `Builder.loop` it is embedded: exact, with fewer velocities. Given to `System.constrained` it is kept by
+    forces.
+
+    Notes
+    -----
     Only the residual φ is written. Its Jacobian K, the rates k, and the maps G and g from independent to all velocities
     and accelerations come from differentiating its trace (Chignoli §IV).
     """

@@ -131,9 +131,9 @@ def _identification() -> Iterator[Entry]:
 
 
 def _conversions() -> Iterator[Entry]:
-    for thing in _named(convert):
-        if inspect.isfunction(thing):
-            yield function(thing)
+    named = _named(convert, ["StateMap"])
+    yield from (function(thing) for thing in named if inspect.isfunction(thing))
+    yield from (kind_of(thing, brief=True) for thing in named if inspect.isclass(thing))
     yield kind_of(convert.StateMap)
     yield from members(convert.StateMap)
 
@@ -162,7 +162,7 @@ def sections() -> Iterator[Section]:
     yield Section("Formulas: what `System.equations` returns", (kind_of(Equations), *members(Equations)))
     made = (kind_of(lagrange.Lagrangian), *members(lagrange.Lagrangian))
     yield Section("Energies differentiated: `fourbar.lagrange`", made, lagrange)
-    compared = tuple(map(function, _named(baselines)))
+    compared = tuple(kind_of(x) if inspect.isclass(x) else function(x) for x in _named(baselines))
     yield Section("Other treatments of loops: `fourbar.baselines`", compared, baselines)
     yield Section("Conversions: `fourbar.convert`", tuple(_conversions()), convert)
     for title, bridge in (("Pinocchio", pinocchio), ("MuJoCo", mujoco), ("Drake", drake)):

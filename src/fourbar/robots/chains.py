@@ -90,7 +90,7 @@ def _numbers(n: int, seed: int | None) -> _Uniform | _Random:
 
 
 def gt_chain(n: int = 12, seed: int | None = None, rotors: Rotors = "exact") -> System:
-    """n links in a row, each hinge geared to a rotor that the link before it carries: n degrees of freedom.
+    """A row of n links, each hinge geared to a rotor that the link before it carries: n degrees of freedom.
 
     Without a seed the equal planar links of Chignoli's paper, gravity along x; with one, links drawn at random.
     Frame "cp-i" is a point of link i (the far end of equal links). rotors: "exact", "reflected" or "none".
@@ -110,8 +110,10 @@ def gt_chain(n: int = 12, seed: int | None = None, rotors: Rotors = "exact") -> 
 
 
 def pbt_chain(n: int = 12, seed: int | None = None, rotors: Rotors = "exact") -> System:
-    """n links in a row, driven in pairs: both rotors of a pair sit before its first link, and the belt to the second
-    hinge runs past the first one. n degrees of freedom in n / 2 clusters; of an odd n the last link has a rotor alone.
+    """A row of n links driven in pairs by belts: n degrees of freedom in n / 2 clusters.
+
+    Both rotors of a pair sit before its first link, and the belt to the second hinge runs past the first one; of an odd
+    n the last link has a rotor alone.
 
     Without a seed the equal planar links of Chignoli's paper, gravity along x; with one, links drawn at random.
     Frames "cp-A-i" and "cp-B-i" are points of the links. rotors: "exact", "reflected" or "none".

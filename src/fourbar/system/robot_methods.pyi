@@ -45,7 +45,7 @@ class Jvp(Derivative, Protocol[Result]):
         threads: int | None = None,
     ) -> Result:
         """Rates of the results at `args` when these move with `tangents`, each a tuple in the order of the arguments or
-        a mapping by name; the tangent of a configuration has nv entries. `parameters`: rates of numbers of the robot."""
+        a mapping by name; the tangent of a configuration has nv entries. `parameters`: rates of numbers of a robot."""
 
 class Vjp(Derivative, Protocol[Result]):
     """Gradients of a weighted sum of the results."""

@@ -143,7 +143,7 @@ class System(RobotMethods, Editing, Looped):
         Returns
         -------
         tuple of float
-            The acceleration (m/s²) of a free body, in world axes; (0, 0, -9.81) unless told otherwise.
+            The acceleration (m/s²) of a free body, in world axes; (0, 0, -9.81) by default.
         """
         return self.mechanism.gravity
 

@@ -14,9 +14,9 @@ from inspect import Parameter
 from pathlib import Path
 from typing import NamedTuple
 
-from registered import documented, options_of, signature_of
+from registered import documented, methods, options_of, signature_of
 
-from fourbar.functions.methods import METHODS, Method
+from fourbar.functions.methods import Method
 
 TARGET = Path(__file__).parents[1] / "src" / "fourbar" / "system" / "robot_methods.pyi"
 _WIDTH = 120
@@ -185,7 +185,7 @@ def by_arguments(method: Method) -> str:
 
 def parts() -> Iterator[str]:
     """A class for each choice of arguments."""
-    found = {by_arguments(m): (*m.arguments, *m.optional) for m in METHODS.values()}
+    found = {by_arguments(m): (*m.arguments, *m.optional) for m in methods().values()}
     for name, arguments in sorted(found.items()):
         fields = "".join(f"    @property\n    def {x}(self) -> Array: ...\n" for x in arguments)
         yield f"class {name}(Parts, Protocol):\n{fields}"
@@ -260,13 +260,13 @@ def function(name: str, method: Method) -> Iterator[str]:
 def robot() -> str:
     """The class that declares all methods."""
     head = 'class RobotMethods:\n    """The algorithms, as attributes of a robot."""\n\n'
-    return head + "".join(_property(name, class_name(name), m.doc) for name, m in METHODS.items())
+    return head + "".join(_property(name, class_name(name), m.doc) for name, m in methods().items())
 
 
 def make() -> str:
     """The whole file."""
     classes = [*parts()]
-    for name, method in METHODS.items():
+    for name, method in methods().items():
         signature_of(method)  # what is declared must make a signature
         classes += [*blocks(name, method), *derivatives(name, method), *function(name, method)]
     return "\n".join([_HEAD, *classes, robot()])

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from types import ModuleType
 from typing import Any, Literal
 
-from registered import signature_of
+from registered import methods, signature_of
 
 import fourbar as fb
 from fourbar import baselines, constraints, convert, errors, lagrange, loops
@@ -104,7 +104,7 @@ def members(kind: type, only_own: bool = False, title: str = "") -> Iterator[Ent
 
 def algorithms() -> Iterator[Entry]:
     """The registered methods of a robot."""
-    for name, method in METHODS.items():
+    for name, method in methods().items():
         yield Entry(f"System.{name}", "algorithm", inspect.cleandoc(method.doc), signature_of(method))
 
 

@@ -7,7 +7,7 @@ import re
 from inspect import Parameter
 from typing import NamedTuple
 
-from fourbar.functions.methods import Method
+from fourbar.functions.methods import METHODS, Method
 from fourbar.functions.options import READERS
 
 
@@ -17,6 +17,11 @@ class Documented(NamedTuple):
     name: str
     type: str
     text: str
+
+
+def methods() -> dict[str, Method]:
+    """The methods of a robot by name, file by file, whichever was imported first."""
+    return dict(sorted(METHODS.items(), key=lambda x: (x[1].record.__module__, x[1].record.__code__.co_firstlineno)))
 
 
 def options_of(method: Method) -> list[Parameter]:

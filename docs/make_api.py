@@ -53,7 +53,8 @@ def _examples(doc: str) -> Iterator[str]:
     """The examples as code; words between them stay words."""
     for block in re.split(r"\n\n+", section(doc, "Examples")):
         if block.startswith(">>>"):
-            yield f"```pycon\n{block}\n```\n"
+            quoted = block.replace("'''", '"""')  # as ruff writes it in Markdown
+            yield f"```pycon\n{quoted}\n```\n"
         elif block:
             yield f"{_code(block)}\n"
 

@@ -139,7 +139,18 @@ def _conversions() -> Iterator[Entry]:
 
 
 def sections() -> Iterator[Section]:
-    """All that is public."""
+    """All that is public, and at last what the package offers and no other section has."""
+    found = [*_sections()]
+    yield from found
+    known = {entry.name.partition("(")[0] for own in found for entry in own.entries}
+    about = {getattr(own.about, "__name__", "") for own in found}
+    left = [getattr(fb, name) for name in fb.__all__ if name not in known | about]
+    other = [x for x in left if not inspect.ismodule(x)]
+    if other:
+        yield Section("Other names", tuple(kind_of(x) if inspect.isclass(x) else function(x) for x in other))
+
+
+def _sections() -> Iterator[Section]:
     yield Section("Building", (kind_of(fb.Builder), *members(fb.Builder), kind_of(fb.Actuator), kind_of(fb.Drive)))
     yield Section(
         "Files", (function(fb.load), function(fb.loads), kind_of(fb.Report), *members(fb.Report), kind_of(fb.Finding))

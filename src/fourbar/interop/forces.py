@@ -20,9 +20,7 @@ from .bodies import joint_subspace, links, relative_pose
 
 
 class JointTorques(NamedTuple):
-    """Joint torques (..., n_bodies, 3) in the parents' axes, and the part (..., nv) of Q that torques cannot
-    produce.
-    """
+    """Joint torques (..., n_bodies, 3) in the parents' axes, and the part (..., nv) of Q that no torques produce."""
 
     torques: np.ndarray
     residual: np.ndarray

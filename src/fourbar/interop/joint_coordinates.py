@@ -22,9 +22,7 @@ _MET, _LONGEST = 1e-14, 0.5  # a gap small enough to stop; the longest step
 
 
 class JointCoordinates(NamedTuple):
-    """Coordinates q (..., nq) of a joint, and the largest entry (...) by which its pose at q differs from the given
-    one.
-    """
+    """Coordinates q (..., nq) of a joint, and the largest error (...) of an entry of its pose at q."""
 
     q: np.ndarray
     residual: np.ndarray

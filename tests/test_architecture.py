@@ -28,6 +28,7 @@ ARROWS = {
     "linalg": (),
     "once": (),
     "lazy": (),
+    "representation": (),
     "sources": (),
     "arrays": ("errors",),
     "expr": ("errors",),
@@ -75,7 +76,7 @@ HEAVY = (
     "llvmlite", "casadi", "clarabel", "matplotlib", "dask", "pinocchio", "mujoco", "pydrake", "scipy", "sympy",
     "pandas", "tqdm", "hypothesis", "pytest",
 )  # fmt: skip
-ANYWHERE = {"errors", "lazy", "linalg", "once", "tolerances"}  # what every package may import
+ANYWHERE = {"errors", "lazy", "linalg", "once", "representation", "tolerances"}  # what every package may import
 
 
 def files(root: Path) -> list[Path]:

@@ -13,7 +13,7 @@ import pytest
 from .scripts import script
 
 NUMBER = re.compile(r"[-+]?(?:\d+\.\d*|\.\d+|\d+)(?:[eE][-+]?\d+)?")
-PEERS = ("pinocchio", "mujoco", "pydrake", "sympy")
+NEEDS = {"pinocchio": "import pinocchio", "mujoco": "import mujoco", "pydrake": "from pydrake", "sympy": ".equations("}
 
 
 class Checker(doctest.OutputChecker):
@@ -47,10 +47,9 @@ def with_examples() -> Iterator[object]:
 @pytest.mark.parametrize("entry", list(with_examples()))
 def test_example_runs(entry: object) -> None:
     doc, name = str(entry.doc), str(entry.name)  # type: ignore[attr-defined]
-    needed = [peer for peer in PEERS if re.search(rf"import {peer}\b|from {peer}\b|\.equations\(", doc)]
-    for peer in needed:
-        if importlib.util.find_spec(peer) is None:
-            pytest.skip(f"{peer} is not installed")
+    for library, sign in NEEDS.items():
+        if sign in doc and importlib.util.find_spec(library) is None:
+            pytest.skip(f"{library} is not installed")
     test = doctest.DocTestParser().get_doctest(doc, {}, name, None, 0)
     told: list[str] = []
     doctest.DocTestRunner(Checker(), verbose=False).run(test, out=told.append)

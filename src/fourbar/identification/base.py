@@ -17,6 +17,7 @@ from ..errors import ArgumentError, ModelError
 from ..mechanism.inertial_parameters import INERTIAL, RIGID, read_columns
 from ..mechanism.validate import read_rng
 from ..once import cached_property
+from ..representation import counted, html_table
 from ..system.system import System
 from .states import check_robot, random_configurations
 from .triangular import Triangle
@@ -52,6 +53,12 @@ class BaseParameters:
     names: tuple[str, ...]
     independent: tuple[int, ...]
     combine: np.ndarray
+
+    def __repr__(self) -> str:
+        return f"<fourbar BaseParameters: {self.rank} of {counted(len(self.names), 'parameter')}>"
+
+    def _repr_html_(self) -> str:
+        return html_table(repr(self), ("base parameter",), ((name,) for name in self.combinations))
 
     @property
     def rank(self) -> int:

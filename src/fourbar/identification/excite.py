@@ -16,6 +16,7 @@ import numpy as np
 
 from ..errors import ArgumentError, FourbarError
 from ..mechanism.validate import read_rng
+from ..representation import counted, html_table
 from ..system.system import System
 from .axes import Allowed, Axes, find_axes, read_limit
 from .base import mean_length, random_triangle, read_kinds, regroup
@@ -78,6 +79,15 @@ class Excitation:
     first: float
     moved: tuple[str, ...]
     held: tuple[str, ...]
+
+    def __repr__(self) -> str:
+        moved = f"{counted(len(self.moved), 'velocity', 'velocities')} moved"
+        span = f"{counted(len(self.t), 'sample')} over {self.fourier.period:g} s"
+        return f"<fourbar Excitation: {span}, {moved}, condition number {self.condition:.3g}>"
+
+    def _repr_html_(self) -> str:
+        rows = ((name, "moved") for name in self.moved), ((name, "held") for name in self.held)
+        return html_table(repr(self), ("velocity or joint", "is"), (row for kind in rows for row in kind))
 
 
 class _Search:

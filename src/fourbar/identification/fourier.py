@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from ..representation import counted
+
 
 @dataclass(frozen=True)
 class Fourier:
@@ -35,6 +37,11 @@ class Fourier:
     offset: np.ndarray
     coefficients: np.ndarray
     period: float
+
+    def __repr__(self) -> str:
+        m, harmonics, _ = self.coefficients.shape
+        coordinates = counted(m, "coordinate")
+        return f"<fourbar Fourier: {coordinates}, {counted(harmonics, 'harmonic')} of {self.period:g} s>"
 
     def at(self, t: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Coordinates, velocities and accelerations at given times, exactly.

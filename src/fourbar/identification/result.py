@@ -12,6 +12,7 @@ from ..errors import IdentificationError, unknown
 from ..mechanism.inertial_parameters import with_inertial_parameters
 from ..mechanism.springs import can_hold
 from ..once import cached_property
+from ..representation import counted, html_table
 from ..system.system import System
 from .base import BaseParameters
 
@@ -171,6 +172,18 @@ class Identification:
         joints = [c for c in self.given.mechanism.joints for _ in range(c.joint.nv)]
         each = zip(joints, names, (found.get(name, k) for name, k in zip(held, stiffness, strict=True)), strict=True)
         return tuple(name for c, name, k in each if not can_hold(c, k, found[name]))
+
+    def __repr__(self) -> str:
+        known = f"{len(self.identified)} of {counted(len(self.names), 'parameter')} identified"
+        return (
+            f"<fourbar Identification of {self.given.name!r}: {known}, {self.base.rank} base parameters from "
+            f"{counted(self.equations, 'equation')}>"
+        )
+
+    def _repr_html_(self) -> str:
+        values = zip(self.base.combinations, self.base_values, self.base_deviations, strict=True)
+        rows = ((name, f"{value:.6g}", f"{deviation:.2g}") for name, value, deviation in values)
+        return html_table(repr(self), ("base parameter", "value", "± deviation"), rows)
 
     def __str__(self) -> str:
         return self.report()

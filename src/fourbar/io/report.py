@@ -15,6 +15,7 @@ from pathlib import PurePath
 from typing import Literal, NamedTuple, NoReturn
 
 from ..errors import ModelError
+from ..representation import counted, html_table
 
 Severity = Literal["note", "warning", "error"]
 SEVERITIES: tuple[Severity, ...] = ("note", "warning", "error")
@@ -112,6 +113,15 @@ class Report:
 
     def __str__(self) -> str:
         return "\n".join(self.lines()) or "nothing to report"
+
+    def __repr__(self) -> str:
+        of = f" of {self.file!r}" if self.file else ""
+        return f"<fourbar Report{of}: {', '.join(counted(len(self.of(x)), x) for x in reversed(SEVERITIES))}>"
+
+    def _repr_html_(self) -> str:
+        worst_first = (finding for severity in reversed(SEVERITIES) for finding in self.of(severity))
+        rows = ((f.severity, f"{self._relative(f.file)}:{f.line}", f.element, f.message, f.fix) for f in worst_first)
+        return html_table(repr(self), ("severity", "place", "element", "finding", "what to do"), rows)
 
     def details(self) -> str:
         """Every finding on a line of its own.

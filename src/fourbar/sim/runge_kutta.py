@@ -15,6 +15,7 @@ import numpy as np
 
 from ..arrays import Argument, batch_shape, to_array
 from ..errors import ArgumentError, CoordinateError, SingularError, warn
+from ..representation import counted, html_table
 from ..system.system import System
 from ..tree.closed import are_closed
 from .acting import Acting, SimulationWarning, acting_on, warn_of_contacts, warn_of_limits
@@ -53,6 +54,21 @@ class Trajectory:
     q: np.ndarray
     v: np.ndarray
     lost: np.ndarray
+
+    def __repr__(self) -> str:
+        span = f"from t = {self.t[0]:g} to {self.t[-1]:g} s" if len(self.t) else "without times"
+        return f"<fourbar Trajectory: {counted(len(self.t), 'state')} {span}, q {self.q.shape}, v {self.v.shape}>"
+
+    def _repr_html_(self) -> str:
+        arrays = ((name, getattr(self, name)) for name in ("t", "q", "v", "lost"))
+        return html_table(repr(self), ("array", "shape", "least", "largest"), (_summary(*pair) for pair in arrays))
+
+
+def _summary(name: str, x: np.ndarray) -> tuple[str, ...]:
+    """An array as a row of a table: its shape and its range, of what is finite."""
+    finite = x[np.isfinite(x)]
+    extremes = (f"{finite.min():.6g}", f"{finite.max():.6g}") if finite.size else ("-", "-")
+    return name, str(x.shape), *extremes
 
 
 class State(NamedTuple):

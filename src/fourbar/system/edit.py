@@ -356,8 +356,8 @@ class Editing:
         >>> import tempfile, fourbar as fb
         >>> with tempfile.TemporaryDirectory() as folder:
         ...     report = fb.robots.double_pendulum().save(f"{folder}/arm.urdf")
-        >>> report.warnings[0].message
-        'frames are written as links without mass'
+        >>> len(report.warnings)
+        1
         """
         from ..io.files import write_file
 

@@ -21,6 +21,7 @@ from ..joints.base import Joint
 from ..joints.composite import SeriesJoint
 from ..joints.exponential import SphericalExponential
 from ..joints.lie import Free, Spherical
+from ..representation import counted
 from ..spatial.linear import Mat, Scalar, Vec, dot, hat, zeros
 from ..spatial.subspace import Columns, Subspace
 from ..spatial.transform import Transform
@@ -76,6 +77,13 @@ class Equations:
     g: Any
     tau: Any
     parameters: dict[Any, float]
+
+    def __repr__(self) -> str:
+        sizes = f"{counted(len(self.q), 'coordinate')}, {counted(len(self.v), 'velocity', 'velocities')}"
+        return f"<fourbar Equations of {self.name!r}: {sizes}, {counted(len(self.parameters), 'parameter')}>"
+
+    def _repr_latex_(self) -> str:
+        return f"$$\n{self.latex()}\n$$"
 
     def latex(self) -> str:
         """M, C, g and τ as LaTeX.

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from ..representation import html_table, shortened
+
 
 class Names(NamedTuple):
     """Names of all parts of a robot, in the order of the arrays.
@@ -43,3 +45,10 @@ class Names(NamedTuple):
     parameters: tuple[str, ...]
     numbers: tuple[str, ...]
     actuators: tuple[str, ...]
+
+    def __repr__(self) -> str:
+        return f"<fourbar Names: {', '.join(f'{len(names)} {kind}' for kind, names in self._asdict().items())}>"
+
+    def _repr_html_(self) -> str:
+        rows = ((kind, len(names), shortened(names)) for kind, names in self._asdict().items())
+        return html_table("fourbar Names", ("of", "number", "names"), rows)

@@ -19,6 +19,7 @@ from ..mechanism.inertial_parameters import RIGID, parameter_names, parameter_va
 from ..mechanism.mechanism import Actuator, Mechanism
 from ..mechanism.validate import read_rng, read_three
 from ..once import cached_property
+from ..representation import counted, html_table
 from ..tree.assembly import ClusterInfo, choose_independent, cluster_named, cluster_neutral, cluster_random, describe
 from ..tree.cluster_tree import ClusterTree
 from .closed_states import SLACK_FIX, Looped, slack_messages
@@ -118,7 +119,11 @@ class System(RobotMethods, Editing, Looped):
 
     def __repr__(self) -> str:
         m = self.mechanism
-        return f"<fourbar System {m.name!r}: {len(m.bodies)} bodies, nq={self.nq}, nv={self.nv}>"
+        return f"<fourbar System {m.name!r}: {counted(len(m.bodies), 'body', 'bodies')}, nq={self.nq}, nv={self.nv}>"
+
+    def _repr_html_(self) -> str:
+        joints = ((c.name, type(c.joint).__name__, c.parent, c.child) for c in self.mechanism.joints)
+        return html_table(repr(self), ("joint", "type", "parent", "body"), joints)
 
     @cached_property
     def model(self) -> Model:
@@ -753,7 +758,7 @@ class Builder(MechanismBuilder):
         --------
         >>> import fourbar as fb
         >>> fb.Builder("block").body("block", joint=fb.joints.Free(), mass=1.0, inertia=(1, 1, 1)).build()
-        <fourbar System 'block': 1 bodies, nq=7, nv=6>
+        <fourbar System 'block': 1 body, nq=7, nv=6>
         """
         robot = System(self.mechanism())
         for message in slack_messages(robot.model.cluster_tree):

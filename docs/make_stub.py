@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 from registered import documented, methods, options_of, signature_of
 
-from fourbar.functions.methods import Method
+from fourbar.functions.registry import Method
 
 TARGET = Path(__file__).parents[1] / "src" / "fourbar" / "system" / "robot_methods.pyi"
 _WIDTH = 120

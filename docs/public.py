@@ -17,7 +17,7 @@ from registered import methods, signature_of
 import fourbar as fb
 from fourbar import baselines, constraints, convert, errors, lagrange, loops
 from fourbar.bridges import drake, mujoco, pinocchio
-from fourbar.functions.methods import METHODS
+from fourbar.functions.registry import METHODS
 from fourbar.identification import BaseParameters, Excitation, Fourier
 from fourbar.joints import JOINT_TYPES, Joint
 from fourbar.system.constrained.actuated import Actuated

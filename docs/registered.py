@@ -7,8 +7,8 @@ import re
 from inspect import Parameter
 from typing import NamedTuple
 
-from fourbar.functions.methods import METHODS, Method
-from fourbar.functions.options import READERS
+from fourbar.functions.method_table import SUBJECTS
+from fourbar.functions.registry import METHODS, Method
 
 
 class Documented(NamedTuple):
@@ -20,24 +20,22 @@ class Documented(NamedTuple):
 
 
 def methods() -> dict[str, Method]:
-    """The methods of a robot by name, file by file, whichever was imported first."""
-    return dict(sorted(METHODS.items(), key=lambda x: (x[1].record.__module__, x[1].record.__code__.co_firstlineno)))
+    """The methods of a robot by name, in the order of the table of methods."""
+    return {name: METHODS[name] for name in SUBJECTS}
 
 
 def options_of(method: Method) -> list[Parameter]:
     """The options that choose the code of a method, with their defaults."""
-    return [
-        p.replace(annotation=p.empty) for p in list(inspect.signature(READERS[method.static]).parameters.values())[1:]
-    ]
+    kind = Parameter.POSITIONAL_OR_KEYWORD
+    return [Parameter(x.name, kind, default=Parameter.empty if x.required else x.default) for x in method.options]
 
 
 def signature_of(method: Method) -> inspect.Signature:
     """What a call takes: arrays, options, arrays that may be left out, and where and on how many threads to work."""
     kind = Parameter.POSITIONAL_OR_KEYWORD
     arrays = [Parameter(name, kind) for name in method.arguments]
-    optional = [
-        Parameter(name, Parameter.KEYWORD_ONLY if method.static else kind, default=None) for name in method.optional
-    ]
+    late = Parameter.KEYWORD_ONLY if method.options else kind
+    optional = [Parameter(name, late, default=None) for name in method.optional]
     extra = [Parameter(name, Parameter.KEYWORD_ONLY, default=None) for name in ("out", "threads")]
     return inspect.Signature([*arrays, *options_of(method), *optional, *extra])
 

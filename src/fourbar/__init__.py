@@ -23,7 +23,14 @@ from .mechanism.mechanism import Actuator, Drive
 from .system.system import Builder, System
 
 if TYPE_CHECKING:
+    from . import baselines as baselines
+    from . import bridges as bridges
+    from . import casadi as casadi
     from . import constraints, convert, robots
+    from . import identification as identification
+    from . import io as io
+    from . import lagrange as lagrange
+    from . import sim as sim
     from .identification import Identification, base_parameters, exciting_trajectory, identify
     from .io import Finding, ParseError, Report
     from .sim import SimulationWarning, Trajectory, simulate
@@ -40,7 +47,7 @@ __all__ = [
     "maximum", "minimum", "robots", "select", "simulate", "sin", "sqrt", "tan",
 ]  # fmt: skip
 
-__getattr__, __dir__ = lazy(
+lazy(
     __name__,
     {
         "baselines": "",

@@ -29,6 +29,13 @@ robot.inverse_dynamics.jacobian.jvp((q, v, v), (v, None, None))
 shape = robot.lock(["elbow"]).expand(np.zeros(1)).shape
 shape = robot.constrained(fb.constraints.Contact("tip", "point")).jacobian(q).shape
 fb.simulate(robot, q, duration=1.0)
+shape = fb.baselines.spanning_forces(robot, v).shape
+shape = fb.lagrange.Lagrangian(robot).mass_matrix(q).shape
+shape = fb.convert.matrix_from_euler([0.1, 0.2, 0.3], "xyz").shape
+robot = fb.bridges.pinocchio.from_pinocchio(None)
+robot = (
+    fb.Builder("arm").body("rod", joint=fb.joints.Revolute("y"), mass=1.0).loop(fb.loops.Gear("a", "b", 2.0)).build()
+)
 
 robot.forward_dynamics(q, v)  # wrong: tau is missing
 robot.forward_dynamics(q, v, torque=v)  # wrong: misspelt
@@ -45,3 +52,7 @@ robot.forward_dynamics.vjp((q, v, v))  # wrong: cotangent is missing
 robot.mass_matrix(q, thread=2)  # wrong: misspelt
 robot.mass_matrix = 3  # wrong: frozen
 fb.simulate(robot, q, time=1.0)  # wrong: misspelt
+print(fb.simulat)  # wrong: misspelt
+fb.joints.Revolut("y")  # wrong: misspelt
+fb.loops.Geer("a", "b", 2.0)  # wrong: misspelt
+fb.Builder("arm").body("rod", jiont=fb.joints.Revolute("y"))  # wrong: misspelt

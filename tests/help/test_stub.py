@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 import fourbar as fb
-from fourbar.functions.methods import METHODS
+from fourbar.functions.registry import METHODS
 
 from .scripts import script
 

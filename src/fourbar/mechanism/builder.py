@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, Self, cast
 
 import numpy as np
 
@@ -78,7 +78,7 @@ class Builder:
         max_velocity: Any = np.inf,
         geometry: Any = (),
         allow_unphysical: bool = False,
-    ) -> Builder:
+    ) -> Self:
         """Add a body and the joint that carries it.
 
         Parameters
@@ -187,7 +187,7 @@ class Builder:
 
     def frame(
         self, name: str, body: str, *, position: Any = (0.0, 0.0, 0.0), rotation: Any = None, rpy: Any = None
-    ) -> Builder:
+    ) -> Self:
         """Add a named frame on a body or on the world.
 
         Parameters
@@ -222,7 +222,7 @@ class Builder:
         self._frames[name] = Frame(name, body, read_placement(f"frame {name!r}", position, rotation, rpy))
         return self
 
-    def loop(self, loop: Loop, *, name: str | None = None, independent: Any = ()) -> Builder:
+    def loop(self, loop: Loop, *, name: str | None = None, independent: Any = ()) -> Self:
         """Close a loop: a gear, a coupling, a joint between two bodies, or a function.
 
         Parameters
@@ -286,7 +286,7 @@ class Builder:
         place = loop.at_successor
         return Closure(Fixed(), body, loop.successor, at_successor=place.p, successor_rotation=place.R)
 
-    def configuration(self, name: str, coordinates: Mapping[str, Any]) -> Builder:
+    def configuration(self, name: str, coordinates: Mapping[str, Any]) -> Self:
         """Name a configuration.
 
         Parameters
@@ -334,7 +334,7 @@ class Builder:
         force_range: Any = None,
         kind: str = "motor",
         parameters: Any = None,
-    ) -> Builder:
+    ) -> Self:
         """Add an actuator that moves joints.
 
         Parameters
@@ -377,7 +377,7 @@ class Builder:
         made = actuators.make(name, drives, gear, axes, control_range, force_range, kind, parameters)
         return self._add_actuator(made)
 
-    def _add_actuator(self, actuator: Actuator) -> Builder:
+    def _add_actuator(self, actuator: Actuator) -> Self:
         if actuator.name in self._actuators:
             raise ModelError(f"there is already an actuator {actuator.name!r}; names must be unique")
         self._actuators[actuator.name] = actuator
@@ -397,7 +397,7 @@ class Builder:
         mass: float = 0.0,
         com: Any = (0.0, 0.0, 0.0),
         inertia: Any = (0.0, 0.0, 0.0),
-    ) -> Builder:
+    ) -> Self:
         """Add the rotor of a geared motor: a body and the gear that ties it to a joint.
 
         Parameters
@@ -447,7 +447,7 @@ class Builder:
         )  # fmt: skip
         return self.loop(Gear(drives, name, ratio), name=f"{name}_gear", independent=[drives])
 
-    def include(self, mechanism: Mechanism) -> Builder:
+    def include(self, mechanism: Mechanism) -> Self:
         """Add all parts of a mechanism: bodies, frames, loops, configurations and actuators.
 
         Parameters

@@ -168,1101 +168,6 @@ class ByThetaV(Parts, Protocol):
     @property
     def v(self) -> Array: ...
 
-class JacobianOfActuatorForce(Derivative, Protocol):
-    def __call__(
-        self,
-        q: ArrayLike,
-        u: ArrayLike,
-        *,
-        parameters: Names | None = None,
-        out: Any = None,
-        threads: int | None = None,
-    ) -> ByQU:
-        """All first derivatives, by argument; columns for a configuration are along its nv velocities."""
-
-class ActuatorForce(Function, Protocol):
-    def __call__(self, q: ArrayLike, u: ArrayLike, *, out: Array | None = None, threads: int | None = None) -> Array:
-        """Joint forces made by the actuators.
-
-        Parameters
-        ----------
-        q : array_like, shape (..., nq)
-            Configuration, with its loops closed.
-        u : array_like, shape (..., n_actuators)
-            Forces of the actuators (N m, N), in the order of `names.actuators`.
-        out : ndarray, optional
-            Array that receives the result.
-        threads : int, optional
-            Largest number of threads for a batch.
-
-        Returns
-        -------
-        tau : ndarray, shape (..., nv)
-            τ = Bᵀ u (N m, N) on the independent velocities, with the `actuator_matrix` B.
-
-        Raises
-        ------
-        ArgumentError
-            If the robot has no actuators.
-
-        See Also
-        --------
-        actuator_matrix : The matrix B.
-        System.actuated : Dynamics in the forces of actuated joints.
-
-        Notes
-        -----
-        In a loop an actuator may be on any joint.
-
-        Examples
-        --------
-        >>> import fourbar as fb
-        >>> b = fb.Builder("geared")
-        >>> _ = b.body("arm", joint=fb.joints.Revolute("y"), mass=1.0, com=(0, 0, -0.3), inertia=(0.01, 0.01, 0.01))
-        >>> robot = b.actuator("motor", drives="arm", gear=9.0).build()
-        >>> robot.actuator_force([0.0], [2.0])
-        array([18.])
-        """
-    @property
-    def jvp(self) -> Jvp[Array]:
-        """Rates of the results along tangents of the arguments."""
-    @property
-    def vjp(self) -> Vjp[ByQU]:
-        """Gradients of a weighted sum of the results."""
-    @property
-    def jacobian(self) -> JacobianOfActuatorForce:
-        """All first derivatives."""
-
-class JacobianOfActuatorMatrix(Derivative, Protocol):
-    def __call__(
-        self,
-        q: ArrayLike,
-        *,
-        parameters: Names | None = None,
-        out: Any = None,
-        threads: int | None = None,
-    ) -> ByQ:
-        """All first derivatives, by argument; columns for a configuration are along its nv velocities."""
-
-class ActuatorMatrix(Function, Protocol):
-    def __call__(self, q: ArrayLike, *, out: Array | None = None, threads: int | None = None) -> Array:
-        """Matrix that takes the velocity to the velocities of the actuators.
-
-        Parameters
-        ----------
-        q : array_like, shape (..., nq)
-            Configuration, with its loops closed.
-        out : ndarray, optional
-            Array that receives the result.
-        threads : int, optional
-            Largest number of threads for a batch.
-
-        Returns
-        -------
-        B : ndarray, shape (..., n_actuators, nv)
-            The actuators move with B v, and their forces u make the joint forces τ = Bᵀ u.
-
-        Raises
-        ------
-        ArgumentError
-            If the robot has no actuators.
-
-        See Also
-        --------
-        actuator_force : The product Bᵀ u.
-
-        Examples
-        --------
-        >>> import fourbar as fb
-        >>> b = fb.Builder("geared")
-        >>> _ = b.body("arm", joint=fb.joints.Revolute("y"), mass=1.0, com=(0, 0, -0.3), inertia=(0.01, 0.01, 0.01))
-        >>> robot = b.actuator("motor", drives="arm", gear=9.0).build()
-        >>> robot.actuator_matrix([0.0])
-        array([[9.]])
-        """
-    @property
-    def jvp(self) -> Jvp[Array]:
-        """Rates of the results along tangents of the arguments."""
-    @property
-    def vjp(self) -> Vjp[ByQ]:
-        """Gradients of a weighted sum of the results."""
-    @property
-    def jacobian(self) -> JacobianOfActuatorMatrix:
-        """All first derivatives."""
-
-class JacobianOfTwists(Derivative, Protocol):
-    def __call__(
-        self,
-        q: ArrayLike,
-        v: ArrayLike,
-        *,
-        parameters: Names | None = None,
-        out: Any = None,
-        threads: int | None = None,
-    ) -> ByQV:
-        """All first derivatives, by argument; columns for a configuration are along its nv velocities."""
-
-class Twists(Function, Protocol):
-    def __call__(self, q: ArrayLike, v: ArrayLike, *, out: Array | None = None, threads: int | None = None) -> Array:
-        """Twists of all bodies.
-
-        Parameters
-        ----------
-        q : array_like, shape (..., nq)
-            Configuration, with its loops closed.
-        v : array_like, shape (..., nv)
-            Velocity (rad/s, m/s).
-        out : ndarray, optional
-            Array that receives the result.
-        threads : int, optional
-            Largest number of threads for a batch.
-
-        Returns
-        -------
-        V : ndarray, shape (..., n_bodies, 6)
-            [angular; linear] (rad/s, m/s) of the origin of each body, in the axes of the body.
-
-        See Also
-        --------
-        velocity : Velocity of one frame, at any point and in any axes.
-        jacobians : The matrices J in J v.
-
-        Examples
-        --------
-        >>> import fourbar as fb
-        >>> robot = fb.robots.double_pendulum()
-        >>> robot.twists([0.1, 0.2], [1.0, 0.0]).round(4)
-        array([[ 0.    ,  1.    ,  0.    ,  0.    ,  0.    ,  0.    ],
-               [ 0.    ,  1.    ,  0.    , -0.49  ,  0.    , -0.0993]])
-        """
-    @property
-    def jvp(self) -> Jvp[Array]:
-        """Rates of the results along tangents of the arguments."""
-    @property
-    def vjp(self) -> Vjp[ByQV]:
-        """Gradients of a weighted sum of the results."""
-    @property
-    def jacobian(self) -> JacobianOfTwists:
-        """All first derivatives."""
-
-class JacobianOfJacobians(Derivative, Protocol):
-    def __call__(
-        self,
-        q: ArrayLike,
-        *,
-        parameters: Names | None = None,
-        out: Any = None,
-        threads: int | None = None,
-    ) -> ByQ:
-        """All first derivatives, by argument; columns for a configuration are along its nv velocities."""
-
-class Jacobians(Function, Protocol):
-    def __call__(self, q: ArrayLike, *, out: Array | None = None, threads: int | None = None) -> Array:
-        """Jacobians of all bodies.
-
-        Parameters
-        ----------
-        q : array_like, shape (..., nq)
-            Configuration, with its loops closed.
-        out : ndarray, optional
-            Array that receives the result.
-        threads : int, optional
-            Largest number of threads for a batch.
-
-        Returns
-        -------
-        J : ndarray, shape (..., n_bodies, 6, nv)
-            The `twists` of the bodies are J v.
-
-        See Also
-        --------
-        jacobian : Jacobian of one frame, at any point and in any axes.
-
-        Examples
-        --------
-        >>> import fourbar as fb
-        >>> robot = fb.robots.double_pendulum()
-        >>> robot.jacobians([0.1, 0.2]).shape
-        (2, 6, 2)
-        """
-    @property
-    def jvp(self) -> Jvp[Array]:
-        """Rates of the results along tangents of the arguments."""
-    @property
-    def vjp(self) -> Vjp[ByQ]:
-        """Gradients of a weighted sum of the results."""
-    @property
-    def jacobian(self) -> JacobianOfJacobians:
-        """All first derivatives."""
-
-class JacobianOfGeneralizedForce(Derivative, Protocol):
-    def __call__(
-        self,
-        q: ArrayLike,
-        f_ext: ArrayLike,
-        *,
-        parameters: Names | None = None,
-        out: Any = None,
-        threads: int | None = None,
-    ) -> ByQFExt:
-        """All first derivatives, by argument; columns for a configuration are along its nv velocities."""
-
-class GeneralizedForce(Function, Protocol):
-    def __call__(
-        self,
-        q: ArrayLike,
-        f_ext: ArrayLike,
-        *,
-        out: Array | None = None,
-        threads: int | None = None,
-    ) -> Array:
-        """Joint forces that do the work of wrenches on bodies.
-
-        Parameters
-        ----------
-        q : array_like, shape (..., nq)
-            Configuration, with its loops closed.
-        f_ext : array_like, shape (..., n_bodies, 6)
-            Wrench [moment; force] (N m, N) on each body, at its origin and in its axes.
-        out : ndarray, optional
-            Array that receives the result.
-        threads : int, optional
-            Largest number of threads for a batch.
-
-        Returns
-        -------
-        tau : ndarray, shape (..., nv)
-            Σ Jᵀ f_ext (N m, N).
-
-        See Also
-        --------
-        jacobians : The matrices J.
-
-        Examples
-        --------
-        >>> import fourbar as fb
-        >>> robot = fb.robots.double_pendulum()
-        >>> robot.generalized_force([0.1, 0.2], [[0, 0, 0, 0, 0, 0], [0, 0, 0, 1.0, 0, 0]]).round(4)
-        array([-0.49,  0.  ])
-        """
-    @property
-    def jvp(self) -> Jvp[Array]:
-        """Rates of the results along tangents of the arguments."""
-    @property
-    def vjp(self) -> Vjp[ByQFExt]:
-        """Gradients of a weighted sum of the results."""
-    @property
-    def jacobian(self) -> JacobianOfGeneralizedForce:
-        """All first derivatives."""
-
-class JacobianOfIntegrate(Derivative, Protocol):
-    def __call__(
-        self,
-        q: ArrayLike,
-        v: ArrayLike,
-        dt: ArrayLike,
-        *,
-        parameters: Names | None = None,
-        out: Any = None,
-        threads: int | None = None,
-    ) -> ByQVDt:
-        """All first derivatives, by argument; columns for a configuration are along its nv velocities."""
-
-class Integrate(Function, Protocol):
-    def __call__(
-        self,
-        q: ArrayLike,
-        v: ArrayLike,
-        dt: ArrayLike,
-        *,
-        out: Array | None = None,
-        threads: int | None = None,
-    ) -> Array:
-        """Configuration after moving with constant velocity for a time.
-
-        Parameters
-        ----------
-        q : array_like, shape (..., nq)
-            Configuration, with its loops closed.
-        v : array_like, shape (..., nv)
-            Velocity (rad/s, m/s).
-        dt : array_like, shape (...)
-            Time (s).
-        out : ndarray, optional
-            Array that receives the result.
-        threads : int, optional
-            Largest number of threads for a batch.
-
-        Returns
-        -------
-        q : ndarray, shape (..., nq)
-            q ⊕ v dt; loops stay closed and quaternions of unit length.
-
-        Raises
-        ------
-        SingularError
-            If the loops cannot be closed after the step (NaN and a warning in a batch).
-
-        See Also
-        --------
-        difference : The velocity between two configurations.
-        simulate : Motion over time.
-
-        Notes
-        -----
-        On a Lie group q ⊕ δ = q · exp(δ); where v = q̇ this is q + v dt.
-
-        Examples
-        --------
-        >>> import fourbar as fb
-        >>> robot = fb.robots.double_pendulum()
-        >>> robot.integrate([0.1, 0.2], [1.0, -1.0], 0.1)
-        array([0.2, 0.1])
-        """
-    @property
-    def jvp(self) -> Jvp[Array]:
-        """Rates of the results along tangents of the arguments."""
-    @property
-    def vjp(self) -> Vjp[ByQVDt]:
-        """Gradients of a weighted sum of the results."""
-    @property
-    def jacobian(self) -> JacobianOfIntegrate:
-        """All first derivatives."""
-
-class JacobianOfChartRate(Derivative, Protocol):
-    def __call__(
-        self,
-        theta: ArrayLike,
-        v: ArrayLike,
-        *,
-        parameters: Names | None = None,
-        out: Any = None,
-        threads: int | None = None,
-    ) -> ByThetaV:
-        """All first derivatives, by argument; columns for a configuration are along its nv velocities."""
-
-class ChartRate(Function, Protocol):
-    def __call__(
-        self,
-        theta: ArrayLike,
-        v: ArrayLike,
-        *,
-        out: Array | None = None,
-        threads: int | None = None,
-    ) -> Array:
-        """Rate of the exponential coordinates of a step.
-
-        Parameters
-        ----------
-        theta : array_like, shape (..., nv)
-            θ in q(t) = q₀ ⊕ θ(t) (rad, m).
-        v : array_like, shape (..., nv)
-            Velocity (rad/s, m/s).
-        out : ndarray, optional
-            Array that receives the result.
-        threads : int, optional
-            Largest number of threads for a batch.
-
-        Returns
-        -------
-        rate : ndarray, shape (..., nv)
-            θ̇ (rad/s, m/s) while q moves with velocity v: what integrators need that step along the group.
-
-        See Also
-        --------
-        integrate : q ⊕ v dt.
-
-        Notes
-        -----
-        For a spherical or free joint of a loop of which only a part is independent, θ alone does not determine the rate,
-        except at θ = 0; ``difference.jvp((q0, q), (None, v))`` does.
-
-        Examples
-        --------
-        >>> import fourbar as fb
-        >>> robot = fb.robots.double_pendulum()
-        >>> robot.chart_rate([0.1, 0.2], [1.0, 0.0])
-        array([1., 0.])
-        """
-    @property
-    def jvp(self) -> Jvp[Array]:
-        """Rates of the results along tangents of the arguments."""
-    @property
-    def vjp(self) -> Vjp[ByThetaV]:
-        """Gradients of a weighted sum of the results."""
-    @property
-    def jacobian(self) -> JacobianOfChartRate:
-        """All first derivatives."""
-
-class JacobianOfDifference(Derivative, Protocol):
-    def __call__(
-        self,
-        q0: ArrayLike,
-        q1: ArrayLike,
-        *,
-        parameters: Names | None = None,
-        out: Any = None,
-        threads: int | None = None,
-    ) -> ByQ0Q1:
-        """All first derivatives, by argument; columns for a configuration are along its nv velocities."""
-
-class Difference(Function, Protocol):
-    def __call__(self, q0: ArrayLike, q1: ArrayLike, *, out: Array | None = None, threads: int | None = None) -> Array:
-        """Velocity that moves one configuration to another in unit time.
-
-        Parameters
-        ----------
-        q0 : array_like, shape (..., nq)
-            Configuration at the start.
-        q1 : array_like, shape (..., nq)
-            Configuration at the end.
-        out : ndarray, optional
-            Array that receives the result.
-        threads : int, optional
-            Largest number of threads for a batch.
-
-        Returns
-        -------
-        v : ndarray, shape (..., nv)
-            q1 ⊖ q0 (rad, m), such that q0 ⊕ v = q1.
-
-        See Also
-        --------
-        integrate : q ⊕ v dt.
-
-        Examples
-        --------
-        >>> import fourbar as fb
-        >>> robot = fb.robots.double_pendulum()
-        >>> robot.difference([0.1, 0.2], [0.3, 0.1]).round(3)
-        array([ 0.2, -0.1])
-        """
-    @property
-    def jvp(self) -> Jvp[Array]:
-        """Rates of the results along tangents of the arguments."""
-    @property
-    def vjp(self) -> Vjp[ByQ0Q1]:
-        """Gradients of a weighted sum of the results."""
-    @property
-    def jacobian(self) -> JacobianOfDifference:
-        """All first derivatives."""
-
-class JacobianOfExpand(Derivative, Protocol):
-    def __call__(
-        self,
-        q: ArrayLike,
-        *,
-        parameters: Names | None = None,
-        out: Any = None,
-        threads: int | None = None,
-    ) -> ByQ:
-        """All first derivatives, by argument; columns for a configuration are along its nv velocities."""
-
-class Expand(Function, Protocol):
-    def __call__(self, q: ArrayLike, *, out: Array | None = None, threads: int | None = None) -> Array:
-        """Coordinates of all joints of the spanning tree.
-
-        Parameters
-        ----------
-        q : array_like, shape (..., nq)
-            Configuration, with its loops closed.
-        out : ndarray, optional
-            Array that receives the result.
-        threads : int, optional
-            Largest number of threads for a batch.
-
-        Returns
-        -------
-        q : ndarray, shape (..., n_all)
-            Coordinates (rad, m) in the order of `names.joints`, fixed joints left out.
-
-        See Also
-        --------
-        expand_velocity : The velocities of all joints.
-
-        Examples
-        --------
-        >>> import fourbar as fb
-        >>> wrist = fb.robots.differential_wrist()
-        >>> wrist.expand([0.1, 0.2]).round(3)
-        array([ 0.1,  0.3, -0.1,  0.2])
-        """
-    @property
-    def jvp(self) -> Jvp[Array]:
-        """Rates of the results along tangents of the arguments."""
-    @property
-    def vjp(self) -> Vjp[ByQ]:
-        """Gradients of a weighted sum of the results."""
-    @property
-    def jacobian(self) -> JacobianOfExpand:
-        """All first derivatives."""
-
-class JacobianOfExpandVelocity(Derivative, Protocol):
-    def __call__(
-        self,
-        q: ArrayLike,
-        v: ArrayLike,
-        *,
-        parameters: Names | None = None,
-        out: Any = None,
-        threads: int | None = None,
-    ) -> ByQV:
-        """All first derivatives, by argument; columns for a configuration are along its nv velocities."""
-
-class ExpandVelocity(Function, Protocol):
-    def __call__(self, q: ArrayLike, v: ArrayLike, *, out: Array | None = None, threads: int | None = None) -> Array:
-        """Velocities of all joints of the spanning tree.
-
-        Parameters
-        ----------
-        q : array_like, shape (..., nq)
-            Configuration, with its loops closed.
-        v : array_like, shape (..., nv)
-            Velocity (rad/s, m/s).
-        out : ndarray, optional
-            Array that receives the result.
-        threads : int, optional
-            Largest number of threads for a batch.
-
-        Returns
-        -------
-        v : ndarray, shape (..., n)
-            G v (rad/s, m/s), with the `loop_map` G.
-
-        See Also
-        --------
-        expand : The coordinates of all joints.
-        loop_map : The matrix G.
-
-        Examples
-        --------
-        >>> import fourbar as fb
-        >>> wrist = fb.robots.differential_wrist()
-        >>> wrist.expand_velocity([0.1, 0.2], [1.0, 0.0])
-        array([1., 1., 1., 0.])
-        """
-    @property
-    def jvp(self) -> Jvp[Array]:
-        """Rates of the results along tangents of the arguments."""
-    @property
-    def vjp(self) -> Vjp[ByQV]:
-        """Gradients of a weighted sum of the results."""
-    @property
-    def jacobian(self) -> JacobianOfExpandVelocity:
-        """All first derivatives."""
-
-class JacobianOfExpandAcceleration(Derivative, Protocol):
-    def __call__(
-        self,
-        q: ArrayLike,
-        v: ArrayLike,
-        a: ArrayLike,
-        *,
-        parameters: Names | None = None,
-        out: Any = None,
-        threads: int | None = None,
-    ) -> ByQVA:
-        """All first derivatives, by argument; columns for a configuration are along its nv velocities."""
-
-class ExpandAcceleration(Function, Protocol):
-    def __call__(
-        self,
-        q: ArrayLike,
-        v: ArrayLike,
-        a: ArrayLike,
-        *,
-        out: Array | None = None,
-        threads: int | None = None,
-    ) -> Array:
-        """Accelerations of all joints of the spanning tree.
-
-        Parameters
-        ----------
-        q : array_like, shape (..., nq)
-            Configuration, with its loops closed.
-        v : array_like, shape (..., nv)
-            Velocity (rad/s, m/s).
-        a : array_like, shape (..., nv)
-            Acceleration (rad/s², m/s²).
-        out : ndarray, optional
-            Array that receives the result.
-        threads : int, optional
-            Largest number of threads for a batch.
-
-        Returns
-        -------
-        a : ndarray, shape (..., n)
-            G a + g (rad/s², m/s²), with the `loop_map` G and the `loop_bias` g.
-
-        See Also
-        --------
-        expand_velocity : The velocities of all joints.
-
-        Examples
-        --------
-        >>> import fourbar as fb
-        >>> robot = fb.robots.four_bar()
-        >>> robot.expand_acceleration(robot.neutral(), [1.0], [0.0]).round(3)
-        array([0., 0., 0.])
-        """
-    @property
-    def jvp(self) -> Jvp[Array]:
-        """Rates of the results along tangents of the arguments."""
-    @property
-    def vjp(self) -> Vjp[ByQVA]:
-        """Gradients of a weighted sum of the results."""
-    @property
-    def jacobian(self) -> JacobianOfExpandAcceleration:
-        """All first derivatives."""
-
-class JacobianOfLoopMap(Derivative, Protocol):
-    def __call__(
-        self,
-        q: ArrayLike,
-        *,
-        parameters: Names | None = None,
-        out: Any = None,
-        threads: int | None = None,
-    ) -> ByQ:
-        """All first derivatives, by argument; columns for a configuration are along its nv velocities."""
-
-class LoopMap(Function, Protocol):
-    def __call__(self, q: ArrayLike, *, out: Array | None = None, threads: int | None = None) -> Array:
-        """Matrix that takes the independent velocities to those of the spanning tree.
-
-        Parameters
-        ----------
-        q : array_like, shape (..., nq)
-            Configuration, with its loops closed.
-        out : ndarray, optional
-            Array that receives the result.
-        threads : int, optional
-            Largest number of threads for a batch.
-
-        Returns
-        -------
-        G : ndarray, shape (..., n, nv)
-            The n velocities of the spanning tree are G v.
-
-        See Also
-        --------
-        loop_bias : The accelerations are G a + g.
-        loop_jacobian : K with K G = 0.
-
-        Notes
-        -----
-        q̇ = G ẏ (Chignoli); forces on all joints make Gᵀ τ on the independent velocities.
-
-        Examples
-        --------
-        >>> import fourbar as fb
-        >>> robot = fb.robots.four_bar()
-        >>> robot.loop_map(robot.neutral()).round(3)
-        array([[ 1.],
-               [ 1.],
-               [-1.]])
-        """
-    @property
-    def jvp(self) -> Jvp[Array]:
-        """Rates of the results along tangents of the arguments."""
-    @property
-    def vjp(self) -> Vjp[ByQ]:
-        """Gradients of a weighted sum of the results."""
-    @property
-    def jacobian(self) -> JacobianOfLoopMap:
-        """All first derivatives."""
-
-class JacobianOfLoopBias(Derivative, Protocol):
-    def __call__(
-        self,
-        q: ArrayLike,
-        v: ArrayLike,
-        *,
-        parameters: Names | None = None,
-        out: Any = None,
-        threads: int | None = None,
-    ) -> ByQV:
-        """All first derivatives, by argument; columns for a configuration are along its nv velocities."""
-
-class LoopBias(Function, Protocol):
-    def __call__(self, q: ArrayLike, v: ArrayLike, *, out: Array | None = None, threads: int | None = None) -> Array:
-        """Accelerations of the spanning tree where the independent accelerations are zero.
-
-        Parameters
-        ----------
-        q : array_like, shape (..., nq)
-            Configuration, with its loops closed.
-        v : array_like, shape (..., nv)
-            Velocity (rad/s, m/s).
-        out : ndarray, optional
-            Array that receives the result.
-        threads : int, optional
-            Largest number of threads for a batch.
-
-        Returns
-        -------
-        g : ndarray, shape (..., n)
-            g = Ġ v (rad/s², m/s²): the accelerations of the spanning tree are G a + g.
-
-        See Also
-        --------
-        loop_map : The matrix G.
-
-        Examples
-        --------
-        >>> import fourbar as fb
-        >>> robot = fb.robots.four_bar()
-        >>> robot.loop_bias(robot.neutral(), [1.0]).round(3)
-        array([0., 0., 0.])
-        """
-    @property
-    def jvp(self) -> Jvp[Array]:
-        """Rates of the results along tangents of the arguments."""
-    @property
-    def vjp(self) -> Vjp[ByQV]:
-        """Gradients of a weighted sum of the results."""
-    @property
-    def jacobian(self) -> JacobianOfLoopBias:
-        """All first derivatives."""
-
-class JacobianOfLoopJacobian(Derivative, Protocol):
-    def __call__(
-        self,
-        q: ArrayLike,
-        *,
-        parameters: Names | None = None,
-        out: Any = None,
-        threads: int | None = None,
-    ) -> ByQ:
-        """All first derivatives, by argument; columns for a configuration are along its nv velocities."""
-
-class LoopJacobian(Function, Protocol):
-    def __call__(self, q: ArrayLike, *, out: Array | None = None, threads: int | None = None) -> Array:
-        """Jacobian of the conditions of all loops.
-
-        Parameters
-        ----------
-        q : array_like, shape (..., nq)
-            Configuration, with its loops closed.
-        out : ndarray, optional
-            Array that receives the result.
-        threads : int, optional
-            Largest number of threads for a batch.
-
-        Returns
-        -------
-        K : ndarray, shape (..., m, n)
-            ∂φ/∂q of every condition of every loop, also those that others imply, over all n velocities of the spanning
-            tree.
-
-        See Also
-        --------
-        loop_jacobian_bias : k in K q̈ = k.
-        loop_map : G with K G = 0.
-        loop_pull : The wrenches along the conditions.
-
-        Notes
-        -----
-        K q̇ = 0 and K q̈ = k (Chignoli eq. 2).
-
-        Examples
-        --------
-        >>> import fourbar as fb
-        >>> robot = fb.robots.four_bar()
-        >>> K, G = robot.loop_jacobian(robot.neutral()), robot.loop_map(robot.neutral())
-        >>> K.shape, bool(abs(K @ G).max() < 1e-9)
-        ((6, 3), True)
-        """
-    @property
-    def jvp(self) -> Jvp[Array]:
-        """Rates of the results along tangents of the arguments."""
-    @property
-    def vjp(self) -> Vjp[ByQ]:
-        """Gradients of a weighted sum of the results."""
-    @property
-    def jacobian(self) -> JacobianOfLoopJacobian:
-        """All first derivatives."""
-
-class JacobianOfLoopJacobianBias(Derivative, Protocol):
-    def __call__(
-        self,
-        q: ArrayLike,
-        v: ArrayLike,
-        *,
-        parameters: Names | None = None,
-        out: Any = None,
-        threads: int | None = None,
-    ) -> ByQV:
-        """All first derivatives, by argument; columns for a configuration are along its nv velocities."""
-
-class LoopJacobianBias(Function, Protocol):
-    def __call__(self, q: ArrayLike, v: ArrayLike, *, out: Array | None = None, threads: int | None = None) -> Array:
-        """Right-hand side of the conditions of all loops on accelerations.
-
-        Parameters
-        ----------
-        q : array_like, shape (..., nq)
-            Configuration, with its loops closed.
-        v : array_like, shape (..., nv)
-            Velocity (rad/s, m/s).
-        out : ndarray, optional
-            Array that receives the result.
-        threads : int, optional
-            Largest number of threads for a batch.
-
-        Returns
-        -------
-        k : ndarray, shape (..., m)
-            k = -K̇ q̇, with K q̈ = k for the accelerations q̈ of the spanning tree.
-
-        See Also
-        --------
-        loop_jacobian : The matrix K.
-
-        Examples
-        --------
-        >>> import fourbar as fb
-        >>> robot = fb.robots.four_bar()
-        >>> robot.loop_jacobian_bias(robot.neutral(), [1.0]).shape
-        (6,)
-        """
-    @property
-    def jvp(self) -> Jvp[Array]:
-        """Rates of the results along tangents of the arguments."""
-    @property
-    def vjp(self) -> Vjp[ByQV]:
-        """Gradients of a weighted sum of the results."""
-    @property
-    def jacobian(self) -> JacobianOfLoopJacobianBias:
-        """All first derivatives."""
-
-class JacobianOfCoriolisMatrix(Derivative, Protocol):
-    def __call__(
-        self,
-        q: ArrayLike,
-        v: ArrayLike,
-        *,
-        parameters: Names | None = None,
-        out: Any = None,
-        threads: int | None = None,
-    ) -> ByQV:
-        """All first derivatives, by argument; columns for a configuration are along its nv velocities."""
-
-class CoriolisMatrix(Function, Protocol):
-    def __call__(self, q: ArrayLike, v: ArrayLike, *, out: Array | None = None, threads: int | None = None) -> Array:
-        """Coriolis matrix, the one of the Christoffel symbols.
-
-        Parameters
-        ----------
-        q : array_like, shape (..., nq)
-            Configuration, with its loops closed.
-        v : array_like, shape (..., nv)
-            Velocity (rad/s, m/s).
-        out : ndarray, optional
-            Array that receives the result.
-        threads : int, optional
-            Largest number of threads for a batch.
-
-        Returns
-        -------
-        C : ndarray, shape (..., nv, nv)
-            Coriolis matrix (kg m²/s, kg m/s, kg/s).
-
-        See Also
-        --------
-        coriolis_force : C v, in O(n).
-        christoffel : The symbols of which it is made.
-        mass_matrix_rate : Ṁ = C + Cᵀ.
-
-        Notes
-        -----
-        C_ij = Σ_k Γ_ijk v_k, also for velocities that are not rates of coordinates, so that Ṁ - 2 C is skew-symmetric and
-        C v + g is the `bias_force`. With loops C = Gᵀ (C_tree G + M_tree Ġ).
-
-        Examples
-        --------
-        >>> import fourbar as fb
-        >>> robot = fb.robots.double_pendulum()
-        >>> C = robot.coriolis_matrix([0.1, 0.2], [1.0, 0.5])
-        >>> C.round(4)
-        array([[-0.0079, -0.0238],
-               [ 0.0159,  0.    ]])
-        """
-    @property
-    def jvp(self) -> Jvp[Array]:
-        """Rates of the results along tangents of the arguments."""
-    @property
-    def vjp(self) -> Vjp[ByQV]:
-        """Gradients of a weighted sum of the results."""
-    @property
-    def jacobian(self) -> JacobianOfCoriolisMatrix:
-        """All first derivatives."""
-
-class JacobianOfMassMatrixRate(Derivative, Protocol):
-    def __call__(
-        self,
-        q: ArrayLike,
-        v: ArrayLike,
-        *,
-        parameters: Names | None = None,
-        out: Any = None,
-        threads: int | None = None,
-    ) -> ByQV:
-        """All first derivatives, by argument; columns for a configuration are along its nv velocities."""
-
-class MassMatrixRate(Function, Protocol):
-    def __call__(self, q: ArrayLike, v: ArrayLike, *, out: Array | None = None, threads: int | None = None) -> Array:
-        """Rate of the mass matrix as the robot moves.
-
-        Parameters
-        ----------
-        q : array_like, shape (..., nq)
-            Configuration, with its loops closed.
-        v : array_like, shape (..., nv)
-            Velocity (rad/s, m/s).
-        out : ndarray, optional
-            Array that receives the result.
-        threads : int, optional
-            Largest number of threads for a batch.
-
-        Returns
-        -------
-        M_rate : ndarray, shape (..., nv, nv)
-            Ṁ = C + Cᵀ (kg m²/s, kg m/s, kg/s).
-
-        See Also
-        --------
-        mass_matrix : The mass matrix.
-        coriolis_matrix : The Coriolis matrix C.
-
-        Examples
-        --------
-        >>> import fourbar as fb
-        >>> robot = fb.robots.double_pendulum()
-        >>> robot.mass_matrix_rate([0.1, 0.2], [1.0, 0.5]).round(4)
-        array([[-0.0159, -0.0079],
-               [-0.0079,  0.    ]])
-        """
-    @property
-    def jvp(self) -> Jvp[Array]:
-        """Rates of the results along tangents of the arguments."""
-    @property
-    def vjp(self) -> Vjp[ByQV]:
-        """Gradients of a weighted sum of the results."""
-    @property
-    def jacobian(self) -> JacobianOfMassMatrixRate:
-        """All first derivatives."""
-
-class JacobianOfCoriolisForce(Derivative, Protocol):
-    def __call__(
-        self,
-        q: ArrayLike,
-        v: ArrayLike,
-        *,
-        parameters: Names | None = None,
-        out: Any = None,
-        threads: int | None = None,
-    ) -> ByQV:
-        """All first derivatives, by argument; columns for a configuration are along its nv velocities."""
-
-class CoriolisForce(Function, Protocol):
-    def __call__(self, q: ArrayLike, v: ArrayLike, *, out: Array | None = None, threads: int | None = None) -> Array:
-        """Coriolis and centrifugal forces.
-
-        Parameters
-        ----------
-        q : array_like, shape (..., nq)
-            Configuration, with its loops closed.
-        v : array_like, shape (..., nv)
-            Velocity (rad/s, m/s).
-        out : ndarray, optional
-            Array that receives the result.
-        threads : int, optional
-            Largest number of threads for a batch.
-
-        Returns
-        -------
-        tau : ndarray, shape (..., nv)
-            C v (N m, N): the `bias_force` without gravity and external wrenches.
-
-        See Also
-        --------
-        coriolis_matrix : The matrix C.
-        bias_force : With gravity.
-
-        Examples
-        --------
-        >>> import fourbar as fb
-        >>> robot = fb.robots.double_pendulum()
-        >>> robot.coriolis_force([0.1, 0.2], [1.0, 0.5]).round(4)
-        array([-0.0199,  0.0159])
-        """
-    @property
-    def jvp(self) -> Jvp[Array]:
-        """Rates of the results along tangents of the arguments."""
-    @property
-    def vjp(self) -> Vjp[ByQV]:
-        """Gradients of a weighted sum of the results."""
-    @property
-    def jacobian(self) -> JacobianOfCoriolisForce:
-        """All first derivatives."""
-
-class JacobianOfChristoffel(Derivative, Protocol):
-    def __call__(
-        self,
-        q: ArrayLike,
-        *,
-        parameters: Names | None = None,
-        out: Any = None,
-        threads: int | None = None,
-    ) -> ByQ:
-        """All first derivatives, by argument; columns for a configuration are along its nv velocities."""
-
-class Christoffel(Function, Protocol):
-    def __call__(self, q: ArrayLike, *, out: Array | None = None, threads: int | None = None) -> Array:
-        """Christoffel symbols of the first kind of the mass matrix.
-
-        Parameters
-        ----------
-        q : array_like, shape (..., nq)
-            Configuration, with its loops closed.
-        out : ndarray, optional
-            Array that receives the result.
-        threads : int, optional
-            Largest number of threads for a batch.
-
-        Returns
-        -------
-        Gamma : ndarray, shape (..., nv, nv, nv)
-            Γ_ijk (kg m², kg m, kg) with C_ij = Σ_k Γ_ijk v_k.
-
-        See Also
-        --------
-        coriolis_matrix : Their sum with the velocities.
-
-        Notes
-        -----
-        Where v = q̇, Γ_ijk = ½ (∂_k M_ij + ∂_j M_ik - ∂_i M_jk), symmetric in j and k. For velocities that are not rates of
-        coordinates (spherical and free joints) they are the symbols in the frame of these velocities, with brackets.
-
-        Examples
-        --------
-        >>> import fourbar as fb
-        >>> robot = fb.robots.double_pendulum()
-        >>> robot.christoffel([0.1, 0.2])[0].round(4)
-        array([[ 0.    , -0.0159],
-               [-0.0159, -0.0159]])
-        """
-    @property
-    def jvp(self) -> Jvp[Array]:
-        """Rates of the results along tangents of the arguments."""
-    @property
-    def vjp(self) -> Vjp[ByQ]:
-        """Gradients of a weighted sum of the results."""
-    @property
-    def jacobian(self) -> JacobianOfChristoffel:
-        """All first derivatives."""
-
 class JacobianOfInverseDynamics(Derivative, Protocol):
     def __call__(
         self,
@@ -1864,6 +769,233 @@ class SolveMassMatrix(Function, Protocol):
     def jacobian(self) -> JacobianOfSolveMassMatrix:
         """All first derivatives."""
 
+class JacobianOfCoriolisMatrix(Derivative, Protocol):
+    def __call__(
+        self,
+        q: ArrayLike,
+        v: ArrayLike,
+        *,
+        parameters: Names | None = None,
+        out: Any = None,
+        threads: int | None = None,
+    ) -> ByQV:
+        """All first derivatives, by argument; columns for a configuration are along its nv velocities."""
+
+class CoriolisMatrix(Function, Protocol):
+    def __call__(self, q: ArrayLike, v: ArrayLike, *, out: Array | None = None, threads: int | None = None) -> Array:
+        """Coriolis matrix, the one of the Christoffel symbols.
+
+        Parameters
+        ----------
+        q : array_like, shape (..., nq)
+            Configuration, with its loops closed.
+        v : array_like, shape (..., nv)
+            Velocity (rad/s, m/s).
+        out : ndarray, optional
+            Array that receives the result.
+        threads : int, optional
+            Largest number of threads for a batch.
+
+        Returns
+        -------
+        C : ndarray, shape (..., nv, nv)
+            Coriolis matrix (kg m²/s, kg m/s, kg/s).
+
+        See Also
+        --------
+        coriolis_force : C v, in O(n).
+        christoffel : The symbols of which it is made.
+        mass_matrix_rate : Ṁ = C + Cᵀ.
+
+        Notes
+        -----
+        C_ij = Σ_k Γ_ijk v_k, also for velocities that are not rates of coordinates, so that Ṁ - 2 C is skew-symmetric and
+        C v + g is the `bias_force`. With loops C = Gᵀ (C_tree G + M_tree Ġ).
+
+        Examples
+        --------
+        >>> import fourbar as fb
+        >>> robot = fb.robots.double_pendulum()
+        >>> C = robot.coriolis_matrix([0.1, 0.2], [1.0, 0.5])
+        >>> C.round(4)
+        array([[-0.0079, -0.0238],
+               [ 0.0159,  0.    ]])
+        """
+    @property
+    def jvp(self) -> Jvp[Array]:
+        """Rates of the results along tangents of the arguments."""
+    @property
+    def vjp(self) -> Vjp[ByQV]:
+        """Gradients of a weighted sum of the results."""
+    @property
+    def jacobian(self) -> JacobianOfCoriolisMatrix:
+        """All first derivatives."""
+
+class JacobianOfMassMatrixRate(Derivative, Protocol):
+    def __call__(
+        self,
+        q: ArrayLike,
+        v: ArrayLike,
+        *,
+        parameters: Names | None = None,
+        out: Any = None,
+        threads: int | None = None,
+    ) -> ByQV:
+        """All first derivatives, by argument; columns for a configuration are along its nv velocities."""
+
+class MassMatrixRate(Function, Protocol):
+    def __call__(self, q: ArrayLike, v: ArrayLike, *, out: Array | None = None, threads: int | None = None) -> Array:
+        """Rate of the mass matrix as the robot moves.
+
+        Parameters
+        ----------
+        q : array_like, shape (..., nq)
+            Configuration, with its loops closed.
+        v : array_like, shape (..., nv)
+            Velocity (rad/s, m/s).
+        out : ndarray, optional
+            Array that receives the result.
+        threads : int, optional
+            Largest number of threads for a batch.
+
+        Returns
+        -------
+        M_rate : ndarray, shape (..., nv, nv)
+            Ṁ = C + Cᵀ (kg m²/s, kg m/s, kg/s).
+
+        See Also
+        --------
+        mass_matrix : The mass matrix.
+        coriolis_matrix : The Coriolis matrix C.
+
+        Examples
+        --------
+        >>> import fourbar as fb
+        >>> robot = fb.robots.double_pendulum()
+        >>> robot.mass_matrix_rate([0.1, 0.2], [1.0, 0.5]).round(4)
+        array([[-0.0159, -0.0079],
+               [-0.0079,  0.    ]])
+        """
+    @property
+    def jvp(self) -> Jvp[Array]:
+        """Rates of the results along tangents of the arguments."""
+    @property
+    def vjp(self) -> Vjp[ByQV]:
+        """Gradients of a weighted sum of the results."""
+    @property
+    def jacobian(self) -> JacobianOfMassMatrixRate:
+        """All first derivatives."""
+
+class JacobianOfCoriolisForce(Derivative, Protocol):
+    def __call__(
+        self,
+        q: ArrayLike,
+        v: ArrayLike,
+        *,
+        parameters: Names | None = None,
+        out: Any = None,
+        threads: int | None = None,
+    ) -> ByQV:
+        """All first derivatives, by argument; columns for a configuration are along its nv velocities."""
+
+class CoriolisForce(Function, Protocol):
+    def __call__(self, q: ArrayLike, v: ArrayLike, *, out: Array | None = None, threads: int | None = None) -> Array:
+        """Coriolis and centrifugal forces.
+
+        Parameters
+        ----------
+        q : array_like, shape (..., nq)
+            Configuration, with its loops closed.
+        v : array_like, shape (..., nv)
+            Velocity (rad/s, m/s).
+        out : ndarray, optional
+            Array that receives the result.
+        threads : int, optional
+            Largest number of threads for a batch.
+
+        Returns
+        -------
+        tau : ndarray, shape (..., nv)
+            C v (N m, N): the `bias_force` without gravity and external wrenches.
+
+        See Also
+        --------
+        coriolis_matrix : The matrix C.
+        bias_force : With gravity.
+
+        Examples
+        --------
+        >>> import fourbar as fb
+        >>> robot = fb.robots.double_pendulum()
+        >>> robot.coriolis_force([0.1, 0.2], [1.0, 0.5]).round(4)
+        array([-0.0199,  0.0159])
+        """
+    @property
+    def jvp(self) -> Jvp[Array]:
+        """Rates of the results along tangents of the arguments."""
+    @property
+    def vjp(self) -> Vjp[ByQV]:
+        """Gradients of a weighted sum of the results."""
+    @property
+    def jacobian(self) -> JacobianOfCoriolisForce:
+        """All first derivatives."""
+
+class JacobianOfChristoffel(Derivative, Protocol):
+    def __call__(
+        self,
+        q: ArrayLike,
+        *,
+        parameters: Names | None = None,
+        out: Any = None,
+        threads: int | None = None,
+    ) -> ByQ:
+        """All first derivatives, by argument; columns for a configuration are along its nv velocities."""
+
+class Christoffel(Function, Protocol):
+    def __call__(self, q: ArrayLike, *, out: Array | None = None, threads: int | None = None) -> Array:
+        """Christoffel symbols of the first kind of the mass matrix.
+
+        Parameters
+        ----------
+        q : array_like, shape (..., nq)
+            Configuration, with its loops closed.
+        out : ndarray, optional
+            Array that receives the result.
+        threads : int, optional
+            Largest number of threads for a batch.
+
+        Returns
+        -------
+        Gamma : ndarray, shape (..., nv, nv, nv)
+            Γ_ijk (kg m², kg m, kg) with C_ij = Σ_k Γ_ijk v_k.
+
+        See Also
+        --------
+        coriolis_matrix : Their sum with the velocities.
+
+        Notes
+        -----
+        Where v = q̇, Γ_ijk = ½ (∂_k M_ij + ∂_j M_ik - ∂_i M_jk), symmetric in j and k. For velocities that are not rates of
+        coordinates (spherical and free joints) they are the symbols in the frame of these velocities, with brackets.
+
+        Examples
+        --------
+        >>> import fourbar as fb
+        >>> robot = fb.robots.double_pendulum()
+        >>> robot.christoffel([0.1, 0.2])[0].round(4)
+        array([[ 0.    , -0.0159],
+               [-0.0159, -0.0159]])
+        """
+    @property
+    def jvp(self) -> Jvp[Array]:
+        """Rates of the results along tangents of the arguments."""
+    @property
+    def vjp(self) -> Vjp[ByQ]:
+        """Gradients of a weighted sum of the results."""
+    @property
+    def jacobian(self) -> JacobianOfChristoffel:
+        """All first derivatives."""
+
 class JacobianOfKineticEnergy(Derivative, Protocol):
     def __call__(
         self,
@@ -2360,413 +1492,6 @@ class CentroidalMatrix(Function, Protocol):
         """Gradients of a weighted sum of the results."""
     @property
     def jacobian(self) -> JacobianOfCentroidalMatrix:
-        """All first derivatives."""
-
-class JacobianOfOsimInverse(Derivative, Protocol):
-    def __call__(
-        self,
-        q: ArrayLike,
-        *,
-        frames: Sequence[str] = (),
-        points: Sequence[str] = (),
-        expressed_in: Literal["world", "frame"] = "world",
-        parameters: Names | None = None,
-        out: Any = None,
-        threads: int | None = None,
-    ) -> ByQ:
-        """All first derivatives, by argument; columns for a configuration are along its nv velocities."""
-
-class SpecialisedJacobianOfOsimInverse(Derivative, Protocol):
-    def __call__(
-        self,
-        q: ArrayLike,
-        *,
-        parameters: Names | None = None,
-        out: Any = None,
-        threads: int | None = None,
-    ) -> ByQ:
-        """All first derivatives, by argument; columns for a configuration are along its nv velocities."""
-
-class JvpOfOsimInverse(Derivative, Protocol):
-    def __call__(
-        self,
-        args: Arrays,
-        tangents: Arrays = (),
-        parameters: Mapping[str, ArrayLike | None] | None = None,
-        *,
-        frames: Sequence[str] = (),
-        points: Sequence[str] = (),
-        expressed_in: Literal["world", "frame"] = "world",
-        out: Any = None,
-        threads: int | None = None,
-    ) -> Array:
-        """Rates of the results when the arguments move with tangents."""
-
-class VjpOfOsimInverse(Derivative, Protocol):
-    def __call__(
-        self,
-        args: Arrays,
-        cotangent: Arrays,
-        parameters: Names | None = None,
-        *,
-        frames: Sequence[str] = (),
-        points: Sequence[str] = (),
-        expressed_in: Literal["world", "frame"] = "world",
-        out: Any = None,
-        threads: int | None = None,
-    ) -> ByQ:
-        """Gradients of a weighted sum of the results."""
-
-class SpecialisedOsimInverse(Function, Protocol):
-    def __call__(self, q: ArrayLike, *, out: Array | None = None, threads: int | None = None) -> Array:
-        """Inverse operational-space inertia of one or more frames (EFPA)."""
-    @property
-    def jvp(self) -> Jvp[Array]:
-        """Rates of the results along tangents of the arguments."""
-    @property
-    def vjp(self) -> Vjp[ByQ]:
-        """Gradients of a weighted sum of the results."""
-    @property
-    def jacobian(self) -> SpecialisedJacobianOfOsimInverse:
-        """All first derivatives."""
-
-class OsimInverse(Protocol):
-    __name__: str
-    def __call__(
-        self,
-        q: ArrayLike,
-        frames: Sequence[str] = (),
-        points: Sequence[str] = (),
-        expressed_in: Literal["world", "frame"] = "world",
-        *,
-        out: Array | None = None,
-        threads: int | None = None,
-    ) -> Array:
-        """Inverse operational-space inertia of one or more frames (EFPA).
-
-        Parameters
-        ----------
-        q : array_like, shape (..., nq)
-            Configuration, with its loops closed.
-        frames : sequence of str, optional
-            Frames or bodies with six rows each, [angular; linear].
-        points : sequence of str, optional
-            Frames or bodies with three rows each, the linear ones; they come after `frames`.
-        expressed_in : {'world', 'frame'}, default 'world'
-            Axes of the rows: those of the world, or of each frame itself.
-        out : ndarray, optional
-            Array that receives the result.
-        threads : int, optional
-            Largest number of threads for a batch.
-
-        Returns
-        -------
-        Omega : ndarray, shape (..., k, k)
-            Ω = J M⁻¹ Jᵀ, with the Jacobians of all frames at their origins in J.
-
-        See Also
-        --------
-        osim : Its inverse.
-
-        Notes
-        -----
-        Found by propagating forces (Chignoli eq. 61-67), without forming M.
-
-        Examples
-        --------
-        >>> import fourbar as fb
-        >>> robot = fb.robots.double_pendulum()
-        >>> robot.osim_inverse([0.1, 0.2], points=["tip"]).round(3)
-        array([[ 3.723,  0.   , -1.305],
-               [ 0.   ,  0.   ,  0.   ],
-               [-1.305,  0.   ,  0.529]])
-        """
-    def specialise(
-        self,
-        frames: Sequence[str] = (),
-        points: Sequence[str] = (),
-        expressed_in: Literal["world", "frame"] = "world",
-    ) -> SpecialisedOsimInverse:
-        """The function for one choice of options: it takes arrays only, and is called faster."""
-    @property
-    def options(self) -> tuple[str, ...]:
-        """The names of the options."""
-    @property
-    def jvp(self) -> JvpOfOsimInverse:
-        """Rates of the results along tangents of the arguments."""
-    @property
-    def vjp(self) -> VjpOfOsimInverse:
-        """Gradients of a weighted sum of the results."""
-    @property
-    def jacobian(self) -> JacobianOfOsimInverse:
-        """All first derivatives."""
-
-class JacobianOfOsim(Derivative, Protocol):
-    def __call__(
-        self,
-        q: ArrayLike,
-        *,
-        frames: Sequence[str] = (),
-        points: Sequence[str] = (),
-        expressed_in: Literal["world", "frame"] = "world",
-        parameters: Names | None = None,
-        out: Any = None,
-        threads: int | None = None,
-    ) -> ByQ:
-        """All first derivatives, by argument; columns for a configuration are along its nv velocities."""
-
-class SpecialisedJacobianOfOsim(Derivative, Protocol):
-    def __call__(
-        self,
-        q: ArrayLike,
-        *,
-        parameters: Names | None = None,
-        out: Any = None,
-        threads: int | None = None,
-    ) -> ByQ:
-        """All first derivatives, by argument; columns for a configuration are along its nv velocities."""
-
-class JvpOfOsim(Derivative, Protocol):
-    def __call__(
-        self,
-        args: Arrays,
-        tangents: Arrays = (),
-        parameters: Mapping[str, ArrayLike | None] | None = None,
-        *,
-        frames: Sequence[str] = (),
-        points: Sequence[str] = (),
-        expressed_in: Literal["world", "frame"] = "world",
-        out: Any = None,
-        threads: int | None = None,
-    ) -> Array:
-        """Rates of the results when the arguments move with tangents."""
-
-class VjpOfOsim(Derivative, Protocol):
-    def __call__(
-        self,
-        args: Arrays,
-        cotangent: Arrays,
-        parameters: Names | None = None,
-        *,
-        frames: Sequence[str] = (),
-        points: Sequence[str] = (),
-        expressed_in: Literal["world", "frame"] = "world",
-        out: Any = None,
-        threads: int | None = None,
-    ) -> ByQ:
-        """Gradients of a weighted sum of the results."""
-
-class SpecialisedOsim(Function, Protocol):
-    def __call__(self, q: ArrayLike, *, out: Array | None = None, threads: int | None = None) -> Array:
-        """Operational-space inertia of one or more frames."""
-    @property
-    def jvp(self) -> Jvp[Array]:
-        """Rates of the results along tangents of the arguments."""
-    @property
-    def vjp(self) -> Vjp[ByQ]:
-        """Gradients of a weighted sum of the results."""
-    @property
-    def jacobian(self) -> SpecialisedJacobianOfOsim:
-        """All first derivatives."""
-
-class Osim(Protocol):
-    __name__: str
-    def __call__(
-        self,
-        q: ArrayLike,
-        frames: Sequence[str] = (),
-        points: Sequence[str] = (),
-        expressed_in: Literal["world", "frame"] = "world",
-        *,
-        out: Array | None = None,
-        threads: int | None = None,
-    ) -> Array:
-        """Operational-space inertia of one or more frames.
-
-        Parameters
-        ----------
-        q : array_like, shape (..., nq)
-            Configuration, with its loops closed.
-        frames : sequence of str, optional
-            Frames or bodies with six rows each, [angular; linear].
-        points : sequence of str, optional
-            Frames or bodies with three rows each, the linear ones; they come after `frames`.
-        expressed_in : {'world', 'frame'}, default 'world'
-            Axes of the rows: those of the world, or of each frame itself.
-        out : ndarray, optional
-            Array that receives the result.
-        threads : int, optional
-            Largest number of threads for a batch.
-
-        Returns
-        -------
-        Lambda : ndarray, shape (..., k, k)
-            Λ = (J M⁻¹ Jᵀ)⁻¹, with the Jacobians of all frames at their origins in J.
-
-        Raises
-        ------
-        ArgumentError
-            If there are more rows than independent velocities.
-        SingularError
-            If the frames cannot be moved independently in all their rows (NaN and a warning in a batch).
-
-        See Also
-        --------
-        osim_inverse : Ω = Λ⁻¹, which exists always.
-
-        Examples
-        --------
-        >>> import fourbar as fb
-        >>> robot = fb.robots.delta()
-        >>> robot.osim(robot.neutral(), points=["tool"]).shape
-        (3, 3)
-        """
-    def specialise(
-        self,
-        frames: Sequence[str] = (),
-        points: Sequence[str] = (),
-        expressed_in: Literal["world", "frame"] = "world",
-    ) -> SpecialisedOsim:
-        """The function for one choice of options: it takes arrays only, and is called faster."""
-    @property
-    def options(self) -> tuple[str, ...]:
-        """The names of the options."""
-    @property
-    def jvp(self) -> JvpOfOsim:
-        """Rates of the results along tangents of the arguments."""
-    @property
-    def vjp(self) -> VjpOfOsim:
-        """Gradients of a weighted sum of the results."""
-    @property
-    def jacobian(self) -> JacobianOfOsim:
-        """All first derivatives."""
-
-class JacobianOfReactions(Derivative, Protocol):
-    def __call__(
-        self,
-        q: ArrayLike,
-        v: ArrayLike,
-        a: ArrayLike,
-        f_ext: ArrayLike | None = None,
-        *,
-        parameters: Names | None = None,
-        out: Any = None,
-        threads: int | None = None,
-    ) -> ByQVAFExt:
-        """All first derivatives, by argument; columns for a configuration are along its nv velocities."""
-
-class Reactions(Function, Protocol):
-    def __call__(
-        self,
-        q: ArrayLike,
-        v: ArrayLike,
-        a: ArrayLike,
-        f_ext: ArrayLike | None = None,
-        *,
-        out: Array | None = None,
-        threads: int | None = None,
-    ) -> Array:
-        """Wrenches that bodies receive through their joints.
-
-        Parameters
-        ----------
-        q : array_like, shape (..., nq)
-            Configuration, with its loops closed.
-        v : array_like, shape (..., nv)
-            Velocity (rad/s, m/s).
-        a : array_like, shape (..., nv)
-            Acceleration (rad/s², m/s²).
-        f_ext : array_like, shape (..., n_bodies, 6), optional
-            Wrench [moment; force] (N m, N) on each body, at its origin and in its axes.
-        out : ndarray, optional
-            Array that receives the result.
-        threads : int, optional
-            Largest number of threads for a batch.
-
-        Returns
-        -------
-        F : ndarray, shape (..., n_bodies, 6)
-            Wrench [moment; force] (N m, N) that each body receives from its parent through its joint, in the frame of the
-            body.
-
-        See Also
-        --------
-        inverse_dynamics : The components along the joint axes.
-        System.least_reactions : Where loops hold more than is needed.
-
-        Notes
-        -----
-        With loops only the independent joints are driven; the forces of loop joints and rods on bodies are accounted for,
-        while gears and couplings act as torques in the joints they couple. Where loops hold more than is needed (a planar
-        four-bar closed by a hinge in space) rigid bodies do not determine how joints share the load: here rows that others
-        imply carry nothing, so that the answer depends on which joint closes the loop.
-
-        Examples
-        --------
-        >>> import fourbar as fb
-        >>> robot = fb.robots.double_pendulum()
-        >>> robot.reactions([0.0, 0.0], [0.0, 0.0], [0.0, 0.0])[:, 5].round(3)
-        array([17.658,  7.848])
-        """
-    @property
-    def jvp(self) -> Jvp[Array]:
-        """Rates of the results along tangents of the arguments."""
-    @property
-    def vjp(self) -> Vjp[ByQVAFExt]:
-        """Gradients of a weighted sum of the results."""
-    @property
-    def jacobian(self) -> JacobianOfReactions:
-        """All first derivatives."""
-
-class JacobianOfLoopPull(Derivative, Protocol):
-    def __call__(
-        self,
-        q: ArrayLike,
-        *,
-        parameters: Names | None = None,
-        out: Any = None,
-        threads: int | None = None,
-    ) -> ByQ:
-        """All first derivatives, by argument; columns for a configuration are along its nv velocities."""
-
-class LoopPull(Function, Protocol):
-    def __call__(self, q: ArrayLike, *, out: Array | None = None, threads: int | None = None) -> Array:
-        """Wrenches on all bodies of unit forces along the conditions of loops.
-
-        Parameters
-        ----------
-        q : array_like, shape (..., nq)
-            Configuration, with its loops closed.
-        out : ndarray, optional
-            Array that receives the result.
-        threads : int, optional
-            Largest number of threads for a batch.
-
-        Returns
-        -------
-        pull : ndarray, shape (..., m, n_bodies, 6)
-            Wrench [moment; force] on each body, in its frame, of a unit force along each condition of each loop, in the
-            order of the rows of `loop_jacobian`.
-
-        See Also
-        --------
-        loop_jacobian : The same on the joints of the spanning tree.
-
-        Examples
-        --------
-        >>> import fourbar as fb
-        >>> robot = fb.robots.four_bar()
-        >>> robot.loop_pull(robot.neutral()).shape
-        (6, 3, 6)
-        """
-    @property
-    def jvp(self) -> Jvp[Array]:
-        """Rates of the results along tangents of the arguments."""
-    @property
-    def vjp(self) -> Vjp[ByQ]:
-        """Gradients of a weighted sum of the results."""
-    @property
-    def jacobian(self) -> JacobianOfLoopPull:
         """All first derivatives."""
 
 class JacobianOfPose(Derivative, Protocol):
@@ -3510,6 +2235,293 @@ class JacobianRate(Protocol):
     def jacobian(self) -> JacobianOfJacobianRate:
         """All first derivatives."""
 
+class JacobianOfTwists(Derivative, Protocol):
+    def __call__(
+        self,
+        q: ArrayLike,
+        v: ArrayLike,
+        *,
+        parameters: Names | None = None,
+        out: Any = None,
+        threads: int | None = None,
+    ) -> ByQV:
+        """All first derivatives, by argument; columns for a configuration are along its nv velocities."""
+
+class Twists(Function, Protocol):
+    def __call__(self, q: ArrayLike, v: ArrayLike, *, out: Array | None = None, threads: int | None = None) -> Array:
+        """Twists of all bodies.
+
+        Parameters
+        ----------
+        q : array_like, shape (..., nq)
+            Configuration, with its loops closed.
+        v : array_like, shape (..., nv)
+            Velocity (rad/s, m/s).
+        out : ndarray, optional
+            Array that receives the result.
+        threads : int, optional
+            Largest number of threads for a batch.
+
+        Returns
+        -------
+        V : ndarray, shape (..., n_bodies, 6)
+            [angular; linear] (rad/s, m/s) of the origin of each body, in the axes of the body.
+
+        See Also
+        --------
+        velocity : Velocity of one frame, at any point and in any axes.
+        jacobians : The matrices J in J v.
+
+        Examples
+        --------
+        >>> import fourbar as fb
+        >>> robot = fb.robots.double_pendulum()
+        >>> robot.twists([0.1, 0.2], [1.0, 0.0]).round(4)
+        array([[ 0.    ,  1.    ,  0.    ,  0.    ,  0.    ,  0.    ],
+               [ 0.    ,  1.    ,  0.    , -0.49  ,  0.    , -0.0993]])
+        """
+    @property
+    def jvp(self) -> Jvp[Array]:
+        """Rates of the results along tangents of the arguments."""
+    @property
+    def vjp(self) -> Vjp[ByQV]:
+        """Gradients of a weighted sum of the results."""
+    @property
+    def jacobian(self) -> JacobianOfTwists:
+        """All first derivatives."""
+
+class JacobianOfJacobians(Derivative, Protocol):
+    def __call__(
+        self,
+        q: ArrayLike,
+        *,
+        parameters: Names | None = None,
+        out: Any = None,
+        threads: int | None = None,
+    ) -> ByQ:
+        """All first derivatives, by argument; columns for a configuration are along its nv velocities."""
+
+class Jacobians(Function, Protocol):
+    def __call__(self, q: ArrayLike, *, out: Array | None = None, threads: int | None = None) -> Array:
+        """Jacobians of all bodies.
+
+        Parameters
+        ----------
+        q : array_like, shape (..., nq)
+            Configuration, with its loops closed.
+        out : ndarray, optional
+            Array that receives the result.
+        threads : int, optional
+            Largest number of threads for a batch.
+
+        Returns
+        -------
+        J : ndarray, shape (..., n_bodies, 6, nv)
+            The `twists` of the bodies are J v.
+
+        See Also
+        --------
+        jacobian : Jacobian of one frame, at any point and in any axes.
+
+        Examples
+        --------
+        >>> import fourbar as fb
+        >>> robot = fb.robots.double_pendulum()
+        >>> robot.jacobians([0.1, 0.2]).shape
+        (2, 6, 2)
+        """
+    @property
+    def jvp(self) -> Jvp[Array]:
+        """Rates of the results along tangents of the arguments."""
+    @property
+    def vjp(self) -> Vjp[ByQ]:
+        """Gradients of a weighted sum of the results."""
+    @property
+    def jacobian(self) -> JacobianOfJacobians:
+        """All first derivatives."""
+
+class JacobianOfGeneralizedForce(Derivative, Protocol):
+    def __call__(
+        self,
+        q: ArrayLike,
+        f_ext: ArrayLike,
+        *,
+        parameters: Names | None = None,
+        out: Any = None,
+        threads: int | None = None,
+    ) -> ByQFExt:
+        """All first derivatives, by argument; columns for a configuration are along its nv velocities."""
+
+class GeneralizedForce(Function, Protocol):
+    def __call__(
+        self,
+        q: ArrayLike,
+        f_ext: ArrayLike,
+        *,
+        out: Array | None = None,
+        threads: int | None = None,
+    ) -> Array:
+        """Joint forces that do the work of wrenches on bodies.
+
+        Parameters
+        ----------
+        q : array_like, shape (..., nq)
+            Configuration, with its loops closed.
+        f_ext : array_like, shape (..., n_bodies, 6)
+            Wrench [moment; force] (N m, N) on each body, at its origin and in its axes.
+        out : ndarray, optional
+            Array that receives the result.
+        threads : int, optional
+            Largest number of threads for a batch.
+
+        Returns
+        -------
+        tau : ndarray, shape (..., nv)
+            Σ Jᵀ f_ext (N m, N).
+
+        See Also
+        --------
+        jacobians : The matrices J.
+
+        Examples
+        --------
+        >>> import fourbar as fb
+        >>> robot = fb.robots.double_pendulum()
+        >>> robot.generalized_force([0.1, 0.2], [[0, 0, 0, 0, 0, 0], [0, 0, 0, 1.0, 0, 0]]).round(4)
+        array([-0.49,  0.  ])
+        """
+    @property
+    def jvp(self) -> Jvp[Array]:
+        """Rates of the results along tangents of the arguments."""
+    @property
+    def vjp(self) -> Vjp[ByQFExt]:
+        """Gradients of a weighted sum of the results."""
+    @property
+    def jacobian(self) -> JacobianOfGeneralizedForce:
+        """All first derivatives."""
+
+class JacobianOfActuatorForce(Derivative, Protocol):
+    def __call__(
+        self,
+        q: ArrayLike,
+        u: ArrayLike,
+        *,
+        parameters: Names | None = None,
+        out: Any = None,
+        threads: int | None = None,
+    ) -> ByQU:
+        """All first derivatives, by argument; columns for a configuration are along its nv velocities."""
+
+class ActuatorForce(Function, Protocol):
+    def __call__(self, q: ArrayLike, u: ArrayLike, *, out: Array | None = None, threads: int | None = None) -> Array:
+        """Joint forces made by the actuators.
+
+        Parameters
+        ----------
+        q : array_like, shape (..., nq)
+            Configuration, with its loops closed.
+        u : array_like, shape (..., n_actuators)
+            Forces of the actuators (N m, N), in the order of `names.actuators`.
+        out : ndarray, optional
+            Array that receives the result.
+        threads : int, optional
+            Largest number of threads for a batch.
+
+        Returns
+        -------
+        tau : ndarray, shape (..., nv)
+            τ = Bᵀ u (N m, N) on the independent velocities, with the `actuator_matrix` B.
+
+        Raises
+        ------
+        ArgumentError
+            If the robot has no actuators.
+
+        See Also
+        --------
+        actuator_matrix : The matrix B.
+        System.actuated : Dynamics in the forces of actuated joints.
+
+        Notes
+        -----
+        In a loop an actuator may be on any joint.
+
+        Examples
+        --------
+        >>> import fourbar as fb
+        >>> b = fb.Builder("geared")
+        >>> _ = b.body("arm", joint=fb.joints.Revolute("y"), mass=1.0, com=(0, 0, -0.3), inertia=(0.01, 0.01, 0.01))
+        >>> robot = b.actuator("motor", drives="arm", gear=9.0).build()
+        >>> robot.actuator_force([0.0], [2.0])
+        array([18.])
+        """
+    @property
+    def jvp(self) -> Jvp[Array]:
+        """Rates of the results along tangents of the arguments."""
+    @property
+    def vjp(self) -> Vjp[ByQU]:
+        """Gradients of a weighted sum of the results."""
+    @property
+    def jacobian(self) -> JacobianOfActuatorForce:
+        """All first derivatives."""
+
+class JacobianOfActuatorMatrix(Derivative, Protocol):
+    def __call__(
+        self,
+        q: ArrayLike,
+        *,
+        parameters: Names | None = None,
+        out: Any = None,
+        threads: int | None = None,
+    ) -> ByQ:
+        """All first derivatives, by argument; columns for a configuration are along its nv velocities."""
+
+class ActuatorMatrix(Function, Protocol):
+    def __call__(self, q: ArrayLike, *, out: Array | None = None, threads: int | None = None) -> Array:
+        """Matrix that takes the velocity to the velocities of the actuators.
+
+        Parameters
+        ----------
+        q : array_like, shape (..., nq)
+            Configuration, with its loops closed.
+        out : ndarray, optional
+            Array that receives the result.
+        threads : int, optional
+            Largest number of threads for a batch.
+
+        Returns
+        -------
+        B : ndarray, shape (..., n_actuators, nv)
+            The actuators move with B v, and their forces u make the joint forces τ = Bᵀ u.
+
+        Raises
+        ------
+        ArgumentError
+            If the robot has no actuators.
+
+        See Also
+        --------
+        actuator_force : The product Bᵀ u.
+
+        Examples
+        --------
+        >>> import fourbar as fb
+        >>> b = fb.Builder("geared")
+        >>> _ = b.body("arm", joint=fb.joints.Revolute("y"), mass=1.0, com=(0, 0, -0.3), inertia=(0.01, 0.01, 0.01))
+        >>> robot = b.actuator("motor", drives="arm", gear=9.0).build()
+        >>> robot.actuator_matrix([0.0])
+        array([[9.]])
+        """
+    @property
+    def jvp(self) -> Jvp[Array]:
+        """Rates of the results along tangents of the arguments."""
+    @property
+    def vjp(self) -> Vjp[ByQ]:
+        """Gradients of a weighted sum of the results."""
+    @property
+    def jacobian(self) -> JacobianOfActuatorMatrix:
+        """All first derivatives."""
+
 class JacobianOfPassiveForces(Derivative, Protocol):
     def __call__(
         self,
@@ -3815,6 +2827,994 @@ class DampingPower(Function, Protocol):
         """Gradients of a weighted sum of the results."""
     @property
     def jacobian(self) -> JacobianOfDampingPower:
+        """All first derivatives."""
+
+class JacobianOfIntegrate(Derivative, Protocol):
+    def __call__(
+        self,
+        q: ArrayLike,
+        v: ArrayLike,
+        dt: ArrayLike,
+        *,
+        parameters: Names | None = None,
+        out: Any = None,
+        threads: int | None = None,
+    ) -> ByQVDt:
+        """All first derivatives, by argument; columns for a configuration are along its nv velocities."""
+
+class Integrate(Function, Protocol):
+    def __call__(
+        self,
+        q: ArrayLike,
+        v: ArrayLike,
+        dt: ArrayLike,
+        *,
+        out: Array | None = None,
+        threads: int | None = None,
+    ) -> Array:
+        """Configuration after moving with constant velocity for a time.
+
+        Parameters
+        ----------
+        q : array_like, shape (..., nq)
+            Configuration, with its loops closed.
+        v : array_like, shape (..., nv)
+            Velocity (rad/s, m/s).
+        dt : array_like, shape (...)
+            Time (s).
+        out : ndarray, optional
+            Array that receives the result.
+        threads : int, optional
+            Largest number of threads for a batch.
+
+        Returns
+        -------
+        q : ndarray, shape (..., nq)
+            q ⊕ v dt; loops stay closed and quaternions of unit length.
+
+        Raises
+        ------
+        SingularError
+            If the loops cannot be closed after the step (NaN and a warning in a batch).
+
+        See Also
+        --------
+        difference : The velocity between two configurations.
+        simulate : Motion over time.
+
+        Notes
+        -----
+        On a Lie group q ⊕ δ = q · exp(δ); where v = q̇ this is q + v dt.
+
+        Examples
+        --------
+        >>> import fourbar as fb
+        >>> robot = fb.robots.double_pendulum()
+        >>> robot.integrate([0.1, 0.2], [1.0, -1.0], 0.1)
+        array([0.2, 0.1])
+        """
+    @property
+    def jvp(self) -> Jvp[Array]:
+        """Rates of the results along tangents of the arguments."""
+    @property
+    def vjp(self) -> Vjp[ByQVDt]:
+        """Gradients of a weighted sum of the results."""
+    @property
+    def jacobian(self) -> JacobianOfIntegrate:
+        """All first derivatives."""
+
+class JacobianOfChartRate(Derivative, Protocol):
+    def __call__(
+        self,
+        theta: ArrayLike,
+        v: ArrayLike,
+        *,
+        parameters: Names | None = None,
+        out: Any = None,
+        threads: int | None = None,
+    ) -> ByThetaV:
+        """All first derivatives, by argument; columns for a configuration are along its nv velocities."""
+
+class ChartRate(Function, Protocol):
+    def __call__(
+        self,
+        theta: ArrayLike,
+        v: ArrayLike,
+        *,
+        out: Array | None = None,
+        threads: int | None = None,
+    ) -> Array:
+        """Rate of the exponential coordinates of a step.
+
+        Parameters
+        ----------
+        theta : array_like, shape (..., nv)
+            θ in q(t) = q₀ ⊕ θ(t) (rad, m).
+        v : array_like, shape (..., nv)
+            Velocity (rad/s, m/s).
+        out : ndarray, optional
+            Array that receives the result.
+        threads : int, optional
+            Largest number of threads for a batch.
+
+        Returns
+        -------
+        rate : ndarray, shape (..., nv)
+            θ̇ (rad/s, m/s) while q moves with velocity v: what integrators need that step along the group.
+
+        See Also
+        --------
+        integrate : q ⊕ v dt.
+
+        Notes
+        -----
+        For a spherical or free joint of a loop of which only a part is independent, θ alone does not determine the rate,
+        except at θ = 0; ``difference.jvp((q0, q), (None, v))`` does.
+
+        Examples
+        --------
+        >>> import fourbar as fb
+        >>> robot = fb.robots.double_pendulum()
+        >>> robot.chart_rate([0.1, 0.2], [1.0, 0.0])
+        array([1., 0.])
+        """
+    @property
+    def jvp(self) -> Jvp[Array]:
+        """Rates of the results along tangents of the arguments."""
+    @property
+    def vjp(self) -> Vjp[ByThetaV]:
+        """Gradients of a weighted sum of the results."""
+    @property
+    def jacobian(self) -> JacobianOfChartRate:
+        """All first derivatives."""
+
+class JacobianOfDifference(Derivative, Protocol):
+    def __call__(
+        self,
+        q0: ArrayLike,
+        q1: ArrayLike,
+        *,
+        parameters: Names | None = None,
+        out: Any = None,
+        threads: int | None = None,
+    ) -> ByQ0Q1:
+        """All first derivatives, by argument; columns for a configuration are along its nv velocities."""
+
+class Difference(Function, Protocol):
+    def __call__(self, q0: ArrayLike, q1: ArrayLike, *, out: Array | None = None, threads: int | None = None) -> Array:
+        """Velocity that moves one configuration to another in unit time.
+
+        Parameters
+        ----------
+        q0 : array_like, shape (..., nq)
+            Configuration at the start.
+        q1 : array_like, shape (..., nq)
+            Configuration at the end.
+        out : ndarray, optional
+            Array that receives the result.
+        threads : int, optional
+            Largest number of threads for a batch.
+
+        Returns
+        -------
+        v : ndarray, shape (..., nv)
+            q1 ⊖ q0 (rad, m), such that q0 ⊕ v = q1.
+
+        See Also
+        --------
+        integrate : q ⊕ v dt.
+
+        Examples
+        --------
+        >>> import fourbar as fb
+        >>> robot = fb.robots.double_pendulum()
+        >>> robot.difference([0.1, 0.2], [0.3, 0.1]).round(3)
+        array([ 0.2, -0.1])
+        """
+    @property
+    def jvp(self) -> Jvp[Array]:
+        """Rates of the results along tangents of the arguments."""
+    @property
+    def vjp(self) -> Vjp[ByQ0Q1]:
+        """Gradients of a weighted sum of the results."""
+    @property
+    def jacobian(self) -> JacobianOfDifference:
+        """All first derivatives."""
+
+class JacobianOfExpand(Derivative, Protocol):
+    def __call__(
+        self,
+        q: ArrayLike,
+        *,
+        parameters: Names | None = None,
+        out: Any = None,
+        threads: int | None = None,
+    ) -> ByQ:
+        """All first derivatives, by argument; columns for a configuration are along its nv velocities."""
+
+class Expand(Function, Protocol):
+    def __call__(self, q: ArrayLike, *, out: Array | None = None, threads: int | None = None) -> Array:
+        """Coordinates of all joints of the spanning tree.
+
+        Parameters
+        ----------
+        q : array_like, shape (..., nq)
+            Configuration, with its loops closed.
+        out : ndarray, optional
+            Array that receives the result.
+        threads : int, optional
+            Largest number of threads for a batch.
+
+        Returns
+        -------
+        q : ndarray, shape (..., n_all)
+            Coordinates (rad, m) in the order of `names.joints`, fixed joints left out.
+
+        See Also
+        --------
+        expand_velocity : The velocities of all joints.
+
+        Examples
+        --------
+        >>> import fourbar as fb
+        >>> wrist = fb.robots.differential_wrist()
+        >>> wrist.expand([0.1, 0.2]).round(3)
+        array([ 0.1,  0.3, -0.1,  0.2])
+        """
+    @property
+    def jvp(self) -> Jvp[Array]:
+        """Rates of the results along tangents of the arguments."""
+    @property
+    def vjp(self) -> Vjp[ByQ]:
+        """Gradients of a weighted sum of the results."""
+    @property
+    def jacobian(self) -> JacobianOfExpand:
+        """All first derivatives."""
+
+class JacobianOfExpandVelocity(Derivative, Protocol):
+    def __call__(
+        self,
+        q: ArrayLike,
+        v: ArrayLike,
+        *,
+        parameters: Names | None = None,
+        out: Any = None,
+        threads: int | None = None,
+    ) -> ByQV:
+        """All first derivatives, by argument; columns for a configuration are along its nv velocities."""
+
+class ExpandVelocity(Function, Protocol):
+    def __call__(self, q: ArrayLike, v: ArrayLike, *, out: Array | None = None, threads: int | None = None) -> Array:
+        """Velocities of all joints of the spanning tree.
+
+        Parameters
+        ----------
+        q : array_like, shape (..., nq)
+            Configuration, with its loops closed.
+        v : array_like, shape (..., nv)
+            Velocity (rad/s, m/s).
+        out : ndarray, optional
+            Array that receives the result.
+        threads : int, optional
+            Largest number of threads for a batch.
+
+        Returns
+        -------
+        v : ndarray, shape (..., n)
+            G v (rad/s, m/s), with the `loop_map` G.
+
+        See Also
+        --------
+        expand : The coordinates of all joints.
+        loop_map : The matrix G.
+
+        Examples
+        --------
+        >>> import fourbar as fb
+        >>> wrist = fb.robots.differential_wrist()
+        >>> wrist.expand_velocity([0.1, 0.2], [1.0, 0.0])
+        array([1., 1., 1., 0.])
+        """
+    @property
+    def jvp(self) -> Jvp[Array]:
+        """Rates of the results along tangents of the arguments."""
+    @property
+    def vjp(self) -> Vjp[ByQV]:
+        """Gradients of a weighted sum of the results."""
+    @property
+    def jacobian(self) -> JacobianOfExpandVelocity:
+        """All first derivatives."""
+
+class JacobianOfExpandAcceleration(Derivative, Protocol):
+    def __call__(
+        self,
+        q: ArrayLike,
+        v: ArrayLike,
+        a: ArrayLike,
+        *,
+        parameters: Names | None = None,
+        out: Any = None,
+        threads: int | None = None,
+    ) -> ByQVA:
+        """All first derivatives, by argument; columns for a configuration are along its nv velocities."""
+
+class ExpandAcceleration(Function, Protocol):
+    def __call__(
+        self,
+        q: ArrayLike,
+        v: ArrayLike,
+        a: ArrayLike,
+        *,
+        out: Array | None = None,
+        threads: int | None = None,
+    ) -> Array:
+        """Accelerations of all joints of the spanning tree.
+
+        Parameters
+        ----------
+        q : array_like, shape (..., nq)
+            Configuration, with its loops closed.
+        v : array_like, shape (..., nv)
+            Velocity (rad/s, m/s).
+        a : array_like, shape (..., nv)
+            Acceleration (rad/s², m/s²).
+        out : ndarray, optional
+            Array that receives the result.
+        threads : int, optional
+            Largest number of threads for a batch.
+
+        Returns
+        -------
+        a : ndarray, shape (..., n)
+            G a + g (rad/s², m/s²), with the `loop_map` G and the `loop_bias` g.
+
+        See Also
+        --------
+        expand_velocity : The velocities of all joints.
+
+        Examples
+        --------
+        >>> import fourbar as fb
+        >>> robot = fb.robots.four_bar()
+        >>> robot.expand_acceleration(robot.neutral(), [1.0], [0.0]).round(3)
+        array([0., 0., 0.])
+        """
+    @property
+    def jvp(self) -> Jvp[Array]:
+        """Rates of the results along tangents of the arguments."""
+    @property
+    def vjp(self) -> Vjp[ByQVA]:
+        """Gradients of a weighted sum of the results."""
+    @property
+    def jacobian(self) -> JacobianOfExpandAcceleration:
+        """All first derivatives."""
+
+class JacobianOfLoopMap(Derivative, Protocol):
+    def __call__(
+        self,
+        q: ArrayLike,
+        *,
+        parameters: Names | None = None,
+        out: Any = None,
+        threads: int | None = None,
+    ) -> ByQ:
+        """All first derivatives, by argument; columns for a configuration are along its nv velocities."""
+
+class LoopMap(Function, Protocol):
+    def __call__(self, q: ArrayLike, *, out: Array | None = None, threads: int | None = None) -> Array:
+        """Matrix that takes the independent velocities to those of the spanning tree.
+
+        Parameters
+        ----------
+        q : array_like, shape (..., nq)
+            Configuration, with its loops closed.
+        out : ndarray, optional
+            Array that receives the result.
+        threads : int, optional
+            Largest number of threads for a batch.
+
+        Returns
+        -------
+        G : ndarray, shape (..., n, nv)
+            The n velocities of the spanning tree are G v.
+
+        See Also
+        --------
+        loop_bias : The accelerations are G a + g.
+        loop_jacobian : K with K G = 0.
+
+        Notes
+        -----
+        q̇ = G ẏ (Chignoli); forces on all joints make Gᵀ τ on the independent velocities.
+
+        Examples
+        --------
+        >>> import fourbar as fb
+        >>> robot = fb.robots.four_bar()
+        >>> robot.loop_map(robot.neutral()).round(3)
+        array([[ 1.],
+               [ 1.],
+               [-1.]])
+        """
+    @property
+    def jvp(self) -> Jvp[Array]:
+        """Rates of the results along tangents of the arguments."""
+    @property
+    def vjp(self) -> Vjp[ByQ]:
+        """Gradients of a weighted sum of the results."""
+    @property
+    def jacobian(self) -> JacobianOfLoopMap:
+        """All first derivatives."""
+
+class JacobianOfLoopBias(Derivative, Protocol):
+    def __call__(
+        self,
+        q: ArrayLike,
+        v: ArrayLike,
+        *,
+        parameters: Names | None = None,
+        out: Any = None,
+        threads: int | None = None,
+    ) -> ByQV:
+        """All first derivatives, by argument; columns for a configuration are along its nv velocities."""
+
+class LoopBias(Function, Protocol):
+    def __call__(self, q: ArrayLike, v: ArrayLike, *, out: Array | None = None, threads: int | None = None) -> Array:
+        """Accelerations of the spanning tree where the independent accelerations are zero.
+
+        Parameters
+        ----------
+        q : array_like, shape (..., nq)
+            Configuration, with its loops closed.
+        v : array_like, shape (..., nv)
+            Velocity (rad/s, m/s).
+        out : ndarray, optional
+            Array that receives the result.
+        threads : int, optional
+            Largest number of threads for a batch.
+
+        Returns
+        -------
+        g : ndarray, shape (..., n)
+            g = Ġ v (rad/s², m/s²): the accelerations of the spanning tree are G a + g.
+
+        See Also
+        --------
+        loop_map : The matrix G.
+
+        Examples
+        --------
+        >>> import fourbar as fb
+        >>> robot = fb.robots.four_bar()
+        >>> robot.loop_bias(robot.neutral(), [1.0]).round(3)
+        array([0., 0., 0.])
+        """
+    @property
+    def jvp(self) -> Jvp[Array]:
+        """Rates of the results along tangents of the arguments."""
+    @property
+    def vjp(self) -> Vjp[ByQV]:
+        """Gradients of a weighted sum of the results."""
+    @property
+    def jacobian(self) -> JacobianOfLoopBias:
+        """All first derivatives."""
+
+class JacobianOfLoopJacobian(Derivative, Protocol):
+    def __call__(
+        self,
+        q: ArrayLike,
+        *,
+        parameters: Names | None = None,
+        out: Any = None,
+        threads: int | None = None,
+    ) -> ByQ:
+        """All first derivatives, by argument; columns for a configuration are along its nv velocities."""
+
+class LoopJacobian(Function, Protocol):
+    def __call__(self, q: ArrayLike, *, out: Array | None = None, threads: int | None = None) -> Array:
+        """Jacobian of the conditions of all loops.
+
+        Parameters
+        ----------
+        q : array_like, shape (..., nq)
+            Configuration, with its loops closed.
+        out : ndarray, optional
+            Array that receives the result.
+        threads : int, optional
+            Largest number of threads for a batch.
+
+        Returns
+        -------
+        K : ndarray, shape (..., m, n)
+            ∂φ/∂q of every condition of every loop, also those that others imply, over all n velocities of the spanning
+            tree.
+
+        See Also
+        --------
+        loop_jacobian_bias : k in K q̈ = k.
+        loop_map : G with K G = 0.
+        loop_pull : The wrenches along the conditions.
+
+        Notes
+        -----
+        K q̇ = 0 and K q̈ = k (Chignoli eq. 2).
+
+        Examples
+        --------
+        >>> import fourbar as fb
+        >>> robot = fb.robots.four_bar()
+        >>> K, G = robot.loop_jacobian(robot.neutral()), robot.loop_map(robot.neutral())
+        >>> K.shape, bool(abs(K @ G).max() < 1e-9)
+        ((6, 3), True)
+        """
+    @property
+    def jvp(self) -> Jvp[Array]:
+        """Rates of the results along tangents of the arguments."""
+    @property
+    def vjp(self) -> Vjp[ByQ]:
+        """Gradients of a weighted sum of the results."""
+    @property
+    def jacobian(self) -> JacobianOfLoopJacobian:
+        """All first derivatives."""
+
+class JacobianOfLoopJacobianBias(Derivative, Protocol):
+    def __call__(
+        self,
+        q: ArrayLike,
+        v: ArrayLike,
+        *,
+        parameters: Names | None = None,
+        out: Any = None,
+        threads: int | None = None,
+    ) -> ByQV:
+        """All first derivatives, by argument; columns for a configuration are along its nv velocities."""
+
+class LoopJacobianBias(Function, Protocol):
+    def __call__(self, q: ArrayLike, v: ArrayLike, *, out: Array | None = None, threads: int | None = None) -> Array:
+        """Right-hand side of the conditions of all loops on accelerations.
+
+        Parameters
+        ----------
+        q : array_like, shape (..., nq)
+            Configuration, with its loops closed.
+        v : array_like, shape (..., nv)
+            Velocity (rad/s, m/s).
+        out : ndarray, optional
+            Array that receives the result.
+        threads : int, optional
+            Largest number of threads for a batch.
+
+        Returns
+        -------
+        k : ndarray, shape (..., m)
+            k = -K̇ q̇, with K q̈ = k for the accelerations q̈ of the spanning tree.
+
+        See Also
+        --------
+        loop_jacobian : The matrix K.
+
+        Examples
+        --------
+        >>> import fourbar as fb
+        >>> robot = fb.robots.four_bar()
+        >>> robot.loop_jacobian_bias(robot.neutral(), [1.0]).shape
+        (6,)
+        """
+    @property
+    def jvp(self) -> Jvp[Array]:
+        """Rates of the results along tangents of the arguments."""
+    @property
+    def vjp(self) -> Vjp[ByQV]:
+        """Gradients of a weighted sum of the results."""
+    @property
+    def jacobian(self) -> JacobianOfLoopJacobianBias:
+        """All first derivatives."""
+
+class JacobianOfOsimInverse(Derivative, Protocol):
+    def __call__(
+        self,
+        q: ArrayLike,
+        *,
+        frames: Sequence[str] = (),
+        points: Sequence[str] = (),
+        expressed_in: Literal["world", "frame"] = "world",
+        parameters: Names | None = None,
+        out: Any = None,
+        threads: int | None = None,
+    ) -> ByQ:
+        """All first derivatives, by argument; columns for a configuration are along its nv velocities."""
+
+class SpecialisedJacobianOfOsimInverse(Derivative, Protocol):
+    def __call__(
+        self,
+        q: ArrayLike,
+        *,
+        parameters: Names | None = None,
+        out: Any = None,
+        threads: int | None = None,
+    ) -> ByQ:
+        """All first derivatives, by argument; columns for a configuration are along its nv velocities."""
+
+class JvpOfOsimInverse(Derivative, Protocol):
+    def __call__(
+        self,
+        args: Arrays,
+        tangents: Arrays = (),
+        parameters: Mapping[str, ArrayLike | None] | None = None,
+        *,
+        frames: Sequence[str] = (),
+        points: Sequence[str] = (),
+        expressed_in: Literal["world", "frame"] = "world",
+        out: Any = None,
+        threads: int | None = None,
+    ) -> Array:
+        """Rates of the results when the arguments move with tangents."""
+
+class VjpOfOsimInverse(Derivative, Protocol):
+    def __call__(
+        self,
+        args: Arrays,
+        cotangent: Arrays,
+        parameters: Names | None = None,
+        *,
+        frames: Sequence[str] = (),
+        points: Sequence[str] = (),
+        expressed_in: Literal["world", "frame"] = "world",
+        out: Any = None,
+        threads: int | None = None,
+    ) -> ByQ:
+        """Gradients of a weighted sum of the results."""
+
+class SpecialisedOsimInverse(Function, Protocol):
+    def __call__(self, q: ArrayLike, *, out: Array | None = None, threads: int | None = None) -> Array:
+        """Inverse operational-space inertia of one or more frames (EFPA)."""
+    @property
+    def jvp(self) -> Jvp[Array]:
+        """Rates of the results along tangents of the arguments."""
+    @property
+    def vjp(self) -> Vjp[ByQ]:
+        """Gradients of a weighted sum of the results."""
+    @property
+    def jacobian(self) -> SpecialisedJacobianOfOsimInverse:
+        """All first derivatives."""
+
+class OsimInverse(Protocol):
+    __name__: str
+    def __call__(
+        self,
+        q: ArrayLike,
+        frames: Sequence[str] = (),
+        points: Sequence[str] = (),
+        expressed_in: Literal["world", "frame"] = "world",
+        *,
+        out: Array | None = None,
+        threads: int | None = None,
+    ) -> Array:
+        """Inverse operational-space inertia of one or more frames (EFPA).
+
+        Parameters
+        ----------
+        q : array_like, shape (..., nq)
+            Configuration, with its loops closed.
+        frames : sequence of str, optional
+            Frames or bodies with six rows each, [angular; linear].
+        points : sequence of str, optional
+            Frames or bodies with three rows each, the linear ones; they come after `frames`.
+        expressed_in : {'world', 'frame'}, default 'world'
+            Axes of the rows: those of the world, or of each frame itself.
+        out : ndarray, optional
+            Array that receives the result.
+        threads : int, optional
+            Largest number of threads for a batch.
+
+        Returns
+        -------
+        Omega : ndarray, shape (..., k, k)
+            Ω = J M⁻¹ Jᵀ, with the Jacobians of all frames at their origins in J.
+
+        See Also
+        --------
+        osim : Its inverse.
+
+        Notes
+        -----
+        Found by propagating forces (Chignoli eq. 61-67), without forming M.
+
+        Examples
+        --------
+        >>> import fourbar as fb
+        >>> robot = fb.robots.double_pendulum()
+        >>> robot.osim_inverse([0.1, 0.2], points=["tip"]).round(3)
+        array([[ 3.723,  0.   , -1.305],
+               [ 0.   ,  0.   ,  0.   ],
+               [-1.305,  0.   ,  0.529]])
+        """
+    def specialise(
+        self,
+        frames: Sequence[str] = (),
+        points: Sequence[str] = (),
+        expressed_in: Literal["world", "frame"] = "world",
+    ) -> SpecialisedOsimInverse:
+        """The function for one choice of options: it takes arrays only, and is called faster."""
+    @property
+    def options(self) -> tuple[str, ...]:
+        """The names of the options."""
+    @property
+    def jvp(self) -> JvpOfOsimInverse:
+        """Rates of the results along tangents of the arguments."""
+    @property
+    def vjp(self) -> VjpOfOsimInverse:
+        """Gradients of a weighted sum of the results."""
+    @property
+    def jacobian(self) -> JacobianOfOsimInverse:
+        """All first derivatives."""
+
+class JacobianOfOsim(Derivative, Protocol):
+    def __call__(
+        self,
+        q: ArrayLike,
+        *,
+        frames: Sequence[str] = (),
+        points: Sequence[str] = (),
+        expressed_in: Literal["world", "frame"] = "world",
+        parameters: Names | None = None,
+        out: Any = None,
+        threads: int | None = None,
+    ) -> ByQ:
+        """All first derivatives, by argument; columns for a configuration are along its nv velocities."""
+
+class SpecialisedJacobianOfOsim(Derivative, Protocol):
+    def __call__(
+        self,
+        q: ArrayLike,
+        *,
+        parameters: Names | None = None,
+        out: Any = None,
+        threads: int | None = None,
+    ) -> ByQ:
+        """All first derivatives, by argument; columns for a configuration are along its nv velocities."""
+
+class JvpOfOsim(Derivative, Protocol):
+    def __call__(
+        self,
+        args: Arrays,
+        tangents: Arrays = (),
+        parameters: Mapping[str, ArrayLike | None] | None = None,
+        *,
+        frames: Sequence[str] = (),
+        points: Sequence[str] = (),
+        expressed_in: Literal["world", "frame"] = "world",
+        out: Any = None,
+        threads: int | None = None,
+    ) -> Array:
+        """Rates of the results when the arguments move with tangents."""
+
+class VjpOfOsim(Derivative, Protocol):
+    def __call__(
+        self,
+        args: Arrays,
+        cotangent: Arrays,
+        parameters: Names | None = None,
+        *,
+        frames: Sequence[str] = (),
+        points: Sequence[str] = (),
+        expressed_in: Literal["world", "frame"] = "world",
+        out: Any = None,
+        threads: int | None = None,
+    ) -> ByQ:
+        """Gradients of a weighted sum of the results."""
+
+class SpecialisedOsim(Function, Protocol):
+    def __call__(self, q: ArrayLike, *, out: Array | None = None, threads: int | None = None) -> Array:
+        """Operational-space inertia of one or more frames."""
+    @property
+    def jvp(self) -> Jvp[Array]:
+        """Rates of the results along tangents of the arguments."""
+    @property
+    def vjp(self) -> Vjp[ByQ]:
+        """Gradients of a weighted sum of the results."""
+    @property
+    def jacobian(self) -> SpecialisedJacobianOfOsim:
+        """All first derivatives."""
+
+class Osim(Protocol):
+    __name__: str
+    def __call__(
+        self,
+        q: ArrayLike,
+        frames: Sequence[str] = (),
+        points: Sequence[str] = (),
+        expressed_in: Literal["world", "frame"] = "world",
+        *,
+        out: Array | None = None,
+        threads: int | None = None,
+    ) -> Array:
+        """Operational-space inertia of one or more frames.
+
+        Parameters
+        ----------
+        q : array_like, shape (..., nq)
+            Configuration, with its loops closed.
+        frames : sequence of str, optional
+            Frames or bodies with six rows each, [angular; linear].
+        points : sequence of str, optional
+            Frames or bodies with three rows each, the linear ones; they come after `frames`.
+        expressed_in : {'world', 'frame'}, default 'world'
+            Axes of the rows: those of the world, or of each frame itself.
+        out : ndarray, optional
+            Array that receives the result.
+        threads : int, optional
+            Largest number of threads for a batch.
+
+        Returns
+        -------
+        Lambda : ndarray, shape (..., k, k)
+            Λ = (J M⁻¹ Jᵀ)⁻¹, with the Jacobians of all frames at their origins in J.
+
+        Raises
+        ------
+        ArgumentError
+            If there are more rows than independent velocities.
+        SingularError
+            If the frames cannot be moved independently in all their rows (NaN and a warning in a batch).
+
+        See Also
+        --------
+        osim_inverse : Ω = Λ⁻¹, which exists always.
+
+        Examples
+        --------
+        >>> import fourbar as fb
+        >>> robot = fb.robots.delta()
+        >>> robot.osim(robot.neutral(), points=["tool"]).shape
+        (3, 3)
+        """
+    def specialise(
+        self,
+        frames: Sequence[str] = (),
+        points: Sequence[str] = (),
+        expressed_in: Literal["world", "frame"] = "world",
+    ) -> SpecialisedOsim:
+        """The function for one choice of options: it takes arrays only, and is called faster."""
+    @property
+    def options(self) -> tuple[str, ...]:
+        """The names of the options."""
+    @property
+    def jvp(self) -> JvpOfOsim:
+        """Rates of the results along tangents of the arguments."""
+    @property
+    def vjp(self) -> VjpOfOsim:
+        """Gradients of a weighted sum of the results."""
+    @property
+    def jacobian(self) -> JacobianOfOsim:
+        """All first derivatives."""
+
+class JacobianOfReactions(Derivative, Protocol):
+    def __call__(
+        self,
+        q: ArrayLike,
+        v: ArrayLike,
+        a: ArrayLike,
+        f_ext: ArrayLike | None = None,
+        *,
+        parameters: Names | None = None,
+        out: Any = None,
+        threads: int | None = None,
+    ) -> ByQVAFExt:
+        """All first derivatives, by argument; columns for a configuration are along its nv velocities."""
+
+class Reactions(Function, Protocol):
+    def __call__(
+        self,
+        q: ArrayLike,
+        v: ArrayLike,
+        a: ArrayLike,
+        f_ext: ArrayLike | None = None,
+        *,
+        out: Array | None = None,
+        threads: int | None = None,
+    ) -> Array:
+        """Wrenches that bodies receive through their joints.
+
+        Parameters
+        ----------
+        q : array_like, shape (..., nq)
+            Configuration, with its loops closed.
+        v : array_like, shape (..., nv)
+            Velocity (rad/s, m/s).
+        a : array_like, shape (..., nv)
+            Acceleration (rad/s², m/s²).
+        f_ext : array_like, shape (..., n_bodies, 6), optional
+            Wrench [moment; force] (N m, N) on each body, at its origin and in its axes.
+        out : ndarray, optional
+            Array that receives the result.
+        threads : int, optional
+            Largest number of threads for a batch.
+
+        Returns
+        -------
+        F : ndarray, shape (..., n_bodies, 6)
+            Wrench [moment; force] (N m, N) that each body receives from its parent through its joint, in the frame of the
+            body.
+
+        See Also
+        --------
+        inverse_dynamics : The components along the joint axes.
+        System.least_reactions : Where loops hold more than is needed.
+
+        Notes
+        -----
+        With loops only the independent joints are driven; the forces of loop joints and rods on bodies are accounted for,
+        while gears and couplings act as torques in the joints they couple. Where loops hold more than is needed (a planar
+        four-bar closed by a hinge in space) rigid bodies do not determine how joints share the load: here rows that others
+        imply carry nothing, so that the answer depends on which joint closes the loop.
+
+        Examples
+        --------
+        >>> import fourbar as fb
+        >>> robot = fb.robots.double_pendulum()
+        >>> robot.reactions([0.0, 0.0], [0.0, 0.0], [0.0, 0.0])[:, 5].round(3)
+        array([17.658,  7.848])
+        """
+    @property
+    def jvp(self) -> Jvp[Array]:
+        """Rates of the results along tangents of the arguments."""
+    @property
+    def vjp(self) -> Vjp[ByQVAFExt]:
+        """Gradients of a weighted sum of the results."""
+    @property
+    def jacobian(self) -> JacobianOfReactions:
+        """All first derivatives."""
+
+class JacobianOfLoopPull(Derivative, Protocol):
+    def __call__(
+        self,
+        q: ArrayLike,
+        *,
+        parameters: Names | None = None,
+        out: Any = None,
+        threads: int | None = None,
+    ) -> ByQ:
+        """All first derivatives, by argument; columns for a configuration are along its nv velocities."""
+
+class LoopPull(Function, Protocol):
+    def __call__(self, q: ArrayLike, *, out: Array | None = None, threads: int | None = None) -> Array:
+        """Wrenches on all bodies of unit forces along the conditions of loops.
+
+        Parameters
+        ----------
+        q : array_like, shape (..., nq)
+            Configuration, with its loops closed.
+        out : ndarray, optional
+            Array that receives the result.
+        threads : int, optional
+            Largest number of threads for a batch.
+
+        Returns
+        -------
+        pull : ndarray, shape (..., m, n_bodies, 6)
+            Wrench [moment; force] on each body, in its frame, of a unit force along each condition of each loop, in the
+            order of the rows of `loop_jacobian`.
+
+        See Also
+        --------
+        loop_jacobian : The same on the joints of the spanning tree.
+
+        Examples
+        --------
+        >>> import fourbar as fb
+        >>> robot = fb.robots.four_bar()
+        >>> robot.loop_pull(robot.neutral()).shape
+        (6, 3, 6)
+        """
+    @property
+    def jvp(self) -> Jvp[Array]:
+        """Rates of the results along tangents of the arguments."""
+    @property
+    def vjp(self) -> Vjp[ByQ]:
+        """Gradients of a weighted sum of the results."""
+    @property
+    def jacobian(self) -> JacobianOfLoopPull:
         """All first derivatives."""
 
 class JacobianOfRegressor(Derivative, Protocol):
@@ -4327,15 +4327,19 @@ class RobotMethods:
     """The algorithms, as attributes of a robot."""
 
     @property
-    def actuator_force(self) -> ActuatorForce:
-        """Joint forces made by the actuators.
+    def inverse_dynamics(self) -> InverseDynamics:
+        """Joint forces that cause given accelerations (RNEA).
 
         Parameters
         ----------
         q : array_like, shape (..., nq)
             Configuration, with its loops closed.
-        u : array_like, shape (..., n_actuators)
-            Forces of the actuators (N m, N), in the order of `names.actuators`.
+        v : array_like, shape (..., nv)
+            Velocity (rad/s, m/s).
+        a : array_like, shape (..., nv)
+            Acceleration (rad/s², m/s²).
+        f_ext : array_like, shape (..., n_bodies, 6), optional
+            Wrench [moment; force] (N m, N) on each body, at its origin and in its axes.
         out : ndarray, optional
             Array that receives the result.
         threads : int, optional
@@ -4344,34 +4348,165 @@ class RobotMethods:
         Returns
         -------
         tau : ndarray, shape (..., nv)
-            τ = Bᵀ u (N m, N) on the independent velocities, with the `actuator_matrix` B.
-
-        Raises
-        ------
-        ArgumentError
-            If the robot has no actuators.
+            Joint forces (N m, N).
 
         See Also
         --------
-        actuator_matrix : The matrix B.
-        System.actuated : Dynamics in the forces of actuated joints.
+        forward_dynamics : Accelerations caused by joint forces.
+        inverse_passive_dynamics : The same with springs and damping of the joints.
+        reactions : All six components of the force in every joint.
 
         Notes
         -----
-        In a loop an actuator may be on any joint.
+        τ = M a + C v + g - Σ Jᵀ f_ext, in O(n), of the rigid bodies and armatures alone. For speed q is not checked: where
+        loops are open, the result means nothing. `System.check` looks at a state, `System.assemble` closes its loops.
 
         Examples
         --------
         >>> import fourbar as fb
-        >>> b = fb.Builder("geared")
-        >>> _ = b.body("arm", joint=fb.joints.Revolute("y"), mass=1.0, com=(0, 0, -0.3), inertia=(0.01, 0.01, 0.01))
-        >>> robot = b.actuator("motor", drives="arm", gear=9.0).build()
-        >>> robot.actuator_force([0.0], [2.0])
-        array([18.])
+        >>> robot = fb.robots.double_pendulum()
+        >>> robot.inverse_dynamics([0.1, 0.2], [1.0, 0.0], [0.0, 0.0]).round(4)
+        array([1.1004, 0.4797])
         """
     @property
-    def actuator_matrix(self) -> ActuatorMatrix:
-        """Matrix that takes the velocity to the velocities of the actuators.
+    def forward_dynamics(self) -> ForwardDynamics:
+        """Accelerations caused by joint forces (ABA).
+
+        Parameters
+        ----------
+        q : array_like, shape (..., nq)
+            Configuration, with its loops closed.
+        v : array_like, shape (..., nv)
+            Velocity (rad/s, m/s).
+        tau : array_like, shape (..., nv)
+            Joint forces (N m, N).
+        f_ext : array_like, shape (..., n_bodies, 6), optional
+            Wrench [moment; force] (N m, N) on each body, at its origin and in its axes.
+        out : ndarray, optional
+            Array that receives the result.
+        threads : int, optional
+            Largest number of threads for a batch.
+
+        Returns
+        -------
+        a : ndarray, shape (..., nv)
+            Accelerations (rad/s², m/s²).
+
+        See Also
+        --------
+        inverse_dynamics : Joint forces that cause given accelerations.
+        passive_dynamics : The same with springs and damping of the joints.
+        hybrid_dynamics : Accelerations of some joints and forces of the others.
+        simulate : Motion over time.
+
+        Notes
+        -----
+        Solves M a + C v + g = τ + Σ Jᵀ f_ext in O(n) without forming M; loops are embedded (Chignoli, Alg. 1). For speed q
+        is not checked: where loops are open, the result means nothing. `System.check` looks at a state, `System.assemble`
+        closes its loops.
+
+        Examples
+        --------
+        >>> import fourbar as fb
+        >>> robot = fb.robots.double_pendulum()
+        >>> robot.forward_dynamics([0.1, 0.2], [1.0, 0.0], [0.0, 0.0]).round(4)
+        array([  1.8735, -16.5602])
+
+        Leading axes are batches; they broadcast.
+
+        >>> import numpy as np
+        >>> robot.forward_dynamics(np.zeros((1000, 2)), np.zeros(2), np.zeros(2)).shape
+        (1000, 2)
+
+        Derivatives are attributes of the function.
+
+        >>> robot.forward_dynamics.jacobian([0.1, 0.2], [1.0, 0.0], [0.0, 0.0]).tau.shape
+        (2, 2)
+        """
+    @property
+    def hybrid_dynamics(self) -> HybridDynamics:
+        """All accelerations and joint forces, where some accelerations and the other forces are given.
+
+        Parameters
+        ----------
+        q : array_like, shape (..., nq)
+            Configuration, with its loops closed.
+        v : array_like, shape (..., nv)
+            Velocity (rad/s, m/s).
+        a : array_like, shape (..., nv)
+            Acceleration (rad/s², m/s²); read for the joints in `prescribed`.
+        tau : array_like, shape (..., nv)
+            Joint forces (N m, N); read for all other joints.
+        prescribed : sequence of str
+            Joints whose acceleration is given.
+        f_ext : array_like, shape (..., n_bodies, 6), optional
+            Wrench [moment; force] (N m, N) on each body, at its origin and in its axes.
+        out : tuple of ndarray, optional
+            Arrays that receive the results.
+        threads : int, optional
+            Largest number of threads for a batch.
+
+        Returns
+        -------
+        a : ndarray, shape (..., nv)
+            Accelerations of all joints (rad/s², m/s²).
+        tau : ndarray, shape (..., nv)
+            Forces of all joints (N m, N).
+
+        See Also
+        --------
+        forward_dynamics : No acceleration is given.
+        inverse_dynamics : All accelerations are given.
+
+        Notes
+        -----
+        The rows of M a + C v + g = τ + Σ Jᵀ f_ext are solved for what is not given in O(n) (Kim, Table 4).
+
+        Examples
+        --------
+        >>> import fourbar as fb
+        >>> robot = fb.robots.double_pendulum()
+        >>> a, tau = robot.hybrid_dynamics([0.1, 0.2], [0.0, 0.0], [2.0, 0.0], [0.0, 0.0], prescribed=["shoulder"])
+        >>> a.round(3), tau.round(3)
+        (array([  2.   , -16.547]), array([0.063, 0.   ]))
+        """
+    @property
+    def bias_force(self) -> BiasForce:
+        """Joint forces at acceleration zero: Coriolis, centrifugal and gravity forces.
+
+        Parameters
+        ----------
+        q : array_like, shape (..., nq)
+            Configuration, with its loops closed.
+        v : array_like, shape (..., nv)
+            Velocity (rad/s, m/s).
+        f_ext : array_like, shape (..., n_bodies, 6), optional
+            Wrench [moment; force] (N m, N) on each body, at its origin and in its axes.
+        out : ndarray, optional
+            Array that receives the result.
+        threads : int, optional
+            Largest number of threads for a batch.
+
+        Returns
+        -------
+        tau : ndarray, shape (..., nv)
+            C v + g - Σ Jᵀ f_ext (N m, N), also called nonlinear effects.
+
+        See Also
+        --------
+        gravity_force : g alone.
+        coriolis_force : C v alone.
+
+        Examples
+        --------
+        >>> import fourbar as fb
+        >>> robot = fb.robots.double_pendulum()
+        >>> robot.bias_force([0.1, 0.2], [1.0, 0.0]).round(4)
+        array([1.1004, 0.4797])
+        """
+    @property
+    def gravity_force(self) -> GravityForce:
+        """Joint forces that hold the robot still against gravity.
 
         Parameters
         ----------
@@ -4384,26 +4519,707 @@ class RobotMethods:
 
         Returns
         -------
-        B : ndarray, shape (..., n_actuators, nv)
-            The actuators move with B v, and their forces u make the joint forces τ = Bᵀ u.
-
-        Raises
-        ------
-        ArgumentError
-            If the robot has no actuators.
+        tau : ndarray, shape (..., nv)
+            g(q) = ∂U/∂q (N m, N), with the potential energy U.
 
         See Also
         --------
-        actuator_force : The product Bᵀ u.
+        potential_energy : The energy of which this is the gradient.
+        bias_force : With Coriolis and centrifugal forces.
 
         Examples
         --------
         >>> import fourbar as fb
-        >>> b = fb.Builder("geared")
-        >>> _ = b.body("arm", joint=fb.joints.Revolute("y"), mass=1.0, com=(0, 0, -0.3), inertia=(0.01, 0.01, 0.01))
-        >>> robot = b.actuator("motor", drives="arm", gear=9.0).build()
-        >>> robot.actuator_matrix([0.0])
-        array([[9.]])
+        >>> robot = fb.robots.double_pendulum()
+        >>> robot.gravity_force([0.1, 0.2]).round(4)
+        array([1.1004, 0.4638])
+        """
+    @property
+    def mass_matrix(self) -> MassMatrix:
+        """Mass matrix, symmetric and full (CRBA).
+
+        Parameters
+        ----------
+        q : array_like, shape (..., nq)
+            Configuration, with its loops closed.
+        out : ndarray, optional
+            Array that receives the result.
+        threads : int, optional
+            Largest number of threads for a batch.
+
+        Returns
+        -------
+        M : ndarray, shape (..., nv, nv)
+            Mass matrix (kg m², kg m, kg), with armatures on its diagonal.
+
+        See Also
+        --------
+        inverse_mass_matrix : The inverse, without forming M.
+        solve_mass_matrix : M⁻¹ b, without forming M.
+        mass_matrix_rate : Its rate.
+
+        Notes
+        -----
+        With loops M = Gᵀ M_tree G, with the `loop_map` G and the mass matrix M_tree of the spanning tree.
+
+        Examples
+        --------
+        >>> import fourbar as fb
+        >>> robot = fb.robots.double_pendulum()
+        >>> robot.mass_matrix([0.1, 0.2]).round(4)
+        array([[0.4828, 0.1211],
+               [0.1211, 0.0427]])
+        """
+    @property
+    def inverse_mass_matrix(self) -> InverseMassMatrix:
+        """Inverse of the mass matrix, without forming the mass matrix.
+
+        Parameters
+        ----------
+        q : array_like, shape (..., nq)
+            Configuration, with its loops closed.
+        out : ndarray, optional
+            Array that receives the result.
+        threads : int, optional
+            Largest number of threads for a batch.
+
+        Returns
+        -------
+        M_inverse : ndarray, shape (..., nv, nv)
+            M⁻¹ (1/(kg m²), 1/(kg m), 1/kg), in O(n²).
+
+        See Also
+        --------
+        mass_matrix : The mass matrix.
+        solve_mass_matrix : Its product with one vector, in O(n).
+
+        Examples
+        --------
+        >>> import fourbar as fb
+        >>> robot = fb.robots.double_pendulum()
+        >>> (robot.inverse_mass_matrix([0.1, 0.2]) @ robot.mass_matrix([0.1, 0.2])).round(9)
+        array([[1., 0.],
+               [0., 1.]])
+        """
+    @property
+    def solve_mass_matrix(self) -> SolveMassMatrix:
+        """Solution x of M x = b, without forming the mass matrix.
+
+        Parameters
+        ----------
+        q : array_like, shape (..., nq)
+            Configuration, with its loops closed.
+        b : array_like, shape (..., nv)
+            Right-hand side: joint forces (N m, N).
+        out : ndarray, optional
+            Array that receives the result.
+        threads : int, optional
+            Largest number of threads for a batch.
+
+        Returns
+        -------
+        x : ndarray, shape (..., nv)
+            M⁻¹ b (rad/s², m/s²), in O(n).
+
+        See Also
+        --------
+        inverse_mass_matrix : The whole matrix M⁻¹.
+
+        Examples
+        --------
+        >>> import fourbar as fb
+        >>> robot = fb.robots.double_pendulum()
+        >>> robot.solve_mass_matrix([0.1, 0.2], [1.0, 0.0]).round(4)
+        array([  7.1811, -20.3774])
+        """
+    @property
+    def coriolis_matrix(self) -> CoriolisMatrix:
+        """Coriolis matrix, the one of the Christoffel symbols.
+
+        Parameters
+        ----------
+        q : array_like, shape (..., nq)
+            Configuration, with its loops closed.
+        v : array_like, shape (..., nv)
+            Velocity (rad/s, m/s).
+        out : ndarray, optional
+            Array that receives the result.
+        threads : int, optional
+            Largest number of threads for a batch.
+
+        Returns
+        -------
+        C : ndarray, shape (..., nv, nv)
+            Coriolis matrix (kg m²/s, kg m/s, kg/s).
+
+        See Also
+        --------
+        coriolis_force : C v, in O(n).
+        christoffel : The symbols of which it is made.
+        mass_matrix_rate : Ṁ = C + Cᵀ.
+
+        Notes
+        -----
+        C_ij = Σ_k Γ_ijk v_k, also for velocities that are not rates of coordinates, so that Ṁ - 2 C is skew-symmetric and
+        C v + g is the `bias_force`. With loops C = Gᵀ (C_tree G + M_tree Ġ).
+
+        Examples
+        --------
+        >>> import fourbar as fb
+        >>> robot = fb.robots.double_pendulum()
+        >>> C = robot.coriolis_matrix([0.1, 0.2], [1.0, 0.5])
+        >>> C.round(4)
+        array([[-0.0079, -0.0238],
+               [ 0.0159,  0.    ]])
+        """
+    @property
+    def mass_matrix_rate(self) -> MassMatrixRate:
+        """Rate of the mass matrix as the robot moves.
+
+        Parameters
+        ----------
+        q : array_like, shape (..., nq)
+            Configuration, with its loops closed.
+        v : array_like, shape (..., nv)
+            Velocity (rad/s, m/s).
+        out : ndarray, optional
+            Array that receives the result.
+        threads : int, optional
+            Largest number of threads for a batch.
+
+        Returns
+        -------
+        M_rate : ndarray, shape (..., nv, nv)
+            Ṁ = C + Cᵀ (kg m²/s, kg m/s, kg/s).
+
+        See Also
+        --------
+        mass_matrix : The mass matrix.
+        coriolis_matrix : The Coriolis matrix C.
+
+        Examples
+        --------
+        >>> import fourbar as fb
+        >>> robot = fb.robots.double_pendulum()
+        >>> robot.mass_matrix_rate([0.1, 0.2], [1.0, 0.5]).round(4)
+        array([[-0.0159, -0.0079],
+               [-0.0079,  0.    ]])
+        """
+    @property
+    def coriolis_force(self) -> CoriolisForce:
+        """Coriolis and centrifugal forces.
+
+        Parameters
+        ----------
+        q : array_like, shape (..., nq)
+            Configuration, with its loops closed.
+        v : array_like, shape (..., nv)
+            Velocity (rad/s, m/s).
+        out : ndarray, optional
+            Array that receives the result.
+        threads : int, optional
+            Largest number of threads for a batch.
+
+        Returns
+        -------
+        tau : ndarray, shape (..., nv)
+            C v (N m, N): the `bias_force` without gravity and external wrenches.
+
+        See Also
+        --------
+        coriolis_matrix : The matrix C.
+        bias_force : With gravity.
+
+        Examples
+        --------
+        >>> import fourbar as fb
+        >>> robot = fb.robots.double_pendulum()
+        >>> robot.coriolis_force([0.1, 0.2], [1.0, 0.5]).round(4)
+        array([-0.0199,  0.0159])
+        """
+    @property
+    def christoffel(self) -> Christoffel:
+        """Christoffel symbols of the first kind of the mass matrix.
+
+        Parameters
+        ----------
+        q : array_like, shape (..., nq)
+            Configuration, with its loops closed.
+        out : ndarray, optional
+            Array that receives the result.
+        threads : int, optional
+            Largest number of threads for a batch.
+
+        Returns
+        -------
+        Gamma : ndarray, shape (..., nv, nv, nv)
+            Γ_ijk (kg m², kg m, kg) with C_ij = Σ_k Γ_ijk v_k.
+
+        See Also
+        --------
+        coriolis_matrix : Their sum with the velocities.
+
+        Notes
+        -----
+        Where v = q̇, Γ_ijk = ½ (∂_k M_ij + ∂_j M_ik - ∂_i M_jk), symmetric in j and k. For velocities that are not rates of
+        coordinates (spherical and free joints) they are the symbols in the frame of these velocities, with brackets.
+
+        Examples
+        --------
+        >>> import fourbar as fb
+        >>> robot = fb.robots.double_pendulum()
+        >>> robot.christoffel([0.1, 0.2])[0].round(4)
+        array([[ 0.    , -0.0159],
+               [-0.0159, -0.0159]])
+        """
+    @property
+    def kinetic_energy(self) -> KineticEnergy:
+        """Kinetic energy ½ vᵀ M v.
+
+        Parameters
+        ----------
+        q : array_like, shape (..., nq)
+            Configuration, with its loops closed.
+        v : array_like, shape (..., nv)
+            Velocity (rad/s, m/s).
+        out : ndarray, optional
+            Array that receives the result.
+        threads : int, optional
+            Largest number of threads for a batch.
+
+        Returns
+        -------
+        energy : float or ndarray, shape (...)
+            Kinetic energy (J), with that of armatures.
+
+        See Also
+        --------
+        potential_energy : The energy in gravity.
+        spring_energy : The energy in springs of the joints.
+
+        Examples
+        --------
+        >>> import fourbar as fb
+        >>> robot = fb.robots.double_pendulum()
+        >>> float(robot.kinetic_energy([0.1, 0.2], [1.0, 0.0]).round(4))
+        0.2414
+        """
+    @property
+    def potential_energy(self) -> PotentialEnergy:
+        """Potential energy in gravity.
+
+        Parameters
+        ----------
+        q : array_like, shape (..., nq)
+            Configuration, with its loops closed.
+        out : ndarray, optional
+            Array that receives the result.
+        threads : int, optional
+            Largest number of threads for a batch.
+
+        Returns
+        -------
+        energy : float or ndarray, shape (...)
+            Potential energy (J), zero where every mass is at the height of the origin of the world.
+
+        See Also
+        --------
+        gravity_force : Its gradient.
+        kinetic_energy : The energy of motion.
+        spring_energy : The energy in springs of the joints.
+
+        Examples
+        --------
+        >>> import fourbar as fb
+        >>> robot = fb.robots.double_pendulum()
+        >>> float(robot.potential_energy([0.1, 0.2]).round(4))
+        -7.8441
+        """
+    @property
+    def center_of_mass(self) -> CenterOfMass:
+        """Centre of mass of all moving bodies.
+
+        Parameters
+        ----------
+        q : array_like, shape (..., nq)
+            Configuration, with its loops closed.
+        out : ndarray, optional
+            Array that receives the result.
+        threads : int, optional
+            Largest number of threads for a batch.
+
+        Returns
+        -------
+        position : ndarray, shape (..., 3)
+            Position (m) in the world.
+
+        See Also
+        --------
+        center_of_mass_jacobian : Its velocity is J v.
+
+        Examples
+        --------
+        >>> import fourbar as fb
+        >>> robot = fb.robots.double_pendulum()
+        >>> robot.center_of_mass([0.1, 0.2]).round(4)
+        array([-0.0623,  0.    , -0.4442])
+        """
+    @property
+    def center_of_mass_jacobian(self) -> CenterOfMassJacobian:
+        """Jacobian of the centre of mass.
+
+        Parameters
+        ----------
+        q : array_like, shape (..., nq)
+            Configuration, with its loops closed.
+        out : ndarray, optional
+            Array that receives the result.
+        threads : int, optional
+            Largest number of threads for a batch.
+
+        Returns
+        -------
+        J : ndarray, shape (..., 3, nv)
+            The velocity (m/s) of the centre of mass, in world axes, is J v.
+
+        See Also
+        --------
+        center_of_mass : The centre of mass itself.
+        momentum_matrix : Linear and angular momentum.
+
+        Examples
+        --------
+        >>> import fourbar as fb
+        >>> robot = fb.robots.double_pendulum()
+        >>> robot.center_of_mass_jacobian([0.1, 0.2]).round(4)
+        array([[-0.4442, -0.0849],
+               [ 0.    ,  0.    ],
+               [ 0.0623,  0.0263]])
+        """
+    @property
+    def momentum(self) -> Momentum:
+        """Angular and linear momentum of all moving bodies.
+
+        Parameters
+        ----------
+        q : array_like, shape (..., nq)
+            Configuration, with its loops closed.
+        v : array_like, shape (..., nv)
+            Velocity (rad/s, m/s).
+        about : {'com', 'world'}, default 'com'
+            Point about which the angular momentum is taken: the centre of mass, or the origin of the world.
+        out : ndarray, optional
+            Array that receives the result.
+        threads : int, optional
+            Largest number of threads for a batch.
+
+        Returns
+        -------
+        h : ndarray, shape (..., 6)
+            Momentum [angular; linear] (kg m²/s, kg m/s), in world axes.
+
+        See Also
+        --------
+        momentum_matrix : The matrix A in h = A v.
+
+        Examples
+        --------
+        >>> import fourbar as fb
+        >>> robot = fb.robots.double_pendulum()
+        >>> robot.momentum([0.1, 0.2], [1.0, 0.0], about="world").round(4)
+        array([ 0.    ,  0.4828,  0.    , -0.7996,  0.    ,  0.1122])
+        """
+    @property
+    def momentum_matrix(self) -> MomentumMatrix:
+        """Matrix that takes the velocity to the momentum.
+
+        Parameters
+        ----------
+        q : array_like, shape (..., nq)
+            Configuration, with its loops closed.
+        about : {'com', 'world'}, default 'com'
+            Point about which the angular momentum is taken: the centre of mass, which makes A the centroidal momentum
+            matrix, or the origin of the world.
+        out : ndarray, optional
+            Array that receives the result.
+        threads : int, optional
+            Largest number of threads for a batch.
+
+        Returns
+        -------
+        A : ndarray, shape (..., 6, nv)
+            The `momentum` [angular; linear] in world axes is A v.
+
+        See Also
+        --------
+        momentum : The momentum itself.
+        centroidal_matrix : The same about the centre of mass, without options.
+
+        Examples
+        --------
+        >>> import fourbar as fb
+        >>> robot = fb.robots.double_pendulum()
+        >>> robot.momentum_matrix([0.1, 0.2], about="world").shape
+        (6, 2)
+        """
+    @property
+    def centroidal_matrix(self) -> CentroidalMatrix:
+        """Centroidal momentum matrix.
+
+        Parameters
+        ----------
+        q : array_like, shape (..., nq)
+            Configuration, with its loops closed.
+        out : ndarray, optional
+            Array that receives the result.
+        threads : int, optional
+            Largest number of threads for a batch.
+
+        Returns
+        -------
+        A : ndarray, shape (..., 6, nv)
+            The momentum [angular; linear] about the centre of mass, in world axes, is A v.
+
+        See Also
+        --------
+        momentum_matrix : About the origin of the world too.
+
+        Examples
+        --------
+        >>> import fourbar as fb
+        >>> robot = fb.robots.double_pendulum()
+        >>> robot.centroidal_matrix([0.1, 0.2]).round(4)[1]
+        array([0.1206, 0.0502])
+        """
+    @property
+    def pose(self) -> Pose:
+        """Pose of a frame or body in the world.
+
+        Parameters
+        ----------
+        q : array_like, shape (..., nq)
+            Configuration, with its loops closed.
+        frame : str
+            Name of a frame or body.
+        out : ndarray, optional
+            Array that receives the result.
+        threads : int, optional
+            Largest number of threads for a batch.
+
+        Returns
+        -------
+        T : ndarray, shape (..., 4, 4)
+            Homogeneous matrix [[R, p], [0, 1]]: rotation from the axes of the frame to those of the world, and position
+            (m).
+
+        See Also
+        --------
+        poses : Poses of all bodies.
+        velocity : Velocity of a frame.
+
+        Examples
+        --------
+        >>> import fourbar as fb
+        >>> robot = fb.robots.double_pendulum()
+        >>> robot.pose([0.1, 0.2], "tip").round(3)
+        array([[ 0.955,  0.   ,  0.296, -0.168],
+               [ 0.   ,  1.   ,  0.   ,  0.   ],
+               [-0.296,  0.   ,  0.955, -0.88 ],
+               [ 0.   ,  0.   ,  0.   ,  1.   ]])
+        """
+    @property
+    def poses(self) -> Poses:
+        """Poses of all bodies in the world.
+
+        Parameters
+        ----------
+        q : array_like, shape (..., nq)
+            Configuration, with its loops closed.
+        out : ndarray, optional
+            Array that receives the result.
+        threads : int, optional
+            Largest number of threads for a batch.
+
+        Returns
+        -------
+        T : ndarray, shape (..., n_bodies, 4, 4)
+            Homogeneous matrices [[R, p], [0, 1]] in the order of `names.bodies`, positions in m.
+
+        See Also
+        --------
+        pose : Pose of one frame or body.
+
+        Examples
+        --------
+        >>> import fourbar as fb
+        >>> robot = fb.robots.double_pendulum()
+        >>> robot.poses([0.1, 0.2]).shape
+        (2, 4, 4)
+        """
+    @property
+    def velocity(self) -> Velocity:
+        """Velocity of a frame or body.
+
+        Parameters
+        ----------
+        q : array_like, shape (..., nq)
+            Configuration, with its loops closed.
+        v : array_like, shape (..., nv)
+            Velocity (rad/s, m/s).
+        frame : str
+            Name of a frame or body.
+        at : {'origin', 'world'} or array_like, shape (3,), default 'origin'
+            Point of the body whose motion is meant: the origin of the frame, the point that passes the origin of the world,
+            or a point (m) in the axes of the frame.
+        expressed_in : str, default 'world'
+            Axes of the result: 'world', 'frame' (those of the frame itself), or the name of another frame or body.
+        out : ndarray, optional
+            Array that receives the result.
+        threads : int, optional
+            Largest number of threads for a batch.
+
+        Returns
+        -------
+        velocity : ndarray, shape (..., 6)
+            [angular; linear] (rad/s, m/s).
+
+        See Also
+        --------
+        jacobian : The matrix J in J v.
+        acceleration : Its rate.
+        twists : Twists of all bodies, in their own axes.
+
+        Examples
+        --------
+        >>> import fourbar as fb
+        >>> robot = fb.robots.double_pendulum()
+        >>> robot.velocity([0.1, 0.2], [1.0, 0.0], "tip").round(4)
+        array([ 0.    ,  1.    ,  0.    , -0.8796,  0.    ,  0.1681])
+        >>> robot.velocity([0.1, 0.2], [1.0, 0.0], "tip", expressed_in="frame").round(4)
+        array([ 0.    ,  1.    ,  0.    , -0.89  ,  0.    , -0.0993])
+        """
+    @property
+    def acceleration(self) -> Acceleration:
+        """Acceleration of a frame or body.
+
+        Parameters
+        ----------
+        q : array_like, shape (..., nq)
+            Configuration, with its loops closed.
+        v : array_like, shape (..., nv)
+            Velocity (rad/s, m/s).
+        a : array_like, shape (..., nv)
+            Acceleration (rad/s², m/s²).
+        frame : str
+            Name of a frame or body.
+        at : {'origin', 'world'} or array_like, shape (3,), default 'origin'
+            Point of the body whose motion is meant: the origin of the frame, the point that passes the origin of the world,
+            or a point (m) in the axes of the frame.
+        expressed_in : str, default 'world'
+            Axes of the result: 'world', 'frame' (those of the frame itself), or the name of another frame or body.
+        out : ndarray, optional
+            Array that receives the result.
+        threads : int, optional
+            Largest number of threads for a batch.
+
+        Returns
+        -------
+        acceleration : ndarray, shape (..., 6)
+            [angular; linear] (rad/s², m/s²): J a + J̇ v, the component-wise rate of the `velocity`. Gravity is not
+            included.
+
+        See Also
+        --------
+        jacobian_rate : J̇ v alone.
+
+        Notes
+        -----
+        In world axes this is the ordinary acceleration of the point.
+
+        Examples
+        --------
+        >>> import fourbar as fb
+        >>> robot = fb.robots.double_pendulum()
+        >>> robot.acceleration([0.1, 0.2], [1.0, 0.0], [0.0, 0.0], "tip").round(4)
+        array([0.    , 0.    , 0.    , 0.1681, 0.    , 0.8796])
+        """
+    @property
+    def jacobian(self) -> Jacobian:
+        """Jacobian of a frame or body.
+
+        Parameters
+        ----------
+        q : array_like, shape (..., nq)
+            Configuration, with its loops closed.
+        frame : str
+            Name of a frame or body.
+        at : {'origin', 'world'} or array_like, shape (3,), default 'origin'
+            Point of the body whose motion is meant: the origin of the frame, the point that passes the origin of the world,
+            or a point (m) in the axes of the frame.
+        expressed_in : str, default 'world'
+            Axes of the result: 'world', 'frame' (those of the frame itself), or the name of another frame or body.
+        out : ndarray, optional
+            Array that receives the result.
+        threads : int, optional
+            Largest number of threads for a batch.
+
+        Returns
+        -------
+        J : ndarray, shape (..., 6, nv)
+            The `velocity` [angular; linear] of the frame is J v, with the same `at` and `expressed_in`.
+
+        See Also
+        --------
+        jacobians : Jacobians of all bodies.
+        jacobian_rate : J̇ v.
+
+        Examples
+        --------
+        >>> import fourbar as fb
+        >>> robot = fb.robots.double_pendulum()
+        >>> robot.jacobian([0.1, 0.2], "tip").round(4)[3:]
+        array([[-0.8796, -0.3821],
+               [ 0.    ,  0.    ],
+               [ 0.1681,  0.1182]])
+        """
+    @property
+    def jacobian_rate(self) -> JacobianRate:
+        """Rate of the Jacobian of a frame, times the velocity.
+
+        Parameters
+        ----------
+        q : array_like, shape (..., nq)
+            Configuration, with its loops closed.
+        v : array_like, shape (..., nv)
+            Velocity (rad/s, m/s).
+        frame : str
+            Name of a frame or body.
+        at : {'origin', 'world'} or array_like, shape (3,), default 'origin'
+            Point of the body whose motion is meant: the origin of the frame, the point that passes the origin of the world,
+            or a point (m) in the axes of the frame.
+        expressed_in : str, default 'world'
+            Axes of the result: 'world', 'frame' (those of the frame itself), or the name of another frame or body.
+        out : ndarray, optional
+            Array that receives the result.
+        threads : int, optional
+            Largest number of threads for a batch.
+
+        Returns
+        -------
+        Jdot_v : ndarray, shape (..., 6)
+            J̇ v (rad/s², m/s²): the `acceleration` of the frame where a = 0.
+
+        See Also
+        --------
+        jacobian : The Jacobian J.
+        acceleration : J a + J̇ v.
+
+        Examples
+        --------
+        >>> import fourbar as fb
+        >>> robot = fb.robots.double_pendulum()
+        >>> robot.jacobian_rate([0.1, 0.2], [1.0, 0.0], "tip").round(4)
+        array([0.    , 0.    , 0.    , 0.1681, 0.    , 0.8796])
         """
     @property
     def twists(self) -> Twists:
@@ -4497,6 +5313,261 @@ class RobotMethods:
         >>> robot = fb.robots.double_pendulum()
         >>> robot.generalized_force([0.1, 0.2], [[0, 0, 0, 0, 0, 0], [0, 0, 0, 1.0, 0, 0]]).round(4)
         array([-0.49,  0.  ])
+        """
+    @property
+    def actuator_force(self) -> ActuatorForce:
+        """Joint forces made by the actuators.
+
+        Parameters
+        ----------
+        q : array_like, shape (..., nq)
+            Configuration, with its loops closed.
+        u : array_like, shape (..., n_actuators)
+            Forces of the actuators (N m, N), in the order of `names.actuators`.
+        out : ndarray, optional
+            Array that receives the result.
+        threads : int, optional
+            Largest number of threads for a batch.
+
+        Returns
+        -------
+        tau : ndarray, shape (..., nv)
+            τ = Bᵀ u (N m, N) on the independent velocities, with the `actuator_matrix` B.
+
+        Raises
+        ------
+        ArgumentError
+            If the robot has no actuators.
+
+        See Also
+        --------
+        actuator_matrix : The matrix B.
+        System.actuated : Dynamics in the forces of actuated joints.
+
+        Notes
+        -----
+        In a loop an actuator may be on any joint.
+
+        Examples
+        --------
+        >>> import fourbar as fb
+        >>> b = fb.Builder("geared")
+        >>> _ = b.body("arm", joint=fb.joints.Revolute("y"), mass=1.0, com=(0, 0, -0.3), inertia=(0.01, 0.01, 0.01))
+        >>> robot = b.actuator("motor", drives="arm", gear=9.0).build()
+        >>> robot.actuator_force([0.0], [2.0])
+        array([18.])
+        """
+    @property
+    def actuator_matrix(self) -> ActuatorMatrix:
+        """Matrix that takes the velocity to the velocities of the actuators.
+
+        Parameters
+        ----------
+        q : array_like, shape (..., nq)
+            Configuration, with its loops closed.
+        out : ndarray, optional
+            Array that receives the result.
+        threads : int, optional
+            Largest number of threads for a batch.
+
+        Returns
+        -------
+        B : ndarray, shape (..., n_actuators, nv)
+            The actuators move with B v, and their forces u make the joint forces τ = Bᵀ u.
+
+        Raises
+        ------
+        ArgumentError
+            If the robot has no actuators.
+
+        See Also
+        --------
+        actuator_force : The product Bᵀ u.
+
+        Examples
+        --------
+        >>> import fourbar as fb
+        >>> b = fb.Builder("geared")
+        >>> _ = b.body("arm", joint=fb.joints.Revolute("y"), mass=1.0, com=(0, 0, -0.3), inertia=(0.01, 0.01, 0.01))
+        >>> robot = b.actuator("motor", drives="arm", gear=9.0).build()
+        >>> robot.actuator_matrix([0.0])
+        array([[9.]])
+        """
+    @property
+    def passive_forces(self) -> PassiveForces:
+        """Forces of springs and viscous damping in the joints.
+
+        Parameters
+        ----------
+        q : array_like, shape (..., nq)
+            Configuration, with its loops closed.
+        v : array_like, shape (..., nv)
+            Velocity (rad/s, m/s).
+        out : ndarray, optional
+            Array that receives the result.
+        threads : int, optional
+            Largest number of threads for a batch.
+
+        Returns
+        -------
+        tau : ndarray, shape (..., nv)
+            -stiffness (q - rest) - damping v (N m, N), summed over all joints, also those that are not independent.
+
+        See Also
+        --------
+        passive_dynamics : Accelerations with these forces.
+        spring_energy : Energy in the springs.
+        damping_power : Power taken by damping.
+
+        Notes
+        -----
+        Springs of spherical and free joints act on the rotation vector from `rest`, those of free joints on the
+        displacement too. Coulomb friction (`friction`) is not included.
+
+        Examples
+        --------
+        >>> import fourbar as fb
+        >>> robot = fb.robots.double_pendulum()
+        >>> sprung = robot.with_parameters(joints={"elbow": {"stiffness": 5.0, "damping": 0.1}})
+        >>> sprung.passive_forces([0.1, 0.2], [1.0, 0.5])
+        array([ 0.  , -1.05])
+        """
+    @property
+    def passive_dynamics(self) -> PassiveDynamics:
+        """Accelerations caused by joint forces together with springs and damping.
+
+        Parameters
+        ----------
+        q : array_like, shape (..., nq)
+            Configuration, with its loops closed.
+        v : array_like, shape (..., nv)
+            Velocity (rad/s, m/s).
+        tau : array_like, shape (..., nv)
+            Joint forces (N m, N).
+        f_ext : array_like, shape (..., n_bodies, 6), optional
+            Wrench [moment; force] (N m, N) on each body, at its origin and in its axes.
+        out : ndarray, optional
+            Array that receives the result.
+        threads : int, optional
+            Largest number of threads for a batch.
+
+        Returns
+        -------
+        a : ndarray, shape (..., nv)
+            Accelerations (rad/s², m/s²): `forward_dynamics` of τ + `passive_forces`.
+
+        See Also
+        --------
+        forward_dynamics : The rigid bodies alone.
+        inverse_passive_dynamics : The inverse.
+
+        Examples
+        --------
+        >>> import fourbar as fb
+        >>> robot = fb.robots.double_pendulum()
+        >>> sprung = robot.with_parameters(joints={"elbow": {"stiffness": 5.0, "damping": 0.1}})
+        >>> sprung.passive_dynamics([0.1, 0.2], [0.0, 0.0], [0.0, 0.0]).round(3)
+        array([ 21.927, -96.53 ])
+        """
+    @property
+    def inverse_passive_dynamics(self) -> InversePassiveDynamics:
+        """Joint forces that, together with springs and damping, cause given accelerations.
+
+        Parameters
+        ----------
+        q : array_like, shape (..., nq)
+            Configuration, with its loops closed.
+        v : array_like, shape (..., nv)
+            Velocity (rad/s, m/s).
+        a : array_like, shape (..., nv)
+            Acceleration (rad/s², m/s²).
+        f_ext : array_like, shape (..., n_bodies, 6), optional
+            Wrench [moment; force] (N m, N) on each body, at its origin and in its axes.
+        out : ndarray, optional
+            Array that receives the result.
+        threads : int, optional
+            Largest number of threads for a batch.
+
+        Returns
+        -------
+        tau : ndarray, shape (..., nv)
+            What drives must supply (N m, N): `inverse_dynamics` less `passive_forces`.
+
+        See Also
+        --------
+        inverse_dynamics : The rigid bodies alone.
+        passive_dynamics : The inverse, which `simulate` follows.
+
+        Examples
+        --------
+        >>> import fourbar as fb
+        >>> robot = fb.robots.double_pendulum()
+        >>> sprung = robot.with_parameters(joints={"elbow": {"stiffness": 5.0, "damping": 0.1}})
+        >>> sprung.inverse_passive_dynamics([0.1, 0.2], [0.0, 0.0], [0.0, 0.0]).round(3)
+        array([1.1  , 1.464])
+        """
+    @property
+    def spring_energy(self) -> SpringEnergy:
+        """Energy in the springs of the joints.
+
+        Parameters
+        ----------
+        q : array_like, shape (..., nq)
+            Configuration, with its loops closed.
+        out : ndarray, optional
+            Array that receives the result.
+        threads : int, optional
+            Largest number of threads for a batch.
+
+        Returns
+        -------
+        energy : float or ndarray, shape (...)
+            ½ Σ stiffness (q - rest)² (J).
+
+        See Also
+        --------
+        passive_forces : The forces of the springs.
+        potential_energy : The energy in gravity.
+
+        Examples
+        --------
+        >>> import fourbar as fb
+        >>> robot = fb.robots.double_pendulum()
+        >>> sprung = robot.with_parameters(joints={"elbow": {"stiffness": 5.0}})
+        >>> float(sprung.spring_energy([0.1, 0.2]).round(4))
+        0.1
+        """
+    @property
+    def damping_power(self) -> DampingPower:
+        """Power taken by viscous damping in the joints.
+
+        Parameters
+        ----------
+        q : array_like, shape (..., nq)
+            Configuration, with its loops closed.
+        v : array_like, shape (..., nv)
+            Velocity (rad/s, m/s).
+        out : ndarray, optional
+            Array that receives the result.
+        threads : int, optional
+            Largest number of threads for a batch.
+
+        Returns
+        -------
+        power : float or ndarray, shape (...)
+            Σ damping v² over all joints (W), never negative.
+
+        See Also
+        --------
+        passive_forces : The forces of the dampers.
+
+        Examples
+        --------
+        >>> import fourbar as fb
+        >>> robot = fb.robots.double_pendulum()
+        >>> damped = robot.with_parameters(joints={"elbow": {"damping": 0.1}})
+        >>> float(damped.damping_power([0.1, 0.2], [1.0, 0.5]))
+        0.025
         """
     @property
     def integrate(self) -> Integrate:
@@ -4838,671 +5909,6 @@ class RobotMethods:
         (6,)
         """
     @property
-    def coriolis_matrix(self) -> CoriolisMatrix:
-        """Coriolis matrix, the one of the Christoffel symbols.
-
-        Parameters
-        ----------
-        q : array_like, shape (..., nq)
-            Configuration, with its loops closed.
-        v : array_like, shape (..., nv)
-            Velocity (rad/s, m/s).
-        out : ndarray, optional
-            Array that receives the result.
-        threads : int, optional
-            Largest number of threads for a batch.
-
-        Returns
-        -------
-        C : ndarray, shape (..., nv, nv)
-            Coriolis matrix (kg m²/s, kg m/s, kg/s).
-
-        See Also
-        --------
-        coriolis_force : C v, in O(n).
-        christoffel : The symbols of which it is made.
-        mass_matrix_rate : Ṁ = C + Cᵀ.
-
-        Notes
-        -----
-        C_ij = Σ_k Γ_ijk v_k, also for velocities that are not rates of coordinates, so that Ṁ - 2 C is skew-symmetric and
-        C v + g is the `bias_force`. With loops C = Gᵀ (C_tree G + M_tree Ġ).
-
-        Examples
-        --------
-        >>> import fourbar as fb
-        >>> robot = fb.robots.double_pendulum()
-        >>> C = robot.coriolis_matrix([0.1, 0.2], [1.0, 0.5])
-        >>> C.round(4)
-        array([[-0.0079, -0.0238],
-               [ 0.0159,  0.    ]])
-        """
-    @property
-    def mass_matrix_rate(self) -> MassMatrixRate:
-        """Rate of the mass matrix as the robot moves.
-
-        Parameters
-        ----------
-        q : array_like, shape (..., nq)
-            Configuration, with its loops closed.
-        v : array_like, shape (..., nv)
-            Velocity (rad/s, m/s).
-        out : ndarray, optional
-            Array that receives the result.
-        threads : int, optional
-            Largest number of threads for a batch.
-
-        Returns
-        -------
-        M_rate : ndarray, shape (..., nv, nv)
-            Ṁ = C + Cᵀ (kg m²/s, kg m/s, kg/s).
-
-        See Also
-        --------
-        mass_matrix : The mass matrix.
-        coriolis_matrix : The Coriolis matrix C.
-
-        Examples
-        --------
-        >>> import fourbar as fb
-        >>> robot = fb.robots.double_pendulum()
-        >>> robot.mass_matrix_rate([0.1, 0.2], [1.0, 0.5]).round(4)
-        array([[-0.0159, -0.0079],
-               [-0.0079,  0.    ]])
-        """
-    @property
-    def coriolis_force(self) -> CoriolisForce:
-        """Coriolis and centrifugal forces.
-
-        Parameters
-        ----------
-        q : array_like, shape (..., nq)
-            Configuration, with its loops closed.
-        v : array_like, shape (..., nv)
-            Velocity (rad/s, m/s).
-        out : ndarray, optional
-            Array that receives the result.
-        threads : int, optional
-            Largest number of threads for a batch.
-
-        Returns
-        -------
-        tau : ndarray, shape (..., nv)
-            C v (N m, N): the `bias_force` without gravity and external wrenches.
-
-        See Also
-        --------
-        coriolis_matrix : The matrix C.
-        bias_force : With gravity.
-
-        Examples
-        --------
-        >>> import fourbar as fb
-        >>> robot = fb.robots.double_pendulum()
-        >>> robot.coriolis_force([0.1, 0.2], [1.0, 0.5]).round(4)
-        array([-0.0199,  0.0159])
-        """
-    @property
-    def christoffel(self) -> Christoffel:
-        """Christoffel symbols of the first kind of the mass matrix.
-
-        Parameters
-        ----------
-        q : array_like, shape (..., nq)
-            Configuration, with its loops closed.
-        out : ndarray, optional
-            Array that receives the result.
-        threads : int, optional
-            Largest number of threads for a batch.
-
-        Returns
-        -------
-        Gamma : ndarray, shape (..., nv, nv, nv)
-            Γ_ijk (kg m², kg m, kg) with C_ij = Σ_k Γ_ijk v_k.
-
-        See Also
-        --------
-        coriolis_matrix : Their sum with the velocities.
-
-        Notes
-        -----
-        Where v = q̇, Γ_ijk = ½ (∂_k M_ij + ∂_j M_ik - ∂_i M_jk), symmetric in j and k. For velocities that are not rates of
-        coordinates (spherical and free joints) they are the symbols in the frame of these velocities, with brackets.
-
-        Examples
-        --------
-        >>> import fourbar as fb
-        >>> robot = fb.robots.double_pendulum()
-        >>> robot.christoffel([0.1, 0.2])[0].round(4)
-        array([[ 0.    , -0.0159],
-               [-0.0159, -0.0159]])
-        """
-    @property
-    def inverse_dynamics(self) -> InverseDynamics:
-        """Joint forces that cause given accelerations (RNEA).
-
-        Parameters
-        ----------
-        q : array_like, shape (..., nq)
-            Configuration, with its loops closed.
-        v : array_like, shape (..., nv)
-            Velocity (rad/s, m/s).
-        a : array_like, shape (..., nv)
-            Acceleration (rad/s², m/s²).
-        f_ext : array_like, shape (..., n_bodies, 6), optional
-            Wrench [moment; force] (N m, N) on each body, at its origin and in its axes.
-        out : ndarray, optional
-            Array that receives the result.
-        threads : int, optional
-            Largest number of threads for a batch.
-
-        Returns
-        -------
-        tau : ndarray, shape (..., nv)
-            Joint forces (N m, N).
-
-        See Also
-        --------
-        forward_dynamics : Accelerations caused by joint forces.
-        inverse_passive_dynamics : The same with springs and damping of the joints.
-        reactions : All six components of the force in every joint.
-
-        Notes
-        -----
-        τ = M a + C v + g - Σ Jᵀ f_ext, in O(n), of the rigid bodies and armatures alone. For speed q is not checked: where
-        loops are open, the result means nothing. `System.check` looks at a state, `System.assemble` closes its loops.
-
-        Examples
-        --------
-        >>> import fourbar as fb
-        >>> robot = fb.robots.double_pendulum()
-        >>> robot.inverse_dynamics([0.1, 0.2], [1.0, 0.0], [0.0, 0.0]).round(4)
-        array([1.1004, 0.4797])
-        """
-    @property
-    def forward_dynamics(self) -> ForwardDynamics:
-        """Accelerations caused by joint forces (ABA).
-
-        Parameters
-        ----------
-        q : array_like, shape (..., nq)
-            Configuration, with its loops closed.
-        v : array_like, shape (..., nv)
-            Velocity (rad/s, m/s).
-        tau : array_like, shape (..., nv)
-            Joint forces (N m, N).
-        f_ext : array_like, shape (..., n_bodies, 6), optional
-            Wrench [moment; force] (N m, N) on each body, at its origin and in its axes.
-        out : ndarray, optional
-            Array that receives the result.
-        threads : int, optional
-            Largest number of threads for a batch.
-
-        Returns
-        -------
-        a : ndarray, shape (..., nv)
-            Accelerations (rad/s², m/s²).
-
-        See Also
-        --------
-        inverse_dynamics : Joint forces that cause given accelerations.
-        passive_dynamics : The same with springs and damping of the joints.
-        hybrid_dynamics : Accelerations of some joints and forces of the others.
-        simulate : Motion over time.
-
-        Notes
-        -----
-        Solves M a + C v + g = τ + Σ Jᵀ f_ext in O(n) without forming M; loops are embedded (Chignoli, Alg. 1). For speed q
-        is not checked: where loops are open, the result means nothing. `System.check` looks at a state, `System.assemble`
-        closes its loops.
-
-        Examples
-        --------
-        >>> import fourbar as fb
-        >>> robot = fb.robots.double_pendulum()
-        >>> robot.forward_dynamics([0.1, 0.2], [1.0, 0.0], [0.0, 0.0]).round(4)
-        array([  1.8735, -16.5602])
-
-        Leading axes are batches; they broadcast.
-
-        >>> import numpy as np
-        >>> robot.forward_dynamics(np.zeros((1000, 2)), np.zeros(2), np.zeros(2)).shape
-        (1000, 2)
-
-        Derivatives are attributes of the function.
-
-        >>> robot.forward_dynamics.jacobian([0.1, 0.2], [1.0, 0.0], [0.0, 0.0]).tau.shape
-        (2, 2)
-        """
-    @property
-    def hybrid_dynamics(self) -> HybridDynamics:
-        """All accelerations and joint forces, where some accelerations and the other forces are given.
-
-        Parameters
-        ----------
-        q : array_like, shape (..., nq)
-            Configuration, with its loops closed.
-        v : array_like, shape (..., nv)
-            Velocity (rad/s, m/s).
-        a : array_like, shape (..., nv)
-            Acceleration (rad/s², m/s²); read for the joints in `prescribed`.
-        tau : array_like, shape (..., nv)
-            Joint forces (N m, N); read for all other joints.
-        prescribed : sequence of str
-            Joints whose acceleration is given.
-        f_ext : array_like, shape (..., n_bodies, 6), optional
-            Wrench [moment; force] (N m, N) on each body, at its origin and in its axes.
-        out : tuple of ndarray, optional
-            Arrays that receive the results.
-        threads : int, optional
-            Largest number of threads for a batch.
-
-        Returns
-        -------
-        a : ndarray, shape (..., nv)
-            Accelerations of all joints (rad/s², m/s²).
-        tau : ndarray, shape (..., nv)
-            Forces of all joints (N m, N).
-
-        See Also
-        --------
-        forward_dynamics : No acceleration is given.
-        inverse_dynamics : All accelerations are given.
-
-        Notes
-        -----
-        The rows of M a + C v + g = τ + Σ Jᵀ f_ext are solved for what is not given in O(n) (Kim, Table 4).
-
-        Examples
-        --------
-        >>> import fourbar as fb
-        >>> robot = fb.robots.double_pendulum()
-        >>> a, tau = robot.hybrid_dynamics([0.1, 0.2], [0.0, 0.0], [2.0, 0.0], [0.0, 0.0], prescribed=["shoulder"])
-        >>> a.round(3), tau.round(3)
-        (array([  2.   , -16.547]), array([0.063, 0.   ]))
-        """
-    @property
-    def bias_force(self) -> BiasForce:
-        """Joint forces at acceleration zero: Coriolis, centrifugal and gravity forces.
-
-        Parameters
-        ----------
-        q : array_like, shape (..., nq)
-            Configuration, with its loops closed.
-        v : array_like, shape (..., nv)
-            Velocity (rad/s, m/s).
-        f_ext : array_like, shape (..., n_bodies, 6), optional
-            Wrench [moment; force] (N m, N) on each body, at its origin and in its axes.
-        out : ndarray, optional
-            Array that receives the result.
-        threads : int, optional
-            Largest number of threads for a batch.
-
-        Returns
-        -------
-        tau : ndarray, shape (..., nv)
-            C v + g - Σ Jᵀ f_ext (N m, N), also called nonlinear effects.
-
-        See Also
-        --------
-        gravity_force : g alone.
-        coriolis_force : C v alone.
-
-        Examples
-        --------
-        >>> import fourbar as fb
-        >>> robot = fb.robots.double_pendulum()
-        >>> robot.bias_force([0.1, 0.2], [1.0, 0.0]).round(4)
-        array([1.1004, 0.4797])
-        """
-    @property
-    def gravity_force(self) -> GravityForce:
-        """Joint forces that hold the robot still against gravity.
-
-        Parameters
-        ----------
-        q : array_like, shape (..., nq)
-            Configuration, with its loops closed.
-        out : ndarray, optional
-            Array that receives the result.
-        threads : int, optional
-            Largest number of threads for a batch.
-
-        Returns
-        -------
-        tau : ndarray, shape (..., nv)
-            g(q) = ∂U/∂q (N m, N), with the potential energy U.
-
-        See Also
-        --------
-        potential_energy : The energy of which this is the gradient.
-        bias_force : With Coriolis and centrifugal forces.
-
-        Examples
-        --------
-        >>> import fourbar as fb
-        >>> robot = fb.robots.double_pendulum()
-        >>> robot.gravity_force([0.1, 0.2]).round(4)
-        array([1.1004, 0.4638])
-        """
-    @property
-    def mass_matrix(self) -> MassMatrix:
-        """Mass matrix, symmetric and full (CRBA).
-
-        Parameters
-        ----------
-        q : array_like, shape (..., nq)
-            Configuration, with its loops closed.
-        out : ndarray, optional
-            Array that receives the result.
-        threads : int, optional
-            Largest number of threads for a batch.
-
-        Returns
-        -------
-        M : ndarray, shape (..., nv, nv)
-            Mass matrix (kg m², kg m, kg), with armatures on its diagonal.
-
-        See Also
-        --------
-        inverse_mass_matrix : The inverse, without forming M.
-        solve_mass_matrix : M⁻¹ b, without forming M.
-        mass_matrix_rate : Its rate.
-
-        Notes
-        -----
-        With loops M = Gᵀ M_tree G, with the `loop_map` G and the mass matrix M_tree of the spanning tree.
-
-        Examples
-        --------
-        >>> import fourbar as fb
-        >>> robot = fb.robots.double_pendulum()
-        >>> robot.mass_matrix([0.1, 0.2]).round(4)
-        array([[0.4828, 0.1211],
-               [0.1211, 0.0427]])
-        """
-    @property
-    def inverse_mass_matrix(self) -> InverseMassMatrix:
-        """Inverse of the mass matrix, without forming the mass matrix.
-
-        Parameters
-        ----------
-        q : array_like, shape (..., nq)
-            Configuration, with its loops closed.
-        out : ndarray, optional
-            Array that receives the result.
-        threads : int, optional
-            Largest number of threads for a batch.
-
-        Returns
-        -------
-        M_inverse : ndarray, shape (..., nv, nv)
-            M⁻¹ (1/(kg m²), 1/(kg m), 1/kg), in O(n²).
-
-        See Also
-        --------
-        mass_matrix : The mass matrix.
-        solve_mass_matrix : Its product with one vector, in O(n).
-
-        Examples
-        --------
-        >>> import fourbar as fb
-        >>> robot = fb.robots.double_pendulum()
-        >>> (robot.inverse_mass_matrix([0.1, 0.2]) @ robot.mass_matrix([0.1, 0.2])).round(9)
-        array([[1., 0.],
-               [0., 1.]])
-        """
-    @property
-    def solve_mass_matrix(self) -> SolveMassMatrix:
-        """Solution x of M x = b, without forming the mass matrix.
-
-        Parameters
-        ----------
-        q : array_like, shape (..., nq)
-            Configuration, with its loops closed.
-        b : array_like, shape (..., nv)
-            Right-hand side: joint forces (N m, N).
-        out : ndarray, optional
-            Array that receives the result.
-        threads : int, optional
-            Largest number of threads for a batch.
-
-        Returns
-        -------
-        x : ndarray, shape (..., nv)
-            M⁻¹ b (rad/s², m/s²), in O(n).
-
-        See Also
-        --------
-        inverse_mass_matrix : The whole matrix M⁻¹.
-
-        Examples
-        --------
-        >>> import fourbar as fb
-        >>> robot = fb.robots.double_pendulum()
-        >>> robot.solve_mass_matrix([0.1, 0.2], [1.0, 0.0]).round(4)
-        array([  7.1811, -20.3774])
-        """
-    @property
-    def kinetic_energy(self) -> KineticEnergy:
-        """Kinetic energy ½ vᵀ M v.
-
-        Parameters
-        ----------
-        q : array_like, shape (..., nq)
-            Configuration, with its loops closed.
-        v : array_like, shape (..., nv)
-            Velocity (rad/s, m/s).
-        out : ndarray, optional
-            Array that receives the result.
-        threads : int, optional
-            Largest number of threads for a batch.
-
-        Returns
-        -------
-        energy : float or ndarray, shape (...)
-            Kinetic energy (J), with that of armatures.
-
-        See Also
-        --------
-        potential_energy : The energy in gravity.
-        spring_energy : The energy in springs of the joints.
-
-        Examples
-        --------
-        >>> import fourbar as fb
-        >>> robot = fb.robots.double_pendulum()
-        >>> float(robot.kinetic_energy([0.1, 0.2], [1.0, 0.0]).round(4))
-        0.2414
-        """
-    @property
-    def potential_energy(self) -> PotentialEnergy:
-        """Potential energy in gravity.
-
-        Parameters
-        ----------
-        q : array_like, shape (..., nq)
-            Configuration, with its loops closed.
-        out : ndarray, optional
-            Array that receives the result.
-        threads : int, optional
-            Largest number of threads for a batch.
-
-        Returns
-        -------
-        energy : float or ndarray, shape (...)
-            Potential energy (J), zero where every mass is at the height of the origin of the world.
-
-        See Also
-        --------
-        gravity_force : Its gradient.
-        kinetic_energy : The energy of motion.
-        spring_energy : The energy in springs of the joints.
-
-        Examples
-        --------
-        >>> import fourbar as fb
-        >>> robot = fb.robots.double_pendulum()
-        >>> float(robot.potential_energy([0.1, 0.2]).round(4))
-        -7.8441
-        """
-    @property
-    def center_of_mass(self) -> CenterOfMass:
-        """Centre of mass of all moving bodies.
-
-        Parameters
-        ----------
-        q : array_like, shape (..., nq)
-            Configuration, with its loops closed.
-        out : ndarray, optional
-            Array that receives the result.
-        threads : int, optional
-            Largest number of threads for a batch.
-
-        Returns
-        -------
-        position : ndarray, shape (..., 3)
-            Position (m) in the world.
-
-        See Also
-        --------
-        center_of_mass_jacobian : Its velocity is J v.
-
-        Examples
-        --------
-        >>> import fourbar as fb
-        >>> robot = fb.robots.double_pendulum()
-        >>> robot.center_of_mass([0.1, 0.2]).round(4)
-        array([-0.0623,  0.    , -0.4442])
-        """
-    @property
-    def center_of_mass_jacobian(self) -> CenterOfMassJacobian:
-        """Jacobian of the centre of mass.
-
-        Parameters
-        ----------
-        q : array_like, shape (..., nq)
-            Configuration, with its loops closed.
-        out : ndarray, optional
-            Array that receives the result.
-        threads : int, optional
-            Largest number of threads for a batch.
-
-        Returns
-        -------
-        J : ndarray, shape (..., 3, nv)
-            The velocity (m/s) of the centre of mass, in world axes, is J v.
-
-        See Also
-        --------
-        center_of_mass : The centre of mass itself.
-        momentum_matrix : Linear and angular momentum.
-
-        Examples
-        --------
-        >>> import fourbar as fb
-        >>> robot = fb.robots.double_pendulum()
-        >>> robot.center_of_mass_jacobian([0.1, 0.2]).round(4)
-        array([[-0.4442, -0.0849],
-               [ 0.    ,  0.    ],
-               [ 0.0623,  0.0263]])
-        """
-    @property
-    def momentum(self) -> Momentum:
-        """Angular and linear momentum of all moving bodies.
-
-        Parameters
-        ----------
-        q : array_like, shape (..., nq)
-            Configuration, with its loops closed.
-        v : array_like, shape (..., nv)
-            Velocity (rad/s, m/s).
-        about : {'com', 'world'}, default 'com'
-            Point about which the angular momentum is taken: the centre of mass, or the origin of the world.
-        out : ndarray, optional
-            Array that receives the result.
-        threads : int, optional
-            Largest number of threads for a batch.
-
-        Returns
-        -------
-        h : ndarray, shape (..., 6)
-            Momentum [angular; linear] (kg m²/s, kg m/s), in world axes.
-
-        See Also
-        --------
-        momentum_matrix : The matrix A in h = A v.
-
-        Examples
-        --------
-        >>> import fourbar as fb
-        >>> robot = fb.robots.double_pendulum()
-        >>> robot.momentum([0.1, 0.2], [1.0, 0.0], about="world").round(4)
-        array([ 0.    ,  0.4828,  0.    , -0.7996,  0.    ,  0.1122])
-        """
-    @property
-    def momentum_matrix(self) -> MomentumMatrix:
-        """Matrix that takes the velocity to the momentum.
-
-        Parameters
-        ----------
-        q : array_like, shape (..., nq)
-            Configuration, with its loops closed.
-        about : {'com', 'world'}, default 'com'
-            Point about which the angular momentum is taken: the centre of mass, which makes A the centroidal momentum
-            matrix, or the origin of the world.
-        out : ndarray, optional
-            Array that receives the result.
-        threads : int, optional
-            Largest number of threads for a batch.
-
-        Returns
-        -------
-        A : ndarray, shape (..., 6, nv)
-            The `momentum` [angular; linear] in world axes is A v.
-
-        See Also
-        --------
-        momentum : The momentum itself.
-        centroidal_matrix : The same about the centre of mass, without options.
-
-        Examples
-        --------
-        >>> import fourbar as fb
-        >>> robot = fb.robots.double_pendulum()
-        >>> robot.momentum_matrix([0.1, 0.2], about="world").shape
-        (6, 2)
-        """
-    @property
-    def centroidal_matrix(self) -> CentroidalMatrix:
-        """Centroidal momentum matrix.
-
-        Parameters
-        ----------
-        q : array_like, shape (..., nq)
-            Configuration, with its loops closed.
-        out : ndarray, optional
-            Array that receives the result.
-        threads : int, optional
-            Largest number of threads for a batch.
-
-        Returns
-        -------
-        A : ndarray, shape (..., 6, nv)
-            The momentum [angular; linear] about the centre of mass, in world axes, is A v.
-
-        See Also
-        --------
-        momentum_matrix : About the origin of the world too.
-
-        Examples
-        --------
-        >>> import fourbar as fb
-        >>> robot = fb.robots.double_pendulum()
-        >>> robot.centroidal_matrix([0.1, 0.2]).round(4)[1]
-        array([0.1206, 0.0502])
-        """
-    @property
     def osim_inverse(self) -> OsimInverse:
         """Inverse operational-space inertia of one or more frames (EFPA).
 
@@ -5658,412 +6064,6 @@ class RobotMethods:
         >>> robot = fb.robots.four_bar()
         >>> robot.loop_pull(robot.neutral()).shape
         (6, 3, 6)
-        """
-    @property
-    def pose(self) -> Pose:
-        """Pose of a frame or body in the world.
-
-        Parameters
-        ----------
-        q : array_like, shape (..., nq)
-            Configuration, with its loops closed.
-        frame : str
-            Name of a frame or body.
-        out : ndarray, optional
-            Array that receives the result.
-        threads : int, optional
-            Largest number of threads for a batch.
-
-        Returns
-        -------
-        T : ndarray, shape (..., 4, 4)
-            Homogeneous matrix [[R, p], [0, 1]]: rotation from the axes of the frame to those of the world, and position
-            (m).
-
-        See Also
-        --------
-        poses : Poses of all bodies.
-        velocity : Velocity of a frame.
-
-        Examples
-        --------
-        >>> import fourbar as fb
-        >>> robot = fb.robots.double_pendulum()
-        >>> robot.pose([0.1, 0.2], "tip").round(3)
-        array([[ 0.955,  0.   ,  0.296, -0.168],
-               [ 0.   ,  1.   ,  0.   ,  0.   ],
-               [-0.296,  0.   ,  0.955, -0.88 ],
-               [ 0.   ,  0.   ,  0.   ,  1.   ]])
-        """
-    @property
-    def poses(self) -> Poses:
-        """Poses of all bodies in the world.
-
-        Parameters
-        ----------
-        q : array_like, shape (..., nq)
-            Configuration, with its loops closed.
-        out : ndarray, optional
-            Array that receives the result.
-        threads : int, optional
-            Largest number of threads for a batch.
-
-        Returns
-        -------
-        T : ndarray, shape (..., n_bodies, 4, 4)
-            Homogeneous matrices [[R, p], [0, 1]] in the order of `names.bodies`, positions in m.
-
-        See Also
-        --------
-        pose : Pose of one frame or body.
-
-        Examples
-        --------
-        >>> import fourbar as fb
-        >>> robot = fb.robots.double_pendulum()
-        >>> robot.poses([0.1, 0.2]).shape
-        (2, 4, 4)
-        """
-    @property
-    def velocity(self) -> Velocity:
-        """Velocity of a frame or body.
-
-        Parameters
-        ----------
-        q : array_like, shape (..., nq)
-            Configuration, with its loops closed.
-        v : array_like, shape (..., nv)
-            Velocity (rad/s, m/s).
-        frame : str
-            Name of a frame or body.
-        at : {'origin', 'world'} or array_like, shape (3,), default 'origin'
-            Point of the body whose motion is meant: the origin of the frame, the point that passes the origin of the world,
-            or a point (m) in the axes of the frame.
-        expressed_in : str, default 'world'
-            Axes of the result: 'world', 'frame' (those of the frame itself), or the name of another frame or body.
-        out : ndarray, optional
-            Array that receives the result.
-        threads : int, optional
-            Largest number of threads for a batch.
-
-        Returns
-        -------
-        velocity : ndarray, shape (..., 6)
-            [angular; linear] (rad/s, m/s).
-
-        See Also
-        --------
-        jacobian : The matrix J in J v.
-        acceleration : Its rate.
-        twists : Twists of all bodies, in their own axes.
-
-        Examples
-        --------
-        >>> import fourbar as fb
-        >>> robot = fb.robots.double_pendulum()
-        >>> robot.velocity([0.1, 0.2], [1.0, 0.0], "tip").round(4)
-        array([ 0.    ,  1.    ,  0.    , -0.8796,  0.    ,  0.1681])
-        >>> robot.velocity([0.1, 0.2], [1.0, 0.0], "tip", expressed_in="frame").round(4)
-        array([ 0.    ,  1.    ,  0.    , -0.89  ,  0.    , -0.0993])
-        """
-    @property
-    def acceleration(self) -> Acceleration:
-        """Acceleration of a frame or body.
-
-        Parameters
-        ----------
-        q : array_like, shape (..., nq)
-            Configuration, with its loops closed.
-        v : array_like, shape (..., nv)
-            Velocity (rad/s, m/s).
-        a : array_like, shape (..., nv)
-            Acceleration (rad/s², m/s²).
-        frame : str
-            Name of a frame or body.
-        at : {'origin', 'world'} or array_like, shape (3,), default 'origin'
-            Point of the body whose motion is meant: the origin of the frame, the point that passes the origin of the world,
-            or a point (m) in the axes of the frame.
-        expressed_in : str, default 'world'
-            Axes of the result: 'world', 'frame' (those of the frame itself), or the name of another frame or body.
-        out : ndarray, optional
-            Array that receives the result.
-        threads : int, optional
-            Largest number of threads for a batch.
-
-        Returns
-        -------
-        acceleration : ndarray, shape (..., 6)
-            [angular; linear] (rad/s², m/s²): J a + J̇ v, the component-wise rate of the `velocity`. Gravity is not
-            included.
-
-        See Also
-        --------
-        jacobian_rate : J̇ v alone.
-
-        Notes
-        -----
-        In world axes this is the ordinary acceleration of the point.
-
-        Examples
-        --------
-        >>> import fourbar as fb
-        >>> robot = fb.robots.double_pendulum()
-        >>> robot.acceleration([0.1, 0.2], [1.0, 0.0], [0.0, 0.0], "tip").round(4)
-        array([0.    , 0.    , 0.    , 0.1681, 0.    , 0.8796])
-        """
-    @property
-    def jacobian(self) -> Jacobian:
-        """Jacobian of a frame or body.
-
-        Parameters
-        ----------
-        q : array_like, shape (..., nq)
-            Configuration, with its loops closed.
-        frame : str
-            Name of a frame or body.
-        at : {'origin', 'world'} or array_like, shape (3,), default 'origin'
-            Point of the body whose motion is meant: the origin of the frame, the point that passes the origin of the world,
-            or a point (m) in the axes of the frame.
-        expressed_in : str, default 'world'
-            Axes of the result: 'world', 'frame' (those of the frame itself), or the name of another frame or body.
-        out : ndarray, optional
-            Array that receives the result.
-        threads : int, optional
-            Largest number of threads for a batch.
-
-        Returns
-        -------
-        J : ndarray, shape (..., 6, nv)
-            The `velocity` [angular; linear] of the frame is J v, with the same `at` and `expressed_in`.
-
-        See Also
-        --------
-        jacobians : Jacobians of all bodies.
-        jacobian_rate : J̇ v.
-
-        Examples
-        --------
-        >>> import fourbar as fb
-        >>> robot = fb.robots.double_pendulum()
-        >>> robot.jacobian([0.1, 0.2], "tip").round(4)[3:]
-        array([[-0.8796, -0.3821],
-               [ 0.    ,  0.    ],
-               [ 0.1681,  0.1182]])
-        """
-    @property
-    def jacobian_rate(self) -> JacobianRate:
-        """Rate of the Jacobian of a frame, times the velocity.
-
-        Parameters
-        ----------
-        q : array_like, shape (..., nq)
-            Configuration, with its loops closed.
-        v : array_like, shape (..., nv)
-            Velocity (rad/s, m/s).
-        frame : str
-            Name of a frame or body.
-        at : {'origin', 'world'} or array_like, shape (3,), default 'origin'
-            Point of the body whose motion is meant: the origin of the frame, the point that passes the origin of the world,
-            or a point (m) in the axes of the frame.
-        expressed_in : str, default 'world'
-            Axes of the result: 'world', 'frame' (those of the frame itself), or the name of another frame or body.
-        out : ndarray, optional
-            Array that receives the result.
-        threads : int, optional
-            Largest number of threads for a batch.
-
-        Returns
-        -------
-        Jdot_v : ndarray, shape (..., 6)
-            J̇ v (rad/s², m/s²): the `acceleration` of the frame where a = 0.
-
-        See Also
-        --------
-        jacobian : The Jacobian J.
-        acceleration : J a + J̇ v.
-
-        Examples
-        --------
-        >>> import fourbar as fb
-        >>> robot = fb.robots.double_pendulum()
-        >>> robot.jacobian_rate([0.1, 0.2], [1.0, 0.0], "tip").round(4)
-        array([0.    , 0.    , 0.    , 0.1681, 0.    , 0.8796])
-        """
-    @property
-    def passive_forces(self) -> PassiveForces:
-        """Forces of springs and viscous damping in the joints.
-
-        Parameters
-        ----------
-        q : array_like, shape (..., nq)
-            Configuration, with its loops closed.
-        v : array_like, shape (..., nv)
-            Velocity (rad/s, m/s).
-        out : ndarray, optional
-            Array that receives the result.
-        threads : int, optional
-            Largest number of threads for a batch.
-
-        Returns
-        -------
-        tau : ndarray, shape (..., nv)
-            -stiffness (q - rest) - damping v (N m, N), summed over all joints, also those that are not independent.
-
-        See Also
-        --------
-        passive_dynamics : Accelerations with these forces.
-        spring_energy : Energy in the springs.
-        damping_power : Power taken by damping.
-
-        Notes
-        -----
-        Springs of spherical and free joints act on the rotation vector from `rest`, those of free joints on the
-        displacement too. Coulomb friction (`friction`) is not included.
-
-        Examples
-        --------
-        >>> import fourbar as fb
-        >>> robot = fb.robots.double_pendulum()
-        >>> sprung = robot.with_parameters(joints={"elbow": {"stiffness": 5.0, "damping": 0.1}})
-        >>> sprung.passive_forces([0.1, 0.2], [1.0, 0.5])
-        array([ 0.  , -1.05])
-        """
-    @property
-    def passive_dynamics(self) -> PassiveDynamics:
-        """Accelerations caused by joint forces together with springs and damping.
-
-        Parameters
-        ----------
-        q : array_like, shape (..., nq)
-            Configuration, with its loops closed.
-        v : array_like, shape (..., nv)
-            Velocity (rad/s, m/s).
-        tau : array_like, shape (..., nv)
-            Joint forces (N m, N).
-        f_ext : array_like, shape (..., n_bodies, 6), optional
-            Wrench [moment; force] (N m, N) on each body, at its origin and in its axes.
-        out : ndarray, optional
-            Array that receives the result.
-        threads : int, optional
-            Largest number of threads for a batch.
-
-        Returns
-        -------
-        a : ndarray, shape (..., nv)
-            Accelerations (rad/s², m/s²): `forward_dynamics` of τ + `passive_forces`.
-
-        See Also
-        --------
-        forward_dynamics : The rigid bodies alone.
-        inverse_passive_dynamics : The inverse.
-
-        Examples
-        --------
-        >>> import fourbar as fb
-        >>> robot = fb.robots.double_pendulum()
-        >>> sprung = robot.with_parameters(joints={"elbow": {"stiffness": 5.0, "damping": 0.1}})
-        >>> sprung.passive_dynamics([0.1, 0.2], [0.0, 0.0], [0.0, 0.0]).round(3)
-        array([ 21.927, -96.53 ])
-        """
-    @property
-    def inverse_passive_dynamics(self) -> InversePassiveDynamics:
-        """Joint forces that, together with springs and damping, cause given accelerations.
-
-        Parameters
-        ----------
-        q : array_like, shape (..., nq)
-            Configuration, with its loops closed.
-        v : array_like, shape (..., nv)
-            Velocity (rad/s, m/s).
-        a : array_like, shape (..., nv)
-            Acceleration (rad/s², m/s²).
-        f_ext : array_like, shape (..., n_bodies, 6), optional
-            Wrench [moment; force] (N m, N) on each body, at its origin and in its axes.
-        out : ndarray, optional
-            Array that receives the result.
-        threads : int, optional
-            Largest number of threads for a batch.
-
-        Returns
-        -------
-        tau : ndarray, shape (..., nv)
-            What drives must supply (N m, N): `inverse_dynamics` less `passive_forces`.
-
-        See Also
-        --------
-        inverse_dynamics : The rigid bodies alone.
-        passive_dynamics : The inverse, which `simulate` follows.
-
-        Examples
-        --------
-        >>> import fourbar as fb
-        >>> robot = fb.robots.double_pendulum()
-        >>> sprung = robot.with_parameters(joints={"elbow": {"stiffness": 5.0, "damping": 0.1}})
-        >>> sprung.inverse_passive_dynamics([0.1, 0.2], [0.0, 0.0], [0.0, 0.0]).round(3)
-        array([1.1  , 1.464])
-        """
-    @property
-    def spring_energy(self) -> SpringEnergy:
-        """Energy in the springs of the joints.
-
-        Parameters
-        ----------
-        q : array_like, shape (..., nq)
-            Configuration, with its loops closed.
-        out : ndarray, optional
-            Array that receives the result.
-        threads : int, optional
-            Largest number of threads for a batch.
-
-        Returns
-        -------
-        energy : float or ndarray, shape (...)
-            ½ Σ stiffness (q - rest)² (J).
-
-        See Also
-        --------
-        passive_forces : The forces of the springs.
-        potential_energy : The energy in gravity.
-
-        Examples
-        --------
-        >>> import fourbar as fb
-        >>> robot = fb.robots.double_pendulum()
-        >>> sprung = robot.with_parameters(joints={"elbow": {"stiffness": 5.0}})
-        >>> float(sprung.spring_energy([0.1, 0.2]).round(4))
-        0.1
-        """
-    @property
-    def damping_power(self) -> DampingPower:
-        """Power taken by viscous damping in the joints.
-
-        Parameters
-        ----------
-        q : array_like, shape (..., nq)
-            Configuration, with its loops closed.
-        v : array_like, shape (..., nv)
-            Velocity (rad/s, m/s).
-        out : ndarray, optional
-            Array that receives the result.
-        threads : int, optional
-            Largest number of threads for a batch.
-
-        Returns
-        -------
-        power : float or ndarray, shape (...)
-            Σ damping v² over all joints (W), never negative.
-
-        See Also
-        --------
-        passive_forces : The forces of the dampers.
-
-        Examples
-        --------
-        >>> import fourbar as fb
-        >>> robot = fb.robots.double_pendulum()
-        >>> damped = robot.with_parameters(joints={"elbow": {"damping": 0.1}})
-        >>> float(damped.damping_power([0.1, 0.2], [1.0, 0.5]))
-        0.025
         """
     @property
     def regressor(self) -> Regressor:

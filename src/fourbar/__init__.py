@@ -27,10 +27,7 @@ if TYPE_CHECKING:
     from . import bridges as bridges
     from . import casadi as casadi
     from . import constraints, convert, robots
-    from . import identification as identification
-    from . import io as io
     from . import lagrange as lagrange
-    from . import sim as sim
     from .identification import Identification, base_parameters, exciting_trajectory, identify
     from .io import Finding, ParseError, Report
     from .sim import SimulationWarning, Trajectory, simulate

@@ -28,6 +28,6 @@ def lazy(module: str, parts: Mapping[str, str], within: str | None = None) -> No
 
     def listed() -> list[str]:
         own = {name for name in known if name.startswith("__") or name in known.get("__all__", known)}
-        return sorted({*own, *home, *whole})
+        return sorted({*own, *home, *(part for part, names in parts.items() if not names)})
 
     known.update(__getattr__=find, __dir__=listed)

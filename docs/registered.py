@@ -7,6 +7,7 @@ import re
 from inspect import Parameter
 from typing import NamedTuple
 
+from fourbar.functions.function import true_signature
 from fourbar.functions.method_table import SUBJECTS
 from fourbar.functions.registry import METHODS, Method
 
@@ -26,18 +27,12 @@ def methods() -> dict[str, Method]:
 
 def options_of(method: Method) -> list[Parameter]:
     """The options that choose the code of a method, with their defaults."""
-    kind = Parameter.POSITIONAL_OR_KEYWORD
-    return [Parameter(x.name, kind, default=Parameter.empty if x.required else x.default) for x in method.options]
+    return [signature_of(method).parameters[x.name] for x in method.options]
 
 
 def signature_of(method: Method) -> inspect.Signature:
     """What a call takes: arrays, options, arrays that may be left out, and where and on how many threads to work."""
-    kind = Parameter.POSITIONAL_OR_KEYWORD
-    arrays = [Parameter(name, kind) for name in method.arguments]
-    late = Parameter.KEYWORD_ONLY if method.options else kind
-    optional = [Parameter(name, late, default=None) for name in method.optional]
-    extra = [Parameter(name, Parameter.KEYWORD_ONLY, default=None) for name in ("out", "threads")]
-    return inspect.Signature([*arrays, *options_of(method), *optional, *extra])
+    return true_signature(method.arguments, method.optional, method.options)
 
 
 def section(doc: str, title: str) -> str:

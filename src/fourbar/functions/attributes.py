@@ -89,7 +89,7 @@ class OptionedMethod:
     @property
     def __signature__(self) -> Any:
         function: Any = imported(f"{__package__}.function")  # when first needed, as above
-        return function.true_signature(self._arguments, self._method.optional, self._method.static)
+        return function.true_signature(self._method.arguments, self._method.optional, self._method.options)
 
     def __repr__(self) -> str:
         return f"<fourbar function {self._listed()} -> {', '.join(self._method.results)}>"

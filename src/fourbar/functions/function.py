@@ -31,7 +31,7 @@ from ..once import Turn, cached_property, imported
 from .guard import Explainer
 from .model import Model
 from .recording import MethodRecording, Recording, Static
-from .registry import Method
+from .registry import Method, Option
 
 if TYPE_CHECKING:
     from inspect import Signature
@@ -361,14 +361,19 @@ def _representation(self: Any) -> str:
     return f"<fourbar function {state.name}({given}) -> {', '.join(state.results)}>"
 
 
-def true_signature(arguments: Sequence[str], optional: Sequence[str], options: Sequence[str] = ()) -> Signature:
-    """What a function takes: arrays, those that may be left out, options, and where and on how many threads to work."""
+def true_signature(arguments: Sequence[str], optional: Sequence[str], options: Sequence[Option] = ()) -> Signature:
+    """What a function takes: arrays, options, arrays that may be left out, and where and on how many threads to work.
+
+    Where there are options, arrays that may be left out go by name.
+    """
     from inspect import Parameter, Signature  # which computing does not need
 
     kind = Parameter.POSITIONAL_OR_KEYWORD
     needed = [Parameter(name, kind) for name in arguments]
-    left_out = [Parameter(name, kind, default=None) for name in (*optional, *options)]
-    return Signature([*needed, *left_out, *(Parameter(x, Parameter.KEYWORD_ONLY, default=None) for x in _EXTRA)])
+    chosen = [Parameter(x.name, kind, default=Parameter.empty if x.required else x.default) for x in options]
+    left_out = [Parameter(x, Parameter.KEYWORD_ONLY if options else kind, default=None) for x in optional]
+    extra = [Parameter(x, Parameter.KEYWORD_ONLY, default=None) for x in _EXTRA]
+    return Signature([*needed, *chosen, *left_out, *extra])
 
 
 def _signature(self: Any) -> Signature:

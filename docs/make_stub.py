@@ -14,7 +14,7 @@ from inspect import Parameter
 from pathlib import Path
 from typing import NamedTuple
 
-from registered import documented, methods, options_of, signature_of
+from registered import actuated_methods, constrained_methods, documented, methods, options_of
 
 from fourbar.functions.registry import Method
 
@@ -95,6 +95,11 @@ class Parts(Protocol):
     def parameters(self) -> Mapping[str, Array]:
         """Derivatives by the numbers of the robot that were asked for, by name."""
 '''
+
+
+def tables() -> dict[str, dict[str, Method]]:
+    """The functions of each class of robots, by the prefix that the names of their types get."""
+    return {"": methods(), "Constrained": constrained_methods(), "Actuated": actuated_methods()}
 
 
 class Typed(NamedTuple):
@@ -185,7 +190,8 @@ def by_arguments(method: Method) -> str:
 
 def parts() -> Iterator[str]:
     """A class for each choice of arguments."""
-    found = {by_arguments(m): (*m.arguments, *m.optional) for m in methods().values()}
+    every = [m for table in tables().values() for m in table.values()]
+    found = {by_arguments(m): (*m.arguments, *m.optional) for m in every}
     for name, arguments in sorted(found.items()):
         fields = "".join(f"    @property\n    def {x}(self) -> Array: ...\n" for x in arguments)
         yield f"class {name}(Parts, Protocol):\n{fields}"
@@ -258,7 +264,7 @@ def function(name: str, method: Method) -> Iterator[str]:
 
 
 def robot() -> str:
-    """The class that declares all methods."""
+    """The class that declares all methods of a robot."""
     head = 'class RobotMethods:\n    """The algorithms, as attributes of a robot."""\n\n'
     return head + "".join(_property(name, class_name(name), m.doc) for name, m in methods().items())
 
@@ -266,9 +272,10 @@ def robot() -> str:
 def make() -> str:
     """The whole file."""
     classes = [*parts()]
-    for name, method in methods().items():
-        signature_of(method)  # what is declared must make a signature
-        classes += [*blocks(name, method), *derivatives(name, method), *function(name, method)]
+    for prefix, table in tables().items():
+        for name, method in table.items():
+            full = f"{prefix}_{name}"
+            classes += [*blocks(full, method), *derivatives(full, method), *function(full, method)]
     return "\n".join([_HEAD, *classes, robot()])
 
 

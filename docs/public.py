@@ -12,12 +12,12 @@ from dataclasses import dataclass
 from types import ModuleType
 from typing import Any, Literal
 
-from registered import methods, signature_of
+from registered import actuated_methods, constrained_methods, methods, signature_of
 
 import fourbar as fb
 from fourbar import baselines, constraints, convert, errors, lagrange, loops
 from fourbar.bridges import drake, mujoco, pinocchio
-from fourbar.functions.registry import METHODS
+from fourbar.functions.registry import METHODS, Method
 from fourbar.identification import BaseParameters, Excitation, Fourier
 from fourbar.joints import JOINT_TYPES, Joint
 from fourbar.system.constrained.actuated import Actuated
@@ -108,6 +108,14 @@ def algorithms() -> Iterator[Entry]:
         yield Entry(f"System.{name}", "algorithm", inspect.cleandoc(method.doc), signature_of(method))
 
 
+def _called(kind: type, functions: dict[str, Method], entry: Entry) -> Entry:
+    """An attribute that is a function as that function; others as they are."""
+    method = functions.get(entry.name.rpartition(".")[2])
+    if method is None:
+        return entry
+    return Entry(entry.name, "algorithm", inspect.cleandoc(method.doc), signature_of(method))
+
+
 def _bridge(bridge: ModuleType) -> Iterator[Entry]:
     """A peer: the function that makes a robot of ours, and what its states have beyond those of a StateMap."""
     yield function(next(f for name, f in vars(bridge).items() if name.startswith("from_")))
@@ -161,8 +169,9 @@ def _sections() -> Iterator[Section]:
     yield Section("Loops", _classes("loops.", _named(loops, ["Loop"])), loops.Loop)
     held = [kind for kind in _named(constraints, ["Condition"]) if kind not in _named(loops)]
     yield Section("Constraints", _classes("constraints.", held), constraints.Condition)
-    for kind in (Constrained, Actuated):
-        yield Section(f"Robots: `{kind.__name__}`", tuple(members(kind, only_own=True)), kind)
+    for kind, functions in ((Constrained, constrained_methods()), (Actuated, actuated_methods())):
+        own = tuple(_called(kind, functions, entry) for entry in members(kind, only_own=True))
+        yield Section(f"Robots: `{kind.__name__}`", own, kind)
     yield Section("Simulation", (function(fb.simulate), kind_of(fb.Trajectory), *members(fb.Trajectory)))
     yield Section("Identification", tuple(_identification()))
     yield Section("Robots of the library", tuple(function(f, "robots.", True) for f in fb.robots.ROBOTS.values()))

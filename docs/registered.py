@@ -9,7 +9,12 @@ from typing import NamedTuple
 
 from fourbar.functions.function import true_signature
 from fourbar.functions.method_table import SUBJECTS
-from fourbar.functions.registry import METHODS, Method
+from fourbar.functions.registry import METHODS, Method, Option
+from fourbar.system.constrained import actuated, driven, records
+from fourbar.system.constrained.hybrid import Hybrid
+
+ROW_FUNCTIONS = ("jacobian", "residual", "rate", "acceleration", "osim_inverse")
+assert driven.METHODS is records.METHODS  # importing it registered its methods there
 
 
 class Documented(NamedTuple):
@@ -23,6 +28,21 @@ class Documented(NamedTuple):
 def methods() -> dict[str, Method]:
     """The methods of a robot by name, in the order of the table of methods."""
     return {name: METHODS[name] for name in SUBJECTS}
+
+
+def constrained_methods() -> dict[str, Method]:
+    """The functions of a `Constrained` as users call them: without the result that says how far to trust the rest."""
+    hybrid = records.METHODS["hybrid_dynamics"]._replace(
+        options=(Option("prescribed", required=True), Option("least", "constraint")), doc=Hybrid.__doc__ or ""
+    )
+    names = ("forward_dynamics", "inverse_dynamics", "hybrid_dynamics", "impulse")
+    found = {name: records.METHODS[name] for name in (*names, *ROW_FUNCTIONS)} | {"hybrid_dynamics": hybrid}
+    return {name: m._replace(results=tuple(x for x in m.results if x != "health")) for name, m in found.items()}
+
+
+def actuated_methods() -> dict[str, Method]:
+    """The functions of an `Actuated`."""
+    return dict(actuated.METHODS)
 
 
 def options_of(method: Method) -> list[Parameter]:

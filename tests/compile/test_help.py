@@ -46,3 +46,13 @@ def test_arguments_by_place_are_in_the_order_of_the_signature() -> None:
     assert bound.arguments == {**given, "prescribed": ["elbow"]}
     placed, named = ROBOT.hybrid_dynamics(*bound.args), ROBOT.hybrid_dynamics(**bound.arguments)
     assert [x.tolist() for x in placed] == [x.tolist() for x in named]
+
+
+def test_functions_of_constrained_and_actuated_robots_say_what_they_take() -> None:
+    held = ROBOT.constrained(fb.constraints.Contact("tip", "touch"), actuated=["shoulder", "elbow"])
+    for f in (held.forward_dynamics, held.inverse_dynamics, held.impulse, held.hybrid_dynamics, held.jacobian):
+        assert "Parameters\n" in inspect.getdoc(f) and "Returns\n" in inspect.getdoc(f)
+        assert next(iter(inspect.signature(f).parameters)) == "q"
+    driven = ROBOT.actuated(["shoulder", "elbow"])
+    assert "n_actuated" in inspect.getdoc(driven.forward_dynamics)
+    assert list(inspect.signature(driven.forward_dynamics).parameters)[:3] == ["q", "v", "tau"]

@@ -27,7 +27,12 @@ robot.regressor(q, v, v, columns=["inertia", "viscous"], packed=True)
 robot.osim_inverse(q, points=["tip"])
 robot.inverse_dynamics.jacobian.jvp((q, v, v), (v, None, None))
 shape = robot.lock(["elbow"]).expand(np.zeros(1)).shape
-shape = robot.constrained(fb.constraints.Contact("tip", "point")).jacobian(q).shape
+held = robot.constrained(fb.constraints.Contact("tip", "point"), actuated=["elbow"])
+shape = held.jacobian(q).shape
+a, force = held.forward_dynamics(q, v, v, row_acceleration=np.zeros(3))
+a, tau, force = held.hybrid_dynamics(q, v, v, v, prescribed=["elbow"], least="torque")
+shape = held.forward_dynamics.jacobian(q, v, v).force.tau.shape
+shape = robot.actuated(["shoulder", "elbow"]).inverse_dynamics(q, v, v).shape
 fb.simulate(robot, q, duration=1.0)
 shape = fb.baselines.spanning_forces(robot, v).shape
 shape = fb.lagrange.Lagrangian(robot).mass_matrix(q).shape
@@ -56,3 +61,6 @@ print(fb.simulat)  # wrong: misspelt
 fb.joints.Revolut("y")  # wrong: misspelt
 fb.loops.Geer("a", "b", 2.0)  # wrong: misspelt
 fb.Builder("arm").body("rod", jiont=fb.joints.Revolute("y"))  # wrong: misspelt
+held.forward_dynamics(q, v)  # wrong: tau is missing
+held.hybrid_dynamics(q, v, v, v, ["elbow"], least="energy")  # wrong: no such choice
+robot.actuated(["elbow"]).forward_dynamics(q, v, torque=v)  # wrong: misspelt

@@ -136,6 +136,20 @@ class ByQVATauFExt(Parts, Protocol):
     @property
     def f_ext(self) -> Array: ...
 
+class ByQVATauFExtRowAcceleration(Parts, Protocol):
+    @property
+    def q(self) -> Array: ...
+    @property
+    def v(self) -> Array: ...
+    @property
+    def a(self) -> Array: ...
+    @property
+    def tau(self) -> Array: ...
+    @property
+    def f_ext(self) -> Array: ...
+    @property
+    def row_acceleration(self) -> Array: ...
+
 class ByQVDt(Parts, Protocol):
     @property
     def q(self) -> Array: ...
@@ -152,6 +166,14 @@ class ByQVFExt(Parts, Protocol):
     @property
     def f_ext(self) -> Array: ...
 
+class ByQVRestitution(Parts, Protocol):
+    @property
+    def q(self) -> Array: ...
+    @property
+    def v(self) -> Array: ...
+    @property
+    def restitution(self) -> Array: ...
+
 class ByQVTauFExt(Parts, Protocol):
     @property
     def q(self) -> Array: ...
@@ -161,6 +183,18 @@ class ByQVTauFExt(Parts, Protocol):
     def tau(self) -> Array: ...
     @property
     def f_ext(self) -> Array: ...
+
+class ByQVTauFExtRowAcceleration(Parts, Protocol):
+    @property
+    def q(self) -> Array: ...
+    @property
+    def v(self) -> Array: ...
+    @property
+    def tau(self) -> Array: ...
+    @property
+    def f_ext(self) -> Array: ...
+    @property
+    def row_acceleration(self) -> Array: ...
 
 class ByThetaV(Parts, Protocol):
     @property
@@ -4321,6 +4355,876 @@ class PotentialEnergyRegressor(Function, Protocol):
         """Gradients of a weighted sum of the results."""
     @property
     def jacobian(self) -> JacobianOfPotentialEnergyRegressor:
+        """All first derivatives."""
+
+class BlocksOfConstrainedForwardDynamics(Protocol):
+    @property
+    def a(self) -> ByQVTauFExtRowAcceleration: ...
+    @property
+    def force(self) -> ByQVTauFExtRowAcceleration: ...
+
+class JacobianOfConstrainedForwardDynamics(Derivative, Protocol):
+    def __call__(
+        self,
+        q: ArrayLike,
+        v: ArrayLike,
+        tau: ArrayLike,
+        f_ext: ArrayLike | None = None,
+        row_acceleration: ArrayLike | None = None,
+        *,
+        parameters: Names | None = None,
+        out: Any = None,
+        threads: int | None = None,
+    ) -> BlocksOfConstrainedForwardDynamics:
+        """All first derivatives, by argument; columns for a configuration are along its nv velocities."""
+
+class ConstrainedForwardDynamics(Function, Protocol):
+    def __call__(
+        self,
+        q: ArrayLike,
+        v: ArrayLike,
+        tau: ArrayLike,
+        f_ext: ArrayLike | None = None,
+        row_acceleration: ArrayLike | None = None,
+        *,
+        out: tuple[Array, ...] | None = None,
+        threads: int | None = None,
+    ) -> tuple[Array, Array]:
+        """Accelerations and constraint forces caused by joint forces.
+
+        Parameters
+        ----------
+        q : array_like, shape (..., nq)
+            Configuration, with its loops closed.
+        v : array_like, shape (..., nv)
+            Velocity (rad/s, m/s).
+        tau : array_like, shape (..., nv)
+            Joint forces (N m, N).
+        f_ext : array_like, shape (..., n_bodies, 6), optional
+            Wrench [moment; force] (N m, N) on each body, at its origin and in its axes.
+        row_acceleration : array_like, shape (..., m), optional
+            How the rows accelerate (rad/s², m/s²) instead of not at all.
+        out : tuple of ndarray, optional
+            Arrays that receive the results.
+        threads : int, optional
+            Largest number of threads for a batch.
+
+        Returns
+        -------
+        a : ndarray, shape (..., nv)
+            Accelerations (rad/s², m/s²).
+        force : ndarray, shape (..., m)
+            Forces λ along the rows (N m, N).
+
+        Raises
+        ------
+        SingularError
+            If the rows contradict each other (NaN and a warning in a batch).
+
+        Notes
+        -----
+        M a + C v + g = τ + Aᵀ λ and A a + Ȧ v = 0 (Kim eq. 67-69), in O(n) and m³. Where rows are redundant, λ is the least
+        of all that do the same.
+
+        Examples
+        --------
+        >>> import fourbar as fb
+        >>> robot = fb.robots.double_pendulum()
+        >>> held = robot.constrained(fb.constraints.Contact("tip", "touch"))
+        >>> a, force = held.forward_dynamics([0.1, 0.2], [0.0, 0.0], [0.0, 0.0])
+        >>> a.round(3), force.round(3)
+        (array([-1.961,  2.789]), array([2.922]))
+        """
+    @property
+    def jvp(self) -> Jvp[tuple[Array, Array]]:
+        """Rates of the results along tangents of the arguments."""
+    @property
+    def vjp(self) -> Vjp[ByQVTauFExtRowAcceleration]:
+        """Gradients of a weighted sum of the results."""
+    @property
+    def jacobian(self) -> JacobianOfConstrainedForwardDynamics:
+        """All first derivatives."""
+
+class BlocksOfConstrainedInverseDynamics(Protocol):
+    @property
+    def tau(self) -> ByQVAFExt: ...
+    @property
+    def force(self) -> ByQVAFExt: ...
+
+class JacobianOfConstrainedInverseDynamics(Derivative, Protocol):
+    def __call__(
+        self,
+        q: ArrayLike,
+        v: ArrayLike,
+        a: ArrayLike,
+        f_ext: ArrayLike | None = None,
+        *,
+        parameters: Names | None = None,
+        out: Any = None,
+        threads: int | None = None,
+    ) -> BlocksOfConstrainedInverseDynamics:
+        """All first derivatives, by argument; columns for a configuration are along its nv velocities."""
+
+class ConstrainedInverseDynamics(Function, Protocol):
+    def __call__(
+        self,
+        q: ArrayLike,
+        v: ArrayLike,
+        a: ArrayLike,
+        f_ext: ArrayLike | None = None,
+        *,
+        out: tuple[Array, ...] | None = None,
+        threads: int | None = None,
+    ) -> tuple[Array, Array]:
+        """Forces of drives and constraints that cause accelerations.
+
+        Parameters
+        ----------
+        q : array_like, shape (..., nq)
+            Configuration, with its loops closed.
+        v : array_like, shape (..., nv)
+            Velocity (rad/s, m/s).
+        a : array_like, shape (..., nv)
+            Acceleration (rad/s², m/s²), which the constraints must allow.
+        f_ext : array_like, shape (..., n_bodies, 6), optional
+            Wrench [moment; force] (N m, N) on each body, at its origin and in its axes.
+        out : tuple of ndarray, optional
+            Arrays that receive the results.
+        threads : int, optional
+            Largest number of threads for a batch.
+
+        Returns
+        -------
+        tau : ndarray, shape (..., n_actuated)
+            Forces of the drives (N m, N).
+        force : ndarray, shape (..., m)
+            Forces λ along the rows (N m, N).
+
+        Raises
+        ------
+        ArgumentError
+            If the constraints do not allow the accelerations.
+        SingularError
+            If the drives cannot cause them (NaN and a warning in a batch).
+
+        Notes
+        -----
+        Kim eq. 56-66. Where the drives are more than enough, `least` of `System.constrained` says what is least: their
+        forces, or those of the constraints and of embedded loops.
+
+        Examples
+        --------
+        >>> import fourbar as fb
+        >>> robot = fb.robots.double_pendulum()
+        >>> held = robot.constrained(fb.constraints.Contact("tip", "touch"), actuated=["shoulder", "elbow"])
+        >>> a, _ = held.forward_dynamics([0.1, 0.2], [0.0, 0.0], [0.0, 0.0])
+        >>> tau, force = held.inverse_dynamics([0.1, 0.2], [0.0, 0.0], a)
+        >>> tau.shape, force.shape
+        ((2,), (1,))
+        """
+    @property
+    def jvp(self) -> Jvp[tuple[Array, Array]]:
+        """Rates of the results along tangents of the arguments."""
+    @property
+    def vjp(self) -> Vjp[ByQVAFExt]:
+        """Gradients of a weighted sum of the results."""
+    @property
+    def jacobian(self) -> JacobianOfConstrainedInverseDynamics:
+        """All first derivatives."""
+
+class BlocksOfConstrainedHybridDynamics(Protocol):
+    @property
+    def a(self) -> ByQVATauFExtRowAcceleration: ...
+    @property
+    def tau(self) -> ByQVATauFExtRowAcceleration: ...
+    @property
+    def force(self) -> ByQVATauFExtRowAcceleration: ...
+
+class JacobianOfConstrainedHybridDynamics(Derivative, Protocol):
+    def __call__(
+        self,
+        q: ArrayLike,
+        v: ArrayLike,
+        a: ArrayLike,
+        tau: ArrayLike,
+        f_ext: ArrayLike | None = None,
+        row_acceleration: ArrayLike | None = None,
+        *,
+        prescribed: Sequence[str],
+        least: Literal["constraint", "torque"] = "constraint",
+        parameters: Names | None = None,
+        out: Any = None,
+        threads: int | None = None,
+    ) -> BlocksOfConstrainedHybridDynamics:
+        """All first derivatives, by argument; columns for a configuration are along its nv velocities."""
+
+class SpecialisedJacobianOfConstrainedHybridDynamics(Derivative, Protocol):
+    def __call__(
+        self,
+        q: ArrayLike,
+        v: ArrayLike,
+        a: ArrayLike,
+        tau: ArrayLike,
+        f_ext: ArrayLike | None = None,
+        row_acceleration: ArrayLike | None = None,
+        *,
+        parameters: Names | None = None,
+        out: Any = None,
+        threads: int | None = None,
+    ) -> BlocksOfConstrainedHybridDynamics:
+        """All first derivatives, by argument; columns for a configuration are along its nv velocities."""
+
+class JvpOfConstrainedHybridDynamics(Derivative, Protocol):
+    def __call__(
+        self,
+        args: Arrays,
+        tangents: Arrays = (),
+        parameters: Mapping[str, ArrayLike | None] | None = None,
+        *,
+        prescribed: Sequence[str],
+        least: Literal["constraint", "torque"] = "constraint",
+        out: Any = None,
+        threads: int | None = None,
+    ) -> tuple[Array, Array, Array]:
+        """Rates of the results when the arguments move with tangents."""
+
+class VjpOfConstrainedHybridDynamics(Derivative, Protocol):
+    def __call__(
+        self,
+        args: Arrays,
+        cotangent: Arrays,
+        parameters: Names | None = None,
+        *,
+        prescribed: Sequence[str],
+        least: Literal["constraint", "torque"] = "constraint",
+        out: Any = None,
+        threads: int | None = None,
+    ) -> ByQVATauFExtRowAcceleration:
+        """Gradients of a weighted sum of the results."""
+
+class SpecialisedConstrainedHybridDynamics(Function, Protocol):
+    def __call__(
+        self,
+        q: ArrayLike,
+        v: ArrayLike,
+        a: ArrayLike,
+        tau: ArrayLike,
+        f_ext: ArrayLike | None = None,
+        row_acceleration: ArrayLike | None = None,
+        *,
+        out: tuple[Array, ...] | None = None,
+        threads: int | None = None,
+    ) -> tuple[Array, Array, Array]:
+        """All accelerations and forces, where some accelerations and the other forces are given."""
+    @property
+    def jvp(self) -> Jvp[tuple[Array, Array, Array]]:
+        """Rates of the results along tangents of the arguments."""
+    @property
+    def vjp(self) -> Vjp[ByQVATauFExtRowAcceleration]:
+        """Gradients of a weighted sum of the results."""
+    @property
+    def jacobian(self) -> SpecialisedJacobianOfConstrainedHybridDynamics:
+        """All first derivatives."""
+
+class ConstrainedHybridDynamics(Protocol):
+    __name__: str
+    def __call__(
+        self,
+        q: ArrayLike,
+        v: ArrayLike,
+        a: ArrayLike,
+        tau: ArrayLike,
+        prescribed: Sequence[str],
+        least: Literal["constraint", "torque"] = "constraint",
+        *,
+        f_ext: ArrayLike | None = None,
+        row_acceleration: ArrayLike | None = None,
+        out: tuple[Array, ...] | None = None,
+        threads: int | None = None,
+    ) -> tuple[Array, Array, Array]:
+        """All accelerations and forces, where some accelerations and the other forces are given.
+
+        Parameters
+        ----------
+        q : array_like, shape (..., nq)
+            Configuration, with its loops closed.
+        v : array_like, shape (..., nv)
+            Velocity (rad/s, m/s).
+        a : array_like, shape (..., nv)
+            Acceleration (rad/s², m/s²); read for the joints in `prescribed`.
+        tau : array_like, shape (..., nv)
+            Joint forces (N m, N); read for all other joints.
+        prescribed : sequence of str
+            Joints whose acceleration is given.
+        least : {'constraint', 'torque'}, default 'constraint'
+            What is least where the forces are not unique: λ, or the forces of the prescribed joints.
+        f_ext : array_like, shape (..., n_bodies, 6), optional
+            Wrench [moment; force] (N m, N) on each body, at its origin and in its axes.
+        row_acceleration : array_like, shape (..., m), optional
+            How the rows accelerate (rad/s², m/s²) instead of not at all.
+        out : tuple of ndarray, optional
+            Arrays that receive the results.
+        threads : int, optional
+            Largest number of threads for a batch.
+
+        Returns
+        -------
+        a : ndarray, shape (..., nv)
+            Accelerations of all joints (rad/s², m/s²).
+        tau : ndarray, shape (..., nv)
+            Forces of all joints (N m, N).
+        force : ndarray, shape (..., m)
+            Forces λ along the rows (N m, N).
+
+        Raises
+        ------
+        SingularError
+            If the rows contradict each other (NaN and a warning in a batch).
+
+        Notes
+        -----
+        Kim eq. 70-80. The derivatives take the options by name.
+
+        Examples
+        --------
+        >>> import fourbar as fb
+        >>> robot = fb.robots.double_pendulum()
+        >>> held = robot.constrained(fb.constraints.Contact("tip", "touch"))
+        >>> a, tau, force = held.hybrid_dynamics([0.1, 0.2], [1.0, 0.0], [0.5, 0.0], [0.0, 0.0], prescribed=["shoulder"])
+        >>> a.round(3)
+        array([ 0.5  , -8.153])
+        """
+    def specialise(
+        self,
+        prescribed: Sequence[str],
+        least: Literal["constraint", "torque"] = "constraint",
+    ) -> SpecialisedConstrainedHybridDynamics:
+        """The function for one choice of options: it takes arrays only, and is called faster."""
+    @property
+    def options(self) -> tuple[str, ...]:
+        """The names of the options."""
+    @property
+    def jvp(self) -> JvpOfConstrainedHybridDynamics:
+        """Rates of the results along tangents of the arguments."""
+    @property
+    def vjp(self) -> VjpOfConstrainedHybridDynamics:
+        """Gradients of a weighted sum of the results."""
+    @property
+    def jacobian(self) -> JacobianOfConstrainedHybridDynamics:
+        """All first derivatives."""
+
+class BlocksOfConstrainedImpulse(Protocol):
+    @property
+    def v(self) -> ByQVRestitution: ...
+    @property
+    def force(self) -> ByQVRestitution: ...
+
+class JacobianOfConstrainedImpulse(Derivative, Protocol):
+    def __call__(
+        self,
+        q: ArrayLike,
+        v: ArrayLike,
+        restitution: ArrayLike | None = None,
+        *,
+        parameters: Names | None = None,
+        out: Any = None,
+        threads: int | None = None,
+    ) -> BlocksOfConstrainedImpulse:
+        """All first derivatives, by argument; columns for a configuration are along its nv velocities."""
+
+class ConstrainedImpulse(Function, Protocol):
+    def __call__(
+        self,
+        q: ArrayLike,
+        v: ArrayLike,
+        restitution: ArrayLike | None = None,
+        *,
+        out: tuple[Array, ...] | None = None,
+        threads: int | None = None,
+    ) -> tuple[Array, Array]:
+        """Velocities after the constraints close at once, and the impulses along their rows.
+
+        Parameters
+        ----------
+        q : array_like, shape (..., nq)
+            Configuration, with its loops closed.
+        v : array_like, shape (..., nv)
+            Velocity (rad/s, m/s).
+        restitution : array_like, shape (..., m), optional
+            Each row A v is -restitution times what it was afterwards; zero without it.
+        out : tuple of ndarray, optional
+            Arrays that receive the results.
+        threads : int, optional
+            Largest number of threads for a batch.
+
+        Returns
+        -------
+        v : ndarray, shape (..., nv)
+            Velocities afterwards (rad/s, m/s).
+        force : ndarray, shape (..., m)
+            Impulses along the rows (N m s, N s).
+
+        Raises
+        ------
+        SingularError
+            If the rows contradict each other (NaN and a warning in a batch).
+
+        Notes
+        -----
+        This is also the projection of v on the constraints that changes the kinetic energy of the difference least.
+
+        Examples
+        --------
+        >>> import fourbar as fb
+        >>> robot = fb.robots.double_pendulum()
+        >>> held = robot.constrained(fb.constraints.Contact("tip", "touch"))
+        >>> v, impulses = held.impulse([0.1, 0.2], [1.0, 0.0])
+        >>> v.round(3)
+        array([ 1.382, -1.966])
+        """
+    @property
+    def jvp(self) -> Jvp[tuple[Array, Array]]:
+        """Rates of the results along tangents of the arguments."""
+    @property
+    def vjp(self) -> Vjp[ByQVRestitution]:
+        """Gradients of a weighted sum of the results."""
+    @property
+    def jacobian(self) -> JacobianOfConstrainedImpulse:
+        """All first derivatives."""
+
+class JacobianOfConstrainedJacobian(Derivative, Protocol):
+    def __call__(
+        self,
+        q: ArrayLike,
+        *,
+        parameters: Names | None = None,
+        out: Any = None,
+        threads: int | None = None,
+    ) -> ByQ:
+        """All first derivatives, by argument; columns for a configuration are along its nv velocities."""
+
+class ConstrainedJacobian(Function, Protocol):
+    def __call__(self, q: ArrayLike, *, out: Array | None = None, threads: int | None = None) -> Array:
+        """Rows of the constraints.
+
+        Parameters
+        ----------
+        q : array_like, shape (..., nq)
+            Configuration, with its loops closed.
+        out : ndarray, optional
+            Array that receives the result.
+        threads : int, optional
+            Largest number of threads for a batch.
+
+        Returns
+        -------
+        A : ndarray, shape (..., m, nv)
+            The rows: A v is zero while the constraints hold.
+
+        Examples
+        --------
+        >>> import fourbar as fb
+        >>> robot = fb.robots.double_pendulum()
+        >>> held = robot.constrained(fb.constraints.Contact("tip", "touch"))
+        >>> held.jacobian([0.1, 0.2]).round(4)
+        array([[0.1681, 0.1182]])
+        """
+    @property
+    def jvp(self) -> Jvp[Array]:
+        """Rates of the results along tangents of the arguments."""
+    @property
+    def vjp(self) -> Vjp[ByQ]:
+        """Gradients of a weighted sum of the results."""
+    @property
+    def jacobian(self) -> JacobianOfConstrainedJacobian:
+        """All first derivatives."""
+
+class JacobianOfConstrainedResidual(Derivative, Protocol):
+    def __call__(
+        self,
+        q: ArrayLike,
+        *,
+        parameters: Names | None = None,
+        out: Any = None,
+        threads: int | None = None,
+    ) -> ByQ:
+        """All first derivatives, by argument; columns for a configuration are along its nv velocities."""
+
+class ConstrainedResidual(Function, Protocol):
+    def __call__(self, q: ArrayLike, *, out: Array | None = None, threads: int | None = None) -> Array:
+        """How far loops and functions are from closed.
+
+        Parameters
+        ----------
+        q : array_like, shape (..., nq)
+            Configuration.
+        out : ndarray, optional
+            Array that receives the result.
+        threads : int, optional
+            Largest number of threads for a batch.
+
+        Returns
+        -------
+        phi : ndarray, shape (..., m)
+            Residual φ (m, rad); zero for rows that hold velocities only.
+
+        Examples
+        --------
+        >>> import fourbar as fb
+        >>> robot = fb.robots.double_pendulum()
+        >>> held = robot.constrained(fb.constraints.Contact("tip", "touch"))
+        >>> held.residual([0.1, 0.2])
+        array([0.])
+        """
+    @property
+    def jvp(self) -> Jvp[Array]:
+        """Rates of the results along tangents of the arguments."""
+    @property
+    def vjp(self) -> Vjp[ByQ]:
+        """Gradients of a weighted sum of the results."""
+    @property
+    def jacobian(self) -> JacobianOfConstrainedResidual:
+        """All first derivatives."""
+
+class JacobianOfConstrainedRate(Derivative, Protocol):
+    def __call__(
+        self,
+        q: ArrayLike,
+        v: ArrayLike,
+        *,
+        parameters: Names | None = None,
+        out: Any = None,
+        threads: int | None = None,
+    ) -> ByQV:
+        """All first derivatives, by argument; columns for a configuration are along its nv velocities."""
+
+class ConstrainedRate(Function, Protocol):
+    def __call__(self, q: ArrayLike, v: ArrayLike, *, out: Array | None = None, threads: int | None = None) -> Array:
+        """Rates of the rows.
+
+        Parameters
+        ----------
+        q : array_like, shape (..., nq)
+            Configuration, with its loops closed.
+        v : array_like, shape (..., nv)
+            Velocity (rad/s, m/s).
+        out : ndarray, optional
+            Array that receives the result.
+        threads : int, optional
+            Largest number of threads for a batch.
+
+        Returns
+        -------
+        rate : ndarray, shape (..., m)
+            A v (rad/s, m/s), zero while the constraints hold.
+
+        Examples
+        --------
+        >>> import fourbar as fb
+        >>> robot = fb.robots.double_pendulum()
+        >>> held = robot.constrained(fb.constraints.Contact("tip", "touch"))
+        >>> held.rate([0.1, 0.2], [1.0, 0.0]).round(4)
+        array([0.1681])
+        """
+    @property
+    def jvp(self) -> Jvp[Array]:
+        """Rates of the results along tangents of the arguments."""
+    @property
+    def vjp(self) -> Vjp[ByQV]:
+        """Gradients of a weighted sum of the results."""
+    @property
+    def jacobian(self) -> JacobianOfConstrainedRate:
+        """All first derivatives."""
+
+class JacobianOfConstrainedAcceleration(Derivative, Protocol):
+    def __call__(
+        self,
+        q: ArrayLike,
+        v: ArrayLike,
+        a: ArrayLike,
+        *,
+        parameters: Names | None = None,
+        out: Any = None,
+        threads: int | None = None,
+    ) -> ByQVA:
+        """All first derivatives, by argument; columns for a configuration are along its nv velocities."""
+
+class ConstrainedAcceleration(Function, Protocol):
+    def __call__(
+        self,
+        q: ArrayLike,
+        v: ArrayLike,
+        a: ArrayLike,
+        *,
+        out: Array | None = None,
+        threads: int | None = None,
+    ) -> Array:
+        """Accelerations of the rows.
+
+        Parameters
+        ----------
+        q : array_like, shape (..., nq)
+            Configuration, with its loops closed.
+        v : array_like, shape (..., nv)
+            Velocity (rad/s, m/s).
+        a : array_like, shape (..., nv)
+            Acceleration (rad/s², m/s²).
+        out : ndarray, optional
+            Array that receives the result.
+        threads : int, optional
+            Largest number of threads for a batch.
+
+        Returns
+        -------
+        acceleration : ndarray, shape (..., m)
+            A a + Ȧ v (rad/s², m/s²).
+
+        Examples
+        --------
+        >>> import fourbar as fb
+        >>> robot = fb.robots.double_pendulum()
+        >>> held = robot.constrained(fb.constraints.Contact("tip", "touch"))
+        >>> held.acceleration([0.1, 0.2], [1.0, 0.0], [0.0, 0.0]).round(4)
+        array([0.8796])
+        """
+    @property
+    def jvp(self) -> Jvp[Array]:
+        """Rates of the results along tangents of the arguments."""
+    @property
+    def vjp(self) -> Vjp[ByQVA]:
+        """Gradients of a weighted sum of the results."""
+    @property
+    def jacobian(self) -> JacobianOfConstrainedAcceleration:
+        """All first derivatives."""
+
+class JacobianOfConstrainedOsimInverse(Derivative, Protocol):
+    def __call__(
+        self,
+        q: ArrayLike,
+        *,
+        parameters: Names | None = None,
+        out: Any = None,
+        threads: int | None = None,
+    ) -> ByQ:
+        """All first derivatives, by argument; columns for a configuration are along its nv velocities."""
+
+class ConstrainedOsimInverse(Function, Protocol):
+    def __call__(self, q: ArrayLike, *, out: Array | None = None, threads: int | None = None) -> Array:
+        """Inverse inertia along the rows.
+
+        Parameters
+        ----------
+        q : array_like, shape (..., nq)
+            Configuration, with its loops closed.
+        out : ndarray, optional
+            Array that receives the result.
+        threads : int, optional
+            Largest number of threads for a batch.
+
+        Returns
+        -------
+        Omega : ndarray, shape (..., m, m)
+            Ω = A M⁻¹ Aᵀ, without forming M.
+
+        Examples
+        --------
+        >>> import fourbar as fb
+        >>> robot = fb.robots.double_pendulum()
+        >>> held = robot.constrained(fb.constraints.Contact("tip", "touch"))
+        >>> held.osim_inverse([0.1, 0.2]).round(4)
+        array([[0.5285]])
+        """
+    @property
+    def jvp(self) -> Jvp[Array]:
+        """Rates of the results along tangents of the arguments."""
+    @property
+    def vjp(self) -> Vjp[ByQ]:
+        """Gradients of a weighted sum of the results."""
+    @property
+    def jacobian(self) -> JacobianOfConstrainedOsimInverse:
+        """All first derivatives."""
+
+class JacobianOfActuatedInverseDynamics(Derivative, Protocol):
+    def __call__(
+        self,
+        q: ArrayLike,
+        v: ArrayLike,
+        a: ArrayLike,
+        f_ext: ArrayLike | None = None,
+        *,
+        parameters: Names | None = None,
+        out: Any = None,
+        threads: int | None = None,
+    ) -> ByQVAFExt:
+        """All first derivatives, by argument; columns for a configuration are along its nv velocities."""
+
+class ActuatedInverseDynamics(Function, Protocol):
+    def __call__(
+        self,
+        q: ArrayLike,
+        v: ArrayLike,
+        a: ArrayLike,
+        f_ext: ArrayLike | None = None,
+        *,
+        out: Array | None = None,
+        threads: int | None = None,
+    ) -> Array:
+        """Forces of the drives that cause accelerations of the independent velocities.
+
+        Parameters
+        ----------
+        q : array_like, shape (..., nq)
+            Configuration, with its loops closed.
+        v : array_like, shape (..., nv)
+            Velocity (rad/s, m/s).
+        a : array_like, shape (..., nv)
+            Acceleration (rad/s², m/s²).
+        f_ext : array_like, shape (..., n_bodies, 6), optional
+            Wrench [moment; force] (N m, N) on each body, at its origin and in its axes.
+        out : ndarray, optional
+            Array that receives the result.
+        threads : int, optional
+            Largest number of threads for a batch.
+
+        Returns
+        -------
+        tau : ndarray, shape (..., n_actuated)
+            Forces of the drives (N m, N), those with least τᵀ W τ where there are more than needed.
+
+        Raises
+        ------
+        SingularError
+            If the drives do not hold the robot in this configuration (NaN and a warning in a batch).
+
+        Examples
+        --------
+        >>> import fourbar as fb
+        >>> robot = fb.robots.five_bar().actuated(["left_crank", "right_crank"])
+        >>> q = robot.system.neutral()
+        >>> robot.inverse_dynamics(q, [0.0, 0.0], [1.0, 0.0]).round(4)
+        array([-0.6487,  0.6819])
+        """
+    @property
+    def jvp(self) -> Jvp[Array]:
+        """Rates of the results along tangents of the arguments."""
+    @property
+    def vjp(self) -> Vjp[ByQVAFExt]:
+        """Gradients of a weighted sum of the results."""
+    @property
+    def jacobian(self) -> JacobianOfActuatedInverseDynamics:
+        """All first derivatives."""
+
+class JacobianOfActuatedForwardDynamics(Derivative, Protocol):
+    def __call__(
+        self,
+        q: ArrayLike,
+        v: ArrayLike,
+        tau: ArrayLike,
+        f_ext: ArrayLike | None = None,
+        *,
+        parameters: Names | None = None,
+        out: Any = None,
+        threads: int | None = None,
+    ) -> ByQVTauFExt:
+        """All first derivatives, by argument; columns for a configuration are along its nv velocities."""
+
+class ActuatedForwardDynamics(Function, Protocol):
+    def __call__(
+        self,
+        q: ArrayLike,
+        v: ArrayLike,
+        tau: ArrayLike,
+        f_ext: ArrayLike | None = None,
+        *,
+        out: Array | None = None,
+        threads: int | None = None,
+    ) -> Array:
+        """Accelerations caused by forces of the drives.
+
+        Parameters
+        ----------
+        q : array_like, shape (..., nq)
+            Configuration, with its loops closed.
+        v : array_like, shape (..., nv)
+            Velocity (rad/s, m/s).
+        tau : array_like, shape (..., n_actuated)
+            Forces of the drives (N m, N).
+        f_ext : array_like, shape (..., n_bodies, 6), optional
+            Wrench [moment; force] (N m, N) on each body, at its origin and in its axes.
+        out : ndarray, optional
+            Array that receives the result.
+        threads : int, optional
+            Largest number of threads for a batch.
+
+        Returns
+        -------
+        a : ndarray, shape (..., nv)
+            Accelerations of the independent velocities (rad/s², m/s²).
+
+        Examples
+        --------
+        >>> import fourbar as fb
+        >>> robot = fb.robots.five_bar().actuated(["left_crank", "right_crank"])
+        >>> q = robot.system.neutral()
+        >>> robot.forward_dynamics(q, [0.0, 0.0], [1.0, 0.0]).round(4)
+        array([ 62.9444, -32.7904])
+        """
+    @property
+    def jvp(self) -> Jvp[Array]:
+        """Rates of the results along tangents of the arguments."""
+    @property
+    def vjp(self) -> Vjp[ByQVTauFExt]:
+        """Gradients of a weighted sum of the results."""
+    @property
+    def jacobian(self) -> JacobianOfActuatedForwardDynamics:
+        """All first derivatives."""
+
+class JacobianOfActuatedActuatorMap(Derivative, Protocol):
+    def __call__(
+        self,
+        q: ArrayLike,
+        *,
+        parameters: Names | None = None,
+        out: Any = None,
+        threads: int | None = None,
+    ) -> ByQ:
+        """All first derivatives, by argument; columns for a configuration are along its nv velocities."""
+
+class ActuatedActuatorMap(Function, Protocol):
+    def __call__(self, q: ArrayLike, *, out: Array | None = None, threads: int | None = None) -> Array:
+        """Matrix that takes the velocity to those of the actuated joints.
+
+        Parameters
+        ----------
+        q : array_like, shape (..., nq)
+            Configuration, with its loops closed.
+        out : ndarray, optional
+            Array that receives the result.
+        threads : int, optional
+            Largest number of threads for a batch.
+
+        Returns
+        -------
+        B : ndarray, shape (..., n_actuated, nv)
+            The actuated joints move with B v, and forces τ of the drives make Bᵀ τ on the independent velocities.
+
+        Examples
+        --------
+        >>> import fourbar as fb
+        >>> robot = fb.robots.five_bar().actuated(["left_crank", "right_crank"])
+        >>> q = robot.system.neutral()
+        >>> robot.actuator_map(q)
+        array([[1., 0.],
+               [0., 1.]])
+        """
+    @property
+    def jvp(self) -> Jvp[Array]:
+        """Rates of the results along tangents of the arguments."""
+    @property
+    def vjp(self) -> Vjp[ByQ]:
+        """Gradients of a weighted sum of the results."""
+    @property
+    def jacobian(self) -> JacobianOfActuatedActuatorMap:
         """All first derivatives."""
 
 class RobotMethods:

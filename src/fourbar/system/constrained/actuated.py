@@ -25,6 +25,9 @@ from .model import Numbers
 if TYPE_CHECKING:
     from ..system import System
 
+if TYPE_CHECKING:
+    from ..robot_methods import ActuatedActuatorMap, ActuatedForwardDynamics, ActuatedInverseDynamics
+
 METHODS: dict[str, Method] = {}
 _WEAK = (
     1e16  # squared ratio of a column to what others leave of it: beyond it the actuators do not determine the motion
@@ -75,9 +78,40 @@ _NOT_HELD = "the actuators do not hold the robot in this configuration: there is
 
 @method(Q, V, A, results="tau", optional=[F_EXT], nan=_NOT_HELD, into=METHODS)
 def inverse_dynamics(c: Context) -> Outputs:
-    """Forces of the actuators (..., n_actuated) that cause accelerations a of the independent velocities.
+    """Forces of the drives that cause accelerations of the independent velocities.
 
-    Where there are more actuators than needed: the ones with least τᵀ W τ.
+    Parameters
+    ----------
+    q : array_like, shape (..., nq)
+        Configuration, with its loops closed.
+    v : array_like, shape (..., nv)
+        Velocity (rad/s, m/s).
+    a : array_like, shape (..., nv)
+        Acceleration (rad/s², m/s²).
+    f_ext : array_like, shape (..., n_bodies, 6), optional
+        Wrench [moment; force] (N m, N) on each body, at its origin and in its axes.
+    out : ndarray, optional
+        Array that receives the result.
+    threads : int, optional
+        Largest number of threads for a batch.
+
+    Returns
+    -------
+    tau : ndarray, shape (..., n_actuated)
+        Forces of the drives (N m, N), those with least τᵀ W τ where there are more than needed.
+
+    Raises
+    ------
+    SingularError
+        If the drives do not hold the robot in this configuration (NaN and a warning in a batch).
+
+    Examples
+    --------
+    >>> import fourbar as fb
+    >>> robot = fb.robots.five_bar().actuated(["left_crank", "right_crank"])
+    >>> q = robot.system.neutral()
+    >>> robot.inverse_dynamics(q, [0.0, 0.0], [1.0, 0.0]).round(4)
+    array([-0.6487,  0.6819])
     """
     m = _actuated(c)
     tau = flat(
@@ -96,7 +130,36 @@ def _valid_forces(B: Mat, L: Mat, sizes: Vec, tau: Vec) -> Vec:
 
 @method(Q, V, TAU, results="a", optional=[F_EXT], into=METHODS)
 def forward_dynamics(c: Context) -> Outputs:
-    """Accelerations a (..., nv) of the independent velocities caused by forces of the actuators (..., n_actuated)."""
+    """Accelerations caused by forces of the drives.
+
+    Parameters
+    ----------
+    q : array_like, shape (..., nq)
+        Configuration, with its loops closed.
+    v : array_like, shape (..., nv)
+        Velocity (rad/s, m/s).
+    tau : array_like, shape (..., n_actuated)
+        Forces of the drives (N m, N).
+    f_ext : array_like, shape (..., n_bodies, 6), optional
+        Wrench [moment; force] (N m, N) on each body, at its origin and in its axes.
+    out : ndarray, optional
+        Array that receives the result.
+    threads : int, optional
+        Largest number of threads for a batch.
+
+    Returns
+    -------
+    a : ndarray, shape (..., nv)
+        Accelerations of the independent velocities (rad/s², m/s²).
+
+    Examples
+    --------
+    >>> import fourbar as fb
+    >>> robot = fb.robots.five_bar().actuated(["left_crank", "right_crank"])
+    >>> q = robot.system.neutral()
+    >>> robot.forward_dynamics(q, [0.0, 0.0], [1.0, 0.0]).round(4)
+    array([ 62.9444, -32.7904])
+    """
     independent = c.recorder.call(transposed_times, _map(c), Vec(c.given["tau"]))
     parts, at = [], 0
     for cluster in c.clusters:
@@ -108,7 +171,31 @@ def forward_dynamics(c: Context) -> Outputs:
 
 @method(Q, results="B", into=METHODS)
 def actuator_map(c: Context) -> Outputs:
-    """B (..., n_actuated, nv): the actuated joints move with B v, and τ_independent = Bᵀ τ."""
+    """Matrix that takes the velocity to those of the actuated joints.
+
+    Parameters
+    ----------
+    q : array_like, shape (..., nq)
+        Configuration, with its loops closed.
+    out : ndarray, optional
+        Array that receives the result.
+    threads : int, optional
+        Largest number of threads for a batch.
+
+    Returns
+    -------
+    B : ndarray, shape (..., n_actuated, nv)
+        The actuated joints move with B v, and forces τ of the drives make Bᵀ τ on the independent velocities.
+
+    Examples
+    --------
+    >>> import fourbar as fb
+    >>> robot = fb.robots.five_bar().actuated(["left_crank", "right_crank"])
+    >>> q = robot.system.neutral()
+    >>> robot.actuator_map(q)
+    array([[1., 0.],
+           [0., 1.]])
+    """
     return [("B", (len(_actuated(c).places), c.nv), flat(_map(c)))]
 
 
@@ -198,7 +285,7 @@ class Actuated(Frozen):
         return make_method(self._model, name, METHODS[name], lambda _: {}, rebuild)
 
     @cached_property
-    def inverse_dynamics(self) -> Any:
+    def inverse_dynamics(self) -> ActuatedInverseDynamics:
         """Forces of the drives that cause accelerations: ``tau = inverse_dynamics(q, v, a)``.
 
         Takes q (..., nq), v (..., nv), a (..., nv), and optionally f_ext (..., n_bodies, 6).
@@ -211,7 +298,7 @@ class Actuated(Frozen):
         return self._compiled("inverse_dynamics")
 
     @cached_property
-    def forward_dynamics(self) -> Any:
+    def forward_dynamics(self) -> ActuatedForwardDynamics:
         """Accelerations caused by forces of the drives: ``a = forward_dynamics(q, v, tau)``.
 
         Takes q (..., nq), v (..., nv), tau (..., n_actuated) (N m, N), and optionally f_ext (..., n_bodies, 6).
@@ -224,7 +311,7 @@ class Actuated(Frozen):
         return self._compiled("forward_dynamics")
 
     @cached_property
-    def actuator_map(self) -> Any:
+    def actuator_map(self) -> ActuatedActuatorMap:
         """Matrix that takes the velocity to those of the actuated joints: ``B = actuator_map(q)``.
 
         Returns

@@ -159,7 +159,7 @@ def make_inverse(robot: Constrained, drives: Drives, tolerance: float) -> Invers
     return Inverse(function, differentiable, again, (_inverse_of, robot), drives.joints, robot, tolerance, dependent)
 
 
-def _inverse_of(robot: Constrained) -> Inverse:
+def _inverse_of(robot: Constrained) -> Any:
     return robot.inverse_dynamics
 
 

@@ -47,7 +47,8 @@ class Resolved:
         why: str = _CONTRADICT,
         dependent: Dependent | None = None,
     ) -> None:
-        self.function, self.differentiable, self.dependent = function, differentiable, dependent
+        self.function, self.told, self.dependent = function, told, dependent
+        self.__doc__ = function.__doc__
         self._again, self._tolerance, self._rebuild, self._why = again, tolerance, rebuild, why
 
     def __getattr__(self, name: str) -> Any:

@@ -27,13 +27,26 @@ from .dense import choose as standing
 from .dependent import Dependent
 from .frozen import Frozen
 from .hybrid import Hybrid
-from .inverse import Drives, Inverse, make_inverse, read_drives
+from .inverse import Drives, make_inverse, read_drives
 from .model import ConstrainedModel, Given, Numbers, named
 from .records import METHODS, without_health
 from .resolve import Resolved, least_again
 
 if TYPE_CHECKING:
     from ..system import System
+
+if TYPE_CHECKING:
+    from ..robot_methods import (
+        ConstrainedAcceleration,
+        ConstrainedForwardDynamics,
+        ConstrainedHybridDynamics,
+        ConstrainedImpulse,
+        ConstrainedInverseDynamics,
+        ConstrainedJacobian,
+        ConstrainedOsimInverse,
+        ConstrainedRate,
+        ConstrainedResidual,
+    )
 
 _SAMPLES, _NEAR = 3, (0.0, 0.1, 0.3)  # random configurations at which the rank of the rows is found; nudges of neutral
 
@@ -198,7 +211,7 @@ class Constrained(Frozen):
             partial(make_method, self._model, name, without_health(name), lambda _: static, rebuild),
         )
 
-    def resolved(self, name: str, **static: Any) -> Resolved:
+    def resolved(self, name: str, **static: Any) -> Any:
         """A problem with unknown forces along the rows, by name."""
         key = tuple(sorted(static.items()))
 
@@ -225,7 +238,7 @@ class Constrained(Frozen):
         return Dependent(self._model, self.jacobian, [not x for x in held])
 
     @cached_property
-    def forward_dynamics(self) -> Resolved:
+    def forward_dynamics(self) -> ConstrainedForwardDynamics:
         """Accelerations and constraint forces caused by joint forces: ``a, force = forward_dynamics(q, v, tau)``.
 
         Takes q (..., nq), v (..., nv), tau (..., nv) (N m, N), and optionally f_ext (..., n_bodies, 6), wrenches on the
@@ -241,7 +254,7 @@ class Constrained(Frozen):
         return self.resolved("forward_dynamics")
 
     @cached_property
-    def impulse(self) -> Resolved:
+    def impulse(self) -> ConstrainedImpulse:
         """Jump of the velocity when the constraints close at once: ``v, impulses = impulse(q, v)``.
 
         Takes q (..., nq), v (..., nv), and optionally restitution (..., m): rows are -restitution times what they were
@@ -255,7 +268,7 @@ class Constrained(Frozen):
         return self.resolved("impulse")
 
     @cached_property
-    def hybrid_dynamics(self) -> Hybrid:
+    def hybrid_dynamics(self) -> ConstrainedHybridDynamics:
         """All accelerations and forces, where some accelerations are prescribed.
 
         ``a, tau, force = hybrid_dynamics(q, v, a, tau, prescribed=[...])`` takes q (..., nq), v, a, tau (..., nv) and
@@ -268,10 +281,11 @@ class Constrained(Frozen):
         Hybrid
             The function; it returns a (..., nv), τ (..., nv) and λ (..., m).
         """
-        return Hybrid(self, self._tolerance)
+        made: Any = Hybrid(self, self._tolerance)
+        return made
 
     @cached_property
-    def inverse_dynamics(self) -> Inverse:
+    def inverse_dynamics(self) -> ConstrainedInverseDynamics:
         """Forces of drives and constraints that cause accelerations: ``tau, force = inverse_dynamics(q, v, a)``.
 
         Takes q (..., nq), v (..., nv), a (..., nv), which the constraints must allow, and optionally f_ext (...,
@@ -292,10 +306,11 @@ class Constrained(Frozen):
             raise ArgumentError(
                 "inverse_dynamics needs the actuated joints: robot.constrained(..., actuated=['hip', ...])"
             )
-        return make_inverse(self, self._drives, self._tolerance)
+        made: Any = make_inverse(self, self._drives, self._tolerance)
+        return made
 
     @property
-    def jacobian(self) -> Any:
+    def jacobian(self) -> ConstrainedJacobian:
         """Rows of the constraints: ``A = jacobian(q)``.
 
         Returns
@@ -306,7 +321,7 @@ class Constrained(Frozen):
         return self.compiled("jacobian")
 
     @property
-    def residual(self) -> Any:
+    def residual(self) -> ConstrainedResidual:
         """How far loops and functions are from closed: ``phi = residual(q)``.
 
         Returns
@@ -317,7 +332,7 @@ class Constrained(Frozen):
         return self.compiled("residual")
 
     @property
-    def rate(self) -> Any:
+    def rate(self) -> ConstrainedRate:
         """Rates of the rows: ``rate(q, v)``.
 
         Returns
@@ -328,7 +343,7 @@ class Constrained(Frozen):
         return self.compiled("rate")
 
     @property
-    def acceleration(self) -> Any:
+    def acceleration(self) -> ConstrainedAcceleration:
         """Accelerations of the rows: ``acceleration(q, v, a)``.
 
         Returns
@@ -339,7 +354,7 @@ class Constrained(Frozen):
         return self.compiled("acceleration")
 
     @property
-    def osim_inverse(self) -> Any:
+    def osim_inverse(self) -> ConstrainedOsimInverse:
         """Inverse inertia along the rows: ``Omega = osim_inverse(q)``.
 
         Returns

@@ -25,7 +25,6 @@ from .system.system import Builder, System
 if TYPE_CHECKING:
     from . import baselines as baselines
     from . import bridges as bridges
-    from . import casadi as casadi
     from . import constraints, convert, robots
     from . import lagrange as lagrange
     from .identification import Identification, base_parameters, exciting_trajectory, identify

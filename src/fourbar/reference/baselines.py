@@ -372,10 +372,42 @@ def lagrange_forward_dynamics(robot: System, q: Any, v: Any, tau: Any, f_ext: An
 
 
 def sparse_lagrange_forward_dynamics(robot: System, q: Any, v: Any, tau: Any, f_ext: Any = None) -> np.ndarray:
-    """a (..., nv) by multipliers, with H factored along the tree: (K H⁻¹ Kᵀ) λ = k - K H⁻¹ (τ - c), the least λ.
+    """Forward dynamics by Lagrange multipliers, with the mass matrix factored along the tree.
 
-    H⁻¹ Kᵀ costs O(n) per row, and K H⁻¹ Kᵀ is small; H must be regular, so no body without mass may hang on a loop
-    alone.
+    Parameters
+    ----------
+    robot : System
+        The robot.
+    q : array_like, shape (..., nq)
+        Configuration, with its loops closed.
+    v : array_like, shape (..., nv)
+        Velocity (rad/s, m/s).
+    tau : array_like, shape (..., nv)
+        Joint forces (N m, N).
+    f_ext : array_like, shape (..., n_bodies, 6), optional
+        Wrench [moment; force] (N m, N) on each body, at its origin and in its axes.
+
+    Returns
+    -------
+    ndarray, shape (..., nv)
+        Accelerations (rad/s², m/s²) of the independent velocities.
+
+    See Also
+    --------
+    lagrange_forward_dynamics : With a dense mass matrix.
+
+    Notes
+    -----
+    (K H⁻¹ Kᵀ) λ = k - K H⁻¹ (τ - c), with the least λ. H⁻¹ Kᵀ costs O(n) per row, and K H⁻¹ Kᵀ is small; H must be
+    regular, so no body without mass may hang on a loop alone.
+
+    Examples
+    --------
+    >>> import fourbar as fb
+    >>> robot = fb.robots.four_bar()
+    >>> q = robot.neutral()
+    >>> fb.baselines.sparse_lagrange_forward_dynamics(robot, q, [0.0], [1.0]).round(4)
+    array([1.0985])
     """
     q, v, tau = _alike(q, v, tau)
     tree, q_all = spanning_tree(robot), robot.expand(q)

@@ -47,7 +47,7 @@ class Resolved:
         why: str = _CONTRADICT,
         dependent: Dependent | None = None,
     ) -> None:
-        self.function, self.told, self.dependent = function, told, dependent
+        self.function, self.differentiable, self.dependent = function, differentiable, dependent
         self.__doc__ = function.__doc__
         self._again, self._tolerance, self._rebuild, self._why = again, tolerance, rebuild, why
 

@@ -379,6 +379,6 @@ def test_programs_are_written_once(monkeypatch: pytest.MonkeyPatch) -> None:
 
     calls()
     for derivative in (f.jacobian, f.jvp, f.vjp, second):
-        for recipe in (derivative.recipe, derivative.recipe.of):
-            monkeypatch.setattr(recipe, "program", None)
+        for recording in (derivative.recording, derivative.recording.of):
+            monkeypatch.setattr(recording, "program", None)
     calls()

@@ -279,12 +279,12 @@ def test_arrays_of_the_wrong_shape() -> None:
 def test_assemble_says_what_is_left() -> None:
     robot = mechanism("four_bar")
     with pytest.raises(
-        AssemblyError, match=r"loop 'loop' cannot be closed.* with 'crank', 'rocker' kept: a gap of 0\.\d+ is left"
+        AssemblyError, match=r"loop 'loop' cannot be closed.* with 'crank', 'rocker' fixed: the remaining gap is 0\.\d+"
     ):
         robot.assemble([0.0, 0.0, 0.0], keep=["crank", "rocker"])
     with pytest.raises(UnknownNameError, match="there is no moving joint 'crnk'; did you mean 'crank'"):
         robot.assemble([0.0, 0.0, 0.0], keep=["crnk"])
-    with pytest.raises(AssemblyError, match="cannot be closed: q holds NaN"):
+    with pytest.raises(AssemblyError, match="cannot be closed: q contains NaN"):
         robot.assemble([np.nan, 0.0, 0.0])
 
 

@@ -100,7 +100,7 @@ def test_configurations() -> None:
     for wrong in (1.0, "q", q[:-1]):
         with pytest.raises(ArgumentError, match="project: q"):
             c.project(wrong)
-    with pytest.raises(AssemblyError, match="a gap of nan"):
+    with pytest.raises(AssemblyError, match="gap is nan"):
         held("loops").project(q * np.nan)
 
 

@@ -260,7 +260,11 @@ ERRORS = {
     "shape of a tangent": (lambda f, x: f.jvp((x,) * 3, (x[:1],)), ArgumentError, r"d_q must have shape \(..., 2\)"),
     "cotangent missing": (lambda f, x: f.vjp((x,) * 3, None), TypeError, "needs the cotangent"),
     "too many cotangents": (lambda f, x: f.vjp((x,) * 3, (x, x)), TypeError, "cotangent: 2 arrays were given for a"),
-    "unknown cotangent": (lambda f, x: f.vjp((x,) * 3, {"tau": x}), TypeError, "cotangent: 'tau' is none of a"),
+    "unknown cotangent": (
+        lambda f, x: f.vjp((x,) * 3, {"tau": x}),
+        TypeError,
+        "cotangent: unknown result 'tau'; expected a",
+    ),
     "shape of a cotangent": (lambda f, x: f.vjp((x,) * 3, x[:1]), ArgumentError, r"w_a must have shape \(..., 2\)"),
     "jacobian": (lambda f, x: f.jacobian(x, x), TypeError, "forward_dynamics.jacobian.* needs 'tau'"),
     "batches": (

@@ -147,7 +147,7 @@ TABLE: list[tuple[Path_, Any, str]] = [
     ((*U, "geometry"), {}, f"{UPPER}: geometry: expected a list of tables"),
     ((*U, "geometry", 0, "kind"), "cone", rf"{UPPER}: geometry\[0\]: unknown kind 'cone'"),
     ((*U, "geometry", 0, "size"), [1, 1], rf"{UPPER}: geometry\[0\]: a box takes x, y, z"),
-    ((*U, "geometry", 0, "size"), [1, 1, -1], rf"{UPPER}: geometry\[0\]: a box takes x, y, z, finite and not negative"),
+    ((*U, "geometry", 0, "size"), [1, 1, -1], rf"{UPPER}: geometry\[0\]: a box takes x, y, z, finite and non-negative"),
     ((*U, "geometry", 0, "role"), "both", rf"{UPPER}: geometry\[0\]: unknown role 'both'"),
     ((*U, "geometry", 0, "mesh"), "../../etc/passwd", rf"{UPPER}: geometry\[0\]: mesh= is required for a mesh"),
     ((*U, "geometry", 0, "colour"), [1, 1, 1], rf"{UPPER}: geometry\[0\].colour: expected 4 numbers, got 3"),

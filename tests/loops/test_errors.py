@@ -115,8 +115,8 @@ WRONG: dict[str, tuple[Callable[[], object], str]] = {
     "constraint twice": (lambda: Constraint(_branches, ["crank", "crank"]), "expected different joints"),
     "name no text": (lambda: linkage().loop(pin(), name=3), "the name of a loop must be a non-empty string, got 3"),
     "name empty": (lambda: linkage().loop(pin(), name=""), "the name of a loop must be a non-empty string, got ''"),
-    "no loop": (lambda: linkage().loop(Revolute("z")), "one of fourbar.loops, such as Gear("),
-    "loop class": (lambda: linkage().loop(Gear), "one of fourbar.loops, such as Gear("),
+    "no loop": (lambda: linkage().loop(Revolute("z")), "a loop of fourbar.constraints, such as Gear("),
+    "loop class": (lambda: linkage().loop(Gear), "a loop of fourbar.constraints, such as Gear("),
     "same name": (lambda: linkage().loop(pin(), name="a").loop(pin(), name="a"), "there is already a loop 'a'"),
     "independent text": (
         lambda: linkage().loop(pin(), independent="crank"),

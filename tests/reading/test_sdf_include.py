@@ -109,7 +109,7 @@ def test_worlds_include_models_and_lights(folder: Path) -> None:
     file.write_text(f'<sdf version="1.9"><world name="w">{text}{include("../models/sun.sdf")}</world></sdf>')
     robot = fb.load(file, folders=[folder / "models"])
     assert robot.nv == 14 and "two::fore" in robot.names.bodies
-    assert "an included light is no part of a mechanism" in str(robot.report)
+    assert "an included light is ignored" in str(robot.report)
 
 
 def test_findings_say_the_included_file(folder: Path) -> None:

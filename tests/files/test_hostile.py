@@ -69,7 +69,7 @@ ROD |= {"predecessor_point": [0, 0, 0], "successor_point": [0, 0, 0]}
 # Where, what is there instead, and what the error says.
 TABLE: list[tuple[Path_, Any, str]] = [
     (("fourbar",), MISSING, "the file: 'fourbar' is missing"),
-    (("fourbar",), 2, "has schema 2, this fourbar reads up to 1; update fourbar"),
+    (("fourbar",), 2, "has schema 2, but this fourbar reads up to 1; update fourbar"),
     (("fourbar",), 0, "expected the schema version, 1, got 0"),
     (("fourbar",), "1", "expected the schema version, 1, got '1'"),
     (("fourbar",), True, "expected the schema version, 1, got True"),
@@ -90,8 +90,8 @@ TABLE: list[tuple[Path_, Any, str]] = [
     ((*U, "name"), ["upper"], "name: expected a non-empty text"),
     ((*F, "name"), "upper", r"bodies\[1\] 'upper': there is already a body 'upper'"),
     ((*F, "parent"), "uper", "body 'fore': parent: .*no body 'uper'; did you mean 'upper'"),
-    ((*F, "parent"), "fore", "circle: fore -> fore"),
-    ((*U, "parent"), "fore", "circle: upper -> fore -> upper"),
+    ((*F, "parent"), "fore", "cycle: fore -> fore"),
+    ((*U, "parent"), "fore", "cycle: upper -> fore -> upper"),
     ((*U, "parent"), 1, f"{UPPER}: parent: expected a non-empty text, got 1"),
     ((*U, "mass"), "2", f"{UPPER}: mass: expected a number, got '2'"),
     ((*U, "mass"), "1,5", f"{UPPER}: mass: expected a number, got '1,5'"),
@@ -140,7 +140,7 @@ TABLE: list[tuple[Path_, Any, str]] = [
     ((*J, "rest"), [1, 2], f"{UPPER}: joint.rest: expected 1 numbers, got 2"),
     (J, {"type": "Composite"}, f"{UPPER}: joint.parts: expected a list of joints and placements"),
     (J, {"type": "Composite", "parts": []}, f"{UPPER}: .*needs at least one joint"),
-    (J, {"type": "Composite", "parts": [{"type": "Revolt"}]}, rf"{UPPER}: joint.parts\[0\]: type 'Revolt'"),
+    (J, {"type": "Composite", "parts": [{"type": "Revolt"}]}, rf"{UPPER}: joint.parts\[0\]: unknown type 'Revolt'"),
     (J, {"type": "Composite", "parts": [{"type": "Revolute"}] * 2}, f"{UPPER}: .*its coordinates are redundant"),
     (J, {"type": "SphericalEuler", "sequence": "xxy"}, f"{UPPER}: .*unknown Euler sequence 'xxy'"),
     (J, {"type": "Universal", "axis1": "x", "axis2": "x"}, f"{UPPER}: .*are parallel"),

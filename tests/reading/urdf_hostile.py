@@ -135,7 +135,7 @@ HOSTILE: dict[str, tuple[str | bytes, str]] = {
     "two children": (two('<child link="a"/>'), ":4: .*a second <child>"),
     "itself": (robot(link("a"), joint("j", "a", "a")), ":3: .*connects link 'a' with itself"),
     "two parents": (robot(*map(link, "abc"), joint("j", "a", "c"), joint("k", "b", "c")),
-                    ":6: .*'c' already has a joint, 'j' .line 5. too"),
+                    ":6: .*'c' already has a joint, 'j' .line 5."),
     "circle of all": (chain(3, closed=True), ":5: .*joints form a cycle: l0 <- l2 <- l1 <- l0"),
     "circle aside": (robot(*map(link, "abc"), joint("j", "b", "c"), joint("k", "c", "b")), ":6: .*cycle"),
     "long circle": (chain(2000, closed=True), ":2002: .*cycle"),

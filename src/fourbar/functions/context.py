@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from ..algorithms.cluster_aba import accelerations, project_forces
@@ -39,6 +39,13 @@ class Context:
         self.nv = model.cluster_tree.nv
         self.gravity = model.mechanism.gravity
         self.given: dict[str, tuple[Any, ...]] = {name: recorder.input(name, model.shape(name)) for name in present}
+
+    @classmethod
+    def at(cls, model: Model, recorder: Any, given: Mapping[str, tuple[Any, ...]]) -> Context:
+        """A recording at values that a larger recording has: the flat entries of arguments, by name."""
+        made = cls(model, recorder, ())
+        made.given = dict(given)
+        return made
 
     @cached_property
     def expanded(self) -> list[EmbeddedState | None]:

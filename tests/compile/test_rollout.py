@@ -218,9 +218,14 @@ def test_stopped_samples_can_go_on() -> None:
     motion = Rollout(step).start({"x": [2.0, 0.5], "y": 0.0}, {"end": 10.0})
     motion.advance(10)
     assert motion.now.status.tolist() == [2.0, 0.0] and motion.state["x"][0] == 256.0
-    motion.resume(np.array([True, True]))
-    motion.advance(1)
-    assert motion.state["x"].tolist() == [65536.0, 0.5**2048] and motion.now.made.tolist() == [4.0, 11.0]
+    assert motion.now.made.tolist() == [3.0, 10.0]
+    again = Rollout(step).start(motion.state, {"end": np.inf}, made=motion.now.made)
+    assert again.now.steps == 3
+    again.advance(2)
+    assert again.state["x"].tolist() == [2.0**32, 0.5**1024], "what is ahead waits"
+    again.advance(6)
+    assert again.now.made.tolist() == [9.0, 11.0] and again.now.status.tolist() == [1.0, 0.0]
+    assert again.state["x"].tolist() == [2.0**512, 0.0]
 
 
 def test_ctrl_c_returns_what_was_computed(mass: Rollout) -> None:

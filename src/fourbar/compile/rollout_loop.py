@@ -8,7 +8,8 @@ array into slots or takes one out of slots, as the arguments of a kernel are; it
 steps. The moves are, in this order: what is brought at the start; controls, which a new row brings again as the motion
 goes on; what is taken at the end; and records, of which a row is taken after every so many steps.
 
-After each step the new state takes the place of the old one in the samples that are under way. A sample whose new state
+After each step the new state takes the place of the old one in the samples that are under way; those that have already
+made more steps than the motion wait for it. A sample whose new state
 is not finite keeps the old one and is `DIVERGED`; one whose step says so is `STOPPED` after it; neither moves again.
 """
 
@@ -129,7 +130,7 @@ def _hold(lanes: Lanes) -> str:
 
 
 def _accept(lanes: Lanes) -> str:
-    """@accept(data, ws) -> whether some sample is under way after a step, whose state this puts in place.
+    """@accept(data, ws, number) -> whether some sample goes on after a step, whose results this puts in place.
 
     The new state is first brought together elsewhere, for it may lie in slots of the old one. x - x is NaN where x is
     not finite, else zero.
@@ -158,7 +159,7 @@ def _accept(lanes: Lanes) -> str:
     c.do(close)
     c.label("done")
     c.do(f"ret i1 {left}")
-    return f"define internal i1 @accept(ptr %data, ptr %ws) #0 {{\n{c.body()}\n}}\n"
+    return f"define internal i1 @accept(ptr %data, ptr %ws, i64 %number) #0 {{\n{c.body()}\n}}\n"
 
 
 def _judged(c: Code, lanes: Lanes) -> tuple[str, str]:
@@ -166,7 +167,10 @@ def _judged(c: Code, lanes: Lanes) -> tuple[str, str]:
     v, b = lanes.double, lanes.boolean
     status_at, made_at, stop_at = word(c, "%data", STATUS), word(c, "%data", MADE), word(c, "%data", STOP)
     status, made = _load(c, lanes, status_at), _load(c, lanes, made_at)
-    running = c.let(f"fcmp oeq {v} {status}, {lanes.constant(float(RUNNING))}")
+    going = c.let(f"fcmp oeq {v} {status}, {lanes.constant(float(RUNNING))}")
+    one = c.let(f"insertelement {v} poison, double {c.let('sitofp i64 %number to double')}, i64 0")
+    here = c.let(f"shufflevector {v} {one}, {v} poison, <{lanes.width} x i32> zeroinitializer")
+    running = c.let(f"and {b} {going}, {c.let(f'fcmp oeq {v} {made}, {here}')}")
     finite = c.let(f"fcmp ord {v} %bad, %bad")
     sound = c.let(f"and {b} {running}, {finite}")
     has_stop = c.let(f"icmp sge i64 {stop_at}, 0")
@@ -178,7 +182,7 @@ def _judged(c: Code, lanes: Lanes) -> tuple[str, str]:
     _store(c, lanes, after, status_at)
     more = c.let(f"fadd {v} {made}, {lanes.constant(1.0)}")
     _store(c, lanes, _choose(c, lanes, sound, more, made), made_at)
-    return sound, some_lane(c, lanes, c.let(f"xor {b} {sound}, {stops}"))
+    return sound, some_lane(c, lanes, c.let(f"fcmp oeq {v} {after}, {lanes.constant(float(RUNNING))}"))
 
 
 def _zero(lanes: Lanes) -> str:
@@ -215,7 +219,7 @@ def _steps() -> str:
     c.do("br label %go")
     c.label("go")
     c.do("call void @calls(ptr %data, ptr %ws)")
-    c.do("%left = call i1 @accept(ptr %data, ptr %ws)")
+    c.do(f"%left = call i1 @accept(ptr %data, ptr %ws, i64 {number})")
     after = c.let(f"add i64 {number}, 1")
     c.do(f"br i1 {_due(c, after, every)}, label %record, label %look")
     c.label("record")

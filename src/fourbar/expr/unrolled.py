@@ -241,6 +241,11 @@ class Unrolled:
                 calls.append(Call(len(blocks), (0,)))
                 blocks.append(_block(values))
                 continue
+            if all(value.argument for value in use.made):  # a copy
+                place[id(use)] = len(calls)
+                calls.append(Call(len(blocks), (0,)))
+                blocks.append(_copy(use))
+                continue
             if id(use.shape) not in known:
                 known[id(use.shape)] = len(blocks)
                 blocks.append(block_apart(use))
@@ -316,6 +321,14 @@ def _block(kept: list[Value]) -> Block:
     code, number = linear_code((v.expr for v in kept), lambda load: ("load", 0, load.args[0].slot))
     stores = tuple(Store(0, v.slot, number[v.expr.id]) for v in kept if v.expr is not None)
     return Block(1, 0, tuple(code), stores)
+
+
+def _copy(use: Use) -> Block:
+    """A copy on absolute slots: it is that of one place only, and short."""
+    given = [("load", 0, value.slot) for value in use.arguments]
+    taken = [("add", i, -0.0) for i in range(len(given))]  # which is x, whatever x is
+    stores = tuple(Store(0, value.slot, len(given) + i) for i, value in enumerate(use.made))
+    return Block(1, 0, (*given, *taken), stores)
 
 
 def block_apart(use: Use) -> Block:

@@ -145,9 +145,19 @@ class Rollout:
         """Operations of a step of one sample, with those that put its state in place."""
         return operations(self.program) + _AROUND + 4 * sum(math.prod(shape) for shape in self.step.state.values())
 
-    def start(self, state: Mapping[str, Any], numbers: Mapping[str, Any] | None = None, batch: Shape = ()) -> Motion:
-        """A motion that is at its beginning; it has at least the leading axes `batch`."""
-        return Motion(self, state, numbers or {}, batch)
+    def start(
+        self,
+        state: Mapping[str, Any],
+        numbers: Mapping[str, Any] | None = None,
+        batch: Shape = (),
+        made: np.ndarray | None = None,
+    ) -> Motion:
+        """A motion that is at its beginning; it has at least the leading axes `batch`.
+
+        `made` (n), if it is given, are the numbers of steps that its samples have behind them: it begins with the least
+        of these, and a sample that is ahead waits for the others.
+        """
+        return Motion(self, state, numbers or {}, batch, made)
 
     def runner(self, single: bool, records: tuple[str, ...]) -> Any:
         """What makes steps, for one sample or for batches, and records these results."""
@@ -200,7 +210,14 @@ class Rollout:
 class Motion:
     """Samples under way. `now` is replaced as a whole: what interrupts a step leaves it as it was before."""
 
-    def __init__(self, rollout: Rollout, state: Mapping[str, Any], numbers: Mapping[str, Any], batch: Shape) -> None:
+    def __init__(
+        self,
+        rollout: Rollout,
+        state: Mapping[str, Any],
+        numbers: Mapping[str, Any],
+        batch: Shape,
+        made: np.ndarray | None = None,
+    ) -> None:
         step = rollout.step
         self._rollout, self._name = rollout, step.name
         given = {**state, **numbers}
@@ -211,8 +228,9 @@ class Motion:
         self.n = math.prod(self.batch)
         flat = {name: self._samples(arrays[name], shape) for name, shape in shapes.items()}
         self._numbers = [flat[name] for name in step.numbers]
-        fate = (np.full(self.n, float(RUNNING)), np.zeros(self.n))
-        self.now = Now([flat[name] for name in step.state], *fate, 0)
+        behind = np.zeros(self.n) if made is None else np.broadcast_to(np.asarray(made, float), self.n)
+        first = int(behind.min(initial=np.inf)) if self.n else 0
+        self.now = Now([flat[name] for name in step.state], np.full(self.n, float(RUNNING)), behind, first)
 
     def _samples(self, array: np.ndarray, core: Shape) -> np.ndarray:
         """An array with one axis for the samples before its core ones."""
@@ -284,11 +302,6 @@ class Motion:
         large = self._rollout.work * self.n * steps >= _WORTH_SHARING and self.n > 1
         return default_threads() if large else 1
 
-    def resume(self, which: np.ndarray) -> None:
-        """Let samples (n) that were stopped go on."""
-        status = np.where(which & (self.now.status == STOPPED), float(RUNNING), self.now.status)
-        self.now = self.now._replace(status=status)
-
     def rolled(self, records: Mapping[str, np.ndarray], every: int) -> Rolled:
         """What came of the motion so far."""
         now, rows = self.now, self.now.steps // every
@@ -330,7 +343,7 @@ class Interpreter:
             row = number // request.hold - request.first // request.hold
             given |= {name: x[:, row] for name, x in zip(roles.controls, controls, strict=True)}
             found = interpret(self._program, given)
-            found |= self._accept(given, found, status, made)
+            found |= self._accept(given, found, status, made, number)
             given |= {name: found[after] for name, after in roles.state.items()}
             if (number + 1) % request.every == 0:
                 for target, name in zip(records, self._recorded, strict=True):
@@ -339,10 +352,15 @@ class Interpreter:
             target[...] = x
 
     def _accept(
-        self, before: Mapping[str, np.ndarray], found: Mapping[str, np.ndarray], status: np.ndarray, made: np.ndarray
+        self,
+        before: Mapping[str, np.ndarray],
+        found: Mapping[str, np.ndarray],
+        status: np.ndarray,
+        made: np.ndarray,
+        number: int,
     ) -> dict[str, np.ndarray]:
         """The states after a step, by the names of results; notes what becomes of each sample."""
-        running = status == RUNNING
+        running = (status == RUNNING) & (made == number)
         finite = np.ones(len(status), bool)
         for after in self._roles.state.values():
             finite &= np.isfinite(found[after]).reshape(len(status), -1).all(axis=1)

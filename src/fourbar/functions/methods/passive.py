@@ -22,7 +22,7 @@ def _springs(c: Context, of: Any) -> dict[int, Any]:
     }
 
 
-def _forces(c: Context) -> list[Vec]:
+def passive_parts(c: Context) -> list[Vec]:
     """Forces of springs and dampers on the independent velocities, by cluster."""
     v, forces = c.velocities(), c.still()
     for i, joint in enumerate(c.model.cluster_tree.moving):
@@ -40,7 +40,7 @@ def passive_forces(c: Context) -> Outputs:
     Springs of balls and free joints act on the rotation vector from `rest`, those of free joints also on the way. In
     loops all joints count, also those that are not independent. Coulomb friction (`friction`) is left out.
     """
-    return vector(c, "tau", _forces(c))
+    return vector(c, "tau", passive_parts(c))
 
 
 @method("q v tau", "a", optional="f_ext")
@@ -49,7 +49,7 @@ def passive_dynamics(c: Context) -> Outputs:
 
     f_ext (..., n_bodies, 6): wrench [moment; force] on each body, in its frame.
     """
-    tau = [c.recorder.call(add, *both) for both in zip(c.by_cluster("tau"), _forces(c), strict=True)]
+    tau = [c.recorder.call(add, *both) for both in zip(c.by_cluster("tau"), passive_parts(c), strict=True)]
     return vector(c, "a", accelerations(c, c.velocities(), tau, c.gravity))
 
 
@@ -60,7 +60,7 @@ def inverse_passive_dynamics(c: Context) -> Outputs:
     The inverse of `passive_dynamics`, and what a drive must give where springs and damping act, as in `simulate`
     (`inverse_dynamics` knows the rigid bodies only). f_ext (..., n_bodies, 6): wrench [moment; force] on each body.
     """
-    forces = [c.recorder.call(_negated, part) for part in _forces(c)]
+    forces = [c.recorder.call(_negated, part) for part in passive_parts(c)]
     return vector(c, "tau", [c.recorder.call(add, *both) for both in zip(inverse_parts(c), forces, strict=True)])
 
 
@@ -80,9 +80,14 @@ def spring_energy(c: Context) -> Outputs:
 @method("q v", "power")
 def damping_power(c: Context) -> Outputs:
     """Power (...) that the joints' viscous damping takes, Σ damping v² over all joints: never negative."""
+    return [("power", (), [power_lost(c)])]
+
+
+def power_lost(c: Context) -> Any:
+    """The power that damping takes."""
     v = c.velocities()
     total: Any = 0.0
     for i, joint in enumerate(c.model.cluster_tree.moving):
         if any(joint.damping):
             total = c.recorder.call(add, total, c.recorder.call(passive.damping_power, v[i], Vec(joint.damping)))
-    return [("power", (), [total])]
+    return total

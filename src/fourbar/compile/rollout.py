@@ -16,7 +16,7 @@ from .cache import loaded
 from .ir import Lanes
 from .kernel import Tables, loaded_blocks, workspace_slots
 from .llvm import Loaded
-from .workers import chunk_size, code, most_threads, workers
+from .workers import address, call_shared, chunk_size, most_threads
 
 _NEVER = 1 << 62  # samples after which signals are looked for: a call is short, and Python looks after it
 
@@ -35,13 +35,14 @@ class Roles(NamedTuple):
 
 class Request(NamedTuple):
     """What one call asks for: so many steps from number `first` on, a row of controls for each `hold` of them, a record
-    after each `every`.
+    after each `every`, of which the arrays begin with number `first_record`.
     """
 
     steps: int
     first: int = 0
     hold: int = 1
     every: int = 1
+    first_record: int = 0
 
 
 @once
@@ -136,7 +137,7 @@ class RolloutKernel:
 
         `brought` are state, numbers, what became of each sample and how many steps it has made; `taken` are to hold all
         but the numbers afterwards. The first axis of each array are the samples, the second one of `controls` and
-        `records` are rows: row k of a record is taken after step (k + 1) every. No array may overlap those that are
+        `records` are rows: row k of a record, of all that there could be, is taken after step (k + 1) every. No array may overlap those that are
         written.
         """
         arrays = [*brought, *controls, *taken, *records]
@@ -146,17 +147,16 @@ class RolloutKernel:
         core = [s for x, has_rows in zip(arrays, rows, strict=True) for s in x.strides[1 + has_rows :]]
         distances = [x.strides[1] if has_rows else 0 for x, has_rows in zip(arrays, rows, strict=True)]
         first_control = request.first // request.hold
-        asked = [request.steps, request.first, request.hold, request.every, first_control, 1, *distances]
-        table = np.array([n, 0, *(x.ctypes.data for x in arrays), *outer, *core, *asked], np.int64)
-        dims = table.ctypes.data
+        asked = [request.steps, request.first, request.hold, request.every, first_control]
+        asked += [request.first_record + 1, *distances]
+        table = np.array([n, 0, *map(address, arrays), *outer, *core, *asked], np.int64)
+        dims = address(table)
         args, steps = dims + 8, dims + 8 * (m + 2)
         table[1] = steps + 8 * (m + len(core))
         threads = min(threads, most_threads())
-        ours = workers()
-        ours.hire(threads - 1)
-        failures, data = self._data[words.FAILURES], self._data.ctypes.data
+        failures = self._data[words.FAILURES]
         chunk = chunk_size(n, threads, self.lanes.width, _NEVER)
-        code().together(ours.board.ctypes.data, self._share, args, dims, steps, data, chunk, threads - 1)
+        call_shared(self._share, args, dims, steps, address(self._data), chunk, threads)
         if self._data[words.FAILURES] != failures:
             raise MemoryError(f"{self._name}: no memory for a workspace of {self._data[words.BYTES]} bytes")
 

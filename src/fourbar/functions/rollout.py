@@ -280,14 +280,17 @@ class Motion:
         *,
         hold: int = 1,
         every: int = 1,
+        first_control: int = 0,
+        first_record: int = 0,
         threads: int | None = None,
     ) -> None:
         """Make some steps. Row k of `controls` (from `rows`) is that of steps k hold ... since the start of the motion
-        (with hold=ALWAYS there is one row); row k of `records` (from `room`) is taken after step (k + 1) every.
+        (with hold=ALWAYS there is one row); row k of `records` (from `room`) is taken after step (k + 1) every. The
+        arrays begin with the rows `first_control` and `first_record`.
         """
         now, records = self.now, records or {}
-        request = Request(steps, now.steps, hold, every)
-        row = now.steps // hold
+        request = Request(steps, now.steps, hold, every, first_record)
+        row = now.steps // hold - first_control
         after = [*(np.empty_like(x, order="C", subok=False) for x in now.state), np.empty(self.n), np.empty(self.n)]
         brought = [*now.state, *self._numbers, now.status, now.made]
         runner = self._rollout.runner(self.n == 1, tuple(records))
@@ -347,7 +350,7 @@ class Interpreter:
             given |= {name: found[after] for name, after in roles.state.items()}
             if (number + 1) % request.every == 0:
                 for target, name in zip(records, self._recorded, strict=True):
-                    target[:, (number + 1) // request.every - 1] = found[name]
+                    target[:, (number + 1) // request.every - 1 - request.first_record] = found[name]
         for target, x in zip(taken, [*(given[name] for name in roles.state), status, made], strict=True):
             target[...] = x
 

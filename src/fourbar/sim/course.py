@@ -205,13 +205,13 @@ class Course:
         if "u" in state:
             s.u[ids] = state["u"]
         number = np.arange(first + 1, end // self.every + 1)
-        fresh = number[None] * self.every > behind[:, None]
-        if chart.followed.now is not self.robot and len(number):
-            q, w = into["q"], into["v"]
-            into["v"] = self._charts_at(chart.followed.now).seen(q, w)
-        which, row = np.nonzero(fresh)
+        at = number[None] * self.every
+        which, row = np.nonzero((at > behind[:, None]) & (at <= motion.now.made[:, None]))
+        fresh = {name: x[which, row] for name, x in into.items()}
+        if chart.followed.now is not self.robot and len(which):
+            fresh["v"] = self._charts_at(chart.followed.now).seen(fresh["q"], fresh["v"])
         for name, x in self._rows.items():
-            x[number[row], ids[which]] = into[name][which, row]
+            x[number[row], ids[which]] = fresh[name]
 
     # Loops.
 
@@ -222,7 +222,7 @@ class Course:
             self._examine(s, i, POOR)
         self._now = (s, 0)
 
-    def _examine(self, s: Samples, i: int, poor: float) -> bool:
+    def _examine(self, s: Samples, i: Any, poor: float) -> bool:
         """Look at the loops of a sample; whether it is now in other velocities."""
         chart = self._charts[s.chart[i]]
         charts = self._charts_at(chart.followed.now)
@@ -262,7 +262,7 @@ class Course:
             for k in np.unique(s.chart[late]):
                 self._some(s, k, np.flatnonzero(late & (s.chart == k)), end, rows, threads)
 
-    def _look_again(self, s: Samples, i: int) -> None:
+    def _look_again(self, s: Samples, i: Any) -> None:
         before = s.usual[i].copy()
         if not self._examine(s, i, POOR):
             s.usual[i] = np.fmax(s.usual[i], before)
@@ -311,9 +311,8 @@ class Course:
             for made in np.unique(s.made[gone]):
                 ids = np.flatnonzero(gone & (s.made == made))
                 which: Any = ids if self.batch else int(ids[0])
-                self._explained(
-                    State(s.q[which], s.v[which], 0.0), self._charts[k].followed.now, made * self.dt, force, ids
-                )
+                now = self._charts[k].followed.now
+                self._explained(State(s.q[which], s.v[which], 0.0), now, made * self.dt, force, ids)
 
     def _explained(self, state: State, now: System, t: float, force: Any, ids: np.ndarray) -> None:
         charts = self._charts_at(now)

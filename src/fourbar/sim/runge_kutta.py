@@ -73,8 +73,7 @@ def step(robot: System, t: float, now: State, dt: float, torque: Torque, acting:
 class Follower:
     """Integrates a motion, switching to the velocities of other joints where those of the robot are ill-conditioned.
 
-    Steps are made by compiled stages; where one gives no finite state it is repeated by the robot's own functions, which
-    say why.
+    Steps are made by compiled stages. Where one gives no finite state, the robot's own functions repeat it and say why.
     """
 
     def __init__(self, robot: System, torque: Torque | None, acting: Acting) -> None:
@@ -194,6 +193,12 @@ class Run:
         """The recorded states, and the last one."""
         self._record()
         return Trajectory(np.array(self._times), *(np.array(x) for x in zip(*self._states, strict=True)))
+
+    @property
+    def made(self) -> np.ndarray:
+        """The steps that each sample (...) made."""
+        lost = np.where(np.isinf(self._lost_at), self._steps, np.round(self._lost_at / self._dt))
+        return np.where(self._given_up, 0, lost).astype(int)
 
     def finish(self) -> None:
         """Nothing is left to be said."""

@@ -33,6 +33,20 @@ def _check_closed(robot: System, q: np.ndarray) -> None:
         )
 
 
+def _started(robot: System, q: np.ndarray, still: np.ndarray) -> np.ndarray:
+    """q with quaternions of unit length; refuses coordinates that describe no placement. Loops stay as they are: where
+    they are ill-conditioned, closing them again would move them.
+    """
+    start = robot.integrate(q, still, _UNIT_TIME)
+    at = 0
+    for cluster in robot.model.cluster_tree.clusters:
+        own = slice(at, at + cluster.embedding.nq)
+        at = own.stop
+        if not cluster.is_free:
+            start[..., own] = q[..., own]
+    return start
+
+
 def _is_positive(x: Any) -> bool:
     """Whether a value is a finite positive number."""
     try:
@@ -41,7 +55,8 @@ def _is_positive(x: Any) -> bool:
         return False
 
 
-def _check_times(duration: Any, dt: Any) -> None:
+def check_times(duration: Any, dt: Any) -> None:
+    """Refuse times that are no times, or a step longer than all of them."""
     if not (_is_positive(duration) and _is_positive(dt) and np.isfinite(float(duration) / float(dt))):
         raise ArgumentError(f"duration and dt must be positive and finite, got duration={duration!r}, dt={dt!r}")
     if dt > (1.0 + 1e-9) * duration:
@@ -62,14 +77,15 @@ def _read_state(robot: Any, q: Any, v: Any) -> tuple[np.ndarray, np.ndarray]:
     return np.broadcast_to(q, (*batch, robot.nq)).copy(), np.broadcast_to(v, (*batch, robot.nv)).copy()
 
 
-def _read_counts(every: Any, passive: Any) -> None:
+def read_counts(every: Any, passive: Any) -> None:
+    """Refuse what is no number of steps, and what is no choice."""
     if not isinstance(every, int | np.integer) or isinstance(every, bool) or every < 1:
         raise ArgumentError(f"every={every!r}: expected a whole number of steps, at least 1")
     if not isinstance(passive, bool | np.bool_):
         raise ArgumentError(f"passive={passive!r}: expected True or False")
 
 
-def _read_period(period: Any, dt: float) -> int:
+def read_period(period: Any, dt: float) -> int:
     """The steps of a control period."""
     if period is None:
         return 1
@@ -84,9 +100,9 @@ def _read_control(robot: System, control: Any, rows: int) -> Any:
     if control is None or callable(control):
         return control
     try:
-        array = np.asarray(control, float)
+        array: Any = np.asarray(control, float)
     except (TypeError, ValueError):
-        array = np.zeros(0)
+        array = np.array(np.nan)
     if array.ndim < 2 or array.shape[-1] != robot.nv:
         raise ArgumentError(
             f"control: expected an array (..., rows, {robot.nv}) of forces, a function control(t, q, v) of arrays, or "
@@ -152,6 +168,11 @@ class CompiledRun:
         row = min(int(t / dt + 0.25) // self._period, self._tau.shape[1] - 1)
         return self._tau[ids, row].reshape(v.shape)
 
+    @property
+    def made(self) -> np.ndarray:
+        """The steps that each sample (...) made."""
+        return self.course.now.made.reshape(self.course.batch).astype(int)
+
     def finish(self) -> None:
         """Say why samples diverged, where the robot's functions know it."""
         self.course.explain(self._force)
@@ -182,23 +203,18 @@ class Asked:
         if torque is not None and not callable(torque):
             raise ArgumentError(f"torque={torque!r}: expected a function torque(t, q, v) of arrays, or None")
         if torque is not None and control is not None:
-            raise ArgumentError("simulate takes torque or control, not both: torque is asked four times a step, control "
-                                "once per period")  # fmt: skip
+            raise ArgumentError(
+                "simulate takes torque or control, not both: torque is asked four times a step, control once per period"
+            )
+        self.torque: Any = torque
         self.given_q, self.given_v = _read_state(robot, q, v)
-        self.period = _read_period(period, dt)
+        self.period = read_period(period, dt)
         self.control = _read_control(robot, control, -(-steps // self.period))
         if isinstance(self.control, np.ndarray):
             self._spread(self.control.shape[:-2])
-        self.robot, self.dt, self.steps, self.every, self.threads, self.torque = (
-            robot,
-            dt,
-            steps,
-            every,
-            threads,
-            torque,
-        )
-        # This refuses coordinates that describe no placement, and makes quaternions of unit length.
-        start = robot.integrate(self.given_q, np.zeros_like(self.given_v), _UNIT_TIME)
+        self.robot, self.threads = robot, threads
+        self.dt, self.steps, self.every = dt, steps, every
+        start = _started(robot, self.given_q, np.zeros_like(self.given_v))
         _check_closed(robot, self.given_q)
         self.start = State(start, self.given_v.copy(), np.zeros(start.shape[:-1]))
         self.acting = acting_on(robot, passive)
@@ -244,6 +260,20 @@ class Asked:
         return self.torque if self.control is None else Held(self.control, self.period)
 
 
+def reached(asked: Asked, numbers: Iterable[int], run: Any = None) -> Any:
+    """The run of a simulation, `run` if there is one, after the steps of these numbers, or once no sample moves."""
+    run = asked.run() if run is None else run
+    for i in numbers:
+        try:
+            is_moving = run.reach(i + 1, asked.steps)
+        except PartlyIndependent:
+            run = asked.python_run()
+            is_moving = run.reach(i + 1, asked.steps)
+        if not is_moving:
+            break
+    return run
+
+
 def simulate(
     robot: System,
     q: Any,
@@ -280,8 +310,8 @@ def simulate(
     A motion that diverges ends at its last finite state, with a SimulationWarning; in a batch the samples concerned are
     NaN from there on. Ctrl-C ends it likewise. An error carries the states before it as its `trajectory`.
     """
-    _check_times(duration, dt)
-    _read_counts(every, passive)
+    check_times(duration, dt)
+    read_counts(every, passive)
     if progress is not None and not callable(progress):
         raise ArgumentError(f"progress={progress!r}: expected a function that wraps the range of steps, e.g. tqdm.tqdm")
     steps = max(1, round(duration / dt))
@@ -289,14 +319,7 @@ def simulate(
     warn_of_contacts(robot)
     run = asked.run()
     try:
-        for i in progress(range(steps)) if progress is not None else range(steps):
-            try:
-                is_moving = run.reach(i + 1, steps)
-            except PartlyIndependent:
-                run = asked.python_run()
-                is_moving = run.reach(i + 1, steps)
-            if not is_moving:
-                break
+        run = reached(asked, progress(range(steps)) if progress is not None else range(steps), run)
         run.finish()
     except KeyboardInterrupt:
         warn(f"simulate: interrupted at t = {run.t:.6g} s; the states so far are returned", SimulationWarning)

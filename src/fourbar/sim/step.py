@@ -69,8 +69,8 @@ def traced(function: Callable[..., Any]) -> Traced:
 
 
 class Law(NamedTuple):
-    """What moves a robot: springs and damping too (`passive`); `torque`, asked in every pass, or `control`, asked at the
-    start of every `period` steps, both traced. Without these, forces are controls of the rollout.
+    """What moves a robot: springs and damping too (`passive`); a traced `torque`, asked in every pass, or a traced
+    `control`, asked at the start of every `period` steps. Without these, forces are controls of the rollout.
     """
 
     passive: bool
@@ -189,7 +189,7 @@ class Stage:
 
     def _forces(self, c: Context, now: Pass, given: dict[str, Any]) -> list[Any]:
         """The forces on the velocities that are followed, by cluster."""
-        tau = given.get("tau")
+        tau: Any = given.get("tau")
         if self.law.torque is not None:
             t = c.recorder.call(_time, given["n"], now.number, given["dt"])
             tau = c.recorder.call(self.law.torque.forces, t, now.q, Vec(self.seen(c)), "torque")

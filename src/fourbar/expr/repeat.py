@@ -9,8 +9,10 @@ recorder, and may use any value of the recording besides its state. It is record
 
     (x,) = recorder.repeat(lambda state: recorder.call(halve, *state), (x,), most=60)
 
-A sample whose `going` is not above zero (also where it is NaN) keeps its state, whatever other samples of its batch
-still need: the recorder selects between old and new state, so that results do not depend on the batch.
+If the body returns None for `going`, there are `most` passes (none where the one given is not above zero), and nothing
+is selected. Otherwise a sample whose `going` is not above zero (also where it is NaN) keeps its state, whatever other
+samples of its batch still need: the recorder selects between old and new state, so that results do not depend on the
+batch.
 
 The state lies in slots of its own: it is copied there before the first pass and at the end of each pass.
 """
@@ -31,7 +33,7 @@ from .pytree import flatten, leaves, rebuild, unflatten
 if TYPE_CHECKING:
     from .shared_tasks import Use
 
-Body = Callable[[Any], tuple[Any, Any]]
+Body = Callable[[Any], tuple[Any, Any]]  # the second is None where all passes are made
 CARRIED = "carried by a repeat"  # no argument has such a name
 
 
@@ -88,7 +90,12 @@ def repeat(recorder: Recording, loops: Loops, body: Body, state: Any, most: int,
     before, goes = unflatten(structure, iter(carried))
     after, goes_on = body(before)
     changed = _leaves_like(before, after)
-    chosen = recorder.call(_chosen, goes, (*changed, _scalar(goes_on)), tuple(carried))
+    mixed = any(new is not old and new in carried for new, old in zip(changed, carried, strict=False))
+    if goes_on is None and not mixed:
+        chosen = (*changed, goes)
+    else:
+        more = goes if goes_on is None else _scalar(goes_on)
+        chosen = recorder.call(_chosen, goes, (*changed, more), tuple(carried))
     moved = [(new, old) for new, old in zip(chosen, carried, strict=True) if new is not old]
     if moved:
         turn = recorder.copy([new for new, _ in moved], [old for _, old in moved])
@@ -102,7 +109,8 @@ def repeat_numbers(body: Body, state: Any, most: int, going: Any) -> Any:
     passes = 0
     while passes < most and np.any(np.asarray(going) > 0.0):
         after, goes_on = body(state)
-        state, going = _chosen_numbers(going, after, state), select(going > 0.0, goes_on, going)
+        more = going if goes_on is None else goes_on
+        state, going = _chosen_numbers(going, after, state), select(going > 0.0, more, going)
         passes += 1
     return state
 

@@ -57,7 +57,7 @@ def rollout(
     if not isinstance(steps, int | np.integer) or isinstance(steps, bool) or steps < 1:
         raise ArgumentError(f"steps={steps!r}: expected a whole number of steps, at least 1")
     asked = Asked(robot, q, v, float(dt), int(steps), None, control, period, int(every), bool(passive), threads)
-    run = reached(asked, range(int(steps)))
+    run = reached(asked, (int(steps) - 1,))
     found = run.trajectory
     rows = slice(1, 1 + int(steps) // int(every))
     missing = rows.stop - 1 - len(found.t[rows])

@@ -319,7 +319,7 @@ def simulate(
     warn_of_contacts(robot)
     run = asked.run()
     try:
-        run = reached(asked, progress(range(steps)) if progress is not None else range(steps), run)
+        run = reached(asked, progress(range(steps)) if progress is not None else (steps - 1,), run)
         run.finish()
     except KeyboardInterrupt:
         warn(f"simulate: interrupted at t = {run.t:.6g} s; the states so far are returned", SimulationWarning)

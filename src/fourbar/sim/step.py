@@ -24,6 +24,7 @@ from ..functions.methods.dynamics import accelerations
 from ..functions.methods.passive import passive_parts, power_lost
 from ..functions.registry import flat
 from ..functions.rollout import Rollout, Step
+from ..joints.euclidean import FlatJoint
 from ..spatial.linear import Vec
 from ..system.system import System
 from ..tree.clusters import split
@@ -165,20 +166,33 @@ class Stage:
         self.followed, self.law = followed, law
         self.model = followed.now.model
         self.clusters = self.model.cluster_tree.clusters
+        joints = [[self.model.cluster_tree.moving[i].joint for i in cluster.links] for cluster in self.clusters]
+        self._flat = [all(isinstance(joint, FlatJoint) for joint in own) for own in joints]
 
     def write(self, recorder: Any, now: Pass, given: dict[str, Any]) -> Pass:
         """Record it. `given`: q0 and v0, where the step begins, `dt`, and what the law and the loops need."""
         c = Context.at(self.model, recorder, {"q": now.q, "v": now.v})
         a, power = self._accelerations(c, self._forces(c, now, given))
-        theta, v = (split(self.clusters, x, "nv") for x in (now.theta, now.v))
+        v = split(self.clusters, now.v, "nv")
         ties = [cluster.embedding for cluster in self.clusters]
-        chart = flat([recorder.call(_chart_rate, *x) for x in zip(ties, theta, v, strict=True)])
+        charts = zip(ties, now.theta, v, strict=True)
+        chart = flat([recorder.call(_chart_rate, tie, x, y) if x else y for tie, x, y in charts])
         rates = (Vec(chart), Vec(a), power)
         number, theta, v, way, change, lost = recorder.call(_onward, now, given["v0"], rates, given["dt"])
         starts = split(self.clusters, given["q0"], "nq")
         thetas = split(self.clusters, theta, "nv")
         q = flat([recorder.call(_integrated, *x) for x in zip(ties, starts, thetas, strict=True)])
-        return Pass(number, theta, Vec(q), v, way, change, lost, self._stop(c, now, given))
+        return Pass(number, self._curved(thetas), Vec(q), v, way, change, lost, self._stop(c, now, given))
+
+    def _curved(self, parts: Sequence[Vec]) -> tuple[Vec, ...]:
+        """θ by cluster, of those whose chart is not flat: only there the rate of θ depends on it."""
+        return tuple(Vec() if flat else part for part, flat in zip(parts, self._flat, strict=True))
+
+    def begin(self, given: dict[str, Any]) -> Pass:
+        """The first pass of a step from q0 and v0."""
+        still = Vec([0.0] * len(given["v0"]))
+        theta = self._curved(split(self.clusters, still, "nv"))
+        return Pass(0.0, theta, given["q0"], given["v0"], still, still, 0.0, -1.0)
 
     def _accelerations(self, c: Context, tau: list[Any]) -> tuple[list[Any], Any]:
         power: Any = 0.0
@@ -240,12 +254,6 @@ def own_columns(robot: System) -> list[tuple[int, float]]:
     return found
 
 
-def begin(given: dict[str, Any]) -> Pass:
-    """The first pass of a step from q0 and v0."""
-    still = Vec([0.0] * len(given["v0"]))
-    return Pass(0.0, still, given["q0"], given["v0"], still, still, 0.0, -1.0)
-
-
 class RungeKutta:
     """A whole step."""
 
@@ -266,11 +274,10 @@ class RungeKutta:
             known["tau"] = found["u"] = self._control(recorder, known, given)
             found["since"] = (recorder.call(_passed, given["since"][0], float(self._law.period)),)
 
-        def body(now: Pass) -> tuple[Pass, Any]:
-            after = self._stage.write(recorder, now, known)
-            return after, recorder.call(_more, after.number)
+        def body(now: Pass) -> tuple[Pass, None]:
+            return self._stage.write(recorder, now, known), None
 
-        end = recorder.repeat(body, begin(known), 4)
+        end = recorder.repeat(body, self._stage.begin(known), 4)
         lost = recorder.call(add, given["lost"][0], end.lost)
         return {**found, "q": end.q, "v": end.v, "lost": (lost,), "stop": (end.stop,)}
 
@@ -295,10 +302,6 @@ def _passed(since: Any, period: Any) -> Any:
     return select(since + 1.0 < period - 0.5, since + 1.0, 0.0)
 
 
-def _more(number: Any) -> Any:
-    return 4.0 - number
-
-
 class StageFunction:
     """One pass as a compiled function of arrays: pass (..., N), start (..., nq + nv), tau, dt and `usual` -> pass."""
 
@@ -307,7 +310,9 @@ class StageFunction:
         self._nq, self._nv = now.nq, now.nv
         self._stage = Stage(followed, Law(passive))
         loops = len(followed.loops)
-        ends = np.cumsum([1, now.nv, now.nq, now.nv, now.nv, now.nv, 1, 1])
+        still = {"q0": Vec([0.0] * now.nq), "v0": Vec([0.0] * now.nv)}
+        self._shape = flatten(self._stage.begin(still))[1]
+        ends = np.cumsum([1, len(leaves(self._stage.begin(still).theta)), now.nq, now.nv, now.nv, now.nv, 1, 1])
         self.size = int(ends[-1])
         self._q, self._v, self._lost = slice(ends[1], ends[2]), slice(ends[2], ends[3]), int(ends[5])
         shapes = {"now": (self.size,), "start": (now.nq + now.nv,), "tau": (followed.robot.nv,), "dt": ()}
@@ -326,8 +331,7 @@ class StageFunction:
         known = {"q0": q0, "v0": v0, "tau": Vec(given["tau"]), "dt": given["dt"][0]}
         if self._loops:
             known["usual"] = Vec(given["usual"])
-        shape = begin(known)
-        now = unflatten(flatten(shape)[1], iter(given["now"]))
+        now = unflatten(self._shape, iter(given["now"]))
         return [("next", (self.size,), leaves(self._stage.write(recorder, now, known)))]
 
     def step(self, t: float, q: np.ndarray, v: np.ndarray, dt: np.ndarray, force: Any) -> tuple[Any, Any, Any]:

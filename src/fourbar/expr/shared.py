@@ -12,12 +12,12 @@ from typing import Any
 
 import numpy as np
 
-from .node import Graph, Value
+from .node import Value
 from .program import Block, Call, Program, Store
 from .pytree import flatten, unflatten
 from .repeat import CARRIED, Body, Loops, repeat
 from .shared_slots import Ports, Records
-from .shared_tasks import TABLE, Shape, Task, Use, find_live, fuse, shape_apart, task_code, trace_step
+from .shared_tasks import TABLE, Shape, Task, Use, find_live, fuse, shape_apart, shape_of_copy, task_code, trace_step
 from .split import split
 from .standalone import Constants, is_apart
 from .unrolled import InputSlots, Presets, block_apart, collect_outputs
@@ -143,14 +143,6 @@ def _signature(given: list[Any]) -> Iterator[Any]:
             yield "load", first.setdefault(leaf, i)  # not the bare number: 1 would equal the constant 1.0
         else:
             yield leaf + 0.0 if leaf in _FOLDED else TABLE
-
-
-def shape_of_copy(count: int) -> Shape:
-    """The shape of a step, standing apart, that hands on so many values: x + (-0.0) is x, whatever x is."""
-    graph = Graph()
-    roots = [graph.node("add", graph.node("load", i), -0.0) for i in range(count)]
-    places = list(range(count))
-    return Shape(shape_of_copy, None, roots, places, [("root", i) for i in places], apart=True)
 
 
 def _block(task: Task, ports: Ports) -> Block:

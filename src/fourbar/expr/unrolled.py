@@ -185,8 +185,7 @@ class Unrolled:
 
     def copy(self, leaves: Sequence[Any], into: Sequence[Value]) -> Use:
         """Record that leaves are copied into values that have slots of their own."""
-        from .shared import shape_of_copy
-        from .shared_tasks import Use
+        from .shared_tasks import Use, shape_of_copy
 
         key = (shape_of_copy, len(into))
         if key not in self._shapes:

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from . import lagrange as lagrange
     from .identification import Identification, base_parameters, exciting_trajectory, identify
     from .io import Finding, ParseError, Report
-    from .sim import SimulationWarning, Trajectory, simulate
+    from .sim import Rollouts, SimulationWarning, Trajectory, rollout, simulate, traced
     from .system.load import FileWarning, load, loads
     from .targets.c import export_c
 
@@ -37,10 +37,10 @@ __version__ = "0.1.0"
 
 __all__ = [
     "Actuator", "ArgumentError", "AssemblyError", "Builder", "Drive", "FileWarning", "Finding", "FourbarError",
-    "Identification", "IdentificationError", "ModelError", "ParseError", "Report", "SimulationWarning",
+    "Identification", "IdentificationError", "ModelError", "ParseError", "Report", "Rollouts", "SimulationWarning",
     "SingularError", "System", "Trajectory", "UnknownNameError", "acos", "asin", "atan2", "base_parameters",
     "constraints", "convert", "cos", "exciting_trajectory", "export_c", "identify", "joints", "load", "loads", "loops",
-    "maximum", "minimum", "robots", "select", "simulate", "sin", "sqrt", "tan",
+    "maximum", "minimum", "robots", "rollout", "select", "simulate", "sin", "sqrt", "tan", "traced",
 ]  # fmt: skip
 
 lazy(
@@ -54,7 +54,7 @@ lazy(
         "io": "Finding ParseError Report",
         "lagrange": "",
         "robots": "",
-        "sim": "SimulationWarning Trajectory simulate",
+        "sim": "Rollouts SimulationWarning Trajectory rollout simulate traced",
         "system.load": "FileWarning load loads",
         "targets.c": "export_c",
     },

@@ -336,7 +336,7 @@ def chunk_size(n: int, threads: int, width: int, most: int) -> int:
     return min(max(1, n // (threads * CHUNKS_PER_THREAD * width)) * width, most)
 
 
-def _address(array: np.ndarray) -> int:
+def address(array: np.ndarray) -> int:
     """Where an array's data lie; `array.ctypes.data` takes three times as long to say so."""
     return array.__array_interface__["data"][0]
 
@@ -347,15 +347,20 @@ def run_shared(kernel: Kernel, arrays: list[np.ndarray], n: int, threads: int) -
     for array, dimensions in zip(arrays, kernel.cores, strict=True):
         strides = array.strides
         batched = len(strides) > dimensions
-        addresses.append(_address(array))
+        addresses.append(address(array))
         outer.append(strides[0] if batched else 0)
         core += strides[batched:]
     layout = np.array([n, *addresses, *outer, *core], np.int64)
-    dims = _address(layout)
+    dims = address(layout)
     first = dims + 8
     steps = first + 8 * len(arrays)
     threads = min(threads, most_threads())
+    chunk = chunk_size(n, threads, kernel.lanes.width, kernel.piece)
+    call_shared(kernel.share, first, dims, steps, kernel.data, chunk, threads)
+
+
+def call_shared(share: int, args: int, dims: int, steps: int, data: int, chunk: int, threads: int) -> None:
+    """Call a driver's function `share` here and on other threads, so many in all; see `batch_loop.py`."""
     ours = workers()
     ours.start(threads - 1)
-    chunk = chunk_size(n, threads, kernel.lanes.width, kernel.piece)
-    code().together(_address(ours.table), kernel.share, first, dims, steps, kernel.data, chunk, threads - 1)
+    code().together(address(ours.table), share, args, dims, steps, data, chunk, threads - 1)

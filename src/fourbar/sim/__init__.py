@@ -1,6 +1,9 @@
 """Simulation: stepping a robot through time."""
 
 from .acting import SimulationWarning
-from .runge_kutta import Trajectory, simulate
+from .rollouts import Rollouts, rollout
+from .runge_kutta import Trajectory
+from .simulate import simulate
+from .step import traced
 
-__all__ = ["SimulationWarning", "Trajectory", "simulate"]
+__all__ = ["Rollouts", "SimulationWarning", "Trajectory", "rollout", "simulate", "traced"]

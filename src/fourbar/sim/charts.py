@@ -25,8 +25,8 @@ from ..system.system import System
 from ..tree.clusters import Cluster
 from ..tree.embedding import LoopEmbedding
 
-_GROWN = 1.5  # growth of a joint's velocity, since loops were last examined, at which they are examined again
-_POOR = 0.3  # the conditioning σ_min(K_d) / σ_min(K), at most 1, below which other joints are considered
+GROWN = 1.5  # growth of a joint's velocity, since loops were last examined, at which they are examined again
+POOR = 0.3  # the conditioning σ_min(K_d) / σ_min(K), at most 1, below which other joints are considered
 _BETTER = 2.0  # and how much better these must be
 _SMALL = 0.01  # relative to the largest velocity of a joint: smaller ones may grow unnoticed
 
@@ -109,6 +109,7 @@ class Charts:
     usual: np.ndarray | None = (
         None  # velocities of all joints (..., n) per unit velocity, when loops were last examined
     )
+    known: dict[tuple[System, tuple[str, ...]], System] = field(default_factory=dict)  # in other velocities
 
     def __post_init__(self) -> None:
         self.now = self.robot
@@ -118,10 +119,15 @@ class Charts:
         """The robot's own velocities of a motion."""
         return w if self.now is self.robot else _converted(self.now, self.robot, q, w)
 
+    def checked(self, q: np.ndarray, tau: Any, name: str = "torque") -> np.ndarray:
+        """Forces (..., nv) that the user's function returned for q."""
+        tau = to_array("simulate", Argument(f"{name}(t, q, v)", (self.robot.nv,)), tau)
+        check_samples(q.shape[:-1], tau.shape, name)
+        return tau
+
     def force(self, q: np.ndarray, tau: Any) -> np.ndarray:
         """`torque` of the user, on the robot's own velocities, as forces on those that are integrated."""
-        tau = to_array("simulate", Argument("torque(t, q, v)", (self.robot.nv,)), tau)
-        _check_samples(q.shape[:-1], tau.shape)
+        tau = self.checked(q, tau)
         if self.now is self.robot:
             return tau
         PE = self.seen(q[..., None, :], np.eye(self.now.nv))  # a row for each of w
@@ -136,13 +142,16 @@ class Charts:
         """
         if not self.moving:
             return w
-        sizes = np.abs(self.now.expand_velocity(q[..., None, :], np.eye(self.now.nv))).max(axis=-2)
-        if self.usual is not None and not (sizes > _GROWN * self.usual).any():
+        sizes = self.sizes(q)
+        if self.usual is not None and not (sizes > GROWN * self.usual).any():
             return w
-        known = sizes if self.usual is None else np.fmax(sizes, self.usual)
-        self.usual = np.fmax(known, _SMALL * known.max(axis=-1, keepdims=True))
-        changed = self.better(q, w, _POOR)
+        self.usual = noted(sizes, self.usual)
+        changed = self.better(q, w, POOR)
         return w if changed is None else changed
+
+    def sizes(self, q: np.ndarray) -> np.ndarray:
+        """The velocities of all joints (..., n) per unit velocity."""
+        return np.abs(self.now.expand_velocity(q[..., None, :], np.eye(self.now.nv))).max(axis=-2)
 
     def better(self, q: np.ndarray, w: np.ndarray, poor: float) -> np.ndarray | None:
         """Switch velocities in loops whose conditioning is below `poor`; w in the new ones, or None if nothing
@@ -159,7 +168,7 @@ class Charts:
 
     def _changed(self, wanted: list[str], here: np.ndarray, q: np.ndarray, w: np.ndarray) -> np.ndarray | None:
         try:
-            other = _built_at(self.now, here).with_independent(wanted)
+            other = self._other(wanted, here)
             if other.nq != self.now.nq:  # the loop is explicit in these, and q would change its meaning
                 return None
             w = _converted(self.now, other, q, w)
@@ -168,14 +177,27 @@ class Charts:
         self.now, self.usual = other, None
         return w
 
+    def _other(self, wanted: list[str], here: np.ndarray) -> System:
+        """The robot in these velocities, which is built once."""
+        key = (self.now, tuple(wanted))
+        if key not in self.known:
+            self.known[key] = _built_at(self.now, here).with_independent(wanted)
+        return self.known[key]
 
-def _check_samples(batch: tuple[int, ...], torque: tuple[int, ...]) -> None:
+
+def noted(sizes: np.ndarray, usual: np.ndarray | None) -> np.ndarray:
+    """What is usual after an examination, which found sizes (..., n)."""
+    known = sizes if usual is None else np.fmax(sizes, usual)
+    return np.fmax(known, _SMALL * known.max(axis=-1, keepdims=True))
+
+
+def check_samples(batch: tuple[int, ...], torque: tuple[int, ...], name: str = "torque") -> None:
     """Refuse a torque (..., nv) that is neither one per state of a batch nor one for all."""
     over = zip(reversed(torque[:-1]), reversed(batch), strict=False)
     if len(torque) - 1 > len(batch) or not all(n in (1, own) for n, own in over):
         states = f"a batch of states {batch}" if batch else "one state"
         expected = (*batch, torque[-1])
-        raise ArgumentError(f"simulate: torque(t, q, v) returned shape {torque} for {states}, expected {expected}")
+        raise ArgumentError(f"simulate: {name}(t, q, v) returned shape {torque} for {states}, expected {expected}")
 
 
 def _built_at(robot: System, q: np.ndarray) -> System:

@@ -6,23 +6,20 @@ applies; quaternions therefore stay of unit length without being renormalised.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
-from numbers import Real
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..arrays import Argument, batch_shape, to_array
-from ..errors import ArgumentError, CoordinateError, SingularError, warn
+from ..errors import CoordinateError, SingularError, warn
 from ..representation import counted, html_table
 from ..system.system import System
-from ..tree.closed import are_closed
-from .acting import Acting, SimulationWarning, acting_on, warn_of_contacts, warn_of_limits
+from .acting import Acting, SimulationWarning, with_passive
 from .charts import Charts, chart_rate
+from .step import Followed, StageFunction
 
 _UNIT_TIME = np.array(1.0)  # an array, so that the call need not convert it
-_OPEN = 1e-6  # a loop gap too large to be rounding of written coordinates, in units of its rows
 Torque = Callable[[float, np.ndarray, np.ndarray], np.ndarray]
 
 
@@ -106,10 +103,14 @@ def step(robot: System, t: float, now: State, dt: float, torque: Torque, acting:
 
 
 class Follower:
-    """Integrates a motion, switching to the velocities of other joints where those of the robot are ill-conditioned."""
+    """Integrates a motion, switching to the velocities of other joints where those of the robot are ill-conditioned.
+
+    Steps are made by compiled stages. Where one gives no finite state, the robot's own functions repeat it and say why.
+    """
 
     def __init__(self, robot: System, torque: Torque | None, acting: Acting) -> None:
         self.charts, self.torque, self.acting = Charts(robot), torque, acting
+        self._stages: dict[System, StageFunction | None] = {}
 
     def step(self, t: float, now: State, dt: float) -> State:
         """The next state; velocities are those in use."""
@@ -123,27 +124,64 @@ class Follower:
             return self._followed(t, now._replace(v=changed), dt)
 
     def _followed(self, t: float, now: State, dt: float) -> State:
+        stage = self._stage()
+        if stage is not None:
+            q, v, lost = stage.step(t, now.q, now.v, np.array(dt), self._asked)
+            after = State(q, v, now.lost + lost)
+            if not (diverged(after) & ~diverged(now)).any():
+                return after
         return step(self.charts.now, t, now, dt, self._force, self.acting)
 
-    def _force(self, t: float, q: np.ndarray, w: np.ndarray) -> np.ndarray:
+    def _stage(self) -> StageFunction | None:
+        """The compiled stage in the velocities in use; None for joints that are independent in part."""
+        now = self.charts.now
+        if now not in self._stages:
+            shared = now.model.cluster_tree.has_shared_joints
+            followed = Followed(self.charts.robot, now)
+            self._stages[now] = None if shared else StageFunction(followed, self.acting is with_passive)
+        return self._stages[now]
+
+    def _asked(self, t: float, q: np.ndarray, w: np.ndarray) -> np.ndarray:
+        """The user's forces."""
         if self.torque is None:
-            return np.zeros_like(w)
-        return self.charts.force(q, self.torque(t, q, self.charts.seen(q, w)))
+            return np.zeros(self.charts.robot.nv)
+        return self.charts.checked(q, self.torque(t, q, self.charts.seen(q, w)))
+
+    def _force(self, t: float, q: np.ndarray, w: np.ndarray) -> np.ndarray:
+        return self.charts.force(q, self._asked(t, q, w))
 
 
-def _diverged(state: State) -> np.ndarray:
+def diverged(state: State) -> np.ndarray:
     """The samples (...) that are not finite."""
     return np.asarray(~(np.isfinite(state.q).all(axis=-1) & np.isfinite(state.v).all(axis=-1)))
 
 
-class Run:
-    """A running simulation: its state, and what was recorded."""
+class Held:
+    """Controls (..., rows, nv), or a function of time and state, as forces that are held for so many steps."""
 
-    def __init__(self, follower: Follower, start: State, dt: float) -> None:
-        self._follower, self._now, self._dt = follower, start, dt
+    def __init__(self, control: Any, period: int) -> None:
+        self._control, self._period, self._tau = control, period, np.zeros(0)
+
+    def begin(self, number: int, t: float, q: np.ndarray, v: np.ndarray) -> None:
+        """Note the forces of a step, which begins with this state."""
+        if isinstance(self._control, np.ndarray):
+            self._tau = self._control[..., number // self._period, :]
+        elif number % self._period == 0:
+            self._tau = self._control(t, q, v)
+
+    def __call__(self, t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+        """The forces of this step."""
+        return self._tau
+
+
+class Run:
+    """A running simulation with forces asked from Python: its state, and what was recorded, beginning with `given`."""
+
+    def __init__(self, follower: Follower, start: State, dt: float, every: int, given: State) -> None:
+        self._follower, self._now, self._dt, self._every = follower, start, dt, every
         self._steps = 0
-        self._times, self._states = [0.0], [start]
-        self._given_up = _diverged(start)
+        self._times, self._states = [0.0], [given]
+        self._given_up = diverged(start)
         self._lost_at = np.full(start.q.shape[:-1], np.inf)  # when each sample diverged that was finite at the start
 
     @property
@@ -151,19 +189,29 @@ class Run:
         """The time reached."""
         return self._steps * self._dt
 
-    def advance(self, record: bool) -> bool:
-        """Make a step, and record it if requested; False where no finite sample is left."""
+    def reach(self, step: int, steps: int) -> bool:
+        """Come to a step; False where no finite sample is left."""
+        while self._steps < step:
+            if not self._advance():
+                return False
+        return True
+
+    def _advance(self) -> bool:
+        """Make a step, and record it if that is due; False where no finite sample is left."""
+        follower, now = self._follower, self._now
+        if isinstance(follower.torque, Held):
+            follower.torque.begin(self._steps, self.t, now.q, follower.charts.seen(now.q, now.v))
         try:
-            after = self._follower.step(self.t, self._now, self._dt)
+            after = follower.step(self.t, now, self._dt)
         except CoordinateError:  # those at the start are valid
             self._lost_at[...] = self.t
             return False
-        lost = _diverged(after)
+        lost = diverged(after)
         self._lost_at[lost & ~self._given_up & np.isinf(self._lost_at)] = self.t
         if lost.all():
             return False
         self._now, self._steps = after, self._steps + 1
-        if record:
+        if self._steps % self._every == 0:
             self._record()
         return True
 
@@ -178,160 +226,27 @@ class Run:
         self._record()
         return Trajectory(np.array(self._times), *(np.array(x) for x in zip(*self._states, strict=True)))
 
-    def attach(self, error: Exception) -> None:
-        """Attach the states so far to an error."""
-        error.trajectory = self.trajectory  # type: ignore[attr-defined]
-        error.add_note(f"simulate: at t = {self.t:.6g} s; the states so far are in the error's attribute 'trajectory'")
+    @property
+    def made(self) -> np.ndarray:
+        """The steps that each sample (...) made."""
+        lost = np.where(np.isinf(self._lost_at), self._steps, np.round(self._lost_at / self._dt))
+        return np.where(self._given_up, 0, lost).astype(int)
+
+    def finish(self) -> None:
+        """Nothing is left to be said."""
 
     def warn_of_divergence(self) -> None:
         """Warn when the motion diverged, and in how many samples."""
-        lost = np.isfinite(self._lost_at)
-        if lost.any():
-            which = f"{lost.sum()} of {lost.size} samples diverged, the first" if lost.ndim else "the motion diverged"
-            warn(
-                f"simulate: {which} at t = {self._lost_at.min():.6g} s. Try a shorter step than dt = {self._dt:g} s, "
-                "and look for gains, stiffnesses or torques that are too large for it",
-                SimulationWarning,
-            )
+        warn_of_divergence(self._lost_at, self._dt)
 
 
-def _check_closed(robot: System, q: np.ndarray) -> None:
-    closed = are_closed(robot.model.cluster_tree, q, _OPEN)
-    if not closed.all():
-        gap = robot.loop_gap(q)[~closed].max()
-        raise ArgumentError(
-            f"q: the loops of {robot.name!r} are open by {gap:.3g} at the start; start from robot.assemble(q)"
+def warn_of_divergence(lost_at: np.ndarray, dt: float) -> None:
+    """Warn when samples (...) diverged, where the time is finite, and how many did."""
+    lost = np.isfinite(lost_at)
+    if lost.any():
+        which = f"{lost.sum()} of {lost.size} samples diverged, the first" if lost.ndim else "the motion diverged"
+        warn(
+            f"simulate: {which} at t = {lost_at.min():.6g} s. Try a shorter step than dt = {dt:g} s, "
+            "and look for gains, stiffnesses or torques that are too large for it",
+            SimulationWarning,
         )
-
-
-def _is_positive(x: Any) -> bool:
-    """Whether a value is a finite positive number."""
-    try:
-        return isinstance(x, Real) and not isinstance(x, bool) and 0.0 < float(x) < np.inf
-    except OverflowError:
-        return False
-
-
-def _check_times(duration: Any, dt: Any) -> None:
-    if not (_is_positive(duration) and _is_positive(dt) and np.isfinite(float(duration) / float(dt))):
-        raise ArgumentError(f"duration and dt must be positive and finite, got duration={duration!r}, dt={dt!r}")
-    if dt > (1.0 + 1e-9) * duration:
-        raise ArgumentError(f"dt={dt!r} is longer than duration={duration!r}: no whole step fits")
-
-
-def _read_state(robot: Any, q: Any, v: Any) -> tuple[np.ndarray, np.ndarray]:
-    """q (..., nq) and v (..., nv; zero if None) as new arrays with the same leading axes."""
-    if not isinstance(robot, System):
-        raise ArgumentError(
-            f"simulate takes a robot, such as fb.load(...) returns, got {robot!r}. With constraints enforced by "
-            "forces, integrate its forward_dynamics yourself, or embed the loops with Builder.loop"
-        )
-    q = to_array("simulate", Argument("q", (robot.nq,)), q)
-    v = np.zeros(robot.nv) if v is None else to_array("simulate", Argument("v", (robot.nv,)), v)
-    arguments = [Argument("q", (robot.nq,)), Argument("v", (robot.nv,))]
-    batch = batch_shape("simulate", arguments, [q, v])
-    return np.broadcast_to(q, (*batch, robot.nq)).copy(), np.broadcast_to(v, (*batch, robot.nv)).copy()
-
-
-def simulate(
-    robot: System,
-    q: Any,
-    v: Any = None,
-    *,
-    duration: float,
-    dt: float = 1e-3,
-    torque: Torque | None = None,
-    passive: bool = True,
-    every: int = 1,
-    progress: Callable[[Iterable[int]], Iterable[int]] | None = None,
-) -> Trajectory:
-    """Simulate a robot, or a batch of states of it, with steps of fixed length.
-
-    Parameters
-    ----------
-    robot : System
-        The robot.
-    q : array_like, shape (..., nq)
-        Configuration at the start, with its loops closed.
-    v : array_like, shape (..., nv), optional
-        Velocity at the start (rad/s, m/s); zero if None.
-    duration : float
-        Time (s), rounded to whole steps.
-    dt : float, default 0.001
-        Length of a step (s).
-    torque : callable, optional
-        Joint forces ``torque(t, q, v)`` (N m, N), shape (..., nv), besides springs and damping; none if None. It is
-        called four times per step, and again where a step is repeated: its result must depend on t, q and v only.
-    passive : bool, default True
-        Let springs and damping of the joints act (`passive_forces`).
-    every : int, default 1
-        Record every so many steps; the last one is always recorded.
-    progress : callable, optional
-        Wraps the range of steps, e.g. tqdm.tqdm.
-
-    Returns
-    -------
-    Trajectory
-        Times, states, and the energy lost to damping.
-
-    Raises
-    ------
-    ArgumentError
-        If an argument is not what it should be, or a loop is open at the start.
-    SingularError
-        If the motion reaches a singular configuration; the states before it are in the error's attribute `trajectory`.
-
-    Warns
-    -----
-    SimulationWarning
-        If friction or contacts of the model do not act, joints leave their limits, or the motion diverges: it then ends
-        at its last finite state, or in a batch the samples concerned are NaN from there on. Ctrl-C ends it likewise.
-
-    See Also
-    --------
-    System.forward_dynamics : Accelerations of one state.
-    System.inverse_passive_dynamics : Torques that cause wanted accelerations.
-
-    Notes
-    -----
-    Runge-Kutta of fourth order on the group of configurations (Munthe-Kaas). Where the independent velocities of a loop
-    do not determine its motion, because their joints turn back, those of others are followed; q, v and torque keep
-    their meaning.
-
-    Examples
-    --------
-    >>> import fourbar as fb
-    >>> robot = fb.robots.double_pendulum()
-    >>> motion = fb.simulate(robot, [0.5, 0.0], duration=1.0, dt=0.01)
-    >>> motion.q[-1].round(3)
-    array([-0.321, -0.104])
-    """
-    _check_times(duration, dt)
-    if not isinstance(every, int | np.integer) or isinstance(every, bool) or every < 1:
-        raise ArgumentError(f"every={every!r}: expected a whole number of steps, at least 1")
-    if not isinstance(passive, bool | np.bool_):
-        raise ArgumentError(f"passive={passive!r}: expected True or False")
-    if torque is not None and not callable(torque):
-        raise ArgumentError(f"torque={torque!r}: expected a function torque(t, q, v) of arrays, or None")
-    if progress is not None and not callable(progress):
-        raise ArgumentError(f"progress={progress!r}: expected a function that wraps the range of steps, e.g. tqdm.tqdm")
-    q, v = _read_state(robot, q, v)
-    robot.integrate(q, np.zeros_like(v), _UNIT_TIME)  # refuses coordinates that describe no placement
-    _check_closed(robot, q)
-    warn_of_contacts(robot)
-    steps = max(1, round(duration / dt))
-    follower = Follower(robot, torque, acting_on(robot, passive))
-    run = Run(follower, State(q, v, np.zeros(q.shape[:-1])), dt)
-    try:
-        for i in progress(range(steps)) if progress is not None else range(steps):
-            if not run.advance(record=(i + 1) % every == 0 or i + 1 == steps):
-                break
-    except KeyboardInterrupt:
-        warn(f"simulate: interrupted at t = {run.t:.6g} s; the states so far are returned", SimulationWarning)
-    except Exception as error:
-        run.attach(error)
-        raise
-    found = run.trajectory
-    run.warn_of_divergence()
-    warn_of_limits(robot, found.t, found.q)
-    return found

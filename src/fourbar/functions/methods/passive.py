@@ -28,7 +28,7 @@ def _springs(c: Context, of: Any) -> dict[int, Any]:
     }
 
 
-def _forces(c: Context) -> list[Vec]:
+def passive_parts(c: Context) -> list[Vec]:
     """Forces of springs and dampers on the independent velocities, by cluster."""
     v, forces = c.velocities(), c.still()
     for i, joint in enumerate(c.model.cluster_tree.moving):
@@ -78,7 +78,7 @@ def passive_forces(c: Context) -> Outputs:
     >>> sprung.passive_forces([0.1, 0.2], [1.0, 0.5])
     array([ 0.  , -1.05])
     """
-    return vector(c, "tau", _forces(c))
+    return vector(c, "tau", passive_parts(c))
 
 
 @method(Q, V, TAU, results="a", optional=[F_EXT], inverts_mass=True)
@@ -118,7 +118,7 @@ def passive_dynamics(c: Context) -> Outputs:
     >>> sprung.passive_dynamics([0.1, 0.2], [0.0, 0.0], [0.0, 0.0]).round(3)
     array([ 21.927, -96.53 ])
     """
-    tau = [c.recorder.call(add, *both) for both in zip(c.by_cluster("tau"), _forces(c), strict=True)]
+    tau = [c.recorder.call(add, *both) for both in zip(c.by_cluster("tau"), passive_parts(c), strict=True)]
     return vector(c, "a", accelerations(c, c.velocities(), tau, c.gravity))
 
 
@@ -159,7 +159,7 @@ def inverse_passive_dynamics(c: Context) -> Outputs:
     >>> sprung.inverse_passive_dynamics([0.1, 0.2], [0.0, 0.0], [0.0, 0.0]).round(3)
     array([1.1  , 1.464])
     """
-    forces = [c.recorder.call(_negated, part) for part in _forces(c)]
+    forces = [c.recorder.call(_negated, part) for part in passive_parts(c)]
     return vector(c, "tau", [c.recorder.call(add, *both) for both in zip(inverse_parts(c), forces, strict=True)])
 
 
@@ -236,9 +236,14 @@ def damping_power(c: Context) -> Outputs:
     >>> float(damped.damping_power([0.1, 0.2], [1.0, 0.5]))
     0.025
     """
+    return [("power", (), [power_lost(c)])]
+
+
+def power_lost(c: Context) -> Any:
+    """The power that damping takes."""
     v = c.velocities()
     total: Any = 0.0
     for i, joint in enumerate(c.model.cluster_tree.moving):
         if _acts(joint.damping):
             total = c.recorder.call(add, total, c.recorder.call(passive.damping_power, v[i], Vec(joint.damping)))
-    return [("power", (), [total])]
+    return total

@@ -1,0 +1,135 @@
+"""`rollout`: many motions in one call, as arrays with the samples first."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..errors import ArgumentError
+from ..system.system import System
+from .simulate import Asked, check_times, reached, read_counts, read_period
+
+
+@dataclass(frozen=True)
+class Rollouts:
+    """States of many motions, after every so many steps.
+
+    Parameters
+    ----------
+    t : ndarray, shape (rows,)
+        Times (s).
+    q : ndarray, shape (..., rows, nq)
+        Configurations.
+    v : ndarray, shape (..., rows, nv)
+        Velocities (rad/s, m/s).
+    lost : ndarray, shape (..., rows)
+        Energy (J) that damping took since the start.
+    steps : ndarray of int, shape (...)
+        Steps that each sample made with a finite state.
+    diverged : ndarray of bool, shape (...)
+        Where these are fewer than were asked for: such samples are NaN from there on.
+
+    Examples
+    --------
+    >>> import fourbar as fb
+    >>> import numpy as np
+    >>> fb.rollout(fb.robots.double_pendulum(), np.zeros((3, 2)), dt=0.01, steps=10).q.shape
+    (3, 10, 2)
+    """
+
+    t: np.ndarray
+    q: np.ndarray
+    v: np.ndarray
+    lost: np.ndarray
+    steps: np.ndarray
+    diverged: np.ndarray
+
+
+def rollout(
+    robot: System,
+    q: Any,
+    v: Any = None,
+    control: Any = None,
+    *,
+    dt: float,
+    steps: int | None = None,
+    period: float | None = None,
+    every: int = 1,
+    passive: bool = True,
+    threads: int | None = None,
+) -> Rollouts:
+    """Simulate many motions in one call of machine code.
+
+    Parameters
+    ----------
+    robot : System
+        The robot.
+    q : array_like, shape (..., nq)
+        Configurations at the start, with loops closed.
+    v : array_like, shape (..., nv), optional
+        Velocities at the start (rad/s, m/s); zero if None.
+    control : array_like or callable, optional
+        Joint forces, shape (..., rows, nv), a row for each period; or a function, as in `simulate`.
+    dt : float
+        Length of a step (s).
+    steps : int, optional
+        Number of steps; what the rows of `control` last if None.
+    period : float, optional
+        Time (s) for which controls are held, a multiple of dt; dt if None.
+    every : int, default 1
+        Record every so many steps: row k is the state after (k + 1) `every` steps.
+    passive : bool, default True
+        Let springs and damping of the joints act (`passive_forces`).
+    threads : int, optional
+        Number of threads; as many as there are CPUs for large batches if None.
+
+    Returns
+    -------
+    Rollouts
+        Times and states, the samples first. Leading axes of q, v and control broadcast.
+
+    Raises
+    ------
+    ArgumentError
+        If an argument is not what it should be, or a loop is open at the start.
+
+    See Also
+    --------
+    simulate : One motion or a batch, with warnings, progress and the last state.
+
+    Notes
+    -----
+    Nothing is said of limits, contacts and divergence: see `diverged` of the result.
+
+    Examples
+    --------
+    >>> import fourbar as fb
+    >>> import numpy as np
+    >>> push = np.random.default_rng(0).normal(size=(8, 100, 2))
+    >>> runs = fb.rollout(fb.robots.double_pendulum(), np.zeros(2), None, push, dt=0.01, every=5)
+    >>> runs.q.shape, bool(runs.diverged.any())
+    ((8, 20, 2), False)
+    """
+    check_times(dt, dt)
+    read_counts(every, passive)
+    if steps is None:
+        if control is None or callable(control) or np.ndim(control) < 2:
+            raise ArgumentError("rollout: give steps=, or an array control (..., rows, nv) that says how many")
+        steps = int(np.shape(control)[-2]) * read_period(period, dt)
+    if not isinstance(steps, int | np.integer) or isinstance(steps, bool) or steps < 1:
+        raise ArgumentError(f"steps={steps!r}: expected a whole number of steps, at least 1")
+    asked = Asked(robot, q, v, float(dt), int(steps), None, control, period, int(every), bool(passive), threads)
+    run = reached(asked, (int(steps) - 1,))
+    found = run.trajectory
+    rows = slice(1, 1 + int(steps) // int(every))
+    missing = rows.stop - 1 - len(found.t[rows])
+    arrays = [np.moveaxis(x[rows], 0, asked.start.q.ndim - 1) for x in (found.q, found.v, found.lost)]
+    if missing > 0:  # all samples diverged before
+        axis = asked.start.q.ndim - 1
+        ends = [np.full((*x.shape[:axis], missing, *x.shape[axis + 1 :]), np.nan) for x in arrays]
+        arrays = [np.concatenate(both, axis=axis) for both in zip(arrays, ends, strict=True)]
+    made = run.made
+    moved, speeds, lost = arrays
+    return Rollouts(np.arange(1, rows.stop) * (every * dt), moved, speeds, lost, made, made < steps)

@@ -1,0 +1,414 @@
+"""A Runge-Kutta step on the configuration group, as a program: four passes of one stage, in machine code.
+
+Within a step q(t) = q₀ ⊕ θ(t). A pass is at (θ, q, v); it finds the rates there, adds them to the sums that make the
+step, and goes where the next pass begins, which after the fourth is the end of the step. The passes are one `repeat`:
+their code is that of one evaluation. The same stage alone, as a function, serves forces that Python is asked for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..algorithms.energy import add
+from ..arrays import Argument
+from ..errors import ArgumentError
+from ..expr import Program, flatten, leaves, maximum, select, unflatten
+from ..functions.context import Context, recorded
+from ..functions.function import make
+from ..functions.methods.dynamics import accelerations
+from ..functions.methods.passive import passive_parts, power_lost
+from ..functions.recording import BLOCK, Recording
+from ..functions.registry import flat
+from ..functions.rollout import Rollout, Step
+from ..joints.euclidean import FlatJoint
+from ..spatial.linear import Vec
+from ..system.system import System
+from ..tree.clusters import split
+from ..tree.embedding import LoopEmbedding
+from .charts import GROWN
+
+
+@dataclass(frozen=True)
+class Traced:
+    """A function (t, q, v) -> forces (nv) that is written over scalars, and becomes part of the machine code."""
+
+    function: Callable[..., Any]
+
+    def __call__(self, t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+        """The forces of each sample (...), as numbers."""
+        found = np.empty(v.shape)
+        for i in np.ndindex(v.shape[:-1]):
+            found[i] = self.function(t, q[i], v[i])
+        return found
+
+    def forces(self, t: Any, q: Sequence[Any], v: Sequence[Any], name: str) -> Vec:
+        """The forces as scalars of a trace."""
+        given = [np.array([*x], dtype=object) for x in (q, v)]
+        found = self.function(t, *given)
+        try:
+            entries = np.asarray(found, dtype=object).ravel().tolist()
+        except ValueError:
+            entries = []
+        if len(entries) != len(v):
+            raise ArgumentError(f"simulate: {name}(t, q, v) must give {len(v)} forces, got {found!r}")
+        return Vec([float(x) if isinstance(x, int | float | np.number) else x for x in entries])
+
+
+def traced(function: Callable[..., Any]) -> Traced:
+    """Mark a function of scalars to be compiled into the steps of a simulation.
+
+    Parameters
+    ----------
+    function : callable
+        ``function(t, q, v)``, which returns nv joint forces. It is called once, with symbols: t, and arrays q (nq) and
+        v (nv) of them. Write it with + - * /, `sin`, `sqrt`, ..., and `select` instead of if. Numbers and arrays that
+        it uses are constants from then on.
+
+    Returns
+    -------
+    Traced
+        The function, as `simulate` and `rollout` take it for `torque` or `control`.
+
+    Raises
+    ------
+    ArgumentError
+        If it is not a function.
+
+    Examples
+    --------
+    >>> import fourbar as fb
+    >>> spring = fb.traced(lambda t, q, v: -20.0 * q - 2.0 * v)
+    >>> fb.simulate(fb.robots.double_pendulum(), [0.5, 0.0], duration=5.0, torque=spring).q[-1].round(3)
+    array([-0., -0.])
+    """
+    if not callable(function):
+        raise ArgumentError(f"traced takes a function of (t, q, v), got {function!r}")
+    return function if isinstance(function, Traced) else Traced(function)
+
+
+class Law(NamedTuple):
+    """What moves a robot: springs and damping too (`passive`); a traced `torque`, asked in every pass, or a traced
+    `control`, asked at the start of every `period` steps. Without these, forces are controls of the rollout.
+    """
+
+    passive: bool
+    torque: Traced | None = None
+    control: Traced | None = None
+    period: int = 1
+
+
+class Followed(NamedTuple):
+    """A robot as its user knows it, and the same in the velocities that are followed."""
+
+    robot: System
+    now: System
+
+    @property
+    def loops(self) -> list[int]:
+        """The velocities of all joints, by number, of the loops that are solved while moving."""
+        tree = self.now.model.cluster_tree
+        first = tree.spanning_tree.first_v
+        return [
+            first[link] + k
+            for cluster in tree.clusters
+            if is_solved(cluster.embedding)
+            for link in cluster.links
+            for k in range(tree.moving[link].joint.nv)
+        ]
+
+
+def is_solved(tie: Any) -> bool:
+    """Whether the loops of a cluster are solved while it moves."""
+    return isinstance(tie, LoopEmbedding) and not tie.explicit and bool(tie.nv) and bool(tie.rows)
+
+
+class Pass(NamedTuple):
+    """Where a pass begins, and the sums so far: of the chart's rates, accelerations and the power lost."""
+
+    number: Any
+    theta: Any
+    q: Any
+    v: Any
+    way: Any
+    change: Any
+    lost: Any
+    stop: Any
+
+
+def _integrated(embedding: Any, q: Any, theta: Any) -> Any:
+    return embedding.integrate(q, theta)
+
+
+def _chart_rate(embedding: Any, theta: Any, v: Any) -> Any:
+    return embedding.chart_rate(theta, v)
+
+
+def _onward(now: Pass, v0: Any, rates: tuple[Any, Any, Any], dt: Any) -> tuple[Any, Any, Any, Any, Any, Any]:
+    """The sums with the rates of this pass, and θ and v where the next one begins."""
+    number, (chart, a, power) = now.number, rates
+    is_last = number > 2.5
+    weight = dt * select(number < 0.5, 1.0 / 6.0, select(is_last, 1.0 / 6.0, 1.0 / 3.0))
+    ahead = dt * select(number > 1.5, 1.0, 0.5)
+    way = Vec([total + weight * x for total, x in zip(now.way, chart, strict=True)])
+    change = Vec([total + weight * x for total, x in zip(now.change, a, strict=True)])
+    theta = Vec([select(is_last, total, ahead * x) for total, x in zip(way, chart, strict=True)])
+    v = Vec([x + select(is_last, total, ahead * y) for x, total, y in zip(v0, change, a, strict=True)])
+    return number + 1.0, theta, v, way, change, now.lost + weight * power
+
+
+def _time(n: Any, number: Any, dt: Any) -> Any:
+    """The time of a pass of step n."""
+    return (n + select(number < 0.5, 0.0, select(number > 2.5, 1.0, 0.5))) * dt
+
+
+def _worst(stop: Any, sizes: Any, usual: Any) -> Any:
+    """How far the velocities of joints for unit velocities have grown beyond what is usual."""
+    for x, known in zip(sizes, usual, strict=True):
+        stop = maximum(stop, x - GROWN * known)
+    return stop
+
+
+def _size(row: Any) -> Any:
+    """The largest entry of a row."""
+    size: Any = 0.0
+    for x in row:
+        size = maximum(size, maximum(x, -x))
+    return size
+
+
+class Stage:
+    """One pass of a step of a robot that is followed in some velocities."""
+
+    def __init__(self, followed: Followed, law: Law) -> None:
+        self.followed, self.law = followed, law
+        self.model = followed.now.model
+        self.clusters = self.model.cluster_tree.clusters
+        joints = [[self.model.cluster_tree.moving[i].joint for i in cluster.links] for cluster in self.clusters]
+        self._flat = [all(isinstance(joint, FlatJoint) for joint in own) for own in joints]
+
+    def write(self, recorder: Any, now: Pass, given: dict[str, Any]) -> Pass:
+        """Record it. `given`: q0 and v0, where the step begins, `dt`, and what the law and the loops need."""
+        c = Context.at(self.model, recorder, {"q": now.q, "v": now.v})
+        a, power = self._accelerations(c, self._forces(c, now, given))
+        v = split(self.clusters, now.v, "nv")
+        ties = [cluster.embedding for cluster in self.clusters]
+        charts = zip(ties, now.theta, v, strict=True)
+        chart = flat([recorder.call(_chart_rate, tie, x, y) if x else y for tie, x, y in charts])
+        rates = (Vec(chart), Vec(a), power)
+        number, theta, v, way, change, lost = recorder.call(_onward, now, given["v0"], rates, given["dt"])
+        starts = split(self.clusters, given["q0"], "nq")
+        thetas = split(self.clusters, theta, "nv")
+        q = flat([recorder.call(_integrated, *x) for x in zip(ties, starts, thetas, strict=True)])
+        return Pass(number, self._curved(thetas), Vec(q), v, way, change, lost, self._stop(c, now, given))
+
+    def _curved(self, parts: Sequence[Vec]) -> tuple[Vec, ...]:
+        """θ by cluster, of those whose chart is not flat: only there the rate of θ depends on it."""
+        return tuple(Vec() if flat else part for part, flat in zip(parts, self._flat, strict=True))
+
+    def begin(self, given: dict[str, Any]) -> Pass:
+        """The first pass of a step from q0 and v0."""
+        still = Vec([0.0] * len(given["v0"]))
+        theta = self._curved(split(self.clusters, still, "nv"))
+        return Pass(0.0, theta, given["q0"], given["v0"], still, still, 0.0, -1.0)
+
+    def _accelerations(self, c: Context, tau: list[Any]) -> tuple[list[Any], Any]:
+        power: Any = 0.0
+        if self.law.passive:
+            tau = [c.recorder.call(add, *both) for both in zip(tau, passive_parts(c), strict=True)]
+            power = power_lost(c)
+        return flat(accelerations(c, c.velocities(), tau, c.gravity)), power
+
+    def _forces(self, c: Context, now: Pass, given: dict[str, Any]) -> list[Any]:
+        """The forces on the velocities that are followed, by cluster."""
+        tau: Any = given.get("tau")
+        if self.law.torque is not None:
+            t = c.recorder.call(_time, given["n"], now.number, given["dt"])
+            tau = c.recorder.call(self.law.torque.forces, t, now.q, Vec(self.seen(c)), "torque")
+        if self.followed.now is self.followed.robot:
+            return list(split(self.clusters, tau, "nv"))
+        links = self.model.cluster_tree.moving
+        spread: list[list[Any]] = [[0.0] * link.joint.nv for link in links]
+        place = [(i, k) for i, link in enumerate(links) for k in range(link.joint.nv)]
+        for force, (column, scale) in zip(tau, own_columns(self.followed.robot), strict=True):
+            i, k = place[column]
+            spread[i][k] = force if scale == 1.0 else c.recorder.call(_scaled, force, 1.0 / scale)
+        return c.project([Vec(x) for x in spread])
+
+    def seen(self, c: Context) -> list[Any]:
+        """The robot's own velocities."""
+        if self.followed.now is self.followed.robot:
+            return list(c.given["v"])
+        every = flat(c.velocities())
+        found = [(every[column], scale) for column, scale in own_columns(self.followed.robot)]
+        return [x if scale == 1.0 else c.recorder.call(_scaled, x, 1.0 / scale) for x, scale in found]
+
+    def _stop(self, c: Context, now: Pass, given: dict[str, Any]) -> Any:
+        """Above zero where a loop should be looked at closely."""
+        sizes = [
+            c.recorder.call(_size, row)
+            for cluster, e in zip(self.clusters, c.expanded, strict=True)
+            if e is not None and is_solved(cluster.embedding)
+            for block in e.G
+            for row in block
+        ]
+        return c.recorder.call(_worst, now.stop, Vec(sizes), given["usual"]) if sizes else now.stop
+
+
+def _scaled(x: Any, factor: Any) -> Any:
+    return x * factor
+
+
+def own_columns(robot: System) -> list[tuple[int, float]]:
+    """Which of the velocities of all joints are the independent ones, and in what unit."""
+    tree = robot.model.cluster_tree
+    found = []
+    for cluster in tree.clusters:
+        first = tree.spanning_tree.first_v
+        columns = [first[i] + k for i in cluster.links for k in range(tree.moving[i].joint.nv)]
+        tie = cluster.embedding
+        chosen = tie.independent if isinstance(tie, LoopEmbedding) else [(j, 1.0) for j in range(len(columns))]
+        found += [(columns[j], scale) for j, scale in chosen]
+    return found
+
+
+class RungeKutta:
+    """A whole step."""
+
+    def __init__(self, followed: Followed, law: Law) -> None:
+        self._stage, self._law = Stage(followed, law), law
+
+    def write(self, recorder: Any, given: dict[str, tuple[Any, ...]]) -> dict[str, Sequence[Any]]:
+        """Record it."""
+        known: dict[str, Any] = {"q0": Vec(given["q"]), "v0": Vec(given["v"]), "dt": given["dt"][0]}
+        known["tau"] = Vec(given["tau"]) if "tau" in given else None
+        found: dict[str, Sequence[Any]] = {}
+        if "n" in given:
+            known["n"] = given["n"][0]
+            found["n"] = (recorder.call(add, given["n"][0], 1.0),)
+        if "usual" in given:
+            known["usual"] = Vec(given["usual"])
+        if self._law.control is not None:
+            known["tau"] = found["u"] = self._control(recorder, known, given)
+            found["since"] = (recorder.call(_passed, given["since"][0], float(self._law.period)),)
+
+        def body(now: Pass) -> tuple[Pass, None]:
+            return self._stage.write(recorder, now, known), None
+
+        end = recorder.repeat(body, self._stage.begin(known), 4)
+        lost = recorder.call(add, given["lost"][0], end.lost)
+        return {**found, "q": end.q, "v": end.v, "lost": (lost,), "stop": (end.stop,)}
+
+    def _control(self, recorder: Any, known: dict[str, Any], given: dict[str, tuple[Any, ...]]) -> Vec:
+        """The forces that are held during this step: new ones at the start of every period."""
+        assert self._law.control is not None
+        c = Context.at(self._stage.model, recorder, {"q": known["q0"], "v": known["v0"]})
+        t = recorder.call(_time, known["n"], 0.0, known["dt"])
+        fresh = recorder.call(self._law.control.forces, t, known["q0"], Vec(self._stage.seen(c)), "control")
+        if self._law.period == 1:
+            return fresh
+        return recorder.call(_held, given["since"][0], fresh, Vec(given["u"]))
+
+
+def _held(since: Any, fresh: Any, before: Any) -> Any:
+    """Forces that are new at the start of a period, `since` when so many steps have passed."""
+    return Vec([select(since < 0.5, new, old) for new, old in zip(fresh, before, strict=True)])
+
+
+def _passed(since: Any, period: Any) -> Any:
+    """The steps since the start of a period, after one more."""
+    return select(since + 1.0 < period - 0.5, since + 1.0, 0.0)
+
+
+class StageRecording(Recording):
+    """How the program of a stage is written."""
+
+    name, results, doc = "runge_kutta_stage", ("next",), "One pass of a Runge-Kutta step."
+
+    def __init__(self, followed: Followed, passive: bool, shapes: dict[str, tuple[int, ...]], run: Any) -> None:
+        super().__init__()
+        self.model = followed.now.model
+        self.arguments = tuple(Argument(name, shape) for name, shape in shapes.items())
+        self._followed, self._passive, self._run = followed, passive, run
+
+    def write(self, present: tuple[str, ...], block: int = BLOCK) -> Program:
+        return recorded(self.name, self._run, block)
+
+    @property
+    def parts(self) -> tuple[Any, ...]:
+        return "stage", self._followed.now.mechanism, self._followed.robot.mechanism, self._passive
+
+    @property
+    def nan(self) -> str:
+        return ""
+
+    def recall(self) -> tuple[Any, ...]:
+        return stage_again, self._followed, self._passive
+
+
+def stage_again(followed: Followed, passive: bool) -> Any:
+    """The compiled function of a stage, in another process."""
+    return StageFunction(followed, passive)._call
+
+
+class StageFunction:
+    """One pass as a compiled function of arrays: pass (..., N), start (..., nq + nv), tau, dt and `usual` -> pass."""
+
+    def __init__(self, followed: Followed, passive: bool) -> None:
+        now = followed.now
+        self._nq, self._nv = now.nq, now.nv
+        self._stage = Stage(followed, Law(passive))
+        loops = len(followed.loops)
+        still = {"q0": Vec([0.0] * now.nq), "v0": Vec([0.0] * now.nv)}
+        self._shape = flatten(self._stage.begin(still))[1]
+        ends = np.cumsum([1, len(leaves(self._stage.begin(still).theta)), now.nq, now.nv, now.nv, now.nv, 1, 1])
+        self.size = int(ends[-1])
+        self._q, self._v, self._lost = slice(ends[1], ends[2]), slice(ends[2], ends[3]), int(ends[5])
+        shapes = {"now": (self.size,), "start": (now.nq + now.nv,), "tau": (followed.robot.nv,), "dt": ()}
+        shapes |= {"usual": (loops,)} if loops else {}
+        self._shapes, self._loops = shapes, loops
+        self._call = make(StageRecording(followed, passive, shapes, self._write))
+
+    def _write(self, recorder: Any) -> list[tuple[str, tuple[int, ...], list[Any]]]:
+        given = {name: recorder.input(name, shape) for name, shape in self._shapes.items()}
+        q0, v0 = Vec(given["start"][: self._nq]), Vec(given["start"][self._nq :])
+        known = {"q0": q0, "v0": v0, "tau": Vec(given["tau"]), "dt": given["dt"][0]}
+        if self._loops:
+            known["usual"] = Vec(given["usual"])
+        now = unflatten(self._shape, iter(given["now"]))
+        return [("next", (self.size,), leaves(self._stage.write(recorder, now, known)))]
+
+    def step(self, t: float, q: np.ndarray, v: np.ndarray, dt: np.ndarray, force: Any) -> tuple[Any, Any, Any]:
+        """q, v and the energy lost after a step of length dt, with force(t, q, v) asked four times."""
+        now = np.zeros((*v.shape[:-1], self.size))
+        now[..., self._q], now[..., self._v], now[..., -1] = q, v, -1.0
+        start = np.concatenate([q, v], axis=-1)
+        more = (np.full(self._loops, np.inf),) if self._loops else ()
+        for time in (t, t + dt / 2, t + dt / 2, t + dt):
+            now = self._call(now, start, force(float(time), now[..., self._q], now[..., self._v]), dt, *more)
+        return now[..., self._q], now[..., self._v], now[..., self._lost]
+
+
+def rollout_of(followed: Followed, law: Law) -> Rollout:
+    """The steps of a robot, ready to run: state q, v, lost (and n, u where functions are traced), controls tau."""
+    now, nv = followed.now, followed.robot.nv
+    state: dict[str, tuple[int, ...]] = {"q": (now.nq,), "v": (now.nv,), "lost": ()}
+    is_traced = law.torque is not None or law.control is not None
+    if is_traced:
+        state["n"] = ()
+    if law.control is not None:
+        state |= {"u": (nv,), "since": ()}
+    loops = followed.loops
+    step = Step(
+        "runge_kutta",
+        RungeKutta(followed, law).write,
+        state=state,
+        controls={} if is_traced else {"tau": (nv,)},
+        numbers={"dt": ()} | ({"usual": (len(loops),)} if loops else {}),
+        stop=bool(loops),
+        key=None if is_traced else ("runge_kutta", followed.now.mechanism, followed.robot.mechanism, law.passive),
+    )
+    return Rollout(step)

@@ -23,8 +23,9 @@ from ..spatial.transform import IDENTITY, Transform, nudge
 from ..spatial.vectors import Twist
 from ..tolerances import ASSEMBLED, CLOSED
 from .closing import close, moved
-from .embedding import Bound, LoopEmbedding, OwnJoint
+from .embedding import Bound, LoopEmbedding
 from .followers import Followers, close_followers, find_followers
+from .own_joint import OwnJoint
 from .redundant_rows import Spare, spare_rows
 from .spanning_tree import SpanningTree
 from .units import lever, measure

@@ -26,35 +26,11 @@ from ..spatial.vectors import Wrench
 from ..tolerances import LOST
 from .elimination import Step, no_pivot, paired, reversed_steps, solve, solve_in_steps, steps_to_solve
 from .shared_joints import Bent, Shared, find_shared
+from .states import Call, EmbeddedState, State
 from .units import Units
 
 _CLOSED = 1e-12  # the largest gap that may remain
 _NEWTON_STEPS = 4  # each squares the gap that a step along the tangent leaves
-
-
-class EmbeddedState(NamedTuple):
-    """A cluster at a state: for each link its coordinates, velocity G ẏ, and its blocks of G and g."""
-
-    q: tuple[Vec, ...]
-    v: tuple[Vec, ...]
-    G: tuple[Mat, ...]
-    g: tuple[Vec, ...]
-
-
-class OwnJoint:
-    """A single link on its own joint: all its velocities are independent. Equal for equal joints."""
-
-    def __init__(self, joint: Joint) -> None:
-        self.joint = joint
-        self.nq, self.nv = joint.nq, joint.nv
-        self.integrate, self.difference, self.chart_rate = joint.integrate, joint.difference, joint.chart_rate
-        self.rate = joint.rate
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, OwnJoint) and self.joint == other.joint
-
-    def __hash__(self) -> int:
-        return hash(self.joint)
 
 
 class LoopEmbedding:
@@ -202,6 +178,14 @@ class LoopEmbedding:
             for j, (x,) in zip(columns, solved, strict=True):
                 full[j] = known[self.traced.q[j]] = x
         return full
+
+    def state(self, call: Call, q: Vec, v: Vec | None) -> State:
+        """The cluster at a state, recorded."""
+        return call(expand, self, q, v)
+
+    def map_rates(self, call: Call, e: State) -> tuple[Mat, ...]:
+        """Ġ by link as the cluster moves, recorded."""
+        return call(map_rate, self, e, e.v)
 
     def expand(self, q: Sequence[Scalar], v: Sequence[Scalar] | None) -> EmbeddedState:
         """All joints' coordinates, velocities and the maps G and g; without v only G."""
@@ -496,5 +480,23 @@ class Bound(NamedTuple):
     tie: LoopEmbedding
     p: Vec
 
+    def state(self, call: Call, q: Vec, v: Vec | None) -> State:
+        """As for `LoopEmbedding`; what is recorded depends on p too."""
+        return call(expand, self, q, v)
+
+    def map_rates(self, call: Call, e: State) -> tuple[Mat, ...]:
+        """As for `LoopEmbedding`."""
+        return call(map_rate, self, e, e.v)
+
     def __getattr__(self, name: str) -> Any:
         return getattr(self.tie.at(self.p), name)
+
+
+def expand(embedding: LoopEmbedding | Bound, q: Vec, v: Vec | None) -> EmbeddedState:
+    """A cluster at a state."""
+    return embedding.expand(q, v)
+
+
+def map_rate(embedding: LoopEmbedding | Bound, e: EmbeddedState, v: tuple[Vec, ...]) -> tuple[Mat, ...]:
+    """How fast G changes as the joints of a cluster move with v."""
+    return embedding.map_rate(e, v)

@@ -22,7 +22,7 @@ from ..spatial.vectors import Twist, Wrench
 from ..tree.links import Kinematics
 from . import crba
 from .crba import Carried
-from .sweep import Outcome, Sweeps
+from .sweep import Outcome, Sweeps, outward
 
 
 class Moving(NamedTuple):
@@ -106,11 +106,13 @@ class Parts(NamedTuple):
 def parts(s: Sweeps, q: Sequence[Vec], v: Sequence[Vec]) -> Parts:
     """What C and M are made of; q and v by link."""
     carried = crba.carry_all(s)
-    motions: list[Moving] = []
-    for i, (parent, link) in enumerate(zip(s.tree.parents, s.tree.links, strict=True)):
-        rates = s.recorder.call(subspace_rate, link.joint, q[i], v[i])
-        above = Twist.zero() if parent < 0 else motions[parent].V
-        motions.append(s.recorder.call(moving, carried[i], above, v[i], rates))
+
+    def move_outward(i: int, above: Moving) -> Moving:
+        rates = s.recorder.call(subspace_rate, s.tree.links[i].joint, q[i], v[i])
+        return s.recorder.call(moving, carried[i], above.V, v[i], rates)
+
+    resting = Moving(Twist.zero(), (), Flow.of(Inertia.zero(), Twist.zero()))
+    motions = outward(s.tree.parents, resting, move_outward)
     return Parts(s, carried, motions, s.inward(compose_inward, carried, motions))
 
 

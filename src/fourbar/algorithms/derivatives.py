@@ -212,13 +212,8 @@ def inverse_dynamics_variation(
         None if has_constant_subspace(c.joint) else call(bend, c.joint, q[i], v[i], a[i])
         for i, c in enumerate(tree.links)
     ]
-    bodies: list[Varied] = []
-    for i, parent in enumerate(tree.parents):
-        args = (v[i], a[i], F_ext[i], bent[i])
-        if parent < 0:
-            bodies.append(s.step(i, vary_root, Vec(map(float, gravity)), *args))
-        else:
-            bodies.append(s.step(i, vary_outward, bodies[parent], *args))
+    down = Vec(map(float, gravity))
+    bodies: list[Varied] = s.outward(vary_outward, down, v, a, F_ext, bent, root=vary_root)
     composed = s.inward(compose_inward, bodies, a, bent)
     n = tree.nv
     q_rows, v_rows, a_rows = ([[0.0] * n for _ in range(n)] for _ in range(3))

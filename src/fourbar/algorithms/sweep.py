@@ -82,9 +82,16 @@ class Sweeps:
         """k_i."""
         return self.k[i] if self.k[i] is not None else self.step(i, _itself)
 
-    def outward(self, step: Callable[..., Any], ground: Any, *inputs: Sequence[Any]) -> list[Any]:
-        """result_i = step(k_i, result of the parent (or ground), inputs_i...)."""
-        return outward(self.tree.parents, ground, lambda i, above: self.step(i, step, above, *(x[i] for x in inputs)))
+    def outward(
+        self, step: Callable[..., Any], ground: Any, *inputs: Sequence[Any], root: Callable[..., Any] | None = None
+    ) -> list[Any]:
+        """result_i = step(k_i, result of the parent (or ground), inputs_i...); `root`: the step of roots instead."""
+
+        def own(i: int, above: Any) -> Any:
+            chosen = step if root is None or self.tree.parents[i] >= 0 else root
+            return self.step(i, chosen, above, *(x[i] for x in inputs))
+
+        return outward(self.tree.parents, ground, own)
 
     def inward(self, step: Callable[..., Any], *inputs: Sequence[Any]) -> list[Any]:
         """result_i, message to the parent = step(k_i, messages of the children, inputs_i...)."""

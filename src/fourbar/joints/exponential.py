@@ -15,7 +15,11 @@ from ..spatial.linear import Mat, Scalar, Vec, dot, hat, zeros
 from ..spatial.subspace import Columns, Subspace
 from ..spatial.transform import Transform
 from ..spatial.vectors import Twist
+from .base import Joint
 from .euclidean import FlatJoint
+from .held import RotationRows
+from .mirror import Mirror, Mirrored, axial
+from .one_axis import Revolute
 
 _SO3 = SO3()
 
@@ -61,3 +65,12 @@ class SphericalExponential(FlatJoint):
 
     def _spread(self) -> np.ndarray:
         return np.full(3, np.pi / np.sqrt(3.0))  # |φ| <= π reaches every rotation
+
+    def held(self, R: Mat, p: Vec, rows: RotationRows) -> list[Scalar]:
+        return [*p]
+
+    def mirrored(self, mirror: Mirror) -> Mirrored:
+        return Mirrored(self, axial(mirror), axial(mirror))
+
+    def otherwise(self) -> list[Joint | Transform]:
+        return [Revolute(axis) for axis in "xyz"]

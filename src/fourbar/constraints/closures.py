@@ -18,7 +18,8 @@ from ..spatial.transform import Transform
 from .loop import Loop, View, read_number
 
 if TYPE_CHECKING:
-    from ..joints.mirror import Mirror, Mirrored
+    from ..joints.image import Mirrored
+    from ..joints.mirror import Mirror
 
 
 def _skew(R: Mat) -> list[Scalar]:

@@ -14,7 +14,8 @@ from ..spatial.transform import Transform
 
 if TYPE_CHECKING:
     from ..joints.base import Joint
-    from ..joints.mirror import Mirror, Mirrored
+    from ..joints.image import Mirrored
+    from ..joints.mirror import Mirror
 
 
 class View(Protocol):

@@ -17,7 +17,8 @@ from .rates import derived_subspace_rate
 
 if TYPE_CHECKING:
     from .held import RotationRows
-    from .mirror import Mirror, Mirrored
+    from .image import Mirrored
+    from .mirror import Mirror
 
 
 class Joint(ABC):
@@ -109,7 +110,7 @@ class Joint(ABC):
         """The mirror image, and how coordinates and velocities turn into those of the image."""
         raise ModelError(
             f"how a joint of type {type(self).__name__} is mirrored is not known; give its class a method "
-            "mirrored(mirror) that returns a fourbar.joints.mirror.Mirrored"
+            "mirrored(mirror) that returns a fourbar.joints.image.Mirrored"
         )
 
     def in_series(self) -> Sequence[Joint | Transform] | None:

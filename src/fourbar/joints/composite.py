@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -16,8 +16,11 @@ from ..spatial.subspace import Columns, Selection, Subspace
 from ..spatial.transform import IDENTITY, Transform
 from ..spatial.vectors import Twist
 from .base import Joint
+from .image import Mirrored, blocks
 from .independence import require_independent
-from .mirror import Mirror, Mirrored, blocks
+
+if TYPE_CHECKING:
+    from .mirror import Mirror
 
 Part = Joint | Transform
 

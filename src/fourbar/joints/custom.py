@@ -5,7 +5,7 @@ from __future__ import annotations
 import numbers
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -16,8 +16,11 @@ from ..spatial.subspace import Columns, Subspace
 from ..spatial.transform import Transform
 from ..spatial.vectors import Twist
 from .euclidean import FlatJoint, uniform
+from .image import Mirrored, diagonal
 from .independence import require_independent
-from .mirror import Mirror, Mirrored, diagonal
+
+if TYPE_CHECKING:
+    from .mirror import Mirror
 
 _SHAPES = "a pair (R, p) of a 3 x 3 rotation and a position, a 4 x 4 matrix, or a Transform"
 

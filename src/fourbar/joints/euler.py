@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from ..errors import ModelError
 from ..spatial.euler import SEQUENCES, from_quaternion
@@ -11,8 +12,11 @@ from ..spatial.linear import Mat, Scalar, Vec
 from ..spatial.transform import Transform
 from .composite import Composite, SeriesJoint
 from .held import RotationRows
-from .mirror import Mirror, Mirrored, diagonal
+from .image import Mirrored, diagonal
 from .one_axis import Revolute
+
+if TYPE_CHECKING:
+    from .mirror import Mirror
 
 __all__ = ["SEQUENCES", "SphericalEuler"]
 

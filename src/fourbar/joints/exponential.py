@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
@@ -18,8 +18,11 @@ from ..spatial.vectors import Twist
 from .base import Joint
 from .euclidean import FlatJoint
 from .held import RotationRows
-from .mirror import Mirror, Mirrored, axial
+from .image import Mirrored
 from .one_axis import Revolute
+
+if TYPE_CHECKING:
+    from .mirror import Mirror
 
 _SO3 = SO3()
 
@@ -70,7 +73,7 @@ class SphericalExponential(FlatJoint):
         return [*p]
 
     def mirrored(self, mirror: Mirror) -> Mirrored:
-        return Mirrored(self, axial(mirror), axial(mirror))
+        return Mirrored(self, mirror.axial_rows, mirror.axial_rows)
 
     def otherwise(self) -> list[Joint | Transform]:
         return [Revolute(axis) for axis in "xyz"]

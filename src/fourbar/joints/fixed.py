@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from ..spatial.linear import Mat, Scalar, Vec
 from ..spatial.subspace import Selection, Subspace
@@ -12,7 +12,10 @@ from ..spatial.transform import IDENTITY, Transform
 from .base import Joint
 from .euclidean import FlatJoint
 from .held import RotationRows
-from .mirror import Mirror, Mirrored
+from .image import Mirrored
+
+if TYPE_CHECKING:
+    from .mirror import Mirror
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
@@ -25,8 +25,11 @@ from .axis import Axis, rotation_from_z
 from .base import Joint
 from .euclidean import uniform
 from .held import RotationRows
-from .mirror import ONE, Mirror, Mirrored, axial, blocks, diagonal, plane, polar
+from .image import ONE, Mirrored, blocks, diagonal
 from .one_axis import Prismatic, Revolute
+
+if TYPE_CHECKING:
+    from .mirror import Mirror
 
 
 class GroupJoint(Joint):
@@ -153,7 +156,7 @@ class Spherical(GroupJoint):
         return [*p]
 
     def mirrored(self, mirror: Mirror) -> Mirrored:
-        return Mirrored(self, blocks(ONE, axial(mirror)), axial(mirror))
+        return Mirrored(self, blocks(ONE, mirror.axial_rows), mirror.axial_rows)
 
     def otherwise(self) -> list[Joint | Transform]:
         return _hinges()
@@ -203,7 +206,7 @@ class Planar(AxisGroupJoint):
         return [p[2], *rows.about_z(R)]
 
     def mirrored(self, mirror: Mirror) -> Mirrored:
-        axis, P = plane(self.axis, mirror)
+        axis, P = mirror.plane(self.axis)
         return Mirrored(Planar(axis), blocks(P, ONE), blocks(ONE, P))
 
     def otherwise(self) -> list[Joint | Transform]:
@@ -243,7 +246,7 @@ class Translation2(AxisGroupJoint):
         return [p[2], *rows.none(R)]
 
     def mirrored(self, mirror: Mirror) -> Mirrored:
-        axis, P = plane(self.axis, mirror)
+        axis, P = mirror.plane(self.axis)
         return Mirrored(Translation2(axis), P, P)
 
     def in_series(self) -> list[Joint | Transform]:
@@ -276,7 +279,7 @@ class Translation3(GroupJoint):
         return rows.none(R)
 
     def mirrored(self, mirror: Mirror) -> Mirrored:
-        return Mirrored(self, polar(mirror), polar(mirror))
+        return Mirrored(self, mirror.polar_rows, mirror.polar_rows)
 
     def in_series(self) -> list[Joint | Transform]:
         return _slides()
@@ -322,7 +325,7 @@ class Schoenflies(AxisGroupJoint):
         return rows.about_z(R)
 
     def mirrored(self, mirror: Mirror) -> Mirrored:
-        axis, P = plane(self.axis, mirror)
+        axis, P = mirror.plane(self.axis)
         down = diagonal(-1.0)
         return Mirrored(Schoenflies(axis), blocks(P, down, ONE), blocks(ONE, P, down))
 
@@ -380,7 +383,7 @@ class Free(GroupJoint):
         return Vec((*q[:3], *unit_quaternion(q[3:])))
 
     def mirrored(self, mirror: Mirror) -> Mirrored:
-        turned, shifted = axial(mirror), polar(mirror)
+        turned, shifted = mirror.axial_rows, mirror.polar_rows
         return Mirrored(self, blocks(shifted, ONE, turned), blocks(turned, shifted))
 
     def otherwise(self) -> list[Joint | Transform]:

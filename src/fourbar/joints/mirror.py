@@ -9,25 +9,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from ..once import cached_property
 from ..spatial.linear import Mat, Scalar, Vec
 from ..spatial.transform import Transform
 from .axis import Axis, Direction, rotation_from_z, unit_axis
+from .image import Mirrored, Rows
 
 if TYPE_CHECKING:
     from .base import Joint
-
-Rows = tuple[tuple[float, ...], ...]
-
-
-class Mirrored(NamedTuple):
-    """The image of a joint, and the orthogonal matrices that take coordinates and velocities to those of the image."""
-
-    joint: Joint
-    q: Rows
-    v: Rows
 
 
 @dataclass(frozen=True)
@@ -73,41 +64,23 @@ class Mirror:
         image = (self.axial if axial else self.vector)(unit_axis(a))
         return Direction(image) if self.is_plain else unit_axis(image)
 
+    def plane(self, axis: Axis) -> tuple[Direction, Rows]:
+        """The image of an axis, and how coordinates in the plane normal to it turn into those normal to the image."""
+        image = self.axis(axis, axial=True)
+        A, B = ((rotation_from_z(a) or Mat.identity(3)).T for a in (axis, image))
+        reflected = [self.vector(A[j]) for j in range(2)]
+        return image, tuple(tuple(float(B[i].dot(a)) for a in reflected) for i in range(2))
+
+    @property
+    def polar_rows(self) -> Rows:
+        """Q: of linear velocities."""
+        return tuple(tuple(row) for row in self.Q)
+
+    @property
+    def axial_rows(self) -> Rows:
+        """-Q: of angular velocities."""
+        return tuple(tuple(0.0 - x for x in row) for row in self.Q)
+
     def joint(self, joint: Joint) -> Mirrored:
         """The image of a joint."""
         return joint.mirrored(self)
-
-
-def diagonal(*entries: float) -> Rows:
-    """A diagonal matrix."""
-    return tuple(tuple(x if i == j else 0.0 for j in range(len(entries))) for i, x in enumerate(entries))
-
-
-def blocks(*blocks: Rows) -> Rows:
-    """A block-diagonal matrix."""
-    width, at, rows = sum(map(len, blocks)), 0, []
-    for block in blocks:
-        rows += [(0.0,) * at + tuple(row) + (0.0,) * (width - at - len(block)) for row in block]
-        at += len(block)
-    return tuple(rows)
-
-
-def polar(mirror: Mirror) -> Rows:
-    """Q: of linear velocities."""
-    return tuple(tuple(row) for row in mirror.Q)
-
-
-def axial(mirror: Mirror) -> Rows:
-    """-Q: of angular velocities."""
-    return tuple(tuple(0.0 - x for x in row) for row in mirror.Q)
-
-
-def plane(axis: Axis, mirror: Mirror) -> tuple[Direction, Rows]:
-    """The image of an axis, and how coordinates in the plane normal to it turn into those normal to the image."""
-    image = mirror.axis(axis, axial=True)
-    A, B = ((rotation_from_z(a) or Mat.identity(3)).T for a in (axis, image))
-    reflected = [mirror.vector(A[j]) for j in range(2)]
-    return image, tuple(tuple(float(B[i].dot(a)) for a in reflected) for i in range(2))
-
-
-ONE = diagonal(1.0)

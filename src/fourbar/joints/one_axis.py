@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
@@ -17,7 +17,10 @@ from .about_axis import AxisJoint, angle_about_z, turn
 from .base import Joint
 from .euclidean import FlatJoint
 from .held import RotationRows
-from .mirror import ONE, Mirror, Mirrored, diagonal
+from .image import ONE, Mirrored, diagonal
+
+if TYPE_CHECKING:
+    from .mirror import Mirror
 
 
 @dataclass(frozen=True)

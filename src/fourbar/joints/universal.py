@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
@@ -14,8 +14,11 @@ from ..spatial.transform import Transform
 from .axis import Axis, unit_axis
 from .composite import SeriesJoint
 from .held import RotationRows
-from .mirror import Mirror, Mirrored, diagonal
+from .image import Mirrored, diagonal
 from .one_axis import Revolute
+
+if TYPE_CHECKING:
+    from .mirror import Mirror
 
 
 def _angle(axis: Vec, a: Vec, b: Vec) -> Scalar:

@@ -12,6 +12,7 @@ import scipy.linalg
 from fourbar import ArgumentError, Builder, ModelError, SingularError, UnknownNameError
 from fourbar.constraints import Contact
 from fourbar.expr import Direct
+from fourbar.functions import arguments
 from fourbar.functions.context import Context
 from fourbar.functions.methods.dynamics import hybrid_parts
 from fourbar.joints import Revolute, Spherical
@@ -180,9 +181,9 @@ def test_a_joint_without_loops_is_held_in_part() -> None:
     robot, rng = b.build(), np.random.default_rng(0)
     held_in_part = ((True, False, True), (False, True, False))
     q, (v, a, tau) = robot.random(rng), rng.normal(size=(3, robot.nv))
-    c = Context(robot.model, Direct(), ())
-    c.given = {name: tuple(map(float, x)) for name, x in zip(("q", "v", "a", "tau"), (q, v, a, tau), strict=True)}
-    parts = hybrid_parts(c, held_in_part)
+    given = {name: tuple(map(float, x)) for name, x in zip(("q", "v", "a", "tau"), (q, v, a, tau), strict=True)}
+    present = [x.on(robot.model) for x in (arguments.Q, arguments.V, arguments.A, arguments.TAU)]
+    parts = hybrid_parts(Context(robot.model, Direct(), present, given), held_in_part)
     found_a, found_tau = (np.array([x for own in part for x in own]) for part in parts)
     u = np.array([x for own in held_in_part for x in own])
     assert np.array_equal(found_a[u], a[u]) and np.array_equal(found_tau[~u], tau[~u])

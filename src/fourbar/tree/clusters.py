@@ -22,8 +22,9 @@ from ..spatial.linear import Scalar, Vec
 from ..spatial.transform import IDENTITY, Transform, nudge
 from ..spatial.vectors import Twist
 from ..tolerances import ASSEMBLED, CLOSED
+from .bound import Bound
 from .closing import close, moved
-from .embedding import Bound, LoopEmbedding
+from .embedding import LoopEmbedding
 from .followers import Followers, close_followers, find_followers
 from .own_joint import OwnJoint
 from .redundant_rows import Spare, spare_rows

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from copy import copy
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -474,29 +474,11 @@ class Replaced(LoopEmbedding):
         return self._coordinates(q)
 
 
-class Bound(NamedTuple):
-    """Links connected by loops, some of whose parameters change by p: works as the `LoopEmbedding` at p does."""
-
-    tie: LoopEmbedding
-    p: Vec
-
-    def state(self, call: Call, q: Vec, v: Vec | None) -> State:
-        """As for `LoopEmbedding`; what is recorded depends on p too."""
-        return call(expand, self, q, v)
-
-    def map_rates(self, call: Call, e: State) -> tuple[Mat, ...]:
-        """As for `LoopEmbedding`."""
-        return call(map_rate, self, e, e.v)
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self.tie.at(self.p), name)
-
-
-def expand(embedding: LoopEmbedding | Bound, q: Vec, v: Vec | None) -> EmbeddedState:
+def expand(embedding: LoopEmbedding, q: Vec, v: Vec | None) -> EmbeddedState:
     """A cluster at a state."""
     return embedding.expand(q, v)
 
 
-def map_rate(embedding: LoopEmbedding | Bound, e: EmbeddedState, v: tuple[Vec, ...]) -> tuple[Mat, ...]:
+def map_rate(embedding: LoopEmbedding, e: EmbeddedState, v: tuple[Vec, ...]) -> tuple[Mat, ...]:
     """How fast G changes as the joints of a cluster move with v."""
     return embedding.map_rate(e, v)

@@ -15,9 +15,10 @@ from ..expr.autodiff import reachable
 from ..mechanism.mechanism import Mechanism
 from ..spatial.linear import Scalar, Vec
 from ..spatial.transform import Transform
+from .bound import Bound
 from .cluster_tree import ClusterTree, arrange, every_body
 from .clusters import Cluster, loop_residual
-from .embedding import Bound, LoopEmbedding
+from .embedding import LoopEmbedding
 from .links import Link
 from .parameters import Parameter, changed
 from .regroup import regrouped

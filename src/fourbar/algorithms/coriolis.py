@@ -4,9 +4,10 @@ Of the many C with these properties it is that of the Levi-Civita connection of 
 velocities v: where v = q̇ its entries are those of the Christoffel symbols (Zhang), C_ij = Σ_k Γ_ijk v_k.
 
 A particle at r has the Jacobian J = [-[r], 1] to the twist of its body (in fixed axes), and its C is Jᵀ m J̇; summed
-over the body this is the matrix B of `flow`. With Ṡ the rate of a joint's motions in fixed axes, and Ic, Bc summed over
-all that the outer one of joints i and j carries, C_ij = S_iᵀ (Ic Ṡ_j + Bc S_j). All is written in the frame of the root
-body at this instant, as in `crba`.
+over the body this is the matrix B of `Flow`, the B(I, V) = ½ [(V ×*) I + (I V) ×̄* - I (V ×)] of the literature, where
+(F ×̄*) V = V ×* F. With Ṡ the rate of a joint's motions in fixed axes, and Ic, Bc summed over all that the outer one of
+joints i and j carries, C_ij = S_iᵀ (Ic Ṡ_j + Bc S_j). All is written in the frame of the root body at this instant, as
+in `crba`.
 """
 
 from __future__ import annotations

@@ -3,8 +3,12 @@
 All is carried in the frame of the root body, where composites are sums. When joint j moves by its unit motion s, the
 bodies that it carries are displaced by s. Seen from them, their velocity changes by ψ, the same for all, and their
 acceleration by ξ + ψ × V; when the velocity of joint j changes, the velocities change by s and the accelerations by
-ζ + s × V. The force on a body then changes by I ξ + 2 B ψ or I ζ + 2 B s with the B of `flow`: a particle with velocity
+ζ + s × V. The force on a body then changes by I ξ + 2 B ψ or I ζ + 2 B s with the B of `Flow`: a particle with velocity
 u gains the force 2 ω × u.
+
+Kim's Table 5 differentiates RNEA along one scalar p: with p the coordinate of joint j, h = T⁻¹ ∂T is its S, and ∂V, ∂A,
+∂F of the table are the changes above, all p at once. tests/derivatives/kim.py has Tables 5-7 line by line, and the tests
+compare both.
 """
 
 from __future__ import annotations

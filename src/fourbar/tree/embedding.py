@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from ..constraints.residual_trace import Traced, cut
+from ..constraints.residual_trace import LoopTrace, cut
 from ..expr import Expr, evaluate, maximum, prepare, select
 from ..joints.base import Joint
 from ..joints.euclidean import FlatJoint
@@ -42,7 +42,7 @@ class LoopEmbedding:
     def __init__(
         self,
         joints: Sequence[Joint],
-        traced: Traced,
+        traced: LoopTrace,
         independent: Sequence[tuple[int, float]],
         rows: Sequence[int],
         closed: np.ndarray | None = None,
@@ -64,7 +64,7 @@ class LoopEmbedding:
         self.nq = self.nv if self.explicit else len(traced.q)
         self.p: tuple[Scalar, ...] = ()
 
-    def along(self, traced: Traced) -> LoopEmbedding:
+    def along(self, traced: LoopTrace) -> LoopEmbedding:
         """The same choice of velocities and rows for loops whose trace also depends on changes of parameters."""
         other = copy(self)
         for name in ("_key", "K_rate", "_runs", "_varying", "constants"):
@@ -79,7 +79,7 @@ class LoopEmbedding:
         other.p = tuple(p)
         return other
 
-    def replaced(self, traced: Traced, p: Sequence[Scalar]) -> LoopEmbedding:
+    def replaced(self, traced: LoopTrace, p: Sequence[Scalar]) -> LoopEmbedding:
         """The same for loops whose trace depends on changes of parameters, with these changed by p of any size."""
         other = object.__new__(Replaced)
         other.__dict__.update(self.along(traced).__dict__, p=tuple(p))

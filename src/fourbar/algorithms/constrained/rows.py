@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from itertools import islice
 from typing import Any, NamedTuple
 
-from ...constraints.trace import Traced
+from ...constraints.trace import RowTrace
 from ...expr import evaluate
 from ...spatial.linear import Mat, Scalar, Vec, dot
 from ...spatial.transform import Transform
@@ -34,7 +34,7 @@ class ConstraintRows(NamedTuple):
     `poses` are those of the places on the links, if they may change, and `changes` those of the condition's numbers.
     """
 
-    traced: Traced
+    traced: RowTrace
     links: tuple[int, ...]
     joints: tuple[int, ...]
     carrier: int
@@ -59,7 +59,7 @@ def _numbers(link: Moving) -> list[Scalar]:
 
 
 def rows_at(
-    traced: Traced,
+    traced: RowTrace,
     links: tuple[Moving, ...],
     joints: tuple[tuple[Vec, Vec, Vec], ...],
     poses: tuple[Transform, ...],

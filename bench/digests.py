@@ -3,8 +3,9 @@
     python bench/digests.py > before.txt         before a change
     python bench/digests.py --against before.txt after it: lists the programs that differ, with their operations
 
-Robots: all that come with the library, the random mechanisms of the tests, and their mechanisms with loops. Derivatives
-are written down where the method itself is small.
+Robots: all that come with the library, the random mechanisms of the tests, their mechanisms with loops, and a walker
+under each kind of constraint. Derivatives are written down where the method itself is small. `--robots` and `--methods`
+take patterns (`looped_*`) for a quick look; `--against` then compares these only.
 """
 
 from __future__ import annotations
@@ -15,11 +16,14 @@ import os
 import sys
 import tempfile
 from collections.abc import Iterator
+from fnmatch import fnmatch
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 os.environ["FOURBAR_CACHE"] = (_CACHE := tempfile.TemporaryDirectory()).name  # programs are to be written anew
 sys.path.insert(0, str(Path(__file__).parents[1]))
+sys.path.insert(1, str(Path(__file__).parents[1] / "tests"))
 
 import fourbar as fb
 from fourbar.expr import Program, to_text
@@ -34,29 +38,42 @@ OPTIONS: dict[str, dict[str, Any]] = {  # of methods that need some
     "osim": {"frames": "last body"},
     "osim_inverse": {"frames": "last body"},
 }
+CONSTRAINED = ("acceleration", "forward_dynamics", "hybrid_dynamics", "impulse", "jacobian", "osim_inverse", "rate")
 SMALL = 3000  # operations of a method whose derivatives are written down too
 
 
-def robots() -> Iterator[tuple[str, fb.System]]:
-    """Every robot, by name."""
+def robots() -> Iterator[tuple[str, Any]]:
+    """How every robot is made, by name."""
+    from tests.constraints import held
     from tests.loops import looped
+    from tests.loops.test_wide import ring
     from tests.physics.mechanisms import COUNT, mechanism
 
     for name, make in fb.robots.ROBOTS.items():
-        yield name, make(4) if name in ("gt_chain", "pbt_chain") else make()
+        yield name, partial(make, 4) if name in ("gt_chain", "pbt_chain") else make
     for k in range(COUNT):
-        yield f"random{k}", mechanism(k)
+        yield f"random{k}", partial(mechanism, k)
     for name, make in looped._MAKERS.items():
-        yield f"looped_{name}", make().build()
+        yield f"looped_{name}", lambda make=make: make().build()
+    for floating in (False, True):
+        yield f"wide_{'floating' if floating else 'fixed'}", partial(ring, 16, floating)
+    for name in held.CASES:
+        yield f"held_{name}", partial(held.held, name)
 
 
-def methods() -> list[str]:
+def methods(robot: Any) -> list[str]:
     """The names of the methods that are compiled."""
-    return sorted(name for name, member in vars(fb.System).items() if hasattr(member, "subject"))
+    if isinstance(robot, fb.System):
+        return sorted(name for name, member in vars(fb.System).items() if hasattr(member, "subject"))
+    return sorted(CONSTRAINED)
 
 
-def function(robot: fb.System, name: str) -> Any:
+def function(robot: Any, name: str) -> Any:
     """A method with its options chosen."""
+    if not isinstance(robot, fb.System):
+        own = {"prescribed": ["right_foot", "crank", "cart"]} if name == "hybrid_dynamics" else {}
+        method = getattr(robot, name)
+        return method.specialise(**own) if hasattr(method, "specialise") else method
     chosen = {"last body": robot.names.bodies[-1], "first joint": [robot.clusters[0].velocity_names[0].split(".")[0]]}
     options = {key: chosen[value] for key, value in OPTIONS.get(name, {}).items()}
     if "frames" in options:
@@ -76,7 +93,7 @@ def line(name: str, program: Program) -> str:
     return f"{name} {hashlib.sha256(to_text(program).encode()).hexdigest()[:16]} {operations(program)}"
 
 
-def programs(label: str, robot: fb.System, name: str) -> Iterator[str]:
+def programs(label: str, robot: Any, name: str) -> Iterator[str]:
     """The lines of a method, of it with external forces, and of its derivatives."""
     f = function(robot, name)
     program = f.program()
@@ -91,31 +108,48 @@ def programs(label: str, robot: fb.System, name: str) -> Iterator[str]:
                 yield line(f"{label}.{name}.{kind}", inner.program())
 
 
-def lines() -> Iterator[str]:
+def lines(which: str = "*", what: str = "*") -> Iterator[str]:
     """All lines; what a robot does not have is said instead."""
-    for label, robot in robots():
-        for name in methods():
+    for label, make in robots():
+        if not fnmatch(label, which):
+            continue
+        robot = make()
+        for name in methods(robot):
+            if not fnmatch(name, what):
+                continue
             try:
                 yield from programs(label, robot, name)
             except fb.FourbarError as error:
                 yield f"{label}.{name} {type(error).__name__} 0"
 
 
+def _chosen(name: str, which: str, what: str) -> bool:
+    label, method, *_ = name.split(".")
+    return fnmatch(label, which) and fnmatch(method.partition("+")[0], what)
+
+
 def main() -> int:
     """Print the digests, or compare them with earlier ones."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
     parser.add_argument("--against", type=Path, help="digests that were printed before")
-    against = parser.parse_args().against
-    if against is None:
-        for text in lines():
+    parser.add_argument("--robots", default="*", help="a pattern for the names of robots")
+    parser.add_argument("--methods", default="*", help="a pattern for the names of methods")
+    asked = parser.parse_args()
+    chosen = asked.robots, asked.methods
+    if asked.against is None:
+        for text in lines(*chosen):
             print(text, flush=True)
         return 0
-    before = dict(row.split(" ", 1) for row in against.read_text(encoding="utf-8").splitlines())
-    now = dict(row.split(" ", 1) for row in lines())
+    rows = [row.split(" ", 1) for row in asked.against.read_text(encoding="utf-8").splitlines()]
+    before = {name: rest for name, rest in rows if _chosen(name, *chosen)}
+    now = dict(row.split(" ", 1) for row in lines(*chosen))
     differ = [name for name in {**before, **now} if before.get(name) != now.get(name)]
+    more = 0
     for name in differ:
         print(f"{name}: {before.get(name, 'absent')} -> {now.get(name, 'absent')}")
-    print(f"{len(now)} programs, {len(differ)} differ")
+        counts = [int(x[name].split()[-1]) for x in (before, now) if name in x]
+        more += counts[0] < counts[-1]
+    print(f"{len(now)} programs, {len(differ)} differ, {more} of them have more operations")
     return bool(differ)
 
 

@@ -10,8 +10,11 @@ import pytest
 import scipy.linalg
 
 from fourbar import ArgumentError, Builder, ModelError, SingularError, UnknownNameError
-from fourbar.algorithms.hybrid import check_held
 from fourbar.constraints import Contact
+from fourbar.expr import Direct
+from fourbar.functions import arguments
+from fourbar.functions.context import Context
+from fourbar.functions.methods.dynamics import hybrid_parts
 from fourbar.joints import Revolute, Spherical
 from loops.looped import apply, near, transposed
 
@@ -167,15 +170,25 @@ def test_constraints_that_hold_nothing_are_refused_by_all() -> None:
             f()(one, one, one)
 
 
-def test_a_joint_without_loops_is_not_held_in_part() -> None:
-    """A ball would be held as a whole although only one of its velocities is asked for; in a loop single ones are."""
-    b = Builder("ball")
-    b.body("ball", joint=Spherical(), mass=1.0, com=(0.1, 0.0, 0.2), inertia=(0.2, 0.3, 0.4))
-    ball = b.build()
-    for wrong in (((True, False, True),), ((True, True),)):
-        with pytest.raises(ValueError, match=r"links \(0,\) with 3 velocities.*as a whole or not at all, got \(True, "):
-            check_held(ball.model.cluster_tree.clusters, wrong)
-    check_held(ball.model.cluster_tree.clusters, ((True, True, True),))
-    held_one = ball.constrained(Contact("ball", "weld"))
-    with pytest.raises(ValueError, match="as a whole"):
-        held_one.choose("hybrid_dynamics", {"prescribed": ((True, False, True),)})
+def test_a_joint_without_loops_is_held_in_part() -> None:
+    """Single velocities of a ball may be held, as those of loops may: it is a cluster of one link."""
+    b = Builder("balls")
+    for name, parent in (("upper", "world"), ("lower", "upper")):
+        b.body(
+            name, parent=parent, joint=Spherical(), position=(0, 0, 0.3), mass=1.0, com=(0.1, 0.0, 0.2),
+            inertia=(0.2, 0.3, 0.4), armature=0.1,
+        )  # fmt: skip
+    robot, rng = b.build(), np.random.default_rng(0)
+    held_in_part = ((True, False, True), (False, True, False))
+    q, (v, a, tau) = robot.random(rng), rng.normal(size=(3, robot.nv))
+    given = {name: tuple(map(float, x)) for name, x in zip(("q", "v", "a", "tau"), (q, v, a, tau), strict=True)}
+    present = [x.on(robot.model) for x in (arguments.Q, arguments.V, arguments.A, arguments.TAU)]
+    parts = hybrid_parts(Context(robot.model, Direct(), present, given), held_in_part)
+    found_a, found_tau = (np.array([x for own in part for x in own]) for part in parts)
+    u = np.array([x for own in held_in_part for x in own])
+    assert np.array_equal(found_a[u], a[u]) and np.array_equal(found_tau[~u], tau[~u])
+    near(robot.forward_dynamics(q, v, found_tau)[None], found_a[None], 1e-12)
+    welded = Contact("lower", "weld")  # three velocities are left
+    assert len(robot.constrained(welded).choose("hybrid_dynamics", {"prescribed": held_in_part}).rows) == 3
+    with pytest.raises(ValueError, match=r"links \(0,\) have 3 velocities, got \(True, True\)"):
+        robot.constrained(welded).choose("hybrid_dynamics", {"prescribed": ((True, True), (False,) * 3)})

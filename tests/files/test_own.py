@@ -65,7 +65,7 @@ def test_joints(joint: Joint) -> None:
 
 
 def test_every_joint_and_loop_type_is_met() -> None:
-    assert set(joints_plain.TYPES.values()) == set(JOINT_TYPES) - {CustomJoint}
+    assert set(joints_plain.TYPES.values()) >= set(JOINT_TYPES)
     met = {type(x.loop) for name in looped.NAMES for x in looped.mechanism(name).mechanism.loops}
     assert met >= set(loops_plain.TYPES.values())
     unwritable = {"Constraint", "Parametric", "Loop"}
@@ -184,7 +184,7 @@ def test_what_cannot_be_written_is_named() -> None:
         pass
 
     b = fb.Builder("mine").body("a", joint=Mine("z"), mass=1, inertia=(1, 1, 1))
-    with pytest.raises(fb.ModelError, match="is of a user-defined type"):
+    with pytest.raises(fb.ModelError, match=r"user-defined type.*register"):
         text_of(b.mechanism(), "json")
 
 

@@ -14,7 +14,11 @@ import numpy as np
 import pytest
 
 from fourbar import Builder, System, joints
+from fourbar.algorithms.coriolis import Flow
 from fourbar.joints.axis import rotation_from_z
+from fourbar.spatial.inertia import Inertia
+from fourbar.spatial.linear import Vec
+from fourbar.spatial.vectors import Twist
 
 from .mechanisms import near, random_inertia, random_rotation
 from .oracle import apply, skew
@@ -148,3 +152,19 @@ def test_kirchhoff() -> None:
     w, u, spin, p = V[:, :3], V[:, 3:], momentum[:, :3], momentum[:, 3:]
     near(rate[:, 3:], np.cross(p, w) + wrench[:, 3:], 1e-13, np.abs(rate).max(axis=-1))
     near(rate[:, :3], np.cross(spin, w) + np.cross(p, u) + wrench[:, :3], 1e-13, np.abs(rate).max(axis=-1))
+
+
+def test_the_matrix_of_a_body_is_that_of_the_literature() -> None:
+    """B(I, V) = ½ [(V ×*) I + (I V) ×̄* - I (V ×)], where (F ×̄*) V = V ×* F."""
+    rng = np.random.default_rng(0)
+    A, com, V = rng.normal(size=(3, 3)), rng.normal(size=3), rng.normal(size=6)
+    body = Inertia.about_com(2.0, com.tolist(), (A @ A.T + 3.0 * np.eye(3)).tolist())
+    I = np.array(body.matrix(), float)
+
+    def cross(V: np.ndarray) -> np.ndarray:
+        return np.block([[skew(V[:3]), np.zeros((3, 3))], [skew(V[3:]), skew(V[:3])]])
+
+    barred = np.stack([-cross(e).T @ I @ V for e in np.eye(6)], -1)
+    flow = Flow.of(body, Twist.of(Vec(V.tolist())))
+    found = np.stack([np.array(flow.force(Vec(e[:3].tolist())).six(), float) for e in np.eye(6)], -1)
+    near(found, 0.5 * (-cross(V).T @ I + barred - I @ cross(V)), 1e-14)

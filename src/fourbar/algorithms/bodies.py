@@ -11,7 +11,7 @@ from ..spatial.vectors import Twist, Wrench
 from ..tree.cluster_tree import GROUND, Location
 from ..tree.links import Kinematics
 from .energy import velocity_outward
-from .sweep import Outcome, Sweeps
+from .sweep import Outcome, Sweeps, outward
 
 
 def to_place(pose: Transform, V: Twist) -> Twist:
@@ -47,12 +47,12 @@ def columns_at(pose: Transform, columns: Columns) -> Columns:
 
 def _all_columns(s: Sweeps) -> list[dict[int, Columns]]:
     """For each link the columns of its own joint and of those that carry it, by number."""
-    found: list[dict[int, Columns]] = []
-    for i, parent in enumerate(s.tree.parents):
-        above = found[parent] if parent != GROUND else {}
+
+    def columns_outward(i: int, above: dict[int, Columns]) -> dict[int, Columns]:
         carried = {j: s.step(i, carry, columns) for j, columns in above.items()}
-        found.append({**carried, i: s.step(i, own_columns)})
-    return found
+        return {**carried, i: s.step(i, own_columns)}
+
+    return outward(s.tree.parents, {}, columns_outward)
 
 
 def jacobians(s: Sweeps, homes: Sequence[Location]) -> list[list[list[Any]]]:

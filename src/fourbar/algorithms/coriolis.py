@@ -4,9 +4,10 @@ Of the many C with these properties it is that of the Levi-Civita connection of 
 velocities v: where v = q̇ its entries are those of the Christoffel symbols (Zhang), C_ij = Σ_k Γ_ijk v_k.
 
 A particle at r has the Jacobian J = [-[r], 1] to the twist of its body (in fixed axes), and its C is Jᵀ m J̇; summed
-over the body this is the matrix B of `flow`. With Ṡ the rate of a joint's motions in fixed axes, and Ic, Bc summed over
-all that the outer one of joints i and j carries, C_ij = S_iᵀ (Ic Ṡ_j + Bc S_j). All is written in the frame of the root
-body at this instant, as in `crba`.
+over the body this is the matrix B of `Flow`, the B(I, V) = ½ [(V ×*) I + (I V) ×̄* - I (V ×)] of the literature, where
+(F ×̄*) V = V ×* F. With Ṡ the rate of a joint's motions in fixed axes, and Ic, Bc summed over all that the outer one of
+joints i and j carries, C_ij = S_iᵀ (Ic Ṡ_j + Bc S_j). All is written in the frame of the root body at this instant, as
+in `crba`.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from ..spatial.vectors import Twist, Wrench
 from ..tree.links import Kinematics
 from . import crba
 from .crba import Carried
-from .sweep import Outcome, Sweeps
+from .sweep import Outcome, Sweeps, outward
 
 
 class Moving(NamedTuple):
@@ -106,11 +107,13 @@ class Parts(NamedTuple):
 def parts(s: Sweeps, q: Sequence[Vec], v: Sequence[Vec]) -> Parts:
     """What C and M are made of; q and v by link."""
     carried = crba.carry_all(s)
-    motions: list[Moving] = []
-    for i, (parent, link) in enumerate(zip(s.tree.parents, s.tree.links, strict=True)):
-        rates = s.recorder.call(subspace_rate, link.joint, q[i], v[i])
-        above = Twist.zero() if parent < 0 else motions[parent].V
-        motions.append(s.recorder.call(moving, carried[i], above, v[i], rates))
+
+    def move_outward(i: int, above: Moving) -> Moving:
+        rates = s.recorder.call(subspace_rate, s.tree.links[i].joint, q[i], v[i])
+        return s.recorder.call(moving, carried[i], above.V, v[i], rates)
+
+    resting = Moving(Twist.zero(), (), Flow.of(Inertia.zero(), Twist.zero()))
+    motions = outward(s.tree.parents, resting, move_outward)
     return Parts(s, carried, motions, s.inward(compose_inward, carried, motions))
 
 

@@ -37,7 +37,7 @@ def carry(k: Kinematics, pose: Transform) -> Carried:
     return Carried(pose, tuple(pose.motion_to_parent(s) for s in k.S.twists()), k.I.to_parent(pose))
 
 
-def carry_root(k: Kinematics) -> Carried:
+def carry_root(k: Kinematics, _ground: None) -> Carried:
     """The root is carried in its own frame."""
     return Carried(IDENTITY, k.S.twists(), k.I)
 
@@ -69,10 +69,7 @@ def couple(carriers: tuple[tuple[Twist, ...], ...], momenta: tuple[Wrench, ...])
 
 def carry_all(s: Sweeps) -> list[Carried]:
     """Every link in the frame of its root."""
-    carried: list[Carried] = []
-    for i, parent in enumerate(s.tree.parents):
-        carried.append(s.step(i, carry_root) if parent < 0 else s.step(i, carry_outward, carried[parent]))
-    return carried
+    return s.outward(carry_outward, None, root=carry_root)
 
 
 def mass_matrix(s: Sweeps) -> list[list[Any]]:

@@ -3,8 +3,12 @@
 All is carried in the frame of the root body, where composites are sums. When joint j moves by its unit motion s, the
 bodies that it carries are displaced by s. Seen from them, their velocity changes by ψ, the same for all, and their
 acceleration by ξ + ψ × V; when the velocity of joint j changes, the velocities change by s and the accelerations by
-ζ + s × V. The force on a body then changes by I ξ + 2 B ψ or I ζ + 2 B s with the B of `flow`: a particle with velocity
+ζ + s × V. The force on a body then changes by I ξ + 2 B ψ or I ζ + 2 B s with the B of `Flow`: a particle with velocity
 u gains the force 2 ω × u.
+
+Kim's Table 5 differentiates RNEA along one scalar p: with p the coordinate of joint j, h = T⁻¹ ∂T is its S, and ∂V, ∂A,
+∂F of the table are the changes above, all p at once. tests/derivatives/kim.py has Tables 5-7 line by line; the tests
+compare both.
 """
 
 from __future__ import annotations
@@ -212,13 +216,8 @@ def inverse_dynamics_variation(
         None if has_constant_subspace(c.joint) else call(bend, c.joint, q[i], v[i], a[i])
         for i, c in enumerate(tree.links)
     ]
-    bodies: list[Varied] = []
-    for i, parent in enumerate(tree.parents):
-        args = (v[i], a[i], F_ext[i], bent[i])
-        if parent < 0:
-            bodies.append(s.step(i, vary_root, Vec(map(float, gravity)), *args))
-        else:
-            bodies.append(s.step(i, vary_outward, bodies[parent], *args))
+    down = Vec(map(float, gravity))
+    bodies: list[Varied] = s.outward(vary_outward, down, v, a, F_ext, bent, root=vary_root)
     composed = s.inward(compose_inward, bodies, a, bent)
     n = tree.nv
     q_rows, v_rows, a_rows = ([[0.0] * n for _ in range(n)] for _ in range(3))

@@ -14,13 +14,14 @@ from ..spatial.linear import Mat, Vec
 from ..spatial.transform import IDENTITY, Transform
 from ..spatial.vectors import Twist
 from ..tree.cluster_tree import Location
-from . import cluster_aba
+from ..tree.clusters import Cluster
+from ..tree.states import State
 from .kinematics import along, place_outward
-from .minverse import FreedLink, Released, release_all
+from .minverse import release_all
 from .sweep import Sweeps
 
 
-class Reach(NamedTuple):
+class Propagators(NamedTuple):
     """The links of a cluster: their propagators P, and the square blocks 𝖲 D⁻¹ 𝖲ᵀ between any two of them."""
 
     P: tuple[Mat, ...]
@@ -31,22 +32,18 @@ def _unit_twists() -> list[Twist]:
     return [Twist.of(Vec([1.0 if i == j else 0.0 for i in range(6)])) for j in range(6)]
 
 
-def reach(released: Released, nv: int) -> Reach:
+def propagators(cluster: Any, hinge: Any, nv: int) -> Propagators:
     """How accelerations pass through a freed cluster, and how it moves by itself under unit forces."""
     still = Vec([0.0] * nv)
-    passed = [released.answer(still, A)[1] for A in _unit_twists()]
+    passed = [cluster.answer(hinge, still, A)[1] for A in _unit_twists()]
     links = len(passed[0])
     P = tuple(Mat.from_columns([column[b].six() for column in passed]) for b in range(links))
     if nv == 0:
-        return Reach(P, ((Mat.zeros(6, 6),) * links,) * links)
-    if isinstance(released, FreedLink):
-        S: Any = [Mat.from_columns([t.six() for t in released.k.S.twists()])]
-        D = released.hinge.D
-    else:
-        S, D = cluster_aba.motions(released.ks, released.inner, released.G), released.D
-    solved = [D.solve_columns(s.T) for s in S]
+        return Propagators(P, ((Mat.zeros(6, 6),) * links,) * links)
+    S = cluster.motions()
+    solved = [hinge.D.solve_columns(s.T) for s in S]
     own = tuple(tuple(a @ b for b in solved) for a in S)
-    return Reach(P, own)
+    return Propagators(P, own)
 
 
 def omega_outward(above: Mat, P: Mat, Q: Mat, own: Mat) -> Mat:
@@ -75,29 +72,38 @@ def start(place: Transform, pose: Transform | None, linear_only: bool) -> Mat:
 
 
 def osim_inverse(
-    s: Sweeps, clusters: Any, expanded: Any, ends: Sequence[tuple[Location, bool]], in_world: bool
+    s: Sweeps,
+    clusters: Sequence[Cluster],
+    states: Sequence[State],
+    ends: Sequence[tuple[Location, bool]],
+    in_world: bool,
 ) -> list[list[Any]]:
     """Ω as rows of scalars; `ends` are frames, each with whether only its three linear rows are wanted."""
-    return _Omega(s, clusters, expanded, ends, in_world).rows()
+    return _Omega(s, clusters, states, ends, in_world).rows()
 
 
 class _Omega:
     def __init__(
-        self, s: Sweeps, clusters: Any, expanded: Any, ends: Sequence[tuple[Location, bool]], in_world: bool
+        self,
+        s: Sweeps,
+        clusters: Sequence[Cluster],
+        states: Sequence[State],
+        ends: Sequence[tuple[Location, bool]],
+        in_world: bool,
     ) -> None:
         self.s, self.clusters, self.ends = s, clusters, ends
-        self.home = {link: n for n, cluster in enumerate(clusters) for link in cluster.links}
-        self.released = release_all(s, clusters, expanded)
-        self.reach: dict[int, Reach] = {}
+        self.released = release_all(s, clusters, states)
+        self.home = self.released.sweeps.home
+        self.propagators: dict[int, Propagators] = {}
         self.omega: dict[tuple[int, int], Mat] = {}
         poses = along(s, [home for home, _ in ends], IDENTITY, place_outward) if in_world else {}
         self.chi = [self._paths(home, poses.get(home.link), linear) for home, linear in ends]
 
-    def _reach(self, n: int) -> Reach:
-        if n not in self.reach:
-            nv = self.clusters[n].embedding.nv
-            self.reach[n] = self.s.recorder.call(reach, self.released[n], nv)
-        return self.reach[n]
+    def _propagators(self, n: int) -> Propagators:
+        if n not in self.propagators:
+            node, hinge = self.released.sweeps.nodes[n], self.released.hinges[n]
+            self.propagators[n] = node.step(propagators, hinge, self.clusters[n].embedding.nv)
+        return self.propagators[n]
 
     def _paths(self, home: Location, pose: Transform | None, linear: bool) -> dict[int, Mat]:
         """eχ of a frame at its link and at every link that its clusters hang on."""
@@ -109,7 +115,7 @@ class _Omega:
             n = self.home[link]
             carrier = self.clusters[n].carrier
             if carrier >= 0:
-                P = self._reach(n).P[self.clusters[n].links.index(link)]
+                P = self._propagators(n).P[self.clusters[n].links.index(link)]
                 found[carrier] = self.s.recorder.call(propagate, found[link], P)
             link = carrier
         return found
@@ -118,7 +124,7 @@ class _Omega:
         """Ω between two links of one cluster."""
         if (a, b) not in self.omega:
             n = self.home[a]
-            cluster, own = self.clusters[n], self._reach(n)
+            cluster, own = self.clusters[n], self._propagators(n)
             i, j = cluster.links.index(a), cluster.links.index(b)
             if cluster.carrier < 0:
                 self.omega[a, b] = own.own[i][j]

@@ -38,12 +38,7 @@ def along(
 ) -> dict[int, Any]:
     """An outward sweep over just the links that carry the given homes; -1 is the ground."""
     found = {GROUND: ground}
-    for home in homes:
-        if home is None or home.link == GROUND:
-            continue
-        for i in reversed([home.link, *s.tree.ancestors(home.link)]):
-            if i not in found:
-                found[i] = s.step(i, step, found[s.tree.parents[i]], *(x[i] for x in inputs))
+    s.outward_to([home.link for home in homes if home is not None], step, found, *inputs)
     return found
 
 

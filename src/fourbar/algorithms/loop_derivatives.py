@@ -13,7 +13,8 @@ from typing import Any, NamedTuple
 from ..constraints.residual_trace import cut
 from ..expr import Graph, evaluate, jvp, prepare
 from ..spatial.linear import Mat, Scalar, Vec, dot
-from ..tree.embedding import EmbeddedState, LoopEmbedding
+from ..tree.embedding import LoopEmbedding
+from ..tree.states import EmbeddedState
 
 
 class GroupVariation(NamedTuple):

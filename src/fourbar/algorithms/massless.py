@@ -13,9 +13,9 @@ from ..spatial.inertia import Inertia
 from ..tree.assembly import cluster_anywhere
 from ..tree.cluster_tree import ClusterTree
 from ..tree.clusters import Cluster
-from ..tree.embedding import EmbeddedState, LoopEmbedding
 from ..tree.links import Kinematics
-from .minverse import FreedLink, Releaser
+from ..tree.states import State
+from .articulated import over_clusters
 from .sweep import Outcome, Sweeps
 
 _SINGULAR = 1e-13  # a pivot this small, relative to the inertia that could resist at most, is rounding
@@ -36,35 +36,32 @@ def carried_inward(k: Kinematics, children: tuple[Inertia, ...]) -> Outcome:
     return Outcome(sizes, I.to_parent(k.X))
 
 
-def _resisted(cluster: Cluster, e: EmbeddedState | None, sizes: Sequence[Sequence[float]]) -> list[float]:
+def _resisted(cluster: Cluster, e: State, sizes: Sequence[Sequence[float]]) -> list[float]:
     """The same for each independent velocity of a cluster."""
-    if e is None:
-        return list(sizes[cluster.links[0]])
     blocks = [(block[j], size) for i, block in zip(cluster.links, e.G, strict=True) for j, size in enumerate(sizes[i])]
     return [sum(row[y] ** 2 * size for row, size in blocks) for y in range(cluster.embedding.nv)]
 
 
 def check_joints(cluster_tree: ClusterTree) -> None:
     """Refuse a tree in which some joint moves nothing, by releasing one joint after the other at some configuration."""
-    tree = cluster_tree.spanning_tree
+    tree, clusters, call = cluster_tree.spanning_tree, cluster_tree.clusters, Direct().call
     rng = np.random.default_rng(0)
-    coordinates: list[Any] = [None] * len(tree.links)
-    expanded = []
-    for cluster in cluster_tree.clusters:
-        q = cluster_anywhere(cluster_tree, cluster, rng).tolist()
-        e = cluster.embedding.expand(q, None) if isinstance(cluster.embedding, LoopEmbedding) else None
-        expanded.append(e)
-        for link, own in zip(cluster.links, (q,) if e is None else e.q, strict=True):
-            coordinates[link] = own
-    s = Sweeps(tree, Direct(), [float(x) for own in coordinates for x in own])
-    sizes, releaser = s.inward(carried_inward), Releaser(s, cluster_tree.clusters, expanded)
-    for n in reversed(range(len(cluster_tree.clusters))):
-        cluster = cluster_tree.clusters[n]
-        released = releaser.release(n)
-        D = released.hinge.D if isinstance(released, FreedLink) else released.D
-        resisted = _resisted(cluster, expanded[n], sizes)
-        if any(not 0.0 <= _SINGULAR * size * d < 1.0 for d, size in zip(D.inverse_pivots, resisted, strict=True)):
+    found = [cluster_anywhere(cluster_tree, cluster, rng).tolist() for cluster in clusters]
+    states = [cluster.embedding.state(call, q, None) for cluster, q in zip(clusters, found, strict=True)]
+    coordinates = {i: q for cluster, e in zip(clusters, states, strict=True)
+                   for i, q in zip(cluster.links, e.q, strict=True)}  # fmt: skip
+    s = Sweeps(tree, Direct(), [float(x) for i in range(len(tree.links)) for x in coordinates[i]])
+    sizes = s.inward(carried_inward)
+    resisted = [_resisted(cluster, e, sizes) for cluster, e in zip(clusters, states, strict=True)]
+
+    def release_inward(node: Any, children: tuple[Any, ...], cluster: Cluster, sizes: Sequence[float]) -> Outcome:
+        outcome = node.release(children)
+        pivots = zip(outcome.result.D.inverse_pivots, sizes, strict=True)
+        if any(not 0.0 <= _SINGULAR * size * d < 1.0 for d, size in pivots):
             raise _moves_nothing(cluster_tree, cluster)
+        return outcome
+
+    over_clusters(s, clusters, states).inward(release_inward, clusters, resisted)
 
 
 def _moves_nothing(cluster_tree: ClusterTree, cluster: Cluster) -> MasslessError:

@@ -21,7 +21,7 @@ from ..tree.links import Kinematics
 from .coriolis import subspace_rate, turn
 from .energy import velocity_outward
 from .kinematics import place_outward
-from .sweep import Sweeps
+from .sweep import Sweeps, outward
 
 _AT_ONCE = 8  # carrying joints in one step: a long chain then has fewer steps to record
 _UNITS = tuple(Mat.identity(3))
@@ -59,7 +59,7 @@ class Placed(NamedTuple):
     S: tuple[Twist, ...]
 
 
-def _place_root(k: Kinematics) -> Placed:
+def _place_root(k: Kinematics, _ground: None) -> Placed:
     return Placed(IDENTITY, k.S.twists())
 
 
@@ -90,10 +90,7 @@ def _rows(carriers: tuple[tuple[Twist, ...], ...], columns: Columns) -> tuple[Ma
 
 def _placed(s: Sweeps) -> list[Placed]:
     """Every link in the frame of its root."""
-    placed: list[Placed] = []
-    for i, parent in enumerate(s.tree.parents):
-        placed.append(s.step(i, _place_root) if parent < 0 else s.step(i, _place_outward, placed[parent]))
-    return placed
+    return s.outward(_place_outward, None, root=_place_root)
 
 
 def _by_carrier(
@@ -169,11 +166,12 @@ def push_blocks(
     d/dt (S_iᵀ I V) = τ_i + Ṡ_iᵀ I V + S_iᵀ (weight), whose last terms are Cᵀ v - g. No acceleration enters.
     """
     placed = _placed(s)
-    turned: list[tuple[Twist, tuple[Twist, ...]]] = []
-    for i, (parent, link) in enumerate(zip(s.tree.parents, s.tree.links, strict=True)):
-        rates = s.recorder.call(subspace_rate, link.joint, q[i], v[i])
-        above = Twist.zero() if parent < 0 else turned[parent][0]
-        turned.append(s.recorder.call(turn, placed[i].pose, placed[i].S, above, v[i], rates))
+
+    def turned_outward(i: int, above: tuple[Twist, Any]) -> tuple[Twist, tuple[Twist, ...]]:
+        rates = s.recorder.call(subspace_rate, s.tree.links[i].joint, q[i], v[i])
+        return s.recorder.call(turn, placed[i].pose, placed[i].S, above[0], v[i], rates)
+
+    turned = outward(s.tree.parents, (Twist.zero(), ()), turned_outward)
     V = s.outward(velocity_outward, Twist.zero(), v)
     down = s.outward(_gravity_outward, Vec(gravity))
 

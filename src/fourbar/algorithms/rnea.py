@@ -1,4 +1,8 @@
-"""Inverse dynamics, τ = ID(q, v, a): the recursive Newton-Euler algorithm (RNEA; Kim Table 2, Zhang, Liu-Jain §7)."""
+"""Inverse dynamics, τ = ID(q, v, a): the recursive Newton-Euler algorithm (RNEA; Kim Table 2, Zhang, Liu-Jain §7).
+
+The lines of the table stand at the steps, which compute them in the classical form of `spatial.motion`: with
+Γ = [α] + [ω]² and the acceleration of the origin in place of A, so that V itself is not needed.
+"""
 
 from __future__ import annotations
 

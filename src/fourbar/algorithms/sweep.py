@@ -1,26 +1,57 @@
-"""The two loops of the library: from the root to the leaves, and from the leaves to the root.
+"""The traversals of the library: from the root to the leaves and back, over links and over clusters of links.
 
-A step is a pure function of one link. `outward` hands it what its parent returned; `inward` hands it the sum of what
-its children sent. Neither knows whether the step runs on numbers or is being traced.
+A step is a pure function of one link or one cluster. Outward it is handed what its parent returned; inward it is handed
+what its children sent. It does not know whether it runs on numbers or is being traced.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from ..expr.node import Value
 from ..expr.pytree import leaves
-from ..tree.links import Link
+from ..once import cached_property
+from ..tree.clusters import GROUND, Cluster
+from ..tree.links import Kinematics, Link
 from ..tree.spanning_tree import SpanningTree
 
 if TYPE_CHECKING:
     from ..expr import Recorder
 
 
+class Outcome(NamedTuple):
+    """What a step returns: its own result, and what it sends on: inward to the parent, outward for each link."""
+
+    result: Any
+    message: Any
+
+
+def outward(parents: Sequence[int], ground: Any, step: Callable[[int, Any], Any]) -> list[Any]:
+    """result_i = step(i, result of the parent or `ground`), for nodes whose parents come first."""
+    found: list[Any] = []
+    for i, parent in enumerate(parents):
+        found.append(step(i, ground if parent < 0 else found[parent]))
+    return found
+
+
+def inward(parents: Sequence[int], step: Callable[[int, tuple[Any, ...]], tuple[Any, Any]]) -> tuple[list[Any], Any]:
+    """result_i, message to the parent = step(i, messages of the children in order); and the messages to the ground."""
+    messages: list[list[Any]] = [[] for _ in range(len(parents) + 1)]  # the last: to the ground, whose number is -1
+    found: list[Any] = [None] * len(parents)
+    for i in reversed(range(len(parents))):
+        found[i], message = step(i, tuple(messages[i]))
+        messages[parents[i]].insert(0, message)
+    return found, tuple(messages[-1])
+
+
 def _first_step(step: Callable[..., Any], link: Link, q: Any, v: Any, *args: Any) -> tuple[Any, Any]:
     k = link.at(q, v)
     return k, step(k, *args)
+
+
+def _itself(k: Kinematics) -> Kinematics:
+    return k
 
 
 class Sweeps:
@@ -47,28 +78,117 @@ class Sweeps:
         self.k[i], result = self.recorder.call(_first_step, step, self.tree.links[i], self._q[i], self._v[i], *args)
         return result
 
-    def outward(self, step: Callable[..., Any], ground: Any, *inputs: Sequence[Any]) -> list[Any]:
-        """result_i = step(k_i, result of the parent (or ground), inputs_i...)."""
-        results: list[Any] = []
-        for i, parent in enumerate(self.tree.parents):
-            above = ground if parent < 0 else results[parent]
-            results.append(self.step(i, step, above, *(x[i] for x in inputs)))
-        return results
+    def kinematics(self, i: int) -> Kinematics:
+        """k_i."""
+        return self.k[i] if self.k[i] is not None else self.step(i, _itself)
+
+    def outward(
+        self, step: Callable[..., Any], ground: Any, *inputs: Sequence[Any], root: Callable[..., Any] | None = None
+    ) -> list[Any]:
+        """result_i = step(k_i, result of the parent (or ground), inputs_i...); `root`: the step of roots instead."""
+
+        def own(i: int, above: Any) -> Any:
+            chosen = step if root is None or self.tree.parents[i] >= 0 else root
+            return self.step(i, chosen, above, *(x[i] for x in inputs))
+
+        return outward(self.tree.parents, ground, own)
 
     def inward(self, step: Callable[..., Any], *inputs: Sequence[Any]) -> list[Any]:
         """result_i, message to the parent = step(k_i, messages of the children, inputs_i...)."""
-        n = len(self.tree.parents)
-        messages: list[list[Any]] = [[] for _ in range(n)]
-        results: list[Any] = [None] * n
-        for i in reversed(range(n)):
-            results[i], message = self.step(i, step, tuple(messages[i]), *(x[i] for x in inputs))
-            if self.tree.parents[i] >= 0:
-                messages[self.tree.parents[i]].insert(0, message)
-        return results
+        return inward(self.tree.parents, lambda i, sent: self.step(i, step, sent, *(x[i] for x in inputs)))[0]
+
+    def outward_to(self, links: Iterable[int], step: Callable[..., Any], known: dict[int, Any], *inputs: Any) -> None:
+        """The same for just the links that carry some; `known` has what they hang on, and gains their results."""
+        for link in links:
+            missing = []
+            while link not in known:
+                missing.append(link)
+                link = self.tree.parents[link]
+            for i in reversed(missing):
+                known[i] = self.step(i, step, known[self.tree.parents[i]], *(x[i] for x in inputs))
+
+    def inward_from(
+        self, step: Callable[..., Any], on: Mapping[int, Any], add: Callable[..., Any], carrier: int
+    ) -> dict[int, Any]:
+        """The same for just the links between some, with what acts `on` them, and what carries all of these.
+
+        result_i, message = step(k_i, sum on the link); messages to the carrier and the ground are left out.
+        """
+        felt, found = dict(on), {}
+        for i in range(len(self.tree.parents) - 1, carrier, -1):
+            if i in felt:
+                found[i], sent = self.step(i, step, felt[i])
+                parent = self.tree.parents[i]
+                if parent not in (GROUND, carrier):
+                    felt[parent] = self.recorder.call(add, felt[parent], sent) if parent in felt else sent
+        return found
 
 
-class Outcome(NamedTuple):
-    """What a step of an inward sweep returns: its own result, and what it sends to the parent."""
+class Node(Protocol):
+    """Where a step over clusters runs."""
 
-    result: Any
-    message: Any
+    def step(self, step: Callable[..., Any], *args: Any) -> Any:
+        """step(the cluster, *args)."""
+
+
+class ClusterSweeps:
+    """Runs steps over the clusters of a tree, each by its node; a link alone is a cluster of one."""
+
+    def __init__(self, s: Sweeps, clusters: Sequence[Cluster], nodes: Sequence[Node]) -> None:
+        self.s, self.clusters, self.nodes = s, clusters, nodes
+
+    @cached_property
+    def home(self) -> dict[int, int]:
+        """The cluster of each link."""
+        return {link: n for n, cluster in enumerate(self.clusters) for link in cluster.links}
+
+    def path(self, link: int) -> list[int]:
+        """The clusters from that of a link to the root."""
+        found = []
+        while link >= 0:
+            found.append(self.home[link])
+            link = self.clusters[found[-1]].carrier
+        return found
+
+    def zeros(self, n: int) -> list[float]:
+        """A zero for each independent velocity of cluster n."""
+        return [0.0] * self.clusters[n].embedding.nv
+
+    def inward(self, step: Callable[..., Any], *inputs: Sequence[Any]) -> list[Any]:
+        """result_n, message to the carrier = step(cluster, messages by link, inputs_n...)."""
+        messages: list[list[Any]] = [[] for _ in range(len(self.s.tree.parents) + 1)]  # the last: to the ground
+        found: list[Any] = [None] * len(self.clusters)
+        for n in reversed(range(len(self.clusters))):
+            sent = tuple(tuple(messages[link]) for link in self.clusters[n].links)
+            found[n], message = self.nodes[n].step(step, sent, *(x[n] for x in inputs))
+            messages[self.clusters[n].carrier].insert(0, message)
+        return found
+
+    def inward_from(
+        self, step: Callable[..., Any], on: Mapping[int, Any], within: Mapping[int, Any], add: Any, *inputs: Any
+    ) -> dict[int, Any]:
+        """The same for just the clusters that are reached by what acts `on` links and `within` clusters.
+
+        result_n, message = step(cluster, sum on each link or None, what acts within or None, inputs_n...).
+        """
+        felt, found = dict(on), {}
+        for n in reversed(range(len(self.clusters))):
+            links, carrier = self.clusters[n].links, self.clusters[n].carrier
+            if n not in within and not any(link in felt for link in links):
+                continue
+            acting = tuple(felt.get(link) for link in links)
+            found[n], sent = self.nodes[n].step(step, acting, within.get(n), *(x[n] for x in inputs))
+            if carrier != GROUND:
+                felt[carrier] = self.s.recorder.call(add, felt[carrier], sent) if carrier in felt else sent
+        return found
+
+    def outward(
+        self, step: Callable[..., Any], ground: Any, *inputs: Any, only: Iterable[int] | None = None
+    ) -> dict[int, Any]:
+        """result_n, message by link = step(cluster, message of the carrier or ground, inputs_n...), by cluster."""
+        moved, found = {GROUND: ground}, {}
+        for n in range(len(self.clusters)) if only is None else only:
+            cluster = self.clusters[n]
+            found[n], parts = self.nodes[n].step(step, moved[cluster.carrier], *(x[n] for x in inputs))
+            moved.update(zip(cluster.links, parts, strict=True))
+        return found

@@ -1,4 +1,4 @@
-"""Articulated bodies of a cluster with many independent velocities: the same as in `link`, in steps that share code.
+"""The articulated node of a cluster with many independent velocities: as in `articulated`, in steps that share code.
 
 With M the inertia that the joints of the cluster feel when its carrier rests, and the dependent rows d of G, which are
 few: D = Gᵀ M G, W = Gᵀ (Ic S) and u = τ - Gᵀ f. All of it is made of tiles of a few sizes.
@@ -6,7 +6,7 @@ few: D = Gᵀ M G, W = Gᵀ (Ic S) and u = τ - Gᵀ f. All of it is made of til
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import accumulate
 from typing import Any, NamedTuple
 
@@ -16,11 +16,11 @@ from ..spatial.linear import Mat, Scalar, Vec, dot, is_zero
 from ..spatial.transform import IDENTITY, Transform
 from ..spatial.vectors import Twist, Wrench
 from ..tree.clusters import Cluster
-from ..tree.embedding import EmbeddedState
 from ..tree.links import Kinematics
-from .cluster_aba import Felt, spun_up
+from ..tree.states import State
+from .articulated import Bias, Felt, node, spun_up
 from .crba import couple_all, diagonal
-from .sweep import Sweeps
+from .sweep import Node, Outcome, Sweeps, inward, outward
 from .tiled_product import Rows, plus_product, transposed
 from .tiled_solver import BLOCK, negative_solution
 
@@ -41,6 +41,13 @@ class _Link(NamedTuple):
     S: tuple[Twist, ...]
     IA: Articulated
     F: Wrench
+    gained: Twist
+
+
+class _Carrier(NamedTuple):
+    """What the cluster hangs on: a link at the origin that rests."""
+
+    pose: Transform
     gained: Twist
 
 
@@ -133,34 +140,62 @@ class _Map:
         return found
 
 
-def free_wide(
-    s: Sweeps,
-    cluster: Cluster,
-    e: EmbeddedState,
-    c: Sequence[Twist],
-    p: Sequence[Wrench],
-    children: Sequence[Any],
-    tau: Vec,
-) -> tuple[FreedWide, Felt]:
-    """Free the cluster, and what is left to its carrier."""
-    call, ks = s.recorder.call, [s.k[i] for i in cluster.links]
-    links: list[_Link] = []
-    for b, (k, parent) in enumerate(zip(ks, cluster.inner, strict=True)):
-        pose, above = (links[parent].pose, links[parent].gained) if parent >= 0 else (IDENTITY, Twist.zero())
-        links.append(call(_link, k, pose, above, c[b], e.g[b], p[b], children[b]))
-    sent: list[list[_Sent]] = [[] for _ in [*ks, None]]  # the last: to the carrier
-    composed: list[Any] = [None] * len(ks)
-    forces: list[Any] = [None] * len(ks)
-    for b in reversed(range(len(ks))):
-        *composed[b], forces[b], message = call(_compose, ks[b], links[b], e.g[b], tuple(sent[b]))
-        sent[cluster.inner[b]].insert(0, message)
-    first_v = [0, *accumulate(len(link.S) for link in links)]
-    M: Rows = [[0.0] * first_v[-1] for _ in range(first_v[-1])]
-    couple_all(s.recorder, cluster.inner, first_v, M, [link.S for link in links], composed)
-    carried = [
-        [*h.six(), x] for (momenta, _), f in zip(composed, forces, strict=True) for h, x in zip(momenta, f, strict=True)
-    ]
-    return _eliminated(s.recorder, _Map(s.recorder, cluster, e.G), M, carried, sent[-1], tau)
+class WideCluster:
+    """Steps on a cluster with many independent velocities, and what they are run on: it records its own parts."""
+
+    def __init__(self, s: Sweeps, cluster: Cluster, e: State) -> None:
+        self._s, self._recorder, self._cluster, self._G = s, s.recorder, cluster, e.G
+
+    def step(self, step: Callable[..., Any], *args: Any) -> Any:
+        """step(cluster, *args), of which the parts are recorded."""
+        return step(self, *args)
+
+    def free(
+        self, children: Sequence[tuple[Felt, ...]], p: Sequence[Wrench], bias: Bias, tau: Vec
+    ) -> tuple[FreedWide, Felt]:
+        """As for `ArticulatedCluster`."""
+        call, inner = self._recorder.call, self._cluster.inner
+        ks = [self._s.kinematics(i) for i in self._cluster.links]
+
+        def place(b: int, above: _Link | _Carrier) -> _Link:
+            return call(_link, ks[b], above.pose, above.gained, bias.c[b], bias.g[b], p[b], children[b])
+
+        def compose(b: int, sent: tuple[_Sent, ...]) -> tuple[Any, _Sent]:
+            *found, message = call(_compose, ks[b], links[b], bias.g[b], sent)
+            return found, message
+
+        links: list[_Link] = outward(inner, _Carrier(IDENTITY, Twist.zero()), place)
+        found, sent = inward(inner, compose)
+        composed, forces = [(momenta, diagonal) for momenta, diagonal, _ in found], [f for *_, f in found]
+        first_v = [0, *accumulate(len(link.S) for link in links)]
+        M: Rows = [[0.0] * first_v[-1] for _ in range(first_v[-1])]
+        couple_all(self._recorder, inner, first_v, M, [link.S for link in links], composed)
+        carried = [
+            [*h.six(), x]
+            for (momenta, _), f in zip(composed, forces, strict=True)
+            for h, x in zip(momenta, f, strict=True)
+        ]
+        return _eliminated(self._recorder, _Map(self._recorder, self._cluster, self._G), M, carried, sent, tau)
+
+    def accelerate(self, freed: FreedWide, bias: Bias, A: Twist) -> Outcome:
+        """As for `ArticulatedCluster`."""
+        a: list[Any] = []
+        for first in range(0, len(freed.rows), BLOCK):
+            a += self._recorder.call(_free_accelerations, tuple(map(Vec, freed.rows[first : first + BLOCK])), A)
+
+        def move(b: int, above: Twist) -> Twist:
+            used = [[j for j, x in enumerate(row) if not is_zero(x)] for row in self._G[b]]
+            rows = zip(self._G[b], used, strict=True)
+            follow = tuple((Vec([row[j] for j in own]), Vec([a[j] for j in own])) for row, own in rows)
+            k = self._s.kinematics(self._cluster.links[b])
+            return self._recorder.call(_moved, k, above, bias.c[b], bias.g[b], follow)
+
+        return Outcome(Vec(a), outward(self._cluster.inner, A, move))
+
+
+def wide_node(s: Sweeps, cluster: Cluster, e: State) -> Node:
+    """Where steps on a cluster run, of which one with many velocities is freed in parts."""
+    return WideCluster(s, cluster, e) if is_wide(cluster) else node(s, cluster, e)
 
 
 def _eliminated(
@@ -188,21 +223,3 @@ def _moved(k: Kinematics, above: Twist, c: Twist, g: Vec, follow: tuple[tuple[Ve
     """X A + c + S (G a + g), from the entries of rows of G that are not zero and those of a that belong to them."""
     rate = Vec([dot(row, a) + x for (row, a), x in zip(follow, g, strict=True)])
     return k.X.motion_to_child(above) + (c + k.S.twist(rate))
-
-
-def accelerate_wide(
-    s: Sweeps, cluster: Cluster, e: EmbeddedState, c: Sequence[Twist], A: Twist, freed: FreedWide
-) -> tuple[Vec, list[Twist]]:
-    """Independent accelerations a, and the acceleration of every link."""
-    a: list[Any] = []
-    for first in range(0, len(freed.rows), BLOCK):
-        a += s.recorder.call(_free_accelerations, tuple(map(Vec, freed.rows[first : first + BLOCK])), A)
-    found: list[Twist] = []
-    for b, (i, parent) in enumerate(zip(cluster.links, cluster.inner, strict=True)):
-        used = [[j for j, x in enumerate(row) if not is_zero(x)] for row in e.G[b]]
-        follow = tuple(
-            (Vec([row[j] for j in own]), Vec([a[j] for j in own])) for row, own in zip(e.G[b], used, strict=True)
-        )
-        above = found[parent] if parent >= 0 else A
-        found.append(s.recorder.call(_moved, s.k[i], above, c[b], e.g[b], follow))
-    return Vec(a), found

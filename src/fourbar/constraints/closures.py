@@ -2,45 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..errors import ModelError
-from ..expr import cos, maximum, select, sin, sqrt
-from ..joints import (
-    Cylindrical,
-    Fixed,
-    Free,
-    Helical,
-    Planar,
-    Prismatic,
-    Revolute,
-    Schoenflies,
-    Spherical,
-    SphericalEuler,
-    SphericalExponential,
-    Translation2,
-    Translation3,
-    Universal,
-)  # fmt: skip
+from ..expr import maximum, select, sqrt
+from ..joints import Free
 from ..joints.base import Joint
+from ..joints.held import RotationRows
 from ..spatial.linear import Mat, Scalar, Vec, dot
 from ..spatial.transform import Transform
 from .loop import Loop, View, read_number
 
 if TYPE_CHECKING:
-    from ..joints.mirror import Mirror, Mirrored
-
-
-class _Rotations(NamedTuple):
-    """How what a joint says of the successor's rotation R is written as rows."""
-
-    none: Callable[[Mat], list[Scalar]]  # zero for R = 1, and only there
-    about_z: Callable[[Mat], list[Scalar]]  # zero where the z axes are parallel and point the same way, and only there
-    angle: Callable[[Scalar, Scalar], list[Scalar]]  # sin δ, cos δ: zero for δ = 0, and only there
+    from ..joints.image import Mirrored
+    from ..joints.mirror import Mirror
 
 
 def _skew(R: Mat) -> list[Scalar]:
@@ -49,7 +28,7 @@ def _skew(R: Mat) -> list[Scalar]:
 
 
 # Cheap rows, of which the last one tells half a turn apart and has no rate where the joint is closed.
-_PLAIN = _Rotations(
+_PLAIN = RotationRows(
     none=lambda R: [*_skew(R), 3.0 - (R[0][0] + R[1][1] + R[2][2])],
     about_z=lambda R: [R[0][2], R[1][2], 1.0 - R[2][2]],
     angle=lambda s, c: [s, 1.0 - c],
@@ -74,50 +53,16 @@ def _turn(R: Mat) -> list[Scalar]:
 
 
 # As few rows as the joint holds velocities. Upside down all directions are alike: it is said along x.
-_MINIMAL = _Rotations(
+_MINIMAL = RotationRows(
     none=_turn,
     about_z=lambda R: _halved([R[0][2], R[1][2]], R[2][2], [2.0, 0.0]),
     angle=lambda s, c: _halved([s], c, [2.0]),
 )
 
 
-def _thread(joint: Joint, R: Mat, z: Scalar, rows: _Rotations) -> list[Scalar]:
-    """A screw turns by z / pitch, whole turns included: so much tells the pose."""
-    pitch: float = joint.pitch  # type: ignore[attr-defined]
-    if pitch == 0.0:
-        return [z]
-    turned = z * (1.0 / pitch)
-    s, c = sin(turned), cos(turned)
-    return [pitch * x for x in rows.angle(s * R[0][0] - c * R[1][0], c * R[0][0] + s * R[1][0])]
-
-
-# What a joint holds, for the successor's pose (R, p) in the predecessor, in the joint's aligned frames.
-_HELD: dict[type[Joint], Callable[[Joint, Mat, Vec, _Rotations], list[Scalar]]] = {
-    Fixed: lambda j, R, p, rows: [*p, *rows.none(R)],
-    Revolute: lambda j, R, p, rows: [*p, *rows.about_z(R)],
-    Prismatic: lambda j, R, p, rows: [p[0], p[1], *rows.none(R)],
-    Helical: lambda j, R, p, rows: [p[0], p[1], *rows.about_z(R), *_thread(j, R, p[2], rows)],
-    Cylindrical: lambda j, R, p, rows: [p[0], p[1], *rows.about_z(R)],
-    Spherical: lambda j, R, p, rows: [*p],
-    SphericalEuler: lambda j, R, p, rows: [*p],
-    SphericalExponential: lambda j, R, p, rows: [*p],
-    Universal: lambda j, R, p, rows: [*p, _crossing(j, R)],
-    Planar: lambda j, R, p, rows: [p[2], *rows.about_z(R)],
-    Translation2: lambda j, R, p, rows: [p[2], *rows.none(R)],
-    Translation3: lambda j, R, p, rows: rows.none(R),
-    Schoenflies: lambda j, R, p, rows: rows.about_z(R),
-}
-
-
-def _crossing(joint: Joint, R: Mat) -> Scalar:
-    """A universal joint keeps the angle between its axes, one fixed in each body."""
-    a, b = Vec(joint.axis1), Vec(joint.axis2)  # type: ignore[attr-defined]
-    return dot(a, R @ b) - dot(a, b)
-
-
 def closes_directly(joint: Joint) -> bool:
     """Whether what the joint holds can be written without coordinates of its own."""
-    return type(joint) in _HELD
+    return joint.held(Mat.identity(3), Vec((0.0, 0.0, 0.0)), _PLAIN) is not None
 
 
 def read_place(what: str, position: Any, rotation: Any) -> Transform:
@@ -216,13 +161,15 @@ class Closure(Loop):
     def minimal_residual(self, view: View) -> Sequence[Scalar]:
         return self._rows(view, _MINIMAL)
 
-    def _rows(self, view: View, rotations: _Rotations) -> list[Scalar]:
-        A, _ = (None, self.joint) if isinstance(self.joint, Universal) else self.joint.aligned()
+    def _rows(self, view: View, rotations: RotationRows) -> list[Scalar]:
+        A = self.joint.held_in()
         turned = Transform(() if A is None else (A,))
         first = view.pose(self.predecessor).then(self.at_predecessor).then(turned)
         second = view.pose(self.successor).then(self.at_successor).then(turned)
         between = first.inverse().then(second)
-        return _HELD[type(self.joint)](self.joint, between.R, between.p, rotations)
+        found = self.joint.held(between.R, between.p, rotations)
+        assert found is not None  # or the joint is an extra one
+        return list(found)
 
     def renamed(self, joints: Mapping[str, str], bodies: Mapping[str, str]) -> Closure:
         first, second = (bodies.get(x, x) for x in self.bodies)

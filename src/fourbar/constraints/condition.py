@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Sequence
-from typing import Protocol
+from typing import ClassVar, Protocol
 
 from ..spatial.linear import Scalar, Vec
 from ..spatial.transform import Transform
 from ..spatial.vectors import Twist
+from .read import read_rates
+from .restriction import Rates, Restriction
 
 
 class MovingView(Protocol):
@@ -31,7 +33,7 @@ class MovingView(Protocol):
         ...
 
 
-class Condition(ABC):
+class Condition(Restriction):
     """Rates that are to be zero, or to change as prescribed: rows A(q) v = 0. Frozen and hashable.
 
     Given to `System.constrained`, they are kept by forces.
@@ -41,6 +43,9 @@ class Condition(ABC):
     Only the rates are written, linear in the velocities and so zero where nothing moves. Their rows A and what velocity
     adds to their change, Ȧ v, come from differentiating the trace.
     """
+
+    holonomic: ClassVar[bool] = False
+    sights: ClassVar[str] = "places"
 
     @property
     def joints(self) -> tuple[str, ...]:
@@ -55,3 +60,8 @@ class Condition(ABC):
     @abstractmethod
     def rates(self, view: MovingView) -> Sequence[Scalar]:
         """A v: one number a row."""
+
+    def residual_and_rates(self, view: MovingView, rates_of: Rates) -> tuple[Sequence[Scalar], Sequence[Scalar]]:
+        """The rates, which are those of no residual."""
+        rates = read_rates(self, self.rates(view))
+        return [0.0] * len(rates), rates

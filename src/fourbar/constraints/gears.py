@@ -13,7 +13,8 @@ from ..spatial.linear import Scalar
 from .loop import Loop, View, read_names, read_number
 
 if TYPE_CHECKING:
-    from ..joints.mirror import Mirror, Mirrored
+    from ..joints.image import Mirrored
+    from ..joints.mirror import Mirror
 
 
 def _matrix(value: Any) -> np.ndarray:

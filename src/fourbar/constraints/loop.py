@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import math
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 from ..errors import ModelError
 from ..once import imported
 from ..spatial.linear import Scalar, Vec
 from ..spatial.transform import Transform
+from .restriction import Rates, Restriction
 
 if TYPE_CHECKING:
     from ..joints.base import Joint
-    from ..joints.mirror import Mirror, Mirrored
+    from ..joints.image import Mirrored
+    from ..joints.mirror import Mirror
 
 
 class View(Protocol):
@@ -29,7 +31,7 @@ class View(Protocol):
         ...
 
 
-class Loop(ABC):
+class Loop(Restriction):
     """A condition φ = 0 between joints or bodies. Frozen and hashable.
 
     Given to `Builder.loop` it is embedded: exact, with fewer velocities. Given to `System.constrained` it is kept by
@@ -40,6 +42,9 @@ class Loop(ABC):
     Only the residual φ is written. Its Jacobian K, the rates k, and the maps G and g from independent to all velocities
     and accelerations come from differentiating its trace (Chignoli §IV).
     """
+
+    holonomic: ClassVar[bool] = True
+    sights: ClassVar[str] = "bodies"
 
     @property
     @abstractmethod
@@ -69,6 +74,11 @@ class Loop(ABC):
         """φ with as few rows as it holds velocities: none that only tells closed configurations apart, and so stays
         zero to first order where the loop is closed. It is zero where `residual` is, and only there."""
         return self.residual(view)
+
+    def residual_and_rates(self, view: View, rates_of: Rates) -> tuple[Sequence[Scalar], Sequence[Scalar]]:
+        """φ and its rates."""
+        phi = list(self.minimal_residual(view))
+        return phi, rates_of(phi)
 
     # What editing a robot does to a loop. These work for every loop; a loop that stays one of its own kind says so.
 

@@ -26,7 +26,7 @@ def cut(x: Sequence[Any], sizes: Sequence[int]) -> tuple[Vec, ...]:
 
 
 @dataclass(frozen=True)
-class Traced:
+class LoopTrace:
     """φ, K and φ̈ at constant velocity as expressions of the coordinates (and velocities) of all joints of a group."""
 
     q: tuple[Expr, ...]
@@ -39,7 +39,7 @@ class Traced:
     entries: tuple[tuple[int, ...], ...]  # for each row of K the columns of its entries that are not zero
     p: tuple[Expr, ...] = ()  # changes of numbers of the mechanism on which all of this depends too
 
-    def only(self, rows: Sequence[int]) -> Traced:
+    def only(self, rows: Sequence[int]) -> LoopTrace:
         """The same with some of the rows."""
         phi, K, curvature, entries = (
             tuple(x[i] for i in rows) for x in (self.phi, self.K, self.curvature, self.entries)
@@ -105,7 +105,7 @@ def _sparse_columns(phi: Sequence[Scalar], along: Sequence[Expr]) -> list[dict[i
     return found
 
 
-def trace(joints: Sequence[Joint], residual: Residual, bodies: Sequence[str], p: Sequence[Expr] = ()) -> Traced:
+def trace(joints: Sequence[Joint], residual: Residual, bodies: Sequence[str], p: Sequence[Expr] = ()) -> LoopTrace:
     """Differentiate a residual along the joints' motions q ⊕ δ, and along displacements of the bodies it looks at.
 
     The residual may hold symbols p of its own.
@@ -142,4 +142,4 @@ def trace(joints: Sequence[Joint], residual: Residual, bodies: Sequence[str], p:
                 entries[i].append(j)
     pulls = tuple(tuple(tuple(x) for x in pull[6 * b : 6 * b + 6]) for b in range(len(bodies)))
     rows, places = tuple(map(tuple, K)), tuple(map(tuple, entries))
-    return Traced(q_out, v_out, phi_out, rows, tuple(flat), tuple(bodies), pulls, places, p_out)
+    return LoopTrace(q_out, v_out, phi_out, rows, tuple(flat), tuple(bodies), pulls, places, p_out)

@@ -46,31 +46,38 @@ def by_joint(what: str, value: Any) -> dict[str, float]:
     return {joint: number(f"{what}.{joint}", x) for joint, x in value.items()}
 
 
-# What each kind of loop holds. What is needed comes first, then what has a default.
-_NEEDED: dict[type[Loop], dict[str, Check]] = {
-    Gear: {"driver": text, "driven": text, "ratio": number},
-    Polynomial: {"driver": text, "driven": text, "coefficients": _list},
-    Coupling: {"factors": by_joint},
-    Differential: {"inputs": _names, "outputs": _names, "matrix": matrix},
-    Distance: {
-        "predecessor": text, "successor": text, "predecessor_point": _three, "successor_point": _three,
-        "length": number,
-    },
-    Closure: {"joint": joint_from_plain, "predecessor": text, "successor": text},
-}  # fmt: skip
-_OPTIONAL: dict[type[Loop], dict[str, Check]] = {
-    Gear: {"offset": number},
-    Coupling: {"offset": number},
-    Closure: {"at_predecessor": place_from_plain, "at_successor": place_from_plain},
-}
-TYPES: dict[str, type[Loop]] = {t.__name__: t for t in _NEEDED}
+TYPES: dict[str, type[Loop]] = {}  # what files may hold, by name
+_NEEDED: dict[type[Loop], dict[str, Check]] = {}
+_OPTIONAL: dict[type[Loop], dict[str, Check]] = {}
+
+
+def register(kind: type[Loop], needed: dict[str, Check], optional: dict[str, Check] | None = None) -> None:
+    """Let files hold a type of loop: what its table needs, and what has a default, each with how it is read."""
+    if TYPES.get(kind.__name__, kind) is not kind:
+        raise ModelError(
+            f"register: another type of loop is called {kind.__name__!r} already: {TYPES[kind.__name__]!r}"
+        )
+    TYPES[kind.__name__], _NEEDED[kind], _OPTIONAL[kind] = kind, needed, optional or {}
+
+
+register(Gear, {"driver": text, "driven": text, "ratio": number}, {"offset": number})
+register(Polynomial, {"driver": text, "driven": text, "coefficients": _list})
+register(Coupling, {"factors": by_joint}, {"offset": number})
+register(Differential, {"inputs": _names, "outputs": _names, "matrix": matrix})
+_ENDS: dict[str, Check] = {"predecessor": text, "successor": text}
+register(Distance, {**_ENDS, "predecessor_point": _three, "successor_point": _three, "length": number})
+_PLACES: dict[str, Check] = {"at_predecessor": place_from_plain, "at_successor": place_from_plain}
+register(Closure, {"joint": joint_from_plain, **_ENDS}, _PLACES)
 
 
 def to_plain(loop: Loop) -> Plain:
     """The table of a loop."""
     if type(loop) not in _NEEDED:
-        raise ModelError(f"a loop of type {type(loop).__name__} is made of Python code, which a file cannot hold")
-    keys = [*_NEEDED[type(loop)], *_OPTIONAL.get(type(loop), {})]
+        raise ModelError(
+            f"a loop of type {type(loop).__name__} is made of Python code, which a file cannot hold; one that is data "
+            "can be made known with fourbar.constraints.serialize.register"
+        )
+    keys = [*_NEEDED[type(loop)], *_OPTIONAL[type(loop)]]
     return {"type": type(loop).__name__, **{key: _value(key, getattr(loop, key)) for key in keys}}
 
 
@@ -89,7 +96,7 @@ def _value(key: str, value: Any) -> Any:
 def from_plain(what: str, value: Any, also: tuple[str, ...] = ()) -> Loop:
     """A loop from its table, in which there may `also` be other keys."""
     kind = choose(what, value, TYPES)
-    needed, optional = _NEEDED[kind], _OPTIONAL.get(kind, {})
+    needed, optional = _NEEDED[kind], _OPTIONAL[kind]
     given = table(what, value, ("type", *needed, *optional, *also), tuple(needed))
     read = {k: check(f"{what}.{k}", given[k]) for k, check in {**needed, **optional}.items() if k in given}
     for key in [k for k in read if k.startswith("at_")]:

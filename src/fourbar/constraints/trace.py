@@ -13,12 +13,10 @@ from ..joints.base import Joint
 from ..spatial.linear import Mat, Scalar, Vec, hat
 from ..spatial.transform import Transform
 from ..spatial.vectors import Twist
-from . import Loop
-from .condition import Condition
-from .read import check_linear, known, read_rates
+from .read import check_linear, known
+from .restriction import Restriction
 
 GROUND = -1
-_WHERE = ("places", "bodies")  # what a condition, and a loop, calls the bodies that it looks at
 _LINK = (9, 3, 3, 3, 3, 3, 9)  # numbers of a moving link: R, p, ω, v, α, a, Γ
 
 
@@ -59,7 +57,7 @@ PLACE_SIZE = 12  # numbers of a pose: R, p
 
 
 @dataclass(frozen=True, eq=False)
-class Traced:
+class RowTrace:
     """Expressions of the numbers of the links (`LINK_SIZE` each), then q, v, a of the joints, then, if places may
     change, their poses (`PLACE_SIZE` each), then changes of the condition's own numbers."""
 
@@ -87,7 +85,7 @@ class _View:
 
     def __init__(
         self,
-        condition: Condition | Loop,
+        condition: Restriction,
         t: Scalar,
         places: Mapping[str, tuple[int, Transform]],
         links: Mapping[int, Taylor],
@@ -104,7 +102,7 @@ class _View:
         return v + a * self._t
 
     def pose(self, body: str) -> Transform:
-        link, inner = known(self._of, _WHERE[isinstance(self._of, Loop)], self._places, body)
+        link, inner = known(self._of, self._of.sights, self._places, body)
         return inner if link == GROUND else self._links[link].pose(self._t).then(inner)
 
     def twist(self, place: str) -> Twist:
@@ -115,11 +113,11 @@ class _View:
 class Varied(NamedTuple):
     """A condition whose numbers may change: `at` gives it for so many changes."""
 
-    at: Callable[[Vec], Condition | Loop]
+    at: Callable[[Vec], Restriction]
     size: int = 0
 
     @staticmethod
-    def fixed(condition: Condition | Loop) -> Varied:
+    def fixed(condition: Restriction) -> Varied:
         """One that does not."""
         return Varied(lambda _: condition)
 
@@ -130,7 +128,7 @@ def trace(
     links: Sequence[int],
     joints: Mapping[str, Joint],
     changing: bool = False,
-) -> Traced:
+) -> RowTrace:
     """Differentiate a condition in time, and its rates along the motions of links and joints.
 
     `places`: link and pose in it of what the condition looks at; `links`: those of them that move. The poses are inputs
@@ -151,12 +149,7 @@ def trace(
         for k, (name, j) in enumerate(joints.items())
     }
     view = _View(condition, t, places, moving, state)
-    if isinstance(condition, Loop):
-        phi = list(condition.minimal_residual(view))
-        rate = jvp(phi, {t: 1.0})
-    else:
-        rate = read_rates(condition, condition.rates(view))
-        phi = [0.0] * len(rate)
+    phi, rate = condition.residual_and_rates(view, lambda x: jvp(x, {t: 1.0}))
     if not rate:
         raise ModelError(f"{condition!r} holds nothing: it has no rows")
     acceleration = jvp(rate, {t: 1.0})
@@ -165,7 +158,7 @@ def trace(
     inputs: list[Any] = [x for link in flat for x in link]
     inputs += [x for _, q, v, a in state.values() for x in (*q, *v, *a)]
     inputs += [*(x for own in poses for x in own), *changes]
-    traced = _settled(t, inputs, (phi, rate, acceleration), (pull, turn), isinstance(condition, Loop))
+    traced = _settled(t, inputs, (phi, rate, acceleration), (pull, turn), condition.holonomic)
     if not traced.holonomic:
         moved = {x for link in moving.values() for x in (*link.w, *link.v)} | {
             x for _, _, v, _ in state.values() for x in v
@@ -181,7 +174,7 @@ def _pose(entries: Sequence[Scalar]) -> Transform:
     return Transform((R,), Vec(entries[9:]))
 
 
-def _settled(t: Expr, inputs: list[Any], rows: Any, columns: Any, holonomic: bool) -> Traced:
+def _settled(t: Expr, inputs: list[Any], rows: Any, columns: Any, holonomic: bool) -> RowTrace:
     """The same at t = 0, folded, in a graph of its own."""
     final = Graph()
     symbols = final.inputs("x", len(inputs))
@@ -194,4 +187,4 @@ def _settled(t: Expr, inputs: list[Any], rows: Any, columns: Any, holonomic: boo
         tuple(tuple(zip(*(tuple(islice(found, m)) for _ in part), strict=True)) for part in parts)  # columns to rows
         for parts in columns
     )
-    return Traced(symbols, phi, rate, acceleration, pull, turn, holonomic)
+    return RowTrace(symbols, phi, rate, acceleration, pull, turn, holonomic)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-from ..algorithms.cluster_aba import accelerations, project_forces
 from ..algorithms.sweep import Sweeps
 from ..arrays import Argument
 from ..expr import Program, TooLarge, Unrolled
@@ -15,8 +14,8 @@ from ..spatial.transform import Transform
 from ..spatial.vectors import Wrench
 from ..tree.cluster_tree import GROUND, every_body
 from ..tree.clusters import Cluster, split
-from ..tree.embedding import EmbeddedState, LoopEmbedding
 from ..tree.spanning_tree import SpanningTree
+from ..tree.states import State, project_forces
 from .model import Model
 
 # Above so many traced operations a program takes long to compile when unrolled; its steps then share their code.
@@ -54,13 +53,11 @@ class Context:
         return made
 
     @cached_property
-    def expanded(self) -> list[EmbeddedState | None]:
-        """Each cluster at the given state; None for a free link, which needs no map."""
+    def expanded(self) -> list[State]:
+        """Each cluster at the given state."""
         q, v = self.by_cluster("q"), self.by_cluster("v") if "v" in self.given else [None] * len(self.clusters)
-        return [
-            None if cluster.is_free else self.recorder.call(expand, cluster.embedding, q[i], v[i])
-            for i, cluster in enumerate(self.clusters)
-        ]
+        given = zip(self.clusters, q, v, strict=True)
+        return [cluster.embedding.state(self.recorder.call, own_q, own_v) for cluster, own_q, own_v in given]
 
     @property
     def is_looped(self) -> bool:
@@ -69,11 +66,9 @@ class Context:
 
     @cached_property
     def map_rates(self) -> list[tuple[Mat, ...] | None]:
-        """Ġ of each cluster at the given state, by link; None for a free link."""
-        return [
-            None if e is None else self.recorder.call(map_rate, cluster.embedding, e, e.v)
-            for cluster, e in zip(self.clusters, self.expanded, strict=True)
-        ]
+        """Ġ of each cluster at the given state, by link; None where G does not change."""
+        given = zip(self.clusters, self.expanded, strict=True)
+        return [cluster.embedding.map_rates(self.recorder.call, e) for cluster, e in given]
 
     def by_cluster(self, name: str) -> list[Vec]:
         """An argument by cluster; zeros if it is not given."""
@@ -89,13 +84,11 @@ class Context:
 
     def coordinates(self) -> list[Vec]:
         """The coordinates of each link's joint."""
-        given = zip(self.clusters, self.expanded, self.by_cluster("q"), strict=True)
-        return self._by_link((cluster, (q,) if e is None else e.q) for cluster, e, q in given)
+        return self._by_link((cluster, e.q) for cluster, e in zip(self.clusters, self.expanded, strict=True))
 
     def velocities(self) -> list[Vec]:
         """The velocity of each link's joint, G ẏ; zero if no v is given."""
-        given = zip(self.clusters, self.expanded, self.by_cluster("v"), strict=True)
-        return self._by_link((cluster, (v,) if e is None else e.v) for cluster, e, v in given)
+        return self._by_link((cluster, e.v) for cluster, e in zip(self.clusters, self.expanded, strict=True))
 
     def accelerations(self, name: str) -> list[Vec]:
         """The acceleration of each link's joint, G ÿ + g, from a named argument (zero if it is not given)."""
@@ -104,9 +97,7 @@ class Context:
     def links_accelerations(self, parts: Sequence[Vec]) -> list[Vec]:
         """The acceleration of each link's joint, from the independent ones by cluster."""
         given = zip(self.clusters, self.expanded, parts, strict=True)
-        return self._by_link(
-            (cluster, (a,) if e is None else self.recorder.call(accelerations, e.G, e.g, a)) for cluster, e, a in given
-        )
+        return self._by_link((cluster, e.accelerations(self.recorder.call, a)) for cluster, e, a in given)
 
     def every_body(self) -> tuple[SpanningTree, tuple[Transform, ...]]:
         """A tree with a link for every body, fixed ones too, and the pose of each body in its link's frame."""
@@ -120,20 +111,18 @@ class Context:
         """Forces on all links' joints as forces on the independent velocities, by cluster: Gᵀ τ."""
         found = []
         for cluster, e in zip(self.clusters, self.expanded, strict=True):
-            own = tuple(forces[link] for link in cluster.links)
-            found.append(own[0] if e is None else self.recorder.call(project_forces, e.G, own))
+            found.append(e.project(self.recorder.call, tuple(forces[link] for link in cluster.links)))
         return found
 
     def columns(self, rows: list[list[Any]]) -> list[list[Any]]:
         """A matrix on the velocities of all links (rows of scalars) as one on the independent velocities: J G."""
-        if all(e is None for e in self.expanded) and [link for g in self.clusters for link in g.links] == list(
-            range(len(self.tree.links))
-        ):
+        ordered = [link for cluster in self.clusters for link in cluster.links] == list(range(len(self.tree.links)))
+        if ordered and not self.is_looped:
             return rows
         found: list[list[Any]] = [[] for _ in rows]
         first = self.tree.first_v
         for cluster, e in zip(self.clusters, self.expanded, strict=True):
-            if e is not None and len(cluster.links) > _LARGE:
+            if len(cluster.links) > _LARGE:
                 place = {
                     first[i] + k: n for n, i in enumerate(cluster.links) for k in range(self.tree.links[i].joint.nv)
                 }
@@ -142,17 +131,13 @@ class Context:
                 continue
             own = [[Vec(row[first[i] : first[i] + self.tree.links[i].joint.nv]) for i in cluster.links] for row in rows]
             for target, parts in zip(found, own, strict=True):
-                if e is None:
-                    target.extend(parts[0])
-                elif all(x.__class__ is float for part in parts for x in part) and not any(map(any, parts)):
+                if all(x.__class__ is float for part in parts for x in part) and not any(map(any, parts)):
                     target.extend([0.0] * cluster.embedding.nv)
                 else:
-                    target.extend(self.recorder.call(project_forces, e.G, tuple(parts)))
+                    target.extend(e.project(self.recorder.call, tuple(parts)))
         return found
 
-    def _sparse_columns(
-        self, cluster: Cluster, e: EmbeddedState, row: list[Any], place: dict[int, int]
-    ) -> Sequence[Any]:
+    def _sparse_columns(self, cluster: Cluster, e: State, row: list[Any], place: dict[int, int]) -> Sequence[Any]:
         """The same of one row and a large cluster, without the links that the row does not speak of.
 
         `place`: which of the links of the cluster each column belongs to.
@@ -200,16 +185,6 @@ class Context:
 def inputs(recorder: Any, present: Sequence[Argument]) -> dict[str, tuple[Any, ...]]:
     """Symbols for the entries of some arguments, by name."""
     return {a.name: recorder.input(a.name, a.shape) for a in present}
-
-
-def expand(embedding: LoopEmbedding, q: Vec, v: Vec | None) -> EmbeddedState:
-    """A cluster at a state."""
-    return embedding.expand(q, v)
-
-
-def map_rate(tie: LoopEmbedding, e: EmbeddedState, v: tuple[Vec, ...]) -> tuple[Mat, ...]:
-    """How fast G changes as the joints of a cluster move with v."""
-    return tie.map_rate(e, v)
 
 
 def _carried(pose: Any, six: Vec, total: Wrench) -> Wrench:

@@ -1,4 +1,5 @@
-"""The file formats. To add one: a file of this folder with `read` (and `write`), and a row here.
+"""The file formats. To add one: a file of this folder with `read` (and `write`), and a line here; or, in a program of
+one's own, a line with the two functions themselves.
 
     read(source: Source, options: Options) -> tuple[Mechanism, Report]
     write(mechanism: Mechanism, file: str, waive: tuple[str, ...]) -> tuple[str, Report]
@@ -14,6 +15,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import PurePath
+from typing import Any
 
 from ..errors import ArgumentError
 from ..mechanism.mechanism import Mechanism
@@ -27,16 +29,17 @@ Writer = Callable[[Mechanism, str, tuple[str, ...]], tuple[str, Report]]
 
 @dataclass(frozen=True)
 class Format:
-    """A format: the endings of its files, the tags of their root elements, and modules of this package.
+    """A format: the endings of its files, the tags of their root elements, its reader and writer.
 
-    `options`: options of its reader besides the common ones.
+    Reader and writer are functions, or modules of this package that have them. `options`: options of its reader besides
+    the common ones.
     """
 
     name: str
     endings: tuple[str, ...]
     roots: tuple[str, ...] = ()
-    reader: str = ""
-    writer: str = ""
+    reader: str | Reader = ""
+    writer: str | Writer = ""
     options: tuple[str, ...] = ()
 
     def read(self, source: Source, options: Options) -> tuple[Mechanism, Report]:
@@ -47,7 +50,7 @@ class Format:
             if name not in self.options:
                 listed = ", ".join(self.options) or "none besides the common ones"
                 raise ArgumentError(f"{source.name}: {self.name} has no option {name!r}; its options: {listed}")
-        reader: Reader = import_module(f".{self.reader}", __package__).read
+        reader: Reader = _module(self.reader).read if isinstance(self.reader, str) else self.reader
         with options.reading(source).naming(Place(source.name)):
             return reader(source, options)
 
@@ -56,8 +59,12 @@ class Format:
         if not self.writer:
             known = ", ".join(f.name for f in FORMATS.values() if f.writer) or "none"
             raise ArgumentError(f"{file}: {self.name} can be read, but not written; formats to write: {known}")
-        writer: Writer = import_module(f".{self.writer}", __package__).write
+        writer: Writer = _module(self.writer).write if isinstance(self.writer, str) else self.writer
         return writer(mechanism, file, tuple(waive))
+
+
+def _module(name: str) -> Any:
+    return import_module(f".{name}", __package__)
 
 
 FORMATS: dict[str, Format] = {}

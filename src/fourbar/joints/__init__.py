@@ -1,7 +1,6 @@
 """All joint types.
 
-To add one: write its class in a file of this folder, list it below, and add it with examples to `registry.py`, which
-the conformance tests use.
+Adding one: write its class in a file of this folder, and register it in `registry.py`; its public name is listed below.
 """
 
 from __future__ import annotations
@@ -19,13 +18,13 @@ if TYPE_CHECKING:
     from .fixed import Fixed
     from .lie import Free, Planar, Schoenflies, Spherical, Translation2, Translation3
     from .one_axis import Cylindrical, Helical, Prismatic, Revolute
-    from .registry import JOINT_TYPES, REGISTRY
+    from .registry import JOINT_TYPES, REGISTRY, register
     from .universal import Universal
 
 __all__ = [
     "JOINT_TYPES", "REGISTRY", "Composite", "CustomJoint", "Cylindrical", "Fixed", "Free", "Helical", "Joint", "Planar",
     "Prismatic", "Revolute", "Schoenflies", "Spherical", "SphericalEuler", "SphericalExponential", "Translation2",
-    "Translation3", "Universal",
+    "Translation3", "Universal", "register",
 ]  # fmt: skip
 
 lazy(
@@ -38,7 +37,7 @@ lazy(
         "exponential": "SphericalExponential",
         "fixed": "Fixed",
         "lie": "Free Planar Schoenflies Spherical Translation2 Translation3",
-        "registry": "JOINT_TYPES REGISTRY",
+        "registry": "JOINT_TYPES REGISTRY register",
         "one_axis": "Cylindrical Helical Prismatic Revolute",
         "universal": "Universal",
     },

@@ -1,18 +1,24 @@
-"""What a joint is. To add one: subclass `Joint` in a file of this folder, and list it in `joints/__init__.py`."""
+"""What a joint is. To add one: subclass `Joint` in a file of this folder, and register it in `registry.py`."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
+from ..errors import ModelError
 from ..spatial.linear import Mat, Scalar, Vec
 from ..spatial.subspace import Subspace
 from ..spatial.transform import Transform
 from ..spatial.vectors import Twist
 from .rates import derived_subspace_rate
+
+if TYPE_CHECKING:
+    from .held import RotationRows
+    from .image import Mirrored
+    from .mirror import Mirror
 
 
 class Joint(ABC):
@@ -36,6 +42,7 @@ class Joint(ABC):
     v_names: tuple[str, ...]  # names of the velocities: likewise
     pivot: ClassVar[str] = ""  # what of the child never moves in the parent: "line" (its z axis, aligned), "point", ""
     quaternions: tuple[int, ...] = ()  # the coordinates at which quaternions begin
+    turning: ClassVar[str] = "all"  # which axes the child turns about: "none", "axis" (its `axis` only), or any
     tags: ClassVar[tuple[str, ...]] = ()  # what file formats call this joint, as "format:tag"
 
     @abstractmethod
@@ -88,6 +95,31 @@ class Joint(ABC):
 
         For a T that the joint cannot reach, the coordinates of a placement near it.
         """
+        return None
+
+    def held(self, R: Mat, p: Vec, rows: RotationRows) -> Sequence[Scalar] | None:
+        """What is zero of the child's pose (R, p) in the parent, in the frames of `held_in`, where the joint closes a
+        loop; None: this cannot be written without coordinates of its own."""
+        return None
+
+    def held_in(self) -> Mat | None:
+        """The rotation into the frames in which `held` is written (None: these very frames): the aligned ones."""
+        return self.aligned()[0]
+
+    def mirrored(self, mirror: Mirror) -> Mirrored:
+        """The mirror image, and how coordinates and velocities turn into those of the image."""
+        raise ModelError(
+            f"how a joint of type {type(self).__name__} is mirrored is not known; give its class a method "
+            "mirrored(mirror) that returns a fourbar.joints.image.Mirrored"
+        )
+
+    def in_series(self) -> Sequence[Joint | Transform] | None:
+        """The hinges, slides, screws and placements that it consists of, with the same coordinates and velocities; None
+        if these are not those of such."""
+        return None
+
+    def otherwise(self) -> Sequence[Joint | Transform] | None:
+        """Hinges, slides and placements that move as the joint does, in other coordinates; None: there are none."""
         return None
 
     @abstractmethod

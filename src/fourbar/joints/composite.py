@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -16,7 +16,11 @@ from ..spatial.subspace import Columns, Selection, Subspace
 from ..spatial.transform import IDENTITY, Transform
 from ..spatial.vectors import Twist
 from .base import Joint
+from .image import Mirrored, blocks
 from .independence import require_independent
+
+if TYPE_CHECKING:
+    from .mirror import Mirror
 
 Part = Joint | Transform
 
@@ -117,6 +121,15 @@ class SeriesJoint(Joint):
             S, rates = (*S, *own.twists()), (*carried, *link.joint.subspace_rate(own_q, own_v))
         return tuple(after.motion_to_child(r) for r in rates)
 
+    def in_series(self) -> list[Part] | None:
+        found: list[Part] = []
+        for part in self.parts:
+            inner = [part] if isinstance(part, Transform) else part.in_series()
+            if inner is None:
+                return None
+            found += inner
+        return found
+
     def aligned(self) -> tuple[Mat | None, Joint]:
         """The frames in which the last joint is about z: the rotation after it moves to the other end."""
         links, after = self._chain
@@ -207,6 +220,16 @@ class Composite(SeriesJoint):
     @property
     def v_names(self) -> tuple[str, ...]:
         return tuple(_numbered(i, name) for i, link in enumerate(self._links, 1) for name in link.joint.v_names)
+
+    def mirrored(self, mirror: Mirror) -> Mirrored:
+        images = [mirror.joint(part) if isinstance(part, Joint) else mirror.transform(part) for part in self.parts]
+        moving = [image for image in images if isinstance(image, Mirrored)]
+        parts = [image.joint if isinstance(image, Mirrored) else image for image in images]
+        return Mirrored(Composite(*parts), blocks(*(m.q for m in moving)), blocks(*(m.v for m in moving)))
+
+    def otherwise(self) -> list[Part] | None:
+        parts = [[p] if isinstance(p, Transform) else p.in_series() or p.otherwise() for p in self.parts]
+        return None if any(p is None for p in parts) else [x for p in parts for x in p or ()]
 
     def __repr__(self) -> str:
         return f"Composite({', '.join(map(repr, self.parts))})"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numbers
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -16,7 +16,11 @@ from ..spatial.subspace import Columns, Subspace
 from ..spatial.transform import Transform
 from ..spatial.vectors import Twist
 from .euclidean import FlatJoint, uniform
+from .image import Mirrored, diagonal
 from .independence import require_independent
+
+if TYPE_CHECKING:
+    from .mirror import Mirror
 
 _SHAPES = "a pair (R, p) of a 3 x 3 rotation and a position, a 4 x 4 matrix, or a Transform"
 
@@ -167,6 +171,25 @@ class CustomJoint(FlatJoint):
             raise ModelError(f"{found}; expected a rotation matrix, but RᵀR differs from the identity by {error:.3g}")
         if np.linalg.det(R) < 0.0:
             raise ModelError(f"{found}; expected a rotation matrix, but this is a reflection (determinant -1)")
+
+    def mirrored(self, mirror: Mirror) -> Mirrored:
+        function = self.function
+        twice = isinstance(function, _MirroredFunction) and function.mirror == mirror
+        image = function.function if twice else _MirroredFunction(function, mirror)  # type: ignore[union-attr]
+        same = diagonal(*(1.0,) * self.nq)
+        return Mirrored(CustomJoint(image, self.nq, self.name, self.home), same, same)
+
+
+@dataclass(frozen=True)
+class _MirroredFunction:
+    """The pose of a custom joint, mirrored."""
+
+    function: Callable[[Any], Any]
+    mirror: Mirror
+
+    def __call__(self, q: Any) -> Transform:
+        R, p = read_pose(self.function(q))
+        return self.mirror.transform(Transform((R,), p))
 
 
 def read_pose(result: Any) -> tuple[Mat, Vec]:

@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from ..errors import ModelError
 from ..spatial.euler import SEQUENCES, from_quaternion
 from ..spatial.groups.so3 import from_matrix
-from ..spatial.linear import Vec
+from ..spatial.linear import Mat, Scalar, Vec
 from ..spatial.transform import Transform
-from .composite import SeriesJoint
+from .composite import Composite, SeriesJoint
+from .held import RotationRows
+from .image import Mirrored, diagonal
 from .one_axis import Revolute
+
+if TYPE_CHECKING:
+    from .mirror import Mirror
 
 __all__ = ["SEQUENCES", "SphericalEuler"]
 
@@ -58,3 +64,14 @@ class SphericalEuler(SeriesJoint):
     @property
     def parts(self) -> tuple[Revolute, ...]:
         return tuple(Revolute(axis) for axis in self.sequence)
+
+    def held(self, R: Mat, p: Vec, rows: RotationRows) -> list[Scalar]:
+        return [*p]
+
+    def mirrored(self, mirror: Mirror) -> Mirrored:
+        axes = [mirror.axis(letter, axial=True) for letter in self.sequence]
+        if not mirror.is_plain:
+            same = diagonal(1.0, 1.0, 1.0)
+            return Mirrored(Composite(*map(Revolute, axes)), same, same)
+        signs = diagonal(*(sum(axis) for axis in axes))
+        return Mirrored(self, signs, signs)

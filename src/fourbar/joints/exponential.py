@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
@@ -15,7 +15,14 @@ from ..spatial.linear import Mat, Scalar, Vec, dot, hat, zeros
 from ..spatial.subspace import Columns, Subspace
 from ..spatial.transform import Transform
 from ..spatial.vectors import Twist
+from .base import Joint
 from .euclidean import FlatJoint
+from .held import RotationRows
+from .image import Mirrored
+from .one_axis import Revolute
+
+if TYPE_CHECKING:
+    from .mirror import Mirror
 
 _SO3 = SO3()
 
@@ -61,3 +68,12 @@ class SphericalExponential(FlatJoint):
 
     def _spread(self) -> np.ndarray:
         return np.full(3, np.pi / np.sqrt(3.0))  # |φ| <= π reaches every rotation
+
+    def held(self, R: Mat, p: Vec, rows: RotationRows) -> list[Scalar]:
+        return [*p]
+
+    def mirrored(self, mirror: Mirror) -> Mirrored:
+        return Mirrored(self, mirror.axial_rows, mirror.axial_rows)
+
+    def otherwise(self) -> list[Joint | Transform]:
+        return [Revolute(axis) for axis in "xyz"]

@@ -4,12 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
-from ..spatial.linear import Scalar, Vec
+from ..spatial.linear import Mat, Scalar, Vec
 from ..spatial.subspace import Selection, Subspace
 from ..spatial.transform import IDENTITY, Transform
+from .base import Joint
 from .euclidean import FlatJoint
+from .held import RotationRows
+from .image import Mirrored
+
+if TYPE_CHECKING:
+    from .mirror import Mirror
 
 
 @dataclass(frozen=True)
@@ -27,6 +33,7 @@ class Fixed(FlatJoint):
     nq = 0
     nv = 0
     v_names = ()
+    turning: ClassVar[str] = "none"
     tags: ClassVar[tuple[str, ...]] = ("urdf:fixed", "sdf:fixed")
 
     def placement(self, q: Sequence[Scalar]) -> Transform:
@@ -37,3 +44,12 @@ class Fixed(FlatJoint):
 
     def subspace(self, q: Sequence[Scalar]) -> Subspace:
         return Selection(())
+
+    def held(self, R: Mat, p: Vec, rows: RotationRows) -> list[Scalar]:
+        return [*p, *rows.none(R)]
+
+    def mirrored(self, mirror: Mirror) -> Mirrored:
+        return Mirrored(self, (), ())
+
+    def in_series(self) -> list[Joint | Transform]:
+        return []

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
@@ -21,8 +21,15 @@ from ..spatial.rotation import Factor, quaternion_matrix
 from ..spatial.subspace import Selection, Subspace
 from ..spatial.transform import Transform
 from .about_axis import AxisJoint, angle_about_z, turn
+from .axis import Axis, rotation_from_z
 from .base import Joint
 from .euclidean import uniform
+from .held import RotationRows
+from .image import ONE, Mirrored, blocks, diagonal
+from .one_axis import Prismatic, Revolute
+
+if TYPE_CHECKING:
+    from .mirror import Mirror
 
 
 class GroupJoint(Joint):
@@ -92,6 +99,22 @@ def _random_quaternions(rng: np.random.Generator, size: tuple[int, ...]) -> np.n
     return q / np.linalg.norm(q, axis=-1, keepdims=True)
 
 
+def _hinges() -> list[Joint | Transform]:
+    """Turns about x, y and z, one after the other."""
+    return [Revolute(axis) for axis in "xyz"]
+
+
+def _slides() -> list[Joint | Transform]:
+    """Translations along x, y and z."""
+    return [Prismatic(axis) for axis in "xyz"]
+
+
+def _slides_across(axis: Axis) -> list[Joint | Transform]:
+    """Translations along x and y of the plane normal to an axis."""
+    columns = (rotation_from_z(axis) or Mat.identity(3)).T
+    return [Prismatic(tuple(columns[i])) for i in range(2)]
+
+
 @dataclass(frozen=True)
 class Spherical(GroupJoint):
     """Rotation about a point.
@@ -129,6 +152,15 @@ class Spherical(GroupJoint):
     def _element(self, q: Sequence[Scalar]) -> Vec:
         return unit_quaternion(q)
 
+    def held(self, R: Mat, p: Vec, rows: RotationRows) -> list[Scalar]:
+        return [*p]
+
+    def mirrored(self, mirror: Mirror) -> Mirrored:
+        return Mirrored(self, blocks(ONE, mirror.axial_rows), mirror.axial_rows)
+
+    def otherwise(self) -> list[Joint | Transform]:
+        return _hinges()
+
 
 _BALL = Spherical()
 
@@ -158,6 +190,7 @@ class Planar(AxisGroupJoint):
     nv = 3
     q_names = ("x", "y", "angle")
     v_names = ("w", "vx", "vy")
+    turning: ClassVar[str] = "axis"
     tags: ClassVar[tuple[str, ...]] = ("urdf:planar",)
 
     def _coordinates_about_z(self, R: Mat, p: Vec) -> Vec:
@@ -168,6 +201,16 @@ class Planar(AxisGroupJoint):
 
     def _spread(self) -> np.ndarray:
         return np.array([1.0, 1.0, np.pi])
+
+    def held(self, R: Mat, p: Vec, rows: RotationRows) -> list[Scalar]:
+        return [p[2], *rows.about_z(R)]
+
+    def mirrored(self, mirror: Mirror) -> Mirrored:
+        axis, P = mirror.plane(self.axis)
+        return Mirrored(Planar(axis), blocks(P, ONE), blocks(ONE, P))
+
+    def otherwise(self) -> list[Joint | Transform]:
+        return [*_slides_across(self.axis), Revolute(self.axis)]
 
 
 @dataclass(frozen=True)
@@ -193,10 +236,21 @@ class Translation2(AxisGroupJoint):
     nq = 2
     nv = 2
     q_names = ("x", "y")
+    turning: ClassVar[str] = "none"
     v_names = ("x", "y")
 
     def _coordinates_about_z(self, R: Mat, p: Vec) -> Vec:
         return Vec(p[:2])
+
+    def held(self, R: Mat, p: Vec, rows: RotationRows) -> list[Scalar]:
+        return [p[2], *rows.none(R)]
+
+    def mirrored(self, mirror: Mirror) -> Mirrored:
+        axis, P = mirror.plane(self.axis)
+        return Mirrored(Translation2(axis), P, P)
+
+    def in_series(self) -> list[Joint | Transform]:
+        return _slides_across(self.axis)
 
 
 @dataclass(frozen=True)
@@ -215,10 +269,20 @@ class Translation3(GroupJoint):
     nq = 3
     nv = 3
     q_names = ("x", "y", "z")
+    turning: ClassVar[str] = "none"
     v_names = ("x", "y", "z")
 
     def coordinates_of(self, T: Transform) -> Vec:
         return T.p
+
+    def held(self, R: Mat, p: Vec, rows: RotationRows) -> list[Scalar]:
+        return rows.none(R)
+
+    def mirrored(self, mirror: Mirror) -> Mirrored:
+        return Mirrored(self, mirror.polar_rows, mirror.polar_rows)
+
+    def in_series(self) -> list[Joint | Transform]:
+        return _slides()
 
 
 @dataclass(frozen=True)
@@ -245,6 +309,7 @@ class Schoenflies(AxisGroupJoint):
     nq = 4
     nv = 4
     q_names = ("x", "y", "z", "angle")
+    turning: ClassVar[str] = "axis"
     v_names = ("w", "vx", "vy", "vz")
 
     def _coordinates_about_z(self, R: Mat, p: Vec) -> Vec:
@@ -255,6 +320,17 @@ class Schoenflies(AxisGroupJoint):
 
     def _spread(self) -> np.ndarray:
         return np.array([1.0, 1.0, 1.0, np.pi])
+
+    def held(self, R: Mat, p: Vec, rows: RotationRows) -> list[Scalar]:
+        return rows.about_z(R)
+
+    def mirrored(self, mirror: Mirror) -> Mirrored:
+        axis, P = mirror.plane(self.axis)
+        down = diagonal(-1.0)
+        return Mirrored(Schoenflies(axis), blocks(P, down, ONE), blocks(ONE, P, down))
+
+    def otherwise(self) -> list[Joint | Transform]:
+        return [*_slides(), Revolute(self.axis)]
 
 
 @dataclass(frozen=True)
@@ -305,3 +381,10 @@ class Free(GroupJoint):
 
     def _element(self, q: Sequence[Scalar]) -> Vec:
         return Vec((*q[:3], *unit_quaternion(q[3:])))
+
+    def mirrored(self, mirror: Mirror) -> Mirrored:
+        turned, shifted = mirror.axial_rows, mirror.polar_rows
+        return Mirrored(self, blocks(shifted, ONE, turned), blocks(turned, shifted))
+
+    def otherwise(self) -> list[Joint | Transform]:
+        return _slides() + _hinges()

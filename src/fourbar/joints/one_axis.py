@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
@@ -16,6 +16,11 @@ from ..spatial.transform import Transform
 from .about_axis import AxisJoint, angle_about_z, turn
 from .base import Joint
 from .euclidean import FlatJoint
+from .held import RotationRows
+from .image import ONE, Mirrored, diagonal
+
+if TYPE_CHECKING:
+    from .mirror import Mirror
 
 
 @dataclass(frozen=True)
@@ -39,6 +44,7 @@ class Revolute(AxisJoint, FlatJoint):
     nq = 1
     nv = 1
     v_names = ("",)
+    turning: ClassVar[str] = "axis"
     tags: ClassVar[tuple[str, ...]] = (
         "urdf:revolute", "urdf:continuous", "mjcf:hinge", "sdf:revolute", "sdf:continuous",
     )  # fmt: skip
@@ -51,6 +57,15 @@ class Revolute(AxisJoint, FlatJoint):
 
     def _subspace_about_z(self) -> Subspace:
         return Selection((2,))
+
+    def held(self, R: Mat, p: Vec, rows: RotationRows) -> list[Scalar]:
+        return [*p, *rows.about_z(R)]
+
+    def mirrored(self, mirror: Mirror) -> Mirrored:
+        return Mirrored(Revolute(mirror.axis(self.axis, axial=True)), ONE, ONE)
+
+    def in_series(self) -> list[Joint | Transform]:
+        return [self]
 
 
 @dataclass(frozen=True)
@@ -73,6 +88,7 @@ class Prismatic(AxisJoint, FlatJoint):
     nq = 1
     nv = 1
     v_names = ("",)
+    turning: ClassVar[str] = "none"
     tags: ClassVar[tuple[str, ...]] = ("urdf:prismatic", "mjcf:slide", "sdf:prismatic")
 
     def _placement_about_z(self, q: Sequence[Scalar]) -> Transform:
@@ -86,6 +102,15 @@ class Prismatic(AxisJoint, FlatJoint):
 
     def _spread(self) -> np.ndarray:
         return np.ones(1)
+
+    def held(self, R: Mat, p: Vec, rows: RotationRows) -> list[Scalar]:
+        return [p[0], p[1], *rows.none(R)]
+
+    def mirrored(self, mirror: Mirror) -> Mirrored:
+        return Mirrored(Prismatic(mirror.axis(self.axis, axial=False)), ONE, ONE)
+
+    def in_series(self) -> list[Joint | Transform]:
+        return [self]
 
 
 @dataclass(frozen=True)
@@ -111,6 +136,7 @@ class Helical(AxisJoint, FlatJoint):
     nq = 1
     nv = 1
     v_names = ("",)
+    turning: ClassVar[str] = "axis"
     tags: ClassVar[tuple[str, ...]] = ("sdf:screw",)
 
     def __post_init__(self) -> None:
@@ -142,6 +168,24 @@ class Helical(AxisJoint, FlatJoint):
     def _subspace_about_z(self) -> Subspace:
         return Columns((Vec((0.0, 0.0, 1.0, 0.0, 0.0, self.pitch)),))
 
+    def held(self, R: Mat, p: Vec, rows: RotationRows) -> list[Scalar]:
+        return [p[0], p[1], *rows.about_z(R), *self._thread(R, p[2], rows)]
+
+    def _thread(self, R: Mat, z: Scalar, rows: RotationRows) -> list[Scalar]:
+        """A screw turns by z / pitch, whole turns included: so much tells the pose."""
+        if self.pitch == 0.0:
+            return [z]
+        turned = z * (1.0 / self.pitch)
+        s, c = sin(turned), cos(turned)
+        return [self.pitch * x for x in rows.angle(s * R[0][0] - c * R[1][0], c * R[0][0] + s * R[1][0])]
+
+    def mirrored(self, mirror: Mirror) -> Mirrored:
+        return Mirrored(Helical(mirror.axis(self.axis, axial=True), pitch=-self.pitch), ONE, ONE)
+
+    def in_series(self) -> list[Joint | Transform]:
+        """A screw is a hinge and a slide that follows it."""
+        return [self]
+
 
 @dataclass(frozen=True)
 class Cylindrical(AxisJoint, FlatJoint):
@@ -163,6 +207,7 @@ class Cylindrical(AxisJoint, FlatJoint):
     nq = 2
     nv = 2
     v_names = ("angle", "distance")
+    turning: ClassVar[str] = "axis"
     tags: ClassVar[tuple[str, ...]] = ("sdf:piston",)  # up to SDF 1.4
 
     def _placement_about_z(self, q: Sequence[Scalar]) -> Transform:
@@ -176,3 +221,13 @@ class Cylindrical(AxisJoint, FlatJoint):
 
     def _spread(self) -> np.ndarray:
         return np.array([np.pi, 1.0])
+
+    def held(self, R: Mat, p: Vec, rows: RotationRows) -> list[Scalar]:
+        return [p[0], p[1], *rows.about_z(R)]
+
+    def mirrored(self, mirror: Mirror) -> Mirrored:
+        signs = diagonal(1.0, -1.0)
+        return Mirrored(Cylindrical(mirror.axis(self.axis, axial=True)), signs, signs)
+
+    def in_series(self) -> list[Joint | Transform]:
+        return [Revolute(self.axis), Prismatic(self.axis)]

@@ -1,11 +1,18 @@
-"""The list of every joint type."""
+"""Every joint type, with examples.
+
+Adding one: a class with its mathematics in a file of its own, and one line `register(Kind, examples...)` at the end of
+this file. Files may then hold it, and the conformance tests and random mechanisms take its examples. A program that has
+a joint of its own calls `fourbar.joints.register` as well.
+"""
 
 from __future__ import annotations
 
+from dataclasses import is_dataclass
 from typing import Any
 
 import numpy as np
 
+from ..errors import ModelError
 from ..spatial.linear import Mat
 from ..spatial.transform import Transform
 from .base import Joint
@@ -18,10 +25,27 @@ from .lie import Free, Planar, Schoenflies, Spherical, Translation2, Translation
 from .one_axis import Cylindrical, Helical, Prismatic, Revolute
 from .universal import Universal
 
-JOINT_TYPES: tuple[type[Joint], ...] = (
-    Fixed, Revolute, Prismatic, Helical, Cylindrical, Spherical, Planar, Translation2, Translation3, Schoenflies, Free,
-    Universal, SphericalEuler, SphericalExponential, Composite, CustomJoint,
-)  # fmt: skip
+TYPES: dict[str, type[Joint]] = {}  # what files may hold, by name
+_EXAMPLES: dict[type[Joint], tuple[Joint, ...]] = {}
+
+
+def register(kind: type[Joint], *examples: Joint) -> type[Joint]:
+    """Make a joint type known by its name, with examples for tests; returns it, so that it may decorate a class.
+
+    Files of fourbar's own formats may then hold it, by the fields of its dataclass.
+    """
+    if not (isinstance(kind, type) and issubclass(kind, Joint) and is_dataclass(kind)):
+        raise ModelError(f"register: expected a dataclass that derives from Joint, got {kind!r}")
+    if TYPES.get(kind.__name__, kind) is not kind:
+        raise ModelError(
+            f"register: a joint type called {kind.__name__!r} is registered already: {TYPES[kind.__name__]!r}"
+        )
+    wrong = [x for x in examples if type(x) is not kind]
+    if wrong:
+        raise ModelError(f"register: the examples of {kind.__name__} are joints of that type, got {wrong[0]!r}")
+    TYPES[kind.__name__] = kind
+    _EXAMPLES[kind] = examples
+    return kind
 
 
 def _rolling_disk(q: Any) -> Any:
@@ -41,28 +65,33 @@ _ODD = (2.0 / 7.0, -3.0 / 7.0, 6.0 / 7.0)
 _OTHER = (0.6, 0.0, -0.8)
 _PLACED = Transform.of(Mat.of([[0, -0.6, 0.8], [1, 0, 0], [0, 0.8, 0.6]]), (0.2, -0.1, 0.3))
 
-REGISTRY: tuple[Joint, ...] = (
-    Fixed(),
-    *(Revolute(axis) for axis in ("x", "y", "z", "-y", _ODD)),
-    *(Prismatic(axis) for axis in ("x", "-z", _ODD)),
-    *(Helical(axis, pitch=0.3) for axis in ("y", "z", _ODD)),
-    *(Cylindrical(axis) for axis in ("x", "z", _ODD)),
-    Spherical(),
-    *(Planar(axis) for axis in ("z", "y", _ODD)),
-    *(Translation2(axis) for axis in ("z", "-x", _ODD)),
-    Translation3(),
-    *(Schoenflies(axis) for axis in ("z", "x", _ODD)),
-    Free(),
-    *(Universal(*axes) for axes in (("x", "y"), ("z", "x"), ("-y", _ODD), (_ODD, _OTHER))),
-    *(SphericalEuler(sequence) for sequence in SEQUENCES),
-    SphericalExponential(),
+register(Fixed, Fixed())
+register(Revolute, *(Revolute(axis) for axis in ("x", "y", "z", "-y", _ODD)))
+register(Prismatic, *(Prismatic(axis) for axis in ("x", "-z", _ODD)))
+register(Helical, *(Helical(axis, pitch=0.3) for axis in ("y", "z", _ODD)))
+register(Cylindrical, *(Cylindrical(axis) for axis in ("x", "z", _ODD)))
+register(Spherical, Spherical())
+register(Planar, *(Planar(axis) for axis in ("z", "y", _ODD)))
+register(Translation2, *(Translation2(axis) for axis in ("z", "-x", _ODD)))
+register(Translation3, Translation3())
+register(Schoenflies, *(Schoenflies(axis) for axis in ("z", "x", _ODD)))
+register(Free, Free())
+register(Universal, *(Universal(*axes) for axes in (("x", "y"), ("z", "x"), ("-y", _ODD), (_ODD, _OTHER))))
+register(SphericalEuler, *(SphericalEuler(sequence) for sequence in SEQUENCES))
+register(SphericalExponential, SphericalExponential())
+register(
+    Composite,
     Composite(Revolute("x"), Prismatic("x")),
     Composite(Prismatic("x"), Prismatic("y"), Revolute("z")),
     Composite(Translation3(), Spherical()),
     Composite(Spherical(), Prismatic(_ODD), Revolute("x")),
     Composite(Revolute(_ODD), _PLACED, Revolute("z"), Helical(_OTHER, pitch=-0.2)),
     Composite(Planar("y"), Composite(Prismatic("y"), Composite(_PLACED, Universal("y", "z")))),
-    CustomJoint(_rolling_disk, nq=2),
-    CustomJoint(_crank_tip, nq=1, name="cam", home=(0.4,)),
+)
+register(CustomJoint, CustomJoint(_rolling_disk, nq=2), CustomJoint(_crank_tip, nq=1, name="cam", home=(0.4,)))
+
+JOINT_TYPES: tuple[type[Joint], ...] = tuple(TYPES.values())
+REGISTRY: tuple[Joint, ...] = (
+    *(example for examples in _EXAMPLES.values() for example in examples),
     Composite(CustomJoint(_rolling_disk, nq=2), SphericalExponential(), _PLACED),
 )

@@ -19,10 +19,9 @@ from .axis import Axis, Direction, unit_axis
 from .base import Joint
 from .composite import Composite
 from .custom import CustomJoint
-from .registry import JOINT_TYPES
+from .registry import TYPES
 
 Plain = dict[str, Any]
-TYPES: dict[str, type[Joint]] = {t.__name__: t for t in JOINT_TYPES if t is not CustomJoint}
 _SHORT = reprlib.Repr()
 _SHORT.maxstring = _SHORT.maxother = _SHORT.maxlong = 60
 _AXES = ("axis", "axis1", "axis2")
@@ -119,9 +118,13 @@ def matrix(what: str, value: Any, rows: int | None = None, columns: int | None =
 
 def to_plain(joint: Joint) -> Plain:
     """The table of a joint."""
+    if isinstance(joint, CustomJoint):
+        raise ModelError(f"{joint!r} is made from a Python function, which cannot be stored in a file")
     if TYPES.get(type(joint).__name__) is not type(joint):
-        why = "is made from a Python function" if isinstance(joint, CustomJoint) else "is of a user-defined type"
-        raise ModelError(f"{joint!r} {why}, which cannot be stored in a file")
+        raise ModelError(
+            f"{joint!r} is of a user-defined type, which cannot be stored in a file unless it is registered: call "
+            f"fourbar.joints.register({type(joint).__name__}) first"
+        )
     name = {"type": type(joint).__name__}
     if isinstance(joint, Composite):
         parts = [to_plain(p) if isinstance(p, Joint) else place_to_plain(p) for p in joint.parts]
@@ -143,7 +146,7 @@ def parameters(kind: type[Joint]) -> tuple[str, ...]:
 
 def from_plain(what: str, value: Any) -> Joint:
     """A joint from its table."""
-    kind = choose(what, value, TYPES)
+    kind = choose(what, value, {name: kind for name, kind in TYPES.items() if kind is not CustomJoint})
     given = table(what, value, ("type", *parameters(kind)))
     if kind is Composite:
         if not isinstance(given.get("parts"), list):

@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
 from ..errors import ModelError
 from ..expr import atan2
-from ..spatial.linear import Scalar, Vec
+from ..spatial.linear import Mat, Scalar, Vec, dot
 from ..spatial.transform import Transform
 from .axis import Axis, unit_axis
 from .composite import SeriesJoint
+from .held import RotationRows
+from .image import Mirrored, diagonal
 from .one_axis import Revolute
+
+if TYPE_CHECKING:
+    from .mirror import Mirror
 
 
 def _angle(axis: Vec, a: Vec, b: Vec) -> Scalar:
@@ -67,3 +72,15 @@ class Universal(SeriesJoint):
     @property
     def parts(self) -> tuple[Revolute, Revolute]:
         return Revolute(self.axis1), Revolute(self.axis2)
+
+    def held(self, R: Mat, p: Vec, rows: RotationRows) -> list[Scalar]:
+        """It keeps the angle between its axes, one fixed in each body."""
+        a, b = Vec(unit_axis(self.axis1)), Vec(unit_axis(self.axis2))
+        return [*p, dot(a, R @ b) - dot(a, b)]
+
+    def held_in(self) -> None:
+        return None
+
+    def mirrored(self, mirror: Mirror) -> Mirrored:
+        axes = (mirror.axis(a, axial=True) for a in (self.axis1, self.axis2))
+        return Mirrored(Universal(*axes), diagonal(1.0, 1.0), diagonal(1.0, 1.0))

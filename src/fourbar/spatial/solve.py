@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from ..expr import maximum, select
+from ..expr import maximum, select, sqrt
 from .linear import Mat, Scalar, Vec, is_zero, reciprocal
 
 _DEPENDENT = 1e12  # how much smaller than a diagonal entry a pivot may be before it is rounding
@@ -29,6 +29,14 @@ class Factored(NamedTuple):
             for j in range(i + 1, n):
                 x[i] = x[i] - self.L[j][i] * x[j]
         return Vec(x)
+
+    def whiten(self, b: Sequence[Scalar]) -> Vec:
+        """D^-½ b: the product of two such is that of b and D⁻¹ b, without squaring."""
+        x = list(b)
+        for i in range(len(x)):
+            for j in range(i):
+                x[i] = x[i] - self.L[i][j] * x[j]
+        return Vec([0.0 if is_zero(y) else y * sqrt(d) for y, d in zip(x, self.inverse_pivots, strict=True)])
 
     def solve_columns(self, B: Mat) -> Mat:
         """D⁻¹ B."""

@@ -24,6 +24,10 @@ class Hinge(NamedTuple):
     D: Factored
     Y: Mat
 
+    def drive(self, u: Vec, w: Vec) -> Vec:
+        """Which of u and w = D⁻¹ u is kept to accelerate the joint: w, as Y is at hand."""
+        return w
+
 
 class Columns(NamedTuple):
     """A general subspace by its columns, each six numbers."""

@@ -15,7 +15,8 @@ from ..tolerances import CLOSED, KEEP_AWAY
 from .closing import close, close_from, differences
 from .cluster_tree import ClusterTree
 from .clusters import Cluster
-from .embedding import LoopEmbedding, OwnJoint
+from .embedding import LoopEmbedding
+from .own_joint import OwnJoint
 from .path_following import follow_path, move_into_limits
 
 _HOME_TRIALS = 10  # trials in the home assembly, if the robot is built outside of its joint limits

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..constraints.loop import Loop
-from ..constraints.residual_trace import Residual, Traced, cut, trace
+from ..constraints.residual_trace import LoopTrace, Residual, cut, trace
 from ..errors import ModelError
 from ..joints.base import Joint
 from ..joints.euclidean import FlatJoint
@@ -22,9 +22,11 @@ from ..spatial.linear import Scalar, Vec
 from ..spatial.transform import IDENTITY, Transform, nudge
 from ..spatial.vectors import Twist
 from ..tolerances import ASSEMBLED, CLOSED
+from .bound import Bound
 from .closing import close, moved
-from .embedding import Bound, LoopEmbedding, OwnJoint
+from .embedding import LoopEmbedding
 from .followers import Followers, close_followers, find_followers
+from .own_joint import OwnJoint
 from .redundant_rows import Spare, spare_rows
 from .spanning_tree import SpanningTree
 from .units import lever, measure
@@ -262,7 +264,9 @@ class ClusterFinder:
             first += len(rows)
         return tuple(found.items())
 
-    def _tied_rows(self, links: tuple[int, ...], loops: Sequence[NamedLoop], traced: Traced) -> LoopEmbedding | Spare:
+    def _tied_rows(
+        self, links: tuple[int, ...], loops: Sequence[NamedLoop], traced: LoopTrace
+    ) -> LoopEmbedding | Spare:
         """The cluster with loops of these rows, or the rows that have to be left out."""
         joints = [self.moving[i].joint for i in links]
         everything = LoopEmbedding(joints, traced, [(j, 1.0) for j in range(len(traced.v))], ())
@@ -287,7 +291,7 @@ class ClusterFinder:
         return LoopEmbedding(joints, traced, independent, rows, q, tie.units)
 
     def _followers(
-        self, links: tuple[int, ...], loops: Sequence[NamedLoop], traced: Traced, declared: Sequence[int]
+        self, links: tuple[int, ...], loops: Sequence[NamedLoop], traced: LoopTrace, declared: Sequence[int]
     ) -> Followers:
         """The driven joints that simply follow others."""
         every, flat, kept = self._every_column(links), self._flat(links), set(declared)

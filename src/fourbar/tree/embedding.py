@@ -10,11 +10,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from copy import copy
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
-from ..constraints.residual_trace import Traced, cut
+from ..constraints.residual_trace import LoopTrace, cut
 from ..expr import Expr, evaluate, maximum, prepare, select
 from ..joints.base import Joint
 from ..joints.euclidean import FlatJoint
@@ -26,35 +26,11 @@ from ..spatial.vectors import Wrench
 from ..tolerances import LOST
 from .elimination import Step, no_pivot, paired, reversed_steps, solve, solve_in_steps, steps_to_solve
 from .shared_joints import Bent, Shared, find_shared
+from .states import Call, EmbeddedState, State
 from .units import Units
 
 _CLOSED = 1e-12  # the largest gap that may remain
 _NEWTON_STEPS = 4  # each squares the gap that a step along the tangent leaves
-
-
-class EmbeddedState(NamedTuple):
-    """A cluster at a state: for each link its coordinates, velocity G ẏ, and its blocks of G and g."""
-
-    q: tuple[Vec, ...]
-    v: tuple[Vec, ...]
-    G: tuple[Mat, ...]
-    g: tuple[Vec, ...]
-
-
-class OwnJoint:
-    """A single link on its own joint: all its velocities are independent. Equal for equal joints."""
-
-    def __init__(self, joint: Joint) -> None:
-        self.joint = joint
-        self.nq, self.nv = joint.nq, joint.nv
-        self.integrate, self.difference, self.chart_rate = joint.integrate, joint.difference, joint.chart_rate
-        self.rate = joint.rate
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, OwnJoint) and self.joint == other.joint
-
-    def __hash__(self) -> int:
-        return hash(self.joint)
 
 
 class LoopEmbedding:
@@ -66,7 +42,7 @@ class LoopEmbedding:
     def __init__(
         self,
         joints: Sequence[Joint],
-        traced: Traced,
+        traced: LoopTrace,
         independent: Sequence[tuple[int, float]],
         rows: Sequence[int],
         closed: np.ndarray | None = None,
@@ -88,7 +64,7 @@ class LoopEmbedding:
         self.nq = self.nv if self.explicit else len(traced.q)
         self.p: tuple[Scalar, ...] = ()
 
-    def along(self, traced: Traced) -> LoopEmbedding:
+    def along(self, traced: LoopTrace) -> LoopEmbedding:
         """The same choice of velocities and rows for loops whose trace also depends on changes of parameters."""
         other = copy(self)
         for name in ("_key", "K_rate", "_runs", "_varying", "constants"):
@@ -103,7 +79,7 @@ class LoopEmbedding:
         other.p = tuple(p)
         return other
 
-    def replaced(self, traced: Traced, p: Sequence[Scalar]) -> LoopEmbedding:
+    def replaced(self, traced: LoopTrace, p: Sequence[Scalar]) -> LoopEmbedding:
         """The same for loops whose trace depends on changes of parameters, with these changed by p of any size."""
         other = object.__new__(Replaced)
         other.__dict__.update(self.along(traced).__dict__, p=tuple(p))
@@ -202,6 +178,14 @@ class LoopEmbedding:
             for j, (x,) in zip(columns, solved, strict=True):
                 full[j] = known[self.traced.q[j]] = x
         return full
+
+    def state(self, call: Call, q: Vec, v: Vec | None) -> State:
+        """The cluster at a state, recorded."""
+        return call(expand, self, q, v)
+
+    def map_rates(self, call: Call, e: State) -> tuple[Mat, ...]:
+        """Ġ by link as the cluster moves, recorded."""
+        return call(map_rate, self, e, e.v)
 
     def expand(self, q: Sequence[Scalar], v: Sequence[Scalar] | None) -> EmbeddedState:
         """All joints' coordinates, velocities and the maps G and g; without v only G."""
@@ -490,11 +474,11 @@ class Replaced(LoopEmbedding):
         return self._coordinates(q)
 
 
-class Bound(NamedTuple):
-    """Links connected by loops, some of whose parameters change by p: works as the `LoopEmbedding` at p does."""
+def expand(embedding: LoopEmbedding, q: Vec, v: Vec | None) -> EmbeddedState:
+    """A cluster at a state."""
+    return embedding.expand(q, v)
 
-    tie: LoopEmbedding
-    p: Vec
 
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self.tie.at(self.p), name)
+def map_rate(embedding: LoopEmbedding, e: EmbeddedState, v: tuple[Vec, ...]) -> tuple[Mat, ...]:
+    """How fast G changes as the joints of a cluster move with v."""
+    return embedding.map_rate(e, v)

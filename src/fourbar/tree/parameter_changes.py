@@ -9,15 +9,16 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..constraints.residual_trace import Traced, trace
+from ..constraints.residual_trace import LoopTrace, trace
 from ..expr import Graph, jvp, prepare
 from ..expr.autodiff import reachable
 from ..mechanism.mechanism import Mechanism
 from ..spatial.linear import Scalar, Vec
 from ..spatial.transform import Transform
+from .bound import Bound
 from .cluster_tree import ClusterTree, arrange, every_body
 from .clusters import Cluster, loop_residual
-from .embedding import Bound, LoopEmbedding
+from .embedding import LoopEmbedding
 from .links import Link
 from .parameters import Parameter, changed
 from .regroup import regrouped
@@ -131,12 +132,12 @@ def affects_loops(mechanism: Mechanism, cluster_tree: ClusterTree, cluster: Clus
     return found
 
 
-def _depends(traced: Traced) -> bool:
+def _depends(traced: LoopTrace) -> bool:
     return not {x.id for x in traced.p}.isdisjoint(node.id for node in reachable(traced.roots))
 
 
 @lru_cache(maxsize=64)
-def retraced(mechanism: Mechanism, cluster: Cluster, which: Which, given: bool = False) -> Traced:
+def retraced(mechanism: Mechanism, cluster: Cluster, which: Which, given: bool = False) -> LoopTrace:
     """The trace of a cluster's loops as they depend on the changes, or on `given` parameters."""
     assert isinstance(cluster.embedding, LoopEmbedding)
     p = Graph().inputs("change", sum(x.size for x in which))

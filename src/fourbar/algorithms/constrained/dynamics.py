@@ -10,24 +10,18 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from ...spatial.linear import Vec
-from ...spatial.solve import Factored
 from ...spatial.vectors import Wrench
-from ...tree.clusters import GROUND, Cluster
-from ...tree.embedding import EmbeddedState
-from .. import cluster_aba
-from ..aba import RESTING, Accelerated, Freed, accelerate_group, free_group, ground, spin_outward
-from ..cluster_aba import FreedGroup
-from ..minverse import FreedCluster, FreedLink
+from ...tree.clusters import Cluster
+from ...tree.states import State as ClusterState
+from ..aba import accelerate_outward, free_inward, ground, spin
+from ..articulated import Freed, over_clusters
 from ..sweep import Sweeps
-from .multipliers import Chosen, Multipliers, multipliers, whitened
+from .multipliers import Chosen, Multipliers, multipliers
 from .rows import (
     ConstraintRows,
-    Held,
-    Partly,
     RowPropagation,
     RowResponse,
     Rows,
-    answers,
     combine,
     evaluate_rows,
     omega,
@@ -61,14 +55,14 @@ def missing(rows: tuple[Rows, ...], wanted: Wanted) -> Vec:
     return Vec(found)
 
 
-def pushed(freed: Freed, w: Vec) -> Freed:
-    """A freed link, pushed by more forces."""
-    return Freed(freed.hinge, freed.w + w)
+def driven(freed: Freed, more: Vec) -> Freed:
+    """What is freed, driven by more forces."""
+    return Freed(freed.hinge, freed.drive + more)
 
 
-def pushed_group(freed: FreedGroup, u: Vec) -> FreedGroup:
-    """A freed cluster, pushed by more forces."""
-    return FreedGroup(freed.W, freed.D, freed.u + u)
+def whiten(cluster: Any, hinge: Any, u: tuple[Vec, ...]) -> tuple[Vec, ...]:
+    """D^-½ u for each row u: then Ω = Σ of their products, and its factor is known without squaring."""
+    return tuple(cluster.whitened(hinge, row) for row in u)
 
 
 def by_bundle(x: Sequence[Any], bundles: Sequence[ConstraintRows]) -> tuple[Vec, ...]:
@@ -78,11 +72,6 @@ def by_bundle(x: Sequence[Any], bundles: Sequence[ConstraintRows]) -> tuple[Vec,
         parts.append(Vec(x[at : at + bundle.traced.m]))
         at += bundle.traced.m
     return tuple(parts)
-
-
-def whitened_partly(released: Partly, u: tuple[Vec, ...]) -> tuple[Vec, ...]:
-    """The same as `whitened` for a cluster that is held in part."""
-    return tuple(map(released.scattered, whitened(released.stack.D, tuple(map(released.freed, u)))))
 
 
 class Rowed:
@@ -113,13 +102,7 @@ class Rowed:
         return found
 
     def _white(self, n: int, reply: RowResponse) -> tuple[Vec, ...]:
-        released = self.reach.released[n]
-        if isinstance(released, Held):
-            return reply.u
-        if isinstance(released, Partly):
-            return self.reach.s.recorder.call(whitened_partly, released, reply.u)
-        D: Factored = released.hinge.D if isinstance(released, FreedLink) else released.D
-        return self.reach.s.recorder.call(whitened, D, reply.u)
+        return self.reach.sweeps.nodes[n].step(whiten, self.reach.hinges[n], reply.u)
 
     def combined(self, what: str, force: tuple[Vec, ...]) -> dict[int, Vec]:
         """Σ λ u or Σ λ w (`what`) of the clusters that the rows reach."""
@@ -138,40 +121,33 @@ class Forward:
         self,
         s: Sweeps,
         clusters: Sequence[Cluster],
-        expanded: Sequence[EmbeddedState | None],
+        states: Sequence[ClusterState],
         bundles: Sequence[ConstraintRows],
         state: State,
         tau: Sequence[Vec],
         F_ext: Sequence[Wrench],
         gravity: Sequence[float],
     ) -> None:
-        self.s, self.clusters, self.expanded, self.bundles, self.gravity = s, clusters, expanded, bundles, gravity
-        self.spun = s.outward(spin_outward, RESTING, state.v, F_ext)
-        messages: list[list[Any]] = [[] for _ in s.tree.parents]
-        self.freed: list[Any] = [None] * len(clusters)
-        for n in reversed(range(len(clusters))):
-            self.freed[n] = free_group(s, clusters[n], expanded[n], messages, self.spun, tau[n])
-        reach = RowPropagation(s, clusters, expanded, [self._released(n) for n in range(len(clusters))])
+        self.s, self.states, self.bundles = s, states, bundles
+        self.sweeps = over_clusters(s, clusters, states)
+        self._ground = s.known(ground, Vec(gravity))
+        p, self.bias = spin(s, clusters, states, state.v, F_ext)
+        self.freed: list[Freed] = self.sweeps.inward(free_inward, p, self.bias, tau)
+        reach = RowPropagation(self.sweeps, states, [freed.hinge for freed in self.freed])
         a = self._unconstrained(reach.needed(bundles))
         self.rowed = Rowed(reach, bundles, evaluate_rows(s, bundles, state.q, state.v, a))
 
-    def _released(self, n: int) -> FreedLink | FreedCluster:
-        cluster, e, freed = self.clusters[n], self.expanded[n], self.freed[n]
-        if e is None:
-            return FreedLink(self.s.k[cluster.links[0]], freed.hinge)
-        return FreedCluster(tuple(self.s.k[i] for i in cluster.links), cluster.inner, e.G, freed.W, freed.D)
-
     def _unconstrained(self, needed: Sequence[int]) -> list[Any]:
         """The accelerations without constraints of the joints that carry what these look at."""
-        moved: dict[int, Accelerated] = {GROUND: self.s.known(ground, Vec(self.gravity))}
         found: list[Any] = [None] * len(self.s.tree.parents)
-        for n in needed:
-            cluster, e = self.clusters[n], self.expanded[n]
-            a = accelerate_group(self.s, cluster, e, moved, self.spun, self.freed[n])
-            parts = (a,) if e is None else self.s.recorder.call(cluster_aba.accelerations, e.G, e.g, a)
-            for link, own in zip(cluster.links, parts, strict=True):
+        for n, a in self._accelerated(self.freed, needed).items():
+            parts = self.states[n].accelerations(self.s.recorder.call, a)
+            for link, own in zip(self.sweeps.clusters[n].links, parts, strict=True):
                 found[link] = own
         return found
+
+    def _accelerated(self, freed: Sequence[Freed], only: Sequence[int] | None = None) -> dict[int, Vec]:
+        return self.sweeps.outward(accelerate_outward, self._ground, freed, self.bias, only=only)
 
     def missing(self, wanted: Wanted) -> Vec:
         """b = A a + Ȧ v - (what the rows should do), for the accelerations a without constraints."""
@@ -181,13 +157,10 @@ class Forward:
         """The accelerations of all clusters under forces along the rows."""
         lam = by_bundle(force, self.bundles)
         w, u = self.rowed.combined("w", lam), self.rowed.combined("u", lam)
-        call, freed = self.s.recorder.call, list(self.freed)
+        freed = list(self.freed)
         for n in w:
-            single = self.expanded[n] is None
-            freed[n] = call(pushed, freed[n], w[n]) if single else call(pushed_group, freed[n], u[n])
-        moved: dict[int, Accelerated] = {GROUND: self.s.known(ground, Vec(self.gravity))}
-        pairs = zip(self.clusters, self.expanded, freed, strict=True)
-        return [accelerate_group(self.s, cluster, e, moved, self.spun, x) for cluster, e, x in pairs]
+            freed[n] = self.s.recorder.call(driven, freed[n], freed[n].hinge.drive(u[n], w[n]))
+        return list(self._accelerated(freed).values())
 
 
 class Still:
@@ -200,18 +173,18 @@ class Still:
         self,
         s: Sweeps,
         clusters: Sequence[Cluster],
-        expanded: Sequence[EmbeddedState | None],
+        states: Sequence[ClusterState],
         bundles: Sequence[ConstraintRows],
         state: State,
         a: Sequence[Vec],
         held: Sequence[Sequence[bool]],
     ) -> None:
-        self.s, self.clusters, self.bundles = s, clusters, bundles
-        self.released = release_or_hold(s, clusters, expanded, held)
-        reach = RowPropagation(s, clusters, expanded, self.released)
+        self.bundles = bundles
+        self.released = release_or_hold(s, clusters, states, held)
+        reach = RowPropagation(self.released.sweeps, states, self.released.hinges)
         self.rowed = Rowed(reach, bundles, evaluate_rows(s, bundles, state.q, state.v, a))
 
     def answers(self, force: Vec) -> list[Vec]:
         """M⁻¹ Aᵀ λ, by cluster."""
         w = self.rowed.combined("w", by_bundle(force, self.bundles))
-        return answers(self.s, self.clusters, self.released, w)
+        return self.released.answers([w.get(n, Vec([0.0] * nv)) for n, nv in enumerate(self.released.nv)])

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from ...expr import maximum, select, sqrt
-from ...spatial.linear import Mat, Scalar, Vec, dot, is_zero
-from ...spatial.solve import Factored, factor
+from ...expr import maximum, select
+from ...spatial.linear import Mat, Scalar, Vec, dot
+from ...spatial.solve import factor
 
 _INFINITE = float("inf")
 
@@ -109,15 +109,3 @@ def spread(force: Vec, T: list[Vec], chosen: tuple[int, ...], others: list[int])
     least = factor(N).solve(force)
     found = dict(zip(chosen, least, strict=True)) | {i: dot(t, least) for i, t in zip(others, T, strict=True)}
     return Vec([found[i] for i in sorted(found)])
-
-
-def whitened(D: Factored, u: tuple[Vec, ...]) -> tuple[Vec, ...]:
-    """D^-½ u for each row u: then Ω = Σ of their products, and its factor is known without squaring."""
-    found = []
-    for row in u:
-        x = list(row)
-        for i in range(len(x)):
-            for j in range(i):
-                x[i] = x[i] - D.L[i][j] * x[j]
-        found.append(Vec([0.0 if is_zero(y) else y * sqrt(d) for y, d in zip(x, D.inverse_pivots, strict=True)]))
-    return tuple(found)

@@ -10,10 +10,11 @@ from typing import Any
 
 from ...algorithms import christoffel as symbols
 from ...algorithms import coriolis, crba, rnea
-from ...algorithms.cluster_aba import project_forces
 from ...spatial.linear import Mat, Vec
+from ...tree.embedding import map_rate
+from ...tree.states import project_forces
 from ..arguments import Q, V
-from ..context import Context, map_rate
+from ..context import Context
 from ..registry import Outputs, flat, method, vector
 
 Rows = list[list[Any]]
@@ -189,8 +190,8 @@ def _bent(c: Context, cube: symbols.Cube) -> symbols.Cube:
     half = _transposed(c.columns(crba.mass_matrix(c.equations())))
     first = 0
     for n, (cluster, e) in enumerate(zip(c.clusters, c.expanded, strict=True)):
-        for k in range(first, first + (0 if e is None else cluster.embedding.nv)):
-            v = c.recorder.call(_column, e.G, k - first) if e is not None else ()
+        for k in range(first, first + (0 if e.is_identity else cluster.embedding.nv)):
+            v = c.recorder.call(_column, e.G, k - first)
             added = _mapped(c, half, n, c.recorder.call(map_rate, cluster.embedding, e, v))
             for a, row in enumerate(added):
                 own = Vec([found[a][first + b][k] for b in range(len(row))])

@@ -12,7 +12,8 @@ from ...spatial.linear import Mat, Vec
 from ...spatial.solve import inverse_or_nan
 from ...spatial.vectors import Wrench
 from ...tree.cluster_tree import ClusterTree, Location
-from ...tree.embedding import LoopEmbedding, OwnJoint
+from ...tree.embedding import LoopEmbedding
+from ...tree.own_joint import OwnJoint
 from ..arguments import F_EXT, A, Q, V
 from ..context import Context
 from ..options import read_frame

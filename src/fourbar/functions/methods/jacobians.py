@@ -7,7 +7,6 @@ from typing import NamedTuple
 
 from ...algorithms import minverse, rnea
 from ...algorithms.branch_solver import Solver, among, velocity_parents
-from ...algorithms.cluster_aba import project_forces
 from ...algorithms.derivatives import Variation, inverse_dynamics_variation
 from ...algorithms.loop_derivatives import GroupVariation, vary_group
 from ...algorithms.tiled_product import Rows, plus_product, transposed
@@ -16,6 +15,7 @@ from ...spatial.transform import Transform
 from ...spatial.vectors import Twist, Wrench
 from ...tree.cluster_tree import GROUND
 from ...tree.embedding import LoopEmbedding
+from ...tree.states import EmbeddedState, project_forces
 from ..context import Context, Record
 from ..registry import Outputs, flat
 from . import dynamics
@@ -66,7 +66,7 @@ def _vary_groups(c: Context, a: Sequence[Vec], tau: Sequence[Vec]) -> list[Group
     found: list[GroupVariation | None] = []
     for cluster, e, own_a in zip(c.clusters, c.expanded, a, strict=True):
         varied = None
-        if e is not None and isinstance(cluster.embedding, LoopEmbedding) and cluster.embedding.nv:
+        if isinstance(e, EmbeddedState) and isinstance(cluster.embedding, LoopEmbedding) and cluster.embedding.nv:
             forces = tuple(tau[link] for link in cluster.links)
             varied = c.recorder.call(vary_group, cluster.embedding, e, own_a, forces)
             changing = (varied.velocity, varied.acceleration, varied.bias, (varied.force,))
@@ -169,8 +169,7 @@ def accelerations_and_multipliers(c: Context) -> tuple[list[Vec], list[Vec], lis
     bias = c.project(rnea.inverse_dynamics(s, c.velocities(), c.accelerations(""), c.F_ext(), c.gravity))
     left = [call(_difference, tau, own) for tau, own in zip(c.by_cluster("tau"), bias, strict=True)]
     released = minverse.release_all(s, c.clusters, c.expanded)
-    a = minverse.solve_released(s, c.clusters, released, left)
-    multiplier = minverse.solve_released(s, c.clusters, released, c.by_cluster("w_a"))
+    a, multiplier = released.solve(left), released.solve(c.by_cluster("w_a"))
     return a, multiplier, [call(_negated, x) for x in multiplier]
 
 

@@ -40,10 +40,9 @@ def _stretch(joint: Joint, q: Vec) -> Vec:
     return joint.stretch(Vec(joint.neutral()), q)
 
 
-def _stretch_map(joint: Joint, q: Vec, G: Mat | None) -> Mat:
+def _stretch_map(joint: Joint, q: Vec, G: Mat) -> Mat:
     """∂δ̇/∂v of a joint's stretch δ, on the independent velocities."""
-    rates = Mat(joint.stretch_rates(Vec(joint.neutral()), q)).T
-    return rates if G is None else rates @ G
+    return Mat(joint.stretch_rates(Vec(joint.neutral()), q)).T @ G
 
 
 def _stretches(c: Context) -> list[Vec]:
@@ -52,19 +51,19 @@ def _stretches(c: Context) -> list[Vec]:
     return [c.recorder.call(_stretch, moving.joint, q) for moving, q in pairs]
 
 
-def _stretch_maps(c: Context) -> list[tuple[Mat, ...] | None]:
-    """How the stretches change with the independent velocities, by cluster and link; None: they are these velocities.
+def _stretch_maps(c: Context) -> list[tuple[Mat, ...]]:
+    """How the stretches change with the independent velocities, by cluster and link.
 
     A spring's force is that which `passive_forces` gives it, -(∂δ̇/∂v)ᵀ k δ.
     """
     q = c.coordinates()
-    found: list[tuple[Mat, ...] | None] = []
+    found: list[tuple[Mat, ...]] = []
     for cluster, e in zip(c.clusters, c.expanded, strict=True):
         joints = [c.model.cluster_tree.moving[i].joint for i in cluster.links]
         if all(map(is_flat, joints)) or not cluster.embedding.nv:
-            found.append(None if e is None else e.G)
+            found.append(e.G)
             continue
-        parts = zip(joints, cluster.links, (None,) * len(joints) if e is None else e.G, strict=True)
+        parts = zip(joints, cluster.links, e.G, strict=True)
         found.append(tuple(c.recorder.call(_stretch_map, joint, q[i], G) for joint, i, G in parts))
     return found
 
@@ -79,7 +78,7 @@ _FACTORS: dict[str, Callable[[Context], list[Vec]]] = {
 }
 
 
-def _maps(c: Context, kind: str) -> list[tuple[Mat, ...] | None] | None:
+def _maps(c: Context, kind: str) -> list[tuple[Mat, ...]] | None:
     """Along which maps these act on the independent velocities; None: along those of the velocities."""
     return _stretch_maps(c) if kind == "stiffness" else None
 
@@ -109,23 +108,24 @@ class _Rows:
                 carrying = [b for b, link in enumerate(cluster.links) if link in own]
                 if carrying and cluster.embedding.nv:
                     mine = tuple(own[cluster.links[b]] for b in carrying)
-                    G = () if e is None else tuple(e.G[b] for b in carrying)
+                    G = tuple(e.G[b] for b in carrying)
                     rates = self.c.map_rates[n] if momenta is not None else None
                     if rates is not None and momenta is not None:
                         mine += tuple(momenta[body][cluster.links[b]] for b in carrying)
                         G += tuple(rates[b] for b in carrying)
-                    projected = mine[0] if e is None else self.c.recorder.call(regressors.project_rows, G, mine)
+                    projected = mine[0] if e.is_identity else self.c.recorder.call(regressors.project_rows, G, mine)
                     parts.append((self.first[n], projected))
             self._append(parts, 10)
 
     def add_joints(self, values: Sequence[Vec], along: Sequence[tuple[Mat, ...] | None] | None = None) -> None:
-        """A column of each velocity of each link: Gᵀ of what its parameter multiplies, or of other maps `along`."""
+        """A column of each velocity of each link: Gᵀ of what its parameter multiplies, or of other maps `along` (None:
+        zero)."""
         home = {link: (n, b) for n, cluster in enumerate(self.c.clusters) for b, link in enumerate(cluster.links)}
-        maps = [None if e is None else e.G for e in self.c.expanded] if along is None else along
+        maps = [e.G for e in self.c.expanded] if along is None else along
         for link, own in enumerate(values):
             n, b = home[link]
             blocks = maps[n]
-            G = Mat.identity(len(own)) if blocks is None else blocks[b]
+            G = Mat.zeros(len(own), len(own)) if blocks is None else blocks[b]
             block = self.c.recorder.call(regressors.spread_rows, G, own) if self.c.clusters[n].embedding.nv else Mat()
             self._append([(self.first[n], block)], len(own))
 
@@ -257,12 +257,6 @@ def _negative(x: Vec) -> Vec:
     return -x
 
 
-def _tied_velocities(c: Context) -> list[Vec]:
-    """The velocities of joints tied by loops; zero of the others, whose armature gains no momentum by itself."""
-    free = {link for cluster in c.clusters if cluster.is_free for link in cluster.links}
-    return [zero if i in free else v for i, (zero, v) in enumerate(zip(c.still(), c.velocities(), strict=True))]
-
-
 @method(Q, V, results="Y", options=[_COLUMNS], read=_read_columns)
 def momentum_rate_regressor(c: Context, columns: tuple[str, ...]) -> Outputs:
     """Regressor of what motion itself adds to the generalized momentum.
@@ -308,7 +302,7 @@ def momentum_rate_regressor(c: Context, columns: tuple[str, ...]) -> Outputs:
             pushes = regressors.push_blocks(s, _homes(c), c.coordinates(), v, c.gravity)
             found.add_bodies(pushes, regressors.momentum_blocks(s, _homes(c), v) if c.is_looped else None)
         elif kind == "armature":
-            found.add_joints(_tied_velocities(c), c.map_rates)
+            found.add_joints(c.velocities(), c.map_rates)
         else:
             found.add_joints([c.recorder.call(_negative, x) for x in _FACTORS[kind](c)], _maps(c, kind))
     return found.result()

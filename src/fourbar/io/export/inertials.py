@@ -18,7 +18,7 @@ from xml.etree import ElementTree as ET
 
 import numpy as np
 
-from ...joints import Cylindrical, Fixed, Helical, Planar, Prismatic, Revolute, Schoenflies, Translation2, Translation3
+from ...joints import Fixed, Revolute
 from ...joints.axis import unit_axis
 from ...joints.base import Joint
 from ...mechanism.mechanism import WORLD, Body, Mechanism, PlacedJoint
@@ -30,8 +30,6 @@ _ROOM = 1e-12  # below this fraction of the largest moment MuJoCo's own principa
 _ROUNDING = 1e-9  # possible error of a moment that a file wrote with few digits
 _NEGLIGIBLE = 1e-6  # largest LEAST, relative to the inertia that it is added to
 _PARALLEL = 1e-14
-_SLIDING = (Prismatic, Translation2, Translation3, Fixed)
-_ABOUT_ONE = (Revolute, Helical, Cylindrical, Planar, Schoenflies)
 _SHOWN = 6
 
 
@@ -172,10 +170,10 @@ def turning(mechanism: Mechanism) -> dict[str, np.ndarray]:
 
 
 def _own_axes(joint: Joint) -> np.ndarray:
-    if isinstance(joint, _SLIDING):
+    if joint.turning == "none":
         return np.zeros((3, 0))
-    if isinstance(joint, _ABOUT_ONE):
-        axis = np.array(unit_axis(joint.axis), float)
+    if joint.turning == "axis":
+        axis = np.array(unit_axis(joint.axis), float)  # type: ignore[attr-defined]
         return (axis / np.linalg.norm(axis))[:, None]
     return np.eye(3)
 

@@ -26,7 +26,7 @@ from .actuators import Actuators
 from .assets import Assets
 from .equalities import Equalities
 from .inertials import Inertials
-from .series import in_other_coordinates, in_series, otherwise
+from .series import in_other_coordinates
 from .text import Fresh, Unsaid, as_text, child
 
 _UNEQUAL = "joint {!r}: {} that is not the same for all its velocities"
@@ -110,10 +110,10 @@ class Writer:
         self._joint(element, c, c.name, "free", None, None)
 
     def _series(self, element: ET.Element, c: PlacedJoint) -> None:
-        parts = in_series(c.joint)
+        parts = c.joint.in_series()
         joints = [part for part in parts or () if isinstance(part, Joint)]
         if parts is None:
-            other, said = otherwise(c.joint), f"joint {c.name!r}, a {type(c.joint).__name__}"
+            other, said = c.joint.otherwise(), f"joint {c.name!r}, a {type(c.joint).__name__}"
             joints = [part for part in other or () if isinstance(part, Joint)]
             sayable = other is not None and len(joints) == len(other)
             known = isinstance(c.joint, Free) or c.joint == FLOATING  # which was refused, and waived, before

@@ -18,7 +18,7 @@ from ...spatial.transform import IDENTITY, Transform
 from ..report import Report
 from .sdf_loops import Loops, planar, two_hinges
 from .sdf_model import Model, listed, said
-from .series import in_other_coordinates, in_series, otherwise, placed
+from .series import in_other_coordinates, placed
 from .text import Unsaid, as_text, child
 from .zero import can_start_at, closed_at, started_at
 
@@ -167,9 +167,9 @@ class Writer:
 
     def _series(self, body: Body, name: str, parent: str, c: PlacedJoint) -> None:
         """Joints in series, with massless links between them."""
-        parts = in_series(c.joint)
+        parts = c.joint.in_series()
         if parts is None:
-            parts, what = otherwise(c.joint), f"joint {c.name!r}, a {type(c.joint).__name__}"
+            parts, what = c.joint.otherwise(), f"joint {c.name!r}, a {type(c.joint).__name__}"
             if not self.unsaid.refuse(what, "coordinates" if parts is not None else "") or parts is None:
                 self.model.link(name, IDENTITY, parent, body)
                 return

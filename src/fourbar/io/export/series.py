@@ -6,28 +6,8 @@ import math
 from collections.abc import Sequence
 from dataclasses import replace
 
-from ...joints import (
-    Composite,
-    Cylindrical,
-    Fixed,
-    Free,
-    Helical,
-    Joint,
-    Planar,
-    Prismatic,
-    Revolute,
-    Schoenflies,
-    Spherical,
-    SphericalEuler,
-    SphericalExponential,
-    Translation2,
-    Translation3,
-    Universal,
-)
-from ...joints.axis import rotation_from_z
-from ...joints.composite import SeriesJoint
+from ...joints import Joint
 from ...mechanism.mechanism import PlacedJoint
-from ...spatial.linear import Mat
 from ...spatial.transform import IDENTITY, Transform
 from .text import Unsaid
 
@@ -35,51 +15,7 @@ Part = Joint | Transform
 _PARAMETERS = ("damping", "friction", "stiffness", "max_force", "max_velocity", "lower", "upper")
 
 
-def in_series(joint: Joint) -> list[Part] | None:
-    """The hinges, slides and placements of which a joint consists; None if its velocities are not theirs."""
-    if isinstance(joint, Fixed):
-        return []
-    if type(joint) in (Revolute, Prismatic, Helical):  # a screw is a hinge and a slide that follows it
-        return [joint]
-    if type(joint) is Cylindrical:
-        return [Revolute(joint.axis), Prismatic(joint.axis)]
-    if type(joint) is Translation3:
-        return [Prismatic(axis) for axis in "xyz"]
-    if type(joint) is Translation2:
-        columns = (rotation_from_z(joint.axis) or Mat.identity(3)).T
-        return [Prismatic(tuple(columns[i])) for i in range(2)]
-    if type(joint) not in (Universal, SphericalEuler, Composite):
-        return None
-    assert isinstance(joint, SeriesJoint)
-    found: list[Part] = []
-    for part in joint.parts:
-        inner = [part] if isinstance(part, Transform) else in_series(part)
-        if inner is None:
-            return None
-        found += inner
-    return found
-
-
-def otherwise(joint: Joint) -> list[Part] | None:
-    """Hinges, slides and placements that move as a joint does, in other coordinates; None if there are none."""
-    turns: list[Part] = [Revolute(axis) for axis in "xyz"]
-    slides: list[Part] = [Prismatic(axis) for axis in "xyz"]
-    if type(joint) in (Spherical, SphericalExponential):
-        return turns
-    if type(joint) is Free:
-        return slides + turns
-    if type(joint) is Schoenflies:
-        return [*slides, Revolute(joint.axis)]
-    if type(joint) is Planar:
-        columns = (rotation_from_z(joint.axis) or Mat.identity(3)).T
-        return [*(Prismatic(tuple(columns[i])) for i in range(2)), Revolute(joint.axis)]
-    if type(joint) is Composite:
-        parts = [[p] if isinstance(p, Transform) else in_series(p) or otherwise(p) for p in joint.parts]
-        return None if any(p is None for p in parts) else [x for p in parts for x in p or ()]
-    return None
-
-
-def placed(parts: list[Part], first: Transform) -> tuple[list[tuple[Transform, Joint]], Transform]:
+def placed(parts: Sequence[Part], first: Transform) -> tuple[list[tuple[Transform, Joint]], Transform]:
     """Each joint with the placement before it, and the placement after the last; `first` is before all."""
     found: list[tuple[Transform, Joint]] = []
     pending = first

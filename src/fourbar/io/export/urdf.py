@@ -32,7 +32,7 @@ from ...mechanism.mechanism import WORLD, Actuator, Body, Mechanism, NamedLoop, 
 from ...spatial.transform import IDENTITY, Transform
 from ..report import Report
 from .linear import conditions
-from .series import in_other_coordinates, in_series, otherwise, placed
+from .series import in_other_coordinates, placed
 from .text import Fresh, Unsaid, as_text, child, rpy
 
 _ENDLESS = 1e9
@@ -144,9 +144,9 @@ class Writer:
         if isinstance(c.joint, Free | Planar):
             self._parameters(self._joint(c.name, c.joint, c.parent, c.child, transform(c.placement)), c, None)
             return
-        parts = in_series(c.joint)
+        parts = c.joint.in_series()
         if parts is None:
-            parts, said = otherwise(c.joint), f"joint {c.name!r}, a {type(c.joint).__name__}"
+            parts, said = c.joint.otherwise(), f"joint {c.name!r}, a {type(c.joint).__name__}"
             if not self.unsaid.refuse(said, "coordinates" if parts is not None else "") or parts is None:
                 return
             c = in_other_coordinates(c, [p for p in parts if isinstance(p, Joint)], self.unsaid)

@@ -15,7 +15,6 @@ from ...mechanism.mechanism import WORLD, Mechanism, PlacedJoint
 from ...spatial.transform import IDENTITY, Transform
 from ...tree.cluster_tree import lower
 from ...tree.embedding import LoopEmbedding
-from .series import in_series
 
 _CLOSED = 1e-9
 Coordinates = Mapping[str, tuple[float, ...]]
@@ -42,7 +41,7 @@ def closed_at(mechanism: Mechanism) -> dict[str, tuple[float, ...]]:
 
 def can_start_at(joint: Joint) -> bool:
     """Whether a joint can have its zero elsewhere."""
-    return isinstance(joint, Fixed | Free | Spherical | Planar) or in_series(joint) is not None
+    return isinstance(joint, Fixed | Free | Spherical | Planar) or joint.in_series() is not None
 
 
 def started_at(mechanism: Mechanism, at: Coordinates) -> Mechanism:
@@ -58,7 +57,7 @@ def _started(c: PlacedJoint, q: Sequence[float]) -> PlacedJoint:
     if isinstance(c.joint, Spherical | Planar):
         moved = transform(c.placement).then(c.joint.placement(q))
         return replace(c, placement=placement(moved))
-    parts = in_series(c.joint) or []
+    parts = c.joint.in_series() or []
     found: list[Joint | Transform] = []
     left = iter(q)
     for part in parts:

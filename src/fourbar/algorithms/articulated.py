@@ -1,0 +1,398 @@
+"""The articulated node: a cluster of links whose joints move freely, are held, or some of each.
+
+Written once for every algorithm that frees joints. Of a link alone (Featherstone, Kim Table 3), in its own frame:
+
+    U = IA S,   D = Sᵀ U,   u = τ - Sᵀ pA,   Ia = IA - U D⁻¹ Uᵀ,   pa = pA + Ia c + U D⁻¹ u,   a = D⁻¹ (u - Uᵀ A').
+
+Of links tied by loops (C-ABA, Chignoli §VI), in the frame of their carrier: with 𝖲_j the motion of every link for a
+unit of the independent velocity j, and all links' inertias and biases IA, pA,
+
+    D = 𝖲ᵀ IA 𝖲,   W = Σ Xᵀ IA 𝖲,   Ia = Σ Xᵀ IA X - W D⁻¹ Wᵀ,   pa = Σ Xᵀ (pA + IA c) + W D⁻¹ u,   a = D⁻¹ (u - Wᵀ A).
+
+Sums over links are formed by small sweeps inside the cluster, so nothing of size 6 n x 6 n ever exists. What is held
+moves the links as the loops' own accelerations g do: with the columns of G split into free and held ones,
+q̈ = G_f a_f + (g + G_h a_h).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+from ..spatial.articulated import Articulated
+from ..spatial.linear import Mat, Scalar, Vec, dot
+from ..spatial.solve import Factored, factor
+from ..spatial.subspace import Hinge
+from ..spatial.vectors import Twist, Wrench
+from ..tree.clusters import Cluster
+from ..tree.links import Kinematics
+from ..tree.states import State
+from .sweep import ClusterSweeps, Node, Outcome, Sweeps, inward, outward
+
+
+class Felt(NamedTuple):
+    """How a cluster and all that hangs on it answers to a push by its carrier: F = Ia A + pa."""
+
+    Ia: Articulated
+    pa: Wrench
+
+
+class Bias(NamedTuple):
+    """Accelerations c that the links of a cluster gain by velocity alone, and g of their joints that loops add."""
+
+    c: tuple[Twist, ...]
+    g: tuple[Vec, ...]
+
+
+class ClusterHinge(NamedTuple):
+    """A freed cluster, as `Hinge` is a freed joint: W by independent velocity, and D factored."""
+
+    W: tuple[Wrench, ...]
+    D: Factored
+
+    def drive(self, u: Vec, w: Vec) -> Vec:
+        """Which of u and w = D⁻¹ u is kept to accelerate the cluster: u, as one solution with D is enough then."""
+        return u
+
+
+class Freed(NamedTuple):
+    """What a cluster keeps of being freed: its hinge, and how forces drive it (see `drive` of the hinge)."""
+
+    hinge: Any
+    drive: Vec
+
+
+class Pushed(NamedTuple):
+    """What forces leave in a cluster: u = τ - Sᵀ pA and w = D⁻¹ u; and the force pa that its carrier feels."""
+
+    u: Vec
+    w: Vec
+    pa: Wrench
+
+
+def _inertias(ks: Sequence[Kinematics], children: Sequence[Sequence[Articulated]]) -> list[Articulated]:
+    """IA = I + Σ Xᵀ Ia X of every link: its own, and what hangs on it outside the cluster."""
+    return [sum(sent, Articulated.of(k.I)) for k, sent in zip(ks, children, strict=True)]
+
+
+def _gathered(
+    ks: Sequence[Kinematics], p: Sequence[Wrench], children: Sequence[Sequence[Felt]]
+) -> tuple[list[Articulated], list[Wrench]]:
+    """IA, and pA = p + Σ Xᵀ pa, of every link."""
+    IA = _inertias(ks, [[felt.Ia for felt in sent] for sent in children])
+    return IA, [sum((felt.pa for felt in sent), own) for own, sent in zip(p, children, strict=True)]
+
+
+class ArticulatedLink(NamedTuple):
+    """A link alone."""
+
+    k: Kinematics
+
+    def release(self, children: Sequence[Sequence[Articulated]]) -> Outcome:
+        """Let the joint move freely: its hinge, and the inertia Ia that its carrier feels."""
+        (IA,) = _inertias((self.k,), children)
+        hinge, Ia = self.k.S.free(IA, self.k.armature)
+        return Outcome(hinge, Ia.to_parent(self.k.X))
+
+    def free(self, children: Sequence[Sequence[Felt]], p: Sequence[Wrench], bias: Bias, tau: Vec) -> Outcome:
+        """The same with forces p that velocity takes, and tau: what is `Freed`, and what the carrier feels."""
+        k, (c,) = self.k, bias.c
+        (IA,), (pA,) = _gathered((k,), p, children)
+        hinge, Ia = k.S.free(IA, k.armature)
+        w, left = k.S.push(hinge, pA, tau)
+        return Outcome(Freed(hinge, w), Felt(Ia.to_parent(k.X), k.X.force_to_parent(left + Ia @ c)))
+
+    def accelerate(self, freed: Freed, bias: Bias, A: Twist) -> Outcome:
+        """A' = X A + c;  a = D⁻¹(u - Uᵀ A'), and the link's acceleration A' + S a."""
+        (c,) = bias.c
+        a, moved = self.k.S.accelerate(freed.hinge, freed.drive, self.k.X.motion_to_child(A) + c)
+        return Outcome(a, (moved,))
+
+    def push(self, hinge: Hinge, on: Sequence[Wrench], tau: Vec) -> Pushed:
+        """Forces `on` the link (as a bias pA) and in its joint."""
+        (pA,) = on
+        u = tau - self.k.S.project(pA)
+        w, left = self.k.S.push(hinge, pA, tau)
+        return Pushed(u, w, self.k.X.force_to_parent(left))
+
+    def answer(self, hinge: Hinge, w: Vec, A: Twist) -> Outcome:
+        """a = w - D⁻¹ Uᵀ A', and the link's acceleration, for that of the carrier."""
+        a, moved = self.k.S.accelerate(hinge, w, self.k.X.motion_to_child(A))
+        return Outcome(a, (moved,))
+
+    def whitened(self, hinge: Hinge, u: Vec) -> Vec:
+        """D^-½ u."""
+        return hinge.D.whiten(u)
+
+    def motions(self) -> list[Mat]:
+        """The motion subspace, one 6 x nv block a link."""
+        return [Mat.from_columns([t.six() for t in self.k.S.twists()])]
+
+
+class ArticulatedCluster(NamedTuple):
+    """Links tied by loops, `inner` the parent of each within the cluster; or any that move with some columns of G only:
+    with none if they are held."""
+
+    ks: tuple[Kinematics, ...]
+    inner: tuple[int, ...]
+    G: tuple[Mat, ...]
+
+    def release(self, children: Sequence[Sequence[Articulated]]) -> Outcome:
+        """As for `ArticulatedLink`."""
+        return Outcome(*self._release(_inertias(self.ks, children)))
+
+    def free(self, children: Sequence[Sequence[Felt]], p: Sequence[Wrench], bias: Bias, tau: Vec) -> Outcome:
+        """As for `ArticulatedLink`; loops add S g to the accelerations c that links gain by velocity alone."""
+        IA, pA = _gathered(self.ks, p, children)
+        hinge, Ia = self._release(IA)
+        gained = self._spread([x + k.S.twist(b) for x, k, b in zip(bias.c, self.ks, bias.g, strict=True)])
+        on = [f + I @ t for f, I, t in zip(pA, IA, gained, strict=True)]
+        u, _, pa = self._push(hinge, on, tau, bias.g)
+        return Outcome(Freed(hinge, u), Felt(Ia, pa))
+
+    def accelerate(self, freed: Freed, bias: Bias, A: Twist) -> Outcome:
+        """a = D⁻¹ (u - Wᵀ A), and the acceleration of every link."""
+        W, D = freed.hinge
+        a = D.solve([u - w.power(A) for u, w in zip(freed.drive, W, strict=True)])
+        rates = [block @ a + b for block, b in zip(self.G, bias.g, strict=True)]
+        own = [x + k.S.twist(r) for x, k, r in zip(bias.c, self.ks, rates, strict=True)]
+        return Outcome(a, tuple(self._spread(own, A)))
+
+    def push(self, hinge: ClusterHinge, on: Sequence[Wrench], tau: Vec) -> Pushed:
+        """As for `ArticulatedLink`."""
+        return self._push(hinge, on, tau, [Vec([0.0] * k.S.nv) for k in self.ks])
+
+    def answer(self, hinge: ClusterHinge, w: Vec, A: Twist) -> Outcome:
+        """a = w - D⁻¹ Wᵀ A, and the acceleration of every link."""
+        a = w - hinge.D.solve([x.power(A) for x in hinge.W])
+        own = [k.S.twist(block @ a) for k, block in zip(self.ks, self.G, strict=True)]
+        return Outcome(a, tuple(self._spread(own, A)))
+
+    def whitened(self, hinge: ClusterHinge, u: Vec) -> Vec:
+        """D^-½ u."""
+        return hinge.D.whiten(u)
+
+    def motions(self) -> list[Mat]:
+        """The stacked motion subspace 𝖲, one 6 x nv block a link."""
+        columns = [self._motion(j)[1] for j in range(len(self.G[0][0]))]
+        return [Mat.from_columns([column[b].six() for column in columns]) for b in range(len(self.ks))]
+
+    def reactions(self, held: tuple[Mat, ...], F: Sequence[Wrench], rates: Sequence[Vec]) -> Vec:
+        """G_hᵀ (Sᵀ F + armature): the forces in velocities that are held, from those on links and rates of joints."""
+        return self._projected(held, self._gather(F)[0], self._spun_up(rates))
+
+    def _release(self, IA: Sequence[Articulated]) -> tuple[ClusterHinge, Articulated]:
+        """W, D and the inertia that is left to the carrier when the cluster moves freely."""
+        W: list[Wrench] = []
+        D: list[Vec] = []
+        for j in range(len(self.G[0][0])):
+            rates, S_j = self._motion(j)
+            F, carrier = self._gather([I @ t for I, t in zip(IA, S_j, strict=True)])
+            W.append(carrier)
+            D.append(self._projected(self.G, F, self._spun_up(rates)))
+        factored = factor(Mat(D))
+        rows = [w.six() for w in W]
+        Y = factored.solve_columns(Mat(rows))
+        left = [list(row) for row in self._composite(IA).rows()]
+        for i in range(6):
+            for k in range(i, 6):
+                left[i][k] = left[i][k] - dot([row[i] for row in rows], [y[k] for y in Y])
+        return ClusterHinge(tuple(W), factored), Articulated.of_rows(left)
+
+    def _push(self, hinge: ClusterHinge, on: Sequence[Wrench], tau: Vec, rates: Sequence[Vec]) -> Pushed:
+        """The same with armatures that accelerate already."""
+        F, P = self._gather(on)
+        u = Vec(tau) - self._projected(self.G, F, self._spun_up(rates))
+        w = hinge.D.solve(u)
+        return Pushed(u, w, P + _weighted(hinge.W, w))
+
+    def _motion(self, j: int) -> tuple[list[Vec], list[Twist]]:
+        """Rates of all joints, and twists of all links beside the carrier's, for a unit of independent velocity j."""
+        rates = [Vec([row[j] for row in block]) for block in self.G]
+        return rates, self._spread([k.S.twist(r) for k, r in zip(self.ks, rates, strict=True)])
+
+    def _spread(self, own: Sequence[Twist], carrier: Twist | None = None) -> list[Twist]:
+        """V_b = X_b V_parent + own_b."""
+
+        def step(b: int, above: Twist | None) -> Twist:
+            return own[b] if above is None else self.ks[b].X.motion_to_child(above) + own[b]
+
+        return outward(self.inner, carrier, step)
+
+    def _gather(self, own: Sequence[Wrench]) -> tuple[list[Wrench], Wrench]:
+        """F_b = own_b + Σ Xᵀ F of the links it carries; and what the carrier feels."""
+
+        def step(b: int, sent: tuple[Wrench, ...]) -> tuple[Wrench, Wrench]:
+            F = sum(reversed(sent), own[b])
+            return F, self.ks[b].X.force_to_parent(F)
+
+        total, sent = inward(self.inner, step)
+        return total, sum(reversed(sent), Wrench.zero())
+
+    def _composite(self, IA: Sequence[Articulated]) -> Articulated:
+        """Σ Xᵀ IA X in the carrier's frame."""
+
+        def step(b: int, sent: tuple[Articulated, ...]) -> tuple[None, Articulated]:
+            return None, _summed((IA[b], *reversed(sent))).to_parent(self.ks[b].X)
+
+        return _summed(inward(self.inner, step)[1][::-1])
+
+    def _projected(self, G: Sequence[Mat], F: Sequence[Wrench], taken: Sequence[Vec]) -> Vec:
+        """Gᵀ (Sᵀ F + taken)."""
+        parts = [block.transpose_times(k.S.project(f) + x) for k, block, f, x in zip(self.ks, G, F, taken, strict=True)]
+        return sum(parts[1:], parts[0])
+
+    def _spun_up(self, rates: Sequence[Sequence[Scalar]]) -> list[Vec]:
+        """What the armatures take."""
+        return [spun_up(k, rate) for k, rate in zip(self.ks, rates, strict=True)]
+
+
+def _summed(parts: Sequence[Articulated]) -> Articulated:
+    return sum(parts[1:], parts[0])
+
+
+def _weighted(W: Sequence[Wrench], w: Sequence[Scalar]) -> Wrench:
+    """Σ W_j w_j; nothing for a cluster that cannot move."""
+    return Wrench.of(Mat(x.six() for x in W).transpose_times(w)) if W else Wrench.zero()
+
+
+def spun_up(k: Kinematics, rate: Sequence[Scalar]) -> Vec:
+    """What the armature takes."""
+    return Vec([j * x for j, x in zip(k.armature, rate, strict=True)])
+
+
+class HeldFreed(NamedTuple):
+    """A cluster of which some velocities are held: the others freed, and what each link pushes against."""
+
+    freed: Freed
+    IA: tuple[Articulated, ...]
+    pA: tuple[Wrench, ...]
+
+
+class Driven(NamedTuple):
+    """Accelerations of velocities that are free, and the forces that hold the others."""
+
+    a: Vec
+    tau: Vec
+
+
+class HeldCluster(NamedTuple):
+    """A cluster of whose velocities only the `loose` ones answer to forces; all others move as prescribed."""
+
+    moving: ArticulatedCluster  # with the columns of the loose velocities
+    held: tuple[Mat, ...]  # the other columns of G
+    loose: tuple[int, ...]
+    nv: int
+
+    def free(self, children: Sequence[Sequence[Felt]], p: Sequence[Wrench], bias: Bias, tau: Vec) -> Outcome:
+        """As for `ArticulatedLink`, with the accelerations of what is held in the bias (see `held_bias`)."""
+        freed, felt = self.moving.free(children, p, bias, self.chosen(tau))
+        IA, pA = _gathered(self.moving.ks, p, children)
+        return Outcome(HeldFreed(freed, tuple(IA), tuple(pA)), felt)
+
+    def accelerate(self, kept: HeldFreed, bias: Bias, A: Twist) -> Outcome:
+        """What is `Driven`, and the acceleration of every link; τ = G_hᵀ (Sᵀ (IA A + pA) + armature)."""
+        a, moved = self.moving.accelerate(kept.freed, bias, A)
+        F = [I @ t + p for I, t, p in zip(kept.IA, moved, kept.pA, strict=True)]
+        rates = [block @ a + b for block, b in zip(self.moving.G, bias.g, strict=True)]
+        return Outcome(Driven(a, self.moving.reactions(self.held, F, rates)), moved)
+
+    def release(self, children: Sequence[Sequence[Articulated]]) -> Outcome:
+        """As for `ArticulatedLink`."""
+        return self.moving.release(children)
+
+    def push(self, hinge: ClusterHinge, on: Sequence[Wrench], tau: Vec) -> Pushed:
+        """As for `ArticulatedLink`: nothing is left where velocities are held."""
+        u, w, pa = self.moving.push(hinge, on, self.chosen(tau))
+        return Pushed(self.scattered(u), self.scattered(w), pa)
+
+    def answer(self, hinge: ClusterHinge, w: Vec, A: Twist) -> Outcome:
+        """As for `ArticulatedLink`: what is held does not accelerate."""
+        a, moved = self.moving.answer(hinge, self.chosen(w), A)
+        return Outcome(self.scattered(a), moved)
+
+    def whitened(self, hinge: ClusterHinge, u: Vec) -> Vec:
+        """D^-½ u."""
+        return self.scattered(self.moving.whitened(hinge, self.chosen(u)))
+
+    def chosen(self, x: Vec) -> Vec:
+        """The entries of the loose velocities."""
+        return Vec([x[j] for j in self.loose])
+
+    def scattered(self, x: Vec) -> Vec:
+        """Entries of the loose velocities among zeros."""
+        found: list[Scalar] = [0.0] * self.nv
+        for j, y in zip(self.loose, x, strict=True):
+            found[j] = y
+        return Vec(found)
+
+
+def _columns(G: Sequence[Mat], which: Sequence[int]) -> tuple[Mat, ...]:
+    """Some columns of a map, by link."""
+    return tuple(Mat(Vec([row[j] for j in which]) for row in block) for block in G)
+
+
+def held_bias(bias: Bias, held: tuple[Mat, ...], a: Vec) -> Bias:
+    """Held accelerations move the links as those of loops do: g + G_h a_h."""
+    return Bias(bias.c, tuple(own + block @ a for own, block in zip(bias.g, held, strict=True)))
+
+
+def _on_link(k: Kinematics, step: Callable[..., Any], *args: Any) -> Any:
+    return step(ArticulatedLink(k), *args)
+
+
+class LinkNode:
+    """Steps on a link alone."""
+
+    def __init__(self, s: Sweeps, cluster: Cluster) -> None:
+        self._s = s
+        (self._link,) = cluster.links
+
+    def step(self, step: Callable[..., Any], *args: Any) -> Any:
+        """step(link, *args)."""
+        return self._s.step(self._link, _on_link, step, *args)
+
+
+class ClusterNode:
+    """Steps on tied links."""
+
+    def __init__(self, s: Sweeps, cluster: Cluster, G: tuple[Mat, ...]) -> None:
+        self._s, self._cluster, self._G = s, cluster, G
+
+    def whole(self) -> ArticulatedCluster:
+        """The cluster itself."""
+        ks = tuple(self._s.kinematics(i) for i in self._cluster.links)
+        return ArticulatedCluster(ks, self._cluster.inner, self._G)
+
+    def step(self, step: Callable[..., Any], *args: Any) -> Any:
+        """step(cluster, *args)."""
+        return self._s.recorder.call(step, self.whole(), *args)
+
+
+class HeldNode:
+    """Steps on a cluster of which some velocities are `held`: a flag for each."""
+
+    def __init__(self, s: Sweeps, cluster: Cluster, e: State, held: Sequence[bool]) -> None:
+        if len(held) != cluster.embedding.nv:
+            raise ValueError(
+                f"links {cluster.links} have {cluster.embedding.nv} velocities, got {tuple(held)} for them"
+            )
+        self._recorder = s.recorder
+        self.loose, self.held = (tuple(j for j, x in enumerate(held) if bool(x) is which) for which in (False, True))
+        self._moving = ClusterNode(s, cluster, _columns(e.G, self.loose))
+        self.G_held = _columns(e.G, self.held)
+
+    def step(self, step: Callable[..., Any], *args: Any) -> Any:
+        """step(cluster, *args)."""
+        nv = len(self.loose) + len(self.held)
+        return self._recorder.call(step, HeldCluster(self._moving.whole(), self.G_held, self.loose, nv), *args)
+
+
+def node(s: Sweeps, cluster: Cluster, e: State) -> Node:
+    """Where steps on a cluster at a state run: the only place that tells links alone from tied ones."""
+    return LinkNode(s, cluster) if e.is_identity else ClusterNode(s, cluster, e.G)
+
+
+def over_clusters(s: Sweeps, clusters: Sequence[Cluster], states: Sequence[State]) -> ClusterSweeps:
+    """Sweeps over clusters that all move freely."""
+    return ClusterSweeps(s, clusters, [node(s, *x) for x in zip(clusters, states, strict=True)])

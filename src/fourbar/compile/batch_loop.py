@@ -6,8 +6,9 @@ Entry points, compiled once per CPU:
   @share(args, dims, steps, data, counter, chunk)   the same, but takes samples in chunks from a shared counter, so that
                                                     several threads can work on one batch
 
-`data` is a table of 64-bit words written by `kernel.py`, laid out as below. Every lane always computes a real sample
-and never looks at its neighbours, so the result of a sample does not depend on where in a batch it stands.
+`data` is a table of 64-bit words written by `kernel.py`, laid out as below. The table of calls has a row for each:
+the address of a block's function and its own table. A row without a function jumps. Every lane always computes a real
+sample and never looks at its neighbours, so the result of a sample does not depend on where in a batch it stands.
 """
 
 from __future__ import annotations
@@ -30,6 +31,9 @@ DATA_WORDS = 18
 # Words of one argument: three core dimensions; where in `steps` their strides are (-1: nowhere); the address of its
 # slot map (outputs); the byte offset of its first slot (inputs).
 ARGUMENT_WORDS = 8
+# Words of a jump: byte offset of the slot that says whether a repeat goes on, or -1 to jump anyhow; byte offset of the
+# slot that counts its passes; how many there may be; the row to go to if it does not go on.
+GOING, PASSES, MOST, TARGET = range(4)
 _STACK_LIMIT = 1 << 15  # threads may have a stack of 128 kB
 
 
@@ -45,6 +49,7 @@ def driver(lanes: Lanes) -> str:
         _bring(lanes),
         _take(),
         _judge(lanes),
+        *calling(lanes),
         _run(lanes),
         _interrupted(),
         _entry("kernel", "", _KERNEL),
@@ -215,24 +220,68 @@ def _any(c: Code, lanes: Lanes, flags: str) -> str:
     return c.let(f"icmp ne i{lanes.width} {bits}, 0")
 
 
+def calling(lanes: Lanes) -> tuple[str, str]:
+    """@jump(table, ws, next) -> the row to go to from a row that jumps, and @calls(data, ws), which runs all rows."""
+    return _jump(lanes), _calls()
+
+
+def _jump(lanes: Lanes) -> str:
+    c = Code()
+    c.label("entry")
+    going, target = _word(c, "%table", GOING), _word(c, "%table", TARGET)
+    c.do(f"br i1 {c.let(f'icmp slt i64 {going}, 0')}, label %leave, label %look")
+    c.label("look")
+    x = c.let(f"load {lanes.double}, ptr {c.let(f'getelementptr i8, ptr %ws, i64 {going}')}, align 8")
+    wanted = _any(c, lanes, c.let(f"fcmp ogt {lanes.double} {x}, {lanes.constant(0.0)}"))
+    counter = c.let(f"getelementptr i8, ptr %ws, i64 {_word(c, '%table', PASSES)}")
+    passes = c.let(f"load i64, ptr {counter}, align 8")
+    allowed = c.let(f"icmp slt i64 {passes}, {_word(c, '%table', MOST)}")
+    again = c.let(f"and i1 {wanted}, {allowed}")
+    more = c.let(f"select i1 {again}, i64 {c.let(f'add i64 {passes}, 1')}, i64 0")
+    c.do(f"store i64 {more}, ptr {counter}, align 8")
+    c.do(f"br i1 {again}, label %stay, label %leave")
+    c.label("stay")
+    c.do("ret i64 %next")
+    c.label("leave")
+    c.do(f"ret i64 {target}")
+    return f"define internal i64 @jump(ptr %table, ptr %ws, i64 %next) #0 {{\n{c.body()}\n}}\n"
+
+
+def _calls() -> str:
+    c = Code()
+    c.label("entry")
+    calls, call_table = _word(c, "%data", CALLS), _word(c, "%data", CALL_TABLE, "ptr")
+    c.do("br label %row")
+    c.label("row")
+    c.do("%k = phi i64 [0, %entry], [%next, %block], [%target, %other]")
+    c.do(f"br i1 {c.let(f'icmp slt i64 %k, {calls}')}, label %some, label %done")
+    c.label("some")
+    pair = c.let(f"getelementptr [2 x i64], ptr {call_table}, i64 %k")
+    function, table = _word(c, pair, 0, "ptr"), _word(c, pair, 1, "ptr")
+    c.do("%next = add i64 %k, 1")
+    c.do(f"br i1 {c.let(f'icmp eq ptr {function}, null')}, label %other, label %block")
+    c.label("block")
+    c.do(f"call void {function}(ptr %ws, ptr {table})")
+    c.do("br label %row")
+    c.label("other")
+    c.do(f"%target = call i64 @jump(ptr {table}, ptr %ws, i64 %next)")
+    c.do("br label %row")
+    c.label("done")
+    c.do("ret void")
+    return f"define internal void @calls(ptr %data, ptr %ws) #0 {{\n{c.body()}\n}}\n"
+
+
 def _run(lanes: Lanes) -> str:
     """@run: samples from %first below %end, W at a time."""
     c = Code()
     c.label("entry")
-    calls, call_table = _word(c, "%data", CALLS), _word(c, "%data", CALL_TABLE, "ptr")
     c.do("%some = icmp slt i64 %first, %end")
     c.do("br i1 %some, label %samples, label %done")
     c.label("samples")
-    c.do("%now = phi i64 [%first, %entry], [%next, %samples_end]")
+    c.do("%now = phi i64 [%first, %entry], [%next, %samples]")
     c.do("call void @bring(ptr %args, ptr %steps, ptr %data, ptr %ws, i64 %now, i64 %n)")
     c.do("call void @judge(ptr %data, ptr %ws)")
-    c.do("br label %block")
-    k, close = open_loop(c, "block", "samples", calls, 1, "samples_end")
-    pair = c.let(f"getelementptr [2 x i64], ptr {call_table}, i64 {k}")
-    function, table = _word(c, pair, 0, "ptr"), _word(c, pair, 1, "ptr")
-    c.do(f"call void {function}(ptr %ws, ptr {table})")
-    c.do(close)
-    c.label("samples_end")
+    c.do("call void @calls(ptr %data, ptr %ws)")
     c.do("call void @take(ptr %args, ptr %steps, ptr %data, ptr %ws, i64 %now, i64 %n)")
     c.do(f"%next = add i64 %now, {lanes.width}")
     c.do("%more = icmp slt i64 %next, %end")

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..expr import Block, Program
+from ..expr.program import Repeat
 from ..expr.text import block_digest
 from ..once import once
 from . import batch_loop as words
@@ -105,6 +106,7 @@ def digest(program: Program, lanes: Lanes, watch: Watch) -> bytes:
         program.preset,
         tuple((block.ports, block.table, block_digest(block)) for block in program.blocks),
         tuple((call.block, call.bases, call.table) for call in program.calls),
+        tuple((r.first, r.count, r.going, r.most) for r in program.repeats),
         (lanes.width, lanes.fma),
         tuple((name, tuple(own.angles), tuple(own.quaternions)) for name, own in watch.items()),
     )
@@ -147,7 +149,7 @@ class Kernel:
 def piece(program: Program, lanes: Lanes) -> int:
     """How many samples are computed before signals are looked for, a multiple of the width."""
     instructions = [len(block.code) for block in program.blocks]
-    cost = sum(instructions[call.block] for call in program.calls)
+    cost = sum(instructions[call.block] * often for call, often in zip(program.calls, program.passes(), strict=True))
     return max(1, signals.BETWEEN // (max(1, cost) * lanes.width)) * lanes.width
 
 
@@ -162,20 +164,25 @@ def _runs(numbers: list[int]) -> list[tuple[int, int]]:
     return found
 
 
+def workspace_slots(program: Program) -> int:
+    """The slots of a program, and behind them one for each repeat, which counts its passes."""
+    return program.slots + len(program.repeats)
+
+
 class Tables:
     """The tables that the driver reads, for one program."""
 
     def __init__(self, program: Program, lanes: Lanes, blocks: list[int], watch: Watch) -> None:
         self._keep: list[Any] = []
         data = np.zeros(words.DATA_WORDS, np.int64)
-        data[words.BYTES] = (program.slots + lanes.width) * lanes.bytes
+        data[words.BYTES] = (workspace_slots(program) + lanes.width) * lanes.bytes
         data[words.ARGUMENTS] = len(program.inputs) + len(program.outputs)
         data[words.INPUTS] = len(program.inputs)
         data[words.ARGUMENT_TABLE] = self._arguments(program, lanes)
-        data[words.CALL_TABLE] = self._calls(program, lanes, blocks)
-        data[words.CALLS] = len(program.calls)
+        calls = self._calls(program, lanes, blocks)
+        data[words.CALL_TABLE], data[words.CALLS] = self._held(calls), len(calls)
         data[words.PRESET_TABLE] = self._presets(program, lanes)
-        data[words.PRESETS] = len(program.preset)
+        data[words.PRESETS] = len(program.preset) + len(program.repeats)
         # CPython's raw allocator: portable, and it may be called without the interpreter lock.
         data[words.MALLOC] = ctypes.cast(ctypes.pythonapi.PyMem_RawMalloc, ctypes.c_void_p).value or 0
         data[words.FREE] = ctypes.cast(ctypes.pythonapi.PyMem_RawFree, ctypes.c_void_p).value or 0
@@ -213,18 +220,32 @@ class Tables:
             row[6] = self._held(np.array(y.slots, np.int32))
         return self._held(table)
 
-    def _calls(self, program: Program, lanes: Lanes, blocks: list[int]) -> int:
-        table = np.zeros((len(program.calls), 2), np.int64)
-        for row, call in zip(table, program.calls, strict=True):
+    def _calls(self, program: Program, lanes: Lanes, blocks: list[int]) -> np.ndarray:
+        rows: list[tuple[int, int]] = []
+        heads: dict[Repeat, int] = {}
+        jumps: dict[Repeat, np.ndarray] = {}
+        for number, call in enumerate(program.calls):
+            for r in program.repeats:
+                if r.first == number:
+                    heads[r], counter = len(rows), program.slots + program.repeats.index(r)
+                    jumps[r] = np.array([r.going * lanes.bytes, counter * lanes.bytes, r.most, 0], np.int64)
+                    rows.append((0, self._held(jumps[r])))
             entries = np.empty(len(call.bases) + len(call.table))
             entries[: len(call.bases)].view(np.int64)[:] = [base * lanes.bytes for base in call.bases]
             entries[len(call.bases) :] = call.table
-            row[:] = blocks[call.block], self._held(entries)
-        return self._held(table)
+            rows.append((blocks[call.block], self._held(entries)))
+            for r in reversed(program.repeats):
+                if r.end == number + 1:
+                    rows.append((0, self._held(np.array([-1, 0, 0, heads[r]], np.int64))))
+                    jumps[r][words.TARGET] = len(rows)
+        return np.array(rows, np.int64).reshape(-1, 2)
 
     def _presets(self, program: Program, lanes: Lanes) -> int:
-        table = np.zeros((len(program.preset), 2), np.int64)
-        for row, (slot, value) in zip(table, program.preset, strict=True):
+        counters = [
+            (program.slots + k, 0.0) for k in range(len(program.repeats))
+        ]  # whose bits are those of the number 0
+        table = np.zeros((len(program.preset) + len(counters), 2), np.int64)
+        for row, (slot, value) in zip(table, [*program.preset, *counters], strict=True):
             row[0] = slot * lanes.bytes
             row[1:].view(np.float64)[:] = value
         return self._held(table)

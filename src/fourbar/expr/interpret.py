@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 if TYPE_CHECKING:
-    from .program import Block, Call, Program
+    from .program import Block, Call, Program, Repeat
 
 MEANING: dict[str, Callable[..., Any]] = {
     "add": operator.add,
@@ -44,6 +44,25 @@ def _run_block(block: Block, call: Call, slots: list[Any]) -> None:
         slots[call.bases[store.port] + store.offset] = value
 
 
+def _run_calls(program: Program, first: int, end: int, repeats: list[Repeat], slots: list[Any]) -> None:
+    """Run calls[first:end], where `repeats` are those among them, from the outside inwards."""
+    at = first
+    while at < end:
+        outer = next((r for r in repeats if r.first == at), None)
+        if outer is None:
+            call = program.calls[at]
+            _run_block(program.blocks[call.block], call, slots)
+            at += 1
+            continue
+        inner = [r for r in repeats if r is not outer and outer.first <= r.first and r.end <= outer.end]
+        passes = 0
+        while passes < outer.most and np.any(slots[outer.going] > 0.0):
+            _run_calls(program, outer.first, outer.end, inner, slots)
+            passes += 1
+        at = outer.end
+        repeats = [r for r in repeats if r.first >= at]
+
+
 def interpret(program: Program, arguments: Mapping[str, Any]) -> dict[str, np.ndarray]:
     """Run a program on arrays of shape (..., *input shape); leading axes broadcast."""
     arrays = {x.name: np.asarray(arguments[x.name], float) for x in program.inputs}
@@ -57,8 +76,7 @@ def interpret(program: Program, arguments: Mapping[str, Any]) -> dict[str, np.nd
     for slot, value in program.preset:
         slots[slot] = value
     with np.errstate(all="ignore"):
-        for call in program.calls:
-            _run_block(program.blocks[call.block], call, slots)
+        _run_calls(program, 0, len(program.calls), list(program.repeats), slots)
     results = {}
     for y in program.outputs:
         entries = np.empty((*batch, len(y.slots)))

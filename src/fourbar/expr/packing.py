@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from itertools import chain
 from typing import Any
 
-from .program import Block, Call, Input, Output, Program, Store
+from .program import Block, Call, Input, Output, Program, Repeat, Store
 from .text import block_digest
 
 _LONG = 100_000
@@ -24,6 +24,7 @@ def pack(program: Program) -> bytes:
         program.preset,
         tuple(_packed(block) for block in program.blocks),
         tuple((call.block, call.bases, call.table) for call in program.calls),
+        tuple((r.first, r.count, r.going, r.most) for r in program.repeats),
     )
     strange = _types(parts) - _KNOWN
     if strange:
@@ -50,7 +51,7 @@ def _types(parts: Sequence[Any]) -> set[type]:
 
 def unpack(data: bytes) -> Program:
     """The program that `pack` wrote, with the digests of its blocks."""
-    name, slots, inputs, outputs, preset, blocks, calls = marshal.loads(data)
+    name, slots, inputs, outputs, preset, blocks, calls, repeats = marshal.loads(data)
     return Program(
         name,
         slots,
@@ -59,6 +60,7 @@ def unpack(data: bytes) -> Program:
         preset,
         tuple(_unpacked(*block) for block in blocks),
         tuple(Call(*call) for call in calls),
+        tuple(Repeat(*r) for r in repeats),
     )
 
 

@@ -4,6 +4,8 @@ backend is tested.
 A program owns a row of numbered slots. Inputs lie in the first ones; a *block* is a straight line of operations that
 loads from slots and stores to slots; a *call* runs a block with its ports pointing at given slots. A block may be
 called many times with other ports and another table of constants, so the code need not grow with the robot.
+
+Calls run one after the other. A *repeat* runs some of them again and again while a slot is positive in some sample.
 """
 
 from __future__ import annotations
@@ -52,6 +54,27 @@ class Call:
     table: tuple[float, ...] = ()
 
 
+@dataclass(frozen=True, slots=True)
+class Repeat:
+    """Run calls[first : first + count] while slot `going` is above zero in some sample, at most `most` times.
+
+    The slot is looked at before every pass, so that there may be none. All samples of a batch that are computed
+    together pass as often as the one that needs most: what a pass does to a sample whose own slot is not above zero
+    must leave that sample as it is (`select`), so that its result is the same in any company. `recorder.repeat` writes
+    such passes. Repeats may stand within others; those that begin at the same call are listed from the outside inwards.
+    """
+
+    first: int
+    count: int
+    going: int
+    most: int
+
+    @property
+    def end(self) -> int:
+        """The number of the call that follows."""
+        return self.first + self.count
+
+
 @dataclass(frozen=True)
 class Input:
     """An argument: its entries lie, row-major, in the slots from `first` on."""
@@ -85,6 +108,15 @@ class Program:
     preset: tuple[tuple[int, float], ...]
     blocks: tuple[Block, ...]
     calls: tuple[Call, ...]
+    repeats: tuple[Repeat, ...] = ()
+
+    def passes(self) -> list[int]:
+        """How often each call may run, at most."""
+        often = [1] * len(self.calls)
+        for repeat in self.repeats:
+            for number in range(repeat.first, repeat.end):
+                often[number] *= repeat.most
+        return often
 
     def at_zero(self, names: Collection[str]) -> Program:
         """The same with the named arguments set to zero: they are no longer arguments."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from ..errors import ArgumentError
 from .node import Value
 from .program import Call, Program
 from .replay import Piece, primal, pulled, pushed, rates, run
@@ -64,6 +65,11 @@ class Replay:
     """
 
     def __init__(self, program: Program, recorder: Any, given: Entries, piece: int = PIECE) -> None:
+        if program.repeats:
+            raise ArgumentError(
+                f"{program.name}: its program repeats a part until that is solved, and derivatives of such programs "
+                "are not available; use finite differences of its results"
+            )
         self.program = program = split(program, piece)
         self.recorder = recorder
         self.given = given

@@ -15,6 +15,7 @@ import numpy as np
 from .node import Value
 from .program import Block, Call, Program, Store
 from .pytree import flatten, unflatten
+from .repeat import CARRIED, Body, Loops, repeat
 from .shared_slots import Ports, Records
 from .shared_tasks import TABLE, Shape, Task, Use, find_live, fuse, shape_apart, task_code, trace_step
 from .split import split
@@ -33,6 +34,7 @@ class Shared:
         self._constants = Constants()
         self._shapes: dict[Any, Shape] = {}
         self._uses: list[Use] = []
+        self._loops = Loops()
 
     def input(self, name: str, shape: tuple[int, ...]) -> tuple[Value, ...]:
         """Declare an argument; its entries come back flat, row-major."""
@@ -54,12 +56,27 @@ class Shared:
         self._uses.append(use)
         return unflatten(shape.structure, iter(use.results()))
 
+    def repeat(self, body: Body, state: Any, most: int, going: Any = 1.0) -> Any:
+        """Record a part that runs again and again; see `repeat.py`."""
+        return repeat(self, self._loops, body, state, most, going)
+
+    def copy(self, leaves: Sequence[Any], into: Sequence[Value]) -> Use:
+        """Record that leaves are copied into values that have slots of their own."""
+        key = (shape_of_copy, len(into))
+        if key not in self._shapes:
+            self._shapes[key] = shape_of_copy(len(into))
+        self._uses.append(Use(self._shapes[key], self._constants.placed(leaves), list(into)))
+        return self._uses[-1]
+
     def finish(self, name: str, outputs: Sequence[tuple[str, tuple[int, ...], Sequence[Any]]]) -> Program:
         """Close the recording. Every output is (name, shape, flat entries)."""
         tasks = fuse(find_live(self._uses, _values(outputs)))
         self._uses = []  # in a large program it pays to free what is no longer needed
-        constants = self._constants.place(self._arguments.size)
-        records = Records(tasks, self._arguments.size + len(constants))
+        number = {id(task.members[0][0]): n for n, task in enumerate(tasks) if task.is_apart}
+        first = self._loops.place(self._arguments.size)
+        constants = self._constants.place(first)
+        repeats = self._loops.repeats(number)
+        records = Records(tasks, first + len(constants), [(r.first, r.end) for r in repeats])
         blocks, calls = _blocks(tasks, records)
         presets = Presets(records.slots)
         del tasks, records
@@ -67,13 +84,14 @@ class Shared:
         del outputs
         slots = presets.first + len(presets.slot_of)
         inputs = tuple(self._arguments.inputs)
-        whole = Program(name, slots, inputs, written, constants + presets.items(), blocks, calls)
+        whole = Program(name, slots, inputs, written, constants + presets.items(), blocks, calls, repeats)
         return split(whole, _LONGEST)
 
 
 def _values(outputs: Sequence[tuple[str, tuple[int, ...], Sequence[Any]]]) -> Iterator[Value]:
     """The results that blocks compute."""
-    return (e for _, _, entries in outputs for e in entries if e.__class__ is Value and not e.argument)
+    made = ("", CARRIED)
+    return (e for _, _, entries in outputs for e in entries if e.__class__ is Value and e.argument in made)
 
 
 def _blocks(tasks: Sequence[Task], records: Records) -> tuple[tuple[Block, ...], tuple[Call, ...]]:
@@ -125,6 +143,14 @@ def _signature(given: list[Any]) -> Iterator[Any]:
             yield "load", first.setdefault(leaf, i)  # not the bare number: 1 would equal the constant 1.0
         else:
             yield leaf + 0.0 if leaf in _FOLDED else TABLE
+
+
+def shape_of_copy(count: int) -> Shape:
+    """The shape of a step, standing apart, that hands on so many values: x + (-0.0) is x, whatever x is."""
+    graph = Graph()
+    roots = [graph.node("add", graph.node("load", i), -0.0) for i in range(count)]
+    places = list(range(count))
+    return Shape(shape_of_copy, None, roots, places, [("root", i) for i in places], apart=True)
 
 
 def _block(task: Task, ports: Ports) -> Block:

@@ -82,7 +82,7 @@ class Records:
     The results of a standalone step are one record, whoever uses them.
     """
 
-    def __init__(self, tasks: Sequence[Task], first_free: int) -> None:
+    def __init__(self, tasks: Sequence[Task], first_free: int, repeated: Sequence[tuple[int, int]] = ()) -> None:
         self._tasks = tasks
         self._roles = _numbered(task.role for task in tasks)
         self._last: dict[Value, int] = {}
@@ -97,9 +97,19 @@ class Records:
                     if (before, role) not in joined:
                         joined[before, role] = before | {role}
                     self._users[value] = joined[before, role]
+        for first, end in repeated:
+            self._outlast(first, end)
         self._offsets = self._group()
         self._home: dict[Value, tuple[Any, int]] = {}
         self.slots = self._allocate(first_free)
+
+    def _outlast(self, first: int, end: int) -> None:
+        """Keep what tasks[first:end], which run again and again, read and did not make until the last of them."""
+        made = {value for task in self._tasks[first:end] for value in task.exports}
+        for task in self._tasks[first:end]:
+            for value in task.loads:
+                if value not in made:
+                    self._last[value] = max(self._last[value], end - 1)
 
     def _group(self) -> dict[int, dict[Any, tuple[Any, int]]]:
         """For every role: its results, split by the roles that use them -> (record, offset in it)."""
@@ -146,6 +156,8 @@ class Records:
     def _records_of(self, number: int) -> dict[Any, list[tuple[Value, int]]]:
         """The records that a task writes: (value, offset) of each of their members."""
         task = self._tasks[number]
+        if task.is_apart and task.exports[0].argument:  # a copy into values that have slots of their own
+            return {}
         if task.is_apart:
             return {"all": [(value, i) for i, value in enumerate(task.exports)]}
         records: dict[Any, list[tuple[Value, int]]] = defaultdict(list)

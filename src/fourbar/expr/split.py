@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from .program import Block, Call, Instruction, Program, Store
+from dataclasses import replace
+
+from .program import Block, Call, Instruction, Program, Repeat, Store
 
 _MEMORY = ("load", "table")
 
@@ -23,13 +25,16 @@ def split(program: Program, size: int) -> Program:
         parts.append(list(range(len(blocks), len(blocks) + len(cut))))
         blocks.extend(cut)
         most = max(most, kept)
-    calls = []
+    calls: list[Call] = []
+    starts = []  # where each call, in parts, begins
     for call in program.calls:
+        starts.append(len(calls))
         whole = len(parts[call.block]) == 1
         bases = call.bases if whole or call.block not in moved else (*call.bases, program.slots)
         calls += [Call(part, bases, call.table) for part in parts[call.block]]
-    slots = program.slots + most
-    return Program(program.name, slots, program.inputs, program.outputs, program.preset, tuple(blocks), tuple(calls))
+    starts.append(len(calls))
+    repeats = tuple(Repeat(starts[r.first], starts[r.end] - starts[r.first], r.going, r.most) for r in program.repeats)
+    return replace(program, slots=program.slots + most, blocks=tuple(blocks), calls=tuple(calls), repeats=repeats)
 
 
 def _cut(block: Block, size: int, port: int, first: int) -> tuple[list[Block], int]:

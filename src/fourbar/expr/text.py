@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable
 
-from .program import Block, Call, Input, Instruction, Output, Program, Store
+from .program import Block, Call, Input, Instruction, Output, Program, Repeat, Store
 
 _MEMORY = ("load", "table")
 
@@ -62,6 +62,7 @@ def to_text(program: Program) -> str:
         lines += [f"block {i} ports {block.ports} table {block.table}", block_text(block)]
     for call in program.calls:
         lines.append(" ".join(["call", str(call.block), *map(str, call.bases), *map(repr, call.table)]))
+    lines += [f"repeat {r.first}:{r.end} while {r.going} most {r.most}" for r in program.repeats]
     return "\n".join(lines) + "\n"
 
 
@@ -95,6 +96,7 @@ def from_text(text: str) -> Program:
     preset: list[tuple[int, float]] = []
     blocks: list[Block] = []
     calls: list[Call] = []
+    repeats: list[Repeat] = []
     for i, words in enumerate(lines):
         if indented[i]:
             continue
@@ -113,6 +115,8 @@ def from_text(text: str) -> Program:
             ports = blocks[int(words[1])].ports
             bases, table = words[2 : 2 + ports], words[2 + ports :]
             calls.append(Call(int(words[1]), tuple(map(int, bases)), tuple(map(float, table))))
-    return Program(
-        lines[0][1], int(lines[0][3]), tuple(inputs), tuple(outputs), tuple(preset), tuple(blocks), tuple(calls)
-    )
+        elif words[0] == "repeat":
+            first, end = map(int, words[1].split(":"))
+            repeats.append(Repeat(first, end - first, int(words[3]), int(words[5])))
+    arguments, code = (tuple(inputs), tuple(outputs), tuple(preset)), (tuple(blocks), tuple(calls), tuple(repeats))
+    return Program(lines[0][1], int(lines[0][3]), *arguments, *code)

@@ -16,8 +16,9 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from .autodiff import reachable
 from .node import Expr, Graph, Value
-from .program import Block, Call, Input, Instruction, Output, Program, Store
+from .program import Block, Call, Input, Instruction, Output, Program, Repeat, Store
 from .pytree import flatten, tree_map, unflatten
+from .repeat import Body, Loops, repeat, repeat_numbers
 from .split import split
 from .standalone import Constants, is_apart
 
@@ -29,9 +30,11 @@ _LONGEST = 2000  # instructions in a block
 
 
 class Recorder(Protocol):
-    """What an algorithm needs: something that calls a pure function on nested tuples."""
+    """What an algorithm needs: something that calls a pure function on nested tuples, and repeats such calls."""
 
     def call(self, function: Callable[..., Any], *args: Any) -> Any: ...
+
+    def repeat(self, body: Body, state: Any, most: int, going: Any = 1.0) -> Any: ...
 
 
 class Direct:
@@ -39,6 +42,10 @@ class Direct:
 
     def call(self, function: Callable[..., Any], *args: Any) -> Any:
         return function(*args)
+
+    def repeat(self, body: Body, state: Any, most: int, going: Any = 1.0) -> Any:
+        """Run `body(state) -> (state, going)` while `going` is above zero, at most so many times."""
+        return repeat_numbers(body, state, most, going)
 
 
 class InputSlots:
@@ -122,6 +129,7 @@ class Unrolled:
         self._constants = Constants()
         self._shapes: dict[Any, Shape] = {}
         self._apart: dict[int, Use] = {}  # by block
+        self._loops = Loops()
 
     def input(self, name: str, shape: tuple[int, ...]) -> tuple[Value, ...]:
         """Declare an argument; its entries come back flat, row-major."""
@@ -153,19 +161,39 @@ class Unrolled:
         """A block of its own, traced once for each structure of its arguments."""
         from .shared_tasks import Use, shape_apart  # when first needed: few programs have such steps
 
-        if self._graphs[-1].nodes:
-            self._close(len(self._graphs[-1].nodes))
         given, structure = flatten(args)
         key, size = (function, structure), 0
         if key not in self._shapes:
             self._shapes[key] = shape_apart(function, structure, len(given))
             size = len(reachable(self._shapes[key].roots))
             self._check(size)
-        shape, number = self._shapes[key], len(self._graphs) - 1
+        shape = self._shapes[key]
         use = Use(shape, self._constants.placed(given), [Value() for _ in shape.roots])
-        self._apart[number] = use
-        self._close(size)
+        self._stand_apart(use, size)
         return unflatten(shape.structure, iter(use.results()))
+
+    def _stand_apart(self, use: Use, size: int) -> None:
+        """Make a call a block of its own, which adds so many nodes to the program."""
+        if self._graphs[-1].nodes:
+            self._close(len(self._graphs[-1].nodes))
+        self._apart[len(self._graphs) - 1] = use
+        self._close(size)
+
+    def repeat(self, body: Body, state: Any, most: int, going: Any = 1.0) -> Any:
+        """Record a part that runs again and again; see `repeat.py`."""
+        return repeat(self, self._loops, body, state, most, going)
+
+    def copy(self, leaves: Sequence[Any], into: Sequence[Value]) -> Use:
+        """Record that leaves are copied into values that have slots of their own."""
+        from .shared import shape_of_copy
+        from .shared_tasks import Use
+
+        key = (shape_of_copy, len(into))
+        if key not in self._shapes:
+            self._shapes[key] = shape_of_copy(len(into))
+        use = Use(self._shapes[key], self._constants.placed(leaves), list(into))
+        self._stand_apart(use, len(into))
+        return use
 
     def _load(self, leaf: Any) -> Any:
         if leaf.__class__ is not Value:
@@ -193,16 +221,17 @@ class Unrolled:
         constants = self._constants.place(slots)
         presets = Presets(slots + len(constants))
         written = collect_outputs(outputs, presets.slot)
-        blocks, calls = self._blocks(kept)
+        blocks, calls, repeats = self._blocks(kept)
         inputs = tuple(self._arguments.inputs)
         size = slots + len(constants) + len(presets.slot_of)
-        whole = Program(name, size, inputs, written, constants + presets.items(), blocks, calls)
+        whole = Program(name, size, inputs, written, constants + presets.items(), blocks, calls, repeats)
         return split(whole, max(_LONGEST, 2 * self._block_size))  # a single step may be as large as a robot
 
-    def _blocks(self, kept: list[list[Value]]) -> tuple[tuple[Block, ...], tuple[Call, ...]]:
+    def _blocks(self, kept: list[list[Value]]) -> tuple[tuple[Block, ...], tuple[Call, ...], tuple[Repeat, ...]]:
         blocks: list[Block] = []
         calls: list[Call] = []
         known: dict[int, int] = {}
+        place: dict[int, int] = {}  # of calls that stand apart
         for number, values in enumerate(kept):
             use = self._apart.get(number)
             if not values:
@@ -214,9 +243,10 @@ class Unrolled:
             if id(use.shape) not in known:
                 known[id(use.shape)] = len(blocks)
                 blocks.append(block_apart(use))
+            place[id(use)] = len(calls)
             bases = tuple(value.slot for value in (*use.arguments, *use.made))
             calls.append(Call(known[id(use.shape)], bases))
-        return tuple(blocks), tuple(calls)
+        return tuple(blocks), tuple(calls), self._loops.repeats(place)
 
     def _find_live(self, wanted: set[Value]) -> list[list[Value]]:
         """For every block the values that a later block or the caller uses; and when each is used last."""
@@ -229,7 +259,25 @@ class Unrolled:
             for node in reachable(v.expr for v in kept[-1]):
                 if node.op == "load":
                     node.args[0].last_use = max(node.args[0].last_use, block)
-        return kept[::-1]
+        kept.reverse()
+        number = {id(use): block for block, use in self._apart.items()}
+        for loop in self._loops.found:
+            self._outlast(number[id(loop.enter)], number[id(loop.turn)], kept)
+        return kept
+
+    def _outlast(self, enter: int, turn: int, kept: list[list[Value]]) -> None:
+        """Keep what a repeat reads, and did not make, until its last pass has ended in block `turn`."""
+        inside = range(enter + 1, turn + 1)
+        made = {value for block in inside for value in kept[block]}
+        for block in inside:
+            for value in self._read_by(block, kept[block]):
+                if value not in made:
+                    value.last_use = max(value.last_use, turn)
+
+    def _read_by(self, block: int, kept: list[Value]) -> list[Value]:
+        if block in self._apart:
+            return self._apart[block].arguments if kept else []
+        return [node.args[0] for node in reachable(v.expr for v in kept) if node.op == "load"]
 
     def _live_apart(self, block: int, wanted: set[Value]) -> list[Value]:
         """All values of a standalone block, if any is used: it stores all of them."""
@@ -242,7 +290,7 @@ class Unrolled:
 
     def _place(self, results: Iterable[Value], kept: list[list[Value]]) -> int:
         """Give every kept value a slot; results keep theirs, others are recycled. Returns the number of slots."""
-        top = self._arguments.size
+        top = self._loops.place(self._arguments.size)
         for value in results:
             if value.slot < 0:
                 value.slot = top

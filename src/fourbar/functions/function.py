@@ -52,7 +52,7 @@ def backend() -> str:
 def operations(program: Program) -> int:
     """Arithmetic operations of one sample."""
     counted = [sum(op not in ("load", "table") for op, *_ in b.code) for b in program.blocks]
-    return sum(counted[call.block] for call in program.calls)
+    return sum(counted[call.block] * often for call, often in zip(program.calls, program.passes(), strict=True))
 
 
 def _overlap(some: Sequence[np.ndarray], others: Sequence[np.ndarray]) -> bool:

@@ -1,0 +1,138 @@
+"""How a recorder writes a part of a program that runs until it is done: `recorder.repeat(body, state, most, going)`.
+
+`state` is nested tuples of scalars. `body(state) -> (state, going)` is ordinary algorithm code: it makes calls of the
+recorder, and may use any value of the recording besides its state. It is recorded once; the program runs it while
+`going`, a scalar, is above zero in some sample, at most `most` times. What comes back is the state at the end.
+
+    def halve(x):
+        return (0.5 * x,), 0.5 * x - 1e-3          # the state, and what is above zero as long as more is to be done
+
+    (x,) = recorder.repeat(lambda state: recorder.call(halve, *state), (x,), most=60)
+
+A sample whose `going` is not above zero (also where it is NaN) keeps its state, whatever other samples of its batch
+still need: the recorder selects between old and new state, so that results do not depend on the batch.
+
+The state lies in slots of its own: it is copied there before the first pass and at the end of each pass.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+
+from .functions import select
+from .node import Value
+from .program import Repeat
+from .pytree import flatten, leaves, rebuild, unflatten
+
+if TYPE_CHECKING:
+    from .shared_tasks import Use
+
+Body = Callable[[Any], tuple[Any, Any]]
+CARRIED = "carried by a repeat"  # no argument has such a name
+
+
+@dataclass(frozen=True)
+class Loop:
+    """A repeat while it is recorded: the copy before it, the copy at the end of each pass, and whether it goes on."""
+
+    enter: Use
+    turn: Use
+    going: Value
+    most: int
+
+
+@dataclass
+class Loops:
+    """The repeats of a recording, and the values that they carry from pass to pass."""
+
+    carried: list[Value] = field(default_factory=list)
+    found: list[Loop] = field(default_factory=list)
+
+    def place(self, first: int) -> int:
+        """Give the carried values slots from `first` on; returns the next free one."""
+        for slot, value in enumerate(self.carried, first):
+            value.slot = slot
+        return first + len(self.carried)
+
+    def repeats(self, number: Mapping[int, int]) -> tuple[Repeat, ...]:
+        """The repeats as ranges of calls, given the numbers of calls by the identities of uses that are left."""
+        kept = [loop for loop in self.found if id(loop.turn) in number]  # nobody wants what the others compute
+        ranges = [(number[id(loop.enter)] + 1, number[id(loop.turn)] + 1, loop) for loop in kept]
+        ranges.sort(key=lambda x: (x[0], -x[1]))
+        return tuple(Repeat(first, end - first, loop.going.slot, loop.most) for first, end, loop in ranges)
+
+
+class Recording(Protocol):
+    """What a recorder offers for this."""
+
+    def call(self, function: Callable[..., Any], *args: Any) -> Any:
+        """Record a step."""
+        ...
+
+    def copy(self, leaves: Sequence[Any], into: Sequence[Value]) -> Use:
+        """Record that leaves are copied into values that have slots of their own."""
+        ...
+
+
+def repeat(recorder: Recording, loops: Loops, body: Body, state: Any, most: int, going: Any) -> Any:
+    """Record a repeat, which becomes one of `loops`."""
+    _check_most(most)
+    given, structure = flatten((state, _scalar(going)))
+    carried = [Value(argument=CARRIED) for _ in given]
+    loops.carried += carried
+    enter = recorder.copy(given, carried)
+    before, goes = unflatten(structure, iter(carried))
+    after, goes_on = body(before)
+    changed = _leaves_like(before, after)
+    chosen = recorder.call(_chosen, goes, (*changed, _scalar(goes_on)), tuple(carried))
+    moved = [(new, old) for new, old in zip(chosen, carried, strict=True) if new is not old]
+    if moved:
+        turn = recorder.copy([new for new, _ in moved], [old for _, old in moved])
+        loops.found.append(Loop(enter, turn, goes, most))
+    return before
+
+
+def repeat_numbers(body: Body, state: Any, most: int, going: Any) -> Any:
+    """The same at once, on numbers or arrays."""
+    _check_most(most)
+    passes = 0
+    while passes < most and np.any(np.asarray(going) > 0.0):
+        after, goes_on = body(state)
+        state, going = _chosen_numbers(going, after, state), select(going > 0.0, goes_on, going)
+        passes += 1
+    return state
+
+
+def _chosen_numbers(going: Any, after: Any, before: Any) -> Any:
+    if isinstance(before, tuple):
+        both = zip(after, before, strict=True)
+        return rebuild(before.__class__, [_chosen_numbers(going, new, old) for new, old in both])
+    return select(going > 0.0, after, before)
+
+
+def _chosen(going: Any, after: tuple[Any, ...], before: tuple[Any, ...]) -> tuple[Any, ...]:
+    """The new leaves of the samples that go on, the old ones of the others."""
+    return tuple([select(going > 0.0, new, old) for new, old in zip(after, before, strict=True)])
+
+
+def _check_most(most: int) -> None:
+    if most.__class__ is not int or most < 1:
+        raise ValueError(f"most={most!r}: expected a whole number of passes, at least 1")
+
+
+def _scalar(x: Any) -> Any:
+    return float(x) if isinstance(x, int | float) else x
+
+
+def _leaves_like(before: Any, after: Any) -> list[Any]:
+    found = leaves(after)
+    if len(found) != len(leaves(before)):
+        raise ValueError(
+            f"the body of a repeat was given {len(leaves(before))} numbers and returned {len(found)}; it must return a "
+            "state of the same structure, with floats for constants"
+        )
+    return found

@@ -44,41 +44,43 @@ def driver(lanes: Lanes) -> str:
         Pack(lanes).function("pack"),
         Unpack(lanes).function("unpack"),
         Stream(lanes).function("stream"),
-        _move(lanes, "pack"),
-        _move(lanes, "unpack"),
-        _bring(lanes),
+        moving(lanes, "pack"),
+        moving(lanes, "unpack"),
+        presetting(lanes),
+        _bring(),
         _take(),
         _judge(lanes),
         *calling(lanes),
         _run(lanes),
-        _interrupted(),
-        _entry("kernel", "", _KERNEL),
-        _entry("share", ", ptr %counter, i64 %chunk", _SHARE),
+        interrupted(),
+        entry_point("kernel", "", _KERNEL),
+        entry_point("share", ", ptr %counter, i64 %chunk", SHARE),
         lanes.attributes,
         "!0 = !{i32 1}",
     ]
     return "\n".join(parts)
 
 
-def _word(c: Code, table: str, index: int | str, kind: str = "i64") -> str:
+def word(c: Code, table: str, index: int | str, kind: str = "i64") -> str:
+    """A word of a table."""
     return c.let(f"load {kind}, ptr {c.let(f'getelementptr i64, ptr {table}, i64 {index}')}, align 8")
 
 
 def _stride(c: Code, argument: str, dimension: int) -> str:
     """Stride of a core dimension, zero if the argument has no such dimension."""
-    where = _word(c, argument, 3 + dimension)
+    where = word(c, argument, 3 + dimension)
     missing = c.let(f"icmp slt i64 {where}, 0")
     index = c.let(f"select i1 {missing}, i64 0, i64 {where}")
-    return c.let(f"select i1 {missing}, i64 0, i64 {_word(c, '%steps', index)}")
+    return c.let(f"select i1 {missing}, i64 0, i64 {word(c, '%steps', index)}")
 
 
-def _move(lanes: Lanes, direction: str) -> str:
+def moving(lanes: Lanes, direction: str) -> str:
     """@move_pack, @move_unpack: all rows of one argument. Rows that follow each other in memory are moved as one."""
     c = Code()
     c.label("entry")
-    d0, d1, d2 = (_word(c, "%argument", k) for k in range(3))
+    d0, d1, d2 = (word(c, "%argument", k) for k in range(3))
     s0, s1, s2 = (_stride(c, "%argument", k) for k in range(3))
-    slot_map, first = _word(c, "%argument", 6, "ptr"), _word(c, "%argument", 7)
+    slot_map, first = word(c, "%argument", 6, "ptr"), word(c, "%argument", 7)
     slots = c.let(f"getelementptr i8, ptr %ws, i64 {first}")
     row = c.let(f"mul i64 {d1}, {d2}")
     total = c.let(f"mul i64 {d0}, {row}")
@@ -120,42 +122,53 @@ def _each_argument(c: Code, name: str, before: str, first: str, count: str, dire
     """Move `count` arguments from number `first` on, for the W samples from %now on."""
     k, close = open_loop(c, name, before, count, 1, after)
     number = c.let(f"add i64 {k}, {first}")
-    word = c.let(f"mul i64 {number}, {ARGUMENT_WORDS}")
-    argument = c.let(f"getelementptr i64, ptr %argument_table, i64 {word}")
-    array, outer = _word(c, "%args", number, "ptr"), _word(c, "%steps", number)
+    words = c.let(f"mul i64 {number}, {ARGUMENT_WORDS}")
+    argument = c.let(f"getelementptr i64, ptr %argument_table, i64 {words}")
+    array, outer = word(c, "%args", number, "ptr"), word(c, "%steps", number)
     moved = f"ptr %ws, ptr {argument}, ptr %steps, ptr {array}, i64 {outer}"
     c.do(f"call void @move_{direction}({moved}, i64 %now, i64 %n)")
     c.do(close)
 
 
-def _bring(lanes: Lanes) -> str:
+def _bring() -> str:
     """@bring: W samples and the preset constants into a workspace."""
     c = Code()
     c.label("entry")
-    inputs, presets = _word(c, "%data", INPUTS), _word(c, "%data", PRESETS)
+    inputs = word(c, "%data", INPUTS)
     c.do(f"%argument_table = load ptr, ptr {c.let(f'getelementptr i64, ptr %data, i64 {ARGUMENT_TABLE}')}, align 8")
-    preset_table = _word(c, "%data", PRESET_TABLE, "ptr")
     c.do("br label %arguments")
-    _each_argument(c, "arguments", "entry", "0", inputs, "pack", "preset")
-    k, close = open_loop(c, "preset", "arguments", presets, 1, "done")
+    _each_argument(c, "arguments", "entry", "0", inputs, "pack", "done")
+    c.label("done")
+    c.do("call void @preset(ptr %data, ptr %ws)")
+    c.do("ret void")
+    return f"define internal void @bring({_MOVE_ARGUMENTS}) #0 {{\n{c.body()}\n}}\n"
+
+
+def presetting(lanes: Lanes) -> str:
+    """@preset(data, ws): the preset constants into a workspace, in which the arguments are already."""
+    c = Code()
+    c.label("entry")
+    presets, preset_table = word(c, "%data", PRESETS), word(c, "%data", PRESET_TABLE, "ptr")
+    c.do("br label %preset")
+    k, close = open_loop(c, "preset", "entry", presets, 1, "done")
     pair = c.let(f"getelementptr [2 x i64], ptr {preset_table}, i64 {k}")
-    where = c.let(f"getelementptr i8, ptr %ws, i64 {_word(c, pair, 0)}")
-    x = _word(c, pair, 1, "double")
+    where = c.let(f"getelementptr i8, ptr %ws, i64 {word(c, pair, 0)}")
+    x = word(c, pair, 1, "double")
     one = c.let(f"insertelement {lanes.double} poison, double {x}, i64 0")
     every = c.let(f"shufflevector {lanes.double} {one}, {lanes.double} poison, <{lanes.width} x i32> zeroinitializer")
     c.do(f"store {lanes.double} {every}, ptr {where}, align {lanes.bytes}")
     c.do(close)
     c.label("done")
     c.do("ret void")
-    return f"define internal void @bring({_MOVE_ARGUMENTS}) #0 {{\n{c.body()}\n}}\n"
+    return f"define internal void @preset(ptr %data, ptr %ws) #0 {{\n{c.body()}\n}}\n"
 
 
 def _take() -> str:
     """@take: the results of W samples out of a workspace."""
     c = Code()
     c.label("entry")
-    inputs = _word(c, "%data", INPUTS)
-    outputs = c.let(f"sub i64 {_word(c, '%data', ARGUMENTS)}, {inputs}")
+    inputs = word(c, "%data", INPUTS)
+    outputs = c.let(f"sub i64 {word(c, '%data', ARGUMENTS)}, {inputs}")
     c.do(f"%argument_table = load ptr, ptr {c.let(f'getelementptr i64, ptr %data, i64 {ARGUMENT_TABLE}')}, align 8")
     c.do("br label %arguments")
     _each_argument(c, "arguments", "entry", inputs, outputs, "unpack", "done")
@@ -178,17 +191,17 @@ def _judge(lanes: Lanes) -> str:
     """@judge(data, ws): count it if one of W samples in a workspace has coordinates that stand for no placement."""
     c = Code()
     c.label("entry")
-    angles, angle_table = _word(c, "%data", ANGLES), _word(c, "%data", ANGLE_TABLE, "ptr")
-    quaternions, quaternion_table = _word(c, "%data", QUATERNIONS), _word(c, "%data", QUATERNION_TABLE, "ptr")
+    angles, angle_table = word(c, "%data", ANGLES), word(c, "%data", ANGLE_TABLE, "ptr")
+    quaternions, quaternion_table = word(c, "%data", QUATERNIONS), word(c, "%data", QUATERNION_TABLE, "ptr")
     c.do("br label %row")
     k, close_row = open_loop(c, "row", "entry", angles, 1, "quaternions")
     row = c.let(f"getelementptr [2 x i64], ptr {angle_table}, i64 {k}")
-    first, count = c.let(f"getelementptr i8, ptr %ws, i64 {_word(c, row, 0)}"), _word(c, row, 1)
+    first, count = c.let(f"getelementptr i8, ptr %ws, i64 {word(c, row, 0)}"), word(c, row, 1)
     c.do("br label %angle")
     j, close = open_loop(c, "angle", "row_body", count, 1, "row_end")
     x = c.let(f"load {lanes.double}, ptr {c.let(f'getelementptr {lanes.double}, ptr {first}, i64 {j}')}, align 8")
     far = c.let(f"fcmp ogt {lanes.double} {_size(c, lanes, x)}, {lanes.constant(LARGEST_ANGLE)}")
-    c.do(f"br i1 {_any(c, lanes, far)}, label %strange, label %angle_good")
+    c.do(f"br i1 {some_lane(c, lanes, far)}, label %strange, label %angle_good")
     c.label("angle_good")
     c.do(close)
     c.label("row_end")
@@ -196,14 +209,14 @@ def _judge(lanes: Lanes) -> str:
     c.label("quaternions")
     c.do("br label %quaternion")
     k, close = open_loop(c, "quaternion", "quaternions", quaternions, 1, "done")
-    first = c.let(f"getelementptr i8, ptr %ws, i64 {_word(c, quaternion_table, k)}")
+    first = c.let(f"getelementptr i8, ptr %ws, i64 {word(c, quaternion_table, k)}")
     places = [c.let(f"getelementptr {lanes.double}, ptr {first}, i64 {i}") for i in range(4)]
     parts = [c.let(f"load {lanes.double}, ptr {place}, align 8") for place in places]
     least = lanes.constant(SMALLEST_QUATERNION)
     zero = [c.let(f"fcmp olt {lanes.double} {_size(c, lanes, x)}, {least}") for x in parts]
     pairs = [c.let(f"and {lanes.boolean} {a}, {b}") for a, b in (zero[:2], zero[2:])]
     none = c.let(f"and {lanes.boolean} {pairs[0]}, {pairs[1]}")
-    c.do(f"br i1 {_any(c, lanes, none)}, label %strange, label %quaternion_good")
+    c.do(f"br i1 {some_lane(c, lanes, none)}, label %strange, label %quaternion_good")
     c.label("quaternion_good")
     c.do(close)
     c.label("strange")
@@ -214,7 +227,7 @@ def _judge(lanes: Lanes) -> str:
     return f"define internal void @judge(ptr %data, ptr %ws) #0 {{\n{c.body()}\n}}\n"
 
 
-def _any(c: Code, lanes: Lanes, flags: str) -> str:
+def some_lane(c: Code, lanes: Lanes, flags: str) -> str:
     """Whether a flag of some lane is set."""
     bits = c.let(f"bitcast {lanes.boolean} {flags} to i{lanes.width}")
     return c.let(f"icmp ne i{lanes.width} {bits}, 0")
@@ -228,14 +241,14 @@ def calling(lanes: Lanes) -> tuple[str, str]:
 def _jump(lanes: Lanes) -> str:
     c = Code()
     c.label("entry")
-    going, target = _word(c, "%table", GOING), _word(c, "%table", TARGET)
+    going, target = word(c, "%table", GOING), word(c, "%table", TARGET)
     c.do(f"br i1 {c.let(f'icmp slt i64 {going}, 0')}, label %leave, label %look")
     c.label("look")
     x = c.let(f"load {lanes.double}, ptr {c.let(f'getelementptr i8, ptr %ws, i64 {going}')}, align 8")
-    wanted = _any(c, lanes, c.let(f"fcmp ogt {lanes.double} {x}, {lanes.constant(0.0)}"))
-    counter = c.let(f"getelementptr i8, ptr %ws, i64 {_word(c, '%table', PASSES)}")
+    wanted = some_lane(c, lanes, c.let(f"fcmp ogt {lanes.double} {x}, {lanes.constant(0.0)}"))
+    counter = c.let(f"getelementptr i8, ptr %ws, i64 {word(c, '%table', PASSES)}")
     passes = c.let(f"load i64, ptr {counter}, align 8")
-    allowed = c.let(f"icmp slt i64 {passes}, {_word(c, '%table', MOST)}")
+    allowed = c.let(f"icmp slt i64 {passes}, {word(c, '%table', MOST)}")
     again = c.let(f"and i1 {wanted}, {allowed}")
     more = c.let(f"select i1 {again}, i64 {c.let(f'add i64 {passes}, 1')}, i64 0")
     c.do(f"store i64 {more}, ptr {counter}, align 8")
@@ -250,14 +263,14 @@ def _jump(lanes: Lanes) -> str:
 def _calls() -> str:
     c = Code()
     c.label("entry")
-    calls, call_table = _word(c, "%data", CALLS), _word(c, "%data", CALL_TABLE, "ptr")
+    calls, call_table = word(c, "%data", CALLS), word(c, "%data", CALL_TABLE, "ptr")
     c.do("br label %row")
     c.label("row")
     c.do("%k = phi i64 [0, %entry], [%next, %block], [%target, %other]")
     c.do(f"br i1 {c.let(f'icmp slt i64 %k, {calls}')}, label %some, label %done")
     c.label("some")
     pair = c.let(f"getelementptr [2 x i64], ptr {call_table}, i64 %k")
-    function, table = _word(c, pair, 0, "ptr"), _word(c, pair, 1, "ptr")
+    function, table = word(c, pair, 0, "ptr"), word(c, pair, 1, "ptr")
     c.do("%next = add i64 %k, 1")
     c.do(f"br i1 {c.let(f'icmp eq ptr {function}, null')}, label %other, label %block")
     c.label("block")
@@ -292,24 +305,24 @@ def _run(lanes: Lanes) -> str:
     return f"define internal void @run({arguments}) #0 {{\n{c.body()}\n}}\n"
 
 
-def _interrupted() -> str:
+def interrupted() -> str:
     """@interrupted(data) -> i1: run the handlers of signals, if this is the main thread; whether one raised."""
     c = Code()
     c.label("entry")
-    table = _word(c, "%data", SIGNALS, "ptr")
-    here = c.let(f"call i64 {_word(c, table, signals.THREAD, 'ptr')}()")
-    c.do(f"br i1 {c.let(f'icmp eq i64 {here}, {_word(c, table, signals.MAIN)}')}, label %main, label %no")
+    table = word(c, "%data", SIGNALS, "ptr")
+    here = c.let(f"call i64 {word(c, table, signals.THREAD, 'ptr')}()")
+    c.do(f"br i1 {c.let(f'icmp eq i64 {here}, {word(c, table, signals.MAIN)}')}, label %main, label %no")
     c.label("main")
-    state = c.let(f"call i32 {_word(c, table, signals.ENSURE, 'ptr')}()")
-    raised = c.let(f"call i32 {_word(c, table, signals.CHECK, 'ptr')}()")
+    state = c.let(f"call i32 {word(c, table, signals.ENSURE, 'ptr')}()")
+    raised = c.let(f"call i32 {word(c, table, signals.CHECK, 'ptr')}()")
     c.do(f"br i1 {c.let(f'icmp eq i32 {raised}, 0')}, label %calm, label %stop")
     c.label("calm")
-    c.do(f"call void {_word(c, table, signals.RELEASE, 'ptr')}(i32 {state})")
+    c.do(f"call void {word(c, table, signals.RELEASE, 'ptr')}(i32 {state})")
     c.do("br label %no")
     c.label("stop")
     parts = [c.let(f"getelementptr i64, ptr {table}, i64 {signals.ERROR + k}") for k in range(3)]
-    c.do(f"call void {_word(c, table, signals.FETCH, 'ptr')}(ptr {parts[0]}, ptr {parts[1]}, ptr {parts[2]})")
-    c.do(f"call void {_word(c, table, signals.RELEASE, 'ptr')}(i32 {state})")
+    c.do(f"call void {word(c, table, signals.FETCH, 'ptr')}(ptr {parts[0]}, ptr {parts[1]}, ptr {parts[2]})")
+    c.do(f"call void {word(c, table, signals.RELEASE, 'ptr')}(i32 {state})")
     c.do("ret i1 true")
     c.label("no")
     c.do("ret i1 false")
@@ -330,7 +343,7 @@ _KERNEL = [
     "  br i1 %stop, label %finished, label %again",
     "finished:",
 ]
-_SHARE = [
+SHARE = [
     "  br label %again",
     "again:",
     "  %done = phi i64 [0, %begin], [%did, %work], [0, %check]",
@@ -355,7 +368,7 @@ _SHARE = [
 ]
 
 
-def _entry(name: str, more: str, body: list[str]) -> str:
+def entry_point(name: str, more: str, body: list[str]) -> str:
     """An exported function: finds a workspace, on the stack if it is small, and works on dims[0] samples.
 
     Where there is no memory for one it only counts that: whoever called looks at the count before and after.
@@ -364,7 +377,7 @@ def _entry(name: str, more: str, body: list[str]) -> str:
     passed = inner.replace(f"@{name}_with", f"void @{name}_with")
     c = Code()
     c.label("entry")
-    size = _word(c, "%data", BYTES)
+    size = word(c, "%data", BYTES)
     c.do(f"%large = icmp ugt i64 {size}, {_STACK_LIMIT}")
     c.do("br i1 %large, label %heap, label %stack")
     c.label("stack")
@@ -372,7 +385,7 @@ def _entry(name: str, more: str, body: list[str]) -> str:
     c.do(f"call {passed.replace('%ws', '%on_stack')}")
     c.do("ret void")
     c.label("heap")
-    malloc, free = _word(c, "%data", MALLOC, "ptr"), _word(c, "%data", FREE, "ptr")
+    malloc, free = word(c, "%data", MALLOC, "ptr"), word(c, "%data", FREE, "ptr")
     block = c.let(f"call ptr {malloc}(i64 {c.let(f'add i64 {size}, 64')})")
     c.do(f"br i1 {c.let(f'icmp eq ptr {block}, null')}, label %none, label %some")
     c.label("none")

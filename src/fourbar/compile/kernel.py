@@ -113,6 +113,16 @@ def digest(program: Program, lanes: Lanes, watch: Watch) -> bytes:
     return hashlib.sha256(marshal.dumps(parts, 2)).digest()  # later versions of the format tell shared objects apart
 
 
+def loaded_blocks(program: Program, lanes: Lanes) -> tuple[list[Loaded], list[int]]:
+    """The machine code of a program's blocks, and the address of each block's function in it."""
+    found, names = units(program)
+    code: dict[str, Loaded] = {}  # by the name of the function
+    for unit in {unit.key: unit for unit in found}.values():
+        made = loaded(f"{lanes} {unit.fixed}\n{unit.key}", partial(unit.assembly, lanes))
+        code.update((name, made) for name, _ in unit.blocks)
+    return list(code.values()), [code[name].address(name) for name in names]
+
+
 class Kernel:
     """A compiled program. `address` is the inner loop of a generalised ufunc, `share` that for several threads, `data`
     the table that both read, `cores` how many core dimensions each argument has.
@@ -121,13 +131,9 @@ class Kernel:
     def __init__(self, program: Program, lanes: Lanes, watch: Watch | None = None) -> None:
         self.program = program
         self.lanes = lanes
-        found, names = units(program)
         self._driver = _driver(lanes)
-        self._code: dict[str, Loaded] = {}  # by the name of the function
-        for unit in {unit.key: unit for unit in found}.values():
-            code = loaded(f"{lanes} {unit.fixed}\n{unit.key}", partial(unit.assembly, lanes))
-            self._code.update((name, code) for name, _ in unit.blocks)
-        self._tables = Tables(program, lanes, [self._code[name].address(name) for name in names], watch or {})
+        self._code, blocks = loaded_blocks(program, lanes)
+        self._tables = Tables(program, lanes, blocks, watch or {})
         self.address = self._driver.address("kernel")
         self.share = self._driver.address("share")
         self.data = self._tables.data.ctypes.data
@@ -180,24 +186,25 @@ class Tables:
         data[words.INPUTS] = len(program.inputs)
         data[words.ARGUMENT_TABLE] = self._arguments(program, lanes)
         calls = self._calls(program, lanes, blocks)
-        data[words.CALL_TABLE], data[words.CALLS] = self._held(calls), len(calls)
+        data[words.CALL_TABLE], data[words.CALLS] = self.held(calls), len(calls)
         data[words.PRESET_TABLE] = self._presets(program, lanes)
         data[words.PRESETS] = len(program.preset) + len(program.repeats)
         # CPython's raw allocator: portable, and it may be called without the interpreter lock.
         data[words.MALLOC] = ctypes.cast(ctypes.pythonapi.PyMem_RawMalloc, ctypes.c_void_p).value or 0
         data[words.FREE] = ctypes.cast(ctypes.pythonapi.PyMem_RawFree, ctypes.c_void_p).value or 0
         data[words.PIECE] = piece(program, lanes)
-        data[words.SIGNALS] = self._held(signals.table)
+        data[words.SIGNALS] = self.held(signals.table)
         first = {x.name: x.first for x in program.inputs if x.name in watch}
         angles = [(first[name] + k) for name in first for k in watch[name].angles]
         rows = np.array(_runs(angles), np.int64).reshape(-1, 2) * (lanes.bytes, 1)
         quaternions = np.array([first[name] + k for name in first for k in watch[name].quaternions], np.int64)
-        data[words.ANGLE_TABLE], data[words.ANGLES] = self._held(rows), len(rows)
-        data[words.QUATERNION_TABLE] = self._held(quaternions * lanes.bytes)
+        data[words.ANGLE_TABLE], data[words.ANGLES] = self.held(rows), len(rows)
+        data[words.QUATERNION_TABLE] = self.held(quaternions * lanes.bytes)
         data[words.QUATERNIONS] = len(quaternions)
         self.data = data
 
-    def _held(self, array: np.ndarray) -> int:
+    def held(self, array: np.ndarray) -> int:
+        """Where an array lies, which is kept from now on."""
         self._keep.append(array)
         return array.ctypes.data
 
@@ -217,8 +224,8 @@ class Tables:
         for row, x in zip(table, program.inputs, strict=False):
             row[7] = x.first * lanes.bytes
         for row, y in zip(table[len(program.inputs) :], program.outputs, strict=True):
-            row[6] = self._held(np.array(y.slots, np.int32))
-        return self._held(table)
+            row[6] = self.held(np.array(y.slots, np.int32))
+        return self.held(table)
 
     def _calls(self, program: Program, lanes: Lanes, blocks: list[int]) -> np.ndarray:
         rows: list[tuple[int, int]] = []
@@ -229,14 +236,14 @@ class Tables:
                 if r.first == number:
                     heads[r], counter = len(rows), program.slots + program.repeats.index(r)
                     jumps[r] = np.array([r.going * lanes.bytes, counter * lanes.bytes, r.most, 0], np.int64)
-                    rows.append((0, self._held(jumps[r])))
+                    rows.append((0, self.held(jumps[r])))
             entries = np.empty(len(call.bases) + len(call.table))
             entries[: len(call.bases)].view(np.int64)[:] = [base * lanes.bytes for base in call.bases]
             entries[len(call.bases) :] = call.table
-            rows.append((blocks[call.block], self._held(entries)))
+            rows.append((blocks[call.block], self.held(entries)))
             for r in reversed(program.repeats):
                 if r.end == number + 1:
-                    rows.append((0, self._held(np.array([-1, 0, 0, heads[r]], np.int64))))
+                    rows.append((0, self.held(np.array([-1, 0, 0, heads[r]], np.int64))))
                     jumps[r][words.TARGET] = len(rows)
         return np.array(rows, np.int64).reshape(-1, 2)
 
@@ -248,4 +255,4 @@ class Tables:
         for row, (slot, value) in zip(table, [*program.preset, *counters], strict=True):
             row[0] = slot * lanes.bytes
             row[1:].view(np.float64)[:] = value
-        return self._held(table)
+        return self.held(table)

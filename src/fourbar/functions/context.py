@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from ..algorithms.cluster_aba import accelerations, project_forces
@@ -43,6 +43,13 @@ class Context:
         self.gravity = model.mechanism.gravity
         self.given = inputs(recorder, present) if given is None else given
         self._configurations = frozenset(a.name for a in present if a.is_configuration)
+
+    @classmethod
+    def at(cls, model: Model, recorder: Any, given: Mapping[str, tuple[Any, ...]]) -> Context:
+        """A recording at values that a larger recording has: the flat entries of arguments, by name."""
+        made = cls(model, recorder, ())
+        made.given = dict(given)
+        return made
 
     @cached_property
     def expanded(self) -> list[EmbeddedState | None]:

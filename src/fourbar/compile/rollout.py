@@ -1,0 +1,167 @@
+"""From the program of a step to machine code that makes many of them: the tables of `rollout_loop.py`, and calls."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import NamedTuple
+
+import numpy as np
+
+from ..expr import Input, Output, Program
+from ..once import once
+from . import batch_loop as words
+from . import rollout_loop as own
+from .cache import loaded
+from .ir import Lanes
+from .kernel import Tables, loaded_blocks, workspace_slots
+from .llvm import Loaded
+from .workers import chunk_size, code, most_threads, workers
+
+_NEVER = 1 << 62  # samples after which signals are looked for: a call is short, and Python looks after it
+
+
+class Roles(NamedTuple):
+    """What the arguments of a step's program are, by name: `state` says which result is the new value of which input;
+    `numbers` stay as they are; `controls` change from row to row; `stop`, if it is not empty, is a result that ends the
+    motion of a sample where it is above zero.
+    """
+
+    state: Mapping[str, str]
+    numbers: tuple[str, ...]
+    controls: tuple[str, ...]
+    stop: str = ""
+
+
+class Request(NamedTuple):
+    """What one call asks for: so many steps from number `first` on, a row of controls for each `hold` of them, a record
+    after each `every`.
+    """
+
+    steps: int
+    first: int = 0
+    hold: int = 1
+    every: int = 1
+
+
+@once
+def _driver(lanes: Lanes) -> Loaded:
+    return loaded(f"rollout {lanes}", partial(own.rollout_driver, lanes))
+
+
+class _Move(NamedTuple):
+    """Entries that are moved together: their shape, and the slots in which they lie."""
+
+    shape: tuple[int, ...]
+    slots: tuple[int, ...]
+
+    @staticmethod
+    def of(argument: Input | Output) -> _Move:
+        if isinstance(argument, Output):
+            return _Move(argument.shape, argument.slots)
+        return _Move(argument.shape, tuple(range(argument.first, argument.first + argument.size)))
+
+    def moved(self, first: int) -> _Move:
+        """The same in consecutive slots from `first` on."""
+        return _Move(self.shape, tuple(range(first, first + len(self.slots))))
+
+
+class RolloutKernel:
+    """A step in machine code, with the results that are `recorded` (names of results, or of inputs that are state).
+
+    The inputs of the program must be in the order state, numbers, controls: bringing one writes beyond its slots.
+    """
+
+    def __init__(self, program: Program, lanes: Lanes, roles: Roles, recorded: Sequence[str]) -> None:
+        self.lanes, self._name = lanes, program.name
+        self._code, blocks = loaded_blocks(program, lanes)
+        self._loaded = _driver(lanes)
+        self._share = self._loaded.address("share")
+        self._tables = tables = Tables(program, lanes, blocks, {})
+        inputs, outputs = {x.name: x for x in program.inputs}, {y.name: y for y in program.outputs}
+        if list(inputs) != [*roles.state, *roles.numbers, *roles.controls]:
+            raise ValueError(f"{program.name}: inputs {list(inputs)} are not state, numbers and controls in this order")
+        state, results = (
+            [_Move.of(inputs[x]) for x in roles.state],
+            [_Move.of(outputs[y]) for y in roles.state.values()],
+        )
+        held = [_Move.of(inputs[x]) for x in roles.controls]
+        status = workspace_slots(program)  # and behind it how many steps were made, and room for a new state
+        arrived, top = [], status + 2 + sum(len(move.slots) for move in state)
+        for move in held:
+            arrived.append(move.moved(top))
+            top += len(move.slots)
+        fate = [_Move((), (status,)), _Move((), (status + 1,))]
+        records = [_Move.of(inputs[name] if name in roles.state else outputs[name]) for name in recorded]
+        numbers = [_Move.of(inputs[x]) for x in roles.numbers]
+        self._moves = [*state, *numbers, *fate], arrived, [*state, *fate], records
+        size = lanes.bytes
+        self._data = data = np.zeros(own.ROLLOUT_WORDS, np.int64)
+        data[: words.DATA_WORDS] = tables.data
+        data[words.BYTES], data[words.PIECE] = (top + lanes.width) * size, _NEVER
+        data[own.MOVES] = tables.held(self._table())
+        data[[own.BROUGHT, own.HELD, own.TAKEN, own.RECORDED]] = [len(some) for some in self._moves]
+        for at, pairs in (own.HELD_TABLE, _pairs(arrived, held)), (own.STATE_TABLE, _pairs(results, state)):
+            data[[at, at + 1]] = tables.held(pairs * size), len(pairs)
+        data[[own.ROOM, own.STATUS, own.MADE]] = (status + 2) * size, status * size, (status + 1) * size
+        data[own.STOP] = outputs[roles.stop].slots[0] * size if roles.stop else -1
+
+    def _table(self) -> np.ndarray:
+        """The rows of all moves, and where the strides of each are."""
+        every = [move for some in self._moves for move in some]
+        taken_from = len(self._moves[0]) + len(self._moves[1])
+        table = np.zeros((len(every), words.ARGUMENT_WORDS), np.int64)
+        stride = len(every)
+        for number, (row, move) in enumerate(zip(table, every, strict=True)):
+            missing = 3 - len(move.shape)
+            row[:3] = (1,) * missing + move.shape
+            row[3:6] = [-1] * missing + list(range(stride, stride + len(move.shape)))
+            stride += len(move.shape)
+            if number >= taken_from:
+                row[6] = self._tables.held(np.array(move.slots, np.int32))
+            elif move.slots:
+                row[7] = move.slots[0] * self.lanes.bytes
+        return table
+
+    def run(
+        self,
+        request: Request,
+        brought: Sequence[np.ndarray],
+        controls: Sequence[np.ndarray],
+        taken: Sequence[np.ndarray],
+        records: Sequence[np.ndarray],
+        threads: int,
+    ) -> None:
+        """Make steps, on so many threads.
+
+        `brought` are state, numbers, what became of each sample and how many steps it has made; `taken` are to hold all
+        but the numbers afterwards. The first axis of each array are the samples, the second one of `controls` and
+        `records` are rows: row k of a record is taken after step (k + 1) every. No array may overlap those that are
+        written.
+        """
+        arrays = [*brought, *controls, *taken, *records]
+        n, m = len(taken[-1]), len(arrays)
+        rows = [*[False] * len(brought), *[True] * len(controls), *[False] * len(taken), *[True] * len(records)]
+        outer = [x.strides[0] for x in arrays]
+        core = [s for x, has_rows in zip(arrays, rows, strict=True) for s in x.strides[1 + has_rows :]]
+        distances = [x.strides[1] if has_rows else 0 for x, has_rows in zip(arrays, rows, strict=True)]
+        first_control = request.first // request.hold
+        asked = [request.steps, request.first, request.hold, request.every, first_control, 1, *distances]
+        table = np.array([n, 0, *(x.ctypes.data for x in arrays), *outer, *core, *asked], np.int64)
+        dims = table.ctypes.data
+        args, steps = dims + 8, dims + 8 * (m + 2)
+        table[1] = steps + 8 * (m + len(core))
+        threads = min(threads, most_threads())
+        ours = workers()
+        ours.hire(threads - 1)
+        failures, data = self._data[words.FAILURES], self._data.ctypes.data
+        chunk = chunk_size(n, threads, self.lanes.width, _NEVER)
+        code().together(ours.board.ctypes.data, self._share, args, dims, steps, data, chunk, threads - 1)
+        if self._data[words.FAILURES] != failures:
+            raise MemoryError(f"{self._name}: no memory for a workspace of {self._data[words.BYTES]} bytes")
+
+
+def _pairs(origin: Sequence[_Move], target: Sequence[_Move]) -> np.ndarray:
+    """From which slot to which: (n, 2)."""
+    slots = [[slot for move in some for slot in move.slots] for some in (origin, target)]
+    return np.array(slots, np.int64).reshape(2, -1).T.copy()

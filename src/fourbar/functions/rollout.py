@@ -1,0 +1,393 @@
+"""Rollouts: a step, written once, that runs on its own results for as long as is asked, in machine code.
+
+A `Step` says what a step is. Its `write(recorder, given)` records it: `given` holds the flat entries of all arguments
+by name; it returns, by name, the flat entries of the new state and of whatever else can be recorded. For example a
+mass on a spring, pushed by u, with a stiffness that may differ from sample to sample:
+
+    def write(recorder, given):
+        (x,), (v,), (u,), (k,), (dt,) = (given[name] for name in ("x", "v", "u", "k", "dt"))
+
+        def move(x, v, u, k, dt):
+            v = v + dt * (u - k * x)
+            return x + dt * v, v, 0.5 * (v * v + k * x * x)
+
+        x, v, energy = recorder.call(move, x, v, u, k, dt)
+        return {"x": (x,), "v": (v,), "energy": (energy,)}
+
+    step = Step("mass", write, state={"x": (), "v": ()}, controls={"u": ()}, numbers={"k": (), "dt": ()},
+                records={"energy": ()})
+    rolled = Rollout(step).run({"x": x0, "v": v0}, {"u": u}, {"k": k, "dt": 1e-3}, steps=1000, every=10)
+    rolled.records["x"], rolled.records["energy"], rolled.state["x"], rolled.made, rolled.diverged
+
+- *state* (..., *shape) is carried: the result of the same name takes its place after each step;
+- *numbers* (..., *shape) stay as they are during the run, and may differ from sample to sample;
+- *controls* (..., rows, *shape) have a row for every `hold` steps: a zero-order hold;
+- *records* are results of a step besides its state. Row k of what is recorded is that of step (k + 1) `every`: the
+  state after that step, and what that step computed.
+
+Leading axes broadcast. A sample has the same bits in any batch and on any number of threads. One whose new state is not
+finite is `diverged`: it keeps its last finite state, and its records are NaN from there on; the others go on. If
+`stop` is set, the step returns a scalar "stop" too, and a sample where this is above zero moves no more after that
+step. Ctrl-C ends a run after the same number of steps for all samples. With FOURBAR_BACKEND=numpy steps are
+interpreted.
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..compile.llvm import batch_lanes, single_lane
+from ..compile.program_cache import cached_program
+from ..compile.rollout import Request, Roles, RolloutKernel
+from ..compile.rollout_loop import DIVERGED, RUNNING, STOPPED
+from ..compile.workers import default_threads
+from ..errors import ArgumentError
+from ..expr import Program, interpret
+from ..once import cached_property
+from .context import recorded
+from .fingerprint import fingerprint
+from .function import backend, operations
+
+Shape = tuple[int, ...]
+Entries = Mapping[str, Sequence[Any]]  # the flat entries of arguments or results, by name
+ALWAYS = 1 << 62  # hold=ALWAYS: one row of controls for a whole call
+_STOP = "stop"
+_AT_ONCE = 50_000_000  # operations between two looks at signals: some 5 to 30 ms
+_AROUND = 100  # operations that go with every step
+_FEWEST = 8  # steps between two looks, however large the batch is
+_WORTH_SHARING = 3_000_000  # operations from which on several threads pay
+
+
+@dataclass(frozen=True)
+class Step:
+    """A step: how it is recorded, and the core shapes of what it takes and gives, by name.
+
+    `key` tells what `write` does, as far as the source of fourbar does not: of steps with equal keys the program is
+    written once (see `fingerprint`). With None it is written anew.
+    """
+
+    name: str
+    write: Callable[[Any, dict[str, tuple[Any, ...]]], Entries]
+    state: Mapping[str, Shape]
+    controls: Mapping[str, Shape] = field(default_factory=dict)
+    numbers: Mapping[str, Shape] = field(default_factory=dict)
+    records: Mapping[str, Shape] = field(default_factory=dict)
+    stop: bool = False
+    key: Any = None
+
+    @property
+    def roles(self) -> Roles:
+        """What the arguments of its program are."""
+        state = {name: f"next_{name}" for name in self.state}
+        return Roles(state, tuple(self.numbers), tuple(self.controls), _STOP if self.stop else "")
+
+    def program(self) -> Program:
+        """The program of one step."""
+        if self.key is None:
+            return recorded(self.name, self._record)
+        return cached_program(partial(fingerprint, ("rollout", self.key)), partial(recorded, self.name, self._record))
+
+    def _record(self, recorder: Any) -> list[tuple[str, Shape, Sequence[Any]]]:
+        shapes = {**self.state, **self.numbers, **self.controls}
+        given = {name: recorder.input(name, shape) for name, shape in shapes.items()}
+        found = self.write(recorder, given)
+        wanted = {f"next_{name}": (shape, found[name]) for name, shape in self.state.items()}
+        wanted |= {name: (shape, found[name]) for name, shape in self.records.items()}
+        if self.stop:
+            wanted[_STOP] = ((), found[_STOP])
+        return [(name, shape, list(entries)) for name, (shape, entries) in wanted.items()]
+
+
+class Now(NamedTuple):
+    """Where all samples are: their states, what became of each, how many steps each has made; steps since the start."""
+
+    state: list[np.ndarray]
+    status: np.ndarray
+    made: np.ndarray
+    steps: int
+
+
+@dataclass(frozen=True)
+class Rolled:
+    """What came of a run. `steps`: how many were made, fewer than asked for where it was interrupted; `made` (...): in
+    how many of them each sample moved. `state` is the last finite one.
+    """
+
+    state: dict[str, np.ndarray]
+    records: dict[str, np.ndarray]
+    steps: int
+    made: np.ndarray
+    diverged: np.ndarray
+    stopped: np.ndarray
+
+
+class Rollout:
+    """A step that can be repeated. Programs and machine code are made when they are first needed."""
+
+    def __init__(self, step: Step) -> None:
+        self.step = step
+        self._kernels: dict[tuple[bool, tuple[str, ...]], Any] = {}
+
+    @cached_property
+    def program(self) -> Program:
+        """The program of one step."""
+        return self.step.program()
+
+    @cached_property
+    def work(self) -> int:
+        """Operations of a step of one sample, with those that put its state in place."""
+        return operations(self.program) + _AROUND + 4 * sum(math.prod(shape) for shape in self.step.state.values())
+
+    def start(self, state: Mapping[str, Any], numbers: Mapping[str, Any] | None = None, batch: Shape = ()) -> Motion:
+        """A motion that is at its beginning; it has at least the leading axes `batch`."""
+        return Motion(self, state, numbers or {}, batch)
+
+    def runner(self, single: bool, records: tuple[str, ...]) -> Any:
+        """What makes steps, for one sample or for batches, and records these results."""
+        found = self._kernels.get((single, records))
+        if found is None:
+            if backend() == "numpy":
+                found = Interpreter(self.program, self.step.roles, records)
+            else:
+                lanes = single_lane() if single else batch_lanes()
+                found = RolloutKernel(self.program, lanes, self.step.roles, records)
+            self._kernels[single, records] = found
+        return found
+
+    def run(
+        self,
+        state: Mapping[str, Any],
+        controls: Mapping[str, Any] | None = None,
+        numbers: Mapping[str, Any] | None = None,
+        *,
+        steps: int,
+        every: int = 1,
+        hold: int = 1,
+        records: Sequence[str] | None = None,
+        threads: int | None = None,
+        told: Callable[[int], None] | None = None,
+    ) -> Rolled:
+        """Make steps, and record every so many of them: all results, or those named in `records`.
+
+        `told(k)` is called whenever some are done, k in all.
+        """
+        for name, value in (("steps", steps), ("every", every), ("hold", hold)):
+            _check_count(self.step.name, name, value)
+        rows = {name: np.asarray(x, float) for name, x in (controls or {}).items()}
+        batch = _leading(self.step.name, self.step.controls, rows, 1)
+        motion = self.start(state, numbers, batch)
+        names = (*self.step.state, *self.step.records) if records is None else tuple(records)
+        into = motion.room(names, steps // every)
+        driven = motion.rows(rows, -(-steps // hold))
+        try:
+            while motion.now.steps < steps:
+                count = min(motion.several, steps - motion.now.steps)
+                motion.advance(count, driven, into, hold=hold, every=every, threads=threads)
+                if told is not None:
+                    told(motion.now.steps)
+        except KeyboardInterrupt:
+            pass  # what was computed is consistent, and tells how far it came
+        return motion.rolled(into, every)
+
+
+class Motion:
+    """Samples under way. `now` is replaced as a whole: what interrupts a step leaves it as it was before."""
+
+    def __init__(self, rollout: Rollout, state: Mapping[str, Any], numbers: Mapping[str, Any], batch: Shape) -> None:
+        step = rollout.step
+        self._rollout, self._name = rollout, step.name
+        given = {**state, **numbers}
+        shapes = {**step.state, **step.numbers}
+        arrays = {name: np.asarray(x, float) for name, x in given.items()}
+        own = _leading(step.name, shapes, arrays, 0)
+        self.batch = _broadcast(step.name, own, batch)
+        self.n = math.prod(self.batch)
+        flat = {name: self._samples(arrays[name], shape) for name, shape in shapes.items()}
+        self._numbers = [flat[name] for name in step.numbers]
+        fate = (np.full(self.n, float(RUNNING)), np.zeros(self.n))
+        self.now = Now([flat[name] for name in step.state], *fate, 0)
+
+    def _samples(self, array: np.ndarray, core: Shape) -> np.ndarray:
+        """An array with one axis for the samples before its core ones."""
+        wide = np.broadcast_to(array, (*self.batch, *array.shape[array.ndim - len(core) :]))
+        return np.require(wide.reshape(self.n, *wide.shape[len(self.batch) :]), requirements="A")
+
+    @property
+    def several(self) -> int:
+        """Steps that take some milliseconds, so that what happens meanwhile need not wait long."""
+        return max(_FEWEST, _AT_ONCE // (self._rollout.work * max(1, self.n)))
+
+    @property
+    def state(self) -> dict[str, np.ndarray]:
+        """The state of every sample, by name."""
+        named = zip(self._rollout.step.state.items(), self.now.state, strict=True)
+        return {name: x.reshape((*self.batch, *shape)) for (name, shape), x in named}
+
+    def room(self, names: Sequence[str], rows: int, time_first: bool = False) -> dict[str, np.ndarray]:
+        """Arrays for records, (n, rows, *shape) each; in memory a row of all samples lies together if time is first."""
+        step = self._rollout.step
+        shapes = {**step.state, **step.records}
+        for name in names:
+            if name not in shapes:
+                raise ArgumentError(f"{self._name} has no result {name!r} to record; known: {', '.join(shapes)}")
+        if time_first:
+            return {name: np.empty((rows, self.n, *shapes[name])).swapaxes(0, 1) for name in names}
+        return {name: np.empty((self.n, rows, *shapes[name])) for name in names}
+
+    def rows(self, controls: Mapping[str, np.ndarray], least: int) -> list[np.ndarray]:
+        """Controls (..., rows, *shape) as (n, rows, *shape), in the order of the step; at least so many rows."""
+        found = []
+        for name, shape in self._rollout.step.controls.items():
+            if name not in controls:
+                raise ArgumentError(f"{self._name}: no controls {name!r} were given")
+            array = controls[name]
+            there = array.shape[array.ndim - len(shape) - 1]
+            if there < least:
+                raise ArgumentError(f"{self._name}: {name} has {there} rows, the steps asked for need {least}")
+            found.append(self._samples(array, (there, *shape)))
+        return found
+
+    def advance(
+        self,
+        steps: int,
+        controls: Sequence[np.ndarray] = (),
+        records: Mapping[str, np.ndarray] | None = None,
+        *,
+        hold: int = 1,
+        every: int = 1,
+        threads: int | None = None,
+    ) -> None:
+        """Make some steps. Row k of `controls` (from `rows`) is that of steps k hold ... since the start of the motion
+        (with hold=ALWAYS there is one row); row k of `records` (from `room`) is taken after step (k + 1) every.
+        """
+        now, records = self.now, records or {}
+        request = Request(steps, now.steps, hold, every)
+        row = now.steps // hold
+        after = [*(np.empty_like(x, order="C", subok=False) for x in now.state), np.empty(self.n), np.empty(self.n)]
+        brought = [*now.state, *self._numbers, now.status, now.made]
+        runner = self._rollout.runner(self.n == 1, tuple(records))
+        count = self._threads(threads, steps)
+        if self.n:
+            runner.run(request, brought, [x[:, row:] for x in controls], after, list(records.values()), count)
+        self.now = Now(after[:-2], after[-2], after[-1], now.steps + steps)
+
+    def _threads(self, asked: int | None, steps: int) -> int:
+        if asked is not None:
+            return _check_count(self._name, "threads", asked)
+        large = self._rollout.work * self.n * steps >= _WORTH_SHARING and self.n > 1
+        return default_threads() if large else 1
+
+    def resume(self, which: np.ndarray) -> None:
+        """Let samples (n) that were stopped go on."""
+        status = np.where(which & (self.now.status == STOPPED), float(RUNNING), self.now.status)
+        self.now = self.now._replace(status=status)
+
+    def rolled(self, records: Mapping[str, np.ndarray], every: int) -> Rolled:
+        """What came of the motion so far."""
+        now, rows = self.now, self.now.steps // every
+        ended = now.status != RUNNING
+        late = (np.arange(1, rows + 1) * every)[None] > now.made[ended, None]
+        kept = {}
+        for name, whole in records.items():
+            array = whole[:, :rows]
+            if ended.any():
+                array[ended] = np.where(late.reshape(*late.shape, *[1] * (array.ndim - 2)), np.nan, array[ended])
+            kept[name] = array.reshape((*self.batch, *array.shape[1:]))
+        made, status = (x.reshape(self.batch) for x in (now.made, now.status))
+        return Rolled(self.state, kept, now.steps, made.astype(int), status == DIVERGED, status == STOPPED)
+
+
+class Interpreter:
+    """The same steps by the interpreter: what a `RolloutKernel` is judged by."""
+
+    def __init__(self, program: Program, roles: Roles, recorded: Sequence[str]) -> None:
+        self._program, self._roles = program, roles
+        self._recorded = [roles.state.get(name, name) for name in recorded]
+        self._is_state = [name in roles.state for name in recorded]
+
+    def run(
+        self,
+        request: Request,
+        brought: Sequence[np.ndarray],
+        controls: Sequence[np.ndarray],
+        taken: Sequence[np.ndarray],
+        records: Sequence[np.ndarray],
+        threads: int,
+    ) -> None:
+        """Make steps; see `RolloutKernel.run`."""
+        roles = self._roles
+        names = [*roles.state, *roles.numbers]
+        given = dict(zip(names, brought[: len(names)], strict=True))
+        status, made = brought[-2].copy(), brought[-1].copy()
+        for number in range(request.first, request.first + request.steps):
+            row = number // request.hold - request.first // request.hold
+            given |= {name: x[:, row] for name, x in zip(roles.controls, controls, strict=True)}
+            found = interpret(self._program, given)
+            found |= self._accept(given, found, status, made)
+            given |= {name: found[after] for name, after in roles.state.items()}
+            if (number + 1) % request.every == 0:
+                for target, name in zip(records, self._recorded, strict=True):
+                    target[:, (number + 1) // request.every - 1] = found[name]
+        for target, x in zip(taken, [*(given[name] for name in roles.state), status, made], strict=True):
+            target[...] = x
+
+    def _accept(
+        self, before: Mapping[str, np.ndarray], found: Mapping[str, np.ndarray], status: np.ndarray, made: np.ndarray
+    ) -> dict[str, np.ndarray]:
+        """The states after a step, by the names of results; notes what becomes of each sample."""
+        running = status == RUNNING
+        finite = np.ones(len(status), bool)
+        for after in self._roles.state.values():
+            finite &= np.isfinite(found[after]).reshape(len(status), -1).all(axis=1)
+        sound = running & finite
+        status[running & ~finite] = DIVERGED
+        if self._roles.stop:
+            status[sound & (found[self._roles.stop] > 0.0)] = STOPPED
+        made[sound] += 1.0
+        chosen = {}
+        for name, after in self._roles.state.items():
+            new = found[after]
+            chosen[after] = np.where(sound.reshape(-1, *[1] * (new.ndim - 1)), new, before[name])
+        return chosen
+
+
+def _check_count(owner: str, name: str, value: Any) -> int:
+    try:
+        count = operator.index(value)
+    except TypeError:
+        count = 0
+    if count < 1:
+        raise ArgumentError(f"{owner}: {name} must be a whole number of at least 1, got {value!r}")
+    return count
+
+
+def _broadcast(owner: str, *shapes: Shape) -> Shape:
+    try:
+        return np.broadcast_shapes(*shapes)
+    except ValueError:
+        raise ArgumentError(f"{owner}: leading axes {', '.join(map(str, shapes))} do not fit together") from None
+
+
+def _leading(owner: str, shapes: Mapping[str, Shape], arrays: Mapping[str, np.ndarray], rows: int) -> Shape:
+    """The leading axes of arrays (..., *shape), or (..., rows, *shape), together."""
+    for name in arrays:
+        if name not in shapes:
+            raise ArgumentError(f"{owner}: there is no {name!r}; expected {', '.join(shapes) or 'none'}")
+    found = []
+    for name, core in shapes.items():
+        if name not in arrays:
+            raise ArgumentError(f"{owner}: {name!r} is missing; expected {', '.join(shapes)}")
+        shape = arrays[name].shape
+        own = len(shape) - len(core)
+        if own < rows or shape[own:] != core:
+            expected = ", ".join(["...", *["rows"] * rows, *map(str, core)])
+            raise ArgumentError(f"{owner}: {name} must have shape ({expected}), got {shape}")
+        found.append(shape[: own - rows])
+    return _broadcast(owner, *found)

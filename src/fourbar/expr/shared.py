@@ -145,14 +145,6 @@ def _signature(given: list[Any]) -> Iterator[Any]:
             yield leaf + 0.0 if leaf in _FOLDED else TABLE
 
 
-def shape_of_copy(count: int) -> Shape:
-    """The shape of a step, standing apart, that hands on so many values: x + (-0.0) is x, whatever x is."""
-    graph = Graph()
-    roots = [graph.node("add", graph.node("load", i), -0.0) for i in range(count)]
-    places = list(range(count))
-    return Shape(shape_of_copy, None, roots, places, [("root", i) for i in places], apart=True)
-
-
 def _block(task: Task, ports: Ports) -> Block:
     loads, exports = ports.addresses[: len(task.loads)], ports.addresses[len(task.loads) :]
     code, exported, constants = task_code(task, lambda index: loads[index])

@@ -172,7 +172,8 @@ def _sections() -> Iterator[Section]:
     for kind, functions in ((Constrained, constrained_methods()), (Actuated, actuated_methods())):
         own = tuple(_called(kind, functions, entry) for entry in members(kind, only_own=True))
         yield Section(f"Robots: `{kind.__name__}`", own, kind)
-    yield Section("Simulation", (function(fb.simulate), kind_of(fb.Trajectory), *members(fb.Trajectory)))
+    states = [entry for kind in (fb.Trajectory, fb.Rollouts) for entry in (kind_of(kind), *members(kind))]
+    yield Section("Simulation", (function(fb.simulate), function(fb.rollout), function(fb.traced), *states))
     yield Section("Identification", tuple(_identification()))
     yield Section("Robots of the library", tuple(function(f, "robots.", True) for f in fb.robots.ROBOTS.values()))
     yield Section("Functions of any scalar", tuple(function(getattr(fb, name), brief=True) for name in SCALARS))

@@ -17,7 +17,7 @@ from ..spatial.linear import Mat
 from ..tree.cluster_tree import ClusterTree
 from .names import checked
 
-_BY_VELOCITY = ("armature", "damping", "friction", "stiffness", "max_force", "max_velocity")
+_BY_VELOCITY = ("armature", "damping", "friction", "stiffness", "max_velocity")
 
 
 def mirror(mechanism: Mechanism, plane: Axis) -> Mechanism:
@@ -75,10 +75,21 @@ def _connection(m: Mirror, c: PlacedJoint, image: Mirrored) -> PlacedJoint:
         signs, order = _signed(c, image.q, "limits")
         turned = np.where(signs > 0.0, ends[:, order], -ends[::-1, order])
         lower, upper = (tuple(row.tolist()) for row in turned)
+    c = replace(c, **_forces(c, image))
     return replace(
         c, joint=image.joint, placement=_place(m, c.placement), lower=lower, upper=upper, rest=_mapped(image.q, c.rest),
         **{name: _by_velocity(c, image, name) for name in _BY_VELOCITY},
     )  # fmt: skip
+
+
+def _forces(c: PlacedJoint, image: Mirrored) -> dict[str, tuple[float, ...]]:
+    """The ends of the range of its forces."""
+    if not c.min_force:
+        return {"max_force": _by_velocity(c, image, "max_force")}
+    signs, order = _signed(c, image.v, "range of forces")
+    ends = np.array([c.min_force, c.max_force])
+    lower, upper = np.where(signs > 0.0, ends[:, order], -ends[::-1, order])
+    return {"min_force": tuple(lower.tolist()), "max_force": tuple(upper.tolist())}
 
 
 def _by_velocity(c: PlacedJoint, image: Mirrored, name: str) -> tuple[float, ...]:

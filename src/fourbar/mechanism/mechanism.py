@@ -36,7 +36,8 @@ class PlacedJoint:
     """The joint that carries a body: where it sits on the parent body, and its parameters (one entry per coordinate).
 
     `stiffness` (one entry per velocity) is that of a spring at rest at the coordinates `rest`; empty without a spring.
-    `max_force` and `max_velocity` bound what moves the joint (infinite where nothing does); one entry per velocity.
+    `max_force` and `max_velocity` bound what moves the joint (infinite where nothing does); one entry per velocity. The
+    force is also bounded by `min_force`, or by -max_force where that is empty.
     """
 
     name: str
@@ -53,6 +54,7 @@ class PlacedJoint:
     rest: tuple[float, ...] = ()
     max_force: tuple[float, ...] = ()
     max_velocity: tuple[float, ...] = ()
+    min_force: tuple[float, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -1,33 +1,18 @@
-"""Actuators: what their forces are on the velocities of a robot."""
+"""Actuators: what they pull at their controls, and what that is on the velocities of a robot."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
+from ...algorithms.actuators import gain_matrix
 from ...algorithms.energy import add
-from ...algorithms.transmission import driven, in_child_axes
-from ...errors import ArgumentError
-from ...spatial.linear import Vec, is_zero
-from ..arguments import Q, U
+from ...algorithms.transmission import driven
+from ...spatial.linear import Mat, Vec, is_zero
+from .. import actuation
+from ..actuation import pulls
+from ..arguments import Q, U, V
 from ..context import Context
 from ..registry import Outputs, flat, method, vector
-
-
-def _gears(c: Context) -> Iterator[tuple[int, int, Vec]]:
-    """The number of an actuator, a link that it moves, and the gear on the velocities of the link's joint."""
-    if not c.model.mechanism.actuators:
-        raise ArgumentError(
-            f"robot {c.model.mechanism.name!r} has no actuators; declare them with Builder.actuator(...), or put "
-            "forces on the velocities themselves"
-        )
-    moving = c.model.cluster_tree.moving
-    link, q = {joint.name: i for i, joint in enumerate(moving)}, c.coordinates()
-    for a, actuator in enumerate(c.model.mechanism.actuators):
-        for drive in actuator.drives:
-            i, gear = link[drive.joint], Vec(drive.gear)
-            in_parent = drive.axes == "parent"
-            yield a, i, c.recorder.call(in_child_axes, moving[i].joint, q[i], gear) if in_parent else gear
 
 
 @method(Q, U, results="tau")
@@ -74,7 +59,7 @@ def actuator_force(c: Context) -> Outputs:
     array([18.])
     """
     forces, u = c.still(), c.given["u"]
-    for a, i, gear in _gears(c):
+    for a, i, gear in pulls(c):
         forces[i] = c.recorder.call(driven, gear, u[a], forces[i])
     return vector(c, "tau", c.project(forces))
 
@@ -116,7 +101,54 @@ def actuator_matrix(c: Context) -> Outputs:
     array([[9.]])
     """
     rows: list[list[Any]] = [[0.0] * c.tree.nv for _ in c.model.mechanism.actuators]
-    for a, i, gear in _gears(c):
+    for a, i, gear in pulls(c):
         for k, x in enumerate(gear, c.tree.first_v[i]):
             rows[a][k] = x if is_zero(rows[a][k]) else c.recorder.call(add, rows[a][k], x)
     return [("B", (len(rows), c.nv), flat(c.columns(rows)))]
+
+
+@method(Q, results="length")
+def actuator_length(c: Context) -> Outputs:
+    """Lengths (..., nu) of the actuators: Σ gear · coordinates of their joints, in rad or m times the gear.
+
+    Of a ball the coordinates are its rotation vector, of others on a group q ⊖ neutral; a free joint has no length (0).
+    """
+    found = actuation.lengths(c)
+    return [("length", (len(found),), found)]
+
+
+@method(Q, V, U, results="force")
+def control_response(c: Context) -> Outputs:
+    """Forces (..., nu) of the actuators at controls u (..., nu): their laws, within control and force ranges.
+
+    In N, or N m for what turns, before the gear. A motor gives gain · u; a position servo kp (u - length) - kd velocity
+    (u in rad or m, times gear); a velocity servo kv (u - velocity). Kinds with a state of their own are refused.
+    """
+    found = actuation.forces(c)
+    return [("force", (len(found),), found)]
+
+
+@method(Q, V, U, results="tau")
+def control_force(c: Context) -> Outputs:
+    """Forces τ (..., nv) on the independent velocities of actuators at controls u (..., nu): what drives the robot.
+
+    τ = Gᵀ Bᵀ f with f the `control_response`, in N or N m; on each joint held between its min_force and max_force, also
+    on one that loops determine. Add `passive_forces` for springs and dampers of joints.
+    """
+    return vector(c, "tau", c.project(actuation.joint_forces(c)))
+
+
+@method(Q, V, U, results="stiffness damping")
+def control_gains(c: Context) -> Outputs:
+    """K and D (..., nv, nv): how much less `control_force` is for each unit that q and v move, -∂τ/∂q and -∂τ/∂v.
+
+    K = Bᵀ diag(k) B, D = Bᵀ diag(d) B with the slopes k, d of the actuators' laws (kp and kd of a servo), zero for what
+    is at an end of its range; how B itself changes is left out. Both are symmetric. A step that is implicit in the
+    servos solves (M + dt D + dt² K) Δv = dt (τ - h - dt K v).
+    """
+    rows, steep = actuation.gain_rows(c)
+    own = Mat(Vec(row) for row in rows)
+    parts = [
+        c.recorder.call(gain_matrix, own, Vec([x[k] for x in steep])) if rows else Mat.zeros(c.nv, c.nv) for k in (0, 1)
+    ]
+    return [(name, (c.nv, c.nv), flat(part)) for name, part in zip(("stiffness", "damping"), parts, strict=True)]

@@ -167,8 +167,10 @@ class Writer:
         found: dict[str, Any] = {}
         if not (math.isinf(c.lower[i]) and math.isinf(c.upper[i])):
             found["range"] = (max(c.lower[i], -1e9), min(c.upper[i], 1e9))
-        if c.max_force and c.max_force[i] < math.inf:
-            found["actuatorfrcrange"] = (-c.max_force[i], c.max_force[i])
+        upper = c.max_force[i] if c.max_force else math.inf
+        lower = c.min_force[i] if c.min_force else -upper
+        if lower > -math.inf or upper < math.inf:
+            found["actuatorfrcrange"] = (max(lower, -1e9), min(upper, 1e9))
         if c.max_velocity and c.max_velocity[i] < math.inf:
             self.unsaid.leave(f"joint {c.name!r}: the velocity limit is left out")
         return found

@@ -206,6 +206,8 @@ class Writer:
     def _axis(self, element: ET.Element, tag: str, direction: object, c: PlacedJoint, i: int) -> None:
         axis = child(element, tag)
         said(axis, "xyz", unit_axis(direction))  # type: ignore[arg-type]
+        if c.min_force:
+            self.unsaid.leave(f"joint {c.name!r}: the lower end of its forces, {c.min_force[i]:g}, is left out")
         most = {"effort": c.max_force, "velocity": c.max_velocity}
         limits = {"lower": c.lower[i], "upper": c.upper[i], **{key: x[i] for key, x in most.items() if x}}
         finite = {key: value for key, value in limits.items() if math.isfinite(value)}

@@ -210,6 +210,8 @@ class Writer:
             return
         lower, upper = c.lower[i], c.upper[i]
         effort, velocity = ((x[i] if x else math.inf) for x in (c.max_force, c.max_velocity))
+        if c.min_force:
+            self.unsaid.leave(f"joint {c.name!r}: the lower end of its forces, {c.min_force[i]:g}, is left out")
         drive = {"effort": [min(effort, _ENDLESS)], "velocity": [min(velocity, _ENDLESS)]}
         if math.isinf(lower) and math.isinf(upper) and element.get("type") == "revolute":
             element.set("type", "continuous")

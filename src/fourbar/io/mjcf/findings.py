@@ -102,8 +102,8 @@ class Findings:
                 message = f"joint {name!r}: MuJoCo does not use its range {m.jnt_range[j].tolist()} as limits"
                 self.reading.warn(place, message, "write the lower limit first, or limited", "joint@range")
             low, high = m.jnt_actfrcrange[j].tolist()
-            if m.jnt_actfrclimited[j] and low != -high:
-                message = f"joint {name!r}: its force range [{low:g}, {high:g}] is read as ±{max(-low, high):g}"
+            if m.jnt_actfrclimited[j] and not low <= 0.0 <= high:
+                message = f"joint {name!r}: its force range [{low:g}, {high:g}] is widened to contain zero"
                 self.reading.warn(place, message, key="joint@actuatorfrcrange")
             if m.jnt_type[j] == FREE and armature[m.jnt_dofadr[j]]:
                 message = (

@@ -27,7 +27,7 @@ _PLACE = ("position", "rotation", "rpy")
 _BODY = ("name", "parent", "joint", "mass", "com", "inertia", "allow_unphysical", "geometry")
 _SHAPE = ("kind", "size", *_PLACE, "role", "mesh", "scale", "colour", "name")
 _PER_VELOCITY = ("armature", "damping", "friction", "stiffness")
-_BOUNDS = ("lower", "upper", "max_force", "max_velocity")
+_BOUNDS = ("lower", "upper", "max_force", "max_velocity", "min_force")
 _JOINT = ("type", "name", *_PLACE, *_PER_VELOCITY, *_BOUNDS, "rest")
 _ACTUATOR = ("name", "drives", "control_range", "force_range", "kind", "parameters")
 _WORDS = {"inf": float("inf"), "-inf": -float("inf")}
@@ -207,7 +207,7 @@ def _read_joint(reading: Reading, value: Any) -> Plain:
     if "rest" in given:
         found["rest"] = _scalars("joint.rest", given["rest"], joint.nq)
     bounds = {
-        key: _scalars(f"joint.{key}", given[key], joint.nv if key.startswith("max") else joint.nq, infinite=True)
+        key: _scalars(f"joint.{key}", given[key], joint.nv if key.startswith("m") else joint.nq, infinite=True)
         for key in _BOUNDS
         if key in given
     }

@@ -88,7 +88,7 @@ def _joint(c: PlacedJoint) -> Plain:
     found |= _given({"rest": list(c.rest)}, ([],))
     for key in ("max_force", "max_velocity"):
         found |= _given({key: list(getattr(c, key))}, ([], infinite * c.joint.nv))
-    return found
+    return found | _given({"min_force": list(c.min_force)}, ([],))
 
 
 def _shape(shape: Geometry) -> Plain:

@@ -334,15 +334,9 @@ NOTES = {
     ),
     "height field": (
         model(HINGE + '<geom type="hfield" hfield="h"/>',
-              '<asset><hfield name="h" nrow="2" ncol="2" size="1 1 1 1"/></asset>'),
-        "1 height field is ignored",
+              '<asset><hfield name="h" file="hills.png" size="1 1 1 1"/></asset>'),
+        "height fields 'h' are ignored",
     ),
-    "pair": (
-        model(TWO + '<geom name="f"/>'.replace("/>", ' size="1"/>'),
-              '<contact><pair geom1="g" geom2="f"/><exclude body1="a" body2="b"/></contact>'),
-        "1 pair of geoms that may touch is ignored",
-    ),
-    "exclude": (model(TWO, '<contact><exclude body1="a" body2="b"/></contact>'), "1 pair of bodies that may not touch"),
     "custom": (
         model(HINGE, '<custom><numeric name="n" data="1 2"/><text name="t" data="x"/></custom>'),
         "2 custom numbers, texts and tuples are ignored",

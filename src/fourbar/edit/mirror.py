@@ -37,6 +37,7 @@ def mirror(mechanism: Mechanism, plane: Axis) -> Mechanism:
                 for x in mechanism.configurations
             ),
             actuators=tuple(actuators.mirrored(x, lambda j: images[j].v) for x in mechanism.actuators),
+            world=tuple(_shape(m, shape) for shape in mechanism.world),
         )
     )
 
@@ -60,11 +61,15 @@ def _body(m: Mirror, body: Body) -> Body:
 
 
 def _shape(m: Mirror, shape: Geometry) -> Geometry:
-    """Q R = (Q R F) F with F a reflection in y, under which simple shapes are symmetric; meshes take it as a scale."""
+    """Q R = (Q R F) F with F a reflection in y, under which simple shapes are symmetric; meshes take it as a scale.
+
+    The heights of a height field are reversed along y.
+    """
     R = np.array(m.Q @ Mat.of(shape.placement.rotation), float) * [1.0, -1.0, 1.0] + 0.0
     x, y, z = shape.scale
     place = Placement(as_matrix(R), m.vector(shape.placement.position))
-    return replace(shape, placement=place, scale=(x, -y, z) if shape.kind == "mesh" else shape.scale)
+    heights = tuple(row[::-1] for row in shape.heights)
+    return replace(shape, placement=place, scale=(x, -y, z) if shape.kind == "mesh" else shape.scale, heights=heights)
 
 
 def _connection(m: Mirror, c: PlacedJoint, image: Mirrored) -> PlacedJoint:

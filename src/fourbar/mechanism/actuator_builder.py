@@ -15,6 +15,7 @@ class ActuatorBuilder:
     """Collects actuators by name."""
 
     def __init__(self) -> None:
+        super().__init__()
         self._actuators: dict[str, Actuator] = {}
 
     def actuator(

@@ -15,6 +15,7 @@ from ..joints.one_axis import Revolute
 from ..spatial.inertia import unphysical
 from . import actuators
 from .actuator_builder import ActuatorBuilder
+from .contact_builder import ContactBuilder
 from .mechanism import WORLD, Body, Configuration, Frame, Mechanism, NamedLoop, PlacedJoint, joint_of
 from .validate import (
     as_matrix,
@@ -41,8 +42,8 @@ def _read_joint(what: str, joint: Any) -> Joint:
     return Fixed() if joint is None else joint
 
 
-class Builder(ActuatorBuilder):
-    """Collects bodies, joints, frames, loops and actuators by name.
+class Builder(ActuatorBuilder, ContactBuilder):
+    """Collects bodies, joints, frames, loops, actuators and what may touch, by name.
 
     Parameters
     ----------
@@ -396,7 +397,7 @@ class Builder(ActuatorBuilder):
         return self.loop(Gear(drives, name, ratio), name=f"{name}_gear", independent=[drives])
 
     def include(self, mechanism: Mechanism) -> Self:
-        """Add all parts of a mechanism: bodies, frames, loops, configurations and actuators.
+        """Add all parts of a mechanism: bodies, frames, loops, configurations, actuators and contacts.
 
         Parameters
         ----------
@@ -439,7 +440,7 @@ class Builder(ActuatorBuilder):
             self.configuration(configuration.name, dict(configuration.coordinates))
         for actuator in mechanism.actuators:
             self._add_actuator(actuator)
-        return self
+        return self._add_world(mechanism.world, mechanism.contacts)
 
     def _check_new_name(self, kind: str, name: Any) -> None:
         if not isinstance(name, str) or not name:
@@ -467,6 +468,8 @@ class Builder(ActuatorBuilder):
             tuple(self._loops.values()),
             tuple(self._configurations.values()),
             tuple(self._actuators.values()),
+            tuple(self._world),
+            self._checked_rules(self._bodies),
         )
 
     def _check_references(self) -> None:

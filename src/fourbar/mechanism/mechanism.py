@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from ..constraints.loop import Loop
 from ..joints.base import Joint
 from .actuators import Actuator, Drive
+from .contact import NO_RULES, ContactRules
 from .placement import Matrix, Placement, Three
 
 if TYPE_CHECKING:
@@ -102,7 +103,7 @@ class Configuration:
 @dataclass(frozen=True)
 class Mechanism:
     """Bodies, each with the joint that carries it, parents first; frames; gravity; loops; named configurations;
-    actuators.
+    actuators; shapes fixed in the world, such as a floor; which shapes may touch.
 
     Loops are closed as near as possible to the first of the configurations, else to the neutral one.
     """
@@ -115,6 +116,8 @@ class Mechanism:
     loops: tuple[NamedLoop, ...] = ()
     configurations: tuple[Configuration, ...] = ()
     actuators: tuple[Actuator, ...] = ()
+    world: tuple[Geometry, ...] = ()
+    contacts: ContactRules = NO_RULES
 
 
 __all__ = [

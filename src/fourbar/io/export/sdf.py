@@ -19,6 +19,7 @@ from ..report import Report
 from .sdf_loops import Loops, planar, two_hinges
 from .sdf_model import Model, listed, said
 from .series import in_other_coordinates, in_series, otherwise, placed
+from .surfaces import leave_contacts
 from .text import Unsaid, as_text, child
 from .zero import can_start_at, closed_at, started_at
 
@@ -94,6 +95,7 @@ class Writer:
             self.unsaid.leave("named configurations are left out; free bodies are placed as in the first one")
         if m.actuators:
             self.unsaid.leave(f"actuators ({listed(x.name for x in m.actuators)}) are left out: SDF has none")
+        leave_contacts(m, self.unsaid)
 
     # --- bodies -------------------------------------------------------------------------------------------------------
 

@@ -11,6 +11,7 @@ import pytest
 import fourbar as fb
 from fourbar.mechanism.contact import ContactPair, ContactRules, Surface
 from fourbar.mechanism.contact_pairs import contact_candidates
+from fourbar.mechanism.surface_mix import SOLIMP, SOLREF, contact_surface
 
 mujoco = pytest.importorskip("mujoco")
 pytestmark = pytest.mark.peers
@@ -188,3 +189,38 @@ def test_files_of_height_fields(tmp_path: Path) -> None:
     huge = text.replace('file="hills.hf"', 'nrow="100000" ncol="100000"')
     with pytest.raises(fb.ParseError, match="1e\\+10 heights are asked for"):
         fb.loads(huge, format="mjcf")
+
+
+def surface_text(rng: np.random.Generator) -> str:
+    """Random attributes of a geom that matter in contact."""
+    numbers = " ".join(f"{x:.3f}" for x in rng.uniform(0.1, 0.9, 3))
+    found = f'friction="{numbers}" condim="{rng.choice([1, 3, 4, 6])}" margin="{rng.uniform(0, 0.02):.4f}"'
+    found += f' solmix="{rng.choice([0.0, 1.0, 2.5])}"'
+    if rng.uniform() < 0.3:
+        found += f' priority="{rng.integers(0, 3)}"'
+    if rng.uniform() < 0.6:
+        found += f' solref="{rng.choice(["0.01 1.2", "0.03 0.8", "-1000 -20"])}"'
+    if rng.uniform() < 0.6:
+        found += ' solimp="0.8 0.97 0.002 0.4 3"'
+    return found
+
+
+def test_surfaces_of_contacts() -> None:
+    """Friction, dimensions, margins and softness of every contact are MuJoCo's."""
+    rng, seen = np.random.default_rng(2), 0
+    for _ in range(40):
+        text = f'<mujoco><option cone="elliptic"/><worldbody><geom name="a" size=".1" {surface_text(rng)}/>'
+        text += f'<body pos=".05 0 0"><freejoint/><geom name="b" size=".1" {surface_text(rng)}/></body>'
+        text += "</worldbody></mujoco>"
+        model = mujoco.MjModel.from_xml_string(text)
+        data = mujoco.MjData(model)
+        mujoco.mj_forward(model, data)
+        (touching,) = contact_candidates(fb.loads(text, format="mjcf").mechanism)
+        found, (contact,) = contact_surface(touching), data.contact
+        assert found.dimensions == contact.dim
+        assert np.allclose([found.friction, found.torsion, found.rolling], contact.friction[[0, 2, 3]], rtol=1e-15)
+        assert np.allclose(found.solref or SOLREF, contact.solref, rtol=1e-14)
+        assert np.allclose(found.solimp or SOLIMP, contact.solimp, rtol=1e-14)
+        assert abs(found.margin - contact.includemargin) < 1e-15
+        seen += found.solref is not None
+    assert seen > 10

@@ -24,7 +24,7 @@ class Surface:
 
     friction: coefficient of sliding, `friction2` in the second direction where it is another one; torsion and rolling:
     torque per normal force, in m; restitution from 0 to 1; stiffness (N/m) and damping (N s/m) of compliant contact.
-    A contact begins `margin` (m) before shapes touch, and acts once they are nearer than margin - gap.
+    A contact acts once shapes are nearer than the sum of their margins (m), and is found from margin + gap on.
 
     dimensions: 1 (no friction), 3 (sliding), 4 (torsion too), 6 (rolling too). Of two shapes that with the higher
     priority tells the numbers; else these are mixed, solref and solimp (MuJoCo's time constants and impedances) with

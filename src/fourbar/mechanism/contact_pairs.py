@@ -44,11 +44,16 @@ def body_shapes(mechanism: Mechanism) -> list[BodyShape]:
 
 def contact_candidates(mechanism: Mechanism) -> list[MayTouch]:
     """The pairs of shapes that may touch; none if contacts are switched off."""
+    return list(_candidates(mechanism, _Bodies(mechanism)))
+
+
+def _candidates(mechanism: Mechanism, bodies: _Bodies) -> Iterator[MayTouch]:
     rules = mechanism.contacts
     if not rules.enabled:
-        return []
-    shapes, bodies = body_shapes(mechanism), _Bodies(mechanism)
+        return
+    shapes = body_shapes(mechanism)
     found = list(_named(shapes, rules.pairs))
+    yield from found
     taken = {frozenset((x.first[:2], x.second[:2])) for x in found}
     excluded = {frozenset(x) for x in rules.excluded}
     for a, b in combinations(shapes, 2):
@@ -59,17 +64,19 @@ def contact_candidates(mechanism: Mechanism) -> list[MayTouch]:
             and frozenset((a[:2], b[:2])) not in taken
             and not (a.shape.kind in _ENDLESS and b.shape.kind in _ENDLESS)
         ):
-            found.append(MayTouch(a, b))
-    return found
+            yield MayTouch(a, b)
 
 
 def touches_world(mechanism: Mechanism) -> bool:
     """Whether a shape that moves may touch one that is fixed in the world."""
     bodies = _Bodies(mechanism)
-    return any(
-        (bodies.rigid[x.first.body] == WORLD) != (bodies.rigid[x.second.body] == WORLD)
-        for x in contact_candidates(mechanism)
-    )
+
+    def fixed(x: BodyShape) -> bool:
+        return bodies.rigid[x.body] == WORLD
+
+    if not any(map(fixed, body_shapes(mechanism))):
+        return False
+    return any(fixed(x.first) != fixed(x.second) for x in _candidates(mechanism, bodies))
 
 
 def _named(shapes: list[BodyShape], pairs: tuple[ContactPair, ...]) -> Iterator[MayTouch]:

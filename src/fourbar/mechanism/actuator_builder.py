@@ -52,6 +52,24 @@ class ActuatorBuilder:
             "motor" or "affine"; other words are carried, and `System.control_force` refuses them.
         parameters : mapping from name to numbers, optional
             "gain": g₀ of a motor (1 if not given), up to three numbers g of an affine law; "bias": up to three, b.
+
+        Returns
+        -------
+        Builder
+            The builder itself, so that calls can be chained.
+
+        See Also
+        --------
+        System.control_force : Joint forces made by the actuators at their controls.
+        System.actuator_force : Joint forces of given forces of the actuators.
+
+        Examples
+        --------
+        >>> import fourbar as fb
+        >>> b = fb.Builder("arm")
+        >>> _ = b.body("rod", joint=fb.joints.Revolute("y"), mass=1.0, com=(0, 0, -0.5), inertia=(0.1, 0.1, 0))
+        >>> b.actuator("motor", drives="rod", gear=9.0, force_range=(-2.0, 2.0)).build().names.actuators
+        ('motor',)
         """
         made = actuators.make(name, drives, gear, axes, control_range, force_range, kind, parameters)
         return self._add_actuator(made)
@@ -71,6 +89,20 @@ class ActuatorBuilder:
             Force per velocity: N m s/rad or N s/m.
         **options
             gear, axes, control_range (in rad or m, times gear) and force_range, as in `actuator`.
+
+        Returns
+        -------
+        Builder
+            The builder itself, so that calls can be chained.
+
+        Examples
+        --------
+        >>> import fourbar as fb
+        >>> b = fb.Builder("arm")
+        >>> _ = b.body("rod", joint=fb.joints.Revolute("y"), mass=1.0, com=(0, 0, -0.5), inertia=(0.1, 0.1, 0))
+        >>> robot = b.position_servo("servo", drives="rod", kp=20.0, kd=1.0, force_range=(-5.0, 5.0)).build()
+        >>> robot.control_force([0.1], [0.0], [0.2])
+        array([2.])
         """
         return self.actuator(name, drives=drives, kind="affine", parameters=actuators.servo(kp, kd), **options)
 
@@ -87,6 +119,20 @@ class ActuatorBuilder:
             Force per velocity: N m s/rad of a joint that turns, N s/m of one that slides, with gear 1.
         **options
             gear, axes, control_range (in rad/s or m/s, times gear) and force_range, as in `actuator`.
+
+        Returns
+        -------
+        Builder
+            The builder itself, so that calls can be chained.
+
+        Examples
+        --------
+        >>> import fourbar as fb
+        >>> b = fb.Builder("arm")
+        >>> _ = b.body("rod", joint=fb.joints.Revolute("y"), mass=1.0, com=(0, 0, -0.5), inertia=(0.1, 0.1, 0))
+        >>> robot = b.velocity_servo("servo", drives="rod", kv=2.0).build()
+        >>> robot.control_force([0.0], [0.5], [1.0])
+        array([1.])
         """
         return self.actuator(name, drives=drives, kind="affine", parameters=actuators.velocity_servo(kv), **options)
 
@@ -103,6 +149,20 @@ class ActuatorBuilder:
             Force per velocity and control: N m s/rad or N s/m, with gear 1.
         **options
             gear, axes, control_range and force_range, as in `actuator`. A control below zero would push.
+
+        Returns
+        -------
+        Builder
+            The builder itself, so that calls can be chained.
+
+        Examples
+        --------
+        >>> import fourbar as fb
+        >>> b = fb.Builder("arm")
+        >>> _ = b.body("rod", joint=fb.joints.Revolute("y"), mass=1.0, com=(0, 0, -0.5), inertia=(0.1, 0.1, 0))
+        >>> robot = b.damper("brake", drives="rod", kv=2.0).build()
+        >>> robot.control_force([0.0], [0.5], [1.0])
+        array([-1.])
         """
         given = {"control_range": (0.0, np.inf), **options}
         return self.actuator(name, drives=drives, kind="affine", parameters=actuators.controlled_damper(kv), **given)

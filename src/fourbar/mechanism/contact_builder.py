@@ -32,6 +32,20 @@ class ContactBuilder:
         ----------
         *shapes : Geometry
             Their placement is in the world; with role "collision" bodies can touch them.
+
+        Returns
+        -------
+        Builder
+            The builder itself, so that calls can be chained.
+
+        Examples
+        --------
+        >>> import fourbar as fb
+        >>> from fourbar.mechanism.geometry import Geometry
+        >>> b = fb.Builder("hopper").world(Geometry("plane", role="collision", name="floor"))
+        >>> _ = b.body("trunk", joint=fb.joints.Free(), mass=1.0, inertia=(0.1, 0.1, 0.1))
+        >>> b.build().mechanism.world[0].name
+        'floor'
         """
         return self._add_world(read_geometry("world", shapes), NO_RULES)
 
@@ -42,6 +56,18 @@ class ContactBuilder:
         ----------
         first, second : str
             Bodies, or "world".
+
+        Returns
+        -------
+        Builder
+            The builder itself, so that calls can be chained.
+
+        Examples
+        --------
+        >>> import fourbar as fb
+        >>> b = fb.Builder("arm").body("upper", joint=fb.joints.Revolute("y"), mass=1.0, inertia=(0.1, 0.1, 0.1))
+        >>> b.exclude_contact("upper", "world").build().mechanism.contacts.excluded
+        (('upper', 'world'),)
         """
         self._rules = self._rules.joined(ContactRules(excluded=((first, second),)))
         return self
@@ -59,6 +85,23 @@ class ContactBuilder:
             Friction and other numbers of this pair.
         name : str
             What the pair is called.
+
+        Returns
+        -------
+        Builder
+            The builder itself, so that calls can be chained.
+
+        Examples
+        --------
+        >>> import fourbar as fb
+        >>> from fourbar.mechanism.geometry import Geometry
+        >>> ball = Geometry("sphere", (0.1,), role="collision", name="ball")
+        >>> from fourbar.mechanism.contact import Surface
+        >>> b = fb.Builder("toy").world(Geometry("plane", role="collision", name="floor"))
+        >>> _ = b.body("toy", joint=fb.joints.Free(), mass=1.0, inertia=(0.1, 0.1, 0.1), geometry=[ball])
+        >>> robot = b.contact_pair(("world", "floor"), ("toy", "ball"), Surface(friction=0.3)).build()
+        >>> robot.mechanism.contacts.pairs[0].surface.friction
+        0.3
         """
         for shape in (first, second):
             if not (isinstance(shape, tuple) and len(shape) == 2 and all(isinstance(x, str) and x for x in shape)):
@@ -75,6 +118,18 @@ class ContactBuilder:
         ----------
         **options
             with_parents, enabled, cone, impratio and timestep of `ContactRules`.
+
+        Returns
+        -------
+        Builder
+            The builder itself, so that calls can be chained.
+
+        Examples
+        --------
+        >>> import fourbar as fb
+        >>> b = fb.Builder("arm").body("upper", joint=fb.joints.Revolute("y"), mass=1.0, inertia=(0.1, 0.1, 0.1))
+        >>> b.contact_options(cone="elliptic", timestep=0.001).build().mechanism.contacts.cone
+        'elliptic'
         """
         known = ("with_parents", "enabled", "cone", "impratio", "timestep")
         for key in options:

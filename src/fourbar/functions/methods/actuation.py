@@ -109,9 +109,45 @@ def actuator_matrix(c: Context) -> Outputs:
 
 @method(Q, results="length")
 def actuator_length(c: Context) -> Outputs:
-    """Lengths (..., nu) of the actuators: Σ gear · coordinates of their joints, in rad or m times the gear.
+    """Lengths of the actuators.
 
-    Of a ball the coordinates are its rotation vector, of others on a group q ⊖ neutral; a free joint has no length (0).
+    Parameters
+    ----------
+    q : array_like, shape (..., nq)
+        Configuration, with its loops closed.
+    out : ndarray, optional
+        Array that receives the result.
+    threads : int, optional
+        Largest number of threads for a batch.
+
+    Returns
+    -------
+    length : ndarray, shape (..., nu)
+        Σ gear · coordinates of the joints that an actuator moves (rad, m).
+
+    Raises
+    ------
+    ArgumentError
+        If the robot has no actuators.
+
+    See Also
+    --------
+    actuator_matrix : Velocities of the actuators.
+    control_response : Forces of the actuators, which may depend on their lengths.
+
+    Notes
+    -----
+    The coordinates of a spherical joint are its rotation vector, those of others on a group q ⊖ neutral. On a free
+    joint an actuator has the length zero, as in MuJoCo.
+
+    Examples
+    --------
+    >>> import fourbar as fb
+    >>> b = fb.Builder("geared")
+    >>> _ = b.body("arm", joint=fb.joints.Revolute("y"), mass=1.0, com=(0, 0, -0.3), inertia=(0.01, 0.01, 0.01))
+    >>> robot = b.position_servo("servo", drives="arm", gear=2.0, kp=5.0, kd=0.5).build()
+    >>> robot.actuator_length([0.25])
+    array([0.5])
     """
     found = actuation.lengths(c)
     return [("length", (len(found),), found)]
@@ -119,10 +155,50 @@ def actuator_length(c: Context) -> Outputs:
 
 @method(Q, V, U, results="force")
 def control_response(c: Context) -> Outputs:
-    """Forces (..., nu) of the actuators at controls u (..., nu): their laws, within control and force ranges.
+    """Forces of the actuators at their controls.
 
-    In N, or N m for what turns, before the gear. A motor gives gain · u; a position servo kp (u - length) - kd velocity
-    (u in rad or m, times gear); a velocity servo kv (u - velocity). Kinds with a state of their own are refused.
+    Parameters
+    ----------
+    q : array_like, shape (..., nq)
+        Configuration, with its loops closed.
+    v : array_like, shape (..., nv)
+        Velocity (rad/s, m/s).
+    u : array_like, shape (..., nu)
+        Controls of the actuators, in the order of `names.actuators`: those of a motor are forces (N m, N), those of
+        servos lengths (rad, m) or velocities (rad/s, m/s).
+    out : ndarray, optional
+        Array that receives the result.
+    threads : int, optional
+        Largest number of threads for a batch.
+
+    Returns
+    -------
+    force : ndarray, shape (..., nu)
+        Forces of the actuators before their gears (N m, N), within their control and force ranges.
+
+    Raises
+    ------
+    ArgumentError
+        If the robot has no actuators, or one of a kind that has a state of its own.
+
+    See Also
+    --------
+    control_force : Joint forces made of these.
+    Builder.actuator : What a force depends on.
+
+    Notes
+    -----
+    force = (g₀ + g₁ length + g₂ velocity) u + b₀ + b₁ length + b₂ velocity: gain · u of a motor,
+    kp (u - length) - kd velocity of a position servo, kv (u - velocity) of a velocity servo.
+
+    Examples
+    --------
+    >>> import fourbar as fb
+    >>> b = fb.Builder("geared")
+    >>> _ = b.body("arm", joint=fb.joints.Revolute("y"), mass=1.0, com=(0, 0, -0.3), inertia=(0.01, 0.01, 0.01))
+    >>> robot = b.position_servo("servo", drives="arm", gear=2.0, kp=5.0, kd=0.5).build()
+    >>> robot.control_response([0.25], [0.0], [1.0])
+    array([2.5])
     """
     found = actuation.forces(c)
     return [("force", (len(found),), found)]
@@ -130,21 +206,104 @@ def control_response(c: Context) -> Outputs:
 
 @method(Q, V, U, results="tau")
 def control_force(c: Context) -> Outputs:
-    """Forces τ (..., nv) on the independent velocities of actuators at controls u (..., nu): what drives the robot.
+    """Joint forces made by the actuators at their controls.
 
-    τ = Gᵀ Bᵀ f with f the `control_response`, in N or N m; on each joint held between its min_force and max_force, also
-    on one that loops determine. Add `passive_forces` for springs and dampers of joints.
+    Parameters
+    ----------
+    q : array_like, shape (..., nq)
+        Configuration, with its loops closed.
+    v : array_like, shape (..., nv)
+        Velocity (rad/s, m/s).
+    u : array_like, shape (..., nu)
+        Controls of the actuators, in the order of `names.actuators`: those of a motor are forces (N m, N), those of
+        servos lengths (rad, m) or velocities (rad/s, m/s).
+    out : ndarray, optional
+        Array that receives the result.
+    threads : int, optional
+        Largest number of threads for a batch.
+
+    Returns
+    -------
+    tau : ndarray, shape (..., nv)
+        Forces on the independent velocities (N m, N).
+
+    Raises
+    ------
+    ArgumentError
+        If the robot has no actuators, or one of a kind that has a state of its own.
+
+    See Also
+    --------
+    control_response : Forces of the actuators.
+    control_gains : How these forces change with q and v.
+    passive_forces : Springs and damping, which act besides.
+
+    Notes
+    -----
+    τ = Gᵀ Bᵀ f with f the `control_response`. On each joint the sum is held between its `min_force` and `max_force`,
+    also on one that loops determine.
+
+    Examples
+    --------
+    >>> import fourbar as fb
+    >>> b = fb.Builder("geared")
+    >>> _ = b.body("arm", joint=fb.joints.Revolute("y"), mass=1.0, com=(0, 0, -0.3), inertia=(0.01, 0.01, 0.01))
+    >>> robot = b.position_servo("servo", drives="arm", gear=2.0, kp=5.0, kd=0.5).build()
+    >>> robot.control_force([0.25], [0.0], [1.0])
+    array([5.])
     """
     return vector(c, "tau", c.project(actuation.joint_forces(c)))
 
 
 @method(Q, V, U, results="stiffness damping")
 def control_gains(c: Context) -> Outputs:
-    """K and D (..., nv, nv): how much less `control_force` is for each unit that q and v move, -∂τ/∂q and -∂τ/∂v.
+    """Stiffness and damping that the actuators add to the joints.
 
-    K = Bᵀ diag(k) B, D = Bᵀ diag(d) B with the slopes k, d of the actuators' laws (kp and kd of a servo), zero for what
-    is at an end of its range; how B itself changes is left out. Both are symmetric. A step that is implicit in the
-    servos solves (M + dt D + dt² K) Δv = dt (τ - h - dt K v).
+    Parameters
+    ----------
+    q : array_like, shape (..., nq)
+        Configuration, with its loops closed.
+    v : array_like, shape (..., nv)
+        Velocity (rad/s, m/s).
+    u : array_like, shape (..., nu)
+        Controls of the actuators, in the order of `names.actuators`: those of a motor are forces (N m, N), those of
+        servos lengths (rad, m) or velocities (rad/s, m/s).
+    out : ndarray, optional
+        Array that receives the result.
+    threads : int, optional
+        Largest number of threads for a batch.
+
+    Returns
+    -------
+    stiffness : ndarray, shape (..., nv, nv)
+        K = -∂τ/∂q of the `control_force` τ (N m/rad, N/m).
+    damping : ndarray, shape (..., nv, nv)
+        D = -∂τ/∂v (N m s/rad, N s/m).
+
+    Raises
+    ------
+    ArgumentError
+        If the robot has no actuators, or one of a kind that has a state of its own.
+
+    See Also
+    --------
+    control_force : The forces.
+
+    Notes
+    -----
+    K = Bᵀ diag(k) B and D = Bᵀ diag(d) B with the slopes k, d of the actuators' laws (kp and kd of a servo), zero for
+    what is at an end of its range; how B itself changes is left out, so both are symmetric. A step that is implicit in
+    the servos solves (M + dt D + dt² K) Δv = dt (τ - h - dt K v).
+
+    Examples
+    --------
+    >>> import fourbar as fb
+    >>> b = fb.Builder("geared")
+    >>> _ = b.body("arm", joint=fb.joints.Revolute("y"), mass=1.0, com=(0, 0, -0.3), inertia=(0.01, 0.01, 0.01))
+    >>> robot = b.position_servo("servo", drives="arm", gear=2.0, kp=5.0, kd=0.5).build()
+    >>> K, D = robot.control_gains([0.25], [0.0], [1.0])
+    >>> K, D
+    (array([[20.]]), array([[2.]]))
     """
     rows, steep = actuation.gain_rows(c)
     own = Mat(Vec(row) for row in rows)

@@ -148,7 +148,7 @@ def test_kinds_with_a_state_are_refused_by_name(kind: str) -> None:
 def test_adhesion_and_others_are_told() -> None:
     with pytest.warns(fb.FileWarning, match="actuator@body"):
         robot = fb.loads(model(CHAIN, '<actuator><adhesion body="c" ctrlrange="0 1"/></actuator>'), format="mjcf")
-    assert robot.nu == 0 and "acts on a body, and is not carried" in str(robot.report)
+    assert robot.nu == 0 and "acts on a body" in str(robot.report)
 
 
 @pytest.mark.parametrize("kp", [10.0, 1e4])

@@ -18,7 +18,7 @@ def driven(gear: Vec, u: Scalar, force: Vec) -> Vec:
     return force + gear * u
 
 
-def travel(joint: Joint, q: Vec, gear: Vec, total: Scalar) -> Scalar:
+def driven_length(joint: Joint, q: Vec, gear: Vec, total: Scalar) -> Scalar:
     """A length, with that of a drive added: gear · (q ⊖ neutral), and nothing for a joint that floats."""
     return total if floats(joint) else total + dot(gear, joint.stretch(joint.neutral(), q))
 

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from ..algorithms import actuators as laws
 from ..algorithms.actuators import Ends, Law, Slopes
-from ..algorithms.transmission import advanced, driven, in_child_axes, travel
+from ..algorithms.transmission import advanced, driven, in_child_axes, driven_length
 from ..errors import ArgumentError
 from ..mechanism.actuators import Actuator, law_of
 from ..spatial.linear import Scalar, Vec, is_zero
@@ -36,7 +36,7 @@ class CoupledGain(NamedTuple):
 class Gains(NamedTuple):
     """What actuators add to stiffness K and damping D of all links' joints, for implicit steps.
 
-    `stiffness` and `damping` (by link, one entry a velocity) are diagonal: of actuators that move one velocity. The
+    `stiffness` and `damping` (by link, one entry per velocity) are diagonal: of actuators that move one velocity. The
     others add slope · gearᵀ gear each. A step that is implicit in both solves
 
         (M + dt D + dt² K) Δv = dt (τ - h - dt K v)
@@ -73,7 +73,7 @@ def lengths(c: Context) -> list[Scalar]:
     joints, q = c.model.cluster_tree.moving, c.coordinates()
     found: list[Scalar] = [0.0] * len(c.model.mechanism.actuators)
     for a, i, gear in pulls(c):
-        found[a] = c.recorder.call(travel, joints[i].joint, q[i], gear, found[a])
+        found[a] = c.recorder.call(driven_length, joints[i].joint, q[i], gear, found[a])
     return found
 
 

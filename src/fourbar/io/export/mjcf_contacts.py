@@ -42,7 +42,7 @@ class Shapes:
                 name = self._new(self._unsaid.name(shape.name)) if shape.name else None
                 if name:
                     self._names.setdefault((body, shape.name), name)
-                where = _place(_lowered(shape) if shape.kind == "hfield" else shape)
+                where = _place(_from_lowest(shape) if shape.kind == "hfield" else shape)
                 child(element, "geom", name=name, **form, rgba=shape.colour, **where, **self._seen(shape))
 
     def tell(self) -> None:
@@ -138,7 +138,7 @@ def options(rules: ContactRules) -> tuple[dict[str, Any], dict[str, str]]:
     return {"cone": rules.cone, **numbers}, flags | ({"filterparent": "disable"} if rules.with_parents else {})
 
 
-def _lowered(shape: Geometry) -> Geometry:
+def _from_lowest(shape: Geometry) -> Geometry:
     """A height field from its lowest height on."""
     lowest, place = min(map(min, shape.heights)), shape.placement
     position = tuple(p + lowest * row[2] for p, row in zip(place.position, place.rotation, strict=True))

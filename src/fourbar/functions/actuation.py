@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from ..algorithms import actuators as laws
 from ..algorithms.actuators import Ends, Law, Slopes
-from ..algorithms.transmission import advanced, driven, in_child_axes, driven_length
+from ..algorithms.transmission import advanced, driven, driven_length, in_child_axes
 from ..errors import ArgumentError
 from ..mechanism.actuators import Actuator, law_of
 from ..spatial.linear import Scalar, Vec, is_zero

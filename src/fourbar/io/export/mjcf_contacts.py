@@ -59,7 +59,7 @@ class Shapes:
         if any(x <= 0.0 for x in shape.size[:2] if shape.kind == "hfield") or (
             shape.kind != "hfield" and any(x <= 0.0 for x in shape.size)
         ):
-            self._unsaid.leave(f"{what}: a {shape.kind} of no size is left out")
+            self._unsaid.leave(f"{what}: a {shape.kind} of zero size is left out")
             return None
         if shape.kind == "mesh":
             return self._assets.geom(body, shape)

@@ -72,7 +72,7 @@ def test_count_adds_up(capsys: pytest.CaptureFixture[str]) -> None:
     assert {kind: int(n) for kind, n in rows.items()} == {**expected, "total": sum(expected.values())}
 
 
-@pytest.mark.parametrize("method", [name for name in METHODS if not name.startswith("actuator")])
+@pytest.mark.parametrize("method", [name for name in METHODS if not name.startswith(("actuator", "control"))])
 def test_every_method_can_be_shown(method: str, capsys: pytest.CaptureFixture[str]) -> None:
     robot, tip = ("mini_cheetah", "FL_foot_contact") if method == "osim" else ("double_pendulum", "tip")
     options = {"frame": ["--frame", tip], "frames": ["--frames", tip], "prescribed": ["--prescribed", "elbow"]}
@@ -81,7 +81,7 @@ def test_every_method_can_be_shown(method: str, capsys: pytest.CaptureFixture[st
     assert capsys.readouterr().out.startswith(f"program {method} ")
 
 
-@pytest.mark.parametrize("method", ["actuator_force", "actuator_matrix"])
+@pytest.mark.parametrize("method", ["actuator_force", "actuator_matrix", "control_force", "control_gains"])
 def test_a_robot_without_actuators_cannot_show_theirs(method: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["show", "double_pendulum", method]) != 0
     assert "has no actuators" in capsys.readouterr().err

@@ -40,7 +40,9 @@ def driven(system: System) -> System:
     b = Builder(system.name, system.gravity).include(system.mechanism)
     for c in moving:
         axes = "parent" if isinstance(c.joint, Spherical) else "child"
-        b.actuator(f"{c.name}_motor", drives=c.name, gear=rng.normal(size=c.joint.nv), axes=axes)
+        gear = rng.normal(size=c.joint.nv)
+        b.actuator(f"{c.name}_motor", drives=c.name, gear=gear, axes=axes)
+        b.position_servo(f"{c.name}_servo", drives=c.name, gear=gear, axes=axes, kp=3.0, kd=0.2, force_range=(-9, 9))
     return b.build().with_parameters(joints={c.name: {"stiffness": 2.0, "damping": 0.3} for c in moving})
 
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from ..joints.base import Joint
-from ..spatial.linear import Scalar, Vec
+from ..mechanism.actuators import floats
+from ..spatial.linear import Scalar, Vec, dot
 
 
 def in_child_axes(joint: Joint, q: Vec, gear: Vec) -> Vec:
@@ -15,3 +16,13 @@ def in_child_axes(joint: Joint, q: Vec, gear: Vec) -> Vec:
 def driven(gear: Vec, u: Scalar, force: Vec) -> Vec:
     """A force on a joint's velocities, with that of an actuator added: gear u."""
     return force + gear * u
+
+
+def driven_length(joint: Joint, q: Vec, gear: Vec, total: Scalar) -> Scalar:
+    """A length, with that of a drive added: gear · (q ⊖ neutral), and nothing for a joint that floats."""
+    return total if floats(joint) else total + dot(gear, joint.stretch(joint.neutral(), q))
+
+
+def advanced(gear: Vec, v: Vec, total: Scalar) -> Scalar:
+    """A velocity, with that of a drive added: gear · v."""
+    return total + dot(gear, v)

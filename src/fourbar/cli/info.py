@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import argparse
 
+from ..mechanism.contact_pairs import contact_candidates
 from ..mechanism.mechanism import WORLD, Frame, Mechanism, PlacedJoint
 from ..system.system import System
 from . import table
@@ -37,11 +38,21 @@ def describe(robot: System) -> str:
         ("joints", f"{len(moving)} moving, {len(m.joints) - len(moving)} fixed"),
         ("frames", str(len(m.frames))),
         ("loops", str(len(m.loops))),
+        ("actuators", str(len(m.actuators))),
+        ("shapes", _shapes(m)),
         ("coordinates", f"nq = {robot.nq}, nv = {robot.nv}"),
         ("mass", f"{sum(b.mass for b in m.bodies):.6g} kg"),
         ("gravity", "({:g}, {:g}, {:g}) m/s²".format(*m.gravity)),
     ]
     return "\n\n".join([table.pairs(totals), tree, *_clusters(robot)])
+
+
+def _shapes(m: Mechanism) -> str:
+    """How many shapes collide, how many of the world, and how many pairs may touch."""
+    touching = sum(x.role == "collision" for b in m.bodies for x in b.geometry)
+    shown = sum(x.role == "visual" for b in m.bodies for x in b.geometry)
+    pairs = len(contact_candidates(m))
+    return f"{touching} for collision, {shown} for viewing, {len(m.world)} of the world; {pairs} pairs may touch"
 
 
 def _clusters(robot: System) -> list[str]:

@@ -22,7 +22,7 @@ Changes = Mapping[str, Mapping[str, Any]] | None
 
 _PLACE = ("position", "rotation", "rpy")
 _BODY = ("mass", "com", "inertia", "geometry", "allow_unphysical")
-_BY_VELOCITY = ("armature", "damping", "friction", "max_force", "max_velocity")
+_BY_VELOCITY = ("armature", "damping", "friction", "max_force", "max_velocity", "min_force")
 _ACTUATOR = ("drives", "gear", "axes", "control_range", "force_range", "kind", "parameters")
 _JOINT = ("joint", *_PLACE, *_BY_VELOCITY, "limits", "stiffness", "rest")
 

@@ -56,7 +56,8 @@ def attach(
 ) -> Mechanism:
     """Attach `other` to a frame: its world becomes a massless body, `base`, on a joint there.
 
-    `mount` is passed to `Builder.body`: position, rotation or rpy of the joint in the frame, limits, armature, ...
+    Shapes of its world, such as its floor, are left out. `mount` is passed to `Builder.body`: position, rotation or rpy
+    of the joint in the frame, limits, armature, ...
     """
     body, place = located(mechanism, frame)
     name = base or f"{prefix}{other.name}_base"
@@ -66,4 +67,5 @@ def attach(
     at = placement(transform(place).then(transform(given)))
     b = Builder(mechanism.name, mechanism.gravity).include(_bare(mechanism))
     b.body(name, parent=body, joint=joint, position=at.position, rotation=at.rotation, **mount)
-    return _both(b, mechanism, prefixed(other, prefix, world=name))
+    bare = replace(other, world=(), contacts=other.contacts.among([x.name for x in other.bodies]))
+    return _both(b, mechanism, prefixed(bare, prefix, world=name))

@@ -79,8 +79,13 @@ def _fixed(mechanism: Mechanism, stuck: set[str], at: Coordinates, same: set[str
     moving = {c.name for c in connections if c.joint.nv}
     return replace(
         mechanism, joints=connections, loops=loops, configurations=configurations,
-        actuators=actuators.of_joints(mechanism.actuators, moving),
+        actuators=actuators.of_joints(_held(mechanism, stuck, at), moving),
     )  # fmt: skip
+
+
+def _held(mechanism: Mechanism, stuck: set[str], at: Coordinates) -> list[actuators.Actuator]:
+    """The actuators, with what stuck joints add to their lengths."""
+    return actuators.held(mechanism.actuators, {c.name: c.joint for c in mechanism.joints}, {j: at[j] for j in stuck})
 
 
 def _fixed_joint(c: PlacedJoint, q: tuple[float, ...]) -> PlacedJoint:

@@ -18,7 +18,7 @@ from ..spatial.linear import Mat
 from ..tree.cluster_tree import ClusterTree
 from .names import checked
 
-_BY_VELOCITY = ("armature", "damping", "friction", "stiffness", "max_force", "max_velocity")
+_BY_VELOCITY = ("armature", "damping", "friction", "stiffness", "max_velocity")
 
 
 def mirror(mechanism: Mechanism, plane: Axis) -> Mechanism:
@@ -38,6 +38,7 @@ def mirror(mechanism: Mechanism, plane: Axis) -> Mechanism:
                 for x in mechanism.configurations
             ),
             actuators=tuple(actuators.mirrored(x, lambda j: images[j].v) for x in mechanism.actuators),
+            world=tuple(_shape(m, shape) for shape in mechanism.world),
         )
     )
 
@@ -61,11 +62,15 @@ def _body(m: Mirror, body: Body) -> Body:
 
 
 def _shape(m: Mirror, shape: Geometry) -> Geometry:
-    """Q R = (Q R F) F with F a reflection in y, under which simple shapes are symmetric; meshes take it as a scale."""
+    """Q R = (Q R F) F with F a reflection in y, under which simple shapes are symmetric; meshes take it as a scale.
+
+    The heights of a height field are reversed along y.
+    """
     R = np.array(m.Q @ Mat.of(shape.placement.rotation), float) * [1.0, -1.0, 1.0] + 0.0
     x, y, z = shape.scale
     place = Placement(as_matrix(R), m.vector(shape.placement.position))
-    return replace(shape, placement=place, scale=(x, -y, z) if shape.kind == "mesh" else shape.scale)
+    heights = tuple(row[::-1] for row in shape.heights)
+    return replace(shape, placement=place, scale=(x, -y, z) if shape.kind == "mesh" else shape.scale, heights=heights)
 
 
 def _connection(m: Mirror, c: PlacedJoint, image: Mirrored) -> PlacedJoint:
@@ -76,10 +81,21 @@ def _connection(m: Mirror, c: PlacedJoint, image: Mirrored) -> PlacedJoint:
         signs, order = _signed(c, image.q, "limits")
         turned = np.where(signs > 0.0, ends[:, order], -ends[::-1, order])
         lower, upper = (tuple(row.tolist()) for row in turned)
+    c = replace(c, **_forces(c, image))
     return replace(
         c, joint=image.joint, placement=_place(m, c.placement), lower=lower, upper=upper, rest=_mapped(image.q, c.rest),
         **{name: _by_velocity(c, image, name) for name in _BY_VELOCITY},
     )  # fmt: skip
+
+
+def _forces(c: PlacedJoint, image: Mirrored) -> dict[str, tuple[float, ...]]:
+    """The ends of the range of its forces."""
+    if not c.min_force:
+        return {"max_force": _by_velocity(c, image, "max_force")}
+    signs, order = _signed(c, image.v, "range of forces")
+    ends = np.array([c.min_force, c.max_force])
+    lower, upper = np.where(signs > 0.0, ends[:, order], -ends[::-1, order])
+    return {"min_force": tuple(lower.tolist()), "max_force": tuple(upper.tolist())}
 
 
 def _by_velocity(c: PlacedJoint, image: Mirrored, name: str) -> tuple[float, ...]:

@@ -88,6 +88,7 @@ def renamed(
             for x in mechanism.configurations
         ),
         actuators=tuple(pulls.renamed(x, joint, actuator) for x in mechanism.actuators),
+        contacts=mechanism.contacts.renamed(body),
     )
 
 

@@ -76,7 +76,8 @@ def sub(
 ) -> Mechanism:
     """The body and its descendants, or only what is needed to reach the frames (or bodies) `to`.
 
-    The body's parent becomes the world. Whatever loops connect to the part belongs to it. `joint` replaces the joint
+    The body's parent becomes the world; shapes of the world stay only if that parent is the world itself. Whatever
+    loops connect to the part belongs to it. `joint` replaces the joint
     that carries the body, at the origin of the world.
     """
     bodies = _Bodies(mechanism)
@@ -116,6 +117,8 @@ def _cut(mechanism: Mechanism, bodies: _Bodies, kept: set[str], ground: str) -> 
         loops=tuple(replace(x, loop=x.loop.renamed({}, world)) for x in loops),
         configurations=kept_coordinates(mechanism, joints),
         actuators=actuators.of_joints(mechanism.actuators, joints),
+        world=mechanism.world if ground == WORLD else (),
+        contacts=mechanism.contacts.among(places if ground == WORLD else kept),
     )
 
 

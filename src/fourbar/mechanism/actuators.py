@@ -61,10 +61,16 @@ class Actuator:
     force_range : tuple of float, default (-inf, inf)
         Lower and upper force (N m, N).
     kind : str, default 'motor'
-        What makes force from control: 'motor' (the control times `gain`), 'affine' (`gain` and `bias` by 1, length and
-        velocity), or what a file calls it.
+        What makes force from control: 'motor' (the control times `gain`, 1 if not given), 'affine' (`gain` and `bias`,
+        up to three numbers each, by 1, length and velocity), or what a file calls it, which does not act.
     parameters : tuple, default ()
-        Numbers of the law, (name, numbers) each; no method uses them.
+        Numbers of the law, (name, numbers) each.
+
+    Notes
+    -----
+    force = (gain[0] + gain[1] length + gain[2] velocity) u + bias[0] + bias[1] length + bias[2] velocity, with the
+    control u held within `control_range`, then the force within `force_range`. Forces are in N, or in N m where the
+    length is an angle (rad). `System.control_force` computes it.
 
     Examples
     --------
@@ -84,6 +90,56 @@ class Actuator:
     def joints(self) -> tuple[str, ...]:
         """The joints it moves."""
         return tuple(dict.fromkeys(drive.joint for drive in self.drives))
+
+
+Law = tuple[tuple[float, float, float], tuple[float, float, float]]  # gain and bias by 1, length and velocity
+AFFINE = ("motor", "affine")  # the kinds that have such a law
+
+
+def law_of(actuator: Actuator) -> Law | None:
+    """Gain and bias of an actuator by 1, length and velocity; None of a kind that has no such law."""
+    if actuator.kind not in AFFINE:
+        return None
+    given = dict(actuator.parameters)
+    known = ("gain",) if actuator.kind == "motor" else ("gain", "bias")
+    for key, values in given.items():
+        most = 1 if actuator.kind == "motor" else 3
+        if key not in known or len(values) > most:
+            raise ModelError(
+                f"actuator {actuator.name!r}: {key} = {list(values)} is no part of the law of kind {actuator.kind!r}, "
+                f"which has {' and '.join(known)} of at most {most} number{'s' if most > 1 else ''}"
+            )
+    gain, bias = given.get("gain", (1.0,)), given.get("bias", ())
+    return _three(gain), _three(bias)
+
+
+def _three(values: tuple[float, ...]) -> tuple[float, float, float]:
+    x, y, z = (*values, 0.0, 0.0, 0.0)[:3]
+    return x, y, z
+
+
+def servo(kp: Any, kd: Any) -> dict[str, tuple[float, ...]]:
+    """The parameters of a position servo: kp (u - length) - kd velocity."""
+    p, d = _gain("kp", kp), _gain("kd", kd)
+    return {"gain": (p,), "bias": (0.0, -p, -d) if d else (0.0, -p)}
+
+
+def velocity_servo(kv: Any) -> dict[str, tuple[float, ...]]:
+    """The parameters of a velocity servo: kv (u - velocity)."""
+    k = _gain("kv", kv)
+    return {"gain": (k,), "bias": (0.0, 0.0, -k)}
+
+
+def controlled_damper(kv: Any) -> dict[str, tuple[float, ...]]:
+    """The parameters of a damper that is controlled: -kv velocity u."""
+    return {"gain": (0.0, 0.0, -_gain("kv", kv))}
+
+
+def _gain(what: str, value: Any) -> float:
+    found = read_number(what, value)
+    if found < 0.0:
+        raise ModelError(f"{what}={value!r}: a gain is not negative; turn the sense of an actuator with its gear")
+    return found
 
 
 def make(
@@ -196,6 +252,32 @@ def of_joints(actuators: Iterable[Actuator], joints: Iterable[str]) -> tuple[Act
     kept = set(joints)
     parts = (replace(a, drives=tuple(x for x in a.drives if x.joint in kept)) for a in actuators)
     return tuple(a for a in parts if a.drives)
+
+
+def held(
+    actuators: Iterable[Actuator], joints: Mapping[str, Joint], at: Mapping[str, Sequence[float]]
+) -> list[Actuator]:
+    """The same where joints will stay at coordinates `at`: what these add to lengths becomes a part of the laws."""
+    return [_held(actuator, joints, at) for actuator in actuators]
+
+
+def _held(actuator: Actuator, joints: Mapping[str, Joint], at: Mapping[str, Sequence[float]]) -> Actuator:
+    own = [drive for drive in actuator.drives if drive.joint in at]
+    found = law_of(actuator) if own else None
+    if found is None or not (found[0][1] or found[1][1]):
+        return actuator
+    length = sum(_length(joints[drive.joint], drive.gear, at[drive.joint]) for drive in own)
+    gain, bias = ((x + y * length, y, z) for x, y, z in found)
+    return replace(actuator, kind="affine", parameters=(("gain", gain), ("bias", bias)))
+
+
+def _length(joint: Joint, gear: Sequence[float], q: Sequence[float]) -> float:
+    return 0.0 if floats(joint) else float(np.dot(gear, np.array(joint.stretch(joint.neutral(), q), float)))
+
+
+def floats(joint: Joint) -> bool:
+    """Whether a joint lets a body turn and move all ways: then a drive on it has no length."""
+    return joint.nv == 6 and bool(joint.quaternions)
 
 
 def mirrored(actuator: Actuator, image: Callable[[str], Sequence[Sequence[float]]]) -> Actuator:

@@ -14,7 +14,9 @@ from ..joints.fixed import Fixed
 from ..joints.one_axis import Revolute
 from ..spatial.inertia import unphysical
 from . import actuators
-from .mechanism import WORLD, Actuator, Body, Configuration, Frame, Mechanism, NamedLoop, PlacedJoint, joint_of
+from .actuator_builder import ActuatorBuilder
+from .contact_builder import ContactBuilder
+from .mechanism import WORLD, Body, Configuration, Frame, Mechanism, NamedLoop, PlacedJoint, joint_of
 from .validate import (
     as_matrix,
     read_coordinates,
@@ -34,8 +36,14 @@ if TYPE_CHECKING:
     from ..constraints.closures import Closure
 
 
-class Builder:
-    """Collects bodies, joints, frames, loops and actuators by name.
+def _read_joint(what: str, joint: Any) -> Joint:
+    if joint is not None and not isinstance(joint, Joint):
+        raise ModelError(f"{what}: joint must be a joint such as Revolute('z'), got {joint!r}")
+    return Fixed() if joint is None else joint
+
+
+class Builder(ActuatorBuilder, ContactBuilder):
+    """Collects bodies, joints, frames, loops, actuators and what may touch, by name.
 
     Parameters
     ----------
@@ -46,6 +54,7 @@ class Builder:
     """
 
     def __init__(self, name: str = "robot", gravity: Any = (0.0, 0.0, -9.81)) -> None:
+        super().__init__()
         self.name = name
         self._gravity = read_three("gravity", gravity)
         self._bodies: dict[str, Body] = {}
@@ -53,7 +62,6 @@ class Builder:
         self._frames: dict[str, Frame] = {}
         self._loops: dict[str, NamedLoop] = {}
         self._configurations: dict[str, Configuration] = {}
-        self._actuators: dict[str, Actuator] = {}
 
     def body(
         self,
@@ -76,6 +84,7 @@ class Builder:
         rest: Any = None,
         max_force: Any = np.inf,
         max_velocity: Any = np.inf,
+        min_force: Any = None,
         geometry: Any = (),
         allow_unphysical: bool = False,
     ) -> Self:
@@ -117,9 +126,11 @@ class Builder:
         rest : array_like, shape (nq of the joint,), optional
             Coordinates at which the spring is at rest; neutral if None.
         max_force : array_like, shape () or (nv of the joint,), default inf
-            Largest force of the drive (N m, N), kept with the model.
+            Largest force of what drives the joint (N m, N), see `System.control_force`.
         max_velocity : array_like, shape () or (nv of the joint,), default inf
             Largest velocity of the drive (rad/s, m/s), kept with the model.
+        min_force : array_like, shape () or (nv of the joint,), optional
+            Lower end of that force, not above zero; -max_force if None.
         geometry : sequence of Geometry, optional
             Shapes for viewing and collision, kept with the model.
         allow_unphysical : bool, default False
@@ -153,9 +164,7 @@ class Builder:
         self._check_new_name("body", name)
         if not isinstance(parent, str) or not isinstance(joint_name, str | None):
             raise ModelError(f"{what}: parent and joint_name must be names, got {parent!r} and {joint_name!r}")
-        joint = Fixed() if joint is None else joint
-        if not isinstance(joint, Joint):
-            raise ModelError(f"{what}: joint must be a joint such as Revolute('z'), got {joint!r}")
+        joint = _read_joint(what, joint)
         lower, upper = read_limits(f"{what}, limits", limits, joint.nq)
         connection = PlacedJoint(
             name=joint_name or name,
@@ -169,7 +178,7 @@ class Builder:
             lower=lower,
             upper=upper,
             **read_spring(what, joint, stiffness, rest),
-            **read_drive(what, joint.nv, max_force, max_velocity),
+            **read_drive(what, joint.nv, max_force, max_velocity, min_force),
         )
         self._bodies[name] = self._body(name, mass, com, inertia, geometry, allow_unphysical)
         self._connections[name] = connection
@@ -323,66 +332,6 @@ class Builder:
         self._configurations[name] = Configuration(name, read)
         return self
 
-    def actuator(
-        self,
-        name: str,
-        *,
-        drives: Any,
-        gear: Any = 1.0,
-        axes: str = "child",
-        control_range: Any = None,
-        force_range: Any = None,
-        kind: str = "motor",
-        parameters: Any = None,
-    ) -> Self:
-        """Add an actuator that moves joints.
-
-        Parameters
-        ----------
-        name : str
-            Name of the actuator.
-        drives : str, mapping of str to float, or sequence of Drive
-            Joint that it moves; or gear ratios by joint, as of a tendon that runs over several,
-            ``{"knee": 9.0, "ankle": -2.0}``; or drives one by one.
-        gear : array_like, shape () or (nv of the joint,), default 1.0
-            Gear ratio if `drives` is one joint: its force times the gear is the force on the joint.
-        axes : {'child', 'parent'}, default 'child'
-            Axes in which the gear of a spherical or free joint stays.
-        control_range : tuple of float, optional
-            Lower and upper control.
-        force_range : tuple of float, optional
-            Lower and upper force of the actuator (N m, N).
-        kind : str, default 'motor'
-            How force comes from control; kept with the model.
-        parameters : mapping of str to array_like, optional
-            Numbers of this law, by name; kept with the model.
-
-        Returns
-        -------
-        Builder
-            The builder itself, so that calls can be chained.
-
-        See Also
-        --------
-        System.actuator_force : Joint forces made by the actuators.
-
-        Examples
-        --------
-        >>> import fourbar as fb
-        >>> b = fb.Builder("arm")
-        >>> _ = b.body("rod", joint=fb.joints.Revolute("y"), mass=1.0, com=(0, 0, -0.5), inertia=(0.1, 0.1, 0))
-        >>> b.actuator("motor", drives="rod", gear=9.0, force_range=(-2.0, 2.0)).build().names.actuators
-        ('motor',)
-        """
-        made = actuators.make(name, drives, gear, axes, control_range, force_range, kind, parameters)
-        return self._add_actuator(made)
-
-    def _add_actuator(self, actuator: Actuator) -> Self:
-        if actuator.name in self._actuators:
-            raise ModelError(f"there is already an actuator {actuator.name!r}; names must be unique")
-        self._actuators[actuator.name] = actuator
-        return self
-
     def motor(
         self,
         name: str,
@@ -448,7 +397,7 @@ class Builder:
         return self.loop(Gear(drives, name, ratio), name=f"{name}_gear", independent=[drives])
 
     def include(self, mechanism: Mechanism) -> Self:
-        """Add all parts of a mechanism: bodies, frames, loops, configurations and actuators.
+        """Add all parts of a mechanism: bodies, frames, loops, configurations, actuators and contacts.
 
         Parameters
         ----------
@@ -491,7 +440,7 @@ class Builder:
             self.configuration(configuration.name, dict(configuration.coordinates))
         for actuator in mechanism.actuators:
             self._add_actuator(actuator)
-        return self
+        return self._add_world(mechanism.world, mechanism.contacts)
 
     def _check_new_name(self, kind: str, name: Any) -> None:
         if not isinstance(name, str) or not name:
@@ -519,6 +468,8 @@ class Builder:
             tuple(self._loops.values()),
             tuple(self._configurations.values()),
             tuple(self._actuators.values()),
+            tuple(self._world),
+            self._checked_rules(self._bodies),
         )
 
     def _check_references(self) -> None:

@@ -8,13 +8,14 @@ from typing import Literal, get_args
 import numpy as np
 
 from ..errors import ModelError
+from .contact import PLAIN, Surface
 from .placement import Placement, Three
 
 CONTACT, WORLD_CONTACT = (
     "contact",
     "contact/world",
 )  # keys of findings: shapes that may collide; those of the world
-Kind = Literal["box", "sphere", "cylinder", "capsule", "ellipsoid", "plane", "mesh"]
+Kind = Literal["box", "sphere", "cylinder", "capsule", "ellipsoid", "plane", "mesh", "hfield"]
 Role = Literal["visual", "collision"]
 Colour = tuple[float, float, float, float]
 
@@ -27,7 +28,9 @@ SIZES: dict[str, tuple[str, ...]] = {
     "ellipsoid": ("x radius", "y radius", "z radius"),
     "plane": (),
     "mesh": (),
+    "hfield": ("x", "y", "depth"),
 }
+_FEWEST = 2  # heights along each side
 
 
 @dataclass(frozen=True)
@@ -36,8 +39,10 @@ class Geometry:
 
     `size` in metres: a box has its three edges, a sphere its radius, a cylinder and a capsule radius and length along z
     (a capsule's without the caps), an ellipsoid its three half axes; a plane is z = 0, without end. A mesh has the
-    address `mesh` as its file wrote it, `file` where that was found (empty if it was not), and a `scale` by axis.
-    `colour` is (red, green, blue, alpha) from 0 to 1, None where nothing is said.
+    address `mesh` as its file wrote it, `file` where that was found (empty if it was not), and a `scale` by axis. A
+    height field ("hfield") has two edges and how deep it reaches below z = 0; `heights[i][j]` are its heights at evenly
+    spaced places, i along x and j along y, the first ones at -x/2, -y/2, linear between them.
+    `colour` is (red, green, blue, alpha) from 0 to 1, None where nothing is said. `surface` is how it meets others.
     """
 
     kind: Kind
@@ -49,6 +54,8 @@ class Geometry:
     colour: Colour | None = None
     name: str = ""
     file: str = field(default="", compare=False)
+    surface: Surface = PLAIN
+    heights: tuple[tuple[float, ...], ...] = ()
 
     def __post_init__(self) -> None:
         if self.kind not in SIZES:
@@ -63,3 +70,22 @@ class Geometry:
             raise ModelError(
                 f"mesh= is required for a mesh and not allowed otherwise; got {self.kind!r} and {self.mesh!r}"
             )
+        if not isinstance(self.surface, Surface):
+            raise ModelError(f"geometry: surface must be a Surface, got {self.surface!r}")
+        if (self.kind == "hfield") != bool(self.heights):
+            raise ModelError("only a height field has heights, and needs them: heights=((0.0, 0.1), (0.0, 0.2))")
+        if self.heights:
+            self._check_heights()
+
+    def _check_heights(self) -> None:
+        try:
+            table = np.array(self.heights, float)
+        except (TypeError, ValueError):
+            table = np.zeros(0)
+        if table.ndim != 2 or min(table.shape) < _FEWEST or not np.isfinite(table).all():
+            raise ModelError("heights: expected a table of finite numbers, at least 2 x 2, all rows equally long")
+
+    @property
+    def friction(self) -> float | None:
+        """Its coefficient of sliding friction, None where nothing is said."""
+        return self.surface.friction

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from ..constraints.loop import Loop
 from ..joints.base import Joint
 from .actuators import Actuator, Drive
+from .contact import NO_RULES, ContactRules
 from .placement import Matrix, Placement, Three
 
 if TYPE_CHECKING:
@@ -36,7 +37,8 @@ class PlacedJoint:
     """The joint that carries a body: where it sits on the parent body, and its parameters (one entry per coordinate).
 
     `stiffness` (one entry per velocity) is that of a spring at rest at the coordinates `rest`; empty without a spring.
-    `max_force` and `max_velocity` bound what moves the joint (infinite where nothing does); one entry per velocity.
+    `max_force` and `max_velocity` bound what moves the joint (infinite where nothing does); one entry per velocity. The
+    force is also bounded by `min_force`, or by -max_force where that is empty.
     """
 
     name: str
@@ -53,6 +55,7 @@ class PlacedJoint:
     rest: tuple[float, ...] = ()
     max_force: tuple[float, ...] = ()
     max_velocity: tuple[float, ...] = ()
+    min_force: tuple[float, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -100,7 +103,7 @@ class Configuration:
 @dataclass(frozen=True)
 class Mechanism:
     """Bodies, each with the joint that carries it, parents first; frames; gravity; loops; named configurations;
-    actuators.
+    actuators; shapes fixed in the world, such as a floor; which shapes may touch.
 
     Loops are closed as near as possible to the first of the configurations, else to the neutral one.
     """
@@ -113,6 +116,8 @@ class Mechanism:
     loops: tuple[NamedLoop, ...] = ()
     configurations: tuple[Configuration, ...] = ()
     actuators: tuple[Actuator, ...] = ()
+    world: tuple[Geometry, ...] = ()
+    contacts: ContactRules = NO_RULES
 
 
 __all__ = [

@@ -149,12 +149,22 @@ def _bounds(what: str, value: Any, n: int) -> tuple[float, ...]:
     return tuple(array.tolist())
 
 
-def read_drive(what: str, n: int, force: Any, velocity: Any) -> dict[str, tuple[float, ...]]:
-    """Limits of a drive: numbers ≥ 0, possibly infinite, one for each of n velocities, or one for all."""
-    return {
+def read_drive(what: str, n: int, force: Any, velocity: Any, least: Any = None) -> dict[str, tuple[float, ...]]:
+    """Limits of a drive: numbers ≥ 0, possibly infinite, one for each of n velocities, or one for all.
+
+    `least`, the lower end of its force: numbers ≤ 0, or None for -force.
+    """
+    found = {
         "max_force": _bounds(f"{what}, max_force", force, n),
         "max_velocity": _bounds(f"{what}, max_velocity", velocity, n),
     }
+    if least is None or (isinstance(least, tuple | list) and not len(least)):
+        return found
+    try:
+        lower = tuple(-x + 0.0 for x in _bounds("", -np.asarray(least, float), n))
+    except (TypeError, ValueError, ModelError):
+        raise ModelError(f"{what}, min_force: expected one number ≤ 0 or {n}, or None, got {least!r}") from None
+    return found if lower == tuple(-x for x in found["max_force"]) else {**found, "min_force": lower}
 
 
 def read_geometry(what: str, value: Any) -> tuple[Geometry, ...]:

@@ -8,9 +8,8 @@ from typing import Any
 import numpy as np
 
 from ..errors import warn
-from ..mechanism.geometry import WORLD_CONTACT
+from ..mechanism.contact_pairs import touches_world
 from ..system.system import System
-from ..tree.cluster_tree import GROUND
 
 _SHOWN = 8  # joints named in a warning
 # Accelerations (..., nv) and dissipated power (...) of a robot at q, v and τ.
@@ -49,20 +48,12 @@ def acting_on(robot: System, passive: bool) -> Acting:
 
 def warn_of_contacts(robot: System) -> None:
     """Warn that contacts with the world of the robot's file, such as a floor, are not simulated."""
-    if _has_floor(robot) or any(finding.key == WORLD_CONTACT for finding in robot.report):
+    if touches_world(robot.mechanism):
         warn(
             "simulate: contacts are not simulated: the file has a floor, or other objects of the world that can be "
             "touched, and bodies will pass through them",
             SimulationWarning,
         )
-
-
-def _has_floor(robot: System) -> bool:
-    """Whether a static body has a plane to collide with, and a moving one has collision shapes."""
-    homes = robot.model.cluster_tree.bodies
-    shapes = [(homes[b.name].link == GROUND, x.kind) for b in robot.mechanism.bodies for x in b.geometry
-              if x.role == "collision"]  # fmt: skip
-    return (True, "plane") in shapes and any(not fixed for fixed, _ in shapes)
 
 
 def warn_of_limits(robot: System, t: np.ndarray, q: np.ndarray) -> None:

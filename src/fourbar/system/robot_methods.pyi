@@ -196,6 +196,14 @@ class ByQVTauFExtRowAcceleration(Parts, Protocol):
     @property
     def row_acceleration(self) -> Array: ...
 
+class ByQVU(Parts, Protocol):
+    @property
+    def q(self) -> Array: ...
+    @property
+    def v(self) -> Array: ...
+    @property
+    def u(self) -> Array: ...
+
 class ByThetaV(Parts, Protocol):
     @property
     def theta(self) -> Array: ...
@@ -2554,6 +2562,313 @@ class ActuatorMatrix(Function, Protocol):
         """Gradients of a weighted sum of the results."""
     @property
     def jacobian(self) -> JacobianOfActuatorMatrix:
+        """All first derivatives."""
+
+class JacobianOfActuatorLength(Derivative, Protocol):
+    def __call__(
+        self,
+        q: ArrayLike,
+        *,
+        parameters: Names | None = None,
+        out: Any = None,
+        threads: int | None = None,
+    ) -> ByQ:
+        """All first derivatives, by argument; columns for a configuration are along its nv velocities."""
+
+class ActuatorLength(Function, Protocol):
+    def __call__(self, q: ArrayLike, *, out: Array | None = None, threads: int | None = None) -> Array:
+        """Lengths of the actuators.
+
+        Parameters
+        ----------
+        q : array_like, shape (..., nq)
+            Configuration, with its loops closed.
+        out : ndarray, optional
+            Array that receives the result.
+        threads : int, optional
+            Largest number of threads for a batch.
+
+        Returns
+        -------
+        length : ndarray, shape (..., nu)
+            Σ gear · coordinates of the joints that an actuator moves (rad, m).
+
+        Raises
+        ------
+        ArgumentError
+            If the robot has no actuators.
+
+        See Also
+        --------
+        actuator_matrix : Velocities of the actuators.
+        control_response : Forces of the actuators, which may depend on their lengths.
+
+        Notes
+        -----
+        The coordinates of a spherical joint are its rotation vector, those of others on a group q ⊖ neutral. On a free
+        joint an actuator has the length zero, as in MuJoCo.
+
+        Examples
+        --------
+        >>> import fourbar as fb
+        >>> b = fb.Builder("geared")
+        >>> _ = b.body("arm", joint=fb.joints.Revolute("y"), mass=1.0, com=(0, 0, -0.3), inertia=(0.01, 0.01, 0.01))
+        >>> robot = b.position_servo("servo", drives="arm", gear=2.0, kp=5.0, kd=0.5).build()
+        >>> robot.actuator_length([0.25])
+        array([0.5])
+        """
+    @property
+    def jvp(self) -> Jvp[Array]:
+        """Rates of the results along tangents of the arguments."""
+    @property
+    def vjp(self) -> Vjp[ByQ]:
+        """Gradients of a weighted sum of the results."""
+    @property
+    def jacobian(self) -> JacobianOfActuatorLength:
+        """All first derivatives."""
+
+class JacobianOfControlResponse(Derivative, Protocol):
+    def __call__(
+        self,
+        q: ArrayLike,
+        v: ArrayLike,
+        u: ArrayLike,
+        *,
+        parameters: Names | None = None,
+        out: Any = None,
+        threads: int | None = None,
+    ) -> ByQVU:
+        """All first derivatives, by argument; columns for a configuration are along its nv velocities."""
+
+class ControlResponse(Function, Protocol):
+    def __call__(
+        self,
+        q: ArrayLike,
+        v: ArrayLike,
+        u: ArrayLike,
+        *,
+        out: Array | None = None,
+        threads: int | None = None,
+    ) -> Array:
+        """Forces of the actuators at their controls.
+
+        Parameters
+        ----------
+        q : array_like, shape (..., nq)
+            Configuration, with its loops closed.
+        v : array_like, shape (..., nv)
+            Velocity (rad/s, m/s).
+        u : array_like, shape (..., nu)
+            Controls of the actuators, in the order of `names.actuators`: those of a motor are forces (N m, N), those of
+            servos lengths (rad, m) or velocities (rad/s, m/s).
+        out : ndarray, optional
+            Array that receives the result.
+        threads : int, optional
+            Largest number of threads for a batch.
+
+        Returns
+        -------
+        force : ndarray, shape (..., nu)
+            Forces of the actuators before their gears (N m, N), within their control and force ranges.
+
+        Raises
+        ------
+        ArgumentError
+            If the robot has no actuators, or one of a kind that has a state of its own.
+
+        See Also
+        --------
+        control_force : Joint forces made of these.
+        Builder.actuator : What a force depends on.
+
+        Notes
+        -----
+        force = (g₀ + g₁ length + g₂ velocity) u + b₀ + b₁ length + b₂ velocity: gain · u of a motor,
+        kp (u - length) - kd velocity of a position servo, kv (u - velocity) of a velocity servo.
+
+        Examples
+        --------
+        >>> import fourbar as fb
+        >>> b = fb.Builder("geared")
+        >>> _ = b.body("arm", joint=fb.joints.Revolute("y"), mass=1.0, com=(0, 0, -0.3), inertia=(0.01, 0.01, 0.01))
+        >>> robot = b.position_servo("servo", drives="arm", gear=2.0, kp=5.0, kd=0.5).build()
+        >>> robot.control_response([0.25], [0.0], [1.0])
+        array([2.5])
+        """
+    @property
+    def jvp(self) -> Jvp[Array]:
+        """Rates of the results along tangents of the arguments."""
+    @property
+    def vjp(self) -> Vjp[ByQVU]:
+        """Gradients of a weighted sum of the results."""
+    @property
+    def jacobian(self) -> JacobianOfControlResponse:
+        """All first derivatives."""
+
+class JacobianOfControlForce(Derivative, Protocol):
+    def __call__(
+        self,
+        q: ArrayLike,
+        v: ArrayLike,
+        u: ArrayLike,
+        *,
+        parameters: Names | None = None,
+        out: Any = None,
+        threads: int | None = None,
+    ) -> ByQVU:
+        """All first derivatives, by argument; columns for a configuration are along its nv velocities."""
+
+class ControlForce(Function, Protocol):
+    def __call__(
+        self,
+        q: ArrayLike,
+        v: ArrayLike,
+        u: ArrayLike,
+        *,
+        out: Array | None = None,
+        threads: int | None = None,
+    ) -> Array:
+        """Joint forces made by the actuators at their controls.
+
+        Parameters
+        ----------
+        q : array_like, shape (..., nq)
+            Configuration, with its loops closed.
+        v : array_like, shape (..., nv)
+            Velocity (rad/s, m/s).
+        u : array_like, shape (..., nu)
+            Controls of the actuators, in the order of `names.actuators`: those of a motor are forces (N m, N), those of
+            servos lengths (rad, m) or velocities (rad/s, m/s).
+        out : ndarray, optional
+            Array that receives the result.
+        threads : int, optional
+            Largest number of threads for a batch.
+
+        Returns
+        -------
+        tau : ndarray, shape (..., nv)
+            Forces on the independent velocities (N m, N).
+
+        Raises
+        ------
+        ArgumentError
+            If the robot has no actuators, or one of a kind that has a state of its own.
+
+        See Also
+        --------
+        control_response : Forces of the actuators.
+        control_gains : How these forces change with q and v.
+        passive_forces : Springs and damping, which act besides.
+
+        Notes
+        -----
+        τ = Gᵀ Bᵀ f with f the `control_response`. On each joint the sum is held between its `min_force` and `max_force`,
+        also on one that loops determine.
+
+        Examples
+        --------
+        >>> import fourbar as fb
+        >>> b = fb.Builder("geared")
+        >>> _ = b.body("arm", joint=fb.joints.Revolute("y"), mass=1.0, com=(0, 0, -0.3), inertia=(0.01, 0.01, 0.01))
+        >>> robot = b.position_servo("servo", drives="arm", gear=2.0, kp=5.0, kd=0.5).build()
+        >>> robot.control_force([0.25], [0.0], [1.0])
+        array([5.])
+        """
+    @property
+    def jvp(self) -> Jvp[Array]:
+        """Rates of the results along tangents of the arguments."""
+    @property
+    def vjp(self) -> Vjp[ByQVU]:
+        """Gradients of a weighted sum of the results."""
+    @property
+    def jacobian(self) -> JacobianOfControlForce:
+        """All first derivatives."""
+
+class BlocksOfControlGains(Protocol):
+    @property
+    def stiffness(self) -> ByQVU: ...
+    @property
+    def damping(self) -> ByQVU: ...
+
+class JacobianOfControlGains(Derivative, Protocol):
+    def __call__(
+        self,
+        q: ArrayLike,
+        v: ArrayLike,
+        u: ArrayLike,
+        *,
+        parameters: Names | None = None,
+        out: Any = None,
+        threads: int | None = None,
+    ) -> BlocksOfControlGains:
+        """All first derivatives, by argument; columns for a configuration are along its nv velocities."""
+
+class ControlGains(Function, Protocol):
+    def __call__(
+        self,
+        q: ArrayLike,
+        v: ArrayLike,
+        u: ArrayLike,
+        *,
+        out: tuple[Array, ...] | None = None,
+        threads: int | None = None,
+    ) -> tuple[Array, Array]:
+        """Stiffness and damping that the actuators add to the joints.
+
+        Parameters
+        ----------
+        q : array_like, shape (..., nq)
+            Configuration, with its loops closed.
+        v : array_like, shape (..., nv)
+            Velocity (rad/s, m/s).
+        u : array_like, shape (..., nu)
+            Controls of the actuators, in the order of `names.actuators`: those of a motor are forces (N m, N), those of
+            servos lengths (rad, m) or velocities (rad/s, m/s).
+        out : ndarray, optional
+            Array that receives the result.
+        threads : int, optional
+            Largest number of threads for a batch.
+
+        Returns
+        -------
+        stiffness : ndarray, shape (..., nv, nv)
+            K = -∂τ/∂q of the `control_force` τ (N m/rad, N/m).
+        damping : ndarray, shape (..., nv, nv)
+            D = -∂τ/∂v (N m s/rad, N s/m).
+
+        Raises
+        ------
+        ArgumentError
+            If the robot has no actuators, or one of a kind that has a state of its own.
+
+        See Also
+        --------
+        control_force : The forces.
+
+        Notes
+        -----
+        K = Bᵀ diag(k) B and D = Bᵀ diag(d) B with the slopes k, d of the actuators' laws (kp and kd of a servo), zero for
+        what is at an end of its range; how B itself changes is left out, so both are symmetric. A step that is implicit in
+        the servos solves (M + dt D + dt² K) Δv = dt (τ - h - dt K v).
+
+        Examples
+        --------
+        >>> import fourbar as fb
+        >>> b = fb.Builder("geared")
+        >>> _ = b.body("arm", joint=fb.joints.Revolute("y"), mass=1.0, com=(0, 0, -0.3), inertia=(0.01, 0.01, 0.01))
+        >>> robot = b.position_servo("servo", drives="arm", gear=2.0, kp=5.0, kd=0.5).build()
+        >>> K, D = robot.control_gains([0.25], [0.0], [1.0])
+        >>> K, D
+        (array([[20.]]), array([[2.]]))
+        """
+    @property
+    def jvp(self) -> Jvp[tuple[Array, Array]]:
+        """Rates of the results along tangents of the arguments."""
+    @property
+    def vjp(self) -> Vjp[ByQVU]:
+        """Gradients of a weighted sum of the results."""
+    @property
+    def jacobian(self) -> JacobianOfControlGains:
         """All first derivatives."""
 
 class JacobianOfPassiveForces(Derivative, Protocol):
@@ -6296,6 +6611,193 @@ class RobotMethods:
         >>> robot = b.actuator("motor", drives="arm", gear=9.0).build()
         >>> robot.actuator_matrix([0.0])
         array([[9.]])
+        """
+    @property
+    def actuator_length(self) -> ActuatorLength:
+        """Lengths of the actuators.
+
+        Parameters
+        ----------
+        q : array_like, shape (..., nq)
+            Configuration, with its loops closed.
+        out : ndarray, optional
+            Array that receives the result.
+        threads : int, optional
+            Largest number of threads for a batch.
+
+        Returns
+        -------
+        length : ndarray, shape (..., nu)
+            Σ gear · coordinates of the joints that an actuator moves (rad, m).
+
+        Raises
+        ------
+        ArgumentError
+            If the robot has no actuators.
+
+        See Also
+        --------
+        actuator_matrix : Velocities of the actuators.
+        control_response : Forces of the actuators, which may depend on their lengths.
+
+        Notes
+        -----
+        The coordinates of a spherical joint are its rotation vector, those of others on a group q ⊖ neutral. On a free
+        joint an actuator has the length zero, as in MuJoCo.
+
+        Examples
+        --------
+        >>> import fourbar as fb
+        >>> b = fb.Builder("geared")
+        >>> _ = b.body("arm", joint=fb.joints.Revolute("y"), mass=1.0, com=(0, 0, -0.3), inertia=(0.01, 0.01, 0.01))
+        >>> robot = b.position_servo("servo", drives="arm", gear=2.0, kp=5.0, kd=0.5).build()
+        >>> robot.actuator_length([0.25])
+        array([0.5])
+        """
+    @property
+    def control_response(self) -> ControlResponse:
+        """Forces of the actuators at their controls.
+
+        Parameters
+        ----------
+        q : array_like, shape (..., nq)
+            Configuration, with its loops closed.
+        v : array_like, shape (..., nv)
+            Velocity (rad/s, m/s).
+        u : array_like, shape (..., nu)
+            Controls of the actuators, in the order of `names.actuators`: those of a motor are forces (N m, N), those of
+            servos lengths (rad, m) or velocities (rad/s, m/s).
+        out : ndarray, optional
+            Array that receives the result.
+        threads : int, optional
+            Largest number of threads for a batch.
+
+        Returns
+        -------
+        force : ndarray, shape (..., nu)
+            Forces of the actuators before their gears (N m, N), within their control and force ranges.
+
+        Raises
+        ------
+        ArgumentError
+            If the robot has no actuators, or one of a kind that has a state of its own.
+
+        See Also
+        --------
+        control_force : Joint forces made of these.
+        Builder.actuator : What a force depends on.
+
+        Notes
+        -----
+        force = (g₀ + g₁ length + g₂ velocity) u + b₀ + b₁ length + b₂ velocity: gain · u of a motor,
+        kp (u - length) - kd velocity of a position servo, kv (u - velocity) of a velocity servo.
+
+        Examples
+        --------
+        >>> import fourbar as fb
+        >>> b = fb.Builder("geared")
+        >>> _ = b.body("arm", joint=fb.joints.Revolute("y"), mass=1.0, com=(0, 0, -0.3), inertia=(0.01, 0.01, 0.01))
+        >>> robot = b.position_servo("servo", drives="arm", gear=2.0, kp=5.0, kd=0.5).build()
+        >>> robot.control_response([0.25], [0.0], [1.0])
+        array([2.5])
+        """
+    @property
+    def control_force(self) -> ControlForce:
+        """Joint forces made by the actuators at their controls.
+
+        Parameters
+        ----------
+        q : array_like, shape (..., nq)
+            Configuration, with its loops closed.
+        v : array_like, shape (..., nv)
+            Velocity (rad/s, m/s).
+        u : array_like, shape (..., nu)
+            Controls of the actuators, in the order of `names.actuators`: those of a motor are forces (N m, N), those of
+            servos lengths (rad, m) or velocities (rad/s, m/s).
+        out : ndarray, optional
+            Array that receives the result.
+        threads : int, optional
+            Largest number of threads for a batch.
+
+        Returns
+        -------
+        tau : ndarray, shape (..., nv)
+            Forces on the independent velocities (N m, N).
+
+        Raises
+        ------
+        ArgumentError
+            If the robot has no actuators, or one of a kind that has a state of its own.
+
+        See Also
+        --------
+        control_response : Forces of the actuators.
+        control_gains : How these forces change with q and v.
+        passive_forces : Springs and damping, which act besides.
+
+        Notes
+        -----
+        τ = Gᵀ Bᵀ f with f the `control_response`. On each joint the sum is held between its `min_force` and `max_force`,
+        also on one that loops determine.
+
+        Examples
+        --------
+        >>> import fourbar as fb
+        >>> b = fb.Builder("geared")
+        >>> _ = b.body("arm", joint=fb.joints.Revolute("y"), mass=1.0, com=(0, 0, -0.3), inertia=(0.01, 0.01, 0.01))
+        >>> robot = b.position_servo("servo", drives="arm", gear=2.0, kp=5.0, kd=0.5).build()
+        >>> robot.control_force([0.25], [0.0], [1.0])
+        array([5.])
+        """
+    @property
+    def control_gains(self) -> ControlGains:
+        """Stiffness and damping that the actuators add to the joints.
+
+        Parameters
+        ----------
+        q : array_like, shape (..., nq)
+            Configuration, with its loops closed.
+        v : array_like, shape (..., nv)
+            Velocity (rad/s, m/s).
+        u : array_like, shape (..., nu)
+            Controls of the actuators, in the order of `names.actuators`: those of a motor are forces (N m, N), those of
+            servos lengths (rad, m) or velocities (rad/s, m/s).
+        out : ndarray, optional
+            Array that receives the result.
+        threads : int, optional
+            Largest number of threads for a batch.
+
+        Returns
+        -------
+        stiffness : ndarray, shape (..., nv, nv)
+            K = -∂τ/∂q of the `control_force` τ (N m/rad, N/m).
+        damping : ndarray, shape (..., nv, nv)
+            D = -∂τ/∂v (N m s/rad, N s/m).
+
+        Raises
+        ------
+        ArgumentError
+            If the robot has no actuators, or one of a kind that has a state of its own.
+
+        See Also
+        --------
+        control_force : The forces.
+
+        Notes
+        -----
+        K = Bᵀ diag(k) B and D = Bᵀ diag(d) B with the slopes k, d of the actuators' laws (kp and kd of a servo), zero for
+        what is at an end of its range; how B itself changes is left out, so both are symmetric. A step that is implicit in
+        the servos solves (M + dt D + dt² K) Δv = dt (τ - h - dt K v).
+
+        Examples
+        --------
+        >>> import fourbar as fb
+        >>> b = fb.Builder("geared")
+        >>> _ = b.body("arm", joint=fb.joints.Revolute("y"), mass=1.0, com=(0, 0, -0.3), inertia=(0.01, 0.01, 0.01))
+        >>> robot = b.position_servo("servo", drives="arm", gear=2.0, kp=5.0, kd=0.5).build()
+        >>> K, D = robot.control_gains([0.25], [0.0], [1.0])
+        >>> K, D
+        (array([[20.]]), array([[2.]]))
         """
     @property
     def passive_forces(self) -> PassiveForces:

@@ -185,6 +185,11 @@ class System(RobotMethods, Editing, Looped):
         """
         return self.model.cluster_tree.nv
 
+    @property
+    def nu(self) -> int:
+        """Number of controls: one for each of the `actuators`."""
+        return len(self.mechanism.actuators)
+
     @cached_property
     def names(self) -> Names:
         """Names of all parts of the robot.

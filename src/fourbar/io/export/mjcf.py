@@ -16,21 +16,19 @@ from ...constraints import Gear
 from ...edit.place import transform
 from ...joints import Fixed, Free, Helical, Joint, Prismatic, Spherical
 from ...joints.axis import unit_axis
-from ...mechanism.geometry import Geometry
 from ...mechanism.mechanism import WORLD, Body, Mechanism, PlacedJoint
 from ...spatial.transform import IDENTITY, Transform
 from ..mjcf.bodies import FLOATING
 from ..report import Report
 from ..rotations import quaternion
 from .actuators import Actuators
-from .assets import Assets
 from .equalities import Equalities
 from .inertials import Inertials
+from .mjcf_contacts import Shapes, options
 from .series import in_other_coordinates
 from .text import Fresh, Unsaid, as_text, child
 
 _UNEQUAL = "joint {!r}: {} that is not the same for all its velocities"
-_HALVES = {"box": (0.5, 0.5, 0.5), "cylinder": (1.0, 0.5), "capsule": (1.0, 0.5)}
 
 
 def write(mechanism: Mechanism, file: str, waive: tuple[str, ...] = ()) -> tuple[str, Report]:
@@ -53,7 +51,7 @@ class Writer:
         self.elements: dict[str, ET.Element] = {}
         self.parts: dict[str, list[str]] = {}  # the name of a joint, or of several with the same velocities
         self.inertials = Inertials(mechanism, unsaid)
-        self.assets = Assets(self.root, folder, unsaid)
+        self.shapes = Shapes(self.root, folder, unsaid)
         self.new_joint = Fresh(c.name for c in mechanism.joints)
         self.screws: list[Gear] = []  # slides that follow the hinges of screws
 
@@ -61,17 +59,22 @@ class Writer:
         """All of it."""
         m = self.mechanism
         child(self.root, "compiler", angle="radian", autolimits="true", inertiafromgeom="false")
-        child(self.root, "option", gravity=m.gravity)
+        said, flags = options(m.contacts)
+        option = child(self.root, "option", gravity=m.gravity, **said)
+        if flags:
+            child(option, "flag", **flags)
         self.elements[WORLD] = child(self.root, "worldbody")
+        self.shapes.write(self.elements[WORLD], WORLD, m.world, moves=False)
         for body, c in zip(m.bodies, m.joints, strict=True):
             self._body(body, c)
         self.inertials.tell()
-        self.assets.tell()
+        self.shapes.tell()
         self._sites()
         joints = {c.name: c for c in m.joints}
         sites = Fresh(frame.name for frame in m.frames)
         Equalities(self.root, self.elements, joints, sites, self.unsaid).write(m.loops, self.screws)
         Actuators(self.root, joints, self.parts, self.unsaid).write(m.actuators)
+        self.shapes.rules(m.contacts)
         if m.configurations:
             self.unsaid.leave("named configurations are left out")
         return as_text(self.root), self.unsaid.report()
@@ -82,8 +85,7 @@ class Writer:
         self.elements[body.name] = element
         self.inertials.write(element, body, c)
         self._joints(element, c)
-        for shape in body.geometry:
-            self._shape(element, body, c, shape)
+        self.shapes.write(element, body.name, body.geometry, bool(c.joint.nv))
 
     def _joints(self, element: ET.Element, c: PlacedJoint) -> None:
         if isinstance(c.joint, Free) or c.joint == FLOATING:
@@ -167,29 +169,13 @@ class Writer:
         found: dict[str, Any] = {}
         if not (math.isinf(c.lower[i]) and math.isinf(c.upper[i])):
             found["range"] = (max(c.lower[i], -1e9), min(c.upper[i], 1e9))
-        if c.max_force and c.max_force[i] < math.inf:
-            found["actuatorfrcrange"] = (-c.max_force[i], c.max_force[i])
+        upper = c.max_force[i] if c.max_force else math.inf
+        lower = c.min_force[i] if c.min_force else -upper
+        if lower > -math.inf or upper < math.inf:
+            found["actuatorfrcrange"] = (max(lower, -1e9), min(upper, 1e9))
         if c.max_velocity and c.max_velocity[i] < math.inf:
             self.unsaid.leave(f"joint {c.name!r}: the velocity limit is left out")
         return found
-
-    def _shape(self, element: ET.Element, body: Body, c: PlacedJoint, shape: Geometry) -> None:
-        if shape.kind == "plane" and c.joint.nv:
-            self.unsaid.leave(f"body {body.name!r}: a {shape.kind} is left out")
-            return
-        if any(x <= 0.0 for x in shape.size):
-            self.unsaid.leave(f"body {body.name!r}: a {shape.kind} of zero size is left out")
-            return
-        if shape.kind == "mesh":
-            form = self.assets.geom(body.name, shape)
-            if form is None:
-                return
-        else:
-            halves = zip(shape.size, _HALVES.get(shape.kind, (1.0,) * 3), strict=False)
-            form = {"type": shape.kind, "size": [x * f for x, f in halves] or [0.0, 0.0, 1.0]}
-        seen = {"contype": "0", "conaffinity": "0", "group": "2"} if shape.role == "visual" else {"group": "3"}
-        where = place(transform(shape.placement))
-        child(element, "geom", **form, rgba=shape.colour, **where, **seen)
 
     def _sites(self) -> None:
         for frame in self.mechanism.frames:

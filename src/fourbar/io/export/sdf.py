@@ -19,6 +19,7 @@ from ..report import Report
 from .sdf_loops import Loops, planar, two_hinges
 from .sdf_model import Model, listed, said
 from .series import in_other_coordinates, placed
+from .surfaces import leave_contacts
 from .text import Unsaid, as_text, child
 from .zero import can_start_at, closed_at, started_at
 
@@ -94,6 +95,7 @@ class Writer:
             self.unsaid.leave("named configurations are left out; free bodies are placed as in the first one")
         if m.actuators:
             self.unsaid.leave(f"actuators ({listed(x.name for x in m.actuators)}) are left out: SDF has none")
+        leave_contacts(m, self.unsaid)
 
     # --- bodies -------------------------------------------------------------------------------------------------------
 
@@ -206,6 +208,8 @@ class Writer:
     def _axis(self, element: ET.Element, tag: str, direction: object, c: PlacedJoint, i: int) -> None:
         axis = child(element, tag)
         said(axis, "xyz", unit_axis(direction))  # type: ignore[arg-type]
+        if c.min_force:
+            self.unsaid.leave(f"joint {c.name!r}: the lower end of its forces, {c.min_force[i]:g}, is left out")
         most = {"effort": c.max_force, "velocity": c.max_velocity}
         limits = {"lower": c.lower[i], "upper": c.upper[i], **{key: x[i] for key, x in most.items() if x}}
         finite = {key: value for key, value in limits.items() if math.isfinite(value)}

@@ -12,6 +12,7 @@ from ...mechanism.geometry import Geometry
 from ...mechanism.mechanism import WORLD, Body, Mechanism
 from ...spatial.linear import Vec
 from ...spatial.transform import IDENTITY, Transform
+from .surfaces import Losses, write_surface
 from .text import Fresh, Unsaid, child, rpy, words
 
 _MOMENTS = ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
@@ -40,6 +41,7 @@ class Model:
         self.new = Fresh([WORLD])
         self._otherwise: dict[str, str] = {}
         self._massless: list[str] = []
+        self._losses = Losses(unsaid)
         self.links = {WORLD: WORLD, **self._named((body.name for body in mechanism.bodies), "link")}
         self.frames = self._named((frame.name for frame in mechanism.frames), "frame")
         self._joints: dict[str, str] = {}
@@ -64,6 +66,7 @@ class Model:
             self.unsaid.leave(f"{len(self._otherwise)} names are changed ({names}{more}): {why}")
         if self._massless:
             self.unsaid.leave(f"massless links ({listed(self._massless)}) are written, which Gazebo refuses")
+        self._losses.tell()
 
     def document(self, gravity: tuple[float, ...] | None) -> ET.Element:
         """The <sdf>; with gravity the model is in a <world>."""
@@ -126,6 +129,9 @@ class Model:
         return link if T == IDENTITY and link != WORLD else self.frame(self.new(name), link, T)
 
     def _shape(self, link: ET.Element, shape: Geometry, taken: Fresh) -> None:
+        if shape.kind == "hfield":
+            self.unsaid.leave(f"link {link.get('name')!r}: a height field is left out")
+            return
         element = child(link, shape.role, name=taken(self.unsaid.name(shape.name) or f"{shape.role}_{len(link)}"))
         self.pose(element, transform(shape.placement))
         inside = child(child(element, "geometry"), shape.kind)
@@ -144,6 +150,8 @@ class Model:
             material = child(element, "material")
             for tag in ("ambient", "diffuse"):
                 said(material, tag, shape.colour)
+        if shape.role == "collision":
+            write_surface(element, shape.surface, self._losses)
 
 
 def _plain(name: str) -> str:

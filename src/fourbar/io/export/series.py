@@ -12,7 +12,7 @@ from ...spatial.transform import IDENTITY, Transform
 from .text import Unsaid
 
 Part = Joint | Transform
-_PARAMETERS = ("damping", "friction", "stiffness", "max_force", "max_velocity", "lower", "upper")
+_PARAMETERS = ("damping", "friction", "stiffness", "max_force", "min_force", "max_velocity", "lower", "upper")
 
 
 def placed(parts: Sequence[Part], first: Transform) -> tuple[list[tuple[Transform, Joint]], Transform]:
@@ -41,4 +41,4 @@ def in_other_coordinates(c: PlacedJoint, joints: Sequence[Joint], unsaid: Unsaid
     lost = [name for name in _PARAMETERS if any(x and math.isfinite(x) for x in getattr(c, name))]
     if lost:
         unsaid.leave(f"joint {c.name!r}: {', '.join(lost)} in its own coordinates are left out")
-    return replace(c, **none, **ends, max_force=(), max_velocity=(), stiffness=(), rest=())
+    return replace(c, **none, **ends, max_force=(), min_force=(), max_velocity=(), stiffness=(), rest=())

@@ -33,6 +33,7 @@ from ...spatial.transform import IDENTITY, Transform
 from ..report import Report
 from .linear import conditions
 from .series import in_other_coordinates, placed
+from .surfaces import Losses, leave_contacts, write_contact
 from .text import Fresh, Unsaid, as_text, child, rpy
 
 _ENDLESS = 1e9
@@ -76,6 +77,7 @@ class Writer:
         self.new_link = Fresh([WORLD, *(x.name for x in (*mechanism.bodies, *mechanism.frames))])
         self.new_loop = Fresh(loop.name for loop in mechanism.loops)
         self.new_transmission = Fresh(())
+        self.losses = Losses(unsaid)
 
     def write(self) -> tuple[str, Report]:
         """All of it."""
@@ -104,6 +106,8 @@ class Writer:
             self.unsaid.leave(f"gravity {m.gravity} is left out", "set it where the file is read")
         if m.configurations:
             self.unsaid.leave("named configurations are left out")
+        self.losses.tell()
+        leave_contacts(m, self.unsaid)
 
     def _link(self, body: Body) -> None:
         link = child(self.root, "link", name=self.unsaid.name(body.name))
@@ -115,10 +119,13 @@ class Writer:
             child(inertial, "inertia", ixx=[xx], ixy=[xy], ixz=[xz], iyy=[yy], iyz=[yz], izz=[zz])
         for shape in body.geometry:
             self._shape(link, body, shape)
+        write_contact(link, body, self.losses)
 
     def _shape(self, link: ET.Element, body: Body, shape: Geometry) -> None:
-        if shape.kind == "plane":
-            self.unsaid.leave(f"body {body.name!r}: a plane is left out")
+        if shape.kind in ("plane", "hfield"):
+            self.unsaid.leave(
+                f"body {body.name!r}: a {'plane' if shape.kind == 'plane' else 'height field'} is left out"
+            )
             return
         element = child(link, shape.role, name=shape.name or None)
         _origin(element, transform(shape.placement))
@@ -210,6 +217,8 @@ class Writer:
             return
         lower, upper = c.lower[i], c.upper[i]
         effort, velocity = ((x[i] if x else math.inf) for x in (c.max_force, c.max_velocity))
+        if c.min_force:
+            self.unsaid.leave(f"joint {c.name!r}: the lower end of its forces, {c.min_force[i]:g}, is left out")
         drive = {"effort": [min(effort, _ENDLESS)], "velocity": [min(velocity, _ENDLESS)]}
         if math.isinf(lower) and math.isinf(upper) and element.get("type") == "revolute":
             element.set("type", "continuous")

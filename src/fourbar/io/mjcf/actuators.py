@@ -16,6 +16,7 @@ from ..report import Place, Reading
 from .bodies import BALL, FREE
 from .lines import Lines
 from .names import Names
+from .switches import CLAMPING, is_off
 from .tendons import fixed_tendon
 
 JOINT, IN_PARENT, _CRANK, TENDON = range(4)
@@ -50,13 +51,28 @@ class Actuators:
 
     def _add(self, b: Builder, a: int, name: str, drives: list[Drive]) -> None:
         m, control = self.model, int(self.model.actuator_ctrladr[a])
-        limited = m.actuator_ctrlnum[a] == 1 and m.actuator_ctrllimited[control]
+        limited = m.actuator_ctrlnum[a] == 1 and m.actuator_ctrllimited[control] and not is_off(m, CLAMPING)
         kind, parameters = _law(m, a)
         b.actuator(
             name, drives=drives, kind=kind, parameters=parameters,
             control_range=m.actuator_ctrlrange[control].tolist() if limited else None,
-            force_range=m.actuator_forcerange[a].tolist() if m.actuator_forcelimited[a] else None,
+            force_range=self._force_range(a),
         )  # fmt: skip
+
+    def _force_range(self, a: int) -> tuple[float, float] | None:
+        """The range of its force: its own, and that of the tendon that it alone pulls at."""
+        m = self.model
+        lower, upper = m.actuator_forcerange[a].tolist() if m.actuator_forcelimited[a] else (-np.inf, np.inf)
+        tendon = int(m.actuator_trnid[a, 0])
+        if m.actuator_trntype[a] == TENDON and m.tendon_actfrclimited[tendon] and self._pulling(tendon) == 1:
+            least, most = m.tendon_actfrcrange[tendon].tolist()
+            lower, upper = (min(max(x, least), most) for x in (lower, upper))
+        return (lower, upper) if lower > -np.inf or upper < np.inf else None
+
+    def _pulling(self, tendon: int) -> int:
+        """How many actuators pull at a tendon."""
+        m = self.model
+        return int(((m.actuator_trntype == TENDON) & (m.actuator_trnid[:, 0] == tendon)).sum())
 
     def _drives(self, a: int) -> list[Drive]:
         """What an actuator moves; nothing if that is neither a joint nor a fixed tendon."""
@@ -87,8 +103,15 @@ class Actuators:
         return [Drive(name, (float(gear[0]),))]
 
     def _report_inertia(self, a: int, name: str, place: Place) -> None:
-        """Armature and damping, which act by themselves: reported where they are not on a joint."""
+        """Armature and damping, which act by themselves, where they are not on a joint; and what else is not read."""
         m = self.model
+        tendon = int(m.actuator_trnid[a, 0])
+        if m.actuator_trntype[a] == TENDON and m.tendon_actfrclimited[tendon] and self._pulling(tendon) > 1:
+            message = f"actuator {name!r}: the range of the forces of all actuators on its tendon is ignored"
+            self.reading.warn(place, message, "give each a forcerange", "actuator@tendon")
+        if m.actuator_delay[a]:
+            message = f"actuator {name!r}: the delay of its control, {float(m.actuator_delay[a]):g} s, is ignored"
+            self.reading.warn(place, message, key="actuator@delay")
         on_joint = m.actuator_trntype[a] in (JOINT, IN_PARENT)
         for attribute in ("armature", "damping"):
             if getattr(m, f"actuator_{attribute}")[a] and not on_joint:

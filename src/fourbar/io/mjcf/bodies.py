@@ -138,5 +138,13 @@ class Bodies:
             "stiffness": self.passive.stiffness[j],
             "rest": m.qpos_spring[at : at + nq],
             "limits": (position_limit(low, -1.0), position_limit(high, 1.0)) if is_limited else None,
-            "max_force": np.abs(m.jnt_actfrcrange[j]).max() if m.jnt_actfrclimited[j] else np.inf,
+            **_forces(m.jnt_actfrcrange[j].tolist(), bool(m.jnt_actfrclimited[j])),
         }
+
+
+def _forces(ends: list[float], limited: bool) -> dict[str, float]:
+    """What bears the forces of actuators on a joint; a range on one side of zero is widened to it, and told."""
+    if not limited:
+        return {}
+    lower, upper = ends
+    return {"max_force": max(upper, 0.0), "min_force": min(lower, 0.0)}

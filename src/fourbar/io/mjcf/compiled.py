@@ -16,6 +16,7 @@ from typing import Any, NoReturn
 from ...errors import FourbarError, extra
 from ..report import Place, Reading
 from .findings import report_counts
+from .height_fields import supplied_fields
 from .lines import Lines, without_lines
 from .shapes import Shape, stem
 from .text import Texts
@@ -102,7 +103,7 @@ def _stripped(mujoco: Any, spec: Any, texts: Texts, reading: Reading) -> list[Sh
     A mesh that is not needed becomes a massless sphere, so that MuJoCo still places it.
     """
     spec.compiler.discardvisual = False
-    counts = {"sensor": spec.sensors, "skin": spec.skins, "texture": spec.textures, "hfield": spec.hfields}
+    counts = {"sensor": spec.sensors, "skin": spec.skins, "texture": spec.textures}
     report_counts(reading, Place(texts.lines.file), {key: len(things) for key, things in counts.items()})
     meshes = {mesh.name or stem(mesh.file): mesh for mesh in spec.meshes}
     files = {name: _found(spec, mesh, texts) for name, mesh in meshes.items() if mesh.file}
@@ -110,12 +111,12 @@ def _stripped(mujoco: Any, spec: Any, texts: Texts, reading: Reading) -> list[Sh
     _remove_looks(spec)
     there = {name for name in meshes if name not in files or _is_readable(files[name])}
     needed = _needed(mujoco, spec, meshes, there, texts.lines, reading)
+    fields = supplied_fields(spec, texts, reading)
     for geom in spec.geoms:
-        if (geom.meshname and geom.meshname not in needed) or geom.type == mujoco.mjtGeom.mjGEOM_HFIELD:
+        flat = geom.type == mujoco.mjtGeom.mjGEOM_HFIELD and geom.hfieldname not in fields
+        if (geom.meshname and geom.meshname not in needed) or flat:
             geom.type, geom.size, geom.mass = mujoco.mjtGeom.mjGEOM_SPHERE, [1.0, 0.0, 0.0], 0.0
             geom.meshname = geom.hfieldname = ""
-    for field in list(spec.hfields):
-        spec.delete(field)
     for number, (name, mesh) in enumerate(meshes.items()):
         if name not in needed:
             spec.delete(mesh)

@@ -12,6 +12,7 @@ from ...mechanism.mechanism import Mechanism
 from ..report import Place, Reading
 from .actuators import Actuators, with_reflected
 from .bodies import Bodies, rotation
+from .contacts import add_rules
 from .equalities import Equalities
 from .findings import Findings
 from .lines import Lines
@@ -48,6 +49,8 @@ def convert(model: Any, lines: Lines, reading: Reading, shapes: Sequence[Shape] 
     report_tendons(model, names, lines, reading, equalities.rods)
     Findings(model, names, lines, reading).report()
     _add_configurations(b, model, names)
+    b.world(*geometry.get(0, []))
+    add_rules(b, model, names, reading, Place(lines.file))
     reading.check()
     with reading.naming(Place(lines.file, 1)):
         return b.mechanism()

@@ -14,9 +14,11 @@ from ...mechanism.geometry import CONTACT, WORLD_CONTACT
 from ..report import Place, Reading
 from .actuators import with_reflected
 from .bodies import BALL, FREE
+from .contacts import colliding
 from .lines import Lines
 from .names import Names
 from .passive import passive, switched_off
+from .switches import CONTACT as CONTACTS
 from .switches import GRAVITY, is_off
 
 _MEDIUM = ("density", "viscosity", "wind")
@@ -30,11 +32,8 @@ _COUNTED = {
     "skin": ("skin", "skins"),
     "texture": ("texture", "textures"),
     "hfield": ("height field", "height fields"),
-    "contact/pair": ("pair of geoms that may touch", "pairs of geoms that may touch"),
-    "contact/exclude": ("pair of bodies that may not touch", "pairs of bodies that may not touch"),
     "custom": ("custom number, text or tuple", "custom numbers, texts and tuples"),
 }
-_CONTACT_OFF = 1 | 16  # mjDSBL_CONSTRAINT, mjDSBL_CONTACT
 
 
 def report_counts(reading: Reading, place: Place, counts: Mapping[str, int]) -> None:
@@ -102,8 +101,8 @@ class Findings:
                 message = f"joint {name!r}: MuJoCo does not use its range {m.jnt_range[j].tolist()} as limits"
                 self.reading.warn(place, message, "write the lower limit first, or limited", "joint@range")
             low, high = m.jnt_actfrcrange[j].tolist()
-            if m.jnt_actfrclimited[j] and low != -high:
-                message = f"joint {name!r}: its force range [{low:g}, {high:g}] is read as ±{max(-low, high):g}"
+            if m.jnt_actfrclimited[j] and not low <= 0.0 <= high:
+                message = f"joint {name!r}: its force range [{low:g}, {high:g}] is widened to contain zero"
                 self.reading.warn(place, message, key="joint@actuatorfrcrange")
             if m.jnt_type[j] == FREE and armature[m.jnt_dofadr[j]]:
                 message = (
@@ -132,7 +131,6 @@ class Findings:
         m = self.model
         counts = {
             "camera": m.ncam, "light": m.nlight, "sensor": m.nsensor, "skin": m.nskin, "texture": m.ntex,
-            "hfield": m.nhfield, "contact/pair": m.npair, "contact/exclude": m.nexclude,
             "custom": m.nnumeric + m.ntext + m.ntuple,
         }  # fmt: skip
         report_counts(self.reading, self.whole, counts)
@@ -150,7 +148,9 @@ class Findings:
     def _options(self) -> None:
         option = self.model.opt
         if option.timestep != _STEP:
-            message = f"timestep={option.timestep:g} is ignored: pass dt={option.timestep:g} to simulate"
+            message = (
+                f"timestep={option.timestep:g} is kept in mechanism.contacts: pass dt={option.timestep:g} to simulate"
+            )
             self._note(self.whole, message, "option@timestep")
         if option.integrator:
             name = _INTEGRATORS[option.integrator] if option.integrator < len(_INTEGRATORS) else option.integrator
@@ -168,13 +168,11 @@ class Findings:
 
     def _contacts(self) -> None:
         m = self.model
-        colliding = (m.geom_contype != 0) | (m.geom_conaffinity != 0)
-        colliding[m.pair_geom1] = colliding[m.pair_geom2] = True
-        n = int(colliding.sum())
-        if not n or m.opt.disableflags & _CONTACT_OFF:
+        n = int(colliding(m).sum())
+        if not n or is_off(m, CONTACTS):
             return
         what = "1 geom can touch others" if n == 1 else f"{n} geoms can touch each other"
-        self._note(self.whole, f"{what} in MuJoCo; contacts are not part of a mechanism", CONTACT)
+        self._note(self.whole, f"{what} in MuJoCo; simulate alone has no contacts", CONTACT)
         if touches_world(m):
             message = "bodies can touch the world, such as a floor, in MuJoCo; simulate lets them pass through"
             self._note(self.whole, message, WORLD_CONTACT)

@@ -12,6 +12,7 @@ import numpy as np
 from ...mechanism.geometry import Geometry
 from ...mechanism.placement import Placement
 from .bodies import rotation
+from .contacts import colliding, geom_contact
 
 _PLANE, _HFIELD, _SPHERE, _CAPSULE, _ELLIPSOID, _CYLINDER, _BOX, _MESH = range(8)
 _GREY = (0.5, 0.5, 0.5, 1.0)  # MuJoCo's default
@@ -50,27 +51,28 @@ def stem(file: str) -> str:
 
 
 def geometries(model: Any, shapes: Sequence[Shape]) -> dict[int, list[Geometry]]:
-    """The geometry of each body, by its number. Height fields are left out."""
+    """The geometry of each body, by its number, that of the world too. Height fields without heights are left out."""
     said = {shape.geom.id: shape for shape in shapes}
+    touching = colliding(model)
     found: dict[int, list[Geometry]] = {}
     for g in range(model.ngeom):
         shape = said.get(g)
-        made = _geometry(model, g, shape)
+        made = _geometry(model, g, shape, bool(touching[g]))
         if made is not None:
             found.setdefault(int(model.geom_bodyid[g]), []).append(made)
     return found
 
 
-def _geometry(model: Any, g: int, shape: Shape | None) -> Geometry | None:
+def _geometry(model: Any, g: int, shape: Shape | None, touches: bool) -> Geometry | None:
     kind, (a, b, c) = int(model.geom_type[g]), (float(x) for x in model.geom_size[g])
     R, p = rotation(model.geom_quat[g]), np.array(model.geom_pos[g])
     common: dict[str, Any] = {
-        "role": "collision" if model.geom_contype[g] or model.geom_conaffinity[g] else "visual",
+        **geom_contact(model, g, touches),
         "colour": shape.colour if shape else None,
         "name": model.geom(g).name,
     }
     if shape is not None and shape.kind == "hfield":
-        return None
+        return _field(model, int(model.geom_dataid[g]), _placed(R, p), common) if kind == _HFIELD else None
     if shape is not None and shape.kind == "mesh":
         if kind == _MESH:  # compiled: MuJoCo has moved it into the mesh's own principal frame
             R, p = _undone(model, int(model.geom_dataid[g]), R, p)
@@ -87,6 +89,14 @@ def _geometry(model: Any, g: int, shape: Shape | None) -> Geometry | None:
         return None
     name, size = sizes[kind]
     return Geometry(name, size, _placed(R, p), **common)  # type: ignore[arg-type]
+
+
+def _field(model: Any, h: int, place: Placement, common: dict[str, Any]) -> Geometry:
+    """A height field: MuJoCo has its heights from 0 to 1, row by row along y."""
+    rows, columns, first = int(model.hfield_nrow[h]), int(model.hfield_ncol[h]), int(model.hfield_adr[h])
+    x, y, high, depth = model.hfield_size[h].tolist()
+    table = high * np.array(model.hfield_data[first : first + rows * columns], float).reshape(rows, columns).T
+    return Geometry("hfield", (2.0 * x, 2.0 * y, depth), place, heights=tuple(map(tuple, table.tolist())), **common)
 
 
 def _undone(model: Any, mesh: int, R: np.ndarray, p: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 _CONSTRAINT = 1
-FRICTION, LIMITS, SPRINGS, DAMPING, GRAVITY, ACTUATION = 4 | _CONSTRAINT, 8 | _CONSTRAINT, 32, 64, 128, 2048
+FRICTION, LIMITS, SPRINGS, DAMPING, GRAVITY = 4 | _CONSTRAINT, 8 | _CONSTRAINT, 32, 64, 128
+CONTACT = 16 | _CONSTRAINT
+CLAMPING, FILTER, ACTUATION = 256, 1024, 2048
 
 
 def is_off(model: Any, switches: int) -> bool:

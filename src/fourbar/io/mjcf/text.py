@@ -7,6 +7,7 @@ below the folders that the user allows; MuJoCo then gets their texts, and opens 
 
 from __future__ import annotations
 
+import math
 from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -25,6 +26,7 @@ _DEEPEST = 2100  # of the body elements of a chain; MuJoCo stops at about half o
 _WORDS = {"nan", "inf", "infinity"}
 _FREE_TEXT = {"name", "class", "childclass", "file", "data", "model", "value", "prefix"}
 _MOST_FILES = 500
+MOST_HEIGHTS = 4_000_000
 _ASIDE = {"visual", "statistic", "size"}  # sections that only MuJoCo uses
 _OPTIONS = {
     "gravity",
@@ -32,6 +34,8 @@ _OPTIONS = {
     "viscosity",
     "wind",
     "timestep",
+    "cone",
+    "impratio",
     "integrator",
     "actuatorgroupdisable",
 }  # reported elsewhere
@@ -153,8 +157,18 @@ def _check_element(element: Element) -> None:
     _report_aside(element)
     if element.tag in COPYING and copies(element) > MOST_COPIES:
         element.fail(f"{copies(element):.3g} copies are asked for", f"at most {MOST_COPIES} are allowed")
+    if element.tag == "hfield" and _heights(element) > MOST_HEIGHTS:
+        element.fail(f"{_heights(element):.3g} heights are asked for", f"at most {MOST_HEIGHTS} are allowed")
     if element.tag == "flexcomp" and element.attributes.get("file"):
         element.fail("<flexcomp> with a file is not supported", "save the compiled model from MuJoCo")
+
+
+def _heights(element: Element) -> float:
+    """How many heights a height field has; none where MuJoCo will refuse a count."""
+    try:
+        return math.prod(max(0.0, float(element.attributes.get(side, "0"))) for side in ("nrow", "ncol"))
+    except ValueError:
+        return 0.0
 
 
 def _report_aside(element: Element) -> None:

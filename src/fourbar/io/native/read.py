@@ -21,13 +21,14 @@ from ..documents import Document, Lines
 from ..documents.lines import labelled
 from ..report import ParseError, Place, Reading, Report
 from . import VERSION
+from .contacts import add_contacts, read_heights, read_surface
 
-_TOP = ("fourbar", "name", "gravity", "bodies", "frames", "loops", "configurations", "actuators")
+_TOP = ("fourbar", "name", "gravity", "bodies", "frames", "loops", "configurations", "actuators", "world", "contacts")
 _PLACE = ("position", "rotation", "rpy")
 _BODY = ("name", "parent", "joint", "mass", "com", "inertia", "allow_unphysical", "geometry")
-_SHAPE = ("kind", "size", *_PLACE, "role", "mesh", "scale", "colour", "name")
+_SHAPE = ("kind", "size", *_PLACE, "role", "mesh", "scale", "colour", "name", "surface", "heights")
 _PER_VELOCITY = ("armature", "damping", "friction", "stiffness")
-_BOUNDS = ("lower", "upper", "max_force", "max_velocity")
+_BOUNDS = ("lower", "upper", "max_force", "max_velocity", "min_force")
 _JOINT = ("type", "name", *_PLACE, *_PER_VELOCITY, *_BOUNDS, "rest")
 _ACTUATOR = ("name", "drives", "control_range", "force_range", "kind", "parameters")
 _WORDS = {"inf": float("inf"), "-inf": -float("inf")}
@@ -114,6 +115,7 @@ def from_plain(document: Document, reading: Reading) -> Mechanism:
         ("frames", _add_frame),
         ("loops", _add_loop),
         ("actuators", _add_actuator),
+        ("world", _add_world),
     ):
         with reading.element(), tables.at():
             for i, item in enumerate(_items(kind, top.get(kind, []))):
@@ -121,6 +123,8 @@ def from_plain(document: Document, reading: Reading) -> Mechanism:
                     add(b, item, reading)
     with reading.element(), tables.at("configurations"):
         _add_configurations(b, top.get("configurations", {}))
+    with reading.element(), tables.at("contacts"):
+        add_contacts(b, top.get("contacts", {}), reading, _checked)
     reading.check()
     return tables.mechanism(b)
 
@@ -179,7 +183,9 @@ def _add_body(b: Builder, item: Any, reading: Reading) -> None:
     allow = given.get("allow_unphysical", False)
     if not isinstance(allow, bool):
         raise ModelError(f"allow_unphysical: expected true or false, got {shown(allow)}")
-    shapes = [_read_shape(reading, i, x) for i, x in enumerate(_items("geometry", given.get("geometry", [])))]
+    shapes = [
+        _read_shape(reading, f"geometry[{i}]", x) for i, x in enumerate(_items("geometry", given.get("geometry", [])))
+    ]
     b.body(name, **arguments, geometry=shapes, allow_unphysical=allow)
 
 
@@ -207,7 +213,7 @@ def _read_joint(reading: Reading, value: Any) -> Plain:
     if "rest" in given:
         found["rest"] = _scalars("joint.rest", given["rest"], joint.nq)
     bounds = {
-        key: _scalars(f"joint.{key}", given[key], joint.nv if key.startswith("max") else joint.nq, infinite=True)
+        key: _scalars(f"joint.{key}", given[key], joint.nv if key.startswith("m") else joint.nq, infinite=True)
         for key in _BOUNDS
         if key in given
     }
@@ -228,8 +234,11 @@ def _scalars(what: str, value: Any, count: int, infinite: bool = False) -> list[
     return numbers(what, values, count)
 
 
-def _read_shape(reading: Reading, i: int, value: Any) -> Geometry:
-    what = f"geometry[{i}]"
+def _add_world(b: Builder, item: Any, reading: Reading) -> None:
+    b.world(_read_shape(reading, "world", item))
+
+
+def _read_shape(reading: Reading, what: str, value: Any) -> Geometry:
     given = _checked(reading, what, value, _SHAPE, ("kind",))
     place = _placed(given)
     found: Plain = {"kind": text(f"{what}.kind", given["kind"])}
@@ -239,6 +248,10 @@ def _read_shape(reading: Reading, i: int, value: Any) -> Geometry:
     for key in ("role", "mesh", "name"):
         if key in given:
             found[key] = text(f"{what}.{key}", given[key])
+    if "surface" in given:
+        found["surface"] = read_surface(reading, f"{what}.surface", given["surface"], _checked)
+    if "heights" in given:
+        found["heights"] = read_heights(f"{what}.heights", given["heights"])
     at = read_placement(what, place.get("position", (0.0, 0.0, 0.0)), place.get("rotation"), place.get("rpy"))
     try:
         return Geometry(placement=at, **found)

@@ -29,7 +29,9 @@ def write(mechanism: Mechanism, file: str, waive: tuple[str, ...] = ()) -> tuple
     data = to_plain(mechanism, file)
     parts = ["".join(f"{_key(k)} = {_value(x)}\n" for k, x in data.items() if not _is_tables(x))]
     for key, value in data.items():
-        if isinstance(value, dict):
+        if isinstance(value, dict) and not all(isinstance(x, dict) for x in value.values()):
+            parts.append(_table(f"[{_key(key)}]", value))
+        elif isinstance(value, dict):
             parts += [_table(f"[{_key(key)}.{_key(name)}]", x) for name, x in value.items()]
         elif _is_tables(value):
             parts += [_table(f"[[{_key(key)}]]", x) for x in value]

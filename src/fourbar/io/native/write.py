@@ -13,6 +13,7 @@ from ...constraints.serialize import to_plain as loop_to_plain
 from ...errors import ModelError
 from ...joints.serialize import Plain
 from ...joints.serialize import to_plain as joint_to_plain
+from ...mechanism.contact import ContactPair, ContactRules, Surface
 from ...mechanism.geometry import Geometry
 from ...mechanism.mechanism import WORLD, Actuator, Body, Frame, Mechanism, NamedLoop, PlacedJoint, Placement
 from ...spatial.inertia import unphysical
@@ -44,10 +45,9 @@ def to_plain(mechanism: Mechanism, file: str) -> Plain:
     pulls = [_actuator(x) for x in mechanism.actuators]
     if problems.found:
         raise ModelError(f"{file}: {mechanism.name!r} cannot be written: " + "; ".join(problems.found))
-    return {
-        **found,
-        **_given({"frames": frames, "loops": loops, "configurations": named, "actuators": pulls}, ([], {})),
-    }
+    more = {"frames": frames, "loops": loops, "configurations": named, "actuators": pulls}
+    more |= {"world": [_shape(x) for x in mechanism.world], "contacts": _contacts(mechanism.contacts)}
+    return {**found, **_given(more, ([], {}))}
 
 
 def _given(values: Plain, empty: tuple[Any, ...]) -> Plain:
@@ -88,16 +88,39 @@ def _joint(c: PlacedJoint) -> Plain:
     found |= _given({"rest": list(c.rest)}, ([],))
     for key in ("max_force", "max_velocity"):
         found |= _given({key: list(getattr(c, key))}, ([], infinite * c.joint.nv))
-    return found
+    return found | _given({"min_force": list(c.min_force)}, ([],))
 
 
 def _shape(shape: Geometry) -> Plain:
     found: Plain = {"kind": shape.kind, **_place(shape.placement)}
     for field in fields(shape):
         value = getattr(shape, field.name)
-        if field.name not in ("kind", "placement", "file"):
+        if field.name not in ("kind", "placement", "file", "surface", "heights"):
             found |= _given({field.name: value}, (field.default,))
+    found |= _given({"heights": [list(row) for row in shape.heights]}, ([],))
+    found |= _given({"surface": _surface(shape.surface)}, ({},))
     return {key: list(value) if isinstance(value, tuple) else value for key, value in found.items()}
+
+
+def _surface(surface: Surface) -> Plain:
+    found: Plain = {}
+    for field in fields(surface):
+        found |= _given({field.name: getattr(surface, field.name)}, (field.default,))
+    return {key: list(value) if isinstance(value, tuple) else value for key, value in found.items()}
+
+
+def _contacts(rules: ContactRules) -> Plain:
+    found: Plain = {}
+    for field in fields(rules):
+        if field.name not in ("pairs", "excluded"):
+            found |= _given({field.name: getattr(rules, field.name)}, (field.default,))
+    found |= _given({"excluded": [list(x) for x in rules.excluded]}, ([],))
+    return found | _given({"pairs": [_pair(x) for x in rules.pairs]}, ([],))
+
+
+def _pair(pair: ContactPair) -> Plain:
+    found: Plain = {"first": list(pair.first), "second": list(pair.second), **_given({"name": pair.name}, ("",))}
+    return found | _given({"surface": _surface(pair.surface)}, ({},))
 
 
 def _frame(frame: Frame) -> Plain:

@@ -8,11 +8,14 @@ from typing import Any
 
 import numpy as np
 
+from ...joints.axis import rotation_from_z
+from ...mechanism.contact import PLAIN
 from ...mechanism.geometry import Geometry, Role
 from ...mechanism.placement import Placement
 from ...spatial.inertia import unphysical
 from ..element import Element
 from ..meshes import Meshes
+from ..surfaces import sdf_surface
 from .poses import Pose, read_pose
 
 _MOMENTS = ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
@@ -127,7 +130,12 @@ class Shapes:
             geometry,
             shapes[0],
             place(pose),
-            {"role": role, "name": element.attributes.get("name", ""), "colour": colour},
+            {
+                "role": role,
+                "name": element.attributes.get("name", ""),
+                "colour": colour,
+                "surface": sdf_surface(element) if role == "collision" else PLAIN,
+            },
         )
 
     def _geometry(self, geometry: Element, shape: Element, at: Pose, said: dict[str, Any]) -> Geometry:
@@ -143,9 +151,20 @@ class Shapes:
             return Geometry("mesh", mesh=address or "?", scale=factors, file=file, **common)  # type: ignore[arg-type]
         if shape.tag == "plane":
             shape.mark("*", "normal", "size")
-            return Geometry("plane", **common)
+            return Geometry("plane", **{**common, "placement": _facing(shape, at)})
         with shape.reading.naming(shape.place):
             return Geometry(shape.tag.removeprefix("drake:"), _size(shape), **common)  # type: ignore[arg-type]
+
+
+def _facing(plane: Element, at: Pose) -> Placement:
+    """The place of a plane, turned so that its normal is z."""
+    given = next((c for c in plane.children if c.tag == "normal"), None)
+    normal = np.array((0.0, 0.0, 1.0) if given is None else given.text_numbers(3))
+    if given is not None and not normal.any():
+        given.fail("the normal of a plane is zero")
+    turn = rotation_from_z(tuple((normal / np.linalg.norm(normal)).tolist()))
+    R = at.R if turn is None else at.R @ np.array(turn, float)
+    return Placement(tuple(map(tuple, R.tolist())), tuple(at.p.tolist()))  # type: ignore[arg-type]
 
 
 def _size(shape: Element) -> tuple[float, ...]:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+from ...mechanism.contact import PLAIN, Surface
 from ...mechanism.geometry import Colour, Geometry, Kind, Role
 from ...mechanism.validate import read_placement
 from ..element import Element
 from ..meshes import Meshes
+from ..surfaces import urdf_surface, urdf_surfaces
 from .pose import read_origin
 
 _KINDS: dict[str, Kind] = {
@@ -24,6 +26,7 @@ class Shapes:
         self._meshes = meshes
         self._colours: dict[str, Colour | None] = {}
         self._missing: list[tuple[Element, str]] = []
+        self._surfaces = urdf_surfaces(root)
         for material in root.all("material"):
             with root.reading.lenient(material.key):
                 self._material(material)
@@ -70,8 +73,14 @@ class Shapes:
                 role=role,
                 name=element.get("name") or "",
                 colour=self._colour(element),
+                surface=self._surface(element) if role == "collision" else PLAIN,
                 **self._size(shape),
             )
+
+    def _surface(self, collision: Element) -> Surface:
+        link = collision.parent
+        name = "" if link is None else link.attributes.get("name", "")
+        return urdf_surface(collision, self._surfaces.get(name, {}))
 
     def _size(self, shape: Element) -> dict[str, Any]:
         if shape.tag == "mesh":

@@ -1,0 +1,94 @@
+"""From controls to forces of actuators: an affine law of length and velocity, held within ranges.
+
+    force = gain · (1, length, velocity) u + bias · (1, length, velocity)
+
+A motor has only gain[0]; a position servo that pulls with kp (u - length) - kd velocity has gain (kp, 0, 0) and bias
+(0, -kp, -kd). Implicit steps need the slopes -∂force/∂length and -∂force/∂velocity, which are zero where the force is
+at an end of its range.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from ..expr.functions import select
+from ..spatial.linear import Mat, Scalar, Vec, dot, is_zero
+
+Ends = tuple[Scalar | None, Scalar | None]  # lower, upper; None where there is none
+
+
+class Law(NamedTuple):
+    """Gain and bias by 1, length and velocity; the ranges of control and force."""
+
+    gain: Vec
+    bias: Vec
+    control: Ends
+    force: Ends
+
+    @property
+    def needs_length(self) -> bool:
+        """Whether the length matters."""
+        return not (is_zero(self.gain[1]) and is_zero(self.bias[1]))
+
+    @property
+    def needs_velocity(self) -> bool:
+        """Whether the velocity matters."""
+        return not (is_zero(self.gain[2]) and is_zero(self.bias[2]))
+
+
+class Slopes(NamedTuple):
+    """How much less an actuator pulls for each unit of length and of velocity."""
+
+    stiffness: Scalar
+    damping: Scalar
+
+
+def within(x: Scalar, ends: Ends) -> Scalar:
+    """The nearest to x in a range; NaN stays NaN."""
+    lower, upper = ends
+    if lower is not None:
+        x = select(x < lower, lower, x)
+    return x if upper is None else select(x > upper, upper, x)
+
+
+def all_within(x: Vec, ends: tuple[Ends, ...]) -> Vec:
+    """The same entry by entry."""
+    return Vec([within(a, b) for a, b in zip(x, ends, strict=True)])
+
+
+def free(x: Scalar, ends: Ends, value: Scalar) -> Scalar:
+    """A value where x is inside a range, else zero."""
+    lower, upper = ends
+    if lower is not None:
+        value = select(x < lower, 0.0, value)
+    return value if upper is None else select(x > upper, 0.0, value)
+
+
+def all_free(x: Vec, ends: tuple[Ends, ...], values: Vec) -> Vec:
+    """The same entry by entry."""
+    return Vec([free(a, b, value) for a, b, value in zip(x, ends, values, strict=True)])
+
+
+def _unbounded(law: Law, u: Scalar, length: Scalar, velocity: Scalar) -> Scalar:
+    at = (1.0, length, velocity)
+    return dot(law.gain, at) * u + dot(law.bias, at)
+
+
+def force(law: Law, u: Scalar, length: Scalar, velocity: Scalar) -> Scalar:
+    """The force of an actuator."""
+    return within(_unbounded(law, within(u, law.control), length, velocity), law.force)
+
+
+def slopes(law: Law, u: Scalar, length: Scalar, velocity: Scalar) -> Slopes:
+    """The slopes of that force."""
+    held = within(u, law.control)
+    pull = _unbounded(law, held, length, velocity)
+    return Slopes(*(free(pull, law.force, -(law.gain[i] * held + law.bias[i])) for i in (1, 2)))
+
+
+def gain_matrix(rows: Mat, k: Vec) -> Mat:
+    """Σ k bᵀ b over the rows b."""
+    columns = rows.T
+    return Mat(
+        Vec([dot([x * s for x, s in zip(left, k, strict=True)], right) for right in columns]) for left in columns
+    )

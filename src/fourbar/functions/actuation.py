@@ -1,0 +1,191 @@
+"""Actuators while recording: their lengths, velocities, forces and gains on the joints of all links.
+
+Simulations use `joint_forces` and `actuator_gains`; the methods of a robot are in `methods/actuation`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+from ..algorithms import actuators as laws
+from ..algorithms.actuators import Ends, Law, Slopes
+from ..algorithms.transmission import advanced, driven, driven_length, in_child_axes
+from ..errors import ArgumentError
+from ..mechanism.actuators import Actuator, law_of
+from ..spatial.linear import Scalar, Vec, is_zero
+from .context import Context
+
+
+class Pull(NamedTuple):
+    """One drive of an actuator: its number, the link that it moves, and the gear on the velocities of its joint."""
+
+    actuator: int
+    link: int
+    gear: Vec
+
+
+class CoupledGain(NamedTuple):
+    """Gains of an actuator that moves several velocities: slopes, and its gears by link (0 where a joint is held)."""
+
+    slopes: Slopes
+    gears: dict[int, Vec]
+
+
+class Gains(NamedTuple):
+    """What actuators add to stiffness K and damping D of all links' joints, for implicit steps.
+
+    `stiffness` and `damping` (by link, one entry per velocity) are diagonal: of actuators that move one velocity. The
+    others add slope · gearᵀ gear each. A step that is implicit in both solves
+
+        (M + dt D + dt² K) Δv = dt (τ - h - dt K v)
+
+    with τ that of the `joint_forces` at q, v, u. A diagonal adds to the armature, also of joints that loops hold.
+    """
+
+    stiffness: list[Vec]
+    damping: list[Vec]
+    coupled: list[CoupledGain]
+
+
+def pulls(c: Context) -> list[Pull]:
+    """All drives of all actuators, with gears in the axes of the child."""
+    if not c.model.mechanism.actuators:
+        raise ArgumentError(
+            f"robot {c.model.mechanism.name!r} has no actuators; declare them with Builder.actuator(...), or put "
+            "forces on the velocities themselves"
+        )
+    moving = c.model.cluster_tree.moving
+    link, q = {joint.name: i for i, joint in enumerate(moving)}, c.coordinates()
+    found = []
+    for a, actuator in enumerate(c.model.mechanism.actuators):
+        for drive in actuator.drives:
+            i, gear = link[drive.joint], Vec(drive.gear)
+            in_parent = drive.axes == "parent"
+            gear = c.recorder.call(in_child_axes, moving[i].joint, q[i], gear) if in_parent else gear
+            found.append(Pull(a, i, gear))
+    return found
+
+
+def lengths(c: Context) -> list[Scalar]:
+    """The length of each actuator: Σ gear · coordinates of its joints."""
+    joints, q = c.model.cluster_tree.moving, c.coordinates()
+    found: list[Scalar] = [0.0] * len(c.model.mechanism.actuators)
+    for a, i, gear in pulls(c):
+        found[a] = c.recorder.call(driven_length, joints[i].joint, q[i], gear, found[a])
+    return found
+
+
+def speeds(c: Context) -> list[Scalar]:
+    """The velocity of each actuator: B v."""
+    v, found = c.velocities(), [0.0] * len(c.model.mechanism.actuators)
+    for a, i, gear in pulls(c):
+        found[a] = c.recorder.call(advanced, gear, v[i], found[a])
+    return found
+
+
+def _states(c: Context) -> Iterator[tuple[Law, Scalar, Scalar, Scalar]]:
+    """Law, control, length and velocity of each actuator; zeros for what its law does not ask for."""
+    own = [_law(c.model.mechanism.name, actuator) for actuator in c.model.mechanism.actuators]
+    nothing = [0.0] * len(own)
+    length = lengths(c) if any(law.needs_length for law in own) else nothing
+    speed = speeds(c) if any(law.needs_velocity for law in own) else nothing
+    for law, u, x, s in zip(own, c.given["u"], length, speed, strict=True):
+        yield law, u, x if law.needs_length else 0.0, s if law.needs_velocity else 0.0
+
+
+def _law(robot: str, actuator: Actuator) -> Law:
+    found = law_of(actuator)
+    if found is None:
+        raise ArgumentError(
+            f"robot {robot!r}: actuator {actuator.name!r} is of kind {actuator.kind!r}, whose state or law is not "
+            "computed: only motors, servos and others of kind 'motor' or 'affine' act. Replace it, such as by "
+            f"with_parameters(actuators={{{actuator.name!r}: {{'kind': 'motor', 'parameters': {{}}}}}}), or compute "
+            "its force yourself and give it to actuator_force"
+        )
+    gain, bias = found
+    return Law(Vec(gain), Vec(bias), _ends(*actuator.control_range), _ends(*actuator.force_range))
+
+
+def _ends(lower: float, upper: float) -> Ends:
+    return (None if lower == -math.inf else lower, None if upper == math.inf else upper)
+
+
+def forces(c: Context) -> list[Scalar]:
+    """The force of each actuator at its control."""
+    return [c.recorder.call(laws.force, *state) for state in _states(c)]
+
+
+def joint_forces(c: Context) -> list[Vec]:
+    """Forces of all actuators on the joints of all links, within what the joints bear."""
+    total, bounds = _unbounded(c, forces(c)), _bounds(c)
+    for i, ends in bounds.items():
+        total[i] = c.recorder.call(laws.all_within, total[i], ends)
+    return total
+
+
+def _unbounded(c: Context, own: Sequence[Scalar]) -> list[Vec]:
+    total = c.still()
+    for a, i, gear in pulls(c):
+        total[i] = c.recorder.call(driven, gear, own[a], total[i])
+    return total
+
+
+def _bounds(c: Context) -> dict[int, tuple[Ends, ...]]:
+    """The links whose joints bear only so much, and how much."""
+    found = {}
+    for i, joint in enumerate(c.model.cluster_tree.moving):
+        upper = joint.max_force or (math.inf,) * joint.joint.nv
+        lower = joint.min_force or tuple(-x for x in upper)
+        if min(upper, default=math.inf) < math.inf or max(lower, default=-math.inf) > -math.inf:
+            found[i] = tuple(map(_ends, lower, upper))
+    return found
+
+
+def actuator_gains(c: Context) -> Gains:
+    """The gains of all actuators at the given state and control; zero for what is at an end of its range."""
+    found = Gains(c.still(), c.still(), [])
+    every, bounds = pulls(c), _bounds(c)
+    total = _unbounded(c, forces(c)) if bounds else c.still()
+    steep = [c.recorder.call(laws.slopes, *state) for state in _states(c)]
+    for a, slope in enumerate(steep):
+        if is_zero(slope.stiffness) and is_zero(slope.damping):
+            continue
+        own: dict[int, Vec] = {}
+        for _, i, gear in (x for x in every if x.actuator == a):
+            own[i] = c.recorder.call(driven, gear, 1.0, own[i]) if i in own else gear
+        for i in own.keys() & bounds.keys():
+            own[i] = c.recorder.call(laws.all_free, total[i], bounds[i], own[i])
+        if sum(not is_zero(x) for gear in own.values() for x in gear) > 1:
+            found.coupled.append(CoupledGain(slope, own))
+            continue
+        for i, gear in own.items():
+            for by_link, k in ((found.stiffness, slope.stiffness), (found.damping, slope.damping)):
+                by_link[i] = c.recorder.call(stiffened, by_link[i], gear, k)
+    return found
+
+
+def stiffened(before: Vec, gear: Vec, k: Scalar) -> Vec:
+    """Diagonal gains with those of an actuator that moves one velocity added."""
+    return Vec([a + k * x * x for a, x in zip(before, gear, strict=True)])
+
+
+def gain_rows(c: Context) -> tuple[list[list[Any]], list[Slopes]]:
+    """The same gains as rows on the independent velocities, one for each velocity or actuator that has any, and their
+    slopes: K = Σ stiffness · rowᵀ row."""
+    gains, rows, steep = actuator_gains(c), [], []
+    for i, (k, d) in enumerate(zip(gains.stiffness, gains.damping, strict=True)):
+        for n, (x, y) in enumerate(zip(k, d, strict=True)):
+            if not (is_zero(x) and is_zero(y)):
+                row: list[Any] = [0.0] * c.tree.nv
+                row[c.tree.first_v[i] + n] = 1.0
+                rows.append(row)
+                steep.append(Slopes(x, y))
+    for slope, gears in gains.coupled:
+        row = [0.0] * c.tree.nv
+        for i, gear in gears.items():
+            row[c.tree.first_v[i] : c.tree.first_v[i] + len(gear)] = gear
+        rows.append(row)
+        steep.append(slope)
+    return c.columns(rows), steep

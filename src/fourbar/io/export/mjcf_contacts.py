@@ -1,0 +1,151 @@
+"""Shapes of MJCF with their surfaces, height fields, and rules of contact."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree as ET
+
+import numpy as np
+
+from ...edit.place import transform
+from ...mechanism.contact import ContactPair, ContactRules, Surface
+from ...mechanism.geometry import Geometry
+from ...mechanism.mechanism import WORLD
+from ..rotations import quaternion
+from .assets import Assets
+from .text import Fresh, Unsaid, child, words
+
+_HALVES = {"box": (0.5, 0.5, 0.5), "cylinder": (1.0, 0.5), "capsule": (1.0, 0.5)}
+_FRICTION = (1.0, 0.005, 0.0001)  # what MuJoCo has where nothing is said
+_UNSAID = ("restitution", "stiffness", "damping")
+_THINNEST = 1e-3
+
+
+class Shapes:
+    """Writes geoms, and remembers what they are called, for pairs."""
+
+    def __init__(self, root: ET.Element, folder: Path, unsaid: Unsaid) -> None:
+        self._root, self._unsaid = root, unsaid
+        self._assets = Assets(root, folder, unsaid)
+        self._new, self._fields = Fresh(()), Fresh(())
+        self._names: dict[tuple[str, str], str] = {}
+        self._lost: dict[str, None] = {}  # numbers of surfaces that are left out
+
+    def write(self, element: ET.Element, body: str, shapes: Iterable[Geometry], moves: bool) -> None:
+        """The geoms of a body, which moves or not."""
+        for shape in shapes:
+            form = self._form(body, shape, moves)
+            if form is not None:
+                name = self._new(self._unsaid.name(shape.name)) if shape.name else None
+                if name:
+                    self._names.setdefault((body, shape.name), name)
+                where = _place(_from_lowest(shape) if shape.kind == "hfield" else shape)
+                child(element, "geom", name=name, **form, rgba=shape.colour, **where, **self._seen(shape))
+
+    def tell(self) -> None:
+        """What was left out of all of them."""
+        self._assets.tell()
+        if self._lost:
+            self._unsaid.leave(f"{', '.join(self._lost)} of surfaces are left out: MJCF says solref and solimp")
+
+    def _form(self, body: str, shape: Geometry, moves: bool) -> dict[str, Any] | None:
+        what = "the world" if body == WORLD else f"body {body!r}"
+        if shape.kind in ("plane", "hfield") and moves:
+            self._unsaid.leave(f"{what}: a {shape.kind} is left out")
+            return None
+        if any(x <= 0.0 for x in shape.size[:2] if shape.kind == "hfield") or (
+            shape.kind != "hfield" and any(x <= 0.0 for x in shape.size)
+        ):
+            self._unsaid.leave(f"{what}: a {shape.kind} of zero size is left out")
+            return None
+        if shape.kind == "mesh":
+            return self._assets.geom(body, shape)
+        if shape.kind == "hfield":
+            return {"type": "hfield", "hfield": self._field(shape)}
+        halves = zip(shape.size, _HALVES.get(shape.kind, (1.0,) * 3), strict=False)
+        return {"type": shape.kind, "size": [x * f for x, f in halves] or [0.0, 0.0, 1.0]}
+
+    def _field(self, shape: Geometry) -> str:
+        """A height field as an asset: rows from the far end of y, and heights from the lowest up."""
+        table = np.array(shape.heights)
+        high = float(table.max() - table.min())
+        x, y, depth = shape.size
+        name = self._fields(self._unsaid.name(shape.name) or "field")
+        section = self._root.find("asset")
+        child(
+            child(self._root, "asset") if section is None else section, "hfield", name=name,
+            nrow=str(table.shape[1]), ncol=str(table.shape[0]),
+            size=(0.5 * x, 0.5 * y, high or 1.0, max(depth + float(table.min()), _THINNEST)),
+            elevation=words((table - table.min()).T[::-1].ravel()),
+        )  # fmt: skip
+        return name
+
+    def _seen(self, shape: Geometry) -> dict[str, Any]:
+        if shape.role == "visual":
+            return {"contype": "0", "conaffinity": "0", "group": "2"}
+        surface = shape.surface
+        whole = {"contype": (surface.groups, 1), "conaffinity": (surface.meets, 1), "priority": (surface.priority, 0)}
+        found = {key: str(x) for key, (x, normal) in whole.items() if x != normal}
+        mix = None if surface.mix == 1.0 else [surface.mix]
+        if surface.friction2 is not None:
+            self._lost["friction2"] = None
+        return {"group": "3", **found, "solmix": mix, **self._numbers(surface)}
+
+    def _numbers(self, surface: Surface) -> dict[str, Any]:
+        """What geoms and pairs have in common."""
+        self._lost |= dict.fromkeys(x for x in _UNSAID if getattr(surface, x) is not None)
+        said = (surface.friction, surface.torsion, surface.rolling)
+        friction = [normal if x is None else x for x, normal in zip(said, _FRICTION, strict=True)]
+        return {
+            "friction": None if said == (None,) * 3 else friction,
+            "condim": None if surface.dimensions == 3 else str(surface.dimensions),
+            "margin": [surface.margin] if surface.margin else None,
+            "gap": [surface.gap] if surface.gap else None,
+            "solref": surface.solref,
+            "solimp": surface.solimp,
+        }
+
+    def rules(self, rules: ContactRules) -> None:
+        """Pairs and exclusions."""
+        section = ET.Element("contact")
+        for pair in rules.pairs:
+            self._pair(section, pair)
+        for first, second in rules.excluded:
+            child(section, "exclude", body1=first, body2=second)
+        if len(section):
+            self._root.append(section)
+
+    def _pair(self, section: ET.Element, pair: ContactPair) -> None:
+        names = [self._names.get(end) for end in (pair.first, pair.second)]
+        if None in names:
+            self._unsaid.leave(f"the pair of {pair.first} and {pair.second} is left out, as one of its shapes is")
+            return
+        said = self._numbers(pair.surface)
+        if said["friction"] is not None or pair.surface.friction2 is not None:
+            slide, turn, roll = said["friction"] or _FRICTION
+            second = slide if pair.surface.friction2 is None else pair.surface.friction2
+            said["friction"] = [slide, second, turn, roll, roll]
+        child(section, "pair", name=self._unsaid.name(pair.name) or None, geom1=names[0], geom2=names[1], **said)
+
+
+def options(rules: ContactRules) -> tuple[dict[str, Any], dict[str, str]]:
+    """Attributes of <option>, and of its <flag>."""
+    numbers = {key: [x] if (x := getattr(rules, key)) is not None else None for key in ("impratio", "timestep")}
+    flags = {} if rules.enabled else {"contact": "disable"}
+    return {"cone": rules.cone, **numbers}, flags | ({"filterparent": "disable"} if rules.with_parents else {})
+
+
+def _from_lowest(shape: Geometry) -> Geometry:
+    """A height field from its lowest height on."""
+    lowest, place = min(map(min, shape.heights)), shape.placement
+    position = tuple(p + lowest * row[2] for p, row in zip(place.position, place.rotation, strict=True))
+    return replace(shape, placement=replace(place, position=position)) if lowest else shape
+
+
+def _place(shape: Geometry) -> dict[str, Any]:
+    T = transform(shape.placement)
+    found = {"pos": T.p} if any(T.p) else {}
+    return {**found, "quat": quaternion(T.R)} if T.factors else found

@@ -1,0 +1,87 @@
+"""Surfaces of shapes, shapes of the world and rules of contact, from plain data."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import fields
+from typing import Any
+
+from ...errors import ModelError
+from ...joints.serialize import Plain, matrix, number, numbers, shown, text
+from ...mechanism.builder import Builder
+from ...mechanism.contact import PLAIN, ContactRules, Surface
+from ..report import Reading
+
+Checked = Callable[[Reading, str, Any, tuple[str, ...], tuple[str, ...]], Plain]
+_WHOLE = ("dimensions", "priority", "groups", "meets")
+_LISTS = {"solref": 2, "solimp": 5}
+SURFACE = tuple(f.name for f in fields(Surface))
+RULES = tuple(f.name for f in fields(ContactRules))
+
+
+def read_surface(reading: Reading, what: str, value: Any, checked: Checked) -> Surface:
+    """The surface of a shape or pair."""
+    given = checked(reading, what, value, SURFACE, ())
+    found: Plain = {}
+    for key, x in given.items():
+        if key in _LISTS:
+            found[key] = tuple(numbers(f"{what}.{key}", x, _LISTS[key]))
+        elif key in _WHOLE:
+            found[key] = _whole(f"{what}.{key}", x)
+        else:
+            found[key] = number(f"{what}.{key}", x)
+    try:
+        return Surface(**found)
+    except ModelError as error:
+        raise ModelError(f"{what}: {str(error).removeprefix('surface: ')}") from None
+
+
+def _whole(what: str, value: Any) -> int:
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise ModelError(f"{what}: expected a whole number, got {shown(value)}")
+    return value
+
+
+def read_heights(what: str, value: Any) -> tuple[tuple[float, ...], ...]:
+    """The heights of a height field."""
+    if not isinstance(value, list) or not value or not isinstance(value[0], list):
+        raise ModelError(f"{what}: expected rows of numbers, got {shown(value)}")
+    return tuple(map(tuple, matrix(what, value, len(value), len(value[0]))))
+
+
+def add_contacts(b: Builder, value: Any, reading: Reading, checked: Checked) -> None:
+    """The rules of contact."""
+    given = checked(reading, "contacts", value, RULES, ())
+    for k, bodies in enumerate(_list("contacts.excluded", given.get("excluded", []))):
+        first, second = _two(f"contacts.excluded[{k}]", bodies, "two bodies")
+        b.exclude_contact(first, second)
+    for k, item in enumerate(_list("contacts.pairs", given.get("pairs", []))):
+        what = f"contacts.pairs[{k}]"
+        pair = checked(reading, what, item, ("first", "second", "surface", "name"), ("first", "second"))
+        first, second = (
+            _two(f"{what}.{end}", pair[end], "a body and the name of a shape") for end in ("first", "second")
+        )
+        surface = read_surface(reading, f"{what}.surface", pair["surface"], checked) if "surface" in pair else PLAIN
+        b.contact_pair(first, second, surface, text(f"{what}.name", pair["name"]) if "name" in pair else "")
+    options: Plain = {}
+    for key in ("with_parents", "enabled"):
+        if key in given:
+            if not isinstance(given[key], bool):
+                raise ModelError(f"contacts.{key}: expected true or false, got {shown(given[key])}")
+            options[key] = given[key]
+    if "cone" in given:
+        options["cone"] = text("contacts.cone", given["cone"])
+    options |= {key: number(f"contacts.{key}", given[key]) for key in ("impratio", "timestep") if key in given}
+    b.contact_options(**options)
+
+
+def _list(what: str, value: Any) -> list[Any]:
+    if not isinstance(value, list):
+        raise ModelError(f"{what}: expected a list, got {shown(value)}")
+    return value
+
+
+def _two(what: str, value: Any, meant: str) -> tuple[str, str]:
+    if not (isinstance(value, list) and len(value) == 2 and all(isinstance(x, str) for x in value)):
+        raise ModelError(f"{what}: expected {meant}, got {shown(value)}")
+    return value[0], value[1]

@@ -1,0 +1,174 @@
+"""Declaring actuators, kind by kind: a part of the `Builder`."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+
+from ..errors import ModelError
+from . import actuators
+from .actuators import Actuator
+
+
+class ActuatorBuilder:
+    """Collects actuators by name."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._actuators: dict[str, Actuator] = {}
+
+    def actuator(
+        self,
+        name: str,
+        *,
+        drives: Any,
+        gear: Any = 1.0,
+        axes: str = "child",
+        control_range: Any = None,
+        force_range: Any = None,
+        kind: str = "motor",
+        parameters: Any = None,
+    ) -> Self:
+        """Add an actuator that moves joints: its force times gear is the force on the joint. A motor, if not told.
+
+        The actuator's length is Σ gear · coordinate, its velocity Σ gear · velocity of the joints, and its force
+        (g₀ + g₁ length + g₂ velocity) u + b₀ + b₁ length + b₂ velocity, with u its entry of the control of
+        `System.control_force`. `position_servo`, `velocity_servo` and `damper` are laws of this form.
+
+        Parameters
+        ----------
+        name : str
+            Its name; `System.names.actuators` has all of them, in the order of the controls.
+        drives : str, mapping or list of Drive
+            A joint; or gear ratios by joint, as of a tendon over several, {"knee": 9.0, "ankle": -2.0}.
+        gear : number or one for each velocity of the joint
+            Velocity of the actuator per velocity of the joint, and force on the joint per force of the actuator.
+        axes : {"child", "parent"}
+            "parent": the gear of a ball or free joint stays in the parent's axes.
+        control_range, force_range : pair of numbers, optional
+            Ends within which control and force (N, or N m where the length is an angle) are held.
+        kind : str
+            "motor" or "affine"; other words are carried, and `System.control_force` refuses them.
+        parameters : mapping from name to numbers, optional
+            "gain": g₀ of a motor (1 if not given), up to three numbers g of an affine law; "bias": up to three, b.
+
+        Returns
+        -------
+        Builder
+            The builder itself, so that calls can be chained.
+
+        See Also
+        --------
+        System.control_force : Joint forces made by the actuators at their controls.
+        System.actuator_force : Joint forces of given forces of the actuators.
+
+        Examples
+        --------
+        >>> import fourbar as fb
+        >>> b = fb.Builder("arm")
+        >>> _ = b.body("rod", joint=fb.joints.Revolute("y"), mass=1.0, com=(0, 0, -0.5), inertia=(0.1, 0.1, 0))
+        >>> b.actuator("motor", drives="rod", gear=9.0, force_range=(-2.0, 2.0)).build().names.actuators
+        ('motor',)
+        """
+        made = actuators.make(name, drives, gear, axes, control_range, force_range, kind, parameters)
+        return self._add_actuator(made)
+
+    def position_servo(self, name: str, *, drives: Any, kp: float, kd: float = 0.0, **options: Any) -> Self:
+        """Add an actuator whose control is a position: it pulls with kp (u - length) - kd velocity.
+
+        Parameters
+        ----------
+        name : str
+            Its name.
+        drives : str, mapping or list of Drive
+            What it moves, as in `actuator`.
+        kp : float
+            Force per length: N m/rad of a joint that turns, N/m of one that slides, with gear 1.
+        kd : float
+            Force per velocity: N m s/rad or N s/m.
+        **options
+            gear, axes, control_range (in rad or m, times gear) and force_range, as in `actuator`.
+
+        Returns
+        -------
+        Builder
+            The builder itself, so that calls can be chained.
+
+        Examples
+        --------
+        >>> import fourbar as fb
+        >>> b = fb.Builder("arm")
+        >>> _ = b.body("rod", joint=fb.joints.Revolute("y"), mass=1.0, com=(0, 0, -0.5), inertia=(0.1, 0.1, 0))
+        >>> robot = b.position_servo("servo", drives="rod", kp=20.0, kd=1.0, force_range=(-5.0, 5.0)).build()
+        >>> robot.control_force([0.1], [0.0], [0.2])
+        array([2.])
+        """
+        return self.actuator(name, drives=drives, kind="affine", parameters=actuators.servo(kp, kd), **options)
+
+    def velocity_servo(self, name: str, *, drives: Any, kv: float, **options: Any) -> Self:
+        """Add an actuator whose control is a velocity: it pulls with kv (u - velocity).
+
+        Parameters
+        ----------
+        name : str
+            Its name.
+        drives : str, mapping or list of Drive
+            What it moves, as in `actuator`.
+        kv : float
+            Force per velocity: N m s/rad of a joint that turns, N s/m of one that slides, with gear 1.
+        **options
+            gear, axes, control_range (in rad/s or m/s, times gear) and force_range, as in `actuator`.
+
+        Returns
+        -------
+        Builder
+            The builder itself, so that calls can be chained.
+
+        Examples
+        --------
+        >>> import fourbar as fb
+        >>> b = fb.Builder("arm")
+        >>> _ = b.body("rod", joint=fb.joints.Revolute("y"), mass=1.0, com=(0, 0, -0.5), inertia=(0.1, 0.1, 0))
+        >>> robot = b.velocity_servo("servo", drives="rod", kv=2.0).build()
+        >>> robot.control_force([0.0], [0.5], [1.0])
+        array([1.])
+        """
+        return self.actuator(name, drives=drives, kind="affine", parameters=actuators.velocity_servo(kv), **options)
+
+    def damper(self, name: str, *, drives: Any, kv: float, **options: Any) -> Self:
+        """Add an actuator that brakes as much as its control says: it pulls with -kv u velocity.
+
+        Parameters
+        ----------
+        name : str
+            Its name.
+        drives : str, mapping or list of Drive
+            What it moves, as in `actuator`.
+        kv : float
+            Force per velocity and control: N m s/rad or N s/m, with gear 1.
+        **options
+            gear, axes, control_range and force_range, as in `actuator`. A control below zero would push.
+
+        Returns
+        -------
+        Builder
+            The builder itself, so that calls can be chained.
+
+        Examples
+        --------
+        >>> import fourbar as fb
+        >>> b = fb.Builder("arm")
+        >>> _ = b.body("rod", joint=fb.joints.Revolute("y"), mass=1.0, com=(0, 0, -0.5), inertia=(0.1, 0.1, 0))
+        >>> robot = b.damper("brake", drives="rod", kv=2.0).build()
+        >>> robot.control_force([0.0], [0.5], [1.0])
+        array([-1.])
+        """
+        given = {"control_range": (0.0, np.inf), **options}
+        return self.actuator(name, drives=drives, kind="affine", parameters=actuators.controlled_damper(kv), **given)
+
+    def _add_actuator(self, actuator: Actuator) -> Self:
+        if actuator.name in self._actuators:
+            raise ModelError(f"there is already an actuator {actuator.name!r}; names must be unique")
+        self._actuators[actuator.name] = actuator
+        return self

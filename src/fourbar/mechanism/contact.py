@@ -1,0 +1,167 @@
+"""How shapes meet: their surfaces, and rules of contact by name. Frozen data; nothing here computes forces."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, fields, replace
+from typing import Literal, get_args
+
+from ..errors import ModelError
+
+Cone = Literal["pyramidal", "elliptic"]
+_BITS = 2**31  # groups are bits of an integer of C
+_DIMENSIONS = (1, 3, 4, 6)
+
+
+def _is_number(x: object) -> bool:
+    return isinstance(x, int | float) and not isinstance(x, bool)
+
+
+@dataclass(frozen=True)
+class Surface:
+    """How a shape meets others. None: nothing is said.
+
+    friction: coefficient of sliding, `friction2` in the second direction where it is another one; torsion and rolling:
+    torque per normal force, in m; restitution from 0 to 1; stiffness (N/m) and damping (N s/m) of compliant contact.
+    A contact acts once shapes are nearer than the sum of their margins (m), and is found from margin + gap on.
+
+    dimensions: 1 (no friction), 3 (sliding), 4 (torsion too), 6 (rolling too). Of two shapes that with the higher
+    priority tells the numbers; else these are mixed, solref and solimp (MuJoCo's time constants and impedances) with
+    weights `mix`. Two shapes may meet if bits of `groups` of one are among those of `meets` of the other.
+    """
+
+    friction: float | None = None
+    torsion: float | None = None
+    rolling: float | None = None
+    restitution: float | None = None
+    friction2: float | None = None
+    stiffness: float | None = None
+    damping: float | None = None
+    margin: float = 0.0
+    gap: float = 0.0
+    dimensions: int = 3
+    priority: int = 0
+    mix: float = 1.0
+    solref: tuple[float, ...] | None = None
+    solimp: tuple[float, ...] | None = None
+    groups: int = 1
+    meets: int = 1
+
+    def __post_init__(self) -> None:
+        for name in ("friction", "friction2", "torsion", "rolling", "restitution", "stiffness", "damping", "mix"):
+            value = getattr(self, name)
+            if value is not None and not (_is_number(value) and 0.0 <= value < math.inf):
+                raise ModelError(f"surface: {name}={value!r}: expected a finite number, not negative")
+        if self.restitution is not None and self.restitution > 1.0:
+            raise ModelError(f"surface: restitution={self.restitution!r}: expected a number from 0 to 1")
+        for name in ("margin", "gap"):
+            if not (_is_number(getattr(self, name)) and math.isfinite(getattr(self, name))):
+                raise ModelError(f"surface: {name}={getattr(self, name)!r}: expected a finite number, in m")
+        if self.dimensions not in _DIMENSIONS:
+            raise ModelError(f"surface: dimensions={self.dimensions!r}: expected one of {_DIMENSIONS}")
+        for name in ("groups", "meets", "priority"):
+            value = getattr(self, name)
+            if not isinstance(value, int) or isinstance(value, bool) or not -_BITS <= value < 2 * _BITS:
+                raise ModelError(f"surface: {name}={value!r}: expected a whole number of at most 32 bits")
+        for name, count in (("solref", 2), ("solimp", 5)):
+            value = getattr(self, name)
+            if value is not None and not (
+                isinstance(value, tuple)
+                and len(value) == count
+                and all(_is_number(x) and math.isfinite(x) for x in value)
+            ):
+                raise ModelError(f"surface: {name}={value!r}: expected a tuple of {count} finite numbers")
+
+    def may_meet(self, other: Surface) -> bool:
+        """Whether the groups of two surfaces let them meet."""
+        return bool(self.groups & other.meets or other.groups & self.meets)
+
+
+PLAIN = Surface()
+NUMBERS = tuple(f.name for f in fields(Surface))
+
+
+@dataclass(frozen=True)
+class ContactPair:
+    """Two shapes that meet whatever their groups are, each by body and name, and how: the surface of the pair."""
+
+    first: tuple[str, str]
+    second: tuple[str, str]
+    surface: Surface = PLAIN
+    name: str = ""
+
+    @property
+    def bodies(self) -> tuple[str, str]:
+        """The bodies of the two."""
+        return self.first[0], self.second[0]
+
+
+@dataclass(frozen=True)
+class ContactRules:
+    """Which shapes meet besides or despite their groups, by name, and what a file says of its simulation.
+
+    excluded: pairs of bodies whose shapes do not meet. with_parents: whether shapes of a body and of the one that
+    carries it meet. enabled: False where a file switches contacts off. cone, impratio (ratio of the impedances of
+    friction and of the normal force) and timestep (s): of MuJoCo's law and step, None where nothing is said.
+    """
+
+    pairs: tuple[ContactPair, ...] = ()
+    excluded: tuple[tuple[str, str], ...] = ()
+    with_parents: bool = False
+    enabled: bool = True
+    cone: Cone | None = None
+    impratio: float | None = None
+    timestep: float | None = None
+
+    def __post_init__(self) -> None:
+        if self.cone is not None and self.cone not in get_args(Cone):
+            raise ModelError(f"contacts: cone={self.cone!r}: expected 'pyramidal' or 'elliptic'")
+        for name in ("impratio", "timestep"):
+            value = getattr(self, name)
+            if value is not None and not (_is_number(value) and 0.0 < value < math.inf):
+                raise ModelError(f"contacts: {name}={value!r}: expected a positive number")
+
+    def renamed(self, body: Mapping[str, str]) -> ContactRules:
+        """The same with bodies under other names."""
+
+        def new(name: str) -> str:
+            return body.get(name, name)
+
+        pairs = tuple(
+            replace(x, first=(new(x.first[0]), x.first[1]), second=(new(x.second[0]), x.second[1])) for x in self.pairs
+        )
+        return replace(self, pairs=pairs, excluded=tuple((new(a), new(b)) for a, b in self.excluded))
+
+    def among(self, bodies: Collection[str]) -> ContactRules:
+        """What is left of them where only these bodies are left."""
+        pairs = tuple(x for x in self.pairs if set(x.bodies) <= set(bodies))
+        return replace(self, pairs=pairs, excluded=tuple(x for x in self.excluded if set(x) <= set(bodies)))
+
+    def joined(self, other: ContactRules) -> ContactRules:
+        """Both: what is said of the whole is said by the first that says something."""
+        said = {
+            name: getattr(self, name) if getattr(self, name) is not None else getattr(other, name)
+            for name in ("cone", "impratio", "timestep")
+        }
+        return ContactRules(
+            tuple(dict.fromkeys((*self.pairs, *other.pairs))), tuple(dict.fromkeys((*self.excluded, *other.excluded))),
+            self.with_parents or other.with_parents, self.enabled and other.enabled, **said,
+        )  # fmt: skip
+
+    def check(self, shapes: Mapping[str, Collection[str]], refuse: Callable[[str, str], ModelError]) -> None:
+        """Refuse rules of bodies that are not there, or of shapes that they have not: `shapes` are names by body."""
+        for bodies in self.excluded:
+            for body in bodies:
+                if body not in shapes:
+                    raise refuse("contacts, excluded", body)
+        for pair in self.pairs:
+            for body, shape in (pair.first, pair.second):
+                if body not in shapes:
+                    raise refuse("contacts, pair", body)
+                if shape not in shapes[body]:
+                    known = ", ".join(repr(x) for x in shapes[body] if x) or "none with a name"
+                    raise ModelError(f"contacts, pair: body {body!r} has no shape {shape!r}; it has {known}")
+
+
+NO_RULES = ContactRules()

@@ -1,0 +1,68 @@
+"""A robot with what it may touch as a model, and the compiled function of one step of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from ..functions.context import Record, record
+from ..functions.model import Model
+from ..functions.recording import BLOCK, MethodRecording
+from ..functions.registry import Method
+from ..mechanism.mechanism import Mechanism
+from ..tree.cluster_tree import ClusterTree, lower
+from .candidates import Spec
+from .step import contact_step
+
+_LARGEST = 40_000  # operations in a step that is unrolled
+RESULTS = ("q", "v", "impulse", "residual", "gap", "force")
+METHOD = Method(
+    contact_step,
+    ("q", "v", "tau", "dt", "impulse"),
+    RESULTS,
+    ("f_ext", "friction"),
+    ("spec",),
+    contact_step.__doc__ or "",
+)
+
+
+@dataclass(frozen=True)
+class ContactModel(Model):
+    """A mechanism with candidates of contacts."""
+
+    spec: Spec
+
+    def shape(self, argument: str) -> tuple[int, ...]:
+        if argument == "impulse":
+            return (rows(self.spec),)
+        return (len(self.spec.candidates),) if argument == "friction" else super().shape(argument)
+
+
+def rows(spec: Spec) -> int:
+    """How many rows a step solves for."""
+    return sum(1 + sum(x.discs) for x in spec.candidates) + len(spec.joints)
+
+
+class StepRecording(MethodRecording):
+    """The recording of a step."""
+
+    def recorded(self, algorithm: Record, present: tuple[str, ...], block: int = BLOCK) -> Any:
+        return record(self.name, self.model, algorithm, present, self._static, block, _LARGEST)
+
+
+def _static(cluster_tree: ClusterTree, spec: Spec) -> dict[str, Any]:
+    return {"spec": spec}
+
+
+def recording(mechanism: Mechanism, spec: Spec) -> StepRecording:
+    """The recording of a step of a mechanism."""
+    model = ContactModel(mechanism, lower(mechanism), spec)
+    return StepRecording(model, "contact_step", METHOD, partial(_static, spec=spec), (compiled_step, mechanism, spec))
+
+
+def compiled_step(mechanism: Mechanism, spec: Spec) -> Any:
+    """The function (q, v, tau, dt, impulse) -> q, v, impulse, residual, gap, force."""
+    from ..functions.make import make
+
+    return make(recording(mechanism, spec))

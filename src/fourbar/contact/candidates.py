@@ -152,5 +152,5 @@ class Spec(NamedTuple):
     joints: tuple[JointRow, ...]
     bounce_above: float = 0.01
     tolerance: float = 1e-10
-    sweeps: int = 3
+    sweeps: int = 2
     rounds: int = 30

@@ -13,7 +13,7 @@ lanes do the same, and one that is solved stays as it is: results do not depend 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from ..expr import maximum, minimum, select, sqrt
 from ..spatial.linear import Mat, Scalar, Vec, dot, is_zero
@@ -21,7 +21,8 @@ from ..spatial.linear import Mat, Scalar, Vec, dot, is_zero
 _TINY = 1e-300
 _WEAK = 1e-10  # a row that moves so much less than the others of its contact is taken to move that much
 _PROXIMAL = 1e-7  # how much Newton's matrix is stiffened: redundant rows make G singular
-_INNER = 2  # rounds of a contact on its own in a sweep
+_INNER = 2  # rounds of a contact with several kinds of friction on its own in a sweep
+_ROOT = 3  # Newton steps for how fast a contact slides
 NEWTON_ROWS = 40  # with more rows than that only sweeps are made: Newton's code grows with their cube
 
 
@@ -58,7 +59,7 @@ class Scaled(NamedTuple):
     """What is found once for a problem: how far rows move under their own impulse (kept from zero), by block."""
 
     own: tuple[Vec, ...]  # diagonal entries; of discs the largest eigenvalue of their part of G
-    inverse: tuple[Mat, ...]  # of the 3 x 3 blocks of contacts with sliding friction only; else empty
+    schur: tuple[Vec, ...]  # xx, xy, yy of how a contact slides while its normal gives way; empty without friction
 
 
 class Solution(NamedTuple):
@@ -90,18 +91,9 @@ def _largest_eigenvalue(a: Scalar, b: Scalar, d: Scalar) -> Scalar:
     return 0.5 * (a + d) + sqrt(half * half + b * b + _TINY)
 
 
-def _inverse_three(A: Mat) -> Mat:
-    """The inverse of a symmetric 3 x 3 matrix, by cofactors."""
-    (a, b, c), (_, d, e), (_, _, f) = A
-    C = (d * f - e * e, c * e - b * f, b * e - c * d)
-    scale = 1.0 / (a * C[0] + b * C[1] + c * C[2])
-    x, y, z = a * f - c * c, b * c - a * e, a * d - b * b
-    return Mat((Vec((C[0], C[1], C[2])), Vec((C[1], x, y)), Vec((C[2], y, z)))) * scale
-
-
 def scaled(problem: Problem, blocks: tuple[Block, ...]) -> Scaled:
     """How the rows of each block move by themselves."""
-    own, inverse = [], []
+    own, schur = [], []
     for block in blocks:
         G, first = problem.G, block.first
         rows = range(first, first + 1 + (sum(block.discs[:1]) if block.discs else 0))
@@ -114,16 +106,16 @@ def scaled(problem: Problem, blocks: tuple[Block, ...]) -> Scaled:
                 i, j = rows_of
                 found.append(maximum(_largest_eigenvalue(G[i][i], G[i][j], G[j][j]), least))
         own.append(Vec(found))
-        inverse.append(_inverse_block(G, block, found) if block.discs == (2,) else Mat(()))
-    return Scaled(tuple(own), tuple(inverse))
+        schur.append(_schur(G, first, found) if block.discs[:1] == (2,) else Vec(()))
+    return Scaled(tuple(own), tuple(schur))
 
 
-def _inverse_block(G: Mat, block: Block, own: Sequence[Scalar]) -> Mat:
-    at, more = block.first, (own[0], own[1], own[1])
-    local = [[G[at + i][at + j] for j in range(3)] for i in range(3)]
-    for i in range(3):
-        local[i][i] = local[i][i] + _WEAK * more[i]
-    return _inverse_three(Mat(Vec(row) for row in local))
+def _schur(G: Mat, n: int, own: Sequence[Scalar]) -> Vec:
+    """S = G_tt - G_tn G_nt / G_nn of a contact, kept from being singular."""
+    i, j = n + 1, n + 2
+    x, y = G[i][n] / own[0], G[j][n] / own[0]
+    more = _WEAK * own[1]
+    return Vec((G[i][i] - x * G[n][i] + more, G[i][j] - x * G[n][j], G[j][j] - y * G[n][j] + more))
 
 
 def velocity(problem: Problem, impulse: Sequence[Scalar], row: int) -> Scalar:
@@ -142,7 +134,72 @@ def _joint(c: Scalar, x: Scalar, own: Scalar, bounds: Vec) -> tuple[Scalar, Scal
     return (moving - alone) / own, moving, held
 
 
-def _contact(problem: Problem, block: Block, own: Vec, inverse: Mat, bounds: Vec, x: Vec, c: Vec) -> Vec:
+class _Sliding(NamedTuple):
+    """The friction λₜ = -(S + κ)⁻¹ β of a contact that slides with cₜ = -κ λₜ while cₙ = 0, and λₙ."""
+
+    x: Scalar
+    y: Scalar
+    normal: Scalar
+
+
+def _slide(S: Vec, beta: Vec, push: Scalar, pull: Vec, kappa: Scalar) -> _Sliding:
+    """At a given κ; λₙ = push - pull · λₜ."""
+    a, b, d = S[0] + kappa, S[1], S[2] + kappa
+    scale = -1.0 / (a * d - b * b)
+    x, y = (d * beta[0] - b * beta[1]) * scale, (a * beta[1] - b * beta[0]) * scale
+    return _Sliding(x, y, push - pull[0] * x - pull[1] * y)
+
+
+def coulomb(S: Vec, own: Scalar, Gn: Vec, mu: Scalar, b: Vec, x: Sequence[Scalar], c: Sequence[Scalar]) -> Vec:
+    """The impulse of one contact, exactly: b are its velocities without it, Gn = (G_nx, G_ny) couples normal and
+    friction. x is an impulse to begin with, c the velocities there.
+
+    With cₙ = 0 the friction sees β = bₜ - G_tn bₙ / G_nn and S = G_tt - G_tn G_nt / G_nn. It sticks with κ = 0 where that
+    is in the cone; else κ > 0 is a root of μ λₙ / |λₜ| - 1, which is negative at zero and positive from some κ on: it is
+    found by Newton's method between the two, from what it is at x, or would be if friction did not change the normal.
+    """
+    push = b[0] * (-1.0 / own)
+    pull = Gn * (1.0 / own)
+    beta = Vec((b[1] - pull[0] * b[0], b[2] - pull[1] * b[0]))
+    stuck = _slide(S, beta, push, pull, 0.0)
+    reach = mu * stuck.normal
+    sticks = stuck.x * stuck.x + stuck.y * stuck.y <= select(stuck.normal > 0.0, reach * reach, -1.0)
+    alone = _norm(beta) / maximum(mu * push, _TINY)
+    low, high = 0.0, alone * (1.0 + mu * _norm(pull))
+    rubbing = x[1] * x[1] + x[2] * x[2]
+    slides = rubbing > 0.99 * mu * mu * x[0] * x[0]
+    kappa = select(slides, -(c[1] * x[1] + c[2] * x[2]) / (rubbing + _TINY), alone - 0.5 * (S[0] + S[2]))
+    kappa = maximum(minimum(kappa, high), 0.0)
+    found = _slide(S, beta, push, pull, kappa)
+    for _ in range(_ROOT):
+        kappa, low, high = _nearer(S, pull, mu, found, kappa, low, high)
+        found = _slide(S, beta, push, pull, kappa)
+    normal = maximum(found.normal, 0.0)
+    scale = mu * normal / sqrt(found.x * found.x + found.y * found.y + _TINY)
+    sliding = Vec((normal, found.x * scale, found.y * scale))
+    return Vec([select(push > 0.0, select(sticks, x, y), 0.0)
+                for x, y in zip((stuck.normal, stuck.x, stuck.y), sliding, strict=True)])  # fmt: skip
+
+
+def _nearer(
+    S: Vec, pull: Vec, mu: Scalar, at: _Sliding, kappa: Scalar, low: Scalar, high: Scalar
+) -> tuple[Scalar, Scalar, Scalar]:
+    """A Newton step of κ on μ λₙ / |λₜ| - 1, and the narrower bounds; where it leaves them, the middle of these."""
+    a, b, d = S[0] + kappa, S[1], S[2] + kappa
+    scale = -1.0 / (a * d - b * b)
+    dx, dy = (d * at.x - b * at.y) * scale, (a * at.y - b * at.x) * scale
+    dn = -(pull[0] * dx + pull[1] * dy)
+    squared = at.x * at.x + at.y * at.y + _TINY
+    value = mu * at.normal - sqrt(squared)  # times |λₜ|, as is the slope
+    slope = mu * dn - mu * at.normal * (at.x * dx + at.y * dy) / squared
+    above = value > 0.0
+    low, high = select(above, low, kappa), select(above, kappa, high)
+    step = kappa - value / slope  # infinite or not a number where the slope is zero: then it is not within
+    middle = sqrt(maximum(low, 1e-3 * high) * high)
+    return select(step >= low, select(step <= high, step, middle), middle), low, high
+
+
+def _contact(problem: Problem, block: Block, own: Vec, schur: Vec, bounds: Vec, x: Vec, c: Vec) -> Vec:
     """The impulse of one contact when the others stay, from its velocities c at the impulse x."""
     at, n = block.first, block.size
     G = [[problem.G[at + i][at + j] for j in range(n)] for i in range(n)]
@@ -156,30 +213,29 @@ def _contact(problem: Problem, block: Block, own: Vec, inverse: Mat, bounds: Vec
         for i, a in zip(rows, to, strict=True):
             found[i] = a
 
-    for _ in range(_INNER if discs else 1):
-        change([0], [maximum(found[0] - speed[0] / own[0], 0.0)])
-        for rows, size, bound in zip(discs, own[1:], bounds, strict=True):
+    for _ in range(_INNER if len(discs) > (1 if schur else 0) else 1):
+        if schur:
+            b = Vec([speed[i] - dot(G[i][:3], found[:3]) for i in range(3)])
+            change((0, 1, 2), coulomb(schur, own[0], Vec(G[0][1:3]), bounds[0], b, found, speed))
+        else:
+            change([0], [maximum(found[0] - speed[0] / own[0], 0.0)])
+        for rows, size, bound in list(zip(discs, own[1:], bounds, strict=True))[1 if schur else 0 :]:
             y = Vec([found[i] - speed[i] / size for i in rows])
             change(rows, _in_disc(y, bound * found[0]))
-    if not inverse:
-        return Vec(found)
-    stuck = x - inverse @ c
-    reach = bounds[0] * stuck[0]
-    sticks = dot(stuck[1:], stuck[1:]) <= select(stuck[0] > 0.0, reach * reach, -1.0)
-    return Vec([select(sticks, a, b) for a, b in zip(stuck, found, strict=True)])
+    return Vec(found)
 
 
 def sweep(problem: Problem, scale: Scaled, blocks: tuple[Block, ...], impulse: Vec) -> Vec:
     """One round of block Gauss-Seidel."""
     found = list(impulse)
-    for block, own, inverse, bounds in zip(blocks, scale.own, scale.inverse, problem.bounds, strict=True):
+    for block, own, schur, bounds in zip(blocks, scale.own, scale.schur, problem.bounds, strict=True):
         rows = range(block.first, block.first + block.size)
         c = Vec([velocity(problem, found, i) for i in rows])
         x = Vec([found[i] for i in rows])
         if block.joint:
             found[block.first] = _joint(c[0], x[0], own[0], bounds)[0]
         else:
-            found[block.first : block.first + block.size] = _contact(problem, block, own, inverse, bounds, x, c)
+            found[block.first : block.first + block.size] = _contact(problem, block, own, schur, bounds, x, c)
     return Vec(found)
 
 
@@ -306,17 +362,8 @@ def newton(problem: Problem, scale: Scaled, blocks: tuple[Block, ...], x: Vec) -
 def better(first: Solution, second: Solution) -> Solution:
     """The one with the smaller residual; the first where the second is not a number."""
     closer = second.residual < first.residual
-    return Solution(*_either(closer, second, first))
-
-
-def _either(condition: Any, a: Solution, b: Solution) -> tuple[Vec, Scalar]:
-    chosen = Vec([select(condition, x, y) for x, y in zip(a.impulse, b.impulse, strict=True)])
-    return chosen, select(condition, a.residual, b.residual)
-
-
-def kept(now: Solution, new: Solution, tolerance: Scalar) -> Solution:
-    """The new one, but where that of now is good enough."""
-    return Solution(*_either(now.residual <= tolerance, now, new))
+    chosen = Vec([select(closer, x, y) for x, y in zip(second.impulse, first.impulse, strict=True)])
+    return Solution(chosen, select(closer, second.residual, first.residual))
 
 
 def measured(problem: Problem, scale: Scaled, blocks: tuple[Block, ...], impulse: Vec) -> Solution:

@@ -89,6 +89,11 @@ def _expanded(G: tuple[Mat, ...], v: Vec) -> tuple[Vec, ...]:
     return tuple(block @ v for block in G)
 
 
+def _left(residual: Scalar, tolerance: Scalar) -> Scalar:
+    """What is above zero while a problem is not solved."""
+    return residual - tolerance
+
+
 def _over_time(parts: tuple[Vec, ...], dt: Scalar) -> tuple[Vec, ...]:
     return tuple(x * (1.0 / dt) for x in parts)
 
@@ -303,26 +308,30 @@ class Stepper:
         return Vec(found)
 
     def solve(self, problem: Problem) -> Solution:
-        """Sweeps and Newton steps from the impulses of the last step."""
-        call, blocks, tolerance = self.call, self.blocks, self.spec.tolerance
+        """Sweeps and Newton steps from the impulses of the last step, at least once: it ends near rounding then."""
+        call, blocks, spec = self.call, self.blocks, self.spec
+        if not blocks:
+            return Solution(Vec(()), 0.0)
         scale = call(solver.scaled, problem, blocks)
         now = call(solver.measured, problem, scale, blocks, Vec(self.c.given["impulse"]))
-        now = self.round(problem, scale, now, -1.0)  # at least one: it ends near rounding, not near the tolerance
-        for _ in range(self.spec.rounds - 1):
-            now = self.round(problem, scale, now, tolerance)
-        return now
 
-    def round(self, problem: Problem, scale: solver.Scaled, now: Solution, tolerance: float) -> Solution:
-        """Some sweeps, and a Newton step where that is better; what is solved stays as it is."""
+        def once_more(now: Solution) -> tuple[Solution, Any]:
+            found = self.round(problem, scale, now)
+            return found, call(_left, found.residual, spec.tolerance)
+
+        return self.c.recorder.repeat(once_more, now, spec.rounds)
+
+    def round(self, problem: Problem, scale: solver.Scaled, now: Solution) -> Solution:
+        """Some sweeps, and a Newton step where that is better."""
         call, blocks = self.call, self.blocks
         x = now.impulse
         for _ in range(self.spec.sweeps):
             x = call(solver.sweep, problem, scale, blocks, x)
         found = call(solver.measured, problem, scale, blocks, x)
-        if len(x) <= solver.NEWTON_ROWS:
-            y = call(solver.newton, problem, scale, blocks, x)
-            found = call(solver.better, found, call(solver.measured, problem, scale, blocks, y))
-        return call(solver.kept, now, found, tolerance)
+        if len(x) > solver.NEWTON_ROWS:
+            return found
+        y = call(solver.newton, problem, scale, blocks, x)
+        return call(solver.better, found, call(solver.measured, problem, scale, blocks, y))
 
     def outputs(self) -> Outputs:
         """q and v after the step, impulses, residual, gaps and forces."""

@@ -193,7 +193,7 @@ class HeightField(Terrain):
             if x.shape != (2,) or not np.isfinite(x).all() or (name == "spacing" and not (x > 0.0).all()):
                 raise ModelError(f"{name}={getattr(self, name)!r}: expected two finite numbers, along x and y")
             object.__setattr__(self, name, tuple(x.tolist()))
-        rows: list[list[float]] = table.tolist()
+        rows: Any = table.tolist()
         object.__setattr__(self, "heights", tuple([tuple(row) for row in rows]))
         self.material  # noqa: B018
 

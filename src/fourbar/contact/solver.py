@@ -19,6 +19,7 @@ from ..expr import maximum, minimum, select, sqrt
 from ..spatial.linear import Mat, Scalar, Vec, dot, is_zero
 
 _TINY = 1e-300
+_SMALL = 1e-30  # an impulse below which nothing rubs
 _WEAK = 1e-10  # a row that moves so much less than the others of its contact is taken to move that much
 _PROXIMAL = 1e-7  # how much Newton's matrix is stiffened: redundant rows make G singular
 _INNER = 2  # rounds of a contact with several kinds of friction on its own in a sweep
@@ -154,9 +155,10 @@ def coulomb(S: Vec, own: Scalar, Gn: Vec, mu: Scalar, b: Vec, x: Sequence[Scalar
     """The impulse of one contact, exactly: b are its velocities without it, Gn = (G_nx, G_ny) couples normal and
     friction. x is an impulse to begin with, c the velocities there.
 
-    With cₙ = 0 the friction sees β = bₜ - G_tn bₙ / G_nn and S = G_tt - G_tn G_nt / G_nn. It sticks with κ = 0 where that
-    is in the cone; else κ > 0 is a root of μ λₙ / |λₜ| - 1, which is negative at zero and positive from some κ on: it is
-    found by Newton's method between the two, from what it is at x, or would be if friction did not change the normal.
+    With cₙ = 0 the friction sees β = bₜ - G_tn bₙ / G_nn and S = G_tt - G_tn G_nt / G_nn. It sticks with κ = 0 where
+    that is in the cone; else κ > 0 is a root of μ λₙ / |λₜ| - 1, which is negative at zero and positive from some κ on:
+    it is found by Newton's method between the two, from what it is at x, or would be if friction did not change the
+    normal.
     """
     push = b[0] * (-1.0 / own)
     pull = Gn * (1.0 / own)
@@ -164,7 +166,7 @@ def coulomb(S: Vec, own: Scalar, Gn: Vec, mu: Scalar, b: Vec, x: Sequence[Scalar
     stuck = _slide(S, beta, push, pull, 0.0)
     reach = mu * stuck.normal
     sticks = stuck.x * stuck.x + stuck.y * stuck.y <= select(stuck.normal > 0.0, reach * reach, -1.0)
-    alone = _norm(beta) / maximum(mu * push, _TINY)
+    alone = _norm(beta) / maximum(mu * push, _SMALL)
     low, high = 0.0, alone * (1.0 + mu * _norm(pull))
     rubbing = x[1] * x[1] + x[2] * x[2]
     slides = rubbing > 0.99 * mu * mu * x[0] * x[0]

@@ -6,14 +6,18 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from ..functions.context import Record, record
+from ..compile.program_cache import cached_program
+from ..expr import Program
+from ..functions.context import Context, Record, record, recorded
+from ..functions.fingerprint import fingerprint
 from ..functions.model import Model
 from ..functions.recording import BLOCK, MethodRecording
 from ..functions.registry import Method
+from ..functions.rollout import Rollout, Step
 from ..mechanism.mechanism import Mechanism
 from ..tree.cluster_tree import ClusterTree, lower
 from .candidates import Spec
-from .step import contact_step
+from .step import contact_step, rolling_step
 
 _LARGEST = 40_000  # operations in a step that is unrolled
 RESULTS = ("q", "v", "impulse", "residual", "gap", "force")
@@ -66,3 +70,30 @@ def compiled_step(mechanism: Mechanism, spec: Spec) -> Any:
     from ..functions.make import make
 
     return make(recording(mechanism, spec))
+
+
+class RollingStep(Step):
+    """The step of a rollout, unrolled up to a size of its own."""
+
+    def program(self) -> Program:
+        """The program of one step: as it was written before, maybe by another process, or anew."""
+        write = partial(recorded, self.name, self._record, largest=_LARGEST)
+        return cached_program(partial(fingerprint, ("contact rollout", self.key)), write)
+
+
+def rolled(mechanism: Mechanism, spec: Spec, friction: bool) -> Rollout:
+    """Rollouts of a mechanism: state q, v, impulse, worst, late, count; controls tau; numbers dt and, if asked for, the
+    friction of every contact; records residual, gap, force."""
+    model = ContactModel(mechanism, lower(mechanism), spec)
+    n = len(spec.candidates)
+
+    def write(recorder: Any, given: dict[str, tuple[Any, ...]]) -> dict[str, list[Any]]:
+        return rolling_step(Context.at(model, recorder, given), spec)
+
+    state = {name: model.shape(name) for name in ("q", "v", "impulse")} | {"worst": (), "late": (), "count": ()}
+    numbers: dict[str, tuple[int, ...]] = {"dt": (), "friction": (n,)} if friction else {"dt": ()}
+    records = {"residual": (), "gap": (n,), "force": (n, 3)}
+    step = RollingStep(
+        "contact_rollout", write, state, {"tau": model.shape("tau")}, numbers, records, key=(mechanism, spec, friction)
+    )
+    return Rollout(step)

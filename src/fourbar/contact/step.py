@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from ..algorithms.energy import velocity_outward
 from ..algorithms.kinematics import along, place_outward
 from ..algorithms.sweep import Sweeps
-from ..expr import select
+from ..expr import maximum, select
 from ..functions.context import Context
 from ..functions.registry import METHODS, Outputs, flat
 from ..joints.euclidean import is_flat
@@ -333,8 +333,8 @@ class Stepper:
         y = call(solver.newton, problem, scale, blocks, x)
         return call(solver.better, found, call(solver.measured, problem, scale, blocks, y))
 
-    def outputs(self) -> Outputs:
-        """q and v after the step, impulses, residual, gaps and forces."""
+    def results(self) -> dict[str, list[Any]]:
+        """q and v after the step, impulses, residual, gaps and forces, each as its flat entries."""
         c, dt = self.c, self.dt
         delassus = self.delassus()
         solution = self.solve(self.problem(delassus))
@@ -346,23 +346,49 @@ class Stepper:
         q0, turning = c.by_cluster("q"), self.turning
         ahead = [self.call(motion.ahead, turning[n], self.v[n], a[n], dt) for n in every]
         both = [self.call(motion.moved, turning[n], c.clusters[n].embedding, q0[n], ahead[n], dt) for n in every]
-        q, v = [x for x, _ in both], [y for _, y in both]
-        size = self.call(magnitude, *q, *v)
-        q = [self.call(sound, old, new, size) for old, new in zip(q0, q, strict=True)]
-        v = [self.call(sound, old, new, size) for old, new in zip(self.v, v, strict=True)]
-        kept = self.call(sound, Vec([0.0] * len(impulse)), Vec(impulse), size)
         wrench = [self.call(world_force, x.axes, part, dt) for x, part in zip(self.placed, parts, strict=False)]
-        n = len(self.spec.candidates)
-        return [
-            ("q_next", (c.model.cluster_tree.nq,), flat(q)),
-            ("v_next", (c.nv,), flat(v)),
-            ("impulse_next", (len(impulse),), list(kept)),
-            ("residual", (), [self.call(marked, solution.residual, size)]),
-            ("gap", (n,), [x.touch.gap for x in self.placed]),
-            ("force", (n, 3), flat(wrench)),
-        ]
+        return {
+            "q": flat([x for x, _ in both]),
+            "v": flat([y for _, y in both]),
+            "impulse": impulse,
+            "residual": [solution.residual],
+            "gap": [x.touch.gap for x in self.placed],
+            "force": flat(wrench),
+        }
 
 
 def contact_step(c: Context, spec: Spec) -> Outputs:
-    """The state after a step of length dt from q, v under joint forces tau, with the impulses as they were before."""
-    return Stepper(c, spec).outputs()
+    """The state after a step of length dt from q, v under joint forces tau, with the impulses as they were before.
+
+    Where it is not finite, the state stays as it was and the residual is infinite.
+    """
+    found, call = Stepper(c, spec).results(), c.recorder.call
+    q, v, impulse = (Vec(found[name]) for name in ("q", "v", "impulse"))
+    size = call(magnitude, q, v, impulse)
+    n = len(spec.candidates)
+    return [
+        ("q_next", (len(q),), list(call(sound, Vec(c.given["q"]), q, size))),
+        ("v_next", (len(v),), list(call(sound, Vec(c.given["v"]), v, size))),
+        ("impulse_next", (len(impulse),), list(call(sound, Vec([0.0] * len(impulse)), impulse, size))),
+        ("residual", (), [call(marked, found["residual"][0], size)]),
+        ("gap", (n,), found["gap"]),
+        ("force", (n, 3), found["force"]),
+    ]
+
+
+def rolling_step(c: Context, spec: Spec) -> dict[str, list[Any]]:
+    """The same as the step of a rollout, which knows by itself what is not finite.
+
+    `worst` is the largest residual since the start, `late` after how many steps (`count`) it was above the tolerance
+    first, -1 if never.
+    """
+    found = Stepper(c, spec).results()
+    (worst,), (late,), (count,) = (c.given[name] for name in ("worst", "late", "count"))
+    kept = c.recorder.call(watched, found["residual"][0], worst, late, count, spec.tolerance)
+    return {**found, "worst": [kept[0]], "late": [kept[1]], "count": [kept[2]]}
+
+
+def watched(residual: Scalar, worst: Scalar, late: Scalar, count: Scalar, tolerance: Scalar) -> Vec:
+    """The largest residual so far, when the tolerance was first missed, and the number of steps."""
+    first = select(late < 0.0, count, late)
+    return Vec((maximum(worst, residual), select(residual > tolerance, first, late), count + 1.0))

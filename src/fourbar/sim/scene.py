@@ -12,15 +12,13 @@ from ..arrays import Argument, batch_shape, to_array
 from ..contact import choose
 from ..contact.candidates import Spec
 from ..contact.laws import Law, Rigid
-from ..contact.model import compiled_step, rows
+from ..contact.model import compiled_step, rolled, rows
 from ..contact.terrain import Terrain
 from ..errors import ArgumentError, ModelError, warn
 from ..once import cached_property
 from ..system.system import System
 from .acting import SimulationWarning
-from .touching import Batch, ContactRun, Recorder
-
-Torque = Callable[[float, np.ndarray, np.ndarray], np.ndarray]
+from .touching import Batch, ContactRun, Run, Torque, asked, follow
 
 
 class Stepped(NamedTuple):
@@ -160,6 +158,23 @@ class Scene:
         batch = batch_shape("simulate", arguments, [q, v])
         return np.broadcast_to(q, (*batch, self.robot.nq)).copy(), np.broadcast_to(v, (*batch, self.robot.nv)).copy()
 
+    @cached_property
+    def _rollouts(self) -> dict[bool, Any]:
+        """The machine code of rollouts, without and with friction for each sample."""
+        return {}
+
+    def _started(self, q: Any, v: Any, dt: Any, friction: Any, batch: tuple[int, ...] = ()) -> Any:
+        """A motion at its beginning."""
+        if not (isinstance(dt, Real) and 0.0 < float(dt) < np.inf):
+            raise ArgumentError(f"dt={dt!r}: expected a time step in s, above zero")
+        given = friction is not None
+        if given not in self._rollouts:
+            self._rollouts[given] = rolled(self.robot.mechanism, self.spec, given)
+        q, v = self.read_state(q, v)
+        zeros = {"impulse": np.zeros(self.n_impulses), "worst": 0.0, "late": -1.0, "count": 0.0}
+        numbers = {"dt": float(dt), "friction": friction} if given else {"dt": float(dt)}
+        return self._rollouts[given].start({"q": q, "v": v, **zeros}, numbers, batch)
+
     def simulate(
         self,
         q: Any,
@@ -168,44 +183,50 @@ class Scene:
         duration: float,
         dt: float = 2e-3,
         torque: Torque | None = None,
+        period: int = 1,
         friction: Any = None,
         every: int = 1,
         progress: Callable[[Iterable[int]], Iterable[int]] | None = None,
     ) -> ContactRun:
         """The motion of one state or a batch for a time, rounded to whole steps, recorded every so many of them.
 
-        torque(t, q, v) -> (..., nv) is asked once a step. What diverges, or whose contacts are not solved to the
-        tolerance, is marked in the result and told by a SimulationWarning.
+        torque(t, q, v) -> (..., nv) is asked every `period` steps and held in between. friction (..., n) stands for the
+        coefficients of all contacts and may differ in each sample. What diverges, or whose contacts are not solved to
+        the tolerance, is marked in the result and told by a SimulationWarning.
         """
         if not all(isinstance(x, Real) and 0.0 < float(x) < np.inf for x in (duration, dt)) or dt > duration * 1.000001:
             raise ArgumentError(f"duration={duration!r}, dt={dt!r}: expected positive times, with dt the shorter one")
-        q, v = self.read_state(q, v)
-        recorder = Recorder(self, q, v, float(dt), every)
+        if not isinstance(period, int | np.integer) or period < 1:
+            raise ArgumentError(f"period={period!r}: expected a whole number of steps, at least 1")
+        if torque is not None and not callable(torque):
+            raise ArgumentError(
+                f"torque={torque!r}: expected a function torque(t, q, v) of arrays; for arrays: rollout"
+            )
         steps = max(1, round(duration / dt))
-        none = np.zeros(self.robot.nv)
+        run = Run(self, self._started(q, v, dt, friction), float(dt), steps, every)
         try:
-            for i in progress(range(steps)) if progress is not None else range(steps):
-                tau = none if torque is None else torque(recorder.t, recorder.q, recorder.v)
-                recorder.advance(tau, friction, last=i + 1 == steps)
+            follow(run, torque, int(period), self.robot.nv, asked(progress, steps))
         except KeyboardInterrupt:
-            warn(f"simulate: interrupted at t = {recorder.t:.6g} s; the states so far are returned", SimulationWarning)
-        return recorder.finished("simulate")
+            warn(f"simulate: interrupted at t = {run.t:.6g} s; the states so far are returned", SimulationWarning)
+        return run.finished("simulate")
 
     def rollout(
-        self, q: Any, v: Any, tau: Any, *, dt: float = 2e-3, every: int = 1, friction: Any = None
+        self, q: Any, v: Any, tau: Any, *, dt: float = 2e-3, every: int = 1, hold: int = 1, friction: Any = None
     ) -> ContactRun:
-        """The motion under given joint forces tau (..., steps, nv), one for each step; records every so many steps."""
-        q, v = self.read_state(q, v)
+        """The motion under given joint forces tau (..., rows, nv), one row for every `hold` steps, in one call."""
         tau = to_array("rollout", Argument("tau", (self.robot.nv,)), tau)
         if tau.ndim < 2 or tau.shape[-2] < 1:
-            raise ArgumentError(f"rollout: tau must have shape (..., steps, {self.robot.nv}), got {tau.shape}")
-        batch = np.broadcast_shapes(q.shape[:-1], tau.shape[:-2])
-        q, v = (np.broadcast_to(x, (*batch, x.shape[-1])).copy() for x in (q, v))
-        recorder = Recorder(self, q, v, float(dt), every)
-        steps = tau.shape[-2]
-        for i in range(steps):
-            recorder.advance(tau[..., i, :], friction, last=i + 1 == steps)
-        return recorder.finished("rollout")
+            raise ArgumentError(f"rollout: tau must have shape (..., rows, {self.robot.nv}), got {tau.shape}")
+        motion = self._started(q, v, dt, friction, tau.shape[:-2])
+        steps = tau.shape[-2] * int(hold)
+        run = Run(self, motion, float(dt), steps, every)
+        rows = motion.rows({"tau": tau}, tau.shape[-2])
+        try:
+            while motion.now.steps < steps:
+                run.advance(min(motion.several, steps - motion.now.steps), rows, int(hold))
+        except KeyboardInterrupt:
+            warn(f"rollout: interrupted at t = {run.t:.6g} s; the states so far are returned", SimulationWarning)
+        return run.finished("rollout")
 
     def batch(self, n: int, *, dt: float = 2e-3) -> Batch:
         """n worlds with a state each, to be stepped and reset in part."""

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..errors import ArgumentError, warn
+from ..functions.rollout import ALWAYS, Motion, Rolled
 from .acting import SimulationWarning
 
 if TYPE_CHECKING:
     from .scene import Scene
+
+RECORDS = ("q", "v", "residual", "worst", "gap", "force")
+Torque = Callable[[float, np.ndarray, np.ndarray], np.ndarray]
 
 
 @dataclass(frozen=True)
@@ -39,9 +44,10 @@ class Contacts:
 class ContactRun:
     """A motion with contacts: t (n), q (n, ..., nq), v (n, ..., nv) and `contacts`.
 
-    residual (n, ...): the largest velocity (m/s) by which a condition of contact was missed in the steps since the last
-    record; infinite where the motion diverged, which ends in its last finite state. converged (n, ...): whether that
-    was within the tolerance.
+    residual (n, ...): the largest velocity (m/s) by which a condition of contact was missed in the step before; worst
+    (n, ...) the same of all steps so far, and converged (n, ...) whether that was within the tolerance. diverged (...):
+    which samples were not finite at some time; they are NaN from there on, and their last finite state is in `last`,
+    that of all samples at the end (q, v).
     """
 
     t: np.ndarray
@@ -49,70 +55,89 @@ class ContactRun:
     v: np.ndarray
     contacts: Contacts
     residual: np.ndarray
+    worst: np.ndarray
     converged: np.ndarray
+    diverged: np.ndarray
+    last: tuple[np.ndarray, np.ndarray]
 
 
-class Recorder:
-    """A motion under way."""
+class Run:
+    """A motion under way, in machine code; its records have time as the first axis."""
 
-    def __init__(self, scene: Scene, q: np.ndarray, v: np.ndarray, dt: float, every: int) -> None:
+    def __init__(self, scene: Scene, motion: Motion, dt: float, steps: int, every: int) -> None:
         if not isinstance(every, int | np.integer) or isinstance(every, bool) or every < 1:
             raise ArgumentError(f"every={every!r}: expected a whole number of steps, at least 1")
-        self.scene, self.q, self.v, self.dt, self.every = scene, q, v, dt, every
-        batch, n = q.shape[:-1], len(scene.contacts)
-        self.impulse = np.zeros((*batch, scene.n_impulses))
-        self.steps = 0
-        self._worst = np.zeros(batch)
-        self._late = np.full(batch, -1.0)  # when a sample's contacts were first not solved
-        self._lost = np.full(batch, -1.0)  # when a sample diverged
-        self._kept = [(0.0, q, v, np.full((*batch, n), np.nan), np.zeros((*batch, n, 3)), np.zeros(batch))]
+        self.scene, self.motion, self.dt, self.steps, self.every = scene, motion, dt, steps, int(every)
+        self._start = motion.state
+        self._rows = motion.room(RECORDS, steps // self.every, time_first=True)
+        self._tail = motion.room(RECORDS, 1, time_first=True)
+        self._whole = steps - steps % self.every  # the steps whose records go into rows
+
+    def advance(self, count: int, controls: list[np.ndarray], hold: int) -> None:
+        """Some steps; the last of all is recorded too."""
+        before = max(0, min(count, self._whole - self.motion.now.steps))
+        if before:
+            self.motion.advance(before, controls, self._rows, hold=hold, every=self.every)
+        if count > before:
+            self.motion.advance(count - before, controls, self._tail, hold=hold, every=self.steps)
 
     @property
     def t(self) -> float:
         """The time that was reached."""
-        return self.steps * self.dt
-
-    def advance(self, tau: Any, friction: Any, last: bool) -> None:
-        """One step."""
-        found = self.scene.step(self.q, self.v, tau, dt=self.dt, impulse=self.impulse, friction=friction)
-        self.q, self.v, self.impulse = found.q, found.v, found.impulse
-        self.steps += 1
-        self._mark(found.residual)
-        if last or self.steps % self.every == 0:
-            self._kept.append((self.t, self.q, self.v, found.gap, found.force, self._worst))
-            self._worst = np.zeros(self._worst.shape)
-
-    def _mark(self, residual: np.ndarray) -> None:
-        self._worst = np.maximum(self._worst, residual)
-        begin = self.t - self.dt
-        lost = ~np.isfinite(residual)
-        late = ~lost & (residual > self.scene.spec.tolerance)
-        self._lost = np.where(lost & (self._lost < 0.0), begin, self._lost)
-        self._late = np.where(late & (self._late < 0.0), begin, self._late)
+        return self.motion.now.steps * self.dt
 
     def finished(self, name: str) -> ContactRun:
         """What was recorded; what went wrong is told."""
-        t, q, v, gap, force, residual = (np.array(x) for x in zip(*self._kept, strict=True))
-        self._tell(name)
-        contacts = Contacts(self.scene.contacts, gap, force, (force != 0.0).any(axis=-1))
-        return ContactRun(t, q, v, contacts, residual, residual <= self.scene.spec.tolerance)
+        done = self.motion.now.steps
+        rolled = self.motion.rolled(self._rows, self.every)
+        batch = self.motion.batch
+        records = {x: np.moveaxis(y, len(batch), 0) for x, y in rolled.records.items()}
+        times = [0.0, *((np.arange(done // self.every) + 1) * self.every * self.dt).tolist()]
+        if done % self.every and done == self.steps:
+            times.append(done * self.dt)
+            last = {x: y[:, 0].reshape(*batch, *y.shape[2:]) for x, y in self._tail.items()}
+            moved = rolled.made == done
+            for x, y in last.items():
+                kept = np.where(moved.reshape(*batch, *[1] * (y.ndim - len(batch))), y, np.nan)
+                records[x] = np.concatenate([records[x], kept[None]])
+        self._tell(name, rolled)
+        return self._result(np.array(times), records, rolled)
 
-    def _tell(self, name: str) -> None:
-        for when, what, advice in (
-            (self._lost, "diverged and stay at their last finite state", "try a shorter step or smaller gains"),
-            (self._late, "have contacts that were not solved to the tolerance",
-             "look at the result's `residual` and `converged`; try a shorter step or more iterations"),
-        ):  # fmt: skip
-            which = np.flatnonzero(np.atleast_1d(when) >= 0.0)
-            if len(which):
-                first = float(np.atleast_1d(when).ravel()[which].min())
-                of = f"samples {_listed(which)} of {np.size(when)}" if np.ndim(when) else "the motion"
-                warn(f"{name}: {of}: {what}, first at t = {first:.6g} s; {advice}", SimulationWarning)
+    def _result(self, t: np.ndarray, records: dict[str, np.ndarray], rolled: Rolled) -> ContactRun:
+        n, batch = len(self.scene.contacts), self.motion.batch
+        first = {
+            "q": self._start["q"], "v": self._start["v"], "residual": np.zeros(batch), "worst": np.zeros(batch),
+            "gap": np.full((*batch, n), np.nan), "force": np.zeros((*batch, n, 3)),
+        }  # fmt: skip
+        whole = {name: np.concatenate([x[None], records[name]]) for name, x in first.items()}
+        contacts = Contacts(self.scene.contacts, whole["gap"], whole["force"], (whole["force"] != 0.0).any(axis=-1))
+        good = whole["worst"] <= self.scene.spec.tolerance
+        last = (rolled.state["q"], rolled.state["v"])
+        return ContactRun(
+            t, whole["q"], whole["v"], contacts, whole["residual"], whole["worst"], good, rolled.diverged, last
+        )
+
+    def _tell(self, name: str, rolled: Rolled) -> None:
+        late = rolled.state["late"]
+        tell(name, rolled.diverged, rolled.made * self.dt, "diverged and stopped at the last finite state",
+             "try a shorter step or smaller gains")  # fmt: skip
+        tell(name, late >= 0.0, late * self.dt, "had contacts that were not solved to the tolerance",
+             "look at `worst` and `converged` of the result; try a shorter step or more iterations")  # fmt: skip
 
 
-def _listed(which: np.ndarray) -> str:
-    shown = ", ".join(map(str, which[:6]))
-    return shown + (f" and {len(which) - 6} more" if len(which) > 6 else "")
+def tell(name: str, which: np.ndarray, when: np.ndarray, what: str, advice: str) -> None:
+    """Warn of samples with which something is wrong, since when."""
+    if not np.any(which):
+        return
+    numbers = np.flatnonzero(which)
+    shown = ", ".join(map(str, numbers[:6])) + (f" and {len(numbers) - 6} more" if len(numbers) > 6 else "")
+    of = f"samples {shown} of {np.size(which)}" if np.ndim(which) else "the motion"
+    warn(f"{name}: {of} {what}, first at t = {float(np.min(when[which])):.6g} s; {advice}", SimulationWarning)
+
+
+def asked(progress: Callable[[Iterable[int]], Iterable[int]] | None, steps: int) -> Iterator[int]:
+    """The steps, wrapped by whoever wants to show them."""
+    return iter(range(steps) if progress is None else progress(range(steps)))
 
 
 class Batch:
@@ -157,3 +182,29 @@ class Batch:
     def converged(self) -> np.ndarray:
         """Whether the last step of each world was solved to the tolerance."""
         return self.residual <= self.scene.spec.tolerance
+
+
+def constant_rows(run: Run, tau: np.ndarray) -> list[np.ndarray]:
+    """One row of forces for all steps of a call."""
+    return run.motion.rows({"tau": tau[..., None, :]}, 1)
+
+
+def follow(run: Run, torque: Torque | None, period: int, nv: int, steps: Iterator[int]) -> None:
+    """Make all steps of a run, asking for forces every `period` of them."""
+    none = constant_rows(run, np.zeros(nv))
+    left = run.steps
+    while left:
+        if torque is None:
+            rows, count = none, min(left, run.motion.several)
+        else:
+            state = run.motion.state
+            force = np.asarray(torque(run.t, state["q"], state["v"]), float)
+            wanted = (*run.motion.batch, nv)
+            if np.broadcast_shapes(force.shape, wanted) != wanted or force.shape[-1:] != (nv,):
+                raise ArgumentError(f"torque(t, q, v) returned shape {force.shape}, expected {wanted}")
+            rows, count = constant_rows(run, force), min(left, period)
+        run.advance(count, rows, ALWAYS)
+        left -= count
+        for _ in range(count):
+            next(steps, None)
+    next(steps, None)  # lets who shows them close

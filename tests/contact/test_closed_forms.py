@@ -13,6 +13,12 @@ from fourbar.contact import Shape
 from .bodies import G, ball, box, on_slope, placed, slope, world_velocity
 
 
+def feet(edges: tuple[float, float, float] = (0.2, 0.2, 0.1)) -> list[Shape]:
+    """The four lower corners of a box."""
+    x, y, z = (0.5 * e for e in edges)
+    return [Shape("body", position=(a * x, b * y, -z)) for a in (-1, 1) for b in (-1, 1)]
+
+
 @pytest.fixture(autouse=True)
 def no_warnings():
     """A motion that is not solved, or diverges, fails its test."""
@@ -37,7 +43,7 @@ def test_a_block_slides_alike_in_all_directions() -> None:
     robot = box()
     expected = G * (np.sin(angle) - mu * np.cos(angle)) * T
     for direction in (0.0, 0.3, np.pi / 4, 2.0):
-        scene = fb.Scene(robot, fb.Plane(friction=mu, normal=slope(angle, direction)))
+        scene = fb.Scene(robot, fb.Plane(friction=mu, normal=slope(angle, direction)), contacts=feet())
         run = scene.simulate(on_slope(0.05, angle, direction), duration=T, dt=2e-3, every=50)
         v = world_velocity(robot, run.q[-1], run.v[-1])
         down = np.array([np.cos(angle) * np.cos(direction), np.cos(angle) * np.sin(direction), -np.sin(angle)])
@@ -83,12 +89,12 @@ def test_a_ball_rolls_down_a_slope_with_five_sevenths_of_the_pull() -> None:
 
 def test_forces_of_redundant_feet_have_the_right_resultants() -> None:
     robot = box((0.4, 0.2, 0.1), mass=3.0)
-    feet = [Shape("body", position=(x, y, -0.05)) for x in (-0.2, 0.0, 0.2) for y in (-0.1, 0.1)]
-    scene = fb.Scene(robot, fb.Plane(friction=0.5), contacts=feet)
+    six = [Shape("body", position=(x, y, -0.05)) for x in (-0.2, 0.0, 0.2) for y in (-0.1, 0.1)]
+    scene = fb.Scene(robot, fb.Plane(friction=0.5), contacts=six)
     assert len(scene.contacts) == 6
     run = scene.simulate(placed((0, 0, 0.05)), duration=0.1, dt=2e-3)
     total = run.contacts.force[-1].sum(axis=0)
-    places = np.array([s.position for s in feet])
+    places = np.array([s.position for s in six])
     moment = np.cross(places, run.contacts.force[-1]).sum(axis=0)
     assert np.allclose(total, [0, 0, 3.0 * G], atol=1e-9) and np.abs(moment).max() < 1e-9
     assert (run.contacts.force[1:, :, 2] >= 0.0).all()
@@ -97,7 +103,7 @@ def test_forces_of_redundant_feet_have_the_right_resultants() -> None:
 def test_a_box_tips_over_its_edge_where_its_weight_leaves_it() -> None:
     robot = box((0.1, 0.2, 0.3))
     for angle, tips in ((0.30, False), (0.34, True)):  # the diagonal of its side is at atan(1/3) = 0.3217
-        scene = fb.Scene(robot, fb.Plane(friction=2.0, normal=slope(angle)))
+        scene = fb.Scene(robot, fb.Plane(friction=2.0, normal=slope(angle)), contacts=feet((0.1, 0.2, 0.3)))
         run = scene.simulate(on_slope(0.15, angle), duration=0.3, dt=2e-3)
         turning = np.linalg.norm(world_velocity(robot, run.q[-1], run.v[-1])[:3])
         assert (turning > 0.05) if tips else (turning < 1e-11)
@@ -106,7 +112,7 @@ def test_a_box_tips_over_its_edge_where_its_weight_leaves_it() -> None:
 def test_friction_may_differ_in_each_sample_of_a_batch() -> None:
     angle, T = 0.4, 0.2
     robot = box()
-    scene = fb.Scene(robot, fb.Plane(friction=0.5, normal=slope(angle)))
+    scene = fb.Scene(robot, fb.Plane(friction=0.5, normal=slope(angle)), contacts=feet())
     mu = np.array([0.0, 0.1, 0.3, 0.6])
     q = np.repeat(on_slope(0.05, angle)[None], 4, 0)
     run = scene.simulate(q, duration=T, dt=2e-3, friction=np.repeat(mu[:, None], len(scene.contacts), 1))

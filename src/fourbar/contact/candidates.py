@@ -11,7 +11,7 @@ from ..spatial.linear import Scalar, Vec, dot
 from ..spatial.transform import Transform
 from .terrain import Terrain
 
-_TINY = 1e-300
+_TINY = 1e-60
 
 
 class Touch(NamedTuple):
@@ -152,5 +152,5 @@ class Spec(NamedTuple):
     joints: tuple[JointRow, ...]
     bounce_above: float = 0.01
     tolerance: float = 1e-10
-    sweeps: int = 2
-    rounds: int = 30
+    sweeps: int = 3
+    rounds: int = 60

@@ -101,6 +101,17 @@ def _made(name: str, links: tuple[int, int], geometry: Any, surfaces: tuple[Mate
     )  # fmt: skip
 
 
+def only(shapes: Sequence[Placed], names: Any) -> list[Placed]:
+    """The shapes of some names, of their own or of their bodies; all if there are none."""
+    if names is None:
+        return list(shapes)
+    known = {x.name for x in shapes} | {x.body for x in shapes}
+    for name in names:
+        if name not in known:
+            raise unknown("shape or body that takes part", name, sorted(known))
+    return [x for x in shapes if x.name in names or x.body in names]
+
+
 def _numbered(name: str, made: Sequence[Any]) -> list[str]:
     return [name] if len(made) == 1 else [f"{name}.{k}" for k in range(len(made))]
 

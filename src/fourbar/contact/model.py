@@ -20,7 +20,7 @@ from .candidates import Spec
 from .step import contact_step, rolling_step
 
 _LARGEST = 40_000  # operations in a step that is unrolled
-RESULTS = ("q", "v", "impulse", "residual", "gap", "force")
+RESULTS = ("q", "v", "impulse", "told")  # of more than four a call takes the slow way
 METHOD = Method(
     contact_step,
     ("q", "v", "tau", "dt", "impulse"),
@@ -66,7 +66,7 @@ def recording(mechanism: Mechanism, spec: Spec) -> StepRecording:
 
 
 def compiled_step(mechanism: Mechanism, spec: Spec) -> Any:
-    """The function (q, v, tau, dt, impulse) -> q, v, impulse, residual, gap, force."""
+    """The function (q, v, tau, dt, impulse) -> q, v, impulse, told: residual, gaps, forces."""
     from ..functions.make import make
 
     return make(recording(mechanism, spec))

@@ -17,7 +17,7 @@ from .candidates import Touch
 from .shapes import Placed, balls
 
 Three = tuple[float, float, float]
-_TINY = 1e-300
+_TINY = 1e-60
 _PARALLEL = 1e-12
 
 

@@ -18,11 +18,12 @@ from typing import NamedTuple
 from ..expr import maximum, minimum, select, sqrt
 from ..spatial.linear import Mat, Scalar, Vec, dot, is_zero
 
-_TINY = 1e-300
+_TINY = 1e-60  # of squares: keeps roots and ratios of what vanishes from infinity, and products above what is slow
 _SMALL = 1e-30  # an impulse below which nothing rubs
 _WEAK = 1e-10  # a row that moves so much less than the others of its contact is taken to move that much
 _PROXIMAL = 1e-7  # how much Newton's matrix is stiffened: redundant rows make G singular
 _INNER = 2  # rounds of a contact with several kinds of friction on its own in a sweep
+_LEAP = 0.5  # a Newton step that leaves more of the residual than this leads nowhere
 _ROOT = 3  # Newton steps for how fast a contact slides
 NEWTON_ROWS = 40  # with more rows than that only sweeps are made: Newton's code grows with their cube
 
@@ -138,6 +139,8 @@ def _joint(c: Scalar, x: Scalar, own: Scalar, bounds: Vec) -> tuple[Scalar, Scal
 class _Sliding(NamedTuple):
     """The friction λₜ = -(S + κ)⁻¹ β of a contact that slides with cₜ = -κ λₜ while cₙ = 0, and λₙ."""
 
+    kappa: Scalar
+    scale: Scalar  # -1 / det (S + κ)
     x: Scalar
     y: Scalar
     normal: Scalar
@@ -148,7 +151,7 @@ def _slide(S: Vec, beta: Vec, push: Scalar, pull: Vec, kappa: Scalar) -> _Slidin
     a, b, d = S[0] + kappa, S[1], S[2] + kappa
     scale = -1.0 / (a * d - b * b)
     x, y = (d * beta[0] - b * beta[1]) * scale, (a * beta[1] - b * beta[0]) * scale
-    return _Sliding(x, y, push - pull[0] * x - pull[1] * y)
+    return _Sliding(kappa, scale, x, y, push - (pull[0] * x + pull[1] * y))
 
 
 def coulomb(S: Vec, own: Scalar, Gn: Vec, mu: Scalar, b: Vec, x: Sequence[Scalar], c: Sequence[Scalar]) -> Vec:
@@ -160,44 +163,41 @@ def coulomb(S: Vec, own: Scalar, Gn: Vec, mu: Scalar, b: Vec, x: Sequence[Scalar
     it is found by Newton's method between the two, from what it is at x, or would be if friction did not change the
     normal.
     """
-    push = b[0] * (-1.0 / own)
-    pull = Gn * (1.0 / own)
+    inverse = 1.0 / own
+    push, pull = -(b[0] * inverse), Gn * inverse
     beta = Vec((b[1] - pull[0] * b[0], b[2] - pull[1] * b[0]))
     stuck = _slide(S, beta, push, pull, 0.0)
     reach = mu * stuck.normal
     sticks = stuck.x * stuck.x + stuck.y * stuck.y <= select(stuck.normal > 0.0, reach * reach, -1.0)
     alone = _norm(beta) / maximum(mu * push, _SMALL)
-    low, high = 0.0, alone * (1.0 + mu * _norm(pull))
+    low, high = 0.0, alone * (1.0 + mu * (_size(pull[:1]) + _size(pull[1:])))
     rubbing = x[1] * x[1] + x[2] * x[2]
     slides = rubbing > 0.99 * mu * mu * x[0] * x[0]
     kappa = select(slides, -(c[1] * x[1] + c[2] * x[2]) / (rubbing + _TINY), alone - 0.5 * (S[0] + S[2]))
-    kappa = maximum(minimum(kappa, high), 0.0)
-    found = _slide(S, beta, push, pull, kappa)
+    found = _slide(S, beta, push, pull, maximum(minimum(kappa, high), 0.0))
     for _ in range(_ROOT):
-        kappa, low, high = _nearer(S, pull, mu, found, kappa, low, high)
+        kappa, low, high = _nearer(S, pull, mu, found, low, high)
         found = _slide(S, beta, push, pull, kappa)
-    normal = maximum(found.normal, 0.0)
+    normal = select(push > 0.0, maximum(found.normal, 0.0), 0.0)
     scale = mu * normal / sqrt(found.x * found.x + found.y * found.y + _TINY)
-    sliding = Vec((normal, found.x * scale, found.y * scale))
-    return Vec([select(push > 0.0, select(sticks, x, y), 0.0)
-                for x, y in zip((stuck.normal, stuck.x, stuck.y), sliding, strict=True)])  # fmt: skip
+    pressed = maximum(push, x[0]) > 0.0  # one that jams may also open: it stays as it is
+    both = zip((stuck.normal, stuck.x, stuck.y), (normal, found.x * scale, found.y * scale), strict=True)
+    return Vec([select(pressed, select(sticks, a, b), b) for a, b in both])
 
 
-def _nearer(
-    S: Vec, pull: Vec, mu: Scalar, at: _Sliding, kappa: Scalar, low: Scalar, high: Scalar
-) -> tuple[Scalar, Scalar, Scalar]:
-    """A Newton step of κ on μ λₙ / |λₜ| - 1, and the narrower bounds; where it leaves them, the middle of these."""
-    a, b, d = S[0] + kappa, S[1], S[2] + kappa
-    scale = -1.0 / (a * d - b * b)
-    dx, dy = (d * at.x - b * at.y) * scale, (a * at.y - b * at.x) * scale
+def _nearer(S: Vec, pull: Vec, mu: Scalar, at: _Sliding, low: Scalar, high: Scalar) -> tuple[Scalar, Scalar, Scalar]:
+    """A Newton step of κ on μ λₙ / |λₜ| - 1, and the narrower bounds; where it leaves them, a place between these."""
+    a, b, d = S[0] + at.kappa, S[1], S[2] + at.kappa
+    dx, dy = (d * at.x - b * at.y) * at.scale, (a * at.y - b * at.x) * at.scale
     dn = -(pull[0] * dx + pull[1] * dy)
     squared = at.x * at.x + at.y * at.y + _TINY
-    value = mu * at.normal - sqrt(squared)  # times |λₜ|, as is the slope
-    slope = mu * dn - mu * at.normal * (at.x * dx + at.y * dy) / squared
+    size = sqrt(squared)
+    value = mu * at.normal - size  # times |λₜ|, as is the slope
+    steep = dn * squared - at.normal * (at.x * dx + at.y * dy)
     above = value > 0.0
-    low, high = select(above, low, kappa), select(above, kappa, high)
-    step = kappa - value / slope  # infinite or not a number where the slope is zero: then it is not within
-    middle = sqrt(maximum(low, 1e-3 * high) * high)
+    low, high = select(above, low, at.kappa), select(above, at.kappa, high)
+    step = at.kappa - value * squared / (mu * steep)  # infinite or not a number where the slope is zero: not within
+    middle = low + 0.1 * (high - low)
     return select(step >= low, select(step <= high, step, middle), middle), low, high
 
 
@@ -361,11 +361,21 @@ def newton(problem: Problem, scale: Scaled, blocks: tuple[Block, ...], x: Vec) -
     return x + eliminate(A, b)
 
 
+def _either(first: bool | Scalar, a: Solution, b: Solution) -> Solution:
+    """a where a condition holds, else b."""
+    chosen = Vec([select(first, x, y) for x, y in zip(a.impulse, b.impulse, strict=True)])
+    return Solution(chosen, select(first, a.residual, b.residual))
+
+
 def better(first: Solution, second: Solution) -> Solution:
     """The one with the smaller residual; the first where the second is not a number."""
-    closer = second.residual < first.residual
-    chosen = Vec([select(closer, x, y) for x, y in zip(second.impulse, first.impulse, strict=True)])
-    return Solution(chosen, select(closer, second.residual, first.residual))
+    return _either(second.residual < first.residual, second, first)
+
+
+def progress(now: Solution, leap: Solution) -> tuple[Solution, Scalar]:
+    """A leap that leaves less than half of the residual of now, else now; and whether (1 or 0) it stays at that."""
+    enough = leap.residual < _LEAP * now.residual
+    return _either(enough, leap, now), select(enough, 0.0, 1.0)
 
 
 def measured(problem: Problem, scale: Scaled, blocks: tuple[Block, ...], impulse: Vec) -> Solution:

@@ -308,30 +308,42 @@ class Stepper:
         return Vec(found)
 
     def solve(self, problem: Problem) -> Solution:
-        """Sweeps and Newton steps from the impulses of the last step, at least once: it ends near rounding then."""
+        """A sweep from the impulses of the last step; then Newton steps, and sweeps where these lead nowhere.
+
+        At least one of each: it ends near rounding then.
+        """
         call, blocks, spec = self.call, self.blocks, self.spec
         if not blocks:
             return Solution(Vec(()), 0.0)
         scale = call(solver.scaled, problem, blocks)
-        now = call(solver.measured, problem, scale, blocks, Vec(self.c.given["impulse"]))
+        x = call(solver.sweep, problem, scale, blocks, Vec(self.c.given["impulse"]))
+        start = call(solver.measured, problem, scale, blocks, x)
+        newton = len(x) <= solver.NEWTON_ROWS
 
-        def once_more(now: Solution) -> tuple[Solution, Any]:
-            found = self.round(problem, scale, now)
-            return found, call(_left, found.residual, spec.tolerance)
+        def once_more(state: tuple[Solution, Solution]) -> tuple[tuple[Solution, Solution], Any]:
+            now, best = state
+            found, stuck = self._leapt(problem, scale, now) if newton else (now, 1.0)
+            found = self._swept(problem, scale, found, stuck)
+            best = call(solver.better, best, found)
+            return (found, best), call(_left, best.residual, spec.tolerance)
 
-        return self.c.recorder.repeat(once_more, now, spec.rounds)
+        return self.c.recorder.repeat(once_more, (start, start), spec.rounds)[1]
 
-    def round(self, problem: Problem, scale: solver.Scaled, now: Solution) -> Solution:
-        """Some sweeps, and a Newton step where that is better."""
-        call, blocks = self.call, self.blocks
-        x = now.impulse
-        for _ in range(self.spec.sweeps):
-            x = call(solver.sweep, problem, scale, blocks, x)
-        found = call(solver.measured, problem, scale, blocks, x)
-        if len(x) > solver.NEWTON_ROWS:
-            return found
-        y = call(solver.newton, problem, scale, blocks, x)
-        return call(solver.better, found, call(solver.measured, problem, scale, blocks, y))
+    def _leapt(self, problem: Problem, scale: solver.Scaled, now: Solution) -> tuple[Solution, Any]:
+        """A Newton step, and whether (1 or 0) it led nowhere: then nothing has changed."""
+        y = self.call(solver.newton, problem, scale, self.blocks, now.impulse)
+        return self.call(solver.progress, now, self.call(solver.measured, problem, scale, self.blocks, y))
+
+    def _swept(self, problem: Problem, scale: solver.Scaled, now: Solution, stuck: Any) -> Solution:
+        """Sweeps of the samples that are `stuck`: nothing is done where no sample is."""
+
+        def again(state: tuple[Solution]) -> tuple[tuple[Solution], Any]:
+            x = state[0].impulse
+            for _ in range(self.spec.sweeps):
+                x = self.call(solver.sweep, problem, scale, self.blocks, x)
+            return (self.call(solver.measured, problem, scale, self.blocks, x),), 0.0
+
+        return self.c.recorder.repeat(again, (now,), 1, stuck)[0]
 
     def results(self) -> dict[str, list[Any]]:
         """q and v after the step, impulses, residual, gaps and forces, each as its flat entries."""
@@ -360,7 +372,7 @@ class Stepper:
 def contact_step(c: Context, spec: Spec) -> Outputs:
     """The state after a step of length dt from q, v under joint forces tau, with the impulses as they were before.
 
-    Where it is not finite, the state stays as it was and the residual is infinite.
+    Where it is not finite, the state stays as it was and the residual is infinite. `told` are residual, gaps, forces.
     """
     found, call = Stepper(c, spec).results(), c.recorder.call
     q, v, impulse = (Vec(found[name]) for name in ("q", "v", "impulse"))
@@ -370,9 +382,7 @@ def contact_step(c: Context, spec: Spec) -> Outputs:
         ("q_next", (len(q),), list(call(sound, Vec(c.given["q"]), q, size))),
         ("v_next", (len(v),), list(call(sound, Vec(c.given["v"]), v, size))),
         ("impulse_next", (len(impulse),), list(call(sound, Vec([0.0] * len(impulse)), impulse, size))),
-        ("residual", (), [call(marked, found["residual"][0], size)]),
-        ("gap", (n,), found["gap"]),
-        ("force", (n, 3), found["force"]),
+        ("told", (1 + 4 * n,), [call(marked, found["residual"][0], size), *found["gap"], *found["force"]]),
     ]
 
 

@@ -19,7 +19,7 @@ from ..expr import Expr, Graph, evaluate, jvp, maximum, minimum, sqrt
 from ..once import cached_property
 from ..spatial.linear import Scalar, Vec, dot
 
-_TINY = 1e-300
+_TINY = 1e-60
 _MOST_HEIGHTS = 4096  # each costs an operation at every contact
 
 

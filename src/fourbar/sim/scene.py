@@ -52,7 +52,8 @@ class Scene:
     contacts: a list of frames or bodies by name and of `Shape`s; None for all collision shapes of the model. A body
     stands for its collision shapes, or for the point at its origin if it has none. pairs: which shapes may touch each
     other: "objects" (those of different objects: trees with a root of their own), "all" (also those of one robot whose
-    links no joint connects), "none", or a list of pairs of names. Without terrain the planes of the model are it.
+    links no joint connects), "none", or a list of pairs of names. grounded: the names of the shapes (or bodies) that
+    touch terrain; None for all. Without terrain the planes of the model are it.
 
     limits, joint_friction: whether limits of joints stop them, and their dry friction holds. A contact bounces if it
     closes faster than `bounce_above` (m/s) and its surfaces have restitution. `tolerance` (m/s) is the largest velocity
@@ -65,12 +66,13 @@ class Scene:
         *terrains: Terrain,
         contacts: Any = None,
         pairs: Any = "objects",
+        grounded: Any = None,
         law: Law | None = None,
         limits: bool = True,
         joint_friction: bool = True,
         bounce_above: float = 0.01,
         tolerance: float = 1e-10,
-        iterations: int = 30,
+        iterations: int = 60,
     ) -> None:
         law = Rigid() if law is None else law
         _checked(robot, terrains, law)
@@ -83,7 +85,7 @@ class Scene:
         self.robot = robot
         self.terrains = terrains or choose.floors(robot.mechanism, tree)
         chosen = choose.choose(robot.mechanism, tree, contacts)
-        candidates = choose.on_world(chosen.shapes, self.terrains, law)
+        candidates = choose.on_world(choose.only(chosen.shapes, grounded), self.terrains, law)
         candidates += choose.among(tree, chosen.shapes, chosen.fixed, pairs, law)
         joints, unkept = choose.joint_rows(tree, bool(limits), bool(joint_friction))
         if len(candidates) > choose.MOST:
@@ -148,7 +150,12 @@ class Scene:
         tau = np.zeros(self.robot.nv) if tau is None else tau
         impulse = np.zeros(self.n_impulses) if impulse is None else impulse
         more = {} if friction is None else {"friction": friction}
-        return Stepped(*self.function(q, v, tau, dt, impulse, threads=threads, **more))
+        if threads is not None:
+            more["threads"] = threads
+        q, v, impulse, told = self.function(q, v, tau, dt, impulse, **more)
+        n = len(self.spec.candidates)
+        force = told[..., 1 + n :].reshape(*told.shape[:-1], n, 3)
+        return Stepped(q, v, impulse, told[..., 0], told[..., 1 : 1 + n], force)
 
     def read_state(self, q: Any, v: Any) -> tuple[np.ndarray, np.ndarray]:
         """q (..., nq) and v (..., nv; zero if None) as arrays of their own, with the same leading axes."""

@@ -95,10 +95,10 @@ class Run:
         times = [0.0, *((np.arange(done // self.every) + 1) * self.every * self.dt).tolist()]
         if done % self.every and done == self.steps:
             times.append(done * self.dt)
-            last = {x: y[:, 0].reshape(*batch, *y.shape[2:]) for x, y in self._tail.items()}
+            last = {x: y[:, 0].reshape((*batch, *y.shape[2:])) for x, y in self._tail.items()}
             moved = rolled.made == done
             for x, y in last.items():
-                kept = np.where(moved.reshape(*batch, *[1] * (y.ndim - len(batch))), y, np.nan)
+                kept = np.where(moved.reshape((*batch, *[1] * (y.ndim - len(batch)))), y, np.nan)
                 records[x] = np.concatenate([records[x], kept[None]])
         self._tell(name, rolled)
         return self._result(np.array(times), records, rolled)

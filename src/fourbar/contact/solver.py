@@ -21,9 +21,10 @@ from ..spatial.linear import Mat, Scalar, Vec, dot, is_zero
 _TINY = 1e-60  # of squares: keeps roots and ratios of what vanishes from infinity, and products above what is slow
 _SMALL = 1e-30  # an impulse below which nothing rubs
 _WEAK = 1e-10  # a row that moves so much less than the others of its contact is taken to move that much
-_PROXIMAL = 1e-7  # how much Newton's matrix is stiffened: redundant rows make G singular
+_PROXIMAL = 1e-9  # how much Newton's matrix is stiffened: redundant rows make G singular
 _INNER = 2  # rounds of a contact with several kinds of friction on its own in a sweep
-_LEAP = 0.5  # a Newton step that leaves more of the residual than this leads nowhere
+_LEAP, _TRIES = 0.5, 3  # so many Newton steps in a row that leave more of the residual than that lead nowhere
+_WILD = 20.0  # one that makes it so much larger does at once
 _ROOT = 3  # Newton steps for how fast a contact slides
 NEWTON_ROWS = 40  # with more rows than that only sweeps are made: Newton's code grows with their cube
 
@@ -372,10 +373,13 @@ def better(first: Solution, second: Solution) -> Solution:
     return _either(second.residual < first.residual, second, first)
 
 
-def progress(now: Solution, leap: Solution) -> tuple[Solution, Scalar]:
-    """A leap that leaves less than half of the residual of now, else now; and whether (1 or 0) it stays at that."""
-    enough = leap.residual < _LEAP * now.residual
-    return _either(enough, leap, now), select(enough, 0.0, 1.0)
+def progress(best: Solution, leap: Solution, tries: Scalar) -> tuple[Scalar, Scalar]:
+    """How many leaps there were since one left less than half of the best residual, and whether (1 or 0) these lead
+    nowhere: then they are counted anew."""
+    tries = select(leap.residual < _LEAP * best.residual, 0.0, tries + 1.0)
+    wild = select(leap.residual < _WILD * best.residual, 0.0, 1.0)  # also where it is not a number
+    stuck = select(tries > _TRIES - 0.5, 1.0, select(tries > 0.5, wild, 0.0))
+    return select(stuck > 0.5, 0.0, tries), stuck
 
 
 def measured(problem: Problem, scale: Scaled, blocks: tuple[Block, ...], impulse: Vec) -> Solution:

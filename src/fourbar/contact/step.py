@@ -150,6 +150,15 @@ def magnitude(*parts: Vec) -> Scalar:
     return total
 
 
+class Iterate(NamedTuple):
+    """Where a solution is: after the last sweep; now; the best so far; Newton steps since one was good."""
+
+    swept: Vec
+    now: Solution
+    best: Solution
+    tries: Any
+
+
 class Stepper:
     """Records a step of a model with contacts."""
 
@@ -320,30 +329,32 @@ class Stepper:
         start = call(solver.measured, problem, scale, blocks, x)
         newton = len(x) <= solver.NEWTON_ROWS
 
-        def once_more(state: tuple[Solution, Solution]) -> tuple[tuple[Solution, Solution], Any]:
-            now, best = state
-            found, stuck = self._leapt(problem, scale, now) if newton else (now, 1.0)
-            found = self._swept(problem, scale, found, stuck)
-            best = call(solver.better, best, found)
-            return (found, best), call(_left, best.residual, spec.tolerance)
+        def once_more(state: Iterate) -> tuple[Iterate, Any]:
+            leapt, stuck = self._leapt(problem, scale, state) if newton else (state, 1.0)
+            now = self._swept(problem, scale, leapt, stuck)
+            best = call(solver.better, now.best, now.now)
+            return now._replace(best=best), call(_left, best.residual, spec.tolerance)
 
-        return self.c.recorder.repeat(once_more, (start, start), spec.rounds)[1]
+        return self.c.recorder.repeat(once_more, Iterate(x, start, start, 0.0), spec.rounds).best
 
-    def _leapt(self, problem: Problem, scale: solver.Scaled, now: Solution) -> tuple[Solution, Any]:
-        """A Newton step, and whether (1 or 0) it led nowhere: then nothing has changed."""
-        y = self.call(solver.newton, problem, scale, self.blocks, now.impulse)
-        return self.call(solver.progress, now, self.call(solver.measured, problem, scale, self.blocks, y))
+    def _leapt(self, problem: Problem, scale: solver.Scaled, at: Iterate) -> tuple[Iterate, Any]:
+        """A Newton step, and whether (1 or 0) these lead nowhere."""
+        y = self.call(solver.newton, problem, scale, self.blocks, at.now.impulse)
+        leap = self.call(solver.measured, problem, scale, self.blocks, y)
+        tries, stuck = self.call(solver.progress, at.best, leap, at.tries)
+        return at._replace(now=leap, tries=tries), stuck
 
-    def _swept(self, problem: Problem, scale: solver.Scaled, now: Solution, stuck: Any) -> Solution:
-        """Sweeps of the samples that are `stuck`: nothing is done where no sample is."""
+    def _swept(self, problem: Problem, scale: solver.Scaled, at: Iterate, stuck: Any) -> Iterate:
+        """Sweeps of the samples that are `stuck`, from where sweeps ended last: nothing is done where no sample is."""
 
-        def again(state: tuple[Solution]) -> tuple[tuple[Solution], Any]:
-            x = state[0].impulse
+        def again(state: tuple[Vec, Solution]) -> tuple[tuple[Vec, Solution], Any]:
+            x = state[0]
             for _ in range(self.spec.sweeps):
                 x = self.call(solver.sweep, problem, scale, self.blocks, x)
-            return (self.call(solver.measured, problem, scale, self.blocks, x),), 0.0
+            return (x, self.call(solver.measured, problem, scale, self.blocks, x)), 0.0
 
-        return self.c.recorder.repeat(again, (now,), 1, stuck)[0]
+        swept, now = self.c.recorder.repeat(again, (at.swept, at.now), 1, stuck)
+        return at._replace(swept=swept, now=now)
 
     def results(self) -> dict[str, list[Any]]:
         """q and v after the step, impulses, residual, gaps and forces, each as its flat entries."""

@@ -69,7 +69,7 @@ class Task:
             self.tau[:, k, 6:] = 150.0 * (wanted - q[:, 7:]) - 4.0 * v[:, 6:]
             return self.tau[:, k]
 
-        self.run = scene.simulate(self.q, self.v, duration=STEPS * DT, dt=DT, torque=torque, every=10)
+        self.run = scene.simulate(self.q, self.v, duration=STEPS * DT, dt=DT, control=torque, every=10)
 
 
 def peer_model(robot: fb.System) -> mujoco.MjModel:

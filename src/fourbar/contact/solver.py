@@ -313,6 +313,7 @@ def _equations(
         at = block.first
         if block.joint:
             row, right = _joint_row(problem, own, bounds, at, c[at], x[at])
+            row[at] = row[at] + _PROXIMAL * own[0]
             A.append(row)
             b.append(right)
             continue

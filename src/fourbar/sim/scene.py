@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
+from functools import partial
 from numbers import Real
 from typing import Any, NamedTuple
 
@@ -12,13 +13,15 @@ from ..arrays import Argument, batch_shape, to_array
 from ..contact import choose
 from ..contact.candidates import Spec
 from ..contact.laws import Law, Rigid
-from ..contact.model import compiled_step, rolled, rows
+from ..contact.model import Force, compiled_step, rolled, rows
 from ..contact.terrain import Terrain
 from ..errors import ArgumentError, ModelError, warn
 from ..once import cached_property
 from ..system.system import System
 from .acting import SimulationWarning
-from .touching import Batch, ContactRun, Run, Torque, asked, follow
+from .simulate import Progress, check_times, read_control, read_counts, read_period
+from .step import Traced
+from .touching import Batch, ContactRun, Driver, Run, asked
 
 
 class Stepped(NamedTuple):
@@ -166,21 +169,38 @@ class Scene:
         return np.broadcast_to(q, (*batch, self.robot.nq)).copy(), np.broadcast_to(v, (*batch, self.robot.nv)).copy()
 
     @cached_property
-    def _rollouts(self) -> dict[bool, Any]:
-        """The machine code of rollouts, without and with friction for each sample."""
+    def _rollouts(self) -> dict[Any, Any]:
+        """The machine code of rollouts, by what they take."""
         return {}
 
-    def _started(self, q: Any, v: Any, dt: Any, friction: Any, batch: tuple[int, ...] = ()) -> Any:
+    def _started(self, q: Any, v: Any, dt: float, friction: Any, force: Force | None, batch: tuple[int, ...]) -> Any:
         """A motion at its beginning."""
-        if not (isinstance(dt, Real) and 0.0 < float(dt) < np.inf):
-            raise ArgumentError(f"dt={dt!r}: expected a time step in s, above zero")
-        given = friction is not None
-        if given not in self._rollouts:
-            self._rollouts[given] = rolled(self.robot.mechanism, self.spec, given)
+        key = (friction is not None, force)
+        if key not in self._rollouts:
+            self._rollouts[key] = rolled(self.robot.mechanism, self.spec, friction is not None, force)
         q, v = self.read_state(q, v)
-        zeros = {"impulse": np.zeros(self.n_impulses), "worst": 0.0, "late": -1.0, "count": 0.0}
-        numbers = {"dt": float(dt), "friction": friction} if given else {"dt": float(dt)}
-        return self._rollouts[given].start({"q": q, "v": v, **zeros}, numbers, batch)
+        state = {"q": q, "v": v, "impulse": np.zeros(self.n_impulses), "worst": 0.0, "late": -1.0, "count": 0.0}
+        if force is not None and force.period > 1:
+            state |= {"held": np.zeros(self.robot.nv), "phase": 0.0}
+        numbers = {"dt": dt} if friction is None else {"dt": dt, "friction": friction}
+        return self._rollouts[key].start(state, numbers, batch)
+
+    def _made(
+        self, name: str, q: Any, v: Any, control: Any, steps: int, dt: float, period: int, every: int, friction: Any,
+        progress: Progress | None,
+    ) -> ContactRun:  # fmt: skip
+        """A motion, made in one go."""
+        batch = control.shape[:-2] if isinstance(control, np.ndarray) else ()
+        force = None
+        if isinstance(control, Traced):
+            force = Force(partial(control.forces, name="control"), period)
+        run = Run(self, self._started(q, v, dt, friction, force, batch), dt, steps, every)
+        asks = callable(control) and force is None
+        try:
+            Driver(run, () if force else control, period, self.robot.nv).reach(asked(progress, steps), asks)
+        except KeyboardInterrupt:
+            warn(f"{name}: interrupted at t = {run.t:.6g} s; the states so far are returned", SimulationWarning)
+        return run.finished(name)
 
     def simulate(
         self,
@@ -189,51 +209,121 @@ class Scene:
         *,
         duration: float,
         dt: float = 2e-3,
-        torque: Torque | None = None,
-        period: int = 1,
+        control: Any = None,
+        period: float | None = None,
         friction: Any = None,
         every: int = 1,
-        progress: Callable[[Iterable[int]], Iterable[int]] | None = None,
+        progress: Progress | None = None,
     ) -> ContactRun:
-        """The motion of one state or a batch for a time, rounded to whole steps, recorded every so many of them.
+        """Simulate one state or a batch, with steps of fixed length.
 
-        torque(t, q, v) -> (..., nv) is asked every `period` steps and held in between. friction (..., n) stands for the
-        coefficients of all contacts and may differ in each sample. What diverges, or whose contacts are not solved to
-        the tolerance, is marked in the result and told by a SimulationWarning.
+        Parameters
+        ----------
+        q : array_like, shape (..., nq)
+            Configuration at the start, with its loops closed.
+        v : array_like, shape (..., nv), optional
+            Velocity at the start (rad/s, m/s); zero if None.
+        duration : float
+            Time (s), rounded to whole steps.
+        dt : float, default 0.002
+            Length of a step (s).
+        control : array_like or callable, optional
+            Joint forces that are held for a period: an array, shape (..., rows, nv), with a row for each period; a
+            function ``control(t, q, v)`` of arrays that is called once per period and may keep state; or
+            ``fb.traced(function)``, which is compiled into the steps.
+        period : float, optional
+            Time (s) for which controls are held, a multiple of dt; dt if None.
+        friction : array_like, shape (..., n), optional
+            Coefficients of sliding friction of all contacts, which may differ in each sample; those of the scene if
+            None.
+        every : int, default 1
+            Record every so many steps; the last one is always recorded.
+        progress : callable, optional
+            Wraps the range of steps, e.g. tqdm.tqdm.
+
+        Returns
+        -------
+        ContactRun
+            Times, states, contacts, and how well they were solved.
+
+        Raises
+        ------
+        ArgumentError
+            If an argument is not what it should be.
+
+        Warns
+        -----
+        SimulationWarning
+            If samples diverge, or contacts are not solved to the tolerance: which, and since when.
+
+        Examples
+        --------
+        >>> import fourbar as fb
+        >>> b = fb.Builder("ball")
+        >>> _ = b.body("ball", joint=fb.joints.Free(), mass=1.0, inertia=(0.004, 0.004, 0.004))
+        >>> scene = fb.Scene(b.build(), fb.Plane(), contacts=[fb.contact.Shape("ball", "sphere", 0.1)])
+        >>> run = scene.simulate([0, 0, 0.5, 1, 0, 0, 0], duration=1.0)
+        >>> float(run.q[-1, 2].round(6)), run.contacts.force[-1].round(3).tolist()
+        (0.1, [[0.0, 0.0, 9.81]])
         """
-        if not all(isinstance(x, Real) and 0.0 < float(x) < np.inf for x in (duration, dt)) or dt > duration * 1.000001:
-            raise ArgumentError(f"duration={duration!r}, dt={dt!r}: expected positive times, with dt the shorter one")
-        if not isinstance(period, int | np.integer) or period < 1:
-            raise ArgumentError(f"period={period!r}: expected a whole number of steps, at least 1")
-        if torque is not None and not callable(torque):
-            raise ArgumentError(
-                f"torque={torque!r}: expected a function torque(t, q, v) of arrays; for arrays: rollout"
-            )
-        steps = max(1, round(duration / dt))
-        run = Run(self, self._started(q, v, dt, friction), float(dt), steps, every)
-        try:
-            follow(run, torque, int(period), self.robot.nv, asked(progress, steps))
-        except KeyboardInterrupt:
-            warn(f"simulate: interrupted at t = {run.t:.6g} s; the states so far are returned", SimulationWarning)
-        return run.finished("simulate")
+        check_times(duration, dt)
+        read_counts(every, True)
+        held, steps = read_period(period, dt), max(1, round(duration / dt))
+        control = read_control(self.robot, control, -(-steps // held))
+        return self._made("simulate", q, v, control, steps, float(dt), held, int(every), friction, progress)
 
     def rollout(
-        self, q: Any, v: Any, tau: Any, *, dt: float = 2e-3, every: int = 1, hold: int = 1, friction: Any = None
+        self,
+        q: Any,
+        v: Any = None,
+        control: Any = None,
+        *,
+        dt: float = 2e-3,
+        steps: int | None = None,
+        period: float | None = None,
+        every: int = 1,
+        friction: Any = None,
     ) -> ContactRun:
-        """The motion under given joint forces tau (..., rows, nv), one row for every `hold` steps, in one call."""
-        tau = to_array("rollout", Argument("tau", (self.robot.nv,)), tau)
-        if tau.ndim < 2 or tau.shape[-2] < 1:
-            raise ArgumentError(f"rollout: tau must have shape (..., rows, {self.robot.nv}), got {tau.shape}")
-        motion = self._started(q, v, dt, friction, tau.shape[:-2])
-        steps = tau.shape[-2] * int(hold)
-        run = Run(self, motion, float(dt), steps, every)
-        rows = motion.rows({"tau": tau}, tau.shape[-2])
-        try:
-            while motion.now.steps < steps:
-                run.advance(min(motion.several, steps - motion.now.steps), rows, int(hold))
-        except KeyboardInterrupt:
-            warn(f"rollout: interrupted at t = {run.t:.6g} s; the states so far are returned", SimulationWarning)
-        return run.finished("rollout")
+        """Simulate one state or a batch under given joint forces, in one call of machine code.
+
+        Parameters
+        ----------
+        q : array_like, shape (..., nq)
+            Configurations at the start.
+        v : array_like, shape (..., nv), optional
+            Velocities at the start (rad/s, m/s); zero if None.
+        control : array_like or callable, optional
+            Joint forces, shape (..., rows, nv), a row for each period; or a function, as in `simulate`.
+        dt : float, default 0.002
+            Length of a step (s).
+        steps : int, optional
+            Number of steps; what the rows of `control` last if None.
+        period : float, optional
+            Time (s) for which controls are held, a multiple of dt; dt if None.
+        every : int, default 1
+            Record every so many steps.
+        friction : array_like, shape (..., n), optional
+            As in `simulate`.
+
+        Returns
+        -------
+        ContactRun
+            Times (first axis), states, contacts, and how well they were solved.
+
+        Raises
+        ------
+        ArgumentError
+            If an argument is not what it should be.
+        """
+        check_times(dt, dt)
+        read_counts(every, True)
+        held = read_period(period, dt)
+        if steps is None:
+            if control is None or callable(control) or np.ndim(control) < 2:
+                raise ArgumentError("rollout: give steps=, or an array control (..., rows, nv) that says how many")
+            steps = int(np.shape(control)[-2]) * held
+        control = read_control(self.robot, control, -(-steps // held))
+        return self._made("rollout", q, v, control, int(steps), float(dt), held, int(every), friction, None)
 
     def batch(self, n: int, *, dt: float = 2e-3) -> Batch:
         """n worlds with a state each, to be stepped and reset in part."""

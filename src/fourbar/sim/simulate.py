@@ -95,7 +95,7 @@ def read_period(period: Any, dt: float) -> int:
     return steps
 
 
-def _read_control(robot: System, control: Any, rows: int) -> Any:
+def read_control(robot: System, control: Any, rows: int) -> Any:
     """A function, or an array (..., rows or more, nv); None where there is none."""
     if control is None or callable(control):
         return control
@@ -209,7 +209,7 @@ class Asked:
         self.torque: Any = torque
         self.given_q, self.given_v = _read_state(robot, q, v)
         self.period = read_period(period, dt)
-        self.control = _read_control(robot, control, -(-steps // self.period))
+        self.control = read_control(robot, control, -(-steps // self.period))
         if isinstance(self.control, np.ndarray):
             self._spread(self.control.shape[:-2])
         self.robot, self.threads = robot, threads

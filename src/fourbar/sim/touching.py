@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from .scene import Scene
 
 RECORDS = ("q", "v", "residual", "worst", "gap", "force")
-Torque = Callable[[float, np.ndarray, np.ndarray], np.ndarray]
 
 
 @dataclass(frozen=True)
@@ -184,27 +183,39 @@ class Batch:
         return self.residual <= self.scene.spec.tolerance
 
 
-def constant_rows(run: Run, tau: np.ndarray) -> list[np.ndarray]:
-    """One row of forces for all steps of a call."""
-    return run.motion.rows({"tau": tau[..., None, :]}, 1)
+class Driver:
+    """Makes the steps of a run: forces from an array, from a function asked in Python, or from within the step."""
 
+    def __init__(self, run: Run, control: Any, period: int, nv: int) -> None:
+        self.run, self.control, self.period, self.nv = run, control, period, nv
+        self._rows: list[np.ndarray] = []
+        if isinstance(control, np.ndarray):
+            self._rows = run.motion.rows({"tau": control}, -(-run.steps // period))
+        elif control is None:
+            self._hold(np.zeros(nv))
 
-def follow(run: Run, torque: Torque | None, period: int, nv: int, steps: Iterator[int]) -> None:
-    """Make all steps of a run, asking for forces every `period` of them."""
-    none = constant_rows(run, np.zeros(nv))
-    left = run.steps
-    while left:
-        if torque is None:
-            rows, count = none, min(left, run.motion.several)
-        else:
-            state = run.motion.state
-            force = np.asarray(torque(run.t, state["q"], state["v"]), float)
-            wanted = (*run.motion.batch, nv)
-            if np.broadcast_shapes(force.shape, wanted) != wanted or force.shape[-1:] != (nv,):
-                raise ArgumentError(f"torque(t, q, v) returned shape {force.shape}, expected {wanted}")
-            rows, count = constant_rows(run, force), min(left, period)
-        run.advance(count, rows, ALWAYS)
-        left -= count
-        for _ in range(count):
-            next(steps, None)
-    next(steps, None)  # lets who shows them close
+    def _hold(self, tau: np.ndarray) -> None:
+        self._rows = self.run.motion.rows({"tau": tau[..., None, :]}, 1)
+
+    def _ask(self) -> None:
+        """Ask for the forces of the next period."""
+        state = self.run.motion.state
+        force = np.asarray(self.control(self.run.t, state["q"], state["v"]), float)
+        wanted = (*self.run.motion.batch, self.nv)
+        if force.shape[-1:] != (self.nv,) or np.broadcast_shapes(force.shape, wanted) != wanted:
+            raise ArgumentError(f"control(t, q, v) returned shape {force.shape}, expected {wanted}")
+        self._hold(force)
+
+    def reach(self, steps: Iterator[int], asks: bool) -> None:
+        """Make all steps. `asks`: the control is a function that Python calls."""
+        run = self.run
+        while run.motion.now.steps < run.steps:
+            count = min(run.motion.several, run.steps - run.motion.now.steps)
+            if asks:
+                count = min(count, self.period - run.motion.now.steps % self.period)
+                if run.motion.now.steps % self.period == 0:
+                    self._ask()
+            run.advance(count, self._rows, self.period if isinstance(self.control, np.ndarray) else ALWAYS)
+            for _ in range(count):
+                next(steps, None)
+        next(steps, None)  # lets who shows them close

@@ -153,4 +153,4 @@ class Spec(NamedTuple):
     bounce_above: float = 0.01
     tolerance: float = 1e-10
     sweeps: int = 3
-    rounds: int = 60
+    rounds: int = 200

@@ -19,7 +19,7 @@ from ..errors import ArgumentError, ModelError, warn
 from ..once import cached_property
 from ..system.system import System
 from .acting import SimulationWarning
-from .simulate import Progress, check_times, read_control, read_counts, read_period
+from .simulate import Progress, Staged, check_times, read_control, read_counts, read_period
 from .step import Traced
 from .touching import Batch, ContactRun, Driver, Run, asked
 
@@ -49,18 +49,55 @@ def _checked(robot: Any, terrains: Iterable[Any], law: Any) -> None:
         raise ArgumentError(f"law={law!r}: expected fb.contact.Rigid() or fb.contact.Compliant(...)")
 
 
-class Scene:
-    """A robot, what does not move around it, and which of its shapes take part.
+class Scene(Staged):
+    """A robot, what does not move around it, and which of its shapes may touch.
 
-    contacts: a list of frames or bodies by name and of `Shape`s; None for all collision shapes of the model. A body
-    stands for its collision shapes, or for the point at its origin if it has none. pairs: which shapes may touch each
-    other: "objects" (those of different objects: trees with a root of their own), "all" (also those of one robot whose
-    links no joint connects), "none", or a list of pairs of names. grounded: the names of the shapes (or bodies) that
-    touch terrain; None for all. Without terrain the planes of the model are it.
+    Parameters
+    ----------
+    robot : System
+        The robot; several objects are several trees of it, each with a root of its own.
+    *terrains : Plane, HeightField or SignedDistance
+        What does not move. Without any, the planes of the model that are fixed to the world.
+    contacts : list of str or Shape, optional
+        What may touch: frames and bodies by name, and shapes. A body stands for its collision shapes, or for the point
+        at its origin if it has none. All collision shapes of the model if None.
+    pairs : str or list of pairs of names, default "objects"
+        Which shapes may touch each other: "objects", those of different objects; "all", also those of one robot whose
+        links no joint connects; "none"; or a list of pairs of names.
+    grounded : list of str, optional
+        The shapes, or bodies, that may touch terrain; all if None.
+    law : Rigid or Compliant, optional
+        How hard contacts are; rigid if None.
+    limits : bool, default True
+        Let the limits of joints stop them.
+    joint_friction : bool, default True
+        Let the dry friction of joints act.
+    bounce_above : float, default 0.01
+        Velocity (m/s) below which nothing bounces.
+    tolerance : float, default 1e-10
+        Largest velocity (m/s, rad/s) by which a condition of contact may be missed.
+    iterations : int, default 200
+        Passes of the solver at most.
 
-    limits, joint_friction: whether limits of joints stop them, and their dry friction holds. A contact bounces if it
-    closes faster than `bounce_above` (m/s) and its surfaces have restitution. `tolerance` (m/s) is the largest velocity
-    by which a condition of contact may be missed, `iterations` bounds the work for it.
+    Raises
+    ------
+    ModelError
+        If more points may touch than can be simulated, or a shape is of a kind that cannot.
+
+    Warns
+    -----
+    SimulationWarning
+        If shapes or limits of the model do not act.
+
+    Examples
+    --------
+    >>> import fourbar as fb
+    >>> b = fb.Builder("box")
+    >>> _ = b.body("box", joint=fb.joints.Free(), mass=1.0, inertia=(0.01, 0.01, 0.01))
+    >>> corners = [fb.contact.Shape("box", position=(x, y, -0.1)) for x in (-0.1, 0.1) for y in (-0.1, 0.1)]
+    >>> scene = fb.Scene(b.build(), fb.Plane(friction=0.5), contacts=corners)
+    >>> scene.contacts
+    ('box#0', 'box#1', 'box#2', 'box#3')
     """
 
     def __init__(
@@ -75,7 +112,7 @@ class Scene:
         joint_friction: bool = True,
         bounce_above: float = 0.01,
         tolerance: float = 1e-10,
-        iterations: int = 60,
+        iterations: int = 200,
     ) -> None:
         law = Rigid() if law is None else law
         _checked(robot, terrains, law)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
 from numbers import Real
 from typing import Any
@@ -193,6 +194,21 @@ def _attach(run: Any, error: Exception) -> None:
     error.add_note(f"simulate: at t = {run.t:.6g} s; the states so far are in the error's attribute 'trajectory'")
 
 
+class Staged(ABC):
+    """What simulates itself: a scene, whose robot touches things."""
+
+    @abstractmethod
+    def simulate(self, q: Any, v: Any = None, *, duration: float, dt: float, **options: Any) -> Any:
+        """The motion from a state."""
+
+
+def _staged(scene: Staged, q: Any, v: Any, torque: Any, passive: bool, **options: Any) -> Any:
+    """The motion of a scene, which takes other options than a robot."""
+    if torque is not None or not passive:
+        raise ArgumentError("simulate: a scene takes control= instead of torque=, and springs and damping always act")
+    return scene.simulate(q, v, **options)
+
+
 class Asked:
     """What a simulation is asked for."""
 
@@ -275,7 +291,7 @@ def reached(asked: Asked, numbers: Iterable[int], run: Any = None) -> Any:
 
 
 def simulate(
-    robot: System,
+    robot: System | Staged,
     q: Any,
     v: Any = None,
     *,
@@ -310,6 +326,9 @@ def simulate(
     A motion that diverges ends at its last finite state, with a SimulationWarning; in a batch the samples concerned are
     NaN from there on. Ctrl-C ends it likewise. An error carries the states before it as its `trajectory`.
     """
+    if isinstance(robot, Staged):
+        return _staged(robot, q, v, torque, passive, duration=duration, dt=dt, control=control, period=period,
+                       every=every, progress=progress)  # fmt: skip
     check_times(duration, dt)
     read_counts(every, passive)
     if progress is not None and not callable(progress):

@@ -118,7 +118,7 @@ def test_the_error_falls_with_the_step() -> None:
     assert errors[1] < 0.7 * errors[0] and errors[2] < 0.7 * errors[1] and errors[2] < 1e-3
 
 
-def quadruped(limits: bool = True) -> tuple[fb.System, fb.Scene]:
+def quadruped(limits: bool = True, tolerance: float = 1e-10) -> tuple[fb.System, fb.Scene]:
     """A table with four hinged legs."""
     b = fb.Builder("table")
     b.body("base", joint=fb.joints.Free(), mass=5.0, inertia=(0.1, 0.2, 0.2))
@@ -131,7 +131,7 @@ def quadruped(limits: bool = True) -> tuple[fb.System, fb.Scene]:
             names.append(name)
     robot = b.build()
     feet = [Shape(name, "sphere", 0.02, position=(0, 0, -0.3)) for name in names]
-    return robot, fb.Scene(robot, fb.Plane(friction=0.6), contacts=feet, limits=limits)
+    return robot, fb.Scene(robot, fb.Plane(friction=0.6), contacts=feet, limits=limits, tolerance=tolerance)
 
 
 def test_the_same_bits_in_any_batch_and_on_any_number_of_threads() -> None:
@@ -175,7 +175,7 @@ def test_worlds_are_stepped_and_reset_in_part() -> None:
 
 
 def test_energy_never_grows_by_itself() -> None:
-    robot, scene = quadruped(limits=False)
+    robot, scene = quadruped(limits=False, tolerance=1e-5)  # its feet cannot all move apart: λ is far from unique
     rng = np.random.default_rng(2)
     n = 8
     q = np.repeat(robot.neutral()[None], n, 0)

@@ -38,7 +38,7 @@ def ways(robot: Any) -> dict[str, tuple[Callable[[], Any], float]]:
     q, v, a = np.array([0.3, -0.7]), np.array([1.0, -2.0]), np.array([0.5, 4.0])
     many, ql, vl, al = np.tile(q, (4, 1)), q.tolist(), v.tolist(), a.tolist()
     short, whole = q.astype(np.float32), np.array([1, 2])
-    f_ext = np.zeros(robot.model.shape("f_ext"))
+    f_ext = np.zeros((len(robot.names.bodies), 6))
     f, hybrid = robot.inverse_dynamics, robot.hybrid_dynamics.specialise(["elbow"])
     return {
         "inverse_dynamics(q, v, a)": (lambda: f(q, v, a), 0.4),

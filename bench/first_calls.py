@@ -130,8 +130,8 @@ def is_met(name: str, tries: int) -> bool:
     limits = [
         (f"{x:g} {unit}", y <= x) for x, y, unit in ((row.seconds, wall, "s"), (row.megabytes, memory, "MB")) if x
     ]
-    told = "".join(f" | limit {limit} {'met' if met else 'NOT met'}" for limit, met in limits)
-    print(f"{name:18s} {wall:6.2f} s, CPU {cpu:6.2f} s, peak {memory:5.0f} MB{told}", flush=True)
+    verdict = "".join(f" | limit {limit} {'met' if met else 'NOT met'}" for limit, met in limits)
+    print(f"{name:18s} {wall:6.2f} s, CPU {cpu:6.2f} s, peak {memory:5.0f} MB{verdict}", flush=True)
     return all(met for _, met in limits)
 
 

@@ -166,7 +166,7 @@ def growth_rows(effort: Effort, ends: tuple[int, int] = (SHORT, LONG)) -> list[b
             per_link = [t / batch / n for t, batch, n in zip(effort.fastest(*calls), batches, ends, strict=True)]
             label = f"growth {name} {'equal links' if seed is None else 'random links'}, {ends[0]} to {ends[1]}"
             times = " and ".join(f"{1e9 * t:.1f}" for t in per_link)
-            met.append(line(label, per_link[1] / per_link[0], GROWTH_LIMIT, f"{times} ns a link", "x"))
+            met.append(line(label, per_link[1] / per_link[0], GROWTH_LIMIT, f"{times} ns per link", "x"))
             print("".join(f"    {note}\n" for note in notes), end="")
     return met
 

@@ -51,7 +51,7 @@ def table(number: str, cases: Sequence[Case], effort: Effort) -> Measured:
         counts.append({name: float(n) for name, n in case.counts(number).items()})
     print(f"\nTable {number}: {TITLES[number]}; percent more than the cluster algorithm")
     print(f"{'':34s}" + "".join(f"{case.title:>14s}" for case in cases))
-    print(f"{'cluster, ns a sample':34s}" + "".join(f"{1e9 * t['cluster']:14.0f}" for t in times))
+    print(f"{'cluster, ns per sample':34s}" + "".join(f"{1e9 * t['cluster']:14.0f}" for t in times))
     print(f"{'cluster, operations':34s}" + "".join(f"{c['cluster']:14.0f}" for c in counts))
     titles = [model.title for model in MODELS]
     for name in list(times[0])[1:]:
@@ -113,7 +113,7 @@ def chains(
     figure: str, title: str, number: str, effort: Effort, links: Sequence[int], folder: Path
 ) -> dict[str, float]:
     """Measure, print and plot the growth with the number of links; the exponents by operations."""
-    print(f"\nFigure {figure}: {title} of chains of random links, µs a sample")
+    print(f"\nFigure {figure}: {title} of chains of random links, µs per sample")
     panels, exponents = {}, {}
     for kind in ("gt_chain", "pbt_chain"):
         panels[kind], counts = chain_times(kind, number, effort, links)

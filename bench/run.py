@@ -173,7 +173,7 @@ def growth_rows() -> None:
             times = fastest(*runs, turns=PATIENT // 2)
             short, long = (1e9 * t / batch / n for t, n in zip(times, cases, strict=True))
             print(
-                f"chain          {name}: batch {batch}, {short:.2f} ns a body at 64, {long:.2f} at 512: "
+                f"chain          {name}: batch {batch}, {short:.2f} ns per body at 64, {long:.2f} at 512: "
                 f"growth {long / short:.2f}x"
             )
 

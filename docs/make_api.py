@@ -1,208 +1,117 @@
-"""Writes docs/api.md from the docstrings:  python docs/make_api.py"""
+"""Writes docs/api.md from the docstrings of all that is public:  python docs/make_api.py"""
 
 from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
-import fourbar as fb
-from fourbar import baselines, constraints, convert, errors, lagrange, loops
-from fourbar.bridges import drake, mujoco, pinocchio
-from fourbar.functions.methods import METHODS, Method
-from fourbar.functions.options import READERS
-from fourbar.identification import BaseParameters, Excitation, Fourier
-from fourbar.joints import JOINT_TYPES, Joint
-from fourbar.system.constrained.actuated import Actuated
-from fourbar.system.constrained.robot import Constrained
-from fourbar.system.equations import Equations
-from fourbar.system.system import Names, OptionedMethod
-from fourbar.tree.assembly import ClusterInfo
+from public import Entry, Section, sections
+from registered import documented, section
 
 TARGET = Path(__file__).with_name("api.md")
-_FUNCTIONS = ("sin", "cos", "tan", "sqrt", "asin", "acos", "atan2", "minimum", "maximum", "select")
-_INNER = ("model", "mechanism")  # of a System and a Builder: for those who extend the library
 _HEAD = """\
 # API reference
 
 Made from the docstrings by `python docs/make_api.py`. In shapes, `...` stands for leading axes, which broadcast.
 """
-_ALGORITHMS = """\
-Methods of a robot, each compiled at its first call. `out` is an array for the result (a tuple of them where there are
-several), `threads` the most threads to use. A method with options, such as `frame`, also has `specialise`.
-"""
+_ABOUT = {
+    "Algorithms": """\
+Methods of a robot, each compiled at its first call. Each also takes `out`, an array for the result (a tuple of them
+where there are several), and `threads`, the largest number of threads for a batch, by name. A method with options, such
+as `frame`, has `specialise(...)`: the function for one choice of options, which takes arrays only and is called faster.
+All have derivatives: `jvp`, `vjp` and `jacobian`, see [Derivatives](derivatives.md).
+""",
+}
+_EVERYWHERE = ("out", "threads")  # what all algorithms take
+_TITLES = ("Parameters", "Returns", "Raises", "Warns", "See Also", "Notes", "Examples")
+_HEADING = re.compile(rf"^(?:{'|'.join(_TITLES)})\n-+\n", re.MULTILINE)
 
 
-def _doc(thing: Any) -> str:
-    """A docstring; sessions (>>> lines) become code."""
-    session = re.compile(r"(?:^>>> .*\n?)+", re.MULTILINE)
-    text = inspect.cleandoc(thing.__doc__ or "")
-    return session.sub(lambda m: f"```pycon\n{m[0].rstrip()}\n```\n", text).rstrip()
+def _code(text: str) -> str:
+    """Names in double backticks as Markdown writes them."""
+    return text.replace("``", "`")
 
 
-def _summary(thing: Any) -> str:
-    """The first paragraph of a docstring, as one line."""
-    return " ".join(_doc(thing).partition("\n\n")[0].split())
+def _joined(text: str) -> str:
+    return _code(" ".join(text.split()))
 
 
-def _arguments(of: Callable[..., Any]) -> list[inspect.Parameter]:
-    """Parameters without annotations, without `self` and what is private."""
-    parameters = inspect.signature(of).parameters.values()
-    return [p.replace(annotation=p.empty) for p in parameters if p.name != "self" and not p.name.startswith("_")]
+def _listed(title: str, doc: str, leave: tuple[str, ...] = ()) -> Iterator[str]:
+    """A section of entries as a list."""
+    entries = [entry for entry in documented(doc, title) if entry.name not in leave]
+    if entries:
+        yield f"**{title}**\n"
+        for name, kind, text in entries:
+            typed = f"`{name}` ({kind})" if kind else f"`{name}`" if title == "Raises" else name
+            yield f"- {typed}: {_joined(text)}"
+        yield ""
 
 
-def _signature(of: Callable[..., Any], name: str) -> str:
-    return name + str(inspect.Signature(_arguments(of)))
+def _examples(doc: str) -> Iterator[str]:
+    """The examples as code; words between them stay words."""
+    for block in re.split(r"\n\n+", section(doc, "Examples")):
+        if block.startswith(">>>"):
+            quoted = block.replace("'''", '"""')  # as ruff writes it in Markdown
+            yield f"```pycon\n{quoted}\n```\n"
+        elif block:
+            yield f"{_code(block)}\n"
 
 
-def _entry(title: str, text: str) -> str:
-    return f"### `{title}`\n{text}\n"
+def rendered(doc: str, leave: tuple[str, ...] = ()) -> str:
+    """A docstring in Markdown: its words, then its sections."""
+    start = _HEADING.search(doc)
+    parts = [_code(doc[: start.start()] if start else doc).rstrip() + "\n"]
+    for title in ("Parameters", "Returns", "Raises", "Warns"):
+        parts += _listed(title, doc, leave if title == "Parameters" else ())
+    notes = section(doc, "Notes")
+    parts += [f"{_code(notes)}\n"] if notes else []
+    parts += _examples(doc)
+    related = [f"`{name}`" for name in related_names(doc)]
+    parts += [f"See also {', '.join(related)}.\n"] if related else []
+    return "\n".join(parts)
 
 
-def _listed(rows: Iterable[tuple[str, str]]) -> str:
-    return "".join(f"- `{title}`: {text}\n" for title, text in rows)
+def related_names(doc: str) -> list[str]:
+    """The names in the section See Also."""
+    return re.findall(r"^([\w.]+) : ", section(doc, "See Also"), re.MULTILINE)
 
 
-def _members(kind: type, named: Iterable[str]) -> Iterator[str]:
-    """Methods and properties of a class."""
-    for name in named:
-        member = inspect.getattr_static(kind, name)
-        value = getattr(member, "fget", None) or getattr(member, "func", None)
-        title = f"{kind.__name__}.{name}"
-        yield _entry(title if value else _signature(member, title), _doc(value or member))
+def _title(entry: Entry) -> str:
+    leave = _EVERYWHERE if entry.kind == "algorithm" else ()
+    if entry.signature is None:
+        return entry.name
+    kept = [p for p in entry.signature.parameters.values() if p.name not in leave]
+    return entry.name + str(inspect.Signature(kept))
 
 
-def _public(kind: type) -> list[str]:
-    """Members of a class and of its bases in this library, those of the bases first."""
-    own = [c for c in reversed(kind.__mro__) if c.__module__.startswith("fourbar")]
-    names = dict.fromkeys(name for c in own for name in vars(c))
-    return [n for n in names if not n.startswith("_") and n not in METHODS and n not in _INNER]
+def _entry(entry: Entry) -> str:
+    leave = _EVERYWHERE if entry.kind == "algorithm" else ()
+    return f"### `{_title(entry)}`\n\n{rendered(entry.doc, leave)}"
 
 
-def _described(kind: type) -> list[str]:
-    """Public members that are more than plumbing."""
-    return [n for n in vars(kind) if not n.startswith("_") and n not in ("compiled", "resolved")]
+def _brief(entry: Entry) -> str:
+    summary = " ".join(entry.doc.partition("\n\n")[0].split())
+    return f"- `{_title(entry)}`: {summary}"
 
 
-def _system() -> Iterator[str]:
-    yield f"{_doc(fb.System)}\n"
-    plain = [n for n in _public(fb.System) if not _doc_of(n)]
-    yield f"Attributes that need no words: {', '.join(f'`{name}`' for name in plain)}.\n"
-    yield f"`names` has {_fields(Names)}.\n\nEach of `clusters` has {_fields(ClusterInfo)}.\n"
-    yield from _members(fb.System, [n for n in _public(fb.System) if n not in plain])
-
-
-def _doc_of(name: str) -> str:
-    member = inspect.getattr_static(fb.System, name)
-    return _doc(getattr(member, "fget", None) or getattr(member, "func", None) or member)
-
-
-def _fields(kind: Any) -> str:
-    return ", ".join(f"`{name}`" for name in getattr(kind, "_fields", None) or kind.__dataclass_fields__)
-
-
-def _method(name: str, method: Method) -> str:
-    """A method of a robot: arrays, then options, then what every function takes."""
-    options = [str(p) for p in _arguments(READERS[method.static])[1:]]
-    arguments = [*method.arguments, *options, *(f"{x}=None" for x in method.optional), "out=None", "threads=None"]
-    return _entry(f"System.{name}({', '.join(arguments)})", inspect.cleandoc(method.doc))
-
-
-def _algorithms() -> Iterator[str]:
-    yield _ALGORITHMS
-    yield _entry(_signature(OptionedMethod.specialise, "specialise"), _doc(OptionedMethod.specialise))
-    for name in vars(fb.System):
-        if name in METHODS:
-            yield _method(name, METHODS[name])
-
-
-def _identification() -> Iterator[str]:
-    for f in (fb.base_parameters, fb.identify, fb.exciting_trajectory):
-        yield _entry(_signature(f, f.__name__), _doc(f))
-    for kind in (BaseParameters, fb.Identification, Excitation, Fourier):
-        yield _entry(kind.__name__, f"{_doc(kind)}\n\nFields: {_fields(kind)}.")
-        yield from _members(kind, [n for n in _public(kind) if n not in kind.__dataclass_fields__])
-
-
-def _classes(prefix: str, base: type, kinds: Iterable[type]) -> Iterator[str]:
-    yield f"{_doc(base)}\n"
-    for kind in kinds:
-        yield _entry(_signature(kind, f"{prefix}.{kind.__name__}"), _doc(kind))
-
-
-def _sections() -> Iterator[tuple[str, Iterable[str]]]:
-    closing = [getattr(loops, name) for name in loops.__all__ if name != "Loop"]
-    raised = [kind for kind in vars(errors).values() if isinstance(kind, type) and issubclass(kind, Exception)]
-    yield (
-        "Building",
-        [_entry(_signature(fb.Builder, "Builder"), _doc(fb.Builder)), *_members(fb.Builder, _public(fb.Builder))],
-    )
-    yield "Robots", _system()
-    yield "Algorithms", _algorithms()
-    yield "Joints", _classes("joints", Joint, JOINT_TYPES)
-    yield "Loops", _classes("loops", loops.Loop, closing)
-    held = [getattr(constraints, name) for name in constraints.__all__ if name != "Condition"]
-    yield "Constraints", _classes("constraints", constraints.Condition, held)
-    for kind in (Constrained, Actuated):
-        yield f"Robots: `{kind.__name__}`", [f"{_doc(kind)}\n", *_members(kind, _described(kind))]
-    yield "Simulation", [_entry(_signature(f, f.__name__), _doc(f)) for f in (fb.simulate, fb.Trajectory)]
-    yield "Identification", _identification()
-    yield (
-        "Robots of the library",
-        [_listed((_signature(f, f"robots.{n}"), _summary(f)) for n, f in fb.robots.ROBOTS.items())],
-    )
-    found = [getattr(fb, name) for name in _FUNCTIONS]
-    yield "Functions of any scalar", [_listed((_signature(f, f.__name__), _summary(f)) for f in found)]
-    yield (
-        "Errors",
-        [_listed((f"{k.__name__}({', '.join(b.__name__ for b in k.__bases__)})", _summary(k)) for k in raised)],
-    )
-    yield (
-        "Formulas: what `System.equations` returns",
-        [f"{_doc(Equations)}\n\nIt has {_fields(Equations)}.\n", *_members(Equations, ("latex", "python"))],
-    )
-    yield (
-        "Energies differentiated: `fourbar.lagrange`",
-        [
-            f"{_doc(lagrange)}\n",
-            _entry(_signature(lagrange.Lagrangian, "Lagrangian"), _doc(lagrange.Lagrangian)),
-            *_members(lagrange.Lagrangian, [n for n in vars(lagrange.Lagrangian) if not n.startswith("_")]),
-        ],
-    )
-    compared = [getattr(baselines, name) for name in baselines.__all__]
-    yield (
-        "Other treatments of loops: `fourbar.baselines`",
-        [f"{_doc(baselines)}\n", _listed((_signature(f, f.__name__), _summary(f)) for f in compared)],
-    )
-    converting = [getattr(convert, name) for name in convert.__all__]
-    yield (
-        "Conversions: `fourbar.convert`",
-        [
-            f"{_doc(convert)}\n",
-            _listed((_signature(f, f.__name__), _summary(f)) for f in converting if callable(f)),
-            *_members(convert.StateMap, _public(convert.StateMap)),
-        ],
-    )
-    for title, bridge in (("Pinocchio", pinocchio), ("MuJoCo", mujoco), ("Drake", drake)):
-        yield f"{title}: `{bridge.__name__}`", _bridge(bridge)
-
-
-def _bridge(bridge: Any) -> Iterator[str]:
-    """A peer: the function that makes a robot of ours, and what its states have beyond those of a StateMap."""
-    make = next(f for name, f in vars(bridge).items() if name.startswith("from_"))
-    yield f"{_doc(bridge)}\n"
-    yield from (_entry(_signature(f, f.__name__), _doc(f)) for f in (make, bridge.Peer))
-    yield from _members(bridge.Peer, [name for name in vars(bridge.Peer) if not name.startswith("_")])
+def _section(own: Section) -> Iterator[str]:
+    yield f"## {own.title}\n"
+    if own.title in _ABOUT:
+        yield _ABOUT[own.title]
+    if own.about is not None:
+        yield rendered(inspect.cleandoc(own.about.__doc__ or ""))
+    yield from (_entry(entry) for entry in own.entries if not entry.brief)
+    brief = [_brief(entry) for entry in own.entries if entry.brief]
+    if brief:
+        yield "\n".join(brief) + "\n"
 
 
 def make() -> str:
     """The whole page."""
-    parts = [_HEAD]
-    for title, entries in _sections():
-        parts += [f"## {title}\n", *entries]
-    return "\n".join(parts)
+    text = "\n".join([_HEAD, *(part for own in sections() for part in _section(own))])
+    return re.sub(r"\n{3,}", "\n\n", text)
 
 
 if __name__ == "__main__":

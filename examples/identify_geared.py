@@ -1,4 +1,4 @@
-"""A lift and an arm with geared motors: what of links and rotors can be told apart, from a stream of measurements.
+"""A lift and an arm with geared motors: what can be identified of links and rotors, from a stream of measurements.
 
 The measurements come in pieces from a generator, as from files larger than memory; none is kept.
 """

@@ -19,4 +19,6 @@ seconds = time.perf_counter() - begin
 for t, states in zip(trajectory.t, trajectory.q, strict=True):
     print(f"t = {t:3.1f} s: spread of the tip {robot.pose(states, 'tip')[:, :3, 3].std(axis=0).max():.1e} m")
 energy = robot.kinetic_energy(trajectory.q, trajectory.v) + robot.potential_energy(trajectory.q)
-print(f"{seconds / 2000 / COUNT * 1e9:.0f} ns a step and pendulum; energy kept to {np.ptp(energy, axis=0).max():.0e} J")
+print(
+    f"{seconds / 2000 / COUNT * 1e9:.0f} ns per step and pendulum; energy kept to {np.ptp(energy, axis=0).max():.0e} J"
+)

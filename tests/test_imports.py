@@ -3,6 +3,7 @@
 import ast
 import os
 import pickle
+import runpy
 import subprocess
 import sys
 from importlib import import_module
@@ -11,6 +12,7 @@ from pathlib import Path
 import pytest
 
 import fourbar
+from fourbar.functions import method_table
 from fourbar.functions.methods import METHODS
 from fourbar.system.system import System
 
@@ -20,7 +22,7 @@ LAZY = ("fourbar", "fourbar.expr", "fourbar.joints", "fourbar.loops", "fourbar.e
 # Parts that neither building a robot nor computing with it needs, and those that a robot needs to compute only.
 NOT_NEEDED = """
 fourbar.baselines fourbar.bridges fourbar.cli fourbar.constraints.contacts fourbar.constraints.rows fourbar.interop
-fourbar.convert fourbar.identification fourbar.io fourbar.lagrange fourbar.robots fourbar.sim fourbar.view
+fourbar.convert fourbar.identification fourbar.io fourbar.lagrange fourbar.robots fourbar.sim
 fourbar.joints.composite fourbar.joints.lie fourbar.joints.mirror fourbar.joints.serialize fourbar.constraints.closures
 fourbar.constraints.gears fourbar.constraints.functions fourbar.edit.change fourbar.edit.join fourbar.edit.lock
 fourbar.edit.mirror fourbar.edit.sub fourbar.mechanism.geometry fourbar.algorithms.loop_derivatives
@@ -31,11 +33,12 @@ fourbar.algorithms.energy fourbar.algorithms.kinematics fourbar.algorithms.regre
 fourbar.expr.program_derivatives fourbar.expr.shared fourbar.expr.shared_tasks fourbar.tree.parameter_changes
 fourbar.tree.parameters fourbar.functions.parameter_derivatives fourbar.functions.derivatives
 fourbar.functions.derivative_recordings fourbar.algorithms.massless fourbar.functions.incompatible_changes
-fourbar.functions.derivative_base decimal difflib fractions fnmatch
+decimal difflib fractions fnmatch
 """
 NEEDED_TO_COMPUTE = """
 fourbar.algorithms fourbar.compile fourbar.expr.program fourbar.expr.unrolled fourbar.functions.context
-fourbar.functions.make fourbar.functions.methods.dynamics fourbar.functions.recording threading
+fourbar.functions.arguments fourbar.functions.function fourbar.functions.methods.dynamics fourbar.functions.recording
+threading
 """
 
 BUILD = """
@@ -92,6 +95,13 @@ def told_to_type_checkers(package):
                 yield from ((node.module, alias.name) for alias in node.names)
 
 
+def imported_at_once(package):
+    """The names that a package imports when it is imported itself."""
+    path = Path(import_module(package).__file__ or "")
+    body = ast.parse(path.read_text(encoding="utf-8")).body
+    return {alias.asname or alias.name for node in body if isinstance(node, ast.ImportFrom) for alias in node.names}
+
+
 @pytest.mark.parametrize("package", LAZY)
 def test_type_checkers_see_what_is_found(package):
     module, told = import_module(package), list(told_to_type_checkers(package))
@@ -100,7 +110,10 @@ def test_type_checkers_see_what_is_found(package):
         within = package if hasattr(module, "__path__") else package.rpartition(".")[0]
         meant = import_module(f"{within}.{name}") if home is None else getattr(import_module(f"{within}.{home}"), name)
         assert getattr(module, name) is meant
-    assert {name for _, name in told} <= set(module.__all__)
+    offered = {name for name in dir(module) if not name.startswith("__")}
+    names = {name for _, name in told}
+    assert names <= offered
+    assert offered <= names | imported_at_once(package)
 
 
 @pytest.mark.parametrize("package", LAZY)
@@ -139,6 +152,12 @@ def test_methods_are_where_the_robot_looks_for_them():
     assert listed == {name: method.record.__module__.rpartition(".")[2] for name, method in METHODS.items()}
 
 
+def test_the_table_of_methods_is_current():
+    script = SOURCE.parents[1] / "docs" / "make_method_table.py"
+    made = runpy.run_path(str(script))["text"]()
+    assert Path(method_table.__file__).read_text(encoding="utf-8") == made, "run python docs/make_method_table.py"
+
+
 def test_looking_up_one_method_loads_its_file_only():
     found = loaded(BUILD + "robot.poses", "fourbar.functions.methods.kinematics fourbar.functions.methods.dynamics")
     assert found == ["fourbar.functions.methods.kinematics"]
@@ -153,5 +172,5 @@ def test_every_method_is_found_by_name():
 
 
 def test_parts_are_there_without_being_imported() -> None:
-    code = "import fourbar as fb\nprint(fb.io.__name__, fb.sim.__name__, fb.identification.__name__, 'sim' in dir(fb))"
+    code = "import fourbar as fb\nprint(*(x.__name__ for x in (fb.io, fb.sim, fb.identification)), 'robots' in dir(fb))"
     assert output(code) == ["fourbar.io", "fourbar.sim", "fourbar.identification", "True"]

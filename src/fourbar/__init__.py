@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 from . import sources as sources  # first: it notes when this process began to read the source files
 
 # isort: split
-from . import constraints as loops
-from . import joints
+from . import joints, loops
 from .errors import (
     ArgumentError,
     AssemblyError,
@@ -24,7 +23,10 @@ from .mechanism.mechanism import Actuator, Drive
 from .system.system import Builder, System
 
 if TYPE_CHECKING:
+    from . import baselines as baselines
+    from . import bridges as bridges
     from . import constraints, contact, convert, robots
+    from . import lagrange as lagrange
     from .contact import HeightField, Plane, SignedDistance
     from .identification import Identification, base_parameters, exciting_trajectory, identify
     from .io import Finding, ParseError, Report
@@ -43,7 +45,7 @@ __all__ = [
     "sin", "sqrt", "tan", "traced",
 ]  # fmt: skip
 
-__getattr__, __dir__ = lazy(
+lazy(
     __name__,
     {
         "baselines": "",

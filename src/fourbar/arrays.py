@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -15,11 +16,31 @@ _FLOAT = np.dtype(float)
 
 @dataclass(frozen=True)
 class Argument:
-    """An array argument: its name, core shape, and whether it may be left out (None)."""
+    """An array argument: its name, core shape, and whether it may be left out (None).
+
+    `moves` is the shape of its tangent if it is a configuration. `rows` says what its rows are, in messages.
+    """
 
     name: str
     shape: tuple[int, ...]
     optional: bool = False
+    moves: tuple[int, ...] | None = None
+    rows: str = ""
+
+    @property
+    def is_configuration(self) -> bool:
+        """Whether it moves along a group, and not by adding its tangent."""
+        return self.moves is not None
+
+    @property
+    def tangent(self) -> tuple[int, ...]:
+        """The shape of its tangent."""
+        return self.shape if self.moves is None else self.moves
+
+    @property
+    def width(self) -> int:
+        """Directions in which it can move."""
+        return prod(self.tangent)
 
 
 def bind(function: str, arguments: Sequence[Argument], args: Sequence[Any], named: Mapping[str, Any]) -> dict[str, Any]:
@@ -78,7 +99,7 @@ def quick_array(value: Any) -> Any:
 def _converted(function: str, argument: Argument, value: Any) -> np.ndarray:
     """Anything as a float64 array."""
     if isinstance(value, Mapping):
-        rows = ", one row per body in the order of robot.names.bodies" if argument.name == "f_ext" else ""
+        rows = f", {argument.rows}" if argument.rows else ""
         raise ArgumentError(
             f"{function}: {argument.name} is a dictionary; expected an array of shape {expected(argument.shape)}{rows}"
         )

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from importlib import import_module
 from typing import Any
 
 
-def lazy(
-    module: str, parts: Mapping[str, str], within: str | None = None
-) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
-    """`__getattr__` and `__dir__` of a module. `parts`: modules of the package `within`, and the names taken from each.
+def lazy(module: str, parts: Mapping[str, str], within: str | None = None) -> None:
+    """Give a module names that are imported on first use, and a `dir` that lists what it offers (`__all__`) and these.
 
-    Without `within`, the modules are those of the package itself. A module in `parts` without names is available by its
-    own name.
+    `parts`: modules of the package `within` (without it, of the package itself), and the names taken from each; one
+    without names is available by its own name. Type checkers are told the same names by imports under TYPE_CHECKING: a
+    `__getattr__` that they see would let them accept every name.
     """
     home = {name: part for part, names in parts.items() for name in names.split()}
     whole = [part for part, names in parts.items() if not names] if within else [p for p in parts if "." not in p]
@@ -27,4 +26,8 @@ def lazy(
         known[name] = getattr(part, name) if name in home else part
         return known[name]
 
-    return find, lambda: sorted({*known, *home, *whole})
+    def listed() -> list[str]:
+        own = {name for name in known if name.startswith("__") or name in known.get("__all__", known)}
+        return sorted({*own, *home, *(part for part, names in parts.items() if not names)})
+
+    known.update(__getattr__=find, __dir__=listed)

@@ -21,4 +21,4 @@ if TYPE_CHECKING:
 
 __all__ = ["Closure", "Constraint", "Coupling", "Differential", "Distance", "Gear", "Loop", "Parametric", "Polynomial"]
 
-__getattr__, __dir__ = lazy(__name__, {"constraints": " ".join(__all__)}, within=__package__)
+lazy(__name__, {"constraints": " ".join(__all__)}, within=__package__)

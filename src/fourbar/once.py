@@ -172,7 +172,7 @@ def imported(name: str) -> ModuleType:
         import threading
 
         if threading.current_thread() is threading.main_thread():
-            _import_elsewhere(name)
+            _import_in_thread(name)
             _complete[name] = import_module(name)  # which also raises the error, if there was one
         else:
             with _importing.taken():
@@ -180,7 +180,7 @@ def imported(name: str) -> ModuleType:
     return _complete[name]
 
 
-def _import_elsewhere(name: str) -> None:
+def _import_in_thread(name: str) -> None:
     import threading
 
     def attempt() -> None:

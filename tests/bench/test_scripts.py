@@ -67,6 +67,7 @@ def test_constraints_beside_a_peer() -> None:
         assert float(row.split("differ by")[1].split(",")[0]) < 1e-11
 
 
+@pytest.mark.slow
 def test_tables_and_figures(tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")
     printed = _run("paper.py", "--output", str(tmp_path))

@@ -17,7 +17,7 @@ XACRO = ' xmlns:xacro="http://www.ros.org/wiki/xacro"'
 FILES: dict[str, tuple[str | bytes, str]] = {
     "empty.urdf": ("", "the file is empty"),
     "blank.xml": (" \n", "the file is empty"),
-    "binary.urdf": (bytes(range(256)), "it is no text"),
+    "binary.urdf": (bytes(range(256)), "it is not text"),
     "xml.json": (ARM, "this is XML, not JSON"),
     "xml.toml": (ARM, "this is XML, not TOML"),
     "page.urdf": ("<!DOCTYPE html><html><body>404</body></html>", "this is a web page"),
@@ -79,7 +79,7 @@ def test_the_content_tells_the_format(name: str, tmp_path: Path, capsys: pytest.
 @pytest.mark.parametrize(
     ("command", "message"),
     [
-        ("info http://example.org/arm.urdf", "nothing is fetched: download it first"),
+        ("info http://example.org/arm.urdf", "nothing is downloaded: download it first"),
         ("info .", "is a folder; give a model file of it: arm.urdf"),
         ("check tello", "there is no file 'tello'; the robot of the library: `fourbar info tello`"),
         (
@@ -92,23 +92,23 @@ def test_the_content_tells_the_format(name: str, tmp_path: Path, capsys: pytest.
         ("simulate arm.urdf --dt 1e-9 --duration 1e12 --no-picture", "1e+21 steps: too many"),
         (
             "check arm.urdf --waive color",
-            "(--waive color): nothing in arm.urdf is called so; found while reading: joint/col",
+            "(--waive color) matches no finding in arm.urdf; found while reading: joint/col",
         ),
-        ("simulate arm.urdf --waive loop --no-picture", "(--waive loop): nothing in arm.urdf is called so"),
+        ("simulate arm.urdf --waive loop --no-picture", "(--waive loop) matches no finding in arm.urdf"),
         (
             "convert arm.urdf b.json --waive loop armature",
-            "For what is written: save(..., waive=...), or --waive-written loop armature",
+            "To waive what cannot be written: save(..., waive=...), or --waive-written loop armature",
         ),
         (
             "convert five_bar b.urdf --waive loop",
             "leave out --waive. For what `fourbar convert` writes: --waive-written",
         ),
-        ("convert tello b.json --waive-written loop", "waive=['loop']: this format says everything"),
-        ("convert arm.urdf b.json --waive-written loop", "waive=['loop']: this format says everything"),
-        ("convert arm.urdf b.toml --waive-written armature", "waive=['armature']: this format says everything"),
+        ("convert tello b.json --waive-written loop", "waive=['loop']: this format expresses everything"),
+        ("convert arm.urdf b.json --waive-written loop", "waive=['loop']: this format expresses everything"),
+        ("convert arm.urdf b.toml --waive-written armature", "waive=['armature']: this format expresses everything"),
         ("convert arm.urdf nowhere/b.json", "there is no folder 'nowhere'"),
-        ("convert arm.urdf arm.urdf", "is the file that is read: choose another name"),
-        ("convert arm.urdf ./arm.urdf", "is the file that is read: choose another name"),
+        ("convert arm.urdf arm.urdf", "is also the file to read: choose another name"),
+        ("convert arm.urdf ./arm.urdf", "is also the file to read: choose another name"),
         ("convert arm.urdf b", "its name has no ending"),
     ],
 )

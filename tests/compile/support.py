@@ -118,14 +118,13 @@ def function(system, method):
 def arguments(system, method, batch=(), seed=0, optional=False):
     """Random arrays for the arguments of a method."""
     rng = np.random.default_rng(seed)
-    names = METHODS[method].arguments + (METHODS[method].optional if optional else ())
     made = []
-    for name in names:
-        if name in ("q", "q0", "q1"):
+    for argument in METHODS[method].given(system.model):
+        if argument.is_configuration:
             count = int(np.prod(batch, dtype=int))
             made.append(system.random(rng, count).reshape(*batch, system.nq))
-        else:
-            made.append(rng.uniform(-1.0, 1.0, (*batch, *system.model.shape(name))))
+        elif optional or not argument.optional:
+            made.append(rng.uniform(-1.0, 1.0, (*batch, *argument.shape)))
     return made
 
 

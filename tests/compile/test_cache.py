@@ -292,7 +292,7 @@ def test_a_folder_that_cannot_be_written_is_not_used(folder, monkeypatch):
 def test_a_folder_that_cannot_be_made(tmp_path, monkeypatch):
     (tmp_path / "file").write_text("")
     monkeypatch.setenv("FOURBAR_CACHE", str(tmp_path / "file" / "cache"))
-    warned("cannot keep compiled code")
+    warned("cannot store compiled code")
 
 
 def test_a_folder_that_vanishes(folder):

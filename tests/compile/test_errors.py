@@ -20,7 +20,7 @@ EACH_ARGUMENT = [(m, k) for m, entry in METHODS.items() for k in range(len(entry
 def idle(monkeypatch):
     """A robot that must not begin to work."""
     system = fb.robots.double_pendulum()
-    monkeypatch.setattr("fourbar.functions.context.record", lambda *a: pytest.fail("began to work"))
+    monkeypatch.setattr("fourbar.functions.recording.record", lambda *a: pytest.fail("began to work"))
     return system
 
 
@@ -29,7 +29,7 @@ def idle(monkeypatch):
 def test_a_wrong_shape(method, k):
     f = function(robot(), method)
     name = METHODS[method].arguments[k]
-    shape = robot().model.shape(name)
+    shape = METHODS[method].inputs[k].shape(robot().model)
     for batch in ((), (3,)):
         arrays = arguments(robot(), method, batch)
         wrong = [np.zeros((*shape[:-1], shape[-1] + 1)), np.zeros((*batch, 1)), np.zeros(())] if shape else []
@@ -181,5 +181,5 @@ def test_an_unknown_backend(wrong, monkeypatch):
 @pytest.mark.parametrize("wrong", ["0", "3", "16", "four", ""])
 def test_an_unknown_width(wrong, monkeypatch):
     monkeypatch.setenv("FOURBAR_LANES", wrong)
-    with pytest.raises(ValueError, match=f"FOURBAR_LANES={wrong!r}: expected 1, 2, 4 or 8 samples a vector"):
+    with pytest.raises(ValueError, match=f"FOURBAR_LANES={wrong!r}: expected 1, 2, 4 or 8 samples per vector"):
         batch_lanes.__wrapped__()

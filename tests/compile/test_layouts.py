@@ -11,7 +11,6 @@ from fourbar.compile.kernel import units
 from fourbar.expr import Shared, Unrolled, from_text, interpret, to_text
 from fourbar.functions.context import Context
 from fourbar.functions.methods import METHODS
-from fourbar.functions.options import READERS
 
 from .support import EVERY_WIDTH, OPTIONS, arguments, as_tuple, chain, finished, function, pendulum, robot, run, started
 
@@ -21,8 +20,8 @@ LARGE = ("inverse_dynamics", "forward_dynamics", "inverse_mass_matrix", "mass_ma
 def recorded(system, method, recorder):
     """The program of a method by a recorder of one's choice."""
     entry = METHODS[method]
-    static = READERS[entry.static](system.model.cluster_tree, **OPTIONS.get(method, {}))
-    outputs = entry.record(Context(system.model, recorder, entry.arguments), **static)
+    static = entry.read_options(system.model.cluster_tree, **OPTIONS.get(method, {}))
+    outputs = entry.record(Context(system.model, recorder, [x.on(system.model) for x in entry.inputs]), **static)
     return recorder.finish(method, outputs)
 
 
@@ -156,6 +155,7 @@ def texts():
     return found.hexdigest()
 
 
+@pytest.mark.slow  # tests/compile/test_loops.py asks the same of smaller programs
 def test_programs_do_not_depend_on_the_hashes_of_the_process():
     """They are the keys of the cache: the order of no set may reach them."""
     running = [started(_TEXTS, PYTHONHASHSEED=seed) for seed in ("1", "4711")]

@@ -19,6 +19,7 @@ from fourbar.expr import Program, from_text, to_text
 from fourbar.expr.packing import pack, unpack
 from fourbar.expr.program import Block, Call, Store
 from fourbar.functions import fingerprint as identity
+from fourbar.functions.arguments import Q
 from fourbar.functions.derivative_recordings import KINDS
 from fourbar.functions.methods import METHODS
 from fourbar.functions.recording import MethodRecording
@@ -131,7 +132,7 @@ def test_other_processes_find_it(folder):
     """Whatever the seed of their hashes: a second process of another seed writes no file."""
     code = """
 import fourbar as fb
-from fourbar.compile import programs
+from fourbar.compile import program_cache as programs
 programs._WORTH_A_FILE = 1
 robot = fb.robots.crank_rocker()
 q, v = robot.neutral(), [0.3]
@@ -192,17 +193,17 @@ def test_a_changed_source_file_counts(folder, written, monkeypatch):
 
 
 def test_all_sources_are_looked_at():
-    assert b"identity.py" in identity._sources() and b"aba.py" in identity._sources()
+    assert b"fingerprint.py" in identity._sources() and b"aba.py" in identity._sources()
 
 
 _UPGRADED = """
 import sys, pathlib
 sys.path.insert(0, {copy!r})
 import fourbar as fb
-from fourbar.compile import programs
+from fourbar.compile import program_cache as programs
 programs._WORTH_A_FILE = 1
 if {change}:
-    (pathlib.Path(fb.__file__).parent / "model" / "mechanism.py").touch()
+    (pathlib.Path(fb.__file__).parent / "mechanism" / "mechanism.py").touch()
 b = fb.Builder("hinge")
 b.body("rod", joint=fb.joints.Revolute("y"), mass=1.0, com=(0.0, 0.0, -0.5))
 robot = b.build()
@@ -224,7 +225,7 @@ _AHEAD = """
 import sys
 sys.path.insert(0, {copy!r})
 import fourbar as fb
-from fourbar.compile import programs
+from fourbar.compile import program_cache as programs
 programs._WORTH_A_FILE = 1
 b = fb.Builder("hinge")
 b.body("rod", joint=fb.joints.Revolute("y"), mass=1.0, com=(0.0, 0.0, -0.5))
@@ -238,7 +239,7 @@ def test_sources_from_the_future(tmp_path, folder):
     copy = tmp_path / "copy"
     shutil.copytree(Path(fb.__file__).parent, copy / "fourbar", ignore=shutil.ignore_patterns("__pycache__"))
     later = time.time() + 1e6
-    os.utime(copy / "fourbar" / "model" / "mechanism.py", (later, later))
+    os.utime(copy / "fourbar" / "mechanism" / "mechanism.py", (later, later))
     python(_AHEAD.format(copy=str(copy)), PYTHONPATH=None)
     assert len(kept(folder)) == 1
 
@@ -368,7 +369,7 @@ def test_methods_of_the_user_are_recorded_again(folder, written):
     def record(c):
         return METHODS["gravity_force"].record(c)
 
-    own = Method(record, ("q",), ("tau",))
+    own = Method(record, (Q,), ("tau",))
     for _ in range(2):
         MethodRecording(robot.model, "own", own, read_nothing, (list, (robot.mechanism,))).program(("q",))
     assert written == ["own"] * 2

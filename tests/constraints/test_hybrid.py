@@ -163,7 +163,7 @@ def test_constraints_that_hold_nothing_are_refused_by_all() -> None:
     c = b.build().constrained(Contact("wheel", "point"), actuated=["wheel"])
     one = np.ones(1)
     for f in (lambda: c.forward_dynamics, lambda: c.inverse_dynamics):
-        with pytest.raises(ModelError, match="the constraints hold nothing"):
+        with pytest.raises(ModelError, match="the constraints restrict nothing"):
             f()(one, one, one)
 
 

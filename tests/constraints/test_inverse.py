@@ -223,14 +223,14 @@ def test_arguments() -> None:
         robot.actuated("tip")
     with pytest.raises(ArgumentError, match="named twice"):
         robot.actuated(["tip", "tip"])
-    with pytest.raises(ArgumentError, match="weight has 2 rows, there are 3 actuated velocities"):
+    with pytest.raises(ArgumentError, match="weight has 2 rows, but there are 3 actuated velocities"):
         robot.actuated(["left", "tip", "right"], weight=[1.0, 2.0])
     with pytest.raises(ArgumentError, match="positive definite"):
         robot.actuated(["left", "right"], weight=[[1.0, 2.0], [2.0, 1.0]])
     with pytest.raises(ArgumentError, match="least='force'"):
         five_bar(False).constrained(_ground(), actuated=["left", "right"], least="force")
     q, v, a = states()
-    with pytest.raises(ArgumentError, match="weight has 2 rows, there are 6 rows of constraints"):
+    with pytest.raises(ArgumentError, match="weight has 2 rows, but there are 6 rows of constraints"):
         constrained(("left", "right"), "constraint", (1.0, 2.0)).inverse_dynamics(q, v, a)
     with pytest.raises(ArgumentError, match="needs the actuated joints"):
         five_bar(False).constrained(_ground()).inverse_dynamics(q, v, a)

@@ -95,7 +95,9 @@ def test_twists_that_cannot_be_reached_are_refused(name: str) -> None:
     system, (q, v) = robot(name), states(name)
     poses, twists = convert.maximal_from_state(system, q, v)
     wrong = twists + 0.1 * np.random.default_rng(1).normal(size=twists.shape)
-    with pytest.raises(ArgumentError, match=r"the twists cannot be reached: that of body .* breaks joints or loops by"):
+    with pytest.raises(
+        ArgumentError, match=r"the twists are inconsistent: that of body .* violates joints or loops by"
+    ):
         convert.state_from_maximal(system, poses, wrong, near=_hint(name, q))
 
 

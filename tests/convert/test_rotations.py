@@ -164,7 +164,7 @@ def test_errors() -> None:
         convert.quaternion_from_matrix(np.diag([1.0, 1.0, -1.0]))
     with pytest.raises(ArgumentError, match=r"'ZYX' is not known.*intrinsic=True"):
         convert.matrix_from_euler([0, 0, 0], "ZYX")
-    with pytest.raises(ArgumentError, match=r"shape \(4,\); expected is \(..., 3\)"):
+    with pytest.raises(ArgumentError, match=r"shape \(..., 3\), got \(4,\)"):
         convert.matrix_from_vector([0, 0, 0, 1])
-    with pytest.raises(ArgumentError, match="of numbers, not 'x'"):
+    with pytest.raises(ArgumentError, match="of numbers, got 'x'"):
         convert.matrix_from_vector("x")

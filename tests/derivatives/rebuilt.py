@@ -139,7 +139,7 @@ def rebuilt(robot: System, rates: Rates, h: float) -> System:
     cluster_tree = other.model.cluster_tree
     same = zip(robot.model.cluster_tree.clusters, cluster_tree.clusters, strict=True)
     groups = tuple(new if new.is_free else _with_choice(old, new) for old, new in same)
-    other.__dict__["model"] = Model(other.mechanism, replace(cluster_tree, groups=groups))
+    other.__dict__["model"] = Model(other.mechanism, replace(cluster_tree, clusters=groups))
     return other
 
 

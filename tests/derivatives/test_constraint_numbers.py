@@ -18,6 +18,7 @@ import fourbar as fb
 from fourbar import Builder
 from fourbar.constraints import Condition, Contact, Prescribed, Rows
 from fourbar.errors import ArgumentError, ModelError, UnknownNameError
+from fourbar.functions.parameter_derivatives import changing
 from fourbar.joints import (
     Cylindrical,
     Fixed,
@@ -127,7 +128,7 @@ def together(parts: Any) -> np.ndarray:
 
 def _complex_step(f: Any, given: dict[str, np.ndarray], rates: dict[str, np.ndarray], hidden: int) -> np.ndarray:
     recipe = f.jvp.recipe.of
-    program = recipe.changed(find(recipe.model.numbers, rates)).program(tuple(given))
+    program = changing(recipe, find(recipe.model.numbers, rates)).program(tuple(given))
     n = len(given["q"])
     moving = {k: 1j * STEP * np.broadcast_to(x, (n, *np.shape(x))) for k, x in rates.items()}
     found = [y.imag / STEP for y in run(program, {**given, **moving})]
@@ -461,7 +462,7 @@ def test_it_travels_to_other_processes() -> None:
 
 @pytest.mark.parametrize("names", ["belt", ["belt"], ["belt", "belt"], ["belt", ""], ["belt", "arm"], ["belt", 3]])
 def test_names_that_are_refused(names: Any) -> None:
-    with pytest.raises(ModelError, match=r"names=.*(expected a list of 2 names|the name of something else already)"):
+    with pytest.raises(ModelError, match=r"names=.*(expected a list of 2 names|already the name of something else)"):
         walker().constrained(Contact("tip"), Gear("arm", "slide", 0.3), names=names)
 
 

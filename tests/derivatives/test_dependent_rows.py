@@ -55,13 +55,13 @@ def test_rows_that_go_on_to_depend_on_each_other(function: str) -> None:
     near(together(found), slope(at), 1e-6)
     assert np.abs(found[1]).max() > 1e-2
     weights = tuple(np.ones_like(x) for x in found)
-    with pytest.warns(RuntimeWarning, match=r"would stop to do so if 'left_elbow.placement' changed"):
+    with pytest.warns(RuntimeWarning, match=r"would become independent if 'left_elbow.placement' changed"):
         gradient = f.vjp(args, weights, parameters=list(rates)).parameters
     by_place, by_ground = gradient["left_elbow.placement"], gradient["ground.at_predecessor"]
     assert np.all(np.isnan(by_place[:, :2])) and np.all(np.isfinite(by_place[:, 2:])) and np.all(np.isfinite(by_ground))
     total = by_place[:, 2:] @ _INPLANE[2:] + by_ground @ rates["ground.at_predecessor"]
     assert np.allclose(total, together(found).sum(axis=1), rtol=1e-9)
-    with pytest.warns(RuntimeWarning, match="would stop to do so"):
+    with pytest.warns(RuntimeWarning, match="would become independent"):
         J = f.jacobian(**args, parameters=list(rates))
     for block, rate in zip(J, found, strict=True):
         own, ground = (block.parameters[k] for k in ("left_elbow.placement", "ground.at_predecessor"))
@@ -118,6 +118,6 @@ def _four_hinges(size: float) -> Any:
 def test_small_linkages_keep_the_rank_that_large_ones_keep(size: float) -> None:
     """Rows of lengths are small beside those of angles: they are rows all the same."""
     c, still = _four_hinges(size), np.zeros(4)
-    with pytest.warns(RuntimeWarning, match="would stop to do so if 'b2.placement' changed"):
+    with pytest.warns(RuntimeWarning, match="would become independent if 'b2.placement' changed"):
         J = c.forward_dynamics.jacobian(np.array([0.7, -1.9, 0.8, 0.3]), still, still, parameters=["b2.placement"])
     assert np.isnan(J.force.parameters["b2.placement"]).all(axis=0).tolist() == [True] * 2 + [False] * 4

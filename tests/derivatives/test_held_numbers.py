@@ -119,11 +119,11 @@ def test_inverse_dynamics_with_independent_rows(name: str) -> None:
     q = robot.random(rng, 3)
     v = c.impulse(q, rng.normal(size=(3, 4)))[0]
     a = c.forward_dynamics(q, v, rng.normal(size=(3, 4)))[0]
-    assert c.inverse_dynamics.told.jvp.recipe.of.stages is not None
+    assert c.inverse_dynamics.differentiable.jvp.recipe.of.stages is not None
     _check(c.inverse_dynamics, robot, {"q": q, "v": v, "a": a, "f_ext": rng.normal(size=(3, 4, 6))}, 1e-10)
     second = c.inverse_dynamics.jacobian.jvp((q, v, a), (v,))
     h = 1e-5
-    ahead, behind = (c.inverse_dynamics.told.jacobian(robot.integrate(q, v, s), v, a) for s in (h, -h))
+    ahead, behind = (c.inverse_dynamics.differentiable.jacobian(robot.integrate(q, v, s), v, a) for s in (h, -h))
     near(second.tau.v, (ahead.tau.v - behind.tau.v) / (2 * h), 1e-6)
 
 

@@ -41,7 +41,8 @@ class Unrolled(MethodRecording):
     """A method that is unrolled however large it is."""
 
     def write(self, present: tuple[str, ...], block: int = 1000) -> Program:
-        return record(self.name, self.model, self._method.record, present, self._static, block, 10**9)
+        given = self.given(present)
+        return record(self.name, self.model, self.method.record, given, self.static, block, 10**9)
 
 
 @cache

@@ -13,6 +13,7 @@ import fourbar as fb
 from fourbar import Builder
 from fourbar.errors import ArgumentError, UnknownNameError
 from fourbar.functions.methods import METHODS
+from fourbar.functions.parameter_derivatives import changing
 from fourbar.joints import Revolute
 from fourbar.loops import Coupling
 from fourbar.tree.parameters import find
@@ -29,7 +30,7 @@ def _complex_step(function: Any, given: dict[str, np.ndarray], rates: dict[str, 
     """The rates of the results along rates of numbers, from the program that has their changes as inputs."""
     recipe = function.jvp.recipe.of
     which = find(recipe.model.numbers, rates)
-    program = recipe.changed(which).program(tuple(given))
+    program = changing(recipe, which).program(tuple(given))
     n = len(given["q"])
     moving = {k: 1j * STEP * np.broadcast_to(x, (n, *np.shape(x))) for k, x in rates.items()}
     return [y.imag / STEP for y in run(program, {**given, **moving})]

@@ -16,8 +16,8 @@ Call = Callable[[fb.System], Any]
     ("call", "message"),
     [
         (lambda r: r.lock(3), r"joints=3: expected a list of names, such as \['hip'\]"),
-        (lambda r: r.lock({"elbow": "x"}), "joint 'elbow' has 1 coordinates, finite numbers, got 'x'"),
-        (lambda r: r.lock({"elbow": None}), "joint 'elbow' has 1 coordinates, finite numbers, got None"),
+        (lambda r: r.lock({"elbow": "x"}), "joint 'elbow' takes 1 finite coordinates, got 'x'"),
+        (lambda r: r.lock({"elbow": None}), "joint 'elbow' takes 1 finite coordinates, got None"),
         (lambda r: r.attach("arm.urdf", "upper"), "expected another robot, such as fb.load.*got 'arm.urdf'"),
         (lambda r: r.merge(3), "expected another robot, such as fb.load.*got 3"),
         (lambda r: fb.load(None), "expected the name of a file, got None"),  # type: ignore[arg-type]

@@ -11,7 +11,7 @@ import fourbar as fb
 from fourbar.joints import Revolute
 from fourbar.mechanism.geometry import Geometry
 from fourbar.mechanism.placement import Placement
-from fourbar.mechanism.solid_inertia import Matter, of_faces, of_shape, of_shapes
+from fourbar.mechanism.solid_inertia import MassMoments, of_faces, of_shape, of_shapes
 
 from .support import close
 
@@ -86,7 +86,7 @@ def test_moved_matter_keeps_its_inertia() -> None:
     points = np.random.default_rng(0).normal(size=(5, 3))
     R, p = rotation(1), np.array([1.0, 2.0, 3.0])
     other = points @ R.T + p
-    found = Matter(5.0, points.sum(axis=0), points.T @ points).moved(R, p)
+    found = MassMoments(5.0, points.sum(axis=0), points.T @ points).moved(R, p)
     close(found.h, other.sum(axis=0), 1e-14)
     close(found.Sigma, other.T @ other, 1e-14)
 
@@ -111,7 +111,7 @@ def test_meshes(tmp_path: Path) -> None:
         close(a, b, 1e-14)
     half = trimesh.Trimesh(ball.vertices, ball.faces[: len(ball.faces) // 2])
     half.export(tmp_path / "half.stl")
-    with pytest.raises(fb.ModelError, match="is not closed, so it has no inside"):
+    with pytest.raises(fb.ModelError, match="is not closed"):
         of_shape("a", Geometry("mesh", mesh="h", file=str(tmp_path / "half.stl")))
     (tmp_path / "broken.stl").write_bytes(b"solid nothing")
     with pytest.raises(fb.ModelError, match=r"cannot be read|is not closed"):
@@ -136,7 +136,7 @@ def test_robots() -> None:
 
 def test_errors() -> None:
     r = build(Geometry("plane"), Geometry("mesh", mesh="x.stl", role="collision"))
-    with pytest.raises(fb.ModelError, match="body 'a': a plane has no inside"):
+    with pytest.raises(fb.ModelError, match="body 'a': a plane has no volume"):
         r.with_mass_from_geometry(1.0, role="visual")
     with pytest.raises(fb.ModelError, match=r"body 'a': the mesh 'x.stl' was not found .* give folders="):
         r.with_mass_from_geometry(1.0)
@@ -153,9 +153,9 @@ def test_errors() -> None:
         ball.with_mass_from_geometry(-1.0)
     with pytest.raises(fb.ModelError, match="density: all numbers must be finite"):
         ball.with_mass_from_geometry(np.nan)
-    with pytest.raises(fb.ModelError, match="body 'a': no density is given for it"):
+    with pytest.raises(fb.ModelError, match="body 'a': no density was given for it"):
         ball.with_mass_from_geometry({"b": 1.0}, ["a"])
-    with pytest.raises(fb.ModelError, match="has no volume, and so no mass"):
+    with pytest.raises(fb.ModelError, match="has no volume"):
         build(Geometry("sphere", (0.0,), role="collision")).with_mass_from_geometry(1.0)
 
 

@@ -177,7 +177,7 @@ def test_errors() -> None:
         r.lock(["crank"], [0.1, 0.2, 0.3])
     with pytest.raises(fb.ArgumentError, match="expected 3 finite numbers, got shape"):
         r.lock(["crank"], [0.1])
-    with pytest.raises(fb.ArgumentError, match="'crank' has 1 coordinates, finite numbers, got"):
+    with pytest.raises(fb.ArgumentError, match="'crank' takes 1 finite coordinates, got"):
         r.lock({"crank": (0.1, 0.2)})
-    with pytest.raises(fb.AssemblyError, match="with 'crank', 'rocker' kept"):
+    with pytest.raises(fb.AssemblyError, match="with 'crank', 'rocker' fixed"):
         r.lock({"crank": 0.0, "rocker": 3.0})

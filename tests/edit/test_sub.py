@@ -78,7 +78,7 @@ def test_errors() -> None:
     r = robot("chained")
     with pytest.raises(fb.UnknownNameError, match="no body 'trolly'; did you mean 'trolley'"):
         r.sub("trolly")
-    with pytest.raises(fb.ModelError, match="loop 'first' ties the part to 'a_rocker', which 'a_crank' does not carry"):
+    with pytest.raises(fb.ModelError, match=r"loop 'first' connects the part to 'a_rocker', .*'a_crank'"):
         r.sub("a_coupler")
     with pytest.raises(fb.UnknownNameError, match="no frame or body 'hnd'"):
         r.sub("arm", to=["hnd"])
@@ -88,7 +88,7 @@ def test_errors() -> None:
         r.sub("arm", to="hand")
     with pytest.raises(fb.ModelError, match="name that body"):
         r.sub(joint=Free())
-    with pytest.raises(fb.ModelError, match="'finger' cannot get another joint, since loop 'cam' uses the one it has"):
+    with pytest.raises(fb.ModelError, match="'finger' cannot be replaced, since loop 'cam' uses it"):
         robot("geared").sub("finger", joint=Free())
-    with pytest.raises(fb.ModelError, match="'b_crank' cannot get another joint, since loops tie it to 'b_rocker'"):
+    with pytest.raises(fb.ModelError, match="'b_crank' cannot be replaced, since loops connect it to 'b_rocker'"):
         r.sub("b_crank", joint=Free())

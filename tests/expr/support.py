@@ -42,7 +42,7 @@ seeds = st.integers(0, 2**32 - 1)
 
 
 def run(recipe, inputs):
-    """All values of a calculation: the constants, the inputs, then one a step."""
+    """All values of a calculation: the constants, the inputs, then one per step."""
     pool = [*CONSTANTS, *inputs]
     for name, *picks in recipe:
         a, b, c = (pool[-1 - pick % len(pool)] for pick in picks)

@@ -184,7 +184,7 @@ def test_what_cannot_be_written_is_named() -> None:
         pass
 
     b = fb.Builder("mine").body("a", joint=Mine("z"), mass=1, inertia=(1, 1, 1))
-    with pytest.raises(fb.ModelError, match="is a type of the user's"):
+    with pytest.raises(fb.ModelError, match="is of a user-defined type"):
         text_of(b.mechanism(), "json")
 
 

@@ -79,6 +79,6 @@ def test_names_of_loops_that_xml_cannot_hold(tmp_path: Path) -> None:
     b.body("a", joint=Revolute("z"), **MATTER)
     b.body("b", parent="a", joint=Revolute("z"), **MATTER)
     robot = b.loop(Gear("a", "b", 2.0), name="bell\x07").build()
-    with pytest.raises(fb.ModelError, match=r"the name 'bell\\x07' has characters that XML cannot hold"):
+    with pytest.raises(fb.ModelError, match=r"the name 'bell\\x07' has characters that XML cannot represent"):
         robot.save(tmp_path / "names.mjcf")
     assert not (tmp_path / "names.mjcf").exists()

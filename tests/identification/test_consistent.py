@@ -25,7 +25,9 @@ ROBOTS = {
     "delta": fb.robots.delta,
     "tello": fb.robots.tello,
 }
-EACH = pytest.mark.parametrize("name", list(ROBOTS))
+EACH = pytest.mark.parametrize(
+    "name", [pytest.param(n, marks=[pytest.mark.slow] if n == "tello" else []) for n in ROBOTS]
+)
 
 
 @cache

@@ -231,7 +231,7 @@ def test_too_few_data_for_confidence() -> None:
     robot, data = arm(), measured(arm(), 6, 0.1)
     assert fb.base_parameters(robot, "inertia").rank == 15
     few = {name: x[:3] for name, x in data.items()}
-    with pytest.raises(IdentificationError, match=r"too few: they make 9 equations, and 15 base parameters"):
+    with pytest.raises(IdentificationError, match=r"too few data: 9 equations for 15 base parameters"):
         identify(changed(robot), few)
     five = {name: x[:5] for name, x in data.items()}
     with pytest.raises(IdentificationError, match=r"equations for \d+ base parameters leave no residual"):
@@ -267,10 +267,14 @@ def test_errors() -> None:
     cases: list[tuple[Any, dict[str, Any], str]] = [
         (without(data, "tau"), {}, r"data: tau missing; given are q, v, a"),
         ({**data, "torque": 1}, {}, r"'torque' is not understood; known are q, v, a, tau, f_ext, t"),
-        ({**data, "v": data["v"][:, :2]}, {}, r"v has shape \(20, 2\), expected \(n, 3\): a row for each sample"),
-        ({**data, "a": data["a"][:9]}, {}, r"a has shape \(9, 3\), expected \(n, 3\) with n=20, as many samples as q"),
+        ({**data, "v": data["v"][:, :2]}, {}, r"v has shape \(20, 2\), expected \(n, 3\): one row per sample"),
+        (
+            {**data, "a": data["a"][:9]},
+            {},
+            r"a has shape \(9, 3\), expected \(n, 3\) with n=20, the number of samples in q",
+        ),
         ({**data, "tau": data["tau"].T}, {}, r"tau has shape \(3, 20\), .* it looks transposed, give tau.T"),
-        ({**data, "q": data["q"][0]}, {}, r"q has shape \(3,\), expected \(n, 3\): a row for each sample"),
+        ({**data, "q": data["q"][0]}, {}, r"q has shape \(3,\), expected \(n, 3\): one row per sample"),
         ({**data, "t": data["q"]}, {}, r"t has shape \(20, 3\), expected \(n,\)"),
         ({**data, "q": "left"}, {}, r"data: q is no array of numbers, got str"),
         ({**data, "q": np.full((20, 3), "left")}, {}, r"data: q is no array of numbers, got ndarray"),
@@ -281,9 +285,9 @@ def test_errors() -> None:
         ([], {}, r"there are no samples"),
         ([data, without(data, "a")], {}, r"data, piece 1: form='force' needs the accelerations a \(n, nv\) in every"),
         (data, {"columns": []}, r"columns=\[\]: expected at least one kind"),
-        (data, {"prior": -1.0}, r"prior=-1.0: expected a relative standard deviation above zero"),
+        (data, {"prior": -1.0}, r"prior=-1.0: expected a positive relative standard deviation"),
         (data, {"consistent": "maybe"}, r"consistent='maybe': expected 'interior-point', 'sdp' or None"),
-        (data, {"prior": True}, r"prior=True: expected a relative standard deviation above zero"),
+        (data, {"prior": True}, r"prior=True: expected a positive relative standard deviation"),
         ({**data, "tau": data["tau"] + 0j}, {}, r"data: tau must hold real numbers, got an array of dtype complex128"),
         (data, {"noise": ["a", "b", "c"]}, r"expected one positive number, or 3 of them, for column, upper, fore"),
         (data, {"noise": "loud"}, r"noise='loud': expected 'estimated', 'common'"),
@@ -295,11 +299,11 @@ def test_errors() -> None:
             identify(robot, given, **options)
     broken = data["tau"].copy()
     broken[4, 1] = np.nan
-    with pytest.raises(ArgumentError, match=r"tau is not finite in 1 samples, first in sample 4; leave them out"):
+    with pytest.raises(ArgumentError, match=r"tau is not finite in 1 samples, first in sample 4; remove them"):
         identify(robot, {**data, "tau": broken})
     with pytest.raises(ArgumentError, match=r"first in sample 4"):
         identify(robot, {**data, "tau": broken}, chunk=3)
-    with pytest.raises(ArgumentError, match=r"robot: expected a System, such as fourbar.load\(...\) makes, got str"):
+    with pytest.raises(ArgumentError, match=r"robot: expected a System, such as fourbar.load\(...\) returns, got str"):
         identify("arm.urdf", data)  # type: ignore[arg-type]
     b = fb.Builder("pendulum")
     b.body("rod", joint=fb.joints.Revolute("y"), mass=1.0, com=(0, 0, -0.5), inertia=(0.1, 0.1, 0.01))

@@ -60,6 +60,7 @@ def _peak(run: Any) -> float:
     return peak / 1e6
 
 
+@pytest.mark.slow
 def test_memory_does_not_grow_with_the_data() -> None:
     """Ten times the data take no more memory, and far less than they are."""
     known = changed(arm())

@@ -45,41 +45,41 @@ def out_of_domain(q: Any) -> Any:
 
 
 BAD: list[tuple[Callable[[], Any], str]] = [
-    (lambda: Revolute("w"), "axis 'w' is not known"),
-    (lambda: Revolute("xy"), "axis 'xy' is not known"),
-    (lambda: Revolute((0.0, 0.0, 2.0)), r"length 2, a unit vector is expected; divide it by its length: \[0.0, 0.0, 1"),
+    (lambda: Revolute("w"), "unknown axis 'w'"),
+    (lambda: Revolute("xy"), "unknown axis 'xy'"),
+    (lambda: Revolute((0.0, 0.0, 2.0)), r"length 2, expected a unit vector; divide it by its length: \[0.0, 0.0, 1"),
     (lambda: Revolute((0.0, 0.0, 0.0)), "it is zero"),
     (lambda: Planar((1.0, 0.0)), "three finite numbers"),
     (lambda: Planar((math.nan, 0.0, 1.0)), "three finite numbers"),
     (lambda: Planar(("a", "b", "c")), "three finite numbers"),  # type: ignore[arg-type]
     (lambda: Revolute(None), "three finite numbers"),  # type: ignore[arg-type]
-    (lambda: Helical("z", math.inf), "pitch of a helical joint is a finite number"),
+    (lambda: Helical("z", math.inf), "pitch of a helical joint must be a finite number"),
     (lambda: Helical("z", "fine"), "pitch .* not 'fine'"),  # type: ignore[arg-type]
     (lambda: Universal("x", "-x"), "are parallel"),
-    (lambda: SphericalEuler("xxz"), "Euler sequence 'xxz' is not known; it is one of xyx, xyz"),
+    (lambda: SphericalEuler("xxz"), "unknown Euler sequence 'xxz'; expected one of xyx, xyz"),
     (lambda: SphericalEuler("XYZ"), "lower case"),
     (lambda: Composite(), "at least one joint"),
     (lambda: Composite(Transform()), "at least one joint"),
-    (lambda: Composite(Revolute("x"), "y"), "joints and Transforms, not 'y'"),  # type: ignore[arg-type]
+    (lambda: Composite(Revolute("x"), "y"), "joints and Transforms, got 'y'"),  # type: ignore[arg-type]
     (lambda: Composite(Revolute("x"), Revolute("x")), "has 2 velocities but only 1 independent motion: .* redundant"),
     (lambda: Composite(Translation3(), Translation3(), Spherical()), "has 9 velocities but only 6"),
     (lambda: Composite(Revolute(), Transform.of(Mat.of(2 * EYE), (0, 0, 0))), "needs a rotation matrix"),
     (lambda: Composite(Revolute(), Transform((), Vec((math.nan, 0.0, 0.0)))), "a finite p"),
-    (lambda: Composite(Revolute(), Transform((), Vec(Graph().inputs("p", 3)))), "must be constant numbers"),
+    (lambda: Composite(Revolute(), Transform((), Vec(Graph().inputs("p", 3)))), "must consist of constant numbers"),
     (lambda: CustomJoint("f", 1), "needs a hashable function"),  # type: ignore[arg-type]
-    (lambda: CustomJoint(scaled, 0), "needs 1 to 6 coordinates, not nq = 0"),
+    (lambda: CustomJoint(scaled, 0), "needs 1 to 6 coordinates, got nq = 0"),
     (lambda: CustomJoint(scaled, 1.0), "needs 1 to 6 coordinates"),  # type: ignore[arg-type]
     (lambda: CustomJoint(scaled, 1, home=(1.0, 2.0)), "home configuration of custom joint 'scaled' is 1 finite"),
-    (lambda: CustomJoint(scaled, 1, name="big"), "'big' returned R = .* rotation matrix is expected, but RᵀR is off"),
+    (lambda: CustomJoint(scaled, 1, name="big"), "'big' returned R = .* expected a rotation matrix, but RᵀR differs"),
     (lambda: CustomJoint(mirrored, 1), "reflection"),
     (lambda: CustomJoint(redundant, 2), "'redundant' has 2 velocities but only 1"),
-    (lambda: CustomJoint(out_of_domain, 1), "finite numbers are expected"),
+    (lambda: CustomJoint(out_of_domain, 1), "expected finite numbers"),
     (lambda: CustomJoint(lambda q: (EYE, [np.sqrt(q[0] * q[0]), 0, 0]), 1), "derivative there is not finite"),
     (lambda: CustomJoint(lambda q: EYE, 1), r"expected a pair .* got ndarray of shape \(3, 3\)"),
     (lambda: CustomJoint(lambda q: (EYE, [q[0], 0]), 1), r"a pair of shapes \(3, 3\) and \(2,\)"),
     (lambda: CustomJoint(lambda q: None, 1), r"got NoneType of shape \(\)"),
     (lambda: CustomJoint(lambda q: np.full((4, 4), q[0]), 1), "last row"),
-    (lambda: CustomJoint(lambda q: (EYE, [q[0], 0, "up"]), 1), "numbers or symbols, not 'up'"),
+    (lambda: CustomJoint(lambda q: (EYE, [q[0], 0, "up"]), 1), "numbers or symbols, got 'up'"),
 ]
 
 

@@ -113,11 +113,11 @@ WRONG: dict[str, tuple[Callable[[], object], str]] = {
         "constraint of 'crank', 'rocker': _branches(x: 'Any') -> 'Any' is called with the coordinates of 2 joints",
     ),
     "constraint twice": (lambda: Constraint(_branches, ["crank", "crank"]), "expected different joints"),
-    "name no text": (lambda: linkage().loop(pin(), name=3), "the name of a loop is a non-empty string, got 3"),
-    "name empty": (lambda: linkage().loop(pin(), name=""), "the name of a loop is a non-empty string, got ''"),
+    "name no text": (lambda: linkage().loop(pin(), name=3), "the name of a loop must be a non-empty string, got 3"),
+    "name empty": (lambda: linkage().loop(pin(), name=""), "the name of a loop must be a non-empty string, got ''"),
     "no loop": (lambda: linkage().loop(Revolute("z")), "one of fourbar.loops, such as Gear("),
     "loop class": (lambda: linkage().loop(Gear), "one of fourbar.loops, such as Gear("),
-    "same name": (lambda: linkage().loop(pin(), name="a").loop(pin(), name="a"), "loop 'a' is there already"),
+    "same name": (lambda: linkage().loop(pin(), name="a").loop(pin(), name="a"), "there is already a loop 'a'"),
     "independent text": (
         lambda: linkage().loop(pin(), independent="crank"),
         "expected a list of joints, such as ['crank']",
@@ -159,18 +159,18 @@ REFUSED: dict[str, tuple[Loop, dict[str, Any], str]] = {
     "fixed joint": (
         Gear("crank", "badge", 2.0),
         {},
-        "loop 'it': joint 'badge' is fixed, its coordinates cannot be coupled",
+        "loop 'it': joint 'badge' is fixed, so that its coordinates cannot be coupled",
     ),
     "joint with several coordinates": (Gear("crank", "ball", 2.0), {}, "joint 'ball' has 4 coordinates"),
     "same rigid body": (
         Closure(Revolute(), "crank", "badge"),
         {},
-        "ties nothing that moves: both its ends are on the same",
+        "constrains nothing: both its ends are on the same",
     ),
     "rod on the same rigid body": (
         Distance("crank", "badge", (0, 0, 0), (1, 0, 0), 1.0),
         {},
-        "loop 'it' ties nothing that moves",
+        "loop 'it' constrains nothing",
     ),
     "too far": (
         pin(at_successor=(9, 0, 0)),
@@ -188,7 +188,7 @@ REFUSED: dict[str, tuple[Loop, dict[str, Any], str]] = {
     "two where one is free": (
         pin(),
         {"independent": ["crank", "rocker"]},
-        "leave 1 velocities free, but 2 are declared",
+        "have 1 degrees of freedom, but 2 velocities are declared",
     ),
     "unknown independent": (pin(), {"independent": ["knee"]}, "loop 'it': there is no joint 'knee'"),
     "independent elsewhere": (
@@ -199,7 +199,7 @@ REFUSED: dict[str, tuple[Loop, dict[str, Any], str]] = {
     "independent ball": (
         pin(),
         {"independent": ["ball"]},
-        "among those that the loop ties together: 'crank', 'coupler', 'rocker'",
+        "in the same cluster: 'crank', 'coupler', 'rocker'",
     ),
     "independent fixed": (
         pin(),
@@ -292,7 +292,7 @@ def test_other_independent_velocities() -> None:
     robot = mechanism("four_bar")
     with pytest.raises(UnknownNameError, match="there is no joint in a loop 'knee'"):
         robot.with_independent("knee")
-    with pytest.raises(ModelError, match="leave 1 velocities free, but 2 are declared independent"):
+    with pytest.raises(ModelError, match="have 1 degrees of freedom, but 2 velocities are declared independent"):
         robot.with_independent("crank", "rocker")
     for wrong in (3, ("rocker",)):
         with pytest.raises(ModelError, match="independent: expected a list of joints"):
@@ -375,7 +375,7 @@ def test_functions_without_a_derivative_where_the_robot_is_built() -> None:
     robot = _slides().loop(Constraint(_root, ["a", "b"])).build()
     with pytest.raises(fb.SingularError, match="no value or no derivative"):
         robot.forward_dynamics(np.zeros(robot.nq), [1.0], [0.0])
-    with pytest.raises(ModelError, match=r"closed only where the derivative of a condition has no value"):
+    with pytest.raises(ModelError, match=r"closed only where the derivative of a condition is undefined"):
         _slides().loop(Constraint(_flat, ["a", "b"])).build()
 
 

@@ -6,6 +6,7 @@ import numpy as np
 
 from fourbar import Builder
 from fourbar.expr import Shared, Unrolled, interpret
+from fourbar.functions.arguments import A, Q, V
 from fourbar.functions.context import Context
 from fourbar.functions.methods import METHODS
 from fourbar.joints import Fixed, Revolute
@@ -48,6 +49,6 @@ def test_equal_loops_on_bodies_with_other_frames_do_not_share_their_code() -> No
     recorders: list[Any] = [Unrolled(), Shared()]
     found = []
     for recorder in recorders:
-        outputs = METHODS["reactions"].record(Context(robot.model, recorder, tuple(given)))
+        outputs = METHODS["reactions"].record(Context(robot.model, recorder, [x.on(robot.model) for x in (Q, V, A)]))
         found.append(interpret(recorder.finish("reactions", outputs), given)["F"])
     assert np.abs(found[0] - found[1]).max() < 1e-12 * np.abs(found[0]).max()

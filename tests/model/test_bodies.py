@@ -88,7 +88,7 @@ UNPHYSICAL = {
     "negative principal moment": ({"inertia": (-0.1, 1.0, 1.0)}, r"negative principal moment -0\.1"),
     "negative by products": ({"inertia": (1.0, 2.0, 0.0, 1.0, 0.0, 1.0)}, "negative principal moment -1"),
     "triangle inequality": ({"inertia": (1.0, 1.0, 2.1)}, r"triangle inequality .*1 \+ 1 < 2\.1.*units"),
-    "inertia without mass": ({"mass": 0.0}, "mass is zero but the inertia"),
+    "inertia without mass": ({"mass": 0.0}, "mass is zero, but the inertia"),
 }
 
 
@@ -172,9 +172,9 @@ def test_a_joint_is_a_joint(bad):
     ("axis", "message"),
     [
         ((0.0, 0.0, 0.0), "it is zero"),
-        ((0.0, 0.0, 2.0), r"length 2, a unit vector is expected; divide it by its length: \[0\.0, 0\.0, 1\.0\]"),
+        ((0.0, 0.0, 2.0), r"length 2, expected a unit vector; divide it by its length: \[0\.0, 0\.0, 1\.0\]"),
         ((0.0, 0.1, 1.0), "length 1.00498756"),
-        ("w", "'w' is not known"),
+        ("w", "unknown axis 'w'"),
         ((0.0, 1.0), "three finite numbers"),
         ((0.0, 0.0, math.nan), "three finite numbers"),
         (None, "three finite numbers"),

@@ -85,8 +85,8 @@ def configured(name: object, coordinates: object) -> fb.Builder:
 @pytest.mark.parametrize(
     ("name", "coordinates", "words"),
     [
-        ("", {}, "a name of its own"),
-        ("there", {}, "a name of its own"),
+        ("", {}, "a unique name"),
+        ("there", {}, "a unique name"),
         ("home", [1.0], "coordinates by joint"),
         ("home", {"a": "up"}, "expected numbers, got 'up'"),
         ("home", {"a": np.nan}, "finite coordinates"),

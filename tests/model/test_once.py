@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import gc
-from collections.abc import Iterator
+import pickle
+from collections.abc import Callable, Iterator
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
 import fourbar as fb
-from fourbar.mechanism.mechanism import Configuration
+from fourbar.mechanism.mechanism import Configuration, Mechanism
 from fourbar.tree import cluster_tree as lowering
 from fourbar.tree.cluster_tree import lower
 from fourbar.tree.clusters import ClusterFinder
@@ -62,6 +64,54 @@ def test_a_mechanism_is_lowered_once(ties: list[tuple[str, ...]]) -> None:
     assert robot.model.cluster_tree is lower(mechanism)
 
 
+@pytest.fixture
+def lowered(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The names of the mechanisms whose trees were found, each time."""
+    found: list[str] = []
+    own = lowering._lower
+
+    def counted(mechanism: Mechanism) -> Any:
+        found.append(mechanism.name)
+        return own(mechanism)
+
+    monkeypatch.setattr(lowering, "_lower", counted)
+    return found
+
+
+@pytest.mark.parametrize("format", ["urdf", "sdf", "mjcf", "json", "toml"])
+def test_a_file_is_lowered_once(format: str, lowered: list[str], tmp_path: Path) -> None:
+    """The reader, who looks at loops, writes a mechanism of which the robot is made, with the tree that it found."""
+    if format == "mjcf":
+        pytest.importorskip("mujoco")
+    path = tmp_path / f"linkage.{format}"
+    robot = fb.robots.four_bar()
+    lowered.clear()
+    robot.save(path)
+    assert lowered == []
+    q = fb.load(path).neutral()
+    assert len(lowered) == 1
+    assert len(q) == robot.nq
+
+
+EDITS: dict[str, Callable[[fb.System], fb.System]] = {
+    "gravity": lambda robot: robot.with_gravity((0.0, 0.0, -1.0)),
+    "rename": lambda robot: robot.renamed(name="other"),
+    "mirror": lambda robot: robot.mirrored("y"),
+    "lock": lambda robot: robot.lock(robot.names.joints[:1]),
+    "spanning": lambda robot: robot.spanning(),
+    "pickle": lambda robot: pickle.loads(pickle.dumps(robot)),
+}
+
+
+@pytest.mark.parametrize("edit", EDITS)
+@pytest.mark.parametrize("robot", ["double_pendulum", "four_bar"])
+def test_an_edited_robot_is_lowered_once(robot: str, edit: str, lowered: list[str]) -> None:
+    original = getattr(fb.robots, robot)()
+    lowered.clear()
+    other = EDITS[edit](original)
+    assert other.nv >= 0 and len(lowered) <= 1  # none where the image of an equal robot is known
+
+
 def test_what_was_found_goes_with_its_mechanism() -> None:
     mechanism = replace(looped.mechanism("four_bar").mechanism)
     lower(mechanism)
@@ -84,7 +134,7 @@ def test_other_masses_leave_loops_as_they_are(ties: list[tuple[str, ...]]) -> No
     assert not np.allclose(heavier.mass_matrix(q), robot.mass_matrix(q))
 
 
-def moved(mechanism: fb.Mechanism, name: str) -> fb.Mechanism:
+def moved(mechanism: Mechanism, name: str) -> Mechanism:
     """The mechanism with something else on which its loops depend."""
     first = mechanism.joints[0]
     if name == "place":

@@ -112,18 +112,18 @@ def test_errors() -> None:
     with pytest.raises(ModelError, match=r"body 'arm': mass -1.0 is negative"):
         robot.with_inertial_parameters(broken, allow_unphysical=True)
     broken[20] = 0.0
-    with pytest.raises(ModelError, match=r"body 'arm': mass is zero but the other parameters"):
+    with pytest.raises(ModelError, match=r"body 'arm': mass is zero, but the other parameters"):
         robot.with_inertial_parameters(broken)
     broken[20] = 1.5
     broken[24] += 9.0
     with pytest.raises(ModelError, match=r"body 'arm': the principal moments .* violate the triangle inequality"):
         robot.with_inertial_parameters(broken)
     assert robot.with_inertial_parameters(broken, allow_unphysical=True).mechanism.bodies[2].inertia[0][0] > 9.0
-    with pytest.raises(ModelError, match=r"joint 'base': armature must not be negative"):
+    with pytest.raises(ModelError, match=r"joint 'base': armature must be non-negative"):
         robot.with_inertial_parameters(-np.ones(7), "armature")
-    with pytest.raises(ModelError, match=r"joint 'hinge': stiffness must not be negative"):
+    with pytest.raises(ModelError, match=r"joint 'hinge': stiffness must be non-negative"):
         robot.with_inertial_parameters([*np.ones(6), -1.0], "stiffness")
-    with pytest.raises(ModelError, match=r"joint 'hinge': a preload of 0.5 without a stiffness is no spring"):
+    with pytest.raises(ModelError, match=r"joint 'hinge': a spring without stiffness cannot store a preload, got 0.5"):
         robot.with_inertial_parameters([*np.zeros(6), 0.5], "preload")
-    with pytest.raises(ModelError, match=r"joint 'base': a preload of 1 moves no spring of a Free"):
+    with pytest.raises(ModelError, match=r"joint 'base': a Free joint cannot store a preload"):
         robot.with_inertial_parameters(np.ones(14), ("stiffness", "preload"))

@@ -96,7 +96,7 @@ def test_the_equations_of_motion_are_the_same(seed: int) -> None:
     robot = _random_robot(seed)
     q, rng = robot.random(seed), np.random.default_rng(seed)
     v, a, none = rng.normal(size=robot.nv), rng.normal(size=robot.nv), np.zeros((len(robot.names.bodies), 6))
-    none = none.reshape(robot.model.shape("f_ext"))
+    none = none.reshape(len(robot.names.bodies), 6)
     for f in (robot.inverse_dynamics, robot.forward_dynamics, robot.bias_force):
         given = (q, v) if f is robot.bias_force else (q, v, a)
         np.testing.assert_allclose(f(*given), f(*given, f_ext=none), rtol=1e-9, atol=1e-9)
@@ -107,13 +107,13 @@ def test_bodies_stay_where_they_are() -> None:
     """In the world every point of a body moves as before: frames differ by constants only."""
     tree = _robot(2.6, -0.7).model.cluster_tree.unturned
     other = reframed(tree)
-    q = [list(np.linspace(0.1, 0.9, c.joint.nq)) if c.joint.nq < 7 else [0, 0, 0, 1, 0, 0, 0] for c in tree.clusters]
+    q = [list(np.linspace(0.1, 0.9, c.joint.nq)) if c.joint.nq < 7 else [0, 0, 0, 1, 0, 0, 0] for c in tree.links]
     poses: list[list[Transform]] = [[], []]
     for own, t in zip(poses, (tree, other), strict=True):
-        for c, parent, x in zip(t.clusters, t.parents, q, strict=True):
+        for c, parent, x in zip(t.links, t.parents, q, strict=True):
             here = c.placement.then(c.joint.placement([float(y) for y in x]))
             own.append(here if parent < 0 else own[parent].then(here))
-    for cluster, old, new in zip(tree.clusters, *poses, strict=True):
+    for cluster, old, new in zip(tree.links, *poses, strict=True):
         along = np.array(new.p, float) - np.array(old.p, float)
         axis = np.array(old.R, float)[:, 2]
         if isinstance(cluster.joint, Revolute):

@@ -21,14 +21,14 @@ def tree(*links, **names):
 @pytest.mark.quick
 def test_names_are_different():
     b = tree(("arm", "world"))
-    with pytest.raises(ModelError, match="body 'arm' is there already"):
+    with pytest.raises(ModelError, match="there is already a body 'arm'"):
         b.body("arm", **SOLID)
     b.frame("tip", "arm")
-    with pytest.raises(ModelError, match="frame 'tip' is there already"):
+    with pytest.raises(ModelError, match="there is already a frame 'tip'"):
         b.frame("tip", "arm")
-    with pytest.raises(ModelError, match="frame 'arm' is there already"):
+    with pytest.raises(ModelError, match="there is already a frame 'arm'"):
         b.frame("arm", "arm")
-    with pytest.raises(ModelError, match="body 'tip' is there already"):
+    with pytest.raises(ModelError, match="there is already a body 'tip'"):
         b.body("tip", **SOLID)
 
 
@@ -39,25 +39,25 @@ def test_names_are_words(bad):
     with pytest.raises(ModelError, match="a frame needs a name, a non-empty string"):
         Builder().frame(bad, "arm")
     if bad:
-        with pytest.raises(ModelError, match="body 'arm': parent and joint_name are names"):
+        with pytest.raises(ModelError, match="body 'arm': parent and joint_name must be names"):
             Builder().body("arm", joint_name=bad)
     if bad != "":
-        with pytest.raises(ModelError, match="body 'arm': parent and joint_name are names"):
+        with pytest.raises(ModelError, match="body 'arm': parent and joint_name must be names"):
             Builder().body("arm", parent=bad)
-        with pytest.raises(ModelError, match="frame 'tip': the body is a name"):
+        with pytest.raises(ModelError, match="frame 'tip': body must be a name"):
             Builder().frame("tip", bad)
 
 
 def test_the_world_is_taken():
-    with pytest.raises(ModelError, match="'world' is the name of the ground; call the body something else"):
+    with pytest.raises(ModelError, match="'world' is reserved for the ground"):
         Builder().body("world")
-    with pytest.raises(ModelError, match="'world' is the name of the ground; call the frame something else"):
+    with pytest.raises(ModelError, match="'world' is reserved for the ground"):
         Builder().frame("world", "arm")
 
 
 @pytest.mark.quick
 def test_a_joint_carries_one_body():
-    with pytest.raises(ModelError, match=r"joint 'hinge' carries both 'a' and 'b'; give joint_name="):
+    with pytest.raises(ModelError, match=r"joint 'hinge' carries both 'a' and 'b'; .*joint_name="):
         tree(("a", "world"), ("b", "a"), a="hinge", b="hinge").build()
     with pytest.raises(ModelError, match="joint 'b' carries both 'a' and 'b'"):
         tree(("a", "world"), ("b", "a"), a="b").build()
@@ -90,7 +90,7 @@ def test_a_frame_on_an_unknown_body():
     ids=["itself", "two", "three", "with a tail"],
 )
 def test_circles_are_not_loops(links, circle):
-    with pytest.raises(ModelError, match=rf"in a circle: {circle}\..*declared with loop\(\.\.\.\)"):
+    with pytest.raises(ModelError, match=rf"cycle: {circle}\..*declare a kinematic loop with loop\(\.\.\.\)"):
         tree(*links).build()
 
 

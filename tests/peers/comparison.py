@@ -13,7 +13,7 @@ SAMPLES = 5
 
 @dataclass(frozen=True)
 class States:
-    """Our states, and the same as Pinocchio wants them, one a row."""
+    """Our states, and the same as Pinocchio wants them, one per row."""
 
     q: np.ndarray
     v: np.ndarray

@@ -250,9 +250,9 @@ def two_links(reversed_joint: bool = False, **options: Any) -> Any:
     "options, message",
     [
         ({"reversed_joint": True}, "joint 'elbow' has its child nearer to the world.*exchange"),
-        ({"spring": True}, "force elements besides gravity"),
+        ({"spring": True}, "force elements other than gravity"),
         ({"coupled": True}, "has 1 constraints.*tree only"),
-        ({"damped": True}, "joint 'socket' is damped in other axes"),
+        ({"damped": True}, "joint 'socket' has damping in axes other"),
     ],
 )
 def test_what_is_not_translated_is_refused(options: dict[str, bool], message: str) -> None:

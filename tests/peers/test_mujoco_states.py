@@ -243,7 +243,7 @@ def test_what_mujoco_does_not_have_is_refused() -> None:
     peer = peer_of(seed)
     q, v, a = states(peer)
     f = np.ones((SAMPLES, len(peer.robot.names.bodies), 6))
-    with pytest.raises(ArgumentError, match=r"MuJoCo has no body .* to put a wrench on"):
+    with pytest.raises(ArgumentError, match=r"MuJoCo has no body .* to apply a wrench to"):
         peer.wrenches_to_peer(f, q)
     with pytest.raises(ArgumentError, match="give our q as well"):
         peer.v_to_peer(v)

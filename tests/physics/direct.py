@@ -35,7 +35,7 @@ def _flat(parts: Sequence[Sequence[Any]]) -> list[Any]:
 
 
 def _no_forces(tree: SpanningTree) -> list[Wrench]:
-    return [Wrench.zero()] * len(tree.clusters)
+    return [Wrench.zero()] * len(tree.links)
 
 
 def inverse_dynamics(

@@ -74,10 +74,10 @@ def koszul(robot: System, q: np.ndarray) -> np.ndarray:
     n, tree = robot.nv, robot.model.cluster_tree.spanning_tree
     slopes = mass_matrix_along(robot, q[..., None, :], np.eye(n))  # (..., k, i, j)
     c = np.zeros((n, n, n))
-    for first, cluster in zip(tree.first_v, tree.clusters, strict=True):
+    for first, cluster in zip(tree.first_v, tree.links, strict=True):
         own = slice(first, first + cluster.joint.nv)
         c[own, own, own] = brackets(cluster.joint)
-    M = mass_matrix(tree, q) - np.diag([x for cluster in tree.clusters for x in cluster.armature])
+    M = mass_matrix(tree, q) - np.diag([x for cluster in tree.links for x in cluster.armature])
     cluster_tree = np.einsum("jil,...lk->...jik", c, M)  # [j, i] · k
     return 0.5 * (
         np.einsum("...kij->...ijk", slopes)

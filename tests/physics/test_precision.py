@@ -71,14 +71,14 @@ def orthonormal(R: np.ndarray) -> np.ndarray:
 
 def in_long_doubles(tree: SpanningTree) -> SpanningTree:
     """A tree whose constants are exact rotations and inertias in extended precision."""
-    clusters = []
-    for c in tree.clusters:
+    links = []
+    for c in tree.links:
         R = orthonormal(np.array(c.placement.R, long))
         placed = Transform((Mat(Vec(row) for row in R),), Vec([long(x) for x in c.placement.p]))
         mass = round(64 * c.I.m) / 64  # sums of such floats are exact
         inertia = Inertia.of(mass, Vec([long(x) for x in c.I.h]), Sym(*(long(x) for x in c.I.J)))
-        clusters.append(c._replace(placement=placed, I=inertia))
-    return replace(tree, clusters=tuple(clusters))
+        links.append(c._replace(placement=placed, I=inertia))
+    return replace(tree, links=tuple(links))
 
 
 @cache
@@ -97,7 +97,7 @@ def test_regrouping_is_exact() -> None:
     s = long_state(hinged())
     tree = in_long_doubles(hinged().model.cluster_tree.spanning_tree)
     other = regrouped(tree)
-    assert sum(a.I != b.I for a, b in zip(tree.clusters, other.clusters, strict=True)) >= 8
+    assert sum(a.I != b.I for a, b in zip(tree.links, other.links, strict=True)) >= 8
     gravity = hinged().gravity
     near(*(direct.inverse_dynamics(t, gravity, s.q, s.v, s.a) for t in (other, tree)), tol=1e-17)
     near(*(direct.mass_matrix(t, s.q) for t in (other, tree)), tol=1e-17)
@@ -108,7 +108,7 @@ def test_regrouping_is_exact() -> None:
 def test_regrouped_bodies_are_not_physical() -> None:
     """What energy and momentum must not use: the regrouped tree has bodies without mass, and another kinetic energy."""
     cluster_tree = hinged().model.cluster_tree
-    assert sum(c.I.m for c in cluster_tree.equivalent.clusters) != pytest.approx(
+    assert sum(c.I.m for c in cluster_tree.equivalent.links) != pytest.approx(
         sum(c.I.m for c in cluster_tree.spanning_tree.links)
     )
     s = state(hinged())

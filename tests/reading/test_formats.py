@@ -91,7 +91,7 @@ def test_formats_that_cannot_be_told(toy: Any, tmp_path: Path) -> None:
         (tmp_path / name).write_text("directives:\n")
         with pytest.raises(fb.ArgumentError, match=words):
             fb.load(tmp_path / name)
-    with pytest.raises(fb.ArgumentError, match="format='toyy' is not known"):
+    with pytest.raises(fb.ArgumentError, match="unknown format='toyy'"):
         fb.loads("", format="toyy")
     with pytest.raises(fb.ArgumentError, match="is a folder; give a model file"):
         fb.load(tmp_path, format="toy")
@@ -126,11 +126,11 @@ def test_what_is_saved_is_checked(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "arguments, message",
     [
-        ({"kind": "blob"}, "kind 'blob' is not known"),
+        ({"kind": "blob"}, "unknown kind 'blob'"),
         ({"kind": "box", "size": (1.0,)}, "a box takes x, y, z"),
         ({"kind": "sphere", "size": (-1.0,)}, "a sphere takes radius, finite and not negative"),
-        ({"kind": "mesh"}, "only a mesh has the address"),
-        ({"kind": "plane", "role": "shadow"}, "role 'shadow' is not known"),
+        ({"kind": "mesh"}, "mesh= is required for a mesh"),
+        ({"kind": "plane", "role": "shadow"}, "unknown role 'shadow'"),
     ],
 )
 def test_geometry_is_checked(arguments: Any, message: str) -> None:

@@ -102,11 +102,11 @@ def test_files_are_found_where_mujoco_finds_them(name: str, tmp_path: Path) -> N
 
 REFUSED: dict[str, tuple[dict[str, str], dict[str, float], str]] = {
     "meshdir beside the included file": (
-        {"main": INTO_SUB, "sub/a": '<compiler meshdir="d"/>' + M}, {"sub/d/m.obj": 1.0}, "file is not there",
+        {"main": INTO_SUB, "sub/a": '<compiler meshdir="d"/>' + M}, {"sub/d/m.obj": 1.0}, "file was not found",
     ),
     "mesh beside a file on the way": (
         {"main": INTO_SUB, "sub/a": '<include file="deep/b.xml"/>', "sub/deep/b": M}, {"sub/m.obj": 1.0},
-        "file is not there",
+        "file was not found",
     ),
     "attached from the main folder": (
         {"main": INTO_SUB, "sub/a": ATTACH.format("o.xml"), "o": OTHER.format(0.1)}, {}, "not in the folders",
@@ -147,7 +147,7 @@ def test_attributes_of_the_root_of_an_included_file_are_told(tmp_path: Path) -> 
     with pytest.warns(fb.FileWarning, match="mujoco@speed"):
         robot = fb.load(tmp_path / "main.xml")
     assert robot.name == "main"
-    assert "a.xml:1: note" in str(robot.report) and "'arm' of an included file is not used" in str(robot.report)
+    assert "a.xml:1: note" in str(robot.report) and "'arm' of an included file is ignored" in str(robot.report)
     assert not fb.load(tmp_path / "main.xml", waive=["mujoco@speed"]).report.warnings
 
 

@@ -64,10 +64,10 @@ CASES: dict[str, tuple[str, str]] = {
     "include without a file": ("<mujoco>\n<include/></mujoco>", "'file' is missing"),
     "attached model": ('<mujoco><asset>\n<model name="m" file="/etc/passwd"/></asset></mujoco>', "not in the folders"),
     "flexcomp": ('<mujoco><worldbody>\n<flexcomp name="f" file="/etc/passwd"/></worldbody></mujoco>', "<flexcomp>"),
-    "NaN mass": (inertial(mass="nan"), "no finite number"),
-    "NaN in capitals": (inertial(mass="NaN"), "no finite number"),
-    "infinite mass": (inertial(mass="inf"), "no finite number"),
-    "minus infinity": (inertial(pos="-Infinity 0 0"), "no finite number"),
+    "NaN mass": (inertial(mass="nan"), "not a finite number"),
+    "NaN in capitals": (inertial(mass="NaN"), "not a finite number"),
+    "infinite mass": (inertial(mass="inf"), "not a finite number"),
+    "minus infinity": (inertial(pos="-Infinity 0 0"), "not a finite number"),
     "huge mass": (inertial(mass="1e400"), ""),
     "comma": (inertial(mass="1,5"), "mass"),
     "commas between": (inertial(pos="0,0,0"), "pos"),
@@ -101,7 +101,7 @@ CASES: dict[str, tuple[str, str]] = {
     "unknown mesh": (body('<geom type="mesh" mesh="gone"/>'), "mesh"),
     "mesh above": (
         body('<geom type="mesh" mesh="m"/>', head='<asset><mesh name="m" file="../../../../etc/passwd"/></asset>\n'),
-        "is not there",
+        "was not found",
     ),
     "negative size": (body('<geom type="sphere" size="-1"/>'), "size"),
     "no bodies": ("<mujoco>\n<worldbody/></mujoco>", "there is no <body>"),
@@ -109,7 +109,7 @@ CASES: dict[str, tuple[str, str]] = {
     "connect itself": (two('<equality><connect body1="a" body2="a" anchor="0 0 0"/></equality>'), "is repeated"),
     "joint on itself": (two('<equality><joint joint1="ja" joint2="ja"/></equality>'), ""),
     "joint equality unknown": (two('<equality><joint joint1="zz"/></equality>'), "'zz'"),
-    "joint equalities in a circle": (
+    "joint equalities cycle": (
         two('<equality><joint joint1="ja" joint2="jb"/><joint joint1="jb" joint2="ja"/></equality>'), "loads 2 1",
     ),
     "joint equalities that contradict": (

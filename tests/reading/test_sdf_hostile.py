@@ -56,7 +56,7 @@ CASES: dict[str, tuple[str, str]] = {
     "old version": (sdf(link("a"), "1.2"), "version '1.2' is not read"),
     "future version": (sdf(link("a"), "2.0"), "version '2.0' is not read"),
     "truncated": (GOOD[:300], ""),
-    "no model": ("<sdf version='1.9'/>", "one <world> or one <model> is expected, found 0"),
+    "no model": ("<sdf version='1.9'/>", "expected one <world> or one <model>, found 0"),
     "two models": ("<sdf version='1.9'><model name='a'/><model name='b'/></sdf>", "found 2"),
     "empty model": (sdf(""), "there is no <link>"),
     "model without a name": (GOOD.replace('<model name="m">', "<model>"), "'name' is missing"),
@@ -65,9 +65,9 @@ CASES: dict[str, tuple[str, str]] = {
     "reserved name": (sdf(link("world")), "reserved"),
     "reserved word": (sdf(link("__model__")), "reserved"),
     "name with a scope": (sdf(link("a::b")), "reserved"),
-    "duplicate link": (sdf(link("a") + link("a")), "used already, by the link at line 3"),
-    "duplicate joint": (sdf(link("a") + link("b") + HINGE + HINGE), "used already"),
-    "joint named as a link": (sdf(link("a") + link("b") + HINGE.replace('"j"', '"a"')), "used already, by the link"),
+    "duplicate link": (sdf(link("a") + link("a")), "already used, by the link at line 3"),
+    "duplicate joint": (sdf(link("a") + link("b") + HINGE + HINGE), "already used"),
+    "joint named as a link": (sdf(link("a") + link("b") + HINGE.replace('"j"', '"a"')), "already used, by the link"),
     "bad encoding": (GOOD.replace('"m"', '"\xff"'), "not UTF-8"),
     "entity bomb": (BOMB + GOOD, "DOCTYPE"),
     "external entity": ('<!DOCTYPE x [<!ENTITY a SYSTEM "file:///etc/passwd">]>' + GOOD, "DOCTYPE"),
@@ -78,15 +78,15 @@ CASES: dict[str, tuple[str, str]] = {
     "comma": (inertial("<mass>1.3", "<mass>1,3"), "comma"),
     "hexadecimal": (inertial("<mass>1.3", "<mass>0x10"), "hexadecimal"),
     "empty mass": (inertial("<mass>1.3", "<mass>"), "empty"),
-    "word for a mass": (inertial("<mass>1.3", "<mass>heavy"), "no decimal number"),
+    "word for a mass": (inertial("<mass>1.3", "<mass>heavy"), "not a decimal number"),
     "two masses": (inertial("<mass>1.3</mass>", "<mass>1</mass><mass>2</mass>"), "a second <mass>"),
     "negative mass": (inertial("<mass>1.3", "<mass>-1"), "negative"),
-    "zero mass": (inertial("<mass>1.3", "<mass>0"), "mass is zero but the inertia"),
+    "zero mass": (inertial("<mass>1.3", "<mass>0"), "mass is zero, but the inertia"),
     "negative moment": (inertial("<ixx>.03", "<ixx>-.03"), "negative principal moment"),
     "not positive": (inertial("<ixy>.002", "<ixy>9"), "negative principal moment"),
     "triangle": (inertial("<izz>.05", "<izz>5"), "loads 2 7"),
     "two inertials": (sdf(link("a", more="<inertial/>")), "a second <inertial>"),
-    "pose of five": (inertial("<pose>.1 -.05 .2 .3 .2 .1", "<pose>1 2 3 4 5"), "has 5 numbers where 6"),
+    "pose of five": (inertial("<pose>.1 -.05 .2 .3 .2 .1", "<pose>1 2 3 4 5"), "has 5 numbers, but 6"),
     "pose with commas": (inertial("<pose>.1 -.05 .2 .3 .2 .1", "<pose>1,2,3,4,5,6"), "commas"),
     "pose with NaN": (inertial("<pose>.1 -.05 .2 .3 .2 .1", "<pose>nan 0 0 0 0 0"), "not finite"),
     "bad rotation format": (inertial("<pose>", '<pose rotation_format="matrix">'), "expected euler_rpy or quat_xyzw"),
@@ -97,30 +97,30 @@ CASES: dict[str, tuple[str, str]] = {
         inertial("<pose>.1 -.05 .2 .3 .2 .1", '<pose rotation_format="quat_xyzw">0 0 0 0 0 0 0'), "has length 0",
     ),
     "pose relative to nothing": (sdf(link("a", "0 0 0 0 0 0", "zz")), "there is no link, joint, frame or model 'zz'"),
-    "pose relative to itself": (sdf(link("a", "0 0 0 0 0 0", "a")), "in a circle: a -> a"),
-    "poses in a circle": (sdf(link("a", "", "b") + link("b", "", "a")), "in a circle"),
+    "pose relative to itself": (sdf(link("a", "0 0 0 0 0 0", "a")), "cycle: a -> a"),
+    "poses in a cycle": (sdf(link("a", "", "b") + link("b", "", "a")), "cycle"),
     "pose in a frame of 1.6": (sdf(link("a").replace("<pose>", '<pose frame="b">'), "1.7"), "attribute frame"),
     "frame attached to nothing": (framed('<frame name="f" attached_to="zz"/>'), "'zz'"),
-    "frames in a circle": (
-        framed('<frame name="f" attached_to="g"/><frame name="g" attached_to="f"/>'), "in a circle",
+    "frames in a cycle": (
+        framed('<frame name="f" attached_to="g"/><frame name="g" attached_to="f"/>'), "cycle",
     ),
     "placement frame unknown": (
         sdf(f'<model name="n" placement_frame="zz">{link("a")}</model>'), "'zz'",
     ),
     "canonical link unknown": (sdf(link("a") + '<frame name="f"/>', attributes=' canonical_link="zz"'), "'zz'"),
     "joint without a type": (hinged(' type="revolute"', ""), "'type' is missing"),
-    "unknown joint type": (hinged("revolute", "rubber"), "joint type 'rubber' is not known"),
+    "unknown joint type": (hinged("revolute", "rubber"), "unknown joint type 'rubber'"),
     "joint without a parent": (hinged("<parent>a</parent>", ""), "<parent> is missing"),
     "joint without a child": (hinged("<child>b</child>", ""), "<child> is missing"),
     "unknown parent": (hinged("<parent>a", "<parent>zz"), "'zz'; known"),
     "nearly known parent": (
         sdf(link("base") + link("b") + HINGE.replace("<parent>a", "<parent>bass")), "did you mean 'base'",
     ),
-    "joint on itself": (hinged("<parent>a", "<parent>b"), "between 'b' and itself"),
+    "joint on itself": (hinged("<parent>a", "<parent>b"), "connects 'b' with itself"),
     "child is the world": (hinged("<child>b", "<child>world"), "the world cannot be the child"),
     "no axis": (hinged("<axis><xyz>0 0 1</xyz></axis>", ""), "<axis> is missing"),
     "zero axis": (hinged("0 0 1", "0 0 0"), "the axis is zero"),
-    "axis of two": (hinged("0 0 1", "0 1"), "has 2 numbers where 3"),
+    "axis of two": (hinged("0 0 1", "0 1"), "has 2 numbers, but 3"),
     "axis in an unknown frame": (hinged("<xyz>", '<xyz expressed_in="zz">'), "'zz'"),
     "limits swapped": (
         hinged("</axis>", "<limit><lower>1</lower><upper>-1</upper></limit></axis>"), "lower limit 1 is above",
@@ -142,13 +142,13 @@ CASES: dict[str, tuple[str, str]] = {
     ),
     "mimic of nothing": (hinged("</axis>", '<mimic joint="zz"/></axis>'), "'zz'"),
     "mimic of itself": (hinged("</axis>", '<mimic joint="j"/></axis>'), "'j' twice"),
-    "mimics in a circle": (
+    "mimics in a cycle": (
         sdf(link("a") + link("b")
             + joint("j", "revolute", "world", "a").replace("</axis>", '<mimic joint="k"/></axis>')
             + joint("k", "revolute", "world", "b").replace("</axis>", '<mimic joint="j"/></axis>')),
         "loads 2 1",
     ),
-    "joints in a circle": (
+    "joints cycle": (
         sdf(link("a") + link("b", "1 0 0 0 0 0") + link("c", "0 1 0 0 0 0") + joint("j", "revolute", "a", "b")
             + joint("k", "revolute", "b", "c") + joint("l", "revolute", "c", "a")),
         "loads 3 6",
@@ -171,7 +171,7 @@ CASES: dict[str, tuple[str, str]] = {
     "chain of relative poses": (chain(800, True), "loads 800 805"),
     "deep models": (nested(200), "nested deeper"),
     "huge attribute": (GOOD.replace('"m"', f'"{"m" * 2_000_000}"'), "characters"),
-    "many numbers": (inertial("<pose>.1 -.05 .2 .3 .2 .1", "<pose>" + "1 " * 300_000), "numbers where 6"),
+    "many numbers": (inertial("<pose>.1 -.05 .2 .3 .2 .1", "<pose>" + "1 " * 300_000), "numbers, but 6"),
     "byte order mark": ("\xef\xbb\xbf" + GOOD, "loads 2 7"),
 }  # fmt: skip
 

@@ -127,8 +127,8 @@ BROKEN: dict[str, tuple[str, str]] = {  # the content of an include, what is sai
     "missing": ("<uri>model://leg</uri>", r"robot\.sdf:6: .*there is no such model; .*folders"),
     "no uri": ("<name>x</name>", r"robot\.sdf:6: .*<uri> is missing"),
     "empty uri": ("<uri/>", r"robot\.sdf:6: .*'' cannot be included"),
-    "remote": ("<uri>https://fuel.example.org/arm</uri>", r"robot\.sdf:6: .*nothing is fetched"),
-    "other scheme": ("<uri>ftp://arm</uri>", r"robot\.sdf:6: .*nothing is fetched"),
+    "remote": ("<uri>https://fuel.example.org/arm</uri>", r"robot\.sdf:6: .*nothing is downloaded"),
+    "other scheme": ("<uri>ftp://arm</uri>", r"robot\.sdf:6: .*nothing is downloaded"),
     "traversal": ("<uri>../../../../etc/passwd</uri>", r"robot\.sdf:6: .*outside"),
     "traversal by name": ("<uri>model://../main/robot.sdf</uri>", r"robot\.sdf:6: .*outside"),
     "absolute": ("<uri>/etc/passwd</uri>", r"robot\.sdf:6: .*outside"),
@@ -136,21 +136,21 @@ BROKEN: dict[str, tuple[str, str]] = {  # the content of an include, what is sai
     "escaped": ("<uri>file://%2e%2e/%2e%2e/%2e%2e/etc/passwd</uri>", r"robot\.sdf:6: .*outside"),
     "no model.config": ("<uri>../models</uri>", r"robot\.sdf:6: .*no such model"),
     "itself": ("<uri>robot.sdf</uri>", r"robot\.sdf:6: .*circle: robot\.sdf -> robot\.sdf"),
-    "not xml": ("<uri>../models/text.sdf</uri>", r"text\.sdf:1: this is no XML"),
+    "not xml": ("<uri>../models/text.sdf</uri>", r"text\.sdf:1: this is not XML"),
     "a urdf": ("<uri>../models/robot.urdf</uri>", r"robot\.urdf:1: .*<sdf>, not <robot>"),
     "old version": ("<uri>../models/v12.sdf</uri>", r"v12\.sdf:1: .*version '1\.2' is not read"),
-    "two models": ("<uri>../models/two.sdf</uri>", r"two\.sdf:1: .*one <model> is expected.*found 2: 'a', 'b'"),
+    "two models": ("<uri>../models/two.sdf</uri>", r"two\.sdf:1: .*expected one <model>.*found 2: 'a', 'b'"),
     "a circle": ("<uri>../models/x.sdf</uri>", r"y\.sdf:2: .*circle: x\.sdf -> y\.sdf -> x\.sdf"),
     "deep": ("<uri>../models/deep0.sdf</uri>", r"deep19\.sdf:2: .*nested deeper than 20"),
     "many": ("<uri>../models/bomb0.sdf</uri>", r"more than 1000 models are included"),
-    "merge": ("<uri>model://arm</uri>", "merge=true is not read"),
+    "merge": ("<uri>model://arm</uri>", "merge=true is not supported"),
     "frame without pose": ("<uri>model://arm</uri><placement_frame>grip</placement_frame>", "needs both"),
     "unknown frame": ("<uri>model://arm</uri><placement_frame>x</placement_frame><pose/>", "'x'"),
     "two poses": ("<uri>model://arm</uri><pose/><pose/>", r"robot\.sdf:6: .*a second <pose>"),
-    "a name twice": ("<uri>model://arm</uri><name>a</name>", r"the name 'a' is used already"),
+    "a name twice": ("<uri>model://arm</uri><name>a</name>", r"the name 'a' is already used"),
     "reserved name": ("<uri>model://arm</uri><name>world</name>", "reserved"),
     "broken config": ("<uri>../models/broken</uri>", r"model\.config:1: "),
-    "config without sdf": ("<uri>../models/none</uri>", r"model\.config:1: .*no <sdf> of a version.*'2\.0'"),
+    "config without sdf": ("<uri>../models/none</uri>", r"model\.config:1: .*no <sdf> of a supported version.*'2\.0'"),
     "config that leads out": ("<uri>../models/out</uri>", r"model\.config:1: .*is not in the folder of the model"),
 }  # fmt: skip
 
@@ -234,5 +234,5 @@ def test_what_is_found_late_has_the_line_of_the_included_file(folder: Path) -> N
     arm.write_text(model(light + "\n" + joint("elbow", "revolute", "upper", "fore")))
     [found] = read(folder, BASE + include("model://arm")).report.warnings
     assert "'arm::elbow' moves nothing" in found.message and (found.file, found.line) == (str(arm), 4)
-    with pytest.raises(fb.ParseError, match=r"arm\.sdf:1: .*'a' is used already, by the link at .*robot\.sdf:\d"):
+    with pytest.raises(fb.ParseError, match=r"arm\.sdf:1: .*'a' is already used, by the link at .*robot\.sdf:\d"):
         read(folder, BASE + include("model://arm", "<name>a</name>"))

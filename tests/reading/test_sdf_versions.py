@@ -60,9 +60,9 @@ def test_up_to_1_6_joints_may_have_the_names_of_links(version: str) -> None:
     body = link("a") + FIX + link("b", "0 0 1 0 0 0") + joint("b", "revolute", "a", "b")
     robot = load(sdf(body, version), strict=True)
     assert robot.names.velocities == ("b_joint",) and "'b_joint'" in str(robot.report)
-    with pytest.raises(fb.ParseError, match="'b' is used already"):
+    with pytest.raises(fb.ParseError, match="'b' is already used"):
         load(sdf(body, "1.7"))
-    with pytest.raises(fb.ParseError, match="used already"):
+    with pytest.raises(fb.ParseError, match="already used"):
         load(sdf(body + joint("b", "revolute", "a", "b") + link("b"), version))
 
 
@@ -106,13 +106,13 @@ def test_limits_so_far_away_are_none(size: str) -> None:
 BOX = "<geometry><box><size>1 1 1</size></box></geometry>"
 BROKEN_SHAPES = {
     "": "<geometry> is missing",
-    "<geometry><box><size>1 1</size></box></geometry>": "2 numbers where 3",
-    "<geometry><sphere><radius>-1</radius></sphere></geometry>": "not negative",
+    "<geometry><box><size>1 1</size></box></geometry>": "2 numbers, but 3",
+    "<geometry><sphere><radius>-1</radius></sphere></geometry>": "non-negative",
     "<geometry><sphere/><box/></geometry>": "2 shapes",
     "<geometry><mesh/></geometry>": "<uri> is missing",
-    "<geometry><mesh><uri>a.stl</uri><scale>1 1</scale></mesh></geometry>": "2 numbers where 3",
+    "<geometry><mesh><uri>a.stl</uri><scale>1 1</scale></mesh></geometry>": "2 numbers, but 3",
     BOX + "<material/><material/>": "a second <material>",
-    "<pose>1 2</pose>" + BOX: "2 numbers where 6",
+    "<pose>1 2</pose>" + BOX: "2 numbers, but 6",
 }
 
 

@@ -49,9 +49,9 @@ def test_numbers(text: str, expected: float) -> None:
     "text, reason",
     [
         ("1,5", "has a comma"), ("", "it is empty"), ("nan", "not finite"), ("-Inf", "not finite"), ("1e999", "large"),
-        ("0x10", "hexadecimal"), ("1_000", "no decimal"), ("one", "no decimal"), ("1 2", "more than one"),
-        ("${x}", "xacro"), ("１", "no decimal"), ("1e", "no decimal"), ("--1", "no decimal"), ("1" * 500, "than 400"),
-        ("1d3", "no decimal"), ("infinity", "not finite"),
+        ("0x10", "hexadecimal"), ("1_000", "not a decimal"), ("one", "not a decimal"), ("1 2", "more than one"),
+        ("${x}", "xacro"), ("１", "not a decimal"), ("1e", "not a decimal"), ("--1", "not a decimal"),
+        ("1" * 500, "than 400"), ("1d3", "not a decimal"), ("infinity", "not finite"),
     ],
 )  # fmt: skip
 def test_what_is_no_number_is_refused(text: str, reason: str) -> None:
@@ -83,7 +83,7 @@ def test_missing_things_are_named() -> None:
     "text, message",
     [
         ("", "a.xml: the file is empty"),
-        ("hello", "a.xml:1: this is no XML"),
+        ("hello", "a.xml:1: this is not XML"),
         ("<a>", "a.xml:1: the file ends inside <a>, which opens at line 1"),
         ("<a>\n<b>\n", "a.xml:3: the file ends inside <b>, which opens at line 2"),
         ("<a>\n<b></a>", "a.xml:2: not well-formed XML: mismatched tag inside <b>"),

@@ -106,5 +106,5 @@ def test_options_are_checked() -> None:
     with pytest.raises(ArgumentError, match="'latest', 'paper'"):
         robots.mini_cheetah(version="v3")
     for n in (0, -1, 1.5, "3"):
-        with pytest.raises(ArgumentError, match="at least one link"):
+        with pytest.raises(ArgumentError, match="number of links, at least 1"):
             robots.gt_chain(n)  # type: ignore[arg-type]

@@ -16,6 +16,8 @@ import fourbar as fb
 from fourbar.cli.main import main
 from fourbar.targets.c_code import Writer
 
+from .support import chain
+
 COMPILERS = [name for name in ("gcc", "clang") if shutil.which(name)]
 FLAGS = ["-std=c99", "-O2", "-Wall", "-Wextra", "-Werror", "-pedantic"]
 needs_compiler = pytest.mark.skipif(not COMPILERS, reason="no C compiler is installed")
@@ -40,17 +42,6 @@ def called(library: ctypes.CDLL, name: str, inputs: list[np.ndarray], shape: tup
     pointers = [np.ascontiguousarray(x, float) for x in (*inputs, result)]
     getattr(library, name)(*(ctypes.c_void_p(x.ctypes.data) for x in pointers))
     return pointers[-1]
-
-
-def chain(n: int) -> fb.System:
-    """Links in a row."""
-    b = fb.Builder("chain")
-    for i in range(n):
-        b.body(
-            f"link{i}", parent=f"link{i - 1}" if i else "world", joint=fb.joints.Revolute("xyz"[i % 3]),
-            position=(0.0, 0.0, 0.2 if i else 0.0), mass=1.0, com=(0.01, 0.0, 0.1), inertia=(0.01, 0.012, 0.005),
-        )  # fmt: skip
-    return b.build()
 
 
 def robots() -> dict[str, fb.System]:

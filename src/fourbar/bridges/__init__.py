@@ -11,4 +11,4 @@ if TYPE_CHECKING:
 
 __all__ = ["drake", "mujoco", "pinocchio"]
 
-__getattr__, __dir__ = lazy(__name__, dict.fromkeys(__all__, ""))
+lazy(__name__, dict.fromkeys(__all__, ""))

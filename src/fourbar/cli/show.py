@@ -8,7 +8,7 @@ from __future__ import annotations
 import argparse
 
 from ..errors import ArgumentError, unknown
-from ..functions.methods import METHODS
+from ..functions.registry import METHODS
 from ..system.show import STAGES, count
 from . import table
 from .arguments import add_robot, read_robot, reading_options, tell_warnings

@@ -1,9 +1,9 @@
-"""Memory for machine code, under Linux: the code of all kernels stands in a few large regions.
+"""Memory for machine code, under Linux: the code of all kernels is in a few large regions.
 
 Linux allows a process some 65,000 mappings. Neighbouring pages with the same rights count as one, and a loader that
-maps each piece of code on its own uses several. Here a piece gets whole pages of a region. They are written before they
+maps each piece of code separately uses several. Here a piece gets whole pages of a region. They are written before they
 may be executed, never both. The pages of code that is no longer used give back their memory at once, but keep their
-rights until others need them: a hole in a region would be a mapping.
+rights until they are reused: a hole in a region would be a mapping.
 """
 
 from __future__ import annotations
@@ -26,15 +26,17 @@ _PRIVATE, _ANONYMOUS, _NO_RESERVE = 0x02, 0x20, 0x4000
 _DONT_NEED = 4
 _FAILED = ctypes.c_void_p(-1).value
 _MEANING = {
-    errno.ENOMEM: "the system has no more memory for it, or the process has as many memory mappings as it may have "
-    "(vm.max_map_count). Let go of robots that are no longer used",
-    errno.EACCES: "the system does not allow programs to make code while they run (a security policy such as SELinux)",
-    errno.EPERM: "the system does not allow programs to make code while they run (a security policy such as SELinux)",
+    errno.ENOMEM: "the system has no more memory for it, or the process has reached its limit of memory mappings "
+    "(vm.max_map_count). Delete robots that are no longer used",
+    errno.EACCES: (
+        "the system does not allow programs to generate code at run time (a security policy such as SELinux)"
+    ),
+    errno.EPERM: "the system does not allow programs to generate code at run time (a security policy such as SELinux)",
 }
 
 
 def supported() -> bool:
-    """Whether this system is one for which this file was written."""
+    """Whether this file supports the system."""
     return sys.platform == "linux" and sys.maxsize > 1 << 32
 
 
@@ -61,7 +63,7 @@ def _allow(start: int, size: int, rights: int) -> None:
 
 
 class Piece:
-    """Code in memory, from `start` on; its pages serve others once nobody holds it."""
+    """Code in memory, from `start` on; its pages are reused once nobody holds it."""
 
     def __init__(self, start: int, size: int, give_back: Callable[[int, int], None]) -> None:
         self.start = start
@@ -69,23 +71,23 @@ class Piece:
         self._give_back = give_back
 
     def __del__(self, ending: Callable[[], bool] = sys.is_finalizing) -> None:
-        if not ending():  # else what calls this code may be taken down after it
+        if not ending():  # otherwise the caller of this code may be torn down after it
             self._give_back(self.start, self._size)
 
 
 class Arena:
-    """The regions of a process. A forked child has copies of them, and may go on to use these."""
+    """The regions of a process. A forked child has copies of them, and may go on using these."""
 
     def __init__(self) -> None:
         self._turn = Turn(LAST)
-        self._free: list[tuple[int, int]] = []  # start and size, ordered, never two that touch
+        self._free: list[tuple[int, int]] = []  # start and size, ordered, never adjacent
         self._returned: deque[tuple[int, int]] = deque()  # not yet in that list
         self._page = mmap.PAGESIZE
         self._advise = _system()["madvise"]
-        self._choosing = 0  # the thread that now looks for a place
+        self._choosing = 0  # the thread that is searching for a place
 
     def put(self, content: bytes) -> Piece:
-        """Bring code into memory, ready to run. MemoryError where that is not to be had."""
+        """Load code into memory, ready to run. MemoryError where there is none."""
         size = -(-max(1, len(content)) // self._page) * self._page
         piece = Piece(self._place(size), size, self._give_back)
         _allow(piece.start, size, _READ | _WRITE)
@@ -99,7 +101,7 @@ class Arena:
         self._returned.append((start, size))
 
     def _place(self, size: int) -> int:
-        """Pages that nobody has. Where a signal handler asks amid another search, it gets a region of its own."""
+        """Free pages. A signal handler that asks during another search gets a new region."""
         with self._turn.taken():
             if self._choosing == threading.get_ident():
                 return self._reserve(size)
@@ -125,7 +127,7 @@ class Arena:
         return start
 
     def _join(self, start: int, size: int) -> None:
-        """Note free pages, together with those that they touch."""
+        """Add free pages, merged with adjacent ones."""
         k = bisect.bisect(self._free, (start, size))
         if k < len(self._free) and self._free[k][0] == start + size:
             size += self._free.pop(k)[1]

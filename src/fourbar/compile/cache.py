@@ -16,13 +16,13 @@ _loaded: WeakValueDictionary[str, Loaded] = WeakValueDictionary()
 
 
 def loaded(key: str, assembly: Callable[[], str]) -> Loaded:
-    """An LLVM module in memory, the same for all who ask while somebody holds it. `key` is what it is made from."""
+    """An LLVM module in memory, shared by all who ask while somebody holds it. `key` is what it is made from."""
     found = _loaded.get(key)
     return _loaded.setdefault(key, Loaded(cached_object(key, assembly))) if found is None else found
 
 
 def cached_object(key: str, assembly: Callable[[], str]) -> bytes:
-    """Object code of an LLVM module, from the cache if it is there.
+    """Object code of an LLVM module, from the cache if present.
 
     `key` is what the module is made from; the CPU, the compiler and the sources that write the module belong to it too.
     """
@@ -40,7 +40,7 @@ def cached_object(key: str, assembly: Callable[[], str]) -> bytes:
 
 @cache
 def _writers() -> str:
-    """A fingerprint of the sources that write LLVM assembly (this folder); empty if they do not tell what runs."""
+    """A fingerprint of the sources that write LLVM assembly (this folder); empty if they differ from what runs."""
     found = hashlib.sha256()
     files = sources(str(Path(__file__).parent))
     try:

@@ -1,9 +1,9 @@
 """The folder of the cache and its files.
 
 Files are written to a temporary name and moved into place, so that many processes may share the folder; each begins
-with a checksum of its name and its content, and one that does not agree with it is made again, never trusted. The
-folder and its files belong to the user alone (`trust.py`), and it stays within bounds (`prune.py`). FOURBAR_CACHE names
-another folder, or switches the cache off with "off".
+with a checksum of its name and its content, and one that does not match is made again, never trusted. The folder and
+its files must belong to the user alone, and its size is bounded. FOURBAR_CACHE names another folder, or switches the
+cache off with "off".
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _MAGIC = b"fourbar cached 1\n"
 
 
 def cache_folder() -> Path | None:
-    """The folder of the cache, made if need be; None where there is none to be had."""
+    """The folder of the cache, created if necessary; None if there is none."""
     asked = os.environ.get("FOURBAR_CACHE")
     return None if asked == "off" else _prepared(asked or _default_folder())
 
@@ -44,15 +44,15 @@ def _prepared(name: str) -> Path | None:
     folder = Path(name).expanduser().absolute()
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        folder = folder.resolve()  # links are followed once: what they lead to later is not what was looked at
+        folder = folder.resolve()  # links are resolved once: they may lead elsewhere later
         problem = untrusted_folder(folder)
     except OSError as error:
         problem = str(error)
     if problem is None:
         return folder
     warnings.warn(
-        f"fourbar cannot keep compiled code in {name} ({problem}): every process will compile again. "
-        "Set FOURBAR_CACHE to a folder of your own, or to 'off'.",
+        f"fourbar cannot store compiled code in {name} ({problem}): every process will compile again. Set "
+        "FOURBAR_CACHE to a folder of your own, or to 'off'.",
         RuntimeWarning,
         stacklevel=2,
     )
@@ -60,7 +60,7 @@ def _prepared(name: str) -> Path | None:
 
 
 def read(path: Path) -> bytes | None:
-    """The content of a cache file; None if there is none, it is damaged, or somebody else's."""
+    """The content of a cache file; None if there is none, or it is damaged or somebody else's."""
     try:
         content = read_own(path)
     except OSError:
@@ -76,7 +76,7 @@ def read(path: Path) -> bytes | None:
 
 
 def _head(path: Path, content: bytes) -> bytes:
-    """What a cache file begins with. The name is part of the checksum: content under a wrong name is damaged too."""
+    """The header of a cache file. The name is part of the checksum: content under a wrong name counts as damaged."""
     return _MAGIC + hashlib.sha256(path.name.encode() + content).digest()
 
 
@@ -96,32 +96,32 @@ def write(path: Path, content: bytes) -> None:
 
 
 _MOST = 1 << 30  # bytes
-_KEPT = 0.75  # of these, once they were exceeded
+_KEPT = 0.75  # fraction to which they are reduced once exceeded
 _DAY = 86400.0
 _OURS = re.compile(r"[0-9a-f]{64}\.(o|program)|writing-.*\.part")
 
 
 def note_use(path: Path) -> None:
-    """Remember, to the day, that a file was used."""
-    with suppress(OSError):  # another process may have removed it since, or may not let go of it
+    """Record, to the day, that a file was used."""
+    with suppress(OSError):  # another process may have removed it since, or may have it open
         if path.stat().st_mtime < time.time() - _DAY:
             os.utime(path)
 
 
 def prune_sometimes(written: Path) -> None:
-    """Prune the folder of a new file: for one in 256 of them, chosen by name, for it takes a look at all the others."""
+    """Prune the folder of a new file: for one in 256 of them, chosen by name, since it examines all the others."""
     if written.name.startswith("00"):
         prune(written.parent)
 
 
 def prune(folder: Path) -> None:
-    """Remove the files that were not used for longest if all together are too large."""
+    """Remove the least recently used files if all together are too large."""
     found = _files(folder)
     total = sum(size for _, size, _ in found)
     if total <= _MOST:
         return
     for _, size, path in sorted(found):
-        with suppress(OSError):  # another process may not let go of it
+        with suppress(OSError):  # another process may have it open
             Path(path).unlink(missing_ok=True)
             total -= size
         if total <= _KEPT * _MOST:
@@ -134,7 +134,7 @@ def _files(folder: Path) -> list[tuple[float, int, str]]:
     with os.scandir(folder) as entries:
         for entry in entries:
             if _OURS.fullmatch(entry.name) and entry.is_file(follow_symlinks=False):
-                with suppress(FileNotFoundError):  # another process prunes too
+                with suppress(FileNotFoundError):  # another process is pruning too
                     status = entry.stat(follow_symlinks=False)
                     found.append((status.st_mtime, status.st_size, entry.path))
     return found
@@ -144,7 +144,7 @@ _KNOWS_OWNERS = hasattr(os, "getuid")
 
 
 def untrusted_folder(folder: Path) -> str | None:
-    """Why code found in a folder, given by its real path, could be somebody else's; None if it could not."""
+    """Why code in a folder, given by its real path, could be somebody else's; None if it could not."""
     if not _KNOWS_OWNERS:
         return None
     status = folder.stat()
@@ -162,9 +162,9 @@ def untrusted_folder(folder: Path) -> str | None:
 
 
 def _replaceable(status: os.stat_result) -> str | None:
-    """Why others may move what is in a folder; None if only this user may, and root, who may do anything anyhow.
+    """Why others may move what is in a folder; None if only this user and root may.
 
-    In a folder with the sticky bit everybody moves their own only.
+    In a folder with the sticky bit everybody can move only their own files.
     """
     if status.st_uid not in (0, os.getuid()):
         return "belongs to another user"
@@ -175,7 +175,7 @@ def _replaceable(status: os.stat_result) -> str | None:
 
 
 def _is_private_group(number: int) -> bool:
-    """Whether a group is the user's alone, as many systems make one for each user."""
+    """Whether a group belongs to the user alone, as on many systems."""
     import grp
     import pwd
 
@@ -187,7 +187,9 @@ def _is_private_group(number: int) -> bool:
 
 
 def read_own(path: Path) -> bytes | None:
-    """The content of a file of this user, or of root, that no other may write; None for any other, and for a link."""
+    """The content of a file of this user, or of root, that nobody else may write; None for any other, and for a
+    link.
+    """
     handle = os.open(path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0))
     with open(handle, "rb") as file:
         status = os.fstat(handle)

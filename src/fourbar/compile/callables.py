@@ -27,7 +27,7 @@ _NUMBERS = np.array([id(k) for k in _KEPT], np.int64)
 
 
 def supported() -> bool:
-    """Whether objects of this interpreter are laid out as the machine code expects."""
+    """Whether objects of this interpreter have the layout that the machine code expects."""
     free_threaded = bool(sysconfig.get_config_var("Py_GIL_DISABLED"))
     wide = ctypes.sizeof(ctypes.c_void_p) == 8 and sys.byteorder == "little"
     plain = wide and object.__basicsize__ == 16  # more where references are traced
@@ -68,7 +68,7 @@ def address_of(function: Any) -> int:
 
 
 def refuse(self: Any, name: str, *value: Any) -> None:
-    """What no function allows: that its attributes are changed."""
+    """Refuse changes of attributes."""
     raise AttributeError(f"a fourbar function is frozen; {name!r} cannot be changed")
 
 
@@ -107,7 +107,7 @@ def callable_type(name: str) -> type:
 
 @once
 def _common() -> np.ndarray:
-    """A table with the words that are the same for every callable of this process."""
+    """A table with the words that are common to all callables of this process."""
     api, table = ctypes.pythonapi, np.zeros(words.TABLE_WORDS, np.int64)
     known = {words.FLOAT_TYPE: float, words.SCALAR_TYPE: np.float64}
     types = {at: kind for at, kind in known.items() if _holds_its_value(kind)}
@@ -138,27 +138,26 @@ def _common() -> np.ndarray:
 
 
 def _holds_its_value(kind: type) -> bool:
-    """Whether a number of this type has its value where the machine code looks for it."""
+    """Whether a number of this type has its value where the machine code expects it."""
     some = kind(0.7)
     return ctypes.c_double.from_address(id(some) + words.NUMBER_VALUE).value == 0.7
 
 
 def declined(*args: Any, **named: Any) -> Any:
-    """What a callable says that has only machine code, where that does not take the arguments."""
+    """The error of a callable that has only machine code, for arguments that this does not take."""
     return NotImplemented
 
 
 class Environment:
-    """The table of one callable. Until `arm` gives it a kernel, all calls go to the slow way.
+    """The table of one callable. Until `arm` gives it a kernel, all calls take the slow path.
 
-    `watched`: 1 if so do calls of one sample whose result has a NaN, 2 if batches too. `names` are those of all
-    arguments; its kernel takes the `present` ones, and others are served by the environments that were `added`.
+    `names` are those of all arguments; its kernel takes the `present` ones, and others are served by the environments
+    that were `added`.
     """
 
-    def __init__(self, watched: int, names: tuple[str, ...], present: tuple[str, ...]) -> None:
+    def __init__(self, names: tuple[str, ...], present: tuple[str, ...]) -> None:
         table = _common().copy()
         self._table = table
-        table[words.WATCHED] = watched
         jobs = workers().table
         table[words.JOB_TABLE] = jobs.ctypes.data
         self._borrowed = (jobs, _KEPT, _NUMBERS, _fast(), _release())  # functions may be called after modules are gone
@@ -167,7 +166,6 @@ class Environment:
             table[words.ARGUMENTS] = len(names)
             table[words.FIRST_NAME : words.FIRST_NAME + len(names)] = [id(name) for name in self._names]
             table[words.MASK] = sum(1 << k for k, name in enumerate(names) if name in present)
-        self.watched = watched
         self.names, self.present = names, present
         self._last: Environment | None = None  # of those that were added
         self._held: list[Any] = []
@@ -203,9 +201,14 @@ class Environment:
             if spare:
                 self._drop(spare)
 
+    def watch(self, watched: int) -> None:
+        """From now on calls go the slow way too whose result has a NaN: 1, those of one sample; 2, batches too."""
+        self._table[words.WATCHED] = watched
+
     def added(self, present: tuple[str, ...]) -> Environment:
         """One more environment behind this one, for another choice of arguments."""
-        other = Environment(self.watched, self.names, present)
+        other = Environment(self.names, present)
+        other.watch(int(self._table[words.WATCHED]))
         self._held.append(other)
         (self._last or self)._table[words.NEXT] = other._table.ctypes.data
         self._last = other
@@ -235,7 +238,7 @@ class Environment:
 
     def follow(self, other: Environment, kind: type) -> None:
         """Serve what another callable serves, but hand out each result in an instance of a class with one slot."""
-        own = [words.MASK, words.NEXT, words.WATCHED, words.WRAP, *range(words.FIRST_SPARE, words.FIRST_NAME)]
+        own = [words.MASK, words.NEXT, words.WRAP, *range(words.FIRST_SPARE, words.FIRST_NAME)]
         served = np.delete(np.arange(words.TABLE_WORDS), own)
         self._table[served] = other._table[served]
         self._table[words.WRAP] = id(kind)
@@ -250,7 +253,7 @@ def is_first_slot(kind: type, value: Any) -> bool:
 
 @once
 def _front_type() -> type:
-    """The type of `Front.callable`: for all but calls, the callable that it stands before."""
+    """The type of `Front.callable`: except for calls, it behaves like the callable behind it."""
     made: Any = callable_type("Derivative")
     made.__getattr__ = lambda self, name: getattr(self.held[0], name)
     made.__repr__ = lambda self: repr(self.held[0])
@@ -260,22 +263,22 @@ def _front_type() -> type:
 
 
 class Front:
-    """Machine code before a Python callable that names the parts of a compiled function's result.
+    """Machine code in front of a Python callable that names the parts of a compiled function's result.
 
-    Once the callable has said of what class its results are, plain calls are served without it.
+    Once the callable has returned an instance of its result class, ordinary calls are served without it.
     """
 
     def __init__(self, slow: Any, inner: Environment) -> None:
         self._inner = inner
-        self._environment = Environment(inner.watched, inner.names, inner.present)
+        self._environment = Environment(inner.names, inner.present)
         self._slow = slow
 
     def callable(self) -> Any:
-        """What users hold."""
+        """The callable for the user."""
         _front_type()
         return self._environment.callable(self._slow, "Derivative", self._slow)
 
     def serve(self, result: Any, array: np.ndarray) -> None:
-        """Hand out results like this one, which holds `array` in its only slot."""
+        """Return results like this one, which holds `array` in its only slot."""
         if is_first_slot(type(result), array):
             self._environment.follow(self._inner, type(result))

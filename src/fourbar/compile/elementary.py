@@ -1,7 +1,7 @@
-"""Vector sin, cos and atan2 as straight-line code. LLVM's own fall back to one scalar library call a lane.
+"""Vector sin, cos and atan2 as straight-line code. LLVM's own fall back to one scalar library call per lane.
 
 sin and cos: Cody-Waite reduction by multiples of π/2 and the classic minimax polynomials on [-π/4, π/4], within 2 ulp
-for |x| ≤ 1e8; beyond that, where an angle in radians has lost its meaning, the result is NaN. The constants are those
+for |x| ≤ 1e8; beyond that, where an angle in radians has lost its digits, the result is NaN. The constants are those
 of Sun's fdlibm (sin, cos) and Moshier's Cephes (atan).
 """
 
@@ -13,7 +13,7 @@ from .ir import Code, Lanes
 
 _MAGIC = 6755399441055744.0  # 1.5 * 2**52: adding it rounds to an integer, whose low bits are then the quadrant
 LARGEST_ANGLE = 1e8
-SMALLEST_QUATERNION = 1e-150  # of its largest entry: the squares of smaller ones vanish
+SMALLEST_QUATERNION = 1e-150  # relative to its largest entry: the squares of smaller ones vanish
 # π/2 in pieces: full ones where n * piece is exact inside a fused multiply-add, short ones (n * piece fits) elsewhere.
 _HALF_PI_FUSED = (1.5707963267948966, 6.123233995736766e-17, -1.4973849048591833e-33)
 _HALF_PI_SPLIT = (1.5707963109016418, 1.5893254712295857e-08, 6.123233932053594e-17, 6.36831716351095e-25)

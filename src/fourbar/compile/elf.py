@@ -1,7 +1,7 @@
-"""Object code as LLVM writes it for x86-64 under Linux: which bytes a process needs of it, and what they refer to.
+"""Object code as LLVM writes it for x86-64 under Linux: which of its bytes a process needs, and what they refer to.
 
-Code from here refers to nothing but itself: to its constants, which lie in sections of their own, and to its functions,
-both relative to where it stands. So it can be laid out once and runs wherever it is copied to.
+This code refers only to itself: to its constants, which lie in separate sections, and to its functions, both relative
+to its position. So it can be laid out once and runs wherever it is copied to.
 """
 
 from __future__ import annotations
@@ -33,14 +33,14 @@ _UNDEFINED, _SPECIAL = 0, 0xFF00
 
 
 class Image(NamedTuple):
-    """Code with its constants behind it, as it is to stand in memory, and where in it each function begins."""
+    """Code with its constants behind it, as it will be in memory, and the offset of each function."""
 
     content: bytes
     functions: dict[str, int]
 
 
 def image(code: bytes) -> Image | None:
-    """What is to be brought into memory; None if the object is of another kind or has parts that are unknown here."""
+    """What to load into memory; None if the object is of another kind or has unknown parts."""
     if code[: len(_HEAD)] != _HEAD or struct.unpack_from("<2H", code, 16) != _OBJECT_X86_64:
         return None
     (start,), (count,) = struct.unpack_from("<Q", code, 40), struct.unpack_from("<H", code, 60)
@@ -67,9 +67,9 @@ def _name(names: bytes, at: int) -> str:
 
 
 def _laid_out(code: bytes, sections: np.ndarray) -> tuple[np.ndarray, np.ndarray | None]:
-    """Where each section stands (-1: nowhere), and all of them; None where one is to be written to.
+    """Where each section is (-1: nowhere), and all of them; None where one is writable.
 
-    Tables that say how to unwind the stack are of another type than content, and are left out: nothing is thrown here.
+    Tables for unwinding the stack are of another type than content, and are left out: nothing is thrown here.
     """
     places, end = np.full(len(sections), -1, np.int64), 0
     present = (sections["flags"] & _PRESENT != 0) & (sections["size"] > 0)
@@ -88,7 +88,7 @@ def _laid_out(code: bytes, sections: np.ndarray) -> tuple[np.ndarray, np.ndarray
 
 
 def _symbols(code: bytes, sections: np.ndarray) -> tuple[np.ndarray | None, bytes]:
-    """The table of symbols, and the text in which their names are."""
+    """The table of symbols, and the text with their names."""
     found = sections[sections["type"] == _SYMBOLS]
     if len(found) != 1:
         return None, b""
@@ -97,7 +97,7 @@ def _symbols(code: bytes, sections: np.ndarray) -> tuple[np.ndarray | None, byte
 
 
 def _relocate(content: np.ndarray, relocations: np.ndarray, symbols: np.ndarray, places: np.ndarray, base: int) -> bool:
-    """Write into a section at `base` how far what it refers to is from there; False where that is unknown."""
+    """Write into a section at `base` the distance to what it refers to; False where that is unknown."""
     used = symbols[relocations["symbol"]]
     inside = (used["section"] != _UNDEFINED) & (used["section"] < _SPECIAL)
     if not np.all(np.isin(relocations["type"], _RELATIVE) & inside) or np.any(places[used["section"]] < 0):

@@ -17,7 +17,7 @@ class Lanes:
 
     width: int
     fma: bool
-    scalar: bool = False  # one lane, written without vectors: LLVM need not take them apart
+    scalar: bool = False  # one lane, written without vectors: LLVM need not scalarise them
 
     def plain(self) -> Lanes:
         """The same lanes as they are best written in a block."""
@@ -57,7 +57,7 @@ class Lanes:
 
     @property
     def attributes(self) -> str:
-        """Function attributes: the vectors are to be kept whole, whatever width the CPU's tuning prefers."""
+        """Function attributes: vectors must not be split, whatever width the CPU's tuning prefers."""
         bits = 64 * self.width
         return (
             f'attributes #0 = {{ nounwind noinline "no-trapping-math"="true" '

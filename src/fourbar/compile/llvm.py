@@ -19,7 +19,7 @@ from .ir import Lanes
 _CODEGEN_LEVEL = 1  # level 0 runs 1.5-2.5 times slower; 2 and 3 compile longer and run no faster
 
 
-_turn = Turn(LAST)  # everything that LLVM does for us, what it frees included, is done in this turn
+_turn = Turn(LAST)  # all use of LLVM, including what it frees, happens in this turn
 
 
 @cache
@@ -65,13 +65,13 @@ def batch_lanes() -> Lanes:
     asked = os.environ.get("FOURBAR_LANES")
     if asked is not None:
         if asked not in ("1", "2", "4", "8"):
-            raise ValueError(f"FOURBAR_LANES={asked!r}: expected 1, 2, 4 or 8 samples a vector")
+            raise ValueError(f"FOURBAR_LANES={asked!r}: expected 1, 2, 4 or 8 samples per vector")
         width = int(asked)
     return Lanes(width, _has_fma())
 
 
 def single_lane() -> Lanes:
-    """One sample: what a single call runs on. It gives the same bits as any other width, sooner."""
+    """One sample: for single calls. It gives the same bits as any other width, faster."""
     return Lanes(1, _has_fma())
 
 
@@ -119,7 +119,7 @@ class Loaded:
         self._functions = {name: self._code.start + at for name, at in laid_out.functions.items()}
 
     def address(self, name: str) -> int:
-        """Where a function lies."""
+        """The address of a function."""
         known = isinstance(self._code, _Engine)
         found = self._code.address(name) if known else self._functions.get(name)
         if not found:
@@ -128,7 +128,7 @@ class Loaded:
 
 
 class _Engine:
-    """Code that LLVM itself loads: on systems for which `arena.py` or `elf.py` was not written."""
+    """Code that LLVM itself loads: on systems that `arena.py` or `elf.py` does not support."""
 
     def __init__(self, code: bytes) -> None:
         with _llvm() as llvm:
@@ -142,7 +142,7 @@ class _Engine:
         self._engine.finalize_object()
 
     def address(self, name: str) -> int:
-        """Where a function lies; 0 if there is none of that name."""
+        """The address of a function; 0 if there is none of that name."""
         with _llvm():
             return self._engine.get_function_address(name)
 
@@ -152,5 +152,5 @@ class _Engine:
                 self._engine.close()
 
 
-# When the interpreter ends, LLVM is taken down: no thread may then be inside it, or enter it afterwards.
+# At interpreter exit LLVM is torn down: no thread may then be inside it, or enter it afterwards.
 atexit.register(Standstill(_turn).begin)

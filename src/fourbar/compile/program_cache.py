@@ -21,18 +21,18 @@ _WORTH_A_FILE = 1000  # instructions; fewer are traced in the time it takes to l
 
 
 def cached_program(key: Callable[[], bytes | None], make: Callable[[], Program]) -> Program:
-    """The program that `make` writes, from the cache if it is there.
+    """The program that `make` writes, from the cache if present.
 
-    `key` gives all that the program depends on, or None if nobody knows: then it is always made.
+    `key` gives all that the program depends on, or None if that is unknown: then it is always made.
     """
     with _garbage.kept():
         return _found_or_made(key, make)
 
 
 class _Garbage:
-    """Whether Python looks for cyclic garbage: not while a thread writes a program.
+    """Switches Python's cyclic garbage collection off while a thread writes a program.
 
-    It would find none there, and take a third of the time.
+    It would find nothing there, and take a third of the time.
     """
 
     def __init__(self) -> None:
@@ -42,7 +42,7 @@ class _Garbage:
 
     @contextmanager
     def kept(self) -> Iterator[None]:
-        """Without a search."""
+        """Without garbage collection."""
         self._begin()
         try:
             yield

@@ -1,7 +1,7 @@
-"""How a callable is freed: by machine code, for CPython does not let go of what an instance of such a type holds.
+"""How a callable is freed: by machine code, for CPython does not release what an instance of such a type holds.
 
-A method `__del__` could be called by anyone, and the callable be called afterwards, when its tables are gone. The code
-reads nothing but the instance: when the interpreter ends, instances may outlive all modules and what those hold.
+Anyone could call a method `__del__`, and then the callable, when its tables are gone. The code reads nothing but the
+instance: at interpreter exit, instances may outlive all modules and what those hold.
 """
 
 from __future__ import annotations
@@ -35,13 +35,13 @@ def _assembly(state: int, drop: int, free: int) -> str:
     c.do(f"call void {freed}(ptr %object)")
     c.do(f"call void {dropped}(ptr {kind})")
     c.do("ret void")
-    c.label("unfinished")  # an instance that nobody filled: it stays
+    c.label("unfinished")  # an instance that was never filled: it stays
     c.do("ret void")
     return f"define void @release(ptr %object) nounwind {{\n{c.body()}\n}}\n"
 
 
 class Release:
-    """The function for instances laid out like this, and what they are to hold for it: `fields`, by offset."""
+    """The function for instances of this layout, and what they must hold for it: `fields`, by offset."""
 
     def __init__(self, state: int, drop: int, free: int) -> None:
         self._code: Loaded = loaded(f"release {state} {drop} {free}", lambda: _assembly(state, drop, free))

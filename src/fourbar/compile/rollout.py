@@ -137,8 +137,8 @@ class RolloutKernel:
 
         `brought` are state, numbers, what became of each sample and how many steps it has made; `taken` are to hold all
         but the numbers afterwards. The first axis of each array are the samples, the second one of `controls` and
-        `records` are rows: row k of a record, of all that there could be, is taken after step (k + 1) every. No array may overlap those that are
-        written.
+        `records` are rows: row k of a record, of all that there could be, is taken after step (k + 1) every. No array
+        may overlap those that are written.
         """
         arrays = [*brought, *controls, *taken, *records]
         n, m = len(taken[-1]), len(arrays)

@@ -156,7 +156,8 @@ def _accept(lanes: Lanes) -> str:
     target = _pair(c, table, k)[1]
     new = _load(c, lanes, c.let(f"add i64 {room}, {c.let(f'mul i64 {k}, {lanes.bytes}')}"))
     kept = _choose(c, lanes, sound, new, _load(c, lanes, target))
-    c.do(f"store volatile {lanes.double} {kept}, ptr {_slot(c, target)}, align {lanes.bytes}")  # else a masked one: slow
+    # Volatile, or else LLVM makes a masked store of it, which is slow.
+    c.do(f"store volatile {lanes.double} {kept}, ptr {_slot(c, target)}, align {lanes.bytes}")
     c.do(close)
     c.label("done")
     c.do(f"ret i1 {left}")

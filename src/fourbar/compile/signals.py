@@ -1,8 +1,8 @@
-"""Signals amid a long batch: machine code lets Python's handlers run, and stops where one of them raises an error.
+"""Signals during a long batch: machine code lets Python's handlers run, and stops where one of them raises an error.
 
-Handlers run in the main thread only. A kernel that runs there asks for them after so many samples (`BETWEEN`); if one
-raises, as Ctrl-C does, the error is noted in a table of this process, the kernel comes back early, and whoever called
-it raises the error. All is done by functions of CPython whose addresses are in the table.
+Handlers run in the main thread only. A kernel that runs there calls them after so many samples (`BETWEEN`); if one
+raises, as Ctrl-C does, the error is stored in a table of this process, the kernel returns early, and its caller raises
+the error. All is done by functions of CPython whose addresses are in the table.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import numpy as np
 # Words of the table: functions; the main thread; an error that was raised (its type, 0 if there is none; and the rest).
 THREAD, ENSURE, RELEASE, CHECK, FETCH, RAISE, MAIN, ERROR = range(8)
 _ERROR_WORDS = 3
-BETWEEN = 200_000_000  # operations after which signals are looked for: some 10 to 100 ms
+BETWEEN = 200_000_000  # operations between checks for signals: some 10 to 100 ms
 _FUNCTIONS = (
     (THREAD, "PyThread_get_thread_ident"),
     (ENSURE, "PyGILState_Ensure"),
@@ -39,7 +39,7 @@ table = _filled()
 
 
 def raise_error() -> None:
-    """In the main thread: raise the error that stopped the kernel that just came back, if one did."""
+    """In the main thread: raise the error that stopped the kernel that just returned, if one did."""
     if not table[ERROR] or table[MAIN] != threading.get_ident():
         return
     error = [ctypes.c_void_p(int(x)) for x in table[ERROR:]]

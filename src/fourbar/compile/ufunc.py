@@ -47,7 +47,7 @@ def signature(program: Program) -> str:
 
 
 class GeneralisedUfunc:
-    """The ufunc of a kernel. NumPy borrows every pointer it is given, so they are held here beside it."""
+    """The ufunc of a kernel. NumPy borrows every pointer it is given, so that they are kept alive here."""
 
     def __init__(self, kernel: Kernel) -> None:
         program = kernel.program

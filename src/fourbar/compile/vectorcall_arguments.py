@@ -1,4 +1,4 @@
-"""Reading the arguments of a call: machine code, the same for every robot (see `fastcall.py`).
+"""Reading the arguments of a call: machine code, the same for every robot (see `vectorcall.py`).
 
 An argument is a plain float64 array; for one sample also what becomes one at little cost: a number, a list or tuple of
 numbers, an array of float32 or int64.

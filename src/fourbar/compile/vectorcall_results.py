@@ -1,4 +1,4 @@
-"""The results of a call: machine code, the same for every robot (see `fastcall.py`)."""
+"""The results of a call: machine code, the same for every robot (see `vectorcall.py`)."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from .vectorcall_words import describe, entries, field, keep, word
 
 
 def functions() -> list[str]:
-    """@obtain, @all_sound, @drop, @finish, and what they call."""
-    return [_obtain(), _sound(), _all_sound(), _drop(), _finish()]
+    """@obtain, @all_without_nan, @drop, @finish, and what they call."""
+    return [_obtain(), _without_nan(), _all_without_nan(), _drop(), _finish()]
 
 
 def _obtain() -> str:
@@ -69,7 +69,7 @@ def _call_check(c: Code, array: str, description: str, flags: int) -> str:
 
 
 def _reuse(c: Code, description: str) -> None:
-    """Give out an earlier result of one sample again, if nobody but the table refers to it any more, not even weakly.
+    """Reuse an earlier result of one sample, if nobody but the table refers to it any more, not even weakly.
 
     It must still be as it was made: a user may have changed its shape, strides, flags or memory before dropping it.
     """
@@ -91,8 +91,8 @@ def _reuse(c: Code, description: str) -> None:
     c.do("ret ptr %old")
 
 
-def _sound() -> str:
-    """@sound(data, count) -> i1: whether none of so many numbers is NaN; eight at a time, then one by one."""
+def _without_nan() -> str:
+    """@without_nan(data, count) -> i1: whether none of so many numbers is NaN; eight at a time, then one by one."""
     c = Code()
     c.label("entry")
     c.do("%whole = and i64 %count, -8")
@@ -100,8 +100,8 @@ def _sound() -> str:
     i, close = open_loop(c, "wide", "entry", "%whole", 8, "rest")
     x = c.let(f"load <8 x double>, ptr {c.let(f'getelementptr double, ptr %data, i64 {i}')}, align 8")
     lost = c.let(f"bitcast <8 x i1> {c.let(f'fcmp uno <8 x double> {x}, {x}')} to i8")
-    c.do(f"br i1 {c.let(f'icmp eq i8 {lost}, 0')}, label %wide_sound, label %lost")
-    c.label("wide_sound")
+    c.do(f"br i1 {c.let(f'icmp eq i8 {lost}, 0')}, label %wide_good, label %lost")
+    c.label("wide_good")
     c.do(close)
     c.label("rest")
     c.do("%tail = getelementptr double, ptr %data, i64 %whole")
@@ -109,25 +109,25 @@ def _sound() -> str:
     c.do("br label %narrow")
     i, close = open_loop(c, "narrow", "rest", "%left", 1, "good")
     x = c.let(f"load double, ptr {c.let(f'getelementptr double, ptr %tail, i64 {i}')}, align 8")
-    c.do(f"br i1 {c.let(f'fcmp ord double {x}, {x}')}, label %narrow_sound, label %lost")
-    c.label("narrow_sound")
+    c.do(f"br i1 {c.let(f'fcmp ord double {x}, {x}')}, label %narrow_good, label %lost")
+    c.label("narrow_good")
     c.do(close)
     c.label("good")
     c.do("ret i1 true")
     c.label("lost")
     c.do("ret i1 false")
-    return f"define internal i1 @sound(ptr %data, i64 %count) nounwind {{\n{c.body()}\n}}\n"
+    return f"define internal i1 @without_nan(ptr %data, i64 %count) nounwind {{\n{c.body()}\n}}\n"
 
 
-def _all_sound() -> str:
-    """@all_sound(env, args, inputs, outputs, n) -> i1: whether no result has a NaN; they are contiguous."""
+def _all_without_nan() -> str:
+    """@all_without_nan(env, args, inputs, outputs, n) -> i1: whether no result has a NaN; they are contiguous."""
     c = Code()
     c.label("entry")
     c.do("br label %each")
     j, close = open_loop(c, "each", "entry", "%outputs", 1, "good")
     number = c.let(f"add i64 {j}, %inputs")
     data, count = word(c, "%args", number, "ptr"), entries(c, number, "%n")
-    c.do(f"br i1 {c.let(f'call i1 @sound(ptr {data}, i64 {count})')}, label %each_on, label %lost")
+    c.do(f"br i1 {c.let(f'call i1 @without_nan(ptr {data}, i64 {count})')}, label %each_on, label %lost")
     c.label("each_on")
     c.do(close)
     c.label("good")
@@ -135,7 +135,7 @@ def _all_sound() -> str:
     c.label("lost")
     c.do("ret i1 false")
     arguments = "ptr %env, ptr %args, i64 %inputs, i64 %outputs, i64 %n"
-    return f"define internal i1 @all_sound({arguments}) nounwind {{\n{c.body()}\n}}\n"
+    return f"define internal i1 @all_without_nan({arguments}) nounwind {{\n{c.body()}\n}}\n"
 
 
 def _drop() -> str:

@@ -24,7 +24,7 @@ __all__ = [
     "Parametric", "Polynomial", "Prescribed", "Rows",
 ]  # fmt: skip
 
-__getattr__, __dir__ = lazy(
+lazy(
     __name__,
     {
         "closures": "Closure Distance",

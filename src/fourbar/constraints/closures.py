@@ -136,10 +136,34 @@ def read_place(what: str, position: Any, rotation: Any) -> Transform:
 
 @dataclass(frozen=True, init=False)
 class Closure(Loop):
-    """A joint between a place on one body and a place on another: what it holds must hold.
+    """A joint that closes a loop between places on two bodies.
 
-    The places are positions (and rotation matrices) in the frames of the two bodies. Rows that other joints imply
-    already (a planar four-bar closed by a hinge) are found and left out.
+    Parameters
+    ----------
+    joint : Joint
+        The joint; what it holds must hold.
+    predecessor : str
+        Body on which it sits, or 'world'.
+    successor : str
+        Body that it carries, or 'world'.
+    at_predecessor : array_like, shape (3,), default (0, 0, 0)
+        Its place (m) in the frame of the predecessor.
+    at_successor : array_like, shape (3,), default (0, 0, 0)
+        Its place (m) in the frame of the successor.
+    predecessor_rotation : array_like, shape (3, 3), optional
+        Its axes in the frame of the predecessor, as a rotation matrix.
+    successor_rotation : array_like, shape (3, 3), optional
+        Its axes in the frame of the successor, as a rotation matrix.
+
+    Notes
+    -----
+    Rows that other joints imply already (a planar four-bar closed by a hinge) are found and left out.
+
+    Examples
+    --------
+    >>> import fourbar as fb
+    >>> fb.loops.Closure(fb.joints.Revolute("z"), "coupler", "rocker", at_predecessor=(0.5, 0, 0)).bodies
+    ('coupler', 'rocker')
     """
 
     joint: Joint
@@ -218,7 +242,27 @@ def _closure(joint: Joint, predecessor: str, successor: str, first: Transform, s
 
 @dataclass(frozen=True)
 class Distance(Loop):
-    """A massless rod with a ball at each end: two points stay at a distance."""
+    """A massless rod with a ball at each end: two points stay at a distance.
+
+    Parameters
+    ----------
+    predecessor : str
+        First body, or 'world'.
+    successor : str
+        Second body, or 'world'.
+    predecessor_point : array_like, shape (3,)
+        Point (m) in the frame of the first body.
+    successor_point : array_like, shape (3,)
+        Point (m) in the frame of the second body.
+    length : float
+        The distance (m).
+
+    Examples
+    --------
+    >>> import fourbar as fb
+    >>> fb.loops.Distance("arm", "plate", (0.1, 0, 0), (0, 0, 0), length=0.4).bodies
+    ('arm', 'plate')
+    """
 
     predecessor: str
     successor: str

@@ -32,8 +32,12 @@ class MovingView(Protocol):
 
 
 class Condition(ABC):
-    """Rates that are to be zero, or to change as prescribed. Frozen and hashable.
+    """Rates that are to be zero, or to change as prescribed: rows A(q) v = 0. Frozen and hashable.
 
+    Given to `System.constrained`, they are kept by forces.
+
+    Notes
+    -----
     Only the rates are written, linear in the velocities and so zero where nothing moves. Their rows A and what velocity
     adds to their change, Ȧ v, come from differentiating the trace.
     """

@@ -32,15 +32,31 @@ def relative(pose: Transform, own: Twist, base: Transform, other: Twist) -> Twis
 
 @dataclass(frozen=True, init=False)
 class Contact(Condition):
-    """A frame (or body) held relative to another, wherever it is now.
+    """A frame or body held relative to another, wherever it is now.
 
-    kind: "weld" (all six), "line" (an edge along x: it only turns about x), "point" (the origin stays, turning is
-    free), "plane" (a face: it slides in the plane across z and turns about z), "touch" (the origin stays in the plane).
-    axes: whose axes these are and the forces are given in, those of `to` (the world) or of the "frame" itself. The
-    forces act on the frame at its origin, moments first.
+    Parameters
+    ----------
+    frame : str
+        Frame or body that is held.
+    kind : {'weld', 'line', 'point', 'plane', 'touch'}, default 'weld'
+        What is held: all six components; all but turning about x (an edge along x); the origin; sliding and turning in
+        the plane across z left free (a face); the origin in that plane.
+    to : str, default 'world'
+        Frame or body that it is held to.
+    axes : {'to', 'frame'}, default 'to'
+        Axes of what is held and of the forces, which act on the frame at its origin, moments first.
+    at_frame : array_like, shape (3,), default (0, 0, 0)
+        What touches, if elsewhere on the body of the frame: its position (m) in the frame.
+    frame_rotation : array_like, shape (3, 3), optional
+        Axes of what touches, as a rotation matrix in the frame.
+    to_rotation : array_like, shape (3, 3), optional
+        Turns the axes of `to`, such as those of a slope.
 
-    What touches may be a place elsewhere on the frame's body, at_frame (a position in the frame) with axes
-    frame_rotation (a matrix), and to_rotation turns the axes of `to`, such as those of a slope.
+    Examples
+    --------
+    >>> import fourbar as fb
+    >>> fb.constraints.Contact("foot", "point").places
+    ('foot', 'world')
     """
 
     frame: str

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from ..joints.mirror import Mirror, Rows
 from ..spatial.linear import Scalar, Vec, dot
 from ..spatial.transform import Transform
-from .loop import Loop, View
+from .loop import EDITED, Loop, View
 
 
 @dataclass(frozen=True)
@@ -123,3 +123,6 @@ class _ReflectedView:
 
     def pose(self, body: str) -> Transform:
         return self._mirror.transform(self._inner.pose(body))
+
+
+EDITED.update(renamed=Renamed, held=Held, reflected=Reflected)

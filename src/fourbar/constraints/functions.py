@@ -58,8 +58,22 @@ def _scalars(what: str, result: Any) -> tuple[Scalar, ...]:
 
 @dataclass(frozen=True)
 class Constraint(Loop):
-    """φ(q) = 0: `function` takes the coordinates of the named joints, one argument each (a number, or a sequence for
-    joints with several), and returns the residual, one number or several. Use fourbar's or NumPy's sin, cos, sqrt."""
+    """A condition φ(q) = 0 between joints, as a Python function.
+
+    Parameters
+    ----------
+    function : callable
+        Takes the coordinates of the joints, one argument each (a number, or a sequence for joints with several), and
+        returns the residual, one number or several. Use sin, cos, sqrt of fourbar or NumPy.
+    of : sequence of str
+        The joints.
+
+    Examples
+    --------
+    >>> import fourbar as fb
+    >>> fb.loops.Constraint(lambda crank, slide: slide - 0.1 * fb.cos(crank), ["crank", "slide"]).joints
+    ('crank', 'slide')
+    """
 
     function: Callable[..., Any]
     of: tuple[str, ...]
@@ -92,12 +106,29 @@ class Constraint(Loop):
 
 @dataclass(frozen=True)
 class Parametric(Loop):
-    """outputs = γ(inputs): `function` takes the coordinates of the joints `inputs`, one argument each (a number, or a
-    sequence for joints with several), and returns those of the joints `outputs`, one after the other, as one number or
-    a sequence. Use fourbar's or NumPy's sin, cos, sqrt.
+    """Joints that follow others by a Python function: outputs = γ(inputs).
 
+    Parameters
+    ----------
+    function : callable
+        Takes the coordinates of the inputs, one argument each (a number, or a sequence for joints with several), and
+        returns those of the outputs, one after the other, as one number or a sequence. Use sin, cos, sqrt of fourbar or
+        NumPy.
+    inputs : sequence of str
+        Joints that drive.
+    outputs : sequence of str
+        Joints that follow.
+
+    Notes
+    -----
     The outputs follow without any iteration and are no part of q, if all joints have plain coordinates. An input that
     is no joint of the mechanism can be the joint of a body without mass.
+
+    Examples
+    --------
+    >>> import fourbar as fb
+    >>> fb.loops.Parametric(lambda crank: 0.1 * fb.cos(crank), ["crank"], ["slide"]).driven_joints
+    ('slide',)
     """
 
     function: Callable[..., Any]

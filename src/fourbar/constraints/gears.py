@@ -34,7 +34,23 @@ def _only(view: View, joint: str) -> Scalar:
 
 @dataclass(frozen=True)
 class Coupling(Loop):
-    """Σ factor · q = offset: belts, racks, chains of gears. `factors`: by joint name. With one joint: it is held."""
+    """Linear relation between coordinates: belts, racks, chains of gears.
+
+    Σ factor · q = offset. With one joint: it is held.
+
+    Parameters
+    ----------
+    factors : mapping of str to float
+        Factors by joint, each with one coordinate.
+    offset : float, default 0.0
+        The sum (rad, m).
+
+    Examples
+    --------
+    >>> import fourbar as fb
+    >>> fb.loops.Coupling({"left": 1.0, "right": -1.0}).joints
+    ('left', 'right')
+    """
 
     factors: tuple[tuple[str, float], ...]
     offset: float = 0.0
@@ -104,7 +120,25 @@ class _Pair(Loop):
 
 @dataclass(frozen=True)
 class Gear(_Pair):
-    """q_driven = ratio · q_driver + offset: a gear, a geared rotor, URDF's mimic."""
+    """A gear, a geared rotor, or a mimic joint of URDF: q_driven = ratio · q_driver + offset.
+
+    Parameters
+    ----------
+    driver : str
+        Joint that drives.
+    driven : str
+        Joint that follows.
+    ratio : float
+        Turns of the driven joint per turn of the driver.
+    offset : float, default 0.0
+        Coordinate of the driven joint (rad, m) where the driver is at zero.
+
+    Examples
+    --------
+    >>> import fourbar as fb
+    >>> fb.loops.Gear("knee", "knee_rotor", 6.0).driven_joints
+    ('knee_rotor',)
+    """
 
     ratio: float
     offset: float = 0.0
@@ -120,7 +154,23 @@ class Gear(_Pair):
 
 @dataclass(frozen=True)
 class Polynomial(_Pair):
-    """q_driven = Σ c_k q_driver^k: MJCF's joint equality (a quartic) and its like."""
+    """A joint that follows a polynomial of another: q_driven = Σ c_k q_driver^k, such as a joint equality of MJCF.
+
+    Parameters
+    ----------
+    driver : str
+        Joint that drives.
+    driven : str
+        Joint that follows.
+    coefficients : sequence of float
+        The coefficients c_k, that of the power 0 first.
+
+    Examples
+    --------
+    >>> import fourbar as fb
+    >>> fb.loops.Polynomial("crank", "cam", (0.0, 1.0, 0.5)).joints
+    ('crank', 'cam')
+    """
 
     coefficients: tuple[float, ...]
 
@@ -145,7 +195,23 @@ class Polynomial(_Pair):
 
 @dataclass(frozen=True)
 class Differential(Loop):
-    """outputs = matrix · inputs: several joints driven together, such as the two halves of a geared differential."""
+    """Several joints driven together: outputs = matrix · inputs, such as the two halves of a geared differential.
+
+    Parameters
+    ----------
+    inputs : sequence of str
+        Joints that drive.
+    outputs : sequence of str
+        Joints that follow.
+    matrix : array_like, shape (n_outputs, n_inputs)
+        Their coordinates from those of the inputs.
+
+    Examples
+    --------
+    >>> import fourbar as fb
+    >>> fb.loops.Differential(["pitch", "roll"], ["left", "right"], [[1, 1], [1, -1]]).driven_joints
+    ('left', 'right')
+    """
 
     inputs: tuple[str, ...]
     outputs: tuple[str, ...]

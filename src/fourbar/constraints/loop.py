@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
 from ..errors import ModelError
+from ..once import imported
 from ..spatial.linear import Scalar, Vec
 from ..spatial.transform import Transform
 
@@ -31,6 +32,11 @@ class View(Protocol):
 class Loop(ABC):
     """A condition φ = 0 between joints or bodies. Frozen and hashable.
 
+    Given to `Builder.loop` it is embedded: exact, with fewer velocities. Given to `System.constrained` it is kept by
+    forces.
+
+    Notes
+    -----
     Only the residual φ is written. Its Jacobian K, the rates k, and the maps G and g from independent to all velocities
     and accelerations come from differentiating its trace (Chignoli §IV).
     """
@@ -68,25 +74,27 @@ class Loop(ABC):
 
     def renamed(self, joints: Mapping[str, str], bodies: Mapping[str, str]) -> Loop:
         """The same loop where joints and bodies have other names (old to new; those not listed stay)."""
-        from .edited import Renamed
-
-        return Renamed(self, _of(joints, self.joints), _of(bodies, self.bodies))
+        return _edited("renamed")(self, _of(joints, self.joints), _of(bodies, self.bodies))
 
     def held(self, at: Mapping[str, tuple[float, ...]]) -> tuple[Loop, ...]:
         """What is left where some joints stay at given coordinates: nothing, the loop itself, or others."""
-        from .edited import Held
-
         stay = tuple((joint, tuple(at[joint])) for joint in self.joints if joint in at)
         if len(stay) < len(self.joints) or self.bodies:
-            return (Held(self, stay) if stay else self,)
+            return (_edited("held")(self, stay) if stay else self,)
         return ()
 
     def mirrored(self, mirror: Mirror, joints: Mapping[str, Mirrored]) -> Loop:
         """The mirror image; `joints` are the images of the joints, by name."""
-        from .edited import Reflected
-
         maps = tuple((name, joints[name].q) for name in self.joints)
-        return Reflected(self, mirror, maps)
+        return _edited("reflected")(self, mirror, maps)
+
+
+EDITED: dict[str, Callable[..., Loop]] = {}  # loops of any kind in an edited robot: `edited` fills this in
+
+
+def _edited(how: str) -> Callable[..., Loop]:
+    imported(f"{__package__}.edited")  # when first needed: few robots are edited
+    return EDITED[how]
 
 
 def _of(names: Mapping[str, str], used: Sequence[str]) -> tuple[tuple[str, str], ...]:

@@ -16,7 +16,19 @@ from .read import is_entry
 
 @dataclass(frozen=True)
 class Prescribed(Condition):
-    """Joints that move as prescribed: one row for each of their velocities; the forces are those of their drives."""
+    """Joints that move as prescribed.
+
+    Parameters
+    ----------
+    of : sequence of str
+        The joints: one row per velocity; the forces are those of their drives.
+
+    Examples
+    --------
+    >>> import fourbar as fb
+    >>> fb.constraints.Prescribed(["hip", "knee"]).joints
+    ('hip', 'knee')
+    """
 
     of: tuple[str, ...]
 
@@ -33,11 +45,24 @@ class Prescribed(Condition):
 
 @dataclass(frozen=True)
 class Rows(Condition):
-    """A(q) v = 0: `function` takes the coordinates of the named joints, one argument each (a number, or a sequence for
-    joints with several), and returns rows over the velocities of these joints (one row, or a list of rows).
+    """Rows A(q) v = 0 over the velocities of joints, as a Python function.
 
-    They need not come from a condition on positions: a wheel that rolls, a blade that does not slip sideways. Use
-    fourbar's or NumPy's sin, cos, sqrt.
+    They need not come from a condition on positions: a wheel that rolls, a blade that does not slip sideways.
+
+    Parameters
+    ----------
+    function : callable
+        Takes the coordinates of the joints, one argument each (a number, or a sequence for joints with several), and
+        returns rows over the velocities of these joints (one row, or a list of rows). Use sin, cos, sqrt of fourbar or
+        NumPy.
+    of : sequence of str
+        The joints.
+
+    Examples
+    --------
+    >>> import fourbar as fb
+    >>> fb.constraints.Rows(lambda left, right: [1.0, -1.0], ["left", "right"]).joints
+    ('left', 'right')
     """
 
     function: Callable[..., Any]

@@ -13,4 +13,4 @@ if TYPE_CHECKING:
 
 __all__ = ["change", "coordinates", "fill", "join", "lock", "mirror", "names", "sub"]
 
-__getattr__, __dir__ = lazy(__name__, dict.fromkeys(__all__, ""))
+lazy(__name__, dict.fromkeys(__all__, ""))

@@ -37,11 +37,11 @@ def lock(mechanism: Mechanism, joints: Iterable[str], at: Coordinates) -> Mechan
     while True:
         stuck |= {name for cluster in cluster_tree.clusters for name in _immobile(cluster_tree, cluster, stuck, at)}
         same = _untouched(cluster_tree, stuck)
-        bare = _fixed(mechanism, stuck, at, same)
+        bare = checked(_fixed(mechanism, stuck, at, same))
         left = lower(bare)
         still = {left.moving[i].name for g in left.clusters if g.embedding.nv == 0 for i in g.links}
         if not still:
-            return checked(_with_independent(bare, left, _wishes(cluster_tree), same))
+            return _with_independent(bare, left, _wishes(cluster_tree), same)
         stuck |= still
 
 
@@ -136,7 +136,9 @@ def _with_independent(
         if isinstance(cluster.embedding, LoopEmbedding) and not same.intersection(cluster.loops):
             declared[cluster.loops[0]] = _possible(_velocities(cluster_tree, cluster), cluster.embedding, wishes)
     loops = tuple(replace(x, independent=declared.get(x.name, x.independent)) for x in mechanism.loops)
-    return replace(mechanism, loops=loops)
+    if loops == mechanism.loops:
+        return mechanism  # itself, whose tree is known
+    return checked(replace(mechanism, loops=loops))
 
 
 def _possible(names: list[str], tie: LoopEmbedding, wishes: list[tuple[str, float]]) -> tuple[tuple[str, float], ...]:

@@ -27,7 +27,7 @@ __all__ = [
     "tree_map", "unflatten", "vjp",
 ]  # fmt: skip
 
-__getattr__, __dir__ = lazy(
+lazy(
     __name__,
     {
         "autodiff": "jvp reachable vjp",

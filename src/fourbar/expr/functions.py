@@ -12,7 +12,9 @@ from . import fold
 from .node import Expr
 
 
-def _elementary(name: str, of_float: Callable[[float], float], of_array: Callable[[Any], Any]) -> Callable[[Any], Any]:
+def _elementary(
+    name: str, word: str, of_float: Callable[[float], float], of_array: Callable[[Any], Any]
+) -> Callable[[Any], Any]:
     def function(x: Any) -> Any:
         if x.__class__ is float:
             return of_float(x)
@@ -20,14 +22,14 @@ def _elementary(name: str, of_float: Callable[[float], float], of_array: Callabl
         return method() if method is not None and not isinstance(x, np.ndarray) else of_array(x)
 
     function.__name__ = function.__qualname__ = name
-    function.__doc__ = f"{name}(x) of any scalar."
+    function.__doc__ = f"{word} of any scalar."
     return function
 
 
-sin = _elementary("sin", math.sin, np.sin)
-cos = _elementary("cos", math.cos, np.cos)
-tan = _elementary("tan", math.tan, np.tan)
-sqrt = _elementary("sqrt", math.sqrt, np.sqrt)
+sin = _elementary("sin", "Sine", math.sin, np.sin)
+cos = _elementary("cos", "Cosine", math.cos, np.cos)
+tan = _elementary("tan", "Tangent", math.tan, np.tan)
+sqrt = _elementary("sqrt", "Square root", math.sqrt, np.sqrt)
 
 
 def atan2(y: Any, x: Any) -> Any:
@@ -54,7 +56,7 @@ def acos(x: Any) -> Any:
 
 
 def select(condition: Any, a: Any, b: Any) -> Any:
-    """a where the condition holds, else b. In a trace both are computed."""
+    """Choose a where the condition holds, else b. In a trace both are computed."""
     if condition.__class__ is Expr:
         return fold.select(condition, fold.scalar(a), fold.scalar(b))
     if isinstance(condition, np.ndarray) and condition.ndim:

@@ -12,19 +12,18 @@ from typing import Any
 
 import numpy as np
 
-from .node import Expr, Graph, Value
+from .node import Value
 from .program import Block, Call, Program, Store
 from .pytree import flatten, unflatten
 from .repeat import CARRIED, Body, Loops, repeat
 from .shared_slots import Ports, Records
-from .shared_tasks import Shape, Task, Use, find_live, fuse, task_code
+from .shared_tasks import TABLE, Shape, Task, Use, find_live, fuse, shape_apart, shape_of_copy, task_code, trace_step
 from .split import split
 from .standalone import Constants, is_apart
 from .unrolled import InputSlots, Presets, block_apart, collect_outputs
 
 _FOLDED = (0.0, 1.0, -1.0)
 _LONGEST = 4000  # instructions in a block: compile time grows more than linearly
-_TABLE = "constant from the table"
 
 
 class Shared:
@@ -52,7 +51,7 @@ class Shared:
             signature = tuple(_signature(given))
             shape = self._shapes.get((function, structure, signature))
             if shape is None:
-                shape = self._shapes[function, structure, signature] = _trace(function, structure, signature)
+                shape = self._shapes[function, structure, signature] = trace_step(function, structure, signature)
         use = Use(shape, given, [Value() for _ in shape.roots])
         self._uses.append(use)
         return unflatten(shape.structure, iter(use.results()))
@@ -143,48 +142,7 @@ def _signature(given: list[Any]) -> Iterator[Any]:
         if leaf.__class__ is Value:
             yield "load", first.setdefault(leaf, i)  # not the bare number: 1 would equal the constant 1.0
         else:
-            yield leaf + 0.0 if leaf in _FOLDED else _TABLE
-
-
-def _trace(function: Callable[..., Any], structure: Any, signature: tuple[Any, ...]) -> Shape:
-    graph = Graph()
-
-    def symbol(leaf: int, mark: Any) -> Any:
-        if mark.__class__ is float:
-            return mark
-        return graph.node("table", leaf) if mark is _TABLE else graph.node(*mark)
-
-    args = unflatten(structure, iter([symbol(i, mark) for i, mark in enumerate(signature)]))
-    found, result_structure = flatten(function(*args))
-    roots: dict[Expr, int] = {}
-    positions: list[int] = []
-    results: list[Any] = []
-    for position, leaf in enumerate(found):
-        if leaf.__class__ is not Expr:
-            results.append(leaf)
-        elif leaf.op in ("load", "table"):
-            results.append(("argument", leaf.args[0]))
-        else:
-            if leaf not in roots:
-                roots[leaf] = len(roots)
-                positions.append(position)
-            results.append(("root", roots[leaf]))
-    return Shape(function, result_structure, list(roots), positions, results)
-
-
-def shape_apart(function: Callable[..., Any], structure: Any, leaves: int) -> Shape:
-    """The shape of a standalone step: it loads everything."""
-    shape = _trace(function, structure, tuple(("load", i) for i in range(leaves)))
-    shape.apart = True
-    return shape
-
-
-def shape_of_copy(count: int) -> Shape:
-    """The shape of a step, standing apart, that hands on so many values: x + (-0.0) is x, whatever x is."""
-    graph = Graph()
-    roots = [graph.node("add", graph.node("load", i), -0.0) for i in range(count)]
-    places = list(range(count))
-    return Shape(shape_of_copy, None, roots, places, [("root", i) for i in places], apart=True)
+            yield leaf + 0.0 if leaf in _FOLDED else TABLE
 
 
 def _block(task: Task, ports: Ports) -> Block:

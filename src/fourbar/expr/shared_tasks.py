@@ -11,11 +11,13 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from .autodiff import reachable
-from .node import Expr, Value
+from .node import Expr, Graph, Value
 from .program import Instruction
+from .pytree import flatten, unflatten
 
 _FUSED = (4, 2, 1)  # how many calls a block may take, best first
 _MOST_INSTRUCTIONS = 16_000  # of all blocks together
+TABLE = "constant from the table"  # what a leaf of the arguments of a step may be
 KEPT = 1 << 62  # when a result of the program is used last
 
 
@@ -29,6 +31,48 @@ class Shape:
     positions: list[int]  # the leaf of the result that each root is
     results: list[Any]  # a float, ("argument", leaf) or ("root", number), one per leaf
     apart: bool = False
+
+
+def trace_step(function: Callable[..., Any], structure: Any, signature: tuple[Any, ...]) -> Shape:
+    """The shape of a step, from what each leaf of its arguments is: a constant, one from the table, or a load."""
+    graph = Graph()
+
+    def symbol(leaf: int, mark: Any) -> Any:
+        if mark.__class__ is float:
+            return mark
+        return graph.node("table", leaf) if mark is TABLE else graph.node(*mark)
+
+    args = unflatten(structure, iter([symbol(i, mark) for i, mark in enumerate(signature)]))
+    found, result_structure = flatten(function(*args))
+    roots: dict[Expr, int] = {}
+    positions: list[int] = []
+    results: list[Any] = []
+    for position, leaf in enumerate(found):
+        if leaf.__class__ is not Expr:
+            results.append(leaf)
+        elif leaf.op in ("load", "table"):
+            results.append(("argument", leaf.args[0]))
+        else:
+            if leaf not in roots:
+                roots[leaf] = len(roots)
+                positions.append(position)
+            results.append(("root", roots[leaf]))
+    return Shape(function, result_structure, list(roots), positions, results)
+
+
+def shape_apart(function: Callable[..., Any], structure: Any, leaves: int) -> Shape:
+    """The shape of a standalone step: it loads everything."""
+    shape = trace_step(function, structure, tuple(("load", i) for i in range(leaves)))
+    shape.apart = True
+    return shape
+
+
+def shape_of_copy(count: int) -> Shape:
+    """The shape of a step, standing apart, that hands on so many values: x + (-0.0) is x, whatever x is."""
+    graph = Graph()
+    roots = [graph.node("add", graph.node("load", i), -0.0) for i in range(count)]
+    places = list(range(count))
+    return Shape(shape_of_copy, None, roots, places, [("root", i) for i in places], apart=True)
 
 
 @dataclass(slots=True)

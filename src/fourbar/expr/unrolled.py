@@ -159,8 +159,7 @@ class Unrolled:
 
     def _call_apart(self, function: Callable[..., Any], args: tuple[Any, ...]) -> Any:
         """A block of its own, traced once for each structure of its arguments."""
-        from .shared import shape_apart  # the larger half of recording
-        from .shared_tasks import Use
+        from .shared_tasks import Use, shape_apart  # when first needed: few programs have such steps
 
         given, structure = flatten(args)
         key, size = (function, structure), 0
@@ -186,8 +185,7 @@ class Unrolled:
 
     def copy(self, leaves: Sequence[Any], into: Sequence[Value]) -> Use:
         """Record that leaves are copied into values that have slots of their own."""
-        from .shared import shape_of_copy
-        from .shared_tasks import Use
+        from .shared_tasks import Use, shape_of_copy
 
         key = (shape_of_copy, len(into))
         if key not in self._shapes:

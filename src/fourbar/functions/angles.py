@@ -93,7 +93,7 @@ def endless_angles(cluster_tree: ClusterTree, q: np.ndarray) -> np.ndarray:
     return found
 
 
-def told_endless(cluster_tree: ClusterTree, argument: str, rows: np.ndarray) -> str:
+def describe_endless_angle(cluster_tree: ClusterTree, argument: str, rows: np.ndarray) -> str:
     """What is wrong with configurations (n, nq) in which an angle is too large for its sine to mean anything."""
     from ..compile.elementary import LARGEST_ANGLE
 

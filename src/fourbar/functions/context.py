@@ -7,6 +7,7 @@ from typing import Any
 
 from ..algorithms.cluster_aba import accelerations, project_forces
 from ..algorithms.sweep import Sweeps
+from ..arrays import Argument
 from ..expr import Program, TooLarge, Unrolled
 from ..once import cached_property
 from ..spatial.linear import Mat, Vec
@@ -31,20 +32,25 @@ class Context:
     the map between the two: q̇ = G ẏ, q̈ = G ÿ + g, and back, τ_independent = Gᵀ τ.
     """
 
-    def __init__(self, model: Model, recorder: Any, present: Sequence[str]) -> None:
+    def __init__(
+        self, model: Model, recorder: Any, present: Sequence[Argument], given: dict[str, tuple[Any, ...]] | None = None
+    ) -> None:
         self.model = model
         self.recorder = recorder
         self.tree = model.cluster_tree.spanning_tree
         self.clusters = model.cluster_tree.clusters
         self.nv = model.cluster_tree.nv
         self.gravity = model.mechanism.gravity
-        self.given: dict[str, tuple[Any, ...]] = {name: recorder.input(name, model.shape(name)) for name in present}
+        self.given = inputs(recorder, present) if given is None else given
+        self._configurations = frozenset(a.name for a in present if a.is_configuration)
 
     @classmethod
     def at(cls, model: Model, recorder: Any, given: Mapping[str, tuple[Any, ...]]) -> Context:
-        """A recording at values that a larger recording has: the flat entries of arguments, by name."""
-        made = cls(model, recorder, ())
-        made.given = dict(given)
+        """A recording at values that a larger recording has: the flat entries of arguments, by name; "q" are
+        coordinates, all others are entries of tangents.
+        """
+        made = cls(model, recorder, (), dict(given))
+        made._configurations = frozenset({"q"})
         return made
 
     @cached_property
@@ -71,7 +77,7 @@ class Context:
 
     def by_cluster(self, name: str) -> list[Vec]:
         """An argument by cluster; zeros if it is not given."""
-        sizes = "nq" if name in ("q", "q0", "q1") else "nv"
+        sizes = "nq" if name in self._configurations else "nv"
         return list(split(self.clusters, self.given.get(name, (0.0,) * self.nv), sizes))
 
     def _by_link(self, parts: Iterable[tuple[Cluster, Sequence[Any]]]) -> list[Any]:
@@ -191,6 +197,11 @@ class Context:
         return total
 
 
+def inputs(recorder: Any, present: Sequence[Argument]) -> dict[str, tuple[Any, ...]]:
+    """Symbols for the entries of some arguments, by name."""
+    return {a.name: recorder.input(a.name, a.shape) for a in present}
+
+
 def expand(embedding: LoopEmbedding, q: Vec, v: Vec | None) -> EmbeddedState:
     """A cluster at a state."""
     return embedding.expand(q, v)
@@ -213,7 +224,7 @@ def record(
     name: str,
     model: Model,
     algorithm: Record,
-    present: tuple[str, ...],
+    present: Sequence[Argument],
     static: dict[str, Any],
     block: int = 1000,
     largest: int = _LARGEST_UNROLLED,

@@ -1,4 +1,4 @@
-"""The derivatives of functions of a robot: recipes that are made from recipes."""
+"""The derivatives of functions of a robot: recordings that are made from recordings."""
 
 from __future__ import annotations
 
@@ -7,51 +7,15 @@ from functools import partial
 from math import prod
 from typing import Any, NamedTuple
 
+from ..arrays import Argument
 from ..expr import Program, Replay, Shared, Unrolled
 from ..expr.program_derivatives import MANY, PIECE, Entries
 from ..tree.clusters import split
-from ..tree.parameters import Parameter
-from .changed import ChangedContext
-from .context import Context, Record, record, recorded
-from .methods import METHODS, Method
-from .methods.jacobians import accelerations_and_multipliers
-from .model import Model
-from .recording import BLOCK, Given, MethodRecording, Recording, Static
-from .registry import flat
-
-
-class Changing(MethodRecording):
-    """A method that depends on changes of the model's numbers too: inputs of the program after the arguments."""
-
-    def __init__(
-        self,
-        model: Model,
-        name: str,
-        method: Method,
-        static: Static,
-        rebuild: tuple[Any, ...],
-        which: tuple[Parameter, ...],
-    ) -> None:
-        super().__init__(model, name, method, static, rebuild)
-        self._which = which
-
-    @property
-    def parts(self) -> tuple[Any, ...]:
-        return *super().parts, tuple(x.name for x in self._which)
-
-    def recorded(self, algorithm: Record, present: tuple[str, ...], block: int = BLOCK) -> Program:
-        def run(recorder: Any) -> Any:
-            context = ChangedContext(self.model, recorder, present, self._which)
-            return algorithm(context, **self._read(context.model.cluster_tree))
-
-        return recorded(self.name, run, block)
-
-    @property
-    def is_forward_dynamics(self) -> bool:
-        return False  # what is written for it knows nothing of changes
-
-    def written_jacobian(self, present: tuple[str, ...], block: int) -> Program | None:
-        return None
+from .context import LARGEST_JACOBIAN, Context, record
+from .methods import dynamics
+from .methods.jacobians import JACOBIANS, accelerations_and_multipliers
+from .recording import BLOCK, MethodRecording, Recording
+from .registry import METHODS, flat
 
 
 def _recorder(source: Program, block: int) -> Any:
@@ -91,26 +55,35 @@ class Forwards(NamedTuple):
 
 
 class DerivativeRecording(Recording):
-    """A derivative of a recipe."""
+    """A derivative of a recording."""
 
     kind: str
 
     def __init__(self, of: Recording) -> None:
+        super().__init__()
         self.of = of
         self.model = of.model
         self.name = f"{of.name}.{self.kind}"
         self.doc = of.doc
-        self.nan = of.nan
 
-    def changed(self, which: tuple[Parameter, ...]) -> Recording:
-        return type(self)(self.of.changed(which))
+    @property
+    def nan(self) -> str:
+        return self.of.nan
 
     @property
     def parts(self) -> tuple[Any, ...]:
         return type(self), self._original.parts
 
     def recall(self) -> tuple[Any, ...]:
-        return derivative_again, self.of.recall(), self.kind
+        return unpickle_derivative, self.of.recall(), self.kind
+
+    @property
+    def rebuild(self) -> tuple[Any, ...]:
+        return unpickle_function, self.recall()
+
+    def _plain(self) -> MethodRecording | None:
+        """What is differentiated, if that is a method as it is registered: ways may have been written for it."""
+        return self.of if isinstance(self.of, MethodRecording) and self.of.is_plain else None
 
     def _own(self, present: tuple[str, ...]) -> tuple[str, ...]:
         """Those of the present arguments that the original function has."""
@@ -138,23 +111,25 @@ class DerivativeRecording(Recording):
             source = self._source(present)
             recorder = _recorder(source, block)
             return Forwards(Replay(source, recorder, self._inputs(source, recorder, {}), piece))
-        source = original.recorded(stages.data, (*own, *stages.unknown))
-        c = Context(self.model, _recorder(source, block), own)
-        known = {**c.given, **dict(zip(stages.unknown, stages.solve(c), strict=True))}
-        given = self._inputs(source, c.recorder, known)
-        return Forwards(Replay(source, c.recorder, given, piece), partial(stages.rates, c))
+        given = original.given(own)
+        unknown = [x.on(self.model) for x in stages.unknown]
+        source = original.recorded(stages.data, [*given, *unknown])
+        c = Context(self.model, _recorder(source, block), given)
+        known = {**c.given, **{a.name: found for a, found in zip(unknown, stages.solve(c), strict=True)}}
+        entries = self._inputs(source, c.recorder, known)
+        return Forwards(Replay(source, c.recorder, entries, piece), partial(stages.rates, c))
 
     def _inputs(self, source: Program, recorder: Any, known: Entries) -> Entries:
         """What the original function is given, beside what is known; what is left out is zero."""
         left = {x.name: x.shape for x in source.inputs if x.name not in known}
         return {**known, **{name: recorder.input(name, shape) for name, shape in left.items()}}
 
-    def _moved(self, replay: Replay, argument: Given, tangent: Sequence[Any]) -> Sequence[Any]:
+    def _moved(self, replay: Replay, argument: Argument, tangent: Sequence[Any]) -> Sequence[Any]:
         """The rates of an argument's entries for a tangent: along the group for a configuration."""
         return self._by_group(_rate, replay, argument, tangent, "nv")
 
     def _by_group(
-        self, step: Callable[..., Any], replay: Replay, argument: Given, entries: Sequence[Any], size: str
+        self, step: Callable[..., Any], replay: Replay, argument: Argument, entries: Sequence[Any], size: str
     ) -> Sequence[Any]:
         """What belongs to a configuration through step(embedding, q, entries), by cluster; other entries stay."""
         if not argument.is_configuration:
@@ -172,7 +147,7 @@ class Jvp(DerivativeRecording):
 
     def __init__(self, of: Recording) -> None:
         super().__init__(of)
-        self.tangents = tuple(Given(f"d_{a.name}", a.tangent, True, False, a.tangent) for a in of.arguments)
+        self.tangents = tuple(Argument(f"d_{a.name}", a.tangent, True) for a in of.arguments)
         self.arguments = (*of.arguments, *self.tangents)
         self.results = tuple(f"d_{r}" for r in of.results)
 
@@ -199,15 +174,16 @@ class Vjp(DerivativeRecording):
 
     def __init__(self, of: Recording) -> None:
         super().__init__(of)
-        outputs = of.program(tuple(a.name for a in of.arguments if not a.optional)).outputs
+        outputs = of.program(of.required).outputs
         named = zip(of.results, outputs, strict=True)
-        self.weights = tuple(Given(f"w_{name}", y.shape, False, False, y.shape) for name, y in named)
+        self.weights = tuple(Argument(f"w_{name}", y.shape) for name, y in named)
         self.arguments = (*of.arguments, *self.weights)
         self.results = tuple(a.name for a in of.arguments)
 
     def write(self, present: tuple[str, ...], block: int = BLOCK) -> Program:
-        implicit = isinstance(self.of, MethodRecording) and self.of.is_forward_dynamics
-        replay, found = (self._solved if implicit else self._replayed)(present, block)
+        plain = self._plain()
+        solves = plain is not None and plain.method.record is dynamics.forward_dynamics
+        replay, found = (self._solved if solves else self._replayed)(present, block)
         results = self._gradients(replay, present, found)
         return replay.recorder.finish(self.name, results)
 
@@ -230,10 +206,11 @@ class Vjp(DerivativeRecording):
 
         Going back through the articulated bodies would take more operations and twice the memory.
         """
-        names = tuple(name for name in ("q", "v", "a", "f_ext") if name in present or name == "a")
+        taken = [x for x in METHODS["inverse_dynamics"].given(self.model) if x.name in present or x.name == "a"]
+        names = [x.name for x in taken]
         layout = self.of.program(self._own(present))
-        source = self._inverse_dynamics(names, len(layout.blocks) * BLOCK * 2 if _is_unrolled(layout) else 0)
-        c = Context(self.model, _recorder(source, block), present)
+        source = self._inverse_dynamics(taken, len(layout.blocks) * BLOCK * 2 if _is_unrolled(layout) else 0)
+        c = Context(self.model, _recorder(source, block), [x for x in self.arguments if x.name in present])
         a, multiplier, weight = accelerations_and_multipliers(c)
         others = {x.name: c.recorder.input(x.name, x.shape) for x in source.inputs if x.name not in names}
         given = {name: flat(a) if name == "a" else c.given[name] for name in names} | others
@@ -241,13 +218,11 @@ class Vjp(DerivativeRecording):
         _, found = replay.pull({"tau": flat(weight)})
         return replay, {**found, "tau": flat(multiplier)}
 
-    def _inverse_dynamics(self, names: tuple[str, ...], largest: int) -> Program:
+    def _inverse_dynamics(self, given: Sequence[Argument], largest: int) -> Program:
         """The program of inverse dynamics, unrolled up to a size."""
-        return record(
-            "inverse_dynamics", self.model, METHODS["inverse_dynamics"].record, names, {}, largest=largest
-        )  # fmt: skip
+        return record("inverse_dynamics", self.model, dynamics.inverse_dynamics, given, {}, largest=largest)
 
-    def _pulled(self, replay: Replay, argument: Given, gradient: Sequence[Any]) -> Sequence[Any]:
+    def _pulled(self, replay: Replay, argument: Argument, gradient: Sequence[Any]) -> Sequence[Any]:
         """A gradient in the entries of a configuration as one along the group."""
         return self._by_group(_rate_pulled, replay, argument, gradient, "nq")
 
@@ -272,10 +247,10 @@ class Jacobian(DerivativeRecording):
         self.results = ("blocks",)
 
     def write(self, present: tuple[str, ...], block: int = BLOCK) -> Program:
-        if isinstance(self.of, MethodRecording):
-            written = self.of.written_jacobian(present, block)
-            if written is not None:
-                return written
+        plain = self._plain()
+        if plain is not None and plain.method.record in JACOBIANS:
+            write, given = JACOBIANS[plain.method.record], plain.given(present)
+            return record(self.name, self.model, write, given, plain.static, block, LARGEST_JACOBIAN)
         forwards = self._forwards(present, block, MANY)
         moving = [a for a in self.of.arguments if a.name in present]
         directions = []
@@ -306,7 +281,13 @@ class Jacobian(DerivativeRecording):
 KINDS: dict[str, type[Jvp] | type[Vjp] | type[Jacobian]] = {"jvp": Jvp, "vjp": Vjp, "jacobian": Jacobian}
 
 
-def derivative_again(of: tuple[Any, ...], kind: str) -> Any:
-    """A derivative from the recipe of its original: how it travels to other processes."""
+def unpickle_derivative(of: tuple[Any, ...], kind: str) -> Any:
+    """A derivative from what makes its original: how it travels to other processes."""
     make, *args = of
     return getattr(make(*args), kind)
+
+
+def unpickle_function(derivative: tuple[Any, ...]) -> Any:
+    """The compiled function of a derivative, from what makes that: how it travels to other processes."""
+    make, *args = derivative
+    return make(*args).function

@@ -2,20 +2,104 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections import namedtuple
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from math import prod
 from sys import intern
 from typing import Any
 
 import numpy as np
 
+from ..compile.callables import Front
 from ..errors import ArgumentError
 from ..once import once
 from ..tree.parameters import find
-from .derivative_base import ByNumbers, Change, Wrapper, described, named_tuple, read_names
 from .derivative_recordings import Jacobian, Jvp, Vjp
-from .make import make
+from .function import DERIVATIVES, make
+from .incompatible_changes import incompatible_changes, read_rate
 from .parameter_derivatives import ChangeJacobian, ChangeJvp, ChangeVjp
+
+
+class Wrapper:
+    """A derivative: its recipe, and its compiled function, which takes arrays by name."""
+
+    def __init__(self, recipe: Any, function: Any) -> None:
+        self.recipe = recipe
+        self.function = function
+
+    def __getattr__(self, name: str) -> Any:
+        if name in ("recipe", "function"):
+            raise AttributeError(name)
+        return getattr(self.function, name)
+
+    def __call__(self, *args: Any, **named: Any) -> Any:
+        return self.function(*args, **named)
+
+    def __repr__(self) -> str:
+        return f"<fourbar derivative {self.recipe.name}>"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        make_again, *args = self.recipe.recall()
+        return make_again, tuple(args)
+
+
+class Change(Wrapper):
+    """A derivative along numbers of the robot: their rates are arguments, "d_" before the name."""
+
+    recipe: ChangeJvp
+
+    def __init__(self, recipe: ChangeJvp, function: Any) -> None:
+        super().__init__(recipe, function)
+        self._incompatible = incompatible_changes(recipe.model, recipe.which)
+
+    def __call__(self, **named: Any) -> Any:
+        rates = {x.name: read_rate(x, named.get(f"d_{x.name}")) for x in self.recipe.which}
+        for change in self._incompatible:
+            change.check(rates)
+        return self.function(**named)
+
+
+class ByNumbers(Wrapper):
+    """`f.jacobian.along(names)`: for every result a dictionary of blocks (..., *result, *number) by name."""
+
+    recipe: ChangeJacobian
+
+    def __call__(self, *args: Any, **named: Any) -> list[dict[str, Any]]:
+        return self.recipe.cut(self.function(*args, **named))
+
+
+def described(x: Any) -> str:
+    """A value in an error message: arrays by their shape."""
+    if hasattr(x, "shape"):
+        return f"an array of shape {x.shape}"
+    return f"a {type(x).__name__} of {len(x)}" if isinstance(x, list | tuple) else repr(x)
+
+
+def read_names(what: str, parameters: Any) -> tuple[str, ...]:
+    """Names of numbers of the robot."""
+    if parameters is None:
+        return ()
+    listed = [parameters] if isinstance(parameters, str) else parameters
+    if isinstance(listed, Mapping) or not isinstance(listed, Iterable) or not all(isinstance(x, str) for x in listed):
+        raise TypeError(f"{what}: parameters are names here, such as ['arm.mass', 'gear.ratio'], got {parameters!r}")
+    names = tuple(listed)
+    twice = [name for name in names if names.count(name) > 1]
+    if twice:
+        raise TypeError(f"{what}: parameter {twice[0]!r} is named twice")
+    return names
+
+
+@once
+def named_tuple(name: str, fields: tuple[str, ...]) -> Any:
+    """A class of named tuples; these can be pickled, though the class has no place in a module."""
+    made: Any = namedtuple(name, fields)
+    made.__reduce__ = lambda self: (named_tuple_again, (name, fields, tuple(self)))
+    return made
+
+
+def named_tuple_again(name: str, fields: tuple[str, ...], values: tuple[Any, ...]) -> Any:
+    """A named tuple as it travels to other processes."""
+    return named_tuple(name, fields)(*values)
 
 
 def _by_name(what: str, names: list[str], given: Any, least: int = 0) -> dict[str, Any]:
@@ -189,7 +273,7 @@ class Directional(Wrapper):
 
     Both are tuples in the order of the arguments, or dictionaries by name; a tangent left out (or None) is zero. The
     tangent of a configuration has nv entries: q moves along the group, q ⊕ t dq. `parameters` are the rates of numbers
-    of the robot, by name: "arm.mass", "elbow.placement", "gear.ratio", ... (see `model/numbers.py`).
+    of the robot, by name: "arm.mass", "elbow.placement", "gear.ratio", ... (see `tree/parameters.py`).
     """
 
     recipe: Jvp
@@ -299,8 +383,6 @@ class Blocks(Wrapper):
 
     def fronted(self) -> Any:
         """This, with machine code before it that serves plain calls."""
-        from ..compile.callables import Front
-
         inner = self.function.state[0].environment
         if inner is None:
             return self
@@ -346,4 +428,6 @@ class Blocks(Wrapper):
         return tuple(a.name for a in self.recipe.arguments if given.get(a.name) is not None)
 
 
-WRAPPERS: dict[str, Any] = {"jvp": Directional, "vjp": Pullback, "jacobian": lambda recipe: Blocks(recipe).fronted()}
+DERIVATIVES["jvp"] = lambda of: Directional(Jvp(of))
+DERIVATIVES["vjp"] = lambda of: Pullback(Vjp(of))
+DERIVATIVES["jacobian"] = lambda of: Blocks(Jacobian(of)).fronted()

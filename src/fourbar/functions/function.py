@@ -14,7 +14,7 @@ import operator
 import os
 from collections.abc import Callable, Sequence
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -27,7 +27,11 @@ from ..compile.ufunc import GeneralisedUfunc, compiled, signature
 from ..compile.workers import default_threads, run_shared
 from ..errors import ArgumentError
 from ..expr import Output, Program, interpret
-from ..once import Turn
+from ..once import Turn, cached_property, imported
+from .guard import Explainer
+from .model import Model
+from .recording import MethodRecording, Recording, Static
+from .registry import Method, Option
 
 if TYPE_CHECKING:
     from inspect import Signature
@@ -128,84 +132,56 @@ class Variant:
         return array if array.flags.aligned else np.require(array, requirements="A")
 
 
-class Explain(Protocol):
-    """Says why results are NaN: given the arguments, and which samples (...) have NaN in a result but not in these."""
-
-    @property
-    def watches_batches(self) -> bool:
-        """Whether batches are searched for NaN too, or only single samples."""
-        ...
-
-    @property
-    def watch(self) -> Watch:
-        """The coordinates that are looked at while batches are computed."""
-        ...
-
-    def __call__(self, given: dict[str, np.ndarray], lost: np.ndarray) -> None:
-        """Raise an error, or warn."""
-        ...
+DERIVATIVES: dict[str, Callable[[Recording], Any]] = {}  # by kind, of any recording: `derivatives` fills this in
 
 
 class State:
-    """What a function is, apart from the machine code that speeds up its calls."""
+    """What a function is, apart from the machine code that speeds up its calls: a recording, and its kernels."""
 
-    def __init__(
-        self,
-        name: str,
-        arguments: Sequence[Argument],
-        results: Sequence[str],
-        record: Callable[[tuple[str, ...]], Program],
-        rebuild: tuple[Any, ...],
-        doc: str = "",
-        explain: Explain | None = None,
-        derive: Callable[[str], Any] | None = None,
-    ) -> None:
-        self.name = name
-        self.arguments = tuple(arguments)
-        self.results = tuple(results)
-        self.doc = doc
-        self._explain = explain
-        self._watch = {} if explain is None else explain.watch
-        self.rebuild = rebuild
-        self._derive = derive
+    def __init__(self, recording: Recording) -> None:
+        self.recording = recording
+        self.name, self.results = recording.name, recording.results
+        self.arguments = recording.arguments
+        self._configurations = [a.name for a in recording.arguments if a.is_configuration]
         self._derivatives: dict[str, Any] = {}
-        self._record = record
         self._turn = Turn()
         self._armed: set[tuple[tuple[str, ...], bool]] = set()
-        self._programs: dict[tuple[str, ...], Program] = {}
         self._variants: dict[tuple[str, ...], Variant] = {}
-        names = tuple(a.name for a in self.arguments)
-        required = tuple(a.name for a in self.arguments if not a.optional)
+        names, required = tuple(a.name for a in self.arguments), recording.required
         fast = callables.supported() and backend() == "llvm"
-        watched = 0 if explain is None else 2 if explain.watches_batches else 1
-        self.environment = callables.Environment(watched, names, required) if fast else None
+        self.environment = callables.Environment(names, required) if fast else None
         self._environments = {} if self.environment is None else {required: self.environment}
         self._direct: Callable[..., Any] = callables.declined if self.environment is None else self.environment.direct()
 
+    @cached_property
+    def _explain(self) -> Explainer | None:
+        """Says why results are NaN, where that may be because of coordinates."""
+        recording = self.recording
+        if not self._configurations:
+            return None
+        return Explainer(recording.model.cluster_tree, self._configurations, recording.nan)
+
     def derivative(self, kind: str) -> Any:
         """A derivative of this function, made when it is first asked for."""
-        if self._derive is None:
-            raise AttributeError(f"{self.name} has no derivatives")
         if kind not in self._derivatives:
+            imported(f"{__package__}.derivatives")  # when first needed: not all who compute differentiate
             with self._turn.taken():
                 if kind not in self._derivatives:
-                    self._derivatives.setdefault(kind, self._derive(kind))
+                    self._derivatives.setdefault(kind, DERIVATIVES[kind](self.recording))
         return self._derivatives[kind]
 
     def program(self, present: tuple[str, ...]) -> Program:
         """The program for the named arguments."""
-        if present not in self._programs:
-            with self._turn.taken():
-                if present not in self._programs:
-                    self._programs.setdefault(present, self._record(present))
-        return self._programs[present]
+        return self.recording.program(present)
 
     def variant(self, present: tuple[str, ...]) -> Variant:
         """The same, ready to run."""
         found = self._variants.get(present)
-        return (
-            self._variants.setdefault(present, Variant(self.program(present), self._watch)) if found is None else found
-        )
+        if found is None:
+            program = self.program(present)
+            watch = {} if self._explain is None else self._explain.watch
+            found = self._variants.setdefault(present, Variant(program, watch))
+        return found
 
     def call(self, *args: Any, out: Any = None, threads: int | None = None, **named: Any) -> Any:
         """Any call that is not served by the machine code."""
@@ -249,9 +225,11 @@ class State:
         if self.environment is None or not variant.compiled or (present, single) in self._armed:
             return
         kernel = variant.ufunc(single).kernel
+        watched = 0 if self._explain is None else 2 if self._explain.watches_batches else 1
         with self._turn.taken():
             if (present, single) in self._armed:
                 return
+            self.environment.watch(watched)
             if present not in self._environments:
                 self._environments[present] = self.environment.added(present)
             self._armed.add((present, single))
@@ -298,7 +276,7 @@ class State:
         text = ",".join(dims(x.shape) for x in program.inputs) + "->" + ",".join(dims(y.shape) for y in program.outputs)
         sizes = {symbol: n for n, symbol in names.items()}
         types = [float] * len(program.outputs) if len(program.outputs) > 1 else float
-        function = _Remote(self.call, self.rebuild, present)
+        function = _Remote(self.call, self.recording.rebuild, present)
         return dask.array.apply_gufunc(
             function, text, *values, output_dtypes=types, output_sizes=sizes, allow_rechunk=True
         )
@@ -341,7 +319,7 @@ def _is_lazy(x: Any) -> bool:
 
 
 class _Remote:
-    """A function that may be sent to another process, where it is made anew from its recipe."""
+    """A function that may be sent to another process, where it is made anew."""
 
     def __init__(self, call: Callable[..., Any], rebuild: tuple[Any, ...], present: tuple[str, ...]) -> None:
         self.call = call
@@ -383,14 +361,19 @@ def _representation(self: Any) -> str:
     return f"<fourbar function {state.name}({given}) -> {', '.join(state.results)}>"
 
 
-def true_signature(arguments: Sequence[str], optional: Sequence[str], options: Sequence[str] = ()) -> Signature:
-    """What a function takes: arrays, those that may be left out, options, and where and on how many threads to work."""
+def true_signature(arguments: Sequence[str], optional: Sequence[str], options: Sequence[Option] = ()) -> Signature:
+    """What a function takes: arrays, options, arrays that may be left out, and where and on how many threads to work.
+
+    Where there are options, arrays that may be left out go by name.
+    """
     from inspect import Parameter, Signature  # which computing does not need
 
     kind = Parameter.POSITIONAL_OR_KEYWORD
     needed = [Parameter(name, kind) for name in arguments]
-    left_out = [Parameter(name, kind, default=None) for name in (*optional, *options)]
-    return Signature([*needed, *left_out, *(Parameter(x, Parameter.KEYWORD_ONLY, default=None) for x in _EXTRA)])
+    chosen = [Parameter(x.name, kind, default=Parameter.empty if x.required else x.default) for x in options]
+    left_out = [Parameter(x, Parameter.KEYWORD_ONLY if options else kind, default=None) for x in optional]
+    extra = [Parameter(x, Parameter.KEYWORD_ONLY, default=None) for x in _EXTRA]
+    return Signature([*needed, *chosen, *left_out, *extra])
 
 
 def _signature(self: Any) -> Signature:
@@ -406,7 +389,7 @@ def _name(self: Any, attribute: str) -> str:
 
 
 def _reduce(self: Any) -> tuple[Any, ...]:
-    make, *args = self.held[0].rebuild
+    make, *args = self.held[0].recording.rebuild
     return make, tuple(args)
 
 
@@ -422,8 +405,8 @@ _METHODS: dict[str, Any] = {
     "program": _program,
     "state": property(lambda self: self.held),
     "signature": property(lambda self: signature(_program(self))),
-    "help": property(lambda self: self.held[0].doc),
-    "__doc__": property(lambda self: self.held[0].doc),
+    "help": property(lambda self: self.held[0].recording.doc),
+    "__doc__": property(lambda self: self.held[0].recording.doc),
     "__signature__": property(_signature),
     "__getattr__": _name,
     "jvp": property(lambda self: self.held[0].derivative("jvp")),
@@ -441,8 +424,17 @@ def _with_methods(kind: type) -> type:
 _with_methods(PlainFunction)
 
 
-def make_function(state: State) -> Any:
+def make_method(model: Model, name: str, method: Method, static: Static, rebuild: tuple[Any, ...] = ()) -> Any:
+    """The function of a method of a model for one choice of options, which `static` reads.
+
+    `rebuild` makes it anew in other processes.
+    """
+    return make(MethodRecording(model, name, method, static, rebuild))
+
+
+def make(recording: Recording) -> Any:
     """The callable that a user holds."""
+    state = State(recording)
     if state.environment is None:
         return PlainFunction((state, None))
     _with_methods(callables.callable_type("Function"))

@@ -16,7 +16,7 @@ from ..tree.cluster_tree import ClusterTree
 from ..tree.clusters import split
 from ..tree.embedding import LoopEmbedding
 from ..tree.solid import is_solid
-from .angles import spins, stored_joints, straight, told_endless
+from .angles import describe_endless_angle, spins, stored_joints, straight
 
 if TYPE_CHECKING:
     from ..compile.kernel import Coordinates
@@ -154,7 +154,7 @@ class Explainer:
     def _found(self, rows: Mapping[str, np.ndarray]) -> FourbarError | None:
         """What is wrong with the configurations of the lost samples, if anything is."""
         for name, q in rows.items():
-            wrong = _zero_quaternion(self._cluster_tree, name, q) or told_endless(self._cluster_tree, name, q)
+            wrong = _zero_quaternion(self._cluster_tree, name, q) or describe_endless_angle(self._cluster_tree, name, q)
             if wrong:
                 return CoordinateError(wrong)
         if self._massless:

@@ -1,4 +1,4 @@
-"""What a method of a robot works on: its mechanism, and the tree that this was cluster_tree to."""
+"""What a method of a robot works on: its mechanism, and the cluster tree of that."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from ..mechanism.mechanism import Mechanism
-from ..tree.cluster_tree import ClusterTree
+from ..tree.cluster_tree import ClusterTree, lower
 
 if TYPE_CHECKING:
     from ..tree.parameters import Parameter
@@ -16,25 +16,21 @@ Changes = tuple[tuple["Parameter", tuple[Any, ...]], ...]  # numbers, and the en
 
 @dataclass(frozen=True)
 class Model:
-    """A mechanism and what it was cluster_tree to."""
+    """A mechanism and its cluster tree; why its mass matrix has no inverse, if somebody found that out."""
 
     mechanism: Mechanism
     cluster_tree: ClusterTree
+    unsolvable: str = ""
 
-    def shape(self, argument: str) -> tuple[int, ...]:
-        """Core shape of an argument, by its name."""
-        if argument in ("q", "q0", "q1"):
-            return (self.cluster_tree.nq,)
-        if argument == "f_ext":
-            return (len(self.mechanism.bodies), 6)
-        if argument == "u":
-            return (len(self.mechanism.actuators),)
-        return () if argument == "dt" else (self.cluster_tree.nv,)
+    @staticmethod
+    def of(mechanism: Mechanism, unsolvable: str = "") -> Model:
+        """The model of a mechanism."""
+        return Model(mechanism, lower(mechanism), unsolvable)
 
     @property
     def numbers(self) -> list[Parameter]:
         """All numbers along which functions of the model can be differentiated."""
-        from ..tree.parameters import numbers
+        from ..tree.parameters import numbers  # when first needed: building a robot does without
 
         return numbers(self.mechanism)
 

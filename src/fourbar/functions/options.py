@@ -1,16 +1,15 @@
-"""Reading the options of methods (frames, points, axes, joints) by name."""
+"""Options of methods: a choice of them as something that can be looked up, and frames by name."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence, Set
 from typing import Any
 
 import numpy as np
 
-from ..errors import ArgumentError, UnknownNameError, unknown
-from ..mechanism.inertial_parameters import RIGID, read_columns
-from ..tree.assembly import independent_joints
+from ..errors import ArgumentError, unknown
 from ..tree.cluster_tree import ClusterTree, Location
+from .registry import Option
 
 
 def read_frame(cluster_tree: ClusterTree, name: Any) -> Location:
@@ -21,102 +20,79 @@ def read_frame(cluster_tree: ClusterTree, name: Any) -> Location:
     return found
 
 
-def _read_point(at: Any) -> tuple[float, float, float] | str:
-    from ..algorithms.kinematics import WORLD_POINT
+def read_choice(method: str, options: Sequence[Option], given: Mapping[str, Any]) -> dict[str, Hashable]:
+    """Options by name, in order, so that equal choices are equal: what lists others is a tuple."""
+    keep = {x.name: x.keep for x in options}
+    chosen = {name: _frozen(keep[name](option)) for name, option in sorted(given.items())}
+    for name, option in chosen.items():
+        if isinstance(option, Set | Mapping) or not _has_hash(option):
+            raise ArgumentError(f"{method}: {name}={option!r}: expected a name, a number or a list of them")
+    return chosen
 
-    if isinstance(at, str):
-        if at == "origin":
-            return (0.0, 0.0, 0.0)
-        if at == "world":
-            return WORLD_POINT
-        raise ArgumentError(f"at={at!r}: expected 'origin', 'world', or a point (x, y, z) fixed in the frame")
+
+def _frozen(option: Any) -> Any:
+    if isinstance(option, np.ndarray):
+        return _frozen(option.tolist())
+    listed = isinstance(option, Iterable) and not isinstance(option, str | Set | Mapping)
+    return tuple(map(_frozen, option)) if listed else option
+
+
+def _has_hash(option: Any) -> bool:
     try:
-        point = np.asarray(at, float)
-    except (TypeError, ValueError):
-        point = np.full(3, np.nan)
-    if point.shape != (3,) or not np.all(np.isfinite(point)):
-        raise ArgumentError(f"at={at!r}: a point is three finite numbers")
-    x, y, z = point.tolist()
-    return (x, y, z)
+        hash(option)
+    except TypeError:
+        return False
+    return True
 
 
-def _pose(cluster_tree: ClusterTree, frame: Any) -> dict[str, Any]:
-    return {"frame": read_frame(cluster_tree, frame)}
+class Choices:
+    """What was made for a choice of options, found again by the options as they were given.
+
+    `make` takes options by place and by name. Names and points are looked up; other options it gets every time.
+    """
+
+    def __init__(self, names: Iterable[str], make: Callable[..., Any]) -> None:
+        self._names = frozenset(names)
+        self._make = make
+        self._placed: dict[Any, Any] = {}
+        self._named: dict[Any, Any] = {}
+
+    def placed(self, given: tuple[Any, ...]) -> Any:
+        """What belongs to options by place."""
+        try:
+            found = self._placed.get(given)
+        except TypeError:  # a list, an array
+            return self._make(*given)
+        if found is None:
+            found = self._make(*given)
+            if all(map(_is_plain, given)):
+                self._placed[given] = found
+        return found
+
+    def named(self, given: tuple[Any, ...], named: dict[str, Any]) -> Any:
+        """What belongs to options by place and by name; these are taken out of `named`, where other things may be."""
+        try:
+            found = self._named[given, *named.items()]
+        except (KeyError, TypeError):  # there are others too, or a list
+            return self._separated(given, named)
+        named.clear()
+        return found
+
+    def _separated(self, given: tuple[Any, ...], named: dict[str, Any]) -> Any:
+        """What belongs to options among other things."""
+        options = {name: named.pop(name) for name in [*named] if name in self._names}
+        key = (given, *[(name, tuple(x) if type(x) is list else x) for name, x in options.items()])
+        try:
+            found = self._named.get(key)
+        except TypeError:
+            return self._make(*given, **options)
+        if found is None:
+            found = self._make(*given, **options)
+            if all(map(_is_plain, given)) and all(_is_plain(x) for _, x in key[1:]):
+                self._named[key] = found
+        return found
 
 
-def _reported(cluster_tree: ClusterTree, frame: Any, at: Any = "origin", expressed_in: Any = "world") -> dict[str, Any]:
-    from ..algorithms.kinematics import Reported
-
-    home = read_frame(cluster_tree, frame)
-    axes = (
-        None if expressed_in == "world" else home if expressed_in == "frame" else _read_axes(cluster_tree, expressed_in)
-    )
-    return {"frame": Reported(home, _read_point(at), axes)}
-
-
-def _read_axes(cluster_tree: ClusterTree, expressed_in: Any) -> Location:
-    """The frame whose axes a result is expressed in."""
-    try:
-        return read_frame(cluster_tree, expressed_in)
-    except UnknownNameError as error:
-        raise UnknownNameError(
-            f"expressed_in={expressed_in!r}: expected 'world', 'frame' (the axes of the frame itself), or the name of "
-            f"another frame or body; {error}"
-        ) from None
-
-
-def read_prescribed(cluster_tree: ClusterTree, prescribed: Iterable[str]) -> dict[str, Any]:
-    """Which independent velocities are prescribed, by cluster, from the names of their joints."""
-    if isinstance(prescribed, str) or not isinstance(prescribed, Iterable):
-        example = prescribed if isinstance(prescribed, str) else "hip"
-        raise ArgumentError(f"prescribed={prescribed!r}: expected a list of joint names, e.g. [{example!r}]")
-    names = list(prescribed)
-    by_cluster = [independent_joints(cluster_tree, cluster) for cluster in cluster_tree.clusters]
-    known = list(dict.fromkeys(name for own in by_cluster for name in own))
-    for name in names:
-        if name not in known:
-            raise unknown("independent moving joint", name, known)
-    return {"prescribed": tuple(tuple(joint in names for joint in own) for own in by_cluster)}
-
-
-def _about(cluster_tree: ClusterTree, about: str = "com") -> dict[str, Any]:
-    from ..algorithms.energy import COM, WORLD
-
-    if about not in (COM, WORLD):
-        raise ArgumentError(f"about={about!r}: expected {COM!r} or {WORLD!r}")
-    return {"about": about}
-
-
-def _ends(cluster_tree: ClusterTree, frames: Any = (), points: Any = (), expressed_in: str = "world") -> dict[str, Any]:
-    if any(isinstance(x, str) or not hasattr(x, "__iter__") for x in (frames, points)):
-        raise ArgumentError(f"frames={frames!r}, points={points!r}: expected lists of names, e.g. ['hand']")
-    if expressed_in not in ("world", "frame"):
-        raise ArgumentError(f"expressed_in={expressed_in!r}: expected 'world' or 'frame'")
-    ends = [(read_frame(cluster_tree, x), False) for x in frames] + [
-        (read_frame(cluster_tree, x), True) for x in points
-    ]
-    if not ends:
-        raise ArgumentError("give at least one name in frames= or points=")
-    return {"ends": tuple(ends), "in_world": expressed_in == "world"}
-
-
-def _columns(cluster_tree: ClusterTree, columns: Any = RIGID, packed: bool = False) -> dict[str, Any]:
-    if not isinstance(packed, bool):
-        raise ArgumentError(f"packed={packed!r}: expected True or False")
-    return {"columns": read_columns(columns), "packed": packed}
-
-
-def _kinds(cluster_tree: ClusterTree, columns: Any = RIGID) -> dict[str, Any]:
-    return {"columns": read_columns(columns)}
-
-
-READERS: dict[tuple[str, ...], Callable[..., dict[str, Any]]] = {
-    (): lambda cluster_tree: {},
-    ("frame",): _pose,
-    ("frame", "at", "expressed_in"): _reported,
-    ("prescribed",): read_prescribed,
-    ("about",): _about,
-    ("frames", "points", "expressed_in"): _ends,
-    ("columns", "packed"): _columns,
-    ("columns",): _kinds,
-}
+def _is_plain(option: Any) -> bool:
+    """Whether what equals this option means the same: not so for 1, which equals True."""
+    return type(option) is str or (type(option) is tuple and all(type(x) in (str, float, int) for x in option))

@@ -1,6 +1,6 @@
 """Derivatives along the numbers of a robot (masses, places, ratios, ...): along rates of them, backwards, by each.
 
-The changes of the numbers are inputs of the program that is differentiated (`changed.py`); they are zero.
+The changes of the numbers are inputs of the program that is differentiated (`Changing`); they are zero.
 """
 
 from __future__ import annotations
@@ -9,27 +9,87 @@ from collections.abc import Mapping, Sequence
 from math import prod
 from typing import Any
 
+from ..arrays import Argument
 from ..errors import ArgumentError
 from ..expr import Program, Replay
 from ..expr.program_derivatives import MANY, Entries
 from ..once import cached_property
+from ..spatial.linear import Vec
+from ..spatial.transform import Transform
+from ..tree.cluster_tree import every_body
+from ..tree.parameter_changes import changed_bodies, changed_numbers, with_numbers
 from ..tree.parameters import Parameter
-from .changed import ChangedContext
-from .context import recorded
+from ..tree.spanning_tree import SpanningTree
+from .context import Context, Record, inputs, recorded
 from .derivative_recordings import DerivativeRecording, Jvp, Vjp
 from .incompatible_changes import Sparse, allowed
-from .methods import METHODS
-from .recording import BLOCK, Given, Recording
+from .methods import dynamics
+from .model import Model
+from .recording import BLOCK, MethodRecording, Recording
+
+
+class ChangedContext(Context):
+    """A recording in which some numbers of the model are what they were plus an input, called as the number is."""
+
+    def __init__(self, model: Model, recorder: Any, present: Sequence[Argument], which: tuple[Parameter, ...]) -> None:
+        given = inputs(recorder, present)
+        entries = {x: recorder.input(x.name, x.shape) for x in which}
+        self._origin, self._which = model.mechanism, tuple(x for x in which if x.is_mechanisms)
+        self._changes = Vec([entry for x in self._which for entry in entries[x]])
+        cluster_tree, gravity = model.cluster_tree, model.mechanism.gravity
+        if self._which:
+            found = recorder.call(changed_numbers, self._origin, self._which, self._changes)
+            cluster_tree = with_numbers(self._origin, cluster_tree, self._which, self._changes, found)
+            gravity = found.gravity
+        more = tuple((x, own) for x, own in entries.items() if not x.is_mechanisms)
+        super().__init__(model.changed(cluster_tree, more), recorder, present, given)
+        self.gravity = gravity
+
+    def every_body(self) -> tuple[SpanningTree, tuple[Transform, ...]]:
+        if not self._which:
+            return super().every_body()
+        links, poses = self.recorder.call(changed_bodies, self._origin, self._which, self._changes)
+        return SpanningTree(every_body(self._origin)[0].parents, links), poses
+
+
+class Changing(MethodRecording):
+    """A method that depends on changes of the model's numbers too: inputs of the program after the arguments."""
+
+    is_plain = False  # what is written for a method knows nothing of changes
+
+    def __init__(self, of: MethodRecording, which: tuple[Parameter, ...]) -> None:
+        super().__init__(of.model, of.name, of.method, of.read, of.recall())
+        self._which = which
+
+    @property
+    def parts(self) -> tuple[Any, ...]:
+        return *super().parts, tuple(x.name for x in self._which)
+
+    def recorded(self, algorithm: Record, present: Sequence[Argument], block: int = BLOCK) -> Program:
+        def run(recorder: Any) -> Any:
+            context = ChangedContext(self.model, recorder, present, self._which)
+            return algorithm(context, **self.read(context.model.cluster_tree))
+
+        return recorded(self.name, run, block)
+
+
+def changing(of: Recording, which: tuple[Parameter, ...]) -> Recording:
+    """The same function with changes of numbers of the model as inputs besides its arguments."""
+    if isinstance(of, MethodRecording):
+        return Changing(of, which)
+    if isinstance(of, ChangeJvp | _Along) or not isinstance(of, DerivativeRecording):
+        raise ArgumentError(f"{of.name}: second derivatives along parameters are not available")
+    return type(of)(changing(of.of, which))
 
 
 class ChangeJvp(Jvp):
     """Along one direction in which numbers of the model change too, from what they are."""
 
     def __init__(self, of: Recording, which: tuple[Parameter, ...]) -> None:
-        super().__init__(of.changed(which))
+        super().__init__(changing(of, which))
         self._origin = of
         self.which = which
-        self.changes = tuple(Given(f"d_{x.name}", x.shape, False, False, x.shape) for x in which)
+        self.changes = tuple(Argument(f"d_{x.name}", x.shape) for x in which)
         self.arguments = (*self.arguments, *self.changes)
 
     def _inputs(self, source: Program, recorder: Any, known: Entries) -> Entries:
@@ -41,9 +101,6 @@ class ChangeJvp(Jvp):
             direction[x.name] = replay.recorder.input(given.name, given.shape)
         return direction
 
-    def changed(self, which: tuple[Parameter, ...]) -> Recording:
-        raise _no_second(self.name)
-
     def recall(self) -> tuple[Any, ...]:
         return unpickle_parameter_derivative, self._origin.recall(), self.kind, tuple(x.name for x in self.which)
 
@@ -54,15 +111,12 @@ class _Along(DerivativeRecording):
     def __init__(self, of: Recording, which: tuple[Parameter, ...]) -> None:
         super().__init__(of)
         self.which = which
-        self._changing = of.changed(which)
+        self._changing = changing(of, which)
         self._allowed = allowed(of.model, which)
 
     @property
     def _original(self) -> Recording:
         return self._changing
-
-    def changed(self, which: tuple[Parameter, ...]) -> Recording:
-        raise _no_second(self.name)
 
     def recall(self) -> tuple[Any, ...]:
         return unpickle_parameter_derivative, self.of.recall(), self.kind, tuple(x.name for x in self.which)
@@ -78,9 +132,9 @@ class ChangeVjp(_Along, Vjp):
     def write(self, present: tuple[str, ...], block: int = BLOCK) -> Program:
         return super().write(present, block).at_zero([x.name for x in self.which])
 
-    def _inverse_dynamics(self, names: tuple[str, ...], largest: int) -> Program:
+    def _inverse_dynamics(self, given: Sequence[Argument], largest: int) -> Program:
         def run(recorder: Any) -> Any:
-            return METHODS["inverse_dynamics"].record(ChangedContext(self.model, recorder, names, self.which))
+            return dynamics.inverse_dynamics(ChangedContext(self.model, recorder, given, self.which))
 
         return recorded("inverse_dynamics", run, largest=largest)
 
@@ -148,7 +202,7 @@ class ChangeJacobian(_Along):
     @cached_property
     def _shapes(self) -> list[tuple[int, ...]]:
         """Of the results, which do not depend on what arguments are given."""
-        return [y.shape for y in self.of.program(tuple(a.name for a in self.arguments if not a.optional)).outputs]
+        return [y.shape for y in self.of.program(self.required).outputs]
 
 
 def _no_changes(which: tuple[Parameter, ...]) -> Entries:
@@ -156,11 +210,7 @@ def _no_changes(which: tuple[Parameter, ...]) -> Entries:
     return {x.name: (0.0,) * x.size for x in which}
 
 
-def _no_second(name: str) -> ArgumentError:
-    return ArgumentError(f"{name}: second derivatives along parameters are not available")
-
-
 def unpickle_parameter_derivative(of: tuple[Any, ...], kind: str, names: tuple[str, ...]) -> Any:
-    """A derivative along numbers from the recipe of its original: how it travels to other processes."""
+    """A derivative along numbers from what makes its original: how it travels to other processes."""
     make, *args = of
     return getattr(make(*args), kind).along(names)

@@ -6,16 +6,36 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..once import imported
+from .method_table import SUBJECTS
 
 if TYPE_CHECKING:
+    from ..arrays import Argument
+    from .arguments import Input
     from .context import Context, Record
+    from .model import Model
 
-# The files of this folder that register methods.
-SUBJECTS = (
-    "actuation", "bodies", "configuration", "coriolis", "dynamics", "energy", "forces", "kinematics", "passive",
-    "regressors",
-)  # fmt: skip
 Outputs = list[tuple[str, tuple[int, ...], list[Any]]]
+
+
+def _as_given(option: Any) -> Any:
+    return option
+
+
+class Option(NamedTuple):
+    """An option, which chooses the code of a method: what it is called, its default, and whether it has to be given.
+
+    `keep` turns what is given into what can be kept, a number or a name or a tuple of them, where that takes more than
+    to turn a list into a tuple.
+    """
+
+    name: str
+    default: Any = None
+    required: bool = False
+    keep: Callable[[Any], Any] = _as_given
+
+
+def _no_options(cluster_tree: Any) -> dict[str, Any]:
+    return {}
 
 
 class Stages(NamedTuple):
@@ -30,44 +50,73 @@ class Stages(NamedTuple):
     data: Record
     rates: Callable[..., list[dict[str, Sequence[Any]]]]
     apply: Callable[..., bool]
-    unknown: tuple[str, ...] = ()
+    unknown: tuple[Input, ...] = ()
     solve: Callable[..., Sequence[Sequence[Any]]] = lambda c, **_: ()
 
 
 class Method(NamedTuple):
-    """An algorithm as a method: arrays it takes, what it returns, options that choose the code (`static`).
+    """An algorithm as a method: arrays it takes (`extra` ones may be left out), what it returns, and its options.
 
-    `nan` says why a result may be NaN where no loop is at a toggle position, `nan_of_loops` the same of robots with
-    loops that are solved while they move. `stages` are another way to differentiate.
+    `read` takes a cluster tree and all options by name, and gives what `record` takes besides the context. `nan` says
+    why a result may be NaN where no loop is at a toggle position, `nan_of_loops` the same of robots with loops that are
+    solved while they move. `inverts_mass`: it needs the inverse of the mass matrix. `stages` are another way to
+    differentiate.
     """
 
     record: Record
-    arguments: tuple[str, ...]
+    inputs: tuple[Input, ...]
     results: tuple[str, ...]
-    optional: tuple[str, ...] = ()
-    static: tuple[str, ...] = ()
+    extra: tuple[Input, ...] = ()
+    options: tuple[Option, ...] = ()
+    read: Callable[..., dict[str, Any]] = _no_options
     doc: str = ""
     nan: str = ""
     nan_of_loops: str = ""
+    inverts_mass: bool = False
     stages: Stages | None = None
+
+    @property
+    def arguments(self) -> tuple[str, ...]:
+        """The names of the arguments that have to be given."""
+        return tuple(x.name for x in self.inputs)
+
+    @property
+    def optional(self) -> tuple[str, ...]:
+        """The names of those that may be left out."""
+        return tuple(x.name for x in self.extra)
+
+    @property
+    def static(self) -> tuple[str, ...]:
+        """The names of the options."""
+        return tuple(x.name for x in self.options)
+
+    def given(self, model: Model) -> tuple[Argument, ...]:
+        """All arguments, for a model."""
+        return (*(x.on(model) for x in self.inputs), *(x.on(model, optional=True) for x in self.extra))
+
+    def read_options(self, cluster_tree: Any, **chosen: Any) -> dict[str, Any]:
+        """What `record` takes besides the context, for some options; the others have their defaults."""
+        return self.read(cluster_tree, **{x.name: x.default for x in self.options if not x.required} | chosen)
 
 
 def load(subject: str) -> None:
-    """Import a file of this folder, which registers its methods."""
+    """Import a file of `methods`, which registers its methods."""
     imported(f"{__package__}.methods.{subject}")
 
 
 class Methods(Mapping[str, Method]):
-    """Methods by name. A file is imported when it is needed: one looks up a name after `load`, or all are loaded."""
+    """Methods by name. The file of a method is imported when it is first looked up; all are, to list them."""
 
     def __init__(self) -> None:
-        self._found: dict[str, Method] = {}
+        self.registered: dict[str, Method] = {}  # by the files that were imported so far
 
     def __setitem__(self, name: str, method: Method) -> None:
-        self._found[name] = method
+        self.registered[name] = method
 
     def __getitem__(self, name: str) -> Method:
-        return self._found[name] if name in self._found else self._all()[name]
+        if name not in self.registered:
+            load(SUBJECTS[name])
+        return self.registered[name]
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._all())
@@ -76,37 +125,39 @@ class Methods(Mapping[str, Method]):
         return len(self._all())
 
     def _all(self) -> dict[str, Method]:
-        for subject in SUBJECTS:
+        for subject in dict.fromkeys(SUBJECTS.values()):
             load(subject)
-        return self._found
+        return self.registered
 
 
 METHODS = Methods()
 
 
 def method(
-    arguments: str,
+    *inputs: Input,
     results: str,
-    optional: str = "",
-    static: str = "",
+    optional: Sequence[Input] = (),
+    options: Sequence[Option] = (),
+    read: Callable[..., dict[str, Any]] = _no_options,
     nan: str = "",
     nan_of_loops: str = "",
+    inverts_mass: bool = False,
     into: Methods | dict[str, Method] = METHODS,
 ) -> Any:
     """Register a recording function as a method; its docstring becomes the method's."""
 
     def register(function: Record) -> Record:
-        name = function.__name__
-        doc = function.__doc__ or ""
-        into[name] = Method(
+        into[function.__name__] = Method(
             function,
-            tuple(arguments.split()),
+            inputs,
             tuple(results.split()),
-            tuple(optional.split()),
-            tuple(static.split()),
-            doc,
+            tuple(optional),
+            tuple(options),
+            read,
+            function.__doc__ or "",
             nan,
             nan_of_loops,
+            inverts_mass,
         )
         return function
 

@@ -17,6 +17,7 @@ from ..errors import ArgumentError, ModelError
 from ..mechanism.inertial_parameters import INERTIAL, RIGID, read_columns
 from ..mechanism.validate import read_rng
 from ..once import cached_property
+from ..representation import counted, html_table
 from ..system.system import System
 from .states import check_robot, random_configurations
 from .triangular import Triangle
@@ -29,40 +30,91 @@ States = Callable[["np.random.Generator", int], tuple[np.ndarray, np.ndarray, np
 
 @dataclass(frozen=True)
 class BaseParameters:
-    """β = `combine` φ (r, p): all that joint forces depend on. Y φ = Y[..., independent] β at every state.
+    """The combinations of inertial parameters on which joint forces depend.
 
-    `names` lists all p parameters, `combinations` the r base parameters, e.g. "rod.Jyy + 0.25 tip.m".
+    Parameters
+    ----------
+    names : tuple of str
+        Names of all p parameters φ.
+    independent : tuple of int
+        Which columns of the regressor are kept, r of them.
+    combine : ndarray, shape (r, p)
+        β = combine @ φ are the base parameters: Y φ = Y[..., independent] β at every state.
+
+    Examples
+    --------
+    >>> import fourbar as fb
+    >>> robot = fb.robots.double_pendulum()
+    >>> base = fb.base_parameters(robot)
+    >>> base.rank, base.combinations[0]
+    (7, 'upper.mx')
     """
 
     names: tuple[str, ...]
     independent: tuple[int, ...]
     combine: np.ndarray
 
+    def __repr__(self) -> str:
+        return f"<fourbar BaseParameters: {self.rank} of {counted(len(self.names), 'parameter')}>"
+
+    def _repr_html_(self) -> str:
+        return html_table(repr(self), ("base parameter",), ((name,) for name in self.combinations))
+
     @property
     def rank(self) -> int:
-        """The number of base parameters."""
+        """Number of base parameters.
+
+        Returns
+        -------
+        int
+            The rank r of the regressor.
+        """
         return len(self.independent)
 
     @cached_property
     def combinations(self) -> tuple[str, ...]:
-        """Each base parameter as a formula."""
+        """Each base parameter, written out.
+
+        Returns
+        -------
+        tuple of str
+            Such as 'rod.Jyy + 0.25 tip.m'.
+        """
         rows = zip(self.combine, self.independent, strict=True)
         return tuple(_written(row, self.names, first) for row, first in rows)
 
     @cached_property
     def identifiable(self) -> tuple[str, ...]:
-        """Parameters that are identifiable on their own."""
+        """Parameters that can be known by themselves.
+
+        Returns
+        -------
+        tuple of str
+            Their names.
+        """
         return tuple(name for name, alone in zip(self.names, self.alone, strict=True) if alone)
 
     @cached_property
     def only_combined(self) -> tuple[str, ...]:
-        """Parameters that are identifiable only together with others, as parts of `combinations`."""
+        """Parameters that can be known only together with others, as parts of `combinations`.
+
+        Returns
+        -------
+        tuple of str
+            Their names.
+        """
         loose = ~self.alone & ~self.silent
         return tuple(name for name, x in zip(self.names, loose, strict=True) if x)
 
     @cached_property
     def without_effect(self) -> tuple[str, ...]:
-        """Parameters that no joint force depends on."""
+        """Parameters on which no motion and no joint force depends.
+
+        Returns
+        -------
+        tuple of str
+            Their names.
+        """
         return tuple(name for name, x in zip(self.names, self.silent, strict=True) if x)
 
     @cached_property
@@ -172,7 +224,43 @@ def random_triangle(
 
 
 def base_parameters(robot: System, columns: Any = RIGID, rng: np.random.Generator | int | None = 0) -> BaseParameters:
-    """The base parameters of a robot, for the kinds of parameters in `columns` (see `System.regressor`)."""
+    """Find the base parameters of a robot.
+
+    Parameters
+    ----------
+    robot : System
+        The robot.
+    columns : str or sequence of str, default ('inertia', 'armature')
+        Kinds of parameters, see `System.regressor`.
+    rng : Generator or int, optional
+        Generator of random states, or its seed.
+
+    Returns
+    -------
+    BaseParameters
+        What joint forces depend on, and what no motion tells.
+
+    Raises
+    ------
+    ModelError
+        If the robot cannot move.
+
+    See Also
+    --------
+    identify : Their values from data.
+
+    Notes
+    -----
+    Columns of the regressor at many random states are visited in order, bodies near the ground first; one that depends
+    on those before it adds to their combinations. Closed linkages count as they are assembled.
+
+    Examples
+    --------
+    >>> import fourbar as fb
+    >>> robot = fb.robots.double_pendulum()
+    >>> fb.base_parameters(robot).identifiable[:3]
+    ('upper.mx', 'lower.mx', 'lower.mz')
+    """
     check_robot(robot)
     kinds = read_kinds(columns)
     return regroup(random_triangle(robot, kinds, rng), robot.parameter_names(kinds), mean_length(robot))

@@ -44,21 +44,65 @@ def identify(
     chunk: int = 4096,
     progress: Progress | None = None,
 ) -> Identification:
-    """The parameters of a robot from data: a mapping of arrays q (n, nq), v, a, tau (n, nv), or an iterable of such.
+    """Identify the parameters of a robot from measured motion and forces.
 
-    Optional arrays: f_ext (n, n_bodies, 6), and t (n). Data are read once, at most `chunk` samples at a time: arrays
-    may be memory-mapped and iterables endless files. `progress` wraps the chunks, e.g. tqdm.tqdm.
+    Parameters
+    ----------
+    robot : System
+        The robot as it is known; parameters that the data do not determine stay near it.
+    data : mapping of str to array_like, or iterable of these
+        Arrays q (n, nq), v, a and tau (n, nv), and optionally f_ext (n, n_bodies, 6) and t (n). They are read once, so
+        that arrays may be memory-mapped and iterables endless files.
+    columns : str or sequence of str, default 'inertia'
+        Kinds of parameters to identify, see `System.regressor`; the others stay as they are.
+    noise : {'estimated', 'common'} or array_like, default 'estimated'
+        Standard deviations of the equations (nv), by which they are weighted: estimated from the residuals of each,
+        common to all, or given.
+    prior : float, optional
+        How well the parameters of `robot` are known, as a relative standard deviation such as 0.3; not at all if None.
+    consistent : {'interior-point', 'sdp', None}, default 'interior-point'
+        Enforce physical consistency with this solver; 'sdp' needs the extra `identify`.
+    keep_unexcited : bool, default False
+        Let parameters that the data do not excite keep their values; otherwise they are an error.
+    form : {'force', 'momentum', 'energy'}, optional
+        'force': the equations of motion at every sample, which need `a`. Without `a` but with `t`, over every `window`
+        samples: 'momentum', one balance per velocity, or 'energy', one for all. By default 'force' if there is `a`,
+        else 'momentum'.
+    measured : sequence of str, optional
+        Velocities whose forces `tau` are known, such as all but those of a floating base; all if None.
+    window : int, default 10
+        Samples per balance of momentum or energy.
+    chunk : int, default 4096
+        Samples that are read at a time.
+    progress : callable, optional
+        Wraps the chunks, e.g. tqdm.tqdm.
 
-    columns: kinds of parameters, as for `System.regressor`; the others stay as they are in `robot`.
-    noise: of each equation (nv) as standard deviations, by which they are weighted; "estimated" from the residuals, or
-    "common" to all.
-    prior: how well the parameters of `robot` are known, as a relative standard deviation such as 0.3; None: not at all.
-    consistent: "interior-point", or "sdp" (needs the extra `identify`), so that some matter has the result; or None.
-    keep_unexcited: what the data do not excite keeps its value; otherwise that is an error.
-    form: "force", the equations of motion at every sample, needs `a`. Without `a` but with `t`, over every `window`
-    samples: "momentum", one balance for each velocity, or "energy", one for all. None: "force" if there is `a`, else
-    "momentum".
-    measured: names of the velocities whose forces `tau` are known, such as all but those of a floating base; None: all.
+    Returns
+    -------
+    Identification
+        Values with their standard deviations, and what is not known.
+
+    Raises
+    ------
+    IdentificationError
+        If the data do not determine what was asked for.
+    ArgumentError
+        If the data are not what they should be.
+
+    See Also
+    --------
+    exciting_trajectory : Motions that make parameters visible.
+    base_parameters : What can be known at all.
+
+    Examples
+    --------
+    >>> import numpy as np, fourbar as fb
+    >>> robot = fb.robots.double_pendulum()
+    >>> rng = np.random.default_rng(0)
+    >>> q, v, a = rng.normal(size=(3, 200, 2))
+    >>> found = fb.identify(robot, {"q": q, "v": v, "a": a, "tau": robot.inverse_dynamics(q, v, a)}, noise=0.01)
+    >>> found.identified
+    ('upper.mx', 'lower.mx', 'lower.mz', 'lower.Jyy')
     """
     check_robot(robot)
     kinds = read_kinds(columns)
@@ -201,20 +245,20 @@ def _check_excited(problem: Problem, base: BaseParameters, c: Coordinates) -> No
 
 def _statuses(problem: Problem, base: BaseParameters, c: Coordinates) -> tuple[tuple[str, ...], np.ndarray]:
     """For all parameters what is known of them, and their standard deviations."""
-    told = [status.HELD] * len(c.names)
+    statuses = [status.HELD] * len(c.names)
     deviations = np.full(len(c.names), np.nan)
     unseen, found, sizes = problem.unknown(c.T), problem.deviations(c.T), np.linalg.norm(c.T, axis=1)
     for at, j in enumerate(c.estimated):
         if base.silent[at]:
-            told[j] = status.SILENT
+            statuses[j] = status.SILENT
         elif not base.alone[at]:
-            told[j] = status.COMBINED
+            statuses[j] = status.COMBINED
         elif unseen[at]:
-            told[j] = status.UNEXCITED
+            statuses[j] = status.UNEXCITED
         else:
-            told[j] = status.IDENTIFIED if found[at] <= sizes[at] else status.UNCERTAIN
+            statuses[j] = status.IDENTIFIED if found[at] <= sizes[at] else status.UNCERTAIN
             deviations[j] = found[at]
-    return tuple(told), deviations
+    return tuple(statuses), deviations
 
 
 def _result(

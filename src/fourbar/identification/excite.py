@@ -16,6 +16,7 @@ import numpy as np
 
 from ..errors import ArgumentError, FourbarError
 from ..mechanism.validate import read_rng
+from ..representation import counted, html_table
 from ..system.system import System
 from .axes import Allowed, Axes, find_axes, read_limit
 from .base import mean_length, random_triangle, read_kinds, regroup
@@ -34,10 +35,38 @@ State = tuple[np.ndarray, np.ndarray, np.ndarray]  # q, v, a
 
 @dataclass(frozen=True)
 class Excitation:
-    """A motion at times t (n): q (n, nq), v, a (n, nv), and the forces tau (n, nv) it takes, as far as they are known.
+    """A motion that makes parameters visible.
 
-    `condition` is its condition number, `first` that of a random motion within the same limits. The series `fourier`
-    gives the coordinates of the velocities `moved` at any time; the joints `held` stay neutral.
+    Parameters
+    ----------
+    t : ndarray, shape (n,)
+        Times (s).
+    q : ndarray, shape (n, nq)
+        Configurations.
+    v : ndarray, shape (n, nv)
+        Velocities (rad/s, m/s).
+    a : ndarray, shape (n, nv)
+        Accelerations (rad/s², m/s²).
+    tau : ndarray, shape (n, nv)
+        Joint forces (N m, N) that it takes, of the robot as it is known.
+    fourier : Fourier
+        The coordinates of the velocities `moved` at any time.
+    condition : float
+        Condition number of the regressor of the base parameters.
+    first : float
+        The same of a random motion within the same limits.
+    moved : tuple of str
+        Velocities that move.
+    held : tuple of str
+        Joints that stay neutral.
+
+    Examples
+    --------
+    >>> import fourbar as fb
+    >>> robot = fb.robots.double_pendulum()
+    >>> motion = fb.exciting_trajectory(robot, period=4.0, velocity=3.0, evaluations=5)
+    >>> motion.q.shape
+    (200, 2)
     """
 
     t: np.ndarray
@@ -50,6 +79,15 @@ class Excitation:
     first: float
     moved: tuple[str, ...]
     held: tuple[str, ...]
+
+    def __repr__(self) -> str:
+        moved = f"{counted(len(self.moved), 'velocity', 'velocities')} moved"
+        span = f"{counted(len(self.t), 'sample')} over {self.fourier.period:g} s"
+        return f"<fourbar Excitation: {span}, {moved}, condition number {self.condition:.3g}>"
+
+    def _repr_html_(self) -> str:
+        rows = ((name, "moved") for name in self.moved), ((name, "held") for name in self.held)
+        return html_table(repr(self), ("velocity or joint", "is"), (row for kind in rows for row in kind))
 
 
 class _Search:
@@ -124,15 +162,59 @@ def exciting_trajectory(
     rng: np.random.Generator | int | None = 0,
     progress: Callable[[Iterable[int]], Iterable[int]] | None = None,
 ) -> Excitation:
-    """A periodic motion from which the base parameters of `columns` can be told well, searched at random.
+    """Find a periodic motion from which parameters can be identified well.
 
-    It starts and ends at rest, after `period` seconds. Positions of all joints stay within the robot's limits; those of
-    velocity, acceleration and force are one number or nv. Without them max_velocity and max_force of the joints count,
-    and accelerations are not limited. Forces are those of the robot as it is known. Floating bases and other joints
-    whose coordinates do not add up are held neutral, as on a stand: pass `measured=motion.moved` to `identify` then.
+    Parameters
+    ----------
+    robot : System
+        The robot as it is known.
+    period : float
+        Period of the motion (s); it starts and ends at rest.
+    velocity : array_like, shape () or (nv,), optional
+        Largest velocities (rad/s, m/s); `max_velocity` of the joints if None.
+    acceleration : array_like, shape () or (nv,), optional
+        Largest accelerations (rad/s², m/s²); not limited if None.
+    force : array_like, shape () or (nv,), optional
+        Largest joint forces (N m, N) of the robot as it is known; `max_force` of the joints if None.
+    columns : str or sequence of str, default 'inertia'
+        Kinds of parameters, see `System.regressor`.
+    harmonics : int, default 5
+        Number of waves per coordinate.
+    samples : int, default 200
+        Samples to return, from start to end.
+    evaluations : int, default 400
+        Motions to try.
+    rng : Generator or int, default 0
+        Generator of random motions, or its seed.
+    progress : callable, optional
+        Wraps the evaluations, e.g. tqdm.tqdm.
 
-    The condition number is that of the regressor of the base parameters, in units of the robot's own inertias. Returned
-    are `samples` of the motion, from start to end. `progress` wraps the evaluations, e.g. tqdm.tqdm.
+    Returns
+    -------
+    Excitation
+        The best motion that was found, within the limits of all joints.
+
+    Raises
+    ------
+    FourbarError
+        If no motion within the limits excites all base parameters.
+
+    See Also
+    --------
+    identify : Parameters from the data of such a motion.
+
+    Notes
+    -----
+    Floating bases and other joints whose coordinates do not add up are held neutral, as on a stand: pass
+    ``measured=motion.moved`` to `identify` then.
+
+    Examples
+    --------
+    >>> import fourbar as fb
+    >>> robot = fb.robots.double_pendulum()
+    >>> motion = fb.exciting_trajectory(robot, period=4.0, velocity=3.0, evaluations=20)
+    >>> motion.condition < motion.first
+    True
     """
     check_robot(robot)
     kinds, axes, generator = read_kinds(columns), find_axes(robot), read_rng(rng)

@@ -12,6 +12,7 @@ from ..errors import IdentificationError, unknown
 from ..mechanism.inertial_parameters import with_inertial_parameters
 from ..mechanism.springs import can_hold
 from ..once import cached_property
+from ..representation import counted, html_table
 from ..system.system import System
 from .base import BaseParameters
 
@@ -33,12 +34,54 @@ _MEANING = {
 
 @dataclass(frozen=True)
 class Identification:
-    """Parameters from data.
+    """Parameters identified from data, how well they are known, and what is not known.
 
-    `values` (p) of `names`, with `deviations` (p; NaN unless known) and `statuses`. What cannot be identified keeps
-    values near those of the given robot. `base_values` (r) of `base.combinations` with `base_deviations`. For each kind
-    of equation (velocities, or "energy"): `noise` and `residuals` (root mean squares), `sizes` of what was fitted.
-    `condition` is the condition number of the weighted problem, in units relative to the given robot.
+    Parameters
+    ----------
+    given : System
+        The robot as it was known.
+    columns : tuple of str
+        Kinds of parameters.
+    names : tuple of str
+        Names of the p parameters.
+    values : ndarray, shape (p,)
+        Their values. What the data do not determine keeps values near those of the given robot.
+    deviations : ndarray, shape (p,)
+        Their standard deviations, NaN unless known.
+    statuses : tuple of str
+        What is known of each: 'identified', 'only in combination', 'without effect', 'not excited', 'uncertain' or
+        'held'.
+    base : BaseParameters
+        What can be known at all.
+    base_values : ndarray, shape (r,)
+        Values of `base.combinations`.
+    base_deviations : ndarray, shape (r,)
+        Their standard deviations.
+    kinds : tuple of str
+        Kinds of equations: velocities, or 'energy'.
+    residuals : ndarray
+        Root mean squares of the residuals, by kind.
+    free_residuals : ndarray
+        The same of the best fit that need not be physically consistent.
+    sizes : ndarray
+        Root mean squares of what was fitted, by kind.
+    noise : ndarray
+        Standard deviations of the equations, by kind.
+    equations : int
+        Number of equations.
+    condition : float
+        Condition number of the weighted problem, in units relative to the given robot.
+    consistent : str or None
+        Solver that enforced physical consistency.
+
+    Examples
+    --------
+    >>> import numpy as np, fourbar as fb
+    >>> robot = fb.robots.double_pendulum()
+    >>> q, v, a = np.random.default_rng(0).normal(size=(3, 200, 2))
+    >>> found = fb.identify(robot, {"q": q, "v": v, "a": a, "tau": robot.inverse_dynamics(q, v, a)}, noise=0.01)
+    >>> round(found.value("lower.mz")[0], 3)
+    -0.16
     """
 
     given: System
@@ -61,11 +104,35 @@ class Identification:
 
     @property
     def identified(self) -> tuple[str, ...]:
-        """The parameters that the data determine by themselves."""
+        """Parameters that the data determine by themselves.
+
+        Returns
+        -------
+        tuple of str
+            Their names.
+        """
         return tuple(name for name, status in zip(self.names, self.statuses, strict=True) if status == IDENTIFIED)
 
     def value(self, name: str) -> tuple[float, float]:
-        """Value and standard deviation of a parameter; an error if the data do not determine it."""
+        """Value and standard deviation of a parameter.
+
+        Parameters
+        ----------
+        name : str
+            Name of the parameter.
+
+        Returns
+        -------
+        value : float
+            Its value, in SI units.
+        deviation : float
+            Its standard deviation.
+
+        Raises
+        ------
+        IdentificationError
+            If the data do not determine it.
+        """
         if name not in self.names:
             raise unknown("parameter", name, self.names)
         at = self.names.index(name)
@@ -75,16 +142,28 @@ class Identification:
 
     @cached_property
     def robot(self) -> System:
-        """The given robot with these parameters, friction and springs with its joints.
+        """The given robot with the identified parameters.
 
-        It moves like the measured one, wherever base parameters agree. What it cannot hold is named in `left_out`.
+        It moves like the measured one, wherever base parameters agree; friction and springs are with its joints. What
+        it cannot hold is named in `left_out`.
+
+        Returns
+        -------
+        System
+            The robot.
         """
         values = np.where([name in self.left_out for name in self.names], 0.0, self.values)
         return System(with_inertial_parameters(self.given.mechanism, values, self.columns))
 
     @cached_property
     def left_out(self) -> tuple[str, ...]:
-        """Preloads that `robot` cannot hold, since its joint got no spring: constant forces, or offsets of a sensor."""
+        """Preloads that `robot` cannot hold, since their joint got no spring.
+
+        Returns
+        -------
+        tuple of str
+            Names of these parameters: constant forces, or offsets of a sensor.
+        """
         if "preload" not in self.columns:
             return ()
         found = dict(zip(self.names, self.values.tolist(), strict=True))
@@ -94,11 +173,29 @@ class Identification:
         each = zip(joints, names, (found.get(name, k) for name, k in zip(held, stiffness, strict=True)), strict=True)
         return tuple(name for c, name, k in each if not can_hold(c, k, found[name]))
 
+    def __repr__(self) -> str:
+        known = f"{len(self.identified)} of {counted(len(self.names), 'parameter')} identified"
+        return (
+            f"<fourbar Identification of {self.given.name!r}: {known}, {self.base.rank} base parameters from "
+            f"{counted(self.equations, 'equation')}>"
+        )
+
+    def _repr_html_(self) -> str:
+        values = zip(self.base.combinations, self.base_values, self.base_deviations, strict=True)
+        rows = ((name, f"{value:.6g}", f"{deviation:.2g}") for name, value, deviation in values)
+        return html_table(repr(self), ("base parameter", "value", "± deviation"), rows)
+
     def __str__(self) -> str:
         return self.report()
 
     def report(self) -> str:
-        """All of this as text."""
+        """All results as text.
+
+        Returns
+        -------
+        str
+            Fit, base parameters with deviations, and what is not known and why.
+        """
         total = [f"{self.equations} equations, {self.base.rank} base parameters, condition number {self.condition:.3g}"]
         if self.consistent is not None:
             total.append(f"physically consistent ({self.consistent})")

@@ -94,9 +94,26 @@ def _by_group(robot: System, sizes: str) -> Iterator[tuple[object, list[int]]]:
 
 
 def reduced_velocities(robot: System, v_all: Any) -> np.ndarray:
-    """The velocities (..., nv) of a robot from those of all its joints: the inverse of `robot.expand_velocity`.
+    """Velocity of a robot from those of all its joints: the inverse of `System.expand_velocity`.
 
-    In a cluster the independent ones are taken, whether or not the others agree. The same for accelerations.
+    Parameters
+    ----------
+    robot : System
+        The robot.
+    v_all : array_like, shape (..., n)
+        Velocities of all joints (rad/s, m/s), or accelerations.
+
+    Returns
+    -------
+    ndarray, shape (..., nv)
+        The independent ones, whether the others fit them or not.
+
+    Examples
+    --------
+    >>> import fourbar as fb
+    >>> wrist = fb.robots.differential_wrist()
+    >>> fb.convert.reduced_velocities(wrist, [1.0, 1.0, 1.0, 0.0])
+    array([1., 0.])
     """
     v_all = read("v_all", v_all, sum(c.joint.nv for c in robot.mechanism.joints))
     parts: list[np.ndarray] = [v_all[..., :0]]

@@ -20,6 +20,8 @@ from . import Part, convention, wrench_from_world, wrench_to_world
 from .joint_states import Convention
 from .peer import RobotPeer, in_series, placed
 
+__all__ = ["Peer", "from_drake"]
+
 _TURN = 2.0 * np.pi
 
 
@@ -125,9 +127,39 @@ def _check(plant: Any) -> None:
 
 
 def from_drake(plant: Any, name: str = "robot") -> System:
-    """The same bodies and joints, from a finalized `MultibodyPlant`, default parameters. Body frames are Drake's.
+    """The robot of a Drake plant.
 
-    Constraints, springs and other force elements than gravity are refused.
+    Parameters
+    ----------
+    plant : pydrake.multibody.plant.MultibodyPlant
+        The plant, finalized; its default parameters are taken.
+    name : str, default 'robot'
+        Name of the robot.
+
+    Returns
+    -------
+    System
+        The same bodies and joints; frames of bodies are those of Drake.
+
+    Raises
+    ------
+    ModelError
+        If the plant has constraints, springs, or force elements other than gravity.
+
+    Examples
+    --------
+    >>> from pydrake.multibody.plant import MultibodyPlant
+    >>> from pydrake.multibody.parsing import Parser
+    >>> from fourbar.bridges.drake import from_drake
+    >>> text = '''<robot name="arm"><link name="rod"><inertial><origin xyz="0 0 -0.5"/><mass value="1"/>
+    ...   <inertia ixx="0.1" ixy="0" ixz="0" iyy="0.1" iyz="0" izz="0.01"/></inertial></link>
+    ...   <joint name="hinge" type="continuous"><parent link="world"/><child link="rod"/><axis xyz="0 1 0"/></joint>
+    ... </robot>'''
+    >>> plant = MultibodyPlant(0.0)
+    >>> _ = Parser(plant).AddModelsFromString(text, "urdf")
+    >>> plant.Finalize()
+    >>> from_drake(plant).nv
+    1
     """
     _check(plant)
     b = Builder(name, gravity=plant.gravity_field().gravity_vector())
@@ -162,8 +194,30 @@ def from_drake(plant: Any, name: str = "robot") -> System:
 class Peer(RobotPeer):
     """A Drake plant, the same robot as ours (`robot`), and the conversions of states between them.
 
-    Where the robot has ball, planar or floating joints, conversions of velocities need our q, those of accelerations
-    our v too.
+    It has the conversions of `StateMap`. Where the robot has spherical, planar or floating joints, conversions of
+    velocities need our q, those of accelerations our v too.
+
+    Parameters
+    ----------
+    model : pydrake.multibody.plant.MultibodyPlant
+        The plant, finalized.
+    name : str, default 'robot'
+        Name of the robot.
+
+    Examples
+    --------
+    >>> from pydrake.multibody.plant import MultibodyPlant
+    >>> from pydrake.multibody.parsing import Parser
+    >>> from fourbar.bridges.drake import Peer
+    >>> text = '''<robot name="arm"><link name="rod"><inertial><origin xyz="0 0 -0.5"/><mass value="1"/>
+    ...   <inertia ixx="0.1" ixy="0" ixz="0" iyy="0.1" iyz="0" izz="0.01"/></inertial></link>
+    ...   <joint name="hinge" type="continuous"><parent link="world"/><child link="rod"/><axis xyz="0 1 0"/></joint>
+    ... </robot>'''
+    >>> plant = MultibodyPlant(0.0)
+    >>> _ = Parser(plant).AddModelsFromString(text, "urdf")
+    >>> plant.Finalize()
+    >>> Peer(plant).q_to_peer([0.3])
+    array([0.3])
     """
 
     def __init__(self, model: Any, name: str = "robot") -> None:
@@ -181,24 +235,84 @@ class Peer(RobotPeer):
         self.bodies = tuple(j.child_body() for j in ordered)
 
     def jacobian_from_peer(self, J: Any, q: Any = None) -> np.ndarray:
-        """Its Jacobians of spatial velocity (..., 6, nv) with respect to v as ours: only the columns differ."""
+        """Jacobians of spatial velocity as ours: only the columns differ.
+
+        Parameters
+        ----------
+        J : array_like, shape (..., 6, nv)
+            Its Jacobians with respect to v.
+        q : array_like, shape (..., nq), optional
+            Our configuration; needed where the peer has velocities in other axes.
+
+        Returns
+        -------
+        ndarray, shape (..., 6, nv)
+            Our Jacobians, rows [angular; linear].
+        """
         return self.columns_from_peer(J, q)
 
     def jacobian_to_peer(self, J: Any, q: Any = None) -> np.ndarray:
-        """Our Jacobians (..., 6, nv) as those of Drake with respect to v."""
+        """Our Jacobians as those of Drake with respect to v.
+
+        Parameters
+        ----------
+        J : array_like, shape (..., 6, nv)
+            Our Jacobians, rows [angular; linear].
+        q : array_like, shape (..., nq), optional
+            Our configuration; needed where the peer has velocities in other axes.
+
+        Returns
+        -------
+        ndarray, shape (..., 6, nv)
+            Its Jacobians.
+        """
         return self.columns_to_peer(J, q)
 
     def wrenches_to_peer(self, f_ext: Any, q: Any) -> np.ndarray:
-        """Our wrenches on bodies (..., n_bodies, 6) as spatial forces at the bodies' origins in world axes.
+        """Our wrenches on bodies as spatial forces of Drake.
 
-        [torque; force], in the order of `bodies`.
+        Parameters
+        ----------
+        f_ext : array_like, shape (..., n_bodies, 6)
+            Our wrenches [moment; force] (N m, N) on the bodies, in their frames.
+        q : array_like, shape (..., nq)
+            Our configuration.
+
+        Returns
+        -------
+        ndarray, shape (..., n_bodies, 6)
+            [torque; force] at the origins of the bodies in world axes, in the order of `bodies`.
         """
         return wrench_to_world(f_ext, self.robot.poses(q))
 
     def wrenches_from_peer(self, forces: Any, q: Any) -> np.ndarray:
-        """Spatial forces at the bodies' origins in world axes (..., n_bodies, 6), in the order of `bodies`, as ours."""
+        """Spatial forces of Drake as our wrenches on bodies.
+
+        Parameters
+        ----------
+        forces : array_like, shape (..., n_bodies, 6)
+            [torque; force] at the origins of the bodies in world axes, in the order of `bodies`.
+        q : array_like, shape (..., nq)
+            Our configuration.
+
+        Returns
+        -------
+        ndarray, shape (..., n_bodies, 6)
+            Our wrenches [moment; force] (N m, N) on the bodies, in their frames.
+        """
         return wrench_from_world(forces, self.robot.poses(q))
 
     def momentum_from_peer(self, h: Any) -> np.ndarray:
-        """Its spatial momentum (..., 6) as ours: the same, in world axes about the same point."""
+        """Its spatial momentum as ours: the same, in world axes about the same point.
+
+        Parameters
+        ----------
+        h : array_like, shape (..., 6)
+            Its momentum.
+
+        Returns
+        -------
+        ndarray, shape (..., 6)
+            Our momentum [angular; linear] (kg m²/s, kg m/s).
+        """
         return np.asarray(h, float)

@@ -20,9 +20,7 @@ from .bodies import joint_subspace, links, relative_pose
 
 
 class JointTorques(NamedTuple):
-    """Joint torques (..., n_bodies, 3) in the parents' axes, and the part (..., nv) of Q that torques cannot
-    produce.
-    """
+    """Joint torques (..., n_bodies, 3) in the parents' axes, and the part (..., nv) of Q that no torques produce."""
 
     torques: np.ndarray
     residual: np.ndarray
@@ -50,7 +48,32 @@ def _rotations(robot: System, q: np.ndarray) -> list[np.ndarray]:
 
 
 def body_torques_from_joint_torques(robot: System, q: Any, torques: Any) -> np.ndarray:
-    """τ'_k = R_λ τ̂_k - Σ R_k τ̂_l over the children l of k (..., n_bodies, 3), in world axes (eq. 68)."""
+    """Torques on bodies of torques in joints.
+
+    Parameters
+    ----------
+    robot : System
+        The robot.
+    q : array_like, shape (..., nq)
+        Configuration, with its loops closed.
+    torques : array_like, shape (..., n_bodies, 3)
+        Joint torques (N m) of the parents on the bodies, in the axes of the parents.
+
+    Returns
+    -------
+    ndarray, shape (..., n_bodies, 3)
+        Body torques (N m) in world axes: τ'_k = R_λ τ̂_k - Σ R_k τ̂_l over the bodies l that k carries (Liu-Jain eq.
+        68).
+
+    Examples
+    --------
+    >>> import numpy as np, fourbar as fb
+    >>> from fourbar import convert
+    >>> robot = fb.robots.double_pendulum()
+    >>> convert.body_torques_from_joint_torques(robot, [0.0, 0.0], [[0, 3.0, 0], [0, 1.0, 0]])
+    array([[0., 2., 0.],
+           [0., 1., 0.]])
+    """
     q, own = _read(robot, q, torques, "joint torques", _count(robot), 3)
     total = np.zeros(own.shape)
     for link, R in zip(links(robot), _rotations(robot, q), strict=True):
@@ -62,9 +85,31 @@ def body_torques_from_joint_torques(robot: System, q: Any, torques: Any) -> np.n
 
 
 def joint_torques_from_body_torques(robot: System, q: Any, torques: Any) -> np.ndarray:
-    """The joint torques τ̂ (..., n_bodies, 3), in the parents' axes, for given body torques: the inverse of eq. 68.
+    """Torques in joints that make given torques on bodies.
 
-    Each joint transmits the torques of all bodies beyond it.
+    Parameters
+    ----------
+    robot : System
+        The robot.
+    q : array_like, shape (..., nq)
+        Configuration, with its loops closed.
+    torques : array_like, shape (..., n_bodies, 3)
+        Body torques (N m) in world axes.
+
+    Returns
+    -------
+    ndarray, shape (..., n_bodies, 3)
+        Joint torques (N m) in the axes of the parents (Liu-Jain eq. 68 backwards): each joint carries the torques of
+        all bodies beyond it.
+
+    Examples
+    --------
+    >>> import numpy as np, fourbar as fb
+    >>> from fourbar import convert
+    >>> robot = fb.robots.double_pendulum()
+    >>> convert.joint_torques_from_body_torques(robot, [0.0, 0.0], [[0, 2.0, 0], [0, 1.0, 0]])
+    array([[0., 3., 0.],
+           [0., 1., 0.]])
     """
     q, own = _read(robot, q, torques, "body torques", _count(robot), 3)
     total = own.copy()
@@ -87,7 +132,30 @@ def _joint_jacobians(robot: System, q: np.ndarray) -> list[np.ndarray]:
 
 
 def generalized_from_joint_torques(robot: System, q: Any, torques: Any) -> np.ndarray:
-    """Q_k = Ĵ_ωkᵀ τ̂_k (..., nv) of joint torques in the parents' axes (eq. 69); loops collect theirs by Gᵀ."""
+    """Generalized forces of torques in joints.
+
+    Parameters
+    ----------
+    robot : System
+        The robot.
+    q : array_like, shape (..., nq)
+        Configuration, with its loops closed.
+    torques : array_like, shape (..., n_bodies, 3)
+        Joint torques (N m) in the axes of the parents.
+
+    Returns
+    -------
+    ndarray, shape (..., nv)
+        Q_k = Ĵ_ωkᵀ τ̂_k (N m, N) (Liu-Jain eq. 69); loops collect theirs by Gᵀ.
+
+    Examples
+    --------
+    >>> import numpy as np, fourbar as fb
+    >>> from fourbar import convert
+    >>> robot = fb.robots.double_pendulum()
+    >>> convert.generalized_from_joint_torques(robot, [0.0, 0.0], [[0, 3.0, 0], [0, 1.0, 0]])
+    array([3., 1.])
+    """
     q, own = _read(robot, q, torques, "joint torques", _count(robot), 3)
     J = _joint_jacobians(robot, q)
     parts = [np.einsum("...ij,...i->...j", Jk, own[..., k, :]) for k, Jk in enumerate(J)]
@@ -95,10 +163,36 @@ def generalized_from_joint_torques(robot: System, q: Any, torques: Any) -> np.nd
 
 
 def joint_torques_from_generalized(robot: System, q: Any, Q: Any) -> JointTorques:
-    """The least joint torques τ̂_k = (Ĵ_ωkᵀ)⁺ Q_k that produce generalized forces Q (..., nv) (eq. 71).
+    """Least torques in joints that make generalized forces.
 
-    Torques cannot produce the forces of slides and screws completely: see the residual. In a cluster Q is first
-    distributed among its joints by (Gᵀ)⁺.
+    Parameters
+    ----------
+    robot : System
+        The robot.
+    q : array_like, shape (..., nq)
+        Configuration, with its loops closed.
+    Q : array_like, shape (..., nv)
+        Generalized forces (N m, N).
+
+    Returns
+    -------
+    JointTorques
+        Torques τ̂_k = (Ĵ_ωkᵀ)⁺ Q_k (..., n_bodies, 3) in the axes of the parents (Liu-Jain eq. 71), and the part (...,
+        nv) of Q that no torques make.
+
+    Notes
+    -----
+    Forces of slides and screws are more than torques can make. In a cluster Q is first shared among its joints by
+    (Gᵀ)⁺.
+
+    Examples
+    --------
+    >>> import numpy as np, fourbar as fb
+    >>> from fourbar import convert
+    >>> robot = fb.robots.double_pendulum()
+    >>> convert.joint_torques_from_generalized(robot, [0.0, 0.0], [3.0, 1.0]).torques
+    array([[0., 3., 0.],
+           [0., 1., 0.]])
     """
     q, Q = _read(robot, q, Q, "Q", robot.nv)
     G = robot.loop_map(q)
@@ -111,9 +205,35 @@ def joint_torques_from_generalized(robot: System, q: Any, Q: Any) -> JointTorque
 
 
 def wrenches_from_generalized(robot: System, q: Any, Q: Any) -> np.ndarray:
-    """Wrenches (..., n_bodies, 6) on bodies that produce generalized forces Q (..., nv): one of many (eq. 70).
+    """Wrenches on bodies that make generalized forces: one of many.
 
-    The least sum of squares of forces at the centres of mass and torques, in SI units.
+    Parameters
+    ----------
+    robot : System
+        The robot.
+    q : array_like, shape (..., nq)
+        Configuration, with its loops closed.
+    Q : array_like, shape (..., nv)
+        Generalized forces (N m, N).
+
+    Returns
+    -------
+    ndarray, shape (..., n_bodies, 6)
+        Wrenches [moment; force] on the bodies in their frames (Liu-Jain eq. 70), with the least sum of squares of
+        forces at the centres of mass and torques, in SI units.
+
+    See Also
+    --------
+    System.generalized_force : The inverse.
+
+    Examples
+    --------
+    >>> import numpy as np, fourbar as fb
+    >>> from fourbar import convert
+    >>> robot = fb.robots.double_pendulum()
+    >>> F = convert.wrenches_from_generalized(robot, [0.1, 0.2], [3.0, 1.0])
+    >>> robot.generalized_force([0.1, 0.2], F).round(6)
+    array([3., 1.])
     """
     q, Q = _read(robot, q, Q, "Q", robot.nv)
     poses = robot.poses(q)

@@ -22,20 +22,35 @@ _MET, _LONGEST = 1e-14, 0.5  # a gap small enough to stop; the longest step
 
 
 class JointCoordinates(NamedTuple):
-    """Coordinates q (..., nq) of a joint, and the largest entry (...) by which its pose at q differs from the given
-    one.
-    """
+    """Coordinates q (..., nq) of a joint, and the largest error (...) of an entry of its pose at q."""
 
     q: np.ndarray
     residual: np.ndarray
 
 
 def joint_coordinates(joint: Joint, T: Any, near: Any = None) -> JointCoordinates:
-    """The q of a joint for which its child is at the pose T (..., 4, 4) in its parent; angles are principal.
+    """Coordinates of a joint from the pose of its child in its parent.
 
-    `near` (..., nq) selects one of several q with the same pose: angles that count turns and the signs of
-    quaternions are those nearest to it, and it is where the search begins for joints without a closed form (composites,
-    the user's functions).
+    Parameters
+    ----------
+    joint : Joint
+        The joint.
+    T : array_like, shape (..., 4, 4)
+        Pose of the child in the parent.
+    near : array_like, shape (..., nq), optional
+        Which of several answers is wanted: angles that count turns and the signs of quaternions are those nearest to
+        it. It is where the search begins for joints without a closed form (composites, functions).
+
+    Returns
+    -------
+    JointCoordinates
+        q (..., nq), angles being principal, and how far (...) the pose at q is from T, at most an entry.
+
+    Examples
+    --------
+    >>> import numpy as np, fourbar as fb
+    >>> fb.convert.joint_coordinates(fb.joints.Prismatic("z"), np.eye(4)).q
+    array([0.])
     """
     T = read("a pose", T, 4, 4)
     guess = None if near is None else np.broadcast_to(read("near", near, joint.nq), (*T.shape[:-2], joint.nq))

@@ -42,7 +42,34 @@ class State(NamedTuple):
 
 
 def maximal_from_state(robot: System, q: Any, v: Any) -> MaximalState:
-    """The pose and twist of every body."""
+    """Poses and twists of all bodies.
+
+    Parameters
+    ----------
+    robot : System
+        The robot.
+    q : array_like, shape (..., nq)
+        Configuration, with its loops closed.
+    v : array_like, shape (..., nv)
+        Velocity (rad/s, m/s).
+
+    Returns
+    -------
+    MaximalState
+        Poses (..., n_bodies, 4, 4) in the world, and twists (..., n_bodies, 6) in body axes.
+
+    See Also
+    --------
+    state_from_maximal : The inverse.
+
+    Examples
+    --------
+    >>> import numpy as np, fourbar as fb
+    >>> from fourbar import convert
+    >>> robot = fb.robots.double_pendulum()
+    >>> convert.maximal_from_state(robot, [0.1, 0.2], [1.0, 0.0]).twists.shape
+    (2, 6)
+    """
     return MaximalState(robot.poses(q), robot.twists(q, v))
 
 
@@ -56,10 +83,34 @@ def read_poses(robot: System, poses: Any) -> np.ndarray:
 
 
 def coordinates_from_poses(robot: System, poses: Any, near: Any = None) -> Coordinates:
-    """q from the poses (..., n_bodies, 4, 4) of all bodies, joint by joint; angles are principal.
+    """Configuration from the poses of all bodies, joint by joint.
 
-    Where loops couple angles whose turns poses do not show (gears), the fewest turns that close the loops are taken.
-    `near` (..., nq) selects one of several solutions.
+    Parameters
+    ----------
+    robot : System
+        The robot.
+    poses : array_like, shape (..., n_bodies, 4, 4)
+        Poses of all bodies in the world.
+    near : array_like, shape (..., nq), optional
+        Which of several answers is wanted: that nearest to this.
+
+    Returns
+    -------
+    Coordinates
+        q (..., nq), angles being principal, and how far (..., n_bodies) the pose of each body is from what its joint or
+        loops allow.
+
+    Notes
+    -----
+    Where loops tie angles whose turns poses do not show (gears), the fewest turns that close the loops are taken.
+
+    Examples
+    --------
+    >>> import numpy as np, fourbar as fb
+    >>> from fourbar import convert
+    >>> robot = fb.robots.double_pendulum()
+    >>> convert.coordinates_from_poses(robot, robot.poses([0.1, 0.2])).q.round(6)
+    array([0.1, 0.2])
     """
     T = read_poses(robot, poses)
     guess = None
@@ -86,9 +137,27 @@ def _joint_by_joint(robot: System, T: np.ndarray, guess: np.ndarray | None) -> t
 
 
 def reduced_coordinates(robot: System, q_all: Any) -> np.ndarray:
-    """The coordinates (..., nq) of a robot from those of all its joints: the inverse of `robot.expand`.
+    """Configuration from the coordinates of all joints: the inverse of `System.expand`.
 
-    Angles are known up to whole turns; where gears couple them, the fewest turns that close the loops are added.
+    Parameters
+    ----------
+    robot : System
+        The robot.
+    q_all : array_like, shape (..., n_all)
+        Coordinates (rad, m) of all joints.
+
+    Returns
+    -------
+    ndarray, shape (..., nq)
+        Configuration. Angles are right up to whole turns; where gears tie them, the fewest turns that close the loops
+        are added.
+
+    Examples
+    --------
+    >>> import fourbar as fb
+    >>> wrist = fb.robots.differential_wrist()
+    >>> fb.convert.reduced_coordinates(wrist, wrist.expand([0.1, 0.2])).round(6)
+    array([0.1, 0.2])
     """
     q_all = read("q_all", q_all, sum(c.joint.nq for c in robot.mechanism.joints))
     parts: list[np.ndarray] = [q_all[..., :0]]
@@ -135,10 +204,39 @@ def _require_twists(robot: System, V: np.ndarray, residual: np.ndarray, toleranc
 
 
 def state_from_maximal(robot: System, poses: Any, twists: Any, near: Any = None, tolerance: float = 1e-9) -> State:
-    """(q, v) from the poses (..., n_bodies, 4, 4) and twists (..., n_bodies, 6) of all bodies.
+    """State of a robot from the poses and twists of all bodies.
 
-    An error names the body whose pose does not fit its joint, the loop that is open, or the body whose twist is
-    inconsistent, if by more than `tolerance` (of poses: an entry; of twists: relative to the largest of each sample).
+    Parameters
+    ----------
+    robot : System
+        The robot.
+    poses : array_like, shape (..., n_bodies, 4, 4)
+        Poses of all bodies in the world.
+    twists : array_like, shape (..., n_bodies, 6)
+        Twists [angular; linear] (rad/s, m/s) of all bodies, in their axes.
+    near : array_like, shape (..., nq), optional
+        Which of several answers is wanted: that nearest to this.
+    tolerance : float, default 1e-09
+        How far poses (an entry) and twists (relative to the largest of each sample) may be off.
+
+    Returns
+    -------
+    State
+        q (..., nq) and v (..., nv).
+
+    Raises
+    ------
+    ArgumentError
+        If a pose does not fit its joint, a loop is open, or a twist cannot be reached.
+
+    Examples
+    --------
+    >>> import numpy as np, fourbar as fb
+    >>> from fourbar import convert
+    >>> robot = fb.robots.double_pendulum()
+    >>> poses, twists = convert.maximal_from_state(robot, [0.1, 0.2], [1.0, 0.0])
+    >>> convert.state_from_maximal(robot, poses, twists).v.round(6)
+    array([1., 0.])
     """
     V = read("twists", twists, len(robot.mechanism.bodies), 6)
     q, residual = coordinates_from_poses(robot, poses, near)

@@ -13,10 +13,36 @@ from . import StateMap
 def state_map(
     robot: System, peer: str, order: Sequence[str] | None = None, variants: Mapping[str, str] | None = None
 ) -> StateMap:
-    """The map between the states of a robot and those of "pinocchio", "mujoco" or "drake".
+    """Map between the states of a robot and those of another library.
 
-    `order` names the moving joints in the peer's order, ours if not given. `variants` says by name which joints are
-    "unbounded" hinges of Pinocchio, stored as (cos, sin), or "rpy" floating joints of Drake.
+    Parameters
+    ----------
+    robot : System
+        The robot.
+    peer : {'pinocchio', 'mujoco', 'drake'}
+        The library; it need not be installed.
+    order : sequence of str, optional
+        Moving joints in the order of the peer; ours if None.
+    variants : mapping of str to str, optional
+        By joint: 'unbounded' for hinges of Pinocchio stored as (cos, sin), 'rpy' for floating joints of Drake.
+
+    Returns
+    -------
+    StateMap
+        The conversions.
+
+    Raises
+    ------
+    ArgumentError
+        If the robot has loops, or `order` does not name every moving joint once.
+
+    Examples
+    --------
+    >>> import numpy as np, fourbar as fb
+    >>> from fourbar import convert
+    >>> robot = fb.robots.double_pendulum()
+    >>> convert.state_map(robot, "mujoco").q_to_peer([0.1, 0.2])
+    array([0.1, 0.2])
     """
     if robot.mechanism.loops:
         raise ArgumentError(

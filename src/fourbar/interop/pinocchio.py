@@ -19,6 +19,8 @@ from . import Convention, Part, convention, swapped
 from .joint_states import InSeries
 from .peer import RobotPeer, in_series, placed
 
+__all__ = ["Peer", "from_pinocchio"]
+
 _AXES = {"X": "x", "Y": "y", "Z": "z"}
 _PLAIN: dict[str, Callable[[], Joint]] = {
     "FreeFlyer": joints.Free,
@@ -62,7 +64,7 @@ def _inside(composite: Any) -> list[tuple[Any, Any]]:
 
 
 def _convention(joint: Any, name: str) -> Convention:
-    """How Pinocchio stores one of its joints; continuous ones are told from others by their kind only."""
+    """How Pinocchio stores one of its joints; continuous ones differ from others in their kind only."""
     kind = _kind(joint)
     if kind == "Composite":
         return InSeries(tuple(_convention(x, name) for _, x in _inside(joint.extract())))
@@ -71,10 +73,36 @@ def _convention(joint: Any, name: str) -> Convention:
 
 
 def from_pinocchio(model: Any, name: str | None = None) -> System:
-    """The same robot, from the numbers of a Pinocchio model. Its operational frames become frames.
+    """The robot of a Pinocchio model.
 
+    Parameters
+    ----------
+    model : pinocchio.Model
+        The model; its operational frames become frames.
+    name : str, optional
+        Name of the robot; that of the model if None.
+
+    Returns
+    -------
+    System
+        The same robot.
+
+    Raises
+    ------
+    ModelError
+        If a joint has no counterpart here.
+
+    Notes
+    -----
     Inertias are taken as they are, physical or not, even where a joint moves nothing and forward dynamics is NaN;
     Pinocchio does not check them either.
+
+    Examples
+    --------
+    >>> import pinocchio
+    >>> from fourbar.bridges.pinocchio import from_pinocchio
+    >>> from_pinocchio(pinocchio.buildSampleModelManipulator()).nv
+    6
     """
     b = Builder(name or model.name or "robot", gravity=model.gravity.linear)
     for i in range(1, model.njoints):
@@ -105,7 +133,22 @@ def from_pinocchio(model: Any, name: str | None = None) -> System:
 class Peer(RobotPeer):
     """A Pinocchio model, the same robot as ours (`robot`), and the conversions of states between them.
 
-    Velocities are ours in another order: no conversion needs q.
+    It has the conversions of `StateMap`. Velocities are ours in another order: no conversion needs q.
+
+    Parameters
+    ----------
+    model : pinocchio.Model
+        The model.
+    name : str, optional
+        Name of the robot; that of the model if None.
+
+    Examples
+    --------
+    >>> import pinocchio
+    >>> from fourbar.bridges.pinocchio import Peer
+    >>> peer = Peer(pinocchio.buildSampleModelManipulator())
+    >>> peer.q_to_peer(peer.robot.neutral()).shape
+    (6,)
     """
 
     def __init__(self, model: Any, name: str | None = None) -> None:
@@ -119,30 +162,83 @@ class Peer(RobotPeer):
         self.data = model.createData()
 
     def jacobian_from_peer(self, J: Any) -> np.ndarray:
-        """Pinocchio's Jacobians (..., 6, nv) as ours: rows [angular; linear].
+        """Jacobians of Pinocchio as ours.
 
-        LOCAL is our expressed_in="frame", LOCAL_WORLD_ALIGNED our default, WORLD our at="world".
+        Parameters
+        ----------
+        J : array_like, shape (..., 6, nv)
+            Its Jacobians, rows [linear; angular].
+
+        Returns
+        -------
+        ndarray, shape (..., 6, nv)
+            Our Jacobians, rows [angular; linear].
+
+        Notes
+        -----
+        LOCAL is our ``expressed_in="frame"``, LOCAL_WORLD_ALIGNED our default, WORLD our ``at="world"``.
         """
         return self.columns_from_peer(_rows_swapped(J))
 
     def jacobian_to_peer(self, J: Any) -> np.ndarray:
-        """Our Jacobians (..., 6, nv) as Pinocchio's: rows [linear; angular]."""
+        """Our Jacobians as those of Pinocchio.
+
+        Parameters
+        ----------
+        J : array_like, shape (..., 6, nv)
+            Our Jacobians, rows [angular; linear].
+
+        Returns
+        -------
+        ndarray, shape (..., 6, nv)
+            Its Jacobians, rows [linear; angular].
+        """
         return _rows_swapped(self.columns_to_peer(J))
 
     def wrenches_to_peer(self, f_ext: Any) -> np.ndarray:
-        """Our wrenches on bodies (..., n_bodies, 6) as those on its joints (..., njoints, 6), the universe first.
+        """Our wrenches on bodies as those on its joints.
 
-        Both are in the frame of the body; its are [force; moment]: make `pin.Force` of each row.
+        Parameters
+        ----------
+        f_ext : array_like, shape (..., n_bodies, 6)
+            Our wrenches [moment; force] (N m, N) on the bodies, in their frames.
+
+        Returns
+        -------
+        ndarray, shape (..., njoints, 6)
+            [force; moment] on its joints, the universe first: make `pin.Force` of each row.
         """
         theirs = swapped(f_ext)
         return np.concatenate([np.zeros_like(theirs[..., :1, :]), theirs], axis=-2)
 
     def wrenches_from_peer(self, forces: Any) -> np.ndarray:
-        """Its wrenches on joints (..., njoints, 6), the universe first, as ours on bodies (..., n_bodies, 6)."""
+        """Its wrenches on joints as ours on bodies.
+
+        Parameters
+        ----------
+        forces : array_like, shape (..., njoints, 6)
+            [force; moment] on its joints, the universe first.
+
+        Returns
+        -------
+        ndarray, shape (..., n_bodies, 6)
+            Our wrenches [moment; force] (N m, N) on the bodies, in their frames.
+        """
         return swapped(forces)[..., 1:, :]
 
     def momentum_from_peer(self, h: Any) -> np.ndarray:
-        """Its centroidal momentum hg (..., 6) as ours: [angular; linear]."""
+        """Its centroidal momentum as ours.
+
+        Parameters
+        ----------
+        h : array_like, shape (..., 6)
+            Its hg, [linear; angular].
+
+        Returns
+        -------
+        ndarray, shape (..., 6)
+            Our momentum [angular; linear] (kg m²/s, kg m/s).
+        """
         return swapped(h)
 
 

@@ -40,14 +40,56 @@ def _without(x: np.ndarray, lost: np.ndarray, what: str) -> np.ndarray:
 
 
 def quaternion_rate_from_omega(q: Any, omega: Any, axes: str = "body") -> np.ndarray:
-    """q̇ (..., 4) = ½ q (0, ω) with ω (..., 3) in body axes, ½ (0, ω) q in world axes. The length of q stays."""
+    """Rates of quaternions of a frame that turns.
+
+    Parameters
+    ----------
+    q : array_like, shape (..., 4)
+        Quaternion (w, x, y, z) of any length but zero.
+    omega : array_like, shape (..., 3)
+        Angular velocity (rad/s).
+    axes : {'body', 'world'}, default 'body'
+        Axes of the angular velocity: those of the turned frame, or the fixed ones.
+
+    Returns
+    -------
+    ndarray, shape (..., 4)
+        ½ q (0, ω) with ω in body axes, ½ (0, ω) q in world axes (1/s); the length of q stays.
+
+    Examples
+    --------
+    >>> from fourbar import convert
+    >>> convert.quaternion_rate_from_omega([1.0, 0, 0, 0], [0, 0, 2.0])
+    array([0., 0., 0., 1.])
+    """
     own, w = entries(read_quaternion(q)), (0.0, *entries(read("omega", omega, 3)))
     product = multiply(own, w) if _in_body(axes) else multiply(w, own)
     return stacked(product * 0.5)
 
 
 def omega_from_quaternion_rate(q: Any, rate: Any, axes: str = "body") -> np.ndarray:
-    """ω (..., 3) of a quaternion (..., 4) and its rate (..., 4); a change of its length does not count."""
+    """Angular velocity of a quaternion and its rate.
+
+    Parameters
+    ----------
+    q : array_like, shape (..., 4)
+        Quaternion (w, x, y, z) of any length but zero.
+    rate : array_like, shape (..., 4)
+        Its rate (1/s); a change of its length does not count.
+    axes : {'body', 'world'}, default 'body'
+        Axes of the angular velocity: those of the turned frame, or the fixed ones.
+
+    Returns
+    -------
+    ndarray, shape (..., 3)
+        Angular velocity (rad/s).
+
+    Examples
+    --------
+    >>> from fourbar import convert
+    >>> convert.omega_from_quaternion_rate([1.0, 0, 0, 0], [0, 0, 0, 1.0])
+    array([0., 0., 2.])
+    """
     own, rate = entries(read_quaternion(q)), entries(read("the rate of a quaternion", rate, 4))
     back = conjugate(own) * (2.0 / dot(own, own))
     product = multiply(back, rate) if _in_body(axes) else multiply(rate, back)
@@ -59,13 +101,59 @@ def _hat(w: np.ndarray) -> np.ndarray:
 
 
 def matrix_rate_from_omega(R: Any, omega: Any, axes: str = "body") -> np.ndarray:
-    """Ṙ (..., 3, 3) = R [ω] with ω (..., 3) in body axes, [ω] R in world axes."""
+    """Rates of rotation matrices of a frame that turns.
+
+    Parameters
+    ----------
+    R : array_like, shape (..., 3, 3)
+        Rotation matrix.
+    omega : array_like, shape (..., 3)
+        Angular velocity (rad/s).
+    axes : {'body', 'world'}, default 'body'
+        Axes of the angular velocity: those of the turned frame, or the fixed ones.
+
+    Returns
+    -------
+    ndarray, shape (..., 3, 3)
+        R [ω] with ω in body axes, [ω] R in world axes (1/s).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fourbar import convert
+    >>> convert.matrix_rate_from_omega(np.eye(3), [0, 0, 2.0]).round(4)
+    array([[ 0., -2.,  0.],
+           [ 2.,  0.,  0.],
+           [ 0.,  0.,  0.]])
+    """
     R, cross = read_rotation(R), _hat(read("omega", omega, 3))
     return R @ cross if _in_body(axes) else cross @ R
 
 
 def omega_from_matrix_rate(R: Any, rate: Any, axes: str = "body") -> np.ndarray:
-    """ω (..., 3) of a rotation matrix (..., 3, 3) and its rate (..., 3, 3), which must keep it a rotation."""
+    """Angular velocity of a rotation matrix and its rate.
+
+    Parameters
+    ----------
+    R : array_like, shape (..., 3, 3)
+        Rotation matrix.
+    rate : array_like, shape (..., 3, 3)
+        Its rate (1/s), which must keep it a rotation.
+    axes : {'body', 'world'}, default 'body'
+        Axes of the angular velocity: those of the turned frame, or the fixed ones.
+
+    Returns
+    -------
+    ndarray, shape (..., 3)
+        Angular velocity (rad/s).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fourbar import convert
+    >>> convert.omega_from_matrix_rate(np.eye(3), [[0, -2, 0], [2, 0, 0], [0, 0, 0]])
+    array([0., 0., 2.])
+    """
     R, rate = read_rotation(R), read("the rate of a rotation matrix", rate, 3, 3)
     back = np.swapaxes(R, -1, -2)
     W = back @ rate if _in_body(axes) else rate @ back
@@ -79,13 +167,60 @@ def omega_from_matrix_rate(R: Any, rate: Any, axes: str = "body") -> np.ndarray:
 
 
 def omega_from_vector_rate(phi: Any, rate: Any, axes: str = "body") -> np.ndarray:
-    """ω (..., 3) of a rotation vector φ (..., 3) and its rate (Liu-Jain eq. 54 in world axes)."""
+    """Angular velocity of a rotation vector and its rate (Liu-Jain eq. 54 in world axes).
+
+    Parameters
+    ----------
+    phi : array_like, shape (..., 3)
+        Rotation vector: axis times angle (rad).
+    rate : array_like, shape (..., 3)
+        Its rate (rad/s).
+    axes : {'body', 'world'}, default 'body'
+        Axes of the angular velocity: those of the turned frame, or the fixed ones.
+
+    Returns
+    -------
+    ndarray, shape (..., 3)
+        Angular velocity (rad/s).
+
+    Examples
+    --------
+    >>> from fourbar import convert
+    >>> convert.omega_from_vector_rate([0, 0, 0.2], [0, 0, 1.0]).round(4)
+    array([0., 0., 1.])
+    """
     own, rate = entries(read("a rotation vector", phi, 3)), entries(read("the rate of a rotation vector", rate, 3))
     return stacked((_SO3.right_dexp(own) if _in_body(axes) else _SO3.dexp(own)) @ rate)
 
 
 def vector_rate_from_omega(phi: Any, omega: Any, axes: str = "body") -> np.ndarray:
-    """φ̇ (..., 3) of a rotation vector φ (..., 3) turning with ω (..., 3). Not determined at |φ| = 2π, 4π, ..."""
+    """Rates of rotation vectors of a frame that turns.
+
+    Parameters
+    ----------
+    phi : array_like, shape (..., 3)
+        Rotation vector: axis times angle (rad).
+    omega : array_like, shape (..., 3)
+        Angular velocity (rad/s).
+    axes : {'body', 'world'}, default 'body'
+        Axes of the angular velocity: those of the turned frame, or the fixed ones.
+
+    Returns
+    -------
+    ndarray, shape (..., 3)
+        Rate φ̇ (rad/s).
+
+    Raises
+    ------
+    SingularError
+        At |φ| = 2π, 4π, ..., where it is not determined (NaN and a warning in a batch).
+
+    Examples
+    --------
+    >>> from fourbar import convert
+    >>> convert.vector_rate_from_omega([0, 0, 0.2], [0, 0, 1.0]).round(4)
+    array([0., 0., 1.])
+    """
     phi = read("a rotation vector", phi, 3)
     angle = np.linalg.norm(phi, axis=-1)
     lost = (angle > 1.0) & (np.abs(np.sin(angle / 2.0)) < _SINGULAR)
@@ -104,7 +239,32 @@ def _euler_axes(angles: np.ndarray, sequence: str) -> Mat:
 def omega_from_euler_rate(
     angles: Any, rates: Any, sequence: str, axes: str = "body", intrinsic: bool = True
 ) -> np.ndarray:
-    """ω (..., 3) of Euler angles (..., 3) and their rates (..., 3) (Liu-Jain eq. 52)."""
+    """Angular velocity of Euler angles and their rates (Liu-Jain eq. 52).
+
+    Parameters
+    ----------
+    angles : array_like, shape (..., 3)
+        Euler angles (rad).
+    rates : array_like, shape (..., 3)
+        Their rates (rad/s).
+    sequence : str
+        Euler sequence, such as 'xyz'.
+    axes : {'body', 'world'}, default 'body'
+        Axes of the angular velocity: those of the turned frame, or the fixed ones.
+    intrinsic : bool, default True
+        Whether each rotation is about an axis of the frame turned so far, or about one that stays.
+
+    Returns
+    -------
+    ndarray, shape (..., 3)
+        Angular velocity (rad/s).
+
+    Examples
+    --------
+    >>> from fourbar import convert
+    >>> convert.omega_from_euler_rate([0.0, 0.0, 0.2], [0, 0, 1.0], "xyz").round(4)
+    array([0., 0., 1.])
+    """
     angles = read("Euler angles", angles, 3)
     own, order = intrinsic_order(angles, sequence, intrinsic)
     own_rates, _ = intrinsic_order(read("rates of Euler angles", rates, 3), sequence, intrinsic)
@@ -115,10 +275,41 @@ def omega_from_euler_rate(
 def euler_rate_from_omega(
     angles: Any, omega: Any, sequence: str, axes: str = "body", intrinsic: bool = True
 ) -> np.ndarray:
-    """Rates (..., 3) of Euler angles (..., 3) of a frame that turns with ω (..., 3).
+    """Rates of Euler angles of a frame that turns.
 
-    At gimbal lock they are not determined: an error for one sample, NaN and a warning in a batch. The middle axis is
-    perpendicular to the outer two, so the rate of the first angle is that of ω across the second and third axis.
+    Parameters
+    ----------
+    angles : array_like, shape (..., 3)
+        Euler angles (rad).
+    omega : array_like, shape (..., 3)
+        Angular velocity (rad/s).
+    sequence : str
+        Euler sequence, such as 'xyz'.
+    axes : {'body', 'world'}, default 'body'
+        Axes of the angular velocity: those of the turned frame, or the fixed ones.
+    intrinsic : bool, default True
+        Whether each rotation is about an axis of the frame turned so far, or about one that stays.
+
+    Returns
+    -------
+    ndarray, shape (..., 3)
+        Rates of the angles (rad/s).
+
+    Raises
+    ------
+    SingularError
+        At gimbal lock, where they are not determined (NaN and a warning in a batch).
+
+    Notes
+    -----
+    The middle axis is perpendicular to the outer two, so the rate of the first angle is that of ω across the second and
+    third axis.
+
+    Examples
+    --------
+    >>> from fourbar import convert
+    >>> convert.euler_rate_from_omega([0.0, 0.0, 0.2], [0, 0, 1.0], "xyz").round(4)
+    array([0., 0., 1.])
     """
     own, order = intrinsic_order(read("Euler angles", angles, 3), sequence, intrinsic)
     w = read("omega", omega, 3)

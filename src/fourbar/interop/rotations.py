@@ -71,7 +71,31 @@ def intrinsic_order(x: np.ndarray, sequence: str, intrinsic: bool) -> tuple[np.n
 
 
 def nearest_rotation(M: Any) -> np.ndarray:
-    """The rotation matrix (..., 3, 3) nearest to any matrix (least sum of squares)."""
+    """Rotation matrix nearest to any matrix.
+
+    Parameters
+    ----------
+    M : array_like, shape (..., 3, 3)
+        Any matrix.
+
+    Returns
+    -------
+    ndarray, shape (..., 3, 3)
+        The rotation with the least sum of squares of the difference.
+
+    Raises
+    ------
+    ArgumentError
+        If no rotation is nearest.
+
+    Examples
+    --------
+    >>> from fourbar import convert
+    >>> convert.nearest_rotation([[1.0, 0.001, 0], [0, 1, 0], [0, 0, 1]]).round(4)
+    array([[ 1.e+00,  5.e-04,  0.e+00],
+           [-5.e-04,  1.e+00,  0.e+00],
+           [ 0.e+00,  0.e+00,  1.e+00]])
+    """
     U, s, Vt = np.linalg.svd(read("a matrix", M, 3, 3))
     sign = np.sign(np.linalg.det(U @ Vt))
     if np.any(s[..., 1] + s[..., 2] * sign <= 1e-12 * s[..., 0]):
@@ -81,12 +105,46 @@ def nearest_rotation(M: Any) -> np.ndarray:
 
 
 def wxyz_from_xyzw(q: Any) -> np.ndarray:
-    """Quaternions (..., 4) with the scalar last (Pinocchio, ROS, SciPy) as ours, scalar first."""
+    """Quaternions with the scalar last (Pinocchio, ROS, SciPy) as ours, scalar first.
+
+    Parameters
+    ----------
+    q : array_like, shape (..., 4)
+        Quaternion (x, y, z, w).
+
+    Returns
+    -------
+    ndarray, shape (..., 4)
+        Quaternion (w, x, y, z).
+
+    Examples
+    --------
+    >>> from fourbar import convert
+    >>> convert.wxyz_from_xyzw([0, 0, 0, 1])
+    array([1., 0., 0., 0.])
+    """
     return read("a quaternion", q, 4)[..., [3, 0, 1, 2]]
 
 
 def xyzw_from_wxyz(q: Any) -> np.ndarray:
-    """Our quaternions (..., 4) with the scalar last."""
+    """Our quaternions, scalar first, with the scalar last (Pinocchio, ROS, SciPy).
+
+    Parameters
+    ----------
+    q : array_like, shape (..., 4)
+        Quaternion (w, x, y, z) of any length but zero.
+
+    Returns
+    -------
+    ndarray, shape (..., 4)
+        Quaternion (x, y, z, w).
+
+    Examples
+    --------
+    >>> from fourbar import convert
+    >>> convert.xyzw_from_wxyz([1, 0, 0, 0])
+    array([0., 0., 0., 1.])
+    """
     return read("a quaternion", q, 4)[..., [1, 2, 3, 0]]
 
 
@@ -94,17 +152,72 @@ def xyzw_from_wxyz(q: Any) -> np.ndarray:
 
 
 def quaternion_from_matrix(R: Any) -> np.ndarray:
-    """Unit quaternions (..., 4) of rotation matrices (..., 3, 3)."""
+    """Quaternions of rotation matrices.
+
+    Parameters
+    ----------
+    R : array_like, shape (..., 3, 3)
+        Rotation matrix.
+
+    Returns
+    -------
+    ndarray, shape (..., 4)
+        Unit quaternions (w, x, y, z).
+
+    Examples
+    --------
+    >>> from fourbar import convert
+    >>> convert.quaternion_from_matrix([[0, -1, 0], [1, 0, 0], [0, 0, 1]]).round(4)
+    array([0.7071, 0.    , 0.    , 0.7071])
+    """
     return stacked(so3.from_matrix(rows(read_rotation(R))))
 
 
 def quaternion_from_vector(phi: Any) -> np.ndarray:
-    """Unit quaternions (..., 4) of rotation vectors (..., 3). (w < 0 for angles between π and 3π.)"""
+    """Quaternions of rotation vectors.
+
+    Parameters
+    ----------
+    phi : array_like, shape (..., 3)
+        Rotation vector: axis times angle (rad).
+
+    Returns
+    -------
+    ndarray, shape (..., 4)
+        Unit quaternions (w, x, y, z), with w < 0 for angles between π and 3π.
+
+    Examples
+    --------
+    >>> from fourbar import convert
+    >>> convert.quaternion_from_vector([0, 0, 0.2]).round(4)
+    array([0.995 , 0.    , 0.    , 0.0998])
+    """
     return stacked(so3.from_vector(entries(read("a rotation vector", phi, 3))))
 
 
 def quaternion_from_euler(angles: Any, sequence: str, intrinsic: bool = True) -> np.ndarray:
-    """Unit quaternions (..., 4) of Euler angles (..., 3)."""
+    """Quaternions of Euler angles.
+
+    Parameters
+    ----------
+    angles : array_like, shape (..., 3)
+        Euler angles (rad).
+    sequence : str
+        Euler sequence, such as 'xyz'.
+    intrinsic : bool, default True
+        Whether each rotation is about an axis of the frame turned so far, or about one that stays.
+
+    Returns
+    -------
+    ndarray, shape (..., 4)
+        Unit quaternions (w, x, y, z).
+
+    Examples
+    --------
+    >>> from fourbar import convert
+    >>> convert.quaternion_from_euler([0.0, 0.0, 0.2], "xyz").round(4)
+    array([0.995 , 0.    , 0.    , 0.0998])
+    """
     own, order = intrinsic_order(read("Euler angles", angles, 3), sequence, intrinsic)
     q = stacked(euler.to_quaternion(entries(own), order))
     return np.where(q[..., :1] < 0.0, -q, q)
@@ -114,17 +227,78 @@ def quaternion_from_euler(angles: Any, sequence: str, intrinsic: bool = True) ->
 
 
 def matrix_from_quaternion(q: Any) -> np.ndarray:
-    """Rotation matrices (..., 3, 3) of quaternions (..., 4)."""
+    """Rotation matrices of quaternions.
+
+    Parameters
+    ----------
+    q : array_like, shape (..., 4)
+        Quaternion (w, x, y, z) of any length but zero.
+
+    Returns
+    -------
+    ndarray, shape (..., 3, 3)
+        Rotation matrices.
+
+    Examples
+    --------
+    >>> from fourbar import convert
+    >>> convert.matrix_from_quaternion([1.0, 0, 0, 1.0]).round(4)
+    array([[ 0., -1.,  0.],
+           [ 1.,  0.,  0.],
+           [ 0.,  0.,  1.]])
+    """
     return stacked_rows(quaternion_matrix(entries(read_quaternion(q))))
 
 
 def matrix_from_vector(phi: Any) -> np.ndarray:
-    """Rotation matrices exp[φ] (..., 3, 3) of rotation vectors (..., 3) (Liu-Jain eq. 53)."""
+    """Rotation matrices exp[φ] of rotation vectors (Liu-Jain eq. 53).
+
+    Parameters
+    ----------
+    phi : array_like, shape (..., 3)
+        Rotation vector: axis times angle (rad).
+
+    Returns
+    -------
+    ndarray, shape (..., 3, 3)
+        Rotation matrices.
+
+    Examples
+    --------
+    >>> from fourbar import convert
+    >>> convert.matrix_from_vector([0, 0, 0.2]).round(4)
+    array([[ 0.9801, -0.1987,  0.    ],
+           [ 0.1987,  0.9801,  0.    ],
+           [ 0.    ,  0.    ,  1.    ]])
+    """
     return matrix_from_quaternion(quaternion_from_vector(phi))
 
 
 def matrix_from_euler(angles: Any, sequence: str, intrinsic: bool = True) -> np.ndarray:
-    """Rotation matrices (..., 3, 3) of Euler angles (..., 3)."""
+    """Rotation matrices of Euler angles.
+
+    Parameters
+    ----------
+    angles : array_like, shape (..., 3)
+        Euler angles (rad).
+    sequence : str
+        Euler sequence, such as 'xyz'.
+    intrinsic : bool, default True
+        Whether each rotation is about an axis of the frame turned so far, or about one that stays.
+
+    Returns
+    -------
+    ndarray, shape (..., 3, 3)
+        Rotation matrices.
+
+    Examples
+    --------
+    >>> from fourbar import convert
+    >>> convert.matrix_from_euler([0.0, 0.0, 0.2], "xyz").round(4)
+    array([[ 0.9801, -0.1987,  0.    ],
+           [ 0.1987,  0.9801,  0.    ],
+           [ 0.    ,  0.    ,  1.    ]])
+    """
     return matrix_from_quaternion(quaternion_from_euler(angles, sequence, intrinsic))
 
 
@@ -132,17 +306,72 @@ def matrix_from_euler(angles: Any, sequence: str, intrinsic: bool = True) -> np.
 
 
 def vector_from_quaternion(q: Any) -> np.ndarray:
-    """Rotation vectors (..., 3), no longer than π, of quaternions (..., 4)."""
+    """Rotation vectors of quaternions.
+
+    Parameters
+    ----------
+    q : array_like, shape (..., 4)
+        Quaternion (w, x, y, z) of any length but zero.
+
+    Returns
+    -------
+    ndarray, shape (..., 3)
+        Rotation vectors, no longer than π.
+
+    Examples
+    --------
+    >>> from fourbar import convert
+    >>> convert.vector_from_quaternion([1.0, 0, 0, 1.0]).round(4)
+    array([0.    , 0.    , 1.5708])
+    """
     return stacked(so3.to_vector(unit_quaternion(entries(read_quaternion(q)))))
 
 
 def vector_from_matrix(R: Any) -> np.ndarray:
-    """Rotation vectors log R (..., 3), no longer than π, of rotation matrices (..., 3, 3)."""
+    """Rotation vectors log R of rotation matrices.
+
+    Parameters
+    ----------
+    R : array_like, shape (..., 3, 3)
+        Rotation matrix.
+
+    Returns
+    -------
+    ndarray, shape (..., 3)
+        Rotation vectors, no longer than π.
+
+    Examples
+    --------
+    >>> from fourbar import convert
+    >>> convert.vector_from_matrix([[0, -1, 0], [1, 0, 0], [0, 0, 1]]).round(4)
+    array([0.    , 0.    , 1.5708])
+    """
     return vector_from_quaternion(quaternion_from_matrix(R))
 
 
 def vector_from_euler(angles: Any, sequence: str, intrinsic: bool = True) -> np.ndarray:
-    """Rotation vectors (..., 3), no longer than π, of Euler angles (..., 3)."""
+    """Rotation vectors of Euler angles.
+
+    Parameters
+    ----------
+    angles : array_like, shape (..., 3)
+        Euler angles (rad).
+    sequence : str
+        Euler sequence, such as 'xyz'.
+    intrinsic : bool, default True
+        Whether each rotation is about an axis of the frame turned so far, or about one that stays.
+
+    Returns
+    -------
+    ndarray, shape (..., 3)
+        Rotation vectors, no longer than π.
+
+    Examples
+    --------
+    >>> from fourbar import convert
+    >>> convert.vector_from_euler([0.0, 0.0, 0.2], "xyz").round(4)
+    array([0. , 0. , 0.2])
+    """
     return vector_from_quaternion(quaternion_from_euler(angles, sequence, intrinsic))
 
 
@@ -150,11 +379,37 @@ def vector_from_euler(angles: Any, sequence: str, intrinsic: bool = True) -> np.
 
 
 def euler_from_quaternion(q: Any, sequence: str, intrinsic: bool = True) -> np.ndarray:
-    """Euler angles (..., 3) of quaternions (..., 4): the outer ones in (-π, π].
+    """Euler angles of quaternions.
 
-    The middle one is in [0, π] if the outer axes are the same, else in [-π/2, π/2]. At gimbal lock only the sum or
+    Parameters
+    ----------
+    q : array_like, shape (..., 4)
+        Quaternion (w, x, y, z) of any length but zero.
+    sequence : str
+        Euler sequence, such as 'xyz'.
+    intrinsic : bool, default True
+        Whether each rotation is about an axis of the frame turned so far, or about one that stays.
+
+    Returns
+    -------
+    ndarray, shape (..., 3)
+        Euler angles (rad), the outer ones in (-π, π].
+
+    See Also
+    --------
+    is_gimbal_locked : Where the outer angles are not determined.
+
+    Notes
+    -----
+    The middle angle is in [0, π] if the outer axes are the same, else in [-π/2, π/2]. At gimbal lock only the sum or
     difference of the outer angles is determined: the rotation is still met exactly, the last (intrinsic) or first
-    (extrinsic) angle is zero in the lock itself, and a RuntimeWarning tells.
+    (extrinsic) angle is zero in the lock itself, and a RuntimeWarning is given.
+
+    Examples
+    --------
+    >>> from fourbar import convert
+    >>> convert.euler_from_quaternion([1.0, 0, 0, 1.0], "xyz").round(4)
+    array([0.    , 0.    , 1.5708])
     """
     q = read_quaternion(q)
     order = read_sequence(sequence) if intrinsic else read_sequence(sequence)[::-1]
@@ -170,17 +425,86 @@ def euler_from_quaternion(q: Any, sequence: str, intrinsic: bool = True) -> np.n
 
 
 def euler_from_matrix(R: Any, sequence: str, intrinsic: bool = True) -> np.ndarray:
-    """Euler angles (..., 3) of rotation matrices (..., 3, 3); see `euler_from_quaternion`."""
+    """Euler angles of rotation matrices.
+
+    Parameters
+    ----------
+    R : array_like, shape (..., 3, 3)
+        Rotation matrix.
+    sequence : str
+        Euler sequence, such as 'xyz'.
+    intrinsic : bool, default True
+        Whether each rotation is about an axis of the frame turned so far, or about one that stays.
+
+    Returns
+    -------
+    ndarray, shape (..., 3)
+        Euler angles (rad), the outer ones in (-π, π].
+
+    See Also
+    --------
+    euler_from_quaternion : Says what happens at gimbal lock.
+
+    Examples
+    --------
+    >>> from fourbar import convert
+    >>> convert.euler_from_matrix([[0, -1, 0], [1, 0, 0], [0, 0, 1]], "xyz").round(4)
+    array([0.    , 0.    , 1.5708])
+    """
     return euler_from_quaternion(quaternion_from_matrix(R), sequence, intrinsic)
 
 
 def euler_from_vector(phi: Any, sequence: str, intrinsic: bool = True) -> np.ndarray:
-    """Euler angles (..., 3) of rotation vectors (..., 3); see `euler_from_quaternion`."""
+    """Euler angles of rotation vectors.
+
+    Parameters
+    ----------
+    phi : array_like, shape (..., 3)
+        Rotation vector: axis times angle (rad).
+    sequence : str
+        Euler sequence, such as 'xyz'.
+    intrinsic : bool, default True
+        Whether each rotation is about an axis of the frame turned so far, or about one that stays.
+
+    Returns
+    -------
+    ndarray, shape (..., 3)
+        Euler angles (rad), the outer ones in (-π, π].
+
+    See Also
+    --------
+    euler_from_quaternion : Says what happens at gimbal lock.
+
+    Examples
+    --------
+    >>> from fourbar import convert
+    >>> convert.euler_from_vector([0, 0, 0.2], "xyz").round(4)
+    array([0. , 0. , 0.2])
+    """
     return euler_from_quaternion(quaternion_from_vector(phi), sequence, intrinsic)
 
 
 def is_gimbal_locked(angles: Any, sequence: str) -> np.ndarray:
-    """Where (...) Euler angles (..., 3) are in gimbal lock or within 1e-7 rad of it: first and third axis parallel."""
+    """Whether Euler angles are in gimbal lock or within 1e-7 rad of it.
+
+    Parameters
+    ----------
+    angles : array_like, shape (..., 3)
+        Euler angles (rad).
+    sequence : str
+        Euler sequence, such as 'xyz'.
+
+    Returns
+    -------
+    ndarray of bool, shape (...)
+        Where the first and third axis are parallel.
+
+    Examples
+    --------
+    >>> from fourbar import convert
+    >>> bool(convert.is_gimbal_locked([0.1, 1.5707963267948966, 0.2], "xyz"))
+    True
+    """
     middle = read("Euler angles", angles, 3)[..., 1]
     away = np.sin(middle) if read_sequence(sequence)[0] == sequence[2] else np.cos(middle)
     return np.abs(away) < _LOCKED

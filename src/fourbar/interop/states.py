@@ -41,9 +41,24 @@ def _filled(size: int, pieces: Sequence[tuple[int, np.ndarray]], batch: tuple[in
 
 
 class StateMap:
-    """Conversions between our states and a peer's, over leading axes; q and v that are given along are always ours.
+    """Conversions between our states and those of another library, over leading axes.
 
-    v_peer = B(q) v with B orthogonal and block diagonal; where no joint turns its velocities, q may be left out.
+    Configurations and velocities that are given along are always ours. v_peer = B(q) v with B orthogonal and block
+    diagonal; where no joint turns its velocities, q may be left out.
+
+    Parameters
+    ----------
+    peer : str
+        The library: 'pinocchio', 'mujoco' or 'drake'.
+    parts : sequence of Part
+        How each joint is stored, and where; `state_map` makes them.
+
+    Examples
+    --------
+    >>> import fourbar as fb
+    >>> states = fb.convert.state_map(fb.robots.double_pendulum(), "pinocchio")
+    >>> states.v_to_peer([1.0, 0.5])
+    array([1. , 0.5])
     """
 
     def __init__(self, peer: str, parts: Sequence[Part]) -> None:
@@ -54,7 +69,18 @@ class StateMap:
         self.peer_nq = sum(p.convention.peer_nq for p in parts)
 
     def q_to_peer(self, q: Any) -> np.ndarray:
-        """Our coordinates (..., nq) as the peer's (..., peer_nq)."""
+        """Our coordinates as those of the peer.
+
+        Parameters
+        ----------
+        q : array_like, shape (..., nq)
+            Our configuration.
+
+        Returns
+        -------
+        ndarray, shape (..., peer_nq)
+            Its configuration.
+        """
         q = read("q", q, self.nq)
         own = ((p, _cut(q, p.q, p.convention.nq)) for p in self.parts)
         return _filled(
@@ -62,7 +88,18 @@ class StateMap:
         )
 
     def q_from_peer(self, q: Any) -> np.ndarray:
-        """The peer's coordinates (..., peer_nq) as ours (..., nq)."""
+        """Coordinates of the peer as ours.
+
+        Parameters
+        ----------
+        q : array_like, shape (..., peer_nq)
+            Its configuration.
+
+        Returns
+        -------
+        ndarray, shape (..., nq)
+            Our configuration.
+        """
         q = read(f"{self.peer}'s q", q, self.peer_nq)
         own = ((p, _cut(q, p.peer_q, p.convention.peer_nq)) for p in self.parts)
         return _filled(
@@ -70,48 +107,182 @@ class StateMap:
         )
 
     def v_to_peer(self, v: Any, q: Any = None) -> np.ndarray:
-        """Our velocities (..., nv) as the peer's: B v."""
+        """Our velocities as those of the peer: B v.
+
+        Parameters
+        ----------
+        v : array_like, shape (..., nv)
+            Velocity (rad/s, m/s).
+        q : array_like, shape (..., nq), optional
+            Our configuration; needed where the peer has velocities in other axes.
+
+        Returns
+        -------
+        ndarray, shape (..., nv)
+            Its velocity.
+        """
         v, q = read("v", v, self.nv), self._q(q)
         return self._mapped(lambda p: p.convention.v_to_peer(self._own(p, q), _cut(v, p.v, p.convention.nv)), v, True)
 
     def v_from_peer(self, v: Any, q: Any = None) -> np.ndarray:
-        """The peer's velocities (..., nv) as ours: Bᵀ v."""
+        """Velocities of the peer as ours: Bᵀ v.
+
+        Parameters
+        ----------
+        v : array_like, shape (..., nv)
+            Its velocity.
+        q : array_like, shape (..., nq), optional
+            Our configuration; needed where the peer has velocities in other axes.
+
+        Returns
+        -------
+        ndarray, shape (..., nv)
+            Our velocity (rad/s, m/s).
+        """
         v, q = read(f"{self.peer}'s v", v, self.nv), self._q(q)
         return self._mapped(
             lambda p: p.convention.v_from_peer(self._own(p, q), _cut(v, p.peer_v, p.convention.nv)), v, False
         )
 
     def a_to_peer(self, a: Any, q: Any = None, v: Any = None) -> np.ndarray:
-        """Our accelerations (..., nv), the rates of v, as the peer's: B a + Ḃ v."""
+        """Our accelerations, the rates of v, as those of the peer: B a + Ḃ v.
+
+        Parameters
+        ----------
+        a : array_like, shape (..., nv)
+            Acceleration (rad/s², m/s²).
+        q : array_like, shape (..., nq), optional
+            Our configuration; needed where the peer has velocities in other axes.
+        v : array_like, shape (..., nv), optional
+            Our velocity (rad/s, m/s); needed where the peer has velocities in other axes.
+
+        Returns
+        -------
+        ndarray, shape (..., nv)
+            Its acceleration.
+        """
         return self.v_to_peer(a, q) + self._drift(q, v)
 
     def a_from_peer(self, a: Any, q: Any = None, v: Any = None) -> np.ndarray:
-        """The peer's accelerations (..., nv) as ours: Bᵀ (a - Ḃ v)."""
+        """Accelerations of the peer as ours: Bᵀ (a - Ḃ v).
+
+        Parameters
+        ----------
+        a : array_like, shape (..., nv)
+            Its acceleration.
+        q : array_like, shape (..., nq), optional
+            Our configuration; needed where the peer has velocities in other axes.
+        v : array_like, shape (..., nv), optional
+            Our velocity (rad/s, m/s); needed where the peer has velocities in other axes.
+
+        Returns
+        -------
+        ndarray, shape (..., nv)
+            Our acceleration (rad/s², m/s²).
+        """
         return self.v_from_peer(read(f"{self.peer}'s a", a, self.nv) - self._drift(q, v), q)
 
     def force_to_peer(self, tau: Any, q: Any = None) -> np.ndarray:
-        """Our generalized forces (..., nv) as the peer's: B⁻ᵀ τ = B τ."""
+        """Our generalized forces as those of the peer: B⁻ᵀ τ = B τ.
+
+        Parameters
+        ----------
+        tau : array_like, shape (..., nv)
+            Joint forces (N m, N).
+        q : array_like, shape (..., nq), optional
+            Our configuration; needed where the peer has velocities in other axes.
+
+        Returns
+        -------
+        ndarray, shape (..., nv)
+            Its forces.
+        """
         return self.v_to_peer(tau, q)
 
     def force_from_peer(self, tau: Any, q: Any = None) -> np.ndarray:
-        """The peer's generalized forces (..., nv) as ours: Bᵀ τ."""
+        """Generalized forces of the peer as ours: Bᵀ τ.
+
+        Parameters
+        ----------
+        tau : array_like, shape (..., nv)
+            Its forces.
+        q : array_like, shape (..., nq), optional
+            Our configuration; needed where the peer has velocities in other axes.
+
+        Returns
+        -------
+        ndarray, shape (..., nv)
+            Our forces (N m, N).
+        """
         return self.v_from_peer(tau, q)
 
     def columns_to_peer(self, J: Any, q: Any = None) -> np.ndarray:
-        """Matrices (..., m, nv) that act on our velocities as those on the peer's: J Bᵀ."""
+        """Matrices that act on our velocities as those that act on the peer's: J Bᵀ.
+
+        Parameters
+        ----------
+        J : array_like, shape (..., m, nv)
+            Matrices that act on our velocities.
+        q : array_like, shape (..., nq), optional
+            Our configuration; needed where the peer has velocities in other axes.
+
+        Returns
+        -------
+        ndarray, shape (..., m, nv)
+            Matrices that act on its velocities.
+        """
         return self.v_to_peer(J, None if q is None else self._q(q)[..., None, :])  # type: ignore[index]
 
     def columns_from_peer(self, J: Any, q: Any = None) -> np.ndarray:
-        """Matrices (..., m, nv) that act on the peer's velocities as those on ours: J B."""
+        """Matrices that act on the peer's velocities as those that act on ours: J B.
+
+        Parameters
+        ----------
+        J : array_like, shape (..., m, nv)
+            Matrices that act on its velocities.
+        q : array_like, shape (..., nq), optional
+            Our configuration; needed where the peer has velocities in other axes.
+
+        Returns
+        -------
+        ndarray, shape (..., m, nv)
+            Matrices that act on our velocities.
+        """
         return self.v_from_peer(J, None if q is None else self._q(q)[..., None, :])  # type: ignore[index]
 
     def matrix_to_peer(self, M: Any, q: Any = None) -> np.ndarray:
-        """Matrices (..., nv, nv) from velocities to forces, such as the mass matrix, as the peer's: B M Bᵀ."""
+        """Our matrices from velocities to forces as those of the peer: B M Bᵀ.
+
+        Parameters
+        ----------
+        M : array_like, shape (..., nv, nv)
+            Our matrices from velocities to forces, such as the mass matrix.
+        q : array_like, shape (..., nq), optional
+            Our configuration; needed where the peer has velocities in other axes.
+
+        Returns
+        -------
+        ndarray, shape (..., nv, nv)
+            Its matrices.
+        """
         half = np.swapaxes(self.columns_to_peer(M, q), -1, -2)
         return np.swapaxes(self.columns_to_peer(half, q), -1, -2)
 
     def matrix_from_peer(self, M: Any, q: Any = None) -> np.ndarray:
-        """The peer's matrices (..., nv, nv) from velocities to forces as ours: Bᵀ M B."""
+        """Matrices of the peer from velocities to forces as ours: Bᵀ M B.
+
+        Parameters
+        ----------
+        M : array_like, shape (..., nv, nv)
+            Its matrices from velocities to forces, such as the mass matrix.
+        q : array_like, shape (..., nq), optional
+            Our configuration; needed where the peer has velocities in other axes.
+
+        Returns
+        -------
+        ndarray, shape (..., nv, nv)
+            Our matrices.
+        """
         half = np.swapaxes(self.columns_from_peer(M, q), -1, -2)
         return np.swapaxes(self.columns_from_peer(half, q), -1, -2)
 

@@ -37,10 +37,31 @@ def _times(A: np.ndarray, x: np.ndarray) -> np.ndarray:
 
 
 def joint_velocity(joint: Joint, q: Any, V: Any) -> JointVelocity:
-    """v = S⁺ V of one joint at q (..., nq), from the twist V (..., 6) of its child relative to its parent.
+    """Velocity of one joint from the twist of its child.
 
-    V is [angular; linear] in the child's axes (Liu-Jain eq. 66, with translations). Where S loses rank (gimbal lock)
-    the shortest v is taken.
+    Parameters
+    ----------
+    joint : Joint
+        The joint.
+    q : array_like, shape (..., nq)
+        Its coordinates.
+    V : array_like, shape (..., 6)
+        Twist [angular; linear] (rad/s, m/s) of the child relative to the parent, in child axes.
+
+    Returns
+    -------
+    JointVelocity
+        v = S⁺ V (..., nv), and the part V - S v (..., 6) that it does not make.
+
+    Notes
+    -----
+    Liu-Jain eq. 66, with translations. Where S loses rank (gimbal lock) the shortest v is taken.
+
+    Examples
+    --------
+    >>> import fourbar as fb
+    >>> fb.convert.joint_velocity(fb.joints.Revolute("z"), [0.1], [0, 0, 2.0, 0, 0, 0]).v
+    array([2.])
     """
     q, V = read("q", q, joint.nq), read("V", V, 6)
     S = joint_subspace(joint, q)
@@ -60,18 +81,68 @@ def _finished(robot: System, q: np.ndarray, V: np.ndarray, v: np.ndarray) -> Vel
 
 
 def velocities_by_joint(robot: System, q: Any, V: Any) -> Velocities:
-    """v from V, each joint by itself: v_k = S_k⁺ (V_k - X_k V_λ(k)) (Liu-Jain eq. 62-66). Linear in the bodies.
+    """Velocity of a robot from the twists of its bodies, each joint by itself.
 
-    In a cluster the velocities of its independent joints are taken.
+    Parameters
+    ----------
+    robot : System
+        The robot.
+    q : array_like, shape (..., nq)
+        Configuration, with its loops closed.
+    V : array_like, shape (..., n_bodies, 6)
+        Twists [angular; linear] (rad/s, m/s) of the bodies, as of `System.twists`.
+
+    Returns
+    -------
+    Velocities
+        v (..., nv), and the part V - J v (..., n_bodies, 6) that it does not make.
+
+    Notes
+    -----
+    v_k = S_k⁺ (V_k - X_k V_λ(k)) (Liu-Jain eq. 62-66), linear in the bodies. In a cluster the velocities of its
+    independent joints are taken.
+
+    Examples
+    --------
+    >>> import numpy as np, fourbar as fb
+    >>> from fourbar import convert
+    >>> robot = fb.robots.double_pendulum()
+    >>> convert.velocities_by_joint(robot, [0.1, 0.2], robot.twists([0.1, 0.2], [1.0, 0.5])).v.round(4)
+    array([1. , 0.5])
     """
     q, V = _read(robot, q, V)
     return _by_joint(robot, q, V, lambda V, residual: V)
 
 
 def velocities_recursive(robot: System, q: Any, V: Any) -> Velocities:
-    """v from V, from the root outwards: each joint follows its body as seen from where the joints before it lead.
+    """Velocity of a robot from the twists of its bodies, from the root outwards.
 
-    Unlike `velocities_by_joint`, what one joint cannot make is left to those it carries.
+    Parameters
+    ----------
+    robot : System
+        The robot.
+    q : array_like, shape (..., nq)
+        Configuration, with its loops closed.
+    V : array_like, shape (..., n_bodies, 6)
+        Twists [angular; linear] (rad/s, m/s) of the bodies, as of `System.twists`.
+
+    Returns
+    -------
+    Velocities
+        v (..., nv), and the part V - J v (..., n_bodies, 6) that it does not make.
+
+    Notes
+    -----
+    Each joint follows its body as seen from where the joints before it lead: unlike in `velocities_by_joint`, what one
+    joint cannot make is left to those it carries.
+
+    Examples
+    --------
+    >>> import numpy as np, fourbar as fb
+    >>> from fourbar import convert
+    >>> robot = fb.robots.double_pendulum()
+    >>> convert.velocities_recursive(robot, [0.1, 0.2], robot.twists([0.1, 0.2], [1.0, 0.5])).v.round(4)
+    array([1. , 0.5])
     """
     q, V = _read(robot, q, V)
     return _by_joint(robot, q, V, lambda V, residual: V - residual)
@@ -92,7 +163,31 @@ def _by_joint(
 
 
 def velocities_by_least_squares(robot: System, q: Any, V: Any) -> Velocities:
-    """v = J⁺ V from all bodies together (Liu-Jain eq. 61): the least sum of squares of V - J v; loops are kept."""
+    """Velocity of a robot from the twists of its bodies, all together.
+
+    Parameters
+    ----------
+    robot : System
+        The robot.
+    q : array_like, shape (..., nq)
+        Configuration, with its loops closed.
+    V : array_like, shape (..., n_bodies, 6)
+        Twists [angular; linear] (rad/s, m/s) of the bodies, as of `System.twists`.
+
+    Returns
+    -------
+    Velocities
+        v = J⁺ V (..., nv) (Liu-Jain eq. 61), with the least sum of squares of V - J v; loops are kept.
+
+    Examples
+    --------
+    >>> import numpy as np, fourbar as fb
+    >>> from fourbar import convert
+    >>> robot = fb.robots.double_pendulum()
+    >>> twists = robot.twists([0.1, 0.2], [1.0, 0.5])
+    >>> convert.velocities_by_least_squares(robot, [0.1, 0.2], twists).v.round(4)
+    array([1. , 0.5])
+    """
     q, V = _read(robot, q, V)
     J = robot.jacobians(q)
     tall = J.reshape(*J.shape[:-3], -1, robot.nv)

@@ -41,8 +41,8 @@ def straightened(
         asked = not isinstance(given, Mapping) or any(name in named for name in change.joints)
         return asked or _frees(before, after, change)
 
-    found, told = straighten(mechanism, usual, named, accept)
-    for cluster in told:
+    found, changes = straighten(mechanism, usual, named, accept)
+    for cluster in changes:
         if cluster.angle > _ROUNDING:
             names, angle = _listed(cluster.joints), cluster.angle
             message = f"axes in a loop are not quite parallel: those of {names} are turned by up to {angle:.2g} rad"
@@ -125,10 +125,10 @@ def _why_rigid(mechanism: Mechanism, loop: str) -> tuple[str, str]:
     found = misaligned_axes(mechanism, loop, TOLERANCE)
     if not found:
         return "", "check their axes and placements if they should move"
-    told = "; ".join(f"the axis of {x.joint!r} is {x.angle:.3g} rad off those of {_listed(x.others)}" for x in found)
+    changes = "; ".join(f"the axis of {x.joint!r} is {x.angle:.3g} rad off those of {_listed(x.others)}" for x in found)
     angles = {x.joint: _above(x.angle) for x in found if x.angle < LARGEST}
     read = f", or read them as parallel with straighten={angles!r}" if angles else ""
-    return f": {told}", f"if they should move, make these parallel in the file{read}"
+    return f": {changes}", f"if they should move, make these parallel in the file{read}"
 
 
 def _above(angle: float) -> float:
@@ -199,7 +199,7 @@ def straighten(
     tolerance = Tolerance(usual, named)
     by_child = {c.child: c for c in mechanism.joints}
     R = _rotations(mechanism)
-    connections, loops, told = {c.name: c for c in mechanism.joints}, {x.name: x for x in mechanism.loops}, []
+    connections, loops, changes = {c.name: c for c in mechanism.joints}, {x.name: x for x in mechanism.loops}, []
     for cluster in _groups(mechanism.loops, by_child):
         turned, closed = dict(connections), dict(loops)
         changed, angle = _straighten(cluster, R, turned, closed, by_child, tolerance)
@@ -210,11 +210,11 @@ def straighten(
         )
         if changed and accept(before, after, one):
             connections, loops = turned, closed
-            told.append(one)
-    if not told:
+            changes.append(one)
+    if not changes:
         return mechanism, ()
     new = replace(mechanism, joints=tuple(connections.values()), loops=tuple(loops.values()))
-    return new, tuple(told)
+    return new, tuple(changes)
 
 
 def _rotations(mechanism: Mechanism) -> dict[str, np.ndarray]:

@@ -238,7 +238,7 @@ class _Judge:
             return
         fix = f"did you mean {near!r}?" if near else self._fixes.get(key, "")
         report = element.reading.doubt if changes or (near and not what) else element.reading.warn
-        report(element.place, _told(element, what), fix, key)
+        report(element.place, _described(element, what), fix, key)
 
     def _near(self, element: Element, what: str) -> str:
         """The tag or attribute with a similar spelling that was asked for here."""
@@ -249,7 +249,7 @@ class _Judge:
         return self._close(word, asked).removeprefix("@")
 
 
-def _told(element: Element, what: str) -> str:
+def _described(element: Element, what: str) -> str:
     if what.startswith("@"):
         return f"attribute {what[1:][:60]}={element.attributes[what[1:]][:60]!r} is not understood"
     return f"the text {element.text.strip()[:60]!r} is not understood" if what else f"<{element.tag}> is not understood"

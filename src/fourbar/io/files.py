@@ -10,7 +10,7 @@ from typing import Any
 from ..errors import ArgumentError
 from ..joints.base import Joint
 from ..mechanism.mechanism import Mechanism
-from .formats import find_format
+from .formats import FORMATS, find_format
 from .report import Report
 from .source import Options, Source, check_path, read_source
 
@@ -47,8 +47,19 @@ def _listed(name: str, value: Any, kinds: tuple[type, ...] = (str, PathLike)) ->
 
 def read_file(path: str | Path, format: str | None, options: Options) -> tuple[Mechanism, Report]:
     """The mechanism in a file."""
+    where = check_path(path)
+    if where.is_dir():
+        raise ArgumentError(_a_folder(where))
     source = read_source(path)
     return find_format(source.name, source.data, format).read(source, options)
+
+
+def _a_folder(path: Path) -> str:
+    """A hint where a model file is expected."""
+    endings = {ending for format in FORMATS.values() for ending in format.endings}
+    inside = sorted(x.name for x in path.iterdir() if x.suffix.lower() in endings and x.is_file())
+    listed = ", ".join(inside[:6]) + (", ..." if len(inside) > 6 else "")
+    return f"{str(path)[:200]!r} is a folder; give a model file" + (f" of it: {listed}" if inside else "")
 
 
 def read_text(text: str | bytes, name: str, format: str | None, options: Options) -> tuple[Mechanism, Report]:

@@ -19,6 +19,7 @@ from ..errors import ArgumentError
 from ..mechanism.mechanism import Mechanism
 from .report import Place, Report
 from .source import Options, Source
+from .xml import root_tag
 
 Reader = Callable[[Source, Options], tuple[Mechanism, Report]]
 Writer = Callable[[Mechanism, str, tuple[str, ...]], tuple[str, Report]]
@@ -95,11 +96,11 @@ def find_format(name: str, data: bytes | None = None, chosen: str | None = None)
     by_ending = next((f for f in FORMATS.values() if ending and ending in f.endings), None)
     if by_ending is not None and not by_ending.roots:
         return by_ending
-    root = _root(data) if data is not None else ""
+    root = root_tag(data) if data is not None else ""
     by_root = next((f for f in FORMATS.values() if root and root in f.roots), None)
     found = by_root or by_ending
     if found is None:
-        other = next((told for end, told in _OTHERS.items() if name.lower().endswith(end)), "")
+        other = next((hint for end, hint in _OTHERS.items() if name.lower().endswith(end)), "")
         if other:
             raise ArgumentError(f"{name}: {other}")
         known = ", ".join(f"{f.name} ({' '.join(f.endings)})" for f in FORMATS.values())
@@ -110,9 +111,3 @@ def find_format(name: str, data: bytes | None = None, chosen: str | None = None)
             f"write --to): {known}"
         )
     return found
-
-
-def _root(data: bytes) -> str:
-    from .xml import root_tag
-
-    return root_tag(data)

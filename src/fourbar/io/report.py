@@ -15,6 +15,7 @@ from pathlib import PurePath
 from typing import Literal, NamedTuple, NoReturn
 
 from ..errors import ModelError
+from ..representation import counted, html_table
 
 Severity = Literal["note", "warning", "error"]
 SEVERITIES: tuple[Severity, ...] = ("note", "warning", "error")
@@ -32,7 +33,31 @@ class Place(NamedTuple):
 
 @dataclass(frozen=True)
 class Finding:
-    """One thing found in a file. `key` is its name for `waive=`, empty where it cannot be waived."""
+    """One thing that was found in a file.
+
+    Parameters
+    ----------
+    severity : {'note', 'warning', 'error'}
+        How bad it is.
+    message : str
+        What was found.
+    fix : str, default ''
+        What to do.
+    file : str, default ''
+        The file.
+    line : int, default 0
+        The line; 0 is the file as a whole.
+    element : str, default ''
+        Path of the element, such as robot/link 'arm'/inertial.
+    key : str, default ''
+        What `waive=` calls it; empty where it cannot be waived.
+
+    Examples
+    --------
+    >>> import fourbar as fb
+    >>> print(fb.Finding("warning", "unknown element", file="arm.urdf", line=3, key="gazebo"))
+    arm.urdf:3: warning: unknown element
+    """
 
     severity: Severity
     message: str
@@ -55,10 +80,25 @@ def _line(finding: Finding, file: str, about: str) -> str:
 
 @dataclass(frozen=True)
 class Report:
-    """All findings, in the order of the file. `places`: where the file declares each name.
+    """All findings about a file, in the order of the file.
 
-    Printed, findings of one kind are one line, the worst first, and files are named relative to the folder of `file`,
-    the one that was read; `details()` has a line for each.
+    Printed, findings of one kind are one line, the worst first, and files are named from the folder of `file`.
+
+    Parameters
+    ----------
+    findings : tuple of Finding, default ()
+        The findings.
+    places : mapping of str to Place, optional
+        Where the file declares what is called so.
+    file : str, default ''
+        The file that was read.
+
+    Examples
+    --------
+    >>> import fourbar as fb
+    >>> report = fb.Report((fb.Finding("warning", "unknown element", file="arm.urdf", line=3, key="gazebo"),))
+    >>> len(report), bool(report.errors)
+    (1, False)
     """
 
     findings: tuple[Finding, ...] = ()
@@ -74,8 +114,23 @@ class Report:
     def __str__(self) -> str:
         return "\n".join(self.lines()) or "nothing to report"
 
+    def __repr__(self) -> str:
+        of = f" of {self.file!r}" if self.file else ""
+        return f"<fourbar Report{of}: {', '.join(counted(len(self.of(x)), x) for x in reversed(SEVERITIES))}>"
+
+    def _repr_html_(self) -> str:
+        worst_first = (finding for severity in reversed(SEVERITIES) for finding in self.of(severity))
+        rows = ((f.severity, f"{self._relative(f.file)}:{f.line}", f.element, f.message, f.fix) for f in worst_first)
+        return html_table(repr(self), ("severity", "place", "element", "finding", "what to do"), rows)
+
     def details(self) -> str:
-        """Every finding on its own line, in the order of the file."""
+        """Every finding on a line of its own.
+
+        Returns
+        -------
+        str
+            The lines, in the order of the file.
+        """
         return "\n".join(map(str, self.findings)) or "nothing to report"
 
     def lines(self, grouped: Sequence[Severity] = SEVERITIES) -> Iterator[str]:
@@ -103,19 +158,51 @@ class Report:
         return str(PurePath(file).relative_to(folder)) if self.file and PurePath(file).is_relative_to(folder) else file
 
     def of(self, severity: Severity) -> tuple[Finding, ...]:
-        """The findings of one severity."""
+        """Findings of one severity.
+
+        Parameters
+        ----------
+        severity : {'note', 'warning', 'error'}
+            The severity.
+
+        Returns
+        -------
+        tuple of Finding
+            In the order of the file.
+        """
         return tuple(f for f in self.findings if f.severity == severity)
 
     @property
     def errors(self) -> tuple[Finding, ...]:
+        """Findings that make the file unreadable.
+
+        Returns
+        -------
+        tuple of Finding
+            In the order of the file.
+        """
         return self.of("error")
 
     @property
     def warnings(self) -> tuple[Finding, ...]:
+        """Findings that were not understood, but leave the dynamics as it is.
+
+        Returns
+        -------
+        tuple of Finding
+            In the order of the file.
+        """
         return self.of("warning")
 
     @property
     def notes(self) -> tuple[Finding, ...]:
+        """Findings that lose nothing, but are good to know.
+
+        Returns
+        -------
+        tuple of Finding
+            In the order of the file.
+        """
         return self.of("note")
 
     def __add__(self, other: Report) -> Report:

@@ -65,7 +65,7 @@ def read_source(path: str | Path) -> Source:
     """The file at a path."""
     where = check_path(path)
     if where.is_dir():
-        raise ArgumentError(_a_folder(where))
+        raise ArgumentError(f"{str(path)[:200]!r} is a folder; give a file")
     try:
         if where.stat().st_size > LARGEST:
             raise too_large(str(path))
@@ -80,16 +80,6 @@ def read_source(path: str | Path) -> Source:
         raise ArgumentError(f"there is no file {str(path)[:200]!r}{hint}") from None
     except (OSError, ValueError) as error:
         raise ArgumentError(f"file {str(path)[:200]!r} cannot be read: {error}") from None
-
-
-def _a_folder(path: Path) -> str:
-    """A hint where a file is expected."""
-    from .formats import FORMATS
-
-    endings = {ending for format in FORMATS.values() for ending in format.endings}
-    inside = sorted(x.name for x in path.iterdir() if x.suffix.lower() in endings and x.is_file())
-    listed = ", ".join(inside[:6]) + (", ..." if len(inside) > 6 else "")
-    return f"{str(path)[:200]!r} is a folder; give a model file" + (f" of it: {listed}" if inside else "")
 
 
 def too_large(name: str) -> ParseError:

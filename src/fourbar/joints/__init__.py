@@ -28,7 +28,7 @@ __all__ = [
     "Translation3", "Universal",
 ]  # fmt: skip
 
-__getattr__, __dir__ = lazy(
+lazy(
     __name__,
     {
         "base": "Joint",

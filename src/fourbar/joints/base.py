@@ -18,11 +18,16 @@ from .rates import derived_subspace_rate
 class Joint(ABC):
     """A joint between a parent and a child frame. Frozen and hashable: equal joints are interchangeable.
 
-    q are its nq coordinates, v its nv velocities. `placement`, `subspace` and `bias` are mathematics over any scalar;
-    `integrate` and `difference` too, so that they can be compiled and differentiated.
+    q are its nq coordinates, v its nv velocities; the twist of the child relative to the parent is S v, in child axes.
+    A joint sits at a constant placement on its parent; at its neutral position the frame of the child coincides with
+    it.
 
-    A joint may be written in frames of its own choice: `aligned()` gives the rotation A of these frames and the joint
-    as seen in them, T(q) = A T'(q) Aᵀ. The dynamics then uses T' (a hinge about any axis becomes a hinge about z).
+    Notes
+    -----
+    `placement`, `subspace` and `bias` are mathematics over any scalar; `integrate` and `difference` too, so that they
+    can be compiled and differentiated. A joint may be written in frames of its own choice: `aligned()` gives the
+    rotation A of these frames and the joint as seen in them, T(q) = A T'(q) Aᵀ. The dynamics then uses T' (a hinge
+    about any axis becomes a hinge about z).
     """
 
     nq: int

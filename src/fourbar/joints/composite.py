@@ -167,9 +167,20 @@ class SeriesJoint(Joint):
 
 @dataclass(frozen=True, init=False, repr=False)
 class Composite(SeriesJoint):
-    """Any joints in series as one joint, without bodies between: Composite(Revolute("x"), Transform.of(R, p), Free()).
+    """Joints in series as one joint, without bodies between. q and v: those of the parts, one after the other.
 
-    Parts are joints and fixed placements. With such, the neutral configuration places the child at their product.
+    Parameters
+    ----------
+    *parts : Joint or Transform
+        Joints, and fixed placements between them. With these, the neutral configuration places the child at their
+        product.
+
+    Examples
+    --------
+    >>> import fourbar as fb
+    >>> joint = fb.joints.Composite(fb.joints.Prismatic("x"), fb.joints.Revolute("z"))
+    >>> joint.nq, joint.nv
+    (2, 2)
     """
 
     parts: tuple[Part, ...]

@@ -36,12 +36,30 @@ class _Trace(NamedTuple):
 
 @dataclass(frozen=True, repr=False)
 class CustomJoint(FlatJoint):
-    """A joint whose pose T(q) is given by a Python function; its coordinates are plain numbers, v = q̇.
+    """A joint whose pose is given by a Python function. q: plain numbers; v = q̇.
 
-    `function` takes nq scalars (as one array) and returns the pose of the child in the parent: (R, p), a 4 x 4 matrix,
-    or a Transform. It is run once on symbols, so it must be written with NumPy's or fourbar's functions and without
-    `if` on q. `home` (zeros unless given) is its neutral configuration, near which it is checked and sampled; the pose
-    there need not be the identity.
+    Parameters
+    ----------
+    function : callable
+        Takes nq scalars (as one array) and returns the pose of the child in the parent: (R, p), a 4 x 4 matrix, or a
+        Transform. It is run once on symbols, so it must be written with functions of NumPy or fourbar and without `if`
+        on q.
+    nq : int
+        Number of coordinates, 1 to 6.
+    name : str, default ''
+        Name for messages.
+    home : array_like, shape (nq,), optional
+        Neutral configuration, near which the joint is checked and sampled; zeros if None. The pose there need not be
+        the identity.
+
+    Examples
+    --------
+    >>> import numpy as np, fourbar as fb
+    >>> def rolling(q):
+    ...     c, s = np.cos(q[0]), np.sin(q[0])
+    ...     return [[c, 0, s], [0, 1, 0], [-s, 0, c]], [0.3 * q[0], 0, 0]
+    >>> fb.joints.CustomJoint(rolling, nq=1).nv
+    1
     """
 
     function: Callable[[Any], Any]

@@ -17,10 +17,26 @@ __all__ = ["SEQUENCES", "SphericalEuler"]
 
 @dataclass(frozen=True)
 class SphericalEuler(SeriesJoint):
-    """Rotation R = R_a(q₁) R_b(q₂) R_c(q₃) for a sequence "abc", each about an axis of the frame turned so far.
+    """Rotation about a point by three Euler angles. q: the angles (rad); v = q̇ (rad/s).
 
-    v = q̇: the rates of the angles. S in child axes is Rᵀ times the matrix of Liu-Jain eq. 52. It is singular where the
-    first and third axis are parallel (gimbal lock); `Spherical` has no such singularity.
+    R = R_a(q₁) R_b(q₂) R_c(q₃) for a sequence 'abc', each about an axis of the frame turned so far.
+
+    Parameters
+    ----------
+    sequence : str, default 'xyz'
+        One of the twelve Euler sequences, in lower case.
+
+    Notes
+    -----
+    S in child axes is Rᵀ times the matrix of Liu-Jain eq. 52. It is singular where the first and third axis are
+    parallel (gimbal lock); `Spherical` has no such place.
+
+    Examples
+    --------
+    >>> import fourbar as fb
+    >>> joint = fb.joints.SphericalEuler("zyx")
+    >>> joint.nq, joint.nv
+    (3, 3)
     """
 
     sequence: str = "xyz"

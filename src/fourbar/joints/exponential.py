@@ -22,10 +22,19 @@ _SO3 = SO3()
 
 @dataclass(frozen=True)
 class SphericalExponential(FlatJoint):
-    """Rotation R = exp([φ]) (Liu-Jain eq. 53). q = φ: axis times angle; v = φ̇.
+    """Rotation about a point by a rotation vector. q = φ: axis times angle (rad); v = φ̇ (rad/s).
 
-    S is the dexp of SO(3) seen from the child, the transpose of Liu-Jain eq. 54. It is singular at |φ| = 2π;
-    `Spherical` has no such singularity.
+    Notes
+    -----
+    R = exp([φ]) (Liu-Jain eq. 53). S is the dexp of SO(3) seen from the child, the transpose of Liu-Jain eq. 54. It is
+    singular at |φ| = 2π; `Spherical` has no such place.
+
+    Examples
+    --------
+    >>> import fourbar as fb
+    >>> joint = fb.joints.SphericalExponential()
+    >>> joint.nq, joint.nv
+    (3, 3)
     """
 
     pivot: ClassVar[str] = "point"

@@ -14,7 +14,15 @@ from .euclidean import FlatJoint
 
 @dataclass(frozen=True)
 class Fixed(FlatJoint):
-    """No motion: child and parent frame coincide always."""
+    """No motion: the frames of child and parent coincide always. No coordinates.
+
+    Examples
+    --------
+    >>> import fourbar as fb
+    >>> joint = fb.joints.Fixed()
+    >>> joint.nq, joint.nv
+    (0, 0)
+    """
 
     nq = 0
     nv = 0

@@ -94,7 +94,17 @@ def _random_quaternions(rng: np.random.Generator, size: tuple[int, ...]) -> np.n
 
 @dataclass(frozen=True)
 class Spherical(GroupJoint):
-    """Rotation about a point. q: quaternion (w, x, y, z) of any length but zero; v: angular velocity in child axes."""
+    """Rotation about a point.
+
+    q: quaternion (w, x, y, z) of any length but zero; v: angular velocity (rad/s) in child axes.
+
+    Examples
+    --------
+    >>> import fourbar as fb
+    >>> joint = fb.joints.Spherical()
+    >>> joint.nq, joint.nv
+    (4, 3)
+    """
 
     pivot: ClassVar[str] = "point"
     group = SO3()
@@ -125,9 +135,22 @@ _BALL = Spherical()
 
 @dataclass(frozen=True)
 class Planar(AxisGroupJoint):
-    """Motion in the plane normal to an axis. q: x, y, angle; v: angular velocity, then linear velocity in child axes.
+    """Motion in the plane normal to an axis.
 
-    x and y are along the first two columns of `rotation_from_z(axis)`, about which the child's axes turn.
+    q: x, y (m), angle (rad); v: angular velocity (rad/s), then linear velocity (m/s) in child axes. x and y are along
+    the first two columns of the rotation that takes z to the axis, about which the axes of the child turn.
+
+    Parameters
+    ----------
+    axis : str or array_like, shape (3,), default 'z'
+        Axis in the frame of the joint: 'x', 'y', 'z', '-x', ..., or a unit vector.
+
+    Examples
+    --------
+    >>> import fourbar as fb
+    >>> joint = fb.joints.Planar("z")
+    >>> joint.nq, joint.nv
+    (3, 3)
     """
 
     group = SE2()
@@ -149,7 +172,22 @@ class Planar(AxisGroupJoint):
 
 @dataclass(frozen=True)
 class Translation2(AxisGroupJoint):
-    """Translation in the plane normal to an axis. q: x, y along the first two columns of `rotation_from_z(axis)`."""
+    """Translation in the plane normal to an axis.
+
+    q: x, y (m) along the first two columns of the rotation that takes z to the axis; v = q̇ (m/s).
+
+    Parameters
+    ----------
+    axis : str or array_like, shape (3,), default 'z'
+        Axis in the frame of the joint: 'x', 'y', 'z', '-x', ..., or a unit vector.
+
+    Examples
+    --------
+    >>> import fourbar as fb
+    >>> joint = fb.joints.Translation2("z")
+    >>> joint.nq, joint.nv
+    (2, 2)
+    """
 
     group = Rn(2)
     nq = 2
@@ -163,7 +201,15 @@ class Translation2(AxisGroupJoint):
 
 @dataclass(frozen=True)
 class Translation3(GroupJoint):
-    """Translation in space. q: x, y, z."""
+    """Translation in space. q: x, y, z (m); v = q̇ (m/s).
+
+    Examples
+    --------
+    >>> import fourbar as fb
+    >>> joint = fb.joints.Translation3()
+    >>> joint.nq, joint.nv
+    (3, 3)
+    """
 
     group = Rn(3)
     nq = 3
@@ -179,8 +225,20 @@ class Translation3(GroupJoint):
 class Schoenflies(AxisGroupJoint):
     """Translation in space and rotation about an axis, as of a pick-and-place tool.
 
-    q: x, y, z, angle; v: angular velocity, then linear velocity in child axes. z is along the axis, x and y along the
-    first two columns of `rotation_from_z(axis)`.
+    q: x, y, z (m), angle (rad); v: angular velocity (rad/s), then linear velocity (m/s) in child axes. z is along the
+    axis, x and y along the first two columns of the rotation that takes z to the axis.
+
+    Parameters
+    ----------
+    axis : str or array_like, shape (3,), default 'z'
+        Axis in the frame of the joint: 'x', 'y', 'z', '-x', ..., or a unit vector.
+
+    Examples
+    --------
+    >>> import fourbar as fb
+    >>> joint = fb.joints.Schoenflies("z")
+    >>> joint.nq, joint.nv
+    (4, 4)
     """
 
     group = SchoenfliesGroup()
@@ -201,9 +259,17 @@ class Schoenflies(AxisGroupJoint):
 
 @dataclass(frozen=True)
 class Free(GroupJoint):
-    """No restraint. q: position in parent axes, quaternion (w, x, y, z) of any length but zero.
+    """No restraint: a floating base.
 
-    v: angular, then linear velocity of the child's origin, both in child axes.
+    q: position (m) in parent axes, quaternion (w, x, y, z) of any length but zero; v: angular (rad/s), then linear
+    velocity (m/s) of the origin of the child, both in child axes.
+
+    Examples
+    --------
+    >>> import fourbar as fb
+    >>> joint = fb.joints.Free()
+    >>> joint.nq, joint.nv
+    (7, 6)
     """
 
     group = SE3()

@@ -20,7 +20,20 @@ from .euclidean import FlatJoint
 
 @dataclass(frozen=True)
 class Revolute(AxisJoint, FlatJoint):
-    """Rotation about an axis. q: angle."""
+    """Rotation about an axis: a hinge. q: angle (rad); v = q̇ (rad/s).
+
+    Parameters
+    ----------
+    axis : str or array_like, shape (3,), default 'z'
+        Axis in the frame of the joint: 'x', 'y', 'z', '-x', ..., or a unit vector.
+
+    Examples
+    --------
+    >>> import fourbar as fb
+    >>> joint = fb.joints.Revolute("y")
+    >>> joint.nq, joint.nv
+    (1, 1)
+    """
 
     pivot: ClassVar[str] = "line"
     nq = 1
@@ -42,7 +55,20 @@ class Revolute(AxisJoint, FlatJoint):
 
 @dataclass(frozen=True)
 class Prismatic(AxisJoint, FlatJoint):
-    """Translation along an axis. q: distance."""
+    """Translation along an axis: a slide. q: distance (m); v = q̇ (m/s).
+
+    Parameters
+    ----------
+    axis : str or array_like, shape (3,), default 'z'
+        Axis in the frame of the joint: 'x', 'y', 'z', '-x', ..., or a unit vector.
+
+    Examples
+    --------
+    >>> import fourbar as fb
+    >>> joint = fb.joints.Prismatic((0.6, 0, 0.8))
+    >>> joint.nq, joint.nv
+    (1, 1)
+    """
 
     nq = 1
     nv = 1
@@ -64,7 +90,22 @@ class Prismatic(AxisJoint, FlatJoint):
 
 @dataclass(frozen=True)
 class Helical(AxisJoint, FlatJoint):
-    """Screw: rotation by q about an axis and translation by pitch · q along it. pitch: metres per radian."""
+    """Screw: rotation by q about an axis and translation by pitch · q along it. q: angle (rad); v = q̇ (rad/s).
+
+    Parameters
+    ----------
+    axis : str or array_like, shape (3,), default 'z'
+        Axis in the frame of the joint: 'x', 'y', 'z', '-x', ..., or a unit vector.
+    pitch : float, default 0.0
+        Translation per radian (m/rad).
+
+    Examples
+    --------
+    >>> import fourbar as fb
+    >>> joint = fb.joints.Helical("z", pitch=0.01)
+    >>> joint.nq, joint.nv
+    (1, 1)
+    """
 
     pitch: float = 0.0
     nq = 1
@@ -104,7 +145,20 @@ class Helical(AxisJoint, FlatJoint):
 
 @dataclass(frozen=True)
 class Cylindrical(AxisJoint, FlatJoint):
-    """Rotation about an axis and, independently, translation along it. q: angle, distance."""
+    """Rotation about an axis and, independently, translation along it. q: angle (rad), distance (m); v = q̇.
+
+    Parameters
+    ----------
+    axis : str or array_like, shape (3,), default 'z'
+        Axis in the frame of the joint: 'x', 'y', 'z', '-x', ..., or a unit vector.
+
+    Examples
+    --------
+    >>> import fourbar as fb
+    >>> joint = fb.joints.Cylindrical("z")
+    >>> joint.nq, joint.nv
+    (2, 2)
+    """
 
     nq = 2
     nv = 2

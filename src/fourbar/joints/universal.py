@@ -24,9 +24,23 @@ def _angle(axis: Vec, a: Vec, b: Vec) -> Scalar:
 
 @dataclass(frozen=True)
 class Universal(SeriesJoint):
-    """Rotation about axis1, fixed in the parent, then about axis2, fixed in the child. q: the two angles; v = q̇.
+    """Rotation about axis1, fixed in the parent, then about axis2, fixed in the child.
 
-    Both axes are given in the frames that coincide at q = 0. They need not be perpendicular, only not parallel.
+    q: the two angles (rad); v = q̇ (rad/s).
+
+    Parameters
+    ----------
+    axis1 : str or array_like, shape (3,), default 'x'
+        First axis, in the frames that coincide at q = 0.
+    axis2 : str or array_like, shape (3,), default 'y'
+        Second axis; it need not be perpendicular to the first, only not parallel.
+
+    Examples
+    --------
+    >>> import fourbar as fb
+    >>> joint = fb.joints.Universal("x", "y")
+    >>> joint.nq, joint.nv
+    (2, 2)
     """
 
     axis1: Axis = "x"

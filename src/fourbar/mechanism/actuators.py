@@ -22,10 +22,23 @@ _ENDLESS = (-np.inf, np.inf)
 
 @dataclass(frozen=True)
 class Drive:
-    """A joint and the gear ratios (one per velocity) through which an actuator moves it.
+    """A joint and the gear ratios through which an actuator moves it.
 
-    axes: those of the child, as the velocities of a joint are, or "parent" for a ball or free joint, where gear is then
-    a vector (or two, angular and linear) that stays in the parent's axes.
+    Parameters
+    ----------
+    joint : str
+        The joint.
+    gear : tuple of float, default (1.0,)
+        Gear ratios, one per velocity of the joint.
+    axes : {'child', 'parent'}, default 'child'
+        Axes of the gear: those of the child, as the velocities of a joint are, or those of the parent for a spherical
+        or free joint, where the gear is then a vector (or two, angular and linear) that stays in these axes.
+
+    Examples
+    --------
+    >>> import fourbar as fb
+    >>> fb.Drive("knee", (9.0,))
+    Drive(joint='knee', gear=(9.0,), axes='child')
     """
 
     joint: str
@@ -35,10 +48,29 @@ class Drive:
 
 @dataclass(frozen=True)
 class Actuator:
-    """An actuator by name: the joints it moves, the range of its control and of its force, and its law as plain data.
+    """An actuator: the joints it moves, its ranges, and its law as plain data.
 
-    kind: what makes force from control: "motor" (the control times `gain`), "affine" (that with `gain` and `bias` by
-    1, length and velocity), or what a file calls it. `parameters` are numbers of the law by name; no method uses them.
+    Parameters
+    ----------
+    name : str
+        Its name.
+    drives : tuple of Drive
+        What it moves, through which gears.
+    control_range : tuple of float, default (-inf, inf)
+        Lower and upper control.
+    force_range : tuple of float, default (-inf, inf)
+        Lower and upper force (N m, N).
+    kind : str, default 'motor'
+        What makes force from control: 'motor' (the control times `gain`), 'affine' (`gain` and `bias` by 1, length and
+        velocity), or what a file calls it.
+    parameters : tuple, default ()
+        Numbers of the law, (name, numbers) each; no method uses them.
+
+    Examples
+    --------
+    >>> import fourbar as fb
+    >>> fb.Actuator("motor", (fb.Drive("knee", (9.0,)),)).joints
+    ('knee',)
     """
 
     name: str

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, Self, cast
 
 import numpy as np
 
@@ -35,11 +35,14 @@ if TYPE_CHECKING:
 
 
 class Builder:
-    """Collects bodies, joints and frames by name.
+    """Collects bodies, joints, frames, loops and actuators by name.
 
-    >>> b = Builder("pendulum")
-    >>> b.body("rod", joint=Revolute("y"), mass=1.0, com=(0, 0, -0.5), inertia=(0.083, 0.083, 0))
-    >>> mechanism = b.mechanism()
+    Parameters
+    ----------
+    name : str, default 'robot'
+        Name of the mechanism.
+    gravity : array_like, shape (3,), default (0, 0, -9.81)
+        Acceleration of gravity (m/s²), in world axes.
     """
 
     def __init__(self, name: str = "robot", gravity: Any = (0.0, 0.0, -9.81)) -> None:
@@ -75,16 +78,76 @@ class Builder:
         max_velocity: Any = np.inf,
         geometry: Any = (),
         allow_unphysical: bool = False,
-    ) -> Builder:
+    ) -> Self:
         """Add a body and the joint that carries it.
 
-        The joint sits at `position` / `rotation` (3 x 3 or quaternion) or `rpy` in the parent's frame; at q = neutral
-        the body's frame coincides with it. `com` and `inertia` (about the com: 3 principal moments, 6 numbers xx xy xz
-        yy yz zz, or 3 x 3) are in the body's frame. `armature` adds to the diagonal of the mass matrix. No part of the
-        rigid-body dynamics are `damping` and `stiffness` of a spring that is at rest at the coordinates `rest` (neutral
-        if None), whose forces `System.passive_forces` gives, and what is only kept: `friction`, `limits` (lower,
-        upper), `max_force` and `max_velocity` of the drive, and `geometry`, a list of `Geometry`.
-        `allow_unphysical` accepts an inertia that no distribution of mass has. Without `joint` the body is fixed.
+        Parameters
+        ----------
+        name : str
+            Name of the body.
+        parent : str, default 'world'
+            Body that carries it.
+        joint : Joint, optional
+            Joint between parent and body; fixed if None.
+        joint_name : str, optional
+            Name of the joint; that of the body if None.
+        position : array_like, shape (3,), default (0, 0, 0)
+            Position (m) of the joint in the frame of the parent.
+        rotation : array_like, shape (3, 3) or (4,), optional
+            Rotation matrix or quaternion (w, x, y, z).
+        rpy : array_like, shape (3,), optional
+            Roll, pitch and yaw (rad), instead of `rotation`.
+        mass : float, default 0.0
+            Mass (kg).
+        com : array_like, shape (3,), default (0, 0, 0)
+            Centre of mass (m) in the frame of the body.
+        inertia : array_like, shape (3,), (6,) or (3, 3), default (0, 0, 0)
+            Rotational inertia (kg m²) about the centre of mass, in the axes of the body: three principal moments, six
+            numbers xx xy xz yy yz zz, or the matrix.
+        armature : array_like, shape () or (nv of the joint,), default 0.0
+            Added to the diagonal of the mass matrix (kg m², kg), such as the reflected inertia of a rotor.
+        damping : array_like, shape () or (nv of the joint,), default 0.0
+            Viscous damping (N m s/rad, N s/m), see `System.passive_forces`.
+        friction : array_like, shape () or (nv of the joint,), default 0.0
+            Coulomb friction (N m, N), kept with the model; no method uses it.
+        limits : array_like, shape (2,) or (2, nq of the joint), optional
+            Lower and upper limits of the coordinates (rad, m), which `System.random` keeps; none if None.
+        stiffness : array_like, shape () or (nv of the joint,), default 0.0
+            Stiffness of a spring (N m/rad, N/m), see `System.passive_forces`.
+        rest : array_like, shape (nq of the joint,), optional
+            Coordinates at which the spring is at rest; neutral if None.
+        max_force : array_like, shape () or (nv of the joint,), default inf
+            Largest force of the drive (N m, N), kept with the model.
+        max_velocity : array_like, shape () or (nv of the joint,), default inf
+            Largest velocity of the drive (rad/s, m/s), kept with the model.
+        geometry : sequence of Geometry, optional
+            Shapes for viewing and collision, kept with the model.
+        allow_unphysical : bool, default False
+            Accept an inertia that no distribution of mass has.
+
+        Returns
+        -------
+        Builder
+            The builder itself, so that calls can be chained.
+
+        Raises
+        ------
+        ModelError
+            If a name is taken, a number is missing or not finite, or the inertia is not physical.
+
+        Notes
+        -----
+        At the neutral configuration of the joint the frame of the body coincides with that of the joint. Springs and
+        damping are no part of the rigid-body dynamics.
+
+        Examples
+        --------
+        >>> import fourbar as fb
+        >>> b = fb.Builder("arm")
+        >>> _ = b.body("upper", joint=fb.joints.Revolute("y"), mass=1.0, com=(0, 0, -0.2), inertia=(0.01, 0.01, 0.002))
+        >>> _ = b.body("hand", parent="upper", position=(0, 0, -0.4), mass=0.2)
+        >>> b.build()
+        <fourbar System 'arm': 2 bodies, nq=1, nv=1>
         """
         what = f"body {name!r}"
         self._check_new_name("body", name)
@@ -108,11 +171,11 @@ class Builder:
             **read_spring(what, joint, stiffness, rest),
             **read_drive(what, joint.nv, max_force, max_velocity),
         )
-        self._bodies[name] = self._matter(name, mass, com, inertia, geometry, allow_unphysical)
+        self._bodies[name] = self._body(name, mass, com, inertia, geometry, allow_unphysical)
         self._connections[name] = connection
         return self
 
-    def _matter(self, name: str, mass: Any, com: Any, inertia: Any, geometry: Any, allow_unphysical: bool) -> Body:
+    def _body(self, name: str, mass: Any, com: Any, inertia: Any, geometry: Any, allow_unphysical: bool) -> Body:
         what = f"body {name!r}"
         tensor = read_inertia(f"{what}, inertia", inertia)
         weight = read_number(f"{what}, mass", mass)
@@ -124,20 +187,72 @@ class Builder:
 
     def frame(
         self, name: str, body: str, *, position: Any = (0.0, 0.0, 0.0), rotation: Any = None, rpy: Any = None
-    ) -> Builder:
-        """Add a named place on a body (or on the world)."""
+    ) -> Self:
+        """Add a named frame on a body or on the world.
+
+        Parameters
+        ----------
+        name : str
+            Name of the frame.
+        body : str
+            Body that carries it, or 'world'.
+        position : array_like, shape (3,), default (0, 0, 0)
+            Position (m) in the frame of the body.
+        rotation : array_like, shape (3, 3) or (4,), optional
+            Rotation matrix or quaternion (w, x, y, z).
+        rpy : array_like, shape (3,), optional
+            Roll, pitch and yaw (rad), instead of `rotation`.
+
+        Returns
+        -------
+        Builder
+            The builder itself, so that calls can be chained.
+
+        Examples
+        --------
+        >>> import fourbar as fb
+        >>> b = fb.Builder("arm")
+        >>> _ = b.body("rod", joint=fb.joints.Revolute("y"), mass=1.0, com=(0, 0, -0.5), inertia=(0.1, 0.1, 0))
+        >>> b.frame("tip", "rod", position=(0, 0, -1.0)).build().pose([0.0], "tip")[2, 3]
+        np.float64(-1.0)
+        """
         self._check_new_name("frame", name)
         if not isinstance(body, str):
             raise ModelError(f"frame {name!r}: body must be a name, got {body!r}")
         self._frames[name] = Frame(name, body, read_placement(f"frame {name!r}", position, rotation, rpy))
         return self
 
-    def loop(self, loop: Loop, *, name: str | None = None, independent: Any = ()) -> Builder:
-        """Close a loop: a gear, a coupling, a joint between two bodies, a function (see `fourbar.constraints`).
+    def loop(self, loop: Loop, *, name: str | None = None, independent: Any = ()) -> Self:
+        """Close a loop: a gear, a coupling, a joint between two bodies, or a function.
 
-        `independent`: joints whose velocities are to be the independent ones, a list of names, or a mapping from name
-        to the joint velocity for a unit of the independent one. Of a joint with several velocities all are meant, or
-        one: "platform.vx". Without it they are chosen where the loop is closed.
+        Parameters
+        ----------
+        loop : Loop
+            One of `fourbar.loops`, such as ``Gear('knee', 'knee_rotor', 6.0)``.
+        name : str, optional
+            Name of the loop; by default its kind and a number.
+        independent : sequence of str, or mapping of str to float, optional
+            Joints whose velocities are to be the independent ones; a mapping gives the joint velocity per unit of the
+            independent one. For a joint with several velocities all are meant, or one: 'platform.vx'. By default they
+            are chosen where the loop is closed.
+
+        Returns
+        -------
+        Builder
+            The builder itself, so that calls can be chained.
+
+        See Also
+        --------
+        System.constrained : Constraints kept by forces.
+
+        Examples
+        --------
+        >>> import fourbar as fb
+        >>> b = fb.Builder("geared")
+        >>> _ = b.body("arm", joint=fb.joints.Revolute("y"), mass=1.0, com=(0, 0, -0.3), inertia=(0.01, 0.01, 0.01))
+        >>> _ = b.body("rotor", joint=fb.joints.Revolute("y"), mass=0.1, inertia=(1e-4, 1e-4, 1e-4))
+        >>> b.loop(fb.loops.Gear("arm", "rotor", 9.0)).build()
+        <fourbar System 'geared': 2 bodies, nq=1, nv=1>
         """
         if not isinstance(loop, Loop):
             raise ModelError(
@@ -171,10 +286,33 @@ class Builder:
         place = loop.at_successor
         return Closure(Fixed(), body, loop.successor, at_successor=place.p, successor_rotation=place.R)
 
-    def configuration(self, name: str, coordinates: Mapping[str, Any]) -> Builder:
-        """Name a configuration: coordinates by joint, the others neutral. The first one says near which to close loops.
+    def configuration(self, name: str, coordinates: Mapping[str, Any]) -> Self:
+        """Name a configuration.
 
-        It need not be closed: `System.configurations` has the nearest closed one.
+        Parameters
+        ----------
+        name : str
+            Name of the configuration.
+        coordinates : mapping of str to array_like
+            Coordinates (rad, m) by joint; other joints are neutral.
+
+        Returns
+        -------
+        Builder
+            The builder itself, so that calls can be chained.
+
+        Notes
+        -----
+        Loops are closed near the first configuration. It need not be closed itself: `System.configurations` has the
+        nearest closed one.
+
+        Examples
+        --------
+        >>> import fourbar as fb
+        >>> b = fb.Builder("arm")
+        >>> _ = b.body("rod", joint=fb.joints.Revolute("y"), mass=1.0, com=(0, 0, -0.5), inertia=(0.1, 0.1, 0))
+        >>> b.configuration("home", {"rod": 0.5}).build().configurations["home"]
+        array([0.5])
         """
         if not isinstance(name, str) or not name or name in self._configurations:
             raise ModelError(f"a configuration needs a unique name, a non-empty string; got {name!r}")
@@ -196,18 +334,50 @@ class Builder:
         force_range: Any = None,
         kind: str = "motor",
         parameters: Any = None,
-    ) -> Builder:
-        """Add an actuator that moves joints: its force times gear is the force on the joint.
+    ) -> Self:
+        """Add an actuator that moves joints.
 
-        `drives`: a joint, with `gear` a number or one for each of its velocities; or gear ratios by joint, as of a
-        tendon that runs over several, {"knee": 9.0, "ankle": -2.0}; or a list of `Drive`. `axes="parent"`: the gear of
-        a ball or free joint stays in the parent's axes. The ranges are pairs; `kind` and `parameters` (numbers by name)
-        say how force comes from control, and are only carried.
+        Parameters
+        ----------
+        name : str
+            Name of the actuator.
+        drives : str, mapping of str to float, or sequence of Drive
+            Joint that it moves; or gear ratios by joint, as of a tendon that runs over several,
+            ``{"knee": 9.0, "ankle": -2.0}``; or drives one by one.
+        gear : array_like, shape () or (nv of the joint,), default 1.0
+            Gear ratio if `drives` is one joint: its force times the gear is the force on the joint.
+        axes : {'child', 'parent'}, default 'child'
+            Axes in which the gear of a spherical or free joint stays.
+        control_range : tuple of float, optional
+            Lower and upper control.
+        force_range : tuple of float, optional
+            Lower and upper force of the actuator (N m, N).
+        kind : str, default 'motor'
+            How force comes from control; kept with the model.
+        parameters : mapping of str to array_like, optional
+            Numbers of this law, by name; kept with the model.
+
+        Returns
+        -------
+        Builder
+            The builder itself, so that calls can be chained.
+
+        See Also
+        --------
+        System.actuator_force : Joint forces made by the actuators.
+
+        Examples
+        --------
+        >>> import fourbar as fb
+        >>> b = fb.Builder("arm")
+        >>> _ = b.body("rod", joint=fb.joints.Revolute("y"), mass=1.0, com=(0, 0, -0.5), inertia=(0.1, 0.1, 0))
+        >>> b.actuator("motor", drives="rod", gear=9.0, force_range=(-2.0, 2.0)).build().names.actuators
+        ('motor',)
         """
         made = actuators.make(name, drives, gear, axes, control_range, force_range, kind, parameters)
         return self._add_actuator(made)
 
-    def _add_actuator(self, actuator: Actuator) -> Builder:
+    def _add_actuator(self, actuator: Actuator) -> Self:
         if actuator.name in self._actuators:
             raise ModelError(f"there is already an actuator {actuator.name!r}; names must be unique")
         self._actuators[actuator.name] = actuator
@@ -227,8 +397,48 @@ class Builder:
         mass: float = 0.0,
         com: Any = (0.0, 0.0, 0.0),
         inertia: Any = (0.0, 0.0, 0.0),
-    ) -> Builder:
-        """Add the rotor of a geared motor: a body on `parent` that turns `ratio` times as fast as joint `drives`."""
+    ) -> Self:
+        """Add the rotor of a geared motor: a body and the gear that ties it to a joint.
+
+        Parameters
+        ----------
+        name : str
+            Name of the rotor.
+        drives : str
+            Joint that it drives.
+        ratio : float
+            Turns of the rotor per turn of the joint.
+        parent : str, default 'world'
+            Body that carries the rotor.
+        axis : str or array_like, shape (3,), default 'z'
+            Axis of the rotor in the frame of its joint.
+        position : array_like, shape (3,), default (0, 0, 0)
+            Position (m) of the axis in the frame of the parent.
+        rotation : array_like, shape (3, 3) or (4,), optional
+            Rotation matrix or quaternion (w, x, y, z).
+        rpy : array_like, shape (3,), optional
+            Roll, pitch and yaw (rad), instead of `rotation`.
+        mass : float, default 0.0
+            Mass (kg).
+        com : array_like, shape (3,), default (0, 0, 0)
+            Centre of mass (m) in the frame of the rotor.
+        inertia : array_like, shape (3,), (6,) or (3, 3), default (0, 0, 0)
+            Rotational inertia (kg m²) about the centre of mass.
+
+        Returns
+        -------
+        Builder
+            The builder itself, so that calls can be chained.
+
+        Examples
+        --------
+        >>> import fourbar as fb
+        >>> b = fb.Builder("geared")
+        >>> _ = b.body("arm", joint=fb.joints.Revolute("y"), mass=1.0, com=(0, 0, -0.3), inertia=(0.01, 0.01, 0.01))
+        >>> robot = b.motor("rotor", drives="arm", ratio=9.0, axis="y", mass=0.1, inertia=(1e-4, 1e-4, 1e-4)).build()
+        >>> robot.mass_matrix([0.0]).round(4)
+        array([[0.1081]])
+        """
         from ..constraints.gears import Gear
 
         self.body(
@@ -237,8 +447,36 @@ class Builder:
         )  # fmt: skip
         return self.loop(Gear(drives, name, ratio), name=f"{name}_gear", independent=[drives])
 
-    def include(self, mechanism: Mechanism) -> Builder:
-        """Add all bodies, frames, loops, configurations and actuators of a mechanism; name and gravity are left."""
+    def include(self, mechanism: Mechanism) -> Self:
+        """Add all parts of a mechanism: bodies, frames, loops, configurations and actuators.
+
+        Parameters
+        ----------
+        mechanism : Mechanism
+            What to add, such as ``robot.mechanism``; its name and gravity are left.
+
+        Returns
+        -------
+        Builder
+            The builder itself, so that calls can be chained.
+
+        Raises
+        ------
+        ModelError
+            If a name is taken.
+
+        See Also
+        --------
+        System.attach : One robot mounted on another.
+        System.merge : Two robots in one world.
+
+        Examples
+        --------
+        >>> import fourbar as fb
+        >>> robot = fb.robots.double_pendulum()
+        >>> fb.Builder("arm").include(robot.mechanism).build() == robot.renamed(name="arm")
+        True
+        """
         for body, c in zip(mechanism.bodies, mechanism.joints, strict=True):
             self._check_new_name("body", body.name)
             self._bodies[body.name], self._connections[body.name] = body, c

@@ -99,8 +99,8 @@ def with_inertial_parameters(
 ) -> Mechanism:
     """The same mechanism with other parameters φ, in the order of `parameter_names(mechanism, columns)`.
 
-    What `columns` leaves out stays as it was. Inertias that no matter has are refused unless `allow_unphysical`; so are
-    preloads that no spring has.
+    What `columns` leaves out stays as it was. Physically inconsistent inertias are refused unless `allow_unphysical`;
+    so are preloads without a spring.
     """
     kinds = read_columns(columns)
     phi = _checked(mechanism, parameters, kinds)

@@ -11,18 +11,18 @@ from ..errors import FourbarError, ModelError, extra
 from .geometry import Geometry
 
 
-class Matter(NamedTuple):
+class MassMoments(NamedTuple):
     """Mass, first moment m c and second moments Σ = ∫ r rᵀ dm about the origin of some frame."""
 
     m: float
     h: np.ndarray
     Sigma: np.ndarray
 
-    def moved(self, R: np.ndarray, p: np.ndarray) -> Matter:
+    def moved(self, R: np.ndarray, p: np.ndarray) -> MassMoments:
         """The same, expressed in a frame in which this one is at (R, p)."""
         h = R @ self.h
         across = np.outer(h, p)
-        return Matter(self.m, h + self.m * p, R @ self.Sigma @ R.T + across + across.T + self.m * np.outer(p, p))
+        return MassMoments(self.m, h + self.m * p, R @ self.Sigma @ R.T + across + across.T + self.m * np.outer(p, p))
 
     def about_com(self) -> tuple[float, np.ndarray, np.ndarray]:
         """Mass, centre of mass, and the rotational inertia about it (3 x 3)."""
@@ -32,39 +32,39 @@ class Matter(NamedTuple):
         return self.m, c, np.trace(central) * np.eye(3) - central
 
 
-def _even(volume: float, *squares: float) -> Matter:
+def _even(volume: float, *squares: float) -> MassMoments:
     """A shape of unit density, centred and symmetric, with these mean values of x², y², z²."""
-    return Matter(volume, np.zeros(3), volume * np.diag(squares))
+    return MassMoments(volume, np.zeros(3), volume * np.diag(squares))
 
 
-def _box(x: float, y: float, z: float) -> Matter:
+def _box(x: float, y: float, z: float) -> MassMoments:
     return _even(x * y * z, x * x / 12, y * y / 12, z * z / 12)
 
 
-def _sphere(r: float) -> Matter:
+def _sphere(r: float) -> MassMoments:
     return _ellipsoid(r, r, r)
 
 
-def _ellipsoid(a: float, b: float, c: float) -> Matter:
+def _ellipsoid(a: float, b: float, c: float) -> MassMoments:
     return _even(4 / 3 * np.pi * a * b * c, a * a / 5, b * b / 5, c * c / 5)
 
 
-def _cylinder(r: float, length: float) -> Matter:
+def _cylinder(r: float, length: float) -> MassMoments:
     return _even(np.pi * r * r * length, r * r / 4, r * r / 4, length * length / 12)
 
 
-def _capsule(r: float, length: float) -> Matter:
+def _capsule(r: float, length: float) -> MassMoments:
     """A cylinder and two hemispheres, whose centres of mass are 3/8 r beyond its ends."""
     ball, middle = 4 / 3 * np.pi * r**3, _cylinder(r, length)
     along = ball * (r * r / 5 + length * length / 4 + 3 / 8 * r * length)
     across = ball * r * r / 5
-    return Matter(middle.m + ball, np.zeros(3), middle.Sigma + np.diag([across, across, along]))
+    return MassMoments(middle.m + ball, np.zeros(3), middle.Sigma + np.diag([across, across, along]))
 
 
 _SHAPES = {"box": _box, "sphere": _sphere, "ellipsoid": _ellipsoid, "cylinder": _cylinder, "capsule": _capsule}
 
 
-def of_faces(vertices: np.ndarray, faces: np.ndarray) -> Matter:
+def of_faces(vertices: np.ndarray, faces: np.ndarray) -> MassMoments:
     """The inside of a closed surface (vertices (n, 3), faces (m, 3)): tetrahedra that its faces span."""
     corners = vertices[faces]
     a, b, c = corners[:, 0], corners[:, 1], corners[:, 2]
@@ -73,10 +73,10 @@ def of_faces(vertices: np.ndarray, faces: np.ndarray) -> Matter:
     six = np.einsum("n,ni,nj->ij", det, s, s) + np.einsum("n,nki,nkj->ij", det, corners, corners)
     volume = det.sum() / 6.0
     sign = np.sign(volume)  # all faces may be oriented inwards
-    return Matter(sign * volume, sign * (det @ s) / 24.0, sign * six / 120.0)
+    return MassMoments(sign * volume, sign * (det @ s) / 24.0, sign * six / 120.0)
 
 
-def _mesh(what: str, shape: Geometry) -> Matter:
+def _mesh(what: str, shape: Geometry) -> MassMoments:
     if not shape.file:
         raise ModelError(f"{what}: the mesh {shape.mesh!r} was not found when the file was read; give folders= there")
     try:
@@ -94,7 +94,7 @@ def _mesh(what: str, shape: Geometry) -> Matter:
     return of_faces(np.array(surface.vertices) * shape.scale, np.array(surface.faces))  # type: ignore[attr-defined]
 
 
-def of_shape(what: str, shape: Geometry) -> Matter:
+def of_shape(what: str, shape: Geometry) -> MassMoments:
     """A shape of unit density, expressed in its body's frame."""
     if shape.kind == "plane":
         raise ModelError(f"{what}: a plane has no volume, hence no mass")
@@ -107,5 +107,5 @@ def of_shape(what: str, shape: Geometry) -> Matter:
 def of_shapes(what: str, shapes: Sequence[Geometry], density: float) -> tuple[float, np.ndarray, np.ndarray]:
     """Mass, centre and inertia about it of several shapes together; overlaps count twice."""
     parts = [of_shape(what, shape) for shape in shapes]
-    total = Matter(*(density * sum(values) for values in zip(*parts, strict=True)))  # type: ignore[arg-type]
+    total = MassMoments(*(density * sum(values) for values in zip(*parts, strict=True)))  # type: ignore[arg-type]
     return total.about_com()

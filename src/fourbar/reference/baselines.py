@@ -26,25 +26,78 @@ from ..tree.embedding import LoopEmbedding
 __all__ = [
     "Independent", "independent", "lagrange_accelerations", "lagrange_forward_dynamics", "loop_constraints",
     "projected_inverse_dynamics", "projected_osim", "projection_forward_dynamics", "reflected_inertia",
-    "reflected_robot", "spanning_forces", "spanning_tree",
+    "reflected_robot", "spanning_forces", "spanning_tree", "sparse_lagrange_forward_dynamics",
 ]  # fmt: skip
 
 
 @lru_cache(maxsize=64)
 def spanning_tree(robot: System) -> System:
-    """`robot.spanning()`, cached, so that its methods are compiled once."""
+    """The spanning tree of a robot, kept, so that its methods are compiled once.
+
+    Parameters
+    ----------
+    robot : System
+        The robot.
+
+    Returns
+    -------
+    System
+        ``robot.spanning()``.
+
+    Examples
+    --------
+    >>> import fourbar as fb
+    >>> robot = fb.robots.four_bar()
+    >>> q = robot.neutral()
+    >>> fb.baselines.spanning_tree(robot).nv
+    3
+    """
     return robot.spanning()
 
 
 class Independent(NamedTuple):
-    """Which velocities of the spanning tree are independent: `places`; velocity there = scale · independent one."""
+    """Which velocities of the spanning tree are independent.
+
+    Parameters
+    ----------
+    places : ndarray of int, shape (nv,)
+        Their places among the velocities of the spanning tree.
+    scales : ndarray, shape (nv,)
+        The velocity there is scale times the independent one.
+
+    Examples
+    --------
+    >>> import fourbar as fb
+    >>> robot = fb.robots.four_bar()
+    >>> fb.baselines.independent(robot).places
+    array([0])
+    """
 
     places: np.ndarray
     scales: np.ndarray
 
 
 def independent(robot: System) -> Independent:
-    """Where the independent velocities are in the spanning tree, in the order of `robot.names.velocities`."""
+    """Where the independent velocities are in the spanning tree.
+
+    Parameters
+    ----------
+    robot : System
+        The robot.
+
+    Returns
+    -------
+    Independent
+        Places and scales, in the order of `names.velocities`.
+
+    Examples
+    --------
+    >>> import fourbar as fb
+    >>> robot = fb.robots.four_bar()
+    >>> q = robot.neutral()
+    >>> fb.baselines.independent(robot).places
+    array([0])
+    """
     places: list[int] = []
     scales: list[float] = []
     for cluster in robot.model.cluster_tree.clusters:
@@ -84,7 +137,38 @@ def _alike(*arrays: Any) -> list[np.ndarray]:
 
 
 def projected_inverse_dynamics(robot: System, q: Any, v: Any, a: Any, f_ext: Any = None) -> np.ndarray:
-    """τ (..., nv) = Gᵀ RNEA(spanning tree, q, G v, G a + g): Projected RNEA (Chignoli §II-C)."""
+    """Inverse dynamics by projecting those of the spanning tree (Chignoli §II-C).
+
+    Parameters
+    ----------
+    robot : System
+        The robot.
+    q : array_like, shape (..., nq)
+        Configuration, with its loops closed.
+    v : array_like, shape (..., nv)
+        Velocity (rad/s, m/s).
+    a : array_like, shape (..., nv)
+        Acceleration (rad/s², m/s²).
+    f_ext : array_like, shape (..., n_bodies, 6), optional
+        Wrench [moment; force] (N m, N) on each body, at its origin and in its axes.
+
+    Returns
+    -------
+    ndarray, shape (..., nv)
+        τ = Gᵀ RNEA(spanning tree, q, G v, G a + g) (N m, N).
+
+    See Also
+    --------
+    System.inverse_dynamics : By clusters.
+
+    Examples
+    --------
+    >>> import fourbar as fb
+    >>> robot = fb.robots.four_bar()
+    >>> q = robot.neutral()
+    >>> fb.baselines.projected_inverse_dynamics(robot, q, [0.0], [1.0]).round(4)
+    array([0.9103])
+    """
     every = spanning_tree(robot).inverse_dynamics(
         robot.expand(q), robot.expand_velocity(q, v), robot.expand_acceleration(q, v, a), f_ext=f_ext
     )
@@ -92,9 +176,27 @@ def projected_inverse_dynamics(robot: System, q: Any, v: Any, a: Any, f_ext: Any
 
 
 def spanning_forces(robot: System, tau: Any) -> np.ndarray:
-    """Forces (..., n) on the joints of the spanning tree equivalent to τ (..., nv): Gᵀ times them is τ.
+    """Forces on the joints of the spanning tree that do what forces on the independent velocities do.
 
-    Only joints with independent velocities are driven.
+    Parameters
+    ----------
+    robot : System
+        The robot.
+    tau : array_like, shape (..., nv)
+        Joint forces (N m, N).
+
+    Returns
+    -------
+    ndarray, shape (..., n)
+        Forces (N m, N), such that Gᵀ times them is τ; only joints with independent velocities are driven.
+
+    Examples
+    --------
+    >>> import fourbar as fb
+    >>> robot = fb.robots.four_bar()
+    >>> q = robot.neutral()
+    >>> fb.baselines.spanning_forces(robot, [2.0])
+    array([2., 0., 0.])
     """
     where, tau = independent(robot), np.asarray(tau, float)
     forces = np.zeros((*tau.shape[:-1], robot.model.cluster_tree.spanning_tree.nv))
@@ -103,7 +205,42 @@ def spanning_forces(robot: System, tau: Any) -> np.ndarray:
 
 
 def projection_forward_dynamics(robot: System, q: Any, v: Any, tau: Any, f_ext: Any = None) -> np.ndarray:
-    """a (..., nv) = (Gᵀ H G)⁻¹ Gᵀ (τ - c - H g): the projection method (Chignoli §II-D)."""
+    """Forward dynamics by the projection method (Chignoli §II-D).
+
+    Parameters
+    ----------
+    robot : System
+        The robot.
+    q : array_like, shape (..., nq)
+        Configuration, with its loops closed.
+    v : array_like, shape (..., nv)
+        Velocity (rad/s, m/s).
+    tau : array_like, shape (..., nv)
+        Joint forces (N m, N).
+    f_ext : array_like, shape (..., n_bodies, 6), optional
+        Wrench [moment; force] (N m, N) on each body, at its origin and in its axes.
+
+    Returns
+    -------
+    ndarray, shape (..., nv)
+        Accelerations (rad/s², m/s²) of the independent velocities.
+
+    See Also
+    --------
+    System.forward_dynamics : By clusters.
+
+    Notes
+    -----
+    a = (Gᵀ H G)⁻¹ Gᵀ (τ - c - H g), with H and c of the spanning tree.
+
+    Examples
+    --------
+    >>> import fourbar as fb
+    >>> robot = fb.robots.four_bar()
+    >>> q = robot.neutral()
+    >>> fb.baselines.projection_forward_dynamics(robot, q, [0.0], [1.0]).round(4)
+    array([1.0985])
+    """
     tree, q_all = spanning_tree(robot), robot.expand(q)
     G, g, H = robot.loop_map(q), robot.loop_bias(q, v), tree.mass_matrix(q_all)
     c = tree.bias_force(q_all, robot.expand_velocity(q, v), f_ext=f_ext)
@@ -112,18 +249,72 @@ def projection_forward_dynamics(robot: System, q: Any, v: Any, tau: Any, f_ext: 
 
 
 def loop_constraints(robot: System, q: Any, v: Any) -> tuple[np.ndarray, np.ndarray]:
-    """K (..., m, n) and k (..., m) with K q̈ = k for the velocities of the spanning tree (Chignoli eq. 2).
+    """Every condition of every loop on the accelerations of the spanning tree.
 
-    Every row of every loop, also those that others imply: `robot.loop_jacobian` and `robot.loop_jacobian_bias`.
+    Parameters
+    ----------
+    robot : System
+        The robot.
+    q : array_like, shape (..., nq)
+        Configuration, with its loops closed.
+    v : array_like, shape (..., nv)
+        Velocity (rad/s, m/s).
+
+    Returns
+    -------
+    K : ndarray, shape (..., m, n)
+        Rows, also those that others imply: `System.loop_jacobian`.
+    k : ndarray, shape (..., m)
+        Right-hand side of K q̈ = k (Chignoli eq. 2): `System.loop_jacobian_bias`.
+
+    Examples
+    --------
+    >>> import fourbar as fb
+    >>> robot = fb.robots.four_bar()
+    >>> q = robot.neutral()
+    >>> K, k = fb.baselines.loop_constraints(robot, q, [1.0])
+    >>> K.shape, k.shape
+    ((6, 3), (6,))
     """
     q, v = _alike(q, v)
     return robot.loop_jacobian(q), robot.loop_jacobian_bias(q, v)
 
 
 def lagrange_accelerations(robot: System, q: Any, v: Any, tau: Any, f_ext: Any = None) -> tuple[np.ndarray, np.ndarray]:
-    """q̈ (..., n) of the spanning tree and the multipliers λ (..., m) of the rows of K (Chignoli §II-D).
+    """Accelerations of the spanning tree and Lagrange multipliers of the loops (Chignoli §II-D).
 
-    [[H, Kᵀ], [K, 0]] [q̈; -λ] = [τ - c; k], with the least λ where rows of K imply each other.
+    Parameters
+    ----------
+    robot : System
+        The robot.
+    q : array_like, shape (..., nq)
+        Configuration, with its loops closed.
+    v : array_like, shape (..., nv)
+        Velocity (rad/s, m/s).
+    tau : array_like, shape (..., nv)
+        Joint forces (N m, N).
+    f_ext : array_like, shape (..., n_bodies, 6), optional
+        Wrench [moment; force] (N m, N) on each body, at its origin and in its axes.
+
+    Returns
+    -------
+    a : ndarray, shape (..., n)
+        Accelerations q̈ of the spanning tree (rad/s², m/s²).
+    multipliers : ndarray, shape (..., m)
+        Multipliers λ of the rows of K, the least where rows imply each other.
+
+    Notes
+    -----
+    [[H, Kᵀ], [K, 0]] [q̈; -λ] = [τ - c; k].
+
+    Examples
+    --------
+    >>> import fourbar as fb
+    >>> robot = fb.robots.four_bar()
+    >>> q = robot.neutral()
+    >>> a, multipliers = fb.baselines.lagrange_accelerations(robot, q, [0.0], [1.0])
+    >>> a.round(4)
+    array([ 1.0985,  1.0985, -1.0985])
     """
     q, v, tau = _alike(q, v, tau)
     tree, q_all = spanning_tree(robot), robot.expand(q)
@@ -144,16 +335,79 @@ def lagrange_accelerations(robot: System, q: Any, v: Any, tau: Any, f_ext: Any =
 
 
 def lagrange_forward_dynamics(robot: System, q: Any, v: Any, tau: Any, f_ext: Any = None) -> np.ndarray:
-    """a (..., nv) by the Lagrange multiplier method (Chignoli §II-D)."""
+    """Forward dynamics by Lagrange multipliers (Chignoli §II-D).
+
+    Parameters
+    ----------
+    robot : System
+        The robot.
+    q : array_like, shape (..., nq)
+        Configuration, with its loops closed.
+    v : array_like, shape (..., nv)
+        Velocity (rad/s, m/s).
+    tau : array_like, shape (..., nv)
+        Joint forces (N m, N).
+    f_ext : array_like, shape (..., n_bodies, 6), optional
+        Wrench [moment; force] (N m, N) on each body, at its origin and in its axes.
+
+    Returns
+    -------
+    ndarray, shape (..., nv)
+        Accelerations (rad/s², m/s²) of the independent velocities.
+
+    See Also
+    --------
+    System.forward_dynamics : By clusters.
+
+    Examples
+    --------
+    >>> import fourbar as fb
+    >>> robot = fb.robots.four_bar()
+    >>> q = robot.neutral()
+    >>> fb.baselines.lagrange_forward_dynamics(robot, q, [0.0], [1.0]).round(4)
+    array([1.0985])
+    """
     where = independent(robot)
     return lagrange_accelerations(robot, q, v, tau, f_ext)[0][..., where.places] / where.scales
 
 
 def sparse_lagrange_forward_dynamics(robot: System, q: Any, v: Any, tau: Any, f_ext: Any = None) -> np.ndarray:
-    """a (..., nv) by multipliers, with H factored along the tree: (K H⁻¹ Kᵀ) λ = k - K H⁻¹ (τ - c), the least λ.
+    """Forward dynamics by Lagrange multipliers, with the mass matrix factored along the tree.
 
-    H⁻¹ Kᵀ costs O(n) per row, and K H⁻¹ Kᵀ is small; H must be regular, so no body without mass may hang on a loop
-    alone.
+    Parameters
+    ----------
+    robot : System
+        The robot.
+    q : array_like, shape (..., nq)
+        Configuration, with its loops closed.
+    v : array_like, shape (..., nv)
+        Velocity (rad/s, m/s).
+    tau : array_like, shape (..., nv)
+        Joint forces (N m, N).
+    f_ext : array_like, shape (..., n_bodies, 6), optional
+        Wrench [moment; force] (N m, N) on each body, at its origin and in its axes.
+
+    Returns
+    -------
+    ndarray, shape (..., nv)
+        Accelerations (rad/s², m/s²) of the independent velocities.
+
+    See Also
+    --------
+    lagrange_forward_dynamics : With a dense mass matrix.
+
+    Notes
+    -----
+    (K H⁻¹ Kᵀ) λ = k - K H⁻¹ (τ - c), with the least λ. H⁻¹ Kᵀ costs O(n) per row, and K H⁻¹ Kᵀ is small; H must be
+    regular, so no body without mass may hang on a loop alone.
+
+    Examples
+    --------
+    >>> import fourbar as fb
+    >>> robot = fb.robots.four_bar()
+    >>> q = robot.neutral()
+    >>> fb.baselines.sparse_lagrange_forward_dynamics(robot, q, [0.0], [1.0]).round(4)
+    array([1.0985])
     """
     q, v, tau = _alike(q, v, tau)
     tree, q_all = spanning_tree(robot), robot.expand(q)
@@ -167,9 +421,34 @@ def sparse_lagrange_forward_dynamics(robot: System, q: Any, v: Any, tau: Any, f_
 
 
 def projected_osim(robot: System, q: Any, frames: Sequence[str]) -> np.ndarray:
-    """Ω (..., 6 k, 6 k) = J G (Gᵀ H G)⁻¹ (J G)ᵀ: inverse operational-space inertia of k frames (Chignoli §II-E).
+    """Inverse operational-space inertia of frames by projection (Chignoli §II-E).
 
-    J stacks the spanning tree's Jacobians of the frames: [angular; linear] at their origins, in world axes.
+    Parameters
+    ----------
+    robot : System
+        The robot.
+    q : array_like, shape (..., nq)
+        Configuration, with its loops closed.
+    frames : sequence of str
+        The k frames or bodies.
+
+    Returns
+    -------
+    ndarray, shape (..., 6 k, 6 k)
+        Ω = J G (Gᵀ H G)⁻¹ (J G)ᵀ, with the Jacobians J of the spanning tree: [angular; linear] at the origins, in world
+        axes.
+
+    See Also
+    --------
+    System.osim_inverse : By propagation of forces.
+
+    Examples
+    --------
+    >>> import fourbar as fb
+    >>> robot = fb.robots.four_bar()
+    >>> q = robot.neutral()
+    >>> fb.baselines.projected_osim(robot, q, ["ee"]).shape
+    (6, 6)
     """
     tree, q_all, G = spanning_tree(robot), robot.expand(q), robot.loop_map(q)
     J = np.concatenate([tree.jacobian(q_all, name) for name in frames], axis=-2) @ G
@@ -177,10 +456,26 @@ def projected_osim(robot: System, q: Any, frames: Sequence[str]) -> np.ndarray:
 
 
 def reflected_inertia(robot: System, q: Any = None) -> np.ndarray:
-    """H̃ (nv, nv): what dependent joints add to the mass matrix when only their own turning counts (Chignoli §II-C).
+    """Constant inertia that dependent joints add when only their own turning counts (Chignoli §II-C).
 
-    Gᵀ diag(Sᵀ I S) G over the dependent joints at one configuration (the neutral one by default): N² I for a rotor of
-    inertia I that turns N times as fast as its joint.
+    Parameters
+    ----------
+    robot : System
+        The robot.
+    q : array_like, shape (nq,), optional
+        Configuration; neutral if None.
+
+    Returns
+    -------
+    ndarray, shape (nv, nv)
+        Gᵀ diag(Sᵀ I S) G over the dependent joints (kg m², kg): N² I for a rotor of inertia I that turns N times as
+        fast as its joint.
+
+    Examples
+    --------
+    >>> import fourbar as fb
+    >>> fb.baselines.reflected_inertia(fb.robots.gt_chain(1)).round(6)
+    array([[0.0036]])
     """
     at = robot.neutral() if q is None else np.asarray(q, float)
     tree, q_all = robot.model.cluster_tree.spanning_tree, robot.expand(at)
@@ -196,11 +491,30 @@ def reflected_inertia(robot: System, q: Any = None) -> np.ndarray:
 
 
 def reflected_robot(robot: System, q: Any = None) -> System:
-    """The independent joints only, with the others' inertia as armature: the approximate method (Chignoli §II-C).
+    """Robot with the inertia of dependent joints as armature: the approximate method (Chignoli §II-C).
 
-    Bodies on dependent joints are fixed where they are at one configuration (the neutral one by default); of
-    `reflected_inertia` the diagonal is kept. Exact for rotors that sit on the ground; elsewhere the gyroscopic and
-    coupling terms of the rotors are lost.
+    Parameters
+    ----------
+    robot : System
+        The robot.
+    q : array_like, shape (nq,), optional
+        Configuration; neutral if None.
+
+    Returns
+    -------
+    System
+        The independent joints only. Bodies on dependent joints are fixed where they are at q; of `reflected_inertia`
+        the diagonal is kept.
+
+    Notes
+    -----
+    Exact for rotors that sit on the ground; elsewhere the gyroscopic and coupling terms of the rotors are lost.
+
+    Examples
+    --------
+    >>> import fourbar as fb
+    >>> fb.baselines.reflected_robot(fb.robots.gt_chain(2)).nv
+    2
     """
     at = robot.neutral() if q is None else np.asarray(q, float)
     where, q_all, added = independent(robot), robot.expand(at), np.zeros(robot.model.cluster_tree.spanning_tree.nv)

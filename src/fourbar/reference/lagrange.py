@@ -95,7 +95,20 @@ def _without_armature(tree: SpanningTree) -> SpanningTree:
 
 
 class Lagrangian:
-    """The equations of motion of a robot from its energies: `Lagrangian(robot).inverse_dynamics(q, v, a)`."""
+    """Equations of motion of a robot from its energies alone.
+
+    Parameters
+    ----------
+    robot : System
+        The robot.
+
+    Examples
+    --------
+    >>> import fourbar as fb
+    >>> robot = fb.robots.double_pendulum()
+    >>> fb.lagrange.Lagrangian(robot).inverse_dynamics([0.1, 0.2], [1.0, 0.0], [0.0, 0.0]).round(4)
+    array([1.1004, 0.4797])
+    """
 
     def __init__(self, robot: System) -> None:
         self.robot = robot
@@ -103,28 +116,91 @@ class Lagrangian:
         self._armature = np.array([x for c in self._tree.links for x in c.armature])
 
     def inverse_dynamics(self, q: Any, v: Any, a: Any) -> np.ndarray:
-        """Joint forces τ (..., nv): M a + C v + g."""
+        """Joint forces that cause given accelerations.
+
+        Parameters
+        ----------
+        q : array_like, shape (..., nq)
+            Configuration, with its loops closed.
+        v : array_like, shape (..., nv)
+            Velocity (rad/s, m/s).
+        a : array_like, shape (..., nv)
+            Acceleration (rad/s², m/s²).
+
+        Returns
+        -------
+        ndarray, shape (..., nv)
+            τ = M a + C v + g (N m, N).
+        """
         q, v, a = (np.asarray(x, float) for x in (q, v, a))
         full = self.robot.expand_acceleration(q, v, a)
         tau = self._forces(self.robot.expand(q), self.robot.expand_velocity(q, v), full) + self._armature * full
         return self._projected(q, tau)
 
     def bias_force(self, q: Any, v: Any) -> np.ndarray:
-        """C v + g (..., nv)."""
+        """Joint forces at acceleration zero.
+
+        Parameters
+        ----------
+        q : array_like, shape (..., nq)
+            Configuration, with its loops closed.
+        v : array_like, shape (..., nv)
+            Velocity (rad/s, m/s).
+
+        Returns
+        -------
+        ndarray, shape (..., nv)
+            C v + g (N m, N).
+        """
         return self.inverse_dynamics(q, v, np.zeros(self.robot.nv))
 
     def gravity_force(self, q: Any) -> np.ndarray:
-        """g (..., nv): the derivatives of the potential energy along unit velocities."""
+        """Joint forces that hold the robot still.
+
+        Parameters
+        ----------
+        q : array_like, shape (..., nq)
+            Configuration, with its loops closed.
+
+        Returns
+        -------
+        ndarray, shape (..., nv)
+            ∂U/∂q along the velocities (N m, N).
+        """
         return self._projected(np.asarray(q, float), self._weight(self.robot.expand(q)))
 
     def momenta(self, q: Any, v: Any) -> np.ndarray:
-        """p = ∂T/∂v (..., nv), generalised momenta; without armature."""
+        """Generalized momenta.
+
+        Parameters
+        ----------
+        q : array_like, shape (..., nq)
+            Configuration, with its loops closed.
+        v : array_like, shape (..., nv)
+            Velocity (rad/s, m/s).
+
+        Returns
+        -------
+        ndarray, shape (..., nv)
+            ∂T/∂v (kg m²/s, kg m/s).
+        """
         return self._projected(
             np.asarray(q, float), self._momenta(self.robot.expand(q), self.robot.expand_velocity(q, v))
         )
 
     def mass_matrix(self, q: Any) -> np.ndarray:
-        """M (..., nv, nv): the second derivatives of T with respect to velocities, plus armature."""
+        """Mass matrix: second derivatives of the kinetic energy.
+
+        Parameters
+        ----------
+        q : array_like, shape (..., nq)
+            Configuration, with its loops closed.
+
+        Returns
+        -------
+        ndarray, shape (..., nv, nv)
+            ∂²T/∂v² (kg m², kg m, kg), with armatures on its diagonal.
+        """
         n = self._tree.nv
         full = self._mass_matrix(self.robot.expand(q))
         M = full.reshape(*full.shape[:-1], n, n) + np.diag(self._armature)

@@ -46,7 +46,7 @@ class _Random:
     def __init__(self, seed: int) -> None:
         self.rng = np.random.default_rng(seed)
 
-    def _matter(self, scale: float) -> Row:
+    def _random_inertia(self, scale: float) -> Row:
         """Mass, centre and inertia of a few random points."""
         mass = float(self.rng.uniform(0.1, 1.0))
         points = self.rng.uniform(-1.0, 1.0, (6, 3))
@@ -61,10 +61,10 @@ class _Random:
         return {"position": self.rng.uniform(-1.0, 1.0, 3).tolist(), "rotation": quaternion.tolist()}
 
     def link(self, name: str, parent: str) -> Row:
-        return {**_row(name, parent), **self._place(), "axis": _AXES[self.rng.integers(3)], **self._matter(1.0)}
+        return {**_row(name, parent), **self._place(), "axis": _AXES[self.rng.integers(3)], **self._random_inertia(1.0)}
 
     def rotor(self, name: str, parent: str, link: Row) -> Row:
-        balanced = {**self._matter(1e-4), "com": (0.0, 0.0, 0.0)}
+        balanced = {**self._random_inertia(1e-4), "com": (0.0, 0.0, 0.0)}
         return {**_row(name, parent), **self._place(), "axis": link["axis"], **balanced, "rotor": True}
 
     def ratio(self) -> float:
@@ -90,7 +90,7 @@ def _numbers(n: int, seed: int | None) -> _Uniform | _Random:
 
 
 def gt_chain(n: int = 12, seed: int | None = None, rotors: Rotors = "exact") -> System:
-    """n links in a row, each hinge geared to a rotor that the link before it carries: n degrees of freedom.
+    """A row of n links, each hinge geared to a rotor that the link before it carries: n degrees of freedom.
 
     Without a seed the equal planar links of Chignoli's paper, gravity along x; with one, links drawn at random.
     Frame "cp-i" is a point of link i (the far end of equal links). rotors: "exact", "reflected" or "none".
@@ -110,8 +110,10 @@ def gt_chain(n: int = 12, seed: int | None = None, rotors: Rotors = "exact") -> 
 
 
 def pbt_chain(n: int = 12, seed: int | None = None, rotors: Rotors = "exact") -> System:
-    """n links in a row, driven in pairs: both rotors of a pair sit before its first link, and the belt to the second
-    hinge runs past the first one. n degrees of freedom in n / 2 clusters; of an odd n the last link has a rotor alone.
+    """A row of n links driven in pairs by belts: n degrees of freedom in n / 2 clusters.
+
+    Both rotors of a pair sit before its first link, and the belt to the second hinge runs past the first one; of an odd
+    n the last link has a rotor alone.
 
     Without a seed the equal planar links of Chignoli's paper, gravity along x; with one, links drawn at random.
     Frames "cp-A-i" and "cp-B-i" are points of the links. rotors: "exact", "reflected" or "none".

@@ -14,10 +14,29 @@ from .simulate import Asked, check_times, reached, read_counts, read_period
 
 @dataclass(frozen=True)
 class Rollouts:
-    """States after every so many steps: t (rows), q (..., rows, nq), v (..., rows, nv), the energy lost (..., rows).
+    """States of many motions, after every so many steps.
 
-    `steps` (...) is the number of steps that each sample made with a finite state, and `diverged` (...) says where that
-    is fewer than asked for: these are NaN from there on.
+    Parameters
+    ----------
+    t : ndarray, shape (rows,)
+        Times (s).
+    q : ndarray, shape (..., rows, nq)
+        Configurations.
+    v : ndarray, shape (..., rows, nv)
+        Velocities (rad/s, m/s).
+    lost : ndarray, shape (..., rows)
+        Energy (J) that damping took since the start.
+    steps : ndarray of int, shape (...)
+        Steps that each sample made with a finite state.
+    diverged : ndarray of bool, shape (...)
+        Where these are fewer than were asked for: such samples are NaN from there on.
+
+    Examples
+    --------
+    >>> import fourbar as fb
+    >>> import numpy as np
+    >>> fb.rollout(fb.robots.double_pendulum(), np.zeros((3, 2)), dt=0.01, steps=10).q.shape
+    (3, 10, 2)
     """
 
     t: np.ndarray
@@ -41,12 +60,57 @@ def rollout(
     passive: bool = True,
     threads: int | None = None,
 ) -> Rollouts:
-    """Motions from states q (..., nq) and v (..., nv) under controls (..., rows, nv), in one call of machine code.
+    """Simulate many motions in one call of machine code.
 
-    Each row of `control` is held for a `period` (a multiple of dt, by default dt); it may also be a function or
-    `fb.traced(function)`, as in `simulate`, or None. `steps` is by default what the rows last. Leading axes broadcast.
-    Row k of the results is the state after (k + 1) `every` steps. Nothing is said of limits, contacts or divergence:
-    see `diverged`. Ctrl-C raises KeyboardInterrupt.
+    Parameters
+    ----------
+    robot : System
+        The robot.
+    q : array_like, shape (..., nq)
+        Configurations at the start, with loops closed.
+    v : array_like, shape (..., nv), optional
+        Velocities at the start (rad/s, m/s); zero if None.
+    control : array_like or callable, optional
+        Joint forces, shape (..., rows, nv), a row for each period; or a function, as in `simulate`.
+    dt : float
+        Length of a step (s).
+    steps : int, optional
+        Number of steps; what the rows of `control` last if None.
+    period : float, optional
+        Time (s) for which controls are held, a multiple of dt; dt if None.
+    every : int, default 1
+        Record every so many steps: row k is the state after (k + 1) `every` steps.
+    passive : bool, default True
+        Let springs and damping of the joints act (`passive_forces`).
+    threads : int, optional
+        Number of threads; as many as there are CPUs for large batches if None.
+
+    Returns
+    -------
+    Rollouts
+        Times and states, the samples first. Leading axes of q, v and control broadcast.
+
+    Raises
+    ------
+    ArgumentError
+        If an argument is not what it should be, or a loop is open at the start.
+
+    See Also
+    --------
+    simulate : One motion or a batch, with warnings, progress and the last state.
+
+    Notes
+    -----
+    Nothing is said of limits, contacts and divergence: see `diverged` of the result.
+
+    Examples
+    --------
+    >>> import fourbar as fb
+    >>> import numpy as np
+    >>> push = np.random.default_rng(0).normal(size=(8, 100, 2))
+    >>> runs = fb.rollout(fb.robots.double_pendulum(), np.zeros(2), None, push, dt=0.01, every=5)
+    >>> runs.q.shape, bool(runs.diverged.any())
+    ((8, 20, 2), False)
     """
     check_times(dt, dt)
     read_counts(every, passive)

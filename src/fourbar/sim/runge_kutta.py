@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..errors import CoordinateError, SingularError, warn
+from ..representation import counted, html_table
 from ..system.system import System
 from .acting import Acting, SimulationWarning, with_passive
 from .charts import Charts, chart_rate
@@ -24,16 +25,47 @@ Torque = Callable[[float, np.ndarray, np.ndarray], np.ndarray]
 
 @dataclass(frozen=True)
 class Trajectory:
-    """States at the recorded times: t (n), q (n, ..., nq), v (n, ..., nv).
+    """States of a simulated motion at the recorded times.
 
-    `lost` (n, ...) is the energy that damping took since the start, integrated like the motion: the sum of kinetic,
-    potential and spring energy falls by this, and changes otherwise by the work of `torque` only.
+    Parameters
+    ----------
+    t : ndarray, shape (n,)
+        Times (s).
+    q : ndarray, shape (n, ..., nq)
+        Configurations.
+    v : ndarray, shape (n, ..., nv)
+        Velocities (rad/s, m/s).
+    lost : ndarray, shape (n, ...)
+        Energy (J) that damping took since the start, integrated like the motion: the sum of kinetic, potential and
+        spring energy falls by this, and changes otherwise by the work of `torque` only.
+
+    Examples
+    --------
+    >>> import fourbar as fb
+    >>> robot = fb.robots.double_pendulum()
+    >>> fb.simulate(robot, [0.5, 0.0], duration=0.1, dt=0.01).q.shape
+    (11, 2)
     """
 
     t: np.ndarray
     q: np.ndarray
     v: np.ndarray
     lost: np.ndarray
+
+    def __repr__(self) -> str:
+        span = f"from t = {self.t[0]:g} to {self.t[-1]:g} s" if len(self.t) else "without times"
+        return f"<fourbar Trajectory: {counted(len(self.t), 'state')} {span}, q {self.q.shape}, v {self.v.shape}>"
+
+    def _repr_html_(self) -> str:
+        arrays = ((name, getattr(self, name)) for name in ("t", "q", "v", "lost"))
+        return html_table(repr(self), ("array", "shape", "least", "largest"), (_summary(*pair) for pair in arrays))
+
+
+def _summary(name: str, x: np.ndarray) -> tuple[str, ...]:
+    """An array as a row of a table: its shape and its range, of what is finite."""
+    finite = x[np.isfinite(x)]
+    extremes = (f"{finite.min():.6g}", f"{finite.max():.6g}") if finite.size else ("-", "-")
+    return name, str(x.shape), *extremes
 
 
 class State(NamedTuple):

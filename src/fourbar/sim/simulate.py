@@ -305,26 +305,81 @@ def simulate(
     progress: Progress | None = None,
     threads: int | None = None,
 ) -> Trajectory:
-    """Simulate a robot (or a batch of states) for a time, rounded to whole steps, recording every so many of them.
+    """Simulate a robot, or a batch of states of it, with steps of fixed length.
 
-    q (..., nq), v (..., nv; zero if None). Forces on the velocities, none by default, are given in one of two ways:
+    Parameters
+    ----------
+    robot : System
+        The robot.
+    q : array_like, shape (..., nq)
+        Configuration at the start, with its loops closed.
+    v : array_like, shape (..., nv), optional
+        Velocity at the start (rad/s, m/s); zero if None.
+    duration : float
+        Time (s), rounded to whole steps.
+    dt : float, default 0.001
+        Length of a step (s).
+    torque : callable, optional
+        Joint forces ``torque(t, q, v)`` (N m, N), shape (..., nv), besides springs and damping; none if None. It is
+        called four times per step, and again where a step is repeated: its result must depend on t, q and v only.
+        With `traced` it is compiled into the steps.
+    control : array_like or callable, optional
+        Joint forces that are held for a period, instead of `torque`: an array, shape (..., rows, nv), with a row for
+        each period; a function ``control(t, q, v)`` that is called once per period and may keep state; or such a
+        function of scalars with `traced`.
+    period : float, optional
+        Time (s) for which controls are held, a multiple of dt; dt if None.
+    passive : bool, default True
+        Let springs and damping of the joints act (`passive_forces`).
+    every : int, default 1
+        Record every so many steps; the last one is always recorded.
+    progress : callable, optional
+        Wraps the range of steps, e.g. tqdm.tqdm.
+    threads : int, optional
+        Number of threads; as many as there are CPUs for large batches if None.
 
-    - torque(t, q, v) -> (..., nv) is asked four times a step, and again where a step is repeated: its result must
-      depend on t, q and v only;
-    - control is held for each `period` (a multiple of dt, by default dt): an array (..., rows, nv) with a row for each
-      period, or a function control(t, q, v) -> (..., nv) that is called once per period and may keep state.
+    Returns
+    -------
+    Trajectory
+        Times, states, and the energy lost to damping.
 
-    Either may be `fb.traced(function)`, a function of scalars that is compiled into the steps. Without a torque in
-    Python all steps are machine code, on several `threads` for large batches, and a sample has the same bits in any
-    batch. Forces act besides the springs and damping of the joints (`passive_forces`), which `passive=False` switches
-    off; `inverse_passive_dynamics` gives those that cause wanted accelerations.
+    Raises
+    ------
+    ArgumentError
+        If an argument is not what it should be, or a loop is open at the start.
+    SingularError
+        If the motion reaches a singular configuration; the states before it are in the error's attribute `trajectory`.
 
-    A SimulationWarning tells that friction and contacts do not act, and that joints left their limits. `progress` wraps
-    the range of steps, e.g. tqdm.tqdm. The last step is recorded too. Where the independent velocities of a loop become
-    ill-conditioned, because their joints reverse, others are integrated; q, v and forces keep their meaning.
+    Warns
+    -----
+    SimulationWarning
+        If friction or contacts of the model do not act, joints leave their limits, or the motion diverges: it then ends
+        at its last finite state, or in a batch the samples concerned are NaN from there on. Ctrl-C ends it likewise.
 
-    A motion that diverges ends at its last finite state, with a SimulationWarning; in a batch the samples concerned are
-    NaN from there on. Ctrl-C ends it likewise. An error carries the states before it as its `trajectory`.
+    See Also
+    --------
+    rollout : Many motions in one call, as arrays with the samples first.
+    traced : Forces that are compiled into the steps.
+    System.forward_dynamics : Accelerations of one state.
+    System.inverse_passive_dynamics : Torques that cause wanted accelerations.
+
+    Notes
+    -----
+    Runge-Kutta of fourth order on the group of configurations (Munthe-Kaas). Unless Python is asked for a torque, the
+    steps are machine code throughout, and a sample has the same bits in any batch and on any number of threads. Where
+    the independent velocities of a loop do not determine its motion, because their joints turn back, those of others
+    are followed; q, v and forces keep their meaning.
+
+    Examples
+    --------
+    >>> import fourbar as fb
+    >>> robot = fb.robots.double_pendulum()
+    >>> motion = fb.simulate(robot, [0.5, 0.0], duration=1.0, dt=0.01)
+    >>> motion.q[-1].round(3)
+    array([-0.321, -0.104])
+    >>> braked = fb.simulate(robot, [0.5, 0.0], duration=1.0, control=lambda t, q, v: -0.2 * v, period=0.005)
+    >>> braked.q.shape
+    (1001, 2)
     """
     if isinstance(robot, Staged):
         return _staged(robot, q, v, torque, passive, duration=duration, dt=dt, control=control, period=period,

@@ -18,10 +18,10 @@ from ..arrays import Argument
 from ..errors import ArgumentError
 from ..expr import Program, flatten, leaves, maximum, select, unflatten
 from ..functions.context import Context, recorded
-from ..functions.function import State as FunctionState
-from ..functions.function import make_function
+from ..functions.function import make
 from ..functions.methods.dynamics import accelerations
 from ..functions.methods.passive import passive_parts, power_lost
+from ..functions.recording import BLOCK, Recording
 from ..functions.registry import flat
 from ..functions.rollout import Rollout, Step
 from ..joints.euclidean import FlatJoint
@@ -59,10 +59,31 @@ class Traced:
 
 
 def traced(function: Callable[..., Any]) -> Traced:
-    """Mark a function of scalars, control(t, q, v) -> nv forces, to be compiled into the steps of a simulation.
+    """Mark a function of scalars to be compiled into the steps of a simulation.
 
-    It is called once, with symbols: t, and arrays q (nq) and v (nv) of them. Write it with + - * /, fb.sin, fb.sqrt,
-    ... and fb.select instead of if. Numbers of Python and arrays of NumPy that it uses are constants from then on.
+    Parameters
+    ----------
+    function : callable
+        ``function(t, q, v)``, which returns nv joint forces. It is called once, with symbols: t, and arrays q (nq) and
+        v (nv) of them. Write it with + - * /, `sin`, `sqrt`, ..., and `select` instead of if. Numbers and arrays that
+        it uses are constants from then on.
+
+    Returns
+    -------
+    Traced
+        The function, as `simulate` and `rollout` take it for `torque` or `control`.
+
+    Raises
+    ------
+    ArgumentError
+        If it is not a function.
+
+    Examples
+    --------
+    >>> import fourbar as fb
+    >>> spring = fb.traced(lambda t, q, v: -20.0 * q - 2.0 * v)
+    >>> fb.simulate(fb.robots.double_pendulum(), [0.5, 0.0], duration=5.0, torque=spring).q[-1].round(3)
+    array([-0., -0.])
     """
     if not callable(function):
         raise ArgumentError(f"traced takes a function of (t, q, v), got {function!r}")
@@ -302,6 +323,37 @@ def _passed(since: Any, period: Any) -> Any:
     return select(since + 1.0 < period - 0.5, since + 1.0, 0.0)
 
 
+class StageRecording(Recording):
+    """How the program of a stage is written."""
+
+    name, results, doc = "runge_kutta_stage", ("next",), "One pass of a Runge-Kutta step."
+
+    def __init__(self, followed: Followed, passive: bool, shapes: dict[str, tuple[int, ...]], run: Any) -> None:
+        super().__init__()
+        self.model = followed.now.model
+        self.arguments = tuple(Argument(name, shape) for name, shape in shapes.items())
+        self._followed, self._passive, self._run = followed, passive, run
+
+    def write(self, present: tuple[str, ...], block: int = BLOCK) -> Program:
+        return recorded(self.name, self._run, block)
+
+    @property
+    def parts(self) -> tuple[Any, ...]:
+        return "stage", self._followed.now.mechanism, self._followed.robot.mechanism, self._passive
+
+    @property
+    def nan(self) -> str:
+        return ""
+
+    def recall(self) -> tuple[Any, ...]:
+        return stage_again, self._followed, self._passive
+
+
+def stage_again(followed: Followed, passive: bool) -> Any:
+    """The compiled function of a stage, in another process."""
+    return StageFunction(followed, passive)._call
+
+
 class StageFunction:
     """One pass as a compiled function of arrays: pass (..., N), start (..., nq + nv), tau, dt and `usual` -> pass."""
 
@@ -318,12 +370,7 @@ class StageFunction:
         shapes = {"now": (self.size,), "start": (now.nq + now.nv,), "tau": (followed.robot.nv,), "dt": ()}
         shapes |= {"usual": (loops,)} if loops else {}
         self._shapes, self._loops = shapes, loops
-        arguments = [Argument(name, shape) for name, shape in shapes.items()]
-        state = FunctionState("runge_kutta_stage", arguments, ("next",), lambda present: self._program(), ())
-        self._call = make_function(state)
-
-    def _program(self) -> Program:
-        return recorded("runge_kutta_stage", self._write)
+        self._call = make(StageRecording(followed, passive, shapes, self._write))
 
     def _write(self, recorder: Any) -> list[tuple[str, tuple[int, ...], list[Any]]]:
         given = {name: recorder.input(name, shape) for name, shape in self._shapes.items()}

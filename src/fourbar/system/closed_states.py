@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import ArgumentError, AssemblyError, CoordinateError, SingularError, unknown, warn
-from ..functions.angles import endless_angles, stored_joints, told_endless
+from ..functions.angles import describe_endless_angle, endless_angles, stored_joints
 from ..functions.guard import lacks_direction, toggled
 from ..tolerances import CLOSED
 from ..tree.closing import close_from
@@ -178,7 +178,7 @@ def _check_angles(cluster_tree: ClusterTree, q: np.ndarray) -> None:
     wrong = np.asarray(endless_angles(cluster_tree, q))
     if wrong.any():
         raise CoordinateError(
-            f"check: {told_endless(cluster_tree, f'q{_at(wrong)}', q[wrong].reshape(-1, cluster_tree.nq))}"
+            f"check: {describe_endless_angle(cluster_tree, f'q{_at(wrong)}', q[wrong].reshape(-1, cluster_tree.nq))}"
         )
 
 
@@ -189,32 +189,136 @@ class Looped:
     expand: Any
 
     def assemble(self, q: Any, keep: Sequence[str] = ()) -> np.ndarray:
-        """Configurations near q (..., nq) in which every loop is closed; joints named in `keep` stay.
+        """Configurations near given ones in which every loop is closed.
 
-        Steps of least length lead there from q: near, but not the nearest of all. Where they do not get there, from
-        starts beside q either, there is no answer: an error for one sample, NaN and a warning in a batch.
+        Parameters
+        ----------
+        q : array_like, shape (..., nq)
+            Guess.
+        keep : sequence of str, optional
+            Joints whose coordinates stay as they are.
+
+        Returns
+        -------
+        ndarray, shape (..., nq)
+            Configurations with closed loops.
+
+        Raises
+        ------
+        AssemblyError
+            If the loops cannot be closed from here (NaN and a warning in a batch).
+
+        Notes
+        -----
+        Steps of least length lead there from q, else from starts beside it: near, but not the nearest of all.
+
+        Examples
+        --------
+        >>> import fourbar as fb
+        >>> robot = fb.robots.four_bar()
+        >>> q = robot.assemble([0.3, 0.0, 0.0], keep=["link1_joint"])
+        >>> bool(robot.loop_gap(q) < 1e-9)
+        True
         """
         return assemble(self.model.cluster_tree, q, keep)
 
     def loop_gap(self, q: Any) -> np.ndarray:
-        """How far the loops are from closed at q (..., nq): the largest residual (...)."""
+        """How far the loops are from closed.
+
+        Parameters
+        ----------
+        q : array_like, shape (..., nq)
+            Configuration.
+
+        Returns
+        -------
+        ndarray, shape (...)
+            The largest residual of any loop (m, rad); zero for robots without loops.
+
+        Examples
+        --------
+        >>> import fourbar as fb
+        >>> robot = fb.robots.four_bar()
+        >>> float(robot.loop_gap([0.3, 0.0, 0.0]).round(3))
+        0.443
+        """
         return loop_gap(self.model.cluster_tree, q)
 
     def check(self, q: Any, v: Any = None, tolerance: float = OPEN) -> Any:
-        """q (..., nq), or (q, v) if v (..., nv) is given, as arrays, if methods may be called with them; else an error.
+        """Refuse states with which methods cannot be called.
 
-        Refused are NaN, zero quaternions, angles beyond 1e8, loops that are open by more than `tolerance` (relative to
-        how much their condition changes for unit changes of the coordinates), and toggle positions. For speed methods
-        themselves do not look at loops: where they are open, results are numbers that mean nothing.
+        Parameters
+        ----------
+        q : array_like, shape (..., nq)
+            Configuration.
+        v : array_like, shape (..., nv), optional
+            Velocity (rad/s, m/s).
+        tolerance : float, default 1e-06
+            How far loops may be open, relative to how much their condition changes for unit changes of the coordinates.
+
+        Returns
+        -------
+        ndarray or tuple of ndarray
+            q, or (q, v) if v is given, as arrays.
+
+        Raises
+        ------
+        ArgumentError
+            If q or v hold NaN or infinite numbers, or a quaternion is zero.
+        AssemblyError
+            If a loop is open.
+        SingularError
+            If a loop is at a toggle position.
+
+        Notes
+        -----
+        For speed, methods themselves do not look at loops: where they are open, results are numbers that mean nothing.
+
+        Examples
+        --------
+        >>> import fourbar as fb
+        >>> robot = fb.robots.four_bar()
+        >>> robot.check(robot.neutral()).shape
+        (3,)
         """
         return check(self.model.cluster_tree, q, v, tolerance)
 
     def least_reactions(self, q: Any, v: Any, a: Any, f_ext: Any = None) -> np.ndarray:
-        """The `reactions` (..., n_bodies, 6) that are least where loops hold more than is needed: of all ways to share
-        the load the one with the least sum of squares of the forces (N) and moments (N m, at the joint) that all joints
-        pass on, those of loops too. So it does not depend on which joint closes a loop.
+        """Least of the reactions that balance the load, where loops hold more than is needed.
 
-        Stiffness decides what really happens; rigid bodies do not tell. In NumPy, without derivatives.
+        Parameters
+        ----------
+        q : array_like, shape (..., nq)
+            Configuration, with its loops closed.
+        v : array_like, shape (..., nv)
+            Velocity (rad/s, m/s).
+        a : array_like, shape (..., nv)
+            Acceleration (rad/s², m/s²).
+        f_ext : array_like, shape (..., n_bodies, 6), optional
+            Wrench [moment; force] (N m, N) on each body, at its origin and in its axes.
+
+        Returns
+        -------
+        ndarray, shape (..., n_bodies, 6)
+            Wrench [moment; force] (N m, N) that each body receives from its parent through its joint, in the frame of
+            the body.
+
+        See Also
+        --------
+        reactions : One way to share the load, compiled and with derivatives.
+
+        Notes
+        -----
+        Of all ways to share the load this is the one with the least sum of squares of the forces (N) and moments (N m,
+        at the joint) that all joints pass on, those of loops too; it does not depend on which joint closes a loop. What
+        really happens depends on stiffness, which rigid bodies do not have. In NumPy, without derivatives.
+
+        Examples
+        --------
+        >>> import fourbar as fb
+        >>> robot = fb.robots.four_bar()
+        >>> robot.least_reactions(robot.neutral(), [0.0], [0.0]).shape
+        (3, 6)
         """
         from .least_reactions import least_reactions
 

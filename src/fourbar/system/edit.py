@@ -1,4 +1,4 @@
-"""Editing: methods of a robot that give new robots."""
+"""Editing: methods of a robot that return new robots."""
 
 from __future__ import annotations
 
@@ -44,12 +44,34 @@ class Editing:
         return type(self)(mechanism)  # type: ignore[call-arg]
 
     def lock(self, joints: Iterable[str] | Mapping[str, Any], q: Any = None) -> Self:
-        """The robot with some joints fixed where they are in the configuration q (nq), neutral unless given.
+        """Robot with some joints fixed.
 
-        A mapping gives the coordinates of the joints to lock; loops are then closed with these kept. Joints that
-        cannot move any more because of loops become fixed too, loops that tie nothing that moves are left out, and so
-        are actuators that move nothing any more. Where
-        loops are left, the configuration "locked" is the one in which joints were locked.
+        Parameters
+        ----------
+        joints : iterable of str, or mapping of str to array_like
+            Joints to lock; a mapping gives the coordinates (rad, m) at which to lock them, loops being closed with
+            these kept.
+        q : array_like, shape (nq,), optional
+            Configuration at which to lock; `neutral` if None.
+
+        Returns
+        -------
+        System
+            The robot with fixed joints in their place. Joints that loops then hold become fixed too; loops and
+            actuators that move nothing any more are left out. If loops are left, the configuration 'locked' is the one
+            of locking.
+
+        Raises
+        ------
+        UnknownNameError
+            If there is no such moving joint.
+
+        Examples
+        --------
+        >>> import fourbar as fb
+        >>> robot = fb.robots.double_pendulum()
+        >>> robot.lock({"elbow": 0.3})
+        <fourbar System 'double_pendulum': 2 bodies, nq=1, nv=1>
         """
         cluster_tree = self.model.cluster_tree
         chosen = edit.lock.require_known(joints, (c.name for c in cluster_tree.moving))
@@ -69,16 +91,62 @@ class Editing:
         base: str | None = None,
         **mount: Any,
     ) -> Self:
-        """The robot with another one on a frame (or body) of it, by a joint; without one, rigidly.
+        """Robot with another one mounted on it.
 
-        The other's world becomes a body without mass: `base`, else the prefix, its name and `_base`. All its other
-        names get the prefix. `mount` is as in `Builder.body`: position, rotation or rpy in the frame, limits, ...
-        Gravity is that of this robot.
+        Parameters
+        ----------
+        other : System
+            The robot to mount. Its world becomes a body without mass.
+        frame : str
+            Frame or body of this robot that carries it.
+        joint : Joint, optional
+            Joint between the two; rigid if None.
+        prefix : str, default ''
+            Put before all names of the other robot.
+        base : str, optional
+            Name of the body that the other world becomes; by default the prefix, the name of the other robot and
+            '_base'.
+        **mount : object
+            Position, rotation, rpy, limits, ... of the joint, as in `Builder.body`.
+
+        Returns
+        -------
+        System
+            Both robots as one, in the gravity of this one.
+
+        Examples
+        --------
+        >>> import fourbar as fb
+        >>> robot = fb.robots.double_pendulum()
+        >>> robot.attach(robot, "tip", prefix="second_").names.joints
+        ('shoulder', 'elbow', 'second_double_pendulum_base', 'second_shoulder', 'second_elbow')
         """
         return self._edited(edit.join.attach(self.mechanism, _mechanism(other), frame, joint, prefix, base, **mount))
 
     def merge(self, other: Editing, prefix: str = "", name: str | None = None) -> Self:
-        """This robot and another side by side in one world; the names of the other get the prefix."""
+        """Robot with another one beside it in one world.
+
+        Parameters
+        ----------
+        other : System
+            The other robot.
+        prefix : str, default ''
+            Put before all names of the other robot.
+        name : str, optional
+            Name of the result.
+
+        Returns
+        -------
+        System
+            Both robots as one, in the gravity of this one.
+
+        Examples
+        --------
+        >>> import fourbar as fb
+        >>> robot = fb.robots.double_pendulum()
+        >>> robot.merge(robot, prefix="second_").nv
+        4
+        """
         return self._edited(edit.join.merge(self.mechanism, _mechanism(other), prefix, name))
 
     def sub(
@@ -88,26 +156,86 @@ class Editing:
         joint: Joint | None = None,
         name: str | None = None,
     ) -> Self:
-        """A part as a robot: the body and all it carries, or only what leads from it to the frames (or bodies) `to`.
+        """Part of a robot, as a robot.
 
-        What carries the body becomes the world; all that loops tie to the part (rotors, rods) belongs to it. `joint`
-        replaces the joint of the body: `Free()` lets the part float. Without a body the part begins at the world. Of
-        actuators stays what they do to joints that are left.
+        Parameters
+        ----------
+        body : str, optional
+            Body with which the part begins; what carries it becomes the world. From the world on if None.
+        to : iterable of str, optional
+            Frames or bodies to which the part leads; all that the body carries if empty.
+        joint : Joint, optional
+            Replaces the joint of the body: ``Free()`` lets the part float.
+        name : str, optional
+            Name of the result.
+
+        Returns
+        -------
+        System
+            The part, with all that loops tie to it (rotors, rods). Actuators are kept for the joints that remain.
+
+        Examples
+        --------
+        >>> import fourbar as fb
+        >>> robot = fb.robots.double_pendulum()
+        >>> robot.sub("lower").names.joints
+        ('elbow',)
         """
         return self._edited(edit.sub.sub(self.mechanism, body, to, joint, name))
 
     def mirrored(self, plane: Axis = "y", names: Names = None) -> Self:
-        """The mirror image in the plane through the world's origin that has the normal `plane`; gravity too.
+        """Mirror image of the robot.
 
-        A revolute, prismatic, helical or universal joint has the same coordinate as its image; `mirrored_state` tells
-        for all. `names` maps old names of bodies, joints, frames, loops and actuators to new ones: a mapping, or a
-        function such as `lambda name: name.replace("left", "right")`.
+        Parameters
+        ----------
+        plane : str or array_like, shape (3,), default 'y'
+            Normal of the mirror plane, which passes through the origin of the world.
+        names : mapping or callable, optional
+            New names of bodies, joints, frames, loops and actuators: a mapping from old to new, or a function of the
+            old name such as ``lambda name: name.replace("left", "right")``.
+
+        Returns
+        -------
+        System
+            The mirror image, gravity mirrored too. A revolute, prismatic, helical or universal joint has the same
+            coordinate as its image; `mirrored_state` converts all.
+
+        Examples
+        --------
+        >>> import fourbar as fb
+        >>> robot = fb.robots.five_bar()
+        >>> robot.mirrored("x").names.joints == robot.names.joints
+        True
         """
         image, _ = _mirrored(self.mechanism, unit_axis(plane))
         return self._edited(_renamed_everywhere(image, names))
 
     def mirrored_state(self, q: Any, v: Any, plane: Axis = "y") -> tuple[np.ndarray, np.ndarray]:
-        """The state of the mirror image: q (..., nq) and v (..., nv) of this robot as those of `mirrored(plane)`."""
+        """State of the mirror image.
+
+        Parameters
+        ----------
+        q : array_like, shape (..., nq)
+            Configuration of this robot.
+        v : array_like, shape (..., nv)
+            Velocity of this robot (rad/s, m/s).
+        plane : str or array_like, shape (3,), default 'y'
+            Normal of the mirror plane.
+
+        Returns
+        -------
+        q : ndarray, shape (..., nq)
+            Configuration of ``robot.mirrored(plane)``.
+        v : ndarray, shape (..., nv)
+            Its velocity.
+
+        Examples
+        --------
+        >>> import fourbar as fb
+        >>> robot = fb.robots.double_pendulum()
+        >>> robot.mirrored_state([0.1, 0.2], [1.0, 0.0])
+        (array([0.1, 0.2]), array([1., 0.]))
+        """
         _, cluster_tree = _mirrored(self.mechanism, unit_axis(plane))
         Q, V = edit.mirror.state_maps(self.model.cluster_tree, plane)
         full_q, full_v = np.asarray(self.expand(q)), np.asarray(self.expand_velocity(q, v))
@@ -125,12 +253,36 @@ class Editing:
         actuators: Changes = None,
         gravity: Any = None,
     ) -> Self:
-        """The same robot with other numbers, by name: `bodies={"hand": {"mass": 2.0}}`.
+        """Robot with other numbers, by name.
 
-        A body has mass, com, inertia, geometry, allow_unphysical; a joint has joint (its type), position, rotation or
-        rpy, limits, armature, damping, friction, stiffness, rest, max_force, max_velocity; a frame has body, position,
-        rotation or rpy; a loop has what its constructor takes (ratio, offset, length, ...), and independent; an
-        actuator has what `Builder.actuator` takes. What is not named stays as it is.
+        Parameters
+        ----------
+        bodies : mapping of str to mapping, optional
+            By body: mass, com, inertia, geometry, allow_unphysical, as in `Builder.body`.
+        joints : mapping of str to mapping, optional
+            By joint: joint (its type), position, rotation or rpy, limits, armature, damping, friction, stiffness, rest,
+            max_force, max_velocity, as in `Builder.body`.
+        frames : mapping of str to mapping, optional
+            By frame: body, position, rotation or rpy.
+        loops : mapping of str to mapping, optional
+            By loop: what its constructor takes (ratio, offset, length, ...), and independent.
+        actuators : mapping of str to mapping, optional
+            By actuator: what `Builder.actuator` takes.
+        gravity : array_like, shape (3,), optional
+            Acceleration of gravity (m/s²).
+
+        Returns
+        -------
+        System
+            The same robot with these numbers; what is not named stays as it is.
+
+        Examples
+        --------
+        >>> import fourbar as fb
+        >>> robot = fb.robots.double_pendulum()
+        >>> heavy = robot.with_parameters(bodies={"lower": {"mass": 2.0}}, joints={"elbow": {"damping": 0.1}})
+        >>> heavy.gravity_force([0.1, 0.2]).round(3)
+        array([2.384, 1.16 ])
         """
         return self._edited(edit.change.change(self.mechanism, bodies, joints, frames, loops, gravity, actuators))
 
@@ -140,18 +292,72 @@ class Editing:
         bodies: Iterable[str] | None = None,
         role: Role = "collision",
     ) -> Self:
-        """The robot with mass, centre and inertia of bodies as if their shapes of a role were filled evenly.
+        """Robot with masses and inertias of evenly filled shapes.
 
-        `density` is in kg/m³, for all or by body; `bodies` are those named there, else all that have such shapes.
-        Where shapes of a body overlap, matter counts twice. Meshes must be closed, and need trimesh (".[mesh]").
+        Parameters
+        ----------
+        density : float, or mapping of str to float
+            Density (kg/m³) for all bodies, or by body.
+        bodies : iterable of str, optional
+            Bodies to fill; by default those named in `density`, else all that have shapes of the role.
+        role : {'collision', 'visual'}, default 'collision'
+            Which shapes are filled.
+
+        Returns
+        -------
+        System
+            The robot with mass, centre of mass and inertia from its shapes.
+
+        Notes
+        -----
+        Where shapes of a body overlap, mass counts twice. Meshes must be closed, and need trimesh (``.[mesh]``).
+
+        Examples
+        --------
+        >>> import fourbar as fb
+        >>> from fourbar.mechanism.geometry import Geometry
+        >>> b = fb.Builder("box")
+        >>> box = Geometry("box", (0.1, 0.1, 0.1), role="collision")
+        >>> _ = b.body("box", joint=fb.joints.Free(), mass=1.0, inertia=(1, 1, 1), geometry=[box])
+        >>> round(b.build().with_mass_from_geometry(1000.0).mechanism.bodies[0].mass, 6)
+        1.0
         """
         return self._edited(edit.fill.fill(self.mechanism, density, bodies, role))
 
     def save(self, path: str | Path, *, format: str | None = None, waive: Iterable[str] = ()) -> Report:
-        """Write the robot to a file, in the format of its ending or `format`; returns what the format could not say.
+        """Write the robot to a file.
 
-        What would make it another robot is refused, unless waived: "coordinates" (joints become hinges and slides in
-        series, with other coordinates), "loop" (loops that cannot be said are left out), "armature" (likewise).
+        Parameters
+        ----------
+        path : str or Path
+            Where to write.
+        format : str, optional
+            Format, if the ending of the path does not say it: 'urdf', 'mjcf', 'sdf', 'json' or 'toml'.
+        waive : iterable of str, optional
+            What may be lost: 'coordinates' (joints become hinges and slides in series, with other coordinates), 'loop'
+            (loops that the format cannot hold are left out), 'armature' (likewise).
+
+        Returns
+        -------
+        Report
+            What the format could not hold.
+
+        Raises
+        ------
+        ModelError
+            If the file would be another robot, and that is not waived.
+
+        See Also
+        --------
+        load : Read a file.
+
+        Examples
+        --------
+        >>> import tempfile, fourbar as fb
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     report = fb.robots.double_pendulum().save(f"{folder}/arm.urdf")
+        >>> len(report.warnings)
+        1
         """
         from ..io.files import write_file
 
@@ -167,13 +373,41 @@ class Editing:
         actuators: Names = None,
         name: str | None = None,
     ) -> Self:
-        """The robot under other names: mappings from old to new (others stay), or functions of the old name."""
+        """Robot under other names.
+
+        Parameters
+        ----------
+        bodies : mapping or callable, optional
+            New names of bodies: a mapping from old to new (others stay), or a function of the old name.
+        joints : mapping or callable, optional
+            New names of joints.
+        frames : mapping or callable, optional
+            New names of frames.
+        loops : mapping or callable, optional
+            New names of loops.
+        actuators : mapping or callable, optional
+            New names of actuators.
+        name : str, optional
+            New name of the robot.
+
+        Returns
+        -------
+        System
+            The same robot under these names.
+
+        Examples
+        --------
+        >>> import fourbar as fb
+        >>> robot = fb.robots.double_pendulum()
+        >>> robot.renamed(joints={"elbow": "knee"}, bodies=str.upper).names.joints
+        ('shoulder', 'knee')
+        """
         changed = edit.names.rename(self.mechanism, bodies, joints, frames, loops, actuators)
         return self._edited(replace(changed, name=name or changed.name))
 
 
 def _mechanism(other: Any) -> Mechanism:
-    """That of another robot."""
+    """The mechanism of another robot."""
     if not isinstance(other, Editing):
         raise ArgumentError(f"expected another robot, such as fb.load(...) returns, got {other!r}")
     return other.mechanism

@@ -14,12 +14,14 @@ from ..errors import ArgumentError
 from ..expr import Expr, cos, reachable, sin, sqrt
 from ..expr.symbolic import Whole
 from ..expr.to_sympy import load_sympy, number, to_sympy
+from ..functions.arguments import Q
 from ..functions.context import Context, Model
-from ..functions.methods import METHODS
+from ..functions.registry import METHODS
 from ..joints.base import Joint
 from ..joints.composite import SeriesJoint
 from ..joints.exponential import SphericalExponential
 from ..joints.lie import Free, Spherical
+from ..representation import counted
 from ..spatial.linear import Mat, Scalar, Vec, dot, hat, zeros
 from ..spatial.subspace import Columns, Subspace
 from ..spatial.transform import Transform
@@ -34,9 +36,36 @@ _LARGEST = 200_000  # operations of all formulas, written out
 
 @dataclass(frozen=True)
 class Equations:
-    """M a + C v + g = τ as SymPy matrices, in the symbols q, v and a (in the order of the arrays).
+    """M a + C v + g = τ as SymPy matrices; what `System.equations` returns.
 
-    `parameters` are the symbols that stand for numbers of the model, with their values. Quaternions have unit length.
+    Parameters
+    ----------
+    name : str
+        Name of the robot.
+    q : tuple of Symbol
+        Coordinates, in the order of the arrays; quaternions have unit length.
+    v : tuple of Symbol
+        Velocities.
+    a : tuple of Symbol
+        Accelerations.
+    M : Matrix
+        Mass matrix.
+    C : Matrix
+        Coriolis matrix.
+    g : Matrix
+        Gravity forces.
+    tau : Matrix
+        Joint forces.
+    parameters : dict of Symbol to float
+        Symbols that stand for numbers of the model, with their values.
+
+    Examples
+    --------
+    >>> import fourbar as fb
+    >>> b = fb.Builder("slide", gravity=(0, 0, 0))
+    >>> equations = b.body("block", joint=fb.joints.Prismatic("x"), mass=2.0).build().equations()
+    >>> equations.tau
+    Matrix([[2*a_block]])
     """
 
     name: str
@@ -49,17 +78,39 @@ class Equations:
     tau: Any
     parameters: dict[Any, float]
 
+    def __repr__(self) -> str:
+        sizes = f"{counted(len(self.q), 'coordinate')}, {counted(len(self.v), 'velocity', 'velocities')}"
+        return f"<fourbar Equations of {self.name!r}: {sizes}, {counted(len(self.parameters), 'parameter')}>"
+
+    def _repr_latex_(self) -> str:
+        return f"$$\n{self.latex()}\n$$"
+
     def latex(self) -> str:
-        """M, C, g and τ as LaTeX, an aligned equation each."""
+        """M, C, g and τ as LaTeX.
+
+        Returns
+        -------
+        str
+            One aligned equation each.
+        """
         sympy = load_sympy()
         parts = (("M", self.M), ("C", self.C), ("g", self.g), (r"\tau", self.tau))
         lines = [f"{letter} &= {sympy.latex(matrix)}" for letter, matrix in parts]
         return "\\begin{aligned}\n" + " \\\\\n".join(lines) + "\n\\end{aligned}"
 
     def python(self, name: str = "equations") -> str:
-        """The source of a function name(q, v) of plain Python that returns M, C (lists of rows) and g (a list).
+        """Source of a plain Python function that computes M, C and g.
 
-        Parameters are keyword arguments, with their values as defaults. Common terms are computed once.
+        Parameters
+        ----------
+        name : str, default 'equations'
+            Name of the function.
+
+        Returns
+        -------
+        str
+            The source of ``name(q, v)``, which returns M, C (lists of rows) and g (a list). Parameters are keyword
+            arguments, with their values as defaults; common terms are computed once.
         """
         sympy = load_sympy()
         named = "".join(f", {symbol}={value!r}" for symbol, value in self.parameters.items())
@@ -121,7 +172,7 @@ def _traced(spanning: Model, recorder: Whole) -> list[Any]:
     flat: list[Any] = []
     for name in ("mass_matrix", "gravity_force", "coriolis_matrix"):
         method = METHODS[name]
-        ((_, _, entries),) = method.record(Context(spanning, recorder, method.arguments))
+        ((_, _, entries),) = method.record(Context(spanning, recorder, method.given(spanning)))
         flat += entries
     return flat
 
@@ -159,7 +210,7 @@ def _spanning(model: Model, symbols: _Symbols, recorder: Whole, shorten: Any) ->
 def _all_coordinates(model: Model, symbols: _Symbols, recorder: Whole) -> list[Any]:
     """The coordinates of all joints: those that explicit loops determine as formulas of the others."""
     own = Whole(recorder.graph)
-    context = Context(Model(model.mechanism, model.cluster_tree), own, ("q",))
+    context = Context(Model(model.mechanism, model.cluster_tree), own, [Q.on(model)])
     flat = [x for part in context.coordinates() for x in part]
     return to_sympy(flat, {**dict(zip(own.arguments["q"], symbols.q, strict=True)), **symbols.parameters})
 
@@ -348,7 +399,7 @@ def closed_forms(cluster_tree: ClusterTree) -> ClusterTree:
         c._replace(joint=ClosedExponential()) if isinstance(c.joint, SphericalExponential) else c for c in own.links
     ]
     tree = replace(own, links=tuple(closed))
-    return replace(cluster_tree, tree=tree, equivalent=tree, unturned=tree)
+    return replace(cluster_tree, spanning_tree=tree, equivalent=tree, unturned=tree)
 
 
 class Angles(NamedTuple):

@@ -14,12 +14,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..arrays import to_array
 from ..constraints import Closure, Distance
 from ..expr import Graph
+from ..functions.arguments import A, Q, V
 from ..spatial.linear import Vec
 from ..spatial.transform import IDENTITY, Transform
 from ..tree.embedding import LoopEmbedding
-from .closed_states import stored
 
 if TYPE_CHECKING:
     from .system import System
@@ -31,12 +32,11 @@ def least_reactions(robot: System, q: Any, v: Any, a: Any, f_ext: Any) -> np.nda
     """See `Looped.least_reactions`."""
     if not robot.mechanism.loops:
         return robot.reactions(q, v, a, f_ext=f_ext)
-    from .system import restored
-
-    read = [stored("least_reactions", name, n, x) for name, n, x in _arguments(robot, q, v, a)]
+    read = [to_array("least_reactions", x.on(robot.model), own) for x, own in ((Q, q), (V, v), (A, a))]
     shape = np.broadcast_shapes(*(x.shape[:-1] for x in read), *(() if f_ext is None else (np.shape(f_ext)[:-2],)))
     q, v, a = (np.broadcast_to(x, (*shape, x.shape[-1])) for x in read)
-    still = robot.__dict__.setdefault("_still", restored(replace(robot.mechanism, loops=(), gravity=(0.0, 0.0, 0.0))))
+    weightless = replace(robot.mechanism, loops=(), gravity=(0.0, 0.0, 0.0))
+    still = robot.__dict__.setdefault("_still", robot._unchecked(weightless))
     tree = robot.__dict__.setdefault("_open", robot.spanning())
     every = robot.expand(q), robot.expand_velocity(q, v), robot.expand_acceleration(q, v, a)
     K, pull = robot.loop_jacobian(q), robot.loop_pull(q)
@@ -47,10 +47,6 @@ def least_reactions(robot: System, q: Any, v: Any, a: Any, f_ext: Any) -> np.nda
     tau = tree.inverse_dynamics(*every, f_ext=f_ext)
     force = _least(K, tau, _passive(robot), _passed(robot, T, pull), alone)
     return F + np.einsum("...m,...mbi->...bi", force, T)
-
-
-def _arguments(robot: System, q: Any, v: Any, a: Any) -> list[tuple[str, int, Any]]:
-    return [("q", robot.nq, q), ("v", robot.nv, v), ("a", robot.nv, a)]
 
 
 def _passive(robot: System) -> list[int]:

@@ -33,12 +33,54 @@ def load(
     folders: Iterable[str | Path] = (),
     **extra: Any,
 ) -> System:
-    """The robot in a model file. The format is told by the file's content or ending, or by `format`.
+    """Load a robot from a model file.
 
-    All that was not understood is in the robot's `report`: a warning by default, an error with `strict`; an error where
-    it would change the dynamics, unless `waive` names it. `floating`: True puts the root on a free joint, a joint on
-    that joint. `folders`: where packages and meshes are looked for. Other options belong to one format: see
-    docs/files.md.
+    Parameters
+    ----------
+    path : str or Path
+        URDF, MJCF or SDF, or the native format in JSON or TOML.
+    format : str, optional
+        Format, if neither content nor ending of the file tell it.
+    strict : bool, default False
+        Make errors of warnings: of all that is not understood.
+    waive : iterable of str, optional
+        Findings to accept, by their keys: a tag ('gazebo'), an attribute ('joint@colour'), a path ('link/contact'), or
+        a pattern of these ('link/*').
+    floating : bool or Joint, default False
+        True puts the root on a free joint, a joint on that joint.
+    folders : iterable of str or Path, optional
+        Where packages and meshes are looked for.
+    **extra : object
+        Options of one format, see docs/files.md.
+
+    Returns
+    -------
+    System
+        The robot; its `report` lists all that was not understood.
+
+    Raises
+    ------
+    ParseError
+        If the file cannot be read as a robot, or what is not understood would change its dynamics and is not waived.
+
+    Warns
+    -----
+    FileWarning
+        If parts of the file were not understood.
+
+    See Also
+    --------
+    loads : The same for the content of a file.
+    System.save : Write a file.
+
+    Examples
+    --------
+    >>> import tempfile, fourbar as fb
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     _ = fb.robots.double_pendulum().save(f"{folder}/arm.urdf")
+    ...     robot = fb.load(f"{folder}/arm.urdf")
+    >>> robot
+    <fourbar System 'double_pendulum': 3 bodies, nq=2, nv=2>
     """
     options = read_options(strict, waive, floating, folders, extra)
     return _built(*read_file(path, format, options), options, str(path))
@@ -55,7 +97,52 @@ def loads(
     folders: Iterable[str | Path] = (),
     **extra: Any,
 ) -> System:
-    """The robot in a text: as `load`, for the content of a file. `name` is what messages call it."""
+    """Load a robot from the content of a model file.
+
+    Parameters
+    ----------
+    text : str or bytes
+        The content.
+    format : str, optional
+        Format, if the content does not tell it.
+    name : str, default '<text>'
+        What messages call the text.
+    strict : bool, default False
+        Make errors of warnings: of all that is not understood.
+    waive : iterable of str, optional
+        Findings to accept, by their keys; see `load`.
+    floating : bool or Joint, default False
+        True puts the root on a free joint, a joint on that joint.
+    folders : iterable of str or Path, optional
+        Where packages and meshes are looked for.
+    **extra : object
+        Options of one format, see docs/files.md.
+
+    Returns
+    -------
+    System
+        The robot; its `report` lists all that was not understood.
+
+    Raises
+    ------
+    ParseError
+        If the text cannot be read as a robot.
+
+    See Also
+    --------
+    load : The same for a file.
+
+    Examples
+    --------
+    >>> import fourbar as fb
+    >>> text = '''<robot name="arm"><link name="base"/>
+    ...   <link name="rod"><inertial><origin xyz="0 0 -0.5"/><mass value="1"/>
+    ...     <inertia ixx="0.1" ixy="0" ixz="0" iyy="0.1" iyz="0" izz="0.01"/></inertial></link>
+    ...   <joint name="hinge" type="continuous"><parent link="base"/><child link="rod"/><axis xyz="0 1 0"/></joint>
+    ... </robot>'''
+    >>> fb.loads(text)
+    <fourbar System 'arm': 2 bodies, nq=1, nv=1>
+    """
     options = read_options(strict, waive, floating, folders, extra)
     return _built(*read_text(text, name, format, options), options, name)
 
@@ -69,7 +156,7 @@ def _built(mechanism: Mechanism, report: Report, options: Options, file: str) ->
     except ModelError as error:
         raise ParseError(report + Report((_located(report, str(error), file),))) from error
     except ArithmeticError as error:
-        message = f"the robot cannot be built, as a number is too large or too small: {error}"
+        message = f"the robot cannot be built, since a number is too large or too small: {error}"
         raise ParseError(report + Report((_located(report, message, file),))) from error
     robot.__dict__["report"] = report = _with_slack(robot, options, file)
     _check_waived(options, report, file)
@@ -80,7 +167,7 @@ def _built(mechanism: Mechanism, report: Report, options: Options, file: str) ->
 
 
 def _with_slack(robot: System, options: Options, file: str) -> Report:
-    """The robot's report with a finding for each loop of which rows are left out."""
+    """The robot's report with a finding for each loop with rows left out."""
     reading = Reading(file, options.strict, options.waive)
     for message in slack_messages(robot.model.cluster_tree):
         reading.warn(robot.report.place_of(message, file), message, SLACK_FIX, SLACK)
@@ -91,7 +178,7 @@ def _with_slack(robot: System, options: Options, file: str) -> Report:
 
 
 def _judged(massless: Finding, options: Options) -> Report:
-    """What is reported where a joint moves nothing: it matters only to those who need forward dynamics."""
+    """The finding where a joint moves no inertia: it matters only where forward dynamics is needed."""
     reading = Reading(massless.file, options.strict, options.waive)
     place = Place(massless.file, massless.line, massless.element)
     reading.warn(place, massless.message, f"or accept NaN there with waive=[{MASSLESS!r}]", MASSLESS)
@@ -99,15 +186,15 @@ def _judged(massless: Finding, options: Options) -> Report:
 
 
 def _check_waived(options: Options, report: Report, file: str) -> None:
-    """Refuse names in `waive` that nothing was found for: they are mistyped, or the file is another one."""
+    """Refuse waivers that match no finding: they are misspelt, or meant for another file."""
     idle = unused_waivers(options.waive, report)
     if idle:
         found = ", ".join(dict.fromkeys(f.key for f in report if f.key)) or "nothing to waive"
         meant = " ".join(key for key in idle if key in WAIVABLE)
-        hint = f". For what is written: save(..., waive=...), or --waive-written {meant}" if meant else ""
+        hint = f". To waive what cannot be written: save(..., waive=...), or --waive-written {meant}" if meant else ""
         raise ArgumentError(
-            f"waive={idle!r} (--waive {' '.join(idle)}): nothing in {file} is called so; found while reading: {found}; "
-            f"a pattern such as {idle[0] + '*'!r} may name nothing{hint}"
+            f"waive={idle!r} (--waive {' '.join(idle)}) matches no finding in {file}; found while reading: {found}; a "
+            f"pattern such as {idle[0] + '*'!r} may match none{hint}"
         )
 
 

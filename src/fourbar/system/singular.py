@@ -12,9 +12,6 @@ if TYPE_CHECKING:
     from ..io.report import Finding
 
 MASSLESS = "massless"  # what reports call a joint that moves nothing
-_SOLVED = frozenset(
-    ("forward_dynamics", "passive_dynamics", "inverse_mass_matrix", "solve_mass_matrix", "osim", "osim_inverse")
-)
 
 
 def check_regular(cluster_tree: ClusterTree) -> None:
@@ -25,12 +22,10 @@ def check_regular(cluster_tree: ClusterTree) -> None:
         check_joints(cluster_tree)
 
 
-def check_solvable(method: str, findings: Iterable[Finding]) -> None:
-    """Refuse a method that needs the inverse of the mass matrix, for a robot of a file in which some joint moves
-    nothing; where that was waived it is a note, and the result NaN."""
-    if method in _SOLVED:
-        for finding in findings:
-            if finding.key == MASSLESS and finding.severity == "warning":
-                from ..algorithms.massless import MasslessError
+def unsolvable(findings: Iterable[Finding]) -> str:
+    """Why no method can invert the mass matrix of a robot of a file: some joint moves nothing. Empty where all do.
 
-                raise MasslessError(f"{method}: {finding.message}; {finding.fix} when the file is read")
+    Where that was waived it is a note, and results are NaN.
+    """
+    found = (x for x in findings if x.key == MASSLESS and x.severity == "warning")
+    return next((f"{x.message}; {x.fix} when the file is read" for x in found), "")

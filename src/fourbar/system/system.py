@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from functools import partial
 from numbers import Integral
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
@@ -12,252 +11,93 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..errors import ArgumentError, warn
-from ..functions.choice import Choices, read_choice
-from ..functions.methods import METHODS, Method, load
+from ..functions.attributes import OptionedMethod, with_methods
 from ..functions.model import Model
+from ..functions.registry import METHODS
 from ..mechanism.builder import Builder as MechanismBuilder
 from ..mechanism.inertial_parameters import RIGID, parameter_names, parameter_values, with_inertial_parameters
 from ..mechanism.mechanism import Actuator, Mechanism
 from ..mechanism.validate import read_rng, read_three
-from ..once import cached_property, imported
+from ..once import cached_property
+from ..representation import counted, html_table
 from ..tree.assembly import ClusterInfo, choose_independent, cluster_named, cluster_neutral, cluster_random, describe
-from ..tree.cluster_tree import ClusterTree, lower
+from ..tree.cluster_tree import ClusterTree
 from .closed_states import SLACK_FIX, Looped, slack_messages
 from .edit import Editing
 from .names import Names
-from .singular import check_regular, check_solvable
+from .robot_methods import RobotMethods
+from .singular import check_regular, unsolvable
 
 if TYPE_CHECKING:
     from ..constraints import Condition, Loop
+    from ..functions.varying import Varying
     from ..io.report import Report
     from .constrained.actuated import Actuated
     from .constrained.robot import Constrained
     from .equations import Equations
 
-_FUNCTIONS = f"{__name__.partition('.')[0]}.functions"
 
+@with_methods
+class System(RobotMethods, Editing, Looped):
+    """A robot: frozen, thread-safe, hashable by content, picklable.
 
-def unpickle_method(mechanism: Mechanism, name: str, static: tuple[tuple[str, Any], ...]) -> Any:
-    """A method of a robot from its recipe: how functions travel to other processes."""
-    method = getattr(restored(mechanism), name)
-    return method.specialise(**dict(static)) if static or METHODS[name].static else method
+    Made by `Builder.build`, `load`, `loads`, or from another robot (`lock`, `attach`, `with_parameters`, ...). Its
+    algorithms (`forward_dynamics`, `pose`, ...) are compiled when they are first called. They take arrays with any
+    leading axes, which broadcast, and have derivatives: `.jvp`, `.vjp` and `.jacobian`.
 
+    Parameters
+    ----------
+    mechanism : Mechanism
+        What the robot is made of, such as `Builder.mechanism` returns.
+    report : Report, optional
+        What was found while its file was read.
 
-def _make(model: Model, name: str, options: dict[str, Any]) -> Any:
-    """The compiled function of a method for one choice of options."""
-    for part in ("make", "options"):
-        imported(f"{_FUNCTIONS}.{part}")
-    from ..functions.make import compiled  # here: nothing of this is needed to build a robot
-    from ..functions.options import READERS
+    Raises
+    ------
+    ModelError
+        If the mechanism cannot be built: a loop cannot be closed, or a joint moves nothing.
 
-    method = METHODS[name]
-    read = partial(READERS[method.static], **options)
-    return compiled(model, name, method, read, (unpickle_method, model.mechanism, name, tuple(options.items())))
+    Notes
+    -----
+    A configuration q has nq coordinates (rad, m, quaternions), a velocity v has nv entries; a joint force τ is such
+    that τ · v is power. With loops, v are the independent velocities. Algorithms take q as it is: where its loops are
+    open, results mean nothing. `check` refuses such states.
 
-
-class OptionedMethod:
-    """A method with options: `robot.pose(q, "hand")`. One compiled function for each choice, kept."""
-
-    def __init__(self, model: Model, name: str) -> None:
-        self._model = model
-        self._name = name
-        self._method: Method = METHODS[name]
-        self._made: dict[Any, Any] = {}
-        self._count = len(self._method.arguments)
-        self._choices = Choices(self._method.static, self.specialise)
-        self.__doc__, self.__name__ = self._method.doc, name
-
-    @property
-    def __signature__(self) -> Any:
-        from ..functions.function import true_signature
-
-        return true_signature(self._method.arguments, self._method.optional, self._method.static)
-
-    def __repr__(self) -> str:
-        listed = ", ".join([*self._method.arguments, *self._method.static])
-        return f"<fourbar function {self._name}({listed}) -> {', '.join(self._method.results)}>"
-
-    def specialise(self, *args: Any, **options: Any) -> Any:
-        """The function for one choice of options: takes arrays only, and is called faster."""
-        placed = dict(zip(self._method.static, args, strict=False))
-        if len(args) > len(placed) or set(placed) & set(options):
-            listed = ", ".join([*self._method.arguments, *self._method.static])
-            raise TypeError(f"{self._name}({listed}) got too many arguments, or one of them twice: {args}, {options}")
-        options = {**placed, **options}
-        if not set(options) <= set(self._method.static):
-            extra = sorted(set(options) - set(self._method.static))
-            raise TypeError(f"{self._name} has no option {extra[0]!r}; it takes {', '.join(self._method.static)}")
-        listed = options.get("prescribed", "")
-        if isinstance(listed, Iterable) and not isinstance(listed, str):
-            options["prescribed"] = tuple(listed)
-        chosen = read_choice(self._name, options)
-        key = tuple((k, type(v), v) for k, v in chosen.items())  # its type: 1 is equal to True
-        if key not in self._made:
-            missing = next(
-                (k for k in self._method.static[:1] if k not in options and k not in ("about", "frames", "columns")),
-                None,
-            )
-            if missing is not None:
-                example = f"{self._name}({self._method.arguments[0]}, {missing}=...)"
-                raise TypeError(f"{self._name} needs {missing!r}, e.g. {example}")
-            self._made.setdefault(key, _make(self._model, self._name, chosen))
-        return self._made[key]
-
-    @cached_property
-    def jvp(self) -> Any:
-        """The derivative along a direction; options by name: `robot.pose.jvp(q, dq, frame="hand")`."""
-        return OptionedDerivative(self, "jvp")
-
-    @cached_property
-    def vjp(self) -> Any:
-        """The gradient of a weighted sum of the results; options by name."""
-        return OptionedDerivative(self, "vjp")
-
-    @cached_property
-    def jacobian(self) -> Any:
-        """All first derivatives; options by name."""
-        return OptionedDerivative(self, "jacobian")
-
-    @property
-    def options(self) -> tuple[str, ...]:
-        """The names of the options."""
-        return self._method.static
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return unpickle_optioned_method, (self._model.mechanism, self._name)
-
-    def __call__(self, *args: Any, **named: Any) -> Any:
-        n = self._count
-        if named:
-            return self._choices.named(args[n:], named)(*args[:n], **named)
-        return self._choices.placed(args[n:])(*args[:n])
-
-
-class OptionedDerivative:
-    """A derivative of a method with options, which go by name: `robot.pose.jvp(q, dq, frame="hand")`."""
-
-    def __init__(self, family: OptionedMethod, kind: str) -> None:
-        self._family = family
-        self._kind = kind
-        self._choices = Choices(family.options, lambda **options: getattr(family.specialise(**options), kind))
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return OptionedDerivative, (self._family, self._kind)
-
-    def __repr__(self) -> str:
-        return f"{repr(self._family)[:-1]}: {self._kind}>"
-
-    def __call__(self, *args: Any, **named: Any) -> Any:
-        return self._choices.named((), named)(*args, **named)
-
-
-def unpickle_optioned_method(mechanism: Mechanism, name: str) -> OptionedMethod:
-    """A method with options from its recipe: how it travels to other processes."""
-    return getattr(restored(mechanism), name)
-
-
-class _Method:
-    """A method made when it is first asked for; the robot then holds it in its dictionary. `subject` is its file."""
-
-    def __init__(self, subject: str) -> None:
-        self.subject = subject
-
-    def __set_name__(self, owner: type, name: str) -> None:
-        self._name = name
-
-    def __get__(self, robot: System | None, owner: type) -> Any:
-        if robot is None:
-            return self
-        static = self.method.static
-        check_solvable(self._name, robot.__dict__.get("report", ()))
-        made = OptionedMethod(robot.model, self._name) if static else _make(robot.model, self._name, {})
-        return robot.__dict__.setdefault(self._name, made)
-
-    @property
-    def method(self) -> Method:
-        """What was registered under its name."""
-        load(self.subject)
-        return METHODS[self._name]
-
-    @property
-    def __doc__(self) -> str:
-        return self.method.doc
-
-
-class System(Editing, Looped):
-    """A robot: frozen, thread-safe, hashable by content, picklable. Made by `Builder.build()` or `load`.
-
-    Methods take q as it is: where its loops are open, results mean nothing. `check(q, v)` refuses such states.
+    Examples
+    --------
+    >>> import fourbar as fb
+    >>> robot = fb.robots.double_pendulum()
+    >>> robot
+    <fourbar System 'double_pendulum': 2 bodies, nq=2, nv=2>
+    >>> robot.nq, robot.nv
+    (2, 2)
     """
 
     mechanism: Mechanism
 
-    # The algorithms; `system/methods/` says what each takes and returns.
-    inverse_dynamics = _Method("dynamics")
-    forward_dynamics = _Method("dynamics")
-    hybrid_dynamics = _Method("dynamics")
-    bias_force = _Method("dynamics")
-    gravity_force = _Method("dynamics")
-    mass_matrix = _Method("dynamics")
-    inverse_mass_matrix = _Method("dynamics")
-    solve_mass_matrix = _Method("dynamics")
-    coriolis_matrix = _Method("coriolis")
-    coriolis_force = _Method("coriolis")
-    mass_matrix_rate = _Method("coriolis")
-    christoffel = _Method("coriolis")
-    kinetic_energy = _Method("energy")
-    potential_energy = _Method("energy")
-    center_of_mass = _Method("energy")
-    center_of_mass_jacobian = _Method("energy")
-    momentum = _Method("energy")
-    momentum_matrix = _Method("energy")
-    centroidal_matrix = _Method("energy")
-    pose = _Method("kinematics")
-    poses = _Method("kinematics")
-    velocity = _Method("kinematics")
-    acceleration = _Method("kinematics")
-    jacobian = _Method("kinematics")
-    jacobian_rate = _Method("kinematics")
-    twists = _Method("bodies")
-    jacobians = _Method("bodies")
-    generalized_force = _Method("bodies")
-    actuator_force = _Method("actuation")
-    actuator_matrix = _Method("actuation")
-    passive_forces = _Method("passive")
-    passive_dynamics = _Method("passive")
-    inverse_passive_dynamics = _Method("passive")
-    spring_energy = _Method("passive")
-    damping_power = _Method("passive")
-    integrate = _Method("configuration")
-    difference = _Method("configuration")
-    chart_rate = _Method("configuration")
-    expand = _Method("configuration")
-    expand_velocity = _Method("configuration")
-    expand_acceleration = _Method("configuration")
-    loop_map = _Method("configuration")
-    loop_bias = _Method("configuration")
-    loop_jacobian = _Method("configuration")
-    loop_jacobian_bias = _Method("configuration")
-    osim_inverse = _Method("forces")
-    osim = _Method("forces")
-    reactions = _Method("forces")
-    loop_pull = _Method("forces")
-    regressor = _Method("regressors")
-    momentum_regressor = _Method("regressors")
-    momentum_rate_regressor = _Method("regressors")
-    kinetic_energy_regressor = _Method("regressors")
-    potential_energy_regressor = _Method("regressors")
-
     def __init__(self, mechanism: Mechanism, report: Report | None = None) -> None:
         self._hold(mechanism, report)
         check_regular(self.model.cluster_tree)
+
+    @classmethod
+    def _unchecked(cls, mechanism: Mechanism, report: Report | None = None) -> System:
+        """A robot whose mechanism needs no check: that was done before, or its dynamics is known not to be regular."""
+        system = object.__new__(cls)
+        system._hold(mechanism, report)
+        return system
 
     def _hold(self, mechanism: Mechanism, report: Report | None) -> None:
         self.__dict__.update({"mechanism": mechanism} if report is None else {"mechanism": mechanism, "report": report})
 
     @cached_property
     def report(self) -> Report:
-        """What was found while its file was read."""
+        """What was found while the file of the robot was read.
+
+        Returns
+        -------
+        Report
+            The findings; empty for a robot that was built otherwise.
+        """
         from ..io.report import NOTHING
 
         return NOTHING
@@ -279,40 +119,82 @@ class System(Editing, Looped):
 
     def __repr__(self) -> str:
         m = self.mechanism
-        return f"<fourbar System {m.name!r}: {len(m.bodies)} bodies, nq={self.nq}, nv={self.nv}>"
+        return f"<fourbar System {m.name!r}: {counted(len(m.bodies), 'body', 'bodies')}, nq={self.nq}, nv={self.nv}>"
+
+    def _repr_html_(self) -> str:
+        joints = ((c.name, type(c.joint).__name__, c.parent, c.child) for c in self.mechanism.joints)
+        return html_table(repr(self), ("joint", "type", "parent", "body"), joints)
 
     @cached_property
     def model(self) -> Model:
-        """The mechanism and the tree it was cluster_tree to."""
-        return Model(self.mechanism, lower(self.mechanism))
+        """The mechanism and its cluster tree."""
+        return Model.of(self.mechanism, unsolvable(self.__dict__.get("report", ())))
 
     @property
     def name(self) -> str:
+        """Name of the robot.
+
+        Returns
+        -------
+        str
+            Its name.
+        """
         return self.mechanism.name
 
     @property
     def gravity(self) -> tuple[float, float, float]:
+        """Acceleration of gravity.
+
+        Returns
+        -------
+        tuple of float
+            The acceleration (m/s²) of a free body, in world axes; (0, 0, -9.81) by default.
+        """
         return self.mechanism.gravity
 
     @property
     def actuators(self) -> tuple[Actuator, ...]:
-        """The actuators, in the order of their forces u: what they move, through which gear, and how much."""
+        """Actuators of the robot.
+
+        Returns
+        -------
+        tuple of Actuator
+            In the order of their forces u: what they move, through which gear, and how much.
+        """
         return self.mechanism.actuators
 
     @cached_property
     def nq(self) -> int:
-        """Number of coordinates."""
+        """Number of coordinates of a configuration.
+
+        Returns
+        -------
+        int
+            The size of q.
+        """
         return self.model.cluster_tree.nq
 
     @cached_property
     def nv(self) -> int:
-        """Number of velocities."""
+        """Number of (independent) velocities.
+
+        Returns
+        -------
+        int
+            The size of v, a and τ.
+        """
         return self.model.cluster_tree.nv
 
     @cached_property
     def names(self) -> Names:
-        """Names of bodies, joints, frames, coordinates, velocities, parameters (of `inertial_parameters()`), and of the
-        numbers along which functions can be differentiated (`parameters=` of their derivatives), and of actuators."""
+        """Names of all parts of the robot.
+
+        Returns
+        -------
+        Names
+            Names of bodies, joints, frames, coordinates, velocities, inertial parameters, numbers by which functions
+            can be differentiated (`parameters=` of their derivatives), and actuators, each in the order of the arrays.
+        """
         m = self.mechanism
         return Names(
             tuple(b.name for b in m.bodies),
@@ -327,17 +209,91 @@ class System(Editing, Looped):
 
     @cached_property
     def clusters(self) -> tuple[ClusterInfo, ...]:
-        """The clusters: bodies tied by loops (a body alone is a cluster of one), what carries first."""
+        """Clusters of the robot: bodies tied by loops.
+
+        Returns
+        -------
+        tuple of ClusterInfo
+            A body that no loop ties is a cluster of one. Clusters that carry others come first.
+        """
         return tuple(describe(self.model.cluster_tree, cluster) for cluster in self.model.cluster_tree.clusters)
 
     def with_independent(self, *joints: str | tuple[str, float] | list[str] | dict[str, float]) -> System:
-        """The same robot with other independent velocities in the clusters of the named joints.
+        """Robot with other independent velocities.
 
-        A mechanism that passes a toggle position needs this: there the old ones stop to determine the others. A pair
-        (joint, scale) makes the independent velocity 1/scale of the joint's. One list or mapping of them does too. Of a
-        joint with several velocities (a platform) all are meant, or single ones: "platform.vx".
+        Parameters
+        ----------
+        *joints : str, tuple, list or dict
+            Joints whose velocities become the independent ones of their cluster. A pair (joint, scale) makes the
+            independent velocity 1/scale of that of the joint; one list or mapping of these will do too. For a joint
+            with several velocities (a platform) all are meant, or single ones: 'platform.vx'.
+
+        Returns
+        -------
+        System
+            The same robot, whose v has another meaning.
+
+        Raises
+        ------
+        ModelError
+            If these velocities do not determine the others.
+
+        Notes
+        -----
+        A mechanism that passes a toggle position needs this: there the current choice no longer determines the other
+        velocities.
+
+        Examples
+        --------
+        >>> import fourbar as fb
+        >>> robot = fb.robots.slider_crank()
+        >>> robot.names.velocities
+        ('crank',)
+        >>> robot.with_independent("rod").names.velocities
+        ('rod',)
         """
         return System(choose_independent(self.mechanism, self.clusters, joints))
+
+    def varying(self, *names: str) -> Varying:
+        """The functions of this robot with some of its parameters as arguments, without compiling for each value.
+
+        Parameters
+        ----------
+        *names : str
+            Parameters: ``"gravity"``, ``"hand.mass"``, ``"hand.com"``, ``"hand.inertia"`` (about the centre of mass),
+            ``"elbow.armature"``, ``"elbow.damping"``, ``"elbow.stiffness"`` and ``"elbow.rest"`` where there is a
+            spring, and those of loops, such as ``"gear.ratio"``.
+
+        Returns
+        -------
+        Varying
+            Its methods take the parameters after their own arguments, in the order of `names`. They may differ from
+            sample to sample of a batch.
+
+        Raises
+        ------
+        UnknownNameError
+            For a name that the robot does not have.
+        ArgumentError
+            For a placement, which cannot be an argument.
+
+        Notes
+        -----
+        Values are taken as they are: whether some body can have them is not checked. Where parameters of a loop vary, q
+        must close the loop with these parameters.
+
+        Examples
+        --------
+        >>> import fourbar as fb, numpy as np
+        >>> robot = fb.robots.double_pendulum()
+        >>> masses = np.linspace(0.5, 2.0, 1000)
+        >>> a = robot.varying("lower.mass").forward_dynamics([0.3, 0.4], [0, 0], [0, 0], masses)
+        >>> a.shape
+        (1000, 2)
+        """
+        from ..functions.varying import Varying  # when first needed
+
+        return Varying(self.model, names)
 
     def constrained(
         self,
@@ -349,13 +305,46 @@ class System(Editing, Looped):
         tolerance: float = 1e-5,
         names: Sequence[str] | None = None,
     ) -> Constrained:
-        """The robot under constraints that are kept by forces: contacts, prescribed motion, rows, loops not embedded.
+        """Robot under constraints that are kept by forces.
 
-        constraints: of `fourbar.constraints`. actuated: joints with a drive, for inverse dynamics;
-        least: what is least where their forces are not unique, "torque" or "constraint" (forces), with `weight`, a
-        matrix or its diagonal. stabilize: (stiffness, damping) of φ̈ = -stiffness φ - damping φ̇, which pulls back what
-        has drifted. tolerance: how far rows may contradict each other, or given accelerations them, relative.
-        names: what the constraints are called, for derivatives by their numbers ("contact1", "gear2", ... if not told).
+        Parameters
+        ----------
+        *constraints : Condition or Loop
+            Contacts, prescribed motion, rows and loops of `fourbar.constraints`; loops given here are not embedded.
+        actuated : sequence of str, optional
+            Joints with a drive; `Constrained.inverse_dynamics` needs them.
+        least : {'torque', 'constraint'}, default 'torque'
+            What is least where the forces of the drives are not unique: these forces, or those of the constraints.
+        weight : array_like, optional
+            Weight of what is least, a symmetric positive definite matrix or its diagonal.
+        stabilize : tuple of float, optional
+            (stiffness, damping) of φ̈ = -stiffness φ - damping φ̇ (1/s², 1/s), which pulls back what has drifted.
+        tolerance : float, default 1e-05
+            How far rows may contradict each other, or given accelerations the rows, relative to their size.
+        names : sequence of str, optional
+            Names of the constraints, for derivatives by their numbers; by default 'contact1', 'gear2', ...
+
+        Returns
+        -------
+        Constrained
+            The robot with its constraints.
+
+        Raises
+        ------
+        ModelError
+            If no constraint is given, or one does not fit the robot.
+
+        See Also
+        --------
+        Builder.loop : Loops that are embedded: exact, and part of the coordinates.
+
+        Examples
+        --------
+        >>> import fourbar as fb
+        >>> robot = fb.robots.double_pendulum()
+        >>> held = robot.constrained(fb.constraints.Contact("tip", "point"))
+        >>> held
+        <fourbar Constrained 'double_pendulum': nv=2, 3 rows>
         """
         from .constrained.robot import Constrained
 
@@ -368,55 +357,219 @@ class System(Editing, Looped):
         return Constrained(self, constraints, drives, stabilize, tolerance, names)
 
     def actuated(self, joints: Sequence[str], weight: Any = None) -> Actuated:
-        """The robot in the forces of its actuators: `joints` with a drive, independent or not, enough of them or more.
+        """Robot in the forces of its actuated joints.
 
-        Where they are more than enough, their forces are those with least τᵀ W τ; `weight` is W or its diagonal.
+        Parameters
+        ----------
+        joints : sequence of str
+            Joints with a drive, independent or not, as many as needed or more.
+        weight : array_like, optional
+            W in τᵀ W τ, which is least where the forces are not unique: a symmetric positive definite matrix or its
+            diagonal.
+
+        Returns
+        -------
+        Actuated
+            The robot with these drives.
+
+        Raises
+        ------
+        ArgumentError
+            If the joints are too few to hold the robot.
+
+        See Also
+        --------
+        actuator_force : Forces of the actuators that the model declares.
+
+        Examples
+        --------
+        >>> import fourbar as fb
+        >>> robot = fb.robots.five_bar()
+        >>> robot.actuated(["left_crank", "right_crank"])
+        <fourbar Actuated 'five_bar': left_crank, right_crank>
         """
         from .constrained.actuated import Actuated
 
         return Actuated(self, (joints, "torque", weight))
 
     def spanning(self) -> System:
-        """The same bodies and joints without the loops: the spanning tree as a robot of its own.
+        """Robot without its loops: the spanning tree.
 
-        A body without mass that only a loop holds can be moved by no force here: then M is singular.
+        Returns
+        -------
+        System
+            The same bodies and joints; every joint has coordinates of its own.
+
+        Notes
+        -----
+        A body without mass that only a loop holds cannot be moved by any force here: then M is singular.
+
+        Examples
+        --------
+        >>> import fourbar as fb
+        >>> robot = fb.robots.four_bar()
+        >>> robot.nv, robot.spanning().nv
+        (1, 3)
         """
-        return restored(replace(self.mechanism, loops=()))
+        return self._unchecked(replace(self.mechanism, loops=()))
 
     def with_gravity(self, gravity: Sequence[float]) -> System:
-        """The same robot in another field of gravity."""
+        """Robot in another field of gravity.
+
+        Parameters
+        ----------
+        gravity : array_like, shape (3,)
+            Acceleration (m/s²) of a free body, in world axes.
+
+        Returns
+        -------
+        System
+            The same robot with this gravity.
+
+        Examples
+        --------
+        >>> import fourbar as fb
+        >>> robot = fb.robots.double_pendulum()
+        >>> robot.with_gravity((0, 0, -1.62)).gravity
+        (0.0, 0.0, -1.62)
+        """
         return System(replace(self.mechanism, gravity=read_three("gravity", gravity)))
 
     def inertial_parameters(self, columns: Any = RIGID) -> np.ndarray:
-        """φ (p): the parameters that a `regressor` with the same `columns` multiplies."""
+        """Inertial parameters, in which joint forces are linear.
+
+        Parameters
+        ----------
+        columns : str or sequence of str, default ('inertia', 'armature')
+            Kinds of parameters, see `System.regressor`.
+
+        Returns
+        -------
+        ndarray, shape (p,)
+            φ, in the order of `parameter_names`: what a `regressor` with the same columns multiplies.
+
+        See Also
+        --------
+        with_inertial_parameters : The robot with other parameters.
+
+        Examples
+        --------
+        >>> import fourbar as fb
+        >>> robot = fb.robots.double_pendulum()
+        >>> robot.inertial_parameters("armature")
+        array([0., 0.])
+        """
         return parameter_values(self.mechanism, columns)
 
     def parameter_names(self, columns: Any = RIGID) -> tuple[str, ...]:
-        """What each of the `inertial_parameters` is called: "link.m", "link.mx", "link.Jxx", "joint.armature", ..."""
+        """Names of the inertial parameters.
+
+        Parameters
+        ----------
+        columns : str or sequence of str, default ('inertia', 'armature')
+            Kinds of parameters, see `System.regressor`.
+
+        Returns
+        -------
+        tuple of str
+            'link.m', 'link.mx', ..., 'link.Jzz', 'joint.armature', ..., in the order of `inertial_parameters`.
+
+        Examples
+        --------
+        >>> import fourbar as fb
+        >>> robot = fb.robots.double_pendulum()
+        >>> robot.parameter_names()[:5]
+        ('upper.m', 'upper.mx', 'upper.my', 'upper.mz', 'upper.Jxx')
+        """
         return parameter_names(self.mechanism, columns)
 
     def with_inertial_parameters(self, parameters: Any, columns: Any = RIGID, allow_unphysical: bool = False) -> System:
-        """The same robot with other `inertial_parameters` φ (p), in the same order.
+        """Robot with other inertial parameters.
 
-        Parameters that no matter has are refused, unless `allow_unphysical`; so are preloads without a spring.
+        Parameters
+        ----------
+        parameters : array_like, shape (p,)
+            φ, in the order of `parameter_names`.
+        columns : str or sequence of str, default ('inertia', 'armature')
+            Kinds of parameters, see `System.regressor`.
+        allow_unphysical : bool, default False
+            Accept parameters that no distribution of mass has.
+
+        Returns
+        -------
+        System
+            The same robot with these parameters.
+
+        Raises
+        ------
+        ModelError
+            If the parameters are not physically consistent, or a preload has no spring that could hold it.
+
+        Examples
+        --------
+        >>> import fourbar as fb
+        >>> robot = fb.robots.double_pendulum()
+        >>> heavier = robot.with_inertial_parameters(2.0 * robot.inertial_parameters())
+        >>> float(heavier.mass_matrix([0.0, 0.0])[0, 0] / robot.mass_matrix([0.0, 0.0])[0, 0])
+        2.0
         """
         return System(with_inertial_parameters(self.mechanism, parameters, columns, allow_unphysical))
 
     def regressor_pattern(self, columns: Any = RIGID) -> tuple[np.ndarray, np.ndarray]:
-        """Rows and columns (n, n) of the entries that `regressor(..., packed=True)` keeps, in its order."""
+        """Places of the entries of a packed regressor.
+
+        Parameters
+        ----------
+        columns : str or sequence of str, default ('inertia', 'armature')
+            Kinds of parameters, see `System.regressor`.
+
+        Returns
+        -------
+        rows : ndarray of int, shape (n,)
+            Rows of the entries that ``regressor(..., packed=True)`` keeps, in its order.
+        columns : ndarray of int, shape (n,)
+            Their columns.
+
+        Examples
+        --------
+        >>> import fourbar as fb
+        >>> robot = fb.robots.double_pendulum()
+        >>> rows, columns = robot.regressor_pattern()
+        >>> len(rows)
+        12
+        """
         from ..functions.methods.regressors import regressor_pattern
 
         return regressor_pattern(self.model, columns)
 
     def neutral(self) -> np.ndarray:
-        """The configuration (nq) in which every joint is at its neutral position."""
+        """Configuration in which every joint is at its neutral position.
+
+        Returns
+        -------
+        ndarray, shape (nq,)
+            Zeros and unit quaternions, or the nearest configuration in which loops are closed.
+
+        Examples
+        --------
+        >>> import fourbar as fb
+        >>> robot = fb.robots.double_pendulum()
+        >>> robot.neutral()
+        array([0., 0.])
+        """
         return np.concatenate(
             [cluster_neutral(self.model.cluster_tree, g) for g in self.model.cluster_tree.clusters] or [np.zeros(0)]
         )
 
     @cached_property
     def configurations(self) -> Mapping[str, np.ndarray]:
-        """The named configurations (nq), such as the keyframes of a file, each with its loops closed."""
+        """Named configurations, such as keyframes of a file.
+
+        Returns
+        -------
+        mapping of str to ndarray, shape (nq,)
+            Each with its loops closed.
+        """
         cluster_tree, found = self.model.cluster_tree, {}
         for named in self.mechanism.configurations:
             given = dict(named.coordinates)
@@ -426,10 +579,27 @@ class System(Editing, Looped):
         return MappingProxyType(found)
 
     def random(self, rng: np.random.Generator | int | None = None, n: int | None = None) -> np.ndarray:
-        """A random configuration (nq), or n of them (n, nq), within the limits of the joints.
+        """Random configurations within the limits of the joints.
 
-        Loops are closed as in `neutral`: a motion leads from there to each of them, unless the robot is built outside
-        its limits and none leads into them.
+        Parameters
+        ----------
+        rng : Generator or int, optional
+            Generator of random numbers, or its seed.
+        n : int, optional
+            Number of configurations; one without an axis for it if None.
+
+        Returns
+        -------
+        ndarray, shape (nq,) or (n, nq)
+            Configurations with their loops closed, in the assembly of `neutral`: a motion leads from there to each of
+            them, unless the robot is built outside its limits and none leads into them.
+
+        Examples
+        --------
+        >>> import fourbar as fb
+        >>> robot = fb.robots.double_pendulum()
+        >>> robot.random(0, n=1000).shape
+        (1000, 2)
         """
         if n is not None and (not isinstance(n, Integral) or n < 0):
             raise ArgumentError(f"random: n must be a whole number of configurations, or None for one, got {n!r}")
@@ -441,18 +611,66 @@ class System(Editing, Looped):
         return np.concatenate(parts, axis=-1) if parts else np.zeros((*size, 0))
 
     def equations(self, symbols: bool = False, simplify: bool = True) -> Equations:
-        """M(q), C(q, v), g(q) and τ as SymPy expressions, with LaTeX and plain Python; for small mechanisms.
+        """Equations of motion as SymPy expressions, for small mechanisms.
 
-        With `symbols`, masses, centres of mass, inertias, positions of joints, armatures, gravity and numbers of loops
-        (ratios, lengths) are symbols too (zeros stay zeros; within loops places stay numbers). Needs SymPy: pip install
-        ".[sympy]".
+        Parameters
+        ----------
+        symbols : bool, default False
+            Make symbols of masses, centres of mass, inertias, positions of joints, armatures, gravity and numbers of
+            loops too. Zeros stay zeros; within loops, places stay numbers.
+        simplify : bool, default True
+            Simplify as far as that is quick.
+
+        Returns
+        -------
+        Equations
+            M(q), C(q, v), g(q) and τ, with LaTeX and plain Python.
+
+        Raises
+        ------
+        ArgumentError
+            If the formulas would be too long to be of use.
+
+        Notes
+        -----
+        Needs SymPy: ``pip install ".[sympy]"``.
+
+        Examples
+        --------
+        >>> import fourbar as fb
+        >>> b = fb.Builder("slide", gravity=(0, 0, 0))
+        >>> robot = b.body("block", joint=fb.joints.Prismatic("x"), mass=2.0).build()
+        >>> robot.equations().M
+        Matrix([[2]])
         """
         from .equations import make_equations
 
         return make_equations(self.model, self.names, symbols, simplify)
 
     def show(self, method: str, stage: str = "program", **options: Any) -> str:
-        """What a method is made of, as text; stage is "program", "llvm" or "asm"."""
+        """What a method is made of, as text.
+
+        Parameters
+        ----------
+        method : str
+            Name of a method, such as 'forward_dynamics'.
+        stage : {'program', 'llvm', 'asm'}, default 'program'
+            The traced program, the intermediate representation of LLVM, or assembly.
+        **options : object
+            Options of the method, such as frame='tip'.
+
+        Returns
+        -------
+        str
+            The text.
+
+        Examples
+        --------
+        >>> import fourbar as fb
+        >>> robot = fb.robots.double_pendulum()
+        >>> print(robot.show("kinetic_energy")[:16])
+        program kinetic_
+        """
         from .show import STAGES
 
         if method not in METHODS:
@@ -464,28 +682,84 @@ class System(Editing, Looped):
         return STAGES[stage](self.program(method, **options))
 
     def program(self, method: str, **options: Any) -> Any:
-        """The program of a method: what is compiled."""
+        """Program of a method: what is compiled.
+
+        Parameters
+        ----------
+        method : str
+            Name of a method, such as 'forward_dynamics'.
+        **options : object
+            Options of the method, such as frame='tip'.
+
+        Returns
+        -------
+        Program
+            Inputs, outputs, and blocks of scalar operations.
+
+        Examples
+        --------
+        >>> import fourbar as fb
+        >>> robot = fb.robots.double_pendulum()
+        >>> [x.name for x in robot.program("forward_dynamics").inputs]
+        ['q', 'v', 'tau']
+        """
         made = getattr(self, method)
-        return (made.specialise(**options) if METHODS[method].static else made).program()
+        return (made.specialise(**options) if isinstance(made, OptionedMethod) else made).program()
 
 
 def restored(mechanism: Mechanism, report: Report | None = None) -> System:
-    """A robot of a mechanism that needs no check: it was checked before, or is known to have no regular dynamics."""
-    system = object.__new__(System)
-    system._hold(mechanism, report)
-    return system
+    """A robot as it travels to other processes."""
+    return System._unchecked(mechanism, report)
 
 
 class Builder(MechanismBuilder):
-    """Collects bodies, joints and frames by name, then builds a robot.
+    """Builds a robot: collects bodies, joints, frames, loops and actuators by name.
 
-    >>> b = Builder("pendulum")
-    >>> b.body("rod", joint=Revolute("y"), mass=1.0, com=(0, 0, -0.5), inertia=(0.083, 0.083, 0))
+    Parameters
+    ----------
+    name : str, default 'robot'
+        Name of the robot.
+    gravity : array_like, shape (3,), default (0, 0, -9.81)
+        Acceleration of gravity (m/s²), in world axes.
+
+    See Also
+    --------
+    load : A robot from a file.
+
+    Examples
+    --------
+    >>> import fourbar as fb
+    >>> b = fb.Builder("pendulum")
+    >>> _ = b.body("rod", joint=fb.joints.Revolute("y"), mass=1.0, com=(0, 0, -0.5), inertia=(0.083, 0.083, 0))
     >>> robot = b.build()
+    >>> robot.gravity_force([0.1]).round(4)
+    array([0.4897])
     """
 
     def build(self) -> System:
-        """The finished robot. Where rows of a loop are left out, as others imply them but for a small gap, it warns."""
+        """Build the robot.
+
+        Returns
+        -------
+        System
+            The finished robot.
+
+        Raises
+        ------
+        ModelError
+            If the whole makes no robot: parents form a circle, loops cannot be closed, or a joint moves nothing.
+
+        Warns
+        -----
+        RuntimeWarning
+            Where rows of a loop are left out, as others imply them but for a small gap.
+
+        Examples
+        --------
+        >>> import fourbar as fb
+        >>> fb.Builder("block").body("block", joint=fb.joints.Free(), mass=1.0, inertia=(1, 1, 1)).build()
+        <fourbar System 'block': 1 body, nq=7, nv=6>
+        """
         robot = System(self.mechanism())
         for message in slack_messages(robot.model.cluster_tree):
             warn(f"{message}; {SLACK_FIX}", RuntimeWarning)

@@ -25,7 +25,30 @@ Trial = tuple[np.ndarray, np.ndarray]  # coordinates (n, nq), and which of them 
 
 
 class ClusterInfo(NamedTuple):
-    """Bodies connected by loops, and what describes their state."""
+    """A cluster: bodies tied by loops, and what describes their state.
+
+    Parameters
+    ----------
+    bodies : tuple of str
+        Its bodies.
+    joints : tuple of str
+        Its joints.
+    loops : tuple of str
+        The loops that tie them; none in a cluster of one body.
+    carrier : str
+        The body that carries it.
+    coordinate_names : tuple of str
+        Its coordinates in q.
+    velocity_names : tuple of str
+        Its independent velocities in v.
+
+    Examples
+    --------
+    >>> import fourbar as fb
+    >>> robot = fb.robots.four_bar()
+    >>> robot.clusters[0].bodies
+    ('link1', 'link3', 'link2')
+    """
 
     bodies: tuple[str, ...]
     joints: tuple[str, ...]
@@ -151,7 +174,7 @@ def _in_any_assembly(
     return full, gap < CLOSED
 
 
-def _brought(cluster_tree: ClusterTree, cluster: Cluster, ends: np.ndarray, closed: np.ndarray) -> Trial:
+def _moved_into_limits(cluster_tree: ClusterTree, cluster: Cluster, ends: np.ndarray, closed: np.ndarray) -> Trial:
     """Closed configurations moved into the limits, and which are there, away from toggle positions."""
     tie = cluster.embedding
     assert isinstance(tie, LoopEmbedding)
@@ -182,7 +205,7 @@ def cluster_random(
         if not left.size:
             return found.reshape(*size, tie.nq)
         trial = _in_home_assembly if in_home_assembly or attempt < _HOME_TRIALS else _in_any_assembly
-        ends, sound = _brought(cluster_tree, cluster, *trial(cluster_tree, cluster, rng, len(left), attempt))
+        ends, sound = _moved_into_limits(cluster_tree, cluster, *trial(cluster_tree, cluster, rng, len(left), attempt))
         found[left[sound]], left = ends[sound], left[~sound]
     names = ", ".join(map(repr, cluster.loops))
     raise AssemblyError(f"random sampling found no closed configuration of loops {names} within the limits")

@@ -20,6 +20,7 @@ from .clusters import Cluster, loop_residual
 from .embedding import Bound, LoopEmbedding
 from .links import Link
 from .parameters import Parameter, changed
+from .regroup import regrouped
 from .spanning_tree import SpanningTree
 
 Which = tuple[Parameter, ...]
@@ -34,6 +35,16 @@ class Changed(NamedTuple):
     gravity: Vec
 
 
+class Varied(NamedTuple):
+    """The same, with the links that have equal equations of motion and fewer parameters, and what each joint does by
+    itself: damping, stiffness, rest.
+    """
+
+    changed: Changed
+    equivalent: tuple[Link, ...]
+    passive: tuple[tuple[Vec, Vec, Vec], ...]
+
+
 def changed_numbers(mechanism: Mechanism, which: Which, p: Sequence[Scalar]) -> Changed:
     """All parameters after a change; p may be symbols."""
     other = changed(mechanism, which, p)
@@ -42,40 +53,70 @@ def changed_numbers(mechanism: Mechanism, which: Which, p: Sequence[Scalar]) -> 
     return Changed(tree.links, *poses, Vec(other.gravity))
 
 
+def varied_numbers(mechanism: Mechanism, which: Which, p: Sequence[Scalar]) -> Varied:
+    """All parameters where some are given; p may be symbols."""
+    other = changed(mechanism, which, p, given=True)
+    tree, bodies, frames, moving = arrange(other)
+    poses = tuple(home.pose for home in bodies.values()), tuple(home.pose for home in frames.values())
+    passive = tuple((Vec(joint.damping), Vec(joint.stiffness), Vec(joint.rest)) for joint in moving)
+    return Varied(Changed(tree.links, *poses, Vec(other.gravity)), regrouped(tree).links, passive)
+
+
 def changed_bodies(
-    mechanism: Mechanism, which: Which, p: Sequence[Scalar]
+    mechanism: Mechanism, which: Which, p: Sequence[Scalar], given: bool = False
 ) -> tuple[tuple[Link, ...], tuple[Transform, ...]]:
     """The same for a tree with a link for every body: its links, and the pose of each body in its link."""
-    tree, poses = every_body(changed(mechanism, which, p))
+    tree, poses = every_body(changed(mechanism, which, p, given))
     return tree.links, poses
 
 
-def with_numbers(mechanism: Mechanism, cluster_tree: ClusterTree, which: Which, p: Vec, found: Changed) -> ClusterTree:
-    """A cluster tree with other parameters, the values of a recording; the loops follow p."""
+def with_varied(mechanism: Mechanism, cluster_tree: ClusterTree, which: Which, p: Vec, found: Varied) -> ClusterTree:
+    """A cluster tree with given parameters p."""
+    tree = with_numbers(mechanism, cluster_tree, which, p, found.changed, given=True)
+    equivalent = SpanningTree(tree.spanning_tree.parents, found.equivalent)
+    moving = tuple(
+        replace(joint, damping=tuple(damping), stiffness=tuple(stiffness), rest=tuple(rest))
+        for joint, (damping, stiffness, rest) in zip(cluster_tree.moving, found.passive, strict=True)
+    )
+    return replace(tree, equivalent=equivalent, unturned=equivalent, moving=moving)
+
+
+def with_numbers(
+    mechanism: Mechanism, cluster_tree: ClusterTree, which: Which, p: Vec, found: Changed, given: bool = False
+) -> ClusterTree:
+    """A cluster tree with other parameters, the values of a recording; the loops follow p, changes or `given` ones."""
     tree = SpanningTree(cluster_tree.spanning_tree.parents, found.links)
     bodies, frames = (
         {name: home._replace(pose=pose) for (name, home), pose in zip(homes.items(), poses, strict=True)}
         for homes, poses in ((cluster_tree.bodies, found.bodies), (cluster_tree.frames, found.frames))
     )
-    clusters = tuple(_bound(mechanism, cluster_tree, cluster, which, p) for cluster in cluster_tree.clusters)
+    clusters = tuple(_bound(mechanism, cluster_tree, cluster, which, p, given) for cluster in cluster_tree.clusters)
     return replace(
-        cluster_tree, tree=tree, equivalent=tree, unturned=tree, bodies=bodies, frames=frames, clusters=clusters
+        cluster_tree,
+        spanning_tree=tree,
+        equivalent=tree,
+        unturned=tree,
+        bodies=bodies,
+        frames=frames,
+        clusters=clusters,
     )
 
 
-def _bound(mechanism: Mechanism, cluster_tree: ClusterTree, cluster: Cluster, which: Which, p: Vec) -> Cluster:
+def _bound(
+    mechanism: Mechanism, cluster_tree: ClusterTree, cluster: Cluster, which: Which, p: Vec, given: bool
+) -> Cluster:
     """A cluster whose loops follow the changes, if they depend on any."""
-    tie, places = cluster.embedding, felt(mechanism, cluster_tree, cluster, which)
+    tie, places = cluster.embedding, affects_loops(mechanism, cluster_tree, cluster, which)
     if not isinstance(tie, LoopEmbedding) or not any(places):
         return cluster
-    traced = retraced(mechanism, cluster, tuple(x for x, kept in zip(which, places, strict=True) if kept))
+    traced = retraced(mechanism, cluster, tuple(x for x, kept in zip(which, places, strict=True) if kept), given)
     if not _depends(traced):
         return cluster
     kept = [place for x, own in zip(which, places, strict=True) for place in (own,) * x.size]
     return replace(cluster, embedding=Bound(tie.along(traced), Vec([y for y, own in zip(p, kept, strict=True) if own])))
 
 
-def felt(mechanism: Mechanism, cluster_tree: ClusterTree, cluster: Cluster, which: Which) -> list[bool]:
+def affects_loops(mechanism: Mechanism, cluster_tree: ClusterTree, cluster: Cluster, which: Which) -> list[bool]:
     """Which parameters the loops of a cluster can depend on: their own, and placements of joints on and below their
     bodies.
     """
@@ -95,11 +136,11 @@ def _depends(traced: Traced) -> bool:
 
 
 @lru_cache(maxsize=64)
-def retraced(mechanism: Mechanism, cluster: Cluster, which: Which) -> Traced:
-    """The trace of a cluster's loops as they depend on the changes."""
+def retraced(mechanism: Mechanism, cluster: Cluster, which: Which, given: bool = False) -> Traced:
+    """The trace of a cluster's loops as they depend on the changes, or on `given` parameters."""
     assert isinstance(cluster.embedding, LoopEmbedding)
     p = Graph().inputs("change", sum(x.size for x in which))
-    other = changed(mechanism, which, p)
+    other = changed(mechanism, which, p, given)
     tree, bodies, _, moving = arrange(other)
     loops = [loop for loop in other.loops if loop.name in cluster.loops]
     residual = loop_residual(tree, moving, bodies.__getitem__, cluster.links, loops)
@@ -114,7 +155,7 @@ def opening_rates(
     q (n, nq) are closed configurations of all joints. Not zero in overconstrained loops: there some changes remove a
     degree of freedom, or all of them.
     """
-    tie, places = cluster.embedding, felt(mechanism, cluster_tree, cluster, which)
+    tie, places = cluster.embedding, affects_loops(mechanism, cluster_tree, cluster, which)
     assert isinstance(tie, LoopEmbedding)
     every = np.zeros((len(q), len(tie.traced.phi), sum(x.size for x in which)))
     if not any(places):

@@ -4,7 +4,7 @@
 "frame.placement"; and every number of a loop by the name of its field: "gear.ratio", "rod.length", "loop.at_successor".
 A user's function has parameters too if it is a (frozen) dataclass. Constraints on top of a mechanism follow the same
 rule. Placements change by a twist [angular; linear] in their own axes. Changes may be symbols, and are meant to be
-small: only derivatives at zero are exact.
+small: only derivatives at zero are exact. Parameters that are not placements may also be given as such (`given=True`).
 """
 
 from __future__ import annotations
@@ -92,16 +92,16 @@ def _entries(value: Any) -> Iterator[float]:
         yield float(value)
 
 
-def _changed(value: Any, by: Iterator[Scalar]) -> Any:
-    """A value with the next of the changes added."""
+def _changed(value: Any, by: Iterator[Scalar], given: bool = False) -> Any:
+    """A value with the next of the changes added, or replaced by the next ones if they are `given` as such."""
     if isinstance(value, Transform):
         return value.then(nudge(Twist.of(Vec(islice(by, 6)))))
     if isinstance(value, Placement):
         moved = _changed(Transform.of(value.rotation, Vec(value.position)), by)
         return replace(value, rotation=moved.R, position=moved.p)
     if isinstance(value, tuple):
-        return tuple(_changed(x, by) for x in value)
-    return value if isinstance(value, str) else value + next(by)
+        return tuple(_changed(x, by, given) for x in value)
+    return value if isinstance(value, str) else next(by) if given else value + next(by)
 
 
 def _deeper(thing: Any) -> str | None:
@@ -161,6 +161,19 @@ def numbers(mechanism: Mechanism) -> list[Parameter]:
     return found
 
 
+def variable(mechanism: Mechanism) -> list[Parameter]:
+    """All parameters that may differ from sample to sample: those that are not placements, and what joints do by
+    themselves.
+    """
+    found = [x for x in numbers(mechanism) if x == GRAVITY or not x.is_place(mechanism)]
+    for place, joint in enumerate(mechanism.joints):
+        for field in ("damping", "stiffness", "rest"):
+            n = len(getattr(joint, field))
+            if n and (field == "damping" or any(joint.stiffness)):
+                found.append(Parameter(f"{joint.name}.{field}", (n,) if n > 1 else (), "joints", place, field))
+    return found
+
+
 def numbers_of(name: str, thing: Any, owners: str, place: int) -> list[Parameter]:
     """The parameters of one thing."""
     return [Parameter(f"{name}.{field}", shape, owners, place, field) for field, shape in _fields(thing).items()]
@@ -195,21 +208,23 @@ def _of_regressors(name: str) -> str:
     )
 
 
-def changed(mechanism: Mechanism, which: Sequence[Parameter], by: Sequence[Scalar]) -> Mechanism:
-    """The mechanism after changes: `by` holds the entries of all changes, one after the other."""
+def changed(mechanism: Mechanism, which: Sequence[Parameter], by: Sequence[Scalar], given: bool = False) -> Mechanism:
+    """The mechanism after changes: `by` holds the entries of all changes, one after the other, or of the parameters
+    themselves if they are `given`.
+    """
     left = iter(by)
     for number in which:
         if number == GRAVITY:
-            mechanism = replace(mechanism, gravity=_changed(mechanism.gravity, left))
+            mechanism = replace(mechanism, gravity=_changed(mechanism.gravity, left, given))
             continue
         things = list(getattr(mechanism, number.owners))
-        things[number.place] = with_changed(things[number.place], number.field, left)
+        things[number.place] = with_changed(things[number.place], number.field, left, given)
         mechanism = replace(mechanism, **{number.owners: tuple(things)})
     return mechanism
 
 
-def with_changed(thing: Any, field: str, left: Iterator[Scalar]) -> Any:
-    """A thing with the next of the changes added to one of its parameters."""
+def with_changed(thing: Any, field: str, left: Iterator[Scalar], given: bool = False) -> Any:
+    """A thing with the next of the changes added to one of its parameters, or with that replaced by them."""
     inner = copy(_inner(thing))
-    object.__setattr__(inner, field, _changed(getattr(inner, field), left))  # its own checks expect floats
+    object.__setattr__(inner, field, _changed(getattr(inner, field), left, given))  # its own checks expect floats
     return _with(thing, inner)

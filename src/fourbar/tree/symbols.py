@@ -21,7 +21,7 @@ from .cluster_tree import GROUND, ClusterTree
 from .clusters import Cluster
 from .embedding import LoopEmbedding
 from .links import Link
-from .parameter_changes import felt, retraced
+from .parameter_changes import affects_loops, retraced
 from .parameters import Parameter, numbers
 
 _AXES = "xyz"
@@ -96,7 +96,7 @@ def with_symbols(mechanism: Mechanism, cluster_tree: ClusterTree, p: Parameters)
         links.append(link._replace(placement=placement, I=inertias[i], armature=p.armature(c)))
     tree = replace(cluster_tree.spanning_tree, links=tuple(links))
     gravity, clusters = p.gravity(mechanism.gravity), _groups(p, mechanism, cluster_tree)
-    found = replace(cluster_tree, tree=tree, equivalent=tree, unturned=tree, clusters=clusters)
+    found = replace(cluster_tree, spanning_tree=tree, equivalent=tree, unturned=tree, clusters=clusters)
     return replace(mechanism, gravity=gravity), found
 
 
@@ -106,7 +106,7 @@ def _groups(p: Parameters, mechanism: Mechanism, cluster_tree: ClusterTree) -> t
     changes = {x: p.changes(x, mechanism) for x in every}
     found = []
     for cluster in cluster_tree.clusters:
-        tie, own = cluster.embedding, felt(mechanism, cluster_tree, cluster, every)
+        tie, own = cluster.embedding, affects_loops(mechanism, cluster_tree, cluster, every)
         which = tuple(x for x, kept in zip(every, own, strict=True) if kept)
         if isinstance(tie, LoopEmbedding) and which:
             by = [change for x in which for change in changes[x]]

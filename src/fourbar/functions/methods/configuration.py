@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ...spatial.linear import Mat, Vec
+from ..arguments import DT, Q0, Q1, THETA, A, Q, V
 from ..context import Context
 from ..registry import Outputs, flat, method, vector
 
@@ -17,9 +18,49 @@ _NOT_CLOSED = "the loops could not be closed after the step: it is too long, or 
 _TOO_FAR = "the step leads to no configuration: q, v or dt are too large"
 
 
-@method("q v dt", "q", nan=_TOO_FAR, nan_of_loops=_NOT_CLOSED)
+@method(Q, V, DT, results="q", nan=_TOO_FAR, nan_of_loops=_NOT_CLOSED)
 def integrate(c: Context) -> Outputs:
-    """q ⊕ v dt (..., nq): the configuration after moving with constant velocity v for a time dt; loops stay closed."""
+    """Configuration after moving with constant velocity for a time.
+
+    Parameters
+    ----------
+    q : array_like, shape (..., nq)
+        Configuration, with its loops closed.
+    v : array_like, shape (..., nv)
+        Velocity (rad/s, m/s).
+    dt : array_like, shape (...)
+        Time (s).
+    out : ndarray, optional
+        Array that receives the result.
+    threads : int, optional
+        Largest number of threads for a batch.
+
+    Returns
+    -------
+    q : ndarray, shape (..., nq)
+        q ⊕ v dt; loops stay closed and quaternions of unit length.
+
+    Raises
+    ------
+    SingularError
+        If the loops cannot be closed after the step (NaN and a warning in a batch).
+
+    See Also
+    --------
+    difference : The velocity between two configurations.
+    simulate : Motion over time.
+
+    Notes
+    -----
+    On a Lie group q ⊕ δ = q · exp(δ); where v = q̇ this is q + v dt.
+
+    Examples
+    --------
+    >>> import fourbar as fb
+    >>> robot = fb.robots.double_pendulum()
+    >>> robot.integrate([0.1, 0.2], [1.0, -1.0], 0.1)
+    array([0.2, 0.1])
+    """
     (dt,) = c.given["dt"]
     q, v = c.by_cluster("q"), c.by_cluster("v")
     parts = [c.recorder.call(_step, cluster.embedding, q[n], v[n], dt) for n, cluster in enumerate(c.clusters)]
@@ -30,12 +71,41 @@ def _rate(embedding: Any, theta: Any, v: Any) -> Any:
     return embedding.chart_rate(theta, v)
 
 
-@method("theta v", "rate")
+@method(THETA, V, results="rate")
 def chart_rate(c: Context) -> Outputs:
-    """θ̇ (..., nv) where q(t) = q₀ ⊕ θ(t) moves with velocity v: for integrators that step along the group.
+    """Rate of the exponential coordinates of a step.
 
-    Of a ball or a free joint that is independent in part, in a loop, θ alone does not tell it (but at θ = 0):
-    `difference.jvp((q0, q), (None, v))` does.
+    Parameters
+    ----------
+    theta : array_like, shape (..., nv)
+        θ in q(t) = q₀ ⊕ θ(t) (rad, m).
+    v : array_like, shape (..., nv)
+        Velocity (rad/s, m/s).
+    out : ndarray, optional
+        Array that receives the result.
+    threads : int, optional
+        Largest number of threads for a batch.
+
+    Returns
+    -------
+    rate : ndarray, shape (..., nv)
+        θ̇ (rad/s, m/s) while q moves with velocity v: what integrators need that step along the group.
+
+    See Also
+    --------
+    integrate : q ⊕ v dt.
+
+    Notes
+    -----
+    For a spherical or free joint of a loop of which only a part is independent, θ alone does not determine the rate,
+    except at θ = 0; ``difference.jvp((q0, q), (None, v))`` does.
+
+    Examples
+    --------
+    >>> import fourbar as fb
+    >>> robot = fb.robots.double_pendulum()
+    >>> robot.chart_rate([0.1, 0.2], [1.0, 0.0])
+    array([1., 0.])
     """
     theta, v = c.by_cluster("theta"), c.by_cluster("v")
     parts = [c.recorder.call(_rate, cluster.embedding, theta[n], v[n]) for n, cluster in enumerate(c.clusters)]
@@ -46,46 +116,220 @@ def _between(embedding: Any, q0: Any, q1: Any) -> Any:
     return embedding.difference(q0, q1)
 
 
-@method("q0 q1", "v")
+@method(Q0, Q1, results="v")
 def difference(c: Context) -> Outputs:
-    """q1 ⊖ q0 (..., nv): the velocity that moves q0 to q1 in unit time."""
+    """Velocity that moves one configuration to another in unit time.
+
+    Parameters
+    ----------
+    q0 : array_like, shape (..., nq)
+        Configuration at the start.
+    q1 : array_like, shape (..., nq)
+        Configuration at the end.
+    out : ndarray, optional
+        Array that receives the result.
+    threads : int, optional
+        Largest number of threads for a batch.
+
+    Returns
+    -------
+    v : ndarray, shape (..., nv)
+        q1 ⊖ q0 (rad, m), such that q0 ⊕ v = q1.
+
+    See Also
+    --------
+    integrate : q ⊕ v dt.
+
+    Examples
+    --------
+    >>> import fourbar as fb
+    >>> robot = fb.robots.double_pendulum()
+    >>> robot.difference([0.1, 0.2], [0.3, 0.1]).round(3)
+    array([ 0.2, -0.1])
+    """
     q0, q1 = c.by_cluster("q0"), c.by_cluster("q1")
     parts = [c.recorder.call(_between, cluster.embedding, q0[n], q1[n]) for n, cluster in enumerate(c.clusters)]
     return vector(c, "v", parts)
 
 
-@method("q", "q")
+@method(Q, results="q")
 def expand(c: Context) -> Outputs:
-    """Coordinates of all joints of the spanning tree, in the order of `names.joints` without fixed ones."""
+    """Coordinates of all joints of the spanning tree.
+
+    Parameters
+    ----------
+    q : array_like, shape (..., nq)
+        Configuration, with its loops closed.
+    out : ndarray, optional
+        Array that receives the result.
+    threads : int, optional
+        Largest number of threads for a batch.
+
+    Returns
+    -------
+    q : ndarray, shape (..., n_all)
+        Coordinates (rad, m) in the order of `names.joints`, fixed joints left out.
+
+    See Also
+    --------
+    expand_velocity : The velocities of all joints.
+
+    Examples
+    --------
+    >>> import fourbar as fb
+    >>> wrist = fb.robots.differential_wrist()
+    >>> wrist.expand([0.1, 0.2]).round(3)
+    array([ 0.1,  0.3, -0.1,  0.2])
+    """
     q = flat(c.coordinates())
     return [("q_all", (len(q),), q)]
 
 
-@method("q v", "v")
+@method(Q, V, results="v")
 def expand_velocity(c: Context) -> Outputs:
-    """Velocities G v of all joints of the spanning tree."""
+    """Velocities of all joints of the spanning tree.
+
+    Parameters
+    ----------
+    q : array_like, shape (..., nq)
+        Configuration, with its loops closed.
+    v : array_like, shape (..., nv)
+        Velocity (rad/s, m/s).
+    out : ndarray, optional
+        Array that receives the result.
+    threads : int, optional
+        Largest number of threads for a batch.
+
+    Returns
+    -------
+    v : ndarray, shape (..., n)
+        G v (rad/s, m/s), with the `loop_map` G.
+
+    See Also
+    --------
+    expand : The coordinates of all joints.
+    loop_map : The matrix G.
+
+    Examples
+    --------
+    >>> import fourbar as fb
+    >>> wrist = fb.robots.differential_wrist()
+    >>> wrist.expand_velocity([0.1, 0.2], [1.0, 0.0])
+    array([1., 1., 1., 0.])
+    """
     v = flat(c.velocities())
     return [("v_all", (len(v),), v)]
 
 
-@method("q v a", "a")
+@method(Q, V, A, results="a")
 def expand_acceleration(c: Context) -> Outputs:
-    """Accelerations G a + g of all joints of the spanning tree."""
+    """Accelerations of all joints of the spanning tree.
+
+    Parameters
+    ----------
+    q : array_like, shape (..., nq)
+        Configuration, with its loops closed.
+    v : array_like, shape (..., nv)
+        Velocity (rad/s, m/s).
+    a : array_like, shape (..., nv)
+        Acceleration (rad/s², m/s²).
+    out : ndarray, optional
+        Array that receives the result.
+    threads : int, optional
+        Largest number of threads for a batch.
+
+    Returns
+    -------
+    a : ndarray, shape (..., n)
+        G a + g (rad/s², m/s²), with the `loop_map` G and the `loop_bias` g.
+
+    See Also
+    --------
+    expand_velocity : The velocities of all joints.
+
+    Examples
+    --------
+    >>> import fourbar as fb
+    >>> robot = fb.robots.four_bar()
+    >>> robot.expand_acceleration(robot.neutral(), [1.0], [0.0]).round(3)
+    array([0., 0., 0.])
+    """
     a = flat(c.accelerations("a"))
     return [("a_all", (len(a),), a)]
 
 
-@method("q", "G")
+@method(Q, results="G")
 def loop_map(c: Context) -> Outputs:
-    """G (..., n, nv): the velocities of all n velocities of the spanning tree are G v."""
+    """Matrix that takes the independent velocities to those of the spanning tree.
+
+    Parameters
+    ----------
+    q : array_like, shape (..., nq)
+        Configuration, with its loops closed.
+    out : ndarray, optional
+        Array that receives the result.
+    threads : int, optional
+        Largest number of threads for a batch.
+
+    Returns
+    -------
+    G : ndarray, shape (..., n, nv)
+        The n velocities of the spanning tree are G v.
+
+    See Also
+    --------
+    loop_bias : The accelerations are G a + g.
+    loop_jacobian : K with K G = 0.
+
+    Notes
+    -----
+    q̇ = G ẏ (Chignoli); forces on all joints make Gᵀ τ on the independent velocities.
+
+    Examples
+    --------
+    >>> import fourbar as fb
+    >>> robot = fb.robots.four_bar()
+    >>> robot.loop_map(robot.neutral()).round(3)
+    array([[ 1.],
+           [ 1.],
+           [-1.]])
+    """
     n = c.tree.nv
     identity = [[1.0 if i == j else 0.0 for j in range(n)] for i in range(n)]
     return [("G", (n, c.nv), flat(c.columns(identity)))]
 
 
-@method("q v", "g")
+@method(Q, V, results="g")
 def loop_bias(c: Context) -> Outputs:
-    """g (..., n): the accelerations of the spanning tree are G a + g."""
+    """Accelerations of the spanning tree where the independent accelerations are zero.
+
+    Parameters
+    ----------
+    q : array_like, shape (..., nq)
+        Configuration, with its loops closed.
+    v : array_like, shape (..., nv)
+        Velocity (rad/s, m/s).
+    out : ndarray, optional
+        Array that receives the result.
+    threads : int, optional
+        Largest number of threads for a batch.
+
+    Returns
+    -------
+    g : ndarray, shape (..., n)
+        g = Ġ v (rad/s², m/s²): the accelerations of the spanning tree are G a + g.
+
+    See Also
+    --------
+    loop_map : The matrix G.
+
+    Examples
+    --------
+    >>> import fourbar as fb
+    >>> robot = fb.robots.four_bar()
+    >>> robot.loop_bias(robot.neutral(), [1.0]).round(3)
+    array([0., 0., 0.])
+    """
     g = flat(c.accelerations(""))
     return [("g", (len(g),), g)]
 
@@ -103,10 +347,42 @@ def _tied(c: Context) -> list[Any]:
     return [cluster for cluster in c.clusters if not cluster.is_free]
 
 
-@method("q", "K")
+@method(Q, results="K")
 def loop_jacobian(c: Context) -> Outputs:
-    """K (..., m, n): ∂φ/∂q of every condition of every loop, also those that others imply, over all n velocities of the
-    spanning tree; K q̇ = 0, K q̈ = k (Chignoli eq. 2). k is `loop_jacobian_bias`, and K `loop_map` = 0.
+    """Jacobian of the conditions of all loops.
+
+    Parameters
+    ----------
+    q : array_like, shape (..., nq)
+        Configuration, with its loops closed.
+    out : ndarray, optional
+        Array that receives the result.
+    threads : int, optional
+        Largest number of threads for a batch.
+
+    Returns
+    -------
+    K : ndarray, shape (..., m, n)
+        ∂φ/∂q of every condition of every loop, also those that others imply, over all n velocities of the spanning
+        tree.
+
+    See Also
+    --------
+    loop_jacobian_bias : k in K q̈ = k.
+    loop_map : G with K G = 0.
+    loop_pull : The wrenches along the conditions.
+
+    Notes
+    -----
+    K q̇ = 0 and K q̈ = k (Chignoli eq. 2).
+
+    Examples
+    --------
+    >>> import fourbar as fb
+    >>> robot = fb.robots.four_bar()
+    >>> K, G = robot.loop_jacobian(robot.neutral()), robot.loop_map(robot.neutral())
+    >>> K.shape, bool(abs(K @ G).max() < 1e-9)
+    ((6, 3), True)
     """
     q, first, found = c.coordinates(), c.tree.first_v, []
     for cluster in _tied(c):
@@ -120,9 +396,37 @@ def loop_jacobian(c: Context) -> Outputs:
     return [("K", (len(found), c.tree.nv), flat(found))]
 
 
-@method("q v", "k")
+@method(Q, V, results="k")
 def loop_jacobian_bias(c: Context) -> Outputs:
-    """k (..., m) = -K̇ q̇, with K q̈ = k for the accelerations of the spanning tree; see `loop_jacobian`."""
+    """Right-hand side of the conditions of all loops on accelerations.
+
+    Parameters
+    ----------
+    q : array_like, shape (..., nq)
+        Configuration, with its loops closed.
+    v : array_like, shape (..., nv)
+        Velocity (rad/s, m/s).
+    out : ndarray, optional
+        Array that receives the result.
+    threads : int, optional
+        Largest number of threads for a batch.
+
+    Returns
+    -------
+    k : ndarray, shape (..., m)
+        k = -K̇ q̇, with K q̈ = k for the accelerations q̈ of the spanning tree.
+
+    See Also
+    --------
+    loop_jacobian : The matrix K.
+
+    Examples
+    --------
+    >>> import fourbar as fb
+    >>> robot = fb.robots.four_bar()
+    >>> robot.loop_jacobian_bias(robot.neutral(), [1.0]).shape
+    (6,)
+    """
     q, v = c.coordinates(), c.velocities()
     found = [
         c.recorder.call(_every_rate, cluster.embedding, *(tuple(x[i] for i in cluster.links) for x in (q, v)))

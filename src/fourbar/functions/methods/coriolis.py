@@ -12,6 +12,7 @@ from ...algorithms import christoffel as symbols
 from ...algorithms import coriolis, crba, rnea
 from ...algorithms.cluster_aba import project_forces
 from ...spatial.linear import Mat, Vec
+from ..arguments import Q, V
 from ..context import Context, map_rate
 from ..registry import Outputs, flat, method, vector
 
@@ -63,25 +64,118 @@ def _coriolis(c: Context) -> Rows:
     return _transposed(c.columns(_transposed(half)))
 
 
-@method("q v", "C")
+@method(Q, V, results="C")
 def coriolis_matrix(c: Context) -> Outputs:
-    """Coriolis matrix C (..., nv, nv): C v + g is the `bias_force`, and Ṁ - 2 C is skew.
+    """Coriolis matrix, the one of the Christoffel symbols.
 
-    The one of the Christoffel symbols, C_ij = Σ Γ_ijk v_k, also for velocities that are not rates of coordinates.
+    Parameters
+    ----------
+    q : array_like, shape (..., nq)
+        Configuration, with its loops closed.
+    v : array_like, shape (..., nv)
+        Velocity (rad/s, m/s).
+    out : ndarray, optional
+        Array that receives the result.
+    threads : int, optional
+        Largest number of threads for a batch.
+
+    Returns
+    -------
+    C : ndarray, shape (..., nv, nv)
+        Coriolis matrix (kg m²/s, kg m/s, kg/s).
+
+    See Also
+    --------
+    coriolis_force : C v, in O(n).
+    christoffel : The symbols of which it is made.
+    mass_matrix_rate : Ṁ = C + Cᵀ.
+
+    Notes
+    -----
+    C_ij = Σ_k Γ_ijk v_k, also for velocities that are not rates of coordinates, so that Ṁ - 2 C is skew-symmetric and
+    C v + g is the `bias_force`. With loops C = Gᵀ (C_tree G + M_tree Ġ).
+
+    Examples
+    --------
+    >>> import fourbar as fb
+    >>> robot = fb.robots.double_pendulum()
+    >>> C = robot.coriolis_matrix([0.1, 0.2], [1.0, 0.5])
+    >>> C.round(4)
+    array([[-0.0079, -0.0238],
+           [ 0.0159,  0.    ]])
     """
     return [("C", (c.nv, c.nv), flat(_coriolis(c)))]
 
 
-@method("q v", "M_rate")
+@method(Q, V, results="M_rate")
 def mass_matrix_rate(c: Context) -> Outputs:
-    """Ṁ (..., nv, nv): the rate of the mass matrix as the robot moves with v; Ṁ = C + Cᵀ."""
+    """Rate of the mass matrix as the robot moves.
+
+    Parameters
+    ----------
+    q : array_like, shape (..., nq)
+        Configuration, with its loops closed.
+    v : array_like, shape (..., nv)
+        Velocity (rad/s, m/s).
+    out : ndarray, optional
+        Array that receives the result.
+    threads : int, optional
+        Largest number of threads for a batch.
+
+    Returns
+    -------
+    M_rate : ndarray, shape (..., nv, nv)
+        Ṁ = C + Cᵀ (kg m²/s, kg m/s, kg/s).
+
+    See Also
+    --------
+    mass_matrix : The mass matrix.
+    coriolis_matrix : The Coriolis matrix C.
+
+    Examples
+    --------
+    >>> import fourbar as fb
+    >>> robot = fb.robots.double_pendulum()
+    >>> robot.mass_matrix_rate([0.1, 0.2], [1.0, 0.5]).round(4)
+    array([[-0.0159, -0.0079],
+           [-0.0079,  0.    ]])
+    """
     C = _coriolis(c)
     return [("M_rate", (c.nv, c.nv), flat(_sum(c, C, _transposed(C))))]
 
 
-@method("q v", "tau")
+@method(Q, V, results="tau")
 def coriolis_force(c: Context) -> Outputs:
-    """C v (..., nv): Coriolis and centrifugal forces, the `bias_force` without gravity."""
+    """Coriolis and centrifugal forces.
+
+    Parameters
+    ----------
+    q : array_like, shape (..., nq)
+        Configuration, with its loops closed.
+    v : array_like, shape (..., nv)
+        Velocity (rad/s, m/s).
+    out : ndarray, optional
+        Array that receives the result.
+    threads : int, optional
+        Largest number of threads for a batch.
+
+    Returns
+    -------
+    tau : ndarray, shape (..., nv)
+        C v (N m, N): the `bias_force` without gravity and external wrenches.
+
+    See Also
+    --------
+    coriolis_matrix : The matrix C.
+    bias_force : With gravity.
+
+    Examples
+    --------
+    >>> import fourbar as fb
+    >>> robot = fb.robots.double_pendulum()
+    >>> robot.coriolis_force([0.1, 0.2], [1.0, 0.5]).round(4)
+    array([-0.0199,  0.0159])
+    """
     tau = rnea.inverse_dynamics(c.equations(), c.velocities(), c.accelerations(""), c.F_ext(), (0.0, 0.0, 0.0))
     return vector(c, "tau", c.project(tau))
 
@@ -106,12 +200,40 @@ def _bent(c: Context, cube: symbols.Cube) -> symbols.Cube:
     return found
 
 
-@method("q", "Gamma")
+@method(Q, results="Gamma")
 def christoffel(c: Context) -> Outputs:
-    """Christoffel symbols Γ (..., nv, nv, nv): C_ij = Σ_k Γ_ijk v_k.
+    """Christoffel symbols of the first kind of the mass matrix.
 
+    Parameters
+    ----------
+    q : array_like, shape (..., nq)
+        Configuration, with its loops closed.
+    out : ndarray, optional
+        Array that receives the result.
+    threads : int, optional
+        Largest number of threads for a batch.
+
+    Returns
+    -------
+    Gamma : ndarray, shape (..., nv, nv, nv)
+        Γ_ijk (kg m², kg m, kg) with C_ij = Σ_k Γ_ijk v_k.
+
+    See Also
+    --------
+    coriolis_matrix : Their sum with the velocities.
+
+    Notes
+    -----
     Where v = q̇, Γ_ijk = ½ (∂_k M_ij + ∂_j M_ik - ∂_i M_jk), symmetric in j and k. For velocities that are not rates of
     coordinates (spherical and free joints) they are the symbols in the frame of these velocities, with brackets.
+
+    Examples
+    --------
+    >>> import fourbar as fb
+    >>> robot = fb.robots.double_pendulum()
+    >>> robot.christoffel([0.1, 0.2])[0].round(4)
+    array([[ 0.    , -0.0159],
+           [-0.0159, -0.0159]])
     """
     cube = symbols.christoffel(c.equations(), c.coordinates())
     if c.is_looped:

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from ...algorithms import aba, crba, hybrid, minverse, rnea
+from ...errors import ArgumentError, unknown
+from ...tree.assembly import independent_joints
+from ...tree.cluster_tree import ClusterTree
+from ..arguments import F_EXT, TAU, A, B, Q, V
 from ..context import Context
-from ..registry import Outputs, flat, method, vector
+from ..registry import Option, Outputs, flat, method, vector
 
 
 def inverse_parts(c: Context) -> list[Any]:
@@ -15,13 +19,47 @@ def inverse_parts(c: Context) -> list[Any]:
     return c.project(rnea.inverse_dynamics(c.equations(), c.velocities(), c.accelerations("a"), c.F_ext(), c.gravity))
 
 
-@method("q v a", "tau", optional="f_ext")
+@method(Q, V, A, results="tau", optional=[F_EXT])
 def inverse_dynamics(c: Context) -> Outputs:
-    """Joint forces τ (..., nv) that cause accelerations a: τ = M a + C v + g - Jᵀ f_ext (RNEA).
+    """Joint forces that cause given accelerations (RNEA).
 
-    Of the rigid bodies alone: `inverse_passive_dynamics` also overcomes springs and damping of the joints.
-    f_ext (..., n_bodies, 6): wrench [moment; force] on each body, in its frame.
-    q is not looked at: loops must be closed there, which `robot.check(q, v)` tells and `robot.assemble(q)` does.
+    Parameters
+    ----------
+    q : array_like, shape (..., nq)
+        Configuration, with its loops closed.
+    v : array_like, shape (..., nv)
+        Velocity (rad/s, m/s).
+    a : array_like, shape (..., nv)
+        Acceleration (rad/s², m/s²).
+    f_ext : array_like, shape (..., n_bodies, 6), optional
+        Wrench [moment; force] (N m, N) on each body, at its origin and in its axes.
+    out : ndarray, optional
+        Array that receives the result.
+    threads : int, optional
+        Largest number of threads for a batch.
+
+    Returns
+    -------
+    tau : ndarray, shape (..., nv)
+        Joint forces (N m, N).
+
+    See Also
+    --------
+    forward_dynamics : Accelerations caused by joint forces.
+    inverse_passive_dynamics : The same with springs and damping of the joints.
+    reactions : All six components of the force in every joint.
+
+    Notes
+    -----
+    τ = M a + C v + g - Σ Jᵀ f_ext, in O(n), of the rigid bodies and armatures alone. For speed q is not checked: where
+    loops are open, the result means nothing. `System.check` looks at a state, `System.assemble` closes its loops.
+
+    Examples
+    --------
+    >>> import fourbar as fb
+    >>> robot = fb.robots.double_pendulum()
+    >>> robot.inverse_dynamics([0.1, 0.2], [1.0, 0.0], [0.0, 0.0]).round(4)
+    array([1.1004, 0.4797])
     """
     return vector(c, "tau", inverse_parts(c))
 
@@ -36,12 +74,60 @@ def acceleration_parts(c: Context) -> list[Any]:
     return accelerations(c, c.velocities(), c.by_cluster("tau"), c.gravity)
 
 
-@method("q v tau", "a", optional="f_ext")
+@method(Q, V, TAU, results="a", optional=[F_EXT], inverts_mass=True)
 def forward_dynamics(c: Context) -> Outputs:
-    """Accelerations a (..., nv) caused by joint forces τ (ABA, O(n)).
+    """Accelerations caused by joint forces (ABA).
 
-    f_ext (..., n_bodies, 6): wrench [moment; force] on each body, in its frame.
-    q is not looked at: loops must be closed there, which `robot.check(q, v)` tells and `robot.assemble(q)` does.
+    Parameters
+    ----------
+    q : array_like, shape (..., nq)
+        Configuration, with its loops closed.
+    v : array_like, shape (..., nv)
+        Velocity (rad/s, m/s).
+    tau : array_like, shape (..., nv)
+        Joint forces (N m, N).
+    f_ext : array_like, shape (..., n_bodies, 6), optional
+        Wrench [moment; force] (N m, N) on each body, at its origin and in its axes.
+    out : ndarray, optional
+        Array that receives the result.
+    threads : int, optional
+        Largest number of threads for a batch.
+
+    Returns
+    -------
+    a : ndarray, shape (..., nv)
+        Accelerations (rad/s², m/s²).
+
+    See Also
+    --------
+    inverse_dynamics : Joint forces that cause given accelerations.
+    passive_dynamics : The same with springs and damping of the joints.
+    hybrid_dynamics : Accelerations of some joints and forces of the others.
+    simulate : Motion over time.
+
+    Notes
+    -----
+    Solves M a + C v + g = τ + Σ Jᵀ f_ext in O(n) without forming M; loops are embedded (Chignoli, Alg. 1). For speed q
+    is not checked: where loops are open, the result means nothing. `System.check` looks at a state, `System.assemble`
+    closes its loops.
+
+    Examples
+    --------
+    >>> import fourbar as fb
+    >>> robot = fb.robots.double_pendulum()
+    >>> robot.forward_dynamics([0.1, 0.2], [1.0, 0.0], [0.0, 0.0]).round(4)
+    array([  1.8735, -16.5602])
+
+    Leading axes are batches; they broadcast.
+
+    >>> import numpy as np
+    >>> robot.forward_dynamics(np.zeros((1000, 2)), np.zeros(2), np.zeros(2)).shape
+    (1000, 2)
+
+    Derivatives are attributes of the function.
+
+    >>> robot.forward_dynamics.jacobian([0.1, 0.2], [1.0, 0.0], [0.0, 0.0]).tau.shape
+    (2, 2)
     """
     return vector(c, "a", acceleration_parts(c))
 
@@ -54,34 +140,191 @@ def hybrid_parts(c: Context, prescribed: tuple[tuple[bool, ...], ...]) -> tuple[
     )  # fmt: skip
 
 
-@method("q v a tau", "a tau", optional="f_ext", static="prescribed")
-def hybrid_dynamics(c: Context, prescribed: tuple[tuple[bool, ...], ...]) -> Outputs:
-    """All accelerations and all joint forces (a, τ), when some joints have their acceleration prescribed.
+def _is_list(prescribed: Any) -> bool:
+    return isinstance(prescribed, Iterable) and not isinstance(prescribed, str)
 
-    prescribed: names of these joints. Their entries of `a` are read, and the other joints' entries of `tau`.
-    q is not looked at: loops must be closed there, which `robot.check(q, v)` tells and `robot.assemble(q)` does.
+
+def _listed(prescribed: Any) -> Any:
+    """The names as a tuple: their order, and what holds them, does not matter."""
+    return tuple(prescribed) if _is_list(prescribed) else prescribed
+
+
+def read_prescribed(cluster_tree: ClusterTree, prescribed: Any) -> dict[str, Any]:
+    """Which independent velocities are prescribed, by cluster, from the names of their joints."""
+    if not _is_list(prescribed):
+        example = prescribed if isinstance(prescribed, str) else "hip"
+        raise ArgumentError(f"prescribed={prescribed!r}: expected a list of joint names, e.g. [{example!r}]")
+    names = list(prescribed)
+    by_cluster = [independent_joints(cluster_tree, cluster) for cluster in cluster_tree.clusters]
+    known = list(dict.fromkeys(name for own in by_cluster for name in own))
+    for name in names:
+        if name not in known:
+            raise unknown("independent moving joint", name, known)
+    return {"prescribed": tuple(tuple(joint in names for joint in own) for own in by_cluster)}
+
+
+PRESCRIBED = Option("prescribed", required=True, keep=_listed)
+
+
+@method(Q, V, A, TAU, results="a tau", optional=[F_EXT], options=[PRESCRIBED], read=read_prescribed)
+def hybrid_dynamics(c: Context, prescribed: tuple[tuple[bool, ...], ...]) -> Outputs:
+    """All accelerations and joint forces, where some accelerations and the other forces are given.
+
+    Parameters
+    ----------
+    q : array_like, shape (..., nq)
+        Configuration, with its loops closed.
+    v : array_like, shape (..., nv)
+        Velocity (rad/s, m/s).
+    a : array_like, shape (..., nv)
+        Acceleration (rad/s², m/s²); read for the joints in `prescribed`.
+    tau : array_like, shape (..., nv)
+        Joint forces (N m, N); read for all other joints.
+    prescribed : sequence of str
+        Joints whose acceleration is given.
+    f_ext : array_like, shape (..., n_bodies, 6), optional
+        Wrench [moment; force] (N m, N) on each body, at its origin and in its axes.
+    out : tuple of ndarray, optional
+        Arrays that receive the results.
+    threads : int, optional
+        Largest number of threads for a batch.
+
+    Returns
+    -------
+    a : ndarray, shape (..., nv)
+        Accelerations of all joints (rad/s², m/s²).
+    tau : ndarray, shape (..., nv)
+        Forces of all joints (N m, N).
+
+    See Also
+    --------
+    forward_dynamics : No acceleration is given.
+    inverse_dynamics : All accelerations are given.
+
+    Notes
+    -----
+    The rows of M a + C v + g = τ + Σ Jᵀ f_ext are solved for what is not given in O(n) (Kim, Table 4).
+
+    Examples
+    --------
+    >>> import fourbar as fb
+    >>> robot = fb.robots.double_pendulum()
+    >>> a, tau = robot.hybrid_dynamics([0.1, 0.2], [0.0, 0.0], [2.0, 0.0], [0.0, 0.0], prescribed=["shoulder"])
+    >>> a.round(3), tau.round(3)
+    (array([  2.   , -16.547]), array([0.063, 0.   ]))
     """
     moved, forces = hybrid_parts(c, prescribed)
     return vector(c, "a_all", moved) + vector(c, "tau_all", forces)
 
 
-@method("q v", "tau", optional="f_ext")
+@method(Q, V, results="tau", optional=[F_EXT])
 def bias_force(c: Context) -> Outputs:
-    """C v + g - Jᵀ f_ext (..., nv): the joint forces at acceleration zero (nonlinear effects)."""
+    """Joint forces at acceleration zero: Coriolis, centrifugal and gravity forces.
+
+    Parameters
+    ----------
+    q : array_like, shape (..., nq)
+        Configuration, with its loops closed.
+    v : array_like, shape (..., nv)
+        Velocity (rad/s, m/s).
+    f_ext : array_like, shape (..., n_bodies, 6), optional
+        Wrench [moment; force] (N m, N) on each body, at its origin and in its axes.
+    out : ndarray, optional
+        Array that receives the result.
+    threads : int, optional
+        Largest number of threads for a batch.
+
+    Returns
+    -------
+    tau : ndarray, shape (..., nv)
+        C v + g - Σ Jᵀ f_ext (N m, N), also called nonlinear effects.
+
+    See Also
+    --------
+    gravity_force : g alone.
+    coriolis_force : C v alone.
+
+    Examples
+    --------
+    >>> import fourbar as fb
+    >>> robot = fb.robots.double_pendulum()
+    >>> robot.bias_force([0.1, 0.2], [1.0, 0.0]).round(4)
+    array([1.1004, 0.4797])
+    """
     tau = rnea.inverse_dynamics(c.equations(), c.velocities(), c.accelerations(""), c.F_ext(), c.gravity)
     return vector(c, "tau", c.project(tau))
 
 
-@method("q", "tau")
+@method(Q, results="tau")
 def gravity_force(c: Context) -> Outputs:
-    """g(q) (..., nv): the joint forces that hold the robot still."""
+    """Joint forces that hold the robot still against gravity.
+
+    Parameters
+    ----------
+    q : array_like, shape (..., nq)
+        Configuration, with its loops closed.
+    out : ndarray, optional
+        Array that receives the result.
+    threads : int, optional
+        Largest number of threads for a batch.
+
+    Returns
+    -------
+    tau : ndarray, shape (..., nv)
+        g(q) = ∂U/∂q (N m, N), with the potential energy U.
+
+    See Also
+    --------
+    potential_energy : The energy of which this is the gradient.
+    bias_force : With Coriolis and centrifugal forces.
+
+    Examples
+    --------
+    >>> import fourbar as fb
+    >>> robot = fb.robots.double_pendulum()
+    >>> robot.gravity_force([0.1, 0.2]).round(4)
+    array([1.1004, 0.4638])
+    """
     tau = rnea.inverse_dynamics(c.equations(), c.still(), c.still(), c.F_ext(), c.gravity)
     return vector(c, "tau", c.project(tau))
 
 
-@method("q", "M")
+@method(Q, results="M")
 def mass_matrix(c: Context) -> Outputs:
-    """Mass matrix M (..., nv, nv), symmetric and full (CRBA)."""
+    """Mass matrix, symmetric and full (CRBA).
+
+    Parameters
+    ----------
+    q : array_like, shape (..., nq)
+        Configuration, with its loops closed.
+    out : ndarray, optional
+        Array that receives the result.
+    threads : int, optional
+        Largest number of threads for a batch.
+
+    Returns
+    -------
+    M : ndarray, shape (..., nv, nv)
+        Mass matrix (kg m², kg m, kg), with armatures on its diagonal.
+
+    See Also
+    --------
+    inverse_mass_matrix : The inverse, without forming M.
+    solve_mass_matrix : M⁻¹ b, without forming M.
+    mass_matrix_rate : Its rate.
+
+    Notes
+    -----
+    With loops M = Gᵀ M_tree G, with the `loop_map` G and the mass matrix M_tree of the spanning tree.
+
+    Examples
+    --------
+    >>> import fourbar as fb
+    >>> robot = fb.robots.double_pendulum()
+    >>> robot.mass_matrix([0.1, 0.2]).round(4)
+    array([[0.4828, 0.1211],
+           [0.1211, 0.0427]])
+    """
     M = crba.mass_matrix(c.equations())
     if c.is_looped:
         half = c.columns(M)
@@ -89,13 +332,69 @@ def mass_matrix(c: Context) -> Outputs:
     return [("M", (c.nv, c.nv), flat(M))]
 
 
-@method("q", "M_inverse")
+@method(Q, results="M_inverse", inverts_mass=True)
 def inverse_mass_matrix(c: Context) -> Outputs:
-    """M⁻¹ (..., nv, nv) in O(n²), without forming M."""
+    """Inverse of the mass matrix, without forming the mass matrix.
+
+    Parameters
+    ----------
+    q : array_like, shape (..., nq)
+        Configuration, with its loops closed.
+    out : ndarray, optional
+        Array that receives the result.
+    threads : int, optional
+        Largest number of threads for a batch.
+
+    Returns
+    -------
+    M_inverse : ndarray, shape (..., nv, nv)
+        M⁻¹ (1/(kg m²), 1/(kg m), 1/kg), in O(n²).
+
+    See Also
+    --------
+    mass_matrix : The mass matrix.
+    solve_mass_matrix : Its product with one vector, in O(n).
+
+    Examples
+    --------
+    >>> import fourbar as fb
+    >>> robot = fb.robots.double_pendulum()
+    >>> (robot.inverse_mass_matrix([0.1, 0.2]) @ robot.mass_matrix([0.1, 0.2])).round(9)
+    array([[1., 0.],
+           [0., 1.]])
+    """
     return [("M_inverse", (c.nv, c.nv), flat(minverse.inverse_mass_matrix(c.equations(), c.clusters, c.expanded)))]
 
 
-@method("q b", "x")
+@method(Q, B, results="x", inverts_mass=True)
 def solve_mass_matrix(c: Context) -> Outputs:
-    """x = M⁻¹ b (..., nv) in O(n), without forming M."""
+    """Solution x of M x = b, without forming the mass matrix.
+
+    Parameters
+    ----------
+    q : array_like, shape (..., nq)
+        Configuration, with its loops closed.
+    b : array_like, shape (..., nv)
+        Right-hand side: joint forces (N m, N).
+    out : ndarray, optional
+        Array that receives the result.
+    threads : int, optional
+        Largest number of threads for a batch.
+
+    Returns
+    -------
+    x : ndarray, shape (..., nv)
+        M⁻¹ b (rad/s², m/s²), in O(n).
+
+    See Also
+    --------
+    inverse_mass_matrix : The whole matrix M⁻¹.
+
+    Examples
+    --------
+    >>> import fourbar as fb
+    >>> robot = fb.robots.double_pendulum()
+    >>> robot.solve_mass_matrix([0.1, 0.2], [1.0, 0.0]).round(4)
+    array([  7.1811, -20.3774])
+    """
     return vector(c, "x", accelerations(c, c.still(), c.by_cluster("b"), (0.0, 0.0, 0.0)))

@@ -2,48 +2,258 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from ...algorithms import energy
+from ...errors import ArgumentError
+from ..arguments import Q, V
 from ..context import Context
-from ..registry import Outputs, flat, method
+from ..registry import Option, Outputs, flat, method
+
+ABOUT = Option("about", energy.COM)
 
 
-@method("q v", "energy")
+def _read_about(_: Any, about: Any) -> dict[str, Any]:
+    if about not in (energy.COM, energy.WORLD):
+        raise ArgumentError(f"about={about!r}: expected {energy.COM!r} or {energy.WORLD!r}")
+    return {"about": about}
+
+
+@method(Q, V, results="energy")
 def kinetic_energy(c: Context) -> Outputs:
-    """½ vᵀ M v (...)."""
+    """Kinetic energy ½ vᵀ M v.
+
+    Parameters
+    ----------
+    q : array_like, shape (..., nq)
+        Configuration, with its loops closed.
+    v : array_like, shape (..., nv)
+        Velocity (rad/s, m/s).
+    out : ndarray, optional
+        Array that receives the result.
+    threads : int, optional
+        Largest number of threads for a batch.
+
+    Returns
+    -------
+    energy : float or ndarray, shape (...)
+        Kinetic energy (J), with that of armatures.
+
+    See Also
+    --------
+    potential_energy : The energy in gravity.
+    spring_energy : The energy in springs of the joints.
+
+    Examples
+    --------
+    >>> import fourbar as fb
+    >>> robot = fb.robots.double_pendulum()
+    >>> float(robot.kinetic_energy([0.1, 0.2], [1.0, 0.0]).round(4))
+    0.2414
+    """
     return [("energy", (), [energy.kinetic_energy(c.sweeps(), c.velocities())])]
 
 
-@method("q", "energy")
+@method(Q, results="energy")
 def potential_energy(c: Context) -> Outputs:
-    """Potential energy in gravity (...); zero where every mass is at the height of the world's origin."""
+    """Potential energy in gravity.
+
+    Parameters
+    ----------
+    q : array_like, shape (..., nq)
+        Configuration, with its loops closed.
+    out : ndarray, optional
+        Array that receives the result.
+    threads : int, optional
+        Largest number of threads for a batch.
+
+    Returns
+    -------
+    energy : float or ndarray, shape (...)
+        Potential energy (J), zero where every mass is at the height of the origin of the world.
+
+    See Also
+    --------
+    gravity_force : Its gradient.
+    kinetic_energy : The energy of motion.
+    spring_energy : The energy in springs of the joints.
+
+    Examples
+    --------
+    >>> import fourbar as fb
+    >>> robot = fb.robots.double_pendulum()
+    >>> float(robot.potential_energy([0.1, 0.2]).round(4))
+    -7.8441
+    """
     return [("energy", (), [energy.potential_energy(c.sweeps(), c.gravity)])]
 
 
-@method("q", "position")
+@method(Q, results="position")
 def center_of_mass(c: Context) -> Outputs:
-    """Centre of mass (..., 3) of all that moves, in the world."""
+    """Centre of mass of all moving bodies.
+
+    Parameters
+    ----------
+    q : array_like, shape (..., nq)
+        Configuration, with its loops closed.
+    out : ndarray, optional
+        Array that receives the result.
+    threads : int, optional
+        Largest number of threads for a batch.
+
+    Returns
+    -------
+    position : ndarray, shape (..., 3)
+        Position (m) in the world.
+
+    See Also
+    --------
+    center_of_mass_jacobian : Its velocity is J v.
+
+    Examples
+    --------
+    >>> import fourbar as fb
+    >>> robot = fb.robots.double_pendulum()
+    >>> robot.center_of_mass([0.1, 0.2]).round(4)
+    array([-0.0623,  0.    , -0.4442])
+    """
     return [("position", (3,), list(energy.center_of_mass(c.sweeps())))]
 
 
-@method("q", "J")
+@method(Q, results="J")
 def center_of_mass_jacobian(c: Context) -> Outputs:
-    """J (..., 3, nv): the velocity of the centre of mass is J v."""
+    """Jacobian of the centre of mass.
+
+    Parameters
+    ----------
+    q : array_like, shape (..., nq)
+        Configuration, with its loops closed.
+    out : ndarray, optional
+        Array that receives the result.
+    threads : int, optional
+        Largest number of threads for a batch.
+
+    Returns
+    -------
+    J : ndarray, shape (..., 3, nv)
+        The velocity (m/s) of the centre of mass, in world axes, is J v.
+
+    See Also
+    --------
+    center_of_mass : The centre of mass itself.
+    momentum_matrix : Linear and angular momentum.
+
+    Examples
+    --------
+    >>> import fourbar as fb
+    >>> robot = fb.robots.double_pendulum()
+    >>> robot.center_of_mass_jacobian([0.1, 0.2]).round(4)
+    array([[-0.4442, -0.0849],
+           [ 0.    ,  0.    ],
+           [ 0.0623,  0.0263]])
+    """
     return [("J", (3, c.nv), flat(c.columns(energy.center_of_mass_jacobian(c.sweeps()))))]
 
 
-@method("q v", "h", static="about")
-def momentum(c: Context, about: str = energy.COM) -> Outputs:
-    """Momentum h (..., 6) = [angular; linear] of all that moves, in world axes, about="com" (default) or "world"."""
+@method(Q, V, results="h", options=[ABOUT], read=_read_about)
+def momentum(c: Context, about: str) -> Outputs:
+    """Angular and linear momentum of all moving bodies.
+
+    Parameters
+    ----------
+    q : array_like, shape (..., nq)
+        Configuration, with its loops closed.
+    v : array_like, shape (..., nv)
+        Velocity (rad/s, m/s).
+    about : {'com', 'world'}, default 'com'
+        Point about which the angular momentum is taken: the centre of mass, or the origin of the world.
+    out : ndarray, optional
+        Array that receives the result.
+    threads : int, optional
+        Largest number of threads for a batch.
+
+    Returns
+    -------
+    h : ndarray, shape (..., 6)
+        Momentum [angular; linear] (kg m²/s, kg m/s), in world axes.
+
+    See Also
+    --------
+    momentum_matrix : The matrix A in h = A v.
+
+    Examples
+    --------
+    >>> import fourbar as fb
+    >>> robot = fb.robots.double_pendulum()
+    >>> robot.momentum([0.1, 0.2], [1.0, 0.0], about="world").round(4)
+    array([ 0.    ,  0.4828,  0.    , -0.7996,  0.    ,  0.1122])
+    """
     return [("h", (6,), list(energy.momentum(c.sweeps(), c.velocities(), about)))]
 
 
-@method("q", "A", static="about")
-def momentum_matrix(c: Context, about: str = energy.COM) -> Outputs:
-    """A (..., 6, nv) with momentum = A v; about="com" (default, the centroidal momentum matrix) or "world"."""
+@method(Q, results="A", options=[ABOUT], read=_read_about)
+def momentum_matrix(c: Context, about: str) -> Outputs:
+    """Matrix that takes the velocity to the momentum.
+
+    Parameters
+    ----------
+    q : array_like, shape (..., nq)
+        Configuration, with its loops closed.
+    about : {'com', 'world'}, default 'com'
+        Point about which the angular momentum is taken: the centre of mass, which makes A the centroidal momentum
+        matrix, or the origin of the world.
+    out : ndarray, optional
+        Array that receives the result.
+    threads : int, optional
+        Largest number of threads for a batch.
+
+    Returns
+    -------
+    A : ndarray, shape (..., 6, nv)
+        The `momentum` [angular; linear] in world axes is A v.
+
+    See Also
+    --------
+    momentum : The momentum itself.
+    centroidal_matrix : The same about the centre of mass, without options.
+
+    Examples
+    --------
+    >>> import fourbar as fb
+    >>> robot = fb.robots.double_pendulum()
+    >>> robot.momentum_matrix([0.1, 0.2], about="world").shape
+    (6, 2)
+    """
     return [("A", (6, c.nv), flat(c.columns(energy.momentum_matrix(c.sweeps(), about))))]
 
 
-@method("q", "A")
+@method(Q, results="A")
 def centroidal_matrix(c: Context) -> Outputs:
-    """Centroidal momentum matrix A (..., 6, nv): momentum about the centre of mass = A v, in world axes."""
+    """Centroidal momentum matrix.
+
+    Parameters
+    ----------
+    q : array_like, shape (..., nq)
+        Configuration, with its loops closed.
+    out : ndarray, optional
+        Array that receives the result.
+    threads : int, optional
+        Largest number of threads for a batch.
+
+    Returns
+    -------
+    A : ndarray, shape (..., 6, nv)
+        The momentum [angular; linear] about the centre of mass, in world axes, is A v.
+
+    See Also
+    --------
+    momentum_matrix : About the origin of the world too.
+
+    Examples
+    --------
+    >>> import fourbar as fb
+    >>> robot = fb.robots.double_pendulum()
+    >>> robot.centroidal_matrix([0.1, 0.2]).round(4)[1]
+    array([0.1206, 0.0502])
+    """
     return [("A", (6, c.nv), flat(c.columns(energy.momentum_matrix(c.sweeps(), energy.COM))))]

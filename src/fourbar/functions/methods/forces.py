@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from ...algorithms import efpa, rnea
 from ...algorithms import reactions as reaction
 from ...algorithms.sweep import Sweeps
@@ -9,10 +11,26 @@ from ...errors import ArgumentError
 from ...spatial.linear import Mat, Vec
 from ...spatial.solve import inverse_or_nan
 from ...spatial.vectors import Wrench
-from ...tree.cluster_tree import Location
+from ...tree.cluster_tree import ClusterTree, Location
 from ...tree.embedding import LoopEmbedding, OwnJoint
+from ..arguments import F_EXT, A, Q, V
 from ..context import Context
-from ..registry import Outputs, flat, method
+from ..options import read_frame
+from ..registry import Option, Outputs, flat, method
+
+_ENDS = (Option("frames", ()), Option("points", ()), Option("expressed_in", "world"))
+
+
+def _read_ends(cluster_tree: ClusterTree, frames: Any, points: Any, expressed_in: str) -> dict[str, Any]:
+    if any(isinstance(x, str) or not hasattr(x, "__iter__") for x in (frames, points)):
+        raise ArgumentError(f"frames={frames!r}, points={points!r}: expected lists of names, e.g. ['hand']")
+    if expressed_in not in ("world", "frame"):
+        raise ArgumentError(f"expressed_in={expressed_in!r}: expected 'world' or 'frame'")
+    ends = [(read_frame(cluster_tree, x), False) for x in frames]
+    ends += [(read_frame(cluster_tree, x), True) for x in points]
+    if not ends:
+        raise ArgumentError("give at least one name in frames= or points=")
+    return {"ends": tuple(ends), "in_world": expressed_in == "world"}
 
 
 def _reaching(c: Context, ends: tuple[tuple[Location, bool], ...]) -> Sweeps:
@@ -20,27 +38,99 @@ def _reaching(c: Context, ends: tuple[tuple[Location, bool], ...]) -> Sweeps:
     return c.equations([home.link for home, _ in ends])
 
 
-@method("q", "Omega", static="frames points expressed_in")
+@method(Q, results="Omega", options=_ENDS, read=_read_ends, inverts_mass=True)
 def osim_inverse(c: Context, ends: tuple[tuple[Location, bool], ...], in_world: bool) -> Outputs:
-    """Inverse operational-space inertia Ω = J M⁻¹ Jᵀ (..., k, k) of many frames together (EFPA).
+    """Inverse operational-space inertia of one or more frames (EFPA).
 
-    frames: names, six rows each [angular; linear]; points: names, three linear rows each, after the frames.
-    expressed_in: "world" (default) or "frame" (each in its own axes); at the origins.
+    Parameters
+    ----------
+    q : array_like, shape (..., nq)
+        Configuration, with its loops closed.
+    frames : sequence of str, optional
+        Frames or bodies with six rows each, [angular; linear].
+    points : sequence of str, optional
+        Frames or bodies with three rows each, the linear ones; they come after `frames`.
+    expressed_in : {'world', 'frame'}, default 'world'
+        Axes of the rows: those of the world, or of each frame itself.
+    out : ndarray, optional
+        Array that receives the result.
+    threads : int, optional
+        Largest number of threads for a batch.
+
+    Returns
+    -------
+    Omega : ndarray, shape (..., k, k)
+        Ω = J M⁻¹ Jᵀ, with the Jacobians of all frames at their origins in J.
+
+    See Also
+    --------
+    osim : Its inverse.
+
+    Notes
+    -----
+    Found by propagating forces (Chignoli eq. 61-67), without forming M.
+
+    Examples
+    --------
+    >>> import fourbar as fb
+    >>> robot = fb.robots.double_pendulum()
+    >>> robot.osim_inverse([0.1, 0.2], points=["tip"]).round(3)
+    array([[ 3.723,  0.   , -1.305],
+           [ 0.   ,  0.   ,  0.   ],
+           [-1.305,  0.   ,  0.529]])
     """
     k = sum(3 if linear else 6 for _, linear in ends)
     rows = efpa.osim_inverse(_reaching(c, ends), c.clusters, c.expanded, ends, in_world)
     return [("Omega", (k, k), flat(rows))]
 
 
-@method(
-    "q", "Lambda", static="frames points expressed_in",
-    nan="the frames cannot be moved independently in all their rows, so that Ω has no inverse; ask for fewer rows, or "
-    "use osim_inverse",
-)  # fmt: skip
-def osim(c: Context, ends: tuple[tuple[Location, bool], ...], in_world: bool) -> Outputs:
-    """Operational-space inertia Λ = (J M⁻¹ Jᵀ)⁻¹ (..., k, k) of many frames together, the inverse of `osim_inverse`.
+_NOT_INDEPENDENT = (
+    "the frames cannot be moved independently in all their rows, so that Ω has no inverse; ask for fewer rows, or use "
+    "osim_inverse"
+)
 
-    Same options. Where the frames cannot be moved independently there is none: an error, or NaN in a batch.
+
+@method(Q, results="Lambda", options=_ENDS, read=_read_ends, nan=_NOT_INDEPENDENT, inverts_mass=True)
+def osim(c: Context, ends: tuple[tuple[Location, bool], ...], in_world: bool) -> Outputs:
+    """Operational-space inertia of one or more frames.
+
+    Parameters
+    ----------
+    q : array_like, shape (..., nq)
+        Configuration, with its loops closed.
+    frames : sequence of str, optional
+        Frames or bodies with six rows each, [angular; linear].
+    points : sequence of str, optional
+        Frames or bodies with three rows each, the linear ones; they come after `frames`.
+    expressed_in : {'world', 'frame'}, default 'world'
+        Axes of the rows: those of the world, or of each frame itself.
+    out : ndarray, optional
+        Array that receives the result.
+    threads : int, optional
+        Largest number of threads for a batch.
+
+    Returns
+    -------
+    Lambda : ndarray, shape (..., k, k)
+        Λ = (J M⁻¹ Jᵀ)⁻¹, with the Jacobians of all frames at their origins in J.
+
+    Raises
+    ------
+    ArgumentError
+        If there are more rows than independent velocities.
+    SingularError
+        If the frames cannot be moved independently in all their rows (NaN and a warning in a batch).
+
+    See Also
+    --------
+    osim_inverse : Ω = Λ⁻¹, which exists always.
+
+    Examples
+    --------
+    >>> import fourbar as fb
+    >>> robot = fb.robots.delta()
+    >>> robot.osim(robot.neutral(), points=["tool"]).shape
+    (3, 3)
     """
     k = sum(3 if linear else 6 for _, linear in ends)
     if k > c.nv:
@@ -66,14 +156,49 @@ def _loop_wrenches(c: Context) -> dict[str, list[Wrench]]:
     return found
 
 
-@method("q v a", "F", optional="f_ext")
+@method(Q, V, A, results="F", optional=[F_EXT])
 def reactions(c: Context) -> Outputs:
-    """Reactions (..., n_bodies, 6): the wrench that each body receives from its parent through its joint, in its frame.
+    """Wrenches that bodies receive through their joints.
 
-    With loops, only the independent joints are driven; the forces of loop joints and rods on the bodies are accounted
-    for, while gears and couplings act as torques in the joints they couple. Where loops hold more than is needed (a
-    plane four-bar closed by a hinge in space) rigid bodies do not tell how joints share the load: here rows that others
-    imply carry nothing, so that the answer depends on which joint closes the loop. See `least_reactions`.
+    Parameters
+    ----------
+    q : array_like, shape (..., nq)
+        Configuration, with its loops closed.
+    v : array_like, shape (..., nv)
+        Velocity (rad/s, m/s).
+    a : array_like, shape (..., nv)
+        Acceleration (rad/s², m/s²).
+    f_ext : array_like, shape (..., n_bodies, 6), optional
+        Wrench [moment; force] (N m, N) on each body, at its origin and in its axes.
+    out : ndarray, optional
+        Array that receives the result.
+    threads : int, optional
+        Largest number of threads for a batch.
+
+    Returns
+    -------
+    F : ndarray, shape (..., n_bodies, 6)
+        Wrench [moment; force] (N m, N) that each body receives from its parent through its joint, in the frame of the
+        body.
+
+    See Also
+    --------
+    inverse_dynamics : The components along the joint axes.
+    System.least_reactions : Where loops hold more than is needed.
+
+    Notes
+    -----
+    With loops only the independent joints are driven; the forces of loop joints and rods on bodies are accounted for,
+    while gears and couplings act as torques in the joints they couple. Where loops hold more than is needed (a planar
+    four-bar closed by a hinge in space) rigid bodies do not determine how joints share the load: here rows that others
+    imply carry nothing, so that the answer depends on which joint closes the loop.
+
+    Examples
+    --------
+    >>> import fourbar as fb
+    >>> robot = fb.robots.double_pendulum()
+    >>> robot.reactions([0.0, 0.0], [0.0, 0.0], [0.0, 0.0])[:, 5].round(3)
+    array([17.658,  7.848])
     """
     bodies, connections = c.model.mechanism.bodies, c.model.mechanism.joints
     tree, poses = c.every_body()
@@ -98,10 +223,36 @@ def _pulls(tie: LoopEmbedding, q: tuple[Vec, ...]) -> tuple[tuple[Wrench, ...], 
     return tuple(map(tuple, tie.pulls([x for own in q for x in own])))
 
 
-@method("q", "pull")
+@method(Q, results="pull")
 def loop_pull(c: Context) -> Outputs:
-    """Wrenches (..., m, n_bodies, 6) on all bodies, in their frames, of a unit force along every condition of every
-    loop, in the order of the rows of `loop_jacobian`."""
+    """Wrenches on all bodies of unit forces along the conditions of loops.
+
+    Parameters
+    ----------
+    q : array_like, shape (..., nq)
+        Configuration, with its loops closed.
+    out : ndarray, optional
+        Array that receives the result.
+    threads : int, optional
+        Largest number of threads for a batch.
+
+    Returns
+    -------
+    pull : ndarray, shape (..., m, n_bodies, 6)
+        Wrench [moment; force] on each body, in its frame, of a unit force along each condition of each loop, in the
+        order of the rows of `loop_jacobian`.
+
+    See Also
+    --------
+    loop_jacobian : The same on the joints of the spanning tree.
+
+    Examples
+    --------
+    >>> import fourbar as fb
+    >>> robot = fb.robots.four_bar()
+    >>> robot.loop_pull(robot.neutral()).shape
+    (6, 3, 6)
+    """
     q, bodies, found = c.coordinates(), [x.name for x in c.model.mechanism.bodies], []
     for cluster in c.clusters:
         if isinstance(cluster.embedding, OwnJoint):

@@ -18,6 +18,7 @@ from ...tree.cluster_tree import GROUND
 from ...tree.embedding import LoopEmbedding
 from ..context import Context, Record
 from ..registry import Outputs, flat
+from . import dynamics
 from .dynamics import acceleration_parts, hybrid_parts
 
 
@@ -238,7 +239,10 @@ def hybrid_dynamics(c: Context, prescribed: tuple[tuple[bool, ...], ...]) -> Out
     return _outputs(c, [by[k] for k in range(2) for by in blocks])
 
 
-# Recorded like methods, one output of all blocks.
-JACOBIANS: dict[str, Record] = {
-    f.__name__: f for f in (inverse_dynamics, bias_force, forward_dynamics, hybrid_dynamics)
+# By what records the method itself. Recorded like methods, one output of all blocks.
+JACOBIANS: dict[Record, Record] = {
+    dynamics.inverse_dynamics: inverse_dynamics,
+    dynamics.bias_force: bias_force,
+    dynamics.forward_dynamics: forward_dynamics,
+    dynamics.hybrid_dynamics: hybrid_dynamics,
 }

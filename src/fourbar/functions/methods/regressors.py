@@ -9,13 +9,27 @@ import numpy as np
 
 from ...algorithms import regressor as regressors
 from ...algorithms.regressor import Blocks
+from ...errors import ArgumentError
 from ...joints.base import Joint
 from ...joints.euclidean import is_flat
 from ...mechanism.inertial_parameters import RIGID, read_columns
 from ...spatial.linear import Mat, Vec, is_zero
 from ...tree.cluster_tree import Location
+from ..arguments import A, Q, V
 from ..context import Context, Model, record
-from ..registry import METHODS, Outputs, flat, method
+from ..registry import METHODS, Option, Outputs, flat, method
+
+_COLUMNS = Option("columns", RIGID)
+
+
+def _read_columns(_: Any, columns: Any) -> dict[str, Any]:
+    return {"columns": read_columns(columns)}
+
+
+def _read_packed(_: Any, columns: Any, packed: Any) -> dict[str, Any]:
+    if not isinstance(packed, bool):
+        raise ArgumentError(f"packed={packed!r}: expected True or False")
+    return {"columns": read_columns(columns), "packed": packed}
 
 
 def _homes(c: Context) -> list[Location]:
@@ -131,15 +145,48 @@ def _torque_rows(c: Context, columns: Sequence[str]) -> list[list[Any]]:
     return found.rows
 
 
-@method("q v a", "Y", static="columns packed")
-def regressor(c: Context, columns: tuple[str, ...] = RIGID, packed: bool = False) -> Outputs:
-    """Y (..., nv, p): the joint forces are τ = Y φ, with φ = `inertial_parameters(columns)`.
+@method(Q, V, A, results="Y", options=[_COLUMNS, Option("packed", False)], read=_read_packed)
+def regressor(c: Context, columns: tuple[str, ...], packed: bool) -> Outputs:
+    """Regressor: joint forces are linear in the inertial parameters.
 
-    columns: kinds of parameters, by default those of `inverse_dynamics`, ["inertia", "armature"]. "inertia": m, m c and
-    J about the origin of each body. Of each velocity of each joint: "armature" (multiplies its acceleration), "viscous"
-    (the velocity), "coulomb" (its sign), "stiffness" (the stretch of its spring from neutral, as for `passive_forces`),
-    "preload" (one).
-    packed: only the entries that are not zero at every state, (..., n), at the places `regressor_pattern(columns)`.
+    Parameters
+    ----------
+    q : array_like, shape (..., nq)
+        Configuration, with its loops closed.
+    v : array_like, shape (..., nv)
+        Velocity (rad/s, m/s).
+    a : array_like, shape (..., nv)
+        Acceleration (rad/s², m/s²).
+    columns : str or sequence of str, default ('inertia', 'armature')
+        Kinds of parameters. 'inertia': mass m, first moment m c and rotational inertia J about the origin of each body.
+        For each velocity of each joint: 'armature' (multiplies its acceleration), 'viscous' (its velocity), 'coulomb'
+        (the sign of its velocity), 'stiffness' (the displacement of its spring from neutral), 'preload' (one).
+    packed : bool, default False
+        Return only the entries that are not zero at every state, shape (..., n), at the places that `regressor_pattern`
+        lists.
+    out : ndarray, optional
+        Array that receives the result.
+    threads : int, optional
+        Largest number of threads for a batch.
+
+    Returns
+    -------
+    Y : ndarray, shape (..., nv, p)
+        τ = Y φ, with φ = ``robot.inertial_parameters(columns)``.
+
+    See Also
+    --------
+    System.inertial_parameters : The parameters φ.
+    momentum_regressor : The same for the momentum, without accelerations.
+    base_parameters : The combinations of φ on which τ depends.
+
+    Examples
+    --------
+    >>> import fourbar as fb
+    >>> robot = fb.robots.double_pendulum()
+    >>> Y = robot.regressor([0.1, 0.2], [1.0, 0.0], [0.0, 0.0])
+    >>> (Y @ robot.inertial_parameters()).round(4)
+    array([1.1004, 0.4797])
     """
     entries = flat(_torque_rows(c, columns))
     if packed:
@@ -157,16 +204,45 @@ def regressor_pattern(model: Model, columns: Any) -> tuple[np.ndarray, np.ndarra
         places[:] = [(i, j) for i, row in enumerate(rows) for j, x in enumerate(row) if not is_zero(x)]
         return []
 
-    record("pattern", model, find, METHODS["regressor"].arguments, {})
+    record("pattern", model, find, METHODS["regressor"].given(model), {})
     found = np.array(places, int).reshape(-1, 2)
     return found[:, 0], found[:, 1]
 
 
-@method("q v", "Y", static="columns")
-def momentum_regressor(c: Context, columns: tuple[str, ...] = RIGID) -> Outputs:
-    """Y (..., nv, p): the generalized momentum M v is Y φ, with φ = `inertial_parameters(columns)`.
+@method(Q, V, results="Y", options=[_COLUMNS], read=_read_columns)
+def momentum_regressor(c: Context, columns: tuple[str, ...]) -> Outputs:
+    """Regressor of the generalized momentum.
 
-    Needs no acceleration; see `momentum_rate_regressor`. Friction and springs hold no momentum: their columns are zero.
+    Parameters
+    ----------
+    q : array_like, shape (..., nq)
+        Configuration, with its loops closed.
+    v : array_like, shape (..., nv)
+        Velocity (rad/s, m/s).
+    columns : str or sequence of str, default ('inertia', 'armature')
+        Kinds of parameters, see `System.regressor`.
+    out : ndarray, optional
+        Array that receives the result.
+    threads : int, optional
+        Largest number of threads for a batch.
+
+    Returns
+    -------
+    Y : ndarray, shape (..., nv, p)
+        M v = Y φ, with φ = ``robot.inertial_parameters(columns)``; zero in the columns of friction and springs.
+
+    See Also
+    --------
+    momentum_rate_regressor : What motion itself adds to the momentum.
+    regressor : Of the joint forces.
+
+    Examples
+    --------
+    >>> import fourbar as fb
+    >>> robot = fb.robots.double_pendulum()
+    >>> Y = robot.momentum_regressor([0.1, 0.2], [1.0, 0.0])
+    >>> (Y @ robot.inertial_parameters()).round(4)
+    array([0.4828, 0.1211])
     """
     found = _Rows(c)
     for kind in columns:
@@ -187,12 +263,43 @@ def _tied_velocities(c: Context) -> list[Vec]:
     return [zero if i in free else v for i, (zero, v) in enumerate(zip(c.still(), c.velocities(), strict=True))]
 
 
-@method("q v", "Y", static="columns")
-def momentum_rate_regressor(c: Context, columns: tuple[str, ...] = RIGID) -> Outputs:
-    """Y (..., nv, p): what motion itself adds to the momentum, d/dt (M v) = τ + Y φ. Needs no acceleration.
+@method(Q, V, results="Y", options=[_COLUMNS], read=_read_columns)
+def momentum_rate_regressor(c: Context, columns: tuple[str, ...]) -> Outputs:
+    """Regressor of what motion itself adds to the generalized momentum.
 
-    φ = `inertial_parameters(columns)`. For the columns of rigid bodies and armatures Y φ = Cᵀ v - g, with C the
-    `coriolis_matrix`; friction and springs take from it. Over any time Δ(M v) - ∫ Y φ dt = ∫ τ dt.
+    Parameters
+    ----------
+    q : array_like, shape (..., nq)
+        Configuration, with its loops closed.
+    v : array_like, shape (..., nv)
+        Velocity (rad/s, m/s).
+    columns : str or sequence of str, default ('inertia', 'armature')
+        Kinds of parameters, see `System.regressor`.
+    out : ndarray, optional
+        Array that receives the result.
+    threads : int, optional
+        Largest number of threads for a batch.
+
+    Returns
+    -------
+    Y : ndarray, shape (..., nv, p)
+        d/dt (M v) = τ + Y φ, with φ = ``robot.inertial_parameters(columns)``.
+
+    See Also
+    --------
+    momentum_regressor : Of the momentum itself.
+
+    Notes
+    -----
+    For rigid bodies and armatures Y φ = Cᵀ v - g, with the `coriolis_matrix` C. No acceleration is needed: over any
+    time Δ(M v) - ∫ Y φ dt = ∫ τ dt.
+
+    Examples
+    --------
+    >>> import fourbar as fb
+    >>> robot = fb.robots.double_pendulum()
+    >>> robot.momentum_rate_regressor([0.1, 0.2], [1.0, 0.0]).shape
+    (2, 22)
     """
     found = _Rows(c)
     for kind in columns:
@@ -211,17 +318,75 @@ def _halved_squares(v: Vec) -> Vec:
     return Vec([0.5 * (x * x) for x in v])
 
 
-@method("q v", "y")
+@method(Q, V, results="y")
 def kinetic_energy_regressor(c: Context) -> Outputs:
-    """y (..., p): the kinetic energy is y · φ, with φ = `inertial_parameters()`."""
+    """Regressor of the kinetic energy.
+
+    Parameters
+    ----------
+    q : array_like, shape (..., nq)
+        Configuration, with its loops closed.
+    v : array_like, shape (..., nv)
+        Velocity (rad/s, m/s).
+    out : ndarray, optional
+        Array that receives the result.
+    threads : int, optional
+        Largest number of threads for a batch.
+
+    Returns
+    -------
+    y : ndarray, shape (..., p)
+        The kinetic energy (J) is y · φ, with φ = ``robot.inertial_parameters()``.
+
+    See Also
+    --------
+    kinetic_energy : The energy itself.
+    potential_energy_regressor : Of the energy in gravity.
+
+    Examples
+    --------
+    >>> import fourbar as fb
+    >>> robot = fb.robots.double_pendulum()
+    >>> y = robot.kinetic_energy_regressor([0.1, 0.2], [1.0, 0.0])
+    >>> float((y @ robot.inertial_parameters()).round(4))
+    0.2414
+    """
     rows = regressors.kinetic_energy_rows(c.sweeps(), _homes(c), c.velocities())
     spun = [c.recorder.call(_halved_squares, v) for v in c.velocities()]
     y = flat([*rows, *spun])
     return [("y", (len(y),), y)]
 
 
-@method("q", "y")
+@method(Q, results="y")
 def potential_energy_regressor(c: Context) -> Outputs:
-    """y (..., p): the potential energy in gravity is y · φ, with φ = `inertial_parameters()`."""
+    """Regressor of the potential energy in gravity.
+
+    Parameters
+    ----------
+    q : array_like, shape (..., nq)
+        Configuration, with its loops closed.
+    out : ndarray, optional
+        Array that receives the result.
+    threads : int, optional
+        Largest number of threads for a batch.
+
+    Returns
+    -------
+    y : ndarray, shape (..., p)
+        The potential energy (J) is y · φ, with φ = ``robot.inertial_parameters()``.
+
+    See Also
+    --------
+    potential_energy : The energy itself.
+    kinetic_energy_regressor : Of the kinetic energy.
+
+    Examples
+    --------
+    >>> import fourbar as fb
+    >>> robot = fb.robots.double_pendulum()
+    >>> y = robot.potential_energy_regressor([0.1, 0.2])
+    >>> float((y @ robot.inertial_parameters()).round(4))
+    -7.8441
+    """
     y = flat([*regressors.potential_energy_rows(c.sweeps(), _homes(c), c.gravity), *c.still()])
     return [("y", (len(y),), y)]

@@ -48,7 +48,7 @@ class Inertials:
         for body, c in zip(reversed(mechanism.bodies), reversed(mechanism.joints), strict=True):
             if c.joint.nv and not _is_sayable(self._tensors[body.name]):
                 self._mend(body, c)
-        self._heavy = self._with_matter(mechanism)
+        self._heavy = self._heavy_enough(mechanism)
 
     def write(self, element: ET.Element, body: Body, c: PlacedJoint) -> None:
         """Write the inertia of a body; what cannot be expressed is refused."""
@@ -60,7 +60,7 @@ class Inertials:
         elif not _is_sayable(J):
             self._unphysical(element, body, moments)
         else:
-            self._matter(element, body, J, bool(c.joint.nv))
+            self._write_inertia(element, body, J, bool(c.joint.nv))
 
     def tell(self) -> None:
         """Report what was changed, once for all bodies."""
@@ -106,7 +106,7 @@ class Inertials:
                 self._tensors[body.name], self._tensors[c.parent] = J + across, given
                 self._tell_of("moments across its hinge are taken from its parent", body.name)
 
-    def _with_matter(self, mechanism: Mechanism) -> set[str]:
+    def _heavy_enough(self, mechanism: Mechanism) -> set[str]:
         """Bodies with enough mass for MuJoCo, their own or that of what is fixed to them."""
         found: set[str] = set()
         for body, c in zip(reversed(mechanism.bodies), reversed(mechanism.joints), strict=True):
@@ -136,9 +136,9 @@ class Inertials:
             _, R = np.linalg.eigh(self._tensors[body.name])
             raised = np.maximum(moments, 0.0)
             nearest = raised + max(_deficit(raised), 0.0) / 3.0 * np.array([1.0, 1.0, -1.0])
-            self._matter(element, body, R @ np.diag(nearest) @ R.T, True)
+            self._write_inertia(element, body, R @ np.diag(nearest) @ R.T, True)
 
-    def _matter(self, element: ET.Element, body: Body, J: np.ndarray, moves: bool) -> None:
+    def _write_inertia(self, element: ET.Element, body: Body, J: np.ndarray, moves: bool) -> None:
         moments, least = _moments(J), LEAST if moves and body.name not in self._heavy else 0.0
         if min(body.mass, moments[0]) < least:
             if self._is_too_light(body):

@@ -46,7 +46,7 @@ class Actuators:
                 kind = _TRANSMISSIONS[self.model.actuator_trntype[a]]
                 message = f"actuator {name!r} acts on a {kind} and is ignored: add its force yourself"
                 self.reading.warn(place, message, key=f"actuator@{kind.replace('-', '')}")
-            self._report_matter(a, name, place)
+            self._report_inertia(a, name, place)
 
     def _add(self, b: Builder, a: int, name: str, drives: list[Drive]) -> None:
         m, control = self.model, int(self.model.actuator_ctrladr[a])
@@ -86,7 +86,7 @@ class Actuators:
             return [Drive(name, tuple(gear[:3].tolist()), "parent" if in_parent else "child")]
         return [Drive(name, (float(gear[0]),))]
 
-    def _report_matter(self, a: int, name: str, place: Place) -> None:
+    def _report_inertia(self, a: int, name: str, place: Place) -> None:
         """Armature and damping, which act by themselves: reported where they are not on a joint."""
         m = self.model
         on_joint = m.actuator_trntype[a] in (JOINT, IN_PARENT)

@@ -56,7 +56,7 @@ def compile_texts(texts: Texts, reading: Reading) -> tuple[Any, list[Shape]]:
 def _heard(lines: Lines, reading: Reading) -> Iterator[None]:
     """A context for calls of MuJoCo: its errors become ours, with a line; its warnings become findings."""
     mujoco = import_mujoco()
-    told = mujoco.get_mju_user_warning()
+    previous = mujoco.get_mju_user_warning()
     mujoco.set_mju_user_warning(_unheard)  # otherwise MuJoCo also writes a log into the working folder
     try:
         with warnings.catch_warnings(record=True) as said:
@@ -65,7 +65,7 @@ def _heard(lines: Lines, reading: Reading) -> Iterator[None]:
     except (ValueError, RuntimeError, MemoryError) as error:
         _refuse(str(error), lines, reading)
     finally:
-        mujoco.set_mju_user_warning(told)
+        mujoco.set_mju_user_warning(previous)
     for warning in said:
         message = str(warning.message)
         reading.note(lines.at(message) or Place(lines.file), f"MuJoCo says: {without_lines(message)}")

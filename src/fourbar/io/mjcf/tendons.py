@@ -46,5 +46,5 @@ def report_tendons(model: Any, names: Names, lines: Lines, reading: Reading, rod
             reading.note(place, f"tendon {name!r}: its limits are disabled in the file")
         elif model.tendon_limited[t]:
             reading.warn(place, f"tendon {name!r}: its limits are ignored", key=f"{key}@range")
-        told = "is used by equalities and actuators only" if kind == "fixed" else "is ignored"
-        reading.note(place, f"{kind} tendon {name!r} {'is a rod of that length' if t in rods else told}")
+        use = "is used by equalities and actuators only" if kind == "fixed" else "is ignored"
+        reading.note(place, f"{kind} tendon {name!r} {'is a rod of that length' if t in rods else use}")

@@ -38,7 +38,7 @@ def _read_inertial(link: Element) -> dict[str, Any]:
     mass, I = _read_mass(inertial), _read_moments(inertial)
     matter: dict[str, Any] = {"mass": mass, "com": place.get("position", (0.0, 0.0, 0.0))}
     if inertial.children:
-        _check_matter(inertial.child("inertia") or inertial, mass, I)
+        _check_inertia(inertial.child("inertia") or inertial, mass, I)
     if "rpy" in place or "rotation" in place:
         with inertial.reading.naming(inertial.place):
             placed = read_placement("origin", (0.0, 0.0, 0.0), place.get("rotation"), place.get("rpy"))
@@ -79,7 +79,7 @@ def _key(inertial: Element, tag: str) -> str:
     return f"{inertial.key}/{tag}"
 
 
-def _check_matter(tensor: Element, mass: float, I: np.ndarray) -> None:
+def _check_inertia(tensor: Element, mass: float, I: np.ndarray) -> None:
     """Physically inconsistent inertias: a warning where only the triangle inequality fails, else an error unless
     waived.
     """

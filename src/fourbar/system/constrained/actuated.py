@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -11,19 +11,27 @@ from ...algorithms import aba, rnea
 from ...algorithms.constrained.actuator_forces import actuator_forces
 from ...errors import ArgumentError
 from ...expr import select
+from ...functions.arguments import F_EXT, A, Input, Q, V
 from ...functions.context import Context, Model
-from ...functions.make import compiled
+from ...functions.function import make_method
 from ...functions.registry import Method, Outputs, flat, method, vector
 from ...linalg import ranks
 from ...once import cached_property
 from ...spatial.linear import Mat, Vec
-from ..system import System
 from .frozen import Frozen
 from .inverse import Drives, check_weight, read_drives
 from .model import Numbers
 
+if TYPE_CHECKING:
+    from ..system import System
+
+if TYPE_CHECKING:
+    from ..robot_methods import ActuatedActuatorMap, ActuatedForwardDynamics, ActuatedInverseDynamics
+
 METHODS: dict[str, Method] = {}
-_WEAK = 1e16  # squared ratio of a column to what others leave of it: from here on the actuators do not hold the robot
+_WEAK = (
+    1e16  # squared ratio of a column to what others leave of it: beyond it the actuators do not determine the motion
+)
 _SAMPLES = 3
 
 
@@ -31,15 +39,22 @@ _SAMPLES = 3
 class ActuatedModel(Model):
     """A mechanism and the velocities of its spanning tree that have a drive; `root` is L in weight = L Lᵀ.
 
-    `sizes` are the squares of the columns of L⁻¹ B where all is well.
+    `sizes` are reference values of the squared columns of L⁻¹ B.
     """
 
     places: tuple[int, ...] = ()
     root: tuple[tuple[float, ...], ...] = ()
     sizes: tuple[float, ...] = ()
 
-    def shape(self, argument: str) -> tuple[int, ...]:
-        return (len(self.places),) if argument == "tau" else super().shape(argument)
+
+class _DriveForces(Input):
+    """A force of each actuated velocity (n_actuated)."""
+
+    def shape(self, model: ActuatedModel) -> tuple[int, ...]:
+        return (len(model.places),)
+
+
+TAU = _DriveForces("tau")
 
 
 def _actuated(c: Context) -> ActuatedModel:
@@ -58,33 +73,93 @@ def transposed_times(B: Mat, tau: Vec) -> Vec:
     return B.transpose_times(tau)
 
 
-_NOT_HELD = "the actuators do not hold the robot in this configuration: a motion is left that none of them resists"
+_NOT_HELD = "the actuators do not hold the robot in this configuration: there is a motion that none of them resists"
 
 
-@method("q v a", "tau", optional="f_ext", nan=_NOT_HELD, into=METHODS)
+@method(Q, V, A, results="tau", optional=[F_EXT], nan=_NOT_HELD, into=METHODS)
 def inverse_dynamics(c: Context) -> Outputs:
-    """Forces of the actuators (..., n_actuated) that cause accelerations a of the independent velocities.
+    """Forces of the drives that cause accelerations of the independent velocities.
 
-    Where there are more actuators than needed: the ones with least τᵀ W τ.
+    Parameters
+    ----------
+    q : array_like, shape (..., nq)
+        Configuration, with its loops closed.
+    v : array_like, shape (..., nv)
+        Velocity (rad/s, m/s).
+    a : array_like, shape (..., nv)
+        Acceleration (rad/s², m/s²).
+    f_ext : array_like, shape (..., n_bodies, 6), optional
+        Wrench [moment; force] (N m, N) on each body, at its origin and in its axes.
+    out : ndarray, optional
+        Array that receives the result.
+    threads : int, optional
+        Largest number of threads for a batch.
+
+    Returns
+    -------
+    tau : ndarray, shape (..., n_actuated)
+        Forces of the drives (N m, N), those with least τᵀ W τ where there are more than needed.
+
+    Raises
+    ------
+    SingularError
+        If the drives do not hold the robot in this configuration (NaN and a warning in a batch).
+
+    Examples
+    --------
+    >>> import fourbar as fb
+    >>> robot = fb.robots.five_bar().actuated(["left_crank", "right_crank"])
+    >>> q = robot.system.neutral()
+    >>> robot.inverse_dynamics(q, [0.0, 0.0], [1.0, 0.0]).round(4)
+    array([-0.6487,  0.6819])
     """
     m = _actuated(c)
     tau = flat(
         c.project(rnea.inverse_dynamics(c.equations(), c.velocities(), c.accelerations("a"), c.F_ext(), c.gravity))
     )
     L = Mat(Vec(row) for row in m.root)
-    found = c.recorder.call(_sound_forces, _map(c), L, Vec(m.sizes), Vec(tau))
+    found = c.recorder.call(_valid_forces, _map(c), L, Vec(m.sizes), Vec(tau))
     return [("tau", (len(m.places),), list(found))]
 
 
-def _sound_forces(B: Mat, L: Mat, sizes: Vec, tau: Vec) -> Vec:
+def _valid_forces(B: Mat, L: Mat, sizes: Vec, tau: Vec) -> Vec:
     """The actuators' forces; NaN where they do not determine the motion."""
     found, weakness = actuator_forces(B, L, sizes, tau)
     return Vec([select(weakness < _WEAK, x, float("nan")) for x in found])
 
 
-@method("q v tau", "a", optional="f_ext", into=METHODS)
+@method(Q, V, TAU, results="a", optional=[F_EXT], into=METHODS)
 def forward_dynamics(c: Context) -> Outputs:
-    """Accelerations a (..., nv) of the independent velocities caused by forces of the actuators (..., n_actuated)."""
+    """Accelerations caused by forces of the drives.
+
+    Parameters
+    ----------
+    q : array_like, shape (..., nq)
+        Configuration, with its loops closed.
+    v : array_like, shape (..., nv)
+        Velocity (rad/s, m/s).
+    tau : array_like, shape (..., n_actuated)
+        Forces of the drives (N m, N).
+    f_ext : array_like, shape (..., n_bodies, 6), optional
+        Wrench [moment; force] (N m, N) on each body, at its origin and in its axes.
+    out : ndarray, optional
+        Array that receives the result.
+    threads : int, optional
+        Largest number of threads for a batch.
+
+    Returns
+    -------
+    a : ndarray, shape (..., nv)
+        Accelerations of the independent velocities (rad/s², m/s²).
+
+    Examples
+    --------
+    >>> import fourbar as fb
+    >>> robot = fb.robots.five_bar().actuated(["left_crank", "right_crank"])
+    >>> q = robot.system.neutral()
+    >>> robot.forward_dynamics(q, [0.0, 0.0], [1.0, 0.0]).round(4)
+    array([ 62.9444, -32.7904])
+    """
     independent = c.recorder.call(transposed_times, _map(c), Vec(c.given["tau"]))
     parts, at = [], 0
     for cluster in c.clusters:
@@ -94,20 +169,59 @@ def forward_dynamics(c: Context) -> Outputs:
     return vector(c, "a", a)
 
 
-@method("q", "B", into=METHODS)
+@method(Q, results="B", into=METHODS)
 def actuator_map(c: Context) -> Outputs:
-    """B (..., n_actuated, nv): the actuated joints move with B v, and τ_independent = Bᵀ τ."""
+    """Matrix that takes the velocity to those of the actuated joints.
+
+    Parameters
+    ----------
+    q : array_like, shape (..., nq)
+        Configuration, with its loops closed.
+    out : ndarray, optional
+        Array that receives the result.
+    threads : int, optional
+        Largest number of threads for a batch.
+
+    Returns
+    -------
+    B : ndarray, shape (..., n_actuated, nv)
+        The actuated joints move with B v, and forces τ of the drives make Bᵀ τ on the independent velocities.
+
+    Examples
+    --------
+    >>> import fourbar as fb
+    >>> robot = fb.robots.five_bar().actuated(["left_crank", "right_crank"])
+    >>> q = robot.system.neutral()
+    >>> robot.actuator_map(q)
+    array([[1., 0.],
+           [0., 1.]])
+    """
     return [("B", (len(_actuated(c).places), c.nv), flat(_map(c)))]
 
 
-def _rebuild(mechanism: Any, drives: Drives, name: str) -> Any:
-    return getattr(Actuated(System(mechanism), drives), name)
+def _rebuild(kind: type[System], mechanism: Any, drives: Drives, name: str) -> Any:
+    return getattr(_restored(kind, mechanism, drives), name)
 
 
 class Actuated(Frozen):
-    """A robot whose forces are those of its actuators, made by `robot.actuated([...])`. Frozen, picklable.
+    """A robot whose forces are those of its drives, made by `System.actuated`. Frozen, picklable.
 
-    The actuated joints may be independent or not, as many as needed or more. q, v and a are those of the robot.
+    The actuated joints may be independent or not, as many as needed or more. q, v and a are those of the robot. The
+    functions are compiled and have derivatives like those of a robot.
+
+    Parameters
+    ----------
+    system : System
+        The robot.
+    drives : tuple
+        Actuated joints, what is least, and its weight; see `System.actuated`.
+
+    Examples
+    --------
+    >>> import fourbar as fb
+    >>> robot = fb.robots.five_bar().actuated(["left_crank", "right_crank"])
+    >>> robot.inverse_dynamics(robot.system.neutral(), [0.0, 0.0], [0.0, 0.0]).shape
+    (2,)
     """
 
     system: System
@@ -122,7 +236,7 @@ class Actuated(Frozen):
         W = check_weight(read.weight, len(places), "actuated velocities")
         L = np.eye(len(places)) if W is None else np.linalg.cholesky(W)
         root = tuple(map(tuple, L.tolist()))
-        model = ActuatedModel(system.mechanism, system.model.cluster_tree, tuple(places), root)
+        model = ActuatedModel(system.mechanism, system.model.cluster_tree, places=tuple(places), root=root)
         samples = self._samples(model)
         self._check_enough(int(ranks(samples).max()))
         sizes = (np.linalg.solve(L, samples) ** 2).sum(axis=-2).max(axis=0)
@@ -133,48 +247,81 @@ class Actuated(Frozen):
         rng = np.random.default_rng(0)
         found = []
         for _ in range(_SAMPLES):
-            c = Context(model, Numbers({"q": self.system.random(rng)}), ("q",))
+            c = Context(model, Numbers({"q": self.system.random(rng)}), [Q.on(model)])
             found.append([float(x) for x in actuator_map(c)[0][2]])
         return np.array(found).reshape(_SAMPLES, len(model.places), self.system.nv)
 
     def _check_enough(self, held: int) -> None:
         if held < self.system.nv:
             raise ArgumentError(
-                f"actuated={list(self._drives.joints)!r} are too few: they hold {held} of {self.system.nv} independent "
-                "velocities, so no forces cause a given acceleration; name more joints, or prescribe the accelerations "
-                "of some joints only, with robot.hybrid_dynamics(..., prescribed=[...])"
+                f"actuated={list(self._drives.joints)!r} are too few: they determine {held} of {self.system.nv} "
+                "independent velocities, so that no forces cause a given acceleration; name more joints, or "
+                "prescribe the accelerations of some joints only, with robot.hybrid_dynamics(..., prescribed=[...])"
             )
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _restored, (self.system.mechanism, self._drives)
+        return _restored, self._recipe
+
+    @property
+    def _recipe(self) -> tuple[Any, ...]:
+        return type(self.system), self.system.mechanism, self._drives
 
     def __repr__(self) -> str:
         return f"<fourbar Actuated {self.system.name!r}: {', '.join(self._drives.joints)}>"
 
     @property
     def joints(self) -> tuple[str, ...]:
-        """The actuated joints, in the order of their forces."""
+        """Actuated joints.
+
+        Returns
+        -------
+        tuple of str
+            In the order of their forces.
+        """
         return self._drives.joints
 
     def _compiled(self, name: str) -> Any:
-        rebuild = (_rebuild, self.system.mechanism, self._drives, name)
-        return compiled(self._model, name, METHODS[name], lambda _: {}, rebuild)
+        rebuild = (_rebuild, *self._recipe, name)
+        return make_method(self._model, name, METHODS[name], lambda _: {}, rebuild)
 
     @cached_property
-    def inverse_dynamics(self) -> Any:
-        """tau = inverse_dynamics(q, v, a, f_ext=None): forces of the actuators, the least ones if not unique."""
+    def inverse_dynamics(self) -> ActuatedInverseDynamics:
+        """Forces of the drives that cause accelerations: ``tau = inverse_dynamics(q, v, a)``.
+
+        Takes q (..., nq), v (..., nv), a (..., nv), and optionally f_ext (..., n_bodies, 6).
+
+        Returns
+        -------
+        Function
+            The function; it returns τ (..., n_actuated) (N m, N), that with least τᵀ W τ where it is not unique.
+        """
         return self._compiled("inverse_dynamics")
 
     @cached_property
-    def forward_dynamics(self) -> Any:
-        """a = forward_dynamics(q, v, tau, f_ext=None): accelerations from the forces of the actuators."""
+    def forward_dynamics(self) -> ActuatedForwardDynamics:
+        """Accelerations caused by forces of the drives: ``a = forward_dynamics(q, v, tau)``.
+
+        Takes q (..., nq), v (..., nv), tau (..., n_actuated) (N m, N), and optionally f_ext (..., n_bodies, 6).
+
+        Returns
+        -------
+        Function
+            The function; it returns the independent accelerations a (..., nv) (rad/s², m/s²).
+        """
         return self._compiled("forward_dynamics")
 
     @cached_property
-    def actuator_map(self) -> Any:
-        """B = actuator_map(q) (..., n_actuated, nv): the actuated joints move with B v."""
+    def actuator_map(self) -> ActuatedActuatorMap:
+        """Matrix that takes the velocity to those of the actuated joints: ``B = actuator_map(q)``.
+
+        Returns
+        -------
+        Function
+            The function; it returns B (..., n_actuated, nv): the actuated joints move with B v, and forces τ of the
+            drives make Bᵀ τ on the independent velocities.
+        """
         return self._compiled("actuator_map")
 
 
-def _restored(mechanism: Any, drives: Drives) -> Actuated:
-    return Actuated(System(mechanism), drives)
+def _restored(kind: type[System], mechanism: Any, drives: Drives) -> Actuated:
+    return Actuated(kind(mechanism), drives)

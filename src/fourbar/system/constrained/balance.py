@@ -17,12 +17,13 @@ from ...algorithms.constrained.dynamics import missing
 from ...algorithms.constrained.multipliers import Chosen
 from ...algorithms.constrained.rows import dense_rows, evaluate_rows
 from ...algorithms.tiled_product import Rows, plus_product, transposed
+from ...functions.arguments import A
 from ...functions.context import Context, Model
-from ...functions.methods import METHODS as SYSTEM_METHODS
+from ...functions.methods.dynamics import mass_matrix
 from ...functions.registry import Outputs, Stages, flat
 from ...spatial.linear import Mat, Vec
 from ...spatial.solve import Factored, factor
-from .model import ConstrainedModel
+from .model import FORCE, ConstrainedModel
 from .records import METHODS, STAGES, constrained_model, wanted
 
 _AT_ONCE = 4  # directions in one step
@@ -55,7 +56,7 @@ def _rates(c: Context, data: Entries, rates: Sequence[Entries], chosen: Chosen) 
     """Changes of a and λ from those of r and s."""
     recorder, n = c.recorder, c.nv
     A = [list(data["A"][at : at + n]) for at in range(0, len(data["A"]), n)]
-    ((_, _, entries),) = SYSTEM_METHODS["mass_matrix"].record(c)
+    ((_, _, entries),) = mass_matrix(c)
     M = Solver(recorder, [list(entries[at : at + n]) for at in range(0, n * n, n)], velocity_parents(c.clusters))
     moved = M.negative_solution(transposed(_columns(rates, "r")))
     answers = M.negative_solution(transposed(A))  # -M⁻¹ Aᵀ
@@ -89,4 +90,4 @@ def _is_direct(model: Model, chosen: Chosen) -> bool:
     return len(chosen.rows) == model.m
 
 
-STAGES["forward_dynamics"] = Stages(_balance, _rates, _is_direct, ("a", "force"), _solution)
+STAGES["forward_dynamics"] = Stages(_balance, _rates, _is_direct, (A, FORCE), _solution)

@@ -58,7 +58,7 @@ class Dependent:
     def __init__(self, model: ConstrainedModel, rows: Any, free: Sequence[bool]) -> None:
         self._model, self._rows, self._free = model, rows, np.array(free, bool)
 
-    def _felt(self, names: Sequence[str]) -> list[str]:
+    def _relevant(self, names: Sequence[str]) -> list[str]:
         """The numbers that rows can depend on: not those of matter and gravity."""
         which = find(self._model.numbers, names)
         still = ("bodies", "", GAINS)
@@ -66,7 +66,7 @@ class Dependent:
 
     def broken_along(self, q: np.ndarray, dq: Any, rates: Mapping[str, Any]) -> np.ndarray:
         """The samples (...) in which rows stop to depend on each other along rates of numbers."""
-        moving = {name: rates[name] for name in self._felt([k for k, x in rates.items() if x is not None])}
+        moving = {name: rates[name] for name in self._relevant([k for k, x in rates.items() if x is not None])}
         if not moving:
             return np.zeros(q.shape[:-1], bool)
         dA = self._rows.jvp(q, {} if dq is None else {"q": dq}, parameters=moving)
@@ -75,11 +75,11 @@ class Dependent:
 
     def broken_by(self, q: np.ndarray, names: Sequence[str]) -> dict[str, Broken]:
         """The entries of numbers with which rows stop to depend on each other; these are reported."""
-        felt = self._felt(names)
-        if not felt:
+        relevant = self._relevant(names)
+        if not relevant:
             return {}
         A, found = self._rows(q), {}
-        for name, block in self._rows.jacobian(q, parameters=felt).parameters.items():
+        for name, block in self._rows.jacobian(q, parameters=relevant).parameters.items():
             shape = block.shape[A.ndim :]
             dA = np.moveaxis(block.reshape(*A.shape, -1), -1, -3)
             broken = _breaks(A[..., self._free], dA[..., self._free])
@@ -87,8 +87,8 @@ class Dependent:
         lost = [name for name, own in found.items() if own.lost.any()]
         if lost:
             warn(
-                f"rows that depend on each other would stop to do so if {', '.join(map(repr, lost))} changed, so that "
-                "the forces have no derivative by some of the entries; these are NaN",
+                f"redundant rows would become independent if {', '.join(map(repr, lost))} changed, so that the forces "
+                "have no derivative with respect to some of the entries; these are NaN",
                 RuntimeWarning,
             )
         return found

@@ -9,25 +9,68 @@ from ...algorithms.constrained.drive_derivatives import Change, solve_point, var
 from ...algorithms.constrained.drives import Plan, driven
 from ...algorithms.constrained.multipliers import Chosen
 from ...expr import maximum
+from ...functions.arguments import F_EXT, TAU, A, Q, V
 from ...functions.context import Context
 from ...functions.registry import Outputs, Stages, flat, method, vector
 from ...spatial.linear import Mat, Vec
+from .model import ROW_ACCELERATION
 from .records import METHODS, STAGES, Hybrid, Prescribed, constrained_model, spanning
 
 
-@method("q v a", "tau rows", optional="f_ext", into=METHODS)
+@method(Q, V, A, results="tau rows", optional=[F_EXT], into=METHODS)
 def spanning_forces(c: Context) -> Outputs:
     """What `spanning` gives: forces (..., n) and rows (..., k, n)."""
     tau, rows = spanning(c)
     return [("tau_all", (len(tau),), tau), ("rows", (len(rows), len(tau)), flat(rows))]
 
 
-@method("q v a", "tau force health", optional="f_ext", static="plan", into=METHODS)
+@method(Q, V, A, results="tau force health", optional=[F_EXT], into=METHODS)
 def inverse_dynamics(c: Context, plan: Plan) -> Outputs:
-    """Forces of the actuators (..., n_actuated) and along the rows (..., m) that cause accelerations a (Kim eq. 56-66).
+    """Forces of drives and constraints that cause accelerations.
 
-    a must be one that the constraints allow. Where the actuators are more than enough, the option `least` of
-    `constrained` says what is least: the actuators' forces, or those of the constraints and of embedded loops.
+    Parameters
+    ----------
+    q : array_like, shape (..., nq)
+        Configuration, with its loops closed.
+    v : array_like, shape (..., nv)
+        Velocity (rad/s, m/s).
+    a : array_like, shape (..., nv)
+        Acceleration (rad/s², m/s²), which the constraints must allow.
+    f_ext : array_like, shape (..., n_bodies, 6), optional
+        Wrench [moment; force] (N m, N) on each body, at its origin and in its axes.
+    out : tuple of ndarray, optional
+        Arrays that receive the results.
+    threads : int, optional
+        Largest number of threads for a batch.
+
+    Returns
+    -------
+    tau : ndarray, shape (..., n_actuated)
+        Forces of the drives (N m, N).
+    force : ndarray, shape (..., m)
+        Forces λ along the rows (N m, N).
+
+    Raises
+    ------
+    ArgumentError
+        If the constraints do not allow the accelerations.
+    SingularError
+        If the drives cannot cause them (NaN and a warning in a batch).
+
+    Notes
+    -----
+    Kim eq. 56-66. Where the drives are more than enough, `least` of `System.constrained` says what is least: their
+    forces, or those of the constraints and of embedded loops.
+
+    Examples
+    --------
+    >>> import fourbar as fb
+    >>> robot = fb.robots.double_pendulum()
+    >>> held = robot.constrained(fb.constraints.Contact("tip", "touch"), actuated=["shoulder", "elbow"])
+    >>> a, _ = held.forward_dynamics([0.1, 0.2], [0.0, 0.0], [0.0, 0.0])
+    >>> tau, force = held.inverse_dynamics([0.1, 0.2], [0.0, 0.0], a)
+    >>> tau.shape, force.shape
+    ((2,), (1,))
     """
     tau, rows = spanning(c)
     found, force, health = c.recorder.call(driven, Vec(tau), Mat(map(Vec, rows)), plan)
@@ -73,7 +116,7 @@ def _is_direct(_: Any, plan: Plan) -> bool:
 STAGES["inverse_dynamics"] = Stages(_needs, _force_rates, _is_direct)
 
 
-@method("q v a tau", "a tau force health", "f_ext row_acceleration", "chosen prescribed plan", into=METHODS)
+@method(Q, V, A, TAU, results="a tau force health", optional=[F_EXT, ROW_ACCELERATION], into=METHODS)
 def hybrid_torque(c: Context, chosen: Chosen, prescribed: Prescribed, plan: Plan) -> Outputs:
     """All accelerations and joint forces (a, τ) and the forces λ along the rows, when some joints have their
     acceleration prescribed, by the least forces of these, and the others their force given."""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...errors import ArgumentError
-from ...functions.options import read_prescribed
+from ...functions.methods.dynamics import read_prescribed
 from .dense import drive
 from .inverse import LEAST
 from .plan import make_plan
@@ -21,12 +21,57 @@ if TYPE_CHECKING:
 
 
 class Hybrid:
-    """All accelerations, all joint forces, and λ, when some joints have their acceleration prescribed.
+    """All accelerations and forces, where some accelerations and the other forces are given.
 
-    prescribed: names of these joints, of which there may be some of a link. Their entries of `a` are read, and the
-    other joints' entries of `tau`. Where the forces are not unique (more rows than joints with given forces) λ is the
-    least one, or with least="torque" the forces of the prescribed joints are. Further arguments: f_ext,
-    row_acceleration, out, threads. The derivatives take the options by name.
+    Parameters
+    ----------
+    q : array_like, shape (..., nq)
+        Configuration, with its loops closed.
+    v : array_like, shape (..., nv)
+        Velocity (rad/s, m/s).
+    a : array_like, shape (..., nv)
+        Acceleration (rad/s², m/s²); read for the joints in `prescribed`.
+    tau : array_like, shape (..., nv)
+        Joint forces (N m, N); read for all other joints.
+    prescribed : sequence of str
+        Joints whose acceleration is given.
+    least : {'constraint', 'torque'}, default 'constraint'
+        What is least where the forces are not unique: λ, or the forces of the prescribed joints.
+    f_ext : array_like, shape (..., n_bodies, 6), optional
+        Wrench [moment; force] (N m, N) on each body, at its origin and in its axes.
+    row_acceleration : array_like, shape (..., m), optional
+        How the rows accelerate (rad/s², m/s²) instead of not at all.
+    out : tuple of ndarray, optional
+        Arrays that receive the results.
+    threads : int, optional
+        Largest number of threads for a batch.
+
+    Returns
+    -------
+    a : ndarray, shape (..., nv)
+        Accelerations of all joints (rad/s², m/s²).
+    tau : ndarray, shape (..., nv)
+        Forces of all joints (N m, N).
+    force : ndarray, shape (..., m)
+        Forces λ along the rows (N m, N).
+
+    Raises
+    ------
+    SingularError
+        If the rows contradict each other (NaN and a warning in a batch).
+
+    Notes
+    -----
+    Kim eq. 70-80. The derivatives take the options by name.
+
+    Examples
+    --------
+    >>> import fourbar as fb
+    >>> robot = fb.robots.double_pendulum()
+    >>> held = robot.constrained(fb.constraints.Contact("tip", "touch"))
+    >>> a, tau, force = held.hybrid_dynamics([0.1, 0.2], [1.0, 0.0], [0.5, 0.0], [0.0, 0.0], prescribed=["shoulder"])
+    >>> a.round(3)
+    array([ 0.5  , -8.153])
     """
 
     def __init__(self, robot: Constrained, tolerance: float) -> None:
@@ -57,10 +102,14 @@ class Hybrid:
         plan = make_plan(self._robot.samples("jacobian"), driven, None, True, self._robot.quiet_force)
         chosen = self._robot.choose("hybrid_dynamics", {"prescribed": held})
         options = {"chosen": chosen, "prescribed": held, "plan": plan}
-        function, told = (make("hybrid_torque", **options) for make in (self._robot.compiled, self._robot.told))
+        function, differentiable = (
+            make("hybrid_torque", **options) for make in (self._robot.compiled, self._robot.differentiable)
+        )
         dependent = self._robot.dependent(chosen.rows, held)
         again = partial(_torque_again, self._robot, held, np.isin(np.arange(self._robot.system.nv), driven))
-        return Resolved(function, told, again, self._tolerance, (_torque_of, self._robot, names), dependent=dependent)
+        return Resolved(
+            function, differentiable, again, self._tolerance, (_torque_of, self._robot, names), dependent=dependent
+        )
 
     def __call__(
         self,
@@ -70,9 +119,15 @@ class Hybrid:
         tau: Any,
         prescribed: Sequence[str] | None = None,
         least: str = "constraint",
-        **named: Any,
+        *,
+        f_ext: Any = None,
+        row_acceleration: Any = None,
+        out: Any = None,
+        threads: int | None = None,
     ) -> Any:
-        return self.specialise(prescribed, least)(q, v, a, tau, **named)
+        given = {"f_ext": f_ext, "row_acceleration": row_acceleration}
+        named = {name: x for name, x in given.items() if x is not None}
+        return self.specialise(prescribed, least)(q, v, a, tau, out=out, threads=threads, **named)
 
     def jvp(self, args: Any, tangents: Any = (), *, prescribed: Sequence[str] | None = None, **options: Any) -> Any:
         """Rates of (a, tau, λ) along tangents of the arguments."""
@@ -90,11 +145,11 @@ class Hybrid:
         return self.specialise(prescribed, least).jacobian(*args, **named)
 
 
-def _hybrid_of(robot: Constrained) -> Hybrid:
+def _hybrid_of(robot: Constrained) -> Any:
     return robot.hybrid_dynamics
 
 
-def _torque_of(robot: Constrained, prescribed: tuple[str, ...]) -> Resolved:
+def _torque_of(robot: Constrained, prescribed: tuple[str, ...]) -> Any:
     return robot.hybrid_dynamics.specialise(prescribed, "torque")
 
 

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from .robot import Constrained
 
 LEAST = ("torque", "constraint")
-_REACHED = 1e-8  # how far forces of passive joints may be out of balance, relative to the largest
-_SYMMETRIC = 1e-9  # how far entries of a weight may be from those across, beside √(W_ii W_jj)
+_REACHED = 1e-8  # tolerance of unbalanced forces of passive joints, relative to the largest
+_SYMMETRIC = 1e-9  # tolerance of asymmetric entries of a weight, relative to √(W_ii W_jj)
 
 
 @dataclass(frozen=True)
@@ -83,7 +83,7 @@ def _is_symmetric(W: np.ndarray) -> bool:
 def check_weight(weight: tuple[tuple[float, ...], ...] | None, size: int, what: str) -> np.ndarray | None:
     """The weight as an array, of the size of what it weighs."""
     if weight is not None and len(weight) != size:
-        raise ArgumentError(f"weight has {len(weight)} rows, there are {size} {what}")
+        raise ArgumentError(f"weight has {len(weight)} rows, but there are {size} {what}")
     return None if weight is None else np.array(weight)
 
 
@@ -94,7 +94,7 @@ class Inverse(Resolved):
     def __init__(
         self,
         function: Any,
-        told: Any,
+        differentiable: Any,
         again: Again,
         rebuild: tuple[Any, ...],
         joints: Sequence[str],
@@ -103,25 +103,25 @@ class Inverse(Resolved):
         dependent: Dependent | None,
     ) -> None:
         why = (
-            f"the actuators {list(joints)!r} cannot cause the accelerations: forces of passive joints are out of reach "
-            "(a singular configuration)"
+            f"the actuators {list(joints)!r} cannot cause the accelerations: forces of passive joints cannot be "
+            "balanced (a singular configuration)"
         )
-        super().__init__(function, told, again, _REACHED, rebuild, why, dependent)
+        super().__init__(function, differentiable, again, _REACHED, rebuild, why, dependent)
         self._robot, self._allowed = robot, tolerance
 
     def __call__(self, *args: Any, out: Any = None, threads: int | None = None, **named: Any) -> Any:
         self._check(args, named)
         return super().__call__(*args, out=out, threads=threads, **named)
 
-    def unsound(self, args: Any, named: Mapping[str, Any] | None = None) -> np.ndarray:
+    def undefined(self, args: Any, named: Mapping[str, Any] | None = None) -> np.ndarray:
         self._check(args, named)
-        return super().unsound(args, named)
+        return super().undefined(args, named)
 
     def _check(self, args: Any, named: Mapping[str, Any] | None) -> None:
         """Refuse accelerations that the constraints do not allow."""
         given = self.read(args, named)
         if not all(isinstance(x, np.ndarray) for x in given.values()):
-            return  # lazy arrays are not looked at
+            return  # lazy arrays are not checked
         gap = np.abs(self._robot.acceleration(given["q"], given["v"], given["a"]))
         if not np.any(gap > self._allowed * self._robot.quiet_rows):
             return
@@ -145,7 +145,7 @@ def make_inverse(robot: Constrained, drives: Drives, tolerance: float) -> Invers
     weight = check_weight(drives.weight, *what)
     plan = make_plan(samples, places, weight, torque, robot.quiet_force)
     if torque and samples.shape[1] and not plan.rows.rows:
-        raise robot.nothing_held()
+        raise robot.no_rows_error()
     held, passive = len(plan.held.rows), len(plan.passive)
     if held < passive:
         raise ArgumentError(
@@ -153,13 +153,13 @@ def make_inverse(robot: Constrained, drives: Drives, tolerance: float) -> Invers
             f"constraints determine only {held} of their forces; name more joints, or "
             "prescribe the accelerations of some joints only, with hybrid_dynamics(..., prescribed=[...])"
         )
-    function, told = (make("inverse_dynamics", plan=plan) for make in (robot.compiled, robot.told))
+    function, differentiable = (make("inverse_dynamics", plan=plan) for make in (robot.compiled, robot.differentiable))
     again = partial(_again, robot, plan, weight)
     dependent = None if plan.is_direct else robot.dependent(())
-    return Inverse(function, told, again, (_inverse_of, robot), drives.joints, robot, tolerance, dependent)
+    return Inverse(function, differentiable, again, (_inverse_of, robot), drives.joints, robot, tolerance, dependent)
 
 
-def _inverse_of(robot: Constrained) -> Inverse:
+def _inverse_of(robot: Constrained) -> Any:
     return robot.inverse_dynamics
 
 

@@ -12,6 +12,7 @@ from ...constraints import Closure, Condition, Loop
 from ...constraints.closures import closes_directly
 from ...constraints.trace import Varied, trace
 from ...errors import ModelError, unknown
+from ...functions.arguments import Input
 from ...functions.model import Changes, Model
 from ...functions.options import read_frame
 from ...mechanism.mechanism import Mechanism
@@ -26,7 +27,7 @@ _GAINS = tuple(Parameter(f"stabilize.{x}", (), GAINS, k, x) for k, x in enumerat
 
 
 def named(mechanism: Mechanism, conditions: Sequence[Given], names: Any) -> tuple[str, ...]:
-    """What the constraints are called: as told, or after their kind and place, "contact1", as loops are."""
+    """The names of the constraints: as given, or after their kind and position, "contact1", as for loops."""
     taken = {x.name.rpartition(".")[0] for x in numbers(mechanism)} | {x.name.rpartition(".")[0] for x in _GAINS}
     if names is None:
         found: list[str] = []
@@ -36,10 +37,10 @@ def named(mechanism: Mechanism, conditions: Sequence[Given], names: Any) -> tupl
         return tuple(found)
     listed = [] if isinstance(names, str) or not isinstance(names, Sequence) else list(names)
     if len(listed) != len(conditions) or not all(isinstance(x, str) and x for x in listed):
-        raise ModelError(f"names={names!r}: expected a list of {len(conditions)} names, one for each constraint")
+        raise ModelError(f"names={names!r}: expected a list of {len(conditions)} names, one per constraint")
     for name in listed:
         if name in taken or listed.count(name) > 1:
-            raise ModelError(f"names={names!r}: {name!r} is the name of something else already; choose another one")
+            raise ModelError(f"names={names!r}: {name!r} is already the name of something else; choose another one")
     return tuple(listed)
 
 
@@ -79,7 +80,7 @@ def _chain(cluster_tree: ClusterTree, home: dict[int, int], link: int) -> dict[i
 
 
 def carrier_of(cluster_tree: ClusterTree, links: Sequence[int]) -> int:
-    """The nearest link that carries all of these: they move relative to it by joints of their own only."""
+    """The nearest common ancestor of these links: they move relative to it by their own joints only."""
     home = {link: n for n, cluster in enumerate(cluster_tree.clusters) for link in cluster.links}
     chains = [_chain(cluster_tree, home, link) for link in links]
     common = set(chains[0]).intersection(*chains[1:])
@@ -91,24 +92,24 @@ def carrier_of(cluster_tree: ClusterTree, links: Sequence[int]) -> int:
 
 
 def _held(condition: Any) -> Given:
-    """A constraint as it is held by forces; refused if it is none, or cannot be held so."""
+    """A constraint in a form that forces can enforce; refused if that is impossible."""
     if isinstance(condition, list | tuple):
         raise ModelError(
-            "constrained() takes constraints one by one, not a list of them: write constrained(*constraints)"
+            "constrained() takes constraints as separate arguments, not as a list: write constrained(*constraints)"
         )
     if not isinstance(condition, Condition | Loop):
         raise ModelError(f"expected a constraint of fourbar.constraints, such as Contact('foot'), got {condition!r}")
     if isinstance(condition, Closure) and not closes_directly(condition.joint):
         kind = type(condition.joint).__name__
         raise ModelError(
-            f"{_title(condition)}: a {kind} needs a coordinate of its own to close a loop; embed it with "
-            "Builder.loop, or add a body on that joint and weld it with Closure(Fixed(), ...)"
+            f"{_title(condition)}: a {kind} needs its own coordinates to close a loop; embed it with Builder.loop, or "
+            "add a body on that joint and weld it with Closure(Fixed(), ...)"
         )
     return condition
 
 
 def _varied(given: Given, changes: Changes) -> Varied:
-    """A constraint as it depends on changes of its numbers."""
+    """A constraint as a function of changes of its parameters."""
 
     def at(by: Vec) -> Given:
         left, found = iter(by), given
@@ -120,14 +121,17 @@ def _varied(given: Given, changes: Changes) -> Varied:
 
 
 def bundle(cluster_tree: ClusterTree, given: Given, changing: bool = False, changes: Changes = ()) -> ConstraintRows:
-    """The rows of one condition, on places that may be `changing`, with `changes` of its own numbers: entries of a
-    recording."""
+    """The rows of one condition, on places that may be `changing`, with `changes` of its own parameters: entries of a
+    recording.
+    """
     condition = _held(given)
     homes, joints = _homes(cluster_tree, condition), _joint_links(cluster_tree, condition)
     links = sorted({home.link for home in homes.values()} - {GROUND})
     grounded = any(home.link == GROUND for home in homes.values())
     if homes and not joints and (not links or (len(links) == 1 and not grounded)):
-        raise ModelError(f"{_title(condition)}: all that it looks at is on the same rigid body, it holds nothing")
+        raise ModelError(
+            f"{_title(condition)}: everything it refers to is on the same rigid body, so that it constrains nothing"
+        )
     carrier = GROUND if grounded or joints or len(links) < 2 else carrier_of(cluster_tree, links)
     places = {name: (home.link, home.pose) for name, home in homes.items()}
     kinds = {name: cluster_tree.moving[i].joint.aligned()[1] for name, i in joints.items()}
@@ -193,8 +197,15 @@ class ConstrainedModel(Model):
         """Links whose frames the rows need."""
         return tuple(sorted({link for b in self.bundles for link in b.links}))
 
-    def shape(self, argument: str) -> tuple[int, ...]:
-        return (self.m,) if argument in ("force", "row_acceleration", "restitution") else super().shape(argument)
+
+class PerRow(Input):
+    """A number for each row (m)."""
+
+    def shape(self, model: ConstrainedModel) -> tuple[int, ...]:
+        return (model.m,)
+
+
+FORCE, ROW_ACCELERATION, RESTITUTION = map(PerRow, ("force", "row_acceleration", "restitution"))
 
 
 class Numbers:

@@ -6,19 +6,20 @@ right side b alone (`name_factor`, for samples whose rows depend on each other),
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from ...algorithms import hybrid, rnea
 from ...algorithms.constrained.dynamics import Forward, Rowed, State, Still, Wanted, by_bundle, missing
 from ...algorithms.constrained.multipliers import Chosen
 from ...algorithms.constrained.rows import dense_rows, evaluate_rows
+from ...functions.arguments import DT, F_EXT, TAU, A, Input, Q, V
 from ...functions.context import Context
 from ...functions.methods.configuration import integrate
 from ...functions.registry import Method, Outputs, Stages, flat, method, vector
 from ...spatial.linear import Mat, Vec
 from ...tree.embedding import LoopEmbedding
-from .model import ConstrainedModel
+from .model import FORCE, RESTITUTION, ROW_ACCELERATION, ConstrainedModel
 
 METHODS: dict[str, Method] = {}
 STAGES: dict[str, Stages] = {}  # in which methods are differentiated
@@ -62,22 +63,21 @@ def _applied(problem: Callable[..., Problem]) -> Callable[..., Outputs]:
     return record
 
 
-def solvable(arguments: str, results: str, optional: str = "", static: str = "") -> Any:
+def solvable(*given: Input, results: str, optional: Sequence[Input] = ()) -> Any:
     """Register a problem as its three recordings."""
 
     def register(problem: Callable[..., Problem]) -> Callable[..., Problem]:
-        name, doc, extra = problem.__name__, problem.__doc__ or "", tuple(optional.split())
-        given, options = tuple(arguments.split()), tuple(static.split())
-        made = (*results.split(), "force")
-        METHODS[name] = Method(_solved(problem), given, (*made, "health"), extra, ("chosen", *options), doc)
-        METHODS[f"{name}_factor"] = Method(_factored(problem), given, ("Y", "b"), extra, options)
-        METHODS[f"{name}_apply"] = Method(_applied(problem), (*given, "force"), made[:-1], extra, options)
+        name, made, extra = problem.__name__, tuple(results.split()), tuple(optional)
+        doc = problem.__doc__ or ""
+        METHODS[name] = Method(_solved(problem), given, (*made, FORCE.name, "health"), extra, doc=doc)
+        METHODS[f"{name}_factor"] = Method(_factored(problem), given, ("Y", "b"), extra)
+        METHODS[f"{name}_apply"] = Method(_applied(problem), (*given, FORCE), made, extra)
         return problem
 
     return register
 
 
-def told(name: str) -> Method:
+def without_health(name: str) -> Method:
     """A method without its last result."""
     whole = METHODS[name]
 
@@ -106,13 +106,52 @@ def _both(gains: tuple[Any, Any], changes: tuple[Any, Any]) -> tuple[Any, Any]:
     return gains[0] + changes[0], gains[1] + changes[1]
 
 
-@solvable("q v tau", "a", optional="f_ext row_acceleration")
+@solvable(Q, V, TAU, results="a", optional=[F_EXT, ROW_ACCELERATION])
 def forward_dynamics(c: Context) -> Problem:
-    """Accelerations a (..., nv) and forces λ (..., m) along the rows, caused by joint forces τ: M a + C v + g = τ + Aᵀλ
-    and A a + Ȧ v = 0 (Kim eq. 67-69), in O(n) and m³.
+    """Accelerations and constraint forces caused by joint forces.
 
-    f_ext (..., n_bodies, 6): wrench on each body, in its frame. row_acceleration (..., m): how the rows accelerate
-    instead of not at all. Rows may be redundant: λ is then the least of all that do the same.
+    Parameters
+    ----------
+    q : array_like, shape (..., nq)
+        Configuration, with its loops closed.
+    v : array_like, shape (..., nv)
+        Velocity (rad/s, m/s).
+    tau : array_like, shape (..., nv)
+        Joint forces (N m, N).
+    f_ext : array_like, shape (..., n_bodies, 6), optional
+        Wrench [moment; force] (N m, N) on each body, at its origin and in its axes.
+    row_acceleration : array_like, shape (..., m), optional
+        How the rows accelerate (rad/s², m/s²) instead of not at all.
+    out : tuple of ndarray, optional
+        Arrays that receive the results.
+    threads : int, optional
+        Largest number of threads for a batch.
+
+    Returns
+    -------
+    a : ndarray, shape (..., nv)
+        Accelerations (rad/s², m/s²).
+    force : ndarray, shape (..., m)
+        Forces λ along the rows (N m, N).
+
+    Raises
+    ------
+    SingularError
+        If the rows contradict each other (NaN and a warning in a batch).
+
+    Notes
+    -----
+    M a + C v + g = τ + Aᵀ λ and A a + Ȧ v = 0 (Kim eq. 67-69), in O(n) and m³. Where rows are redundant, λ is the least
+    of all that do the same.
+
+    Examples
+    --------
+    >>> import fourbar as fb
+    >>> robot = fb.robots.double_pendulum()
+    >>> held = robot.constrained(fb.constraints.Contact("tip", "touch"))
+    >>> a, force = held.forward_dynamics([0.1, 0.2], [0.0, 0.0], [0.0, 0.0])
+    >>> a.round(3), force.round(3)
+    (array([-1.961,  2.789]), array([2.922]))
     """
     m = constrained_model(c)
     s = c.equations(m.touched)
@@ -159,10 +198,57 @@ class Hybrid:
 Prescribed = tuple[tuple[bool, ...], ...]  # by cluster, for each of its independent velocities
 
 
-@solvable("q v a tau", "a tau", optional="f_ext row_acceleration", static="prescribed")
+@solvable(Q, V, A, TAU, results="a tau", optional=[F_EXT, ROW_ACCELERATION])
 def hybrid_dynamics(c: Context, prescribed: Prescribed) -> Problem:
-    """All accelerations and joint forces (a, τ) and the forces λ along the rows, when some joints have their
-    acceleration prescribed and the others their force given (Kim eq. 70-80)."""
+    """All accelerations and joint forces, where some accelerations and the other forces are given.
+
+    Parameters
+    ----------
+    q : array_like, shape (..., nq)
+        Configuration, with its loops closed.
+    v : array_like, shape (..., nv)
+        Velocity (rad/s, m/s).
+    a : array_like, shape (..., nv)
+        Acceleration (rad/s², m/s²); read for the joints in `prescribed`.
+    tau : array_like, shape (..., nv)
+        Joint forces (N m, N); read for all other joints.
+    f_ext : array_like, shape (..., n_bodies, 6), optional
+        Wrench [moment; force] (N m, N) on each body, at its origin and in its axes.
+    row_acceleration : array_like, shape (..., m), optional
+        How the rows accelerate (rad/s², m/s²) instead of not at all.
+    out : tuple of ndarray, optional
+        Arrays that receive the results.
+    threads : int, optional
+        Largest number of threads for a batch.
+
+    Returns
+    -------
+    a : ndarray, shape (..., nv)
+        Accelerations of all joints (rad/s², m/s²).
+    tau : ndarray, shape (..., nv)
+        Forces of all joints (N m, N).
+    force : ndarray, shape (..., m)
+        Forces λ along the rows (N m, N).
+
+    Raises
+    ------
+    SingularError
+        If the rows contradict each other (NaN and a warning in a batch).
+
+    Notes
+    -----
+    Kim eq. 70-80.
+
+    Examples
+    --------
+    >>> import fourbar as fb
+    >>> robot = fb.robots.double_pendulum()
+    >>> held = robot.constrained(fb.constraints.Contact("tip", "touch"))
+    >>> half = held.hybrid_dynamics.specialise(prescribed=["shoulder"])
+    >>> a, tau, force = half([0.1, 0.2], [0.0, 0.0], [0.0, 0.0], [0.0, 0.0])
+    >>> a.round(3)
+    array([ 0., -0.])
+    """
     problem = Hybrid(c, prescribed)
 
     def finish(force: Vec) -> Outputs:
@@ -177,12 +263,47 @@ def hybrid_dynamics(c: Context, prescribed: Prescribed) -> Problem:
     return Problem(problem.rowed, problem.b, finish)
 
 
-@solvable("q v", "v", optional="restitution")
+@solvable(Q, V, results="v", optional=[RESTITUTION])
 def impulse(c: Context) -> Problem:
-    """Velocities v (..., nv) after the constraints close at once, and the impulses (..., m) along the rows.
+    """Velocities after the constraints close at once, and the impulses along their rows.
 
-    Without restitution the rows A v are zero afterwards; with it (..., m) each is -restitution times what it was.
+    Parameters
+    ----------
+    q : array_like, shape (..., nq)
+        Configuration, with its loops closed.
+    v : array_like, shape (..., nv)
+        Velocity (rad/s, m/s).
+    restitution : array_like, shape (..., m), optional
+        Each row A v is -restitution times what it was afterwards; zero without it.
+    out : tuple of ndarray, optional
+        Arrays that receive the results.
+    threads : int, optional
+        Largest number of threads for a batch.
+
+    Returns
+    -------
+    v : ndarray, shape (..., nv)
+        Velocities afterwards (rad/s, m/s).
+    force : ndarray, shape (..., m)
+        Impulses along the rows (N m s, N s).
+
+    Raises
+    ------
+    SingularError
+        If the rows contradict each other (NaN and a warning in a batch).
+
+    Notes
+    -----
     This is also the projection of v on the constraints that changes the kinetic energy of the difference least.
+
+    Examples
+    --------
+    >>> import fourbar as fb
+    >>> robot = fb.robots.double_pendulum()
+    >>> held = robot.constrained(fb.constraints.Contact("tip", "touch"))
+    >>> v, impulses = held.impulse([0.1, 0.2], [1.0, 0.0])
+    >>> v.round(3)
+    array([ 1.382, -1.966])
     """
     m = constrained_model(c)
     s = c.equations(m.touched)
@@ -226,44 +347,165 @@ def _rows(c: Context, a: str = "") -> Any:
     return s, evaluate_rows(s, constrained_model(c).bundles, c.coordinates(), c.velocities(), c.accelerations(a))
 
 
-@method("q", "A", into=METHODS)
+@method(Q, results="A", into=METHODS)
 def jacobian(c: Context) -> Outputs:
-    """The rows A (..., m, nv): A v is zero while the constraints hold."""
+    """Rows of the constraints.
+
+    Parameters
+    ----------
+    q : array_like, shape (..., nq)
+        Configuration, with its loops closed.
+    out : ndarray, optional
+        Array that receives the result.
+    threads : int, optional
+        Largest number of threads for a batch.
+
+    Returns
+    -------
+    A : ndarray, shape (..., m, nv)
+        The rows: A v is zero while the constraints hold.
+
+    Examples
+    --------
+    >>> import fourbar as fb
+    >>> robot = fb.robots.double_pendulum()
+    >>> held = robot.constrained(fb.constraints.Contact("tip", "touch"))
+    >>> held.jacobian([0.1, 0.2]).round(4)
+    array([[0.1681, 0.1182]])
+    """
     s, rows = _rows(c)
     full = [row for b, own in zip(constrained_model(c).bundles, rows, strict=True) for row in dense_rows(s, b, own)]
     return [("A", (len(full), c.nv), flat(c.columns(full)))]
 
 
-@method("q", "phi", into=METHODS)
+@method(Q, results="phi", into=METHODS)
 def residual(c: Context) -> Outputs:
-    """φ (..., m): how far loops and functions are from closed; zero for rows that hold velocities only."""
+    """How far loops and functions are from closed.
+
+    Parameters
+    ----------
+    q : array_like, shape (..., nq)
+        Configuration.
+    out : ndarray, optional
+        Array that receives the result.
+    threads : int, optional
+        Largest number of threads for a batch.
+
+    Returns
+    -------
+    phi : ndarray, shape (..., m)
+        Residual φ (m, rad); zero for rows that hold velocities only.
+
+    Examples
+    --------
+    >>> import fourbar as fb
+    >>> robot = fb.robots.double_pendulum()
+    >>> held = robot.constrained(fb.constraints.Contact("tip", "touch"))
+    >>> held.residual([0.1, 0.2])
+    array([0.])
+    """
     found = flat([own.phi for own in _rows(c)[1]])
     return [("phi", (len(found),), found)]
 
 
-@method("q v dt", "q", into=METHODS)
+@method(Q, V, DT, results="q", into=METHODS)
 def moved(c: Context) -> Outputs:
     """The robot's own `integrate` (..., nq), where NaN needs no words: a trial that leads nowhere."""
     return integrate(c)
 
 
-@method("q v", "rate", into=METHODS)
+@method(Q, V, results="rate", into=METHODS)
 def rate(c: Context) -> Outputs:
-    """A v (..., m)."""
+    """Rates of the rows.
+
+    Parameters
+    ----------
+    q : array_like, shape (..., nq)
+        Configuration, with its loops closed.
+    v : array_like, shape (..., nv)
+        Velocity (rad/s, m/s).
+    out : ndarray, optional
+        Array that receives the result.
+    threads : int, optional
+        Largest number of threads for a batch.
+
+    Returns
+    -------
+    rate : ndarray, shape (..., m)
+        A v (rad/s, m/s), zero while the constraints hold.
+
+    Examples
+    --------
+    >>> import fourbar as fb
+    >>> robot = fb.robots.double_pendulum()
+    >>> held = robot.constrained(fb.constraints.Contact("tip", "touch"))
+    >>> held.rate([0.1, 0.2], [1.0, 0.0]).round(4)
+    array([0.1681])
+    """
     found = flat([own.rate for own in _rows(c)[1]])
     return [("rate", (len(found),), found)]
 
 
-@method("q v a", "acceleration", into=METHODS)
+@method(Q, V, A, results="acceleration", into=METHODS)
 def acceleration(c: Context) -> Outputs:
-    """A a + Ȧ v (..., m): the rates of the rows' rates."""
+    """Accelerations of the rows.
+
+    Parameters
+    ----------
+    q : array_like, shape (..., nq)
+        Configuration, with its loops closed.
+    v : array_like, shape (..., nv)
+        Velocity (rad/s, m/s).
+    a : array_like, shape (..., nv)
+        Acceleration (rad/s², m/s²).
+    out : ndarray, optional
+        Array that receives the result.
+    threads : int, optional
+        Largest number of threads for a batch.
+
+    Returns
+    -------
+    acceleration : ndarray, shape (..., m)
+        A a + Ȧ v (rad/s², m/s²).
+
+    Examples
+    --------
+    >>> import fourbar as fb
+    >>> robot = fb.robots.double_pendulum()
+    >>> held = robot.constrained(fb.constraints.Contact("tip", "touch"))
+    >>> held.acceleration([0.1, 0.2], [1.0, 0.0], [0.0, 0.0]).round(4)
+    array([0.8796])
+    """
     found = flat([own.acceleration for own in _rows(c, "a")[1]])
     return [("acceleration", (len(found),), found)]
 
 
-@method("q", "Omega", into=METHODS)
+@method(Q, results="Omega", into=METHODS)
 def osim_inverse(c: Context) -> Outputs:
-    """Ω = A M⁻¹ Aᵀ (..., m, m), without forming M."""
+    """Inverse inertia along the rows.
+
+    Parameters
+    ----------
+    q : array_like, shape (..., nq)
+        Configuration, with its loops closed.
+    out : ndarray, optional
+        Array that receives the result.
+    threads : int, optional
+        Largest number of threads for a batch.
+
+    Returns
+    -------
+    Omega : ndarray, shape (..., m, m)
+        Ω = A M⁻¹ Aᵀ, without forming M.
+
+    Examples
+    --------
+    >>> import fourbar as fb
+    >>> robot = fb.robots.double_pendulum()
+    >>> held = robot.constrained(fb.constraints.Contact("tip", "touch"))
+    >>> held.osim_inverse([0.1, 0.2]).round(4)
+    array([[0.5285]])
+    """
     m = constrained_model(c)
     s = c.equations(m.touched)
     still = Still(s, c.clusters, c.expanded, m.bundles, _state(c), c.still(), _free(c))

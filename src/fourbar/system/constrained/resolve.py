@@ -1,4 +1,4 @@
-"""Calling a compiled problem, and looking closer at the samples in which its rows depend on each other."""
+"""Calling a compiled problem, and solving again the samples in which its rows are nearly redundant."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 
 from ...arrays import batch_shape, bind, check_target, to_array
 from ...errors import ArgumentError, SingularError, warn
-from ...functions.derivative_base import described, read_names
+from ...functions.derivatives import described, read_names
 from .dense import least_force
 from .dependent import Broken, Dependent
 
@@ -20,18 +20,18 @@ _LOOSE = 1e-9  # how much a row may not be implied by others, relative to its ow
 
 Again = Callable[[dict[str, np.ndarray]], tuple[Sequence[np.ndarray], np.ndarray]]  # arguments -> results, gap
 _CONTRADICT = (
-    "the constraints contradict each other: no acceleration satisfies all rows (the velocity breaks A v = 0, "
+    "the constraints contradict each other: no acceleration satisfies all rows (the velocity violates A v = 0, "
     "prescribed motions disagree, or the mechanism is jammed); see rank(q), rate(q, v) and project(q, v)"
 )
 _NO_DERIVATIVE = (
-    "the rank of the constraints changes (rows depend on each other by chance) or they contradict each other, so that "
-    "there is no derivative; see rank(q)"
+    "the rank of the constraints changes here, or they contradict each other, so that there is no derivative; see "
+    "rank(q)"
 )
 
 
 class Resolved:
-    """A problem in machine code: `function` returns results, forces and health, `told` the same without health: what
-    is differentiated.
+    """A problem in machine code: `function` returns results, forces and health, `differentiable` the same without
+    health.
 
     Samples whose rows depend on each other more than usual are solved by `again`, by singular values. Where rows
     contradict each other there is no answer: an error for one sample, NaN and a warning in a batch.
@@ -40,7 +40,7 @@ class Resolved:
     def __init__(
         self,
         function: Any,
-        told: Any,
+        differentiable: Any,
         again: Again,
         tolerance: float,
         rebuild: tuple[Any, ...],
@@ -48,10 +48,11 @@ class Resolved:
         dependent: Dependent | None = None,
     ) -> None:
         self.function, self.told, self.dependent = function, told, dependent
+        self.__doc__ = function.__doc__
         self._again, self._tolerance, self._rebuild, self._why = again, tolerance, rebuild, why
 
     def __getattr__(self, name: str) -> Any:
-        if name in ("function", "told", "dependent"):
+        if name in ("function", "differentiable", "dependent"):
             raise AttributeError(name)
         return getattr(self.function, name)
 
@@ -66,7 +67,7 @@ class Resolved:
         *results, health = self.function(*args, threads=threads, **named)
         if not isinstance(health, np.ndarray):
             results = _masked(results, health, self._tolerance)
-        elif not _is_sound(health, self._tolerance):
+        elif not _is_valid(health, self._tolerance):
             results = self._look_closer(args, named, results, health)
         return tuple(results) if out is None else _written(out, results, self.results)
 
@@ -76,20 +77,20 @@ class Resolved:
         Where the rank changes there is none: an error for one sample, NaN and a warning in a batch. Rows that always
         depend on each other are no obstacle.
         """
-        found = self.told.jvp(args, tangents, parameters, **options)
-        unsound = _beside(found[0], 1, self.unsound_along(args, tangents, parameters))
-        return tuple(_blanked(x, unsound) for x in found)
+        found = self.differentiable.jvp(args, tangents, parameters, **options)
+        undefined = _beside(found[0], 1, self.undefined_along(args, tangents, parameters))
+        return tuple(_blanked(x, undefined) for x in found)
 
-    def unsound_along(self, args: Any, tangents: Any, parameters: Mapping[str, Any] | None) -> np.ndarray:
+    def undefined_along(self, args: Any, tangents: Any, parameters: Mapping[str, Any] | None) -> np.ndarray:
         """The samples that have no derivative along a direction; these are reported."""
-        unsound = self.unsound(args)
-        return unsound | self._broken(args, tangents, parameters) if parameters else unsound
+        undefined = self.undefined(args)
+        return undefined | self._broken(args, tangents, parameters) if parameters else undefined
 
     def _broken(self, args: Any, tangents: Any, parameters: Mapping[str, Any]) -> np.ndarray | bool:
         """The samples in which rows that depend on each other stop to do so along rates of numbers."""
         given = self.read(args)
         if self.dependent is None or not all(isinstance(x, np.ndarray) for x in given.values()):
-            return False  # lazy arrays are not looked at
+            return False  # lazy arrays are not checked
         listed = tangents if isinstance(tangents, tuple) else (tangents,)
         dq = tangents.get("q") if isinstance(tangents, Mapping) else next(iter(listed), None)
         broken = self.dependent.broken_along(given["q"], dq, parameters)
@@ -105,17 +106,17 @@ class Resolved:
 
     def vjp(self, args: Any, cotangents: Any, parameters: Any = None, **options: Any) -> Any:
         """Gradients of Σ cotangent · result by argument, for a cotangent of each result; where there is none: `jvp`."""
-        names, what = self.results, f"{self.told.vjp.recipe.name}, cotangent"
+        names, what = self.results, f"{self.differentiable.vjp.recipe.name}, cotangent"
         if not isinstance(cotangents, Mapping | tuple) or len(cotangents) != len(names):
             wanted = f"expected a tuple of arrays ({', '.join(names)}), or a dictionary"
             raise TypeError(f"{what}: {wanted}, got {described(cotangents)}")
         for name in cotangents if isinstance(cotangents, Mapping) else ():
             if name not in names:
-                raise TypeError(f"{what}: {name!r} is none of {', '.join(names)}")
-        found = self.told.vjp(args, cotangents, parameters, **options)
-        unsound = _beside(found[0], 1, self.unsound(args))
+                raise TypeError(f"{what}: unknown result {name!r}; expected {', '.join(names)}")
+        found = self.differentiable.vjp(args, cotangents, parameters, **options)
+        undefined = _beside(found[0], 1, self.undefined(args))
         broken = self.broken_entries(args, None, read_names("", parameters)) if parameters else {}
-        return type(found)(*(_blanked(_without(x, broken, unsound.ndim), unsound) for x in found))
+        return type(found)(*(_blanked(_without(x, broken, undefined.ndim), undefined) for x in found))
 
     @property
     def jacobian(self) -> ResolvedJacobian:
@@ -138,14 +139,14 @@ class Resolved:
             return found
         return {name: to_array(state.name, core[name], x) for name, x in found.items()}
 
-    def unsound(self, args: Any, named: Mapping[str, Any] | None = None) -> np.ndarray:
+    def undefined(self, args: Any, named: Mapping[str, Any] | None = None) -> np.ndarray:
         """The samples that have no derivative; these are reported, unless their arguments are not finite."""
         given = self.read(args, named)
         health = self.function(**given)[-1]
-        unsound = ~((health[..., 0] < _WEAK) & (health[..., 1] < _LOOSE) & (health[..., 2] <= self._tolerance))
+        undefined = ~((health[..., 0] < _WEAK) & (health[..., 1] < _LOOSE) & (health[..., 2] <= self._tolerance))
         if isinstance(health, np.ndarray):
-            self._report_derivative(unsound & self._finite(given, unsound.shape))
-        return unsound
+            self._report_derivative(undefined & self._finite(given, undefined.shape))
+        return undefined
 
     def _finite(self, given: Mapping[str, np.ndarray], batch: tuple[int, ...]) -> np.ndarray:
         """The samples whose arguments are numbers."""
@@ -198,28 +199,28 @@ class ResolvedJacobian:
         self._of = of
 
     def __repr__(self) -> str:
-        return repr(self._of.told.jacobian)
+        return repr(self._of.differentiable.jacobian)
 
     def __call__(self, *args: Any, out: Any = None, **named: Any) -> Any:
         """The blocks by result and argument. out (..., n): they are written there one after the other, row by row."""
-        found = self._of.told.jacobian(*args, **named)
+        found = self._of.differentiable.jacobian(*args, **named)
         given = {k: x for k, x in named.items() if k not in ("threads", "parameters")}
-        unsound = self._of.unsound(args, given)
+        undefined = self._of.undefined(args, given)
         broken = self._of.broken_entries(args, given, read_names("", named.get("parameters")))
-        result = _sound_blocks(found, unsound, broken)
-        return result if out is None else _filed(out, result, unsound.shape)
+        result = _defined_blocks(found, undefined, broken)
+        return result if out is None else _filed(out, result, undefined.shape)
 
     def jvp(self, args: Any, tangents: Any = (), parameters: Any = None, **options: Any) -> Any:
         """How the blocks change along tangents of the arguments, and along rates of numbers of the robot."""
-        found = self._of.told.jacobian.jvp(args, tangents, parameters, **options)
-        return _sound_blocks(found, self._of.unsound_along(args, tangents, parameters))
+        found = self._of.differentiable.jacobian.jvp(args, tangents, parameters, **options)
+        return _defined_blocks(found, self._of.undefined_along(args, tangents, parameters))
 
 
-def _sound_blocks(found: Any, unsound: np.ndarray, broken: Mapping[str, Broken] | None = None) -> Any:
+def _defined_blocks(found: Any, undefined: np.ndarray, broken: Mapping[str, Broken] | None = None) -> Any:
     """The blocks by result, NaN where there are none."""
-    unsound = _beside(found[0][0], 2, unsound)
+    undefined = _beside(found[0][0], 2, undefined)
     return type(found)(
-        *(type(J)(*(_blanked(_without(x, broken or {}, unsound.ndim), unsound) for x in J)) for J in found)
+        *(type(J)(*(_blanked(_without(x, broken or {}, undefined.ndim), undefined) for x in J)) for J in found)
     )
 
 
@@ -248,16 +249,16 @@ def least_again(factor: Callable[[], Any], apply: Callable[[], Any], quiet: np.n
     return again
 
 
-def _beside(x: Any, core: int, unsound: np.ndarray) -> np.ndarray:
+def _beside(x: Any, core: int, undefined: np.ndarray) -> np.ndarray:
     """What is said of samples, with all axes of the batch of x, whose last `core` axes are no part of it: directions
     may have more of them than states."""
-    return unsound[(None,) * (np.ndim(x) - core - unsound.ndim)]
+    return undefined[(None,) * (np.ndim(x) - core - undefined.ndim)]
 
 
-def _blanked(x: Any, unsound: np.ndarray) -> Any:
+def _blanked(x: Any, undefined: np.ndarray) -> Any:
     if isinstance(x, dict):
-        return {name: _blanked(own, unsound) for name, own in x.items()}
-    lost = unsound.reshape(unsound.shape + (1,) * (np.ndim(x) - unsound.ndim))
+        return {name: _blanked(own, undefined) for name, own in x.items()}
+    lost = undefined.reshape(undefined.shape + (1,) * (np.ndim(x) - undefined.ndim))
     return np.where(lost, np.nan, x)
 
 
@@ -279,7 +280,7 @@ def _filed(out: Any, found: Any, batch: tuple[int, ...]) -> Any:
     return type(found)(*rows)
 
 
-def _is_sound(health: np.ndarray, tolerance: float) -> bool:
+def _is_valid(health: np.ndarray, tolerance: float) -> bool:
     worst = health.reshape(-1, 3).max(axis=0, initial=0.0)
     return bool(worst[0] < _WEAK and worst[1] < _LOOSE and worst[2] <= tolerance)  # False where it is NaN
 

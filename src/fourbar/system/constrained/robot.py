@@ -1,62 +1,105 @@
-"""`Constrained`: a robot held by more than its joints and embedded loops."""
+"""`Constrained`: a robot restricted by more than its joints and embedded loops."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ...algorithms.constrained.multipliers import Chosen
 from ...arrays import Argument, to_array
 from ...errors import ArgumentError, ModelError
+from ...functions.arguments import Q
 from ...functions.context import Context
-from ...functions.make import compiled
+from ...functions.function import make_method
+from ...functions.registry import Method
 from ...linalg import ranks
 from ...once import cached_property
 from ...tree.closed import CLOSED, RESTARTS, Opened, close, longest_length, turning_velocities
 from ..closed_states import report_open
+from ..names import Names
 from ..singular import check_regular
-from ..system import Names, System
 from . import balance as _balance  # noqa: F401  (registers how to differentiate)
 from . import driven as _driven  # noqa: F401  (registers its recordings)
 from .dense import choose as standing
 from .dependent import Dependent
 from .frozen import Frozen
 from .hybrid import Hybrid
-from .inverse import Drives, Inverse, make_inverse, read_drives
+from .inverse import Drives, make_inverse, read_drives
 from .model import ConstrainedModel, Given, Numbers, named
-from .records import METHODS, told
+from .records import METHODS, without_health
 from .resolve import Resolved, least_again
+
+if TYPE_CHECKING:
+    from ..system import System
+
+if TYPE_CHECKING:
+    from ..robot_methods import (
+        ConstrainedAcceleration,
+        ConstrainedForwardDynamics,
+        ConstrainedHybridDynamics,
+        ConstrainedImpulse,
+        ConstrainedInverseDynamics,
+        ConstrainedJacobian,
+        ConstrainedOsimInverse,
+        ConstrainedRate,
+        ConstrainedResidual,
+    )
 
 _SAMPLES, _NEAR = 3, (0.0, 0.1, 0.3)  # random configurations at which the rank of the rows is found; nudges of neutral
 
 Recipe = tuple[Any, ...]
 
 
-def _restored(mechanism: Any, options: Recipe) -> Constrained:
-    return Constrained(System(mechanism), *options)
+def _restored(kind: type[System], mechanism: Any, options: Recipe) -> Constrained:
+    return Constrained(kind(mechanism), *options)
 
 
-def _rebuild(mechanism: Any, options: Recipe, name: str, static: tuple[tuple[str, Any], ...]) -> Any:
+def _rebuild(robot: Recipe, name: str, static: tuple[tuple[str, Any], ...]) -> Any:
     """A compiled function from its recipe: how functions travel to other processes."""
-    return _restored(mechanism, options).compiled(name, **dict(static))
+    return _restored(*robot).compiled(name, **dict(static))
 
 
-def _rebuild_told(mechanism: Any, options: Recipe, name: str, static: tuple[tuple[str, Any], ...]) -> Any:
-    return _restored(mechanism, options).told(name, **dict(static))
+def _rebuild_differentiable(robot: Recipe, name: str, static: tuple[tuple[str, Any], ...]) -> Any:
+    return _restored(*robot).differentiable(name, **dict(static))
 
 
-def _rebuild_resolved(mechanism: Any, options: Recipe, name: str, static: tuple[tuple[str, Any], ...]) -> Any:
-    return _restored(mechanism, options).resolved(name, **dict(static))
+def _rebuild_resolved(robot: Recipe, name: str, static: tuple[tuple[str, Any], ...]) -> Any:
+    return _restored(*robot).resolved(name, **dict(static))
 
 
 class Constrained(Frozen):
-    """A robot with constraints on top, made by `robot.constrained(...)`. Frozen, picklable.
+    """A robot with constraints that are kept by forces, made by `System.constrained`. Frozen, picklable.
 
     q and v are those of the robot. Every constraint is a number of rows A(q) v = 0 (named in `rows`), kept by forces λ
-    along the rows: M a + C v + g = τ + Aᵀ λ. Rows may be redundant.
+    along the rows: M a + C v + g = τ + Aᵀ λ. Rows may be redundant. The functions are compiled and have derivatives
+    like those of a robot.
+
+    Parameters
+    ----------
+    system : System
+        The robot.
+    conditions : sequence of Condition or Loop
+        The constraints.
+    drives : tuple, optional
+        Actuated joints, what is least, and its weight; see `System.constrained`.
+    gains : tuple of float, optional
+        Stiffness and damping that pull back what has drifted.
+    tolerance : float, default 1e-05
+        How far rows may contradict each other, relative to their size.
+    names : sequence of str, optional
+        Names of the constraints.
+
+    Examples
+    --------
+    >>> import fourbar as fb
+    >>> robot = fb.robots.double_pendulum()
+    >>> held = robot.constrained(fb.constraints.Contact("tip", "touch"))
+    >>> a, force = held.forward_dynamics([0.1, 0.2], [0.0, 0.0], [0.0, 0.0])
+    >>> bool(abs(held.acceleration([0.1, 0.2], [0.0, 0.0], a)).max() < 1e-9)
+    True
     """
 
     system: System
@@ -80,7 +123,9 @@ class Constrained(Frozen):
         called = named(system.mechanism, conditions, names)
         self.__dict__.update(
             system=system,
-            _model=ConstrainedModel(system.mechanism, cluster_tree, tuple(conditions), called, _read_gains(gains)),
+            _model=ConstrainedModel(
+                system.mechanism, cluster_tree, conditions=tuple(conditions), names=called, gains=_read_gains(gains)
+            ),
             _drives=read_drives(cluster_tree, drives),
             _tolerance=_read_tolerance(tolerance),
             _made={},
@@ -89,9 +134,9 @@ class Constrained(Frozen):
         _ = self._model.bundles
 
     @property
-    def _recipe(self) -> tuple[Any, Recipe]:
+    def _recipe(self) -> Recipe:
         m = self._model
-        return self.system.mechanism, (m.conditions, self._drives, m.gains, self._tolerance, m.names)
+        return type(self.system), self.system.mechanism, (m.conditions, self._drives, m.gains, self._tolerance, m.names)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _restored, self._recipe
@@ -107,54 +152,81 @@ class Constrained(Frozen):
 
     @property
     def m(self) -> int:
-        """Number of rows."""
+        """Number of rows.
+
+        Returns
+        -------
+        int
+            How many rows all constraints have.
+        """
         return self._model.m
 
     @property
     def rows(self) -> tuple[str, ...]:
-        """What each row belongs to."""
+        """What each row belongs to.
+
+        Returns
+        -------
+        tuple of str
+            A name per row, in the order of λ.
+        """
         return self._model.rows
 
     @property
     def constraints(self) -> tuple[str, ...]:
-        """What the constraints are called, in the order in which they were given."""
+        """Names of the constraints.
+
+        Returns
+        -------
+        tuple of str
+            In the order in which they were given.
+        """
         return self._model.names
 
     @cached_property
     def names(self) -> Names:
-        """The names of the robot; among the numbers along which functions can be differentiated those of the
-        constraints too: "contact1.at_frame", "distance2.length", "stabilize.damping", ..."""
+        """Names of all parts of the robot and its constraints.
+
+        Returns
+        -------
+        Names
+            Those of the robot; `numbers` has those of the constraints too: 'contact1.at_frame', 'distance2.length',
+            'stabilize.damping', ...
+        """
         return self.system.names._replace(numbers=tuple(x.name for x in self._model.numbers))
 
     def compiled(self, name: str, **static: Any) -> Any:
         """One of the compiled functions, by name."""
         key = tuple(sorted(static.items()))
-        rebuild = (_rebuild, *self._recipe, name, key)
-        make = partial(compiled, self._model, name, METHODS[name], lambda _: static, rebuild)
+        rebuild = (_rebuild, self._recipe, name, key)
+        make = partial(make_method, self._model, name, METHODS[name], lambda _: static, rebuild)
         return self.once((name, key), make)
 
-    def told(self, name: str, **static: Any) -> Any:
-        """The same without its last result, which tells how far the others may be trusted: what is differentiated."""
+    def differentiable(self, name: str, **static: Any) -> Any:
+        """The same without its last result, a measure of trust: the part that is differentiated."""
         key = tuple(sorted(static.items()))
-        rebuild = (_rebuild_told, *self._recipe, name, key)
+        rebuild = (_rebuild_differentiable, self._recipe, name, key)
         return self.once(
-            (name, key, "told"), partial(compiled, self._model, name, told(name), lambda _: static, rebuild)
+            (name, key, "differentiable"),
+            partial(make_method, self._model, name, without_health(name), lambda _: static, rebuild),
         )
 
-    def resolved(self, name: str, **static: Any) -> Resolved:
+    def resolved(self, name: str, **static: Any) -> Any:
         """A problem with unknown forces along the rows, by name."""
         key = tuple(sorted(static.items()))
 
         def make() -> Resolved:
             chosen = self.choose(name, static)
-            function, told = (make(name, chosen=chosen, **static) for make in (self.compiled, self.told))
+            function, differentiable = (
+                make(name, chosen=chosen, **static) for make in (self.compiled, self.differentiable)
+            )
             again = least_again(
                 lambda: self.compiled(f"{name}_factor", **static),
                 lambda: self.compiled(f"{name}_apply", **static),
                 self.quiet_rows,
             )
-            rebuild, dependent = (_rebuild_resolved, *self._recipe, name, key), self.dependent(chosen.rows, **static)
-            return Resolved(function, told, again, self._tolerance, rebuild, dependent=dependent)
+            rebuild, dependent = (_rebuild_resolved, self._recipe, name, key), self.dependent(chosen.rows, **static)
+            return Resolved(function, differentiable, again, self._tolerance, rebuild, dependent=dependent)
 
         return self.once(("resolved", name, key), make)
 
@@ -166,73 +238,175 @@ class Constrained(Frozen):
         return Dependent(self._model, self.jacobian, [not x for x in held])
 
     @cached_property
-    def forward_dynamics(self) -> Resolved:
-        """a, λ = forward_dynamics(q, v, tau, f_ext=None, row_acceleration=None): see `METHODS`."""
+    def forward_dynamics(self) -> ConstrainedForwardDynamics:
+        """Accelerations and constraint forces caused by joint forces: ``a, force = forward_dynamics(q, v, tau)``.
+
+        Takes q (..., nq), v (..., nv), tau (..., nv) (N m, N), and optionally f_ext (..., n_bodies, 6), wrenches on the
+        bodies in their frames, and row_acceleration (..., m), how the rows accelerate instead of not at all. Solves M a
+        + C v + g = τ + Aᵀ λ and A a + Ȧ v = 0 (Kim eq. 67-69), in O(n) and m³. Where rows are redundant, λ is the least
+        of all that do the same.
+
+        Returns
+        -------
+        Resolved
+            The function; it returns a (..., nv) (rad/s², m/s²) and λ (..., m) (N, N m).
+        """
         return self.resolved("forward_dynamics")
 
     @cached_property
-    def impulse(self) -> Resolved:
-        """v, impulses = impulse(q, v, restitution=None): the jump of velocity when the constraints close at once."""
+    def impulse(self) -> ConstrainedImpulse:
+        """Jump of the velocity when the constraints close at once: ``v, impulses = impulse(q, v)``.
+
+        Takes q (..., nq), v (..., nv), and optionally restitution (..., m): rows are -restitution times what they were
+        afterwards, zero without it. This is also the projection of v on the constraints in the sense of kinetic energy.
+
+        Returns
+        -------
+        Resolved
+            The function; it returns v (..., nv) (rad/s, m/s) and the impulses (..., m) along the rows (N s, N m s).
+        """
         return self.resolved("impulse")
 
     @cached_property
-    def hybrid_dynamics(self) -> Hybrid:
-        """a, tau, λ = hybrid_dynamics(q, v, a, tau, prescribed, least="constraint", ...): see `Hybrid`."""
-        return Hybrid(self, self._tolerance)
+    def hybrid_dynamics(self) -> ConstrainedHybridDynamics:
+        """All accelerations and forces, where some accelerations are prescribed.
+
+        ``a, tau, force = hybrid_dynamics(q, v, a, tau, prescribed=[...])`` takes q (..., nq), v, a, tau (..., nv) and
+        the option prescribed, names of joints: their entries of `a` are read, and the other joints' entries of `tau`.
+        Where the forces are not unique, least='constraint' makes λ least, least='torque' the forces of the prescribed
+        joints. Optionally f_ext and row_acceleration, as for `forward_dynamics` (Kim eq. 70-80).
+
+        Returns
+        -------
+        Hybrid
+            The function; it returns a (..., nv), τ (..., nv) and λ (..., m).
+        """
+        made: Any = Hybrid(self, self._tolerance)
+        return made
 
     @cached_property
-    def inverse_dynamics(self) -> Inverse:
-        """tau, λ = inverse_dynamics(q, v, a, f_ext=None): forces of the actuators (..., n_actuated) and along the rows
-        (..., m) that cause accelerations a, which the constraints must allow.
+    def inverse_dynamics(self) -> ConstrainedInverseDynamics:
+        """Forces of drives and constraints that cause accelerations: ``tau, force = inverse_dynamics(q, v, a)``.
 
-        Where the actuators are more than enough, the option `least` of `constrained` says what is least: the actuators'
-        forces ("torque"), or those of the constraints, with those of embedded loops ("constraint").
+        Takes q (..., nq), v (..., nv), a (..., nv), which the constraints must allow, and optionally f_ext (...,
+        n_bodies, 6). Where the drives are more than enough, `least` of `System.constrained` says what is least (Kim eq.
+        56-66).
+
+        Returns
+        -------
+        Inverse
+            The function; it returns τ (..., n_actuated) (N m, N) and λ (..., m).
+
+        Raises
+        ------
+        ArgumentError
+            If the robot was constrained without `actuated=`, or the drives are too few.
         """
         if self._drives is None:
             raise ArgumentError(
                 "inverse_dynamics needs the actuated joints: robot.constrained(..., actuated=['hip', ...])"
             )
-        return make_inverse(self, self._drives, self._tolerance)
+        made: Any = make_inverse(self, self._drives, self._tolerance)
+        return made
 
     @property
-    def jacobian(self) -> Any:
-        """A = jacobian(q): the rows (..., m, nv)."""
+    def jacobian(self) -> ConstrainedJacobian:
+        """Rows of the constraints: ``A = jacobian(q)``.
+
+        Returns
+        -------
+        Function
+            The function; it returns A (..., m, nv): A v is zero while the constraints hold.
+        """
         return self.compiled("jacobian")
 
     @property
-    def residual(self) -> Any:
-        """φ = residual(q): how far loops and functions are from closed (..., m), zero for rows on velocities only."""
+    def residual(self) -> ConstrainedResidual:
+        """How far loops and functions are from closed: ``phi = residual(q)``.
+
+        Returns
+        -------
+        Function
+            The function; it returns φ (..., m) (m, rad), zero for rows that hold velocities only.
+        """
         return self.compiled("residual")
 
     @property
-    def rate(self) -> Any:
-        """rate(q, v) = A v (..., m): zero while the constraints hold."""
+    def rate(self) -> ConstrainedRate:
+        """Rates of the rows: ``rate(q, v)``.
+
+        Returns
+        -------
+        Function
+            The function; it returns A v (..., m), zero while the constraints hold.
+        """
         return self.compiled("rate")
 
     @property
-    def acceleration(self) -> Any:
-        """acceleration(q, v, a) = A a + Ȧ v (..., m)."""
+    def acceleration(self) -> ConstrainedAcceleration:
+        """Accelerations of the rows: ``acceleration(q, v, a)``.
+
+        Returns
+        -------
+        Function
+            The function; it returns A a + Ȧ v (..., m).
+        """
         return self.compiled("acceleration")
 
     @property
-    def osim_inverse(self) -> Any:
-        """Ω = osim_inverse(q) = A M⁻¹ Aᵀ (..., m, m)."""
+    def osim_inverse(self) -> ConstrainedOsimInverse:
+        """Inverse inertia along the rows: ``Omega = osim_inverse(q)``.
+
+        Returns
+        -------
+        Function
+            The function; it returns Ω = A M⁻¹ Aᵀ (..., m, m), without forming M.
+        """
         return self.compiled("osim_inverse")
 
     def rank(self, q: Any) -> np.ndarray:
-        """The number of independent rows at q (...)."""
+        """Number of independent rows.
+
+        Parameters
+        ----------
+        q : array_like, shape (..., nq)
+            Configuration, with its loops closed.
+
+        Returns
+        -------
+        ndarray of int, shape (...)
+            The rank of A at q.
+        """
         given = to_array("rank", Argument("q", (self.system.nq,)), q)
         Y, _ = self.compiled("impulse_factor")(given, np.zeros(self.system.nv))
         if not np.all(np.isfinite(Y)):
-            raise ArgumentError("rank: in some samples the rows are not finite numbers; look at q there")
+            raise ArgumentError("rank: in some samples the rows are not finite; check q there")
         return ranks(Y)
 
     def project(self, q: Any, v: Any = None) -> Any:
-        """Configurations near q (..., nq) in which loops and functions are closed; with v also the velocities nearest
-        to v (in the sense of kinetic energy) that break no row.
+        """States near given ones that meet the constraints.
 
-        Newton's steps from q lead there: near, but not the nearest of all. Where they do not, from starts beside q
-        either, there is no answer: an error for one sample, NaN and a warning in a batch.
+        Parameters
+        ----------
+        q : array_like, shape (..., nq)
+            Guess.
+        v : array_like, shape (..., nv), optional
+            Velocity (rad/s, m/s).
+
+        Returns
+        -------
+        ndarray, shape (..., nq), or tuple of ndarray
+            Configurations in which loops and functions are closed; if v is given, also the velocities (..., nv) nearest
+            to v in the sense of kinetic energy that break no row.
+
+        Raises
+        ------
+        AssemblyError
+            If the constraints cannot be met from here (NaN and a warning in a batch).
+
+        Notes
+        -----
+        Newton's steps lead there from q, else from starts beside it: near, but not the nearest of all.
         """
         argument = Argument("q", (self.system.nq,))
         found = self._closed(np.array(to_array("project", argument, q)))
@@ -244,7 +418,7 @@ class Constrained(Frozen):
         lost = ~(gaps <= CLOSED)
         if np.any(lost):
             gap = np.abs(self.residual(found[lost])).max(axis=-1, initial=0.0)
-            report_open("the constraints cannot be met from {this}", gap, q.ndim == 1)
+            report_open("the constraints cannot be satisfied from {this}", gap, q.ndim == 1)
         found[lost] = np.nan
         return found.reshape(q.shape)
 
@@ -255,14 +429,14 @@ class Constrained(Frozen):
 
     def samples(self, name: str, **values: Any) -> np.ndarray:
         """The last result of a recording at some configurations in which the constraints are met."""
-        found = [self._run(METHODS[name].record, q=q, **values)[-1] for q in self._configurations]
+        found = [self._run(METHODS[name], q=q, **values)[-1] for q in self._configurations]
         return np.array([x for x in found if np.all(np.isfinite(x))] or found)
 
     @cached_property
     def quiet_force(self) -> float:
         """A force that is small for this robot: a thousandth of what unit accelerations and gravity take somewhere."""
-        record, v, a = METHODS["spanning_forces"].record, np.zeros(self.system.nv), np.ones(self.system.nv)
-        forces = [self._run(record, q=q, v=v, a=a)[0] for q in self._configurations]
+        method, v, a = METHODS["spanning_forces"], np.zeros(self.system.nv), np.ones(self.system.nv)
+        forces = [self._run(method, q=q, v=v, a=a)[0] for q in self._configurations]
         return 1e-3 * float(np.nanmax(np.abs(forces)))
 
     @cached_property
@@ -272,7 +446,7 @@ class Constrained(Frozen):
         return 1e-3 * np.where(found > 0.0, found, 1.0)
 
     def once(self, key: Any, make: Callable[[], Any]) -> Any:
-        """What was made before under a key."""
+        """The cached value of a key."""
         if key not in self._made:
             self._made[key] = make()
         return self._made[key]
@@ -285,7 +459,7 @@ class Constrained(Frozen):
         starts = [self.system.random(rng) for _ in range(_SAMPLES)]
         if not any(b.traced.holonomic for b in self._model.bundles):
             return starts
-        neutral, moved = self.system.neutral(), METHODS["moved"].record
+        neutral, moved = self.system.neutral(), METHODS["moved"]
         nudges = [size * rng.normal(size=self.system.nv) for size in _NEAR]
         starts += [self._run(moved, q=neutral, v=v, dt=[1.0])[0] for v in nudges]
         closed = [self._closed_number(q) for q in starts]
@@ -295,34 +469,35 @@ class Constrained(Frozen):
         """The same as `_closed` without compiling anything, from one start; None if it fails."""
         residual, jacobian, moved = METHODS["residual"], METHODS["jacobian"], METHODS["moved"]
         opened = Opened(
-            lambda q: np.array([self._run(residual.record, q=x)[0] for x in q]),
-            lambda q: np.array([self._run(jacobian.record, q=x)[0] for x in q]),
-            lambda q, v: np.array([self._run(moved.record, q=x, v=y, dt=[1.0])[0] for x, y in zip(q, v, strict=True)]),
+            lambda q: np.array([self._run(residual, q=x)[0] for x in q]),
+            lambda q: np.array([self._run(jacobian, q=x)[0] for x in q]),
+            lambda q, v: np.array([self._run(moved, q=x, v=y, dt=[1.0])[0] for x, y in zip(q, v, strict=True)]),
         )
         found, gaps = self._nearest(q[None], opened, restarts=0)
         return found[0] if gaps[0] <= CLOSED else None
 
-    def _run(self, record: Callable[..., Any], static: dict[str, Any] | None = None, **values: Any) -> list[np.ndarray]:
+    def _run(self, method: Method, static: dict[str, Any] | None = None, **values: Any) -> list[np.ndarray]:
         """A recording, run on numbers."""
-        context = Context(self._model, Numbers(values), tuple(values))
+        given = [a for a in method.given(self._model) if a.name in values]
+        context = Context(self._model, Numbers(values), given)
         return [
             np.array([float(x) for x in entries]).reshape(shape)
-            for _, shape, entries in record(context, **static or {})
+            for _, shape, entries in method.record(context, **static or {})
         ]
 
     def choose(self, name: str, static: dict[str, Any]) -> Chosen:
         """The rows that stand for all, where the constraints are met."""
-        record = METHODS[f"{name}_factor"]
-        zeros = {x: np.zeros(self._model.shape(x)) for x in record.arguments if x != "q"}
-        samples = [self._run(record.record, static, q=q, **zeros)[0] for q in self._configurations]
+        method = METHODS[f"{name}_factor"]
+        zeros = {x.name: np.zeros(x.shape(self._model)) for x in method.inputs if x is not Q}
+        samples = [self._run(method, static, q=q, **zeros)[0] for q in self._configurations]
         sound = [Y for Y in samples if np.all(np.isfinite(Y))]
         if not sound or not (chosen := standing(np.array(sound))).rows:
-            raise self.nothing_held()
+            raise self.no_rows_error()
         return chosen._replace(quiet=tuple(self.quiet_rows.tolist()))
 
-    def nothing_held(self) -> ModelError:
-        """What is said of rows that are zero wherever the constraints are met."""
-        return ModelError(f"the constraints hold nothing: no row of {', '.join(self.rows)} depends on a velocity")
+    def no_rows_error(self) -> ModelError:
+        """The error where the rows are zero wherever the constraints are satisfied."""
+        return ModelError(f"the constraints restrict nothing: no row of {', '.join(self.rows)} depends on a velocity")
 
 
 def _read_tolerance(tolerance: Any) -> float:
@@ -331,7 +506,7 @@ def _read_tolerance(tolerance: Any) -> float:
     except (TypeError, ValueError, OverflowError):
         found = np.nan
     if not 0.0 < found < np.inf:
-        raise ArgumentError(f"tolerance={tolerance!r}: expected a positive number, which is finite")
+        raise ArgumentError(f"tolerance={tolerance!r}: expected a positive finite number")
     return found
 
 

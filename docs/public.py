@@ -1,0 +1,195 @@
+"""What of fourbar is public, by section: the list that the API page, the check of docstrings and the examples share.
+
+A class is public with its methods and properties, those of its bases in this library first. Some members have plain
+names because other modules of the library use them; `INTERNAL` lists these, and nothing of them is promised.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from types import ModuleType
+from typing import Any, Literal
+
+from registered import actuated_methods, constrained_methods, methods, signature_of
+
+import fourbar as fb
+from fourbar import baselines, constraints, convert, errors, lagrange, loops
+from fourbar.bridges import drake, mujoco, pinocchio
+from fourbar.functions.registry import METHODS, Method
+from fourbar.identification import BaseParameters, Excitation, Fourier
+from fourbar.joints import JOINT_TYPES, Joint
+from fourbar.system.constrained.actuated import Actuated
+from fourbar.system.constrained.robot import Constrained
+from fourbar.system.equations import Equations
+from fourbar.system.names import Names
+from fourbar.tree.assembly import ClusterInfo
+
+Kind = Literal["function", "method", "class", "property", "algorithm"]
+SCALARS = ("sin", "cos", "tan", "sqrt", "asin", "acos", "atan2", "minimum", "maximum", "select")
+INTERNAL: dict[type, tuple[str, ...]] = {
+    fb.System: ("model", "mechanism"),
+    fb.Builder: ("mechanism",),
+    Constrained: (
+        "choose", "compiled", "dependent", "nothing_held", "once", "quiet_force", "quiet_rows", "resolved", "samples",
+        "told",
+    ),
+    fb.Report: ("place_of", "lines"),
+    BaseParameters: ("alone", "silent"),
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A public name: its title, docstring and signature. `brief`: a summary says it all."""
+
+    name: str
+    kind: Kind
+    doc: str
+    signature: inspect.Signature | None = None
+    brief: bool = False
+
+
+@dataclass(frozen=True)
+class Section:
+    """Public names under a title, with the object whose docstring introduces them."""
+
+    title: str
+    entries: tuple[Entry, ...]
+    about: Any = None
+
+
+def _signature(of: Callable[..., Any]) -> inspect.Signature:
+    """Parameters without annotations, without `self` and what is private."""
+    parameters = inspect.signature(of).parameters.values()
+    kept = [p.replace(annotation=p.empty) for p in parameters if p.name != "self" and not p.name.startswith("_")]
+    return inspect.Signature(kept)
+
+
+def _doc(thing: Any) -> str:
+    return inspect.cleandoc(thing.__doc__ or "")
+
+
+def function(f: Callable[..., Any], prefix: str = "", brief: bool = False) -> Entry:
+    """A function as an entry."""
+    return Entry(f"{prefix}{f.__name__}", "function", _doc(f), _signature(f), brief)
+
+
+def kind_of(kind: type, prefix: str = "", brief: bool = False) -> Entry:
+    """A class as an entry, with what its constructor takes."""
+    return Entry(f"{prefix}{kind.__name__}", "class", vars(kind).get("__doc__") and _doc(kind), _signature(kind), brief)
+
+
+def member_names(kind: type, only_own: bool = False) -> list[str]:
+    """Public members of a class and of its bases in this library, those of the bases first; fields of data left out."""
+    homes = [kind] if only_own else [c for c in reversed(kind.__mro__) if c.__module__.startswith("fourbar")]
+    fields = (*getattr(kind, "__dataclass_fields__", ()), *getattr(kind, "_fields", ()))
+    hidden = {*INTERNAL.get(kind, ()), *fields, *(METHODS if kind is fb.System else ())}
+    names = dict.fromkeys(name for home in homes for name in vars(home))
+    return [name for name in names if not name.startswith("_") and name not in hidden]
+
+
+def members(kind: type, only_own: bool = False, title: str = "") -> Iterator[Entry]:
+    """Methods and properties of a class as entries."""
+    for name in member_names(kind, only_own):
+        member = inspect.getattr_static(kind, name)
+        value = getattr(member, "fget", None) or getattr(member, "func", None)
+        called = f"{title or kind.__name__}.{name}"
+        if value is not None:
+            yield Entry(called, "property", _doc(value))
+        elif callable(member):
+            yield Entry(called, "method", _doc(member), _signature(member))
+
+
+def algorithms() -> Iterator[Entry]:
+    """The registered methods of a robot."""
+    for name, method in methods().items():
+        yield Entry(f"System.{name}", "algorithm", inspect.cleandoc(method.doc), signature_of(method))
+
+
+def _called(kind: type, functions: dict[str, Method], entry: Entry) -> Entry:
+    """An attribute that is a function as that function; others as they are."""
+    method = functions.get(entry.name.rpartition(".")[2])
+    if method is None:
+        return entry
+    return Entry(entry.name, "algorithm", inspect.cleandoc(method.doc), signature_of(method))
+
+
+def _bridge(bridge: ModuleType) -> Iterator[Entry]:
+    """A peer: the function that makes a robot of ours, and what its states have beyond those of a StateMap."""
+    yield function(next(f for name, f in vars(bridge).items() if name.startswith("from_")))
+    yield kind_of(bridge.Peer)
+    yield from members(bridge.Peer, only_own=True)
+
+
+def _named(module: ModuleType, leave: Iterable[str] = ()) -> list[Any]:
+    return [getattr(module, name) for name in module.__all__ if name not in leave]
+
+
+def _classes(prefix: str, kinds: Iterable[type]) -> tuple[Entry, ...]:
+    return tuple(kind_of(kind, prefix) for kind in kinds)
+
+
+def _identification() -> Iterator[Entry]:
+    yield from map(function, (fb.base_parameters, fb.identify, fb.exciting_trajectory))
+    for kind in (BaseParameters, fb.Identification, Excitation, Fourier):
+        yield kind_of(kind)
+        yield from members(kind)
+
+
+def _conversions() -> Iterator[Entry]:
+    named = _named(convert, ["StateMap"])
+    yield from (function(thing) for thing in named if inspect.isfunction(thing))
+    yield from (kind_of(thing, brief=True) for thing in named if inspect.isclass(thing))
+    yield kind_of(convert.StateMap)
+    yield from members(convert.StateMap)
+
+
+def sections() -> Iterator[Section]:
+    """All that is public, and at last what the package offers and no other section has."""
+    found = [*_sections()]
+    yield from found
+    known = {entry.name.partition("(")[0] for own in found for entry in own.entries}
+    about = {getattr(own.about, "__name__", "") for own in found}
+    left = [getattr(fb, name) for name in fb.__all__ if name not in known | about]
+    other = [x for x in left if not inspect.ismodule(x)]
+    if other:
+        yield Section("Other names", tuple(kind_of(x) if inspect.isclass(x) else function(x) for x in other))
+
+
+def _sections() -> Iterator[Section]:
+    yield Section("Building", (kind_of(fb.Builder), *members(fb.Builder), kind_of(fb.Actuator), kind_of(fb.Drive)))
+    yield Section(
+        "Files", (function(fb.load), function(fb.loads), kind_of(fb.Report), *members(fb.Report), kind_of(fb.Finding))
+    )
+    yield Section("Robots", (*members(fb.System), kind_of(Names), kind_of(ClusterInfo)), fb.System)
+    yield Section("Algorithms", tuple(algorithms()))
+    yield Section("Joints", _classes("joints.", JOINT_TYPES), Joint)
+    yield Section("Loops", _classes("loops.", _named(loops, ["Loop"])), loops.Loop)
+    held = [kind for kind in _named(constraints, ["Condition"]) if kind not in _named(loops)]
+    yield Section("Constraints", _classes("constraints.", held), constraints.Condition)
+    for kind, functions in ((Constrained, constrained_methods()), (Actuated, actuated_methods())):
+        own = tuple(_called(kind, functions, entry) for entry in members(kind, only_own=True))
+        yield Section(f"Robots: `{kind.__name__}`", own, kind)
+    yield Section("Simulation", (function(fb.simulate), kind_of(fb.Trajectory), *members(fb.Trajectory)))
+    yield Section("Identification", tuple(_identification()))
+    yield Section("Robots of the library", tuple(function(f, "robots.", True) for f in fb.robots.ROBOTS.values()))
+    yield Section("Functions of any scalar", tuple(function(getattr(fb, name), brief=True) for name in SCALARS))
+    raised = [kind for kind in vars(errors).values() if isinstance(kind, type) and issubclass(kind, Exception)]
+    warned = [fb.ParseError, fb.FileWarning, fb.SimulationWarning]
+    yield Section("Errors and warnings", tuple(_error(kind) for kind in (*raised, *warned)))
+    yield Section("Formulas: what `System.equations` returns", (kind_of(Equations), *members(Equations)))
+    made = (kind_of(lagrange.Lagrangian), *members(lagrange.Lagrangian))
+    yield Section("Energies differentiated: `fourbar.lagrange`", made, lagrange)
+    compared = tuple(kind_of(x) if inspect.isclass(x) else function(x) for x in _named(baselines))
+    yield Section("Other treatments of loops: `fourbar.baselines`", compared, baselines)
+    yield Section("Conversions: `fourbar.convert`", tuple(_conversions()), convert)
+    for title, bridge in (("Pinocchio", pinocchio), ("MuJoCo", mujoco), ("Drake", drake)):
+        yield Section(f"{title}: `{bridge.__name__}`", tuple(_bridge(bridge)), bridge)
+
+
+def _error(kind: type) -> Entry:
+    """An exception or warning, with the classes it can be caught as."""
+    bases = ", ".join(base.__name__ for base in kind.__bases__)
+    return Entry(f"{kind.__name__}({bases})", "class", _doc(kind), None, True)

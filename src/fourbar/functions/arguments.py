@@ -1,0 +1,79 @@
+"""The arguments of methods, each declared once: what it is called, what it is, and so its shape for a model.
+
+A method names those that it takes: `@method(Q, V, A, results="tau", optional=[F_EXT])`.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import Any
+
+from ..arrays import Argument
+from .model import Model
+
+
+@dataclass(frozen=True)
+class Input(ABC):
+    """An argument as it is declared."""
+
+    name: str
+
+    @abstractmethod
+    def shape(self, model: Any) -> tuple[int, ...]:
+        """Its core shape for a model."""
+
+    def on(self, model: Model, optional: bool = False) -> Argument:
+        """The argument of a function of a model, which may be left out or not."""
+        return Argument(self.name, self.shape(model), optional)
+
+
+class Configuration(Input):
+    """Coordinates (nq). It moves along the group and the loops: its tangent has nv entries."""
+
+    def shape(self, model: Model) -> tuple[int, ...]:
+        return (model.cluster_tree.nq,)
+
+    def on(self, model: Model, optional: bool = False) -> Argument:
+        return Argument(self.name, self.shape(model), optional, (model.cluster_tree.nv,))
+
+
+class Tangent(Input):
+    """A number for each independent velocity (nv): velocities, accelerations, forces."""
+
+    def shape(self, model: Model) -> tuple[int, ...]:
+        return (model.cluster_tree.nv,)
+
+
+class Wrenches(Input):
+    """A wrench [moment; force] on each body (n_bodies, 6)."""
+
+    def shape(self, model: Model) -> tuple[int, ...]:
+        return len(model.mechanism.bodies), 6
+
+    def on(self, model: Model, optional: bool = False) -> Argument:
+        rows = "one row per body in the order of robot.names.bodies"
+        return Argument(self.name, self.shape(model), optional, rows=rows)
+
+
+class ActuatorForces(Input):
+    """A force of each actuator (n_actuators)."""
+
+    def shape(self, model: Model) -> tuple[int, ...]:
+        return (len(model.mechanism.actuators),)
+
+
+class Scalar(Input):
+    """One number."""
+
+    def shape(self, model: Model) -> tuple[int, ...]:
+        return ()
+
+
+Q, Q0, Q1 = map(Configuration, ("q", "q0", "q1"))
+V, A, TAU = map(Tangent, ("v", "a", "tau"))
+B = Tangent("b")  # a right side of M x = b
+THETA = Tangent("theta")  # in a chart: q = q0 ⊕ θ
+F_EXT = Wrenches("f_ext")
+U = ActuatorForces("u")
+DT = Scalar("dt")

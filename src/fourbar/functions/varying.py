@@ -1,0 +1,173 @@
+"""Functions of a robot in which some of its parameters are arguments: they may differ from sample to sample."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from ..arrays import Argument
+from ..errors import ArgumentError
+from ..expr import Program
+from ..mechanism.mechanism import Mechanism
+from ..spatial.linear import Vec
+from ..spatial.transform import Transform
+from ..tree.cluster_tree import every_body
+from ..tree.parameter_changes import changed_bodies, varied_numbers, with_varied
+from ..tree.parameters import GRAVITY, Parameter, find, numbers, variable
+from ..tree.spanning_tree import SpanningTree
+from .attributes import OptionedMethod
+from .context import Context, Record, inputs, recorded
+from .function import make
+from .method_table import SUBJECTS
+from .model import Model
+from .recording import BLOCK, MethodRecording
+from .registry import METHODS
+
+
+def argument_names(which: Sequence[Parameter]) -> tuple[str, ...]:
+    """Parameters as names of arguments: "hand.mass" is hand_mass."""
+    found: list[str] = []
+    for x in which:
+        name = base = re.sub(r"\W", "_", x.name) if x != GRAVITY else x.name
+        name = base = f"_{base}" if base[:1].isdigit() else base
+        k = 1
+        while name in found:
+            k += 1
+            name = f"{base}_{k}"
+        found.append(name)
+    return tuple(found)
+
+
+class VariedContext(Context):
+    """A recording in which some parameters of the model are inputs, called as `argument_names` says."""
+
+    def __init__(
+        self,
+        model: Model,
+        recorder: Any,
+        present: Sequence[Argument],
+        which: tuple[Parameter, ...],
+        given: dict[str, tuple[Any, ...]] | None = None,
+    ) -> None:
+        given = inputs(recorder, present) if given is None else given
+        self._origin, self._which = model.mechanism, which
+        self._values = Vec([entry for name in argument_names(which) for entry in given[name]])
+        found = recorder.call(varied_numbers, self._origin, which, self._values)
+        tree = with_varied(self._origin, model.cluster_tree, which, self._values, found)
+        super().__init__(model.changed(tree, ()), recorder, present, given)
+        self.gravity = found.changed.gravity
+
+    def every_body(self) -> tuple[SpanningTree, tuple[Transform, ...]]:
+        links, poses = self.recorder.call(changed_bodies, self._origin, self._which, self._values, True)
+        return SpanningTree(every_body(self._origin)[0].parents, links), poses
+
+
+class VariedRecording(MethodRecording):
+    """A method with parameters of the model as arguments, after those that it needs."""
+
+    is_plain = False  # what is written for a method as registered knows nothing of them
+
+    def __init__(self, model: Model, name: str, options: dict[str, Any], which: tuple[Parameter, ...]) -> None:
+        method = METHODS[name]
+        again = (unpickle_varied, model.mechanism, tuple(x.name for x in which), name, tuple(options.items()))
+        super().__init__(model, name, method, partial(method.read_options, **options), again)
+        self._which = which
+        needed = [a for a in self.arguments if not a.optional]
+        optional = [a for a in self.arguments if a.optional]
+        more = [Argument(called, x.shape) for called, x in zip(argument_names(which), which, strict=True)]
+        self.arguments = (*needed, *more, *optional)
+
+    @property
+    def parts(self) -> tuple[Any, ...]:
+        return *super().parts, tuple(x.name for x in self._which)
+
+    def recorded(self, algorithm: Record, present: Sequence[Argument], block: int = BLOCK) -> Program:
+        def run(recorder: Any) -> Any:
+            context = VariedContext(self.model, recorder, present, self._which)
+            return algorithm(context, **self.read(context.model.cluster_tree))
+
+        return recorded(self.name, run, block)
+
+
+class Varying:
+    """The functions of a robot with some of its parameters as arguments. Made by `System.varying`.
+
+    A method takes, after its own arguments, the parameters in the order in which they were named, each with leading
+    axes like any argument; as keywords they are written with underscores (``hand_mass``). `nominal` has the values of
+    the robot by name.
+
+    Examples
+    --------
+    >>> import fourbar as fb, numpy as np
+    >>> robot = fb.robots.double_pendulum()
+    >>> heavier = robot.varying("lower.mass")
+    >>> masses = np.linspace(0.5, 2.0, 4)
+    >>> heavier.inverse_dynamics([0.3, 0.4], [0, 0], [0, 0], masses).shape
+    (4, 2)
+    """
+
+    def __init__(self, model: Model, names: Iterable[str]) -> None:
+        self._model = model
+        self._which = _found(model.mechanism, tuple(names))
+        self.names = tuple(x.name for x in self._which)
+
+    @property
+    def nominal(self) -> dict[str, np.ndarray]:
+        """The values that the robot itself has."""
+        mechanism = self._model.mechanism
+        values = {x: mechanism.gravity if x == GRAVITY else x.values(mechanism) for x in self._which}
+        return {x.name: np.reshape(np.array(own, float), x.shape) for x, own in values.items()}
+
+    def __getattr__(self, name: str) -> Any:
+        if name not in SUBJECTS:
+            raise AttributeError(f"a varying robot has the methods of a robot, and {name!r} is none of them")
+        if METHODS[name].options:
+            made = OptionedMethod(self._model, name, self._make, argument_names(self._which))
+        else:
+            made = self._make(self._model, name, {})
+        return self.__dict__.setdefault(name, made)
+
+    def _make(self, model: Model, name: str, options: dict[str, Any]) -> Any:
+        return make(VariedRecording(model, name, options, self._which))
+
+    def __dir__(self) -> list[str]:
+        return sorted({*super().__dir__(), *SUBJECTS})
+
+    def __repr__(self) -> str:
+        return f"<fourbar System {self._model.mechanism.name!r} varying {', '.join(self.names)}>"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return varying, (self._model.mechanism, self.names)
+
+
+def _found(mechanism: Mechanism, names: tuple[str, ...]) -> tuple[Parameter, ...]:
+    """Parameters by name, each once."""
+    if not names:
+        raise ArgumentError("varying: name at least one parameter, such as 'hand.mass'")
+    if len(set(names)) < len(names):
+        raise ArgumentError(f"varying: a parameter is named twice: {', '.join(names)}")
+    placed = {x.name for x in numbers(mechanism) if x != GRAVITY and x.is_place(mechanism)}
+    for name in names:
+        if name in placed:
+            raise ArgumentError(
+                f"varying: {name!r} is a placement, which cannot be an argument; make robots with other placements "
+                "by robot.with_parameters"
+            )
+    return find(variable(mechanism), names)
+
+
+def varying(mechanism: Mechanism, names: tuple[str, ...]) -> Varying:
+    """The functions of a mechanism with some of its parameters as arguments."""
+    return Varying(Model.of(mechanism), names)
+
+
+def unpickle_varied(
+    mechanism: Mechanism, names: tuple[str, ...], name: str, options: tuple[tuple[str, Any], ...]
+) -> Any:
+    """A function with parameters as arguments: how it travels to other processes."""
+    made = getattr(varying(mechanism, names), name)
+    return made.specialise(**dict(options)) if isinstance(made, OptionedMethod) else made

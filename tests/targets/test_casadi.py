@@ -1,0 +1,82 @@
+"""Functions as CasADi functions: values and derivatives are those of fourbar, on trees, floating and looped robots."""
+
+from __future__ import annotations
+
+import re
+import sys
+from typing import Any
+
+import numpy as np
+import pytest
+
+import fourbar as fb
+from fourbar.targets.missing import needed
+
+from .support import chain
+
+casadi: Any = pytest.importorskip("casadi", reason="casadi is not installed")
+to_casadi: Any = pytest.importorskip("fourbar.casadi").function
+ROBOTS = ("double_pendulum", "mini_cheetah", "five_bar", "tello", "stewart_platform", "cassie_leg")
+
+
+def case(name: str) -> tuple[fb.System, np.ndarray, np.ndarray, np.ndarray]:
+    """A robot and a state with forces."""
+    robot = getattr(fb.robots, name)()
+    v, tau = np.random.default_rng(4).normal(size=(2, robot.nv))
+    return robot, robot.random(7), v, tau
+
+
+def agree(found: Any, expected: np.ndarray, bound: float) -> None:
+    """Equal relative to the largest entry."""
+    found = np.asarray(found).reshape(np.shape(expected))
+    assert np.abs(found - expected).max() <= bound * np.abs(expected).max()
+
+
+@pytest.mark.parametrize("name", ROBOTS)
+def test_values(name: str) -> None:
+    robot, q, v, tau = case(name)
+    agree(to_casadi(robot.forward_dynamics)(q, v, tau), robot.forward_dynamics(q, v, tau), 1e-12)
+    agree(to_casadi(robot.mass_matrix)(q), robot.mass_matrix(q), 1e-13)
+
+
+@pytest.mark.parametrize("name", ROBOTS)
+def test_derivatives(name: str) -> None:
+    """CasADi's derivative of the formula, along directions of the configuration, beside ours."""
+    robot, q, v, tau = case(name)
+    dynamics, move = to_casadi(robot.forward_dynamics), to_casadi(robot.integrate)
+    Q, V, T, step = (casadi.SX.sym(x, n) for x, n in (("q", robot.nq), *((x, robot.nv) for x in ("v", "tau", "step"))))
+    a = dynamics(move(Q, step, 1.0), V, T)
+    blocks = casadi.Function("blocks", [Q, step, V, T], [casadi.jacobian(a, x) for x in (step, V, T)])
+    found = blocks(q, np.zeros(robot.nv), v, tau)
+    for x, own in zip(found, robot.forward_dynamics.jacobian(q, v, tau), strict=True):
+        agree(x, own, 1e-10)
+
+
+def test_shapes_and_names() -> None:
+    robot = fb.robots.mini_cheetah()
+    made = to_casadi(robot.inverse_dynamics, "f_ext", name="rnea")
+    assert made.name() == "rnea" and made.name_in() == ["q", "v", "a", "f_ext"] and made.name_out() == ["tau"]
+    assert made.size_in("f_ext") == (len(robot.names.bodies), 6)
+    rng = np.random.default_rng(0)
+    q, (v, a) = robot.random(0), rng.normal(size=(2, robot.nv))
+    f_ext = rng.normal(size=(len(robot.names.bodies), 6))
+    agree(made(q, v, a, f_ext), robot.inverse_dynamics(q, v, a, f_ext), 1e-12)
+    pose = to_casadi(robot.pose.specialise(frame=robot.names.bodies[-1]))
+    agree(pose(q), robot.pose(q, robot.names.bodies[-1]), 1e-13)
+
+
+def test_a_long_chain_shares_its_code() -> None:
+    """Programs whose blocks are called many times are replayed as well."""
+    robot = chain(150)
+    program = robot.inverse_dynamics.program()
+    assert len(program.blocks) < len(program.calls)
+    q, v, a = robot.neutral(), *np.random.default_rng(0).normal(size=(2, robot.nv))
+    agree(to_casadi(robot.inverse_dynamics)(q, v, a), robot.inverse_dynamics(q, v, a), 1e-12)
+
+
+def test_what_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(fb.ArgumentError, match=re.escape("robot.pose.specialise(frame=...)")):
+        to_casadi(fb.robots.double_pendulum().pose)
+    monkeypatch.setitem(sys.modules, "casadi", None)
+    with pytest.raises(ImportError, match=re.escape(".[casadi]")):
+        needed("casadi", "casadi")

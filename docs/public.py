@@ -32,8 +32,8 @@ INTERNAL: dict[type, tuple[str, ...]] = {
     fb.System: ("model", "mechanism"),
     fb.Builder: ("mechanism",),
     Constrained: (
-        "choose", "compiled", "dependent", "nothing_held", "once", "quiet_force", "quiet_rows", "resolved", "samples",
-        "told",
+        "choose", "compiled", "dependent", "differentiable", "no_rows_error", "once", "quiet_force", "quiet_rows",
+        "resolved", "samples",
     ),
     fb.Report: ("place_of", "lines"),
     BaseParameters: ("alone", "silent"),

@@ -101,7 +101,7 @@ def test_the_content_tells_the_format(name: str, tmp_path: Path, capsys: pytest.
         ),
         (
             "convert five_bar b.urdf --waive loop",
-            "leave out --waive. For what `fourbar convert` writes: --waive-written",
+            "leave out --waive. To accept what `fourbar convert` cannot write: --waive-written",
         ),
         ("convert tello b.json --waive-written loop", "waive=['loop']: this format expresses everything"),
         ("convert arm.urdf b.json --waive-written loop", "waive=['loop']: this format expresses everything"),

@@ -140,7 +140,7 @@ def test_motion_that_ends_at_a_singular_position(
 
     monkeypatch.setattr("fourbar.cli.simulate.simulate", ends)
     assert main(["simulate", "--no-picture", "four_bar", "--dt", "0.1"]) == 1
-    assert re.search(r"stopped after 0.3 s \(--duration can end before\): loop 'closing'", capsys.readouterr().err)
+    assert re.search(r"stopped after 0.3 s \(use --duration to end earlier\): loop 'closing'", capsys.readouterr().err)
 
 
 def test_loops_are_simulated(capsys: pytest.CaptureFixture[str]) -> None:

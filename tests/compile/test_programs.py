@@ -74,7 +74,11 @@ def hinge(length=1.0, **more):
 def functions(robot, frame):
     """Functions of all sorts: with and without options, derivatives, derivatives of derivatives."""
     one = (robot.inverse_dynamics, robot.forward_dynamics, robot.pose.specialise(frame=frame))
-    more = (robot.forward_dynamics.jacobian.recipe, robot.inverse_dynamics.vjp.recipe, robot.mass_matrix.jvp.recipe)
+    more = (
+        robot.forward_dynamics.jacobian.recording,
+        robot.inverse_dynamics.vjp.recording,
+        robot.mass_matrix.jvp.recording,
+    )
     return [f.state[0] for f in one], [*more, KINDS["jvp"](more[0])]
 
 

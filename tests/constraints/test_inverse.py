@@ -147,7 +147,7 @@ def test_too_few_motors() -> None:
     q, v, a = states()
     with pytest.raises(ArgumentError, match=r"too few: 4 velocities are passive.*hybrid_dynamics"):
         constrained(("left",)).inverse_dynamics(q, v, a)
-    with pytest.raises(ArgumentError, match=r"hold 1 of 2 independent velocities.*hybrid_dynamics"):
+    with pytest.raises(ArgumentError, match=r"determine 1 of 2 independent velocities.*hybrid_dynamics"):
         five_bar(True).actuated(["tip"])
 
 

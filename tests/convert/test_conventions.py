@@ -153,7 +153,7 @@ def test_errors(robot: fb.System) -> None:
         states.v_to_peer(v)
     with pytest.raises(ArgumentError, match="acceleration of joint 'root' depends on the velocity: give our v"):
         states.a_to_peer(v, q)
-    with pytest.raises(ArgumentError, match=r"mujoco's q has the shape"):
+    with pytest.raises(ArgumentError, match=r"mujoco's q must have shape"):
         states.q_from_peer(q[1:])
     with pytest.raises(UnknownNameError, match="no peer 'bullet'; known: pinocchio, mujoco, drake"):
         convert.state_map(robot, "bullet")

@@ -119,9 +119,9 @@ def test_twists_and_wrenches_keep_their_power() -> None:
 
 def test_errors() -> None:
     arm = fb.robots.double_pendulum()
-    with pytest.raises(ArgumentError, match=r"joint torques has the shape \(2, 2\); expected is \(..., 2, 3\)"):
+    with pytest.raises(ArgumentError, match=r"joint torques must have shape \(..., 2, 3\), got \(2, 2\)"):
         convert.body_torques_from_joint_torques(arm, [0, 0], [[0, 0], [0, 0]])
-    with pytest.raises(ArgumentError, match=r"Q has the shape \(3,\)"):
+    with pytest.raises(ArgumentError, match=r"Q must have shape .* got \(3,\)"):
         convert.wrenches_from_generalized(arm, [0, 0], [1, 2, 3])
-    with pytest.raises(ArgumentError, match="a pose has the shape"):
+    with pytest.raises(ArgumentError, match="a pose must have shape"):
         convert.wrench_from_force(np.eye(3), [0, 0, 0], [0, 0, 0])

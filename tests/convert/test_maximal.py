@@ -147,7 +147,7 @@ def test_an_open_loop_is_refused() -> None:
 def test_shapes_and_poses_are_checked() -> None:
     arm = fb.robots.double_pendulum()
     T = arm.poses([0.1, 0.2])
-    with pytest.raises(ArgumentError, match=r"poses has the shape \(3, 4\); expected is \(..., 2, 4, 4\)"):
+    with pytest.raises(ArgumentError, match=r"poses must have shape \(..., 2, 4, 4\), got \(3, 4\)"):
         convert.coordinates_from_poses(arm, T[0, :3])
     with pytest.raises(ArgumentError, match="rotation of a pose is not orthogonal"):
         convert.coordinates_from_poses(arm, 2.0 * T)
@@ -155,5 +155,5 @@ def test_shapes_and_poses_are_checked() -> None:
     bad[0, 3, 0] = 1.0
     with pytest.raises(ArgumentError, match="last row"):
         convert.coordinates_from_poses(arm, bad)
-    with pytest.raises(ArgumentError, match="near has the shape"):
+    with pytest.raises(ArgumentError, match="near must have shape"):
         convert.coordinates_from_poses(arm, T, near=[0.0])

@@ -94,9 +94,9 @@ def test_broadcasting_and_errors() -> None:
     found = convert.velocities_by_joint(system, q, V)
     assert found.v.shape == (4, 3, 2) and found.residual.shape == (4, 3, 2, 6)
     assert np.allclose(found.v, 1.0)
-    with pytest.raises(ArgumentError, match=r"V has the shape \(4, 3, 2, 5\); expected is \(..., 2, 6\)"):
+    with pytest.raises(ArgumentError, match=r"V must have shape \(..., 2, 6\), got \(4, 3, 2, 5\)"):
         convert.velocities_by_joint(system, q, V[..., :5])
-    with pytest.raises(ArgumentError, match=r"q has the shape"):
+    with pytest.raises(ArgumentError, match=r"q must have shape"):
         convert.velocities_recursive(system, q[..., :1], V)
 
 

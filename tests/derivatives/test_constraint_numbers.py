@@ -127,8 +127,8 @@ def together(parts: Any) -> np.ndarray:
 
 
 def _complex_step(f: Any, given: dict[str, np.ndarray], rates: dict[str, np.ndarray], hidden: int) -> np.ndarray:
-    recipe = f.jvp.recipe.of
-    program = changing(recipe, find(recipe.model.numbers, rates)).program(tuple(given))
+    recording = f.jvp.recording.of
+    program = changing(recording, find(recording.model.numbers, rates)).program(tuple(given))
     n = len(given["q"])
     moving = {k: 1j * STEP * np.broadcast_to(x, (n, *np.shape(x))) for k, x in rates.items()}
     found = [y.imag / STEP for y in run(program, {**given, **moving})]

@@ -46,8 +46,8 @@ class Unrolled(MethodRecording):
 
 
 @cache
-def derived(kind: str, recipe: type[MethodRecording], method: str, present: tuple[str, ...]) -> Program:
-    return KINDS[kind](recipe(chain().model, method, METHODS[method], lambda cluster_tree: {}, ())).program(present)
+def derived(kind: str, recording: type[MethodRecording], method: str, present: tuple[str, ...]) -> Program:
+    return KINDS[kind](recording(chain().model, method, METHODS[method], lambda cluster_tree: {}, ())).program(present)
 
 
 def is_shared(program: Program) -> bool:
@@ -70,7 +70,7 @@ def test_along_a_direction(method: str = "forward_dynamics") -> None:
     rng = np.random.default_rng(2)
     moving = {f"d_{x}": rng.normal(size=(1, chain().nv)) for x in state}
     present = (*state, *moving)
-    programs = [derived("jvp", recipe, method, present) for recipe in (MethodRecording, Unrolled)]
+    programs = [derived("jvp", recording, method, present) for recording in (MethodRecording, Unrolled)]
     assert is_shared(programs[0]) and not is_shared(programs[1])
     ours, unrolled = (next(iter(interpret(p, {**state, **moving}).values())) for p in programs)
     near(ours, unrolled, 1e-12)
@@ -86,7 +86,7 @@ def test_backwards(method: str = "forward_dynamics") -> None:
     rng = np.random.default_rng(3)
     weight = rng.normal(size=(1, chain().nv))
     moving = {f"d_{x}": rng.normal(size=(1, chain().nv)) for x in state}
-    programs = [derived("vjp", recipe, method, (*state, "w_a")) for recipe in (MethodRecording, Unrolled)]
+    programs = [derived("vjp", recording, method, (*state, "w_a")) for recording in (MethodRecording, Unrolled)]
     assert is_shared(programs[0]) and not is_shared(programs[1])
     ours, unrolled = (list(interpret(p, {**state, "w_a": weight}).values()) for p in programs)
     for a, b in zip(ours, unrolled, strict=True):

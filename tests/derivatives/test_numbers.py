@@ -353,9 +353,7 @@ def test_one_name_for_two_numbers_is_refused() -> None:
     robot = geared_arm()
     frames = tuple(replace(f, name="arm") for f in robot.mechanism.frames)
     other = System(replace(robot.mechanism, frames=frames))
-    with pytest.raises(
-        ArgumentError, match=r"'arm.placement' belongs to one of the robot's joints and one of its"
-    ):
+    with pytest.raises(ArgumentError, match=r"'arm.placement' belongs to one of the robot's joints and one of its"):
         other.gravity_force.jvp(other.random(0), parameters={"arm.placement": np.zeros(6)})
 
 

@@ -28,9 +28,9 @@ _DYNAMICS = {"inverse_dynamics": "a", "forward_dynamics": "tau"}
 
 def _complex_step(function: Any, given: dict[str, np.ndarray], rates: dict[str, np.ndarray]) -> list[np.ndarray]:
     """The rates of the results along rates of numbers, from the program that has their changes as inputs."""
-    recipe = function.jvp.recipe.of
-    which = find(recipe.model.numbers, rates)
-    program = changing(recipe, which).program(tuple(given))
+    recording = function.jvp.recording.of
+    which = find(recording.model.numbers, rates)
+    program = changing(recording, which).program(tuple(given))
     n = len(given["q"])
     moving = {k: 1j * STEP * np.broadcast_to(x, (n, *np.shape(x))) for k, x in rates.items()}
     return [y.imag / STEP for y in run(program, {**given, **moving})]
@@ -77,7 +77,7 @@ def test_jacobian_by_some_numbers(name: str) -> None:
     (exact,) = _complex_step(function, given, chosen)
     by_number = function.jacobian.along(tuple(chosen))
     (flat,) = meaning(by_number.function, given)
-    (blocks,) = by_number.recipe.cut(flat)
+    (blocks,) = by_number.recording.cut(flat)
     parts = [np.einsum("bij,j->bi", blocks[k].reshape(*exact.shape, -1), np.ravel(x)) for k, x in chosen.items()]
     near(sum(parts), exact, 1e-12)
 

@@ -124,7 +124,7 @@ def test_errors() -> None:
     r = robot("four_bar")
     with pytest.raises(fb.ModelError, match="there is already a body 'crank'"):
         r.merge(r)
-    with pytest.raises(fb.ModelError, match="use with_gravity"):
+    with pytest.raises(fb.ModelError, match="with_gravity"):
         r.merge(robot("geared"), prefix="x")
     with pytest.raises(fb.UnknownNameError, match="no frame or body 'crnk'; did you mean 'crank'"):
         r.attach(r, "crnk", prefix="x_")

@@ -107,7 +107,7 @@ def test_limits_and_armature_follow() -> None:
     assert c.lower == (-1, -5, -3) and c.upper == (4, 2, 6) and c.armature == (1, 2, 3)
     b = fb.Builder("table")
     b.body("a", joint=Planar("z"), mass=1, inertia=(1, 1, 1), limits=([-1, -2, -3], [4, 5, 6]))
-    with pytest.raises(fb.ModelError, match="joint 'a': the limits of a Planar joint have no image"):
+    with pytest.raises(fb.ModelError, match="joint 'a': the limits of a Planar joint cannot be mirrored"):
         b.build().mirrored((0.6, 0.8, 0.0))
 
 

@@ -161,7 +161,7 @@ QUESTIONS = {
 
 @pytest.mark.parametrize("use", QUESTIONS.values(), ids=QUESTIONS)
 def test_truth_of_a_trace_is_refused_with_advice(x, use):
-    with pytest.raises(TypeError, match=r"not known while tracing; write fourbar\.select\(condition"):
+    with pytest.raises(TypeError, match=r"unknown while tracing; write fourbar\.select\(condition"):
         use(x)
 
 

@@ -202,7 +202,7 @@ def test_parameters_and_shapes() -> None:
     for words in (
         "a mesh is left out",
         "a plane is left out",
-        "a box of no size",
+        "a box of zero size",
         "velocity limit",
         "configurations",
     ):

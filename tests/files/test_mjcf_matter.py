@@ -157,7 +157,7 @@ def test_an_inertia_that_no_matter_has_is_refused_unless_waived(tmp_path: Path) 
     b: Any = fb.Builder("odd").body("a", joint=Revolute("y"), mass=2.0, inertia=(0.2, 0.3, 0.4))
     b.body("b", parent="a", joint=Spherical(), mass=1.0, inertia=principal(0.1, 0.2, 0.36), allow_unphysical=True)
     robot = b.build()
-    with pytest.raises(fb.ModelError, match=r"'b': an inertia that no matter has \(0.1 \+ 0.2 < 0.36\).*inertia"):
+    with pytest.raises(fb.ModelError, match=r"'b': a physically inconsistent inertia \(0.1 \+ 0.2 < 0.36\).*inertia"):
         robot.save(tmp_path / "robot.xml")
     other, report = again(robot, tmp_path, waive=["inertia"])
     assert "the nearest physically consistent (waived)" in str(report)

@@ -211,7 +211,7 @@ def test_errors() -> None:
         (
             bare,
             {"form": "force"},
-            r"form='force' needs the accelerations a \(n, nv\) in every piece; without them use form=",
+            r"form='force' needs accelerations a \(n, nv\) in every piece; without them use form=",
         ),
         (bare, {"form": "work"}, r"form='work': expected 'force', 'momentum', 'energy', or None"),
         (bare, {"chunk": 4, "window": 5}, r"chunk=4 must not be smaller than window=5"),

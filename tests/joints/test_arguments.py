@@ -54,7 +54,7 @@ BAD: list[tuple[Callable[[], Any], str]] = [
     (lambda: Planar(("a", "b", "c")), "three finite numbers"),  # type: ignore[arg-type]
     (lambda: Revolute(None), "three finite numbers"),  # type: ignore[arg-type]
     (lambda: Helical("z", math.inf), "pitch of a helical joint must be a finite number"),
-    (lambda: Helical("z", "fine"), "pitch .* not 'fine'"),  # type: ignore[arg-type]
+    (lambda: Helical("z", "fine"), "pitch .* got 'fine'"),  # type: ignore[arg-type]
     (lambda: Universal("x", "-x"), "are parallel"),
     (lambda: SphericalEuler("xxz"), "unknown Euler sequence 'xxz'; expected one of xyx, xyz"),
     (lambda: SphericalEuler("XYZ"), "lower case"),
@@ -69,7 +69,7 @@ BAD: list[tuple[Callable[[], Any], str]] = [
     (lambda: CustomJoint("f", 1), "needs a hashable function"),  # type: ignore[arg-type]
     (lambda: CustomJoint(scaled, 0), "needs 1 to 6 coordinates, got nq = 0"),
     (lambda: CustomJoint(scaled, 1.0), "needs 1 to 6 coordinates"),  # type: ignore[arg-type]
-    (lambda: CustomJoint(scaled, 1, home=(1.0, 2.0)), "home configuration of custom joint 'scaled' is 1 finite"),
+    (lambda: CustomJoint(scaled, 1, home=(1.0, 2.0)), "home configuration of custom joint 'scaled' must be 1 finite"),
     (lambda: CustomJoint(scaled, 1, name="big"), "'big' returned R = .* expected a rotation matrix, but RᵀR differs"),
     (lambda: CustomJoint(mirrored, 1), "reflection"),
     (lambda: CustomJoint(redundant, 2), "'redundant' has 2 velocities but only 1"),

@@ -93,9 +93,9 @@ def test_what_is_no_state_is_refused() -> None:
         robot.check(np.zeros(robot.nq))
     with pytest.raises(fb.ArgumentError, match="quaternion of joint 'socket' is zero"):
         robot.check(q * [1, 1, 1, 1, 1, 1, 1, 0, 0, 0, 0])
-    with pytest.raises(fb.ArgumentError, match="q holds NaN"):
+    with pytest.raises(fb.ArgumentError, match="q contains NaN"):
         robot.check(q * np.nan)
-    with pytest.raises(fb.ArgumentError, match="v holds NaN"):
+    with pytest.raises(fb.ArgumentError, match="v contains NaN"):
         robot.check(q, np.full(robot.nv, np.inf))
     with pytest.raises(fb.ArgumentError, match="check: v must have shape"):
         robot.check(q, np.zeros(3))
@@ -114,5 +114,5 @@ def test_toggle_positions_are_refused() -> None:
 
 
 def test_a_guess_that_is_no_number_is_named() -> None:
-    with pytest.raises(fb.AssemblyError, match="q holds NaN"):
+    with pytest.raises(fb.AssemblyError, match="q contains NaN"):
         fb.robots.five_bar().assemble([np.nan, 0.0, 0.0, 0.0])

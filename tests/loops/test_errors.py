@@ -115,8 +115,8 @@ WRONG: dict[str, tuple[Callable[[], object], str]] = {
     "constraint twice": (lambda: Constraint(_branches, ["crank", "crank"]), "expected different joints"),
     "name no text": (lambda: linkage().loop(pin(), name=3), "the name of a loop must be a non-empty string, got 3"),
     "name empty": (lambda: linkage().loop(pin(), name=""), "the name of a loop must be a non-empty string, got ''"),
-    "no loop": (lambda: linkage().loop(Revolute("z")), "one of fourbar.loops, such as Gear("),
-    "loop class": (lambda: linkage().loop(Gear), "one of fourbar.loops, such as Gear("),
+    "no loop": (lambda: linkage().loop(Revolute("z")), "a loop of fourbar.constraints, such as Gear("),
+    "loop class": (lambda: linkage().loop(Gear), "a loop of fourbar.constraints, such as Gear("),
     "same name": (lambda: linkage().loop(pin(), name="a").loop(pin(), name="a"), "there is already a loop 'a'"),
     "independent text": (
         lambda: linkage().loop(pin(), independent="crank"),
@@ -279,12 +279,12 @@ def test_arrays_of_the_wrong_shape() -> None:
 def test_assemble_says_what_is_left() -> None:
     robot = mechanism("four_bar")
     with pytest.raises(
-        AssemblyError, match=r"loop 'loop' cannot be closed.* with 'crank', 'rocker' kept: a gap of 0\.\d+ is left"
+        AssemblyError, match=r"loop 'loop' cannot be closed.* with 'crank', 'rocker' fixed: the remaining gap is 0\.\d+"
     ):
         robot.assemble([0.0, 0.0, 0.0], keep=["crank", "rocker"])
     with pytest.raises(UnknownNameError, match="there is no moving joint 'crnk'; did you mean 'crank'"):
         robot.assemble([0.0, 0.0, 0.0], keep=["crnk"])
-    with pytest.raises(AssemblyError, match="cannot be closed: q holds NaN"):
+    with pytest.raises(AssemblyError, match="cannot be closed: q contains NaN"):
         robot.assemble([np.nan, 0.0, 0.0])
 
 

@@ -62,5 +62,5 @@ def test_four_bar_is_fixed_at_the_reference() -> None:
 
 
 def test_a_joint_independent_in_part_is_refused() -> None:
-    with pytest.raises(ModelError, match="joint 'link' is independent in part"):
+    with pytest.raises(ModelError, match="joint 'link' is only partly independent"):
         baselines.reflected_robot(mechanism("spatial_crank"))

@@ -186,7 +186,7 @@ def test_changed() -> None:
     ):
         with pytest.raises(fb.FourbarError, match=words):
             robot.with_parameters(actuators=wrong)
-    with pytest.raises(fb.ModelError, match="has 3 velocities, but the gear 1 ratios"):
+    with pytest.raises(fb.ModelError, match="has 3 velocities, but the gear has 1 ratios"):
         robot.with_parameters(joints={"a": {"joint": Spherical()}})
 
 
@@ -200,8 +200,8 @@ def test_they_change_nothing_of_the_dynamics() -> None:
 WRONG = {
     "no such joint": ({"drives": "z"}, "'z'"),
     "fixed joint": ({"drives": "d"}, "joint 'd' is fixed"),
-    "too few ratios": ({"drives": "b", "gear": 2.0}, "has 3 velocities, but the gear 1 ratios"),
-    "too many ratios": ({"drives": "a", "gear": (1, 2)}, "has 1 velocities, but the gear 2 ratios"),
+    "too few ratios": ({"drives": "b", "gear": 2.0}, "has 3 velocities, but the gear has 1 ratios"),
+    "too many ratios": ({"drives": "a", "gear": (1, 2)}, "has 1 velocities, but the gear has 2 ratios"),
     "no joint": ({"drives": 3}, "drives must be a joint"),
     "no joints": ({"drives": {}}, "drives must be a joint"),
     "words": ({"drives": "a", "gear": "fast"}, "expected numbers"),

@@ -106,7 +106,7 @@ def test_errors() -> None:
         robot.with_inertial_parameters(phi[:-1])
     broken = phi.copy()
     broken[20] = np.nan
-    with pytest.raises(ModelError, match=r"must be finite numbers, these are not: arm.m$"):
+    with pytest.raises(ModelError, match=r"must be finite; these are not: arm.m$"):
         robot.with_inertial_parameters(broken)
     broken[20] = -1.0
     with pytest.raises(ModelError, match=r"body 'arm': mass -1.0 is negative"):

@@ -85,7 +85,7 @@ def test_formats_that_cannot_be_told(toy: Any, tmp_path: Path) -> None:
         fb.load("/nowhere/a.toy")
     with pytest.raises(fb.ArgumentError, match=r"use loads\(text, format"):
         fb.load("<robot/>")
-    with pytest.raises(fb.ArgumentError, match="its root element is <house>; say it with format="):
+    with pytest.raises(fb.ArgumentError, match="its root element is <house>; choose it with format="):
         fb.loads("<house/>")
     for name, words in (("a.dmd.yaml", "model directives, .*Drake.*add_model"), ("a.mjb", "compiled MuJoCo model")):
         (tmp_path / name).write_text("directives:\n")
@@ -128,7 +128,7 @@ def test_what_is_saved_is_checked(tmp_path: Path) -> None:
     [
         ({"kind": "blob"}, "unknown kind 'blob'"),
         ({"kind": "box", "size": (1.0,)}, "a box takes x, y, z"),
-        ({"kind": "sphere", "size": (-1.0,)}, "a sphere takes radius, finite and not negative"),
+        ({"kind": "sphere", "size": (-1.0,)}, "a sphere takes radius, finite and non-negative"),
         ({"kind": "mesh"}, "mesh= is required for a mesh"),
         ({"kind": "plane", "role": "shadow"}, "unknown role 'shadow'"),
     ],

@@ -232,7 +232,7 @@ DOUBTS = {  # text, key to waive it, words
             + '<equality><tendon name="e" tendon1="u"/></equality>',
         ),
         "equality/tendon",
-        "'e' is not used: of spatial tendons",
+        "'e' is ignored: only a single spatial tendon",
     ),
     "quartic tendons": (
         model(TWO, FIXED.format("").replace("</tendon>", '<fixed name="v"><joint joint="k" coef="1"/></fixed></tendon>')
@@ -426,11 +426,11 @@ def test_without_mujoco_it_says_how_to_install_it(monkeypatch: pytest.MonkeyPatc
 @pytest.mark.parametrize(
     ("flag", "attributes", "words"),
     [
-        ("spring", 'stiffness="3"', "springs are disabled in the file: none is carried"),
-        ("damper", 'damping="3"', "damping is disabled in the file: none is carried"),
-        ("frictionloss", 'frictionloss="3"', "friction is disabled in the file: none is carried"),
-        ("limit", 'range="-1 1"', "limits are disabled in the file: none is carried"),
-        ("constraint", 'range="-1 1" frictionloss="3"', "limits are disabled in the file: none is carried"),
+        ("spring", 'stiffness="3"', "springs are disabled in the file: ignored"),
+        ("damper", 'damping="3"', "damping is disabled in the file: ignored"),
+        ("frictionloss", 'frictionloss="3"', "friction is disabled in the file: ignored"),
+        ("limit", 'range="-1 1"', "limits are disabled in the file: ignored"),
+        ("constraint", 'range="-1 1" frictionloss="3"', "limits are disabled in the file: ignored"),
     ],
 )
 def test_what_the_file_switches_off_does_not_act(flag: str, attributes: str, words: str):

@@ -346,7 +346,7 @@ def test_joints_that_close_loops_have_no_coordinate():
     axes = "<axis><xyz>0 0 1</xyz></axis><axis2><xyz>0 0 1</xyz></axis2>"
     inside = "<gearbox_ratio>3</gearbox_ratio><gearbox_reference_body>c</gearbox_reference_body>"
     gear = f'<joint name="g" type="gearbox"><parent>b</parent><child>d</child>{axes}{inside}</joint>'
-    with pytest.raises(fb.ParseError, match=r"between its reference body 'c' and 'd', not one that closes a loop"):
+    with pytest.raises(fb.ParseError, match=r"between its reference body 'c' and 'd', and not one that closes a loop"):
         load(four_bar(rest=gear))
 
 

@@ -49,12 +49,12 @@ BOX = (
 )
 CASES: dict[str, tuple[str, str]] = {
     "empty": ("", "empty"),
-    "no xml": ("hello", "no XML"),
+    "no xml": ("hello", "not XML"),
     "binary": ("\x00\x01\x02", "zero byte"),
     "other root": ("<mujoco/>", "the root element of an SDF file is <sdf>"),
     "no version": ("<sdf><model name='m'/></sdf>", "'version' is missing"),
-    "old version": (sdf(link("a"), "1.2"), "version '1.2' is not read"),
-    "future version": (sdf(link("a"), "2.0"), "version '2.0' is not read"),
+    "old version": (sdf(link("a"), "1.2"), "version '1.2' is not supported"),
+    "future version": (sdf(link("a"), "2.0"), "version '2.0' is not supported"),
     "truncated": (GOOD[:300], ""),
     "no model": ("<sdf version='1.9'/>", "expected one <world> or one <model>, found 0"),
     "two models": ("<sdf version='1.9'><model name='a'/><model name='b'/></sdf>", "found 2"),

@@ -127,7 +127,7 @@ def test_mimics_are_exact_and_may_follow_each_other() -> None:
     "mimics, message",
     [
         (("j2", None), "there is no joint 'j9'"),
-        (("j1", "j2"), "mimic each other cycle: j1 -> j2 -> j1"),
+        (("j1", "j2"), "mimic each other in a cycle: j1 -> j2 -> j1"),
     ],
 )
 def test_mimics_that_end_nowhere(mimics: Any, message: str) -> None:

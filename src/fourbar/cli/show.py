@@ -14,7 +14,7 @@ from . import table
 from .arguments import add_robot, read_robot, reading_options, tell_warnings
 
 _COUNTED = ("add", "mul", "div")
-_NEEDED = ("frame", "frames", "prescribed")
+_FLAGS = ("frame", "frames", "prescribed")  # options of methods that can be given here
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -44,15 +44,15 @@ def run(args: argparse.Namespace) -> int:
 
 def _options(args: argparse.Namespace) -> dict[str, object]:
     """The options of the method, checked against those it has."""
-    takes = METHODS[args.method].static
-    options = {name: getattr(args, name) for name in _NEEDED if getattr(args, name) is not None}
-    for name in options:
-        if name not in takes:
+    method = METHODS[args.method]
+    given = {name: getattr(args, name) for name in _FLAGS if getattr(args, name) is not None}
+    for name in given:
+        if name not in method.static:
             raise ArgumentError(f"{args.method} takes no --{name}")
-    for name in _NEEDED:
-        if name in takes and name not in options:
-            raise ArgumentError(f"{args.method} needs --{name}")
-    return options
+    for option in method.options:
+        if option.required and option.name not in given:
+            raise ArgumentError(f"{args.method} needs --{option.name}")
+    return given
 
 
 def _counted(operations: dict[str, int]) -> str:

@@ -21,14 +21,14 @@ from .parameter_derivatives import ChangeJacobian, ChangeJvp, ChangeVjp
 
 
 class Wrapper:
-    """A derivative: its recipe, and its compiled function, which takes arrays by name."""
+    """A derivative: its recording, and its compiled function, which takes arrays by name."""
 
-    def __init__(self, recipe: Any, function: Any) -> None:
-        self.recipe = recipe
+    def __init__(self, recording: Any, function: Any) -> None:
+        self.recording = recording
         self.function = function
 
     def __getattr__(self, name: str) -> Any:
-        if name in ("recipe", "function"):
+        if name in ("recording", "function"):
             raise AttributeError(name)
         return getattr(self.function, name)
 
@@ -36,24 +36,24 @@ class Wrapper:
         return self.function(*args, **named)
 
     def __repr__(self) -> str:
-        return f"<fourbar derivative {self.recipe.name}>"
+        return f"<fourbar derivative {self.recording.name}>"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        make_again, *args = self.recipe.recall()
+        make_again, *args = self.recording.recall()
         return make_again, tuple(args)
 
 
 class Change(Wrapper):
     """A derivative along numbers of the robot: their rates are arguments, "d_" before the name."""
 
-    recipe: ChangeJvp
+    recording: ChangeJvp
 
-    def __init__(self, recipe: ChangeJvp, function: Any) -> None:
-        super().__init__(recipe, function)
-        self._incompatible = incompatible_changes(recipe.model, recipe.which)
+    def __init__(self, recording: ChangeJvp, function: Any) -> None:
+        super().__init__(recording, function)
+        self._incompatible = incompatible_changes(recording.model, recording.which)
 
     def __call__(self, **named: Any) -> Any:
-        rates = {x.name: read_rate(x, named.get(f"d_{x.name}")) for x in self.recipe.which}
+        rates = {x.name: read_rate(x, named.get(f"d_{x.name}")) for x in self.recording.which}
         for change in self._incompatible:
             change.check(rates)
         return self.function(**named)
@@ -62,10 +62,10 @@ class Change(Wrapper):
 class ByNumbers(Wrapper):
     """`f.jacobian.along(names)`: for every result a dictionary of blocks (..., *result, *number) by name."""
 
-    recipe: ChangeJacobian
+    recording: ChangeJacobian
 
     def __call__(self, *args: Any, **named: Any) -> list[dict[str, Any]]:
-        return self.recipe.cut(self.function(*args, **named))
+        return self.recording.cut(self.function(*args, **named))
 
 
 def described(x: Any) -> str:
@@ -110,7 +110,7 @@ def _by_name(what: str, names: list[str], given: Any, least: int = 0) -> dict[st
     if isinstance(given, Mapping):
         wrong = [name for name in given if name not in names]
         if wrong:
-            raise TypeError(f"{what}: {wrong[0]!r} is none of {', '.join(names)}")
+            raise TypeError(f"{what}: unknown result {wrong[0]!r}; expected {', '.join(names)}")
         found = dict(given)
     else:
         listed = given if isinstance(given, tuple) else (given,)
@@ -124,20 +124,20 @@ def _by_name(what: str, names: list[str], given: Any, least: int = 0) -> dict[st
     return {name: x for name, x in found.items() if x is not None}
 
 
-def _arguments(recipe: Any, args: Any) -> dict[str, Any]:
-    """The arguments of the function that a recipe differentiates, by name."""
-    required = sum(not a.optional for a in recipe.of.arguments)
-    return _by_name(f"{recipe.name}, arguments", [a.name for a in recipe.of.arguments], args, required)
+def _arguments(recording: Any, args: Any) -> dict[str, Any]:
+    """The arguments of the function that a recording differentiates, by name."""
+    required = sum(not a.optional for a in recording.of.arguments)
+    return _by_name(f"{recording.name}, arguments", [a.name for a in recording.of.arguments], args, required)
 
 
-def _check_tangents(recipe: Jvp, moving: Mapping[str, Any]) -> None:
+def _check_tangents(recording: Jvp, moving: Mapping[str, Any]) -> None:
     """A tangent of a configuration that looks like a configuration: the most likely mistake."""
-    for a in recipe.of.arguments:
+    for a in recording.of.arguments:
         if a.is_configuration and a.name in moving and a.shape != a.tangent:
             shape = np.shape(moving[a.name])
             if shape[-1:] == a.shape:
                 raise ArgumentError(
-                    f"{recipe.name}: the tangent of {a.name} has {a.width} entries, one for each velocity ({a.name} "
+                    f"{recording.name}: the tangent of {a.name} has {a.width} entries, one for each velocity ({a.name} "
                     f"moves along the group and the loops), got {shape}"
                 )
 
@@ -201,13 +201,13 @@ def _stacked(fields: tuple[str, ...], array: np.ndarray) -> Stacked:
 class Layout:
     """How the blocks of a Jacobian lie in one array, and what they are called."""
 
-    def __init__(self, recipe: Jacobian) -> None:
-        self._recipe = recipe
+    def __init__(self, recording: Jacobian) -> None:
+        self._recording = recording
         self._unpack: dict[tuple[str, ...], Callable[[np.ndarray], Any]] = {}
 
     def _shapes(self, present: tuple[str, ...]) -> tuple[list[tuple[int, ...]], list[tuple[int, ...]]]:
         """Of the results, and of the tangents of the arguments."""
-        of = self._recipe.of
+        of = self._recording.of
         outputs = of.program(tuple(a.name for a in of.arguments if a.name in present)).outputs
         return [y.shape for y in outputs], [a.tangent for a in of.arguments if a.name in present]
 
@@ -215,7 +215,7 @@ class Layout:
         """What names the blocks if these are matrices of one size (blocks, rows, columns), else None."""
         shapes, widths = self._shapes(present)
         plain = len(shapes) == 1 and len(shapes[0]) == 1 and all(len(w) == 1 for w in widths)
-        return stacked_type(present) if plain and len(self._recipe.shape(present, shapes)) == 3 else None
+        return stacked_type(present) if plain and len(self._recording.shape(present, shapes)) == 3 else None
 
     def named(self, present: tuple[str, ...], array: np.ndarray) -> Any:
         """The blocks by name."""
@@ -225,9 +225,9 @@ class Layout:
 
     def _unpacker(self, present: tuple[str, ...]) -> Callable[[np.ndarray], Any]:
         shapes, widths = self._shapes(present)
-        core = len(self._recipe.shape(present, shapes))
+        core = len(self._recording.shape(present, shapes))
         result = named_tuple("Jacobian", present)
-        several = named_tuple("Jacobians", self._recipe.of.results) if len(shapes) > 1 else None
+        several = named_tuple("Jacobians", self._recording.of.results) if len(shapes) > 1 else None
 
         cuts, at = [], 0
         for shape in shapes:
@@ -255,16 +255,16 @@ class Layout:
 class _Numbers:
     """A derivative that follows numbers of the robot too: one compiled function for each choice of these, kept."""
 
-    def __init__(self, recipe: Any, change: Callable[..., Any], wrapper: Callable[..., Any]) -> None:
-        self._recipe, self._change, self._wrapper = recipe, change, wrapper
+    def __init__(self, recording: Any, change: Callable[..., Any], wrapper: Callable[..., Any]) -> None:
+        self._recording, self._change, self._wrapper = recording, change, wrapper
         self._made: dict[tuple[str, ...], Any] = {}
 
     def along(self, parameters: Sequence[str]) -> Any:
         """The derivative for the numbers with these names."""
         names = tuple(parameters)
         if names not in self._made:
-            recipe = self._change(self._recipe.of, find(self._recipe.model.numbers, names))
-            self._made[names] = self._wrapper(recipe, make(recipe))
+            recording = self._change(self._recording.of, find(self._recording.model.numbers, names))
+            self._made[names] = self._wrapper(recording, make(recording))
         return self._made[names]
 
 
@@ -276,14 +276,14 @@ class Directional(Wrapper):
     of the robot, by name: "arm.mass", "elbow.placement", "gear.ratio", ... (see `tree/parameters.py`).
     """
 
-    recipe: Jvp
+    recording: Jvp
 
-    def __init__(self, recipe: Jvp) -> None:
-        super().__init__(recipe, make(recipe))
-        self._layout = Layout(recipe.of) if isinstance(recipe.of, Jacobian) else None
-        self._numbers = _Numbers(recipe, ChangeJvp, Change)
-        self._names = [a.name for a in recipe.of.arguments]
-        self._required = sum(not a.optional for a in recipe.of.arguments)
+    def __init__(self, recording: Jvp) -> None:
+        super().__init__(recording, make(recording))
+        self._layout = Layout(recording.of) if isinstance(recording.of, Jacobian) else None
+        self._numbers = _Numbers(recording, ChangeJvp, Change)
+        self._names = [a.name for a in recording.of.arguments]
+        self._required = sum(not a.optional for a in recording.of.arguments)
 
     def along(self, parameters: Sequence[str]) -> Change:
         """The derivative when the named numbers of the robot change too."""
@@ -293,22 +293,22 @@ class Directional(Wrapper):
         plain = parameters is None and self._layout is None and _all_arrays(args, self._required, len(self._names))
         if not plain or not _all_arrays(tangents, 1, len(args)):
             return self._read(args, tangents, parameters, options)
-        _check_tangents(self.recipe, dict(zip(self._names, tangents, strict=False)))
+        _check_tangents(self.recording, dict(zip(self._names, tangents, strict=False)))
         left_out = (None,) * (len(self._names) - len(args))
         return self.function(*args, *left_out, *tangents, **options)
 
     def _read(self, args: Any, tangents: Any, parameters: Any, options: dict[str, Any]) -> Any:
         """The same for arguments of any kind."""
         names = self._names
-        given = _arguments(self.recipe, args)
-        moving = _by_name(f"{self.recipe.name}, tangents", names, tangents)
-        rates = _rates(self.recipe.name, parameters)
+        given = _arguments(self.recording, args)
+        moving = _by_name(f"{self.recording.name}, tangents", names, tangents)
+        rates = _rates(self.recording.name, parameters)
         if not (moving or rates):
-            raise TypeError(f"{self.recipe.name} needs tangents of the arguments, or rates of parameters=")
+            raise TypeError(f"{self.recording.name} needs tangents of the arguments, or rates of parameters=")
         for name in moving:
             if name not in given:
-                raise TypeError(f"{self.recipe.name}: a tangent of {name!r} is given, but not {name!r} itself")
-        _check_tangents(self.recipe, moving)
+                raise TypeError(f"{self.recording.name}: a tangent of {name!r} is given, but not {name!r} itself")
+        _check_tangents(self.recording, moving)
         if rates:
             tangents = {f"d_{name}": x for name, x in {**moving, **rates}.items()}
             found = self.along(tuple(rates))(**given, **tangents, **options)
@@ -324,20 +324,20 @@ class Pullback(Wrapper):
     `parameters` are names of numbers of the robot: the gradient by each of them is found in `.parameters[name]`.
     """
 
-    recipe: Vjp
+    recording: Vjp
 
-    def __init__(self, recipe: Vjp) -> None:
-        super().__init__(recipe, make(recipe))
-        self._numbers = _Numbers(recipe, ChangeVjp, Wrapper)
-        self._names = tuple(a.name for a in recipe.of.arguments)
-        self._required = sum(not a.optional for a in recipe.of.arguments)
+    def __init__(self, recording: Vjp) -> None:
+        super().__init__(recording, make(recording))
+        self._numbers = _Numbers(recording, ChangeVjp, Wrapper)
+        self._names = tuple(a.name for a in recording.of.arguments)
+        self._required = sum(not a.optional for a in recording.of.arguments)
 
     def along(self, parameters: Sequence[str]) -> Wrapper:
         """The gradients by the arguments, then by the named numbers of the robot."""
         return self._numbers.along(parameters)
 
     def __call__(self, args: Any = (), cotangent: Any = None, parameters: Any = None, **options: Any) -> Any:
-        plain = parameters is None and type(cotangent) is np.ndarray and len(self.recipe.weights) == 1
+        plain = parameters is None and type(cotangent) is np.ndarray and len(self.recording.weights) == 1
         if not plain or not _all_arrays(args, self._required, len(self._names)):
             return self._read(args, cotangent, parameters, options)
         left_out = (None,) * (len(self._names) - len(args))
@@ -347,15 +347,15 @@ class Pullback(Wrapper):
 
     def _read(self, args: Any, cotangent: Any, parameters: Any, options: dict[str, Any]) -> Any:
         """The same for arguments of any kind."""
-        of = self.recipe.of
-        given = _arguments(self.recipe, args)
-        weights = _by_name(f"{self.recipe.name}, cotangent", list(of.results), cotangent)
-        for weight, name in zip(self.recipe.weights, of.results, strict=True):
+        of = self.recording.of
+        given = _arguments(self.recording, args)
+        weights = _by_name(f"{self.recording.name}, cotangent", list(of.results), cotangent)
+        for weight, name in zip(self.recording.weights, of.results, strict=True):
             if name not in weights:
                 wanted = f"an array of shape ({', '.join(['...', *map(str, weight.shape)])})"
-                raise TypeError(f"{self.recipe.name} needs the cotangent (weight) of {name!r}, {wanted}")
+                raise TypeError(f"{self.recording.name} needs the cotangent (weight) of {name!r}, {wanted}")
         names = tuple(a.name for a in of.arguments if a.name in given)
-        numbers = read_names(self.recipe.name, parameters)
+        numbers = read_names(self.recording.name, parameters)
         function = self.along(numbers).function if numbers else self.function
         results = function(**given, **{intern(f"w_{name}"): x for name, x in weights.items()}, **options)
         found = results if isinstance(results, tuple) else (results,)
@@ -372,14 +372,14 @@ class Blocks(Wrapper):
     are names of numbers of the robot; the blocks (..., *result, *number) are then in `.parameters[name]`.
     """
 
-    recipe: Jacobian
+    recording: Jacobian
 
-    def __init__(self, recipe: Jacobian) -> None:
-        super().__init__(recipe, make(recipe))
-        self._layout = Layout(recipe)
-        self._required = tuple(a.name for a in recipe.arguments if not a.optional)
+    def __init__(self, recording: Jacobian) -> None:
+        super().__init__(recording, make(recording))
+        self._layout = Layout(recording)
+        self._required = tuple(a.name for a in recording.arguments if not a.optional)
         self._front: Any = None
-        self._numbers = _Numbers(recipe, ChangeJacobian, ByNumbers)
+        self._numbers = _Numbers(recording, ChangeJacobian, ByNumbers)
 
     def fronted(self) -> Any:
         """This, with machine code before it that serves plain calls."""
@@ -395,26 +395,26 @@ class Blocks(Wrapper):
 
     def _with_parameters(self, args: tuple[Any, ...], named: dict[str, Any]) -> Any:
         """The blocks by the arguments, and by numbers of the robot."""
-        numbers = read_names(self.recipe.name, named.pop("parameters"))
+        numbers = read_names(self.recording.name, named.pop("parameters"))
         if named.get("out") is not None:
             raise ArgumentError(
-                f"{self.recipe.name}: out= is for the blocks by the arguments; those by parameters are another array, "
-                "which jacobian.along(names).function(..., out=...) fills"
+                f"{self.recording.name}: out= is for the blocks by the arguments; those by parameters are another "
+                "array, which jacobian.along(names).function(..., out=...) fills"
             )
-        found, several = self(*args, **named), len(self.recipe.of.results) > 1
-        by_number = self.along(numbers)(*args, **named) if numbers else [{} for _ in self.recipe.of.results]
+        found, several = self(*args, **named), len(self.recording.of.results) > 1
+        by_number = self.along(numbers)(*args, **named) if numbers else [{} for _ in self.recording.of.results]
         rows = [
             named_tuple("Jacobian", (*own._fields, "parameters"))(*own, more)
             for own, more in zip(found if several else [found], by_number, strict=True)
         ]
-        return named_tuple("Jacobians", self.recipe.of.results)(*rows) if several else rows[0]
+        return named_tuple("Jacobians", self.recording.of.results)(*rows) if several else rows[0]
 
     def __call__(self, *args: Any, **named: Any) -> Any:
         if "parameters" in named:
             return self._with_parameters(args, named)
         if len(args) == 1 < len(self._required) and isinstance(args[0], tuple):
             listed = ", ".join(self._required)
-            raise TypeError(f"{self.recipe.name} takes its arguments one by one, jacobian({listed}), not as a tuple")
+            raise TypeError(f"{self.recording.name} takes its arguments one by one, jacobian({listed}), not as a tuple")
         array = self.function(*args, **named)
         present = self._present(args, named)
         found = self._layout.named(present, array)
@@ -423,9 +423,9 @@ class Blocks(Wrapper):
         return found
 
     def _present(self, args: tuple[Any, ...], named: dict[str, Any]) -> tuple[str, ...]:
-        given = dict(zip((a.name for a in self.recipe.arguments), args, strict=False))
+        given = dict(zip((a.name for a in self.recording.arguments), args, strict=False))
         given.update(named)
-        return tuple(a.name for a in self.recipe.arguments if given.get(a.name) is not None)
+        return tuple(a.name for a in self.recording.arguments if given.get(a.name) is not None)
 
 
 DERIVATIVES["jvp"] = lambda of: Directional(Jvp(of))

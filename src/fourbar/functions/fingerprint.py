@@ -1,4 +1,4 @@
-"""What the program of a recipe depends on, as bytes: two recipes with the same bytes write the same program."""
+"""What the program of a recording depends on, as bytes: two recordings with the same bytes write the same program."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Closed loops as the user asks for them: closing a guess, how far loops are open, whether a state may be used."""
+"""Closed loops for the user: closing a guess, the gap of loops, whether a state is valid."""
 
 from __future__ import annotations
 
@@ -42,16 +42,16 @@ def _named(loops: Sequence[str]) -> str:
 
 
 def report_open(what: str, gaps: np.ndarray, single: bool) -> None:
-    """Say that configurations could not be closed: an error for one, a warning in a batch. `what` has a {this}.
+    """Report configurations that could not be closed: an error for one, a warning in a batch. `what` contains {this}.
 
-    In a batch nothing is said of those that were no numbers to begin with, whose `gaps` (n) are none either.
+    In a batch samples that were not finite to begin with, whose `gaps` (n) are NaN too, are not reported.
     """
     gap = np.nanmax(gaps) if np.isfinite(gaps).any() else np.nan
     if single:
-        raise AssemblyError(f"{what.format(this='this configuration')}: a gap of {gap:.3g} is left")
+        raise AssemblyError(f"{what.format(this='this configuration')}: the remaining gap is {gap:.3g}")
     if gap >= 0.0:
         where = what.format(this="the configuration given")
-        warn(f"in some samples {where}: a gap of up to {gap:.3g} is left; these are NaN", RuntimeWarning)
+        warn(f"in some samples {where}: the remaining gap is up to {gap:.3g}; these are NaN", RuntimeWarning)
 
 
 def _columns(cluster_tree: ClusterTree, cluster: Cluster, keep: Sequence[str]) -> list[int]:
@@ -65,7 +65,7 @@ def _columns(cluster_tree: ClusterTree, cluster: Cluster, keep: Sequence[str]) -
 
 
 def assemble(cluster_tree: ClusterTree, q: Any, keep: Sequence[str]) -> np.ndarray:
-    """Close all loops from guesses; what is tied explicitly is closed always."""
+    """Close all loops from guesses; explicit loops are always closed."""
     if isinstance(keep, str):
         raise ArgumentError(f"keep={keep!r}: expected a list of joints, such as [{keep!r}]")
     known = [c.name for c in cluster_tree.moving]
@@ -78,13 +78,14 @@ def assemble(cluster_tree: ClusterTree, q: Any, keep: Sequence[str]) -> np.ndarr
     for cluster, tie, own in implicit(cluster_tree):
         if array.ndim == 1 and not np.isfinite(array[own]).all():
             raise AssemblyError(
-                f"{_named(cluster.loops)} cannot be closed: q holds NaN or infinite numbers; start from robot.neutral()"
+                f"{_named(cluster.loops)} cannot be closed: q contains NaN or infinite numbers; start from "
+                "robot.neutral()"
             )
         rows[:, own], gaps = close_from(tie, rows[:, own], _columns(cluster_tree, cluster, keep))
         left = ~(gaps <= CLOSED)
         if np.any(left):
             gap = np.abs(tie.residual(rows[left][:, own])).max(axis=-1, initial=0.0)
-            held = f" with {', '.join(map(repr, keep))} kept" if keep else ""
+            held = f" with {', '.join(map(repr, keep))} fixed" if keep else ""
             report_open(f"{_named(cluster.loops)} cannot be closed from {{this}}{held}", gap, array.ndim == 1)
         lost |= left
     rows[lost] = np.nan
@@ -101,7 +102,7 @@ def loop_gap(cluster_tree: ClusterTree, q: Any) -> np.ndarray:
 
 
 def check(cluster_tree: ClusterTree, q: Any, v: Any, tolerance: float) -> Any:
-    """Refuse states that mean nothing: no numbers, open loops, toggle positions. What was given, as arrays."""
+    """Refuse invalid states: NaN, open loops, toggle positions. Returns the arguments as arrays."""
     from ..tree.closed import gaps_in_units
 
     array = stored("check", "q", cluster_tree.nq, q)
@@ -115,8 +116,8 @@ def check(cluster_tree: ClusterTree, q: Any, v: Any, tolerance: float) -> Any:
         if not np.all(gaps <= tolerance):
             worst = np.abs(tie.residual(array[..., own])).max(axis=-1, initial=0.0)
             raise AssemblyError(
-                f"check: q{_at(~(gaps <= tolerance))}: {_named(cluster.loops)} {_are(cluster.loops)} open, by "
-                f"up to {np.nanmax(worst):.3g}: results there mean nothing; robot.assemble(q) closes loops"
+                f"check: q{_at(~(gaps <= tolerance))}: {_named(cluster.loops)} {_are(cluster.loops)} open, by up to "
+                f"{np.nanmax(worst):.3g}: results there are meaningless; robot.assemble(q) closes loops"
             )
     _check_toggles(cluster_tree, array)
     if v is None:
@@ -127,7 +128,7 @@ def check(cluster_tree: ClusterTree, q: Any, v: Any, tolerance: float) -> Any:
 
 
 def _check_toggles(cluster_tree: ClusterTree, q: np.ndarray) -> None:
-    """Refuse toggle positions. Only those of q (..., nq) are looked at closely that come near one."""
+    """Refuse toggle positions. Only those q (..., nq) are examined closely that are near one."""
     near = np.zeros(q.shape[:-1], bool)
     for _, tie, own in implicit(cluster_tree):
         K = np.nan_to_num(tie.numbers(q[..., own])[1][..., tie.rows, :])
@@ -148,7 +149,7 @@ def _are(names: Sequence[str]) -> str:
 
 
 def _at(wrong: np.ndarray) -> str:
-    """Where in a batch something is wrong first, in words."""
+    """Where in a batch the first invalid sample is, in words."""
     if not wrong.ndim:
         return ""
     first = [int(x) for x in np.argwhere(wrong)[0]]
@@ -158,7 +159,7 @@ def _at(wrong: np.ndarray) -> str:
 def _check_finite(name: str, x: np.ndarray) -> None:
     wrong = np.asarray(~np.isfinite(x).all(axis=-1))
     if wrong.any():
-        raise ArgumentError(f"check: {name}{_at(wrong)} holds NaN or infinite numbers")
+        raise ArgumentError(f"check: {name}{_at(wrong)} contains NaN or infinite numbers")
 
 
 def _check_quaternions(cluster_tree: ClusterTree, q: np.ndarray) -> None:
@@ -174,7 +175,7 @@ def _check_quaternions(cluster_tree: ClusterTree, q: np.ndarray) -> None:
 
 
 def _check_angles(cluster_tree: ClusterTree, q: np.ndarray) -> None:
-    """Refuse angles that are too large for their sines to mean anything."""
+    """Refuse angles that are too large for meaningful sines."""
     wrong = np.asarray(endless_angles(cluster_tree, q))
     if wrong.any():
         raise CoordinateError(
@@ -326,14 +327,14 @@ class Looped:
 
 
 SLACK = "slack"  # what `waive` calls a gap of rows that others imply
-SLACK_FIX = "write more digits where these loops meet, or hold each thing once"
+SLACK_FIX = "write more digits where these loops meet, or constrain each thing only once"
 
 
 def slack_messages(cluster_tree: ClusterTree) -> list[str]:
-    """For each loop of which rows were left out its name, and the gap."""
+    """The name and gap of each loop with rows left out."""
     return [
-        f"loop {name!r} holds what other joints and loops hold already, but for a gap of {gap:.3g}: those of its rows "
-        "are left out"
+        f"loop {name!r} duplicates constraints of other joints and loops, but for a gap of {gap:.3g}: its redundant "
+        "rows are left out"
         for cluster in cluster_tree.clusters
         for name, gap in cluster.slack
     ]

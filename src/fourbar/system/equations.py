@@ -1,6 +1,5 @@
-"""The equations of motion as formulas: M(q), C(q, v), g(q) and τ in SymPy, as LaTeX, as plain Python.
-
-The steps are those that are compiled, run on symbols; what comes out is simplified as far as that is quick.
+"""The equations of motion as formulas: M(q), C(q, v), g(q) and τ in SymPy, as LaTeX, as Python. The steps are those
+that are compiled, run on symbols; the result is simplified as far as that is quick.
 """
 
 from __future__ import annotations
@@ -178,7 +177,7 @@ def _traced(spanning: Model, recorder: Whole) -> list[Any]:
 
 
 def _check_size(name: str, flat: Sequence[Any], named: Collection[Expr]) -> None:
-    """Refuse formulas that nobody would read; what is `named` is written once."""
+    """Refuse formulas too long to read; what is `named` is written once."""
     size = written_out(flat, named)
     if size > _LARGEST:
         raise ArgumentError(
@@ -251,7 +250,7 @@ def _as_it_is(x: Any) -> Any:
 
 _SIMPLIFIED = 600  # operations of one entry up to which it is simplified
 _EXPANDED = 800  # operations up to which an expanded formula is simplified further
-_DUST = 1e-15  # what is left of sums that vanish, beside the largest number of a formula
+_DUST = 1e-15  # rounding errors of sums that vanish, relative to the largest number of a formula
 
 
 def identifiers(prefix: str, names: Iterable[str]) -> list[str]:
@@ -282,7 +281,9 @@ def tidy(x: Any) -> Any:
 
 
 def _shortened(x: Any) -> Any:
-    """A formula without fractions: the shortest of it as it is, expanded, and with products of sines turned to sums."""
+    """A formula without fractions: the shortest of the original, the expanded one, and one with products of sines as
+    sums.
+    """
     sympy = load_sympy()
     from sympy.simplify.fu import TR8  # products of sines and cosines to sums
 
@@ -295,7 +296,7 @@ def _shortened(x: Any) -> Any:
 
 
 def clean(x: Any) -> Any:
-    """Without numbers that are only the rounding of a sum that vanishes, and with whole numbers written as such."""
+    """Without rounding errors of vanishing sums, and with integers written as such."""
     sympy = load_sympy()
     floats = x.atoms(sympy.Float)
     largest = max(map(abs, floats), default=0)
@@ -324,7 +325,7 @@ class LoopMap(NamedTuple):
 
 
 def _tied(tie: LoopEmbedding, q: Sequence[Any], v: Sequence[Any], parameters: Mapping[Expr, Any]) -> tuple[Any, Any]:
-    """G and Ġ of links tied by loops, at coordinates q and velocities v of all their joints."""
+    """G and Ġ of links connected by loops, at coordinates q and velocities v of all their joints."""
     sympy = load_sympy()
     n, m = len(tie.traced.v), len(tie.rows)
     p, inputs = to_sympy(tie.p, parameters), (*tie.traced.q, *tie.traced.p)

@@ -1,9 +1,8 @@
-"""How joints share a load that rigid bodies leave open: with the least forces.
+"""How joints share a load that rigid-body dynamics leaves undetermined: with the least forces.
 
-The spanning tree alone would need forces τ of all joints and pass on wrenches F. Forces λ along the conditions of loops
-change both: K_dᵀ λ = τ_d, so that passive joints need none, and F + Tᵀ λ. Where loops hold more than is needed, λ is
-open by all that K does not see: Uᵀ K = 0. Of these the one is taken for which the squares of what all joints pass on,
-loop joints too, add up to least.
+The spanning tree alone would need forces τ of all joints and transmit wrenches F. Forces λ along the rows of loops
+change both: K_dᵀ λ = τ_d, so that passive joints need none, and F + Tᵀ λ. In overconstrained loops λ is determined only
+up to the null space Uᵀ K = 0. The solution minimises the sum of squares of what all joints transmit, loop joints too.
 """
 
 from __future__ import annotations
@@ -61,8 +60,9 @@ def _passive(robot: System) -> list[int]:
 
 
 def _passed(robot: System, F: np.ndarray, pull: np.ndarray) -> np.ndarray:
-    """All that joints pass on (..., m, k), from the wrenches F (..., m, n_bodies, 6) on bodies by the joints that carry
-    them and those by loops: at the joint, moments and forces."""
+    """All that joints transmit (..., m, k), from the wrenches F (..., m, n_bodies, 6) on bodies by the joints that
+    carry them and those by loops: at the joint, moments and forces.
+    """
     m = robot.mechanism
     moving = [b for b, c in enumerate(m.joints) if c.joint.nv]
     parts = [F[..., moving, :].reshape(*F.shape[:-2], -1)]
@@ -90,7 +90,7 @@ def _ends(robot: System) -> Iterator[tuple[list[int], int, np.ndarray]]:
 
 
 class _Symbols:
-    """What a loop sees of a robot of which nothing is known: it tells how many rows the loop has."""
+    """A loop's view of an unknown robot: it shows how many rows the loop has."""
 
     def __init__(self, robot: System) -> None:
         self._graph, self._joints = Graph(), {c.name: c.joint for c in robot.model.cluster_tree.moving}
@@ -100,7 +100,7 @@ class _Symbols:
         return Vec(self._graph.inputs(joint, self._joints[joint].nq))
 
     def pose(self, body: str) -> Transform:
-        """No matter which."""
+        """Any pose."""
         return IDENTITY
 
 

@@ -1,4 +1,4 @@
-"""Bodies without mass are allowed where something behind them has mass; elsewhere the dynamics has no solution."""
+"""Massless bodies are allowed where they carry mass; elsewhere the dynamics has no solution."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from ..tree.solid import is_solid
 if TYPE_CHECKING:
     from ..io.report import Finding
 
-MASSLESS = "massless"  # what reports call a joint that moves nothing
+MASSLESS = "massless"  # the key of the finding for a joint that moves no inertia
 
 
 def check_regular(cluster_tree: ClusterTree) -> None:
-    """Refuse a tree in which some joint moves nothing: its mass matrix is singular in every configuration."""
+    """Refuse a tree in which some joint moves no inertia: its mass matrix is singular in every configuration."""
     if not is_solid(cluster_tree):
         from ..algorithms.massless import check_joints  # which few robots need
 
@@ -23,7 +23,7 @@ def check_regular(cluster_tree: ClusterTree) -> None:
 
 
 def unsolvable(findings: Iterable[Finding]) -> str:
-    """Why no method can invert the mass matrix of a robot of a file: some joint moves nothing. Empty where all do.
+    """Why no method can invert the mass matrix of a robot from a file: some joint moves no inertia. Empty otherwise.
 
     Where that was waived it is a note, and results are NaN.
     """

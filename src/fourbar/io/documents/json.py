@@ -35,7 +35,7 @@ def read_json(text: str, reading: Reading) -> Document:
         fail(lines.found.too_deep, TOO_DEEP)
     except _Refused as error:
         twice = lines.found.twice
-        if twice is not None and "twice" in str(error):
+        if twice is not None and str(error).startswith("duplicate"):
             fail(twice[1], f"{error} ({shown_path(twice[0])})")
         fail(lines.found.odd.get(str(error).split()[0], 1), str(error))
     except ValueError as error:  # a number of too many digits

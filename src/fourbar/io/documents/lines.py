@@ -60,7 +60,8 @@ class Lines:
         """The line that a message refers to: it begins with a path below `path`, or quotes its last key."""
         at = path
         *heads, rest = _heads(message)
-        for step in (step for head in (*heads, rest.partition(" ")[0]) for step in _steps(head)):
+        key = rest.removeprefix("unknown ").partition(" ")[0]
+        for step in (step for head in (*heads, key) for step in _steps(head)):
             at = (*at, step) if (*at, step) in self.found.lines else at
         quoted = [(*at, key) for key in _QUOTED.findall(message) if (*at, key) in self.found.lines]
         return self.of(quoted[0] if quoted else at)

@@ -47,7 +47,7 @@ class Resolved:
         why: str = _CONTRADICT,
         dependent: Dependent | None = None,
     ) -> None:
-        self.function, self.told, self.dependent = function, told, dependent
+        self.function, self.differentiable, self.dependent = function, differentiable, dependent
         self.__doc__ = function.__doc__
         self._again, self._tolerance, self._rebuild, self._why = again, tolerance, rebuild, why
 
@@ -106,7 +106,7 @@ class Resolved:
 
     def vjp(self, args: Any, cotangents: Any, parameters: Any = None, **options: Any) -> Any:
         """Gradients of Σ cotangent · result by argument, for a cotangent of each result; where there is none: `jvp`."""
-        names, what = self.results, f"{self.differentiable.vjp.recipe.name}, cotangent"
+        names, what = self.results, f"{self.differentiable.vjp.recording.name}, cotangent"
         if not isinstance(cotangents, Mapping | tuple) or len(cotangents) != len(names):
             wanted = f"expected a tuple of arrays ({', '.join(names)}), or a dictionary"
             raise TypeError(f"{what}: {wanted}, got {described(cotangents)}")

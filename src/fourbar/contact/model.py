@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, NamedTuple
 
+from ..arrays import Argument
 from ..compile.program_cache import cached_program
 from ..expr import Program, select
+from ..functions.arguments import DT, F_EXT, TAU, Input, Q, V
 from ..functions.context import Context, Record, record, recorded
 from ..functions.fingerprint import fingerprint
+from ..functions.function import make
 from ..functions.model import Model
 from ..functions.recording import BLOCK, MethodRecording
-from ..functions.registry import Method
+from ..functions.registry import Method, Option
 from ..functions.rollout import Rollout, Step
 from ..mechanism.mechanism import Mechanism
 from ..spatial.linear import Vec
@@ -23,13 +26,30 @@ from .step import contact_step, rolling_step
 
 _LARGEST = 40_000  # operations in a step that is unrolled
 RESULTS = ("q", "v", "impulse", "told")  # of more than four a call takes the slow way
+
+
+class Impulse(Input):
+    """An impulse for each row that a step solves for."""
+
+    def shape(self, model: Any) -> tuple[int, ...]:
+        return (rows(model.spec),)
+
+
+class PerContact(Input):
+    """A number for each contact."""
+
+    def shape(self, model: Any) -> tuple[int, ...]:
+        return (len(model.spec.candidates),)
+
+
+IMPULSE, FRICTION = Impulse("impulse"), PerContact("friction")
 METHOD = Method(
     contact_step,
-    ("q", "v", "tau", "dt", "impulse"),
+    (Q, V, TAU, DT, IMPULSE),
     RESULTS,
-    ("f_ext", "friction"),
-    ("spec",),
-    contact_step.__doc__ or "",
+    (F_EXT, FRICTION),
+    (Option("spec"),),
+    doc=contact_step.__doc__ or "",
 )
 
 
@@ -37,12 +57,12 @@ METHOD = Method(
 class ContactModel(Model):
     """A mechanism with candidates of contacts."""
 
-    spec: Spec
+    spec: Spec = field(default_factory=lambda: Spec((), ()))
 
-    def shape(self, argument: str) -> tuple[int, ...]:
-        if argument == "impulse":
-            return (rows(self.spec),)
-        return (len(self.spec.candidates),) if argument == "friction" else super().shape(argument)
+    @staticmethod
+    def with_contacts(mechanism: Mechanism, spec: Spec) -> ContactModel:
+        """The model of a mechanism with what it may touch."""
+        return ContactModel(mechanism, lower(mechanism), spec=spec)
 
 
 def rows(spec: Spec) -> int:
@@ -53,8 +73,8 @@ def rows(spec: Spec) -> int:
 class StepRecording(MethodRecording):
     """The recording of a step."""
 
-    def recorded(self, algorithm: Record, present: tuple[str, ...], block: int = BLOCK) -> Any:
-        return record(self.name, self.model, algorithm, present, self._static, block, _LARGEST)
+    def recorded(self, algorithm: Record, present: Sequence[Argument], block: int = BLOCK) -> Program:
+        return record(self.name, self.model, algorithm, present, self.static, block, _LARGEST)
 
 
 def _static(cluster_tree: ClusterTree, spec: Spec) -> dict[str, Any]:
@@ -63,14 +83,12 @@ def _static(cluster_tree: ClusterTree, spec: Spec) -> dict[str, Any]:
 
 def recording(mechanism: Mechanism, spec: Spec) -> StepRecording:
     """The recording of a step of a mechanism."""
-    model = ContactModel(mechanism, lower(mechanism), spec)
+    model = ContactModel.with_contacts(mechanism, spec)
     return StepRecording(model, "contact_step", METHOD, partial(_static, spec=spec), (compiled_step, mechanism, spec))
 
 
 def compiled_step(mechanism: Mechanism, spec: Spec) -> Any:
     """The function (q, v, tau, dt, impulse) -> q, v, impulse, told: residual, gaps, forces."""
-    from ..functions.make import make
-
     return make(recording(mechanism, spec))
 
 
@@ -105,13 +123,13 @@ class Rolling:
     """The steps of rollouts of a mechanism: how they are recorded."""
 
     def __init__(self, mechanism: Mechanism, spec: Spec, friction: bool, force: Force | None) -> None:
-        self.model, self.spec, self.force = ContactModel(mechanism, lower(mechanism), spec), spec, force
+        self.model, self.spec, self.force = ContactModel.with_contacts(mechanism, spec), spec, force
         self.holds = force is not None and force.period > 1
-        n, shape = len(spec.candidates), self.model.shape
-        self.state = {name: shape(name) for name in ("q", "v", "impulse")} | {"worst": (), "late": (), "count": ()}
+        n, tau = len(spec.candidates), TAU.shape(self.model)
+        self.state = {x.name: x.shape(self.model) for x in (Q, V, IMPULSE)} | {"worst": (), "late": (), "count": ()}
         if self.holds:
-            self.state |= {"held": shape("tau"), "phase": ()}
-        self.controls = {"tau": shape("tau")} if force is None else {}
+            self.state |= {"held": tau, "phase": ()}
+        self.controls = {"tau": tau} if force is None else {}
         self.numbers: dict[str, tuple[int, ...]] = {"dt": (), "friction": (n,)} if friction else {"dt": ()}
         self.records = {"residual": (), "gap": (n,), "force": (n, 3)}
 

@@ -14,13 +14,13 @@ from ..algorithms.kinematics import along, place_outward
 from ..algorithms.sweep import Sweeps
 from ..expr import maximum, select
 from ..functions.context import Context
-from ..functions.registry import METHODS, Outputs, flat
+from ..functions.methods.passive import passive_parts
+from ..functions.registry import Outputs, flat
 from ..joints.euclidean import is_flat
 from ..spatial.linear import Mat, Scalar, Vec, dot
 from ..spatial.transform import IDENTITY, Transform
 from ..spatial.vectors import Twist
 from ..tree.cluster_tree import GROUND, Location
-from ..tree.clusters import split
 from . import motion, solver
 from .candidates import Candidate, JointRow, Spec, Touch, axes_of
 from .delassus import Base, Delassus, FreeMotion, Part
@@ -201,8 +201,7 @@ class Stepper:
         moving = c.model.cluster_tree.moving
         total = c.by_cluster("tau")
         if any(any(joint.damping) or any(joint.stiffness) for joint in moving):
-            (_, _, passive), *_ = METHODS["passive_forces"].record(c)
-            total = [self.call(_added, *both) for both in zip(total, split(c.clusters, passive, "nv"), strict=True)]
+            total = [self.call(_added, *both) for both in zip(total, passive_parts(c), strict=True)]
         if any(any(self._stiffness(i)) for i in range(len(moving))):
             v, more = c.velocities(), c.still()
             for i in range(len(moving)):

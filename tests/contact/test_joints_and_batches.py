@@ -184,7 +184,8 @@ def test_energy_never_grows_by_itself() -> None:
     energy = robot.kinetic_energy(run.q, run.v) + robot.potential_energy(run.q)
     # the step is of first order: what energy there is is known to dt times the power of gravity
     assert (np.diff(energy, axis=0) < 1e-3 * 7.0 * G * 2.0).all()
-    assert (energy[-1] < energy[0] - 1.0).all() and np.nanmin(run.contacts.gap) > -1e-4
+    # and a foot on an arc is below the floor by what the arc bends in a step
+    assert (energy[-1] < energy[0] - 1.0).all() and np.nanmin(run.contacts.gap) > -1e-3
 
 
 def test_controls_may_be_a_function_at_a_period_of_its_own() -> None:

@@ -21,7 +21,7 @@ from ..spatial.linear import Mat, Scalar, Vec, dot, is_zero
 _TINY = 1e-60  # of squares: keeps roots and ratios of what vanishes from infinity, and products above what is slow
 _SMALL = 1e-30  # an impulse below which nothing rubs
 _WEAK = 1e-10  # a row that moves so much less than the others of its contact is taken to move that much
-_PROXIMAL = 1e-9  # how much Newton's matrix is stiffened: redundant rows make G singular
+_PROXIMAL = 1e-8  # how much Newton's matrix is stiffened: redundant rows make G singular
 _INNER = 2  # rounds of a contact with several kinds of friction on its own in a sweep
 _LEAP, _TRIES = 0.5, 3  # so many Newton steps in a row that leave more of the residual than that lead nowhere
 _WILD = 20.0  # one that makes it so much larger does at once

@@ -21,7 +21,6 @@ from typing import Any
 
 os.environ.setdefault("FOURBAR_THREADS", "1")
 
-import mujoco
 import mujoco.rollout
 import numpy as np
 
@@ -29,6 +28,7 @@ import fourbar as fb
 from fourbar.contact import Shape
 from robots import robot_folder
 
+mj: Any = mujoco  # whose names type checkers do not see
 BATCH, STEPS, DT = 1024, 200, 2e-3
 FEET = ("LF_FOOT", "RF_FOOT", "LH_FOOT", "RH_FOOT")
 RADIUS, FRICTION, TOLERANCE = 0.02, 0.7, 1e-8
@@ -72,7 +72,7 @@ class Task:
         self.run = scene.simulate(self.q, self.v, duration=STEPS * DT, dt=DT, control=torque, every=10)
 
 
-def peer_model(robot: fb.System) -> mujoco.MjModel:
+def peer_model(robot: fb.System) -> Any:
     """The same robot in MuJoCo: static bodies fused, motors at all joints, no shapes but the feet and the floor."""
     with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -93,7 +93,7 @@ def peer_model(robot: fb.System) -> mujoco.MjModel:
     joints = re.findall(r'<joint name="([^"]*)" type="hinge"', text)
     motors = "".join(f'<motor joint="{name}"/>' for name in joints)
     text = text.replace("</mujoco>", f'<option timestep="{DT}"/><actuator>{motors}</actuator></mujoco>')
-    return mujoco.MjModel.from_xml_string(text)
+    return mj.MjModel.from_xml_string(text)
 
 
 def turned(robot: fb.System, q: np.ndarray, v: np.ndarray) -> np.ndarray:
@@ -126,8 +126,8 @@ def main() -> int:
     task = Task(robot, scene)
     print(f"first rollout after {time.perf_counter() - start:.2f} s (compiled, or from the cache)")
     model, data = peer_model(robot), None
-    data = mujoco.MjData(model)
-    state = np.zeros((BATCH, mujoco.mj_stateSize(model, mujoco.mjtState.mjSTATE_FULLPHYSICS)))
+    data = mj.MjData(model)
+    state = np.zeros((BATCH, mj.mj_stateSize(model, mj.mjtState.mjSTATE_FULLPHYSICS)))
     state[:, 1 : 1 + model.nq] = task.q
     state[:, 1 + model.nq : 1 + model.nq + model.nv] = turned(robot, task.q, task.v)
     controls = np.ascontiguousarray(task.tau[:, :, 6:])
@@ -147,9 +147,9 @@ def main() -> int:
             q, v, x, *_ = step(q, v, one[2], dt, x)
 
     def peer_one() -> None:
-        mujoco.mj_setState(model, data, state[0], mujoco.mjtState.mjSTATE_FULLPHYSICS)
+        mj.mj_setState(model, data, state[0], mj.mjtState.mjSTATE_FULLPHYSICS)
         for _ in range(STEPS):
-            mujoco.mj_step(model, data)
+            mj.mj_step(model, data)
 
     run = ours()
     touching = task.run.contacts.found[1:].sum(axis=-1).mean()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
 from numbers import Real
 from typing import Any
@@ -194,12 +193,10 @@ def _attach(run: Any, error: Exception) -> None:
     error.add_note(f"simulate: at t = {run.t:.6g} s; the states so far are in the error's attribute 'trajectory'")
 
 
-class Staged(ABC):
+class Staged:
     """What simulates itself: a scene, whose robot touches things."""
 
-    @abstractmethod
-    def simulate(self, q: Any, v: Any = None, *, duration: float, dt: float, **options: Any) -> Any:
-        """The motion from a state."""
+    simulate: Callable[..., Any]
 
 
 def _staged(scene: Staged, q: Any, v: Any, torque: Any, passive: bool, **options: Any) -> Any:

@@ -38,7 +38,7 @@ def listed() -> list[str]:
 
 
 def test_every_name_of_the_package_is_listed() -> None:
-    modules = {"baselines", "bridges", "constraints", "convert", "joints", "lagrange", "loops", "robots"}
+    modules = {"baselines", "bridges", "constraints", "contact", "convert", "joints", "lagrange", "loops", "robots"}
     told = {name.partition("(")[0] for name in listed()} | {"System", "Constrained", "Actuated"}
     assert set(fb.__all__) - modules <= told
 
@@ -49,7 +49,13 @@ def test_every_method_of_a_robot_is_listed() -> None:
 
 def test_what_is_internal_is_not_listed() -> None:
     shown = {name.rpartition(".")[2] for name in listed() if name.startswith("Constrained.")}
-    assert "forward_dynamics" in shown and not shown & {"differentiable", "once", "no_rows_error", "compiled", "resolved"}
+    assert "forward_dynamics" in shown and not shown & {
+        "differentiable",
+        "once",
+        "no_rows_error",
+        "compiled",
+        "resolved",
+    }
 
 
 def test_internal_names_exist() -> None:

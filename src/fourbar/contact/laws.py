@@ -29,7 +29,14 @@ class NormalLaw(NamedTuple):
 
 @dataclass(frozen=True)
 class Rigid:
-    """Bodies do not enter each other: exact Signorini and Coulomb."""
+    """Contacts of bodies that do not enter each other: exact Signorini and Coulomb.
+
+    Examples
+    --------
+    >>> import fourbar as fb
+    >>> fb.contact.Rigid()
+    Rigid()
+    """
 
     def normal(self, gap: Scalar, dt: Scalar) -> NormalLaw:
         """An open gap may close; of one that is negative, from where a motion began, a part is taken back."""
@@ -38,7 +45,26 @@ class Rigid:
 
 @dataclass(frozen=True)
 class Compliant:
-    """A spring of the given stiffness (N/m) with damping (N s/m) at every point; friction is that of Coulomb."""
+    """Contacts with a spring and a damper at every point; friction is that of Coulomb.
+
+    Parameters
+    ----------
+    stiffness : float, default 100000.0
+        Stiffness (N/m) of every point.
+    damping : float, default 1000.0
+        Damping (N s/m) of every point.
+
+    Raises
+    ------
+    ModelError
+        If a number is not what it should be.
+
+    Examples
+    --------
+    >>> import fourbar as fb
+    >>> fb.contact.Compliant(stiffness=2e4, damping=300.0)
+    Compliant(stiffness=20000.0, damping=300.0)
+    """
 
     stiffness: float = 1e5
     damping: float = 1e3

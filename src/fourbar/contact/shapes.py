@@ -24,12 +24,41 @@ _TURNS = ((1.0, 0.0), (-0.5, 0.75**0.5), (-0.5, -(0.75**0.5)))  # three points o
 
 @dataclass(frozen=True)
 class Shape:
-    """A shape that touches, on a frame or body by name: Shape("foot", "sphere", 0.02).
+    """A shape that may touch, on a frame or body by name.
 
-    Sizes in metres, as of `Geometry`: nothing for a point; radius of a sphere; radius and length (without the caps) of
-    a capsule along z, of a cylinder too; the three edges of a box; the three half axes of an ellipsoid. It sits at
-    `position`, turned by `rotation` (3 x 3, a quaternion) or `rpy`, in the frame. Friction and restitution are those of
-    `Material`.
+    Parameters
+    ----------
+    frame : str
+        The frame or body.
+    kind : str, default "point"
+        One of "point", "sphere", "capsule", "box", "cylinder", "ellipsoid".
+    size : float or sequence of float
+        Metres: nothing for a point, the radius of a sphere, radius and length of a capsule (without its caps) or a
+        cylinder along z, the three edges of a box, the three half axes of an ellipsoid.
+    position : array_like, shape (3,)
+        Where it sits in the frame (m).
+    rotation : array_like, optional
+        How it is turned in the frame: 3 x 3, or a quaternion.
+    rpy : array_like, shape (3,), optional
+        The same as roll, pitch and yaw (rad).
+    friction : float, optional
+        Coefficient of sliding friction; what None means, `Plane` says.
+    torsion : float, optional
+        Torsional friction (m).
+    rolling : float, optional
+        Rolling friction (m).
+    restitution : float, optional
+        Part of the normal velocity, from 0 to 1, with which what touches leaves.
+
+    Raises
+    ------
+    ModelError
+        If the kind or a number is not what it should be.
+
+    Examples
+    --------
+    >>> from fourbar.contact import Shape
+    >>> foot = Shape("LF_FOOT", "sphere", 0.02)
     """
 
     frame: str

@@ -132,7 +132,7 @@ def world_force(axes: tuple[Vec, ...], impulse: Vec, dt: Scalar) -> Vec:
     return total * (1.0 / dt)
 
 
-def sound(old: Vec, new: Vec, measure: Scalar) -> Vec:
+def last_finite(old: Vec, new: Vec, measure: Scalar) -> Vec:
     """The new state, or the old one where the new is not finite."""
     return Vec([select(measure < 1e200, b, a) for a, b in zip(old, new, strict=True)])
 
@@ -389,9 +389,9 @@ def contact_step(c: Context, spec: Spec) -> Outputs:
     size = call(magnitude, q, v, impulse)
     n = len(spec.candidates)
     return [
-        ("q_next", (len(q),), list(call(sound, Vec(c.given["q"]), q, size))),
-        ("v_next", (len(v),), list(call(sound, Vec(c.given["v"]), v, size))),
-        ("impulse_next", (len(impulse),), list(call(sound, Vec([0.0] * len(impulse)), impulse, size))),
+        ("q_next", (len(q),), list(call(last_finite, Vec(c.given["q"]), q, size))),
+        ("v_next", (len(v),), list(call(last_finite, Vec(c.given["v"]), v, size))),
+        ("impulse_next", (len(impulse),), list(call(last_finite, Vec([0.0] * len(impulse)), impulse, size))),
         ("told", (1 + 4 * n,), [call(marked, found["residual"][0], size), *found["gap"], *found["force"]]),
     ]
 

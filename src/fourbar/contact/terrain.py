@@ -81,7 +81,34 @@ def _three(what: str, x: Any) -> tuple[float, float, float]:
 
 @dataclass(frozen=True)
 class Plane(Terrain):
-    """A plane through `point` with the given normal; the floor z = 0 by default. Everything below it is solid."""
+    """A plane, below which everything is solid; the floor z = 0 by default.
+
+    Parameters
+    ----------
+    friction : float or None, default 0.8
+        Coefficient of sliding friction. None leaves it, and likewise the numbers below, to the other surface; where
+        both have one, the larger acts, of restitution the smaller.
+    point : array_like, shape (3,)
+        A point of the plane (m).
+    normal : array_like, shape (3,)
+        The direction out of it, of any length.
+    torsion : float, optional
+        Torsional friction (m): the moment about the normal is at most so many times the normal force.
+    rolling : float, optional
+        Rolling friction (m), likewise of the moment across the normal.
+    restitution : float, optional
+        Part of the normal velocity, from 0 to 1, with which what touches leaves.
+
+    Raises
+    ------
+    ModelError
+        If a number is not what it should be.
+
+    Examples
+    --------
+    >>> import fourbar as fb
+    >>> slope = fb.Plane(friction=0.5, normal=(0.3, 0.0, 1.0))
+    """
 
     friction: float | None = 0.8
     point: Any = (0.0, 0.0, 0.0)
@@ -129,10 +156,33 @@ def _traced(function: Callable[..., Any]) -> Slopes:
 
 @dataclass(frozen=True)
 class SignedDistance(Terrain):
-    """Solid where distance(x, y, z) < 0: a Python function over generic scalars (+ - * /, fb.sin, fb.sqrt, fb.select).
+    """Terrain that is solid where a function of x, y, z is negative.
 
-    Its derivative, found by tracing, is the normal. It need not be a true distance: it is divided by the length of its
-    gradient, which is right near the surface.
+    Parameters
+    ----------
+    distance : callable
+        ``distance(x, y, z)``, written over generic scalars: + - * /, `sin`, `sqrt`, ..., and `select` instead of if.
+        Its derivative, found by tracing, is the normal. It need not be a true distance: it is divided by the length of
+        its gradient, which is right near the surface.
+    friction : float or None, default 0.8
+        Coefficient of sliding friction. None leaves it, and likewise the numbers below, to the other surface; where
+        both have one, the larger acts, of restitution the smaller.
+    torsion : float, optional
+        Torsional friction (m): the moment about the normal is at most so many times the normal force.
+    rolling : float, optional
+        Rolling friction (m), likewise of the moment across the normal.
+    restitution : float, optional
+        Part of the normal velocity, from 0 to 1, with which what touches leaves.
+
+    Raises
+    ------
+    ModelError
+        If it is no function, or the same everywhere.
+
+    Examples
+    --------
+    >>> import fourbar as fb
+    >>> waves = fb.SignedDistance(lambda x, y, z: z - 0.1 * fb.sin(x), friction=0.6)
     """
 
     distance: Callable[[Any, Any, Any], Any]
@@ -165,9 +215,38 @@ class SignedDistance(Terrain):
 
 @dataclass(frozen=True)
 class HeightField(Terrain):
-    """Solid below z = height(x, y), interpolated bilinearly between heights[i][j] at x = origin[0] + i * spacing[0],
-    y = origin[1] + j * spacing[1]; beyond the edges as at them. Up to 4096 heights: every one is looked at in every
-    contact, so a formula (`SignedDistance`) is faster where there is one.
+    """Terrain below heights on a grid, interpolated bilinearly; beyond its edges as at them.
+
+    Parameters
+    ----------
+    heights : array_like, shape (n, m)
+        Heights (m) at x = origin[0] + i spacing[0], y = origin[1] + j spacing[1]; at most 4096. Each is looked at in
+        every contact: a formula (`SignedDistance`) is faster where there is one.
+    spacing : array_like, shape (2,)
+        Distances (m) along x and y.
+    origin : array_like, shape (2,)
+        Where the first height is (m).
+    friction : float or None, default 0.8
+        Coefficient of sliding friction. None leaves it, and likewise the numbers below, to the other surface; where
+        both have one, the larger acts, of restitution the smaller.
+    torsion : float, optional
+        Torsional friction (m): the moment about the normal is at most so many times the normal force.
+    rolling : float, optional
+        Rolling friction (m), likewise of the moment across the normal.
+    restitution : float, optional
+        Part of the normal velocity, from 0 to 1, with which what touches leaves.
+
+    Raises
+    ------
+    ModelError
+        If the table or a number is not what it should be.
+
+    Examples
+    --------
+    >>> import fourbar as fb
+    >>> step = fb.HeightField([[0.0, 0.0], [0.1, 0.1]], spacing=(0.5, 1.0))
+    >>> round(step.height(0.25, 0.3), 3)
+    0.05
     """
 
     heights: Any

@@ -173,7 +173,8 @@ def _sections() -> Iterator[Section]:
     for kind, functions in ((Constrained, constrained_methods()), (Actuated, actuated_methods())):
         own = tuple(_called(kind, functions, entry) for entry in members(kind, only_own=True))
         yield Section(f"Robots: `{kind.__name__}`", own, kind)
-    yield Section("Simulation", (function(fb.simulate), kind_of(fb.Trajectory), *members(fb.Trajectory)))
+    states = [entry for kind in (fb.Trajectory, fb.Rollouts) for entry in (kind_of(kind), *members(kind))]
+    yield Section("Simulation", (function(fb.simulate), function(fb.rollout), function(fb.traced), *states))
     terrains = (kind_of(fb.Plane), kind_of(fb.HeightField), kind_of(fb.SignedDistance))
     yield Section("Contacts", (kind_of(fb.Scene), *terrains, *_classes("contact.", _named(contact, SHOWN_ALONE))))
     yield Section("Identification", tuple(_identification()))

@@ -87,3 +87,9 @@ def test_the_peak_of_a_core() -> None:
     code = f"import sys; sys.path.insert(0, {str(BENCH)!r}); from peak import peak_flops; print(peak_flops() > 1e8)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.stdout.split() == ["True"], done.stderr
+
+
+def test_rollouts() -> None:
+    _needs_robots()
+    printed = _run("rollout.py")
+    assert "panda         batch of 1024" in printed and "µs per step" in printed and "two threads" in printed

@@ -14,9 +14,10 @@ import pytest
 
 import fourbar as fb
 from fourbar.cli.main import main
+from fourbar.expr import Shared, Unrolled
 from fourbar.targets.c_code import Writer
 
-from .support import chain
+from .support import chain, triangular
 
 COMPILERS = [name for name in ("gcc", "clang") if shutil.which(name)]
 FLAGS = ["-std=c99", "-O2", "-Wall", "-Wextra", "-Werror", "-pedantic"]
@@ -107,6 +108,20 @@ def test_casadi_finds_its_symbols(tmp_path: Path) -> None:
     result = (ctypes.c_void_p * 1)(tau.ctypes.data)
     assert function(given, result, None, None, 0) == 0
     np.testing.assert_allclose(tau, robot.inverse_dynamics(q, np.zeros(2), a), rtol=1e-14)
+
+
+@needs_compiler
+def test_parts_that_repeat_until_they_are_done(tmp_path: Path) -> None:
+    """A repeat within another, in both layouts: Σ_{m ≤ n} m (m + 1) / 2."""
+    for recorder in (Unrolled(), Shared()):
+        head = "#include <math.h>\n#include <string.h>\ntypedef double real;\n"
+        text = head + Writer("double").function("triangular", triangular(recorder))
+        folder = tmp_path / type(recorder).__name__
+        folder.mkdir()
+        (folder / "triangular.c").write_text(text, encoding="utf-8")
+        library = shared(folder, "triangular")
+        for n, wanted in ((0.0, 0.0), (1.0, 1.0), (4.0, 20.0), (12.0, 364.0)):
+            assert called(library, "triangular", [np.array([n])], ()) == wanted
 
 
 def test_numbers_survive() -> None:

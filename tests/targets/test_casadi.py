@@ -10,9 +10,10 @@ import numpy as np
 import pytest
 
 import fourbar as fb
+from fourbar.expr import Unrolled
 from fourbar.targets.missing import needed
 
-from .support import chain
+from .support import chain, triangular
 
 casadi: Any = pytest.importorskip("casadi", reason="casadi is not installed")
 to_casadi: Any = pytest.importorskip("fourbar.casadi").function
@@ -80,3 +81,10 @@ def test_what_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "casadi", None)
     with pytest.raises(ImportError, match=re.escape(".[casadi]")):
         needed("casadi", "casadi")
+
+
+def test_parts_that_repeat_are_refused() -> None:
+    from fourbar.targets.casadi import replayed
+
+    with pytest.raises(fb.ArgumentError, match=r"triangular repeats a part.*export it as C"):
+        replayed(triangular(Unrolled()), "triangular")

@@ -153,7 +153,7 @@ class RolloutKernel:
         dims = address(table)
         args, steps = dims + 8, dims + 8 * (m + 2)
         table[1] = steps + 8 * (m + len(core))
-        threads = min(threads, most_threads())
+        threads = min(threads, most_threads()) if threads > 1 else 1
         failures = self._data[words.FAILURES]
         chunk = chunk_size(n, threads, self.lanes.width, _NEVER)
         call_shared(self._share, args, dims, steps, address(self._data), chunk, threads)

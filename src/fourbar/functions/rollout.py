@@ -145,6 +145,12 @@ class Rollout:
         """Operations of a step of one sample, with those that put its state in place."""
         return operations(self.program) + _AROUND + 4 * sum(math.prod(shape) for shape in self.step.state.values())
 
+    def several(self, n: int) -> int:
+        """Steps of n samples that take some milliseconds."""
+        if backend() == "numpy":
+            return _FEWEST
+        return max(_FEWEST, _AT_ONCE // (self.work * max(1, n)))
+
     def start(
         self,
         state: Mapping[str, Any],
@@ -240,7 +246,7 @@ class Motion:
     @property
     def several(self) -> int:
         """Steps that take some milliseconds, so that what happens meanwhile need not wait long."""
-        return max(_FEWEST, _AT_ONCE // (self._rollout.work * max(1, self.n)))
+        return self._rollout.several(self.n)
 
     @property
     def state(self) -> dict[str, np.ndarray]:

@@ -115,7 +115,7 @@ class Course:
     @property
     def several(self) -> int:
         """Steps that take some milliseconds."""
-        return max(8, 50_000_000 // (self._charts[0].rollout.work * max(1, self.n)))
+        return self._charts[0].rollout.several(self.n)
 
     @property
     def is_over(self) -> bool:

@@ -110,7 +110,7 @@ class Follower:
 
     def __init__(self, robot: System, torque: Torque | None, acting: Acting) -> None:
         self.charts, self.torque, self.acting = Charts(robot), torque, acting
-        self._stages: dict[System, StageFunction | None] = {}
+        self._stages: dict[int, tuple[System, StageFunction | None]] = {}  # by identity: to hash a robot takes long
 
     def step(self, t: float, now: State, dt: float) -> State:
         """The next state; velocities are those in use."""
@@ -128,18 +128,19 @@ class Follower:
         if stage is not None:
             q, v, lost = stage.step(t, now.q, now.v, np.array(dt), self._asked)
             after = State(q, v, now.lost + lost)
-            if not (diverged(after) & ~diverged(now)).any():
+            if not diverged(after).any() or not (diverged(after) & ~diverged(now)).any():
                 return after
         return step(self.charts.now, t, now, dt, self._force, self.acting)
 
     def _stage(self) -> StageFunction | None:
         """The compiled stage in the velocities in use; None for joints that are independent in part."""
         now = self.charts.now
-        if now not in self._stages:
+        if id(now) not in self._stages:
             shared = now.model.cluster_tree.has_shared_joints
             followed = Followed(self.charts.robot, now)
-            self._stages[now] = None if shared else StageFunction(followed, self.acting is with_passive)
-        return self._stages[now]
+            stage = None if shared else StageFunction(followed, self.acting is with_passive)
+            self._stages[id(now)] = (now, stage)
+        return self._stages[id(now)][1]
 
     def _asked(self, t: float, q: np.ndarray, w: np.ndarray) -> np.ndarray:
         """The user's forces."""

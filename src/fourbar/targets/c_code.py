@@ -134,11 +134,15 @@ class Writer:
         firsts = zip(accumulate(widths, initial=0), accumulate((len(c.table) for c in program.calls), initial=0),
                      strict=True)  # fmt: skip
         lines = []
-        for call, (base, number) in zip(program.calls, firsts, strict=False):
+        for k, (call, (base, number)) in enumerate(zip(program.calls, firsts, strict=False)):
+            for r in program.repeats:
+                if r.first == k:
+                    lines.append(f"    for (int passes = 0; passes < {r.most} && w[{r.going}] > 0; passes++) {{")
             given = ["w"]
             given += [] if fixed[call.block] else [f"{name}_at + {base}"]
             given += [f"{name}_table + {number}"] if program.blocks[call.block].table else []
             lines.append(f"    {name}_block{call.block}({', '.join(given)});")
+            lines += ["    }"] * sum(r.end == k + 1 for r in program.repeats)
         return lines
 
 

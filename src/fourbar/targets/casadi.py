@@ -81,6 +81,11 @@ def function(of: Any, *optional: str, name: str | None = None) -> Any:
 
 def replayed(program: Program, name: str) -> Any:
     """A program as a CasADi function."""
+    if program.repeats:
+        raise ArgumentError(
+            f"fourbar.casadi.function: {program.name} repeats a part of its program until that is solved, which a "
+            "CasADi expression cannot; export it as C and call it with casadi.external"
+        )
     inputs = {x.name: casadi.SX.sym(x.name, *_columns(x.shape)) for x in program.inputs}
     slots: list[Any] = [casadi.SX.nan()] * program.slots
     for x in program.inputs:

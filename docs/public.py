@@ -15,7 +15,7 @@ from typing import Any, Literal
 from registered import actuated_methods, constrained_methods, methods, signature_of
 
 import fourbar as fb
-from fourbar import baselines, constraints, convert, errors, lagrange, loops
+from fourbar import baselines, constraints, contact, convert, errors, lagrange, loops
 from fourbar.bridges import drake, mujoco, pinocchio
 from fourbar.functions.registry import METHODS, Method
 from fourbar.identification import BaseParameters, Excitation, Fourier
@@ -28,6 +28,7 @@ from fourbar.tree.assembly import ClusterInfo
 
 Kind = Literal["function", "method", "class", "property", "algorithm"]
 SCALARS = ("sin", "cos", "tan", "sqrt", "asin", "acos", "atan2", "minimum", "maximum", "select")
+SHOWN_ALONE = ("HeightField", "Plane", "SignedDistance")  # of contacts: they are names of the package too
 INTERNAL: dict[type, tuple[str, ...]] = {
     fb.System: ("model", "mechanism"),
     fb.Builder: ("mechanism",),
@@ -174,6 +175,8 @@ def _sections() -> Iterator[Section]:
         yield Section(f"Robots: `{kind.__name__}`", own, kind)
     states = [entry for kind in (fb.Trajectory, fb.Rollouts) for entry in (kind_of(kind), *members(kind))]
     yield Section("Simulation", (function(fb.simulate), function(fb.rollout), function(fb.traced), *states))
+    terrains = (kind_of(fb.Plane), kind_of(fb.HeightField), kind_of(fb.SignedDistance))
+    yield Section("Contacts", (kind_of(fb.Scene), *terrains, *_classes("contact.", _named(contact, SHOWN_ALONE))))
     yield Section("Identification", tuple(_identification()))
     yield Section("Robots of the library", tuple(function(f, "robots.", True) for f in fb.robots.ROBOTS.values()))
     yield Section("Functions of any scalar", tuple(function(getattr(fb, name), brief=True) for name in SCALARS))

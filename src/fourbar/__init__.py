@@ -25,11 +25,12 @@ from .system.system import Builder, System
 if TYPE_CHECKING:
     from . import baselines as baselines
     from . import bridges as bridges
-    from . import constraints, convert, robots
+    from . import constraints, contact, convert, robots
     from . import lagrange as lagrange
+    from .contact import HeightField, Plane, SignedDistance
     from .identification import Identification, base_parameters, exciting_trajectory, identify
     from .io import Finding, ParseError, Report
-    from .sim import Rollouts, SimulationWarning, Trajectory, rollout, simulate, traced
+    from .sim import Rollouts, Scene, SimulationWarning, Trajectory, rollout, simulate, traced
     from .system.load import FileWarning, load, loads
     from .targets.c import export_c
 
@@ -37,10 +38,11 @@ __version__ = "0.1.0"
 
 __all__ = [
     "Actuator", "ArgumentError", "AssemblyError", "Builder", "Drive", "FileWarning", "Finding", "FourbarError",
-    "Identification", "IdentificationError", "ModelError", "ParseError", "Report", "Rollouts", "SimulationWarning",
-    "SingularError", "System", "Trajectory", "UnknownNameError", "acos", "asin", "atan2", "base_parameters",
-    "constraints", "convert", "cos", "exciting_trajectory", "export_c", "identify", "joints", "load", "loads", "loops",
-    "maximum", "minimum", "robots", "rollout", "select", "simulate", "sin", "sqrt", "tan", "traced",
+    "HeightField", "Identification", "IdentificationError", "ModelError", "ParseError", "Plane", "Report", "Rollouts",
+    "Scene", "SignedDistance", "SimulationWarning", "SingularError", "System", "Trajectory", "UnknownNameError", "acos",
+    "asin", "atan2", "base_parameters", "constraints", "contact", "convert", "cos", "exciting_trajectory", "export_c",
+    "identify", "joints", "load", "loads", "loops", "maximum", "minimum", "robots", "rollout", "select", "simulate",
+    "sin", "sqrt", "tan", "traced",
 ]  # fmt: skip
 
 lazy(
@@ -49,12 +51,13 @@ lazy(
         "baselines": "",
         "bridges": "",
         "constraints": "",
+        "contact": "HeightField Plane SignedDistance",
         "convert": "",
         "identification": "Identification base_parameters exciting_trajectory identify",
         "io": "Finding ParseError Report",
         "lagrange": "",
         "robots": "",
-        "sim": "Rollouts SimulationWarning Trajectory rollout simulate traced",
+        "sim": "Rollouts Scene SimulationWarning Trajectory rollout simulate traced",
         "system.load": "FileWarning load loads",
         "targets.c": "export_c",
     },

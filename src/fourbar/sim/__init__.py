@@ -3,7 +3,8 @@
 from .acting import SimulationWarning
 from .rollouts import Rollouts, rollout
 from .runge_kutta import Trajectory
+from .scene import Scene
 from .simulate import simulate
 from .step import traced
 
-__all__ = ["Rollouts", "SimulationWarning", "Trajectory", "rollout", "simulate", "traced"]
+__all__ = ["Rollouts", "Scene", "SimulationWarning", "Trajectory", "rollout", "simulate", "traced"]

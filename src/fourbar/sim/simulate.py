@@ -95,7 +95,7 @@ def read_period(period: Any, dt: float) -> int:
     return steps
 
 
-def _read_control(robot: System, control: Any, rows: int) -> Any:
+def read_control(robot: System, control: Any, rows: int) -> Any:
     """A function, or an array (..., rows or more, nv); None where there is none."""
     if control is None or callable(control):
         return control
@@ -193,6 +193,19 @@ def _attach(run: Any, error: Exception) -> None:
     error.add_note(f"simulate: at t = {run.t:.6g} s; the states so far are in the error's attribute 'trajectory'")
 
 
+class Staged:
+    """What simulates itself: a scene, whose robot touches things."""
+
+    simulate: Callable[..., Any]
+
+
+def _staged(scene: Staged, q: Any, v: Any, torque: Any, passive: bool, **options: Any) -> Any:
+    """The motion of a scene, which takes other options than a robot."""
+    if torque is not None or not passive:
+        raise ArgumentError("simulate: a scene takes control= instead of torque=, and springs and damping always act")
+    return scene.simulate(q, v, **options)
+
+
 class Asked:
     """What a simulation is asked for."""
 
@@ -209,7 +222,7 @@ class Asked:
         self.torque: Any = torque
         self.given_q, self.given_v = _read_state(robot, q, v)
         self.period = read_period(period, dt)
-        self.control = _read_control(robot, control, -(-steps // self.period))
+        self.control = read_control(robot, control, -(-steps // self.period))
         if isinstance(self.control, np.ndarray):
             self._spread(self.control.shape[:-2])
         self.robot, self.threads = robot, threads
@@ -275,7 +288,7 @@ def reached(asked: Asked, numbers: Iterable[int], run: Any = None) -> Any:
 
 
 def simulate(
-    robot: System,
+    robot: System | Staged,
     q: Any,
     v: Any = None,
     *,
@@ -365,6 +378,9 @@ def simulate(
     >>> braked.q.shape
     (1001, 2)
     """
+    if isinstance(robot, Staged):
+        return _staged(robot, q, v, torque, passive, duration=duration, dt=dt, control=control, period=period,
+                       every=every, progress=progress)  # fmt: skip
     check_times(duration, dt)
     read_counts(every, passive)
     if progress is not None and not callable(progress):

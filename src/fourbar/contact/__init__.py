@@ -1,0 +1,7 @@
+"""Contacts: what touches what, the law of its forces, and the step in time that keeps both."""
+
+from .laws import Compliant, Rigid
+from .shapes import Shape
+from .terrain import HeightField, Plane, SignedDistance
+
+__all__ = ["Compliant", "HeightField", "Plane", "Rigid", "Shape", "SignedDistance"]

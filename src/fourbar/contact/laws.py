@@ -1,0 +1,100 @@
+"""How hard a contact is: what the normal velocity after a step has to do with the gap and the impulse.
+
+All are c = v + R λ + bias with 0 ≤ λ ⟂ c ≥ 0 along the normal. Rigid: R = 0, and the bias is what closes the gap in
+this step and no more. Compliant: a spring and a damper, stepped implicitly, so that any stiffness is stable.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from numbers import Real
+from typing import NamedTuple
+
+import numpy as np
+
+from ..errors import ModelError
+from ..expr import maximum, minimum, select
+from ..spatial.linear import Scalar
+
+_RECOVERY = 0.2  # part of a penetration that a step takes away: all of it would leave as velocity what was position
+_FASTEST = 0.5  # m/s at most for that
+
+
+class NormalLaw(NamedTuple):
+    """R and bias of a row along a normal."""
+
+    compliance: Scalar
+    bias: Scalar
+
+
+@dataclass(frozen=True)
+class Rigid:
+    """Contacts of bodies that do not enter each other: exact Signorini and Coulomb.
+
+    Examples
+    --------
+    >>> import fourbar as fb
+    >>> fb.contact.Rigid()
+    Rigid()
+    """
+
+    def normal(self, gap: Scalar, dt: Scalar) -> NormalLaw:
+        """An open gap may close; of one that is negative, from where a motion began, a part is taken back."""
+        return NormalLaw(0.0, closing(gap, dt))
+
+
+@dataclass(frozen=True)
+class Compliant:
+    """Contacts with a spring and a damper at every point; friction is that of Coulomb.
+
+    Parameters
+    ----------
+    stiffness : float, default 100000.0
+        Stiffness (N/m) of every point.
+    damping : float, default 1000.0
+        Damping (N s/m) of every point.
+
+    Raises
+    ------
+    ModelError
+        If a number is not what it should be.
+
+    Examples
+    --------
+    >>> import fourbar as fb
+    >>> fb.contact.Compliant(stiffness=2e4, damping=300.0)
+    Compliant(stiffness=20000.0, damping=300.0)
+    """
+
+    stiffness: float = 1e5
+    damping: float = 1e3
+
+    def __post_init__(self) -> None:
+        for name in ("stiffness", "damping"):
+            x = getattr(self, name)
+            least = "above zero" if name == "stiffness" else "not negative"
+            if not (isinstance(x, Real) and 0.0 <= float(x) < np.inf) or (name == "stiffness" and not float(x) > 0.0):
+                raise ModelError(f"{name}={x!r}: expected a finite number {least}")
+            object.__setattr__(self, name, float(x))
+
+    def normal(self, gap: Scalar, dt: Scalar) -> NormalLaw:
+        """λ = -dt (k (φ + dt v) + d v) where that pushes."""
+        softness = 1.0 / (dt * self.stiffness + self.damping)
+        return NormalLaw(softness / dt, gap * (softness * self.stiffness))
+
+
+Law = Rigid | Compliant
+
+
+def closing(gap: Scalar, dt: Scalar) -> Scalar:
+    """φ/dt of an open gap; of a negative one a part, at a speed that is bounded."""
+    rate = gap / dt
+    return select(rate > 0.0, rate, maximum(rate * _RECOVERY, -_FASTEST))
+
+
+def rebound(bias: Scalar, gap: Scalar, dt: Scalar, before: Scalar, after: Scalar, e: Scalar, least: Scalar) -> Scalar:
+    """The bias with restitution: what comes with a velocity `before` below -`least`, and would touch in this step
+    (moving with `after`), leaves with e times that."""
+    thrown = minimum(bias, e * before)
+    fast = select(before < -least, thrown, bias)
+    return select(gap + dt * after <= 0.0, fast, bias)

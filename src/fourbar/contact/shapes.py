@@ -1,0 +1,181 @@
+"""Shapes on the links of a robot: those of its model, and those that are added by name."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import product
+from typing import Any, NamedTuple
+
+from ..errors import ModelError
+from ..functions.options import read_frame
+from ..mechanism.geometry import SIZES, Geometry
+from ..mechanism.mechanism import Mechanism
+from ..mechanism.validate import read_placement
+from ..spatial.linear import Vec
+from ..spatial.transform import Transform
+from ..tree.cluster_tree import GROUND, ClusterTree, Location, merged
+from .candidates import BallOnTerrain, EllipsoidOnTerrain, RimOnTerrain
+from .terrain import Material, Terrain
+
+KINDS = ("point", "sphere", "capsule", "box", "cylinder", "ellipsoid")
+_TURNS = ((1.0, 0.0), (-0.5, 0.75**0.5), (-0.5, -(0.75**0.5)))  # three points of a rim, a third of it apart
+
+
+@dataclass(frozen=True)
+class Shape:
+    """A shape that may touch, on a frame or body by name.
+
+    Parameters
+    ----------
+    frame : str
+        The frame or body.
+    kind : str, default "point"
+        One of "point", "sphere", "capsule", "box", "cylinder", "ellipsoid".
+    size : float or sequence of float
+        Metres: nothing for a point, the radius of a sphere, radius and length of a capsule (without its caps) or a
+        cylinder along z, the three edges of a box, the three half axes of an ellipsoid.
+    position : array_like, shape (3,)
+        Where it sits in the frame (m).
+    rotation : array_like, optional
+        How it is turned in the frame: 3 x 3, or a quaternion.
+    rpy : array_like, shape (3,), optional
+        The same as roll, pitch and yaw (rad).
+    friction : float, optional
+        Coefficient of sliding friction; what None means, `Plane` says.
+    torsion : float, optional
+        Torsional friction (m).
+    rolling : float, optional
+        Rolling friction (m).
+    restitution : float, optional
+        Part of the normal velocity, from 0 to 1, with which what touches leaves.
+
+    Raises
+    ------
+    ModelError
+        If the kind or a number is not what it should be.
+
+    Examples
+    --------
+    >>> from fourbar.contact import Shape
+    >>> foot = Shape("LF_FOOT", "sphere", 0.02)
+    """
+
+    frame: str
+    kind: str = "point"
+    size: Any = ()
+    position: Any = (0.0, 0.0, 0.0)
+    rotation: Any = None
+    rpy: Any = None
+    friction: float | None = None
+    torsion: float | None = None
+    rolling: float | None = None
+    restitution: float | None = None
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.frame, str):
+            raise ModelError(f"Shape: the frame is a name, got {self.frame!r}")
+        if self.kind not in KINDS:
+            raise ModelError(f"Shape of {self.frame!r}: kind must be one of {', '.join(KINDS)}, got {self.kind!r}")
+        sizes = tuple(self.size) if isinstance(self.size, Sequence) else (self.size,)
+        wanted = () if self.kind == "point" else SIZES[self.kind]
+        try:
+            numbers = tuple(float(x) for x in sizes)
+        except (TypeError, ValueError):
+            numbers = (float("nan"),)
+        if len(numbers) != len(wanted) or not all(0.0 < x < float("inf") for x in numbers):
+            listed = ", ".join(wanted) or "no size"
+            raise ModelError(f"Shape of {self.frame!r}: a {self.kind} takes {listed}, above zero; got {self.size!r}")
+        place = read_placement(f"Shape of {self.frame!r}", self.position, self.rotation, self.rpy)
+        object.__setattr__(self, "size", numbers)
+        object.__setattr__(self, "position", place.position)
+        object.__setattr__(self, "rotation", place.rotation)
+        object.__setattr__(self, "rpy", None)
+        self.material  # noqa: B018  which checks the numbers
+
+    @property
+    def material(self) -> Material:
+        """Friction and restitution."""
+        return Material(self.friction, self.torsion, self.rolling, self.restitution)
+
+
+class Placed(NamedTuple):
+    """A shape on a link: its pose in the link's frame, and whose it is."""
+
+    name: str
+    body: str
+    link: int
+    pose: Transform
+    kind: str
+    size: tuple[float, ...]
+    material: Material
+
+
+def _home(cluster_tree: ClusterTree, name: str, rotation: Any, position: Any) -> Location:
+    link, pose = read_frame(cluster_tree, name)
+    return Location(link, merged(pose.then(Transform.of(rotation, Vec(position)))))
+
+
+def placed(cluster_tree: ClusterTree, shape: Shape, name: str) -> Placed:
+    """A shape by name as one by number."""
+    link, pose = _home(cluster_tree, shape.frame, shape.rotation, shape.position)
+    return Placed(name, shape.frame, link, pose, shape.kind, shape.size, shape.material)
+
+
+def of_body(cluster_tree: ClusterTree, mechanism: Mechanism, body: str) -> tuple[list[Placed], list[str]]:
+    """The shapes of a body that collide, and the kinds of those that are not simulated."""
+    own = next(b for b in mechanism.bodies if b.name == body)
+    colliding = [x for x in own.geometry if x.role == "collision"]
+    found, left = [], []
+    for k, x in enumerate(colliding):
+        if x.kind not in KINDS:
+            left.append(x.kind)
+            continue
+        name = x.name or (body if len(colliding) == 1 else f"{body}/{k}")
+        link, pose = _home(cluster_tree, body, x.placement.rotation, x.placement.position)
+        found.append(Placed(name, body, link, pose, x.kind, x.size, _material(x)))
+    return found, left
+
+
+def _material(geometry: Geometry) -> Material:
+    """What a model file says of a shape's surface."""
+    return Material(getattr(geometry, "friction", None))
+
+
+def _tuple(x: Sequence[Any]) -> tuple[float, float, float]:
+    a, b, c = (float(y) for y in x)
+    return (a, b, c)
+
+
+def balls(shape: Placed) -> list[tuple[tuple[float, float, float], float]]:
+    """Centres (in the link's frame) and radii of the balls and points that stand for a shape at its surface."""
+    pose, size = shape.pose, shape.size
+    if shape.kind == "point":
+        return [(_tuple(pose.p), 0.0)]
+    if shape.kind == "sphere":
+        return [(_tuple(pose.p), size[0])]
+    if shape.kind == "capsule":
+        return [(_tuple(pose.point(Vec((0.0, 0.0, end * size[1])))), size[0]) for end in (0.5, -0.5)]
+    corners = product((0.5, -0.5), repeat=3)
+    return [(_tuple(pose.point(Vec([a * b for a, b in zip(x, size, strict=True)]))), 0.0) for x in corners]
+
+
+def on_terrain(shape: Placed, terrain: Terrain) -> Iterator[Any]:
+    """The geometries with which a shape touches what does not move."""
+    if shape.kind == "cylinder":
+        radius, length = shape.size
+        axis = _tuple(shape.pose.rotate(Vec((0.0, 0.0, 1.0))))
+        for end in (0.5, -0.5):
+            centre = _tuple(shape.pose.point(Vec((0.0, 0.0, end * length))))
+            yield from (RimOnTerrain(centre, axis, radius, turn, terrain) for turn in _TURNS)
+    elif shape.kind == "ellipsoid":
+        rotation = tuple(_tuple(row) for row in shape.pose.R)
+        x, y, z = shape.size
+        yield EllipsoidOnTerrain(_tuple(shape.pose.p), rotation, (x, y, z), terrain)
+    else:
+        yield from (BallOnTerrain(at, radius, terrain) for at, radius in balls(shape))
+
+
+def moves(shape: Placed) -> bool:
+    """Whether a shape is on something that moves."""
+    return shape.link != GROUND

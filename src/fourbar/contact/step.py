@@ -1,0 +1,414 @@
+"""One step in time with contacts, at velocity level: v⁺ = v + dt M̃⁻¹(forces) + M̃⁻¹ Jᵀ λ;  q⁺ = q ⊕ dt v⁺.
+
+M̃ = M + dt D + dt² K has damping and stiffness of the joints in it, as a changed armature: they act implicitly. λ solves
+the problem of `solver` on the rows at q. All candidates are computed in every step, those that are open carry nothing.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+from ..algorithms.energy import velocity_outward
+from ..algorithms.kinematics import along, place_outward
+from ..algorithms.sweep import Sweeps
+from ..expr import maximum, select
+from ..functions.context import Context
+from ..functions.methods.passive import passive_parts
+from ..functions.registry import Outputs, flat
+from ..joints.euclidean import is_flat
+from ..spatial.linear import Mat, Scalar, Vec, dot
+from ..spatial.transform import IDENTITY, Transform
+from ..spatial.vectors import Twist
+from ..tree.cluster_tree import GROUND, Location
+from . import motion, solver
+from .candidates import Candidate, JointRow, Spec, Touch, axes_of
+from .delassus import Base, Delassus, FreeMotion, Part
+from .laws import rebound
+from .solver import Block, Problem, Solution
+
+_UNITS = Mat.identity(6)
+_FAR = 1e30  # a limit that is not there, as a velocity
+
+
+class Placed(NamedTuple):
+    """A contact at a state: gap, point, axes (normal first), and its rows on each link that moves."""
+
+    touch: Touch
+    axes: tuple[Vec, ...]
+    rows: tuple[Mat, ...]
+
+
+def _row(pose: Transform, point: Vec, direction: Vec, turning: bool, sign: float) -> Vec:
+    """A unit force (or moment) along a direction at a point of the world, on a link, in the link's frame."""
+    f = pose.unrotate(direction * sign)
+    if turning:
+        return Vec((*f, 0.0, 0.0, 0.0))
+    return Vec((*pose.unrotate(point - pose.p).cross(f), *f))
+
+
+def located(candidate: Candidate, poses: tuple[Transform, Transform]) -> Placed:
+    """A contact, and its rows on its links (first, then second; those on the ground are left out)."""
+    touch = candidate.geometry.touch(*poses)
+    across = axes_of(touch.normal) if candidate.discs else ()
+    directions: list[tuple[Vec, bool]] = [(touch.normal, False)]
+    directions += [(x, False) for x in across] if candidate.friction > 0.0 else []
+    directions += [(touch.normal, True)] if candidate.torsion else []
+    directions += [(x, True) for x in across] if candidate.rolling else []
+    rows = tuple(
+        Mat(_row(pose, touch.point, x, turning, sign) for x, turning in directions)
+        for pose, sign, link in zip(poses, (1.0, -1.0), candidate.links, strict=True)
+        if link != GROUND
+    )
+    return Placed(touch, (touch.normal, *across), rows)
+
+
+def rates(rows: tuple[Mat, ...], twists: tuple[Twist, ...]) -> Vec:
+    """J v of the rows, from the twists of the links."""
+    total = rows[0] @ twists[0].six()
+    for own, V in zip(rows[1:], twists[1:], strict=True):
+        total = total + own @ V.six()
+    return total
+
+
+def _stiffer(armature: Vec, damping: Vec, stiffness: Vec, dt: Scalar) -> Vec:
+    rows = zip(armature, damping, stiffness, strict=True)
+    return Vec([a + dt * d + dt * dt * k for a, d, k in rows])
+
+
+def _ahead(stiffness: Vec, v: Vec, dt: Scalar) -> Vec:
+    """What a spring does more by the end of a step at this velocity."""
+    return Vec([-(k * x * dt) for k, x in zip(stiffness, v, strict=True)])
+
+
+def _added(a: Vec, b: Vec) -> Vec:
+    return a + b
+
+
+def _expanded(G: tuple[Mat, ...], v: Vec) -> tuple[Vec, ...]:
+    return tuple(block @ v for block in G)
+
+
+def _left(residual: Scalar, tolerance: Scalar) -> Scalar:
+    """What is above zero while a problem is not solved."""
+    return residual - tolerance
+
+
+def _over_time(parts: tuple[Vec, ...], dt: Scalar) -> tuple[Vec, ...]:
+    return tuple(x * (1.0 / dt) for x in parts)
+
+
+def contact_terms(
+    candidate: Candidate, touch: Touch, dt: Scalar, before: Scalar, free: Vec, least: float
+) -> tuple[Vec, Scalar]:
+    """g of a contact's rows, and the compliance of its normal."""
+    compliance, bias = candidate.law.normal(touch.gap, dt)
+    if candidate.restitution > 0.0:
+        bias = rebound(bias, touch.gap, dt, before, free[0], candidate.restitution, least)
+    return Vec((free[0] + bias, *free[1:])), compliance
+
+
+def joint_terms(row: JointRow, q: Vec, dt: Scalar) -> Vec:
+    """Velocities that the limits of a joint leave, and the impulse of its dry friction."""
+    found = []
+    for end, far in ((row.lower, -_FAR), (row.upper, _FAR)):
+        found.append(far if abs(end) == float("inf") else (end - q[row.entry]) / dt)
+    return Vec((*found, row.friction * dt))
+
+
+def with_compliance(G: tuple[Vec, ...], where: tuple[int, ...], compliance: Vec) -> Mat:
+    """G with R on its diagonal."""
+    rows = [list(row) for row in G]
+    for i, x in zip(where, compliance, strict=True):
+        rows[i][i] = rows[i][i] + x
+    return Mat(Vec(row) for row in rows)
+
+
+def world_force(axes: tuple[Vec, ...], impulse: Vec, dt: Scalar) -> Vec:
+    """The force of a contact on the first of its links, in the world."""
+    total = axes[0] * impulse[0]
+    for axis, x in zip(axes[1:], impulse[1:], strict=False):
+        total = total + axis * x
+    return total * (1.0 / dt)
+
+
+def last_finite(old: Vec, new: Vec, measure: Scalar) -> Vec:
+    """The new state, or the old one where the new is not finite."""
+    return Vec([select(measure < 1e200, b, a) for a, b in zip(old, new, strict=True)])
+
+
+def marked(residual: Scalar, measure: Scalar) -> Scalar:
+    """The residual; infinite where the new state is not finite."""
+    return select(measure < 1e200, residual, float("inf"))
+
+
+def magnitude(*parts: Vec) -> Scalar:
+    """The sum of squares of all entries; NaN or infinite if one of them is."""
+    total: Scalar = 0.0
+    for part in parts:
+        total = total + dot(part, part)
+    return total
+
+
+class Iterate(NamedTuple):
+    """Where a solution is: after the last sweep; now; the best so far; Newton steps since one was good."""
+
+    swept: Vec
+    now: Solution
+    best: Solution
+    tries: Any
+
+
+class Stepper:
+    """Records a step of a model with contacts."""
+
+    def __init__(self, c: Context, spec: Spec) -> None:
+        self.c, self.spec, self.call = c, spec, c.recorder.call
+        (self.dt,) = c.given["dt"]
+        self.s = self._sweeps()
+        self.v = c.by_cluster("v")
+        self.turning = [motion.straight(c.tree, cluster) for cluster in c.clusters]
+        self.free = FreeMotion(
+            self.s, c.clusters, c.expanded, c.velocities(), self._forces(), c.F_ext(), c.gravity
+        )  # fmt: skip
+        self.placed = self._placed()
+        self.blocks = self._blocks()
+
+    def _stiffness(self, i: int) -> Vec:
+        """Of a spring that acts implicitly: that of a joint whose coordinates are the integrals of its velocities."""
+        joint = self.c.model.cluster_tree.moving[i]
+        flat_one = is_flat(joint.joint) and any(joint.stiffness)
+        return Vec(joint.stiffness) if flat_one else Vec((0.0,) * joint.joint.nv)
+
+    def _sweeps(self) -> Sweeps:
+        """Sweeps over the cheapest tree, with what acts implicitly in its armature."""
+        c = self.c
+        touched = {link for x in self.spec.candidates for link in x.links if link != GROUND}
+        s = c.equations(sorted(touched))
+        links = []
+        for i, (link, joint) in enumerate(zip(s.tree.links, c.model.cluster_tree.moving, strict=True)):
+            k = self._stiffness(i)
+            if any(joint.damping) or any(k):
+                link = link._replace(armature=self.call(_stiffer, link.armature, Vec(joint.damping), k, self.dt))
+            links.append(link)
+        tree = replace(s.tree, links=tuple(links))
+        q = [x for part in c.coordinates() for x in part]
+        return Sweeps(tree, c.recorder, q, [x for part in c.velocities() for x in part])
+
+    def _forces(self) -> list[Vec]:
+        """All forces on the independent velocities, by cluster: those given, of springs and of damping."""
+        c = self.c
+        moving = c.model.cluster_tree.moving
+        total = c.by_cluster("tau")
+        if any(any(joint.damping) or any(joint.stiffness) for joint in moving):
+            total = [self.call(_added, *both) for both in zip(total, passive_parts(c), strict=True)]
+        if any(any(self._stiffness(i)) for i in range(len(moving))):
+            v, more = c.velocities(), c.still()
+            for i in range(len(moving)):
+                if any(k := self._stiffness(i)):
+                    more[i] = self.call(_ahead, k, v[i], self.dt)
+            total = [self.call(_added, *both) for both in zip(total, c.project(more), strict=True)]
+        return list(total)
+
+    def _placed(self) -> list[Placed]:
+        links = sorted({link for x in self.spec.candidates for link in x.links if link != GROUND})
+        poses = along(self.s, [Location(link, IDENTITY) for link in links], IDENTITY, place_outward)
+        return [self.call(located, x, (poses[x.links[0]], poses[x.links[1]])) for x in self.spec.candidates]
+
+    def _blocks(self) -> tuple[Block, ...]:
+        found, at = [], 0
+        for candidate in self.spec.candidates:
+            found.append(Block(at, candidate.discs))
+            at += found[-1].size
+        found += [Block(at + k, (), joint=True) for k in range(len(self.spec.joints))]
+        return tuple(found)
+
+    def delassus(self) -> Delassus:
+        """The bases of all rows: those of a contact itself where a link has few, else unit wrenches on the link."""
+        bases: list[Base] = []
+        units: dict[int, int] = {}
+        blocks: list[list[Part]] = []
+        count: dict[int, int] = {}
+        paired = {link for x in self.spec.candidates if GROUND not in x.links for link in x.links}
+        for candidate, block in zip(self.spec.candidates, self.blocks, strict=False):
+            for link in candidate.links:
+                count[link] = count.get(link, 0) + block.size
+        for candidate, placed in zip(self.spec.candidates, self.placed, strict=True):
+            parts = []
+            for link, rows in zip((x for x in candidate.links if x != GROUND), placed.rows, strict=True):
+                if count[link] <= len(_UNITS) and link not in paired:
+                    parts.append(Part(len(bases), None))
+                    bases.append(Base(link, rows))
+                    continue
+                if link not in units:
+                    units[link] = len(bases)
+                    bases.append(Base(link, _UNITS))
+                parts.append(Part(units[link], rows))
+            blocks.append(parts)
+        for row in self.spec.joints:
+            nv = self.c.tree.links[row.link].joint.nv
+            blocks.append([Part(len(bases), None)])
+            bases.append(Base(row.link, Mat((Vec([float(i == row.entry) for i in range(nv)]),)), joint=True))
+        return Delassus(self.free, bases, blocks)
+
+    def _links(self, v: dict[int, Vec]) -> list[Any]:
+        """Velocities of all joints of some clusters, by link."""
+        found: list[Any] = [None] * len(self.s.tree.parents)
+        for n, own in v.items():
+            e, cluster = self.c.expanded[n], self.c.clusters[n]
+            parts = (own,) if e is None else self.call(_expanded, e.G, own)
+            for link, x in zip(cluster.links, parts, strict=True):
+                found[link] = x
+        return found
+
+    def needed(self) -> list[int]:
+        """The clusters that carry what the rows look at, what carries first."""
+        links = [link for x in self.spec.candidates for link in x.links if link != GROUND]
+        links += [row.link for row in self.spec.joints]
+        return sorted({n for link in links for n in self.free.path(link)})
+
+    def _rates(self, v: dict[int, Vec], contacts: list[int]) -> dict[int, Vec]:
+        """J v of some contacts, for velocities by cluster."""
+        by_link = self._links(v)
+        homes = {link for k in contacts for link in self.spec.candidates[k].links if link != GROUND}
+        twists = along(self.s, [Location(x, IDENTITY) for x in sorted(homes)], Twist.zero(), velocity_outward, by_link)
+        found = {}
+        for k in contacts:
+            own = tuple(twists[x] for x in self.spec.candidates[k].links if x != GROUND)
+            found[k] = self.call(rates, self.placed[k].rows, own)
+        return found
+
+    def problem(self, delassus: Delassus) -> Problem:
+        """G, g and the bounds of all rows."""
+        needed, spec = self.needed(), self.spec
+        a = self.free.accelerations(needed, {})
+        ahead = {n: self.call(motion.ahead, self.turning[n], self.v[n], a[n], self.dt) for n in needed}
+        free = self._rates(ahead, list(range(len(spec.candidates))))
+        bouncing = [k for k, x in enumerate(spec.candidates) if x.restitution > 0.0]
+        before = self._rates({n: self.v[n] for n in needed}, bouncing)
+        g: list[Any] = []
+        compliance: dict[int, Any] = {}
+        bounds: list[Vec] = []
+        for k, candidate in enumerate(spec.candidates):
+            old = before[k][0] if k in before else 0.0
+            own, soft = self.call(
+                contact_terms, candidate, self.placed[k].touch, self.dt, old, free[k], spec.bounce_above
+            )
+            if soft.__class__ is not float or soft:
+                compliance[len(g)] = soft
+            g += own
+            bounds.append(self._friction(k))
+        by_link, q = self._links(ahead), self.c.coordinates()
+        for row in spec.joints:
+            g.append(by_link[row.link][row.entry])
+            bounds.append(self.call(joint_terms, row, q[row.link], self.dt))
+        G: Any = tuple(Vec(row) for row in delassus.matrix([block.size for block in self.blocks]))
+        if compliance:
+            G = self.call(with_compliance, G, tuple(compliance), Vec(compliance.values()))
+        return Problem(Mat(G), Vec(g), tuple(bounds))
+
+    def _friction(self, k: int) -> Vec:
+        """The bounds of a contact's friction; the sliding one may be given for each sample."""
+        candidate = self.spec.candidates[k]
+        found: list[Any] = list(candidate.bounds)
+        if "friction" in self.c.given and candidate.friction > 0.0:
+            found[0] = self.c.given["friction"][k]
+        return Vec(found)
+
+    def solve(self, problem: Problem) -> Solution:
+        """A sweep from the impulses of the last step; then Newton steps, and sweeps where these lead nowhere.
+
+        At least one of each: it ends near rounding then.
+        """
+        call, blocks, spec = self.call, self.blocks, self.spec
+        if not blocks:
+            return Solution(Vec(()), 0.0)
+        scale = call(solver.scaled, problem, blocks)
+        x = call(solver.sweep, problem, scale, blocks, Vec(self.c.given["impulse"]))
+        start = call(solver.measured, problem, scale, blocks, x)
+        newton = len(x) <= solver.NEWTON_ROWS
+
+        def once_more(state: Iterate) -> tuple[Iterate, Any]:
+            leapt, stuck = self._leapt(problem, scale, state) if newton else (state, 1.0)
+            now = self._swept(problem, scale, leapt, stuck)
+            best = call(solver.better, now.best, now.now)
+            return now._replace(best=best), call(_left, best.residual, spec.tolerance)
+
+        return self.c.recorder.repeat(once_more, Iterate(x, start, start, 0.0), spec.rounds).best
+
+    def _leapt(self, problem: Problem, scale: solver.Scaled, at: Iterate) -> tuple[Iterate, Any]:
+        """A Newton step, and whether (1 or 0) these lead nowhere."""
+        y = self.call(solver.newton, problem, scale, self.blocks, at.now.impulse)
+        leap = self.call(solver.measured, problem, scale, self.blocks, y)
+        tries, stuck = self.call(solver.progress, at.best, leap, at.tries)
+        return at._replace(now=leap, tries=tries), stuck
+
+    def _swept(self, problem: Problem, scale: solver.Scaled, at: Iterate, stuck: Any) -> Iterate:
+        """Sweeps of the samples that are `stuck`, from where sweeps ended last: nothing is done where no sample is."""
+
+        def again(state: tuple[Vec, Solution]) -> tuple[tuple[Vec, Solution], Any]:
+            x = state[0]
+            for _ in range(self.spec.sweeps):
+                x = self.call(solver.sweep, problem, scale, self.blocks, x)
+            return (x, self.call(solver.measured, problem, scale, self.blocks, x)), 0.0
+
+        swept, now = self.c.recorder.repeat(again, (at.swept, at.now), 1, stuck)
+        return at._replace(swept=swept, now=now)
+
+    def results(self) -> dict[str, list[Any]]:
+        """q and v after the step, impulses, residual, gaps and forces, each as its flat entries."""
+        c, dt = self.c, self.dt
+        delassus = self.delassus()
+        solution = self.solve(self.problem(delassus))
+        impulse = list(solution.impulse)
+        parts = tuple(Vec(impulse[b.first : b.first + b.size]) for b in self.blocks)
+        force = delassus.forces(self.call(_over_time, parts, dt))
+        every = list(range(len(c.clusters)))
+        a = self.free.accelerations(every, force)
+        q0, turning = c.by_cluster("q"), self.turning
+        ahead = [self.call(motion.ahead, turning[n], self.v[n], a[n], dt) for n in every]
+        both = [self.call(motion.moved, turning[n], c.clusters[n].embedding, q0[n], ahead[n], dt) for n in every]
+        wrench = [self.call(world_force, x.axes, part, dt) for x, part in zip(self.placed, parts, strict=False)]
+        return {
+            "q": flat([x for x, _ in both]),
+            "v": flat([y for _, y in both]),
+            "impulse": impulse,
+            "residual": [solution.residual],
+            "gap": [x.touch.gap for x in self.placed],
+            "force": flat(wrench),
+        }
+
+
+def contact_step(c: Context, spec: Spec) -> Outputs:
+    """The state after a step of length dt from q, v under joint forces tau, with the impulses as they were before.
+
+    Where it is not finite, the state stays as it was and the residual is infinite. `told` are residual, gaps, forces.
+    """
+    found, call = Stepper(c, spec).results(), c.recorder.call
+    q, v, impulse = (Vec(found[name]) for name in ("q", "v", "impulse"))
+    size = call(magnitude, q, v, impulse)
+    n = len(spec.candidates)
+    return [
+        ("q_next", (len(q),), list(call(last_finite, Vec(c.given["q"]), q, size))),
+        ("v_next", (len(v),), list(call(last_finite, Vec(c.given["v"]), v, size))),
+        ("impulse_next", (len(impulse),), list(call(last_finite, Vec([0.0] * len(impulse)), impulse, size))),
+        ("told", (1 + 4 * n,), [call(marked, found["residual"][0], size), *found["gap"], *found["force"]]),
+    ]
+
+
+def rolling_step(c: Context, spec: Spec) -> dict[str, list[Any]]:
+    """The same as the step of a rollout, which knows by itself what is not finite.
+
+    `worst` is the largest residual since the start, `late` after how many steps (`count`) it was above the tolerance
+    first, -1 if never.
+    """
+    found = Stepper(c, spec).results()
+    (worst,), (late,), (count,) = (c.given[name] for name in ("worst", "late", "count"))
+    kept = c.recorder.call(watched, found["residual"][0], worst, late, count, spec.tolerance)
+    return {**found, "worst": [kept[0]], "late": [kept[1]], "count": [kept[2]]}
+
+
+def watched(residual: Scalar, worst: Scalar, late: Scalar, count: Scalar, tolerance: Scalar) -> Vec:
+    """The largest residual so far, when the tolerance was first missed, and the number of steps."""
+    first = select(late < 0.0, count, late)
+    return Vec((maximum(worst, residual), select(residual > tolerance, first, late), count + 1.0))

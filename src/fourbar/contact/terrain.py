@@ -1,0 +1,305 @@
+"""What does not move and can be touched: a plane, a field of heights, any signed distance.
+
+Each tells, for a point, how far it is away and in which direction to leave: over any scalar, so that it is traced into
+the step with the rest.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
+from numbers import Real
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..errors import ModelError
+from ..expr import Expr, Graph, evaluate, jvp, maximum, minimum, sqrt
+from ..once import cached_property
+from ..spatial.linear import Scalar, Vec, dot
+
+_TINY = 1e-60
+_MOST_HEIGHTS = 4096  # each costs an operation at every contact
+
+
+class Surface(NamedTuple):
+    """The distance of a point from a surface (negative inside), and the direction out of it."""
+
+    gap: Scalar
+    normal: Vec
+
+
+@dataclass(frozen=True)
+class Material:
+    """How a surface answers: sliding friction μ, torsional and rolling friction (metres), restitution e.
+
+    Torsional friction γ bounds the moment about the normal by γ times the normal force, rolling friction the moment
+    across it. None leaves the number to the other of two surfaces that touch; where both have one, the larger acts, and
+    of restitution the smaller.
+    """
+
+    friction: float | None = None
+    torsion: float | None = None
+    rolling: float | None = None
+    restitution: float | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("friction", "torsion", "rolling", "restitution"):
+            x = getattr(self, name)
+            highest = 1.0 if name == "restitution" else np.inf
+            if x is not None and not (isinstance(x, Real) and 0.0 <= float(x) <= highest and np.isfinite(float(x))):
+                most = "from 0 to 1" if name == "restitution" else "not negative, finite"
+                raise ModelError(f"{name}={x!r}: expected a number, {most}, or None")
+            object.__setattr__(self, name, None if x is None else float(x))
+
+
+@dataclass(frozen=True)
+class Terrain(ABC):
+    """Something that does not move. `material` is its surface's."""
+
+    @property
+    @abstractmethod
+    def material(self) -> Material:
+        """Friction and restitution."""
+
+    @abstractmethod
+    def surface(self, point: Vec) -> Surface:
+        """How far a point of the world is from it, and the direction out."""
+
+
+def _three(what: str, x: Any) -> tuple[float, float, float]:
+    try:
+        found = np.asarray(x, float)
+    except (TypeError, ValueError):
+        found = np.full(3, np.nan)
+    if found.shape != (3,) or not np.isfinite(found).all():
+        raise ModelError(f"{what}={x!r}: expected three finite numbers")
+    a, b, c = found.tolist()
+    return (a, b, c)
+
+
+@dataclass(frozen=True)
+class Plane(Terrain):
+    """A plane, below which everything is solid; the floor z = 0 by default.
+
+    Parameters
+    ----------
+    friction : float or None, default 0.8
+        Coefficient of sliding friction. None leaves it, and likewise the numbers below, to the other surface; where
+        both have one, the larger acts, of restitution the smaller.
+    point : array_like, shape (3,)
+        A point of the plane (m).
+    normal : array_like, shape (3,)
+        The direction out of it, of any length.
+    torsion : float, optional
+        Torsional friction (m): the moment about the normal is at most so many times the normal force.
+    rolling : float, optional
+        Rolling friction (m), likewise of the moment across the normal.
+    restitution : float, optional
+        Part of the normal velocity, from 0 to 1, with which what touches leaves.
+
+    Raises
+    ------
+    ModelError
+        If a number is not what it should be.
+
+    Examples
+    --------
+    >>> import fourbar as fb
+    >>> slope = fb.Plane(friction=0.5, normal=(0.3, 0.0, 1.0))
+    """
+
+    friction: float | None = 0.8
+    point: Any = (0.0, 0.0, 0.0)
+    normal: Any = (0.0, 0.0, 1.0)
+    torsion: float | None = None
+    rolling: float | None = None
+    restitution: float | None = None
+
+    def __post_init__(self) -> None:
+        normal = np.array(_three("normal", self.normal))
+        length = float(np.linalg.norm(normal))
+        if not length > 0.0:
+            raise ModelError(f"normal={self.normal!r}: expected a direction, not zero")
+        object.__setattr__(self, "normal", tuple((normal / length).tolist()))
+        object.__setattr__(self, "point", _three("point", self.point))
+        self.material  # noqa: B018  which checks the numbers
+
+    @property
+    def material(self) -> Material:
+        return Material(self.friction, self.torsion, self.rolling, self.restitution)
+
+    def surface(self, point: Vec) -> Surface:
+        normal = Vec(self.normal)
+        return Surface(dot(normal, point) - dot(normal, self.point), normal)
+
+
+class Slopes(NamedTuple):
+    """A function of x, y, z traced once: what it is called on, its value, its gradient."""
+
+    inputs: tuple[Expr, ...]
+    value: Scalar
+    gradient: tuple[Scalar, ...]
+
+
+def _traced(function: Callable[..., Any]) -> Slopes:
+    inputs = Graph().inputs("p", 3)
+    value = function(*inputs)
+    if not isinstance(value, Expr | Real):
+        raise ModelError(f"a signed distance is a function (x, y, z) -> scalar; {function!r} returned {value!r}")
+    gradient = tuple(jvp([value], {x: 1.0})[0] for x in inputs)
+    if all(x.__class__ is float and x == 0.0 for x in gradient):
+        raise ModelError(f"the signed distance {function!r} is the same everywhere: it has no surface")
+    return Slopes(inputs, value, gradient)
+
+
+@dataclass(frozen=True)
+class SignedDistance(Terrain):
+    """Terrain that is solid where a function of x, y, z is negative.
+
+    Parameters
+    ----------
+    distance : callable
+        ``distance(x, y, z)``, written over generic scalars: + - * /, `sin`, `sqrt`, ..., and `select` instead of if.
+        Its derivative, found by tracing, is the normal. It need not be a true distance: it is divided by the length of
+        its gradient, which is right near the surface.
+    friction : float or None, default 0.8
+        Coefficient of sliding friction. None leaves it, and likewise the numbers below, to the other surface; where
+        both have one, the larger acts, of restitution the smaller.
+    torsion : float, optional
+        Torsional friction (m): the moment about the normal is at most so many times the normal force.
+    rolling : float, optional
+        Rolling friction (m), likewise of the moment across the normal.
+    restitution : float, optional
+        Part of the normal velocity, from 0 to 1, with which what touches leaves.
+
+    Raises
+    ------
+    ModelError
+        If it is no function, or the same everywhere.
+
+    Examples
+    --------
+    >>> import fourbar as fb
+    >>> waves = fb.SignedDistance(lambda x, y, z: z - 0.1 * fb.sin(x), friction=0.6)
+    """
+
+    distance: Callable[[Any, Any, Any], Any]
+    friction: float | None = 0.8
+    torsion: float | None = None
+    rolling: float | None = None
+    restitution: float | None = None
+
+    def __post_init__(self) -> None:
+        if not callable(self.distance):
+            raise ModelError(f"distance={self.distance!r}: expected a function (x, y, z) -> scalar")
+        self.material  # noqa: B018
+        self.traced  # noqa: B018
+
+    @property
+    def material(self) -> Material:
+        return Material(self.friction, self.torsion, self.rolling, self.restitution)
+
+    @cached_property
+    def traced(self) -> Slopes:
+        """The function and its gradient."""
+        return _traced(self.distance)
+
+    def surface(self, point: Vec) -> Surface:
+        inputs, value, gradient = self.traced
+        gap, *slope = evaluate([value, *gradient], dict(zip(inputs, point, strict=True)))
+        scale = 1.0 / sqrt(dot(slope, slope) + _TINY)
+        return Surface(gap * scale, Vec(slope) * scale)
+
+
+@dataclass(frozen=True)
+class HeightField(Terrain):
+    """Terrain below heights on a grid, interpolated bilinearly; beyond its edges as at them.
+
+    Parameters
+    ----------
+    heights : array_like, shape (n, m)
+        Heights (m) at x = origin[0] + i spacing[0], y = origin[1] + j spacing[1]; at most 4096. Each is looked at in
+        every contact: a formula (`SignedDistance`) is faster where there is one.
+    spacing : array_like, shape (2,)
+        Distances (m) along x and y.
+    origin : array_like, shape (2,)
+        Where the first height is (m).
+    friction : float or None, default 0.8
+        Coefficient of sliding friction. None leaves it, and likewise the numbers below, to the other surface; where
+        both have one, the larger acts, of restitution the smaller.
+    torsion : float, optional
+        Torsional friction (m): the moment about the normal is at most so many times the normal force.
+    rolling : float, optional
+        Rolling friction (m), likewise of the moment across the normal.
+    restitution : float, optional
+        Part of the normal velocity, from 0 to 1, with which what touches leaves.
+
+    Raises
+    ------
+    ModelError
+        If the table or a number is not what it should be.
+
+    Examples
+    --------
+    >>> import fourbar as fb
+    >>> step = fb.HeightField([[0.0, 0.0], [0.1, 0.1]], spacing=(0.5, 1.0))
+    >>> round(step.height(0.25, 0.3), 3)
+    0.05
+    """
+
+    heights: Any
+    spacing: Any = (1.0, 1.0)
+    origin: Any = (0.0, 0.0)
+    friction: float | None = 0.8
+    torsion: float | None = None
+    rolling: float | None = None
+    restitution: float | None = None
+
+    def __post_init__(self) -> None:
+        try:
+            table = np.asarray(self.heights, float)
+        except (TypeError, ValueError):
+            table = np.zeros(0)
+        if table.ndim != 2 or min(table.shape) < 2 or table.size > _MOST_HEIGHTS or not np.isfinite(table).all():
+            raise ModelError(
+                f"heights: expected a table of finite numbers, at least 2 x 2 and at most {_MOST_HEIGHTS} of them, "
+                f"got shape {table.shape}"
+            )
+        for name in ("spacing", "origin"):
+            x = np.asarray(getattr(self, name), float)
+            if x.shape != (2,) or not np.isfinite(x).all() or (name == "spacing" and not (x > 0.0).all()):
+                raise ModelError(f"{name}={getattr(self, name)!r}: expected two finite numbers, along x and y")
+            object.__setattr__(self, name, tuple(x.tolist()))
+        rows: Any = table.tolist()
+        object.__setattr__(self, "heights", tuple([tuple(row) for row in rows]))
+        self.material  # noqa: B018
+
+    @property
+    def material(self) -> Material:
+        return Material(self.friction, self.torsion, self.rolling, self.restitution)
+
+    @cached_property
+    def traced(self) -> Slopes:
+        """z - height(x, y), and its gradient."""
+        return _traced(lambda x, y, z: z - self.height(x, y))
+
+    def height(self, x: Scalar, y: Scalar) -> Scalar:
+        """The height at a place."""
+        n, m = len(self.heights), len(self.heights[0])
+        along_x = _tents((x - self.origin[0]) / self.spacing[0], n)
+        along_y = _tents((y - self.origin[1]) / self.spacing[1], m)
+        return dot(along_x, [dot(row, along_y) for row in self.heights])
+
+    def surface(self, point: Vec) -> Surface:
+        inputs, value, gradient = self.traced
+        gap, *slope = evaluate([value, *gradient], dict(zip(inputs, point, strict=True)))
+        scale = 1.0 / sqrt(dot(slope, slope))
+        return Surface(gap * scale, Vec(slope) * scale)
+
+
+def _tents(x: Scalar, n: int) -> list[Scalar]:
+    """The weights of n equidistant knots at x."""
+    x = maximum(minimum(x, float(n - 1)), 0.0)
+    return [maximum(1.0 - maximum(x - float(i), float(i) - x), 0.0) for i in range(n)]

@@ -1,0 +1,143 @@
+"""Motions with contacts whose closed form is known."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pytest
+
+import fourbar as fb
+from fourbar.contact import Shape
+
+from .bodies import G, ball, box, on_slope, placed, slope, world_velocity
+
+
+def feet(edges: tuple[float, float, float] = (0.2, 0.2, 0.1)) -> list[Shape]:
+    """The four lower corners of a box."""
+    x, y, z = (0.5 * e for e in edges)
+    return [Shape("body", position=(a * x, b * y, -z)) for a in (-1, 1) for b in (-1, 1)]
+
+
+@pytest.fixture(autouse=True)
+def no_warnings():
+    """A motion that is not solved, or diverges, fails its test."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        yield
+
+
+def test_a_block_sticks_on_a_slope_without_creeping() -> None:
+    angle = 0.4
+    robot = box()
+    scene = fb.Scene(robot, fb.Plane(friction=0.5, normal=slope(angle)), contacts=["body"])
+    run = scene.simulate(on_slope(0.05, angle), duration=1.0, dt=2e-3, every=100)
+    creep = np.abs(world_velocity(robot, run.q[-1], run.v[-1])[3:]).max()
+    assert creep < 1e-12  # m/s, which is 1e-9 mm/s
+    assert np.abs(run.q[-1] - run.q[0]).max() < 1e-12
+    assert np.allclose(run.contacts.force[-1].sum(axis=0), [0.0, 0.0, G], atol=1e-9)
+
+
+def test_a_block_slides_alike_in_all_directions() -> None:
+    angle, mu, T = 0.4, 0.25, 0.5
+    robot = box()
+    expected = G * (np.sin(angle) - mu * np.cos(angle)) * T
+    for direction in (0.0, 0.3, np.pi / 4, 2.0):
+        scene = fb.Scene(robot, fb.Plane(friction=mu, normal=slope(angle, direction)), contacts=feet())
+        run = scene.simulate(on_slope(0.05, angle, direction), duration=T, dt=2e-3, every=50)
+        v = world_velocity(robot, run.q[-1], run.v[-1])
+        down = np.array([np.cos(angle) * np.cos(direction), np.cos(angle) * np.sin(direction), -np.sin(angle)])
+        assert np.allclose(v[3:], expected * down, atol=1e-7)
+        assert np.abs(v[:3]).max() < 1e-7  # it does not turn
+        assert np.abs(run.contacts.gap[-1]).min() < 1e-8
+
+
+@pytest.mark.parametrize("e", [0.0, 0.5, 1.0])
+def test_a_dropped_ball_rebounds_to_e_squared_of_its_height(e: float) -> None:
+    robot, radius, height, dt = ball(), 0.1, 0.5, 1e-4
+    scene = fb.Scene(robot, fb.Plane(restitution=e), bounce_above=0.05)
+    run = scene.simulate(placed((0, 0, radius + height)), duration=2 * np.sqrt(2 * height / G), dt=dt)
+    fall = round(np.sqrt(2 * height / G) / dt)
+    z = run.q[:, 2] - radius
+    assert z.min() > -1e-9
+    assert abs(z[fall + 20 :].max() - e**2 * height) < 2e-3 * (e > 0) + 1e-9
+
+
+def test_a_sliding_ball_begins_to_roll_at_five_sevenths_of_its_speed() -> None:
+    robot, radius, v0, mu, dt = ball(), 0.1, 2.0, 0.3, 1e-3
+    scene = fb.Scene(robot, fb.Plane(friction=mu))
+    v = np.zeros(6)
+    v[robot.names.velocities.index("body.vx")] = v0
+    run = scene.simulate(placed((0, 0, radius)), v, duration=0.5, dt=dt)
+    speed = np.array([world_velocity(robot, q, w) for q, w in zip(run.q, run.v, strict=True)])
+    slip = speed[:, 3] - radius * speed[:, 1]
+    begins = 2 * v0 / (7 * mu * G)
+    assert abs(run.t[np.argmax(np.abs(slip) < 1e-9)] - begins) < 2 * dt
+    assert np.allclose(speed[-1, 3], 5 / 7 * v0, rtol=1e-9)
+    before = run.t < begins - dt
+    assert np.allclose(speed[before, 3], v0 - mu * G * run.t[before], atol=1e-9)
+
+
+def test_a_ball_rolls_down_a_slope_with_five_sevenths_of_the_pull() -> None:
+    robot, radius, angle, T = ball(), 0.1, 0.3, 0.5
+    scene = fb.Scene(robot, fb.Plane(friction=0.8, normal=slope(angle)))
+    run = scene.simulate(on_slope(radius, angle), duration=T, dt=1e-3, every=10)
+    v = world_velocity(robot, run.q[-1], run.v[-1])
+    assert np.allclose(np.linalg.norm(v[3:]), 5 / 7 * G * np.sin(angle) * T, rtol=1e-9)
+    assert abs(run.contacts.gap[-1, 0]) < 1e-12
+
+
+def test_forces_of_redundant_feet_have_the_right_resultants() -> None:
+    robot = box((0.4, 0.2, 0.1), mass=3.0)
+    six = [Shape("body", position=(x, y, -0.05)) for x in (-0.2, 0.0, 0.2) for y in (-0.1, 0.1)]
+    scene = fb.Scene(robot, fb.Plane(friction=0.5), contacts=six)
+    assert len(scene.contacts) == 6
+    run = scene.simulate(placed((0, 0, 0.05)), duration=0.1, dt=2e-3)
+    total = run.contacts.force[-1].sum(axis=0)
+    places = np.array([s.position for s in six])
+    moment = np.cross(places, run.contacts.force[-1]).sum(axis=0)
+    assert np.allclose(total, [0, 0, 3.0 * G], atol=1e-9) and np.abs(moment).max() < 1e-9
+    assert (run.contacts.force[1:, :, 2] >= 0.0).all()
+
+
+def test_a_box_tips_over_its_edge_where_its_weight_leaves_it() -> None:
+    robot = box((0.1, 0.2, 0.3))
+    for angle, tips in ((0.30, False), (0.34, True)):  # the diagonal of its side is at atan(1/3) = 0.3217
+        scene = fb.Scene(robot, fb.Plane(friction=2.0, normal=slope(angle)), contacts=feet((0.1, 0.2, 0.3)))
+        run = scene.simulate(on_slope(0.15, angle), duration=0.3, dt=2e-3)
+        turning = np.linalg.norm(world_velocity(robot, run.q[-1], run.v[-1])[:3])
+        assert (turning > 0.05) if tips else (turning < 1e-11)
+
+
+def test_friction_may_differ_in_each_sample_of_a_batch() -> None:
+    angle, T = 0.4, 0.2
+    robot = box()
+    scene = fb.Scene(robot, fb.Plane(friction=0.5, normal=slope(angle)), contacts=feet())
+    mu = np.array([0.0, 0.1, 0.3, 0.6])
+    q = np.repeat(on_slope(0.05, angle)[None], 4, 0)
+    run = scene.simulate(q, duration=T, dt=2e-3, friction=np.repeat(mu[:, None], len(scene.contacts), 1))
+    speed = np.linalg.norm(run.v[-1], axis=1)
+    assert np.allclose(speed, np.maximum(G * (np.sin(angle) - mu * np.cos(angle)) * T, 0.0), atol=1e-7)
+
+
+def test_a_collision_keeps_momentum_and_loses_energy() -> None:
+    b = fb.Builder("two", gravity=(0, 0, 0))
+    rng = np.random.default_rng(3)
+    for name, m in (("a", 1.0), ("b", 3.0)):
+        b.body(name, joint=fb.joints.Free(), mass=m, inertia=0.4 * m * 0.01 * np.ones(3))
+    robot = b.build()
+    scene = fb.Scene(robot, contacts=[Shape("a", "sphere", 0.1, restitution=0.6), Shape("b", "sphere", 0.1)])
+    assert scene.contacts == ("a:b",)
+    n = 16
+    q = np.repeat(robot.neutral()[None], n, 0)
+    q[:, robot.names.coordinates.index("b.x")] = 0.3
+    q[:, robot.names.coordinates.index("b.y")] = rng.uniform(-0.1, 0.1, n)
+    v = np.zeros((n, 12))
+    v[:, robot.names.velocities.index("a.vx")] = 2.0
+    v[:, robot.names.velocities.index("a.wz")] = rng.uniform(-5, 5, n)
+    run = scene.simulate(q, v, duration=0.2, dt=1e-3)
+    momentum = [robot.momentum(x, y, about="world") for x, y in ((run.q[0], run.v[0]), (run.q[-1], run.v[-1]))]
+    energy = robot.kinetic_energy(run.q, run.v)
+    assert run.contacts.found.any(axis=0).all()
+    assert np.abs(momentum[1] - momentum[0])[:, 3:].max() < 1e-12
+    assert (np.diff(energy, axis=0) <= 1e-12).all() and (energy[-1] < energy[0] - 0.01).all()

@@ -32,3 +32,14 @@ def triangular(recorder: Any) -> Program:
 
     _, total = recorder.repeat(outer, (n, 0.0), 30, n)
     return recorder.finish("triangular", [("y", (), [total])])
+
+
+def floating() -> fb.System:
+    """A body that is free in space, with an arm."""
+    b = fb.Builder("floating")
+    b.body("base", joint=fb.joints.Free(), mass=2.0, com=(0.02, 0.0, 0.1), inertia=(0.03, 0.02, 0.04))
+    b.body(
+        "arm", parent="base", joint=fb.joints.Revolute("y"), position=(0.1, 0.0, 0.0),
+        mass=1.0, com=(0.0, 0.1, 0.2), inertia=(0.01, 0.012, 0.005),
+    )  # fmt: skip
+    return b.build()

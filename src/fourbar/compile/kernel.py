@@ -25,6 +25,7 @@ from .ir import Lanes
 from .llvm import Loaded
 
 _MODULE_SIZE = 4000  # instructions an LLVM module may have before another one is started
+_NEVER = 1 << 62  # samples: more than there are
 _MANY_BLOCKS = 64  # shared blocks beyond which several are compiled together: each module takes milliseconds
 
 
@@ -126,14 +127,18 @@ def loaded_blocks(program: Program, lanes: Lanes) -> tuple[list[Loaded], list[in
 class Kernel:
     """A compiled program. `address` is the inner loop of a generalised ufunc, `share` that for several threads, `data`
     the table that both read, `cores` how many core dimensions each argument has.
+
+    Where it `pauses`, it lets Python's signal handlers run amid long batches.
     """
 
-    def __init__(self, program: Program, lanes: Lanes, watch: Watch | None = None) -> None:
+    def __init__(self, program: Program, lanes: Lanes, watch: Watch | None = None, pauses: bool = True) -> None:
         self.program = program
         self.lanes = lanes
         self._driver = _driver(lanes)
         self._code, blocks = loaded_blocks(program, lanes)
         self._tables = Tables(program, lanes, blocks, watch or {})
+        if not pauses:
+            self._tables.data[words.PIECE] = _NEVER
         self.address = self._driver.address("kernel")
         self.share = self._driver.address("share")
         self.data = self._tables.data.ctypes.data

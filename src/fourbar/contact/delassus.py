@@ -9,15 +9,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from ..algorithms.aba import RESTING, Accelerated, accelerate_group, free_group, ground, spin_outward
-from ..algorithms.constrained.dynamics import pushed, pushed_group
-from ..algorithms.constrained.rows import RowResponse, combine, gram, push_group, wrenches
-from ..algorithms.minverse import FreedCluster, FreedLink
+from ..algorithms.aba import accelerate_outward, free_inward, ground, spin
+from ..algorithms.articulated import Freed, over_clusters
+from ..algorithms.constrained.dynamics import driven
+from ..algorithms.constrained.rows import RowResponse, combine, gram, respond_inward, wrenches
+from ..algorithms.minverse import add_rows
 from ..algorithms.sweep import Sweeps
 from ..spatial.linear import Mat, Vec
 from ..spatial.vectors import Wrench
-from ..tree.clusters import GROUND, Cluster
-from ..tree.embedding import EmbeddedState
+from ..tree.clusters import Cluster
+from ..tree.states import State
 
 
 class Base(NamedTuple):
@@ -47,69 +48,44 @@ class FreeMotion:
         self,
         s: Sweeps,
         clusters: Sequence[Cluster],
-        expanded: Sequence[EmbeddedState | None],
+        states: Sequence[State],
         v: Sequence[Vec],
         tau: Sequence[Vec],
         F_ext: Sequence[Wrench],
         gravity: Sequence[Any],
     ) -> None:
-        self.s, self.clusters, self.expanded, self.gravity = s, clusters, expanded, gravity
-        self.home = {link: n for n, cluster in enumerate(clusters) for link in cluster.links}
-        self.spun = s.outward(spin_outward, RESTING, v, F_ext)
-        messages: list[list[Any]] = [[] for _ in s.tree.parents]
-        self.freed: list[Any] = [None] * len(clusters)
-        for n in reversed(range(len(clusters))):
-            self.freed[n] = free_group(s, clusters[n], expanded[n], messages, self.spun, tau[n])
-        self.released = [self._released(n) for n in range(len(clusters))]
-
-    def _released(self, n: int) -> FreedLink | FreedCluster:
-        cluster, e, freed = self.clusters[n], self.expanded[n], self.freed[n]
-        if e is None:
-            return FreedLink(self.s.k[cluster.links[0]], freed.hinge)
-        return FreedCluster(tuple(self.s.k[i] for i in cluster.links), cluster.inner, e.G, freed.W, freed.D)
+        self.s, self.clusters, self.states = s, clusters, states
+        self.sweeps = over_clusters(s, clusters, states)
+        self._ground = s.known(ground, Vec(gravity))
+        p, self.bias = spin(s, clusters, states, v, F_ext)
+        self.freed: list[Freed] = self.sweeps.inward(free_inward, p, self.bias, tau)
+        self._hinges = [freed.hinge for freed in self.freed]
+        self._nv = [cluster.embedding.nv for cluster in clusters]
 
     def path(self, link: int) -> list[int]:
         """The clusters from that of a link to the root."""
-        found = []
-        while link >= 0:
-            found.append(self.home[link])
-            link = self.clusters[found[-1]].carrier
-        return found
+        return self.sweeps.path(link)
 
     def accelerations(self, wanted: Sequence[int], force: dict[int, tuple[Vec, Vec]]) -> dict[int, Vec]:
         """Of some clusters (those that carry them among these), under u and w = D⁻¹ u of forces, by cluster."""
-        call, freed = self.s.recorder.call, list(self.freed)
+        freed = list(self.freed)
         for n, (u, w) in force.items():
-            single = self.expanded[n] is None
-            freed[n] = call(pushed, freed[n], w) if single else call(pushed_group, freed[n], u)
-        moved: dict[int, Accelerated] = {GROUND: self.s.known(ground, Vec(self.gravity))}
-        return {
-            n: accelerate_group(self.s, self.clusters[n], self.expanded[n], moved, self.spun, freed[n]) for n in wanted
-        }
+            freed[n] = self.s.recorder.call(driven, freed[n], freed[n].hinge.drive(u, w))
+        return self.sweeps.outward(accelerate_outward, self._ground, freed, self.bias, only=wanted)
 
     def responses(self, base: Base) -> dict[int, RowResponse]:
         """What the unit forces of a base leave in each cluster that they reach."""
-        call, link, found = self.s.recorder.call, base.link, {}
-        felt: Any = None
-        if not base.joint:
-            felt = call(wrenches, base.rows)
-        first = True
-        while link >= 0:
-            n = self.home[link]
-            cluster = self.clusters[n]
-            tau = self._turned(base) if first and base.joint else (Vec([0.0] * cluster.embedding.nv),) * base.size
-            on = tuple(felt if own == link else None for own in cluster.links)
-            found[n], felt = call(push_group, self.released[n], on, tau)
-            link, first = cluster.carrier, False
-        return found
+        on = {} if base.joint else {base.link: self.s.recorder.call(wrenches, base.rows)}
+        within = {self.sweeps.home[base.link]: self._turned(base)} if base.joint else {}
+        return self.sweeps.inward_from(respond_inward, on, within, add_rows, self._hinges, self._nv)
 
     def _turned(self, base: Base) -> tuple[Vec, ...]:
         """Unit forces in a joint as forces on the independent velocities of its cluster."""
-        n = self.home[base.link]
-        cluster, e = self.clusters[n], self.expanded[n]
-        if e is None:
+        n = self.sweeps.home[base.link]
+        e = self.states[n]
+        if e.is_identity:
             return tuple(base.rows)
-        return self.s.recorder.call(_tied, e.G[cluster.links.index(base.link)], tuple(base.rows))
+        return self.s.recorder.call(_tied, e.G[self.clusters[n].links.index(base.link)], tuple(base.rows))
 
 
 def _tied(G: Mat, rows: tuple[Vec, ...]) -> tuple[Vec, ...]:

@@ -256,7 +256,7 @@ class Stepper:
         found: list[Any] = [None] * len(self.s.tree.parents)
         for n, own in v.items():
             e, cluster = self.c.expanded[n], self.c.clusters[n]
-            parts = (own,) if e is None else self.call(_expanded, e.G, own)
+            parts = (own,) if e.is_identity else self.call(_expanded, e.G, own)
             for link, x in zip(cluster.links, parts, strict=True):
                 found[link] = x
         return found

@@ -55,6 +55,11 @@ def operations(program: Program) -> int:
     return sum(counted[call.block] * often for call, often in zip(program.calls, program.passes(), strict=True))
 
 
+def sharing_from(program: Program) -> int:
+    """How many samples a batch has from which on several threads pay."""
+    return max(2, _WORTH_SHARING // max(1, operations(program)))
+
+
 def _overlap(some: Sequence[np.ndarray], others: Sequence[np.ndarray]) -> bool:
     """Whether an array of the one lot may lie over one of the other."""
     return any(np.may_share_memory(a, b) for a in some for b in others)
@@ -68,7 +73,7 @@ class Variant:
         self._watch = watch
         sizes = [n for x in (*program.inputs, *program.outputs) for n in x.shape]
         self.compiled = backend() == "llvm" and 0 not in sizes  # NumPy knows no generalised ufuncs of empty arrays
-        self.sharing_from = max(2, _WORTH_SHARING // max(1, operations(program)))
+        self.sharing_from = sharing_from(program)
         self._ufuncs: dict[bool, GeneralisedUfunc] = {}
 
     def ufunc(self, single: bool) -> GeneralisedUfunc:

@@ -1,0 +1,103 @@
+"""What a JAX function of a robot costs beside the machine code that it calls.
+
+    python bench/jax_calls.py [--strict]
+
+For each robot: µs of a call of forward dynamics inside `lax.scan`, one state, beyond the kernel's own time (the same
+kernel over as many states in a row) and beyond a step of a scan that only adds; and a batch of 1024 states in a jitted
+function, as a multiple of the NumPy call. `--strict` ends with an error if a bar is missed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ctypes
+import sys
+import time
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import numpy as np
+
+import fourbar as fb
+import fourbar.jax as to_jax
+from fourbar.compile.kernel import Kernel
+from fourbar.compile.llvm import single_lane
+
+ROBOTS = ("double_pendulum", "mini_cheetah", "tello")
+OVER_KERNEL, OVER_NUMPY = 0.5, 1.2
+STEPS, BATCH = 5000, 1024
+
+
+def least(*calls: Callable[[], Any], turns: int = 60) -> list[float]:
+    """µs of each call: the least of some turns, which they take one after the other."""
+    found = [[] for _ in calls]
+    for call in calls:
+        call(), call()
+    for _ in range(turns):
+        for times, call in zip(found, calls, strict=True):
+            start = time.perf_counter()
+            call()
+            times.append(time.perf_counter() - start)
+    return [1e6 * min(times) for times in found]
+
+
+def in_a_row(robot: Any, q: np.ndarray, v: np.ndarray, tau: np.ndarray) -> Callable[[], None]:
+    """Forward dynamics of one state after the other by the kernel for single states, called once."""
+    kernel = Kernel(robot.forward_dynamics.program(), single_lane())
+    arrays = [np.tile(x, (STEPS, 1)) for x in (q, v, tau)] + [np.empty((STEPS, robot.nv))]
+    args = np.array([x.ctypes.data for x in arrays])
+    dims, steps = np.array([STEPS]), np.array([x.strides[0] for x in arrays] + [8] * 4)
+    run = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 4)(kernel.address)
+
+    def call() -> None:
+        run(args.ctypes.data, dims.ctypes.data, steps.ctypes.data, kernel.data)
+
+    call.arrays = arrays  # type: ignore[attr-defined]  # which must stay
+    return call
+
+
+def scans(robot: Any, q: np.ndarray, v: np.ndarray, tau: np.ndarray) -> list[Callable[[], Any]]:
+    """A scan whose steps call forward dynamics, and one whose steps only add."""
+    dynamics = to_jax.function(robot.forward_dynamics)
+
+    def scanned(step: Callable[[Any], Any]) -> Callable[[], Any]:
+        run = jax.jit(lambda x: jax.lax.scan(lambda x, _: (step(x), None), x, length=STEPS)[0])
+        return lambda: run(tau).block_until_ready()
+
+    return [scanned(lambda x: dynamics(q, v, x) * 1e-3 + tau), scanned(lambda x: x * 1e-3 + tau)]
+
+
+def batches(robot: Any) -> list[Callable[[], Any]]:
+    """A batch by JAX and by NumPy."""
+    rng = np.random.default_rng(0)
+    q = np.stack([robot.random(i) for i in range(BATCH)])
+    v, tau = rng.normal(size=(2, BATCH, robot.nv))
+    run, given = jax.jit(to_jax.function(robot.forward_dynamics)), [jax.numpy.asarray(x) for x in (q, v, tau)]
+    return [lambda: run(*given).block_until_ready(), lambda: robot.forward_dynamics(q, v, tau)]
+
+
+def main() -> None:
+    """Print the table."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--strict", action="store_true", help="end with an error if a bar is missed")
+    strict = parser.parse_args().strict
+    jax.config.update("jax_enable_x64", True)
+    missed = False
+    columns = ("kernel µs", "in scan µs", "over", "bar", "batch µs", "ratio", "bar")
+    print(f"{'forward dynamics':18}", *(f"{x:>11}" for x in columns))
+    for name in ROBOTS:
+        robot = getattr(fb.robots, name)()
+        state = robot.random(0), *np.random.default_rng(0).normal(size=(2, robot.nv))
+        kernel, scan, empty = (x / STEPS for x in least(in_a_row(robot, *state), *scans(robot, *state)))
+        jax_batch, numpy_batch = least(*batches(robot))
+        over, ratio = scan - empty - kernel, jax_batch / numpy_batch
+        missed |= over > OVER_KERNEL or ratio > OVER_NUMPY
+        numbers = (kernel, scan, over, OVER_KERNEL, jax_batch, ratio, OVER_NUMPY)
+        print(f"{name:18}", *(f"{x:11.2f}" for x in numbers))
+    if missed and strict:
+        sys.exit("a bar is missed")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,390 @@
+"""Functions of a robot as JAX functions on the CPU: XLA calls the same machine code, and JAX its derivatives.
+
+Needs the extra `jax`, and float64 (`jax.config.update("jax_enable_x64", True)`). They go through `jit`, `vmap`, `grad`,
+`jvp`, `jacfwd`, `jacrev`, `hessian` and `lax.scan`. The tangent of a configuration has an entry for each coordinate, as
+JAX will have it; a function is differentiated as if it were constant off the configuration space (`operations.py`).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from functools import cache, partial
+from math import prod
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ..arrays import Argument, batch_shape, bind, expected
+from ..compile.kernel import Kernel, digest
+from ..compile.llvm import batch_lanes, single_lane
+from ..errors import ArgumentError
+from ..expr import Program
+from ..functions.attributes import OptionedMethod
+from ..functions.derivative_recordings import DerivativeRecording
+from ..functions.function import sharing_from
+from ..functions.method_table import SUBJECTS
+from ..functions.recording import MethodRecording, Recording
+from ..once import Turn
+from .missing import needed
+from .operations import Operation
+from .xla_handler import MAJOR, Handler
+
+jax = needed("jax", "jax")
+
+_SMALLEST_MINOR = 1  # of version 0.x of the interface: XLA takes none below
+_PUBLIC = ("ffi", "extend.core", "interpreters.ad", "interpreters.batching", "interpreters.mlir")
+
+
+class Unfit(ImportError):
+    """The JAX that is installed cannot run functions of fourbar."""
+
+
+def _unfit(why: str) -> Unfit:
+    there = f"jax {jax.__version__} does not fit fourbar.jax"
+    return Unfit(f"{there}: {why}. It needs jax>=0.5 with version {MAJOR}.x of XLA's typed FFI", name="jax")
+
+
+def _parts() -> tuple[Any, ...]:
+    """The modules of JAX that are used, and what is used of each."""
+    try:
+        found = tuple(needed(f"jax.{name}", "jax") for name in _PUBLIC)
+        ffi, core, ad, batching, mlir = found
+        names = (
+            *((ffi, x) for x in ("ffi_lowering", "pycapsule", "register_ffi_target", "include_dir")),
+            *((ad, x) for x in ("Zero", "is_undefined_primal", "instantiate_zeros")),
+            *((ad, x) for x in ("primitive_jvps", "primitive_transposes")),
+            (core, "Primitive"), (batching, "primitive_batchers"), (mlir, "register_lowering"),
+        )  # fmt: skip
+        for module, name in names:
+            getattr(module, name)
+    except (ImportError, AttributeError) as error:
+        raise _unfit(str(error)) from error
+    return found
+
+
+def interface_version(header: str) -> int:
+    """The minor version of XLA's C interface, from the header that jaxlib comes with; another major one is refused."""
+    found = dict(re.findall(r"#define\s+XLA_FFI_API_(MAJOR|MINOR)\s+(\d+)", header))
+    if set(found) != {"MAJOR", "MINOR"}:
+        raise _unfit("the header of its foreign function interface names no version")
+    if int(found["MAJOR"]) != MAJOR or int(found["MINOR"]) < _SMALLEST_MINOR:
+        raise _unfit(f"its typed FFI has version {found['MAJOR']}.{found['MINOR']}")
+    return int(found["MINOR"])
+
+
+def _read_header(folder: str) -> str:
+    try:
+        return (Path(folder) / "xla" / "ffi" / "api" / "c_api.h").read_text(encoding="utf-8")
+    except OSError as error:
+        raise _unfit(f"the header of its foreign function interface cannot be read ({error})") from error
+
+
+ffi, _core, ad, batching, mlir = _parts()
+_MINOR = interface_version(_read_header(ffi.include_dir()))
+
+
+class Targets:
+    """Handlers that XLA knows, by name. They stay until the process ends, since compiled functions refer to them."""
+
+    def __init__(self) -> None:
+        self._known: dict[str, Handler] = {}
+        self._turn = Turn()
+
+    def name(self, program: Program, single: bool) -> str:
+        """What XLA calls the handler of a program, which is registered if need be: for one sample or for batches.
+
+        It says what is computed, and is the same in every process, so that JAX can keep compiled functions on disk.
+        """
+        lanes = single_lane() if single else batch_lanes()
+        name = f"fourbar_{program.name}_{digest(program, lanes, {}).hex()[:32]}"
+        with self._turn.taken():
+            if name not in self._known:
+                handler = Handler(Kernel(program, lanes, pauses=False), _MINOR, sharing_from(program))
+                register(name, handler.address)
+                self._known[name] = handler
+        return name
+
+
+def register(name: str, address: int) -> None:
+    """Make a handler known to XLA, which asks it for its version."""
+    try:
+        ffi.register_ffi_target(name, ffi.pycapsule(_pointer(address)), platform="cpu")
+    except Exception as error:  # whatever XLA says of a handler that it does not take
+        raise _unfit(f"it refuses a function of fourbar ({error})") from error
+
+
+def _pointer(address: int) -> Any:
+    import ctypes
+
+    return ctypes.cast(address, ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p))
+
+
+_targets = Targets()
+call_p = _core.Primitive("fourbar")  # parameter: op, an Operation
+call_p.multiple_results = True
+
+
+def _leading(op: Operation, shapes: Sequence[tuple[int, ...]]) -> tuple[int, ...]:
+    """The axes before those of one sample: an argument has all of them, or none."""
+    found = [shape[: len(shape) - len(a.shape)] for shape, a in zip(shapes, op.arguments, strict=True)]
+    return max(found, key=len, default=())
+
+
+def call(op: Operation, args: Sequence[Any]) -> list[Any]:
+    """An operation on arrays; each has all leading axes or none."""
+    return call_p.bind(*args, op=op)
+
+
+@cache
+def _compiled(op: Operation) -> Callable[..., Any]:
+    return jax.jit(partial(call_p.bind, op=op))
+
+
+def _abstract(*args: Any, op: Operation) -> list[Any]:
+    leading = _leading(op, [x.shape for x in args])
+    return [jax.core.ShapedArray((*leading, *y.shape), np.dtype(float)) for y in op.program.outputs]
+
+
+def _emitted(ctx: Any, *args: Any, op: Operation) -> Any:
+    leading = _leading(op, [x.shape for x in ctx.avals_in])
+    if not all(isinstance(n, int) for n in leading):
+        raise NotImplementedError(
+            f"fourbar.jax: {op.recording.name} needs arrays of known shape; {leading} has symbols (jax.export)"
+        )
+    return ffi.ffi_lowering(_targets.name(op.program, prod(leading) == 1))(ctx, *args)
+
+
+def _refused_device(ctx: Any, *args: Any, op: Operation) -> Any:
+    raise NotImplementedError(
+        f"fourbar.jax: {op.recording.name} is machine code for the CPU; this device is "
+        f"{', '.join(ctx.module_context.platforms)}. Run it under jax.default_device(jax.devices('cpu')[0])"
+    )
+
+
+def _pushed(primals: Sequence[Any], tangents: Sequence[Any], *, op: Operation) -> tuple[Any, Any]:
+    """The rule of forward differentiation."""
+    results = call(op, primals)
+    moving = tuple(i for i, t in enumerate(tangents) if type(t) is not ad.Zero)
+    if not moving:
+        return results, [ad.Zero.from_primal_value(y) for y in results]
+    if set(moving) <= set(op.linear):
+        less = op.along(moving)
+        still = len(primals) - len(op.linear)
+        if less is None:
+            found = call(op, [*primals[:still], *map(ad.instantiate_zeros, tangents[still:])])
+        else:
+            found = call(less, [*primals[:still], *(tangents[i] for i in moving)])
+        return results, [jax.numpy.broadcast_to(x, y.shape) for x, y in zip(found, results, strict=True)]
+    rates = []
+    for i in moving:
+        project = op.project(i)
+        rates.append(tangents[i] if project is None else call(project, [primals[i], tangents[i]])[0])
+    return results, call(op.forward(moving), [*primals, *rates])
+
+
+def _pulled(weights: Sequence[Any], *args: Any, op: Operation) -> list[Any]:
+    """The rule of transposition: operations are linear in some of their last arguments."""
+    unknown = [i for i, x in enumerate(args) if ad.is_undefined_primal(x)]
+    found: list[Any] = [None] * len(args)
+    given = tuple(k for k, w in enumerate(weights) if type(w) is not ad.Zero)
+    if not given:
+        for i in unknown:
+            found[i] = ad.Zero(args[i].aval)
+        return found
+    if tuple(unknown) != op.linear:
+        raise NotImplementedError(
+            f"fourbar.jax: {op.recording.name} is transposed by arguments in which it is not linear"
+        )
+    other, of, picked = op.transposed(given)
+    known = args[: len(args) - len(unknown)]
+    results = call(other, [*known, *(ad.instantiate_zeros(weights[k]) for k in of)])
+    for i, pick in zip(unknown, picked, strict=True):
+        extra = results[pick].ndim - len(args[i].aval.shape)  # the argument is the same for all samples of these axes
+        found[i] = results[pick].sum(axis=tuple(range(extra))) if extra else results[pick]
+    return found
+
+
+def _vectorised(args: Sequence[Any], axes: Sequence[Any], *, op: Operation) -> tuple[Any, Any]:
+    """The rule of `vmap`: one more leading axis."""
+    size = next(x.shape[axis] for x, axis in zip(args, axes, strict=True) if axis is not None)
+    apart = [x if axis is None else jax.numpy.moveaxis(x, axis, 0) for x, axis in zip(args, axes, strict=True)]
+    shapes = [x.shape if axis is None else x.shape[1:] for x, axis in zip(apart, axes, strict=True)]
+    leading = _leading(op, shapes)
+    given = []
+    for x, axis, shape, a in zip(apart, axes, shapes, op.arguments, strict=True):
+        whole = (size, *leading, *a.shape)
+        if axis is None and shape == a.shape:
+            given.append(x)  # the same for all
+        elif axis is None:
+            given.append(jax.numpy.broadcast_to(x, whole))
+        else:
+            missing = (1,) * (len(whole) - x.ndim)
+            given.append(jax.numpy.broadcast_to(x.reshape(size, *missing, *shape), whole))
+    results = call(op, given)
+    return results, [0] * len(results)
+
+
+call_p.def_impl(lambda *args, op: _compiled(op)(*args))
+call_p.def_abstract_eval(_abstract)
+ad.primitive_jvps[call_p] = _pushed
+ad.primitive_transposes[call_p] = _pulled
+batching.primitive_batchers[call_p] = _vectorised
+mlir.register_lowering(call_p, _refused_device)
+mlir.register_lowering(call_p, _emitted, platform="cpu")
+
+
+class JaxFunction:
+    """A function of a robot as JAX traces it. Made by `function`."""
+
+    def __init__(self, recording: Recording) -> None:
+        self._recording = recording
+        self._operations: dict[tuple[str, ...], Operation] = {}
+        self.__name__ = self.__qualname__ = recording.name
+        self.__doc__ = recording.doc
+
+    def __repr__(self) -> str:
+        given = ", ".join(f"{a.name}=None" if a.optional else a.name for a in self._recording.arguments)
+        return f"<fourbar JAX function {self.__name__}({given}) -> {', '.join(self._recording.results)}>"
+
+    def __call__(self, *args: Any, **named: Any) -> Any:
+        recording = self._recording
+        wrong = [name for name in named if name not in {a.name for a in recording.arguments}]
+        if wrong:
+            listed = ", ".join(a.name for a in recording.arguments)
+            raise TypeError(f"{recording.name} as a JAX function has no argument {wrong[0]!r}; it takes {listed}")
+        given = bind(recording.name, recording.arguments, args, named)
+        op = self._operation(tuple(given))
+        _check_precision(recording.name)
+        arrays = [_array(recording.name, a, x) for a, x in zip(op.arguments, given.values(), strict=True)]
+        leading = batch_shape(recording.name, op.arguments, arrays)
+        results = call(op, [_whole(x, a.shape, leading) for x, a in zip(arrays, op.arguments, strict=True)])
+        return results[0] if len(results) == 1 else tuple(results)
+
+    def _operation(self, present: tuple[str, ...]) -> Operation:
+        found = self._operations.get(present)
+        return self._operations.setdefault(present, Operation(self._recording, present)) if found is None else found
+
+
+class JaxMethod:
+    """A method with options, which go by name: `pose(q, frame="hand")`. Made by `function`."""
+
+    def __init__(self, method: Any) -> None:
+        self._method = method
+        self._made: dict[int, tuple[Any, JaxFunction]] = {}
+        self.__name__ = self.__qualname__ = method.__name__
+        self.__doc__ = method.__doc__
+
+    def __repr__(self) -> str:
+        return f"<fourbar JAX function {self.__name__}, options by name: {', '.join(self._method.options)}>"
+
+    def specialise(self, **options: Any) -> JaxFunction:
+        """The function for one choice of options."""
+        own = self._method.specialise(**options)
+        return self._made.setdefault(id(own), (own, function(own)))[1]
+
+    def __call__(self, *args: Any, **named: Any) -> Any:
+        options = {name: named.pop(name) for name in self._method.options if name in named}
+        return self.specialise(**options)(*args, **named)
+
+
+def _check_precision(name: str) -> None:
+    if jax.dtypes.canonicalize_dtype(float) != np.dtype(float):
+        raise ArgumentError(
+            f"{name}: functions of fourbar compute in float64, and JAX is set to float32; call "
+            'jax.config.update("jax_enable_x64", True) before any array is made'
+        )
+
+
+def _array(name: str, argument: Argument, value: Any) -> Any:
+    """A value as an array of float64 of the right core shape."""
+    try:
+        array = jax.numpy.asarray(value)
+    except (TypeError, ValueError) as error:
+        raise ArgumentError(f"{name}: {argument.name} cannot be read as an array of numbers: {error}") from None
+    if array.dtype.kind not in "fiub":
+        raise ArgumentError(f"{name}: {argument.name} must hold real numbers, got an array of dtype {array.dtype}")
+    core = len(argument.shape)
+    if array.ndim < core or array.shape[array.ndim - core :] != argument.shape:
+        raise ArgumentError(f"{name}: {argument.name} must have shape {expected(argument.shape)}, got {array.shape}")
+    return array.astype(float)
+
+
+def _whole(x: Any, core: tuple[int, ...], leading: tuple[int, ...]) -> Any:
+    """An array with all leading axes, or none."""
+    return x if x.shape == core else jax.numpy.broadcast_to(x, (*leading, *core))
+
+
+def function(of: Any) -> Any:
+    """A function of a robot as a JAX function.
+
+    Parameters
+    ----------
+    of : function
+        Such as ``robot.forward_dynamics``, or ``robot.pose``, whose options then go by name.
+
+    Returns
+    -------
+    JaxFunction
+        Takes arrays by place or by name, with any leading axes; optional arguments such as `f_ext` may be left out.
+        Where a result does not exist it is NaN, and no error says why.
+
+    Raises
+    ------
+    ArgumentError
+        Where `of` is not a function of a robot, or is a derivative, which JAX is to make.
+
+    Examples
+    --------
+    >>> import jax, fourbar as fb, fourbar.jax
+    >>> jax.config.update("jax_enable_x64", True)
+    >>> robot = fb.robots.double_pendulum()
+    >>> dynamics = fb.jax.function(robot.forward_dynamics)
+    >>> q = v = tau = jax.numpy.zeros(2)
+    >>> jax.jit(jax.jacfwd(dynamics))(q, v, tau).shape
+    (2, 2)
+    """
+    if isinstance(of, OptionedMethod):
+        return JaxMethod(of)
+    recording = of.state[0].recording if hasattr(type(of), "state") else None  # not that of something inside `of`
+    if isinstance(recording, MethodRecording):
+        return JaxFunction(recording)
+    if isinstance(getattr(of, "recording", recording), DerivativeRecording):
+        raise ArgumentError(
+            f"fourbar.jax.function: {of!r} is a derivative. Give the function itself, and differentiate that with "
+            "jax.jvp, jax.grad, jax.jacfwd or jax.jacrev"
+        )
+    raise ArgumentError(
+        f"fourbar.jax.function: {of!r} is not a function of a robot that is one program. Give robot.forward_dynamics, "
+        "robot.pose, ...; functions of constrained robots choose their programs by values, which JAX does not have"
+    )
+
+
+class Functions:
+    """The functions of a robot as JAX functions. Made by `functions`."""
+
+    def __init__(self, robot: Any) -> None:
+        self._robot = robot
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_") or not hasattr(self._robot, name):
+            raise AttributeError(f"{self._robot!r} has no function {name!r}")
+        return self.__dict__.setdefault(name, function(getattr(self._robot, name)))
+
+    def __dir__(self) -> list[str]:
+        return sorted({*super().__dir__(), *SUBJECTS})
+
+    def __repr__(self) -> str:
+        return f"<JAX functions of {self._robot!r}>"
+
+
+def functions(robot: Any) -> Functions:
+    """All functions of a robot as JAX functions: ``functions(robot).forward_dynamics(q, v, tau)``.
+
+    Parameters
+    ----------
+    robot : System
+        A robot, or ``robot.varying("hand.mass")``, whose parameters are arguments.
+    """
+    return Functions(robot)

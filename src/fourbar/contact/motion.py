@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..joints.base import Joint
-from ..joints.lie import Free, Planar, Schoenflies
+from ..joints.lie import GroupJoint
 from ..spatial.linear import Scalar, Vec
 from ..tree.clusters import Cluster
 from ..tree.spanning_tree import SpanningTree
@@ -22,7 +22,8 @@ def straight(tree: SpanningTree, cluster: Cluster) -> Joint | None:
     if not cluster.is_free:
         return None
     joint = tree.links[cluster.links[0]].joint
-    return joint if isinstance(joint, Free | Planar | Schoenflies) else None
+    turns_and_moves = isinstance(joint, GroupJoint) and min(joint.group.rows) < 3 <= max(joint.group.rows)
+    return joint if turns_and_moves else None
 
 
 def _rows(joint: Any) -> tuple[int, ...]:

@@ -79,9 +79,9 @@ def test_the_content_tells_the_format(name: str, tmp_path: Path, capsys: pytest.
 @pytest.mark.parametrize(
     ("command", "message"),
     [
-        ("info http://example.org/arm.urdf", "nothing is downloaded: download it first"),
+        ("info http://example.org/arm.urdf", "download it first"),
         ("info .", "is a folder; give a model file of it: arm.urdf"),
-        ("check tello", "there is no file 'tello'; the robot of the library: `fourbar info tello`"),
+        ("check tello", "robot of the library: `fourbar info tello`"),
         (
             "bench tello --strict --waive x",
             "is a robot of the library, not a file to read: leave out --strict, --waive",

@@ -188,7 +188,7 @@ def test_damping_of_a_file_acts(tmp_path: Path, capsys: pytest.CaptureFixture[st
     assert _number("force residual", printed.out) < 1e-12
     assert re.search("^acting +damping of 1 joint$", printed.out, re.MULTILINE)
     assert re.search("^not acting +friction of 1 joint$", printed.out, re.MULTILINE)
-    assert printed.err.count("warning: simulate: the Coulomb friction of joint 'swing' does not act") == 1
+    assert printed.err.count("warning: simulate: the Coulomb friction of joint 'swing'") == 1
     assert printed.err.count("warning: simulate: joint 'swing' moved beyond the limits") == 1
     assert f"{file}: 1 warning (gizmo); `fourbar check {file}` lists them" in printed.err
     assert main([*command, "--no-passive"]) == 0
@@ -210,7 +210,7 @@ def test_warnings_are_told_where_the_simulation_fails(
     assert main(["simulate", "stiff", "--no-picture", "--dt", "0.1", "--duration", "20"]) == 1
     printed = capsys.readouterr().err
     assert "the simulation diverged" in printed
-    assert printed.count("warning: simulate: the Coulomb friction of joint 'cart' does not act") == 1
+    assert printed.count("warning: simulate: the Coulomb friction of joint 'cart'") == 1
 
 
 def test_springs_of_a_robot_act(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:

@@ -115,7 +115,7 @@ def test_friction_that_does_not_act_is_told() -> None:
     b.body("b", parent="a", joint=Revolute("y"), **SOLID)
     b.body("c", parent="b", joint=Revolute("z"), friction=0.1, damping=1.0, **SOLID)
     robot = b.build()
-    with pytest.warns(fb.SimulationWarning, match=r"Coulomb friction of joints 'a', 'c' does not act") as told:
+    with pytest.warns(fb.SimulationWarning, match=r"Coulomb friction of joints 'a', 'c'") as told:
         fb.simulate(robot, robot.neutral(), duration=1e-3)
     assert [w.filename for w in told] == [__file__]
     smooth = robot.with_parameters(joints={"a": {"friction": 0.0}, "c": {"friction": 0.0}})

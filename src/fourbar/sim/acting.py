@@ -39,8 +39,8 @@ def acting_on(robot: System, passive: bool) -> Acting:
     if rubbing:
         warn(
             f"simulate: the Coulomb friction of {_listed(rubbing)} is ignored: it is discontinuous where a joint "
-            "comes to rest, which a fixed-step scheme cannot resolve; use damping instead, or set friction=0 with "
-            "with_parameters",
+            "comes to rest, which Runge-Kutta steps cannot resolve; simulate fb.Scene(robot), where it acts, or set "
+            "friction=0 with with_parameters",
             SimulationWarning,
         )
     return with_passive if any(any(c.stiffness) or any(c.damping) for c in joints) else rigid

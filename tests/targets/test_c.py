@@ -158,6 +158,12 @@ def test_what_is_refused(tmp_path: Path, change: dict[str, Any], words: str) -> 
         fb.export_c(tmp_path, **given)
 
 
+def test_functions_of_constrained_robots_are_refused(tmp_path: Path) -> None:
+    held = fb.robots.double_pendulum().constrained(fb.constraints.Contact("tip"))
+    with pytest.raises(fb.ArgumentError, match="no single program"):
+        fb.export_c(tmp_path, [held.forward_dynamics])
+
+
 def test_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     functions = "inverse_dynamics,pose:frame=tip,forward_dynamics.jacobian"
     assert main(["export-c", "double_pendulum", "--functions", functions, "-o", str(tmp_path), "--name", "arm"]) == 0

@@ -56,6 +56,13 @@ class Resolved:
             raise AttributeError(name)
         return getattr(self.function, name)
 
+    def program(self, *optional: str) -> Any:
+        """There is not one: which program answers depends on values."""
+        raise ArgumentError(
+            f"{self.function.__name__}: a function of a constrained robot has no single program, since samples whose "
+            "rows depend on each other are solved another way; it cannot be written as C, CasADi or JAX"
+        )
+
     def __repr__(self) -> str:
         return repr(self.function).replace(", health", "")
 

@@ -10,13 +10,14 @@ import numpy as np
 
 from ..errors import ArgumentError, ModelError, unknown
 from ..joints.euclidean import is_flat
+from ..mechanism.geometry import Geometry
 from ..mechanism.mechanism import Mechanism
 from ..tree.cluster_tree import GROUND, ClusterTree
 from . import pairs
 from .candidates import Candidate, JointRow
 from .laws import Law
-from .shapes import KINDS, Placed, Shape, moves, of_body, on_terrain, placed
-from .terrain import Material, Plane, Terrain
+from .shapes import KINDS, Placed, Shape, material_of, moves, of_body, on_terrain, placed
+from .terrain import HeightField, Material, Plane, Terrain
 
 MOST = 40  # contacts of a step: every one is computed in every step, and each with every other
 _FRICTION = 0.8  # where neither surface has a number
@@ -68,19 +69,47 @@ def _named(mechanism: Mechanism, cluster_tree: ClusterTree, item: Any, k: int) -
     return [placed(cluster_tree, Shape(item), item)]
 
 
-def floors(mechanism: Mechanism, cluster_tree: ClusterTree) -> tuple[Plane, ...]:
-    """The planes of a model that are fixed to the world."""
-    found = []
+class Floors(NamedTuple):
+    """Terrain of a model, and what of its world is not simulated, in words."""
+
+    terrains: tuple[Terrain, ...]
+    left: tuple[str, ...]
+
+
+def floors(mechanism: Mechanism, cluster_tree: ClusterTree) -> Floors:
+    """What of a model is fixed to the world and endless or a height field: planes and fields of the world and of bodies
+    that do not move."""
+    found: list[Terrain] = []
+    left: list[str] = []
+    for x in mechanism.world:
+        if x.role == "collision":
+            made = _terrain(x, np.eye(3), np.zeros(3))
+            found += [made] if made is not None else []
+            left += [] if made is not None else [f"{x.kind} {x.name!r} of the world"]
     for body in mechanism.bodies:
         link, pose = cluster_tree.bodies[body.name]
-        for x in body.geometry:
-            if link == GROUND and x.role == "collision" and x.kind == "plane":
-                R, p = np.array(pose.R, float), np.array(pose.p, float)
-                normal = R @ np.array(x.placement.rotation)[:, 2]
-                point = R @ np.array(x.placement.position) + p
-                friction = getattr(x, "friction", None)
-                found.append(Plane(friction, tuple(point.tolist()), tuple(normal.tolist())))
-    return tuple(found)
+        if link == GROUND:
+            R, p = np.array(pose.R, float), np.array(pose.p, float)
+            made = [_terrain(x, R, p) for x in body.geometry if x.role == "collision"]
+            found += [x for x in made if x is not None]
+    return Floors(tuple(found), tuple(left))
+
+
+def _terrain(x: Geometry, R: np.ndarray, p: np.ndarray) -> Terrain | None:
+    """A shape at a pose of the world as terrain; None if it is of another kind."""
+    rotation, position = R @ np.array(x.placement.rotation, float), R @ np.array(x.placement.position, float) + p
+    m = material_of(x)
+    numbers = {"torsion": m.torsion, "rolling": m.rolling, "restitution": m.restitution}
+    if x.kind == "plane":
+        return Plane(m.friction, tuple(position.tolist()), tuple(rotation[:, 2].tolist()), **numbers)
+    if x.kind != "hfield":
+        return None
+    if np.abs(rotation - np.eye(3)).max() > 1e-12:
+        raise ModelError(f"height field {x.name!r} is turned; only fields along the axes of the world are simulated")
+    heights = np.array(x.heights) + position[2]
+    spacing = tuple(size / (n - 1) for size, n in zip(x.size[:2], heights.shape, strict=True))
+    origin = (position[0] - x.size[0] / 2, position[1] - x.size[1] / 2)
+    return HeightField(heights, spacing, origin, m.friction, **numbers)
 
 
 def _larger(a: float | None, b: float | None, default: float) -> float:

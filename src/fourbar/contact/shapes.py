@@ -133,13 +133,16 @@ def of_body(cluster_tree: ClusterTree, mechanism: Mechanism, body: str) -> tuple
             continue
         name = x.name or (body if len(colliding) == 1 else f"{body}/{k}")
         link, pose = _home(cluster_tree, body, x.placement.rotation, x.placement.position)
-        found.append(Placed(name, body, link, pose, x.kind, x.size, _material(x)))
+        found.append(Placed(name, body, link, pose, x.kind, x.size, material_of(x)))
     return found, left
 
 
-def _material(geometry: Geometry) -> Material:
-    """What a model file says of a shape's surface."""
-    return Material(getattr(geometry, "friction", None))
+def material_of(geometry: Geometry) -> Material:
+    """What a model file says of a shape's surface: friction as far as its contacts have dimensions for it."""
+    s = geometry.surface
+    friction = s.friction if s.dimensions > 1 else 0.0
+    torsion, rolling = (s.torsion if s.dimensions > 3 else None), (s.rolling if s.dimensions > 4 else None)
+    return Material(friction, torsion, rolling, s.restitution)
 
 
 def _tuple(x: Sequence[Any]) -> tuple[float, float, float]:

@@ -57,7 +57,7 @@ class Scene(Staged):
     robot : System
         The robot; several objects are several trees of it, each with a root of its own.
     *terrains : Plane, HeightField or SignedDistance
-        What does not move. Without any, the planes of the model that are fixed to the world.
+        What does not move. Without any, the planes and height fields of the model that are fixed to the world.
     contacts : list of str or Shape, optional
         What may touch: frames and bodies by name, and shapes. A body stands for its collision shapes, or for the point
         at its origin if it has none. All collision shapes of the model if None.
@@ -123,7 +123,8 @@ class Scene(Staged):
             raise ArgumentError(f"iterations={iterations!r}: expected a whole number, at least 1")
         tree = robot.model.cluster_tree
         self.robot = robot
-        self.terrains = terrains or choose.floors(robot.mechanism, tree)
+        floors = choose.floors(robot.mechanism, tree)
+        self.terrains = terrains or floors.terrains
         chosen = choose.choose(robot.mechanism, tree, contacts)
         candidates = choose.on_world(choose.only(chosen.shapes, grounded), self.terrains, law)
         candidates += choose.among(tree, chosen.shapes, chosen.fixed, pairs, law)
@@ -136,7 +137,7 @@ class Scene(Staged):
         self.spec = Spec(
             tuple(candidates), joints, float(bounce_above), float(tolerance), rounds=int(iterations)
         )  # fmt: skip
-        self._tell(chosen.left, unkept)
+        self._tell((*chosen.left, *(() if terrains else floors.left)), unkept)
 
     def _tell(self, left: tuple[str, ...], unkept: tuple[str, ...]) -> None:
         """Say what of the model does not act."""

@@ -1,0 +1,60 @@
+"""Scenes of files: floors, height fields and friction as the file has them."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+import fourbar as fb
+
+pytest.importorskip("mujoco", reason="MJCF is read with MuJoCo")
+
+
+def block(floor: str, box: str, more: str = "") -> fb.System:
+    """A block on a floor, at rest on it, from a file."""
+    return fb.loads(
+        f"""<mujoco><asset>{more}</asset><worldbody>
+        <geom name="floor" {floor}/>
+        <body name="block"><freejoint/><inertial pos="0 0 0" mass="1" diaginertia="0.01 0.01 0.01"/>
+        <geom type="box" size="0.1 0.1 0.05" {box}/></body></worldbody></mujoco>""",
+        format="mjcf",
+    )
+
+
+def test_a_block_slides_on_the_slope_of_its_file() -> None:
+    """a = g (sin α - μ cos α) with the larger friction of the two."""
+    angle, mu = math.radians(30.0), 0.3
+    floor = f'type="plane" size="5 5 1" euler="0 30 0" friction="{mu} 0.005 0.0001"'
+    scene = fb.Scene(block(floor, 'friction="0.2 0.005 0.0001"'))
+    assert len(scene.contacts) == 8 and np.array_equal(scene.friction, np.full(8, mu))
+    (plane,) = scene.terrains
+    assert isinstance(plane, fb.Plane)
+    turned = fb.convert.quaternion_from_vector([0.0, angle, 0.0])
+    run = fb.simulate(scene, [*(0.05 * np.array(plane.normal)), *turned], duration=0.2, dt=1e-3)
+    assert run.converged.all()
+    a = 9.81 * (math.sin(angle) - mu * math.cos(angle))
+    assert abs(np.linalg.norm(run.v[-1, 3:]) - 0.2 * a) < 1e-8
+
+
+def test_a_height_field_of_a_file_carries() -> None:
+    """Heights of the field above its place; the first row of the file is that of the largest y, as MuJoCo has it."""
+    field = '<hfield name="h" nrow="3" ncol="4" size="2 2 0.4 0.1" elevation="0 1 1 1  1 1 1 1  1 1 1 1"/>'
+    scene = fb.Scene(block('type="hfield" hfield="h" pos="0 0 0.1"', "", field))
+    (terrain,) = scene.terrains
+    assert isinstance(terrain, fb.HeightField)
+    assert abs(terrain.height(0.0, 0.0) - 0.5) < 1e-12 and abs(terrain.height(-2.0, 2.0) - 0.1) < 1e-12
+    run = fb.simulate(scene, [0.5, 0.5, 0.6, 1, 0, 0, 0], duration=0.5, dt=2e-3)
+    assert run.converged.all() and abs(run.q[-1, 2] - 0.55) < 1e-9
+
+
+def test_what_of_the_world_does_not_act_is_said() -> None:
+    with pytest.warns(fb.SimulationWarning, match="cylinder 'floor' of the world"):
+        scene = fb.Scene(block('type="cylinder" size="1 1"', ""))
+    assert scene.terrains == ()
+
+
+def test_terrain_that_is_given_replaces_that_of_the_file() -> None:
+    own = fb.Plane(friction=0.9)
+    assert fb.Scene(block('type="plane" size="5 5 1"', ""), own).terrains == (own,)

@@ -52,7 +52,7 @@ class Slider(Prismatic):
 
 
 @dataclass(frozen=True)
-class Screw(Loop):
+class Leadscrew(Loop):
     """A loop of this test alone."""
 
     spindle: str
@@ -83,10 +83,10 @@ def read_lines(source: Any, options: Any) -> Any:
 def registered() -> Iterator[None]:
     """One line for a joint, a loop and a format each; taken back afterwards."""
     registry.register(Slider, Slider("y"))
-    loops_plain.register(Screw, {"spindle": text, "nut": text, "lead": number})
+    loops_plain.register(Leadscrew, {"spindle": text, "nut": text, "lead": number})
     formats.register(formats.Format("lines", (".lines",), reader=read_lines))
     yield
-    del registry.TYPES["Slider"], loops_plain.TYPES["Screw"], formats.FORMATS["lines"]
+    del registry.TYPES["Slider"], loops_plain.TYPES["Leadscrew"], formats.FORMATS["lines"]
 
 
 def _again(robot: fb.System) -> fb.System:
@@ -99,7 +99,7 @@ def test_one_line_registers() -> None:
     b = fb.Builder("press")
     b.body("spindle", joint=Revolute("z"), mass=1.0, inertia=(0.01, 0.01, 0.02))
     b.body("nut", joint=Slider("z"), mass=5.0)
-    b.loop(Screw("spindle", "nut", 0.01))
+    b.loop(Leadscrew("spindle", "nut", 0.01))
     press = b.build()
     again = _again(press)
     assert (
@@ -120,7 +120,7 @@ def test_names_are_given_once() -> None:
     with pytest.raises(fb.ModelError, match="examples of Slider"):
         registry.register(Slider, Prismatic("y"))
     with pytest.raises(fb.ModelError, match="derives from Joint"):
-        registry.register(Screw)  # type: ignore[arg-type]
+        registry.register(Leadscrew)  # type: ignore[arg-type]
 
 
 def test_algorithms_do_not_ask_what_a_cluster_is() -> None:

@@ -163,7 +163,7 @@ def test_errors(robot: fb.System) -> None:
         ArgumentError, match=r"every moving joint once; it has 1 names for 12 joints, 'ball' is missing"
     ):
         convert.state_map(robot, "drake", ["root"])
-    with pytest.raises(ArgumentError, match=r"pinocchio has no variant 'rpy' of Free\(\); it has Revolute 'unbounded'"):
+    with pytest.raises(ArgumentError, match=r"pinocchio has no variant 'rpy' of Free\(\).*Revolute 'unbounded'"):
         convert.state_map(robot, "pinocchio", variants={"root": "rpy"})
     with pytest.raises(ArgumentError, match="mujoco has no joint like Schoenflies"):
         convention("mujoco", Schoenflies())

@@ -245,8 +245,8 @@ def test_derivatives_of_derivatives() -> None:
 ERRORS = {
     "too many arguments": (lambda f, x: f.jvp((x,) * 5, (x,)), TypeError, "5 arrays were given for q, v, tau, f_ext"),
     "too many tangents": (lambda f, x: f.jvp((x,) * 3, (x,) * 5), TypeError, "tangents: 5 arrays were given for q, v"),
-    "unknown argument": (lambda f, x: f.jvp({"p": x}, {}), TypeError, "arguments: 'p' is none of q, v, tau, f_ext"),
-    "unknown tangent": (lambda f, x: f.jvp((x,) * 3, {"d_q": x}), TypeError, "tangents: 'd_q' is none of q, v, tau"),
+    "unknown argument": (lambda f, x: f.jvp({"p": x}, {}), TypeError, "arguments: .*'p'.* q, v, tau, f_ext"),
+    "unknown tangent": (lambda f, x: f.jvp((x,) * 3, {"d_q": x}), TypeError, "tangents: .*'d_q'.* q, v, tau"),
     "tangent alone": (lambda f, x: f.jvp((x,) * 3, {"f_ext": x}), TypeError, "a tangent of 'f_ext' is given, but not"),
     "argument missing": (lambda f, x: f.jvp((x, x), (x,)), TypeError, "needs 'tau'"),
     "no tuple": (lambda f, x: f.jvp(x, x, x), TypeError, r"expected a tuple of arrays \(q, v, tau\).*shape \(2,\)"),
@@ -263,7 +263,7 @@ ERRORS = {
     "unknown cotangent": (
         lambda f, x: f.vjp((x,) * 3, {"tau": x}),
         TypeError,
-        "cotangent: unknown result 'tau'; expected a",
+        "cotangent: there is no 'tau'; expected a",
     ),
     "shape of a cotangent": (lambda f, x: f.vjp((x,) * 3, x[:1]), ArgumentError, r"w_a must have shape \(..., 2\)"),
     "jacobian": (lambda f, x: f.jacobian(x, x), TypeError, "forward_dynamics.jacobian.* needs 'tau'"),

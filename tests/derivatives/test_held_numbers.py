@@ -119,7 +119,7 @@ def test_inverse_dynamics_with_independent_rows(name: str) -> None:
     q = robot.random(rng, 3)
     v = c.impulse(q, rng.normal(size=(3, 4)))[0]
     a = c.forward_dynamics(q, v, rng.normal(size=(3, 4)))[0]
-    assert c.inverse_dynamics.differentiable.jvp.recipe.of.stages is not None
+    assert c.inverse_dynamics.differentiable.jvp.recording.of.stages is not None
     _check(c.inverse_dynamics, robot, {"q": q, "v": v, "a": a, "f_ext": rng.normal(size=(3, 4, 6))}, 1e-10)
     second = c.inverse_dynamics.jacobian.jvp((q, v, a), (v,))
     h = 1e-5
@@ -398,7 +398,7 @@ def test_errors() -> None:
     args, f = (given["q"], given["v"], given["tau"]), c.forward_dynamics
     with pytest.raises(TypeError, match=r"vjp, cotangent: expected a tuple of arrays \(a, force\), .* shape \(3, 4\)"):
         f.vjp(args, given["tau"])
-    with pytest.raises(TypeError, match=r"cotangent: unknown result 'lambda'; expected a, force$"):
+    with pytest.raises(TypeError, match=r"cotangent: .*'lambda'.* a, force$"):
         f.vjp(args, {"a": given["tau"], "lambda": np.ones(1)})
     with pytest.raises(UnknownNameError, match=r"no parameter 'arm\.mas'"):
         f.vjp(args, (given["tau"], np.ones(1)), parameters="arm.mas")

@@ -143,5 +143,5 @@ def test_errors() -> None:
         pass
 
     Strange.__abstractmethods__ = frozenset()
-    with pytest.raises(fb.ModelError, match="joints of type Strange cannot be mirrored"):
+    with pytest.raises(fb.ModelError, match="joint of type Strange is mirrored is not known"):
         Mirror("x").joint(Strange())

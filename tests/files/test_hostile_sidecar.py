@@ -173,7 +173,7 @@ MERGED = "a: &a {x: 1, y: 2}\n" + "".join(
 TEXTS = {
     "json": [
         ("", "the file is empty"), ("{", "column"), ("[]", "expected a table"), ("null", "expected a table"),
-        ('{"gears": [], "gears": []}', "twice"), ('{"gears": [{"ratio": NaN}]}', "NaN is not a JSON number"),
+        ('{"gears": [], "gears": []}', "duplicate key"), ('{"gears": [{"ratio": NaN}]}', "NaN is not a JSON number"),
         ("[" * 100_000, "nested deeper"), ('{"a":' * 100_000, "nested deeper"), ("\0", "column 1"),
         (b"\xff\xfe{}", "UTF-8"), ('{"gears": [{"ratio": ' + "9" * 5000 + "}]}", "digits"), ("{} {}", "Extra data"),
         ('{"gears": [' + "{}," * 20_000 + "{}]}", "'driver' is missing"), ("<robot/>", "column 1"),

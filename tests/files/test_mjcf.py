@@ -224,7 +224,7 @@ REFUSED: list[tuple[Any, str]] = [
 
 @pytest.mark.parametrize(("arguments", "words"), REFUSED, ids=[w for _, w in REFUSED])
 def test_what_would_change_the_dynamics_is_refused(arguments: dict[str, Any], words: str) -> None:
-    with pytest.raises(fb.ModelError, match=f"a.xml: MJCF cannot say: .*{words}"):
+    with pytest.raises(fb.ModelError, match=f"a.xml: MJCF cannot express: .*{words}"):
         write(fb.Builder("a").body("w", mass=1, inertia=(1, 1, 1)).body("a", **arguments))
 
 

@@ -290,7 +290,7 @@ def test_other_coordinates_have_no_parameters_of_the_old_ones(format: str, tmp_p
     with pytest.raises(fb.ModelError, match=r"the armature in its own coordinates.*waive=\['armature'\]"):
         robot.save(tmp_path / "a.xml", format=format, waive=["coordinates"])
     told = str(robot.save(tmp_path / "a.xml", format=format, waive=["coordinates", "armature"]))
-    assert "joint 'x': damping, lower, upper of its own coordinates are left out" in told
+    assert "joint 'x': damping, lower, upper in its own coordinates are left out" in told
     assert "actuator 'm' is left out" in told and 'name="m"' not in (tmp_path / "a.xml").read_text()
 
 
@@ -329,7 +329,7 @@ def test_a_spring_that_is_left_out_is_told_once(tmp_path: Path) -> None:
     for joint in ("a", "b"):
         about = [x for x in told if f"joint {joint!r}" in x and ("spring" in x or "stiffness" in x)]
         assert about == [f"joint {joint!r}: the spring is left out"]
-    assert "joint 'b': damping of its own coordinates are left out" in told
+    assert "joint 'b': damping in its own coordinates are left out" in told
 
 
 def test_actuators_of_free_joints_with_armature(tmp_path: Path) -> None:

@@ -71,7 +71,7 @@ def test_linear_loops_come_back(name: str) -> None:
     assert robot.nv == other.nv
     assert np.allclose(linear(robot.mechanism.loops), linear(other.mechanism.loops), atol=1e-12)
     if name in ("coupling", "differential"):
-        assert "tendon of Drake" in str(written(robot)[1])
+        assert "Drake's tendon" in str(written(robot)[1])
 
 
 def hung(joint: Joint, *, swapped: bool = False, ground: bool = False) -> fb.System:

@@ -223,7 +223,7 @@ def test_what_would_change_the_dynamics_is_refused() -> None:
     with pytest.raises(fb.ModelError) as caught:
         b.build().save("odd.urdf")
     words = str(caught.value)
-    assert words.startswith("odd.urdf: URDF cannot say: joint 'a', a Spherical; joint 'c': the armature")
+    assert words.startswith("odd.urdf: URDF cannot express: joint 'a', a Spherical; joint 'c': the armature")
     assert "loop 'cam', a Polynomial (robot.spanning() has no loops)" in words and not Path("odd.urdf").exists()
     b = fb.Builder("bad").body("a\x01", joint=Revolute("z"), mass=1, inertia=(1, 1, 1))
     with pytest.raises(fb.ModelError, match="has characters that XML cannot represent"):

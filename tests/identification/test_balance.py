@@ -199,7 +199,7 @@ def test_errors() -> None:
         (
             without(data, "a", "t"),
             {},
-            r"data: without accelerations a the balance of momentum or energy .* needs the times",
+            r"data: without accelerations a, the balance of momentum or energy .* needs the times",
         ),
         ({**bare, "t": back}, {}, r"times t must increase, but sample 40 is at t=0.06 and the one before at t=0.078"),
         ({**bare, "t": back}, {"chunk": 40}, r"sample 40 is at t=0.06"),

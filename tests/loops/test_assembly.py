@@ -21,7 +21,7 @@ def test_whatever_can_be_closed_is(elbows: float) -> None:
     robot, (_, _, forearm) = fb.robots.five_bar(), FIVE_BAR
     left, right = (x.ravel() for x in np.meshgrid(*(np.linspace(-np.pi, np.pi, 31),) * 2, indexing="ij"))
     guess = np.stack([left, 0 * left + elbows, right, 0 * left - elbows], axis=-1)
-    with pytest.warns(RuntimeWarning, match=r"'closing' cannot be closed.*kept.*these are NaN"):
+    with pytest.warns(RuntimeWarning, match=r"'closing' cannot be closed.*fixed.*these are NaN"):
         q = robot.assemble(guess, keep=["left_crank", "right_crank"])
     tips = [robot.pose(guess, body)[:, :3, 3] for body in ("left_forearm", "right_forearm")]
     closable = np.linalg.norm(tips[0] - tips[1], axis=-1) <= 2 * forearm + 1e-9

@@ -19,7 +19,7 @@ def test_fixed_bodies_have_a_home_in_what_carries_them():
     b.frame("point", "tool", position=(0.0, 0.0, 0.1))
     robot = b.build()
     homes = robot.model.cluster_tree.bodies
-    assert [homes[name].cluster for name in ("post", "arm", "plate", "tool")] == [GROUND, 0, 0, 0]
+    assert [homes[name].link for name in ("post", "arm", "plate", "tool")] == [GROUND, 0, 0, 0]
     assert robot.nv == 1
     q = np.array([0.7])
     c, s = np.cos(0.7), np.sin(0.7)

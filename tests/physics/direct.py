@@ -14,6 +14,7 @@ from fourbar.expr import Direct
 from fourbar.spatial.vectors import Wrench
 from fourbar.tree.clusters import single_clusters
 from fourbar.tree.spanning_tree import SpanningTree
+from fourbar.tree.states import OwnState
 
 from .oracle import STEP, Kinematics
 
@@ -54,7 +55,8 @@ def forward_dynamics(
     s = Sweeps(tree, Direct(), columns(q), columns(v))
     groups = single_clusters(tree)
     links_v, forces = tree.split_v(columns(v)), tree.split_v(columns(tau))
-    a = aba.forward_dynamics(s, groups, [None] * len(groups), links_v, forces, _no_forces(tree), gravity)
+    states = [OwnState((x,), (y,)) for x, y in zip(tree.split_q(columns(q)), links_v, strict=True)]
+    a = aba.forward_dynamics(s, groups, states, links_v, forces, _no_forces(tree), gravity)
     return batched(_flat(a), q.shape[:-1])
 
 

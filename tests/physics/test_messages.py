@@ -45,7 +45,7 @@ def test_forces_by_name() -> None:
 def test_parameters_of_regressors_are_told_from_numbers(given: str, meant: str) -> None:
     robot = fb.robots.double_pendulum()
     assert given in robot.names.parameters and meant in robot.names.numbers
-    with pytest.raises(fb.UnknownNameError, match=rf"{given}.*names\.parameters.*here it is '{meant}'"):
+    with pytest.raises(fb.UnknownNameError, match=rf"{given}.*names\.parameters.*here it is called '{meant}'"):
         robot.mass_matrix.vjp((np.zeros(2),), np.eye(2), parameters=[given])
 
 

@@ -137,5 +137,5 @@ def test_whole_numbers_too_long_for_floats(documents: dict[str, list[str]]) -> N
     data["bodies"][0]["mass"] = 10**400
     with pytest.raises(fb.ParseError, match="mass: expected a finite number"):
         fb.loads(json.dumps(data), format="json")
-    with pytest.raises(fb.ModelError, match=r"numbers up to 1e\+50 are expected"):
+    with pytest.raises(fb.ModelError, match=r"numbers up to 1e\+50"):
         fb.Builder("r").body("a", mass=10**400)

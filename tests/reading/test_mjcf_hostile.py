@@ -43,7 +43,7 @@ BOMB = (
 CASES: dict[str, tuple[str, str]] = {
     "empty": ("", "empty"),
     "blanks": ("  \n ", "empty"),
-    "no xml": ("hello", "no XML"),
+    "no xml": ("hello", "not XML"),
     "binary": ("\x00\x01\x02\x03", "zero byte"),
     "other root": ("<robot name='x'/>", "the root element of an MJCF file is <mujoco>"),
     "truncated": (GOOD[:60], ""),

@@ -110,7 +110,7 @@ def _by_name(what: str, names: list[str], given: Any, least: int = 0) -> dict[st
     if isinstance(given, Mapping):
         wrong = [name for name in given if name not in names]
         if wrong:
-            raise TypeError(f"{what}: unknown result {wrong[0]!r}; expected {', '.join(names)}")
+            raise TypeError(f"{what}: there is no {wrong[0]!r}; expected {', '.join(names)}")
         found = dict(given)
     else:
         listed = given if isinstance(given, tuple) else (given,)

@@ -27,6 +27,11 @@ _SHORT.maxstring = _SHORT.maxother = _SHORT.maxlong = 60
 _AXES = ("axis", "axis1", "axis2")
 
 
+def held_types() -> dict[str, type[Joint]]:
+    """The joint types that a file can hold, by name: not those made of Python code."""
+    return {name: kind for name, kind in TYPES.items() if kind is not CustomJoint}
+
+
 def number(what: str, value: Any) -> float:
     """One finite number; strings and booleans are refused."""
     if isinstance(value, bool) or not isinstance(value, int | float):
@@ -146,7 +151,7 @@ def parameters(kind: type[Joint]) -> tuple[str, ...]:
 
 def from_plain(what: str, value: Any) -> Joint:
     """A joint from its table."""
-    kind = choose(what, value, {name: kind for name, kind in TYPES.items() if kind is not CustomJoint})
+    kind = choose(what, value, held_types())
     given = table(what, value, ("type", *parameters(kind)))
     if kind is Composite:
         if not isinstance(given.get("parts"), list):

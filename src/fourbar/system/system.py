@@ -43,7 +43,8 @@ class System(RobotMethods, Editing, Looped):
 
     Made by `Builder.build`, `load`, `loads`, or from another robot (`lock`, `attach`, `with_parameters`, ...). Its
     algorithms (`forward_dynamics`, `pose`, ...) are compiled when they are first called. They take arrays with any
-    leading axes, which broadcast, and have derivatives: `.jvp`, `.vjp` and `.jacobian`.
+    leading axes, which broadcast, and have derivatives: `.jvp`, `.vjp` and `.jacobian`. They take q as it is: where its
+    loops are open, results mean nothing. `check(q, v)` refuses such states.
 
     Parameters
     ----------

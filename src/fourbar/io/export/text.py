@@ -117,7 +117,7 @@ class Unsaid:
         if self._refused:
             keys = "; ".join(f"waive=[{key!r}] (--waive-written {key}): {WAIVABLE[key]}" for key in self._keys)
             fix = f". To write a different robot nevertheless, {keys}" if keys else ""
-            raise ModelError(f"{self._file}: {self._format} cannot express:" + "; ".join(self._refused) + fix)
+            raise ModelError(f"{self._file}: {self._format} cannot express: " + "; ".join(self._refused) + fix)
         idle = [key for key in self._waive if key not in self._needed]
         notes = [
             Finding("note", f"waive={[key]!r} was not needed: nothing was left out", "", self._file) for key in idle

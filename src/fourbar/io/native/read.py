@@ -9,8 +9,7 @@ from typing import Any
 from ...constraints.serialize import by_joint
 from ...constraints.serialize import from_plain as loop_from_plain
 from ...errors import FourbarError, ModelError
-from ...joints.serialize import TYPES as JOINTS
-from ...joints.serialize import Plain, choose, matrix, number, numbers, parameters, shown, table, text
+from ...joints.serialize import Plain, choose, held_types, matrix, number, numbers, parameters, shown, table, text
 from ...joints.serialize import from_plain as joint_from_plain
 from ...mechanism.builder import Builder
 from ...mechanism.geometry import Geometry
@@ -201,7 +200,7 @@ def _read_inertia(value: Any) -> Any:
 
 
 def _read_joint(reading: Reading, value: Any) -> Plain:
-    own = parameters(choose("joint", value, JOINTS))
+    own = parameters(choose("joint", value, held_types()))
     given = _checked(reading, "joint", value, (*_JOINT, *own), ("type",))
     joint = joint_from_plain("joint", {key: x for key, x in given.items() if key == "type" or key in own})
     found: Plain = {"joint": joint, **_placed(given)}

@@ -119,7 +119,7 @@ class Resolved:
             raise TypeError(f"{what}: {wanted}, got {described(cotangents)}")
         for name in cotangents if isinstance(cotangents, Mapping) else ():
             if name not in names:
-                raise TypeError(f"{what}: unknown result {name!r}; expected {', '.join(names)}")
+                raise TypeError(f"{what}: there is no {name!r}; expected {', '.join(names)}")
         found = self.differentiable.vjp(args, cotangents, parameters, **options)
         undefined = _beside(found[0], 1, self.undefined(args))
         broken = self.broken_entries(args, None, read_names("", parameters)) if parameters else {}

@@ -95,7 +95,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         )
         ratio = (t / CALLS) / (ours / BATCH)
         missed += ratio < LIMIT
-        operations = sum(count(held.forward_dynamics.program()).values())
+        operations = sum(count(held.forward_dynamics.function.program()).values())
         print(
             f"{ROBOT}, both feet welded, axes of {axes!r}: {1e9 * ours / BATCH:.0f} ns per sample in a batch of "
             f"{BATCH}, Pinocchio {1e9 * t / CALLS:.0f} ns: {ratio:.1f}x (at least {LIMIT:g}x) | "

@@ -153,7 +153,7 @@ def test_methods_are_where_the_robot_looks_for_them():
 
 
 def test_the_table_of_methods_is_current():
-    script = SOURCE.parents[1] / "docs" / "make_method_table.py"
+    script = Path(__file__).resolve().parents[1] / "docs" / "make_method_table.py"
     made = runpy.run_path(str(script))["text"]()
     assert Path(method_table.__file__).read_text(encoding="utf-8") == made, "run python docs/make_method_table.py"
 

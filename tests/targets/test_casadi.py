@@ -40,7 +40,9 @@ def test_values(name: str) -> None:
     agree(to_casadi(robot.mass_matrix)(q), robot.mass_matrix(q), 1e-13)
 
 
-@pytest.mark.parametrize("name", ROBOTS)
+@pytest.mark.parametrize(
+    "name", [pytest.param(x, marks=pytest.mark.slow) if x == "stewart_platform" else x for x in ROBOTS]
+)
 def test_derivatives(name: str) -> None:
     """CasADi's derivative of the formula, along directions of the configuration, beside ours."""
     robot, q, v, tau = case(name)

@@ -39,7 +39,7 @@ def _plane() -> tuple[Any, dict[str, np.ndarray]]:
     return c, {"q": q, "v": v, "a": a, "tau": np.random.default_rng(2).normal(size=v.shape)}
 
 
-@pytest.mark.parametrize("function", ["forward_dynamics", "inverse_dynamics"])
+@pytest.mark.parametrize("function", [pytest.param("forward_dynamics", marks=pytest.mark.slow), "inverse_dynamics"])
 def test_rows_that_go_on_to_depend_on_each_other(function: str) -> None:
     """However the weld is turned; a hinge has to stay in the plane."""
     c, given = _plane()

@@ -292,7 +292,13 @@ def _numbered(name: str) -> tuple[System, Any]:
 
 @pytest.mark.parametrize("name", _marked(NUMBERS))
 @pytest.mark.parametrize(
-    "function", [pytest.param("forward_dynamics", marks=pytest.mark.slow), "osim_inverse", "impulse", "acceleration"]
+    "function",
+    [
+        pytest.param("forward_dynamics", marks=pytest.mark.slow),
+        "osim_inverse",
+        pytest.param("impulse", marks=pytest.mark.slow),
+        "acceleration",
+    ],
 )
 def test_along_the_numbers_of_the_robot(name: str, function: str) -> None:
     """Against robots built with other numbers, and back: the adjoint identity."""

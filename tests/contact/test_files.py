@@ -58,3 +58,15 @@ def test_what_of_the_world_does_not_act_is_said() -> None:
 def test_terrain_that_is_given_replaces_that_of_the_file() -> None:
     own = fb.Plane(friction=0.9)
     assert fb.Scene(block('type="plane" size="5 5 1"', ""), own).terrains == (own,)
+
+
+def test_careless_use_is_refused_in_words() -> None:
+    scene = fb.Scene(block('type="plane" size="5 5 1"', ""))
+    with pytest.raises(fb.ArgumentError, match="q is NaN or infinite"):
+        scene.simulate([np.nan] * 7, duration=0.1)
+    with pytest.raises(fb.ModelError, match="NaN or infinite numbers"):
+        fb.HeightField([[np.nan, 0.0], [0.0, 0.0]])
+    with pytest.raises(fb.ArgumentError, match=r"an array of shape \(10, 3\)"):
+        fb.rollout(fb.robots.double_pendulum(), [0.0, 0.0], [0.0, 0.0], np.zeros((10, 3)), dt=1e-3)
+    with pytest.raises(AttributeError, match="did you mean 'mass_matrix'"):
+        _ = fb.robots.double_pendulum().varying("lower.mass").mass_matri

@@ -265,7 +265,7 @@ class HeightField(Terrain):
         if table.ndim != 2 or min(table.shape) < 2 or table.size > _MOST_HEIGHTS or not np.isfinite(table).all():
             raise ModelError(
                 f"heights: expected a table of finite numbers, at least 2 x 2 and at most {_MOST_HEIGHTS} of them, "
-                f"got shape {table.shape}"
+                f"got {'NaN or infinite numbers' if table.ndim == 2 and not np.isfinite(table).all() else table.shape}"
             )
         for name in ("spacing", "origin"):
             x = np.asarray(getattr(self, name), float)

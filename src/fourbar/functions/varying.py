@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ..arrays import Argument
-from ..errors import ArgumentError
+from ..errors import ArgumentError, unknown
 from ..expr import Program
 from ..mechanism.mechanism import Mechanism
 from ..spatial.linear import Vec
@@ -124,7 +124,7 @@ class Varying:
 
     def __getattr__(self, name: str) -> Any:
         if name not in SUBJECTS:
-            raise AttributeError(f"a varying robot has the methods of a robot, and {name!r} is none of them")
+            raise AttributeError(str(unknown("method of a varying robot", name, SUBJECTS)))
         if METHODS[name].options:
             made = OptionedMethod(self._model, name, self._make, argument_names(self._which))
         else:

@@ -203,6 +203,9 @@ class Scene(Staged):
         arguments = [Argument("q", (self.robot.nq,)), Argument("v", (self.robot.nv,))]
         q = to_array("simulate", arguments[0], q)
         v = np.zeros(self.robot.nv) if v is None else to_array("simulate", arguments[1], v)
+        for name, x in (("q", q), ("v", v)):
+            if not np.isfinite(x).all(axis=-1).any():  # in a batch, samples that are not finite are marked
+                raise ArgumentError(f"simulate: {name} is NaN or infinite; a motion starts from finite numbers")
         batch = batch_shape("simulate", arguments, [q, v])
         return np.broadcast_to(q, (*batch, self.robot.nq)).copy(), np.broadcast_to(v, (*batch, self.robot.nv)).copy()
 

@@ -106,7 +106,7 @@ def read_control(robot: System, control: Any, rows: int) -> Any:
     if array.ndim < 2 or array.shape[-1] != robot.nv:
         raise ArgumentError(
             f"control: expected an array (..., rows, {robot.nv}) of forces, a function control(t, q, v) of arrays, or "
-            f"fb.traced(function), got {control!r}"
+            f"fb.traced(function), got {f'an array of shape {array.shape}' if array.ndim else repr(control)}"
         )
     if array.shape[-2] < rows:
         raise ArgumentError(f"control has {array.shape[-2]} rows, but the motion needs {rows}: one for each period")

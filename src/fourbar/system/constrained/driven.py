@@ -14,7 +14,9 @@ from ...functions.context import Context
 from ...functions.registry import Outputs, Stages, flat, method, vector
 from ...spatial.linear import Mat, Vec
 from .model import ROW_ACCELERATION
-from .records import METHODS, STAGES, Hybrid, Prescribed, constrained_model, spanning
+from .problems import Hybrid
+from .records import METHODS, STAGES, Prescribed, constrained_model
+from .row_methods import spanning
 
 
 @method(Q, V, A, results="tau rows", optional=[F_EXT], into=METHODS)

@@ -7,11 +7,13 @@ from dataclasses import dataclass, replace
 from itertools import count
 from typing import Any
 
+import numpy as np
+
 from ...algorithms.constrained.rows import ConstraintRows
 from ...constraints import Closure, Condition, Loop
 from ...constraints.closures import closes_directly
 from ...constraints.trace import Varied, trace
-from ...errors import ModelError, unknown
+from ...errors import ArgumentError, ModelError, unknown
 from ...functions.arguments import Input
 from ...functions.model import Changes, Model
 from ...functions.options import read_frame
@@ -221,3 +223,29 @@ class Numbers:
     def call(self, function: Any, *args: Any) -> Any:
         """Just call it."""
         return function(*args)
+
+
+def read_tolerance(tolerance: Any) -> float:
+    """How far rows may contradict each other, as given by a user."""
+    try:
+        found = float(tolerance)
+    except (TypeError, ValueError, OverflowError):
+        found = np.nan
+    if not 0.0 < found < np.inf:
+        raise ArgumentError(f"tolerance={tolerance!r}: expected a positive finite number")
+    return found
+
+
+def read_gains(gains: Any) -> tuple[float, float] | None:
+    """Stiffness and damping of what has drifted, as given by a user."""
+    if gains is None:
+        return None
+    try:
+        stiffness, damping = map(float, gains)
+    except (TypeError, ValueError):
+        stiffness = damping = np.nan
+    if not (0.0 <= stiffness < np.inf and 0.0 <= damping < np.inf):
+        raise ArgumentError(
+            f"stabilize={gains!r}: expected (stiffness, damping) of φ̈ = -stiffness φ - damping φ̇, both >= 0"
+        )
+    return stiffness, damping

@@ -28,12 +28,9 @@ from .dependent import Dependent
 from .frozen import Frozen
 from .hybrid import Hybrid
 from .inverse import Drives, make_inverse, read_drives
-from .model import ConstrainedModel, Given, Numbers, named
+from .model import ConstrainedModel, Given, Numbers, named, read_gains, read_tolerance
 from .records import METHODS, without_health
 from .resolve import Resolved, least_again
-
-if TYPE_CHECKING:
-    from ..system import System
 
 if TYPE_CHECKING:
     from ..robot_methods import (
@@ -47,6 +44,7 @@ if TYPE_CHECKING:
         ConstrainedRate,
         ConstrainedResidual,
     )
+    from ..system import System
 
 _SAMPLES, _NEAR = 3, (0.0, 0.1, 0.3)  # random configurations at which the rank of the rows is found; nudges of neutral
 
@@ -124,10 +122,10 @@ class Constrained(Frozen):
         self.__dict__.update(
             system=system,
             _model=ConstrainedModel(
-                system.mechanism, cluster_tree, conditions=tuple(conditions), names=called, gains=_read_gains(gains)
+                system.mechanism, cluster_tree, conditions=tuple(conditions), names=called, gains=read_gains(gains)
             ),
             _drives=read_drives(cluster_tree, drives),
-            _tolerance=_read_tolerance(tolerance),
+            _tolerance=read_tolerance(tolerance),
             _made={},
         )
         check_regular(system.model.cluster_tree)
@@ -498,27 +496,3 @@ class Constrained(Frozen):
     def no_rows_error(self) -> ModelError:
         """The error where the rows are zero wherever the constraints are satisfied."""
         return ModelError(f"the constraints restrict nothing: no row of {', '.join(self.rows)} depends on a velocity")
-
-
-def _read_tolerance(tolerance: Any) -> float:
-    try:
-        found = float(tolerance)
-    except (TypeError, ValueError, OverflowError):
-        found = np.nan
-    if not 0.0 < found < np.inf:
-        raise ArgumentError(f"tolerance={tolerance!r}: expected a positive finite number")
-    return found
-
-
-def _read_gains(gains: Any) -> tuple[float, float] | None:
-    if gains is None:
-        return None
-    try:
-        stiffness, damping = map(float, gains)
-    except (TypeError, ValueError):
-        stiffness = damping = np.nan
-    if not (0.0 <= stiffness < np.inf and 0.0 <= damping < np.inf):
-        raise ArgumentError(
-            f"stabilize={gains!r}: expected (stiffness, damping) of φ̈ = -stiffness φ - damping φ̇, both >= 0"
-        )
-    return stiffness, damping

@@ -18,6 +18,16 @@ from .interop import (
     wrench_to_world,
 )
 from .interop.bodies import reduced_velocities
+from .interop.euler_angles import (
+    SEQUENCES,
+    euler_from_matrix,
+    euler_from_quaternion,
+    euler_from_vector,
+    is_gimbal_locked,
+    matrix_from_euler,
+    quaternion_from_euler,
+    vector_from_euler,
+)
 from .interop.forces import (
     JointTorques,
     body_torques_from_joint_torques,
@@ -48,19 +58,11 @@ from .interop.rotation_rates import (
     vector_rate_from_omega,
 )
 from .interop.rotations import (
-    SEQUENCES,
-    euler_from_matrix,
-    euler_from_quaternion,
-    euler_from_vector,
-    is_gimbal_locked,
-    matrix_from_euler,
     matrix_from_quaternion,
     matrix_from_vector,
     nearest_rotation,
-    quaternion_from_euler,
     quaternion_from_matrix,
     quaternion_from_vector,
-    vector_from_euler,
     vector_from_matrix,
     vector_from_quaternion,
     wxyz_from_xyzw,

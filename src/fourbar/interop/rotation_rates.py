@@ -15,7 +15,8 @@ from ..spatial.groups import SO3
 from ..spatial.groups.so3 import conjugate, multiply
 from ..spatial.linear import Mat, Vec, dot
 from .arrays import entries, read, stacked, stacked_rows
-from .rotations import intrinsic_order, matrix_from_euler, read_quaternion, read_rotation
+from .euler_angles import intrinsic_order, matrix_from_euler
+from .rotations import read_quaternion, read_rotation
 
 _SO3 = SO3()
 _SKEW = 1e-9  # how far RᵀṘ may be off a skew matrix, relative to its size

@@ -1,10 +1,7 @@
-"""Rotations as quaternions, matrices, rotation vectors and Euler angles, over leading axes.
+"""Rotations as quaternions, matrices and rotation vectors, over leading axes.
 
 Quaternions are (w, x, y, z), of any length but zero where given, of unit length and w >= 0 where made. A rotation
 vector is axis times angle, the exponential map. R takes vectors of the turned frame to the fixed one.
-
-Euler angles of a sequence "xyz" are *intrinsic*: R = R_x(θ₁) R_y(θ₂) R_z(θ₃), each rotation about an axis of the frame
-turned so far. With intrinsic=False they are *extrinsic*, each about an axis that stays: R = R_z(θ₃) R_y(θ₂) R_x(θ₁).
 """
 
 from __future__ import annotations
@@ -13,19 +10,17 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import ArgumentError, warn
+from ..errors import ArgumentError
 from ..joints.lie import unit_quaternion
-from ..spatial import euler
-from ..spatial.euler import SEQUENCES
 from ..spatial.groups import so3
 from ..spatial.rotation import quaternion_matrix
 from .arrays import entries, read, rows, stacked, stacked_rows
 
 _ORTHOGONAL = 1e-9  # how far RᵀR of a rotation matrix may be off the identity
-_LOCKED = 1e-7  # sine of the angle from gimbal lock at which the outer angles have lost half of their digits
 
 
-def _count(bad: np.ndarray) -> str:
+def samples_among(bad: np.ndarray) -> str:
+    """How many of a batch are bad, as the end of a sentence; nothing for a single sample."""
     return "" if bad.ndim == 0 else f" in {int(bad.sum())} of {bad.size} samples"
 
 
@@ -34,7 +29,7 @@ def read_quaternion(q: Any, what: str = "a quaternion") -> np.ndarray:
     q = read(what, q, 4)
     bad = ~(np.linalg.norm(q, axis=-1) > 1e-150)
     if np.any(bad):
-        raise ArgumentError(f"{what} has no length or is not finite{_count(bad)}: it stands for no rotation")
+        raise ArgumentError(f"{what} has no length or is not finite{samples_among(bad)}: it stands for no rotation")
     return q
 
 
@@ -45,29 +40,13 @@ def read_rotation(R: Any, what: str = "a rotation matrix") -> np.ndarray:
     bad = ~(error <= _ORTHOGONAL)
     if np.any(bad):
         raise ArgumentError(
-            f"{what} is not orthogonal{_count(bad)}: RᵀR is off the identity by {np.max(error):.3g}, allowed are "
-            f"{_ORTHOGONAL:.0e}; nearest_rotation(R) makes it one"
+            f"{what} is not orthogonal{samples_among(bad)}: RᵀR is off the identity by {np.max(error):.3g}, "
+            f"allowed are {_ORTHOGONAL:.0e}; nearest_rotation(R) makes it one"
         )
     bad = np.linalg.det(R) < 0.0
     if np.any(bad):
-        raise ArgumentError(f"{what} is a reflection (determinant -1){_count(bad)}; a rotation was expected")
+        raise ArgumentError(f"{what} is a reflection (determinant -1){samples_among(bad)}; a rotation was expected")
     return R
-
-
-def read_sequence(sequence: str) -> str:
-    """One of the twelve sequences."""
-    if sequence not in SEQUENCES:
-        raise ArgumentError(
-            f"the Euler sequence {sequence!r} is not known; it is one of {', '.join(SEQUENCES)}, lower case, with "
-            "intrinsic=True (axes of the turned frame) or False (fixed axes)"
-        )
-    return sequence
-
-
-def intrinsic_order(x: np.ndarray, sequence: str, intrinsic: bool) -> tuple[np.ndarray, str]:
-    """Angles or rates and their sequence as intrinsic ones: extrinsic ones are these read backwards."""
-    read_sequence(sequence)
-    return (x, sequence) if intrinsic else (x[..., ::-1], sequence[::-1])
 
 
 def nearest_rotation(M: Any) -> np.ndarray:
@@ -195,34 +174,6 @@ def quaternion_from_vector(phi: Any) -> np.ndarray:
     return stacked(so3.from_vector(entries(read("a rotation vector", phi, 3))))
 
 
-def quaternion_from_euler(angles: Any, sequence: str, intrinsic: bool = True) -> np.ndarray:
-    """Quaternions of Euler angles.
-
-    Parameters
-    ----------
-    angles : array_like, shape (..., 3)
-        Euler angles (rad).
-    sequence : str
-        Euler sequence, such as 'xyz'.
-    intrinsic : bool, default True
-        Whether each rotation is about an axis of the frame turned so far, or about one that stays.
-
-    Returns
-    -------
-    ndarray, shape (..., 4)
-        Unit quaternions (w, x, y, z).
-
-    Examples
-    --------
-    >>> from fourbar import convert
-    >>> convert.quaternion_from_euler([0.0, 0.0, 0.2], "xyz").round(4)
-    array([0.995 , 0.    , 0.    , 0.0998])
-    """
-    own, order = intrinsic_order(read("Euler angles", angles, 3), sequence, intrinsic)
-    q = stacked(euler.to_quaternion(entries(own), order))
-    return np.where(q[..., :1] < 0.0, -q, q)
-
-
 # --- to matrices ----------------------------------------------------------------------------------------------------
 
 
@@ -274,34 +225,6 @@ def matrix_from_vector(phi: Any) -> np.ndarray:
     return matrix_from_quaternion(quaternion_from_vector(phi))
 
 
-def matrix_from_euler(angles: Any, sequence: str, intrinsic: bool = True) -> np.ndarray:
-    """Rotation matrices of Euler angles.
-
-    Parameters
-    ----------
-    angles : array_like, shape (..., 3)
-        Euler angles (rad).
-    sequence : str
-        Euler sequence, such as 'xyz'.
-    intrinsic : bool, default True
-        Whether each rotation is about an axis of the frame turned so far, or about one that stays.
-
-    Returns
-    -------
-    ndarray, shape (..., 3, 3)
-        Rotation matrices.
-
-    Examples
-    --------
-    >>> from fourbar import convert
-    >>> convert.matrix_from_euler([0.0, 0.0, 0.2], "xyz").round(4)
-    array([[ 0.9801, -0.1987,  0.    ],
-           [ 0.1987,  0.9801,  0.    ],
-           [ 0.    ,  0.    ,  1.    ]])
-    """
-    return matrix_from_quaternion(quaternion_from_euler(angles, sequence, intrinsic))
-
-
 # --- to rotation vectors --------------------------------------------------------------------------------------------
 
 
@@ -349,162 +272,4 @@ def vector_from_matrix(R: Any) -> np.ndarray:
     return vector_from_quaternion(quaternion_from_matrix(R))
 
 
-def vector_from_euler(angles: Any, sequence: str, intrinsic: bool = True) -> np.ndarray:
-    """Rotation vectors of Euler angles.
-
-    Parameters
-    ----------
-    angles : array_like, shape (..., 3)
-        Euler angles (rad).
-    sequence : str
-        Euler sequence, such as 'xyz'.
-    intrinsic : bool, default True
-        Whether each rotation is about an axis of the frame turned so far, or about one that stays.
-
-    Returns
-    -------
-    ndarray, shape (..., 3)
-        Rotation vectors, no longer than π.
-
-    Examples
-    --------
-    >>> from fourbar import convert
-    >>> convert.vector_from_euler([0.0, 0.0, 0.2], "xyz").round(4)
-    array([0. , 0. , 0.2])
-    """
-    return vector_from_quaternion(quaternion_from_euler(angles, sequence, intrinsic))
-
-
 # --- to Euler angles ------------------------------------------------------------------------------------------------
-
-
-def euler_from_quaternion(q: Any, sequence: str, intrinsic: bool = True) -> np.ndarray:
-    """Euler angles of quaternions.
-
-    Parameters
-    ----------
-    q : array_like, shape (..., 4)
-        Quaternion (w, x, y, z) of any length but zero.
-    sequence : str
-        Euler sequence, such as 'xyz'.
-    intrinsic : bool, default True
-        Whether each rotation is about an axis of the frame turned so far, or about one that stays.
-
-    Returns
-    -------
-    ndarray, shape (..., 3)
-        Euler angles (rad), the outer ones in (-π, π].
-
-    See Also
-    --------
-    is_gimbal_locked : Where the outer angles are not determined.
-
-    Notes
-    -----
-    The middle angle is in [0, π] if the outer axes are the same, else in [-π/2, π/2]. At gimbal lock only the sum or
-    difference of the outer angles is determined: the rotation is still met exactly, the last (intrinsic) or first
-    (extrinsic) angle is zero in the lock itself, and a RuntimeWarning is given.
-
-    Examples
-    --------
-    >>> from fourbar import convert
-    >>> convert.euler_from_quaternion([1.0, 0, 0, 1.0], "xyz").round(4)
-    array([0.    , 0.    , 1.5708])
-    """
-    q = read_quaternion(q)
-    order = read_sequence(sequence) if intrinsic else read_sequence(sequence)[::-1]
-    angles = stacked(euler.from_quaternion(entries(q), order))
-    locked = is_gimbal_locked(angles, order)
-    if np.any(locked):
-        warn(
-            f"gimbal lock of the Euler sequence {sequence!r}{_count(locked)}: the outer angles are not determined one "
-            "by one; use quaternions or rotation vectors there",
-            RuntimeWarning,
-        )
-    return angles if intrinsic else angles[..., ::-1]
-
-
-def euler_from_matrix(R: Any, sequence: str, intrinsic: bool = True) -> np.ndarray:
-    """Euler angles of rotation matrices.
-
-    Parameters
-    ----------
-    R : array_like, shape (..., 3, 3)
-        Rotation matrix.
-    sequence : str
-        Euler sequence, such as 'xyz'.
-    intrinsic : bool, default True
-        Whether each rotation is about an axis of the frame turned so far, or about one that stays.
-
-    Returns
-    -------
-    ndarray, shape (..., 3)
-        Euler angles (rad), the outer ones in (-π, π].
-
-    See Also
-    --------
-    euler_from_quaternion : Says what happens at gimbal lock.
-
-    Examples
-    --------
-    >>> from fourbar import convert
-    >>> convert.euler_from_matrix([[0, -1, 0], [1, 0, 0], [0, 0, 1]], "xyz").round(4)
-    array([0.    , 0.    , 1.5708])
-    """
-    return euler_from_quaternion(quaternion_from_matrix(R), sequence, intrinsic)
-
-
-def euler_from_vector(phi: Any, sequence: str, intrinsic: bool = True) -> np.ndarray:
-    """Euler angles of rotation vectors.
-
-    Parameters
-    ----------
-    phi : array_like, shape (..., 3)
-        Rotation vector: axis times angle (rad).
-    sequence : str
-        Euler sequence, such as 'xyz'.
-    intrinsic : bool, default True
-        Whether each rotation is about an axis of the frame turned so far, or about one that stays.
-
-    Returns
-    -------
-    ndarray, shape (..., 3)
-        Euler angles (rad), the outer ones in (-π, π].
-
-    See Also
-    --------
-    euler_from_quaternion : Says what happens at gimbal lock.
-
-    Examples
-    --------
-    >>> from fourbar import convert
-    >>> convert.euler_from_vector([0, 0, 0.2], "xyz").round(4)
-    array([0. , 0. , 0.2])
-    """
-    return euler_from_quaternion(quaternion_from_vector(phi), sequence, intrinsic)
-
-
-def is_gimbal_locked(angles: Any, sequence: str) -> np.ndarray:
-    """Whether Euler angles are in gimbal lock or within 1e-7 rad of it.
-
-    Parameters
-    ----------
-    angles : array_like, shape (..., 3)
-        Euler angles (rad).
-    sequence : str
-        Euler sequence, such as 'xyz'.
-
-    Returns
-    -------
-    ndarray of bool, shape (...)
-        Where the first and third axis are parallel.
-
-    Examples
-    --------
-    >>> from fourbar import convert
-    >>> bool(convert.is_gimbal_locked([0.1, 1.5707963267948966, 0.2], "xyz"))
-    True
-    """
-    middle = read("Euler angles", angles, 3)[..., 1]
-    away = np.sin(middle) if read_sequence(sequence)[0] == sequence[2] else np.cos(middle)
-    return np.abs(away) < _LOCKED

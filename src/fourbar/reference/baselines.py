@@ -1,32 +1,27 @@
 """The usual ways to the dynamics of mechanisms with loops (Chignoli §II), to compare the cluster algorithms with.
 
 All of them run on the spanning tree (`robot.spanning()`), and differ in how they treat the loops: by the map G from
-independent to all velocities, by Lagrange multipliers, or only as a constant inertia. Plain NumPy, batched over leading
-axes; robots without loops are allowed. With H and c the mass matrix and bias force of the spanning tree, q̇ = G ẏ and
+independent to all velocities, or by Lagrange multipliers; `reflected` takes them as a constant inertia. Plain
+NumPy, batched over leading axes; robots without loops are allowed. With H and c the mass matrix and bias force of the spanning tree, q̇ = G ẏ and
 q̈ = G ÿ + g for the independent velocities ẏ, and K q̈ = k for the loops.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..errors import ModelError
-from ..joints import Fixed
-from ..mechanism.mechanism import PlacedJoint, Placement
-from ..spatial.transform import Transform
 from ..system.system import System
 from ..tolerances import RANK
 from ..tree.embedding import LoopEmbedding
 
 __all__ = [
     "Independent", "independent", "lagrange_accelerations", "lagrange_forward_dynamics", "loop_constraints",
-    "projected_inverse_dynamics", "projected_osim", "projection_forward_dynamics", "reflected_inertia",
-    "reflected_robot", "spanning_forces", "spanning_tree", "sparse_lagrange_forward_dynamics",
+    "projected_inverse_dynamics", "projected_osim", "projection_forward_dynamics",
+    "spanning_forces", "spanning_tree", "sparse_lagrange_forward_dynamics",
 ]  # fmt: skip
 
 
@@ -101,20 +96,20 @@ def independent(robot: System) -> Independent:
     places: list[int] = []
     scales: list[float] = []
     for cluster in robot.model.cluster_tree.clusters:
-        own, tie = _velocities(robot, cluster.links), cluster.embedding
+        own, tie = velocities_of(robot, cluster.links), cluster.embedding
         chosen = tie.independent if isinstance(tie, LoopEmbedding) else [(j, 1.0) for j in range(len(own))]
         places.extend(own[j] for j, _ in chosen)
         scales.extend(scale for _, scale in chosen)
     return Independent(np.array(places, int), np.array(scales, float))
 
 
-def _velocities(robot: System, links: Sequence[int]) -> list[int]:
+def velocities_of(robot: System, links: Sequence[int]) -> list[int]:
     """Places of the velocities of some links in the spanning tree."""
     tree = robot.model.cluster_tree.spanning_tree
     return [tree.first_v[i] + k for i in links for k in range(tree.links[i].joint.nv)]
 
 
-def _coordinates(robot: System, links: Sequence[int]) -> list[int]:
+def coordinates_of(robot: System, links: Sequence[int]) -> list[int]:
     """Places of the coordinates of some links in the spanning tree."""
     sizes = [link.joint.nq for link in robot.model.cluster_tree.spanning_tree.links]
     return [sum(sizes[:i]) + k for i in links for k in range(sizes[i])]
@@ -453,89 +448,3 @@ def projected_osim(robot: System, q: Any, frames: Sequence[str]) -> np.ndarray:
     tree, q_all, G = spanning_tree(robot), robot.expand(q), robot.loop_map(q)
     J = np.concatenate([tree.jacobian(q_all, name) for name in frames], axis=-2) @ G
     return J @ np.linalg.solve(_transposed(G) @ tree.mass_matrix(q_all) @ G, _transposed(J))
-
-
-def reflected_inertia(robot: System, q: Any = None) -> np.ndarray:
-    """Constant inertia that dependent joints add when only their own turning counts (Chignoli §II-C).
-
-    Parameters
-    ----------
-    robot : System
-        The robot.
-    q : array_like, shape (nq,), optional
-        Configuration; neutral if None.
-
-    Returns
-    -------
-    ndarray, shape (nv, nv)
-        Gᵀ diag(Sᵀ I S) G over the dependent joints (kg m², kg): N² I for a rotor of inertia I that turns N times as
-        fast as its joint.
-
-    Examples
-    --------
-    >>> import fourbar as fb
-    >>> fb.baselines.reflected_inertia(fb.robots.gt_chain(1)).round(6)
-    array([[0.0036]])
-    """
-    at = robot.neutral() if q is None else np.asarray(q, float)
-    tree, q_all = robot.model.cluster_tree.spanning_tree, robot.expand(at)
-    own = np.zeros((tree.nv, tree.nv))
-    for i, link in enumerate(tree.links):
-        place = _velocities(robot, [i])
-        twists = link.joint.subspace(q_all[_coordinates(robot, [i])].tolist()).twists()
-        S = np.array([t.six() for t in twists], float).T
-        own[np.ix_(place, place)] = S.T @ np.array(link.I.matrix(), float) @ S + np.diag(link.armature)
-    G = robot.loop_map(at)
-    G[independent(robot).places] = 0.0
-    return G.T @ own @ G
-
-
-def reflected_robot(robot: System, q: Any = None) -> System:
-    """Robot with the inertia of dependent joints as armature: the approximate method (Chignoli §II-C).
-
-    Parameters
-    ----------
-    robot : System
-        The robot.
-    q : array_like, shape (nq,), optional
-        Configuration; neutral if None.
-
-    Returns
-    -------
-    System
-        The independent joints only. Bodies on dependent joints are fixed where they are at q; of `reflected_inertia`
-        the diagonal is kept.
-
-    Notes
-    -----
-    Exact for rotors that sit on the ground; elsewhere the gyroscopic and coupling terms of the rotors are lost.
-
-    Examples
-    --------
-    >>> import fourbar as fb
-    >>> fb.baselines.reflected_robot(fb.robots.gt_chain(2)).nv
-    2
-    """
-    at = robot.neutral() if q is None else np.asarray(q, float)
-    where, q_all, added = independent(robot), robot.expand(at), np.zeros(robot.model.cluster_tree.spanning_tree.nv)
-    added[where.places] = np.diagonal(reflected_inertia(robot, at)) / where.scales**2
-    kept = set(where.places.tolist())
-    changed: dict[str, PlacedJoint] = {}
-    for i, c in enumerate(robot.model.cluster_tree.moving):
-        place = _velocities(robot, [i])
-        if kept.issuperset(place):
-            changed[c.name] = replace(c, armature=tuple((np.array(c.armature) + added[place]).tolist()))
-        elif kept.isdisjoint(place):
-            changed[c.name] = _frozen(c, q_all[_coordinates(robot, [i])])
-        else:
-            raise ModelError(f"joint {c.name!r} is only partly independent; it can be neither kept nor fixed")
-    connections = tuple(changed.get(c.name, c) for c in robot.mechanism.joints)
-    return System(replace(robot.mechanism, joints=connections, loops=()))
-
-
-def _frozen(c: PlacedJoint, q: np.ndarray) -> PlacedJoint:
-    """A placed joint fixed at q."""
-    placed = Transform.of(c.placement.rotation, c.placement.position).then(c.joint.placement(q.tolist()))
-    rotation: Any = tuple(tuple(map(float, row)) for row in placed.R)
-    position: Any = tuple(map(float, placed.p))
-    return PlacedJoint(c.name, Fixed(), c.parent, c.child, Placement(rotation, position), (), (), (), (), ())

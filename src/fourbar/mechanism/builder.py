@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Self, cast
 import numpy as np
 
 from ..constraints.loop import Loop
-from ..errors import ModelError, unknown
+from ..errors import ModelError
 from ..joints.base import Joint
 from ..joints.fixed import Fixed
 from ..joints.one_axis import Revolute
@@ -16,7 +16,8 @@ from ..spatial.inertia import unphysical
 from . import actuators
 from .actuator_builder import ActuatorBuilder
 from .contact_builder import ContactBuilder
-from .mechanism import WORLD, Body, Configuration, Frame, Mechanism, NamedLoop, PlacedJoint, joint_of
+from .mechanism import WORLD, Body, Configuration, Frame, Mechanism, NamedLoop, PlacedJoint
+from .references import check_configurations, check_loops, check_references, parents_first
 from .validate import (
     as_matrix,
     read_coordinates,
@@ -118,9 +119,10 @@ class Builder(ActuatorBuilder, ContactBuilder):
         damping : array_like, shape () or (nv of the joint,), default 0.0
             Viscous damping (N m s/rad, N s/m), see `System.passive_forces`.
         friction : array_like, shape () or (nv of the joint,), default 0.0
-            Coulomb friction (N m, N), kept with the model; no method uses it.
+            Coulomb friction (N m, N), which acts in an `fb.Scene`; no method uses it.
         limits : array_like, shape (2,) or (2, nq of the joint), optional
-            Lower and upper limits of the coordinates (rad, m), which `System.random` keeps; none if None.
+            Lower and upper limits of the coordinates (rad, m), which `System.random` keeps and which stop the joint in
+            an `fb.Scene`; none if None.
         stiffness : array_like, shape () or (nv of the joint,), default 0.0
             Stiffness of a spring (N m/rad, N/m), see `System.passive_forces`.
         rest : array_like, shape (nq of the joint,), optional
@@ -132,7 +134,7 @@ class Builder(ActuatorBuilder, ContactBuilder):
         min_force : array_like, shape () or (nv of the joint,), optional
             Lower end of that force, not above zero; -max_force if None.
         geometry : sequence of Geometry, optional
-            Shapes for viewing and collision, kept with the model.
+            Shapes for viewing and for contacts in an `fb.Scene`.
         allow_unphysical : bool, default False
             Accept an inertia that no distribution of mass has.
 
@@ -454,11 +456,11 @@ class Builder(ActuatorBuilder, ContactBuilder):
         """The finished mechanism, checked as a whole."""
         if not self._bodies:
             raise ModelError(f"mechanism {self.name!r} has no bodies; add one with body(...)")
-        self._check_references()
-        self._check_loops()
-        self._check_configurations()
+        check_references(self._bodies, self._connections, self._frames.values())
+        check_loops(self._bodies, self._connections, self._loops.values())
+        check_configurations(self._connections, self._configurations.values())
         actuators.check(self._actuators.values(), {c.name: c.joint for c in self._connections.values()})
-        order = self._parents_first()
+        order = parents_first(self._bodies, self._connections)
         return Mechanism(
             self.name,
             tuple(self._bodies[name] for name in order),
@@ -471,60 +473,3 @@ class Builder(ActuatorBuilder, ContactBuilder):
             tuple(self._world),
             self._checked_rules(self._bodies),
         )
-
-    def _check_references(self) -> None:
-        seen: dict[str, str] = {}
-        for c in self._connections.values():
-            if c.parent != WORLD and c.parent not in self._bodies:
-                raise ModelError(f"body {c.child!r}: parent: {unknown('body', c.parent, [WORLD, *self._bodies])}")
-            if c.name in seen:
-                raise ModelError(
-                    f"joint {c.name!r} carries both {seen[c.name]!r} and {c.child!r}; give one of them another "
-                    "joint_name="
-                )
-            seen[c.name] = c.child
-        for f in self._frames.values():
-            if f.body != WORLD and f.body not in self._bodies:
-                raise ModelError(f"frame {f.name!r}: {unknown('body', f.body, [WORLD, *self._bodies])}")
-
-    def _check_loops(self) -> None:
-        joints = [c.name for c in self._connections.values()]
-        for loop in self._loops.values():
-            for joint in (*loop.loop.joints, *(j for j, _ in loop.independent if joint_of(j, joints) is None)):
-                if joint not in joints:
-                    raise ModelError(f"loop {loop.name!r}: {unknown('joint', joint, joints)}")
-            for body in loop.loop.bodies:
-                if body != WORLD and body not in self._bodies:
-                    raise ModelError(f"loop {loop.name!r}: {unknown('body', body, [WORLD, *self._bodies])}")
-
-    def _check_configurations(self) -> None:
-        joints = {c.name: c.joint for c in self._connections.values()}
-        for configuration in self._configurations.values():
-            for joint, q in configuration.coordinates:
-                if joint not in joints:
-                    raise ModelError(f"configuration {configuration.name!r}: {unknown('joint', joint, joints)}")
-                if len(q) != joints[joint].nq:
-                    raise ModelError(
-                        f"configuration {configuration.name!r}: joint {joint!r} has {joints[joint].nq} coordinates, "
-                        f"got {len(q)}"
-                    )
-
-    def _parents_first(self) -> list[str]:
-        """The bodies as declared, but each after its parent."""
-        order: list[str] = []
-        placed = {WORLD}
-        for start in self._bodies:
-            path: list[str] = []
-            name = start
-            while name not in placed:
-                if name in path:
-                    loop = " -> ".join([*path[path.index(name) :], name])
-                    raise ModelError(
-                        f"the parents of these bodies form a cycle: {loop}. Every body has one parent, and the chain "
-                        "of parents ends at 'world'; declare a kinematic loop with loop(...), not through parents"
-                    )
-                path.append(name)
-                name = self._connections[name].parent
-            placed.update(path)
-            order.extend(reversed(path))
-        return order

@@ -1,9 +1,9 @@
 """The usual ways to the dynamics of mechanisms with loops (Chignoli §II), to compare the cluster algorithms with.
 
 All of them run on the spanning tree (`robot.spanning()`), and differ in how they treat the loops: by the map G from
-independent to all velocities, or by Lagrange multipliers; `reflected` takes them as a constant inertia. Plain
-NumPy, batched over leading axes; robots without loops are allowed. With H and c the mass matrix and bias force of the spanning tree, q̇ = G ẏ and
-q̈ = G ÿ + g for the independent velocities ẏ, and K q̈ = k for the loops.
+independent to all velocities, or by Lagrange multipliers; `reflected` takes them as a constant inertia. Plain NumPy,
+batched over leading axes; robots without loops are allowed. With H and c the mass matrix and bias force of the spanning
+tree, q̇ = G ẏ and q̈ = G ÿ + g for the independent velocities ẏ, and K q̈ = k for the loops.
 """
 
 from __future__ import annotations

@@ -11,7 +11,7 @@ from ..spatial.vectors import Twist, Wrench
 from ..tree.clusters import Cluster
 from ..tree.links import Kinematics
 from ..tree.states import State
-from .articulated import Bias, Felt, Freed
+from .articulated import Bias, Freed, Handle
 from .sweep import ClusterSweeps, Outcome, Sweeps
 from .wide_cluster import wide_node
 
@@ -32,7 +32,7 @@ def spin_outward(k: Kinematics, parent: Spun, v: Vec, F_ext: Wrench) -> Spun:
 
 
 def free_inward(
-    cluster: Any, children: tuple[tuple[Felt, ...], ...], p: tuple[Wrench, ...], bias: Bias, tau: Vec
+    cluster: Any, children: tuple[tuple[Handle, ...], ...], p: tuple[Wrench, ...], bias: Bias, tau: Vec
 ) -> Outcome:
     """IA = I + Σ Xᵀ Ia X;  pA = p + Σ Xᵀ pa;  Ia = IA - U D⁻¹ Uᵀ;  pa = pA + Ia c + U D⁻¹ u."""
     return cluster.free(children, p, bias, tau)

@@ -30,8 +30,8 @@ from ..tree.states import State
 from .sweep import ClusterSweeps, Node, Outcome, Sweeps, inward, outward
 
 
-class Felt(NamedTuple):
-    """How a cluster and all that hangs on it answers to a push by its carrier: F = Ia A + pa."""
+class Handle(NamedTuple):
+    """The handle by which a cluster is carried: F = Ia A + pa, with all that hangs on it."""
 
     Ia: Articulated
     pa: Wrench
@@ -76,11 +76,11 @@ def _inertias(ks: Sequence[Kinematics], children: Sequence[Sequence[Articulated]
 
 
 def _gathered(
-    ks: Sequence[Kinematics], p: Sequence[Wrench], children: Sequence[Sequence[Felt]]
+    ks: Sequence[Kinematics], p: Sequence[Wrench], children: Sequence[Sequence[Handle]]
 ) -> tuple[list[Articulated], list[Wrench]]:
     """IA, and pA = p + Σ Xᵀ pa, of every link."""
-    IA = _inertias(ks, [[felt.Ia for felt in sent] for sent in children])
-    return IA, [sum((felt.pa for felt in sent), own) for own, sent in zip(p, children, strict=True)]
+    IA = _inertias(ks, [[handle.Ia for handle in sent] for sent in children])
+    return IA, [sum((handle.pa for handle in sent), own) for own, sent in zip(p, children, strict=True)]
 
 
 class ArticulatedLink(NamedTuple):
@@ -94,13 +94,13 @@ class ArticulatedLink(NamedTuple):
         hinge, Ia = self.k.S.free(IA, self.k.armature)
         return Outcome(hinge, Ia.to_parent(self.k.X))
 
-    def free(self, children: Sequence[Sequence[Felt]], p: Sequence[Wrench], bias: Bias, tau: Vec) -> Outcome:
+    def free(self, children: Sequence[Sequence[Handle]], p: Sequence[Wrench], bias: Bias, tau: Vec) -> Outcome:
         """The same with forces p that velocity takes, and tau: what is `Freed`, and what the carrier feels."""
         k, (c,) = self.k, bias.c
         (IA,), (pA,) = _gathered((k,), p, children)
         hinge, Ia = k.S.free(IA, k.armature)
         w, left = k.S.push(hinge, pA, tau)
-        return Outcome(Freed(hinge, w), Felt(Ia.to_parent(k.X), k.X.force_to_parent(left + Ia @ c)))
+        return Outcome(Freed(hinge, w), Handle(Ia.to_parent(k.X), k.X.force_to_parent(left + Ia @ c)))
 
     def accelerate(self, freed: Freed, bias: Bias, A: Twist) -> Outcome:
         """A' = X A + c;  a = D⁻¹(u - Uᵀ A'), and the link's acceleration A' + S a."""
@@ -141,14 +141,14 @@ class ArticulatedCluster(NamedTuple):
         """As for `ArticulatedLink`."""
         return Outcome(*self._release(_inertias(self.ks, children)))
 
-    def free(self, children: Sequence[Sequence[Felt]], p: Sequence[Wrench], bias: Bias, tau: Vec) -> Outcome:
+    def free(self, children: Sequence[Sequence[Handle]], p: Sequence[Wrench], bias: Bias, tau: Vec) -> Outcome:
         """As for `ArticulatedLink`; loops add S g to the accelerations c that links gain by velocity alone."""
         IA, pA = _gathered(self.ks, p, children)
         hinge, Ia = self._release(IA)
         gained = self._spread([x + k.S.twist(b) for x, k, b in zip(bias.c, self.ks, bias.g, strict=True)])
         on = [f + I @ t for f, I, t in zip(pA, IA, gained, strict=True)]
         u, _, pa = self._push(hinge, on, tau, bias.g)
-        return Outcome(Freed(hinge, u), Felt(Ia, pa))
+        return Outcome(Freed(hinge, u), Handle(Ia, pa))
 
     def accelerate(self, freed: Freed, bias: Bias, A: Twist) -> Outcome:
         """a = D⁻¹ (u - Wᵀ A), and the acceleration of every link."""
@@ -284,11 +284,11 @@ class HeldCluster(NamedTuple):
     loose: tuple[int, ...]
     nv: int
 
-    def free(self, children: Sequence[Sequence[Felt]], p: Sequence[Wrench], bias: Bias, tau: Vec) -> Outcome:
+    def free(self, children: Sequence[Sequence[Handle]], p: Sequence[Wrench], bias: Bias, tau: Vec) -> Outcome:
         """As for `ArticulatedLink`, with the accelerations of what is held in the bias (see `held_bias`)."""
-        freed, felt = self.moving.free(children, p, bias, self.chosen(tau))
+        freed, handle = self.moving.free(children, p, bias, self.chosen(tau))
         IA, pA = _gathered(self.moving.ks, p, children)
-        return Outcome(HeldFreed(freed, tuple(IA), tuple(pA)), felt)
+        return Outcome(HeldFreed(freed, tuple(IA), tuple(pA)), handle)
 
     def accelerate(self, kept: HeldFreed, bias: Bias, A: Twist) -> Outcome:
         """What is `Driven`, and the acceleration of every link; τ = G_hᵀ (Sᵀ (IA A + pA) + armature)."""

@@ -128,8 +128,8 @@ class Solver:
         for b, (own, carriers) in reversed(list(enumerate(self._branches))):
             sent = [left[i] for i in own]
             if carriers:
-                felt = self._product([left[i] for i in carriers], transposed(self._R[b]), sent)
-                for i, row in zip(carriers, felt, strict=True):
+                carried = self._product([left[i] for i in carriers], transposed(self._R[b]), sent)
+                for i, row in zip(carriers, carried, strict=True):
                     left[i] = row
         a: Rows = [[] for _ in X]
         for b, (own, carriers) in enumerate(self._branches):

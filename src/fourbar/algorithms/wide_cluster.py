@@ -18,7 +18,7 @@ from ..spatial.vectors import Twist, Wrench
 from ..tree.clusters import Cluster
 from ..tree.links import Kinematics
 from ..tree.states import State
-from .articulated import Bias, Felt, node, spun_up
+from .articulated import Bias, Handle, node, spun_up
 from .crba import couple_all, diagonal
 from .sweep import Node, Outcome, Sweeps, inward, outward
 from .tiled_product import Rows, plus_product, transposed
@@ -64,7 +64,7 @@ def is_wide(cluster: Cluster) -> bool:
 
 
 def _link(
-    k: Kinematics, pose: Transform, above: Twist, c: Twist, g: Vec, p: Wrench, children: tuple[Felt, ...]
+    k: Kinematics, pose: Transform, above: Twist, c: Twist, g: Vec, p: Wrench, children: tuple[Handle, ...]
 ) -> _Link:
     here = pose.then(k.X)
     here = Transform((here.R,), here.p)
@@ -99,10 +99,10 @@ def _added(x: _Sent, y: _Sent) -> _Sent:
     return _Sent(x.Ic + y.Ic, x.F + y.F)
 
 
-def _felt(sent: _Sent, product: tuple[Vec, ...]) -> Felt:
+def _handle(sent: _Sent, product: tuple[Vec, ...]) -> Handle:
     """Ia = Ic - Wᵀ D⁻¹ W and pa = F + Wᵀ D⁻¹ u, where the product is -Wᵀ D⁻¹ [W, u]."""
     rows = [[x + y for x, y in zip(row, own, strict=False)] for row, own in zip(sent.Ic.rows(), product, strict=True)]
-    return Felt(Articulated.of_rows(rows), sent.F - Wrench.of(Vec([own[6] for own in product])))
+    return Handle(Articulated.of_rows(rows), sent.F - Wrench.of(Vec([own[6] for own in product])))
 
 
 class _Map:
@@ -151,8 +151,8 @@ class WideCluster:
         return step(self, *args)
 
     def free(
-        self, children: Sequence[tuple[Felt, ...]], p: Sequence[Wrench], bias: Bias, tau: Vec
-    ) -> tuple[FreedWide, Felt]:
+        self, children: Sequence[tuple[Handle, ...]], p: Sequence[Wrench], bias: Bias, tau: Vec
+    ) -> tuple[FreedWide, Handle]:
         """As for `ArticulatedCluster`."""
         call, inner = self._recorder.call, self._cluster.inner
         ks = [self._s.kinematics(i) for i in self._cluster.links]
@@ -200,7 +200,7 @@ def wide_node(s: Sweeps, cluster: Cluster, e: State) -> Node:
 
 def _eliminated(
     recorder: Recorder, G: _Map, M: Rows, carried: Rows, sent: Sequence[_Sent], tau: Vec
-) -> tuple[FreedWide, Felt]:
+) -> tuple[FreedWide, Handle]:
     """D⁻¹ [W, u] and what the carrier feels. `carried`: [Ic S, f] by velocity of all joints."""
     D = G.transpose_times(transposed(G.transpose_times(M)), lower=True)
     pulled = G.transpose_times(carried)
@@ -210,7 +210,7 @@ def _eliminated(
     total = sent[0]
     for other in sent[1:]:
         total = recorder.call(_added, total, other)
-    return FreedWide(rows), recorder.call(_felt, total, tuple(map(Vec, product[:6])))
+    return FreedWide(rows), recorder.call(_handle, total, tuple(map(Vec, product[:6])))
 
 
 def _free_accelerations(rows: tuple[Vec, ...], A: Twist) -> Vec:

@@ -39,8 +39,8 @@ class Wrapper:
         return f"<fourbar derivative {self.recording.name}>"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        make_again, *args = self.recording.recall()
-        return make_again, tuple(args)
+        restore, *args = self.recording.recall()
+        return restore, tuple(args)
 
 
 class Change(Wrapper):
@@ -93,11 +93,11 @@ def read_names(what: str, parameters: Any) -> tuple[str, ...]:
 def named_tuple(name: str, fields: tuple[str, ...]) -> Any:
     """A class of named tuples; these can be pickled, though the class has no place in a module."""
     made: Any = namedtuple(name, fields)
-    made.__reduce__ = lambda self: (named_tuple_again, (name, fields, tuple(self)))
+    made.__reduce__ = lambda self: (restored_result, (name, fields, tuple(self)))
     return made
 
 
-def named_tuple_again(name: str, fields: tuple[str, ...], values: tuple[Any, ...]) -> Any:
+def restored_result(name: str, fields: tuple[str, ...], values: tuple[Any, ...]) -> Any:
     """A named tuple as it travels to other processes."""
     return named_tuple(name, fields)(*values)
 

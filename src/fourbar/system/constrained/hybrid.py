@@ -106,9 +106,14 @@ class Hybrid:
             make("hybrid_torque", **options) for make in (self._robot.compiled, self._robot.differentiable)
         )
         dependent = self._robot.dependent(chosen.rows, held)
-        again = partial(_torque_again, self._robot, held, np.isin(np.arange(self._robot.system.nv), driven))
+        by_svd = partial(_torque_by_svd, self._robot, held, np.isin(np.arange(self._robot.system.nv), driven))
         return Resolved(
-            function, differentiable, again, self._tolerance, (_torque_of, self._robot, names), dependent=dependent
+            function,
+            differentiable,
+            by_svd,
+            self._tolerance,
+            (_torque_of, self._robot, names),
+            dependent=dependent,
         )
 
     def __call__(
@@ -153,7 +158,7 @@ def _torque_of(robot: Constrained, prescribed: tuple[str, ...]) -> Any:
     return robot.hybrid_dynamics.specialise(prescribed, "torque")
 
 
-def _torque_again(robot: Constrained, held: Prescribed, driven: np.ndarray, given: dict[str, np.ndarray]) -> Any:
+def _torque_by_svd(robot: Constrained, held: Prescribed, driven: np.ndarray, given: dict[str, np.ndarray]) -> Any:
     """Least forces of the prescribed joints by singular values."""
     base: Any = robot.resolved("hybrid_dynamics", prescribed=held)
     a, tau, _ = base(**given)

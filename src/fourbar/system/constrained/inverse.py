@@ -15,7 +15,7 @@ from ...tree.cluster_tree import ClusterTree
 from .dense import drive
 from .dependent import Dependent
 from .plan import make_plan
-from .resolve import Again, Resolved
+from .resolve import BySvd, Resolved
 
 if TYPE_CHECKING:
     from .robot import Constrained
@@ -95,7 +95,7 @@ class Inverse(Resolved):
         self,
         function: Any,
         differentiable: Any,
-        again: Again,
+        by_svd: BySvd,
         rebuild: tuple[Any, ...],
         joints: Sequence[str],
         robot: Constrained,
@@ -106,7 +106,7 @@ class Inverse(Resolved):
             f"the actuators {list(joints)!r} cannot cause the accelerations: forces of passive joints cannot be "
             "balanced (a singular configuration)"
         )
-        super().__init__(function, differentiable, again, _REACHED, rebuild, why, dependent)
+        super().__init__(function, differentiable, by_svd, _REACHED, rebuild, why, dependent)
         self._robot, self._allowed = robot, tolerance
 
     def __call__(self, *args: Any, out: Any = None, threads: int | None = None, **named: Any) -> Any:
@@ -154,16 +154,16 @@ def make_inverse(robot: Constrained, drives: Drives, tolerance: float) -> Invers
             "prescribe the accelerations of some joints only, with hybrid_dynamics(..., prescribed=[...])"
         )
     function, differentiable = (make("inverse_dynamics", plan=plan) for make in (robot.compiled, robot.differentiable))
-    again = partial(_again, robot, plan, weight)
+    by_svd = partial(_by_svd, robot, plan, weight)
     dependent = None if plan.is_direct else robot.dependent(())
-    return Inverse(function, differentiable, again, (_inverse_of, robot), drives.joints, robot, tolerance, dependent)
+    return Inverse(function, differentiable, by_svd, (_inverse_of, robot), drives.joints, robot, tolerance, dependent)
 
 
 def _inverse_of(robot: Constrained) -> Any:
     return robot.inverse_dynamics
 
 
-def _again(robot: Constrained, plan: Plan, weight: np.ndarray | None, given: dict[str, np.ndarray]) -> Any:
+def _by_svd(robot: Constrained, plan: Plan, weight: np.ndarray | None, given: dict[str, np.ndarray]) -> Any:
     """Inverse dynamics by singular values."""
     tau, rows = robot.compiled("spanning_forces")(**given)
     sound = np.isfinite(tau).all(axis=-1) & np.isfinite(rows).all(axis=(-2, -1))

@@ -14,11 +14,11 @@ from ...functions.derivatives import described, read_names
 from .dense import least_force
 from .dependent import Broken, Dependent
 
-_WEAK = 1e8  # ratio of a diagonal entry of Ω to its pivot from which on a sample is solved again, without squaring
+_WEAK = 1e8  # ratio of a diagonal entry of Ω to its pivot from which on a sample is solved by singular values
 _LOOSE = 1e-9  # how much a row may not be implied by others, relative to its own entry of Ω
 
 
-Again = Callable[[dict[str, np.ndarray]], tuple[Sequence[np.ndarray], np.ndarray]]  # arguments -> results, gap
+BySvd = Callable[[dict[str, np.ndarray]], tuple[Sequence[np.ndarray], np.ndarray]]  # arguments -> results, gap
 _CONTRADICT = (
     "the constraints contradict each other: no acceleration satisfies all rows (the velocity violates A v = 0, "
     "prescribed motions disagree, or the mechanism is jammed); see rank(q), rate(q, v) and project(q, v)"
@@ -33,15 +33,15 @@ class Resolved:
     """A problem in machine code: `function` returns results, forces and health, `differentiable` the same without
     health.
 
-    Samples whose rows depend on each other more than usual are solved by `again`, by singular values. Where rows
-    contradict each other there is no answer: an error for one sample, NaN and a warning in a batch.
+    Samples whose rows depend on each other more than usual are solved by singular values. Where rows contradict each
+    other there is no answer: an error for one sample, NaN and a warning in a batch.
     """
 
     def __init__(
         self,
         function: Any,
         differentiable: Any,
-        again: Again,
+        by_svd: BySvd,
         tolerance: float,
         rebuild: tuple[Any, ...],
         why: str = _CONTRADICT,
@@ -49,7 +49,7 @@ class Resolved:
     ) -> None:
         self.function, self.differentiable, self.dependent = function, differentiable, dependent
         self.__doc__ = function.__doc__
-        self._again, self._tolerance, self._rebuild, self._why = again, tolerance, rebuild, why
+        self._by_svd, self._tolerance, self._rebuild, self._why = by_svd, tolerance, rebuild, why
 
     def __getattr__(self, name: str) -> Any:
         if name in ("function", "differentiable", "dependent"):
@@ -183,7 +183,7 @@ class Resolved:
         gap[suspect] = np.nan
         which = suspect & finite
         if np.any(which):
-            found, gap[which] = self._again({name: x[which] for name, x in full.items()})
+            found, gap[which] = self._by_svd({name: x[which] for name, x in full.items()})
             for result, part in zip(results, found, strict=True):
                 result[which] = part
         lost = ~(gap <= self._tolerance)
@@ -241,11 +241,11 @@ def _without(x: Any, broken: Mapping[str, Broken], batch: int) -> Any:
     }
 
 
-def least_again(factor: Callable[[], Any], apply: Callable[[], Any], quiet: np.ndarray) -> Again:
+def by_svd(factor: Callable[[], Any], apply: Callable[[], Any], quiet: np.ndarray) -> BySvd:
     """Samples by singular values: `factor` gives Y and b of YᵀY λ = -b, `apply` the results for given λ; `quiet` (m):
     accelerations of the rows that are small."""
 
-    def again(given: dict[str, np.ndarray]) -> tuple[Sequence[np.ndarray], np.ndarray]:
+    def solve(given: dict[str, np.ndarray]) -> tuple[Sequence[np.ndarray], np.ndarray]:
         Y, b = factor()(**given)
         sound = np.isfinite(Y).all(axis=(-2, -1)) & np.isfinite(b).all(axis=-1)
         force, gap = np.full(b.shape, np.nan), np.full(len(b), np.nan)
@@ -253,7 +253,7 @@ def least_again(factor: Callable[[], Any], apply: Callable[[], Any], quiet: np.n
         results = apply()(**given, force=force)
         return (*(results if isinstance(results, tuple) else (results,)), force), gap
 
-    return again
+    return solve
 
 
 def _beside(x: Any, core: int, undefined: np.ndarray) -> np.ndarray:

@@ -30,7 +30,7 @@ from .hybrid import Hybrid
 from .inverse import Drives, make_inverse, read_drives
 from .model import ConstrainedModel, Given, Numbers, named, read_gains, read_tolerance
 from .records import METHODS, without_health
-from .resolve import Resolved, least_again
+from .resolve import Resolved, by_svd
 
 if TYPE_CHECKING:
     from ..robot_methods import (
@@ -218,13 +218,13 @@ class Constrained(Frozen):
             function, differentiable = (
                 make(name, chosen=chosen, **static) for make in (self.compiled, self.differentiable)
             )
-            again = least_again(
+            solve = by_svd(
                 lambda: self.compiled(f"{name}_factor", **static),
                 lambda: self.compiled(f"{name}_apply", **static),
                 self.quiet_rows,
             )
             rebuild, dependent = (_rebuild_resolved, self._recipe, name, key), self.dependent(chosen.rows, **static)
-            return Resolved(function, differentiable, again, self._tolerance, rebuild, dependent=dependent)
+            return Resolved(function, differentiable, solve, self._tolerance, rebuild, dependent=dependent)
 
         return self.once(("resolved", name, key), make)
 

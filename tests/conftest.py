@@ -8,6 +8,8 @@ import tempfile
 
 import pytest
 
+from slow_cases import is_slow
+
 _FOLDER = pytest.StashKey[str]()
 
 
@@ -25,3 +27,11 @@ def pytest_unconfigure(config: pytest.Config) -> None:
     """Remove the folder."""
     if folder := config.stash.get(_FOLDER, None):
         shutil.rmtree(folder, ignore_errors=True)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark the cases that take long."""
+    for item in items:
+        if is_slow(item.nodeid):
+            item.add_marker(pytest.mark.slow)

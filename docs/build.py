@@ -1,0 +1,139 @@
+"""Builds the documentation site from the pages of this folder:  python docs/build.py  (extra `docs`)
+
+The pages are plain Markdown that reads well anywhere, and their Python runs in the tests. Here every block of Python
+becomes a cell that is run and shows what it prints, the API page becomes a page per section, and examples become pages.
+Warnings are errors. The result is docs/_build/html/index.html; `--quick` runs nothing.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib.util
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+DOCS = Path(__file__).parent
+ROOT = DOCS.parent
+BUILD = DOCS / "_build"
+SOURCE, HTML = BUILD / "source", BUILD / "html"
+ASSETS = (".svg", ".png", ".html", ".gif", ".glb")
+_BLOCK = re.compile(r"(?:<!-- needs: (?P<needs>\S+) -->\n)?```python\n(?P<code>.*?)```", re.DOTALL)
+_NOTEBOOK = "---\nfile_format: mystnb\nkernelspec:\n  name: python3\n---\n"
+
+
+def is_there(package: str | None) -> bool:
+    """Whether what a block needs is installed."""
+    return package is None or importlib.util.find_spec(package.partition(".")[0]) is not None
+
+
+def as_cells(text: str) -> str:
+    """A page whose blocks of Python are cells; blocks that need what is not installed stay text."""
+
+    def cell(m: re.Match[str]) -> str:
+        return f"```{{code-cell}} ipython3\n{m['code']}```" if is_there(m["needs"]) else f"```python\n{m['code']}```"
+
+    return _NOTEBOOK + _BLOCK.sub(cell, text) if _BLOCK.search(text) else text
+
+
+def relinked(text: str) -> str:
+    """Links that leave docs/ lead to their pages of the site."""
+    text = re.sub(r"\]\(\.\./examples/(\w+)\.py\)", r"](examples/\1.md)", text)
+    text = text.replace("](../README.md)", "](index.md)").replace("](docs/", "](")
+    return re.sub(r"\]\(\.\./(CONTRIBUTING|CHANGELOG|SECURITY)\.md(#[\w-]+)?\)", r"](\1.md\2)", text)
+
+
+def slug(title: str) -> str:
+    """A section's title as the name of a file."""
+    return re.sub(r"\W+", "_", title.lower()).strip("_")
+
+
+def write_api() -> None:
+    """The API page as a page per section, and one that lists them."""
+    head, *parts = re.split(r"^## ", (DOCS / "api.md").read_text(encoding="utf-8"), flags=re.MULTILINE)
+    folder = SOURCE / "api"
+    folder.mkdir()
+    names = []
+    for part in parts:
+        title, _, body = part.partition("\n")
+        body = re.sub(r"^(#+)#", r"\1", body, flags=re.MULTILINE)  # a level up: the section is a page now
+        body = re.sub(r"\]\((\w+\.md)", r"](../\1", body)
+        (folder / f"{slug(title)}.md").write_text(f"# {title}\n{body}", encoding="utf-8")
+        names.append(f"api/{slug(title)}")
+    listed = "\n".join(names)
+    (SOURCE / "api.md").write_text(f"{head}\n```{{toctree}}\n:maxdepth: 1\n\n{listed}\n```\n", encoding="utf-8")
+
+
+def write_examples() -> None:
+    """A page per example: what it says of itself, and its code."""
+    folder = SOURCE / "examples"
+    folder.mkdir()
+    names = []
+    for path in sorted((ROOT / "examples").glob("*.py")):
+        text = path.read_text(encoding="utf-8")
+        words = re.match(r'"""(.*?)"""', text, re.DOTALL)
+        title = path.stem.replace("_", " ").capitalize()
+        page = f"# {title}\n\n{words[1] if words else ''}\n\n```python\n{text}```\n"
+        (folder / f"{path.stem}.md").write_text(page, encoding="utf-8")
+        names.append(f"examples/{path.stem}")
+    listed = "\n".join(names)
+    page = f"# Examples\n\nScripts that run from start to end.\n\n```{{toctree}}\n:maxdepth: 1\n\n{listed}\n```\n"
+    (SOURCE / "examples.md").write_text(page, encoding="utf-8")
+
+
+def summary(text: str) -> tuple[str, str]:
+    """The title of a page and the first sentence of its prose."""
+    title = re.search(r"^# (.+)$", text, re.MULTILINE)
+    prose = re.sub(r"```.*?```|<!--.*?-->|^#.*$|^\|.*$", "", text, flags=re.DOTALL | re.MULTILINE).strip()
+    first = re.split(r"(?<=[.:])\s", " ".join(prose.split("\n\n")[0].split()), maxsplit=1)[0]
+    return (title[1] if title else ""), re.sub(r"\[([^]]*)\]\([^)]*\)", r"\1", first)
+
+
+def write_llms() -> None:
+    """llms.txt: what the pages are about, for readers that are programs; llms-full.txt: the pages themselves."""
+    pages = {p: p.read_text(encoding="utf-8") for p in sorted(DOCS.glob("*.md")) if p.name != "api.md"}
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    lines = ["# fourbar", "", f"> {summary(readme)[1]}", "", "## Pages", ""]
+    lines += [f"- [{summary(text)[0]}]({p.stem}.html): {summary(text)[1]}" for p, text in pages.items()]
+    lines += ["- [API reference](api.html): every public name with its arguments, results and an example.", ""]
+    (HTML / "llms.txt").write_text("\n".join(lines), encoding="utf-8")
+    (HTML / "llms-full.txt").write_text("\n\n".join([readme, *pages.values()]), encoding="utf-8")
+
+
+def write_source(run: bool) -> None:
+    """The pages as Sphinx reads them."""
+    shutil.rmtree(SOURCE, ignore_errors=True)
+    shutil.copytree(DOCS / "site", SOURCE)
+    for folder in (DOCS / "images", DOCS / "recordings"):
+        if folder.exists():
+            shutil.copytree(folder, SOURCE / folder.name)
+    for path in [*DOCS.glob("*.md"), *(ROOT / f"{x}.md" for x in ("CONTRIBUTING", "CHANGELOG", "SECURITY"))]:
+        if path.name != "api.md":
+            text = relinked(path.read_text(encoding="utf-8"))
+            (SOURCE / path.name).write_text(as_cells(text) if run else text, encoding="utf-8")
+    write_api()
+    write_examples()
+
+
+def main() -> int:
+    """Write the source and build it."""
+    parser = argparse.ArgumentParser(description="build the documentation site into docs/_build/html")
+    parser.add_argument("--quick", action="store_true", help="show the code of the pages without running it")
+    run = not parser.parse_args().quick
+    if not is_there("sphinx") or not is_there("myst_nb"):
+        print('the site is built by Sphinx and MyST; install them with  pip install ".[docs]"', file=sys.stderr)
+        return 2
+    write_source(run)
+    mode = "force" if run else "off"
+    command = [sys.executable, "-m", "sphinx", "-W", "--keep-going", "-q", "-E", "-b", "html"]
+    done = subprocess.run([*command, "-D", f"nb_execution_mode={mode}", SOURCE, HTML], check=False)
+    if done.returncode == 0:
+        write_llms()
+        print(f"built {HTML / 'index.html'}")
+    return done.returncode
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,21 @@
+"""Sphinx reads this: Markdown by MyST, its cells run, and warnings are errors (see docs/build.py)."""
+
+import fourbar
+
+project = "fourbar"
+author = "the fourbar authors"
+version = release = fourbar.__version__
+extensions = ["myst_nb", "sphinx_design", "sphinx_copybutton"]
+html_theme = "furo"
+html_title = f"fourbar {release}"
+html_static_path = ["_static"]
+html_css_files = ["site.css"]
+html_show_sourcelink = False
+myst_enable_extensions = ["colon_fence"]
+myst_heading_anchors = 3
+nb_execution_timeout = 600
+nb_execution_in_temp = True
+nb_execution_raise_on_error = True
+nb_merge_streams = True
+suppress_warnings = ["myst.header", "misc.highlighting_failure"]
+exclude_patterns = ["_static/**"]

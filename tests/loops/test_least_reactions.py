@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import pytest
 
 import fourbar as fb
 from fourbar.joints import Revolute
@@ -69,6 +70,30 @@ def test_nothing_changes_where_all_is_determined() -> None:
     robot, rng = fb.robots.delta(), np.random.default_rng(0)
     q, (v, a) = robot.random(rng, 3), rng.normal(size=(2, 3, robot.nv))
     near(robot.least_reactions(q, v, a), robot.reactions(q, v, a), 1e-9)
+
+
+def crank_rocker(u: float) -> fb.System:
+    """A planar four-bar, overconstrained in space, with lengths in units of u."""
+    b = fb.Builder("four_bar", gravity=(1.0 * u, -9.81 * u, 2.0 * u))
+    for name, parent, at in (("crank", "world", 0.0), ("coupler", "crank", 0.4), ("rocker", "world", 1.0)):
+        own = bar(name)
+        solid = {"mass": own["mass"], "com": np.array(own["com"]) * u, "inertia": np.array(own["inertia"]) * u * u}
+        b.body(name, parent=parent, joint=Revolute("z"), position=(at * u, 0, 0), **solid)
+    ends: dict[str, Any] = {"at_predecessor": (0.9 * u, 0, 0), "at_successor": (0.7 * u, 0, 0)}
+    return b.loop(Closure(Revolute("z"), "coupler", "rocker", **ends), independent=["crank"]).build()
+
+
+@pytest.mark.parametrize("u", [1e-8, 1e-4, 1e4, 1e10])
+def test_what_passive_joints_transmit_does_not_depend_on_units(u: float) -> None:
+    found = []
+    for x in (1.0, u):
+        robot = crank_rocker(x)
+        q = robot.assemble([0.7, 0.0, 1.5], keep=["crank"])
+        tau, own = robot.inverse_dynamics(q, [1.5], [-0.7]), robot.least_reactions(q, [1.5], [-0.7])
+        near(own[0, 2:3] / tau, np.ones(1), 1e-8)  # the crank is driven,
+        assert np.abs(own[1:, 2]).max() < 1e-8 * abs(tau[0])  # the others are not
+        found.append(own[:, 3:5] / x)
+    near(*found, 1e-6)  # in the plane, forces are determined
 
 
 def test_without_loops_and_with_wrenches() -> None:

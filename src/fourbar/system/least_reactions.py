@@ -17,14 +17,13 @@ from ..arrays import to_array
 from ..constraints import Closure, Distance
 from ..expr import Graph
 from ..functions.arguments import A, Q, V
+from ..linalg import apply, balance, count, pseudo_inverse, transposed
 from ..spatial.linear import Vec
 from ..spatial.transform import IDENTITY, Transform
 from ..tree.embedding import LoopEmbedding
 
 if TYPE_CHECKING:
     from .system import System
-
-_RANK = 1e-9  # singular values below this, relative to the largest, are nothing
 
 
 def least_reactions(robot: System, q: Any, v: Any, a: Any, f_ext: Any) -> np.ndarray:
@@ -114,12 +113,15 @@ def _place(loop: Any, body: str) -> np.ndarray:
 
 
 def _least(K: np.ndarray, tau: np.ndarray, passive: list[int], T: np.ndarray, F: np.ndarray) -> np.ndarray:
-    """λ (..., m) with K_dᵀ λ = τ_d and least |F + Tᵀ λ|; T (..., m, k), F (..., k)."""
-    some = np.einsum("...ij,...j->...i", np.linalg.pinv(np.swapaxes(K[..., passive], -1, -2), _RANK), tau[..., passive])
+    """λ (..., m) with K_dᵀ λ = τ_d and least |F + Tᵀ λ|; T (..., m, k), F (..., k).
+
+    Ranks are those of K in balanced units, in which radians and metres are alike.
+    """
+    rows, columns = balance(np.abs(K).reshape(-1, *K.shape[-2:]).max(axis=0, initial=0.0))
+    K, tau, T = K / rows[:, None] / columns, tau / columns, T / rows[:, None]  # and λ times `rows`
+    some = apply(pseudo_inverse(transposed(K[..., passive])), tau[..., passive])
     U, s, _ = np.linalg.svd(K)
-    count = (s > _RANK * s.max(axis=-1, keepdims=True, initial=0.0)).sum(axis=-1)
-    unseen = np.where(np.arange(U.shape[-1]) >= count[..., None], 1.0, 0.0)[..., None, :] * U
-    A = np.swapaxes(T, -1, -2) @ unseen
-    left = F + np.einsum("...mk,...m->...k", T, some)
-    z = -np.einsum("...ij,...j->...i", np.linalg.pinv(A, 1e-9), left)
-    return some + np.einsum("...ij,...j->...i", unseen, z)
+    unseen = np.where(np.arange(U.shape[-1]) >= count(s)[..., None], 1.0, 0.0)[..., None, :] * U
+    left = F + apply(transposed(T), some)
+    z = -apply(pseudo_inverse(transposed(T) @ unseen), left)
+    return (some + apply(unseen, z)) / rows

@@ -4,6 +4,7 @@ import fourbar
 
 project = "fourbar"
 author = "the fourbar authors"
+copyright = "the fourbar authors, MIT licence"
 version = release = fourbar.__version__
 extensions = ["myst_nb", "sphinx_design", "sphinx_copybutton"]
 html_theme = "furo"

@@ -15,6 +15,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+from make_gallery import write as write_gallery
+
 DOCS = Path(__file__).parent
 ROOT = DOCS.parent
 BUILD = DOCS / "_build"
@@ -115,6 +117,7 @@ def write_source(run: bool) -> None:
             (SOURCE / path.name).write_text(as_cells(text) if run else text, encoding="utf-8")
     write_api()
     write_examples()
+    write_gallery(SOURCE, run)
 
 
 def main() -> int:

@@ -31,6 +31,8 @@ if TYPE_CHECKING:
     from .identification import Identification, base_parameters, exciting_trajectory, identify
     from .io import Finding, ParseError, Report
     from .sim import Rollouts, Scene, SimulationWarning, Trajectory, rollout, simulate, traced
+    from .system.inverse_kinematics import InverseKinematics, Target
+    from .system.limits import Limits
     from .system.load import FileWarning, load, loads
     from .targets.c import export_c
 
@@ -38,11 +40,11 @@ __version__ = "0.1.0"
 
 __all__ = [
     "Actuator", "ArgumentError", "AssemblyError", "Builder", "Drive", "FileWarning", "Finding", "FourbarError",
-    "HeightField", "Identification", "IdentificationError", "ModelError", "ParseError", "Plane", "Report", "Rollouts",
-    "Scene", "SignedDistance", "SimulationWarning", "SingularError", "System", "Trajectory", "UnknownNameError", "acos",
-    "asin", "atan2", "base_parameters", "constraints", "contact", "convert", "cos", "exciting_trajectory", "export_c",
-    "identify", "joints", "load", "loads", "loops", "maximum", "minimum", "robots", "rollout", "select", "simulate",
-    "sin", "sqrt", "tan", "traced",
+    "HeightField", "Identification", "IdentificationError", "InverseKinematics", "Limits", "ModelError", "ParseError",
+    "Plane", "Report", "Rollouts", "Scene", "SignedDistance", "SimulationWarning", "SingularError", "System", "Target",
+    "Trajectory", "UnknownNameError", "acos", "asin", "atan2", "base_parameters", "constraints", "contact", "convert",
+    "cos", "exciting_trajectory", "export_c", "identify", "joints", "load", "loads", "loops", "maximum", "minimum",
+    "robots", "rollout", "select", "simulate", "sin", "sqrt", "tan", "traced",
 ]  # fmt: skip
 
 lazy(
@@ -58,6 +60,8 @@ lazy(
         "lagrange": "",
         "robots": "",
         "sim": "Rollouts Scene SimulationWarning Trajectory rollout simulate traced",
+        "system.inverse_kinematics": "InverseKinematics Target",
+        "system.limits": "Limits",
         "system.load": "FileWarning load loads",
         "targets.c": "export_c",
     },

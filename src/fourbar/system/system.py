@@ -24,6 +24,7 @@ from ..tree.assembly import ClusterInfo, choose_independent, cluster_named, clus
 from ..tree.cluster_tree import ClusterTree
 from .closed_states import SLACK_FIX, Looped, slack_messages
 from .edit import Editing
+from .inverse_kinematics import Reaching
 from .names import Names
 from .robot_methods import RobotMethods
 from .singular import check_regular, unsolvable
@@ -38,7 +39,7 @@ if TYPE_CHECKING:
 
 
 @with_methods
-class System(RobotMethods, Editing, Looped):
+class System(RobotMethods, Editing, Looped, Reaching):
     """A robot: frozen, thread-safe, hashable by content, picklable.
 
     Made by `Builder.build`, `load`, `loads`, or from another robot (`lock`, `attach`, `with_parameters`, ...). Its

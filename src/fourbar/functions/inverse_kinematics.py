@@ -1,0 +1,278 @@
+"""Inverse kinematics as a compiled function: a search that runs in machine code until each sample has ended."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, NamedTuple
+
+from ..algorithms import energy, inverse_kinematics
+from ..algorithms.inverse_kinematics import Box, Missed, Pattern, Problem, Search
+from ..algorithms.kinematics import Reported, along, jacobian_columns, place, place_outward
+from ..joints.euclidean import is_flat
+from ..mechanism.mechanism import Mechanism
+from ..spatial.linear import Mat, Vec
+from ..spatial.transform import IDENTITY
+from ..tree.cluster_tree import ClusterTree, Location
+from ..tree.embedding import LoopEmbedding
+from .arguments import Q0, Input
+from .context import Context
+from .function import make_method
+from .model import Model
+from .registry import Method, Option, Outputs, flat
+
+_MOST = 1 << 30  # passes: the search itself knows when to end
+_INFINITE = float("inf")
+_NONE = 1e8  # a limit beyond it is none
+MARGIN = 1e-9  # what dependent joints keep away from their limits, and by how much a limit may be passed at the end
+SETTINGS = ("tolerance", "passes", "gain", "patience", "stiffness", "damping")
+
+
+class Aim(NamedTuple):
+    """Something that has a goal: a frame, or (None) the centre of mass; whether its position and rotation matter."""
+
+    home: Location | None
+    position: bool
+    rotation: bool
+
+    @property
+    def numbers(self) -> tuple[int, int, int]:
+        """How many numbers describe its goal, its weights, and what it misses."""
+        p, R = int(self.position), int(self.rotation)
+        return 3 * p + 9 * R, 3 * p + 3 * R, p + R
+
+
+@dataclass(frozen=True)
+class Numbers(Input):
+    """So many numbers."""
+
+    count: int
+
+    def shape(self, model: Model) -> tuple[int, ...]:
+        return (self.count,)
+
+
+class Wall(NamedTuple):
+    """A coordinate with limits: its link, its place among the joint's coordinates, and which velocity it is (or -1)."""
+
+    link: int
+    entry: int
+    lower: float
+    upper: float
+    velocity: int
+    scale: float
+
+
+def _independent(cluster_tree: ClusterTree) -> dict[tuple[int, int], tuple[int, float]]:
+    """The independent velocities that are rates of a coordinate: number and scale, by link and entry."""
+    found: dict[tuple[int, int], tuple[int, float]] = {}
+    at = 0
+    for cluster in cluster_tree.clusters:
+        tie = cluster.embedding
+        every = [(i, k) for i in cluster.links for k in range(cluster_tree.moving[i].joint.nv)]
+        chosen = tie.independent if isinstance(tie, LoopEmbedding) else [(j, 1.0) for j in range(len(every))]
+        for n, (j, scale) in enumerate(chosen):
+            if is_flat(cluster_tree.moving[every[j][0]].joint):
+                found[every[j]] = at + n, scale
+        at += tie.nv
+    return found
+
+
+def walls(cluster_tree: ClusterTree) -> tuple[Wall, ...]:
+    """All coordinates with limits."""
+    independent, found = _independent(cluster_tree), []
+    for i, c in enumerate(cluster_tree.moving):
+        for k, (lower, upper) in enumerate(zip(c.lower, c.upper, strict=True)):
+            low, high = lower if lower > -_NONE else -_INFINITE, upper if upper < _NONE else _INFINITE
+            if low == -_INFINITE and high == _INFINITE:
+                continue
+            velocity, scale = independent.get((i, k), (-1, 1.0))
+            margin = 0.0 if velocity >= 0 else min(MARGIN, 0.25 * (high - low))
+            found.append(Wall(i, k, low + margin, high - margin, velocity, scale))
+    return tuple(found)
+
+
+def _pattern(c: Context, aims: Sequence[Aim]) -> Pattern:
+    """Which velocities meet in Jᵀ J: those that move the same frame, or are tied by loops."""
+    first, of_link = [], {}
+    for cluster in c.clusters:
+        own = list(range(sum(map(len, first)), sum(map(len, first)) + cluster.embedding.nv))
+        of_link.update(dict.fromkeys(cluster.links, own))
+        first.append(own)
+    sets = [*first]
+    for aim in aims:
+        if aim.home is None:
+            sets.append(list(range(c.nv)))
+            continue
+        link, moving = aim.home.link, set()
+        while link >= 0:
+            moving |= set(of_link[link])
+            link = c.tree.parents[link]
+        sets.append(sorted(moving))
+    met = {(i, j) for own in sets for i in own for j in own if i >= j}
+    return tuple(sorted(met))
+
+
+class Searcher:
+    """Records one search."""
+
+    def __init__(self, c: Context, aims: tuple[Aim, ...], limits: bool) -> None:
+        self.c, self.aims, self.call = c, aims, c.recorder.call
+        self.walls = walls(c.model.cluster_tree) if limits else ()
+        self.box = tuple(x for x in self.walls if x.velocity >= 0)
+        self.pattern = _pattern(c, aims)
+        self.setting = dict(zip(SETTINGS, c.given["setting"], strict=True))
+
+    def _missed(self, c: Context) -> list[Missed]:
+        """What all aims miss at a configuration."""
+        s, found = c.sweeps(), []
+        goal, weight = list(c.given["goal"]), list(c.given["weight"])
+        homes = [aim.home for aim in self.aims if aim.home is not None]
+        placed = along(s, homes, IDENTITY, place_outward)
+        for aim in self.aims:
+            if aim.home is None:
+                point, pose = energy.center_of_mass(s), None
+                rows = [[0.0] * s.tree.nv] * 3 + energy.center_of_mass_jacobian(s)
+            else:
+                pose = self.call(place, placed[aim.home.link], aim.home.pose)
+                point, rows = pose.p, self._jacobian(s, placed, aim.home)
+            J = [Vec(row) for row in c.columns(rows)]
+            for wanted, of, steps, n in (
+                (aim.position, (point, Mat(J[3:])), inverse_kinematics.missed_position, 3),
+                (aim.rotation, (pose, Mat(J[:3])), inverse_kinematics.missed_rotation, 9),
+            ):
+                if wanted:
+                    found.append(self.call(steps, *of, Vec(goal[:n]), Vec(weight[:3])))
+                    del goal[:n], weight[:3]
+        return found
+
+    def _jacobian(self, s: Any, placed: dict[int, Any], home: Location) -> list[list[Any]]:
+        J: list[list[Any]] = [[0.0] * s.tree.nv for _ in range(6)]
+        i, reported = home.link, Reported(home, (0.0, 0.0, 0.0), None)
+        while i >= 0:
+            columns = s.step(i, jacobian_columns, placed[i], placed[home.link], None, reported)
+            for b, column in enumerate(columns):
+                for row in range(6):
+                    J[row][s.tree.first_v[i] + b] = column[row]
+            i = s.tree.parents[i]
+        return J
+
+    def _walls(self, c: Context) -> tuple[Mat, Vec]:
+        """Rows of all coordinates with limits, and how far they are beyond these."""
+        q, passed, rows = c.coordinates(), [], []
+        rates: dict[int, Mat] = {}
+        for wall in self.walls:
+            joint = c.model.cluster_tree.moving[wall.link].joint
+            row = [0.0] * c.tree.nv
+            first = c.tree.first_v[wall.link]
+            if is_flat(joint):
+                row[first + wall.entry] = 1.0
+            else:
+                if wall.link not in rates:
+                    rates[wall.link] = self.call(inverse_kinematics.coordinate_rates, joint, q[wall.link])
+                row[first : first + joint.nv] = rates[wall.link][wall.entry]
+            rows.append(row)
+            passed.append(self._passed(q[wall.link][wall.entry], wall))
+        return Mat(Vec(row) for row in c.columns(rows)), Vec(passed)
+
+    def _passed(self, x: Any, wall: Wall) -> Any:
+        """How far a coordinate is above its upper limit, or, negative, below its lower one."""
+        if wall.lower == -_INFINITE:
+            return self.call(inverse_kinematics.above, x, wall.upper)
+        if wall.upper == _INFINITE:
+            return self.call(inverse_kinematics.below, x, wall.lower)
+        return self.call(inverse_kinematics.between, x, wall.lower, wall.upper)
+
+    def problem(self, q: Vec) -> tuple[Problem, Vec]:
+        """The normal equations at a configuration, and what is missed there."""
+        given = {**self.c.given, "q": tuple(q)}
+        c = Context.at(self.c.model, self.c.recorder, given)
+        missed, (rows, passed) = self._missed(c), self._walls(c)
+        J, e = Mat(row for x in missed for row in x.rows), Vec([x for own in missed for x in own.e])
+        made = self.call(
+            inverse_kinematics.normal_equations, J, e, rows, passed, self.setting["stiffness"], self.pattern, c.nv
+        )
+        return made, Vec([x for own in missed for x in own.told])
+
+    def _bounds(self, q: Vec) -> Box:
+        """How far each velocity with limits may move."""
+        c = Context.at(self.c.model, self.c.recorder, {"q": tuple(q)})
+        at = c.coordinates()
+        lower, upper = [], []
+        for x in self.box:
+            ends = (x.lower, x.upper) if x.scale > 0.0 else (x.upper, x.lower)
+            for end, far, found in zip(ends, (-_INFINITE, _INFINITE), (lower, upper), strict=True):
+                none = abs(end) == _INFINITE
+                place = at[x.link][x.entry]
+                found.append(far if none else self.call(inverse_kinematics.room, place, end, x.scale))
+        return Box(Vec(lower), Vec(upper))
+
+    def _step(self, search: Search) -> tuple[Vec, Any]:
+        """The next step, and what it promises: velocities that meet a bound are held there, the others solved again."""
+        call, problem, pattern = self.call, search.problem, self.pattern
+        bounded, box = tuple(x.velocity for x in self.box), self._bounds(search.q)
+        given = problem.A, problem.g, call(inverse_kinematics.damping, problem, search.mu, pattern)
+        hold = call(inverse_kinematics.stopped, problem.g, box, bounded)
+        step = call(inverse_kinematics.solved, *given, hold, pattern)
+        if bounded:
+            hold = call(inverse_kinematics.caught, step, hold, box, bounded)
+            step = call(inverse_kinematics.solved, *given, hold, pattern)
+            step = call(inverse_kinematics.within, step, box, bounded)
+        return step, call(inverse_kinematics.promised, problem, step, pattern)
+
+    def trial(self, search: Search) -> tuple[Vec, Any]:
+        """Where the next step leads, and what it promises."""
+        step, promised = self._step(search)
+        q, delta = list(search.q), list(step)
+        parts = []
+        for cluster in self.c.clusters:
+            tie = cluster.embedding
+            parts.append(self.call(_moved, tie, Vec(q[: tie.nq]), Vec(delta[: tie.nv])))
+            del q[: tie.nq], delta[: tie.nv]
+        return Vec(flat(parts)), promised
+
+    def run(self) -> Search:
+        """Search until all samples have ended."""
+        call, setting = self.call, self.setting
+        q = Vec(self.c.given["q0"])
+        problem, told = self.problem(q)
+        start = Search(q, problem, told, setting["damping"], 0.0, 0.0, 0.0)
+        left = (setting["tolerance"], MARGIN, setting["passes"], setting["patience"])
+
+        def once_more(search: Search) -> tuple[Search, Any]:
+            q, promised = self.trial(search)
+            problem, told = self.problem(q)
+            found = call(
+                inverse_kinematics.judged, search._replace(promised=promised), q, problem, told, setting["gain"]
+            )
+            return found._replace(promised=0.0), call(inverse_kinematics.goes_on, found, *left)
+
+        going = call(inverse_kinematics.goes_on, start, *left)
+        return self.c.recorder.repeat(once_more, start, _MOST, going)
+
+
+def _moved(embedding: Any, q: Vec, delta: Vec) -> Vec:
+    return embedding.integrate(q, delta)
+
+
+def search(c: Context, aims: tuple[Aim, ...], limits: bool) -> Outputs:
+    """Where a search from q0 ends, and what is missed there: |e|², limits, passes, then each distance and angle."""
+    found = Searcher(c, aims, limits).run()
+    told = [found.problem.cost, found.problem.outside, found.passes, *found.told]
+    return [("q", (len(found.q),), list(found.q)), ("told", (len(told),), told)]
+
+
+def _static(cluster_tree: ClusterTree, aims: tuple[Aim, ...], limits: bool) -> dict[str, Any]:
+    return {"aims": aims, "limits": limits}
+
+
+def compiled_search(mechanism: Mechanism, aims: tuple[Aim, ...], limits: bool) -> Any:
+    """The function (q0, goal, weight, setting) -> q, told; with limits of joints, or without."""
+    sizes = [sum(x) for x in zip(*(aim.numbers for aim in aims), strict=True)]
+    inputs = (Q0, Numbers("goal", sizes[0]), Numbers("weight", sizes[1]), Numbers("setting", len(SETTINGS)))
+    options = (Option("aims"), Option("limits", True))
+    method = Method(search, inputs, ("q", "told"), (), options, doc=search.__doc__ or "")
+    static = partial(_static, aims=aims, limits=limits)
+    rebuild = (compiled_search, mechanism, aims, limits)
+    return make_method(Model.of(mechanism), "inverse_kinematics", method, static, rebuild)

@@ -138,11 +138,11 @@ def _numbers(what: str, x: Any, shapes: tuple[tuple[int, ...], ...], expected: s
     except (TypeError, ValueError):
         array = np.zeros(())
     if not any(array.shape[array.ndim - len(s) :] == s for s in shapes) or not np.isfinite(array).all():
-        raise ArgumentError(f"inverse_kinematics: {what} must be {expected}, finite numbers; got {_told(x)}")
+        raise ArgumentError(f"inverse_kinematics: {what} must be {expected}, finite numbers; got {_shown(x)}")
     return array
 
 
-def _told(x: Any) -> str:
+def _shown(x: Any) -> str:
     shape = np.shape(x) if not isinstance(x, str) else ()
     return f"an array of shape {shape}" if shape and np.size(x) > 9 else repr(x)
 
@@ -153,7 +153,7 @@ def _rotation(name: str, x: Any) -> np.ndarray:
     if array.shape[-1] == 4:
         length = np.linalg.norm(array, axis=-1, keepdims=True)
         if not (np.abs(length - 1.0) < _ROTATION).all():
-            raise ArgumentError(f"inverse_kinematics: the quaternion of {name!r} must have unit length, got {_told(x)}")
+            raise ArgumentError(f"inverse_kinematics: the quaternion of {name!r} must have unit length, got {_shown(x)}")
         w, x_, y, z = np.moveaxis(array / length, -1, 0)
         rows = [1 - 2 * (y * y + z * z), 2 * (x_ * y - w * z), 2 * (x_ * z + w * y)]
         rows += [2 * (x_ * y + w * z), 1 - 2 * (x_ * x_ + z * z), 2 * (y * z - w * x_)]
@@ -163,7 +163,7 @@ def _rotation(name: str, x: Any) -> np.ndarray:
     if np.abs(square).max(initial=0.0) > _ROTATION or (np.linalg.det(array) < 0.0).any():
         raise ArgumentError(
             f"inverse_kinematics: the rotation of {name!r} must be a rotation matrix (orthonormal, determinant 1), got "
-            f"{_told(x)}"
+            f"{_shown(x)}"
         )
     return array.reshape(*array.shape[:-2], 9)
 
@@ -178,7 +178,7 @@ def _weight(name: str, what: str, x: Any) -> np.ndarray:
     if array.shape not in ((), (3,)) or not (array >= 0.0).all() or not array.any() or not np.isfinite(array).all():
         raise ArgumentError(
             f"inverse_kinematics: {what}_weight of {name!r} must be one number or three, none negative and not all "
-            f"zero (leave out the {what} for that), got {_told(x)}"
+            f"zero (leave out the {what} for that), got {_shown(x)}"
         )
     return np.broadcast_to(array, (3,))
 
@@ -203,7 +203,7 @@ def _read(model: Any, targets: Any, center_of_mass: Any) -> _Goals:
 
     if not isinstance(targets, Mapping):
         raise ArgumentError(
-            f"inverse_kinematics: targets must map frames to targets, such as {{'hand': T}}, got {_told(targets)}"
+            f"inverse_kinematics: targets must map frames to targets, such as {{'hand': T}}, got {_shown(targets)}"
         )
     listed = [(name, read_frame(model.cluster_tree, name), _target(name, x)) for name, x in targets.items()]
     if center_of_mass is not None:

@@ -31,9 +31,10 @@ if TYPE_CHECKING:
     from .identification import Identification, base_parameters, exciting_trajectory, identify
     from .io import Finding, ParseError, Report
     from .sim import Rollouts, Scene, SimulationWarning, Trajectory, rollout, simulate, traced
-    from .system.inverse_kinematics import InverseKinematics, Target
+    from .system.inverse_kinematics import InverseKinematics
     from .system.limits import Limits
     from .system.load import FileWarning, load, loads
+    from .system.targets import Target
     from .targets.c import export_c
 
 __version__ = "0.1.0"
@@ -60,9 +61,10 @@ lazy(
         "lagrange": "",
         "robots": "",
         "sim": "Rollouts Scene SimulationWarning Trajectory rollout simulate traced",
-        "system.inverse_kinematics": "InverseKinematics Target",
+        "system.inverse_kinematics": "InverseKinematics",
         "system.limits": "Limits",
         "system.load": "FileWarning load loads",
+        "system.targets": "Target",
         "targets.c": "export_c",
     },
 )

@@ -27,3 +27,4 @@ SPREADING = 30.0  # relative to that gap: how much it may grow in other configur
 LOST = 1e-7  # hold of a loop, relative to that where it was built, below which half of the digits are lost
 KEEP_AWAY = 1e-6  # hold at which random configurations stay away from toggle positions
 NO_PIVOT = 1e-9  # a pivot below this fraction of its row is zero
+BEYOND = 1e-9  # how far (rad, m) a limit may be passed, and what dependent joints keep away from theirs: searches

@@ -13,7 +13,7 @@ import fourbar as fb
 from fourbar.errors import ArgumentError, AssemblyError, UnknownNameError
 from fourbar.expr import interpret
 from fourbar.joints import Cylindrical, Helical, Planar, Prismatic, Revolute, Spherical, Universal
-from fourbar.system.inverse_kinematics import CENTER_OF_MASS
+from fourbar.system.targets import CENTER_OF_MASS
 
 from .mechanisms import random_mechanism
 

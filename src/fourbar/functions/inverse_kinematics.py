@@ -14,6 +14,7 @@ from ..joints.euclidean import is_flat
 from ..mechanism.mechanism import Mechanism
 from ..spatial.linear import Mat, Vec
 from ..spatial.transform import IDENTITY
+from ..tolerances import BEYOND
 from ..tree.cluster_tree import ClusterTree, Location
 from ..tree.embedding import LoopEmbedding
 from .arguments import Q0, Input
@@ -25,7 +26,6 @@ from .registry import Method, Option, Outputs, flat
 _MOST = 1 << 30  # passes: the search itself knows when to end
 _INFINITE = float("inf")
 _NONE = 1e8  # a limit beyond it is none
-MARGIN = 1e-9  # what dependent joints keep away from their limits, and by how much a limit may be passed at the end
 SETTINGS = ("tolerance", "passes", "gain", "patience", "stiffness", "damping")
 
 
@@ -88,7 +88,7 @@ def walls(cluster_tree: ClusterTree) -> tuple[Wall, ...]:
             if low == -_INFINITE and high == _INFINITE:
                 continue
             velocity, scale = independent.get((i, k), (-1, 1.0))
-            margin = 0.0 if velocity >= 0 else min(MARGIN, 0.25 * (high - low))
+            margin = 0.0 if velocity >= 0 else min(BEYOND, 0.25 * (high - low))
             found.append(Wall(i, k, low + margin, high - margin, velocity, scale))
     return tuple(found)
 
@@ -238,7 +238,7 @@ class Searcher:
         q = Vec(self.c.given["q0"])
         problem, told = self.problem(q)
         start = Search(q, problem, told, setting["damping"], 0.0, 0.0, 0.0)
-        left = (setting["tolerance"], MARGIN, setting["passes"], setting["patience"])
+        left = (setting["tolerance"], BEYOND, setting["passes"], setting["patience"])
 
         def once_more(search: Search) -> tuple[Search, Any]:
             q, promised = self.trial(search)

@@ -2,65 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from ..errors import ArgumentError, AssemblyError
-from ..functions.options import read_frame
 from ..mechanism.validate import read_rng
 from ..once import cached_property, imported
+from ..tolerances import BEYOND
 from .closed_states import OPEN, implicit, loop_gap, stored
 from .limits import Limits, limits_of
+from .targets import Goals, leading, read_targets, spread
 
-CENTER_OF_MASS = "center_of_mass"
-_ROTATION = 1e-6  # how far a matrix may be from a rotation
-_LAST_ROW = np.array([0.0, 0.0, 0.0, 1.0])
 _GAIN, _PATIENCE, _STIFFNESS = 1e-2, 5.0, 100.0  # of a search, which gives up soon: there are others
 _FINE, _LONG, _STIFF = 1e-9, 20.0, (1e5, 1e10)  # the same for the best of searches that all failed
 _DAMPING = 1.0  # times the square of what is missed: how short the first step is
 _FIRST = 3  # of what a search tells: |e|², how far limits are passed, iterations; then what each target misses
-
-
-@dataclass(frozen=True, eq=False)
-class Target:
-    """Where a frame, or the centre of mass, is to be.
-
-    Parameters
-    ----------
-    position : array_like, shape (..., 3), optional
-        Position (m) in the world; any if None.
-    rotation : array_like, shape (..., 3, 3) or (..., 4), optional
-        Matrix, or quaternion (w, x, y, z), from the axes of the frame to those of the world; any if None.
-    position_weight : array_like, shape () or (3,), default 1.0
-        Weights of the position, one for all or along the axes of the world; one that is zero leaves it free there.
-    rotation_weight : array_like, shape () or (3,), default 1.0
-        Weights of the rotation (1 rad counts as much as 1 m), one for all or about the axes of the target; one that is
-        zero leaves the frame free to turn about that axis.
-
-    See Also
-    --------
-    System.inverse_kinematics : Configurations that reach targets.
-
-    Notes
-    -----
-    Weights do not change a configuration that reaches everything; they say what counts where that is impossible.
-
-    Examples
-    --------
-    >>> import fourbar as fb
-    >>> robot = fb.robots.double_pendulum()
-    >>> level = fb.Target(position=(0.3, 0.0, -0.5), position_weight=(1, 0, 1))
-    >>> bool(robot.inverse_kinematics({"tip": level}).converged)
-    True
-    """
-
-    position: Any = None
-    rotation: Any = None
-    position_weight: Any = 1.0
-    rotation_weight: Any = 1.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -123,163 +82,81 @@ class InverseKinematics:
         return "; ".join(found)
 
 
-class _Goals(NamedTuple):
-    """Targets as arrays: what the compiled function is made for, and what it is given."""
+class _Attempt(NamedTuple):
+    """A search: where it begins (None: at the best so far), its settings, and whether it begins anew."""
 
-    names: tuple[str, ...]
-    aims: tuple[Any, ...]
-    goal: np.ndarray
-    weight: np.ndarray
-
-
-def _numbers(what: str, x: Any, shapes: tuple[tuple[int, ...], ...], expected: str) -> np.ndarray:
-    try:
-        array = np.asarray(x, float)
-    except (TypeError, ValueError):
-        array = np.zeros(())
-    if not any(array.shape[array.ndim - len(s) :] == s for s in shapes) or not np.isfinite(array).all():
-        raise ArgumentError(f"inverse_kinematics: {what} must be {expected}, finite numbers; got {_shown(x)}")
-    return array
+    start: np.ndarray | None
+    setting: np.ndarray
+    anew: bool
 
 
-def _shown(x: Any) -> str:
-    shape = np.shape(x) if not isinstance(x, str) else ()
-    return f"an array of shape {shape}" if shape and np.size(x) > 9 else repr(x)
+class _Found(NamedTuple):
+    """What came of all samples: configurations, what the best search told of each, iterations, restarts."""
+
+    q: np.ndarray
+    told: np.ndarray
+    iterations: np.ndarray
+    restarts: np.ndarray
 
 
-def _rotation(name: str, x: Any) -> np.ndarray:
-    """Matrices (..., 9) of rotations."""
-    array = _numbers(f"the rotation of {name!r}", x, ((3, 3), (4,)), "a matrix (..., 3, 3) or a quaternion (..., 4)")
-    if array.shape[-1] == 4:
-        length = np.linalg.norm(array, axis=-1, keepdims=True)
-        if not (np.abs(length - 1.0) < _ROTATION).all():
-            raise ArgumentError(f"inverse_kinematics: the quaternion of {name!r} must have unit length, got {_shown(x)}")
-        w, x_, y, z = np.moveaxis(array / length, -1, 0)
-        rows = [1 - 2 * (y * y + z * z), 2 * (x_ * y - w * z), 2 * (x_ * z + w * y)]
-        rows += [2 * (x_ * y + w * z), 1 - 2 * (x_ * x_ + z * z), 2 * (y * z - w * x_)]
-        rows += [2 * (x_ * z - w * y), 2 * (y * z + w * x_), 1 - 2 * (x_ * x_ + y * y)]
-        return np.stack(rows, axis=-1)
-    square = array @ np.swapaxes(array, -1, -2) - np.eye(3)
-    if np.abs(square).max(initial=0.0) > _ROTATION or (np.linalg.det(array) < 0.0).any():
-        raise ArgumentError(
-            f"inverse_kinematics: the rotation of {name!r} must be a rotation matrix (orthonormal, determinant 1), got "
-            f"{_shown(x)}"
-        )
-    return array.reshape(*array.shape[:-2], 9)
+Search = Callable[[np.ndarray, np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray]]  # of start, goal and setting
 
 
-def _weight(name: str, what: str, x: Any) -> np.ndarray:
-    if x.__class__ is float and 0.0 < x < np.inf:
-        return np.full(3, x)
-    try:
-        array = np.asarray(x, float)
-    except (TypeError, ValueError):
-        array = np.full(3, np.nan)
-    if array.shape not in ((), (3,)) or not (array >= 0.0).all() or not array.any() or not np.isfinite(array).all():
-        raise ArgumentError(
-            f"inverse_kinematics: {what}_weight of {name!r} must be one number or three, none negative and not all "
-            f"zero (leave out the {what} for that), got {_shown(x)}"
-        )
-    return np.broadcast_to(array, (3,))
+def _solve_one(search: Search, goal: np.ndarray, attempts: Iterable[_Attempt], tolerance: float) -> _Found:
+    """One sample: attempts until one arrives."""
+    found, best, iterations, restarts = goal, [np.inf], 0.0, 0
+    for start, setting, anew in attempts:
+        q, told = search(found if start is None else start, goal, setting)
+        new = told.tolist()
+        iterations, restarts = iterations + new[2], restarts + anew
+        arrived = new[1] <= BEYOND and all(x <= tolerance for x in new[_FIRST:])
+        if arrived or not anew or new[0] < best[0]:
+            found, best = q, new
+        if arrived:
+            break
+    return _Found(found, np.array(best), np.array(iterations), np.array(restarts))
 
 
-def _target(name: str, given: Any) -> Target:
-    """A target from a pose, a position, or as it is."""
-    if isinstance(given, Target):
-        return given
-    array = _numbers(
-        f"the target of {name!r}", given, ((4, 4), (3,)), "a pose (..., 4, 4), a position (..., 3), or a Target"
+def _solve_many(search: Search, goal: np.ndarray, attempts: Iterable[_Attempt], tolerance: float) -> _Found:
+    """Samples (n, ...): each attempt is that of all samples that have not arrived yet."""
+    n, left = len(goal), np.arange(len(goal))
+    found = _Found(np.empty(0), np.empty(0), np.zeros(n), np.zeros(n))
+    for start, setting, anew in attempts:
+        q, told = search(found.q[left] if start is None else start, goal[left], setting)
+        if not found.q.size:
+            found = found._replace(q=np.empty((n, q.shape[1])), told=np.full((n, told.shape[1]), np.inf))
+        found.iterations[left] += told[:, 2]
+        found.restarts[left] += anew
+        arrived = (told[:, _FIRST:] <= tolerance).all(axis=1) & (told[:, 1] <= BEYOND)
+        taken = arrived | (not anew) | (told[:, 0] < found.told[left, 0])
+        found.q[left[taken]], found.told[left[taken]] = q[taken], told[taken]
+        left = left[~arrived]
+        if not left.size:
+            break
+    return found
+
+
+def _result(goals: Goals, found: _Found, batch: tuple[int, ...], nq: int, tolerance: float) -> InverseKinematics:
+    """What the user gets."""
+    missed = np.moveaxis(found.told[..., _FIRST:], -1, 0)
+    each = iter(missed)
+    distance: dict[str, np.ndarray] = {}
+    angle: dict[str, np.ndarray] = {}
+    for name, aim in zip(goals.names, goals.aims, strict=True):
+        for wanted, kept in ((aim.position, distance), (aim.rotation, angle)):
+            if wanted:
+                kept[name] = np.array(next(each)).reshape(batch)
+    error, outside = missed.max(axis=0), found.told[..., 1]
+    return InverseKinematics(
+        found.q.reshape(*batch, nq),
+        np.asarray((error <= tolerance) & (outside <= BEYOND)).reshape(batch),
+        distance,
+        angle,
+        np.asarray(error).reshape(batch),
+        np.array(outside).reshape(batch),
+        found.iterations.astype(int).reshape(batch),
+        found.restarts.astype(int).reshape(batch),
     )
-    if array.shape[-1] == 3:
-        return Target(array)
-    if (np.abs(array[..., 3, :] - _LAST_ROW) > _ROTATION).any():
-        raise ArgumentError(f"inverse_kinematics: the last row of the pose of {name!r} must be (0, 0, 0, 1)")
-    return Target(array[..., :3, 3], array[..., :3, :3])
-
-
-def _read(model: Any, targets: Any, center_of_mass: Any) -> _Goals:
-    """Targets as arrays."""
-    from ..functions.inverse_kinematics import Aim
-
-    if not isinstance(targets, Mapping):
-        raise ArgumentError(
-            f"inverse_kinematics: targets must map frames to targets, such as {{'hand': T}}, got {_shown(targets)}"
-        )
-    listed = [(name, read_frame(model.cluster_tree, name), _target(name, x)) for name, x in targets.items()]
-    if center_of_mass is not None:
-        listed.append((CENTER_OF_MASS, None, _target(CENTER_OF_MASS, center_of_mass)))
-    if not listed:
-        raise ArgumentError("inverse_kinematics: no target was given; expected frames with targets, or center_of_mass")
-    aims, goal, weight = [], [], []
-    for name, home, target in listed:
-        if target.position is None and target.rotation is None:
-            raise ArgumentError(f"inverse_kinematics: the target of {name!r} has neither a position nor a rotation")
-        if home is None and target.rotation is not None:
-            raise ArgumentError("inverse_kinematics: the centre of mass has no rotation: give it a position only")
-        aims.append(Aim(home, target.position is not None, target.rotation is not None))
-        if target.position is not None:
-            goal.append(_numbers(f"the position of {name!r}", target.position, ((3,),), "three numbers (..., 3)"))
-            weight.append(_weight(name, "position", target.position_weight))
-        if target.rotation is not None:
-            goal.append(_rotation(name, target.rotation))
-            weight.append(_weight(name, "rotation", target.rotation_weight))
-    batch = _leading("of the targets", *(x.shape[:-1] for x in goal))
-    whole = np.concatenate([_spread(x, batch) for x in goal], axis=-1)
-    return _Goals(tuple(name for name, _, _ in listed), tuple(aims), whole, np.concatenate(weight))
-
-
-def _leading(what: str, *shapes: tuple[int, ...]) -> tuple[int, ...]:
-    """Leading axes together."""
-    if len(set(shapes)) == 1:
-        return shapes[0]
-    try:
-        return np.broadcast_shapes(*shapes)
-    except ValueError:
-        listed = ", ".join(map(str, shapes))
-        raise ArgumentError(f"inverse_kinematics: leading axes {listed} {what} do not fit together") from None
-
-
-def _spread(x: np.ndarray, batch: tuple[int, ...]) -> np.ndarray:
-    return x if x.shape[:-1] == batch else np.broadcast_to(x, (*batch, x.shape[-1]))
-
-
-class _Best:
-    """The best configurations of some samples so far."""
-
-    def __init__(self, function: Any, q0: np.ndarray, goal: np.ndarray, weight: np.ndarray, tolerance: float) -> None:
-        self._function, self._goal, self._weight, self._tolerance = function, goal, weight, tolerance
-        n = len(goal)
-        self.q, self.restarts, self.iterations = (
-            np.array(np.broadcast_to(q0, (n, q0.shape[-1]))),
-            np.zeros(n),
-            np.zeros(n),
-        )
-        self.told = np.full((n, 1), np.inf)
-        self.left = np.arange(n)
-
-    def search(self, start: np.ndarray, setting: np.ndarray, anew: bool) -> None:
-        """Search for the samples that are left, from one start or one for each; keep what is better."""
-        left = self.left
-        if len(left) == 1:
-            q, told = (x[None] for x in self._function(start.reshape(-1), self._goal[left[0]], self._weight, setting))
-        else:
-            q, told = self._function(start, self._goal[left], self._weight, setting)
-        if self.told.shape[1] == 1:
-            self.told = np.full((len(self.q), told.shape[1]), np.inf)
-        self.iterations[left] += told[:, 2]
-        self.restarts[left] += anew
-        better = left[told[:, 0] < self.told[left, 0]] if anew else left
-        chosen = told[:, 0] < self.told[left, 0] if anew else slice(None)
-        self.q[better], self.told[better] = q[chosen], told[chosen]
-        arrived = self.arrived(told)
-        self.q[left[arrived]], self.told[left[arrived]] = q[arrived], told[arrived]
-        self.left = left[~arrived]
-
-    def arrived(self, told: np.ndarray) -> np.ndarray:
-        """Which searches reached their targets within the limits."""
-        from ..functions.inverse_kinematics import MARGIN
-
-        return (told[:, _FIRST:] <= self._tolerance).all(axis=1) & (told[:, 1] <= MARGIN)
 
 
 def _count(name: str, x: Any, least: int) -> int:
@@ -400,19 +277,44 @@ class Reaching:
         """
         if not self.nv:
             raise ArgumentError("inverse_kinematics: no joint of this robot moves")
-        goals = _read(self.model, targets, center_of_mass)
+        goals = read_targets(self.model, targets, center_of_mass)
         if not (np.ndim(tolerance) == 0 and 0.0 < tolerance < np.inf):
             raise ArgumentError(f"inverse_kinematics: tolerance must be a positive number, got {tolerance!r}")
         restarts, most = _count("restarts", restarts, 0), _count("iterations", iterations, 1)
         start = self._start(q0)
-        batch = _leading("of the targets and of q0", goals.goal.shape[:-1], start.shape[:-1])
-        goal = _spread(goals.goal, batch).reshape(-1, goals.goal.shape[-1])
+        batch = leading("of the targets and of q0", goals.goal.shape[:-1], start.shape[:-1])
+        compiled = self._search(goals.aims, bool(limits))
+        found = self._solved(compiled, goals, start, batch, (float(tolerance), most, restarts, rng))
+        return _result(goals, found, batch, self.nq, tolerance)
+
+    def _solved(
+        self, compiled: Any, goals: Goals, start: np.ndarray, batch: tuple[int, ...], asked: tuple[Any, ...]
+    ) -> _Found:
+        """Search for all samples."""
+        tolerance = asked[0]
+
+        def search(q: np.ndarray, goal: np.ndarray, setting: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+            return compiled(q, goal, goals.weight, setting)
+
+        if not batch:
+            return _solve_one(search, goals.goal, self._attempts(start, *asked), tolerance)
+        goal = spread(goals.goal, batch).reshape(-1, goals.goal.shape[-1])
+        if not len(goal):
+            return _Found(np.empty((0, self.nq)), np.empty((0, _FIRST + goals.missed)), np.empty(0), np.empty(0))
         if start.ndim > 1:
-            start = _spread(start, batch).reshape(-1, self.nq)
-        best = _Best(self._search(goals.aims, bool(limits)), start, goal, goals.weight, float(tolerance))
-        if len(goal):
-            self._solve(best, start, tolerance, most, restarts, rng)
-        return self._result(goals, best, batch)
+            start = spread(start, batch).reshape(-1, self.nq)
+        return _solve_many(search, goal, self._attempts(start, *asked), tolerance)
+
+    def _attempts(self, start: np.ndarray, tolerance: float, most: int, restarts: int, rng: Any) -> Iterator[_Attempt]:
+        """From q0, then from other starts, then on from the best of those that failed."""
+        coarse = np.array([tolerance, most, _GAIN, _PATIENCE, _STIFFNESS, _DAMPING])
+        yield _Attempt(start, coarse, False)
+        if restarts:
+            for other in self._starts(rng, restarts):
+                yield _Attempt(other, coarse, True)
+        for stiffness in _STIFF:
+            fine = np.array([tolerance, max(most, 100), _FINE, _LONG, stiffness, _DAMPING])
+            yield _Attempt(None, fine, False)
 
     def _start(self, q0: Any) -> np.ndarray:
         if q0 is None:
@@ -427,37 +329,3 @@ class Reaching:
                     f"inverse_kinematics: loops of q0 are open, by up to {gap:.3g}; robot.assemble(q0) closes them"
                 )
         return start
-
-    def _solve(self, best: _Best, start: np.ndarray, tolerance: float, most: int, restarts: int, rng: Any) -> None:
-        """Search from q0, then from other starts, then on from the best of those that failed."""
-        coarse = np.array([tolerance, most, _GAIN, _PATIENCE, _STIFFNESS, _DAMPING])
-        best.search(start, coarse, anew=False)
-        if best.left.size and restarts:
-            for other in self._starts(rng, restarts):
-                best.search(other, coarse, anew=True)
-                if not best.left.size:
-                    break
-        for stiffness in _STIFF:
-            if best.left.size:
-                fine = np.array([tolerance, max(most, 100), _FINE, _LONG, stiffness, _DAMPING])
-                best.search(best.q[best.left], fine, anew=False)
-
-    def _result(self, goals: _Goals, best: _Best, batch: tuple[int, ...]) -> InverseKinematics:
-        told = best.told if len(best.q) else np.zeros((0, _FIRST + sum(x.numbers[2] for x in goals.aims)))
-        missed = iter(told[:, _FIRST:].T)
-        distance: dict[str, np.ndarray] = {}
-        angle: dict[str, np.ndarray] = {}
-        for name, aim in zip(goals.names, goals.aims, strict=True):
-            for wanted, kept in ((aim.position, distance), (aim.rotation, angle)):
-                if wanted:
-                    kept[name] = next(missed).reshape(batch).copy()
-        return InverseKinematics(
-            best.q.reshape(*batch, self.nq),
-            np.asarray(best.arrived(told)).reshape(batch),
-            distance,
-            angle,
-            told[:, _FIRST:].max(axis=1).reshape(batch),
-            told[:, 1].reshape(batch).copy(),
-            best.iterations.astype(int).reshape(batch),
-            best.restarts.astype(int).reshape(batch),
-        )

@@ -288,7 +288,7 @@ class Course:
         for x in found.values():
             x[gone] = np.nan
         shaped = {name: x.reshape(end, *self.batch, *x.shape[2:]) for name, x in found.items()}
-        return Trajectory(np.array(times), **shaped)
+        return Trajectory(np.array(times), **shaped, robot=self.robot)
 
     def begin_at(self, q: np.ndarray, v: np.ndarray) -> None:
         """Record the start as it was given."""

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
 
 import numpy as np
 
 from ..errors import ArgumentError
 from ..system.system import System
+from .plotted import Plotted
 from .simulate import Asked, check_times, reached, read_counts, read_period
 
 
 @dataclass(frozen=True)
-class Rollouts:
+class Rollouts(Plotted):
     """States of many motions, after every so many steps.
 
     Parameters
@@ -30,6 +31,8 @@ class Rollouts:
         Steps that each sample made with a finite state.
     diverged : ndarray of bool, shape (...)
         Where these are fewer than were asked for: such samples are NaN from there on.
+    robot : System, optional
+        What moved: needed to show the motions.
 
     Examples
     --------
@@ -45,6 +48,8 @@ class Rollouts:
     lost: np.ndarray
     steps: np.ndarray
     diverged: np.ndarray
+    robot: System | None = field(default=None, repr=False, compare=False)
+    _time_first: ClassVar[bool] = False
 
 
 def rollout(
@@ -132,4 +137,4 @@ def rollout(
         arrays = [np.concatenate(both, axis=axis) for both in zip(arrays, ends, strict=True)]
     made = run.made
     moved, speeds, lost = arrays
-    return Rollouts(np.arange(1, rows.stop) * (every * dt), moved, speeds, lost, made, made < steps)
+    return Rollouts(np.arange(1, rows.stop) * (every * dt), moved, speeds, lost, made, made < steps, robot)

@@ -7,7 +7,7 @@ applies; quaternions therefore stay of unit length without being renormalised.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,6 +17,7 @@ from ..representation import counted, html_table
 from ..system.system import System
 from .acting import Acting, SimulationWarning, with_passive
 from .charts import Charts, chart_rate
+from .plotted import Plotted
 from .step import Followed, StageFunction
 
 _UNIT_TIME = np.array(1.0)  # an array, so that the call need not convert it
@@ -24,7 +25,7 @@ Torque = Callable[[float, np.ndarray, np.ndarray], np.ndarray]
 
 
 @dataclass(frozen=True)
-class Trajectory:
+class Trajectory(Plotted):
     """States of a simulated motion at the recorded times.
 
     Parameters
@@ -38,6 +39,8 @@ class Trajectory:
     lost : ndarray, shape (n, ...)
         Energy (J) that damping took since the start, integrated like the motion: the sum of kinetic, potential and
         spring energy falls by this, and changes otherwise by the work of `torque` only.
+    robot : System, optional
+        What moved: needed to show the motion.
 
     Examples
     --------
@@ -51,6 +54,7 @@ class Trajectory:
     q: np.ndarray
     v: np.ndarray
     lost: np.ndarray
+    robot: System | None = field(default=None, repr=False, compare=False)
 
     def __repr__(self) -> str:
         span = f"from t = {self.t[0]:g} to {self.t[-1]:g} s" if len(self.t) else "without times"
@@ -225,7 +229,8 @@ class Run:
     def trajectory(self) -> Trajectory:
         """The recorded states, and the last one."""
         self._record()
-        return Trajectory(np.array(self._times), *(np.array(x) for x in zip(*self._states, strict=True)))
+        robot = self._follower.charts.robot
+        return Trajectory(np.array(self._times), *(np.array(x) for x in zip(*self._states, strict=True)), robot=robot)
 
     @property
     def made(self) -> np.ndarray:

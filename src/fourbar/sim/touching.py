@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,6 +11,7 @@ import numpy as np
 from ..errors import ArgumentError, warn
 from ..functions.rollout import ALWAYS, Motion, Rolled
 from .acting import SimulationWarning
+from .plotted import Plotted
 
 if TYPE_CHECKING:
     from .scene import Scene
@@ -40,13 +41,13 @@ class Contacts:
 
 
 @dataclass(frozen=True)
-class ContactRun:
+class ContactRun(Plotted):
     """A motion with contacts: t (n), q (n, ..., nq), v (n, ..., nv) and `contacts`.
 
     residual (n, ...): the largest velocity (m/s) by which a condition of contact was missed in the step before; worst
     (n, ...) the same of all steps so far, and converged (n, ...) whether that was within the tolerance. diverged (...):
     which samples were not finite at some time; they are NaN from there on, and their last finite state is in `last`,
-    that of all samples at the end (q, v).
+    that of all samples at the end (q, v). scene: what it was simulated in, needed to show it.
     """
 
     t: np.ndarray
@@ -58,6 +59,7 @@ class ContactRun:
     converged: np.ndarray
     diverged: np.ndarray
     last: tuple[np.ndarray, np.ndarray]
+    scene: Scene | None = field(default=None, repr=False, compare=False)
 
 
 class Run:
@@ -113,8 +115,9 @@ class Run:
         good = whole["worst"] <= self.scene.spec.tolerance
         last = (rolled.state["q"], rolled.state["v"])
         return ContactRun(
-            t, whole["q"], whole["v"], contacts, whole["residual"], whole["worst"], good, rolled.diverged, last
-        )
+            t, whole["q"], whole["v"], contacts, whole["residual"], whole["worst"], good, rolled.diverged, last,
+            self.scene,
+        )  # fmt: skip
 
     def _tell(self, name: str, rolled: Rolled) -> None:
         late = rolled.state["late"]

@@ -26,6 +26,7 @@ from .closed_states import SLACK_FIX, Looped, slack_messages
 from .edit import Editing
 from .inverse_kinematics import Reaching
 from .names import Names
+from .plotting import Plotting
 from .robot_methods import RobotMethods
 from .singular import check_regular, unsolvable
 
@@ -39,7 +40,7 @@ if TYPE_CHECKING:
 
 
 @with_methods
-class System(RobotMethods, Editing, Looped, Reaching):
+class System(RobotMethods, Editing, Looped, Reaching, Plotting):
     """A robot: frozen, thread-safe, hashable by content, picklable.
 
     Made by `Builder.build`, `load`, `loads`, or from another robot (`lock`, `attach`, `with_parameters`, ...). Its

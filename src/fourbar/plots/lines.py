@@ -1,0 +1,183 @@
+"""What is drawn of a motion: lines by unit and limb, with their limits."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import takewhile
+from typing import Any
+
+import numpy as np
+
+from ..functions.angles import straight
+from ..joints.independence import turning
+from ..mechanism.mechanism import joint_of, velocity_names
+from ..tree.cluster_tree import GROUND, ClusterTree
+
+TOGETHER = 8  # lines that one panel shows and names
+_LIMB = 3  # joints that make a limb
+_FEW = 2  # lines of limbs that share a panel with others
+
+
+@dataclass(frozen=True, eq=False)
+class Line:
+    """A number over time: its name, its unit, the limb that it belongs to, and its limits."""
+
+    name: str
+    unit: str
+    limb: str
+    values: np.ndarray
+    lower: float = -np.inf
+    upper: float = np.inf
+
+    @property
+    def size(self) -> float:
+        """Its largest magnitude."""
+        finite = self.values[np.isfinite(self.values)]
+        return float(np.abs(finite).max(initial=0.0))
+
+
+@dataclass(frozen=True, eq=False)
+class Panel:
+    """Lines of one unit that are drawn together."""
+
+    title: str
+    unit: str
+    lines: tuple[Line, ...]
+
+
+def limbs(cluster_tree: ClusterTree) -> dict[str, str]:
+    """For each joint the limb that it belongs to: what hangs on a base, or beside something as large; by name."""
+    parents = cluster_tree.spanning_tree.parents
+    size = [1] * len(parents)
+    for i in reversed(range(len(parents))):
+        if parents[i] != GROUND:
+            size[parents[i]] += size[i]
+    rivals = {hub: sum(p == hub and size[i] >= _LIMB for i, p in enumerate(parents)) for hub in {*parents, GROUND}}
+    of: list[int] = []
+    for i, parent in enumerate(parents):
+        on_base = parent != GROUND and cluster_tree.moving[parent].joint.nv == 6
+        begins = parent == GROUND or on_base or (size[i] >= _LIMB and rivals[parent] > 1)
+        of.append(i if begins else of[parent])
+    names: dict[int, list[str]] = {}
+    for i, first in enumerate(of):
+        names.setdefault(first, []).append(cluster_tree.moving[i].name)
+    return {name: _limb(own) for own in names.values() for name in own}
+
+
+def _limb(names: Sequence[str]) -> str:
+    """What the joints of a limb are called: how they all begin, else how the first two do, else as the first."""
+    for own in (names, names[:2]):
+        alike = takewhile(lambda letters: len(set(letters)) == 1, zip(*own, strict=False))
+        common = "".join(letters[0] for letters in alike).rstrip("_-. 0123456789")
+        if len(own) > 1 and len(common) > 1:
+            return common
+    return names[0]
+
+
+def euler(quaternion: np.ndarray) -> np.ndarray:
+    """Roll, pitch and yaw (n, 3) of quaternions (n, 4), without jumps."""
+    w, x, y, z = quaternion.T / np.maximum(np.linalg.norm(quaternion, axis=-1), 1e-300)
+    roll = np.arctan2(2.0 * (w * x + y * z), 1.0 - 2.0 * (x * x + y * y))
+    pitch = np.arcsin(np.clip(2.0 * (w * y - z * x), -1.0, 1.0))
+    yaw = np.arctan2(2.0 * (w * z + x * y), 1.0 - 2.0 * (y * y + z * z))
+    return np.unwrap(np.stack([roll, pitch, yaw], axis=-1), axis=0)
+
+
+def coordinate_lines(robot: Any, q: np.ndarray) -> list[Line]:
+    """The coordinates (n, nq) of a robot: those of quaternions as angles; of many that loops tie, the independent."""
+    cluster_tree, names, limits = robot.model.cluster_tree, robot.names.coordinates, robot.limits
+    joints = [c.name for c in cluster_tree.moving]
+    owner = [joint_of(name, joints) or name for name in names]
+    limb, lengths = limbs(cluster_tree), straight(cluster_tree) | _sliding(robot)
+    moved = {joint_of(name, joints) for name in robot.names.velocities}
+    wanted = set(owner) if len(names) <= TOGETHER else moved
+    starts = quaternion_starts(cluster_tree)
+    found, at = [], 0
+    while at < len(names):
+        here = limb.get(owner[at], owner[at])
+        if at in starts:
+            if owner[at] in wanted:
+                angles = zip(("roll", "pitch", "yaw"), euler(q[:, at : at + 4]).T, strict=True)
+                found += [Line(f"{owner[at]}.{name}", "rad", here, x) for name, x in angles]
+            at += 4
+            continue
+        if owner[at] in wanted:
+            unit = "m" if at in lengths else "rad"
+            found.append(Line(names[at], unit, here, q[:, at], float(limits.lower[at]), float(limits.upper[at])))
+        at += 1
+    return found
+
+
+def quaternion_starts(cluster_tree: ClusterTree) -> set[int]:
+    """Where quaternions begin in q."""
+    from ..functions.angles import stored_joints
+
+    return {j.first + k for j in stored_joints(cluster_tree) for k in j.joint.quaternions}
+
+
+def _sliding(robot: Any) -> set[int]:
+    """The coordinates of explicit loops that are distances."""
+    cluster_tree, slides = robot.model.cluster_tree, set()
+    for c in cluster_tree.moving:
+        both = zip(velocity_names(c.name, c.joint), turning(c.joint), strict=True)
+        slides |= {name for name, turns in both if not turns}
+    coordinates, velocities = robot.names.coordinates, set(robot.names.velocities)
+    return {i for i, name in enumerate(coordinates) if name in velocities and name in slides}
+
+
+def velocity_lines(robot: Any, x: np.ndarray, units: tuple[str, str], limits: np.ndarray | None = None) -> list[Line]:
+    """Velocities or forces (n, nv), with units of those that turn and those that slide, and limits on both sides."""
+    cluster_tree = robot.model.cluster_tree
+    turns: dict[str, bool] = {}
+    for c in cluster_tree.moving:
+        turns.update(zip(velocity_names(c.name, c.joint), turning(c.joint), strict=True))
+    joints, limb = [c.name for c in cluster_tree.moving], limbs(cluster_tree)
+    found = []
+    for i, name in enumerate(robot.names.velocities):
+        end = np.inf if limits is None else float(limits[i])
+        owner = joint_of(name, joints) or name
+        unit = units[0] if turns.get(name, True) else units[1]
+        found.append(Line(name, unit, limb.get(owner, owner), x[:, i], -end, end))
+    return found
+
+
+def panels(title: str, lines: Sequence[Line], most: int = TOGETHER) -> list[Panel]:
+    """Lines by unit, and where there are many of a unit, by limb."""
+    found = []
+    for unit in dict.fromkeys(line.unit for line in lines):
+        own = [line for line in lines if line.unit == unit]
+        if len(own) <= most:
+            found.append(Panel(title, unit, tuple(own)))
+            continue
+        by_limb: dict[str, list[Line]] = {}
+        for line in own:
+            by_limb.setdefault(line.limb, []).append(line)
+        rest: list[Line] = []
+        for limb, members in by_limb.items():
+            if len(members) <= _FEW:
+                rest += members
+                continue
+            parts = [members[i : i + most] for i in range(0, len(members), most)]
+            found += [Panel(f"{title}: {limb}", unit, tuple(part)) for part in parts]
+        parts = [rest[i : i + most] for i in range(0, len(rest), most)]
+        found += [Panel(f"{title}: {_others(part)}", unit, tuple(part)) for part in parts]
+    return found
+
+
+def _others(lines: Sequence[Line]) -> str:
+    """What lines of several limbs are called."""
+    names = list(dict.fromkeys(line.limb for line in lines))
+    return ", ".join(names) if len(names) <= 3 else f"{names[0]}, {names[1]} and others"
+
+
+def largest(title: str, lines: Sequence[Line], most: int = TOGETHER) -> list[Panel]:
+    """One panel for each unit, with the largest lines of it."""
+    found = []
+    for unit in dict.fromkeys(line.unit for line in lines):
+        own = [line for line in lines if line.unit == unit]
+        kept = sorted(own, key=lambda line: -line.size)[:most]
+        shown = [line for line in own if line in kept]
+        said = f"{title}, the {most} largest of {len(own)}" if len(own) > most else title
+        found.append(Panel(said, unit, tuple(shown)))
+    return found

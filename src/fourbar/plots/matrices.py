@@ -1,0 +1,78 @@
+"""A matrix as a picture: which entries there are, and how large they are."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from .lines import limbs
+from .style import DARK, EDGE, drawing, load_matplotlib, shortened
+
+_WRITTEN = 7  # rows up to which entries are written as numbers
+_NAMED = 24  # rows up to which each has its name; of more, each limb has
+_ROUNDING = 1e-12  # of what two entries of the diagonal allow: a zero
+
+
+def plot_matrix(M: np.ndarray, names: Sequence[str], title: str, limb: Sequence[str]) -> Any:
+    """A figure of a symmetric matrix (n, n): the size of its entries, and white where they are zero."""
+    n = len(M)
+    scale = np.sqrt(np.outer(np.abs(np.diag(M)), np.abs(np.diag(M))))
+    sizes = np.where(np.abs(M) > _ROUNDING * scale, np.abs(M), np.nan)
+    side = float(np.clip(2.0 + 0.75 * n, 4.0, 7.5) if n <= _WRITTEN else np.clip(2.6 + 0.28 * n, 4.0, 8.5))
+    with drawing(side + 1.6, side, title) as figure:
+        from matplotlib.colors import LogNorm
+
+        axes = figure.add_subplot()
+        axes.grid(False)
+        finite = sizes[np.isfinite(sizes)]
+        norm = LogNorm(finite.min(), max(finite.max(), finite.min() * 1.001)) if finite.size else None
+        image = axes.imshow(sizes, norm=norm, cmap=load_matplotlib().colormaps["viridis"])
+        if n > _WRITTEN:
+            figure.colorbar(image, ax=axes, shrink=0.8, label="size of the entry")
+        else:
+            _write_entries(axes, M, sizes)
+        _name_rows(axes, names, limb)
+        filled = np.isfinite(sizes).sum()
+        axes.set_title(f"{filled} of {n * n} entries are not zero ({100.0 * filled / max(1, n * n):.0f} %)")
+        axes.spines[:].set_visible(True)
+    return figure
+
+
+def _write_entries(axes: Any, M: np.ndarray, sizes: np.ndarray) -> None:
+    """The numbers of a small matrix, which need no scale of colours."""
+    whole = np.log(np.where(np.isfinite(sizes), sizes, np.nan))
+    middle = 0.5 * (np.nanmin(whole) + np.nanmax(whole)) if np.isfinite(whole).any() else 0.0
+    for i, j in zip(*np.nonzero(np.isfinite(sizes)), strict=True):
+        light = whole[i, j] <= middle
+        axes.text(j, i, f"{M[i, j]:.3g}", ha="center", va="center", color="white" if light else "black", fontsize=8)
+
+
+def _name_rows(axes: Any, names: Sequence[str], limb: Sequence[str]) -> None:
+    n = len(names)
+    if n <= _NAMED:
+        axes.set_xticks(range(n), [shortened(x) for x in names], rotation=90)
+        axes.set_yticks(range(n), [shortened(x) for x in names])
+        return
+    starts = [i for i in range(n) if not i or limb[i] != limb[i - 1]]
+    ends = [*starts[1:], n]
+    middles = [0.5 * (a + b - 1) for a, b in zip(starts, ends, strict=True)]
+    labels = [shortened(limb[a]) for a in starts]
+    axes.set_xticks(middles, labels, rotation=90)
+    axes.set_yticks(middles, labels)
+    axes.tick_params(length=0, colors=DARK)
+    for start in starts[1:]:
+        axes.axhline(start - 0.5, color=EDGE, lw=0.5)
+        axes.axvline(start - 0.5, color=EDGE, lw=0.5)
+
+
+def plot_mass_matrix(robot: Any, q: np.ndarray) -> Any:
+    """A figure of the mass matrix of a robot."""
+    from ..mechanism.mechanism import joint_of
+
+    cluster_tree = robot.model.cluster_tree
+    of, joints = limbs(cluster_tree), [c.name for c in cluster_tree.moving]
+    names = robot.names.velocities
+    limb = [of.get(joint_of(name, joints) or name, name) for name in names]
+    return plot_matrix(robot.mass_matrix(q), names, f"mass matrix of {robot.name}", limb)

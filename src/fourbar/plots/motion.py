@@ -1,0 +1,205 @@
+"""Pictures of motions: coordinates with their limits, velocities, forces, energies, contacts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..errors import ArgumentError, unknown
+from .lines import Line, Panel, coordinate_lines, largest, panels, velocity_lines
+from .style import EDGE, PALE, colour, drawing, shortened
+
+COORDINATES, VELOCITIES, TORQUES, ENERGY, CONTACTS = "coordinates", "velocities", "torques", "energy", "contacts"
+PARTS = (COORDINATES, VELOCITIES, TORQUES, ENERGY, CONTACTS)
+_KINDS = {"rad": "angles", "m": "positions"}
+_MOST_POINTS = 4000  # of a line
+_NEAR = 0.1  # of its range: limits as near to a motion as this are drawn however many lines there are
+_CROWDED = 3  # lines from which on only such limits are drawn
+_WIDE, _HIGH = 5.6, 2.1  # of a panel, in inches
+
+
+class Motion(NamedTuple):
+    """One sample of a motion: times (n), q (n, nq), v (n, nv); forces (n, nv), energy lost (n), contacts, if known."""
+
+    robot: Any
+    t: np.ndarray
+    q: np.ndarray
+    v: np.ndarray
+    torque: np.ndarray | None = None
+    lost: np.ndarray | None = None
+    contacts: Mapping[str, np.ndarray] | None = None  # the size of each contact's force (n), by name
+
+
+def plot_motion(motion: Motion, what: Sequence[str] | None, joints: Sequence[str] | None, title: str) -> Any:
+    """A figure of a motion: the parts asked for, or those that there is something to show of."""
+    chosen = _chosen(motion, what)
+    motion = _thinned(motion)
+    listed: list[Panel] = [panel for part in chosen for panel in _PANELS[part](motion, joints)]
+    if not listed:
+        raise ArgumentError("plot: nothing is left to draw; ask for other parts or joints")
+    columns = 1 if len(listed) <= 3 else 2 if len(listed) <= 10 else 3
+    rows = -(-len(listed) // columns)
+    with drawing(_WIDE * columns + 1.2, _HIGH * rows + 0.8, title) as figure:
+        grid = figure.subplots(rows, columns, sharex=True, squeeze=False)
+        for axes in grid.ravel()[len(listed) :]:
+            axes.set_visible(False)
+        for number, (axes, panel) in enumerate(zip(grid.ravel(), listed, strict=False)):
+            draw_panel(axes, motion.t, panel)
+            if number + columns >= len(listed):
+                axes.set_xlabel("time [s]")
+                axes.tick_params(labelbottom=True)
+    return figure
+
+
+def _chosen(motion: Motion, what: Sequence[str] | None) -> list[str]:
+    """The parts to draw."""
+    there = {
+        COORDINATES: True,
+        VELOCITIES: True,
+        TORQUES: motion.torque is not None,
+        ENERGY: True,
+        CONTACTS: motion.contacts is not None,
+    }
+    if what is None:
+        return [part for part in PARTS if there[part] and part != VELOCITIES]
+    asked = [what] if isinstance(what, str) else list(what)
+    for part in asked:
+        if part not in PARTS:
+            raise unknown("part of a picture", part, PARTS)
+        if not there[part]:
+            why = "give torque=" if part == TORQUES else "this motion has no contacts"
+            raise ArgumentError(f"plot: {part!r} cannot be drawn: {why}")
+    return asked
+
+
+def _thinned(motion: Motion) -> Motion:
+    """The same with no more points than can be seen."""
+    step = -(-len(motion.t) // _MOST_POINTS)
+    if step == 1:
+        return motion
+    arrays = {name: x[::step] for name, x in motion._asdict().items() if isinstance(x, np.ndarray)}
+    contacts = None if motion.contacts is None else {name: x[::step] for name, x in motion.contacts.items()}
+    return motion._replace(**arrays, contacts=contacts)
+
+
+def _of(lines: list[Line], joints: Sequence[str] | None) -> list[Line]:
+    """The lines of some joints."""
+    if joints is None:
+        return lines
+    asked = [joints] if isinstance(joints, str) else list(joints)
+    known = [line.name for line in lines]
+    for name in asked:
+        if not any(x == name or x.startswith(f"{name}.") for x in known):
+            raise unknown("joint", name, known)
+    return [line for line in lines if any(line.name == x or line.name.startswith(f"{x}.") for x in asked)]
+
+
+def coordinate_panels(robot: Any, t: np.ndarray, q: np.ndarray) -> list[Panel]:
+    """The panels of the coordinates (n, nq) of a robot."""
+    return _coordinates(Motion(robot, t, q, q), None)
+
+
+def _coordinates(motion: Motion, joints: Sequence[str] | None) -> list[Panel]:
+    lines = coordinate_lines(motion.robot, motion.q)
+    everything = [*motion.robot.names.coordinates] if joints is not None else []
+    if joints is not None and len(lines) < len(everything):
+        lines += _dependent(motion, {line.name for line in lines})
+    own = _of(lines, joints)
+    found = []
+    for unit in dict.fromkeys(line.unit for line in own):
+        found += panels(_KINDS.get(unit, "coordinates"), [line for line in own if line.unit == unit])
+    return found
+
+
+def _dependent(motion: Motion, there: set[str]) -> list[Line]:
+    """Coordinates that are left out of large pictures, for who asks for them by name."""
+    robot, limits = motion.robot, motion.robot.limits
+    both = zip(robot.names.coordinates, motion.q.T, limits.lower, limits.upper, strict=True)
+    return [Line(name, "rad, m", name, x, float(a), float(b)) for name, x, a, b in both if name not in there]
+
+
+def _velocities(motion: Motion, joints: Sequence[str] | None) -> list[Panel]:
+    lines = velocity_lines(motion.robot, motion.v, ("rad/s", "m/s"), motion.robot.limits.velocity)
+    return largest("velocities", _of(lines, joints))
+
+
+def _torques(motion: Motion, joints: Sequence[str] | None) -> list[Panel]:
+    assert motion.torque is not None
+    lines = velocity_lines(motion.robot, motion.torque, ("N m", "N"), motion.robot.limits.effort)
+    moved = [line for line in lines if line.size > 0.0] or lines
+    return largest("joint forces", _of(moved if joints is None else lines, joints))
+
+
+def energies(motion: Motion) -> dict[str, np.ndarray]:
+    """Kinetic and potential energy; that of springs and what damping took, where there is some; and their sum."""
+    robot = motion.robot
+    found = {"kinetic": robot.kinetic_energy(motion.q, motion.v), "potential": robot.potential_energy(motion.q)}
+    found["potential"] = found["potential"] - found["potential"][0]
+    if any(any(c.stiffness) for c in robot.model.cluster_tree.moving):
+        found["springs"] = robot.spring_energy(motion.q)
+    if motion.lost is not None and np.any(motion.lost):
+        found["lost to damping"] = motion.lost
+    return {**found, "sum": np.sum([*found.values()], axis=0)}
+
+
+def _energy(motion: Motion, joints: Sequence[str] | None) -> list[Panel]:
+    lines = [Line(name, "J", name, x) for name, x in energies(motion).items()]
+    return [Panel("energy (potential: since the start)", "J", tuple(lines))]
+
+
+def _contacts(motion: Motion, joints: Sequence[str] | None) -> list[Panel]:
+    assert motion.contacts is not None
+    lines = [Line(name, "N", name, x) for name, x in motion.contacts.items()]
+    return largest("contact forces", [line for line in lines if line.size > 0.0] or lines)
+
+
+_PANELS: dict[str, Callable[[Motion, Sequence[str] | None], list[Panel]]] = {
+    COORDINATES: _coordinates,
+    VELOCITIES: _velocities,
+    TORQUES: _torques,
+    ENERGY: _energy,
+    CONTACTS: _contacts,
+}
+
+
+def draw_panel(axes: Any, t: np.ndarray, panel: Panel) -> None:
+    """Lines with their names, and bands beyond their limits."""
+    for k, line in enumerate(panel.lines):
+        total = line.name == "sum" and panel.unit == "J"
+        axes.plot(t, line.values, color=EDGE if total else colour(k), lw=1.3, ls="--" if total else "-",
+                  label=shortened(line.name))  # fmt: skip
+    axes.set_title(panel.title)
+    axes.set_ylabel(panel.unit)
+    if len(t) > 1:
+        axes.set_xlim(t[0], t[-1])
+    _draw_limits(axes, panel.lines)
+    axes.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), borderaxespad=0.3, handlelength=1.2)
+
+
+def _draw_limits(axes: Any, lines: Sequence[Line]) -> None:
+    """Bands beyond limits: all that lies there if the lines share them, else a strip in the colour of each line.
+
+    Of many lines only those have strips that come near their limits; limits far away are not shown.
+    """
+    low, high = axes.get_ylim()
+    reach, strips = 0.6 * (high - low), []
+    shared = len({(line.lower, line.upper) for line in lines}) == 1
+    for k, line in enumerate(lines[:1] if shared else lines):
+        both = np.concatenate([x.values for x in lines]) if shared else line.values
+        finite = both[np.isfinite(both)]
+        width = line.upper - line.lower
+        room = _NEAR * width if np.isfinite(width) else 0.0
+        for end, sign in ((line.lower, -1.0), (line.upper, 1.0)):
+            near = finite.size and np.isfinite(end) and (sign * finite).max() + room >= sign * end
+            if near or (np.isfinite(end) and (shared or len(lines) <= _CROWDED) and low - reach <= end <= high + reach):
+                strips.append((end, sign, PALE if shared else colour(k)))
+    low, high = min([low, *(x for x, _, _ in strips)]), max([high, *(x for x, _, _ in strips)])
+    thick = 0.035 * (high - low)
+    low, high = low - thick, high + thick
+    for end, sign, tint in strips:
+        far = (high if sign > 0.0 else low) if shared else end + sign * thick
+        axes.axhspan(min(end, far), max(end, far), color=tint, alpha=0.25, lw=0)
+        axes.axhline(end, color=tint, lw=0.9, ls=":")
+    axes.set_ylim(low, high)

@@ -1,0 +1,179 @@
+"""A robot as a stick figure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..constraints import Closure, Distance
+from ..errors import ArgumentError
+from ..mechanism.mechanism import WORLD, Mechanism
+from .style import COLOURS, DARK, EDGE, PALE, colour, drawing, load_matplotlib
+
+_FLAT = 1e-6  # of the size of a robot: what moves less than this in a direction lies in a plane
+_MOST_POSES = 12
+_AXES = ("#c0392b", "#2e8b57", "#1f5fa8")  # of frames: x, y, z
+
+
+class Figure(NamedTuple):
+    """A robot at one configuration: lines (n, 2, 3) between joints, rods of loops, joints (n, 3) that move and those
+    of them that are fixed to the world."""
+
+    bones: np.ndarray
+    ties: np.ndarray
+    joints: np.ndarray
+    roots: np.ndarray
+
+    @property
+    def points(self) -> np.ndarray:
+        """All points."""
+        return np.concatenate([x.reshape(-1, 3) for x in self])
+
+
+def held_points(m: Mechanism) -> Iterator[list[tuple[str, np.ndarray]]]:
+    """For each joint and rod that closes a loop the two bodies that it holds, and where, in the bodies' frames."""
+    for loop in (named.loop for named in m.loops):
+        if isinstance(loop, Closure):
+            ends = [(loop.predecessor, loop.at_predecessor.p), (loop.successor, loop.at_successor.p)]
+        elif isinstance(loop, Distance):
+            ends = [(loop.predecessor, loop.predecessor_point), (loop.successor, loop.successor_point)]
+        else:
+            continue
+        yield [(body, np.array(point, float)) for body, point in ends]
+
+
+def tip(robot: Any) -> tuple[str, str, np.ndarray]:
+    """What the path of a robot is drawn of: a name, a body and a point of it: the last frame, else the centre of mass
+    of the last body, whose origin may lie on a hinge."""
+    m = robot.mechanism
+    if m.frames:
+        frame = m.frames[-1]
+        return frame.name, frame.body, np.array(frame.placement.position)
+    body = m.bodies[-1]
+    return body.name, body.name, np.array(body.com)
+
+
+def _shown(m: Mechanism, origins: dict[str, np.ndarray]) -> set[str]:
+    """The bodies to which sticks lead: those that move in their parents, what lies between, and the far ends.
+
+    What is fixed to a body that carries others, such as sensors, has none.
+    """
+    above = {c.child: c for c in m.joints}
+    link: dict[str, str] = {WORLD: WORLD}
+    for c in m.joints:  # parents come first
+        link[c.child] = c.child if c.joint.nv else link[c.parent]
+    ends = {link[c.child] for c in m.joints} - {link[c.parent] for c in m.joints if c.joint.nv} - {WORLD}
+    wanted = [c.child for c in m.joints if c.joint.nv]
+    for end in ends:
+        fixed = [body for body, own in link.items() if own == end]
+        wanted.append(max(fixed, key=lambda body: float(np.linalg.norm(origins[body] - origins[end]))))
+    if m.frames:
+        wanted.append(m.frames[-1].body)
+    found: set[str] = set()
+    for body in wanted:
+        while body != WORLD and body not in found:
+            found.add(body)
+            body = above[body].parent
+    return found
+
+
+def stick_figure(robot: Any, q: np.ndarray) -> Figure:
+    """The sticks of a robot at a configuration (nq)."""
+    m: Mechanism = robot.mechanism
+    poses = dict(zip(robot.names.bodies, robot.poses(q), strict=True)) | {WORLD: np.eye(4)}
+    origin = {body: T[:3, 3] for body, T in poses.items()}
+
+    def at(body: str, point: np.ndarray) -> np.ndarray:
+        return poses[body][:3, :3] @ point + origin[body]
+
+    shown = _shown(m, origin)
+    bones = [(origin[c.parent], origin[c.child]) for c in m.joints if c.parent != WORLD and c.child in shown]
+    ties, pins = [], []
+    for ends in held_points(m):
+        places = [at(body, point) for body, point in ends]
+        bones += [(origin[body], p) for (body, _), p in zip(ends, places, strict=True) if body != WORLD]
+        ties.append(tuple(places))
+        pins += places
+    _, last, point = tip(robot)
+    if last != WORLD and (m.frames or last not in {c.parent for c in m.joints}):
+        bones.append((origin[last], at(last, point)))
+    joints = [origin[c.child] for c in m.joints if c.joint.nv] + pins
+    roots = [origin[c.child] for c in m.joints if c.parent == WORLD and c.joint.nv != 6]
+    shapes = (2, 3), (2, 3), (3,), (3,)
+    parts = zip((bones, ties, joints, roots), shapes, strict=True)
+    return Figure(*(np.array(x, float).reshape(-1, *shape) for x, shape in parts))
+
+
+def flat_plane(robot: Any, points: np.ndarray) -> list[int] | None:
+    """The two axes of the world in whose plane a robot lies and moves; None if it needs all three."""
+    more = [stick_figure(robot, q).points for q in robot.random(0, n=3)]
+    spans = np.ptp(np.concatenate([points, *more]), axis=0)
+    thin = spans <= _FLAT * max(float(spans.max()), 1e-12)
+    plane = [k for k in range(3) if not thin[k]]
+    return plane if len(plane) == 2 else [0, 2] if plane in ([0], [2]) else [0, 1] if plane == [1] else None
+
+
+def plot_robot(robot: Any, q: np.ndarray, frames: Sequence[str], com: bool, title: str) -> Any:
+    """A figure of a robot at configurations (n, nq): the last is dark, those before pale."""
+    if len(q) > _MOST_POSES:
+        q = q[np.unique(np.linspace(0, len(q) - 1, _MOST_POSES).round().astype(int))]
+    if not len(q):
+        raise ArgumentError("plot: q holds no configuration")
+    figures = [stick_figure(robot, x) for x in q]
+    points = np.concatenate([x.points for x in figures])
+    plane = flat_plane(robot, points)
+    with drawing(6.4, 6.0, title) as figure:
+        axes = figure.add_subplot() if plane else figure.add_subplot(projection="3d")
+        which = plane or [0, 1, 2]
+        for number, sticks in enumerate(figures):
+            last = number == len(figures) - 1
+            _draw_sticks(axes, sticks, which, last)
+        size = float(np.ptp(points, axis=0).max()) or 1.0
+        for name in frames:
+            _draw_frame(axes, robot.pose(q[-1], name), which, 0.12 * size, name)
+        if com:
+            place = robot.center_of_mass(q[-1])
+            axes.plot(*place[which, None], "o", color=COLOURS[1], ms=8, mec=DARK, label="centre of mass", zorder=5)
+        _finish(axes, points, which, bool(frames) or com)
+    return figure
+
+
+def _draw_sticks(axes: Any, sticks: Figure, which: list[int], last: bool) -> None:
+    for bone in sticks.bones:
+        axes.plot(*bone[:, which].T, "-", color=DARK if last else PALE, lw=2.4 if last else 1.2, solid_capstyle="round")
+    for tie in sticks.ties:
+        if np.ptp(tie, axis=0).max() > 0.0:
+            axes.plot(*tie[:, which].T, "-", color=colour(1) if last else PALE, lw=1.6 if last else 1.0)
+    if last:
+        axes.plot(*sticks.joints[:, which].T, "o", color=colour(0), ms=4.5, mec="white", mew=0.6, zorder=4)
+        axes.plot(*sticks.roots[:, which].T, "s", color=EDGE, ms=7, mec="white", mew=0.6, zorder=3)
+
+
+def _draw_frame(axes: Any, T: np.ndarray, which: list[int], length: float, name: str) -> None:
+    for k in range(3):
+        ends = np.stack([T[:3, 3], T[:3, 3] + length * T[:3, k]])
+        axes.plot(*ends[:, which].T, "-", color=_AXES[k], lw=1.8, zorder=5)
+    axes.text(*T[which, 3], f" {name}", fontsize=8)
+
+
+def _finish(axes: Any, points: np.ndarray, which: list[int], named: bool) -> None:
+    """Equal scales, names of axes."""
+    axes.set_xlabel(f"{'xyz'[which[0]]} [m]")
+    axes.set_ylabel(f"{'xyz'[which[1]]} [m]")
+    if len(which) == 2:
+        axes.set_aspect("equal", adjustable="datalim")
+        axes.margins(0.12)
+    else:
+        axes.set_zlabel("z [m]")
+        middle, half = 0.5 * (points.max(axis=0) + points.min(axis=0)), 0.55 * np.ptp(points, axis=0)
+        half = np.maximum(half, 0.35 * half.max() + 1e-9)
+        for k, set_limits in enumerate((axes.set_xlim, axes.set_ylim, axes.set_zlim)):
+            set_limits(middle[k] - half[k], middle[k] + half[k])
+        axes.set_box_aspect(half, zoom=0.95)
+        for axis in (axes.xaxis, axes.yaxis, axes.zaxis):
+            axis.set_major_locator(load_matplotlib().ticker.MaxNLocator(4))
+        axes.view_init(elev=18, azim=-58)
+    if named and axes.get_legend_handles_labels()[1]:
+        axes.legend(loc="upper right")

@@ -1,0 +1,59 @@
+"""What all pictures have in common. matplotlib is imported when the first one is drawn."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from ..errors import ArgumentError, extra
+
+COLOURS = ("#1f5fa8", "#d1701c", "#3a8f4d", "#8c4aa0", "#b03a48", "#4a8f99", "#8a6d3b", "#5c5c5c")
+DARK, PALE, EDGE = "#333333", "#b5b5b5", "#888888"
+STYLE: dict[Any, Any] = {
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.edgecolor": EDGE,
+    "axes.axisbelow": True,
+    "axes.grid": True,
+    "grid.color": "#e6e6e6",
+    "axes.titlesize": 10.0,
+    "axes.titlelocation": "left",
+    "axes.labelsize": 9,
+    "figure.titlesize": 12,
+    "font.size": 9,
+    "legend.frameon": False,
+    "legend.fontsize": 8,
+}
+
+
+def load_matplotlib() -> Any:
+    """matplotlib, or an error that says how to install it."""
+    try:
+        import matplotlib
+
+        return matplotlib
+    except ImportError:
+        raise ArgumentError(f"pictures need matplotlib, which is not installed: {extra('plot')}") from None
+
+
+@contextmanager
+def drawing(width: float, height: float, title: str) -> Iterator[Any]:
+    """A new figure (inches) to draw on, in our style; it belongs to no window, and settings stay as they were."""
+    with load_matplotlib().rc_context(STYLE):
+        from matplotlib.figure import Figure
+
+        figure = Figure(figsize=(width, height), layout="constrained")
+        if title:
+            figure.suptitle(title.replace("_", " "), x=0.01, ha="left", weight="bold")
+        yield figure
+
+
+def colour(number: int) -> str:
+    """One of the colours."""
+    return COLOURS[number % len(COLOURS)]
+
+
+def shortened(name: str, most: int = 22) -> str:
+    """A name that fits beside a picture."""
+    return name if len(name) <= most else f"{name[: most // 2 - 1]}…{name[-(most - most // 2) :]}"

@@ -1,0 +1,90 @@
+"""Pictures of a robot, by matplotlib."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from .closed_states import stored
+
+
+class Plotting:
+    """What a robot can draw of itself. Figures belong to no window: `figure.savefig("robot.png")` writes one."""
+
+    nq: int
+    name: str
+    neutral: Any
+
+    def plot(self, q: Any = None, *, frames: Sequence[str] = (), center_of_mass: bool = False) -> Any:
+        """Draw the robot as a stick figure.
+
+        Parameters
+        ----------
+        q : array_like, shape (nq,) or (n, nq), optional
+            Configuration, `neutral` if None; of several the last is drawn dark and those before pale.
+        frames : sequence of str, optional
+            Frames and bodies whose axes are drawn: x red, y green, z blue.
+        center_of_mass : bool, default False
+            Mark the centre of mass.
+
+        Returns
+        -------
+        matplotlib.figure.Figure
+            The figure; flat for a robot that moves in a plane of two axes of the world.
+
+        Raises
+        ------
+        ArgumentError
+            If matplotlib is not installed.
+
+        See Also
+        --------
+        Trajectory.plot : A motion over time.
+
+        Examples
+        --------
+        >>> import fourbar as fb
+        >>> robot = fb.robots.four_bar()
+        >>> figure = robot.plot(robot.random(0, n=3))
+        >>> type(figure).__name__
+        'Figure'
+        """
+        from ..plots.sticks import plot_robot
+
+        given = stored("plot", "q", self.nq, self.neutral() if q is None else q)
+        listed = [frames] if isinstance(frames, str) else list(frames)
+        return plot_robot(self, given.reshape(-1, self.nq), listed, bool(center_of_mass), self.name)
+
+    def plot_mass_matrix(self, q: Any = None) -> Any:
+        """Draw which entries the mass matrix has, and how large they are.
+
+        Parameters
+        ----------
+        q : array_like, shape (nq,), optional
+            Configuration; `neutral` if None.
+
+        Returns
+        -------
+        matplotlib.figure.Figure
+            The figure; entries that are zero are white.
+
+        Raises
+        ------
+        ArgumentError
+            If matplotlib is not installed.
+
+        See Also
+        --------
+        mass_matrix : The matrix itself.
+
+        Examples
+        --------
+        >>> import fourbar as fb
+        >>> figure = fb.robots.gt_chain().plot_mass_matrix()
+        >>> len(figure.axes)
+        2
+        """
+        from ..plots.matrices import plot_mass_matrix
+
+        given = stored("plot_mass_matrix", "q", self.nq, self.neutral() if q is None else q)
+        return plot_mass_matrix(self, given.reshape(-1, self.nq)[-1])

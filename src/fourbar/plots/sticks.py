@@ -12,7 +12,8 @@ from ..errors import ArgumentError
 from ..mechanism.mechanism import WORLD, Mechanism
 from .style import COLOURS, DARK, EDGE, PALE, colour, drawing, load_matplotlib
 
-_FLAT = 1e-6  # of the size of a robot: what moves less than this in a direction lies in a plane
+_FLAT = 1e-6  # of the size of a robot: what moves less than this in a direction moves in a plane
+_THIN = 0.1  # of that size: what a robot may be thick to be drawn flat
 _MOST_POSES = 12
 _AXES = ("#c0392b", "#2e8b57", "#1f5fa8")  # of frames: x, y, z
 
@@ -106,13 +107,14 @@ def stick_figure(robot: Any, q: np.ndarray) -> Figure:
     return Figure(*(np.array(x, float).reshape(-1, *shape) for x, shape in parts))
 
 
-def flat_plane(robot: Any, points: np.ndarray) -> list[int] | None:
-    """The two axes of the world in whose plane a robot lies and moves; None if it needs all three."""
-    more = [stick_figure(robot, q).points for q in robot.random(0, n=3)]
-    spans = np.ptp(np.concatenate([points, *more]), axis=0)
-    thin = spans <= _FLAT * max(float(spans.max()), 1e-12)
-    plane = [k for k in range(3) if not thin[k]]
-    return plane if len(plane) == 2 else [0, 2] if plane in ([0], [2]) else [0, 1] if plane == [1] else None
+def flat_plane(robot: Any) -> list[int] | None:
+    """The two axes of the world in whose plane a robot moves and, nearly, lies; None if it needs all three."""
+    points = np.stack([stick_figure(robot, q).points for q in robot.random(0, n=4)])
+    if not points.size:
+        return None
+    thick, moved = np.ptp(points, axis=(0, 1)), np.ptp(points, axis=0).max(axis=0)
+    thin = (moved <= _FLAT * thick.max()) & (thick <= _THIN * thick.max())
+    return [k for k in range(3) if k != int(np.argmax(thin))] if thin.any() else None
 
 
 def plot_robot(robot: Any, q: np.ndarray, frames: Sequence[str], com: bool, title: str) -> Any:
@@ -123,7 +125,7 @@ def plot_robot(robot: Any, q: np.ndarray, frames: Sequence[str], com: bool, titl
         raise ArgumentError("plot: q holds no configuration")
     figures = [stick_figure(robot, x) for x in q]
     points = np.concatenate([x.points for x in figures])
-    plane = flat_plane(robot, points)
+    plane = flat_plane(robot)
     with drawing(6.4, 6.0, title) as figure:
         axes = figure.add_subplot() if plane else figure.add_subplot(projection="3d")
         which = plane or [0, 1, 2]

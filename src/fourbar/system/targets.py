@@ -194,4 +194,5 @@ def leading(what: str, *shapes: tuple[int, ...]) -> tuple[int, ...]:
 
 
 def spread(x: np.ndarray, batch: tuple[int, ...]) -> np.ndarray:
+    """An array (..., n) with the leading axes of a batch."""
     return x if x.shape[:-1] == batch else np.broadcast_to(x, (*batch, x.shape[-1]))

@@ -1,0 +1,244 @@
+"""Pictures of motions and robots: what is drawn, how it is grouped, and that nothing else changes."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import numpy as np
+import pytest
+
+import fourbar as fb
+from fourbar.errors import ArgumentError, UnknownNameError
+from fourbar.joints import Free, Revolute
+
+matplotlib = pytest.importorskip("matplotlib")
+
+from fourbar.plots.lines import euler, limbs, panels  # noqa: E402
+from fourbar.plots.sticks import flat_plane, stick_figure  # noqa: E402
+
+
+def walker(joints: int = 3) -> fb.System:
+    """A base with four legs, each with some joints that have limits."""
+    b = fb.Builder("walker")
+    b.body("base", joint=Free(), mass=5.0, inertia=(0.1, 0.1, 0.1))
+    for side in ("front_left", "front_right", "hind_left", "hind_right"):
+        parent = "base"
+        for k in range(joints):
+            b.body(f"{side}_{k}", parent=parent, joint=Revolute("y"), position=(0.1, 0.1, -0.2), mass=1.0,
+                   inertia=(0.01, 0.01, 0.01), limits=(-1.0 - 0.1 * k, 1.0))  # fmt: skip
+            parent = f"{side}_{k}"
+    return b.build()
+
+
+def motion(robot: fb.System, n: int = 5) -> fb.Trajectory:
+    """States that no simulation made."""
+    rng = np.random.default_rng(0)
+    return fb.Trajectory(np.linspace(0, 1, n), robot.random(0, n=n), rng.normal(size=(n, robot.nv)), np.zeros(n), robot)
+
+
+def titles(figure: Any) -> list[str]:
+    """The titles of the panels that are seen."""
+    return [axes.get_title("left") for axes in figure.axes if axes.get_visible()]
+
+
+def names(axes: Any) -> list[str]:
+    """The names of the lines of a panel."""
+    return [text.get_text() for text in axes.get_legend().get_texts()]
+
+
+def test_a_simulation_draws_itself() -> None:
+    robot = fb.robots.double_pendulum()
+    run = fb.simulate(robot, [0.5, 0.0], duration=0.1, dt=0.01)
+    assert run.robot is robot
+    figure = run.plot()
+    assert titles(figure) == ["angles", "energy (potential: since the start)"]
+    angles, energy = figure.axes
+    assert names(angles) == ["shoulder", "elbow"] and names(energy) == ["kinetic", "potential", "sum"]
+    assert np.array_equal(angles.lines[0].get_ydata(), run.q[:, 0])
+    total = energy.lines[-1].get_ydata()
+    assert np.ptp(total) < 1e-8
+    assert angles.get_ylabel() == "rad" and energy.get_xlabel() == "time [s]"
+
+
+def test_many_joints_are_grouped_by_limb() -> None:
+    robot = walker()
+    assert set(limbs(robot.model.cluster_tree).values()) == {
+        "base", "front_left", "front_right", "hind_left", "hind_right",
+    }  # fmt: skip
+    figure = motion(robot).plot("coordinates")
+    assert titles(figure) == [
+        "positions", "angles: base", "angles: front_left", "angles: front_right", "angles: hind_left",
+        "angles: hind_right",
+    ]  # fmt: skip
+    assert names(figure.axes[1]) == ["base.roll", "base.pitch", "base.yaw"]
+    assert names(figure.axes[0]) == ["base.x", "base.y", "base.z"] and figure.axes[0].get_ylabel() == "m"
+
+
+@pytest.mark.parametrize("joints", [1, 3, 9])
+def test_every_coordinate_is_in_one_panel(joints: int) -> None:
+    robot = walker(joints)
+    figure = motion(robot).plot("coordinates")
+    drawn = [name for axes in figure.axes if axes.get_visible() for name in names(axes)]
+    expected = [x for x in robot.names.coordinates if not x.startswith("base")]
+    assert sorted(x for x in drawn if not x.startswith("base")) == sorted(expected)
+    assert all(len(names(axes)) <= 8 for axes in figure.axes if axes.get_visible())
+
+
+def test_of_many_coordinates_in_loops_the_independent_are_drawn() -> None:
+    robot = fb.robots.stewart_platform()
+    figure = motion(robot, 3).plot("coordinates")
+    assert names(figure.axes[0]) == list(robot.names.velocities) and figure.axes[0].get_ylabel() == "m"
+    other = robot.names.coordinates[0]
+    if other not in robot.names.velocities:
+        assert other in names(motion(robot, 3).plot("coordinates", joints=[other]).axes[0])
+
+
+def bands(axes: Any) -> list[tuple[float, float]]:
+    """From where to where bands reach."""
+    found = []
+    for patch in axes.patches:
+        y = patch.get_y(), patch.get_y() + patch.get_height()
+        found.append((round(min(y), 6), round(max(y), 6)))
+    return sorted(found)
+
+
+def test_bands_begin_at_the_limits() -> None:
+    b = fb.Builder("one")
+    b.body("rod", joint=Revolute("y"), mass=1.0, com=(0, 0, -0.5), inertia=(0.1, 0.1, 0.1), limits=(-0.5, 0.8))
+    robot = b.build()
+    q = np.linspace(-0.4, 0.9, 10)[:, None]
+    run = fb.Trajectory(np.arange(10.0), q, 0.0 * q, np.zeros(10), robot)
+    axes = run.plot("coordinates").axes[0]
+    (_, below), (above, _) = bands(axes)
+    assert (below, above) == (-0.5, 0.8)
+    low, high = axes.get_ylim()
+    assert low < -0.5 and high > 0.9
+    free = fb.robots.double_pendulum()
+    assert not bands(fb.simulate(free, [0.5, 0.0], duration=0.1, dt=0.01).plot("coordinates").axes[0])
+
+
+def test_forces_of_a_function_and_an_array() -> None:
+    robot = fb.robots.double_pendulum()
+
+    def torque(t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+        return -0.5 * v
+
+    run = fb.simulate(robot, [0.5, 0.0], duration=0.1, dt=0.01, torque=torque)
+    for given in (torque, -0.5 * run.v):
+        figure = run.plot(["torques"], torque=given)
+        assert titles(figure) == ["joint forces"] and figure.axes[0].get_ylabel() == "N m"
+        assert np.allclose(figure.axes[0].lines[0].get_ydata(), -0.5 * run.v[:, 0])
+    assert "joint forces" in titles(run.plot(torque=torque))
+    with pytest.raises(ArgumentError, match="torque must be"):
+        run.plot(torque=np.zeros((3, 2)))
+
+
+def test_samples_of_batches() -> None:
+    robot = fb.robots.double_pendulum()
+    q = robot.random(0, n=6).reshape(2, 3, 2)
+    run = fb.simulate(robot, q, duration=0.05, dt=0.01)
+    for sample in (4, (1, 1)):
+        line = run.plot("coordinates", sample=sample).axes[0].lines[0]
+        assert np.array_equal(line.get_ydata(), run.q[:, 1, 1, 0])
+    rolled = fb.rollout(robot, q, dt=0.01, steps=5)
+    assert np.array_equal(rolled.plot("coordinates", sample=4).axes[0].lines[0].get_ydata(), rolled.q[1, 1, :, 0])
+    with pytest.raises(ArgumentError, match="sample=6"):
+        run.plot(sample=6)
+
+
+def test_contact_forces() -> None:
+    b = fb.Builder("ball")
+    b.body("ball", joint=Free(), mass=1.0, inertia=(0.004, 0.004, 0.004))
+    robot = b.build()
+    scene = fb.Scene(robot, fb.Plane(), contacts=[fb.contact.Shape("ball", "sphere", 0.1)])
+    start = robot.neutral()
+    start[2] = 0.1
+    run = scene.simulate(start, duration=0.1, dt=0.01)
+    figure = run.plot(["contacts"])
+    assert titles(figure) == ["contact forces"] and figure.axes[0].get_ylabel() == "N"
+    assert np.isclose(figure.axes[0].lines[0].get_ydata()[-1], 9.81)
+    assert "contact forces" in titles(run.plot())
+
+
+@pytest.mark.parametrize(
+    ("what", "joints", "error", "words"),
+    [
+        (["speed"], None, UnknownNameError, "speed"),
+        (["torques"], None, ArgumentError, "torque="),
+        (["contacts"], None, ArgumentError, "no contacts"),
+        (["coordinates"], ["knee"], UnknownNameError, "knee"),
+    ],
+)
+def test_messages(what: Any, joints: Any, error: type[Exception], words: str) -> None:
+    with pytest.raises(error, match=words):
+        motion(fb.robots.double_pendulum()).plot(what, joints=joints)
+
+
+def test_without_a_robot_or_matplotlib(monkeypatch: pytest.MonkeyPatch) -> None:
+    alone = fb.Trajectory(np.zeros(1), np.zeros((1, 2)), np.zeros((1, 2)), np.zeros(1))
+    with pytest.raises(ArgumentError, match="which robot moved"):
+        alone.plot()
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    with pytest.raises(ArgumentError, match="matplotlib"):
+        fb.robots.double_pendulum().plot()
+
+
+def test_nothing_outside_of_the_figure_changes() -> None:
+    before = dict(matplotlib.rcParams)
+    robot = fb.robots.four_bar()
+    robot.plot(), robot.plot_mass_matrix(), motion(robot).plot()
+    assert dict(matplotlib.rcParams) == before
+    if "matplotlib.pyplot" in sys.modules:
+        assert not sys.modules["matplotlib.pyplot"].get_fignums()
+
+
+def test_sticks_join_the_joints() -> None:
+    robot = fb.robots.four_bar()
+    q = robot.random(0)
+    sticks = stick_figure(robot, q)
+    T = robot.pose(q, "link2")
+    assert any(np.allclose(bone, [robot.pose(q, "link1")[:3, 3], T[:3, 3]]) for bone in sticks.bones)
+    assert np.allclose(np.ptp(sticks.ties, axis=1), 0.0, atol=1e-9)  # pins, which hold one point
+    assert flat_plane(robot) == [0, 1]
+    assert len(robot.plot(np.stack([q, q])).axes) == 1
+
+
+def test_what_needs_three_dimensions() -> None:
+    robot = walker()
+    figure = robot.plot(robot.random(0), frames=["base"], center_of_mass=True)
+    assert figure.axes[0].name == "3d"
+    with pytest.raises(UnknownNameError):
+        robot.plot(frames=["tail"])
+
+
+def test_things_fixed_to_a_base_have_no_sticks() -> None:
+    b = fb.Builder("base")
+    b.body("trunk", joint=Free(), mass=1.0, inertia=(1, 1, 1))
+    b.body("camera", parent="trunk", position=(9.0, 0, 0))
+    b.body("arm", parent="trunk", joint=Revolute("y"), position=(0, 1.0, 0), mass=1.0, inertia=(1, 1, 1))
+    b.body("label", parent="arm", position=(0.1, 0, 0))
+    b.body("hand", parent="arm", position=(0, 0, -1.0))
+    sticks = stick_figure(b.build(), b.build().neutral())
+    ends = {tuple(bone[1].tolist()) for bone in sticks.bones}
+    assert ends == {(0.0, 1.0, 0.0), (0.0, 1.0, -1.0)}
+
+
+def test_zeros_of_the_mass_matrix_are_white() -> None:
+    robot = walker()
+    q = robot.random(0)
+    image = robot.plot_mass_matrix(q).axes[0].images[0].get_array()
+    M = robot.mass_matrix(q)
+    apart = [robot.names.velocities.index(x) for x in ("front_left_0", "hind_right_2")]
+    assert M[tuple(apart)] == 0.0 and np.ma.getmaskarray(image)[tuple(apart)]
+    assert np.isclose(image[0, 0], M[0, 0])
+
+
+def test_euler_angles_of_quaternions() -> None:
+    angles = np.array([[0.3, -0.4, 2.9], [0.3, -0.4, 3.3]])
+    found = euler(fb.convert.quaternion_from_euler(angles[:, ::-1], "zyx"))
+    assert np.allclose(found, angles)
+
+
+def test_no_panel_without_lines() -> None:
+    assert panels("angles", []) == []

@@ -11,9 +11,9 @@ import pytest
 from fourbar import Builder, System, robots
 from fourbar.cli import bench
 from fourbar.cli.info import describe
-from fourbar.cli.main import main
+from fourbar.cli.main import COMMANDS, main
 from fourbar.functions.methods import METHODS
-from fourbar.joints import Free, Revolute, Spherical
+from fourbar.joints import Free, Prismatic, Revolute, Spherical
 from fourbar.system.show import count
 
 TREE = """\
@@ -48,6 +48,37 @@ def test_tree() -> None:
     assert "coordinates  nq = 12, nv = 10" in totals
     assert "mass         4 kg" in totals
     assert "gravity      (0, 0, -9.81) m/s²" in totals
+
+
+JOINTS = """\
+joint  unit  lower  upper  speed  force  damping  stiffness
+-----  ----  -----  -----  -----  -----  -------  ---------
+hip    rad    -0.5    1.5      3     20      0.1          5
+slide  m         0    0.2
+
+actuator  moves    kind    control  force
+--------  -------  ------  -------  -----
+motor     9 x hip  motor   -1 to 2  ±4
+push      slide    affine"""
+
+
+def test_limits_and_actuators() -> None:
+    b = Builder("driven")
+    b.body("arm", joint=Revolute("x"), joint_name="hip", mass=1.0, inertia=(0.1, 0.1, 0.1), limits=(-0.5, 1.5),
+           max_velocity=3.0, max_force=20.0, damping=0.1, stiffness=5.0)  # fmt: skip
+    b.body("rod", parent="arm", joint=Prismatic("x"), joint_name="slide", mass=1.0, limits=(0.0, 0.2))
+    b.actuator("motor", drives={"hip": 9.0}, control_range=(-1.0, 2.0), force_range=(-4.0, 4.0))
+    b.actuator("push", drives="slide", kind="affine", parameters={"gain": (10.0,), "bias": (0.0, -10.0)})
+    assert describe(b.build()).endswith(JOINTS)
+
+
+def test_help_lists_every_command_once(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main(["--help"])
+    text = capsys.readouterr().out
+    lines = [line.split()[0] for line in text.splitlines() if line.startswith("  ") and line.split()[0] in COMMANDS]
+    assert sorted(lines) == sorted(COMMANDS)
+    assert text.index("first steps") < text.index("  info ") < text.index("  check ") < text.index("\n  show ")
 
 
 def test_info_of_the_default_robot(capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,14 +1,18 @@
 """info: what a robot is made of.
 
-Prints the tree of bodies with their joints, masses and frames, and which entries of q and v belong to which joint.
+Prints the tree of bodies with their joints, masses and frames, which entries of q and v belong to which joint, limits,
+efforts, damping and friction of the joints, and the actuators.
 """
 
 from __future__ import annotations
 
 import argparse
+import math
 
+from ..joints.euclidean import is_flat
+from ..joints.independence import turning
 from ..mechanism.contact_pairs import contact_candidates
-from ..mechanism.mechanism import WORLD, Frame, Mechanism, PlacedJoint
+from ..mechanism.mechanism import WORLD, Frame, Mechanism, PlacedJoint, velocity_names
 from ..system.system import System
 from . import table
 from .arguments import DEFAULT_ROBOT, add_robot, read_robot, reading_options
@@ -44,7 +48,50 @@ def describe(robot: System) -> str:
         ("mass", f"{sum(b.mass for b in m.bodies):.6g} kg"),
         ("gravity", "({:g}, {:g}, {:g}) m/s²".format(*m.gravity)),
     ]
-    return "\n\n".join([table.pairs(totals), tree, *_clusters(robot)])
+    return "\n\n".join([table.pairs(totals), tree, *joint_table(m), *actuator_table(m), *_clusters(robot)])
+
+
+def _number(x: float) -> str:
+    return "" if not math.isfinite(x) or x == 0.0 else f"{x:.6g}"
+
+
+def joint_table(m: Mechanism) -> list[str]:
+    """Limits and passive forces of the joints, without columns in which there is nothing; none if there are none."""
+    head = ["joint", "unit", "lower", "upper", "speed", "force", "damping", "friction", "stiffness", "armature"]
+    rows = []
+    for c in m.joints:
+        flat = c.joint.nv > 0 and is_flat(c.joint)
+        for k, (name, turns) in enumerate(zip(velocity_names(c.name, c.joint), turning(c.joint), strict=True)):
+            ends = [f"{x[k]:.6g}" if flat and math.isfinite(x[k]) else "" for x in (c.lower, c.upper)]
+            least = -c.min_force[k] if c.min_force else math.inf
+            force = min(c.max_force[k] if c.max_force else math.inf, least)
+            more = (c.max_velocity[k] if c.max_velocity else math.inf, force)
+            rest = (c.damping[k], c.friction[k], c.stiffness[k] if c.stiffness else 0.0, c.armature[k])
+            numbers = [*ends, *map(_number, (*more, *rest))]
+            rows += [[name, "rad" if turns else "m", *numbers]] if any(numbers) else []
+    kept = [0, *(i for i in range(1, len(head)) if any(row[i] for row in rows))]
+    if not rows:
+        return []
+    shown = [[row[i] for i in kept] for row in rows]
+    return [table.columns([head[i] for i in kept], shown, right=range(2, len(kept)))]
+
+
+def _range(ends: tuple[float, float]) -> str:
+    low, high = (f"{x:.6g}" for x in ends)
+    return "" if ends == (-math.inf, math.inf) else f"±{high}" if ends[0] == -ends[1] else f"{low} to {high}"
+
+
+def actuator_table(m: Mechanism) -> list[str]:
+    """What drives the joints; none without actuators."""
+    rows = []
+    for a in m.actuators:
+        moved = ", ".join(f"{_gears(drive.gear)}{drive.joint}" for drive in a.drives)
+        rows.append((a.name, moved, a.kind, _range(a.control_range), _range(a.force_range)))
+    return [table.columns(("actuator", "moves", "kind", "control", "force"), rows)] if rows else []
+
+
+def _gears(gear: tuple[float, ...]) -> str:
+    return "" if gear == (1.0,) else f"{gear[0]:g} x " if len(gear) == 1 else f"{[*gear]} x "
 
 
 def _shapes(m: Mechanism) -> str:

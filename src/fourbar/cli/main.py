@@ -16,18 +16,47 @@ COMMANDS = {
     "simulate": simulate, "info": info, "check": check, "convert": convert, "export-c": export_c,
     "bench": bench, "show": show,
 }  # fmt: skip
+GROUPS = {
+    "first steps": ("info", "view", "simulate"),
+    "model files": ("check", "convert"),
+    "other programs": ("export-c",),
+    "speed and machine code": ("bench", "show"),
+}  # commands in the order in which one needs them
+_EXAMPLE = "begin with\n  fourbar info robot.urdf       what is in a file: bodies, joints, limits, actuators"
 _FAILED, _WRONG_USAGE, _INTERRUPTED = 1, 2, 130
+
+
+def _about(name: str) -> str:
+    """What a command does, from the docstring of its file."""
+    return (COMMANDS[name].__doc__ or "").partition(": ")[2].strip()
+
+
+def listed_commands() -> str:
+    """All commands by group, each with what it does in one line."""
+    named = {name for names in GROUPS.values() for name in names}
+    groups = {**GROUPS, "more": tuple(name for name in COMMANDS if name not in named)}
+    width = max(map(len, COMMANDS))
+    parts = []
+    for group, names in groups.items():
+        known = [name for name in names if name in COMMANDS]
+        lines = [f"  {name:<{width}}  {_about(name).splitlines()[0].rstrip('.')}" for name in known]
+        parts += ["\n".join([group, *lines])] if lines else []
+    return "\n\n".join(parts)
 
 
 def build_parser() -> argparse.ArgumentParser:
     """The parser of the whole command line."""
-    parser = argparse.ArgumentParser(prog="fourbar", description="Dynamics of articulated rigid bodies.")
+    parser = argparse.ArgumentParser(
+        prog="fourbar",
+        description="Dynamics of articulated rigid bodies.",
+        epilog=f"{listed_commands()}\n\n{_EXAMPLE}\n  fourbar COMMAND --help        what a command takes",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
     parser.add_argument("--version", action="version", version=f"fourbar {__version__}")
-    commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
+    commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True, help="one of those below")
     for name, command in COMMANDS.items():
-        about = (command.__doc__ or "").partition(": ")[2].strip()
-        summary = about.splitlines()[0].rstrip(".")
-        own = commands.add_parser(name, help=summary, description=about[0].upper() + about[1:])
+        about = _about(name)
+        own = commands.add_parser(name, description=about[0].upper() + about[1:])
         command.configure(own)
         own.set_defaults(run=command.run)
     return parser

@@ -6,6 +6,7 @@ import importlib.util
 import re
 import runpy
 from pathlib import Path
+from shutil import copytree
 
 import pytest
 
@@ -22,7 +23,8 @@ def _blocks(page: Path) -> list[tuple[int, str | None, str]]:
 
 @pytest.mark.parametrize("page", [p for p in PAGES if _blocks(p)], ids=lambda p: p.name)
 def test_blocks_run(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """All blocks of a page, in order, in one namespace; tracebacks point into the page."""
+    """All blocks of a page, in order, in one namespace, beside the examples; tracebacks point into the page."""
+    copytree(ROOT / "examples", tmp_path / "examples")
     monkeypatch.chdir(tmp_path)
     space: dict[str, object] = {"__name__": "__main__"}
     for line, needs, code in _blocks(page):
@@ -48,6 +50,12 @@ def test_links_lead_somewhere(page: Path) -> None:
     prose = re.sub(r"```.*?```", "", page.read_text(encoding="utf-8"), flags=re.DOTALL)
     for target in re.findall(r"\]\((?!https?:)([^)#]+)", prose):
         assert (page.parent / target).exists(), target
+
+
+def test_every_example_is_linked() -> None:
+    page = (ROOT / "docs" / "howto.md").read_text(encoding="utf-8")
+    linked = set(re.findall(r"\(\.\./examples/([\w.]+)\)", page))
+    assert linked == {path.name for path in (ROOT / "examples").iterdir() if path.is_file()}
 
 
 def test_environment_variables_are_documented() -> None:

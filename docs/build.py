@@ -43,6 +43,7 @@ def as_cells(text: str) -> str:
 def relinked(text: str) -> str:
     """Links that leave docs/ lead to their pages of the site."""
     text = re.sub(r"\]\(\.\./examples/(\w+)\.py\)", r"](examples/\1.md)", text)
+    text = text.replace("](../examples/", "](examples/")
     text = text.replace("](../README.md)", "](index.md)").replace("](docs/", "](")
     return re.sub(r"\]\(\.\./(CONTRIBUTING|CHANGELOG|SECURITY)\.md(#[\w-]+)?\)", r"](\1.md\2)", text)
 
@@ -69,9 +70,11 @@ def write_api() -> None:
 
 
 def write_examples() -> None:
-    """A page per example: what it says of itself, and its code."""
+    """A page per example: what it says of itself, and its code; and the files that pages and examples read."""
     folder = SOURCE / "examples"
     folder.mkdir()
+    for path in (ROOT / "examples").glob("*.urdf"):
+        shutil.copy(path, folder)
     names = []
     for path in sorted((ROOT / "examples").glob("*.py")):
         text = path.read_text(encoding="utf-8")

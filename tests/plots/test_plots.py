@@ -187,7 +187,8 @@ def test_without_a_robot_or_matplotlib(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_nothing_outside_of_the_figure_changes() -> None:
     before = dict(matplotlib.rcParams)
     robot = fb.robots.four_bar()
-    robot.plot(), robot.plot_mass_matrix(), motion(robot).plot()
+    for draw in (robot.plot, robot.plot_mass_matrix, motion(robot).plot):
+        draw()
     assert dict(matplotlib.rcParams) == before
     if "matplotlib.pyplot" in sys.modules:
         assert not sys.modules["matplotlib.pyplot"].get_fignums()

@@ -112,7 +112,8 @@ def _forces(torque: Any, t: np.ndarray, q: np.ndarray, v: np.ndarray) -> np.ndar
     if torque is None:
         return None
     if callable(torque):
-        return np.array([np.broadcast_to(torque(*now), v.shape[1:]) for now in zip(t, q, v, strict=True)])
+        asked = (np.asarray(torque(*now), float) for now in zip(t, q, v, strict=True))
+        return np.array([np.broadcast_to(x, v.shape[1:]) for x in asked])
     array, (n, nv) = np.asarray(torque, float), v.shape
     if array.ndim != 2 or array.shape[1] != nv or array.shape[0] not in (n, n - 1):
         raise ArgumentError(

@@ -93,3 +93,10 @@ def test_rollouts() -> None:
     _needs_robots()
     printed = _run("rollout.py")
     assert "panda         batch of 1024" in printed and "µs per step" in printed and "two threads" in printed
+
+
+@pytest.mark.slow
+def test_inverse_kinematics_beside_a_peer() -> None:
+    _needs_robots()
+    rows = [line for line in _run("inverse_kinematics.py").splitlines() if line.startswith(("fourbar", "Pinocchio"))]
+    assert len(rows) == 3 and all("100.0 %" in row for row in rows)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 import sys
 from typing import Any
 
@@ -239,6 +240,13 @@ def test_euler_angles_of_quaternions() -> None:
     angles = np.array([[0.3, -0.4, 2.9], [0.3, -0.4, 3.3]])
     found = euler(fb.convert.quaternion_from_euler(angles[:, ::-1], "zyx"))
     assert np.allclose(found, angles)
+
+
+def test_notebooks_show_figures() -> None:
+    figure = fb.robots.four_bar().plot()
+    assert isinstance(figure, matplotlib.figure.Figure) and figure._repr_png_()[:4] == b"\x89PNG"
+    again = pickle.loads(pickle.dumps(figure))
+    assert len(again.axes) == 1
 
 
 def test_no_panel_without_lines() -> None:

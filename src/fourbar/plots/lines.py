@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ..functions.angles import straight
+from ..functions.angles import stored_joints, straight
 from ..joints.independence import turning
 from ..mechanism.mechanism import joint_of, velocity_names
 from ..tree.cluster_tree import GROUND, ClusterTree
@@ -111,8 +111,6 @@ def coordinate_lines(robot: Any, q: np.ndarray) -> list[Line]:
 
 def quaternion_starts(cluster_tree: ClusterTree) -> set[int]:
     """Where quaternions begin in q."""
-    from ..functions.angles import stored_joints
-
     return {j.first + k for j in stored_joints(cluster_tree) for k in j.joint.quaternions}
 
 

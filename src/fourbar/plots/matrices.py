@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ..mechanism.mechanism import joint_of
 from .lines import limbs
 from .style import DARK, EDGE, drawing, load_matplotlib, shortened
 
@@ -69,10 +70,8 @@ def _name_rows(axes: Any, names: Sequence[str], limb: Sequence[str]) -> None:
 
 def plot_mass_matrix(robot: Any, q: np.ndarray) -> Any:
     """A figure of the mass matrix of a robot."""
-    from ..mechanism.mechanism import joint_of
-
     cluster_tree = robot.model.cluster_tree
     of, joints = limbs(cluster_tree), [c.name for c in cluster_tree.moving]
     names = robot.names.velocities
-    limb = [of.get(joint_of(name, joints) or name, name) for name in names]
+    limb: list[str] = [of.get(joint_of(name, joints) or name, name) for name in names]
     return plot_matrix(robot.mass_matrix(q), names, f"mass matrix of {robot.name}", limb)

@@ -41,9 +41,9 @@ def load_matplotlib() -> Any:
 def drawing(width: float, height: float, title: str) -> Iterator[Any]:
     """A new figure (inches) to draw on, in our style; it belongs to no window, and settings stay as they were."""
     with load_matplotlib().rc_context(STYLE):
-        from matplotlib.figure import Figure
+        from .picture import Picture
 
-        figure = Figure(figsize=(width, height), layout="constrained")
+        figure = Picture(figsize=(width, height), layout="constrained")
         if title:
             figure.suptitle(title.replace("_", " "), x=0.01, ha="left", weight="bold")
         yield figure

@@ -46,8 +46,8 @@ class Plotting:
         >>> import fourbar as fb
         >>> robot = fb.robots.four_bar()
         >>> figure = robot.plot(robot.random(0, n=3))
-        >>> type(figure).__name__
-        'Figure'
+        >>> len(figure.axes)
+        1
         """
         from ..plots.sticks import plot_robot
 

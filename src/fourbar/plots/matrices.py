@@ -72,6 +72,6 @@ def plot_mass_matrix(robot: Any, q: np.ndarray) -> Any:
     """A figure of the mass matrix of a robot."""
     cluster_tree = robot.model.cluster_tree
     of, joints = limbs(cluster_tree), [c.name for c in cluster_tree.moving]
-    names = robot.names.velocities
-    limb: list[str] = [of.get(joint_of(name, joints) or name, name) for name in names]
+    names: tuple[str, ...] = robot.names.velocities
+    limb = [of.get(joint_of(name, joints) or name, name) for name in names]
     return plot_matrix(robot.mass_matrix(q), names, f"mass matrix of {robot.name}", limb)

@@ -221,9 +221,13 @@ def test_things_fixed_to_a_base_have_no_sticks() -> None:
     b.body("arm", parent="trunk", joint=Revolute("y"), position=(0, 1.0, 0), mass=1.0, inertia=(1, 1, 1))
     b.body("label", parent="arm", position=(0.1, 0, 0))
     b.body("hand", parent="arm", position=(0, 0, -1.0))
-    sticks = stick_figure(b.build(), b.build().neutral())
-    ends = {tuple(bone[1].tolist()) for bone in sticks.bones}
+    robot = b.build()
+    ends = {tuple(bone[1].tolist()) for bone in stick_figure(robot, robot.neutral()).bones}
     assert ends == {(0.0, 1.0, 0.0), (0.0, 1.0, -1.0)}
+    b.frame("thumb", "hand", position=(0.5, 0, 0)).frame("finger", "hand", position=(0, 0, -0.5))
+    robot = b.build()
+    ends = {tuple(bone[1].tolist()) for bone in stick_figure(robot, robot.neutral()).bones}
+    assert ends == {(0.0, 1.0, 0.0), (0.0, 1.0, -1.0), (0.5, 1.0, -1.0), (0.0, 1.0, -1.5)}
 
 
 def test_zeros_of_the_mass_matrix_are_white() -> None:

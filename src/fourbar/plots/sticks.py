@@ -56,19 +56,23 @@ def tip(robot: Any) -> tuple[str, str, np.ndarray]:
     return body.name, body.name, np.array(body.com)
 
 
-def _shown(m: Mechanism, origins: dict[str, np.ndarray]) -> set[str]:
+def _ends(m: Mechanism) -> dict[str, list[str]]:
+    """The bodies that move and carry none that does, each with all that is fixed to it."""
+    link: dict[str, str] = {WORLD: WORLD}
+    for c in m.joints:  # parents come first
+        link[c.child] = c.child if c.joint.nv else link[c.parent]
+    ends = {link[c.child] for c in m.joints} - {link[c.parent] for c in m.joints if c.joint.nv} - {WORLD}
+    return {end: [body for body, own in link.items() if own == end] for end in sorted(ends)}
+
+
+def _shown(m: Mechanism, ends: dict[str, list[str]], origins: dict[str, np.ndarray]) -> set[str]:
     """The bodies to which sticks lead: those that move in their parents, what lies between, and the far ends.
 
     What is fixed to a body that carries others, such as sensors, has none.
     """
     above = {c.child: c for c in m.joints}
-    link: dict[str, str] = {WORLD: WORLD}
-    for c in m.joints:  # parents come first
-        link[c.child] = c.child if c.joint.nv else link[c.parent]
-    ends = {link[c.child] for c in m.joints} - {link[c.parent] for c in m.joints if c.joint.nv} - {WORLD}
     wanted = [c.child for c in m.joints if c.joint.nv]
-    for end in ends:
-        fixed = [body for body, own in link.items() if own == end]
+    for end, fixed in ends.items():
         wanted.append(max(fixed, key=lambda body: float(np.linalg.norm(origins[body] - origins[end]))))
     if m.frames:
         wanted.append(m.frames[-1].body)
@@ -89,14 +93,17 @@ def stick_figure(robot: Any, q: np.ndarray) -> Figure:
     def at(body: str, point: np.ndarray) -> np.ndarray:
         return poses[body][:3, :3] @ point + origin[body]
 
-    shown = _shown(m, origin)
+    ends = _ends(m)
+    shown = _shown(m, ends, origin)
     bones = [(origin[c.parent], origin[c.child]) for c in m.joints if c.parent != WORLD and c.child in shown]
     ties, pins = [], []
-    for ends in held_points(m):
-        places = [at(body, point) for body, point in ends]
-        bones += [(origin[body], p) for (body, _), p in zip(ends, places, strict=True) if body != WORLD]
+    for held in held_points(m):
+        places = [at(body, point) for body, point in held]
+        bones += [(origin[body], p) for (body, _), p in zip(held, places, strict=True) if body != WORLD]
         ties.append(tuple(places))
         pins += places
+    far = {body for fixed in ends.values() for body in fixed}
+    bones += [(origin[f.body], at(f.body, np.array(f.placement.position))) for f in m.frames if f.body in far & shown]
     _, last, point = tip(robot)
     if last != WORLD and (m.frames or last not in {c.parent for c in m.joints}):
         bones.append((origin[last], at(last, point)))
@@ -173,7 +180,7 @@ def _finish(axes: Any, points: np.ndarray, which: list[int], named: bool) -> Non
         half = np.maximum(half, 0.35 * half.max() + 1e-9)
         for k, set_limits in enumerate((axes.set_xlim, axes.set_ylim, axes.set_zlim)):
             set_limits(middle[k] - half[k], middle[k] + half[k])
-        axes.set_box_aspect(half, zoom=0.95)
+        axes.set_box_aspect(half, zoom=0.84)
         for axis in (axes.xaxis, axes.yaxis, axes.zaxis):
             axis.set_major_locator(load_matplotlib().ticker.MaxNLocator(4))
         axes.view_init(elev=18, azim=-58)

@@ -178,6 +178,18 @@ def test_limits_of_dependent_joints_are_kept() -> None:
     assert (found.converged == (q[:, 3] > middle)).all()
 
 
+def test_limits_of_joints_on_a_group() -> None:
+    """Where velocities are not the rates of coordinates, limits are kept all the same."""
+    b = fb.Builder("puck")
+    b.body("puck", joint=Planar(), mass=1.0, inertia=(1, 1, 1), limits=([-1.0, -1.0, -0.5], [1.0, 1.0, 0.5]))
+    b.frame("rim", "puck", position=(0.3, 0.0, 0.0))
+    robot = b.build()
+    check_round_trip(robot, ["rim"])
+    found = robot.inverse_kinematics({"rim": (3.0, 0.0, 0.0)}, restarts=2)
+    assert np.allclose(found.q, (1.0, 0.0, 0.0), atol=1e-6) and np.isclose(found.distance["rim"], 1.7)
+    assert outside(robot, found.q) <= 0.0
+
+
 def test_centre_of_mass_and_feet() -> None:
     robot = fb.robots.mini_cheetah()
     q = robot.random(0, n=5)

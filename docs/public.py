@@ -15,7 +15,7 @@ from typing import Any, Literal
 from registered import actuated_methods, constrained_methods, methods, signature_of
 
 import fourbar as fb
-from fourbar import baselines, constraints, contact, convert, errors, lagrange, loops
+from fourbar import baselines, constraints, contact, convert, dask, errors, lagrange, loops
 from fourbar.bridges import drake, mujoco, pinocchio
 from fourbar.functions.registry import METHODS, Method
 from fourbar.identification import BaseParameters, Excitation, Fourier
@@ -188,6 +188,7 @@ def _sections() -> Iterator[Section]:
     yield Section("Energies differentiated: `fourbar.lagrange`", made, lagrange)
     compared = tuple(kind_of(x) if inspect.isclass(x) else function(x) for x in _named(baselines))
     yield Section("Other treatments of loops: `fourbar.baselines`", compared, baselines)
+    yield Section("Many machines: `fourbar.dask`", tuple(function(f) for f in _named(dask)), dask)
     yield Section("Conversions: `fourbar.convert`", tuple(_conversions()), convert)
     for title, bridge in (("Pinocchio", pinocchio), ("MuJoCo", mujoco), ("Drake", drake)):
         yield Section(f"{title}: `{bridge.__name__}`", tuple(_bridge(bridge)), bridge)

@@ -32,6 +32,7 @@ ARROWS = {
     "sources": (),
     "arrays": ("errors",),
     "expr": ("errors",),
+    "chunks": ("arrays",),
     "compile": ("expr", "sources"),
     "targets": ("functions",),
     "spatial": ("expr",),
@@ -42,7 +43,7 @@ ARROWS = {
     "tree": ("mechanism", "arrays"),
     "edit": ("tree",),
     "algorithms": ("tree",),
-    "functions": ("algorithms", "compile"),
+    "functions": ("algorithms", "compile", "chunks"),
     "contact": ("functions",),
     "io": ("edit",),
     "plots": ("functions",),
@@ -55,6 +56,7 @@ ARROWS = {
     "convert": ("interop",),
     "bridges": ("interop",),
     "casadi": ("targets",),
+    "dask": ("chunks",),
     "jax": ("targets",),
     "baselines": ("reference",),
     "lagrange": ("reference",),
@@ -215,7 +217,7 @@ def picture_of_packages() -> dict[str, set[str]]:
 
 def test_the_picture_of_packages_agrees_with_the_imports() -> None:
     drawn = picture_of_packages()
-    aliases = {"", "__main__", "loops", "convert", "bridges", "baselines", "lagrange", "casadi", "jax"}
+    aliases = {"", "__main__", "loops", "convert", "bridges", "baselines", "lagrange", "casadi", "jax", "dask"}
     assert set(drawn) == set(ARROWS) - aliases - ANYWHERE
     assert drawn == {name: set(ARROWS[name]) - aliases - ANYWHERE for name in drawn}
 

@@ -12,6 +12,7 @@ import numpy as np
 from .errors import ArgumentError
 
 _FLOAT = np.dtype(float)
+_AT_HAND = (np.ndarray, list, tuple, float, int, np.float64)
 
 
 @dataclass(frozen=True)
@@ -41,6 +42,21 @@ class Argument:
     def width(self) -> int:
         """Directions in which it can move."""
         return prod(self.tangent)
+
+
+def is_lazy(x: Any) -> bool:
+    """Whether this is a dask array: its numbers are still to be computed."""
+    return type(x) not in _AT_HAND and type(x).__module__.startswith("dask.array")
+
+
+def refuse_lazy(function: str, advice: str = "", **given: Any) -> None:
+    """Refuse dask arrays where all numbers would be computed and copied at once; `advice`: what to do instead."""
+    for name, x in given.items():
+        if is_lazy(x):
+            raise ArgumentError(
+                f"{function}: {name} is a dask array, of shape {x.shape}, but {function} computes at once; "
+                f"{advice}give {name}.compute() if it fits in memory"
+            )
 
 
 def bind(function: str, arguments: Sequence[Argument], args: Sequence[Any], named: Mapping[str, Any]) -> dict[str, Any]:
@@ -98,6 +114,7 @@ def quick_array(value: Any) -> Any:
 
 def _converted(function: str, argument: Argument, value: Any) -> np.ndarray:
     """Anything as a float64 array."""
+    refuse_lazy(function, **{argument.name: value})
     if isinstance(value, Mapping):
         rows = f", {argument.rows}" if argument.rows else ""
         raise ArgumentError(

@@ -6,6 +6,7 @@ import os
 import sys
 import warnings
 from collections.abc import Iterable
+from typing import Any
 
 
 class FourbarError(Exception):
@@ -48,6 +49,19 @@ def unknown(kind: str, name: object, known: Iterable[str]) -> UnknownNameError:
 def extra(name: str) -> str:
     """How to install an optional part, in the README's words."""
     return f'pip install ".[{name}]" in the folder of fourbar'
+
+
+def needed(module: str, extra_name: str, what: str = "") -> Any:
+    """A library of another project that `what` needs, or an ImportError that says how to get it."""
+    from importlib import import_module
+
+    try:
+        return import_module(module)
+    except ModuleNotFoundError as error:
+        if error.name not in (module, module.partition(".")[0]):
+            raise
+        message = f"{what or f'fourbar.{extra_name}'} needs {module.partition('.')[0]}: {extra(extra_name)}"
+        raise ImportError(message, name=module) from error
 
 
 class AssemblyError(FourbarError, ValueError):

@@ -100,3 +100,13 @@ def test_inverse_kinematics_beside_a_peer() -> None:
     _needs_robots()
     rows = [line for line in _run("inverse_kinematics.py").splitlines() if line.startswith(("fourbar", "Pinocchio"))]
     assert len(rows) == 3 and all("100.0 %" in row for row in rows)
+
+
+@pytest.mark.slow
+def test_a_cluster_beside_plain_processes() -> None:
+    pytest.importorskip("distributed")
+    printed = _run("cluster.py")
+    assert "two processes: wall" in printed and "two processes: CPU" in printed
+    (row,) = [row for row in printed.splitlines() if "compilations of" in row]
+    made, pieces = (int(row.split("compilations of")[k].split()[-1 if k == 0 else 0]) for k in (0, 1))
+    assert made == pieces

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import re
 import runpy
+import sys
 from pathlib import Path
 from shutil import copytree
 
@@ -32,7 +33,8 @@ def test_blocks_run(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
             exec(compile("\n" * line + code, str(page), "exec"), space)
 
 
-_LONG = ("actuators.py",)  # it takes as long as all others
+_LONG = ("actuators.py", "sweep_on_a_cluster.py")  # each takes as long as all others
+_SMALL = {"sweep_on_a_cluster.py": (("distributed",), ("40",))}  # what they need, and arguments for a small case
 SCRIPTS = [
     pytest.param(p, marks=[pytest.mark.slow] if p.name in _LONG else [], id=p.name)
     for p in sorted((ROOT / "examples").glob("*.py"))
@@ -41,7 +43,11 @@ SCRIPTS = [
 
 @pytest.mark.parametrize("script", SCRIPTS)
 def test_examples_run(script: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    needs, arguments = _SMALL.get(script.name, ((), ()))
+    for package in needs:
+        pytest.importorskip(package)
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "argv", [str(script), *arguments])
     runpy.run_path(str(script), run_name="__main__")
 
 

@@ -10,6 +10,7 @@ from weakref import WeakValueDictionary
 
 from ..sources import sources
 from .cache_folder import cache_folder, read, write
+from .cache_lock import made_once
 from .llvm import Loaded, identity, to_object
 
 _loaded: WeakValueDictionary[str, Loaded] = WeakValueDictionary()
@@ -31,11 +32,17 @@ def cached_object(key: str, assembly: Callable[[], str]) -> bytes:
         return to_object(assembly())
     whole = "\n".join([identity(), _writers() or assembly(), key])
     path = folder / (hashlib.sha256(whole.encode()).hexdigest() + ".o")
-    code = read(path)
-    if code is None:
-        code = to_object(assembly())
-        write(path, code)
-    return code
+    return read(path) or _compiled(path, assembly)
+
+
+def _compiled(path: Path, assembly: Callable[[], str]) -> bytes:
+    """Object code that is not in the cache yet, unless another process is making it."""
+    with made_once(path):
+        code = read(path)
+        if code is None:
+            code = to_object(assembly())
+            write(path, code)
+        return code
 
 
 @cache

@@ -98,7 +98,7 @@ def write(path: Path, content: bytes) -> None:
 _MOST = 1 << 30  # bytes
 _KEPT = 0.75  # fraction to which they are reduced once exceeded
 _DAY = 86400.0
-_OURS = re.compile(r"[0-9a-f]{64}\.(o|program)|writing-.*\.part")
+_OURS = re.compile(r"[0-9a-f]{64}\.(o|program|lock)|writing-.*\.part")
 
 
 def note_use(path: Path) -> None:

@@ -8,6 +8,7 @@ import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from weakref import WeakValueDictionary
 
 import numpy as np
@@ -16,6 +17,7 @@ from ..expr import Program
 from ..expr.packing import pack, unpack
 from ..once import LAST, Turn
 from .cache_folder import cache_folder, read, write
+from .cache_lock import made_once
 
 _WORTH_A_FILE = 1000  # instructions; fewer are traced in the time it takes to look for the file
 
@@ -93,12 +95,19 @@ def _read_or_made(name: str, make: Callable[[], Program]) -> Program:
         return make()
     path = folder / f"{name}.program"
     found = read(path)
-    if found is not None:
-        return unpack(found)
-    program = make()
-    if sum(len(block.code) for block in program.blocks) >= _WORTH_A_FILE:
-        write(path, pack(program))
-    return program
+    return _made(path, make) if found is None else unpack(found)
+
+
+def _made(path: Path, make: Callable[[], Program]) -> Program:
+    """A program that is not in the cache yet, unless another process is making it."""
+    with made_once(path):
+        found = read(path)
+        if found is not None:
+            return unpack(found)
+        program = make()
+        if sum(len(block.code) for block in program.blocks) >= _WORTH_A_FILE:
+            write(path, pack(program))
+        return program
 
 
 def _reader() -> bytes:

@@ -12,13 +12,12 @@ from __future__ import annotations
 import math
 import operator
 import os
-from collections.abc import Callable, Sequence
-from functools import lru_cache
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..arrays import Argument, batch_shape, bind, check_target, expected, quick_array, to_array
+from ..arrays import Argument, batch_shape, bind, check_target, is_lazy, quick_array, to_array
 from ..compile import callables
 from ..compile.kernel import Watch
 from ..compile.llvm import batch_lanes, single_lane
@@ -197,7 +196,7 @@ class State:
         given = bind(self.name, self.arguments, args, named)
         present = tuple(given)
         arguments = [a for a in self.arguments if a.name in given]
-        if any(_is_lazy(x) for x in given.values()):
+        if any(is_lazy(x) for x in given.values()):
             return self._lazy(present, list(given.values()), out)
         arrays = [to_array(self.name, a, given[a.name]) for a in arguments]
         batch = batch_shape(self.name, arguments, arrays)
@@ -263,28 +262,16 @@ class State:
 
     def _lazy(self, present: tuple[str, ...], values: list[Any], out: Any) -> Any:
         """Dask arrays: the call becomes part of their graph."""
-        import dask.array
+        from ..chunks.apply import Result, apply  # which few need
 
         if out is not None:
             raise ArgumentError(f"{self.name}: out= cannot be used with dask arrays")
         program = self.program(present)
-        for value, x in zip(values, program.inputs, strict=True):
-            shape = np.shape(value)
-            if shape[len(shape) - len(x.shape) :] != x.shape:
-                raise ArgumentError(f"{self.name}: {x.name} must have shape {expected(x.shape)}, got {shape}")
-        symbols = iter("abcdefghijklmnopqrstuvwxyz")
-        names: dict[int, str] = {}
-
-        def dims(shape: tuple[int, ...]) -> str:
-            return "(" + ",".join(names.setdefault(n, next(symbols)) for n in shape) + ")"
-
-        text = ",".join(dims(x.shape) for x in program.inputs) + "->" + ",".join(dims(y.shape) for y in program.outputs)
-        sizes = {symbol: n for n, symbol in names.items()}
-        types = [float] * len(program.outputs) if len(program.outputs) > 1 else float
-        function = _Remote(self.call, self.recording.rebuild, present)
-        return dask.array.apply_gufunc(
-            function, text, *values, output_dtypes=types, output_sizes=sizes, allow_rechunk=True
-        )
+        arguments = [a for a in self.arguments if a.name in present]
+        results = [Result(y.name, y.shape) for y in program.outputs]
+        found = apply(self.name, _Chunk(self.call, self.recording.rebuild), dict(zip(present, values, strict=True)),
+                      arguments, results, local=True)  # fmt: skip
+        return found[0] if len(found) == 1 else found
 
 
 def _lost(
@@ -303,9 +290,6 @@ def _lost(
     return lost
 
 
-_AT_HAND = (np.ndarray, list, tuple, float, int, np.float64)
-
-
 def _emptied(result: Any, lost: np.ndarray) -> Any:
     """A result with NaN in all entries of the samples `lost` (...): what is left of them is no answer either."""
     if np.ndim(result):
@@ -319,30 +303,23 @@ def _core(shape: tuple[int, ...]) -> tuple[int, ...]:
     return tuple(range(-len(shape), 0))
 
 
-def _is_lazy(x: Any) -> bool:
-    return type(x) not in _AT_HAND and type(x).__module__.startswith("dask.array")
+class _Chunk:
+    """A function of arrays by name that may be sent to another process, where it is made anew."""
 
+    def __init__(self, call: Callable[..., Any], rebuild: tuple[Any, ...]) -> None:
+        self.call, self.rebuild = call, rebuild
 
-class _Remote:
-    """A function that may be sent to another process, where it is made anew."""
-
-    def __init__(self, call: Callable[..., Any], rebuild: tuple[Any, ...], present: tuple[str, ...]) -> None:
-        self.call = call
-        self.rebuild = rebuild
-        self.present = present
-
-    def __call__(self, *arrays: Any) -> Any:
-        return self.call(**dict(zip(self.present, arrays, strict=True)))
+    def __call__(self, arrays: Mapping[str, np.ndarray]) -> tuple[Any, ...]:
+        found = self.call(**arrays)
+        return found if isinstance(found, tuple) else (found,)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _arrived, (self.rebuild, self.present)
+        return _arrived, (self.rebuild,)
 
 
-@lru_cache(maxsize=32)
-def _arrived(rebuild: tuple[Any, ...], present: tuple[str, ...]) -> _Remote:
-    """Made once in a process, however many chunks of an array it is sent for."""
+def _arrived(rebuild: tuple[Any, ...]) -> _Chunk:
     make, *args = rebuild
-    return _Remote(make(*args), rebuild, present)
+    return _Chunk(make(*args), rebuild)
 
 
 class PlainFunction:

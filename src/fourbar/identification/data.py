@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -109,6 +109,31 @@ def _check_times(t: np.ndarray, where: str, first: int) -> None:
         )
 
 
+class Part(NamedTuple):
+    """Consecutive samples, not read yet: arrays by name, what they are called, and the number of the first sample."""
+
+    arrays: dict[str, Any]
+    where: str
+    first: int
+
+
+class Reader(NamedTuple):
+    """Reads parts: `needs` is an array that the equations need, `unmeasured` are the numbers of forces to ignore."""
+
+    needs: str
+    unmeasured: np.ndarray
+
+    def __call__(self, part: Part) -> Chunk:
+        arrays = dict(part.arrays)
+        if len(self.unmeasured):
+            arrays["tau"] = np.array(arrays["tau"], float)
+            arrays["tau"][:, self.unmeasured] = 0.0
+        chunk = Chunk(**{name: _finite(x, name, part.where, part.first) for name, x in arrays.items()})
+        if self.needs == "t" and chunk.t is not None:
+            _check_times(chunk.t, part.where, part.first)
+        return chunk
+
+
 class Chunks:
     """All samples of the data, about `size` at a time; `len` of them where it is known.
 
@@ -120,8 +145,7 @@ class Chunks:
     def __init__(self, robot: System, data: Any, size: int, needs: str, measured: Sequence[int]) -> None:
         self._robot = robot
         self._size = size
-        self._needs = needs
-        self._unmeasured = np.setdiff1d(np.arange(robot.nv), measured)
+        self.read = Reader(needs, np.setdiff1d(np.arange(robot.nv), measured))
         self._single = _check(robot, data, "data", needs) if isinstance(data, Mapping) else None
         self._pieces: Iterable[Any] = () if self._single is not None else data
         if self._single is None and not isinstance(data, Iterable):
@@ -134,25 +158,26 @@ class Chunks:
         return len(self._starts(self._single))
 
     def __iter__(self) -> Iterator[Chunk]:
+        return map(self.read, self.parts())
+
+    def parts(self) -> Iterator[Part]:
+        """All chunks before they are read."""
         if self._single is not None:
             yield from self._cut(self._single, "data")
             return
         for number, piece in enumerate(self._pieces):
             where = f"data, piece {number}"
-            yield from self._cut(_check(self._robot, piece, where, self._needs), where)
+            yield from self._cut(_check(self._robot, piece, where, self.read.needs), where)
+
+    @property
+    def _shared(self) -> int:
+        """How many samples two chunks have in common."""
+        return 1 if self.read.needs == "t" else 0
 
     def _starts(self, arrays: dict[str, Any]) -> range:
-        shared = 1 if self._needs == "t" else 0
-        return range(0, max(len(arrays["q"]) - shared, 0), self._size)
+        return range(0, max(len(arrays["q"]) - self._shared, 0), self._size)
 
-    def _cut(self, arrays: dict[str, Any], where: str) -> Iterator[Chunk]:
-        shared = 1 if self._needs == "t" else 0
+    def _cut(self, arrays: dict[str, Any], where: str) -> Iterator[Part]:
         for first in self._starts(arrays):
-            part = {name: x[first : first + self._size + shared] for name, x in arrays.items()}
-            if len(self._unmeasured):
-                part["tau"] = np.array(part["tau"], float)
-                part["tau"][:, self._unmeasured] = 0.0
-            chunk = Chunk(**{name: _finite(x, name, where, first) for name, x in part.items()})
-            if shared and chunk.t is not None:
-                _check_times(chunk.t, where, first)
-            yield chunk
+            end = first + self._size + self._shared
+            yield Part({name: x[first:end] for name, x in arrays.items()}, where, first)

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from ..arrays import is_lazy
 from ..errors import ArgumentError, IdentificationError, unknown
 from ..system.system import System
 from . import result as status
@@ -16,6 +17,7 @@ from .base import BaseParameters, mean_length, random_triangle, read_kinds, regr
 from .coordinates import Coordinates, make_coordinates
 from .data import Chunks
 from .evidence import Evidence, Progress, gather
+from .in_chunks import gather_lazily
 from .interior import solve_interior
 from .result import Identification
 from .rows import FORMS
@@ -52,7 +54,7 @@ def identify(
         The robot as it is known; parameters that the data do not determine stay near it.
     data : mapping of str to array_like, or iterable of these
         Arrays q (n, nq), v, a and tau (n, nv), and optionally f_ext (n, n_bodies, 6) and t (n). They are read once, so
-        that arrays may be memory-mapped and iterables endless files.
+        that arrays may be memory-mapped and iterables endless files; chunks of dask arrays are read in parallel.
     columns : str or sequence of str, default 'inertia'
         Kinds of parameters to identify, see `System.regressor`; the others stay as they are.
     noise : {'estimated', 'common'} or array_like, default 'estimated'
@@ -75,7 +77,7 @@ def identify(
     chunk : int, default 4096
         Samples that are read at a time.
     progress : callable, optional
-        Wraps the chunks, e.g. tqdm.tqdm.
+        Wraps the chunks, e.g. tqdm.tqdm; with dask arrays True, for a bar of dask's.
 
     Returns
     -------
@@ -178,7 +180,9 @@ def _gather(
         chunk -= chunk % window
     equations = FORMS[form](robot, kinds, measured, window)
     chunks = Chunks(robot, data, chunk, equations.needs, measured)
-    return gather(equations, chunks, len(robot.parameter_names(kinds)), progress)
+    is_lazily_given = first is not None and any(map(is_lazy, first.values()))
+    collect = gather_lazily if is_lazily_given else gather
+    return collect(equations, chunks, len(robot.parameter_names(kinds)), progress)
 
 
 def _peek(data: Any) -> tuple[Mapping[str, Any] | None, Any]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,6 +13,7 @@ from .data import Chunk
 from .rows import Equations
 from .triangular import Triangle, stack
 
+FAN = 8  # parts that are merged at a time
 Progress = Callable[[Iterable[Any]], Iterable[Any]]
 
 
@@ -54,23 +55,77 @@ class Evidence:
         return sum(self.counts)
 
 
+def evidence_of(equations: Equations, chunk: Chunk, width: int) -> Evidence:
+    """The information in one chunk."""
+    found: list[tuple[int, np.ndarray, np.ndarray, int]] = []
+    for kind, columns, values in equations.of(chunk):
+        triangle = Triangle(len(columns) + 1)
+        triangle.add(values)
+        found.append((kind, columns, triangle.R, triangle.rows))
+    kinds, columns, triangles, counts = zip(*found, strict=True) if found else ((), (), (), ())
+    return Evidence(tuple(equations.kinds[k] for k in kinds), width, columns, triangles, counts)
+
+
+def merged(parts: Sequence[Evidence]) -> Evidence:
+    """The information in several parts of the data; those without any equation add nothing."""
+    known = [part for part in parts if part.kinds]
+    if len(known) < 2:
+        return known[0] if known else parts[0]
+    triangles, first = [], known[0]
+    for k in range(len(first.kinds)):
+        triangle = Triangle(len(first.columns[k]) + 1)
+        triangle.add(np.concatenate([part.triangles[k] for part in known]))
+        triangles.append(triangle.R)
+    counts = tuple(sum(part.counts[k] for part in known) for k in range(len(first.kinds)))
+    return Evidence(first.kinds, first.width, first.columns, tuple(triangles), counts)
+
+
+class Gathered:
+    """The information in a stream of parts, merged by eights, then these by eights, and so on.
+
+    The order in which numbers are added depends on the parts only: it is the same where they are computed in parallel
+    (`gather_lazily`). No more than eight of each size are kept.
+    """
+
+    def __init__(self) -> None:
+        self._levels: list[list[Evidence]] = []
+
+    def add(self, part: Evidence, level: int = 0) -> None:
+        """Add a part, behind all others."""
+        if level == len(self._levels):
+            self._levels.append([])
+        kept = self._levels[level]
+        kept.append(part)
+        if len(kept) == FAN:
+            self._levels[level] = []
+            self.add(merged(kept), level + 1)
+
+    def whole(self) -> Evidence | None:
+        """All of it; None if there were no parts."""
+        level = 0
+        while level < len(self._levels):
+            kept, self._levels[level] = self._levels[level], []
+            is_last = not any(self._levels)
+            if kept and is_last:
+                return merged(kept)
+            if kept:
+                self.add(merged(kept), level + 1)
+            level += 1
+        return None
+
+
 def gather(equations: Equations, chunks: Iterable[Chunk], width: int, progress: Progress | None = None) -> Evidence:
     """Read all data once, chunk by chunk."""
     if progress is not None and not callable(progress):
         raise ArgumentError(f"progress={progress!r}: expected a function that wraps an iterable, such as tqdm.tqdm")
-    found: dict[int, tuple[np.ndarray, Triangle]] = {}
+    gathered = Gathered()
     for chunk in progress(chunks) if progress is not None else chunks:
-        for kind, columns, values in equations.of(chunk):
-            if kind not in found:
-                found[kind] = columns, Triangle(len(columns) + 1)
-            found[kind][1].add(values)
-    if not found:
+        gathered.add(evidence_of(equations, chunk, width))
+    return checked(gathered.whole())
+
+
+def checked(found: Evidence | None) -> Evidence:
+    """What was gathered, if that is anything."""
+    if found is None or not found.kinds:
         raise ArgumentError("data: there are no samples, or too few for a single equation")
-    order = sorted(found)
-    return Evidence(
-        tuple(equations.kinds[k] for k in order),
-        width,
-        tuple(found[k][0] for k in order),
-        tuple(found[k][1].R for k in order),
-        tuple(found[k][1].rows for k in order),
-    )
+    return found

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
 
+from ..chunks.apply import Result
 from ..errors import ArgumentError
 from ..system.system import System
+from .in_chunks import any_lazy, control_core, rolled_lazily
 from .plotted import Plotted
 from .simulate import Asked, check_times, reached, read_counts, read_period
 
@@ -106,7 +109,9 @@ def rollout(
 
     Notes
     -----
-    Nothing is said of limits, contacts and divergence: see `diverged` of the result.
+    Nothing is said of limits, contacts and divergence: see `diverged` of the result. Where q, v or control are dask
+    arrays, so are the results, in the same chunks along their leading axes: nothing is computed yet. A control that is
+    a function is then copied for each chunk, so that it may keep state.
 
     Examples
     --------
@@ -125,6 +130,9 @@ def rollout(
         steps = int(np.shape(control)[-2]) * read_period(period, dt)
     if not isinstance(steps, int | np.integer) or isinstance(steps, bool) or steps < 1:
         raise ArgumentError(f"steps={steps!r}: expected a whole number of steps, at least 1")
+    if any_lazy(q, v, control):
+        return _lazy(robot, q, v, control, dt=float(dt), steps=int(steps), period=period, every=int(every),
+                     passive=passive, threads=threads)  # fmt: skip
     asked = Asked(robot, q, v, float(dt), int(steps), None, control, period, int(every), bool(passive), threads)
     run = reached(asked, (int(steps) - 1,))
     found = run.trajectory
@@ -138,3 +146,23 @@ def rollout(
     made = run.made
     moved, speeds, lost = arrays
     return Rollouts(np.arange(1, rows.stop) * (every * dt), moved, speeds, lost, made, made < steps, robot)
+
+
+def _lazy(
+    robot: System, q: Any, v: Any, control: Any, *, dt: float, steps: int, every: int, **options: Any
+) -> Rollouts:
+    """The same of dask arrays."""
+    if not isinstance(robot, System):
+        raise ArgumentError(f"rollout takes a robot, such as fb.load(...) returns, got {robot!r}")
+    rows, nq, nv = steps // every, robot.nq, robot.nv
+    held = read_period(options["period"], dt)
+    cores = {"q": (nq,), "v": (nv,), "control": control_core(control, -(-steps // held), nv)}
+    results = [Result("q", (rows, nq)), Result("v", (rows, nv)), Result("lost", (rows,)), Result("steps", (), int),
+               Result("diverged", (), bool)]  # fmt: skip
+    found = rolled_lazily("rollout", partial(rollout, robot), _read, {"q": q, "v": v, "control": control}, cores,
+                          results, {"dt": dt, "steps": steps, "every": every, **options})  # fmt: skip
+    return Rollouts(np.arange(1, rows + 1) * (every * dt), **found, robot=robot)
+
+
+def _read(runs: Rollouts) -> tuple[np.ndarray, ...]:
+    return runs.q, runs.v, runs.lost, runs.steps, runs.diverged

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..arrays import Argument, batch_shape, to_array
+from ..arrays import Argument, batch_shape, refuse_lazy, to_array
 from ..contact import choose
 from ..contact.candidates import Spec
 from ..contact.laws import Law, Rigid
@@ -19,7 +19,9 @@ from ..errors import ArgumentError, ModelError, warn
 from ..once import cached_property
 from ..system.system import System
 from .acting import SimulationWarning
-from .simulate import Progress, Staged, check_times, read_control, read_counts, read_period
+from .in_chunks import any_lazy
+from .scenes_in_chunks import rollout_lazily
+from .simulate import USE_ROLLOUT, Progress, Staged, check_times, read_control, read_counts, read_period
 from .step import Traced
 from .touching import Batch, ContactRun, Driver, Run, asked
 
@@ -148,6 +150,10 @@ class Scene(Staged):
         if unkept:
             warn(f"Scene: the limits of {', '.join(map(repr, unkept[:6]))} are not kept: their coordinates are not "
                  "the integrals of their velocities", SimulationWarning)  # fmt: skip
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What a scene is made of, without the machine code that it found."""
+        return {name: vars(self)[name] for name in ("robot", "terrains", "spec")}
 
     def __repr__(self) -> str:
         return f"<fourbar scene of {self.robot.name!r}: {len(self.contacts)} contacts, {len(self.spec.joints)} joints>"
@@ -307,6 +313,7 @@ class Scene(Staged):
         >>> float(run.q[-1, 2].round(6)), run.contacts.force[-1].round(3).tolist()
         (0.1, [[0.0, 0.0, 9.81]])
         """
+        refuse_lazy("simulate", USE_ROLLOUT, q=q, v=v, control=control, friction=friction)
         check_times(duration, dt)
         read_counts(every, True)
         held, steps = read_period(period, dt), max(1, round(duration / dt))
@@ -349,7 +356,8 @@ class Scene(Staged):
         Returns
         -------
         ContactRun
-            Times (first axis), states, contacts, and how well they were solved.
+            Times (first axis), states, contacts, and how well they were solved. Where q, v, control or friction are
+            dask arrays, these are too, and nothing is computed yet.
 
         Raises
         ------
@@ -363,6 +371,9 @@ class Scene(Staged):
             if control is None or callable(control) or np.ndim(control) < 2:
                 raise ArgumentError("rollout: give steps=, or an array control (..., rows, nv) that says how many")
             steps = int(np.shape(control)[-2]) * held
+        if any_lazy(q, v, control, friction):
+            return rollout_lazily(self, q, v, control, friction, dt=float(dt), steps=int(steps), period=period,
+                                  every=int(every))  # fmt: skip
         control = read_control(self.robot, control, -(-steps // held))
         return self._made("rollout", q, v, control, int(steps), float(dt), held, int(every), friction, None)
 

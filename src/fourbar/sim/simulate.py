@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ..arrays import Argument, batch_shape, to_array
+from ..arrays import Argument, batch_shape, refuse_lazy, to_array
 from ..errors import ArgumentError, warn
 from ..functions.rollout import ALWAYS
 from ..system.system import System
@@ -22,6 +22,7 @@ from .step import Law, Traced
 _UNIT_TIME = np.array(1.0)  # an array, so that the call need not convert it
 _OPEN = 1e-6  # a loop gap too large to be rounding of written coordinates, in units of its rows
 Progress = Callable[[Iterable[int]], Iterable[int]]
+USE_ROLLOUT = "use rollout, which works on dask arrays lazily, chunk by chunk, or "
 
 
 def _check_closed(robot: System, q: np.ndarray) -> None:
@@ -378,6 +379,7 @@ def simulate(
     >>> braked.q.shape
     (1001, 2)
     """
+    refuse_lazy("simulate", USE_ROLLOUT, q=q, v=v, control=control)
     if isinstance(robot, Staged):
         return _staged(robot, q, v, torque, passive, duration=duration, dt=dt, control=control, period=period,
                        every=every, progress=progress)  # fmt: skip

@@ -1,0 +1,152 @@
+"""Functions of samples on dask arrays: the call becomes part of their graph, and runs chunk by chunk."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..arrays import Argument, batch_shape, expected, is_lazy, to_array
+from ..errors import ArgumentError
+from .failure import Place, run_here
+from .sent import Sent, compute_on_one_thread
+
+
+@dataclass(frozen=True)
+class Result:
+    """A result by name: an array (*before, ..., *shape) for samples (...)."""
+
+    name: str
+    shape: tuple[int, ...]
+    dtype: Any = float
+    before: tuple[int, ...] = ()
+
+
+class Job:
+    """What is done with a chunk: `sent` is, or holds, a function of arrays by name that returns a tuple of arrays.
+
+    The arrays come after the numbers of the samples along each leading axis.
+    """
+
+    def __init__(self, name: str, sent: Sent, cores: Mapping[str, int], local: Callable[..., Any] | None) -> None:
+        self.name, self._sent, self._cores = name, sent, dict(cores)
+        self._local = local
+
+    def __call__(self, *blocks: np.ndarray) -> tuple[Any, ...]:
+        compute_on_one_thread()
+        run = self._sent.once if self._local is None else self._local
+        at = len(blocks) - len(self._cores)
+        arrays = dict(zip(self._cores, blocks[at:], strict=True))
+        return run_here(self.name, run, arrays, self._cores, Place(blocks[:at]))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Job, (self.name, self._sent, self._cores, None)
+
+    def __dask_tokenize__(self) -> tuple[Any, ...]:
+        return self.name, self._sent.__dask_tokenize__(), tuple(self._cores)
+
+
+def apply(
+    name: str,
+    run: Callable[[Mapping[str, np.ndarray]], tuple[Any, ...]],
+    given: Mapping[str, Any],
+    arguments: Sequence[Argument],
+    results: Sequence[Result],
+    *,
+    sent: Sent | None = None,
+    local: bool = False,
+) -> tuple[Any, ...]:
+    """Results of a function of samples as dask arrays, chunked as the arguments are along their leading axes.
+
+    `run` takes NumPy arrays by name, with some of the samples in any leading axes, and returns all results. It travels
+    as `sent` (pickled here if None); `local`: in this process `run` itself is called, not a copy of it.
+    """
+    arrays = [_lazy_array(name, a, given[a.name]) for a in arguments]
+    return apply_to(name, run, arrays, arguments, results, sent=sent, local=local)
+
+
+def apply_to(
+    name: str,
+    run: Callable[[Mapping[str, np.ndarray]], tuple[Any, ...]],
+    arrays: Sequence[Any],
+    arguments: Sequence[Argument],
+    results: Sequence[Result],
+    *,
+    sent: Sent | None = None,
+    local: bool = False,
+) -> tuple[Any, ...]:
+    """The same of dask arrays of any type that have the core shapes of the arguments."""
+    import dask.array as da
+
+    leading = batch_shape(name, arguments, arrays)
+    pairs, chunks = _aligned(arguments, arrays, len(leading))
+    cores = {a.name: len(a.shape) for a in arguments}
+    job = Job(name, Sent.of(name, run) if sent is None else sent, cores, run if local else None)
+    numbers = [(da.arange(sum(own), chunks=(own,)), (axis,)) for axis, own in enumerate(chunks)]
+    every = tuple(range(len(leading)))
+    packed = da.blockwise(
+        job, every, *_flat(numbers), *_flat(pairs), name=None, token=name, dtype=object, align_arrays=False,
+        concatenate=True, meta=np.empty((0,) * len(leading), object),
+    )  # fmt: skip
+    return tuple(_part(name, packed, k, result) for k, result in enumerate(results))
+
+
+def _part(name: str, packed: Any, k: int, result: Result) -> Any:
+    """One of the results that chunks hold together."""
+    import dask.array as da
+
+    n = packed.ndim
+    before = tuple(range(n, n + len(result.before)))
+    after = tuple(range(n + len(before), n + len(before) + len(result.shape)))
+    sizes = dict(zip((*before, *after), (*result.before, *result.shape), strict=True))
+    index = (*before, *range(n), *after)
+    return da.blockwise(
+        _item, index, packed, tuple(range(n)), k, None, token=f"{name}-{result.name}", new_axes=sizes,
+        dtype=result.dtype, meta=np.empty((0,) * len(index), result.dtype), concatenate=True,
+    )  # fmt: skip
+
+
+def _item(packed: tuple[Any, ...], k: int) -> Any:
+    return packed[k]
+
+
+def _flat(pairs: Sequence[tuple[Any, Any]]) -> list[Any]:
+    return [x for pair in pairs for x in pair]
+
+
+def _lazy_array(name: str, argument: Argument, value: Any) -> Any:
+    """An argument as a dask array of float64 with the right core shape, in one chunk along its core axes."""
+    import dask.array as da
+
+    if not is_lazy(value):
+        value = da.from_array(to_array(name, argument, value), chunks=-1)
+    if value.dtype.kind not in "fiub":
+        raise ArgumentError(f"{name}: {argument.name} must hold real numbers, got an array of dtype {value.dtype}")
+    core = len(argument.shape)
+    if value.ndim < core or value.shape[value.ndim - core :] != argument.shape:
+        raise ArgumentError(f"{name}: {argument.name} must have shape {expected(argument.shape)}, got {value.shape}")
+    if any(np.isnan(n) for n in value.shape):
+        raise ArgumentError(
+            f"{name}: {argument.name} has chunks of unknown size, shape {value.shape}; "
+            f"call {argument.name}.compute_chunk_sizes() first"
+        )
+    whole = dict.fromkeys(range(value.ndim - core, value.ndim), -1)
+    return value.astype(float).rechunk(whole) if core else value.astype(float)
+
+
+def _aligned(
+    arguments: Sequence[Argument], arrays: Sequence[Any], leading: int
+) -> tuple[list[tuple[Any, tuple[int, ...]]], list[tuple[int, ...]]]:
+    """The arrays with the same chunks along common leading axes, each with its axes by number; and these chunks."""
+    import dask.array as da
+
+    indices, count = [], leading
+    for argument, x in zip(arguments, arrays, strict=True):
+        core = len(argument.shape)
+        own = x.ndim - core
+        indices.append((*range(leading - own, leading), *range(count, count + core)))
+        count += core
+    chunks, aligned = da.core.unify_chunks(*_flat(list(zip(arrays, indices, strict=True))))
+    return list(zip(aligned, indices, strict=True)), [tuple(map(int, chunks[axis])) for axis in range(leading)]

@@ -1,0 +1,162 @@
+"""Results of lazy work: into memory, or chunk by chunk into a Zarr folder; with dask's bars of progress."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import fields, is_dataclass
+from os import PathLike, fspath
+from typing import Any
+
+import numpy as np
+
+from ..arrays import is_lazy
+from ..errors import ArgumentError, needed
+
+
+def compute(*results: Any, progress: bool = False) -> Any:
+    """Compute lazy results together, as NumPy arrays.
+
+    Parameters
+    ----------
+    *results : dask.array.Array, or dataclasses, tuples and dictionaries of these
+        What is to be computed, such as what `rollout` returns for dask arrays. Chunks that several of them need are
+        computed once.
+    progress : bool, default False
+        Show a bar.
+
+    Returns
+    -------
+    ndarray, or the same dataclass, tuple or dictionary with ndarrays
+        A tuple of these where several were given.
+
+    See Also
+    --------
+    write : Where all of it would not fit in memory.
+
+    Examples
+    --------
+    >>> import dask.array as da
+    >>> import fourbar as fb
+    >>> import fourbar.dask
+    >>> runs = fb.rollout(fb.robots.double_pendulum(), da.zeros((100, 2), chunks=(50, 2)), dt=0.01, steps=10)
+    >>> fb.dask.compute(runs).q.shape
+    (100, 10, 2)
+    """
+    found = _computed(results, progress)
+    return found[0] if len(results) == 1 else found
+
+
+def write(path: str | PathLike[str], results: Any, *, progress: bool = False, overwrite: bool = False) -> Any:
+    """Compute lazy results and write them into a Zarr folder, chunk by chunk: no process holds more than some chunks.
+
+    Parameters
+    ----------
+    path : str or path
+        The folder, which all machines reach by this name, or an address that Zarr knows (needs the extra `zarr`).
+    results : dask.array.Array, or a dataclass, tuple or dictionary of arrays
+        What is to be computed, such as what `rollout` returns for dask arrays. Arrays in memory and text are kept too.
+    progress : bool, default False
+        Show a bar.
+    overwrite : bool, default False
+        Replace what is there; otherwise a folder that exists is an error.
+
+    Returns
+    -------
+    zarr.Group
+        The arrays by name, those of a dataclass within another as in "contacts/force".
+
+    Raises
+    ------
+    ArgumentError
+        If there is nothing to write, the chunks are not regular, or the folder exists.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import dask.array as da
+    >>> import fourbar as fb
+    >>> import fourbar.dask
+    >>> runs = fb.rollout(fb.robots.double_pendulum(), da.zeros((100, 2), chunks=(50, 2)), dt=0.01, steps=10)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     kept = fb.dask.write(folder + "/runs.zarr", runs)
+    ...     kept["q"].shape, kept["q"].chunks
+    ((100, 10, 2), (50, 10, 2))
+    """
+    zarr = needed("zarr", "zarr", "fourbar.dask.write")
+    da = needed("dask.array", "dask", "fourbar.dask")
+    found = dict(_leaves("", results))
+    chunks = {name: _regular(name, x) for name, x in found.items() if is_lazy(x)}
+    if not chunks:
+        raise ArgumentError(f"write: expected dask arrays, or a dataclass or dictionary of such, got {results!r:.200}")
+    try:
+        group = zarr.open_group(fspath(path), mode="w" if overwrite else "w-")
+    except FileExistsError:
+        raise ArgumentError(f"write: {fspath(path)} exists; choose another name, or give overwrite=True") from None
+    lazy, targets = [], []
+    for name, x in found.items():
+        if isinstance(x, np.ndarray):
+            group.create_array(name, data=x)
+        elif is_lazy(x):
+            lazy.append(x)
+            targets.append(group.create_array(name, shape=x.shape, chunks=chunks[name], dtype=x.dtype))
+        else:
+            group.attrs[name] = list(x)
+    _computed((da.store(lazy, targets, lock=False, compute=False),), progress)
+    return group
+
+
+def _leaves(prefix: str, results: Any) -> Iterator[tuple[str, Any]]:
+    """The arrays, and tuples of words, of a result by name."""
+    if (
+        is_lazy(results)
+        or isinstance(results, np.ndarray)
+        or (isinstance(results, tuple) and results and all(isinstance(x, str) for x in results))
+    ):
+        yield prefix or "result", results
+    else:
+        for name, x in _parts(prefix, results):
+            yield from _leaves(f"{prefix}/{name}" if prefix else name, x)
+
+
+def _parts(where: str, results: Any) -> list[tuple[str, Any]]:
+    if is_dataclass(results) and not isinstance(results, type):
+        return [(own.name, getattr(results, own.name)) for own in fields(results)]
+    if isinstance(results, Mapping):
+        return [(str(name), x) for name, x in results.items()]
+    if isinstance(results, tuple | list):
+        return [(str(k), x) for k, x in enumerate(results)]
+    what = f"write: {where or 'results'}"
+    raise ArgumentError(
+        f"{what}: expected dask or NumPy arrays, dataclasses, dictionaries or tuples, got {results!r:.200}"
+    )
+
+
+def _regular(name: str, x: Any) -> tuple[int, ...]:
+    """The size of the chunks, of which only the last ones along each axis may be smaller."""
+    for axis, own in enumerate(x.chunks):
+        if any(n != own[0] for n in own[:-1]) or own[-1] > own[0]:
+            raise ArgumentError(
+                f"write: {name} has chunks of different sizes along axis {axis}, {own[:4]}...: Zarr needs equal ones; "
+                f"give rechunk({{{axis}: {own[0]}}}) to the arrays from which it is computed"
+            )
+    return tuple(max(1, own[0]) for own in x.chunks)
+
+
+def _computed(results: tuple[Any, ...], progress: bool) -> tuple[Any, ...]:
+    """All of it, in one go, by the scheduler that dask would choose."""
+    dask = needed("dask", "dask", "fourbar.dask")
+    needed("dask.array", "dask", "fourbar.dask")
+    if not progress:
+        return dask.compute(*results)
+    client = getattr(dask.base.get_scheduler(), "__self__", None)
+    if client is None:
+        from dask.diagnostics.progress import ProgressBar
+
+        with ProgressBar():
+            return dask.compute(*results)
+    from distributed import progress as bar
+
+    running = dask.persist(*results)
+    bar(running, notebook=False)
+    print()
+    return dask.compute(*running)

@@ -1,0 +1,157 @@
+"""Rollouts of dask arrays: lazy, with the bits of one call; what computes at once refuses them by name."""
+
+from __future__ import annotations
+
+import threading
+from typing import Any
+
+import numpy as np
+import pytest
+
+import fourbar as fb
+from fourbar import ArgumentError
+from fourbar.chunks.apply import Result
+from fourbar.sim.in_chunks import rolled_lazily
+
+from .support import Integrating, ball_on_floor, chunked, linkage, pendulum, same_bits, states
+
+da = pytest.importorskip("dask.array")
+FIELDS = ("q", "v", "lost", "steps", "diverged")
+
+
+def never(block: np.ndarray) -> np.ndarray:
+    """What must not be computed."""
+    raise AssertionError("computed too early")
+
+
+@pytest.mark.parametrize("scheduler", ["synchronous", "threads"])
+def test_rollouts_have_the_bits_of_one_call(scheduler: str) -> None:
+    q, v = states()
+    lazy = fb.rollout(pendulum(), chunked(q), chunked(v, 20), dt=0.01, steps=9, every=2)
+    wanted = fb.rollout(pendulum(), q, v, dt=0.01, steps=9, every=2)
+    assert same_bits(lazy.t, wanted.t)
+    for name in FIELDS:
+        x = getattr(lazy, name)
+        assert isinstance(x, da.Array) and x.shape == getattr(wanted, name).shape
+        assert same_bits(x.compute(scheduler=scheduler), getattr(wanted, name))
+
+
+def test_nothing_is_computed_before_it_is_asked_for() -> None:
+    q = da.zeros((20, 2), chunks=(5, 2)).map_blocks(never, dtype=float, meta=np.empty((0, 0)))
+    lazy = fb.rollout(pendulum(), q, dt=0.01, steps=3)
+    assert lazy.q.chunks == ((5, 5, 5, 5), (3,), (2,))
+    with pytest.raises(AssertionError, match="too early"):
+        lazy.q.compute(scheduler="synchronous")
+
+
+def test_controls_in_chunks_and_several_axes() -> None:
+    q = np.random.default_rng(0).normal(size=(4, 1, 2))
+    u = np.random.default_rng(1).normal(size=(6, 5, 2))
+    lazy = fb.rollout(pendulum(), da.from_array(q, chunks=(2, 1, 2)), None, chunked(u, 4), dt=0.01)
+    assert lazy.q.chunks == ((2, 2), (4, 2), (5,), (2,))
+    assert same_bits(lazy.q.compute(), fb.rollout(pendulum(), q, None, u, dt=0.01).q)
+
+
+def test_a_control_that_keeps_state_is_copied_for_each_chunk() -> None:
+    q, v = states()
+    control = Integrating()
+    lazy = fb.rollout(pendulum(), chunked(q), v, control, dt=0.01, steps=6)
+    assert same_bits(lazy.q.compute(), fb.rollout(pendulum(), q, v, Integrating(), dt=0.01, steps=6).q)
+    assert control.total == 0.0
+
+
+def test_a_traced_control() -> None:
+    q, v = states()
+    damped = fb.traced(lambda t, q, v: [-0.1 * x for x in v])
+    lazy = fb.rollout(pendulum(), chunked(q), v, damped, dt=0.01, steps=6)
+    assert same_bits(lazy.q.compute(), fb.rollout(pendulum(), q, v, damped, dt=0.01, steps=6).q)
+
+
+def test_a_control_that_cannot_be_sent_is_refused_by_name() -> None:
+    lock = threading.Lock()
+
+    def guarded(t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+        with lock:
+            return -q
+
+    with pytest.raises(ArgumentError, match=r"rollout: control cannot be sent.*guarded.*lock"):
+        fb.rollout(pendulum(), chunked(states()[0]), None, guarded, dt=0.01, steps=3)
+
+
+@pytest.mark.slow
+def test_scenes() -> None:
+    q = np.tile([0.0, 0.0, 0.3, 1.0, 0.0, 0.0, 0.0], (6, 1))
+    q[:, 2] += 0.05 * np.arange(6)
+    friction = np.linspace(0.1, 0.9, 6)[:, None]
+    wanted = ball_on_floor().rollout(q, steps=205, every=50, friction=friction)
+    lazy = ball_on_floor().rollout(chunked(q, 4), steps=205, every=50, friction=friction)
+    assert same_bits(lazy.t, wanted.t) and lazy.contacts.names == wanted.contacts.names
+    pairs: list[tuple[Any, Any]] = [
+        *((getattr(lazy, x), getattr(wanted, x)) for x in ("q", "v", "residual", "worst", "converged", "diverged")),
+        *((getattr(lazy.contacts, x), getattr(wanted.contacts, x)) for x in ("gap", "force", "found")),
+        *zip(lazy.last, wanted.last, strict=True),
+    ]
+    for x, y in pairs:
+        assert isinstance(x, da.Array) and x.shape == y.shape
+        assert same_bits(x.compute(), y)
+
+
+def test_a_failure_names_its_sample() -> None:
+    q = np.tile(linkage().assemble(linkage().neutral()), (20, 1))
+    q[13] += 0.1
+    lazy = fb.rollout(linkage(), chunked(q, 5), dt=0.01, steps=3)
+    with pytest.raises(ArgumentError, match=r"loops.*open.*in sample 13 of.*samples 10 to 14"):
+        lazy.q.compute()
+    two = da.from_array(q.reshape(4, 5, -1), chunks=(2, 5, -1))
+    with pytest.raises(ArgumentError, match=r"in sample \(2, 3\) of"):
+        fb.rollout(linkage(), two, dt=0.01, steps=3).q.compute()
+
+
+def test_what_computes_at_once_refuses_dask_arrays() -> None:
+    q = chunked(states()[0])
+    for call in (
+        lambda: fb.simulate(pendulum(), q, duration=0.1),
+        lambda: fb.simulate(pendulum(), [0.0, 0.0], q[0], duration=0.1),
+        lambda: fb.simulate(pendulum(), [0.0, 0.0], control=q, duration=0.1),
+        lambda: ball_on_floor().simulate(da.zeros((3, 7)), duration=0.1),
+    ):
+        with pytest.raises(ArgumentError, match=r"simulate: \w+ is a dask array.*rollout.*compute\(\)"):
+            call()
+    with pytest.raises(ArgumentError, match="assemble: q is a dask array"):
+        pendulum().assemble(q)
+
+
+def test_wrong_arguments_are_refused_at_once() -> None:
+    q = chunked(states()[0])
+    with pytest.raises(ArgumentError, match="q must have shape"):
+        fb.rollout(pendulum(), q[:, :1], dt=0.01, steps=3)
+    with pytest.raises(ArgumentError, match="control: expected an array"):
+        fb.rollout(pendulum(), q, None, np.zeros((2, 2)), dt=0.01, steps=3)
+    with pytest.raises(ArgumentError, match="compute_chunk_sizes"):
+        fb.rollout(pendulum(), q[q[:, 0] > 0.0], dt=0.01, steps=3)
+    with pytest.raises(ArgumentError, match="real numbers"):
+        fb.rollout(pendulum(), q.astype(complex), dt=0.01, steps=3)
+    with pytest.raises(ArgumentError, match="takes a robot"):
+        fb.rollout(3, q, dt=0.01, steps=3)  # type: ignore[arg-type]
+
+
+def test_the_functions_of_a_robot_name_samples_too() -> None:
+    """A batch has NaN where a sample has no answer; what raises, such as a wrong loop, says where."""
+    q, _ = states(12)
+    varied = pendulum().varying("lower.mass")
+    lazy = varied.forward_dynamics(chunked(q, 4), q, q, chunked(np.linspace(0.5, 2.0, 12), 4))
+    assert same_bits(lazy.compute(), varied.forward_dynamics(q, q, q, np.linspace(0.5, 2.0, 12)))
+
+
+def weighed(q: np.ndarray, numbers: dict[str, np.ndarray], scale: float) -> tuple[np.ndarray]:
+    """Stands for a rollout with numbers by name."""
+    return (q * numbers["hand.mass"][..., None] + scale * numbers["hand.com"],)
+
+
+def test_numbers_by_name_go_with_their_samples() -> None:
+    q, v = states(20)
+    numbers = {"hand.mass": chunked(np.arange(20.0), 5), "hand.com": v}
+    cores = {"q": (2,), "numbers": {"hand.mass": (), "hand.com": (2,)}}
+    given = {"q": chunked(q, 4), "numbers": numbers, "control": None}
+    found = rolled_lazily("rollout", weighed, tuple, given, cores, [Result("x", (2,))], {"scale": 3.0})["x"]
+    assert same_bits(found.compute(), q * np.arange(20.0)[:, None] + 3.0 * v)

@@ -58,6 +58,7 @@ ARROWS = {
     "casadi": ("targets",),
     "dask": ("chunks",),
     "jax": ("targets",),
+    "torch": ("targets",),
     "baselines": ("reference",),
     "lagrange": ("reference",),
     "cli": ("sim", "identification", "robots", "interop", "reference", "targets", ""),
@@ -78,8 +79,8 @@ ARROWS = {
 LONGEST_FILE = 500
 LONGEST_FUNCTION = 60
 HEAVY = (
-    "llvmlite", "casadi", "jax", "clarabel", "matplotlib", "dask", "pinocchio", "mujoco", "pydrake", "scipy", "sympy",
-    "pandas", "tqdm", "hypothesis", "pytest",
+    "llvmlite", "casadi", "jax", "torch", "clarabel", "matplotlib", "dask", "pinocchio", "mujoco", "pydrake", "scipy",
+    "sympy", "pandas", "tqdm", "hypothesis", "pytest",
 )  # fmt: skip
 ANYWHERE = {"errors", "lazy", "linalg", "once", "representation", "tolerances"}  # what every package may import
 
@@ -217,7 +218,7 @@ def picture_of_packages() -> dict[str, set[str]]:
 
 def test_the_picture_of_packages_agrees_with_the_imports() -> None:
     drawn = picture_of_packages()
-    aliases = {"", "__main__", "loops", "convert", "bridges", "baselines", "lagrange", "casadi", "jax", "dask"}
+    aliases = {"", "__main__", "loops", "convert", "bridges", "baselines", "lagrange", "casadi", "jax", "dask", "torch"}
     assert set(drawn) == set(ARROWS) - aliases - ANYWHERE
     assert drawn == {name: set(ARROWS[name]) - aliases - ANYWHERE for name in drawn}
 

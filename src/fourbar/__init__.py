@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from .system.load import FileWarning, load, loads
     from .system.targets import Target
     from .targets.c import export_c
+    from .targets.wasm import export_wasm
 
 __version__ = "0.1.0"
 
@@ -44,8 +45,8 @@ __all__ = [
     "HeightField", "Identification", "IdentificationError", "InverseKinematics", "Limits", "ModelError", "ParseError",
     "Plane", "Report", "Rollouts", "Scene", "SignedDistance", "SimulationWarning", "SingularError", "System", "Target",
     "Trajectory", "UnknownNameError", "acos", "asin", "atan2", "base_parameters", "constraints", "contact", "convert",
-    "cos", "exciting_trajectory", "export_c", "identify", "joints", "load", "loads", "loops", "maximum", "minimum",
-    "robots", "rollout", "select", "simulate", "sin", "sqrt", "tan", "traced",
+    "cos", "exciting_trajectory", "export_c", "export_wasm", "identify", "joints", "load", "loads", "loops", "maximum",
+    "minimum", "robots", "rollout", "select", "simulate", "sin", "sqrt", "tan", "traced",
 ]  # fmt: skip
 
 lazy(
@@ -66,5 +67,6 @@ lazy(
         "system.load": "FileWarning load loads",
         "system.targets": "Target",
         "targets.c": "export_c",
+        "targets.wasm": "export_wasm",
     },
 )

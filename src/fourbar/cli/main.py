@@ -10,11 +10,11 @@ from collections.abc import Sequence
 
 from .. import __version__
 from ..errors import ArgumentError, FourbarError, UnknownNameError
-from . import bench, check, convert, export_c, info, show, simulate
+from . import bench, check, convert, export_c, export_wasm, info, show, simulate
 
 COMMANDS = {
     "simulate": simulate, "info": info, "check": check, "convert": convert, "export-c": export_c,
-    "bench": bench, "show": show,
+    "export-wasm": export_wasm, "bench": bench, "show": show,
 }  # fmt: skip
 GROUPS = {
     "first steps": ("info", "view", "simulate"),

@@ -6,56 +6,18 @@ safe to call from several threads. Header, test with vectors, and CMake come alo
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from ..errors import ArgumentError
-from ..expr import Program, interpret
 from .c_casadi import casadi_symbols
 from .c_code import HELPERS, SCALARS, Writer, parameter_names
+from .exported import Exported, identifier, read, vectors
 
-_VECTORS, _TRIED = 3, 64  # states that the test knows the results of, and among how many they are chosen
 _TOLERANCE = {"double": 1e-12, "float": 1e-4}
-
-
-@dataclass(frozen=True)
-class Exported:
-    """A function to be written: its name in C, what it computes, what its documentation says."""
-
-    name: str
-    program: Program
-    doc: str
-
-
-def _identifier(text: str) -> str:
-    """Text as a name in C."""
-    name = re.sub(r"\W+", "_", text).strip("_")
-    return f"_{name}" if name[:1].isdigit() else name or "robot"
-
-
-def _read(functions: Sequence[Any], name: str) -> list[Exported]:
-    found: dict[str, Exported] = {}
-    for function in functions:
-        program = getattr(function, "program", None)
-        if not callable(program):
-            options = ", ".join(getattr(function, "options", ())) or "frame"
-            raise ArgumentError(
-                f"export_c: {function!r} is no function that can be written. Give functions of a robot, such as "
-                f"robot.inverse_dynamics; one with options as function.specialise({options}=...)"
-            )
-        made: Any = program()
-        stem = base = f"{name}_{_identifier(made.name)}"
-        for k in range(2, len(functions) + 2):
-            if stem not in found:
-                break
-            stem = f"{base}_{k}"
-        found[stem] = Exported(stem, made, str(getattr(function, "__doc__", "") or ""))
-    return list(found.values())
 
 
 def export_c(
@@ -94,10 +56,8 @@ def export_c(
         raise ArgumentError(f"export_c: scalar={scalar!r}: expected one of {', '.join(map(repr, SCALARS))}")
     if casadi and scalar != "double":
         raise ArgumentError("export_c: casadi=True needs scalar='double', which is what CasADi computes with")
-    if not functions:
-        raise ArgumentError("export_c: no functions given; name some, such as [robot.inverse_dynamics]")
-    prefix = _identifier(name)
-    exported = _read(functions, prefix)
+    prefix = identifier(name)
+    exported = read("export_c", functions, prefix)
     target = Path(folder)
     target.mkdir(parents=True, exist_ok=True)
     writer = Writer(scalar)
@@ -163,23 +123,6 @@ def _header(prefix: str, functions: Sequence[Exported], writer: Writer) -> str:
     return "\n".join([*lines, "#ifdef __cplusplus", "}", "#endif", "", f"#endif /* {guard} */", ""])
 
 
-def _vectors(program: Program) -> list[tuple[list[np.ndarray], list[np.ndarray]]]:
-    """Arguments and their results by the interpreter: of many random ones, those that rounding disturbs least.
-
-    Quaternions need not be of length one here, nor loops closed: a program is a formula.
-    """
-    rng = np.random.default_rng(len(program.name))
-    given = {x.name: rng.uniform(0.1, 1.0, (_TRIED, *x.shape)).astype(np.float32).astype(float) for x in program.inputs}
-    exact, moved = interpret(program, given), interpret(program, {k: x * (1.0 + 1e-7) for k, x in given.items()})
-    off = np.zeros(_TRIED)
-    for y in program.outputs:
-        found, other = (x[y.name].reshape(_TRIED, -1) for x in (exact, moved))
-        size = np.maximum(1.0, np.abs(found).max(axis=1, initial=0.0))
-        off = np.maximum(off, np.abs(found - other).max(axis=1, initial=0.0) / size)
-    best = np.argsort(np.where(np.isfinite(off), off, np.inf))[:_VECTORS]
-    return [([given[x.name][k] for x in program.inputs], [exact[y.name][k] for y in program.outputs]) for k in best]
-
-
 def _test(prefix: str, functions: Sequence[Exported], writer: Writer) -> str:
     """A program that compares results with those of fourbar, and says by how much they differ."""
     lines = [
@@ -197,7 +140,7 @@ def _test(prefix: str, functions: Sequence[Exported], writer: Writer) -> str:
         "int main(void) {",
     ]  # fmt: skip
     for f in functions:
-        for given, found in _vectors(f.program):
+        for given, found in vectors(f.program):
             lines += _case(f, given, found, writer)
     tolerance = _TOLERANCE[writer.scalar]
     lines += [

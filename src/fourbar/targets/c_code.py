@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 from ..expr import Block, Program
 from ..expr.program import Instruction
+from .exported import needed_instructions
 
 SCALARS = {"double": "", "float": "f"}  # the type of all numbers, and the suffix of its constants and functions
 
@@ -74,7 +75,7 @@ class Writer:
         def place(port: int, offset: int) -> str:
             return f"w[{offset}]" if fixed else f"w[at[{port}] + {offset}]"
 
-        needed = _needed(block)
+        needed = needed_instructions(block)
         kept = [self._line(k, instruction, place) for k, instruction in enumerate(block.code) if k in needed]
         kept += [f"    {place(s.port, s.offset)} = {self._operand(s.value)};" for s in block.stores]
         given = "real *w" + ("" if fixed else ", const int *at") + (", const real *table" if block.table else "")
@@ -144,16 +145,6 @@ class Writer:
             lines.append(f"    {name}_block{call.block}({', '.join(given)});")
             lines += ["    }"] * sum(r.end == k + 1 for r in program.repeats)
         return lines
-
-
-def _needed(block: Block) -> set[int]:
-    """The instructions that stores depend on."""
-    needed = {s.value for s in block.stores if s.value.__class__ is int}
-    for k in reversed(range(len(block.code))):
-        op, *operands = block.code[k]
-        if k in needed and op not in ("load", "table"):
-            needed.update(x for x in operands if x.__class__ is int)
-    return needed  # type: ignore[return-value]
 
 
 def parameter_names(program: Program) -> tuple[list[str], list[str]]:

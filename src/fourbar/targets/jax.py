@@ -22,13 +22,12 @@ from ..compile.llvm import batch_lanes, single_lane
 from ..errors import ArgumentError
 from ..expr import Program
 from ..functions.attributes import OptionedMethod
-from ..functions.derivative_recordings import DerivativeRecording
 from ..functions.function import sharing_from
-from ..functions.method_table import SUBJECTS
-from ..functions.recording import MethodRecording, Recording
+from ..functions.recording import Recording
 from ..once import Turn
 from .missing import needed
 from .operations import Operation
+from .wrapped import Functions, WrappedMethod, recording_of
 from .xla_handler import MAJOR, Handler
 
 jax = needed("jax", "jax")
@@ -267,28 +266,6 @@ class JaxFunction:
         return self._operations.setdefault(present, Operation(self._recording, present)) if found is None else found
 
 
-class JaxMethod:
-    """A method with options, which go by name: `pose(q, frame="hand")`. Made by `function`."""
-
-    def __init__(self, method: Any) -> None:
-        self._method = method
-        self._made: dict[int, tuple[Any, JaxFunction]] = {}
-        self.__name__ = self.__qualname__ = method.__name__
-        self.__doc__ = method.__doc__
-
-    def __repr__(self) -> str:
-        return f"<fourbar JAX function {self.__name__}, options by name: {', '.join(self._method.options)}>"
-
-    def specialise(self, **options: Any) -> JaxFunction:
-        """The function for one choice of options."""
-        own = self._method.specialise(**options)
-        return self._made.setdefault(id(own), (own, function(own)))[1]
-
-    def __call__(self, *args: Any, **named: Any) -> Any:
-        options = {name: named.pop(name) for name in self._method.options if name in named}
-        return self.specialise(**options)(*args, **named)
-
-
 def _check_precision(name: str) -> None:
     if jax.dtypes.canonicalize_dtype(float) != np.dtype(float):
         raise ArgumentError(
@@ -346,37 +323,8 @@ def function(of: Any) -> Any:
     (2, 2)
     """
     if isinstance(of, OptionedMethod):
-        return JaxMethod(of)
-    recording = of.state[0].recording if hasattr(type(of), "state") else None  # not that of something inside `of`
-    if isinstance(recording, MethodRecording):
-        return JaxFunction(recording)
-    if isinstance(getattr(of, "recording", recording), DerivativeRecording):
-        raise ArgumentError(
-            f"fourbar.jax.function: {of!r} is a derivative. Give the function itself, and differentiate that with "
-            "jax.jvp, jax.grad, jax.jacfwd or jax.jacrev"
-        )
-    raise ArgumentError(
-        f"fourbar.jax.function: {of!r} is not a function of a robot that is one program. Give robot.forward_dynamics, "
-        "robot.pose, ...; functions of constrained robots choose their programs by values, which JAX does not have"
-    )
-
-
-class Functions:
-    """The functions of a robot as JAX functions. Made by `functions`."""
-
-    def __init__(self, robot: Any) -> None:
-        self._robot = robot
-
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("_") or not hasattr(self._robot, name):
-            raise AttributeError(f"{self._robot!r} has no function {name!r}")
-        return self.__dict__.setdefault(name, function(getattr(self._robot, name)))
-
-    def __dir__(self) -> list[str]:
-        return sorted({*super().__dir__(), *SUBJECTS})
-
-    def __repr__(self) -> str:
-        return f"<JAX functions of {self._robot!r}>"
+        return WrappedMethod(of, function, "JAX")
+    return JaxFunction(recording_of(of, "fourbar.jax", "JAX", "jax.jvp, jax.grad, jax.jacfwd or jax.jacrev"))
 
 
 def functions(robot: Any) -> Functions:
@@ -387,4 +335,4 @@ def functions(robot: Any) -> Functions:
     robot : System
         A robot, or ``robot.varying("hand.mass")``, whose parameters are arguments.
     """
-    return Functions(robot)
+    return Functions(robot, function, "JAX")

@@ -1,0 +1,28 @@
+"""export-wasm: functions of a robot as a WebAssembly module.
+
+Writes the module, a JavaScript module that has it inside, a test with vectors and package.json into a folder. A
+function with options is written as name:option=value, e.g. pose:frame=hand.
+"""
+
+from __future__ import annotations
+
+import argparse
+
+from ..targets.wasm import export_wasm
+from .arguments import read_robot, reading_options, tell_warnings
+from .exported import add_functions, chosen_functions
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    add_functions(parser, "wasm", "name of the files")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Write the files and list them."""
+    robot = read_robot(args.source, **reading_options(args))
+    files = export_wasm(args.output, chosen_functions(robot, args.functions), name=args.name or robot.name)
+    tell_warnings(robot, args.source)
+    for file in files:
+        print(file)
+    return 0

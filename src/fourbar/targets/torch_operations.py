@@ -1,0 +1,348 @@
+"""Operations (`operations.py`) as operators that PyTorch knows: on the CPU, traced, batched, differentiated.
+
+An operator takes tensors whose leading axes broadcast, as the NumPy functions do. On the CPU it is such a function, on
+the memory of the tensors. Its derivatives are operators again. They are written for PyTorch's dispatcher itself
+(`torch.library.Library`) rather than with `torch.library.custom_op`, which takes twice the time of a call, and which
+`torch.func` does not differentiate.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from ..arrays import expected
+from ..compile.kernel import digest
+from ..compile.llvm import single_lane
+from ..errors import ArgumentError
+from ..functions.function import make
+from ..once import Turn, cached_property
+from .missing import needed
+from .operations import Operation
+
+torch = needed("torch", "torch")
+
+_NAMESPACE = "fourbar"
+_INSIDE = (
+    "_are_functorch_transforms_active", "_any_requires_grad", "_dispatch_keys", "_len_torch_dispatch_stack",
+)  # fmt: skip
+
+
+class Unfit(ImportError):
+    """The PyTorch that is installed cannot run functions of fourbar."""
+
+
+def _parts() -> tuple[Any, ...]:
+    """What is used of the inside of PyTorch."""
+    try:
+        inside = torch._C
+        below, after = inside._AutoDispatchBelowAutograd, inside._after_autograd_keyset
+        duals, functions = torch.autograd.forward_ad, torch.autograd.function
+        single = needed("torch._functorch.autograd_function", "torch").enable_single_level_autograd_function
+        used = (
+            *((inside, name) for name in _INSIDE), (torch.library, "register_vmap"), (torch._VF, "_unpack_dual"),
+            (torch._VF, "_make_dual"), (duals, "_current_level"), (duals, "_set_fwd_grad_enabled"),
+        )  # fmt: skip
+        for home, name in used:
+            getattr(home, name)
+        return inside, below, after, duals, functions._SingleLevelFunction, single
+    except (ImportError, AttributeError) as error:
+        raise Unfit(
+            f"torch {torch.__version__} does not fit fourbar.torch: {error}. It needs torch>=2.13", name="torch"
+        ) from error
+
+
+_C, _BelowAutograd, _AFTER, _duals, _Function, _single_level = _parts()
+_Tensor, _float64, _FLOAT = torch.Tensor, torch.float64, np.dtype(float)
+_grad_enabled, _any_requires_grad, _transformed = (
+    torch.is_grad_enabled, _C._any_requires_grad, _C._are_functorch_transforms_active
+)  # fmt: skip
+_dispatch_modes = _C._len_torch_dispatch_stack
+_library = torch.library.Library(_NAMESPACE, "FRAGMENT")
+
+
+def _is_memory(args: Sequence[Any]) -> bool:
+    """Whether all are tensors that NumPy can read as they are, and no wrappers of others."""
+    for x in args:
+        if x.__class__ is not _Tensor or x.dtype is not _float64 or _C._dispatch_keys(x).raw_repr() not in _PLAIN:
+            return False
+    return True
+
+
+def _plain_keys() -> frozenset[int]:
+    """What the dispatcher looks at, of tensors that are nothing but memory of the CPU."""
+    with torch.inference_mode(True):
+        own = torch.empty(0, dtype=_float64)
+    with torch.inference_mode(False):
+        usual = torch.empty(0, dtype=_float64)
+    return frozenset(_C._dispatch_keys(x).raw_repr() for x in (own, usual))
+
+
+_PLAIN = _plain_keys()
+
+
+class Operator:
+    """An operation that PyTorch knows. It stays known until the process ends, since compiled graphs refer to it.
+
+    `call` is the NumPy function, if there is one already.
+    """
+
+    def __init__(self, name: str, of: Operation, call: Callable[..., Any]) -> None:
+        self.of, self.name, self._call = of, name, call
+        self.outputs = tuple(y.shape for y in of.program.outputs)
+        self._forward: dict[tuple[int, ...], Operator] = {}
+        self._on_arrays = self._returning()
+        # The result or a tuple of results, without PyTorch's dispatcher; None where others are to see the call.
+        self.direct = self._shortcut()
+        self._register()
+
+    def _register(self) -> None:
+        taken = ", ".join(f"Tensor x{i}" for i in range(len(self.of.present)))
+        given = ", ".join(["Tensor"] * len(self.outputs))
+        result = given if len(self.outputs) == 1 else f"({given})"
+        _library.define(f"{self.name}({taken}) -> {result}", tags=(torch.Tag.pt2_compliant_tag,))
+        qualified = f"{_NAMESPACE}::{self.name}"
+        _library.impl(self.name, self.on_cpu, "CPU")
+        torch.library.register_fake(qualified, self._traced, lib=_library)
+        torch.library.register_vmap(qualified, self._batched, lib=_library)
+        _library.impl(self.name, self._differentiated, "Autograd", with_keyset=True)
+        self.overload = getattr(getattr(torch.ops, _NAMESPACE), self.name).default
+
+    def _recorded(self, args: Sequence[Any]) -> Any:
+        """The same for tensors of which some want gradients, or are of another class."""
+        if not _is_memory(args):
+            return None
+        if _grad_enabled() and _any_requires_grad(*args):
+            return _Recorded.apply(self, None, *args)
+        return self.on_cpu(*args)
+
+    def _shortcut(self) -> Callable[[Sequence[Any]], Any]:
+        """What `direct` is: written for speed, since it is all that there is between a caller and the machine code."""
+        recorded, returning, duals, float64, tensor = self._recorded, self._on_arrays, _duals, _FLOAT, _Tensor
+        transformed, dispatch_modes = _transformed, _dispatch_modes
+
+        def direct(args: Sequence[Any]) -> Any:
+            if duals._current_level >= 0 or transformed() or dispatch_modes():
+                return None
+            arrays = []
+            for x in args:
+                if x.__class__ is not tensor or x.requires_grad:
+                    return recorded(args)
+                try:
+                    array = x.numpy()
+                except (RuntimeError, TypeError):  # a wrapper of others, or not in the memory of the CPU as it is
+                    return None
+                if array.dtype is not float64:
+                    return None
+                arrays.append(array)
+            return returning(arrays)
+
+        return direct
+
+    def __call__(self, *args: Any) -> tuple[Any, ...]:
+        """The results, always a tuple."""
+        found = self.direct(args)
+        if found is None:
+            found = self.overload(*args)
+        return (found,) if len(self.outputs) == 1 else tuple(found)
+
+    def on_cpu(self, *args: Any) -> Any:
+        """The operator on memory: arguments are not copied, and neither are results."""
+        return self._on_arrays([x.numpy() for x in args])
+
+    def _returning(self) -> Callable[[list[np.ndarray]], Any]:
+        """The call with its results as tensors."""
+        call, tensor = self._call, torch.from_numpy
+
+        def one_number(arrays: list[np.ndarray]) -> Any:  # of one sample it is no array
+            found = call(*arrays)
+            return tensor(found) if type(found) is np.ndarray else torch.tensor(found, dtype=_float64)
+
+        if len(self.outputs) > 1:
+            return lambda arrays: tuple([tensor(np.asarray(y)) for y in call(*arrays)])
+        return (lambda arrays: tensor(call(*arrays))) if self.outputs[0] else one_number
+
+    def _traced(self, *args: Any) -> Any:
+        """What results look like, from what arguments look like. Whoever asks may also want the gradient."""
+        name = self.of.recording.name
+        for x, a in zip(args, self.of.arguments, strict=True):
+            core = len(a.shape)
+            if x.ndim < core or tuple(x.shape[x.ndim - core :]) != a.shape:
+                raise ArgumentError(f"{name}: {a.name} must have shape {expected(a.shape)}, got {tuple(x.shape)}")
+        leading = self.leading(args)
+        if any(x.requires_grad for x in args):
+            _ = self.backward  # a compiled graph that another process has kept may refer to it
+        found = [args[0].new_empty((*leading, *shape)) for shape in self.outputs]
+        return found[0] if len(found) == 1 else tuple(found)
+
+    def leading(self, args: Sequence[Any]) -> tuple[Any, ...]:
+        """The axes before those of one sample, of all arguments together; their sizes may be symbols."""
+        found = [x.shape[: x.ndim - len(a.shape)] for x, a in zip(args, self.of.arguments, strict=True)]
+        try:
+            return tuple(torch.broadcast_shapes(*found))
+        except RuntimeError:
+            shown = ", ".join(f"{a.name} {tuple(s)}" for a, s in zip(self.of.arguments, found, strict=True))
+            what = f"{self.of.recording.name}: the leading (batch) axes do not broadcast together: {shown}"
+            raise ArgumentError(what) from None
+
+    def _batched(self, info: Any, axes: Sequence[int | None], *args: Any) -> tuple[Any, Any]:
+        """The rule of `vmap`: one more leading axis, before those that an argument has."""
+        arguments = self.of.arguments
+        own = [x.ndim - len(a.shape) - (axis is not None) for x, a, axis in zip(args, arguments, axes, strict=True)]
+        most = max(own)
+        given = []
+        for x, axis, n in zip(args, axes, own, strict=True):
+            if axis is not None:
+                x = x.movedim(axis, 0)
+                x = x.reshape(x.shape[0], *[1] * (most - n), *x.shape[1:]) if most > n else x
+            given.append(x)
+        return self.overload(*given), 0 if len(self.outputs) == 1 else (0,) * len(self.outputs)
+
+    def _differentiated(self, keys: Any, *args: Any) -> Any:
+        """The operator where tensors may have gradients or tangents."""
+        nested = _transformed()
+        if nested:
+            pairs = [torch._VF._unpack_dual(x, level=0) for x in args]
+            if any(tangent is not None for _, tangent in pairs):
+                return self._dual(*zip(*pairs, strict=True))
+        if nested or _duals._current_level >= 0 or (_grad_enabled() and _any_requires_grad(*args)):
+            with _single_level():
+                return _Recorded.apply(self, keys, *args)
+        with _BelowAutograd():
+            return self.overload.redispatch(keys & _AFTER, *args)
+
+    def _dual(self, primals: Sequence[Any], tangents: Sequence[Any]) -> Any:
+        """Results with tangents, within `torch.func.jvp`, which may be within another one.
+
+        The derivative that a `torch.autograd.Function` has for this is not differentiated forwards again.
+        """
+        results = self(*primals)
+        rates = self.push(primals, tangents, [y.shape for y in results])
+        found = [
+            torch._VF._make_dual(y, rate + torch.zeros_like(y), level=0)  # both are to be batched where one is
+            for y, rate in zip(results, rates, strict=True)
+        ]
+        return found[0] if len(found) == 1 else tuple(found)
+
+    @cached_property
+    def backward(self) -> Operator:
+        """The gradients by all arguments along the configuration space, from these and weights of the results."""
+        return operator(self.of.backward)
+
+    def forward(self, moving: tuple[int, ...]) -> Operator:
+        """The rates of the results, from all arguments and tangents of those at the places `moving`."""
+        if moving not in self._forward:
+            self._forward.setdefault(moving, operator(self.of.forward(moving)))
+        return self._forward[moving]
+
+    def pull(self, args: Sequence[Any], weights: Sequence[Any], wanted: Sequence[bool]) -> list[Any]:
+        """The gradients by the entries of those arguments that are wanted; None for others."""
+        gradients = self.backward(*args, *weights)
+        found: list[Any] = [None] * len(args)
+        for i, (x, gradient) in enumerate(zip(args, gradients, strict=True)):
+            if wanted[i]:
+                if self.of.project(i) is not None:
+                    (gradient,) = operator(self.of.projection.up)(x, gradient)
+                found[i] = gradient if gradient.shape == x.shape else gradient.sum_to_size(x.shape)
+        return found
+
+    def push(self, primals: Sequence[Any], tangents: Sequence[Any], shapes: Sequence[Any]) -> list[Any]:
+        """The rates of results of some shapes, along tangents by entries; those that are None do not move."""
+        of = self.of
+        moving = tuple(i for i, tangent in enumerate(tangents) if tangent is not None)
+        if set(moving) <= set(of.linear):
+            still = len(primals) - len(of.linear)
+            less = of.along(moving)
+            if less is None:
+                given = [torch.zeros_like(x) if t is None else t for x, t in zip(primals, tangents, strict=True)]
+                found = self(*primals[:still], *given[still:])
+            else:
+                found = operator(less)(*primals[:still], *(tangents[i] for i in moving))
+            return [rate.expand(shape) for rate, shape in zip(found, shapes, strict=True)]
+        rates = []
+        for i in moving:
+            project = of.project(i)
+            rates.append(tangents[i] if project is None else operator(project)(primals[i], tangents[i])[0])
+        return list(self.forward(moving)(*primals, *rates))
+
+
+class _Recorded(_Function):
+    """An operator in the graph of autograd; without `keys` of the dispatcher nobody else is to see it.
+
+    With them, transformations of `torch.func` that are outside still do.
+    """
+
+    @staticmethod
+    def forward(ctx: Any, of: Operator, keys: Any, *args: Any) -> Any:
+        ctx.operator = of
+        ctx.save_for_backward(*args)
+        if keys is None:
+            return of.on_cpu(*args)
+        ctx.save_for_forward(*args)
+        if not _transformed():
+            with _BelowAutograd():
+                return of.overload.redispatch(keys & _AFTER, *args)
+        with _BelowAutograd(), torch.enable_grad(), _duals._set_fwd_grad_enabled(True):  # for those outside
+            return of.overload.redispatch(keys & _AFTER, *args)
+
+    @staticmethod
+    def backward(ctx: Any, *weights: Any) -> Any:
+        return None, None, *ctx.operator.pull(ctx.saved_tensors, weights, ctx.needs_input_grad[2:])
+
+    @staticmethod
+    def jvp(ctx: Any, of: Any, keys: Any, *tangents: Any) -> Any:
+        primals = ctx.saved_tensors
+        leading = ctx.operator.leading(primals)
+        shapes = [(*leading, *shape) for shape in ctx.operator.outputs]
+        found = ctx.operator.push(primals, tangents, shapes)
+        return found[0] if len(found) == 1 else tuple(found)
+
+
+class _Operators:
+    """Those that PyTorch knows, by operation and by name."""
+
+    def __init__(self) -> None:
+        self._by_name: dict[str, Operator] = {}
+        self._by_operation: dict[Operation, Operator] = {}
+        self._turn = Turn()
+
+    def get(self, of: Operation, call: Callable[..., Any] | None) -> Operator:
+        """That of an operation, which is made known if need be.
+
+        Its name says what is computed, and is the same in every process, so that PyTorch can keep graphs on disk.
+        """
+        found = self._by_operation.get(of)
+        if found is None:
+            words = re.sub(r"\W", "_", of.program.name)
+            name = f"{words}_{digest(of.program, single_lane(), {}).hex()[:32]}"
+            with self._turn.taken():
+                found = self._by_name.get(name)
+                if found is None:
+                    found = self._by_name[name] = Operator(name, of, numpy_function(of) if call is None else call)
+                self._by_operation[of] = found
+        return found
+
+
+_known = _Operators()
+
+
+def operator(of: Operation, call: Callable[..., Any] | None = None) -> Operator:
+    """An operation as PyTorch knows it; `call` is the NumPy function, if there is one already."""
+    return _known.get(of, call)
+
+
+def numpy_function(of: Operation) -> Callable[..., Any]:
+    """The NumPy function of an operation, which takes its arguments by place."""
+    return by_place(make(of.recording), of)
+
+
+def by_place(function: Callable[..., Any], of: Operation) -> Callable[..., Any]:
+    """A function that may be given other arguments too, for those that an operation has."""
+    names, present = tuple(a.name for a in of.recording.arguments), tuple(map(sys.intern, of.present))
+    if present == names[: len(present)]:
+        return function
+    return lambda *args: function(**dict(zip(present, args, strict=True)))

@@ -1,0 +1,80 @@
+"""What bridges to libraries that differentiate have in common: which functions they take, and how they are found."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ..errors import ArgumentError
+from ..functions.attributes import OptionedMethod
+from ..functions.derivative_recordings import DerivativeRecording
+from ..functions.method_table import SUBJECTS
+from ..functions.recording import MethodRecording, Recording
+
+
+def recording_of(of: Any, module: str, library: str, ways: str) -> Recording:
+    """The recording of a function of a robot, or an error that says what to give instead.
+
+    `module` is the bridge, `library` what it leads to, and `ways` are those in which that differentiates.
+    """
+    recording = of.state[0].recording if hasattr(type(of), "state") else None  # not that of something inside `of`
+    if isinstance(recording, MethodRecording):
+        return recording
+    if isinstance(getattr(of, "recording", recording), DerivativeRecording):
+        raise ArgumentError(
+            f"{module}.function: {of!r} is a derivative. Give the function itself, and differentiate that with {ways}"
+        )
+    raise ArgumentError(
+        f"{module}.function: {of!r} is not a function of a robot that is one program. Give robot.forward_dynamics, "
+        f"robot.pose, ...; functions of constrained robots choose their programs by values, which {library} does not "
+        "have when it traces them"
+    )
+
+
+def is_taken(of: Any) -> bool:
+    """Whether bridges take a function."""
+    if isinstance(of, OptionedMethod):
+        return True
+    return hasattr(type(of), "state") and isinstance(of.state[0].recording, MethodRecording)
+
+
+class WrappedMethod:
+    """A method with options, which go by name: `pose(q, frame="hand")`; `make` wraps one choice of them."""
+
+    def __init__(self, method: OptionedMethod, make: Callable[[Any], Any], library: str) -> None:
+        self._method, self._make, self._library = method, make, library
+        self._made: dict[int, tuple[Any, Any]] = {}
+        self.__name__ = self.__qualname__ = method.__name__
+        self.__doc__ = method.__doc__
+
+    def __repr__(self) -> str:
+        options = ", ".join(self._method.options)
+        return f"<fourbar {self._library} function {self.__name__}, options by name: {options}>"
+
+    def specialise(self, **options: Any) -> Any:
+        """The function for one choice of options."""
+        own = self._method.specialise(**options)
+        found = self._made.get(id(own))
+        return (self._made.setdefault(id(own), (own, self._make(own))) if found is None else found)[1]
+
+    def __call__(self, *args: Any, **named: Any) -> Any:
+        options = {name: named.pop(name) for name in self._method.options if name in named}
+        return self.specialise(**options)(*args, **named)
+
+
+class Functions:
+    """The functions of a robot in another library, by their names. Made by `functions`."""
+
+    def __init__(self, robot: Any, make: Callable[[Any], Any], library: str) -> None:
+        self._robot, self._make, self._library = robot, make, library
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_") or not hasattr(self._robot, name):
+            raise AttributeError(f"{self._robot!r} has no function {name!r}")
+        return self.__dict__.setdefault(name, self._make(getattr(self._robot, name)))
+
+    def __dir__(self) -> list[str]:
+        return sorted({*super().__dir__(), *SUBJECTS})
+
+    def __repr__(self) -> str:
+        return f"<{self._library} functions of {self._robot!r}>"

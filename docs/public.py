@@ -177,6 +177,7 @@ def _sections() -> Iterator[Section]:
     yield Section("Simulation", (function(fb.simulate), function(fb.rollout), function(fb.traced), *states))
     terrains = (kind_of(fb.Plane), kind_of(fb.HeightField), kind_of(fb.SignedDistance))
     yield Section("Contacts", (kind_of(fb.Scene), *terrains, *_classes("contact.", _named(contact, SHOWN_ALONE))))
+    yield Section("Viewing", (function(fb.view), kind_of(fb.View), *members(fb.View)))
     yield Section("Identification", tuple(_identification()))
     yield Section("Robots of the library", tuple(function(f, "robots.", True) for f in fb.robots.ROBOTS.values()))
     yield Section("Functions of any scalar", tuple(function(getattr(fb, name), brief=True) for name in SCALARS))

@@ -45,9 +45,10 @@ ARROWS = {
     "algorithms": ("tree",),
     "functions": ("algorithms", "compile", "chunks"),
     "contact": ("functions",),
+    "viewer": ("contact",),
     "io": ("edit",),
     "plots": ("functions",),
-    "system": ("functions", "edit", "io", "plots"),
+    "system": ("functions", "edit", "io", "plots", "viewer"),
     "sim": ("system", "contact"),
     "identification": ("system",),
     "robots": ("system",),
@@ -64,6 +65,7 @@ ARROWS = {
     "cli": ("sim", "identification", "robots", "interop", "reference", "targets", ""),
     "__main__": ("cli",),
     "": (
+        "viewer",
         "sim",
         "identification",
         "robots",
@@ -79,8 +81,8 @@ ARROWS = {
 LONGEST_FILE = 500
 LONGEST_FUNCTION = 60
 HEAVY = (
-    "llvmlite", "casadi", "jax", "torch", "clarabel", "matplotlib", "dask", "pinocchio", "mujoco", "pydrake", "scipy",
-    "sympy", "pandas", "tqdm", "hypothesis", "pytest",
+    "PIL", "casadi", "clarabel", "dask", "hypothesis", "jax", "llvmlite", "matplotlib", "mujoco", "pandas", "pinocchio",
+    "pydrake", "pytest", "scipy", "sympy", "torch", "tqdm", "trimesh", "viser",
 )  # fmt: skip
 ANYWHERE = {"errors", "lazy", "linalg", "once", "representation", "tolerances"}  # what every package may import
 

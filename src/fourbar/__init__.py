@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from .system.targets import Target
     from .targets.c import export_c
     from .targets.wasm import export_wasm
+    from .viewer.view import View, view
 
 __version__ = "0.1.0"
 
@@ -44,9 +45,9 @@ __all__ = [
     "Actuator", "ArgumentError", "AssemblyError", "Builder", "Drive", "FileWarning", "Finding", "FourbarError",
     "HeightField", "Identification", "IdentificationError", "InverseKinematics", "Limits", "ModelError", "ParseError",
     "Plane", "Report", "Rollouts", "Scene", "SignedDistance", "SimulationWarning", "SingularError", "System", "Target",
-    "Trajectory", "UnknownNameError", "acos", "asin", "atan2", "base_parameters", "constraints", "contact", "convert",
-    "cos", "exciting_trajectory", "export_c", "export_wasm", "identify", "joints", "load", "loads", "loops", "maximum",
-    "minimum", "robots", "rollout", "select", "simulate", "sin", "sqrt", "tan", "traced",
+    "Trajectory", "UnknownNameError", "View", "acos", "asin", "atan2", "base_parameters", "constraints", "contact",
+    "convert", "cos", "exciting_trajectory", "export_c", "export_wasm", "identify", "joints", "load", "loads", "loops",
+    "maximum", "minimum", "robots", "rollout", "select", "simulate", "sin", "sqrt", "tan", "traced", "view",
 ]  # fmt: skip
 
 lazy(
@@ -68,5 +69,6 @@ lazy(
         "system.targets": "Target",
         "targets.c": "export_c",
         "targets.wasm": "export_wasm",
+        "viewer.view": "View view",
     },
 )

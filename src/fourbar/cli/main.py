@@ -10,10 +10,10 @@ from collections.abc import Sequence
 
 from .. import __version__
 from ..errors import ArgumentError, FourbarError, UnknownNameError
-from . import bench, check, convert, export_c, export_wasm, info, show, simulate
+from . import bench, check, convert, export_c, export_wasm, info, show, simulate, view
 
 COMMANDS = {
-    "simulate": simulate, "info": info, "check": check, "convert": convert, "export-c": export_c,
+    "view": view, "simulate": simulate, "info": info, "check": check, "convert": convert, "export-c": export_c,
     "export-wasm": export_wasm, "bench": bench, "show": show,
 }  # fmt: skip
 GROUPS = {

@@ -11,13 +11,15 @@ import numpy as np
 from ..chunks.apply import Result
 from ..errors import ArgumentError
 from ..system.system import System
+from ..viewer.recording import Recording
 from .in_chunks import any_lazy, control_core, rolled_lazily
 from .plotted import Plotted
+from .recorded import Recorded
 from .simulate import Asked, check_times, reached, read_counts, read_period
 
 
 @dataclass(frozen=True)
-class Rollouts(Plotted):
+class Rollouts(Recorded, Plotted):
     """States of many motions, after every so many steps.
 
     Parameters
@@ -53,6 +55,22 @@ class Rollouts(Plotted):
     diverged: np.ndarray
     robot: System | None = field(default=None, repr=False, compare=False)
     _time_first: ClassVar[bool] = False
+
+    @property
+    def recording(self) -> Recording:
+        """What of it is shown.
+
+        Returns
+        -------
+        Recording
+            The robot and its configurations over time, each sample in a world of its own.
+
+        Raises
+        ------
+        ArgumentError
+            If it is not known which robot moved.
+        """
+        return Recording.of(self.robot, self.t, np.moveaxis(self.q, -2, 0))
 
 
 def rollout(

@@ -6,18 +6,21 @@ applies; quaternions therefore stay of unit length without being renormalised.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..errors import CoordinateError, SingularError, warn
-from ..representation import counted, html_table
+from ..errors import ArgumentError, CoordinateError, SingularError, warn
+from ..representation import counted
 from ..system.system import System
+from ..viewer.recording import Recording
 from .acting import Acting, SimulationWarning, with_passive
 from .charts import Charts, chart_rate
 from .plotted import Plotted
+from .recorded import Recorded, load_arrays
 from .step import Followed, StageFunction
 
 _UNIT_TIME = np.array(1.0)  # an array, so that the call need not convert it
@@ -25,7 +28,7 @@ Torque = Callable[[float, np.ndarray, np.ndarray], np.ndarray]
 
 
 @dataclass(frozen=True)
-class Trajectory(Plotted):
+class Trajectory(Recorded, Plotted):
     """States of a simulated motion at the recorded times.
 
     Parameters
@@ -60,16 +63,59 @@ class Trajectory(Plotted):
         span = f"from t = {self.t[0]:g} to {self.t[-1]:g} s" if len(self.t) else "without times"
         return f"<fourbar Trajectory: {counted(len(self.t), 'state')} {span}, q {self.q.shape}, v {self.v.shape}>"
 
-    def _repr_html_(self) -> str:
-        arrays = ((name, getattr(self, name)) for name in ("t", "q", "v", "lost"))
-        return html_table(repr(self), ("array", "shape", "least", "largest"), (_summary(*pair) for pair in arrays))
+    @property
+    def recording(self) -> Recording:
+        """What of it is shown.
 
+        Returns
+        -------
+        Recording
+            The robot and its configurations over time.
 
-def _summary(name: str, x: np.ndarray) -> tuple[str, ...]:
-    """An array as a row of a table: its shape and its range, of what is finite."""
-    finite = x[np.isfinite(x)]
-    extremes = (f"{finite.min():.6g}", f"{finite.max():.6g}") if finite.size else ("-", "-")
-    return name, str(x.shape), *extremes
+        Raises
+        ------
+        ArgumentError
+            If it is not known which robot moved.
+        """
+        return Recording.of(self.robot, self.t, self.q)
+
+    @staticmethod
+    def load(path: str | Path, robot: System | None = None, folders: Iterable[str | Path] = ()) -> Trajectory:
+        """Read a motion that `save` wrote to a .npz file.
+
+        Parameters
+        ----------
+        path : str or Path
+            The file.
+        robot : System, optional
+            The robot that moved; the one in the file if None.
+        folders : iterable of str or Path, optional
+            Where its meshes are looked for, besides the folders where they were.
+
+        Returns
+        -------
+        Trajectory
+            The motion.
+
+        Raises
+        ------
+        ArgumentError
+            If the file is no such motion, or does not say which robot moved.
+
+        Examples
+        --------
+        >>> import fourbar as fb, tempfile
+        >>> robot = fb.robots.four_bar()
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     file = fb.simulate(robot, robot.neutral(), duration=0.1, dt=0.01).save(f"{folder}/run.npz")
+        ...     run = fb.Trajectory.load(file)
+        >>> run.q.shape, run.robot == robot
+        ((11, 3), True)
+        """
+        kind, x, robot = load_arrays(path, robot, folders)
+        if kind != "Trajectory" or not {"v", "lost"} <= x.keys():
+            raise ArgumentError(f"{path} holds a {kind}, not a Trajectory; fb.view and `fourbar view` can show it")
+        return Trajectory(x["t"], x["q"], x["v"], x["lost"], robot)
 
 
 class State(NamedTuple):

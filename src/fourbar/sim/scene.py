@@ -14,6 +14,7 @@ from ..contact import choose
 from ..contact.candidates import Spec
 from ..contact.laws import Law, Rigid
 from ..contact.model import Force, compiled_step, rolled, rows
+from ..contact.points import compiled_points
 from ..contact.terrain import Terrain
 from ..errors import ArgumentError, ModelError, warn
 from ..once import cached_property
@@ -167,6 +168,14 @@ class Scene(Staged):
     def friction(self) -> np.ndarray:
         """The coefficients of sliding friction (n) of the contacts."""
         return np.array([x.friction for x in self.spec.candidates])
+
+    def contact_points(self, q: Any) -> np.ndarray:
+        """The points (..., n, 3) of the world where the contacts act at configurations (..., nq)."""
+        return self._points(q)
+
+    @cached_property
+    def _points(self) -> Any:
+        return compiled_points(self.robot.mechanism, self.spec)
 
     @property
     def n_impulses(self) -> int:

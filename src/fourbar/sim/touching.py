@@ -10,8 +10,10 @@ import numpy as np
 
 from ..errors import ArgumentError, warn
 from ..functions.rollout import ALWAYS, Motion, Rolled
+from ..viewer.recording import Recording
 from .acting import SimulationWarning
 from .plotted import Plotted
+from .recorded import Recorded
 
 if TYPE_CHECKING:
     from .scene import Scene
@@ -41,7 +43,7 @@ class Contacts:
 
 
 @dataclass(frozen=True)
-class ContactRun(Plotted):
+class ContactRun(Recorded, Plotted):
     """A motion with contacts: t (n), q (n, ..., nq), v (n, ..., nv) and `contacts`.
 
     residual (n, ...): the largest velocity (m/s) by which a condition of contact was missed in the step before; worst
@@ -60,6 +62,31 @@ class ContactRun(Plotted):
     diverged: np.ndarray
     last: tuple[np.ndarray, np.ndarray]
     scene: Scene | None = field(default=None, repr=False, compare=False)
+
+    @property
+    def recording(self) -> Recording:
+        """What of it is shown.
+
+        Returns
+        -------
+        Recording
+            The robot, its configurations over time, what it stands on, and the forces of contacts.
+
+        Raises
+        ------
+        ArgumentError
+            If it is not known which robot moved, and where.
+        """
+        if self.scene is None:
+            raise ArgumentError("it is not known what moved, and where; give it: replace(run, scene=scene)")
+        forces = self.contacts.force
+        points = self.scene.contact_points(self.q) if forces.shape[-2] else np.zeros(forces.shape)
+        return Recording.of(
+            self.scene.robot, self.t, self.q, terrains=tuple(self.scene.terrains), points=points, forces=forces
+        )
+
+    def _arrays(self) -> dict[str, np.ndarray]:
+        return super()._arrays() | {"gap": self.contacts.gap, "force": self.contacts.force}
 
 
 class Run:

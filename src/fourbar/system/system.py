@@ -126,7 +126,10 @@ class System(RobotMethods, Editing, Looped, Reaching, Plotting):
 
     def _repr_html_(self) -> str:
         joints = ((c.name, type(c.joint).__name__, c.parent, c.child) for c in self.mechanism.joints)
-        return html_table(repr(self), ("joint", "type", "parent", "body"), joints)
+        from ..viewer.page import notebook
+        from ..viewer.recording import still
+
+        return notebook(lambda: still(self), html_table(repr(self), ("joint", "type", "parent", "body"), joints))
 
     @cached_property
     def model(self) -> Model:

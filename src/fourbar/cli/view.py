@@ -1,0 +1,71 @@
+"""view: show a robot or a recorded motion in the browser.
+
+Serves a page on this machine only, unless --host says otherwise, until interrupted; or writes what is shown to a file.
+"""
+
+from __future__ import annotations
+
+import argparse
+import warnings
+from pathlib import Path
+
+from ..errors import ArgumentError
+from ..robots import ROBOTS
+from ..sim.recorded import load_recording
+from ..viewer.files import ENDINGS, write
+from ..viewer.recording import Recording, still
+from ..viewer.view import view
+from ..viewer.window import LOCAL
+from .arguments import add_reading, read_robot, reading_options, refuse_reading, tell_warnings
+
+_RECORDED = ".npz"
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    parser.add_argument(
+        "robot", metavar="FILE",
+        help=f"a model file, a motion that run.save('run.npz') wrote, or a robot of the library: {', '.join(ROBOTS)}",
+    )  # fmt: skip
+    parser.add_argument("--host", default=LOCAL, help=f"address to serve (default: {LOCAL}, this machine only)")
+    parser.add_argument("--port", type=int, default=8080, help="port of the page (default: 8080, or the next free one)")
+    parser.add_argument("--no-browser", action="store_true", help="print the address, but do not open a browser")
+    parser.add_argument("--output", type=Path, metavar="FILE", help=f"write a file instead: {', '.join(ENDINGS)}")
+    parser.add_argument("--moved", metavar="ROBOT", help="the robot that moved, if the motion does not hold it")
+    add_reading(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Serve the page, or write the file."""
+    shown = _recording(args)
+    if args.output is not None:
+        if not args.output.absolute().parent.is_dir():
+            raise ArgumentError(f"--output {args.output}: there is no folder {args.output.parent}")
+        write(shown, args.output)
+        print(f"wrote {args.output}")
+        return 0
+    try:
+        page = view(shown, host=args.host, port=args.port, browser=not args.no_browser)
+    except ImportError as error:
+        raise ArgumentError(str(error)) from None
+    print(f"{shown.robot.name} at {page.url}; Ctrl-C ends", flush=True)
+    page.wait()
+    return 0
+
+
+def _recording(args: argparse.Namespace) -> Recording:
+    options = reading_options(args)
+    if Path(args.robot).suffix.lower() == _RECORDED:
+        robot = None
+        if args.moved is not None:
+            robot = read_robot(args.moved, **options)
+        else:
+            refuse_reading(f"{args.robot} is a motion", {k: x for k, x in options.items() if k != "folders"})
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return load_recording(args.robot, robot, args.folders)
+    if args.moved is not None:
+        raise ArgumentError(f"--moved goes with a motion ({_RECORDED}); {args.robot} is a robot")
+    robot = read_robot(args.robot, **options)
+    tell_warnings(robot, args.robot)
+    return still(robot)

@@ -1,0 +1,188 @@
+"""What all results of a simulation can do: show themselves, and be written to a file."""
+
+from __future__ import annotations
+
+import json
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import fields, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ..errors import ArgumentError, FourbarError, warn
+from ..io.formats import FORMATS
+from ..mechanism.geometry import Geometry
+from ..mechanism.mechanism import Mechanism
+from ..representation import html_table
+from ..system.load import loads
+from ..system.system import System
+from ..viewer.files import write
+from ..viewer.page import notebook
+from ..viewer.recording import Recording
+from ..viewer.solids import merged, shaded
+from .acting import SimulationWarning
+
+_FORMAT = 1
+POINTS, FORCES, VERTICES, FACES = "contact_points", "contact_forces", "ground_vertices", "ground_faces"
+_ROBOT, _FOLDERS, _KIND, _VERSION = "robot", "mesh_folders", "kind", "fourbar"
+
+
+class Recorded(ABC):
+    """A motion that was recorded. It can be shown, `fb.view(run)`, and saved."""
+
+    @property
+    @abstractmethod
+    def recording(self) -> Recording:
+        """What of it is shown.
+
+        Returns
+        -------
+        Recording
+            The robot and its configurations over time.
+
+        Raises
+        ------
+        ArgumentError
+            If it is not known which robot moved.
+        """
+
+    def save(self, path: str | Path, **options: Any) -> Path:
+        """Write the motion to a file, in the format that its ending names.
+
+        Parameters
+        ----------
+        path : str or Path
+            ``.npz``: all arrays and the robot, for `Trajectory.load` and ``fourbar view``. ``.html``: a page of its own
+            that plays the motion in any browser, without a server. ``.glb``: binary glTF with animation, for Blender
+            and others. ``.gif``, ``.mp4``: a film; ``.png``: a picture.
+        **options : object
+            ``ghosts=5``: pale copies at so many times (.html, .glb, .png). ``rate=60.0``: states per second at most.
+            ``layers=["shapes", "frames", "axes", "mass", "inertia", "collision", "ground"]``: what is drawn.
+            ``spread=1.0``: distance (m) between the worlds of a batch; in one place if not given. Pictures also take
+            ``size=(960, 600)`` in pixels, and ``time=0.0`` (.png).
+
+        Returns
+        -------
+        Path
+            The file.
+
+        Raises
+        ------
+        ArgumentError
+            If the ending is not known, or it is not known which robot moved.
+
+        Examples
+        --------
+        >>> import fourbar as fb, tempfile
+        >>> robot = fb.robots.four_bar()
+        >>> run = fb.simulate(robot, robot.neutral(), duration=0.1, dt=0.01)
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     run.save(f"{folder}/run.html").name
+        'run.html'
+        """
+        if Path(path).suffix.lower() == ".npz":
+            if options:
+                raise ArgumentError(f"save: {', '.join(options)} is not an option of .npz files, which hold everything")
+            shown = self.recording
+            arrays = self._arrays() | (shown_arrays(shown) if shown.terrains or shown.points.size else {})
+            save_arrays(Path(path), type(self).__name__, arrays, shown.robot)
+        else:
+            write(self.recording, Path(path), **options)
+        return Path(path)
+
+    def _arrays(self) -> dict[str, np.ndarray]:
+        """The arrays that a file holds, by name."""
+        return {f.name: x for f in fields(self) if isinstance(x := getattr(self, f.name), np.ndarray)}  # type: ignore[arg-type]
+
+    def _repr_html_(self) -> str:
+        table = html_table(repr(self), ("array", "shape", "least", "largest"),
+                           (_summary(*pair) for pair in self._arrays().items()))  # fmt: skip
+        return notebook(lambda: self.recording, table)
+
+
+def _summary(name: str, x: np.ndarray) -> tuple[str, ...]:
+    """An array as a row of a table: its shape and its range, of what is finite."""
+    if x.dtype.kind not in "fiu":
+        return name, str(x.shape), "-", "-"
+    finite = x[np.isfinite(x)]
+    extremes = (f"{finite.min():.6g}", f"{finite.max():.6g}") if finite.size else ("-", "-")
+    return name, str(x.shape), *extremes
+
+
+def save_arrays(path: Path, kind: str, arrays: Mapping[str, np.ndarray], robot: System) -> None:
+    """Write arrays with the robot that they belong to, if a file can hold it."""
+    more = {_VERSION: np.array(_FORMAT), _KIND: np.array(kind)}
+    mechanism, folders = _findable(robot.mechanism)
+    try:
+        text, _ = FORMATS["json"].write(mechanism, path.name)
+        more |= {_ROBOT: np.array(text), _FOLDERS: np.array(json.dumps(folders))}
+    except FourbarError as error:
+        warn(f"save: {path.name} holds the motion, but not the robot, which load(..., robot=) will need: {error}",
+             SimulationWarning)  # fmt: skip
+    with path.open("wb") as file:
+        np.savez_compressed(file, allow_pickle=False, **arrays, **more)
+
+
+def _findable(mechanism: Mechanism) -> tuple[Mechanism, list[str]]:
+    """A mechanism whose meshes are found again in the folders, which are returned too."""
+    folders: set[str] = set()
+
+    def found(shapes: tuple[Geometry, ...]) -> tuple[Geometry, ...]:
+        kept = []
+        for x in shapes:
+            steps = (x.mesh.partition("://")[2] or x.mesh).split("/")
+            plain = x.file and ".." not in steps and Path(x.file).parts[-len(steps) :] == tuple(steps)
+            if x.file:
+                folders.add(str(Path(*Path(x.file).parts[: -len(steps)]) if plain else Path(x.file).parent))
+            kept.append(x if plain or not x.file else replace(x, mesh=x.file))
+        return tuple(kept)
+
+    bodies = tuple(replace(b, geometry=found(b.geometry)) for b in mechanism.bodies)
+    return replace(mechanism, bodies=bodies, world=found(mechanism.world)), sorted(folders)
+
+
+def load_arrays(
+    path: str | Path, robot: System | None = None, folders: Any = ()
+) -> tuple[str, dict[str, np.ndarray], System]:
+    """What was saved: its kind, its arrays, and the robot (the one that is given, where it has its size)."""
+    path = Path(path)
+    try:
+        with np.load(path, allow_pickle=False) as file:
+            held = {name: file[name] for name in file.files}
+    except (OSError, ValueError, KeyError) as error:
+        raise ArgumentError(f"{path.name} cannot be read as a recording (.npz): {error}") from None
+    if robot is None:
+        if _ROBOT not in held:
+            raise ArgumentError(f"{path.name} does not say which robot moved; give robot=")
+        known = [*folders, *(x for x in json.loads(str(held[_FOLDERS])) if Path(x).is_dir())]
+        robot = loads(str(held[_ROBOT]), format="json", name=path.name, folders=known)
+    arrays = {k: x for k, x in held.items() if k not in (_ROBOT, _FOLDERS, _KIND, _VERSION)}
+    if not {"t", "q"} <= arrays.keys() or arrays["q"].shape[-1:] != (robot.nq,):
+        shape = arrays["q"].shape if "q" in arrays else None
+        raise ArgumentError(f"{path.name}: expected arrays t and q (..., {robot.nq}) of {robot.name!r}, got q {shape}")
+    return str(held.get(_KIND, np.array("Trajectory"))), arrays, robot
+
+
+def load_recording(path: str | Path, robot: System | None = None, folders: Any = ()) -> Recording:
+    """What is shown of any motion that was saved to a .npz file."""
+    kind, x, robot = load_arrays(path, robot, folders)
+    if kind == "Rollouts":
+        return Recording.of(robot, x["t"], np.moveaxis(x["q"], -2, 0))
+    more: dict[str, Any] = {}
+    if x.get(POINTS, np.zeros(0)).size:
+        more = {"points": x[POINTS], "forces": x[FORCES]}
+    if VERTICES in x:
+        more["ground"] = (shaded(x[VERTICES], x[FACES]),)
+    return Recording.of(robot, x["t"], x["q"], **more)
+
+
+def shown_arrays(recording: Recording) -> dict[str, np.ndarray]:
+    """What a file needs to show contacts and ground, besides the motion."""
+    found = {POINTS: recording.points, FORCES: recording.forces}
+    surfaces = recording.surfaces()
+    if surfaces:
+        whole = merged(surfaces)
+        found |= {VERTICES: whole.vertices, FACES: whole.faces}
+    return found

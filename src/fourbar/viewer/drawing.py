@@ -1,0 +1,242 @@
+"""What is drawn of a robot: coloured surfaces, each fixed to a body, in layers that can be shown or not.
+
+Nothing here knows where it is drawn: the page in a browser, files and pictures all use the same list. `Drawing.places`
+gives the poses of what the surfaces are fixed to, for whole batches of configurations.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+
+from ..mechanism.geometry import Geometry
+from ..mechanism.mechanism import WORLD, Mechanism
+from . import solids
+from .meshes import Colour, Surface, read_mesh
+from .solids import Solid
+
+LAYERS = ("shapes", "collision", "frames", "axes", "mass", "inertia", "ground")
+GREY: Colour = (0.72, 0.74, 0.78, 1.0)
+LOST: Colour = (0.90, 0.25, 0.55, 0.6)  # in place of a mesh that is missing
+COLLISION: Colour = (0.95, 0.55, 0.15, 0.45)
+GROUND: Colour = (0.62, 0.66, 0.60, 1.0)
+_LOST_SIZE = 0.05  # of the robot's size, of the box in place of a missing mesh
+_SHOWN_WITHOUT = 0.5  # of the bodies with mass: if so many have collision shapes, these stand for what they look like
+
+
+class Robot(Protocol):
+    """What the viewer needs to know of a robot."""
+
+    mechanism: Mechanism
+    poses: Any
+
+    def neutral(self) -> np.ndarray:
+        """A configuration to start from."""
+        ...
+
+
+class Rod(NamedTuple):
+    """What is drawn between points of two bodies (-1: the world), from the first to the second."""
+
+    bodies: tuple[int, int]
+    points: tuple[np.ndarray, np.ndarray]
+
+
+@dataclass(frozen=True, eq=False)
+class Item:
+    """A surface of one colour: the number of the place that it is fixed to, and its pose there."""
+
+    name: str
+    layer: str
+    place: int
+    solid: Solid
+    colour: Colour
+    placement: np.ndarray = field(default_factory=lambda: np.eye(4))
+
+
+@dataclass(frozen=True, eq=False)
+class Drawing:
+    """All that is drawn of a robot.
+
+    Places are numbered: the bodies in order, then the centre of mass of the whole robot, then rods, last the world.
+    `notes` are lines about what could not be drawn.
+    """
+
+    robot: Any
+    items: tuple[Item, ...]
+    rods: tuple[Rod, ...]
+    bounds: np.ndarray
+    notes: tuple[str, ...]
+
+    @property
+    def size(self) -> float:
+        """The diagonal (m) of the box around the robot, as it stands at the start."""
+        return float(np.linalg.norm(self.bounds[1] - self.bounds[0])) or 1.0
+
+    @property
+    def centre(self) -> np.ndarray:
+        """The middle of that box."""
+        return self.bounds.mean(axis=0)
+
+    @property
+    def world(self) -> int:
+        """The number of the place that does not move."""
+        return len(self.robot.mechanism.bodies) + 1 + len(self.rods)
+
+    @property
+    def layers(self) -> tuple[str, ...]:
+        """The layers in which there is something."""
+        used = {item.layer for item in self.items}
+        return tuple(layer for layer in LAYERS if layer in used)
+
+    def reduced(self, most: int) -> Drawing:
+        """The same with about so many triangles at most; what has few keeps them."""
+        own = {id(x.solid): x.solid for x in self.items}
+        total = sum(len(x.faces) for x in own.values())
+        if total <= most:
+            return self
+        smaller = {}
+        for key, solid in own.items():
+            share = max(60, int(most * len(solid.faces) / total))
+            fewer = len(solid.faces) > share
+            smaller[key] = solids.shaded(*solids.simplified(solid.vertices, solid.faces, share)) if fewer else solid
+        items = tuple(replace(x, solid=smaller[id(x.solid)]) for x in self.items if len(smaller[id(x.solid)].faces))
+        return replace(self, items=items)
+
+    def places(self, q: np.ndarray) -> np.ndarray:
+        """Poses (..., places, 4, 4) of all places at configurations (..., nq)."""
+        return places(self.robot, self.rods, q)
+
+
+def places(robot: Robot, rods: Sequence[Rod], q: np.ndarray) -> np.ndarray:
+    """Poses (..., n, 4, 4): of bodies, of the centre of mass, of rods, of the world."""
+    bodies = robot.mechanism.bodies
+    poses = np.asarray(robot.poses(q), float)
+    batch = poses.shape[:-3]
+    centre = np.broadcast_to(np.eye(4), (*batch, 1, 4, 4)).copy()
+    mass = np.array([b.mass for b in bodies])
+    if mass.sum() > 0.0:
+        com = np.einsum("...ij,...j->...i", poses[..., :3, :3], np.array([b.com for b in bodies], float).reshape(-1, 3))
+        centre[..., 0, :3, 3] = ((com + poses[..., :3, 3]) * mass[:, None]).sum(axis=-2) / mass.sum()
+    world = np.broadcast_to(np.eye(4), (*batch, 1, 4, 4))
+    known = np.concatenate([poses, world], axis=-3)  # so that -1 is the world
+    found = [poses, centre]
+    for rod in rods:
+        a, b = (
+            known[..., body, :3, :3] @ np.asarray(point, float) + known[..., body, :3, 3]
+            for body, point in zip(rod.bodies, rod.points, strict=True)
+        )
+        found.append(solids.pointing(b - a, a)[..., None, :, :])
+    return np.concatenate([*found, world], axis=-3)
+
+
+def matrix(placement: Any) -> np.ndarray:
+    """A placement as a matrix (4, 4)."""
+    T = np.eye(4)
+    T[:3, :3], T[:3, 3] = placement.rotation, placement.position
+    return T
+
+
+class Shapes:
+    """Turns the shapes of a model into items; notes what is missing, each file once."""
+
+    def __init__(self, size: float) -> None:
+        self.size = size
+        self.notes: dict[str, str] = {}
+
+    def items(self, owner: str, place: int, shapes: Sequence[Geometry], layer: str, at: Any = None) -> list[Item]:
+        """Shapes of a body."""
+        at = np.eye(4) if at is None else at
+        found = []
+        for k, shape in enumerate(shapes):
+            name = f"{owner}/{layer}/{k}"
+            for n, (surface, scale) in enumerate(self._surfaces(shape)):
+                colour = self._colour(shape, surface, layer)
+                solid = surface.solid if scale is None else _scaled(surface.solid, scale)
+                found.append(
+                    Item(f"{name}/{n}" if n else name, layer, place, solid, colour, at @ matrix(shape.placement))
+                )
+        return found
+
+    def _colour(self, shape: Geometry, surface: Surface, layer: str) -> Colour:
+        if surface.colour == LOST:
+            return LOST
+        if layer == "collision":
+            return COLLISION
+        if shape.kind == "hfield":
+            return shape.colour or GROUND
+        return surface.colour or shape.colour or GREY
+
+    def _surfaces(self, shape: Geometry) -> list[tuple[Surface, np.ndarray | None]]:
+        if shape.kind != "mesh":
+            made = primitive(shape, self.size)
+            return [] if made is None else [(Surface(made, None), None)]
+        try:
+            if not shape.file:
+                raise FileNotFoundError
+            return [(surface, np.array(shape.scale)) for surface in read_mesh(shape.file)]
+        except FileNotFoundError:
+            self.notes.setdefault(shape.mesh, f"mesh {shape.mesh!r} was not found; give its folder in folders=[...]")
+        except ValueError as error:  # fourbar's ArgumentError is one
+            self.notes.setdefault(shape.mesh, f"mesh {shape.mesh!r} cannot be shown: {error}")
+        edge = _LOST_SIZE * self.size
+        return [(Surface(solids.box(edge, edge, edge), LOST), None)]
+
+
+def _scaled(solid: Solid, scale: np.ndarray) -> Solid:
+    if (scale == 1.0).all():
+        return solid
+    scale = np.where(scale == 0.0, 1e-9, scale)
+    normals = solid.normals / scale
+    normals /= np.linalg.norm(normals, axis=1, keepdims=True)
+    faces = solid.faces if np.prod(scale) > 0.0 else solid.faces[:, ::-1]
+    return Solid((solid.vertices * scale).astype(np.float32), normals.astype(np.float32), faces)
+
+
+def primitive(shape: Geometry, size: float) -> Solid | None:
+    """A simple shape as triangles; a plane as large as a robot of such a size needs."""
+    if shape.kind == "plane":
+        edge = 2.0 * size
+        side = np.linspace(-edge, edge, 2)
+        return solids.sheet(side, side, np.zeros((2, 2)))
+    if shape.kind == "hfield":
+        heights = np.array(shape.heights)
+        x, y = (np.linspace(-s / 2.0, s / 2.0, n) for s, n in zip(shape.size[:2], heights.shape, strict=True))
+        return solids.sheet(x, y, heights)
+    if not any(shape.size):
+        return None
+    made: dict[str, Callable[..., Solid]] = {
+        "box": solids.box, "sphere": solids.sphere, "cylinder": solids.cylinder, "capsule": solids.capsule,
+        "ellipsoid": solids.ellipsoid,
+    }  # fmt: skip
+    return made[shape.kind](*shape.size)
+
+
+def is_shown(mechanism: Mechanism, role: str) -> bool:
+    """Whether the shapes of a role show what the robot looks like."""
+    having = [any(g.role == role and g.kind not in ("plane", "hfield") for g in b.geometry) for b in mechanism.bodies]
+    if role == "visual":
+        return any(having)
+    massive = [has for has, b in zip(having, mechanism.bodies, strict=True) if b.mass > 0.0]
+    return bool(massive) and sum(massive) >= _SHOWN_WITHOUT * len(massive)
+
+
+def numbers(mechanism: Mechanism) -> dict[str, int]:
+    """The numbers of the bodies by name; the world is -1."""
+    return {WORLD: -1} | {b.name: k for k, b in enumerate(mechanism.bodies)}
+
+
+def bounding_box(items: Sequence[Item], places: np.ndarray) -> np.ndarray:
+    """The box (2, 3) around items at such places."""
+    low, high = [], []
+    for item in items:
+        T = places[item.place] @ item.placement
+        corners = np.array([[x, y, z] for x, y, z in np.ndindex(2, 2, 2)])
+        box = np.take_along_axis(item.solid.bounds, corners, axis=0)
+        points = box @ T[:3, :3].T + T[:3, 3]
+        low.append(points.min(axis=0))
+        high.append(points.max(axis=0))
+    return np.array([np.min(low, axis=0), np.max(high, axis=0)]) if items else np.array([[-0.5] * 3, [0.5] * 3])

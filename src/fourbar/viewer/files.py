@@ -1,0 +1,52 @@
+"""Files of what is shown: pages, glTF, pictures and films, by the ending of their names."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from ..errors import ArgumentError
+from .drawing import LAYERS
+from .gltf import glb
+from .page import page
+from .pictures import film, picture
+from .recording import Recording
+
+ENDINGS = {".html": "a page", ".glb": "glTF", ".png": "a picture", ".gif": "a film", ".mp4": "a film"}
+_DRAWN = ("ghosts", "layers", "rate", "spread")
+_OPTIONS = {".html": (*_DRAWN, "title"), ".glb": _DRAWN, ".png": (*_DRAWN, "size", "time"), ".gif": (*_DRAWN, "size"),
+            ".mp4": (*_DRAWN, "size")}  # fmt: skip
+
+
+def write(recording: Recording, path: Path, **options: Any) -> None:
+    """Write a recording to a file."""
+    ending = path.suffix.lower()
+    if ending not in ENDINGS:
+        raise ArgumentError(f"save: {path.name!r} has an unknown ending; expected .npz, {', '.join(ENDINGS)}")
+    _check(ending, options)
+    recording = replace(recording, spread=float(options.pop("spread", recording.spread)))
+    if ending == ".html":
+        path.write_text(page(recording, **options), encoding="utf-8")
+    elif ending == ".glb":
+        path.write_bytes(glb(recording, **options))
+    elif ending == ".png":
+        picture(recording, path, **options)
+    else:
+        film(recording, path, **options)
+
+
+def _check(ending: str, options: dict[str, Any]) -> None:
+    for name in options:
+        if name not in _OPTIONS[ending]:
+            raise ArgumentError(
+                f"save: {name!r} is not an option of {ending} files; there are {', '.join(_OPTIONS[ending])}"
+            )
+    layers = options.get("layers")
+    if layers is not None and (isinstance(layers, str) or not set(layers) <= set(LAYERS)):
+        raise ArgumentError(f"layers={layers!r}: expected a list of some of {', '.join(LAYERS)}")
+    ghosts, rate = options.get("ghosts", 0), options.get("rate", 1.0)
+    if not isinstance(ghosts, int) or ghosts < 0:
+        raise ArgumentError(f"ghosts={ghosts!r}: expected a whole number, not negative")
+    if not rate > 0.0:
+        raise ArgumentError(f"rate={rate!r}: expected states per second, positive")

@@ -1,0 +1,90 @@
+"""What can be shown besides shapes: frames, axes of joints, centres of mass, ellipsoids of inertia."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..mechanism.mechanism import WORLD, Body, Mechanism
+from . import solids
+from .drawing import Item, matrix, numbers
+from .meshes import Colour
+from .sticks import directions
+
+_RED: Colour = (0.86, 0.20, 0.18, 1.0)
+_GREEN: Colour = (0.20, 0.64, 0.26, 1.0)
+_BLUE: Colour = (0.16, 0.38, 0.86, 1.0)
+_AXIS: Colour = (0.55, 0.10, 0.65, 1.0)
+_MASS: Colour = (0.93, 0.70, 0.10, 1.0)
+_WHOLE: Colour = (0.85, 0.12, 0.12, 1.0)
+_INERTIA: Colour = (0.25, 0.60, 0.75, 0.35)
+_FRAME = 0.05  # length of the axes of a frame, of the robot's size
+
+
+def frames(mechanism: Mechanism, size: float, world: int) -> list[Item]:
+    """The axes x (red), y (green), z (blue) of bodies, of named frames and, larger, of the world."""
+    number = numbers(mechanism)
+    places = [(b.name, k, np.eye(4), 1.0) for k, b in enumerate(mechanism.bodies)]
+    places += [
+        (f.name, world if f.body == WORLD else number[f.body], matrix(f.placement), 1.0) for f in mechanism.frames
+    ]
+    places += [("world", world, np.eye(4), 2.0)]
+    arrows = {scale: solids.arrow(_FRAME * size * scale, 0.0025 * size) for scale in (1.0, 2.0)}
+    found = []
+    for name, place, at, scale in places:
+        for axis, (letter, colour) in enumerate((("x", _RED), ("y", _GREEN), ("z", _BLUE))):
+            T = at @ solids.pointing(np.eye(3)[axis], np.zeros(3))
+            found.append(Item(f"{name}/frame/{letter}", "frames", place, arrows[scale], colour, T))
+    return found
+
+
+def axes(mechanism: Mechanism, size: float) -> list[Item]:
+    """The axes of joints of up to three velocities: long arrows about which, or along which, they move."""
+    number, long = numbers(mechanism), solids.arrow(0.16 * size, 0.003 * size, head=0.15)
+    found = []
+    for joint in mechanism.joints:
+        for k, (axis, _) in enumerate(directions(joint.joint)[:3] if joint.joint.nv < 6 else []):
+            T = solids.pointing(axis, -0.06 * size * axis)
+            found.append(Item(f"{joint.name}/axis/{k}", "axes", number[joint.child], long, _AXIS, T))
+    return found
+
+
+def masses(mechanism: Mechanism, size: float) -> list[Item]:
+    """Balls at the centres of mass: of bodies, larger with more mass, and (red) of the whole robot."""
+    total = sum(b.mass for b in mechanism.bodies)
+    if not total > 0.0:
+        return []
+    found = [Item("robot/mass", "mass", len(mechanism.bodies), solids.sphere(0.022 * size, 16), _WHOLE)]
+    for k, body in enumerate(mechanism.bodies):
+        if body.mass > 0.0:
+            radius = 0.022 * size * max(0.2, (body.mass / total) ** (1.0 / 3.0))
+            T = np.eye(4)
+            T[:3, 3] = body.com
+            found.append(Item(f"{body.name}/mass", "mass", k, solids.sphere(radius, 16), _MASS, T))
+    return found
+
+
+def half_axes(body: Body) -> tuple[np.ndarray, np.ndarray] | None:
+    """Half axes (m) of the uniform ellipsoid with the mass and inertia of a body, and their directions in columns.
+
+    None for a body without mass, or whose inertia no body can have.
+    """
+    if not body.mass > 0.0:
+        return None
+    moments, R = np.linalg.eigh(np.array(body.inertia, float))
+    squares = 2.5 / body.mass * (moments.sum() - 2.0 * moments)
+    if not moments.max(initial=0.0) > 0.0 or squares.min() < -1e-6 * squares.max():
+        return None
+    return np.sqrt(np.maximum(squares, 0.0)), R * np.sign(np.linalg.det(R))
+
+
+def inertias(mechanism: Mechanism, size: float) -> list[Item]:
+    """Ellipsoids of the same mass and inertia as the bodies."""
+    found = []
+    for k, body in enumerate(mechanism.bodies):
+        made = half_axes(body)
+        if made is not None:
+            half = np.maximum(made[0], 1e-3 * size)
+            T = np.eye(4)
+            T[:3, :3], T[:3, 3] = made[1], body.com
+            found.append(Item(f"{body.name}/inertia", "inertia", k, solids.ellipsoid(*half.tolist()), _INERTIA, T))
+    return found

@@ -1,0 +1,117 @@
+"""The page of a motion: a time line, speed, ghosts, arrows of contact forces, worlds side by side."""
+
+from __future__ import annotations
+
+import threading
+import time
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from .meshes import Colour
+from .recording import Recording
+from .solids import arrow
+from .window import Window, put
+
+_FRAME = 1.0 / 30.0  # s between what is sent
+_SPEEDS = ("0.1", "0.25", "0.5", "1", "2", "5")
+_GHOST: Colour = (0.45, 0.55, 0.75, 0.18)
+_MOST_GHOSTS = 10
+
+
+class Player:
+    """A motion that plays. A thread of its own moves the time on."""
+
+    def __init__(self, window: Window, recording: Recording) -> None:
+        self.window, self.recording = window, recording
+        self._lock, self._stopped = threading.RLock(), threading.Event()
+        self.t = 0.0
+        self._ghosts: list[Any] = []
+        self._forces = self._arrows()
+        gui = window.gui
+        with gui.add_folder("time"):
+            self._line = gui.add_slider(
+                "t [s]", 0.0, max(recording.duration, 1e-6), recording.duration / 1000 or 1e-3, 0.0
+            )
+            self.playing = gui.add_checkbox("play", True)
+            self._speed = gui.add_dropdown("speed", _SPEEDS, initial_value="1")
+            self._count = gui.add_slider("ghosts", 0, _MOST_GHOSTS, 1, 0)
+        self._line.on_update(self._moved)
+        self._count.on_update(lambda _: self._show_ghosts(int(self._count.value)))
+        window.switches()
+        if self._forces is not None:
+            window.switch("contact forces", True, self._show_forces)
+        if recording.worlds > 1:
+            size = window.drawing.size
+            spread = gui.add_slider("distance of worlds [m]", 0.0, 2.0 * size, 0.01 * size, recording.spread)
+            spread.on_update(lambda _: self._spread(float(spread.value)))
+        self.seek(0.0)
+        self._thread = threading.Thread(target=self._run, name="fourbar player", daemon=True)
+        self._thread.start()
+
+    def _arrows(self) -> Any:
+        count = self.recording.forces.shape[1] * self.recording.forces.shape[2] if self.recording.forces.size else 0
+        if not count:
+            return None
+        return self.window.add("/forces", arrow(1.0, 0.05), [self.recording.force_colour] * count, True)
+
+    def _show_forces(self, on: bool) -> None:
+        self._forces.visible = on
+
+    def _moved(self, event: Any) -> None:
+        if event.client is not None:  # moved by hand, not by this thread
+            self.playing.value = False
+            self.seek(float(self._line.value))
+
+    def seek(self, t: float) -> None:
+        """Show the state nearest to a time after the start."""
+        with self._lock:
+            r = self.recording
+            self.t = float(np.clip(t, 0.0, r.duration))
+            k = int(np.abs(r.t - r.t[0] - self.t).argmin())
+            self.window.place(r.places(self.window.drawing, slice(k, k + 1))[0])
+            if self._forces is not None:
+                poses, length = r.arrows(self.window.drawing.size, slice(k, k + 1))
+                thick = 0.2 * self.window.drawing.size * (length > 0.0) + 1e-6
+                scales = np.stack([thick, thick, np.maximum(length, 1e-6)], axis=-1)
+                put(self._forces, poses.reshape(-1, 4, 4), scales.reshape(-1, 3))
+
+    def _spread(self, distance: float) -> None:
+        with self._lock:
+            self.recording = replace(self.recording, spread=distance)
+            self.seek(self.t)
+            self._show_ghosts(len(self._ghosts) and int(self._count.value))
+
+    def _show_ghosts(self, count: int) -> None:
+        """Pale copies of all worlds at times spread evenly over the motion."""
+        with self._lock:
+            for handle in self._ghosts:
+                handle.remove()
+            self._ghosts = []
+            r, drawing = self.recording, self.window.drawing
+            if not count:
+                return
+            which = np.unique(np.linspace(0, len(r.t) - 1, count).round().astype(int))
+            places = r.places(drawing, which).reshape(-1, drawing.world + 1, 4, 4)
+            for n, group in enumerate(g for g in self.window.groups if g.layer == "shapes"):
+                T = np.concatenate([places[:, x.place] @ x.placement for x in group.items])
+                colours = [(*x.colour[:3], _GHOST[3]) for x in group.items for _ in range(len(places))]
+                handle = self.window.add(f"/ghosts/{n}", group.items[0].solid, colours, True)
+                put(handle, T)
+                self._ghosts.append(handle)
+
+    def _run(self) -> None:
+        last = time.monotonic()
+        while not self._stopped.wait(_FRAME):
+            now = time.monotonic()
+            if self.playing.value and self.recording.duration > 0.0:
+                t = self.t + (now - last) * float(self._speed.value)
+                self.seek(t % self.recording.duration if t > self.recording.duration else t)
+                self._line.value = self.t
+            last = now
+
+    def stop(self) -> None:
+        """Stop playing."""
+        self._stopped.set()
+        self._thread.join(timeout=2.0)

@@ -1,0 +1,199 @@
+"""Surfaces of triangles: simple shapes, smooth where they are smooth, and meshes with fewer triangles."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+_ROUND = 24  # sides of what is round
+_CREASE = np.cos(np.radians(35.0))  # faces that meet at a larger angle keep their edge
+_SAME = 1e-5  # of the size of a mesh: vertices nearer than that are one
+
+
+@dataclass(frozen=True, eq=False)
+class Solid:
+    """Triangles: vertices (n, 3) in metres, normals (n, 3) out of the surface, faces (m, 3) by number of vertex."""
+
+    vertices: np.ndarray
+    normals: np.ndarray
+    faces: np.ndarray
+
+    @property
+    def bounds(self) -> np.ndarray:
+        """The least and the largest x, y, z: (2, 3)."""
+        return np.array([self.vertices.min(axis=0), self.vertices.max(axis=0)], float)
+
+
+def shaded(vertices: np.ndarray, faces: np.ndarray) -> Solid:
+    """Triangles with normals: one per vertex where the surface is smooth, one per face at edges."""
+    vertices, faces = _joined(np.asarray(vertices, float), np.asarray(faces, int))
+    corners = vertices[faces]
+    across = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
+    area = np.linalg.norm(across, axis=1)
+    faces, across, area = faces[area > 0.0], across[area > 0.0], area[area > 0.0]
+    unit = across / area[:, None]
+    total = np.zeros((3 * len(faces), 3))
+    for corner, face in _neighbours(faces, len(vertices)):
+        alike = np.einsum("ij,ij->i", unit[corner // 3], unit[face]) > _CREASE
+        for axis in range(3):
+            total[:, axis] += np.bincount(corner[alike], across[face[alike], axis], len(total))
+    length = np.linalg.norm(total, axis=1, keepdims=True)
+    normals = total / np.where(length > 0.0, length, 1.0)
+    key = np.column_stack([faces.reshape(-1), np.round(normals * 64.0)]).astype(np.int64)
+    _, first, number = np.unique(key, axis=0, return_index=True, return_inverse=True)
+    points = vertices[faces.reshape(-1)[first]]
+    return Solid(points.astype(np.float32), normals[first].astype(np.float32), number.reshape(-1, 3).astype(np.uint32))
+
+
+def _joined(vertices: np.ndarray, faces: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The same triangles with vertices at the same place made one, and without those that have no area."""
+    size = float(np.ptp(vertices, axis=0).max(initial=0.0)) or 1.0
+    key = np.round((vertices - vertices.min(axis=0)) / (_SAME * size)).astype(np.int64)
+    _, first, number = np.unique(key, axis=0, return_index=True, return_inverse=True)
+    faces = number.reshape(-1)[faces]
+    distinct = (faces[:, 0] != faces[:, 1]) & (faces[:, 1] != faces[:, 2]) & (faces[:, 2] != faces[:, 0])
+    return vertices[first], faces[distinct]
+
+
+def _neighbours(faces: np.ndarray, count: int) -> list[tuple[np.ndarray, np.ndarray]]:
+    """Pairs of a corner and a face that share a vertex, in rounds: the k-th face of a vertex, for all its corners."""
+    owner = faces.reshape(-1)
+    order = np.argsort(owner, kind="stable")
+    degree = np.bincount(owner, minlength=count)
+    start = np.concatenate([[0], np.cumsum(degree)])
+    corner = np.arange(len(owner))
+    rounds = []
+    for k in range(int(degree.max(initial=0))):
+        corner = corner[degree[owner[corner]] > k]
+        rounds.append((corner, order[start[owner[corner]] + k] // 3))
+    return rounds
+
+
+def simplified(vertices: np.ndarray, faces: np.ndarray, most: int) -> tuple[np.ndarray, np.ndarray]:
+    """At most so many triangles that look alike: vertices in the same cell of a grid become their mean."""
+    vertices, faces = np.asarray(vertices, float), np.asarray(faces, int)
+    cells = 512
+    best = vertices, faces
+    while len(best[1]) > most and cells > 2:
+        best = _clustered(vertices, faces, cells)
+        cells = int(cells * 0.85)
+    return best
+
+
+def _clustered(vertices: np.ndarray, faces: np.ndarray, cells: int) -> tuple[np.ndarray, np.ndarray]:
+    low, size = vertices.min(axis=0), float(np.ptp(vertices, axis=0).max()) or 1.0
+    key = np.floor((vertices - low) / size * cells).astype(np.int64) @ np.array([1, 4096, 4096**2])
+    _, number, count = np.unique(key, return_inverse=True, return_counts=True)
+    means = np.stack([np.bincount(number, vertices[:, k]) / count for k in range(3)], axis=1)
+    faces = number[faces]
+    distinct = (faces[:, 0] != faces[:, 1]) & (faces[:, 1] != faces[:, 2]) & (faces[:, 2] != faces[:, 0])
+    faces = faces[distinct]
+    _, first = np.unique(np.sort(faces, axis=1), axis=0, return_index=True)
+    return means, faces[first]
+
+
+def merged(solids: Sequence[Solid]) -> Solid:
+    """Several surfaces as one."""
+    starts = np.cumsum([0, *(len(s.vertices) for s in solids)])
+    faces = [s.faces + start for s, start in zip(solids, starts[:-1], strict=True)]
+    return Solid(
+        np.concatenate([s.vertices for s in solids]),
+        np.concatenate([s.normals for s in solids]),
+        np.concatenate(faces).astype(np.uint32),
+    )
+
+
+def moved(solid: Solid, placement: np.ndarray) -> Solid:
+    """The same at another place, by a matrix (4, 4)."""
+    R = placement[:3, :3]
+    vertices = solid.vertices @ R.T + placement[:3, 3]
+    return Solid(vertices.astype(np.float32), (solid.normals @ R.T).astype(np.float32), solid.faces)
+
+
+def box(x: float, y: float, z: float) -> Solid:
+    """A box of such edges about the origin."""
+    corner = np.array([[i, j, k] for i in (-0.5, 0.5) for j in (-0.5, 0.5) for k in (-0.5, 0.5)]) * (x, y, z)
+    quads = [(0, 1, 3, 2), (4, 6, 7, 5), (0, 4, 5, 1), (2, 3, 7, 6), (0, 2, 6, 4), (1, 5, 7, 3)]
+    return shaded(corner, np.array([t for a, b, c, d in quads for t in ((a, b, c), (a, c, d))]))
+
+
+def turned(radius: Sequence[float], height: Sequence[float], sides: int = _ROUND) -> Solid:
+    """A profile (radius at each height, from bottom to top) turned about z, closed at both ends."""
+    angle = np.arange(sides) * (2.0 * np.pi / sides)
+    ring = np.stack([np.cos(angle), np.sin(angle)], axis=1)
+    rows = [np.column_stack([r * ring, np.full(sides, h)]) for r, h in zip(radius, height, strict=True)]
+    vertices = np.concatenate([*rows, [[0.0, 0.0, height[0]], [0.0, 0.0, height[-1]]]])
+    i, j = np.arange(sides), (np.arange(sides) + 1) % sides
+    faces, last = [], len(rows) - 1
+    for k in range(last):
+        a, b = k * sides, (k + 1) * sides
+        faces += [np.stack([a + i, a + j, b + j], axis=1), np.stack([a + i, b + j, b + i], axis=1)]
+    low, high = len(vertices) - 2, len(vertices) - 1
+    faces += [np.stack([np.full(sides, low), j, i], axis=1)]
+    faces += [np.stack([np.full(sides, high), last * sides + i, last * sides + j], axis=1)]
+    return shaded(vertices, np.concatenate(faces))
+
+
+def cylinder(radius: float, length: float, sides: int = _ROUND) -> Solid:
+    """A cylinder about z, its middle at the origin."""
+    return turned((radius, radius), (-length / 2.0, length / 2.0), sides)
+
+
+def capsule(radius: float, length: float, sides: int = _ROUND) -> Solid:
+    """A cylinder about z with half balls at its ends."""
+    angle = np.linspace(0.0, np.pi / 2.0, sides // 4 + 1)
+    low = [(radius * np.sin(x), -length / 2.0 - radius * np.cos(x)) for x in angle]
+    high = [(r, -h) for r, h in reversed(low)]
+    profile = [*low, *high] if length > 0.0 else [*low, *high[1:]]
+    return turned([r for r, _ in profile], [h for _, h in profile], sides)
+
+
+def sphere(radius: float, sides: int = _ROUND) -> Solid:
+    """A ball about the origin."""
+    return capsule(radius, 0.0, sides)
+
+
+def ellipsoid(x: float, y: float, z: float) -> Solid:
+    """An ellipsoid with such half axes about the origin."""
+    ball, half = sphere(1.0), np.maximum((x, y, z), 1e-9)
+    normals = ball.normals / half
+    normals /= np.linalg.norm(normals, axis=1, keepdims=True)
+    return Solid((ball.vertices * half).astype(np.float32), normals.astype(np.float32), ball.faces)
+
+
+def arrow(length: float, radius: float, head: float = 0.3) -> Solid:
+    """An arrow from the origin along z; its head takes such a part of its length."""
+    neck = length * (1.0 - head)
+    return turned((radius, radius, 2.4 * radius, 1e-3 * radius), (0.0, neck, neck, length), 12)
+
+
+def sheet(x: np.ndarray, y: np.ndarray, heights: np.ndarray) -> Solid:
+    """A surface z = heights[i, j] over places x[i], y[j]."""
+    grid = np.stack([*np.meshgrid(x, y, indexing="ij"), heights], axis=-1)
+    n, m = heights.shape
+    at = np.arange(n * m).reshape(n, m)
+    a, b, c, d = (part.reshape(-1) for part in (at[:-1, :-1], at[1:, :-1], at[1:, 1:], at[:-1, 1:]))
+    return shaded(grid.reshape(-1, 3), np.concatenate([np.stack([a, b, c], axis=1), np.stack([a, c, d], axis=1)]))
+
+
+def rod(start: np.ndarray, end: np.ndarray, radius: float) -> Solid:
+    """A cylinder from one point to another."""
+    start, end = np.asarray(start, float), np.asarray(end, float)
+    length = float(np.linalg.norm(end - start))
+    return moved(cylinder(radius, length, 16), pointing(end - start, (start + end) / 2.0))
+
+
+def pointing(z: np.ndarray, at: np.ndarray) -> np.ndarray:
+    """Poses (..., 4, 4) at places (..., 3) with their z axes along given directions (..., 3)."""
+    z, at = np.asarray(z, float), np.asarray(at, float)
+    length = np.linalg.norm(z, axis=-1, keepdims=True)
+    z = np.where(length > 0.0, z / np.where(length > 0.0, length, 1.0), (0.0, 0.0, 1.0))
+    side = np.where(np.abs(z[..., :1]) < 0.9, (1.0, 0.0, 0.0), (0.0, 1.0, 0.0))
+    y = np.cross(z, side)
+    y /= np.linalg.norm(y, axis=-1, keepdims=True)
+    found = np.zeros((*z.shape[:-1], 4, 4))
+    found[..., :3, 0], found[..., :3, 1], found[..., :3, 2] = np.cross(y, z), y, z
+    found[..., :3, 3], found[..., 3, 3] = at, 1.0
+    return found

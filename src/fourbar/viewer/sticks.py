@@ -1,0 +1,174 @@
+"""A robot without shapes, as sticks between its joints and markers at them, in sizes that fit it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..constraints import Closure, Distance
+from ..mechanism.mechanism import WORLD, Mechanism, PlacedJoint
+from . import solids
+from .drawing import Item, Rod, numbers
+from .meshes import Colour
+
+# Colours that are told apart also by those who see red and green alike.
+PALETTE: tuple[Colour, ...] = tuple(
+    (r / 255, g / 255, b / 255, 1.0)
+    for r, g, b in ((52, 106, 178), (224, 130, 42), (62, 148, 92), (160, 90, 164), (198, 78, 82), (70, 150, 160),
+                    (150, 120, 70), (110, 110, 120))
+)  # fmt: skip
+JOINT: Colour = (0.22, 0.24, 0.28, 1.0)
+CLOSING: Colour = (0.85, 0.55, 0.10, 1.0)
+FIXED: Colour = (0.55, 0.57, 0.60, 1.0)
+_THIN = 0.012  # radius of a stick, of the robot's size
+_SHORT = 1e-3  # of the size: shorter sticks are not drawn
+
+
+def directions(joint: Any) -> list[tuple[np.ndarray, bool]]:
+    """The axes along which a joint moves at its neutral position, in its own axes, and whether it turns about them."""
+    columns = [np.array(t.six(), float) for t in joint.subspace(joint.neutral()).twists()] if joint.nv else []
+    found = []
+    for column in columns:
+        turns = bool(np.linalg.norm(column[:3]) > 1e-9)
+        axis = column[:3] if turns else column[3:]
+        found.append((axis / (np.linalg.norm(axis) or 1.0), turns))
+    return found
+
+
+def slides(joint: Any) -> bool:
+    """Whether a joint moves along one line without turning."""
+    found = directions(joint)
+    return len(found) == 1 and not found[0][1]
+
+
+class Sticks:
+    """The sticks of a mechanism at poses (bodies, 4, 4) in which its loops are closed."""
+
+    def __init__(self, mechanism: Mechanism, poses: np.ndarray) -> None:
+        self.mechanism, self.poses, self.number = mechanism, poses, numbers(mechanism)
+        self.ends: dict[str, list[np.ndarray]] = {name: [] for name in self.number}
+        for joint in mechanism.joints:
+            self.ends[joint.parent].append(np.array(joint.placement.position, float))
+            if slides(joint.joint):
+                self.ends[joint.child].append(self._behind(joint))
+        for body, point in self._held():
+            self.ends[body].append(point)
+        for frame in mechanism.frames:
+            self.ends[frame.body].append(np.array(frame.placement.position, float))
+        self._free = {j.child for j in mechanism.joints if j.joint.nv == 6}
+        for body in mechanism.bodies:
+            if not any(np.linalg.norm(p) > 0.0 for p in self.ends[body.name]):
+                self.ends[body.name].append(np.array(body.com, float))
+        self.size = self._size()
+
+    def _behind(self, joint: PlacedJoint) -> np.ndarray:
+        """Where a sliding body came from, in its own axes: the place of its joint on the parent."""
+        child = self.poses[self.number[joint.child]]
+        parent = np.eye(4) if joint.parent == WORLD else self.poses[self.number[joint.parent]]
+        start = parent[:3, :3] @ np.array(joint.placement.position, float) + parent[:3, 3]
+        return child[:3, :3].T @ (start - child[:3, 3])
+
+    def _held(self) -> list[tuple[str, np.ndarray]]:
+        """Points of bodies that loops hold."""
+        found: list[tuple[str, Any]] = []
+        for loop in (named.loop for named in self.mechanism.loops):
+            if isinstance(loop, Closure):
+                found += [(loop.predecessor, loop.at_predecessor.p), (loop.successor, loop.at_successor.p)]
+            elif isinstance(loop, Distance):
+                found += [(loop.predecessor, loop.predecessor_point), (loop.successor, loop.successor_point)]
+        return [(body, np.array(point, float)) for body, point in found]
+
+    def _size(self) -> float:
+        points = [T[:3, :3] @ p + T[:3, 3] for b in self.mechanism.bodies for T in [self.poses[self.number[b.name]]]
+                  for p in [np.zeros(3), *self.ends[b.name]]]  # fmt: skip
+        return float(np.linalg.norm(np.ptp(points, axis=0))) or 1.0 if points else 1.0
+
+    def rods(self) -> list[Rod]:
+        """Massless rods between two bodies."""
+        distances = [x.loop for x in self.mechanism.loops if isinstance(x.loop, Distance)]
+        return [
+            Rod((self.number[x.predecessor], self.number[x.successor]),
+                (np.array(x.predecessor_point, float), np.array(x.successor_point, float)))
+            for x in distances
+        ]  # fmt: skip
+
+    def items(self, first_rod: int) -> list[Item]:
+        """Sticks and markers; rods have the places from `first_rod` on."""
+        world = first_rod + len(self.rods())
+        found = [item for k, body in enumerate(self.mechanism.bodies) for item in self._body(k, body.name)]
+        found += self._ground(world)
+        found += [item for joint in self.mechanism.joints for item in self._marker(joint, world)]
+        found += self._closings(world)
+        for k, x in enumerate(x for x in self.mechanism.loops if isinstance(x.loop, Distance)):
+            length = float(getattr(x.loop, "length", 0.0))
+            solid = solids.rod(np.zeros(3), np.array([0.0, 0.0, length]), 0.5 * _THIN * self.size)
+            found.append(Item(f"{x.name}/rod", "shapes", first_rod + k, solid, FIXED))
+        return found
+
+    def _body(self, place: int, name: str) -> list[Item]:
+        origin = np.zeros(3)
+        ends = [p for p in self.ends[name] if np.linalg.norm(p) > _SHORT * self.size]
+        if not ends:
+            return []
+        radius = _THIN * self.size
+        parts = [solids.rod(origin, p, radius) for p in _distinct(ends)]
+        parts += [solids.moved(solids.sphere(radius, 16), _at(p)) for p in _distinct(ends)]
+        return [Item(f"{name}/stick", "shapes", place, solids.merged(parts), PALETTE[place % len(PALETTE)])]
+
+    def _ground(self, world: int) -> list[Item]:
+        """What of the world joins the places to which chains and loops are fixed, where there are several."""
+        fixed = [np.array(j.placement.position, float) for j in self.mechanism.joints
+                 if j.parent == WORLD and j.child not in self._free]  # fmt: skip
+        ends = _distinct([*fixed, *(p for body, p in self._held() if body == WORLD)])
+        if len(ends) < 2:
+            return []
+        middle = np.mean(ends, axis=0) if len(ends) > 2 else ends[0]
+        parts = [solids.rod(middle, p, 0.6 * _THIN * self.size) for p in ends if np.linalg.norm(p - middle) > 0.0]
+        return [Item("world/stick", "shapes", world, solids.merged(parts), FIXED)]
+
+    def _marker(self, joint: PlacedJoint, world: int) -> list[Item]:
+        axes, radius = directions(joint.joint), 1.8 * _THIN * self.size
+        place = self.number[joint.child]
+        if not axes or len(axes) == 6:
+            return []
+        if len(axes) > 1:
+            return [Item(f"{joint.name}/marker", "shapes", place, solids.sphere(1.3 * radius), JOINT)]
+        axis, turns = axes[0]
+        if turns:
+            solid, at = solids.cylinder(radius, 3.0 * radius), solids.pointing(axis, np.zeros(3))
+            return [Item(f"{joint.name}/marker", "shapes", place, solid, JOINT, at)]
+        R, home = np.array(joint.placement.rotation, float), np.array(joint.placement.position, float)
+        guide = solids.box(1.7 * radius, 1.7 * radius, 4.0 * radius)  # on the body along which it slides
+        parent = world if joint.parent == WORLD else self.number[joint.parent]
+        return [Item(f"{joint.name}/marker", "shapes", parent, guide, JOINT, solids.pointing(R @ axis, home))]
+
+    def _closings(self, world: int) -> list[Item]:
+        """Markers of joints that close loops."""
+        found, radius = [], 1.6 * _THIN * self.size
+        for named in self.mechanism.loops:
+            loop = named.loop
+            if not isinstance(loop, Closure):
+                continue
+            place, p = self.number[loop.predecessor], np.array(loop.at_predecessor.p, float)
+            R = np.array(loop.at_predecessor.R, float)
+            axes = directions(loop.joint)
+            single = len(axes) == 1 and axes[0][1]
+            solid = solids.cylinder(radius, 3.4 * radius) if single else solids.sphere(1.3 * radius)
+            at = solids.pointing(R @ axes[0][0], p) if single else _at(p)
+            found.append(Item(f"{named.name}/marker", "shapes", place if place >= 0 else world, solid, CLOSING, at))
+        return found
+
+
+def _at(p: np.ndarray) -> np.ndarray:
+    T = np.eye(4)
+    T[:3, 3] = p
+    return T
+
+
+def _distinct(points: list[np.ndarray]) -> list[np.ndarray]:
+    found: list[np.ndarray] = []
+    for p in points:
+        if all(np.linalg.norm(p - x) > 1e-9 for x in found):
+            found.append(p)
+    return found

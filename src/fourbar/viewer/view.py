@@ -1,0 +1,198 @@
+"""`view`: robots, scenes and motions in the browser."""
+
+from __future__ import annotations
+
+import time
+import webbrowser
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from ..errors import ArgumentError, warn
+from .player import Player
+from .posing import Posing
+from .recording import Recording, still
+from .window import LOCAL, Window
+
+
+class View:
+    """A page that is served: its address, and what it shows.
+
+    Parameters
+    ----------
+    window : Window
+        The page.
+    control : Posing or Player
+        What is shown on it.
+
+    Examples
+    --------
+    >>> import fourbar as fb
+    >>> shown = fb.view(fb.robots.four_bar(), browser=False)  # doctest: +SKIP
+    >>> shown.url  # doctest: +SKIP
+    'http://localhost:8080'
+    >>> shown.stop()  # doctest: +SKIP
+    """
+
+    def __init__(self, window: Window, control: Posing | Player) -> None:
+        self.window, self.control = window, control
+
+    @property
+    def url(self) -> str:
+        """Address of the page.
+
+        Returns
+        -------
+        str
+            The address, for a browser on this machine.
+        """
+        return self.window.url
+
+    @property
+    def q(self) -> np.ndarray:
+        """Configuration of the robot, as it is posed now.
+
+        Returns
+        -------
+        ndarray, shape (nq,)
+            The configuration, with its loops closed.
+        """
+        if not isinstance(self.control, Posing):
+            raise ArgumentError("a motion is shown: its configurations are in run.q")
+        return self.control.q.copy()
+
+    @q.setter
+    def q(self, q: Any) -> None:
+        if not isinstance(self.control, Posing):
+            raise ArgumentError("a motion is shown, and its robot cannot be posed; fb.view(robot) can")
+        if np.shape(q) != (self.control.robot.nq,):
+            raise ArgumentError(f"q has shape {np.shape(q)}, expected ({self.control.robot.nq},)")
+        self.control.set(q)
+
+    def wait(self) -> None:
+        """Wait until interrupted, by Ctrl-C: what a script does last.
+
+        Returns
+        -------
+        None
+            When the page is closed.
+
+        Examples
+        --------
+        >>> import fourbar as fb
+        >>> fb.view(fb.robots.four_bar()).wait()  # doctest: +SKIP
+        """
+        try:
+            while True:
+                time.sleep(1.0)
+        except KeyboardInterrupt:
+            self.stop()
+
+    def stop(self) -> None:
+        """Close the page.
+
+        Returns
+        -------
+        None
+            When nothing is served any more.
+
+        Examples
+        --------
+        >>> import fourbar as fb
+        >>> fb.view(fb.robots.four_bar()).stop()  # doctest: +SKIP
+        """
+        if isinstance(self.control, Player):
+            self.control.stop()
+        self.window.server.stop()
+
+    def __repr__(self) -> str:
+        return f"<fourbar View of {self.window.drawing.robot.name!r} at {self.url}>"
+
+
+def recording_of(what: Any, q: Any = None) -> Recording:
+    """What is shown of a robot, a scene, or a motion."""
+    if isinstance(what, Recording):
+        return what
+    if hasattr(what, "recording"):
+        if q is not None:
+            raise ArgumentError("view: q is where a robot stands; a motion has its own configurations")
+        return what.recording
+    if hasattr(what, "terrains") and hasattr(what, "robot"):
+        return still(what.robot, q, what.terrains)
+    if hasattr(what, "mechanism") and hasattr(what, "poses"):
+        return still(what, q)
+    raise ArgumentError(
+        f"view takes a robot (fb.load), a scene (fb.Scene) or a motion (fb.simulate, fb.rollout); got {what!r:.80}"
+    )
+
+
+def view(
+    what: Any,
+    q: Any = None,
+    *,
+    host: str = LOCAL,
+    port: int = 8080,
+    browser: bool = True,
+    spread: float = 0.0,
+) -> View:
+    """Show a robot, a scene or a motion in the browser.
+
+    Parameters
+    ----------
+    what : System, Scene, Trajectory, Rollouts or ContactRun
+        A robot gets a slider per independent joint, poses to choose, and frames that can be dragged; its loops follow.
+        A motion plays, with a time line; each sample of a batch is a world of its own.
+    q : array_like, shape (..., nq), optional
+        Where a robot stands at the start; of several configurations the first can be posed. Neutral if None.
+    host : str, default '127.0.0.1'
+        Address that is served: this machine only. '0.0.0.0' lets others on the network look, and move things.
+    port : int, default 8080
+        Port of the page; the next free one if it is taken.
+    browser : bool, default True
+        Open the page in the browser.
+    spread : float, default 0.0
+        Distance (m) at which the worlds of a batch stand side by side; in one place if zero.
+
+    Returns
+    -------
+    View
+        The page: its address, the configuration, and how to stop it. A script ends with ``fb.view(robot).wait()``.
+
+    Raises
+    ------
+    ImportError
+        If viser is not installed: ``pip install ".[view]"``.
+    ArgumentError
+        If what is given cannot be shown.
+
+    Warns
+    -----
+    UserWarning
+        If meshes are missing: boxes stand for them.
+
+    Examples
+    --------
+    >>> import fourbar as fb
+    >>> fb.view(fb.robots.tello())  # doctest: +SKIP
+    <fourbar View of 'tello' at http://localhost:8080>
+    """
+    recording = recording_of(what, q)
+    recording = replace(recording, spread=float(spread)) if spread else recording
+    drawing = recording.drawing()
+    tell_missing(drawing.notes)
+    name = recording.robot.name
+    window = Window(drawing, recording.worlds, recording.bounds(drawing), host, port, name)
+    control = Player(window, recording) if len(recording.t) > 1 else Posing(window, recording)
+    shown = View(window, control)
+    if browser:
+        webbrowser.open(shown.url)
+    return shown
+
+
+def tell_missing(notes: tuple[str, ...]) -> None:
+    """One line about meshes that could not be shown."""
+    if notes:
+        first, *others = notes
+        more = f" (and {len(others)} more like it)" if others else ""
+        warn(f"view: {first}{more}; boxes stand for them", UserWarning)

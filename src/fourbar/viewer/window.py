@@ -1,0 +1,151 @@
+"""A page in the browser, served on this machine: what is drawn, with switches for its layers. Uses viser."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..errors import ArgumentError, extra
+from .camera import FIELD, looked_from
+from .drawing import Drawing, Item
+from .meshes import Colour, linear
+from .rotations import quaternions
+from .solids import Solid
+
+LOCAL = "127.0.0.1"
+_CALLED = {
+    "shapes": "shapes", "collision": "collision shapes", "frames": "frames", "axes": "joint axes",
+    "mass": "centres of mass", "inertia": "inertia ellipsoids", "ground": "ground",
+}  # fmt: skip
+_SHOWN = ("shapes", "ground")
+
+
+def viser_module() -> Any:
+    """The library that serves the page."""
+    try:
+        import viser
+    except ImportError:
+        raise ImportError(f"the viewer needs viser: {extra('view')}", name="viser") from None
+    return viser
+
+
+class Group(NamedTuple):
+    """Items with the same surface and opacity, which are drawn together, and what draws them."""
+
+    handle: Any
+    layer: str
+    items: tuple[Item, ...]
+
+
+class Window:
+    """A page with a drawing in one world or many."""
+
+    def __init__(self, drawing: Drawing, worlds: int, bounds: np.ndarray, host: str, port: int, title: str) -> None:
+        self.drawing, self.worlds = drawing, worlds
+        if not isinstance(port, int) or not 0 <= port < 65536:
+            raise ArgumentError(f"port={port!r}: expected a whole number from 0 to 65535")
+        self.server: Any = viser_module().ViserServer(host=host, port=port, label=title, verbose=False)
+        self.gui, self.scene = self.server.gui, self.server.scene
+        self.gui.configure_theme(show_logo=False, show_share_button=False)
+        self.gui.main_panel.dock_right()
+        self.scene.configure_default_lights(cast_shadow=False)
+        self.scene.set_up_direction("+z")
+        self._aim(bounds)
+        self.shown: set[str] = set(_SHOWN)
+        self.groups = self._added()
+        self._last: np.ndarray | None = None
+        if "ground" not in drawing.layers:
+            self._grid(bounds)
+
+    @property
+    def url(self) -> str:
+        """The address of the page."""
+        host = self.server.get_host()
+        return f"http://{'localhost' if host in (LOCAL, '0.0.0.0') else host}:{self.server.get_port()}"
+
+    def _aim(self, bounds: np.ndarray) -> None:
+        eye, middle = looked_from(bounds)
+        camera = self.server.initial_camera
+        camera.up, camera.position, camera.look_at = (0.0, 0.0, 1.0), tuple(eye.tolist()), tuple(middle.tolist())
+        camera.fov = FIELD
+        size = float(np.linalg.norm(bounds[1] - bounds[0]))
+        camera.near, camera.far = 0.01 * size, 100.0 * size
+
+    def _grid(self, bounds: np.ndarray) -> None:
+        size = float(np.linalg.norm(bounds[1] - bounds[0]))
+        cell = 10.0 ** np.floor(np.log10(size / 4.0))
+        middle = bounds.mean(axis=0)
+        self.scene.add_grid(
+            "/grid", width=40.0 * cell, height=40.0 * cell, cell_size=cell, section_size=5.0 * cell,
+            position=(float(middle[0]), float(middle[1]), float(bounds[0, 2])), cell_thickness=0.6,
+            section_thickness=0.9,
+        )  # fmt: skip
+
+    def _added(self) -> list[Group]:
+        sets: dict[tuple[int, str, float], list[Item]] = {}
+        for item in self.drawing.items:
+            sets.setdefault((id(item.solid), item.layer, item.colour[3]), []).append(item)
+        return [
+            Group(self.add(f"/{layer}/{n}", items[0].solid, [x.colour for x in items for _ in range(self._count(x))],
+                           layer in self.shown), layer, tuple(items))
+            for n, ((_, layer, _), items) in enumerate(sets.items())
+        ]  # fmt: skip
+
+    def _count(self, item: Item) -> int:
+        """How often an item is drawn: once per world, or once where it does not move."""
+        return 1 if item.place == self.drawing.world else self.worlds
+
+    def add(self, name: str, solid: Solid, colours: list[Colour], visible: bool) -> Any:
+        """A surface that is drawn once per colour, at poses that are given later."""
+        n, opacity = len(colours), colours[0][3]
+        turns = np.tile(np.array([1.0, 0.0, 0.0, 0.0], np.float32), (n, 1))
+        return self.scene.add_batched_meshes_simple(
+            name, vertices=solid.vertices, faces=solid.faces, batched_wxyzs=turns,
+            batched_positions=np.zeros((n, 3), np.float32), batched_scales=np.ones((n, 3), np.float32),
+            batched_colors=np.array([[round(255.0 * linear(x)) for x in c[:3]] for c in colours], np.uint8),
+            opacity=None if opacity >= 1.0 else opacity, lod="off", side="double", visible=visible,
+            cast_shadow=False, receive_shadow=False,
+        )  # fmt: skip
+
+    def place(self, places: np.ndarray, every: bool = False) -> None:
+        """Move everything that is shown (or all of it) to places (worlds, n, 4, 4)."""
+        self._last = places
+        with self.server.atomic():
+            for group in self.groups:
+                if every or group.layer in self.shown:
+                    self._place(group, places)
+
+    def _place(self, group: Group, places: np.ndarray) -> None:
+        T = np.concatenate([places[: self._count(x), x.place] @ x.placement for x in group.items])
+        put(group.handle, T)
+
+    def show(self, layer: str, on: bool) -> None:
+        """Show a layer, or hide it."""
+        (self.shown.add if on else self.shown.discard)(layer)
+        for group in self.groups:
+            if group.layer == layer:
+                if on and self._last is not None:
+                    self._place(group, self._last)
+                group.handle.visible = on
+
+    def switches(self) -> None:
+        """A switch per layer."""
+        with self.gui.add_folder("show"):
+            for layer in self.drawing.layers:
+                self.switch(_CALLED[layer], layer in self.shown, lambda on, layer=layer: self.show(layer, on))
+
+    def switch(self, label: str, on: bool, done: Callable[[bool], None]) -> Any:
+        """A switch that calls a function with its new state."""
+        box = self.gui.add_checkbox(label, on)
+        box.on_update(lambda _: done(bool(box.value)))
+        return box
+
+
+def put(handle: Any, T: np.ndarray, scales: np.ndarray | None = None) -> None:
+    """Move what is drawn many times to poses (n, 4, 4), of sizes (n, 3)."""
+    handle.batched_positions = T[:, :3, 3].astype(np.float32)
+    handle.batched_wxyzs = quaternions(T[:, :3, :3]).astype(np.float32)
+    if scales is not None:
+        handle.batched_scales = scales.astype(np.float32)

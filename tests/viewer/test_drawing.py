@@ -1,0 +1,255 @@
+"""What is drawn of a robot: surfaces, places, sizes; and files that are read again by another library."""
+
+from __future__ import annotations
+
+import io
+import json
+import struct
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import fourbar as fb
+from fourbar.mechanism.geometry import Geometry
+from fourbar.mechanism.placement import Placement
+from fourbar.spatial.linear import Vec
+from fourbar.viewer import solids
+from fourbar.viewer.draw import draw
+from fourbar.viewer.gltf import glb
+from fourbar.viewer.ground import surface_of
+from fourbar.viewer.marks import half_axes
+from fourbar.viewer.recording import Recording, held, still
+from fourbar.viewer.rotations import continuous, matrices, quaternions
+
+pytestmark = pytest.mark.quick
+
+
+def volume(solid: solids.Solid) -> float:
+    """The volume inside a closed surface whose triangles turn outwards."""
+    a, b, c = np.moveaxis(solid.vertices[solid.faces].astype(float), 1, 0)
+    return float(np.einsum("ij,ij->i", a, np.cross(b, c)).sum() / 6.0)
+
+
+@pytest.mark.parametrize(
+    ("solid", "wanted"),
+    [
+        (solids.box(1.0, 2.0, 3.0), 6.0),
+        (solids.cylinder(0.5, 2.0, 200), np.pi * 0.25 * 2.0),
+        (solids.sphere(1.0, 96), 4.0 / 3.0 * np.pi),
+        (solids.capsule(0.5, 1.0, 96), np.pi * 0.25 + np.pi / 6.0),
+        (solids.ellipsoid(1.0, 2.0, 0.5), 4.0 / 3.0 * np.pi),
+    ],
+)
+def test_shapes_have_their_volume_and_normals_point_out(solid: solids.Solid, wanted: float) -> None:
+    assert volume(solid) == pytest.approx(wanted, rel=0.03)
+    assert np.allclose(np.linalg.norm(solid.normals, axis=1), 1.0, atol=1e-5)
+    assert (np.einsum("ij,ij->i", solid.vertices, solid.normals) > 0.0).all()
+
+
+def test_edges_stay_sharp_and_round_things_smooth() -> None:
+    box, ball = solids.box(1.0, 1.0, 1.0), solids.sphere(1.0)
+    assert sorted(map(tuple, np.abs(box.normals).round(6).tolist())).count((0.0, 0.0, 1.0)) == 8
+    assert np.abs(ball.normals - ball.vertices).max() < 0.05
+
+
+def test_fewer_triangles_look_alike() -> None:
+    ball = solids.sphere(1.0, 160)
+    fewer = solids.shaded(*solids.simplified(ball.vertices, ball.faces, 2000))
+    assert 500 < len(fewer.faces) <= 2000
+    assert volume(fewer) == pytest.approx(volume(ball), rel=0.05)
+
+
+def test_quaternions_of_all_turns() -> None:
+    R = matrices(np.random.default_rng(0).normal(size=(500, 4)))
+    half = matrices(np.eye(4)[1:])  # half turns about the axes
+    for x in (R, half):
+        assert np.abs(matrices(quaternions(x)) - x).max() < 1e-14
+    angle = np.linspace(0.0, 4.0 * np.pi, 100)
+    turning = matrices(np.stack([np.cos(angle / 2), 0 * angle, 0 * angle, np.sin(angle / 2)], axis=1))
+    assert np.abs(np.diff(continuous(quaternions(turning)), axis=0)).max() < 0.1
+
+
+def test_directions_become_the_third_axis() -> None:
+    z = np.random.default_rng(1).normal(size=(40, 3))
+    T = solids.pointing(z, z)
+    assert np.allclose(T[:, :3, 2], z / np.linalg.norm(z, axis=1, keepdims=True))
+    assert np.allclose(np.linalg.det(T[:, :3, :3]), 1.0) and np.allclose(T[:, :3, 3], z)
+
+
+def test_a_robot_without_shapes_is_drawn_as_sticks() -> None:
+    robot = fb.robots.double_pendulum()
+    drawing = draw(robot)
+    names = {item.name for item in drawing.items if item.layer == "shapes"}
+    assert names == {"upper/stick", "lower/stick", "shoulder/marker", "elbow/marker"}
+    assert set(drawing.layers) == {"shapes", "frames", "axes", "mass", "inertia"}
+    assert 0.8 < drawing.size < 1.1  # 0.9 m long
+
+
+def test_places_are_poses_and_the_centre_of_mass() -> None:
+    robot = fb.robots.delta()
+    drawing, q = draw(robot), robot.random(0, n=3)
+    places = drawing.places(q)
+    bodies = len(robot.names.bodies)
+    assert places.shape == (3, drawing.world + 1, 4, 4)
+    assert np.array_equal(places[:, :bodies], robot.poses(q))
+    assert np.allclose(places[:, bodies, :3, 3], robot.center_of_mass(q), atol=1e-12)
+    assert np.array_equal(places[:, -1], np.broadcast_to(np.eye(4), (3, 4, 4)))
+
+
+def test_rods_of_loops_join_their_ends() -> None:
+    robot = fb.robots.delta()
+    drawing, q = draw(robot), robot.random(1)
+    places, names = drawing.places(q), list(robot.names.bodies)
+    for k, named in enumerate(robot.mechanism.loops):
+        loop: Any = named.loop
+        T = places[len(names) + 1 + k]
+        end = robot.pose(q, loop.successor) @ np.array([*loop.successor_point, 1.0])
+        assert np.allclose(T[:3, :3] @ (0.0, 0.0, loop.length) + T[:3, 3], end[:3], atol=1e-9)
+
+
+def shapely() -> fb.System:
+    """A body with one shape of each kind, seen and touched, and a mesh that is not there."""
+    at = Placement(position=(0.1, 0.0, 0.0))
+    kinds: list[Any] = [("box", (0.1, 0.1, 0.1)), ("sphere", (0.05,)), ("cylinder", (0.05, 0.2)),
+                        ("capsule", (0.05, 0.2)), ("ellipsoid", (0.1, 0.2, 0.3))]  # fmt: skip
+    shapes = [Geometry(kind, size, at, role) for kind, size in kinds for role in ("visual", "collision")]
+    shapes.append(Geometry("mesh", mesh="package://nowhere/arm.stl"))
+    b = fb.Builder("shapely")
+    b.body("body", joint=fb.joints.Revolute("z"), mass=1.0, inertia=(0.1, 0.1, 0.1), geometry=shapes)
+    return b.build()
+
+
+def test_all_kinds_of_shapes_and_a_missing_mesh() -> None:
+    drawing = draw(shapely())
+    assert sum(item.layer == "collision" for item in drawing.items) == 5
+    assert sum(item.layer == "shapes" for item in drawing.items) == 6  # a box in place of the mesh
+    (note,) = drawing.notes
+    assert "arm.stl" in note and "folders" in note
+    with pytest.raises(fb.ArgumentError, match="shape"):
+        draw(shapely(), [0.0, 1.0])
+
+
+def test_the_ellipsoid_has_the_inertia_of_its_body() -> None:
+    R = matrices(np.array([0.9, 0.1, -0.3, 0.2]))
+    half = np.array([0.1, 0.2, 0.4])
+    moments = 3.0 / 5.0 * (half @ half - half**2)
+    b = fb.Builder("one")
+    b.body("body", joint=fb.joints.Free(), mass=3.0, inertia=R @ np.diag(moments) @ R.T)
+    found = half_axes(b.build().mechanism.bodies[0])
+    assert found is not None and np.allclose(sorted(found[0]), half)
+    assert np.allclose(found[1] @ np.diag(found[0]) @ found[1].T, R @ np.diag(half) @ R.T)
+
+
+def test_the_ground_is_where_the_terrain_is() -> None:
+    bounds = np.array([[-0.5, -0.5, 0.0], [0.5, 0.5, 1.0]])
+    slope = fb.Plane(point=(0.0, 0.0, -0.2), normal=(0.3, 0.0, 1.0))
+    field = fb.HeightField([[0.0, 0.1, 0.2], [0.0, 0.3, 0.1]], spacing=(0.5, 0.5), origin=(-0.5, -0.5))
+    waves = fb.SignedDistance(lambda x, y, z: z - 0.1 * fb.sin(3.0 * x))
+    for terrain in (slope, field, waves):
+        solid = surface_of(terrain, bounds)
+        assert solid is not None
+        gaps = [float(terrain.surface(Vec(p)).gap) for p in solid.vertices.astype(float).tolist()[::7]]
+        assert np.abs(gaps).max() < 1e-5
+        reach = np.ptp(solid.vertices, axis=0)
+        assert reach[0] > 2.0 and reach[1] > 2.0
+
+
+def test_states_that_are_not_finite_are_held() -> None:
+    q = np.array([[[0.0], [np.nan]], [[1.0], [2.0]], [[np.nan], [np.nan]]])
+    assert held(q, np.array([9.0]))[..., 0].tolist() == [[0.0, 9.0], [1.0, 2.0], [1.0, 2.0]]
+
+
+def test_recordings_are_thinned_and_refuse_nonsense() -> None:
+    robot = fb.robots.double_pendulum()
+    t = np.linspace(0.0, 1.0, 1001)
+    recording = Recording.of(robot, t, np.zeros((1001, 5, 2)))
+    thin = recording.sampled(30.0)
+    assert len(thin.t) == 31 and thin.t[-1] == 1.0 and thin.q.shape == (31, 5, 2)
+    with pytest.raises(fb.ArgumentError, match="which robot"):
+        Recording.of(None, t, np.zeros((1001, 2)))
+    with pytest.raises(fb.ArgumentError, match="no states"):
+        Recording.of(robot, np.zeros(0), np.zeros((0, 2)))
+    with pytest.raises(fb.ArgumentError, match="configurations"):
+        Recording.of(robot, t, np.zeros((1001, 3)))
+
+
+def parts(data: bytes) -> tuple[dict[str, Any], bytes]:
+    """The JSON and the numbers of a .glb file."""
+    magic, version, length = struct.unpack("<4sII", data[:12])
+    assert (magic, version, length) == (b"glTF", 2, len(data))
+    size, kind = struct.unpack("<I4s", data[12:20])
+    assert kind == b"JSON" and size % 4 == 0
+    more, kind = struct.unpack("<I4s", data[20 + size : 28 + size])
+    assert kind == b"BIN\0" and more % 4 == 0 and len(data) == 28 + size + more
+    return json.loads(data[20 : 20 + size]), data[28 + size :]
+
+
+def numbers(file: dict[str, Any], data: bytes, k: int) -> np.ndarray:
+    """An accessor as an array."""
+    accessor = file["accessors"][k]
+    view = file["bufferViews"][accessor["bufferView"]]
+    width = {"SCALAR": 1, "VEC3": 3, "VEC4": 4}[accessor["type"]]
+    found = np.frombuffer(
+        data, {5126: "<f4", 5125: "<u4"}[accessor["componentType"]], accessor["count"] * width, view["byteOffset"]
+    )
+    assert found.nbytes == view["byteLength"] and view["byteOffset"] % 4 == 0
+    return found.reshape(-1, width)
+
+
+def test_keyframes_are_the_poses_of_the_bodies(tmp_path: Path) -> None:
+    robot = fb.robots.four_bar()
+    run = fb.simulate(robot, robot.assemble([0.8, 0.0, 0.0], keep=["link1_joint"]), [3.0], duration=0.5, dt=0.01)
+    run.save(tmp_path / "run.glb", ghosts=3)
+    file, data = parts((tmp_path / "run.glb").read_bytes())
+    (animation,) = file["animations"]
+    poses = robot.poses(run.q[[np.abs(run.t - t).argmin() for t in np.linspace(0.0, 0.5, 31)]])
+    seen = set()
+    for channel in animation["channels"]:
+        name, path = file["nodes"][channel["target"]["node"]]["name"], channel["target"]["path"]
+        body = robot.names.bodies.index(name)
+        sampler = animation["samplers"][channel["sampler"]]
+        x, t = numbers(file, data, sampler["output"]), numbers(file, data, sampler["input"])[:, 0]
+        assert np.allclose(t, run.t[[np.abs(run.t - s).argmin() for s in np.linspace(0.0, 0.5, 31)]], atol=1e-6)
+        wanted = poses[:, body, :3, 3] if path == "translation" else poses[:, body, :3, :3]
+        got = x if path == "translation" else matrices(x[:, [3, 0, 1, 2]].astype(float))
+        assert np.abs(got - wanted).max() < 1e-6
+        seen.add((name, path))
+    turning = np.ptp(poses[..., :3, :3], axis=0).max(axis=(1, 2)) > 1e-5  # in a parallelogram the coupler does not
+    assert {name for name, path in seen if path == "rotation"} == set(np.array(robot.names.bodies)[turning])
+    assert turning.sum() == 2
+    for accessor in (a for a in file["accessors"] if "min" in a and a["type"] == "VEC3"):
+        assert (np.array(accessor["max"]) >= np.array(accessor["min"])).all()
+    assert sum(node.get("name", "").startswith("ghost") for node in file["nodes"]) == 3
+
+
+def test_glb_is_read_by_trimesh(tmp_path: Path) -> None:
+    trimesh = pytest.importorskip("trimesh")
+    robot = fb.robots.stewart_platform()
+    drawing = draw(robot)
+    scene = trimesh.load(io.BytesIO(glb(still(robot))), file_type="glb")
+    (x0, y0, z0), (x1, y1, z1) = scene.bounds  # y is upwards there
+    assert np.abs(np.array([[x0, -z1, y0], [x1, -z0, y1]]) - drawing.bounds).max() < 0.02 * drawing.size
+    visible = [item for item in drawing.items if item.layer == "shapes"]
+    assert sum(len(g.faces) for g in scene.geometry.values()) > 0
+    assert len(scene.graph.nodes_geometry) == len(visible)
+
+
+def test_a_mesh_file_keeps_its_colours_and_place(tmp_path: Path) -> None:
+    trimesh = pytest.importorskip("trimesh")
+    red = trimesh.creation.box(extents=(0.2, 0.1, 0.1))
+    red.visual = trimesh.visual.TextureVisuals(
+        material=trimesh.visual.material.PBRMaterial(baseColorFactor=[255, 0, 0, 255])
+    )
+    trimesh.Scene([red]).export(str(tmp_path / "red.glb"))
+    (tmp_path / "broken.stl").write_text("solid nothing", encoding="utf-8")
+    shapes = [Geometry("mesh", mesh="red.glb", file=str(tmp_path / "red.glb"), scale=(2.0, 2.0, 2.0)),
+              Geometry("mesh", mesh="broken.stl", file=str(tmp_path / "broken.stl"))]  # fmt: skip
+    b = fb.Builder("meshed")
+    b.body("body", joint=fb.joints.Free(), mass=1.0, inertia=(0.1, 0.1, 0.1), geometry=shapes)
+    drawing = draw(b.build())
+    good, lost = (item for item in drawing.items if item.layer == "shapes")
+    assert good.colour[:3] == (1.0, 0.0, 0.0)
+    assert np.allclose(np.ptp(good.solid.vertices, axis=0), (0.4, 0.2, 0.2))
+    assert "broken.stl" in drawing.notes[0] and lost.colour != good.colour

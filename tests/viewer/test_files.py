@@ -1,0 +1,183 @@
+"""Motions in files: what is saved is read again; pages are whole; what cannot be done is said."""
+
+from __future__ import annotations
+
+import re
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import fourbar as fb
+from fourbar.cli.main import main
+from fourbar.sim.recorded import load_recording
+from fourbar.viewer import pictures
+from fourbar.viewer.page import page
+from fourbar.viewer.recording import still
+from fourbar.viewer.view import tell_missing
+
+
+@pytest.fixture(scope="module")
+def run() -> fb.Trajectory:
+    robot = fb.robots.four_bar()
+    return fb.simulate(robot, robot.assemble([0.8, 0.0, 0.0], keep=["link1_joint"]), [3.0], duration=0.2, dt=0.01)
+
+
+@pytest.fixture(scope="module")
+def landed() -> Any:
+    b = fb.Builder("box")
+    b.body("box", joint=fb.joints.Free(), mass=1.0, inertia=(0.01, 0.01, 0.01))
+    corners = [fb.contact.Shape("box", position=(x, y, -0.1)) for x in (-0.1, 0.1) for y in (-0.1, 0.1)]
+    scene = fb.Scene(b.build(), fb.Plane(friction=0.5), contacts=corners)
+    return scene.simulate([0.0, 0.0, 0.1, 1.0, 0.0, 0.0, 0.0], duration=0.1, every=10)
+
+
+def test_a_trajectory_is_read_again(run: fb.Trajectory, tmp_path: Path) -> None:
+    run.save(tmp_path / "run.npz")
+    again = fb.Trajectory.load(tmp_path / "run.npz")
+    for name in ("t", "q", "v", "lost"):
+        assert np.array_equal(getattr(again, name), getattr(run, name))
+    assert again.robot == run.robot
+    other = fb.robots.double_pendulum()
+    with pytest.raises(fb.ArgumentError, match=r"run.npz.*\(\.\.\., 2\)"):
+        fb.Trajectory.load(tmp_path / "run.npz", robot=other)
+
+
+def test_what_is_no_recording_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "a.npz").write_text("nothing", encoding="utf-8")
+    np.savez(tmp_path / "b.npz", t=np.zeros(1), q=np.zeros((1, 3)))
+    with pytest.raises(fb.ArgumentError, match=r"a\.npz cannot be read"):
+        fb.Trajectory.load(tmp_path / "a.npz")
+    with pytest.raises(fb.ArgumentError, match="which robot"):
+        fb.Trajectory.load(tmp_path / "b.npz")
+    with pytest.raises(fb.ArgumentError, match="cannot be read"):
+        fb.Trajectory.load(tmp_path / "none.npz")
+
+
+def test_a_robot_that_no_file_holds_is_given_at_loading(tmp_path: Path) -> None:
+    robot = fb.robots.tello()
+    run = fb.Trajectory(np.zeros(2), np.tile(robot.neutral(), (2, 1)), np.zeros((2, robot.nv)), np.zeros(2), robot)
+    with pytest.warns(fb.SimulationWarning, match="not the robot"):
+        run.save(tmp_path / "run.npz")
+    with pytest.raises(fb.ArgumentError, match="robot="):
+        fb.Trajectory.load(tmp_path / "run.npz")
+    assert fb.Trajectory.load(tmp_path / "run.npz", robot=robot).robot is robot
+
+
+def test_rollouts_show_each_sample_as_a_world() -> None:
+    robot = fb.robots.double_pendulum()
+    runs = fb.rollout(robot, np.array([[0.1, 0.0], [0.5, 0.2], [1.0, 0.0]]), dt=0.01, steps=10)
+    assert np.array_equal(runs.recording.q, np.moveaxis(runs.q, 1, 0)) and runs.recording.worlds == 3
+    spread = replace(runs.recording, spread=2.0).offsets()
+    assert len(np.unique(spread, axis=0)) == 3 and not runs.recording.offsets().any()
+
+
+def test_contacts_act_at_the_corners(landed: Any, tmp_path: Path) -> None:
+    shown = landed.recording
+    z = landed.q[:, 2]
+    assert np.allclose(shown.points[:, 0, :, 2], (z - 0.1)[:, None], atol=1e-9)
+    assert np.allclose(np.abs(shown.points[..., :2]), 0.1, atol=1e-6)
+    assert shown.forces[-1, 0].sum(axis=0)[2] == pytest.approx(9.81, rel=1e-3)
+    poses, length = shown.arrows(1.0)
+    size = np.linalg.norm(shown.forces[-1, 0], axis=-1)
+    assert np.allclose(length[-1, 0], 0.5 * size / 9.81)  # its weight is as long as half of its size
+    assert np.allclose(poses[-1, 0, :, :3, 2] * size[:, None], shown.forces[-1, 0])
+    assert length.max() <= 1.5
+    landed.save(tmp_path / "box.npz")
+    again = load_recording(tmp_path / "box.npz")
+    assert np.array_equal(again.q, shown.q) and np.array_equal(again.points, shown.points)
+    assert np.array_equal(again.forces, shown.forces) and np.abs(again.ground[0].vertices[:, 2]).max() == 0.0
+    with pytest.raises(fb.ArgumentError, match="ContactRun, not a Trajectory"):
+        fb.Trajectory.load(tmp_path / "box.npz")
+
+
+def test_a_page_loads_nothing_from_elsewhere(run: fb.Trajectory, tmp_path: Path) -> None:
+    run.save(tmp_path / "run.html", ghosts=2)
+    text = (tmp_path / "run.html").read_text(encoding="utf-8")
+    script = re.sub(r'<script type="application/octet-stream".*?</script>', "", text, flags=re.DOTALL)
+    assert not re.search(r"https?:|//[a-z]+\.|import\(|fetch\(|XMLHttpRequest|@import", script)
+    assert set(re.findall(r'(?:src|href)="([^"]*)"', script)) == {"data:,"}
+    assert len(text) < 400_000
+
+
+def test_names_are_escaped_in_pages() -> None:
+    robot = fb.robots.double_pendulum()
+    assert "<script>alert" not in page(still(robot), title="<script>alert(1)</script>")
+
+
+def test_options_of_files_are_checked(run: fb.Trajectory, tmp_path: Path) -> None:
+    for name, options, said in (
+        ("run.avi", {}, "unknown ending"),
+        ("run.html", {"size": (10, 10)}, "not an option"),
+        ("run.npz", {"ghosts": 2}, "not an option"),
+        ("run.glb", {"layers": "shapes"}, "layers"),
+        ("run.glb", {"layers": ["skin"]}, "layers"),
+        ("run.glb", {"ghosts": -1}, "ghosts"),
+        ("run.glb", {"rate": 0.0}, "rate"),
+        ("run.png", {"size": (1, 2, 3)}, "width and height"),
+    ):
+        with pytest.raises(fb.ArgumentError, match=said):
+            run.save(tmp_path / name, **options)
+    with pytest.raises(fb.ArgumentError, match="which robot"):
+        replace(run, robot=None).save(tmp_path / "run.html")
+
+
+def test_pictures_without_a_browser(run: fb.Trajectory, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("matplotlib")
+    image = pytest.importorskip("PIL.Image")
+    monkeypatch.setattr(pictures, "find_browser", lambda: None)
+    run.save(tmp_path / "run.png", size=(320, 200))
+    with image.open(tmp_path / "run.png") as shot:
+        assert shot.size == (320, 200)
+        colours = np.asarray(shot.convert("RGB")).reshape(-1, 3)
+    assert 200 < (np.ptp(colours.astype(int), axis=1) > 60).sum() < 20_000  # the coloured links, not everything
+    run.save(tmp_path / "run.gif", size=(160, 100), rate=10.0)
+    with image.open(tmp_path / "run.gif") as film:
+        assert film.n_frames == 3
+
+
+def test_the_command_writes_files(tmp_path: Path, capsys: pytest.CaptureFixture[str], run: fb.Trajectory) -> None:
+    run.save(tmp_path / "run.npz")
+    assert main(["view", str(tmp_path / "run.npz"), "--output", str(tmp_path / "run.html")]) == 0
+    assert "wrote" in capsys.readouterr().out and (tmp_path / "run.html").stat().st_size > 10_000
+    assert main(["view", "double_pendulum", "--output", str(tmp_path / "arm.glb")]) == 0
+    assert (tmp_path / "arm.glb").read_bytes()[:4] == b"glTF"
+    assert main(["view", "double_pendulum", "--moved", "tello"]) == 2
+    assert main(["view", "double_pendulum", "--output", str(tmp_path / "no" / "arm.glb")]) == 2
+    assert "no folder" in capsys.readouterr().err
+
+
+def test_a_motion_shows_itself_in_a_notebook(run: fb.Trajectory, landed: Any) -> None:
+    for motion in (run, landed):
+        text = motion._repr_html_()
+        assert text.startswith("<iframe") and "<table>" in text and len(text) < 300_000
+    bare = replace(run, robot=None)._repr_html_()
+    assert bare.startswith("<table>")
+
+
+def test_without_viser_the_command_that_installs_it_is_said(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setitem(sys.modules, "viser", None)
+    with pytest.raises(ImportError, match=r"viser.*\[view\]"):
+        fb.view(fb.robots.double_pendulum(), browser=False)
+    assert main(["view", "double_pendulum", "--no-browser"]) == 2
+    assert "[view]" in capsys.readouterr().err
+
+
+@pytest.mark.quick
+def test_what_cannot_be_shown_is_refused(run: fb.Trajectory) -> None:
+    with pytest.raises(fb.ArgumentError, match="robot"):
+        fb.view(3, browser=False)
+    with pytest.raises(fb.ArgumentError, match="own configurations"):
+        fb.view(run, [0.0], browser=False)
+    with pytest.raises(fb.ArgumentError, match=r"shape \(2,\)"):
+        fb.view(fb.robots.four_bar(), [0.0, 1.0], browser=False)
+
+
+def test_a_missing_mesh_is_said_in_one_line() -> None:
+    with pytest.warns(UserWarning, match=r"a\.stl.*1 more"):
+        tell_missing(("mesh 'a.stl' was not found", "mesh 'b.stl' was not found"))

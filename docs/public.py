@@ -9,6 +9,8 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from importlib import import_module
+from importlib.util import find_spec
 from types import ModuleType
 from typing import Any, Literal
 
@@ -147,6 +149,16 @@ def _conversions() -> Iterator[Entry]:
     yield from members(convert.StateMap)
 
 
+def _learning() -> Iterator[Entry]:
+    gymnasium = import_module("fourbar.gymnasium")
+    yield from _classes("", [gymnasium.Task, gymnasium.Targets, gymnasium.Forces])
+    for kind in (gymnasium.VectorEnv, gymnasium.Env):
+        yield kind_of(kind)
+        yield from (entry for entry in members(kind, only_own=True) if entry.name.endswith((".reset", ".step")))
+    yield kind_of(gymnasium.Worlds)
+    yield from members(gymnasium.Worlds)
+
+
 def sections() -> Iterator[Section]:
     """All that is public, and at last what the package offers and no other section has."""
     found = [*_sections()]
@@ -191,6 +203,8 @@ def _sections() -> Iterator[Section]:
     yield Section("Other treatments of loops: `fourbar.baselines`", compared, baselines)
     yield Section("Many machines: `fourbar.dask`", tuple(function(f) for f in _named(dask)), dask)
     yield Section("Conversions: `fourbar.convert`", tuple(_conversions()), convert)
+    if find_spec("gymnasium") is not None:
+        yield Section("Learning: `fourbar.gymnasium`", tuple(_learning()), import_module("fourbar.gymnasium"))
     for title, bridge in (("Pinocchio", pinocchio), ("MuJoCo", mujoco), ("Drake", drake)):
         yield Section(f"{title}: `{bridge.__name__}`", tuple(_bridge(bridge)), bridge)
 

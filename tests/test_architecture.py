@@ -60,6 +60,8 @@ ARROWS = {
     "dask": ("chunks",),
     "jax": ("targets",),
     "torch": ("targets",),
+    "learning": ("sim", "targets"),
+    "gymnasium": ("learning",),
     "baselines": ("reference",),
     "lagrange": ("reference",),
     "cli": ("sim", "identification", "robots", "interop", "reference", "targets", ""),
@@ -81,8 +83,8 @@ ARROWS = {
 LONGEST_FILE = 500
 LONGEST_FUNCTION = 60
 HEAVY = (
-    "PIL", "casadi", "clarabel", "dask", "hypothesis", "jax", "llvmlite", "matplotlib", "mujoco", "pandas", "pinocchio",
-    "pydrake", "pytest", "scipy", "sympy", "torch", "tqdm", "trimesh", "viser",
+    "PIL", "casadi", "clarabel", "dask", "gymnasium", "hypothesis", "jax", "llvmlite", "matplotlib", "mujoco", "pandas",
+    "pinocchio", "pydrake", "pytest", "scipy", "sympy", "torch", "tqdm", "trimesh", "viser",
 )  # fmt: skip
 ANYWHERE = {"errors", "lazy", "linalg", "once", "representation", "tolerances"}  # what every package may import
 
@@ -220,7 +222,20 @@ def picture_of_packages() -> dict[str, set[str]]:
 
 def test_the_picture_of_packages_agrees_with_the_imports() -> None:
     drawn = picture_of_packages()
-    aliases = {"", "__main__", "loops", "convert", "bridges", "baselines", "lagrange", "casadi", "jax", "dask", "torch"}
+    aliases = {
+        "",
+        "__main__",
+        "loops",
+        "convert",
+        "bridges",
+        "baselines",
+        "lagrange",
+        "casadi",
+        "jax",
+        "dask",
+        "torch",
+        "gymnasium",
+    }
     assert set(drawn) == set(ARROWS) - aliases - ANYWHERE
     assert drawn == {name: set(ARROWS[name]) - aliases - ANYWHERE for name in drawn}
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
 import warnings
 
 import numpy as np
@@ -267,3 +269,109 @@ def test_a_traced_control_does_what_the_same_in_python_does() -> None:
     for period in (None, 0.01):
         runs = [scene.simulate(q, duration=0.1, control=law, period=period) for law in (pd, fb.traced(pd))]
         assert np.allclose(runs[0].q, runs[1].q, atol=1e-9) and np.abs(runs[0].q[-1, 7:]).max() > 1e-3
+
+
+def test_a_step_that_is_not_finite_leaves_the_state() -> None:
+    """Also where only forces overflow: no result may be NaN, for one NaN makes all of them NaN."""
+    robot, scene = quadruped()
+    q = robot.neutral()
+    q[2] = 0.4
+    for size in (1e60, 1e200, 1e300):
+        tau = np.zeros((2, robot.nv))
+        tau[1, 6:] = size
+        found = scene.step(np.repeat(q[None], 2, 0), np.zeros(robot.nv), tau, dt=2e-3)
+        assert np.array_equal(found.q[1], q) and not found.v[1].any() and found.residual[1] == np.inf
+        assert not found.force[1].any() and np.isfinite(found.q[0]).all() and found.residual[0] < 1e-10
+
+
+def test_a_scene_that_has_moved_can_be_copied_and_pickled() -> None:
+    robot, scene = quadruped()
+    q = robot.neutral()
+    q[2] = 0.33
+    tau = np.zeros((20, robot.nv))
+    wanted = scene.rollout(q, None, tau)
+    for other in (copy.deepcopy(scene), pickle.loads(pickle.dumps(scene))):
+        assert np.array_equal(other.rollout(q, None, tau).q, wanted.q)
+
+
+def test_a_reset_leaves_nothing_of_the_motion_before() -> None:
+    robot, scene = quadruped()
+    batch = scene.batch(3)
+    start = robot.neutral()
+    start[2] = 0.32
+    batch.reset(q=start)
+    batch.step(steps=5)
+    assert batch.force.any() and np.isfinite(batch.gap).all()
+    batch.reset(np.array([False, True, False]), q=start, v=np.zeros((1, robot.nv)))
+    assert not batch.force[1].any() and not batch.impulse[1].any() and np.isnan(batch.gap[1]).all()
+    assert batch.force[[0, 2]].any() and np.isfinite(batch.gap[[0, 2]]).all()
+
+
+def test_a_world_that_diverges_waits_for_its_reset() -> None:
+    robot, scene = quadruped()
+    batch, alone = scene.batch(3), scene.batch(1)
+    start = robot.neutral()
+    start[2] = 0.4
+    batch.reset(q=start)
+    alone.reset(q=start)
+    tau = np.zeros((3, robot.nv))
+    tau[1, 6:] = 1e300
+    batch.step(tau)
+    last = batch.q[1].copy()
+    assert list(batch.diverged) == [False, True, False] and not batch.converged[1] and not batch.force[1].any()
+    batch.step(np.zeros((3, robot.nv)), steps=3)
+    alone.step(steps=4)
+    assert batch.diverged[1] and np.array_equal(batch.q[1], last) and batch.residual[1] == np.inf
+    assert np.array_equal(batch.q[[0, 2]], np.repeat(alone.q, 2, 0)) and batch.converged[[0, 2]].all()
+    batch.step(ids=[1])  # nobody moves
+    batch.reset([1], q=start)
+    batch.step(ids=[1], steps=4)
+    assert not batch.diverged.any() and np.array_equal(batch.q[1], alone.q[0])
+
+
+def test_the_residual_is_the_largest_of_a_call() -> None:
+    robot, scene = quadruped()
+    worst, start = 0.0, robot.neutral()
+    start[2] = 0.33
+    batch, other = scene.batch(2), scene.batch(2)
+    for x in (batch, other):
+        x.reset(q=start, v=0.3 * np.ones(robot.nv))
+    for _ in range(30):
+        other.step()
+        worst = np.maximum(worst, other.residual)
+    batch.step(steps=30)
+    assert np.array_equal(batch.residual, worst) and (worst > 0.0).all()
+
+
+def test_friction_of_worlds_is_changed_by_name() -> None:
+    _, scene = quadruped()
+    batch = scene.batch(3)
+    batch.change("friction", [0.1, 0.2], [0, 2])
+    assert np.array_equal(batch.friction, np.repeat([[0.1], [0.6], [0.2]], 4, 1))
+    batch.change("friction", 0.3)
+    assert (batch.friction == 0.3).all()
+    with pytest.raises(KeyError, match="masss"):
+        batch.change("masss", 1.0)
+    for bad in (-0.1, np.nan, [0.1, 0.2]):
+        with pytest.raises(fb.errors.ArgumentError, match="friction"):
+            batch.change("friction", bad)
+
+
+def test_what_a_batch_refuses() -> None:
+    robot, scene = quadruped()
+    batch = scene.batch(3)
+    for call, words in (
+        (lambda: scene.batch(0), "at least 1"),
+        (lambda: scene.batch(True), "batch"),
+        (lambda: scene.batch(2, dt=-1.0), "dt=-1.0"),
+        (lambda: batch.step(steps=0), "steps=0"),
+        (lambda: batch.step(ids=[3]), "0 to 2"),
+        (lambda: batch.step(ids=[True, False]), "mask of 3"),
+        (lambda: batch.step(np.zeros((2, robot.nv))), r"tau must have shape \(3, 10\)"),
+        (lambda: batch.step(np.zeros((3, robot.nv)), ids=[1]), r"tau must have shape \(1, 10\)"),
+        (lambda: batch.reset(q=np.zeros(3)), "q must have shape"),
+        (lambda: batch.reset([0, 1], q=np.zeros((3, robot.nq))), "q must have shape"),
+        (lambda: batch.reset(v=np.full(robot.nv, np.nan)), "v is NaN"),
+    ):
+        with pytest.raises(fb.errors.ArgumentError, match=words):
+            call()

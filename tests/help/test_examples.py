@@ -13,7 +13,8 @@ import pytest
 from .scripts import script
 
 NUMBER = re.compile(r"[-+]?(?:\d+\.\d*|\.\d+|\d+)(?:[eE][-+]?\d+)?")
-NEEDS = {"pinocchio": "import pinocchio", "mujoco": "import mujoco", "pydrake": "from pydrake", "sympy": ".equations("}
+NEEDS = {"pinocchio": "import pinocchio", "mujoco": "import mujoco", "pydrake": "from pydrake", "sympy": ".equations(",
+         "gymnasium": "import fourbar.gymnasium"}  # fmt: skip
 
 
 class Checker(doctest.OutputChecker):

@@ -382,17 +382,19 @@ class Stepper:
 def contact_step(c: Context, spec: Spec) -> Outputs:
     """The state after a step of length dt from q, v under joint forces tau, with the impulses as they were before.
 
-    Where it is not finite, the state stays as it was and the residual is infinite. `told` are residual, gaps, forces.
+    Where it is not finite, the state stays as it was, forces are zero and the residual is infinite: a NaN among the
+    results would make all of them NaN. `told` are residual, gaps, forces.
     """
     found, call = Stepper(c, spec).results(), c.recorder.call
     q, v, impulse = (Vec(found[name]) for name in ("q", "v", "impulse"))
     size = call(magnitude, q, v, impulse)
     n = len(spec.candidates)
+    force = call(last_finite, Vec([0.0] * 3 * n), Vec(found["force"]), size) if n else ()
     return [
         ("q_next", (len(q),), list(call(last_finite, Vec(c.given["q"]), q, size))),
         ("v_next", (len(v),), list(call(last_finite, Vec(c.given["v"]), v, size))),
         ("impulse_next", (len(impulse),), list(call(last_finite, Vec([0.0] * len(impulse)), impulse, size))),
-        ("told", (1 + 4 * n,), [call(marked, found["residual"][0], size), *found["gap"], *found["force"]]),
+        ("told", (1 + 4 * n,), [call(marked, found["residual"][0], size), *found["gap"], *force]),
     ]
 
 

@@ -159,6 +159,10 @@ class Scene(Staged):
     def __repr__(self) -> str:
         return f"<fourbar scene of {self.robot.name!r}: {len(self.contacts)} contacts, {len(self.spec.joints)} joints>"
 
+    def __getstate__(self) -> dict[str, Any]:
+        """What is copied and pickled: all but machine code of rollouts, which is made anew when it is needed."""
+        return {name: x for name, x in vars(self).items() if name != "_rollouts"}
+
     @property
     def contacts(self) -> tuple[str, ...]:
         """The names of all that may touch, in the order of gaps and forces."""

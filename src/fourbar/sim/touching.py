@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..errors import ArgumentError, warn
+from ..arrays import Argument, to_array
+from ..errors import ArgumentError, unknown, warn
 from ..functions.rollout import ALWAYS, Motion, Rolled
 from ..viewer.recording import Recording
 from .acting import SimulationWarning
@@ -170,46 +171,113 @@ def asked(progress: Callable[[Iterable[int]], Iterable[int]] | None, steps: int)
 
 
 class Batch:
-    """n worlds: q (n, nq), v (n, nv), residual (n), gap (n, contacts) and force (n, contacts, 3) of the last step.
+    """n worlds: q (n, nq), v (n, nv), and of the last step gap (n, contacts) and force (n, contacts, 3).
 
-    friction (n, contacts) may be changed in place, for each world.
+    residual (n) is the largest of the last call of `step`. A world whose new state is not finite is `diverged` (n): it
+    keeps its last finite state and moves no more until it is reset. friction (n, contacts) may be changed in place, for
+    each world. After a reset forces are zero and gaps, which a step finds, NaN.
     """
 
     def __init__(self, scene: Scene, n: int, dt: float) -> None:
-        if not isinstance(n, int | np.integer) or n < 1:
+        if not isinstance(n, int | np.integer) or isinstance(n, bool) or n < 1:
             raise ArgumentError(f"batch({n!r}): expected how many worlds there are, at least 1")
+        if not 0.0 < dt < np.inf:
+            raise ArgumentError(f"batch: dt={dt!r}: expected the length of a step in seconds, positive and finite")
         self.scene, self.dt, self.n = scene, dt, int(n)
         robot, contacts = scene.robot, len(scene.contacts)
         self.q = np.repeat(robot.neutral()[None], n, 0)
         self.v = np.zeros((n, robot.nv))
         self.impulse = np.zeros((n, scene.n_impulses))
         self.residual = np.zeros(n)
-        self.gap = np.zeros((n, contacts))
+        self.gap = np.full((n, contacts), np.nan)
         self.force = np.zeros((n, contacts, 3))
         self.friction = np.repeat(scene.friction[None], n, 0)
+        self.diverged = np.zeros(n, bool)
 
     def step(self, tau: Any = None, ids: Any = None, *, steps: int = 1) -> None:
         """Some steps of all worlds, or of those named by number (or by a mask), under joint forces tau (..., nv)."""
-        which = slice(None) if ids is None else ids
+        if not isinstance(steps, int | np.integer) or isinstance(steps, bool) or steps < 1:
+            raise ArgumentError(f"step: steps={steps!r}: expected a whole number, at least 1")
+        which = self._which("step", ids)
+        tau = np.zeros(self.scene.robot.nv) if tau is None else self._rows("step", "tau", tau, self.v[which])
+        self.residual[which] = 0.0
         for _ in range(steps):
-            found = self.scene.step(
-                self.q[which], self.v[which], tau, dt=self.dt, impulse=self.impulse[which],
-                friction=self.friction[which],
-            )  # fmt: skip
-            for name, x in found._asdict().items():
-                getattr(self, name)[which] = x
+            if self.diverged[which].any():
+                which, tau = self._moving(which, tau)
+            self._step(which, tau)
+
+    def _step(self, which: Any, tau: np.ndarray) -> None:
+        found = self.scene.step(
+            self.q[which], self.v[which], tau, dt=self.dt, impulse=self.impulse[which], friction=self.friction[which]
+        )
+        for name in ("q", "v", "impulse", "gap", "force"):
+            getattr(self, name)[which] = getattr(found, name)
+        self.residual[which] = np.maximum(self.residual[which], found.residual)
+        self.diverged[which] = lost = np.isinf(found.residual)
+        if lost.any():
+            numbers = np.arange(self.n)[which][lost]
+            self.force[numbers], self.gap[numbers] = 0.0, np.nan
+
+    def _moving(self, which: Any, tau: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Those of some worlds that have not diverged, and their forces; the others stay marked."""
+        numbers = np.arange(self.n)[which]
+        stays = self.diverged[numbers]
+        self.residual[numbers[stays]] = np.inf
+        return numbers[~stays], tau[~stays] if tau.ndim > 1 and len(tau) == len(numbers) else tau
 
     def reset(self, ids: Any = None, *, q: Any = None, v: Any = None) -> None:
         """Put all worlds, or those named, into a state: neutral and at rest where none is given."""
-        which = slice(None) if ids is None else ids
-        self.q[which] = self.scene.robot.neutral() if q is None else q
-        self.v[which] = 0.0 if v is None else v
-        self.impulse[which] = 0.0
-        self.residual[which] = 0.0
+        which = self._which("reset", ids)
+        self.q[which] = self.scene.robot.neutral() if q is None else self._finite("q", q, self.q[which])
+        self.v[which] = 0.0 if v is None else self._finite("v", v, self.v[which])
+        for array in (self.impulse, self.residual, self.force, self.diverged):
+            array[which] = 0
+        self.gap[which] = np.nan
+
+    def change(self, name: str, values: Any, ids: Any = None) -> None:
+        """Change a number of all worlds, or of those named: "friction", of every contact or of each (n, contacts)."""
+        which = self._which("change", ids)
+        if name != "friction":
+            raise unknown("number that differs from world to world", name, ["friction"])
+        given, rows = np.asarray(values, float), self.friction[which]
+        if given.shape not in ((), (len(rows),), rows.shape):
+            raise ArgumentError(f"change: {name} must have shape {rows.shape} or {rows.shape[:1]}, got {given.shape}")
+        if not (np.isfinite(given).all() and (given >= 0.0).all()):
+            raise ArgumentError(f"change: {name}={values!r}: expected coefficients, finite and not negative")
+        self.friction[which] = given[:, None] if given.ndim == 1 else given
+
+    def _which(self, verb: str, ids: Any) -> Any:
+        """Worlds as an index: all, or those of numbers or of a mask."""
+        if ids is None:
+            return slice(None)
+        chosen = np.asarray(ids)
+        if chosen.dtype == bool and chosen.shape == (self.n,):
+            return np.flatnonzero(chosen)
+        if chosen.size == 0:
+            return np.zeros(0, int)
+        if chosen.ndim != 1 or chosen.dtype.kind not in "iu" or chosen.min() < 0 or chosen.max() >= self.n:
+            raise ArgumentError(
+                f"{verb}: ids={ids!r}: expected numbers of worlds, 0 to {self.n - 1}, or a mask of {self.n}"
+            )
+        return chosen
+
+    def _rows(self, verb: str, name: str, x: Any, like: np.ndarray) -> np.ndarray:
+        """An array for some worlds: (numbers), or with a row for each of them."""
+        array = to_array(verb, Argument(name, like.shape[1:]), x)
+        if array.ndim > 2 or (array.ndim == 2 and len(array) not in (1, len(like))):
+            raise ArgumentError(f"{verb}: {name} must have shape {like.shape} or {like.shape[1:]}, got {array.shape}")
+        return array
+
+    def _finite(self, name: str, x: Any, like: np.ndarray) -> np.ndarray:
+        """A part of the state for some worlds, refused where it is not finite."""
+        array = self._rows("reset", name, x, like)
+        if not np.isfinite(array).all():
+            raise ArgumentError(f"reset: {name} is NaN or infinite; a motion starts from finite numbers")
+        return array
 
     @property
     def converged(self) -> np.ndarray:
-        """Whether the last step of each world was solved to the tolerance."""
+        """Whether all steps of the last call were solved to the tolerance, for each world."""
         return self.residual <= self.scene.spec.tolerance
 
 

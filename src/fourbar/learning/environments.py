@@ -1,0 +1,323 @@
+"""`VectorEnv` and `Env`: the worlds of a task, as Gymnasium knows environments."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from ..errors import ArgumentError
+from ..targets.missing import needed
+from .episodes import Episodes, Judged
+from .task import Task
+
+gym: Any = needed("gymnasium", "gymnasium")
+AutoresetMode: Any = gym.vector.AutoresetMode
+ResetNeeded: Any = gym.error.ResetNeeded
+
+_MASK = "reset_mask"
+
+
+def _checked(task: Any) -> Task:
+    if not isinstance(task, Task):
+        raise ArgumentError(f"expected a fourbar.gymnasium.Task, got {task!r}")
+    return task
+
+
+def _box(low: float, high: float, size: int) -> Any:
+    return gym.spaces.Box(low, high, (size,), np.float64)
+
+
+def _read_actions(actions: Any, shape: tuple[int, ...], names: Sequence[str]) -> np.ndarray:
+    """Actions as an array, refused where they are of another shape or NaN."""
+    try:
+        array = np.asarray(actions, float)
+    except (TypeError, ValueError):
+        array = np.array(np.nan)
+    if array.shape != shape:
+        got = f"shape {array.shape}" if array.ndim else repr(actions)
+        raise ArgumentError(f"step: actions must have shape {shape}, one for each of {', '.join(names)}; got {got}")
+    if np.isnan(array).any():
+        worlds = np.flatnonzero(np.isnan(array).reshape(-1, shape[-1]).any(axis=1))
+        raise ArgumentError(f"step: actions of worlds {', '.join(map(str, worlds[:6]))} are NaN")
+    return array
+
+
+def _spread(info: Mapping[str, np.ndarray], ids: np.ndarray, n: int) -> dict[str, Any]:
+    """What is known of some worlds as arrays for all, each with a mask that says of which."""
+    found: dict[str, Any] = {}
+    for name, x in info.items():
+        found[name], found[f"_{name}"] = np.zeros((n, *x.shape[1:]), x.dtype), np.zeros(n, bool)
+        found[name][ids], found[f"_{name}"][ids] = x, True
+    return found
+
+
+class VectorEnv(gym.vector.VectorEnv):
+    """Many worlds of a task, stepped together: an environment of Gymnasium.
+
+    The numbers of a world depend on its seed and its actions alone: not on how many worlds there are, nor on threads.
+    ``info`` of a step says which worlds ``diverged``, and the largest ``residual`` of contacts in it.
+
+    Parameters
+    ----------
+    task : Task
+        What is to be learned.
+    num_envs : int
+        How many worlds there are.
+    autoreset_mode : AutoresetMode or str, default "NextStep"
+        When a world whose episode has ended begins anew: in the next step, whose action it ignores ("NextStep"); in the
+        same step, whose last observation is ``info["final_obs"]`` ("SameStep"); or when
+        ``reset(options={"reset_mask": mask})`` is called ("Disabled").
+
+    Raises
+    ------
+    ArgumentError
+        If an argument, or what a function of the task returns, is not what it should be.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import fourbar as fb
+    >>> import fourbar.gymnasium as fg
+    >>> task = fg.Task(
+    ...     fb.Scene(fb.robots.double_pendulum()), fg.Forces(5.0),
+    ...     reward=lambda worlds: np.cos(worlds.q).sum(axis=1),
+    ...     reset=lambda worlds: worlds.random.uniform(-0.1, 0.1, (2,)),
+    ... )
+    >>> envs = fg.VectorEnv(task, 3)
+    >>> observations, infos = envs.reset(seed=1)
+    >>> observations.shape
+    (3, 6)
+    >>> observations, rewards, terminated, truncated, infos = envs.step(np.zeros((3, 2)))
+    >>> rewards.shape, bool(terminated.any())
+    ((3,), False)
+    """
+
+    def __init__(self, task: Task, num_envs: int, *, autoreset_mode: Any = "NextStep") -> None:
+        super().__init__()
+        try:
+            self._mode = AutoresetMode(autoreset_mode)
+        except ValueError:
+            modes = ", ".join(repr(mode.value) for mode in AutoresetMode)
+            raise ArgumentError(f"VectorEnv: autoreset_mode={autoreset_mode!r}: expected one of {modes}") from None
+        self.metadata = {"render_modes": [], "autoreset_mode": self._mode}
+        self.task, self._episodes = _checked(task), Episodes(task, num_envs)
+        self.num_envs = self._episodes.n
+        self.single_observation_space = _box(-np.inf, np.inf, self._episodes.width)
+        self.single_action_space = _box(-1.0, 1.0, task.drive.size)
+        self.observation_space = gym.vector.utils.batch_space(self.single_observation_space, self.num_envs)
+        self.action_space = gym.vector.utils.batch_space(self.single_action_space, self.num_envs)
+        self._seeds: list[int] | None = None
+        self._ended = np.zeros(self.num_envs, bool)
+        self._seen: np.ndarray | None = None
+
+    @property
+    def np_random(self) -> tuple[np.random.Generator, ...]:
+        """The random number generator of each world."""
+        self._sow(None, np.arange(self.num_envs))
+        return tuple(self._episodes.generators)
+
+    @property
+    def np_random_seed(self) -> tuple[int, ...]:
+        """The seed of each world."""
+        self._sow(None, np.arange(self.num_envs))
+        return tuple(self._seeds or ())
+
+    def _sow(self, seed: int | Sequence[int | None] | None, ids: np.ndarray) -> None:
+        """Seed worlds: world i with seed + i, or with the i-th of several; those without keep what they have."""
+        if seed is None or isinstance(seed, int | np.integer):
+            seeds = [None if seed is None else int(seed) + i for i in range(self.num_envs)]
+        else:
+            seeds = list(seed)
+        if len(seeds) != self.num_envs:
+            raise ArgumentError(f"reset: {len(seeds)} seeds were given for {self.num_envs} worlds")
+        fresh, chosen = self._seeds is None, set(ids.tolist())
+        known = self._seeds = self._seeds or [0] * self.num_envs
+        for i, own in enumerate(seeds):
+            if fresh or (own is not None and i in chosen):
+                self._episodes.generators[i], known[i] = gym.utils.seeding.np_random(own)
+
+    def _masked(self, options: dict[str, Any] | None) -> np.ndarray:
+        """The numbers of the worlds to reset."""
+        mask = None if options is None else options.get(_MASK)
+        if mask is None:
+            return np.arange(self.num_envs)
+        if not isinstance(mask, np.ndarray) or mask.shape != (self.num_envs,) or mask.dtype != bool or not mask.any():
+            raise ArgumentError(
+                f"reset: options[{_MASK!r}]={mask!r}: expected an array of {self.num_envs} booleans, at least one True"
+            )
+        if self._seen is None and not mask.all():
+            raise ResetNeeded("reset: all worlds have to be reset once, before some of them can be")
+        return np.flatnonzero(mask)
+
+    def reset(
+        self, *, seed: int | Sequence[int | None] | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[np.ndarray, dict[str, Any]]:
+        """Begin new episodes in all worlds, or in some.
+
+        Parameters
+        ----------
+        seed : int or list, optional
+            World i gets seed + i, or the i-th of a list; where None, worlds go on with the random numbers they have.
+        options : dict, optional
+            ``"reset_mask"``, an array of booleans: which worlds to reset. The rest is ``worlds.options`` of the task's
+            functions.
+
+        Returns
+        -------
+        tuple of ndarray and dict
+            Observations of all worlds, and nothing more to tell.
+        """
+        ids = self._masked(options)
+        self._sow(seed, ids)
+        rest = {name: x for name, x in (options or {}).items() if name != _MASK}
+        seen = self._begun(ids, rest)
+        if self._seen is None or len(ids) == self.num_envs:
+            self._seen = seen
+        else:
+            self._seen[ids] = seen
+        self._ended[ids] = False
+        return self._seen.copy(), {}
+
+    def _begun(self, ids: np.ndarray, options: Mapping[str, Any] | None = None) -> np.ndarray:
+        """New episodes of some worlds, and what is observed of them."""
+        which = None if len(ids) == self.num_envs else ids
+        self._episodes.start(which, options)
+        return self._episodes.observed(which)
+
+    def step(self, actions: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, dict[str, Any]]:
+        """Hold actions for a period.
+
+        Parameters
+        ----------
+        actions : array_like, shape (num_envs, size)
+            Within -1 and 1, to which they are clipped.
+
+        Returns
+        -------
+        tuple
+            Observations, rewards, terminated, truncated (a row for each world) and info.
+        """
+        if self._seen is None:
+            raise ResetNeeded("step: call reset first")
+        actions = _read_actions(actions, self.action_space.shape, self.task.drive.joints.names)
+        if self._mode is AutoresetMode.NEXT_STEP and self._ended.any():
+            return self._next_step(actions)
+        if self._mode is AutoresetMode.DISABLED and self._ended.any():
+            worlds = ", ".join(map(str, np.flatnonzero(self._ended)[:6]))
+            call = f"reset(options={{{_MASK!r}: terminated | truncated}})"
+            raise ResetNeeded(f"step: the episodes of worlds {worlds} have ended; call {call}")
+        self._episodes.advance(actions)
+        judged = self._episodes.judged()
+        self._seen, info = self._episodes.observed(), _spread(judged.info, np.arange(self.num_envs), self.num_envs)
+        self._ended = judged.terminated | judged.truncated
+        if self._mode is AutoresetMode.SAME_STEP and self._ended.any():
+            info = self._same_step(judged)
+        return self._seen.copy(), judged.reward, judged.terminated, judged.truncated, info
+
+    def _next_step(self, actions: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, dict[str, Any]]:
+        """A step in which the worlds that have ended begin anew, and the others move."""
+        n, moving = self.num_envs, np.flatnonzero(~self._ended)
+        reward, terminated, truncated, info = np.zeros(n), np.zeros(n, bool), np.zeros(n, bool), {}
+        self._episodes.start(np.flatnonzero(self._ended))
+        if len(moving):
+            self._episodes.advance(actions[moving], moving)
+            judged = self._episodes.judged(moving)
+            reward[moving], terminated[moving], truncated[moving] = judged[:3]
+            info = _spread(judged.info, moving, n)
+        self._seen, self._ended = self._episodes.observed(), terminated | truncated
+        return self._seen.copy(), reward, terminated, truncated, info
+
+    def _same_step(self, judged: Judged) -> dict[str, Any]:
+        """Begin anew where episodes have ended; the info of the step, with the last observations."""
+        n, ended, on = self.num_envs, np.flatnonzero(self._ended), np.flatnonzero(~self._ended)
+        assert self._seen is not None
+        last = np.full(n, None, object)
+        for i in ended:
+            last[i] = self._seen[i].copy()
+        info = {"final_obs": last, "_final_obs": self._ended.copy()}
+        info["final_info"] = _spread({name: x[ended] for name, x in judged.info.items()}, ended, n)
+        info["_final_info"] = self._ended.copy()
+        self._seen[ended] = self._begun(ended)
+        self._ended = np.zeros(n, bool)
+        return info | (_spread({name: x[on] for name, x in judged.info.items()}, on, n) if len(on) else {})
+
+
+class Env(gym.Env):
+    """One world of a task: an environment of Gymnasium.
+
+    With a seed it has the same numbers as a world of a `VectorEnv` with that seed.
+
+    Parameters
+    ----------
+    task : Task
+        What is to be learned.
+
+    Raises
+    ------
+    ArgumentError
+        If what a function of the task returns is not what it should be.
+
+    Examples
+    --------
+    >>> import fourbar as fb
+    >>> import fourbar.gymnasium as fg
+    >>> scene = fb.Scene(fb.robots.double_pendulum())
+    >>> env = fg.Env(fg.Task(scene, fg.Forces(5.0), reward=lambda worlds: -worlds.v[:, 0]))
+    >>> observation, info = env.reset(seed=1)
+    >>> observation, reward, terminated, truncated, info = env.step([1.0, 0.0])
+    >>> observation.shape, info["diverged"]
+    ((6,), False)
+    """
+
+    def __init__(self, task: Task) -> None:
+        self.metadata = {"render_modes": []}
+        self.task, self._episodes = _checked(task), Episodes(task, 1)
+        self.observation_space = _box(-np.inf, np.inf, self._episodes.width)
+        self.action_space = _box(-1.0, 1.0, task.drive.size)
+        self._begun = False
+
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[np.ndarray, dict[str, Any]]:
+        """Begin a new episode.
+
+        Parameters
+        ----------
+        seed : int, optional
+            Of the random numbers; they go on where None.
+        options : dict, optional
+            What ``worlds.options`` is for the task's functions.
+
+        Returns
+        -------
+        tuple of ndarray and dict
+            The observation, and nothing more to tell.
+        """
+        super().reset(seed=seed)
+        self._episodes.generators[0] = self.np_random
+        self._episodes.start(None, options)
+        self._begun = True
+        return self._episodes.observed()[0], {}
+
+    def step(self, action: Any) -> tuple[np.ndarray, float, bool, bool, dict[str, Any]]:
+        """Hold an action for a period.
+
+        Parameters
+        ----------
+        action : array_like, shape (size,)
+            Within -1 and 1, to which it is clipped.
+
+        Returns
+        -------
+        tuple
+            Observation, reward, terminated, truncated and info.
+        """
+        if not self._begun:
+            raise ResetNeeded("step: call reset first")
+        action = _read_actions(action, self.action_space.shape, self.task.drive.joints.names)
+        self._episodes.advance(action[None])
+        reward, terminated, truncated, found = self._episodes.judged()
+        info = {name: x[0].item() if x.ndim == 1 else x[0] for name, x in found.items()}
+        return self._episodes.observed()[0], float(reward[0]), bool(terminated[0]), bool(truncated[0]), info

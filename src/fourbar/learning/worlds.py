@@ -1,0 +1,177 @@
+"""`Worlds`: what the functions of a task see of some worlds."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..errors import ArgumentError, unknown
+from .draws import Draws
+
+if TYPE_CHECKING:
+    from ..system.system import System
+    from .episodes import Episodes
+    from .layout import Base
+
+
+class Worlds:
+    """Some worlds of a task, in the rows of arrays: all of them, or those that are reset.
+
+    The functions of a task get it; nobody else makes one. Arrays are read-only.
+
+    Parameters
+    ----------
+    episodes : Episodes
+        All worlds.
+    ids : ndarray, optional
+        The numbers of those in the rows; all if None.
+
+    Examples
+    --------
+    >>> def upright(worlds):
+    ...     return -worlds.gravity[:, 2] - 0.01 * (worlds.tau**2).sum(axis=1)
+    """
+
+    def __init__(self, episodes: Episodes, ids: np.ndarray | None = None) -> None:
+        self._all, self._ids = episodes, ids
+
+    def _rows(self, array: np.ndarray) -> np.ndarray:
+        rows = array.view() if self._ids is None else array[self._ids]
+        rows.flags.writeable = False
+        return rows
+
+    def __len__(self) -> int:
+        return self._all.n if self._ids is None else len(self._ids)
+
+    def __repr__(self) -> str:
+        return f"<fourbar worlds: {len(self)} of {self._all.n}>"
+
+    def __getitem__(self, name: str) -> np.ndarray:
+        """What the task remembers under a name of its `memory`."""
+        return self._rows(self._remembered(name))
+
+    def __setitem__(self, name: str, value: Any) -> None:
+        self._remembered(name)[slice(None) if self._ids is None else self._ids] = value
+
+    def _remembered(self, name: str) -> np.ndarray:
+        if name not in self._all.memory:
+            raise unknown("memory of this task", name, self._all.memory)
+        return self._all.memory[name]
+
+    @property
+    def robot(self) -> System:
+        """The robot of all worlds."""
+        return self._all.batch.scene.robot
+
+    @property
+    def random(self) -> Draws:
+        """Random numbers, a row for each world: ``uniform(low, high, shape)``, ``normal``, ``integers``."""
+        numbers = range(self._all.n) if self._ids is None else self._ids
+        return Draws([self._all.generators[i] for i in numbers])
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """The options that `reset` was called with; empty otherwise."""
+        return self._all.options
+
+    @property
+    def q(self) -> np.ndarray:
+        """Configurations (n, nq)."""
+        return self._rows(self._all.batch.q)
+
+    @property
+    def v(self) -> np.ndarray:
+        """Velocities (n, nv)."""
+        return self._rows(self._all.batch.v)
+
+    @property
+    def t(self) -> np.ndarray:
+        """Time since the episode began (n), in seconds."""
+        return self._rows(self._all.steps * self._all.task.period)
+
+    @property
+    def steps(self) -> np.ndarray:
+        """How many actions the episode has had (n)."""
+        return self._rows(self._all.steps)
+
+    @property
+    def action(self) -> np.ndarray:
+        """The actions (n, size) of the last step, within -1 and 1; zeros after a reset."""
+        return self._rows(self._all.action)
+
+    @property
+    def last_action(self) -> np.ndarray:
+        """The actions (n, size) of the step before the last."""
+        return self._rows(self._all.last_action)
+
+    @property
+    def tau(self) -> np.ndarray:
+        """Joint forces (n, nv) at the end of the last step; zeros after a reset."""
+        return self._rows(self._all.tau)
+
+    @property
+    def force(self) -> np.ndarray:
+        """Forces of contacts (n, contacts, 3) in the world, on the robot (N); zeros after a reset."""
+        return self._rows(self._all.batch.force)
+
+    @property
+    def touching(self) -> np.ndarray:
+        """Which contacts pressed (n, contacts)."""
+        return (self.force != 0.0).any(axis=-1)
+
+    @property
+    def friction(self) -> np.ndarray:
+        """Coefficients of friction (n, contacts)."""
+        return self._rows(self._all.batch.friction)
+
+    @property
+    def diverged(self) -> np.ndarray:
+        """Which worlds diverged (n); they are at their last finite states."""
+        return self._rows(self._all.diverged)
+
+    @property
+    def joint_positions(self) -> np.ndarray:
+        """Coordinates (n, size) of the joints that are driven."""
+        return self.q[:, self._all.drive.joints.q]
+
+    @property
+    def joint_velocities(self) -> np.ndarray:
+        """Velocities (n, size) of the joints that are driven."""
+        return self._all.drive.joints.velocities(self.v)
+
+    def _base(self, name: str) -> Base:
+        base = self._all.task.layout.base
+        if base is None:
+            raise ArgumentError(f"worlds.{name}: robot {self.robot.name!r} has no base that moves freely")
+        return base
+
+    @property
+    def base_position(self) -> np.ndarray:
+        """Where the base is (n, 3), in the world."""
+        return self._base("base_position").place(self.q)
+
+    @property
+    def base_velocity(self) -> np.ndarray:
+        """Angular and linear velocity of the base (n, 6), in its own axes."""
+        return self.v[:, self._base("base_velocity").velocity]
+
+    @property
+    def gravity(self) -> np.ndarray:
+        """The direction of gravity (n, 3) in the axes of the base: (0, 0, -1) where it is upright."""
+        return self._base("gravity").gravity(self.q)
+
+    def proprioception(self) -> np.ndarray:
+        """What a robot feels of itself, (n, numbers): the default observation.
+
+        Direction of gravity (3) and velocities (6) in the axes of the base, if there is one; all other coordinates and
+        velocities; the last action.
+
+        Returns
+        -------
+        ndarray
+            A row for each world.
+        """
+        layout = self._all.task.layout
+        own = [] if layout.base is None else [self.gravity, self.base_velocity]
+        return np.concatenate([*own, self.q[:, layout.other_q], self.v[:, layout.other_v], self.action], axis=1)

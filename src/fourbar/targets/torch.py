@@ -24,7 +24,7 @@ _DTYPES = (torch.float64, torch.float32)
 _WAYS = "torch.autograd.grad, torch.func.jvp, torch.func.jacrev or torch.func.jacfwd"
 _made: WeakValueDictionary[str, Any] = WeakValueDictionary()  # functions and methods by what identifies them
 _count = count()
-_Tensor, _float64, _is_compiling = torch.Tensor, torch.float64, torch.compiler.is_compiling
+_Tensor, _float64, _is_compiling = torch.Tensor, torch.float64, torch.compiler.is_dynamo_compiling
 
 
 def _named(of: Any, name: str) -> str:

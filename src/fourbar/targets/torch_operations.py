@@ -93,7 +93,7 @@ class Operator:
 
     def __init__(self, name: str, of: Operation, call: Callable[..., Any]) -> None:
         self.of, self.name, self._call = of, name, call
-        self.outputs = tuple(y.shape for y in of.program.outputs)
+        self.outputs: tuple[tuple[int, ...], ...] = tuple(y.shape for y in of.program.outputs)
         self._forward: dict[tuple[int, ...], Operator] = {}
         self._on_arrays = self._returning()
         # The result or a tuple of results, without PyTorch's dispatcher; None where others are to see the call.
@@ -124,6 +124,7 @@ class Operator:
         """What `direct` is: written for speed, since it is all that there is between a caller and the machine code."""
         recorded, returning, duals, float64, tensor = self._recorded, self._on_arrays, _duals, _FLOAT, _Tensor
         transformed, dispatch_modes = _transformed, _dispatch_modes
+        call, to_tensor, is_array = self._call, torch.from_numpy, len(self.outputs) == 1 and self.outputs[0] != ()
 
         def direct(args: Sequence[Any]) -> Any:
             if duals._current_level >= 0 or transformed() or dispatch_modes():
@@ -139,7 +140,7 @@ class Operator:
                 if array.dtype is not float64:
                     return None
                 arrays.append(array)
-            return returning(arrays)
+            return to_tensor(call(*arrays)) if is_array else returning(arrays)
 
         return direct
 
@@ -162,9 +163,10 @@ class Operator:
             found = call(*arrays)
             return tensor(found) if type(found) is np.ndarray else torch.tensor(found, dtype=_float64)
 
-        if len(self.outputs) > 1:
+        (first, *others) = self.outputs
+        if others:
             return lambda arrays: tuple([tensor(np.asarray(y)) for y in call(*arrays)])
-        return (lambda arrays: tensor(call(*arrays))) if self.outputs[0] else one_number
+        return one_number if first == () else lambda arrays: tensor(call(*arrays))
 
     def _traced(self, *args: Any) -> Any:
         """What results look like, from what arguments look like. Whoever asks may also want the gradient."""

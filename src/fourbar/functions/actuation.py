@@ -26,11 +26,17 @@ class Pull(NamedTuple):
     gear: Vec
 
 
-class CoupledGain(NamedTuple):
-    """Gains of an actuator that moves several velocities: slopes, and its gears by link (0 where a joint is held)."""
+class Gain(NamedTuple):
+    """How an actuator, by number, gives way: its slopes, and its gears by link (0 where a joint bears no more)."""
 
+    actuator: int
     slopes: Slopes
     gears: dict[int, Vec]
+
+    @property
+    def is_coupled(self) -> bool:
+        """Whether it moves several velocities."""
+        return sum(not is_zero(x) for gear in self.gears.values() for x in gear) > 1
 
 
 class Gains(NamedTuple):
@@ -46,12 +52,12 @@ class Gains(NamedTuple):
 
     stiffness: list[Vec]
     damping: list[Vec]
-    coupled: list[CoupledGain]
+    coupled: list[Gain]
 
 
 def pulls(c: Context) -> list[Pull]:
     """All drives of all actuators, with gears in the axes of the child."""
-    if not c.model.mechanism.actuators:
+    if not c.actuators:
         raise ArgumentError(
             f"robot {c.model.mechanism.name!r} has no actuators; declare them with Builder.actuator(...), or put "
             "forces on the velocities themselves"
@@ -59,7 +65,7 @@ def pulls(c: Context) -> list[Pull]:
     moving = c.model.cluster_tree.moving
     link, q = {joint.name: i for i, joint in enumerate(moving)}, c.coordinates()
     found = []
-    for a, actuator in enumerate(c.model.mechanism.actuators):
+    for a, actuator in enumerate(c.actuators):
         for drive in actuator.drives:
             i, gear = link[drive.joint], Vec(drive.gear)
             in_parent = drive.axes == "parent"
@@ -71,7 +77,7 @@ def pulls(c: Context) -> list[Pull]:
 def lengths(c: Context) -> list[Scalar]:
     """The length of each actuator: Σ gear · coordinates of its joints."""
     joints, q = c.model.cluster_tree.moving, c.coordinates()
-    found: list[Scalar] = [0.0] * len(c.model.mechanism.actuators)
+    found: list[Scalar] = [0.0] * len(c.actuators)
     for a, i, gear in pulls(c):
         found[a] = c.recorder.call(driven_length, joints[i].joint, q[i], gear, found[a])
     return found
@@ -79,7 +85,7 @@ def lengths(c: Context) -> list[Scalar]:
 
 def speeds(c: Context) -> list[Scalar]:
     """The velocity of each actuator: B v."""
-    v, found = c.velocities(), [0.0] * len(c.model.mechanism.actuators)
+    v, found = c.velocities(), [0.0] * len(c.actuators)
     for a, i, gear in pulls(c):
         found[a] = c.recorder.call(advanced, gear, v[i], found[a])
     return found
@@ -87,7 +93,7 @@ def speeds(c: Context) -> list[Scalar]:
 
 def _states(c: Context) -> Iterator[tuple[Law, Scalar, Scalar, Scalar]]:
     """Law, control, length and velocity of each actuator; zeros for what its law does not ask for."""
-    own = [_law(c.model.mechanism.name, actuator) for actuator in c.model.mechanism.actuators]
+    own = [_law(c.model.mechanism.name, actuator) for actuator in c.actuators]
     nothing = [0.0] * len(own)
     length = lengths(c) if any(law.needs_length for law in own) else nothing
     speed = speeds(c) if any(law.needs_velocity for law in own) else nothing
@@ -143,13 +149,12 @@ def _bounds(c: Context) -> dict[int, tuple[Ends, ...]]:
     return found
 
 
-def actuator_gains(c: Context) -> Gains:
-    """The gains of all actuators at the given state and control; zero for what is at an end of its range."""
-    found = Gains(c.still(), c.still(), [])
+def gains_of(c: Context) -> list[Gain]:
+    """The gains of each actuator that has any, at the given state and control."""
     every, bounds = pulls(c), _bounds(c)
     total = _unbounded(c, forces(c)) if bounds else c.still()
-    steep = [c.recorder.call(laws.slopes, *state) for state in _states(c)]
-    for a, slope in enumerate(steep):
+    found = []
+    for a, slope in enumerate([c.recorder.call(laws.slopes, *state) for state in _states(c)]):
         if is_zero(slope.stiffness) and is_zero(slope.damping):
             continue
         own: dict[int, Vec] = {}
@@ -157,11 +162,19 @@ def actuator_gains(c: Context) -> Gains:
             own[i] = c.recorder.call(driven, gear, 1.0, own[i]) if i in own else gear
         for i in own.keys() & bounds.keys():
             own[i] = c.recorder.call(laws.all_free, total[i], bounds[i], own[i])
-        if sum(not is_zero(x) for gear in own.values() for x in gear) > 1:
-            found.coupled.append(CoupledGain(slope, own))
+        found.append(Gain(a, slope, own))
+    return found
+
+
+def actuator_gains(c: Context) -> Gains:
+    """The gains of all actuators at the given state and control; zero for what is at an end of its range."""
+    found = Gains(c.still(), c.still(), [])
+    for gain in gains_of(c):
+        if gain.is_coupled:
+            found.coupled.append(gain)
             continue
-        for i, gear in own.items():
-            for by_link, k in ((found.stiffness, slope.stiffness), (found.damping, slope.damping)):
+        for i, gear in gain.gears.items():
+            for by_link, k in ((found.stiffness, gain.slopes.stiffness), (found.damping, gain.slopes.damping)):
                 by_link[i] = c.recorder.call(stiffened, by_link[i], gear, k)
     return found
 
@@ -182,7 +195,7 @@ def gain_rows(c: Context) -> tuple[list[list[Any]], list[Slopes]]:
                 row[c.tree.first_v[i] + n] = 1.0
                 rows.append(row)
                 steep.append(Slopes(x, y))
-    for slope, gears in gains.coupled:
+    for _, slope, gears in gains.coupled:
         row = [0.0] * c.tree.nv
         for i, gear in gears.items():
             row[c.tree.first_v[i] : c.tree.first_v[i] + len(gear)] = gear

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from copy import copy
 from typing import Any
 
 from ..algorithms.sweep import Sweeps
@@ -40,6 +41,7 @@ class Context:
         self.clusters = model.cluster_tree.clusters
         self.nv = model.cluster_tree.nv
         self.gravity = model.mechanism.gravity
+        self.actuators = model.mechanism.actuators
         self.given = inputs(recorder, present) if given is None else given
         self._configurations = frozenset(a.name for a in present if a.is_configuration)
 
@@ -51,6 +53,14 @@ class Context:
         made = cls(model, recorder, (), dict(given))
         made._configurations = frozenset({"q"})
         return made
+
+    def with_values(self, given: Mapping[str, tuple[Any, ...]]) -> Context:
+        """The same recording at other values."""
+        other = copy(self)
+        for made in ("expanded", "map_rates"):
+            vars(other).pop(made, None)
+        other.given = dict(given)
+        return other
 
     @cached_property
     def expanded(self) -> list[State]:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -12,11 +13,12 @@ import numpy as np
 from ..arrays import Argument
 from ..errors import ArgumentError, unknown
 from ..expr import Program
+from ..mechanism.actuators import Actuator
 from ..mechanism.mechanism import Mechanism
 from ..spatial.linear import Vec
 from ..spatial.transform import Transform
 from ..tree.cluster_tree import every_body
-from ..tree.parameter_changes import changed_bodies, varied_numbers, with_varied
+from ..tree.parameter_changes import Varied, changed_bodies, varied_numbers, with_laws, with_varied
 from ..tree.parameters import GRAVITY, Parameter, find, numbers, variable
 from ..tree.spanning_tree import SpanningTree
 from .attributes import OptionedMethod
@@ -60,6 +62,28 @@ class VariedContext(Context):
         tree = with_varied(self._origin, model.cluster_tree, which, self._values, found)
         super().__init__(model.changed(tree, ()), recorder, present, given)
         self.gravity = found.changed.gravity
+        self.actuators = self._driven(found)
+
+    @classmethod
+    def varied(
+        cls, model: Model, recorder: Any, given: Mapping[str, tuple[Any, ...]], which: tuple[Parameter, ...]
+    ) -> Context:
+        """A recording at values that a larger recording has, as `Context.at`; parameters are called as
+        `argument_names` says.
+        """
+        if not which:
+            return Context.at(model, recorder, given)
+        made = cls(model, recorder, (), which, dict(given))
+        made._configurations = frozenset({"q"})
+        return made
+
+    def _driven(self, found: Varied) -> tuple[Actuator, ...]:
+        """The actuators, with the laws that are given."""
+        every = list(self._origin.actuators)
+        for place, (gain, bias) in zip(with_laws(self._which), found.laws, strict=True):
+            numbers = (("gain", tuple(gain)), ("bias", tuple(bias)))
+            every[place] = replace(every[place], kind="affine", parameters=numbers)
+        return tuple(every)
 
     def every_body(self) -> tuple[SpanningTree, tuple[Transform, ...]]:
         links, poses = self.recorder.call(changed_bodies, self._origin, self._which, self._values, True)
@@ -112,7 +136,7 @@ class Varying:
 
     def __init__(self, model: Model, names: Iterable[str]) -> None:
         self._model = model
-        self._which = _found(model.mechanism, tuple(names))
+        self._which = parameters(model.mechanism, tuple(names))
         self.names = tuple(x.name for x in self._which)
 
     @property
@@ -144,7 +168,7 @@ class Varying:
         return varying, (self._model.mechanism, self.names)
 
 
-def _found(mechanism: Mechanism, names: tuple[str, ...]) -> tuple[Parameter, ...]:
+def parameters(mechanism: Mechanism, names: tuple[str, ...]) -> tuple[Parameter, ...]:
     """Parameters by name, each once."""
     if not names:
         raise ArgumentError("varying: name at least one parameter, such as 'hand.mass'")

@@ -118,6 +118,46 @@ def _three(values: tuple[float, ...]) -> tuple[float, float, float]:
     return x, y, z
 
 
+def law_form(actuator: Actuator) -> str:
+    """What its law is: that of a 'motor', of a 'position' or 'velocity' servo, another 'affine' one, or '' for none."""
+    found = law_of(actuator)
+    if found is None or actuator.kind == "motor":
+        return "" if found is None else "motor"
+    (g, *by_state), (b, x, v) = found
+    if any(by_state) or b or not g:
+        return "affine"
+    return "position" if x == -g else "velocity" if v == -g and not x else "affine"
+
+
+_NUMBERS = {"motor": ("gain",), "position": ("kp", "kd"), "velocity": ("kv",), "affine": ("gain", "bias"), "": ()}
+
+
+def law_numbers(actuator: Actuator) -> dict[str, float | tuple[float, ...]]:
+    """The numbers of its law by name: gain of a motor, kp and kd or kv of a servo, else gain and bias."""
+    form, law = law_form(actuator), law_of(actuator)
+    if law is None:
+        return {}
+    gain, bias = law
+    values = (gain, bias) if form == "affine" else (gain[0], -bias[2])
+    return dict(zip(_NUMBERS[form], values, strict=False))
+
+
+def with_law_number(actuator: Actuator, form: str, field: str, values: Sequence[Any]) -> Actuator:
+    """The same with one of these numbers, which may be symbols, replaced; `form` is what its law was at first."""
+    found = law_of(actuator)
+    assert found is not None
+    gain, bias = found
+    if form == "affine":
+        gain, bias = (tuple(values), bias) if field == "gain" else (gain, tuple(values))
+        return replace(actuator, parameters=(("gain", gain), ("bias", bias)))
+    (x,) = values
+    if field == "gain":
+        return replace(actuator, parameters=(("gain", (x,)),))
+    gain = gain if field == "kd" else (x, 0.0, 0.0)
+    bias = {"kp": (0.0, -x, bias[2]), "kd": (0.0, bias[1], -x), "kv": (0.0, 0.0, -x)}[field]
+    return replace(actuator, parameters=(("gain", gain), ("bias", bias)))
+
+
 def servo(kp: Any, kd: Any) -> dict[str, tuple[float, ...]]:
     """The parameters of a position servo: kp (u - length) - kd velocity."""
     p, d = _gain("kp", kp), _gain("kd", kd)

@@ -12,6 +12,7 @@ import numpy as np
 from ..constraints.residual_trace import LoopTrace, trace
 from ..expr import Graph, jvp, prepare
 from ..expr.autodiff import reachable
+from ..mechanism.actuators import law_of
 from ..mechanism.mechanism import Mechanism
 from ..spatial.linear import Scalar, Vec
 from ..spatial.transform import Transform
@@ -38,12 +39,13 @@ class Changed(NamedTuple):
 
 class Varied(NamedTuple):
     """The same, with the links that have equal equations of motion and fewer parameters, and what each joint does by
-    itself: damping, stiffness, rest.
+    itself: damping, stiffness, rest, dry friction; and gain and bias of the actuators `with_laws` that change.
     """
 
     changed: Changed
     equivalent: tuple[Link, ...]
-    passive: tuple[tuple[Vec, Vec, Vec], ...]
+    passive: tuple[tuple[Vec, Vec, Vec, Vec], ...]
+    laws: tuple[tuple[Vec, Vec], ...]
 
 
 def changed_numbers(mechanism: Mechanism, which: Which, p: Sequence[Scalar]) -> Changed:
@@ -59,8 +61,15 @@ def varied_numbers(mechanism: Mechanism, which: Which, p: Sequence[Scalar]) -> V
     other = changed(mechanism, which, p, given=True)
     tree, bodies, frames, moving = arrange(other)
     poses = tuple(home.pose for home in bodies.values()), tuple(home.pose for home in frames.values())
-    passive = tuple((Vec(joint.damping), Vec(joint.stiffness), Vec(joint.rest)) for joint in moving)
-    return Varied(Changed(tree.links, *poses, Vec(other.gravity)), regrouped(tree).links, passive)
+    passive = tuple((Vec(x.damping), Vec(x.stiffness), Vec(x.rest), Vec(x.friction)) for x in moving)
+    found = [law_of(other.actuators[place]) for place in with_laws(which)]
+    laws = tuple((Vec(law[0]), Vec(law[1])) for law in found if law is not None)
+    return Varied(Changed(tree.links, *poses, Vec(other.gravity)), regrouped(tree).links, passive, laws)
+
+
+def with_laws(which: Which) -> list[int]:
+    """The actuators, by number, whose laws have some of the parameters."""
+    return list(dict.fromkeys(x.place for x in which if x.owners == "actuators"))
 
 
 def changed_bodies(
@@ -76,8 +85,8 @@ def with_varied(mechanism: Mechanism, cluster_tree: ClusterTree, which: Which, p
     tree = with_numbers(mechanism, cluster_tree, which, p, found.changed, given=True)
     equivalent = SpanningTree(tree.spanning_tree.parents, found.equivalent)
     moving = tuple(
-        replace(joint, damping=tuple(damping), stiffness=tuple(stiffness), rest=tuple(rest))
-        for joint, (damping, stiffness, rest) in zip(cluster_tree.moving, found.passive, strict=True)
+        replace(joint, damping=tuple(d), stiffness=tuple(k), rest=tuple(rest), friction=tuple(f))
+        for joint, (d, k, rest, f) in zip(cluster_tree.moving, found.passive, strict=True)
     )
     return replace(tree, equivalent=equivalent, unturned=equivalent, moving=moving)
 

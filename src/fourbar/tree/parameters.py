@@ -18,12 +18,14 @@ from typing import Any, NamedTuple
 
 from ..constraints.loop import Loop
 from ..errors import ArgumentError, UnknownNameError, unknown
+from ..mechanism.actuators import law_form, law_numbers, with_law_number
 from ..mechanism.mechanism import Body, Frame, Mechanism, NamedLoop, PlacedJoint, Placement
 from ..spatial.linear import Scalar, Vec
 from ..spatial.transform import Transform, nudge
 from ..spatial.vectors import Twist
 
 _OWNERS = ("bodies", "joints", "frames", "loops")  # fields of a Mechanism that hold named things
+_ACTUATORS = "actuators"  # another one, whose numbers are those of their laws
 
 
 class Parameter(NamedTuple):
@@ -55,6 +57,8 @@ class Parameter(NamedTuple):
         return self.owners == "bodies" and self.field == "inertia"
 
     def _value(self, mechanism: Mechanism) -> Any:
+        if self.owners == _ACTUATORS:
+            return law_numbers(mechanism.actuators[self.place])[self.field]
         return getattr(_inner(getattr(mechanism, self.owners)[self.place]), self.field)
 
     def is_place(self, mechanism: Mechanism) -> bool:
@@ -162,8 +166,8 @@ def numbers(mechanism: Mechanism) -> list[Parameter]:
 
 
 def variable(mechanism: Mechanism) -> list[Parameter]:
-    """All parameters that may differ from sample to sample: those that are not placements, and what joints do by
-    themselves.
+    """All parameters that may differ from sample to sample: those that are not placements, what joints do by
+    themselves, and the laws of actuators.
     """
     found = [x for x in numbers(mechanism) if x == GRAVITY or not x.is_place(mechanism)]
     for place, joint in enumerate(mechanism.joints):
@@ -171,6 +175,13 @@ def variable(mechanism: Mechanism) -> list[Parameter]:
             n = len(getattr(joint, field))
             if n and (field == "damping" or any(joint.stiffness)):
                 found.append(Parameter(f"{joint.name}.{field}", (n,) if n > 1 else (), "joints", place, field))
+        if any(joint.friction):
+            n = len(joint.friction)
+            found.append(Parameter(f"{joint.name}.friction", (n,) if n > 1 else (), "joints", place, "friction"))
+    for place, actuator in enumerate(mechanism.actuators):
+        for field, x in law_numbers(actuator).items():
+            shape = (len(x),) if isinstance(x, tuple) else ()
+            found.append(Parameter(f"{actuator.name}.{field}", shape, _ACTUATORS, place, field))
     return found
 
 
@@ -212,13 +223,18 @@ def changed(mechanism: Mechanism, which: Sequence[Parameter], by: Sequence[Scala
     """The mechanism after changes: `by` holds the entries of all changes, one after the other, or of the parameters
     themselves if they are `given`.
     """
-    left = iter(by)
+    left, origin = iter(by), mechanism
     for number in which:
         if number == GRAVITY:
             mechanism = replace(mechanism, gravity=_changed(mechanism.gravity, left, given))
             continue
         things = list(getattr(mechanism, number.owners))
-        things[number.place] = with_changed(things[number.place], number.field, left, given)
+        if number.owners == _ACTUATORS:
+            form = law_form(origin.actuators[number.place])
+            entries = tuple(islice(left, number.size))
+            things[number.place] = with_law_number(things[number.place], form, number.field, entries)
+        else:
+            things[number.place] = with_changed(things[number.place], number.field, left, given)
         mechanism = replace(mechanism, **{number.owners: tuple(things)})
     return mechanism
 

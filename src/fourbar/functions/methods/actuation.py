@@ -100,7 +100,7 @@ def actuator_matrix(c: Context) -> Outputs:
     >>> robot.actuator_matrix([0.0])
     array([[9.]])
     """
-    rows: list[list[Any]] = [[0.0] * c.tree.nv for _ in c.model.mechanism.actuators]
+    rows: list[list[Any]] = [[0.0] * c.tree.nv for _ in c.actuators]
     for a, i, gear in pulls(c):
         for k, x in enumerate(gear, c.tree.first_v[i]):
             rows[a][k] = x if is_zero(rows[a][k]) else c.recorder.call(add, rows[a][k], x)

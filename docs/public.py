@@ -17,7 +17,7 @@ from typing import Any, Literal
 from registered import actuated_methods, constrained_methods, methods, signature_of
 
 import fourbar as fb
-from fourbar import baselines, constraints, contact, convert, dask, errors, lagrange, loops
+from fourbar import baselines, constraints, contact, convert, dask, errors, lagrange, loops, observe
 from fourbar.bridges import drake, mujoco, pinocchio
 from fourbar.functions.registry import METHODS, Method
 from fourbar.identification import BaseParameters, Excitation, Fourier
@@ -190,6 +190,8 @@ def _sections() -> Iterator[Section]:
     terrains = (kind_of(fb.Plane), kind_of(fb.HeightField), kind_of(fb.SignedDistance))
     yield Section("Contacts", (kind_of(fb.Scene), *terrains, *_classes("contact.", _named(contact, SHOWN_ALONE))))
     yield Section("Viewing", (function(fb.view), kind_of(fb.View), *members(fb.View)))
+    seen = tuple(function(getattr(observe, name), "observe.") for name in observe.__all__)
+    yield Section("Observations: `fourbar.observe`", seen, observe)
     yield Section("Identification", tuple(_identification()))
     yield Section("Robots of the library", tuple(function(f, "robots.", True) for f in fb.robots.ROBOTS.values()))
     yield Section("Functions of any scalar", tuple(function(getattr(fb, name), brief=True) for name in SCALARS))

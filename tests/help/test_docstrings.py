@@ -38,7 +38,18 @@ def listed() -> list[str]:
 
 
 def test_every_name_of_the_package_is_listed() -> None:
-    modules = {"baselines", "bridges", "constraints", "contact", "convert", "joints", "lagrange", "loops", "robots"}
+    modules = {
+        "baselines",
+        "bridges",
+        "constraints",
+        "contact",
+        "convert",
+        "joints",
+        "lagrange",
+        "loops",
+        "observe",
+        "robots",
+    }
     told = {name.partition("(")[0] for name in listed()} | {"System", "Constrained", "Actuated"}
     assert set(fb.__all__) - modules <= told
 

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 import fourbar as fb
-from fourbar.constraints import Prescribed
 from fourbar.functions.function import backend
 from fourbar.joints import Free, Joint, Planar, Revolute, Schoenflies, Spherical, SphericalEuler, SphericalExponential
 from fourbar.loops import Closure, Constraint, Distance
@@ -123,10 +122,6 @@ def test_what_cannot_be_simulated_is_refused() -> None:
         ),
         ({"dt": 0.1}, "dt=0.1 is longer than duration=0.01: no whole step fits"),
         ({"robot": "arm.urdf"}, "simulate takes a robot, such as fb.load"),
-        (
-            {"robot": fb.robots.double_pendulum().constrained(Prescribed(["elbow"]))},
-            "simulate takes a robot.*Constrained",
-        ),
     ],
 )
 def test_arguments_that_make_no_sense(given: dict[str, Any], message: str) -> None:

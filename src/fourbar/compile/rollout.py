@@ -140,25 +140,59 @@ class RolloutKernel:
         `records` are rows: row k of a record, of all that there could be, is taken after step (k + 1) every. No array
         may overlap those that are written.
         """
-        arrays = [*brought, *controls, *taken, *records]
-        n, m = len(taken[-1]), len(arrays)
-        rows = [*[False] * len(brought), *[True] * len(controls), *[False] * len(taken), *[True] * len(records)]
-        outer = [x.strides[0] for x in arrays]
-        core = [s for x, has_rows in zip(arrays, rows, strict=True) for s in x.strides[1 + has_rows :]]
-        distances = [x.strides[1] if has_rows else 0 for x, has_rows in zip(arrays, rows, strict=True)]
-        first_control = request.first // request.hold
-        asked = [request.steps, request.first, request.hold, request.every, first_control]
-        asked += [request.first_record + 1, *distances]
-        table = np.array([n, 0, *map(address, arrays), *outer, *core, *asked], np.int64)
-        dims = address(table)
-        args, steps = dims + 8, dims + 8 * (m + 2)
-        table[1] = steps + 8 * (m + len(core))
+        self.placed(brought, controls, taken, records).run(request, threads)
+
+    def placed(
+        self,
+        brought: Sequence[np.ndarray],
+        controls: Sequence[np.ndarray],
+        taken: Sequence[np.ndarray],
+        records: Sequence[np.ndarray],
+    ) -> Placed:
+        """The same arrays, as for `run`, to be used again and again: they must stay where they are."""
+        return Placed(self, brought, controls, taken, records)
+
+    def call(self, table: np.ndarray, arrays: int, core: int, threads: int) -> None:
+        """Call the machine code on what a `Placed` has laid out."""
+        n, dims = int(table[0]), address(table)
+        args, steps = dims + 8, dims + 8 * (arrays + 2)
+        table[1] = steps + 8 * (arrays + core)
         threads = min(threads, most_threads()) if threads > 1 else 1
         failures = self._data[words.FAILURES]
         chunk = chunk_size(n, threads, self.lanes.width, _NEVER)
         call_shared(self._share, args, dims, steps, address(self._data), chunk, threads)
         if self._data[words.FAILURES] != failures:
             raise MemoryError(f"{self._name}: no memory for a workspace of {self._data[words.BYTES]} bytes")
+
+
+class Placed:
+    """Arrays of a kernel as its machine code wants them told: see `RolloutKernel.run`."""
+
+    def __init__(
+        self,
+        kernel: RolloutKernel,
+        brought: Sequence[np.ndarray],
+        controls: Sequence[np.ndarray],
+        taken: Sequence[np.ndarray],
+        records: Sequence[np.ndarray],
+    ) -> None:
+        self._kernel, self._arrays = kernel, [*brought, *controls, *taken, *records]
+        arrays = self._arrays
+        rows = [*[False] * len(brought), *[True] * len(controls), *[False] * len(taken), *[True] * len(records)]
+        outer = [x.strides[0] for x in arrays]
+        core = [s for x, has_rows in zip(arrays, rows, strict=True) for s in x.strides[1 + has_rows :]]
+        distances = [x.strides[1] if has_rows else 0 for x, has_rows in zip(arrays, rows, strict=True)]
+        before = [len(taken[-1]), 0, *map(address, arrays), *outer, *core]
+        self._asked, self._core = slice(len(before), len(before) + 6), len(core)
+        self._table = np.array([*before, *[0] * 6, *distances], np.int64)
+
+    def run(self, request: Request, threads: int) -> None:
+        """Make steps, on so many threads."""
+        first_control = request.first // request.hold
+        self._table[self._asked] = (
+            request.steps, request.first, request.hold, request.every, first_control, request.first_record + 1
+        )  # fmt: skip
+        self._kernel.call(self._table, len(self._arrays), self._core, threads)
 
 
 def _pairs(origin: Sequence[_Move], target: Sequence[_Move]) -> np.ndarray:

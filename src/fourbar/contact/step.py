@@ -1,7 +1,7 @@
 """One step in time with contacts, at velocity level: v⁺ = v + dt M̃⁻¹(forces) + M̃⁻¹ Jᵀ λ;  q⁺ = q ⊕ dt v⁺.
 
-M̃ = M + dt D + dt² K has damping and stiffness of the joints in it, as a changed armature: they act implicitly. λ solves
-the problem of `solver` on the rows at q. All candidates are computed in every step, those that are open carry nothing.
+M̃ = M + dt D + dt² K has damping and stiffness of joints and servos in it: they act `implicit`ly. λ solves the problem
+of `solver` on the rows at q. All candidates are computed in every step, those that are open carry nothing.
 """
 
 from __future__ import annotations
@@ -14,14 +14,12 @@ from ..algorithms.kinematics import along, place_outward
 from ..algorithms.sweep import Sweeps
 from ..expr import maximum, select
 from ..functions.context import Context
-from ..functions.methods.passive import passive_parts
 from ..functions.registry import Outputs, flat
-from ..joints.euclidean import is_flat
 from ..spatial.linear import Mat, Scalar, Vec, dot
 from ..spatial.transform import IDENTITY, Transform
 from ..spatial.vectors import Twist
 from ..tree.cluster_tree import GROUND, Location
-from . import motion, solver
+from . import implicit, motion, solver
 from .candidates import Candidate, JointRow, Spec, Touch, axes_of
 from .delassus import Base, Delassus, FreeMotion, Part
 from .laws import rebound
@@ -71,17 +69,11 @@ def rates(rows: tuple[Mat, ...], twists: tuple[Twist, ...]) -> Vec:
     return total
 
 
-def _stiffer(armature: Vec, damping: Vec, stiffness: Vec, dt: Scalar) -> Vec:
-    rows = zip(armature, damping, stiffness, strict=True)
-    return Vec([a + dt * d + dt * dt * k for a, d, k in rows])
-
-
-def _ahead(stiffness: Vec, v: Vec, dt: Scalar) -> Vec:
-    """What a spring does more by the end of a step at this velocity."""
-    return Vec([-(k * x * dt) for k, x in zip(stiffness, v, strict=True)])
-
-
 def _added(a: Vec, b: Vec) -> Vec:
+    return a + b
+
+
+def _sum(a: Scalar, b: Scalar) -> Scalar:
     return a + b
 
 
@@ -108,12 +100,12 @@ def contact_terms(
     return Vec((free[0] + bias, *free[1:])), compliance
 
 
-def joint_terms(row: JointRow, q: Vec, dt: Scalar) -> Vec:
+def joint_terms(row: JointRow, q: Vec, friction: Scalar, dt: Scalar) -> Vec:
     """Velocities that the limits of a joint leave, and the impulse of its dry friction."""
     found = []
     for end, far in ((row.lower, -_FAR), (row.upper, _FAR)):
         found.append(far if abs(end) == float("inf") else (end - q[row.entry]) / dt)
-    return Vec((*found, row.friction * dt))
+    return Vec((*found, friction * dt))
 
 
 def with_compliance(G: tuple[Vec, ...], where: tuple[int, ...], compliance: Vec) -> Mat:
@@ -165,50 +157,28 @@ class Stepper:
     def __init__(self, c: Context, spec: Spec) -> None:
         self.c, self.spec, self.call = c, spec, c.recorder.call
         (self.dt,) = c.given["dt"]
+        self.implicit = implicit.Implicit(c, self.dt)
+        self.coupling: Any = None
+        self.softened: Any = ()
         self.s = self._sweeps()
         self.v = c.by_cluster("v")
         self.turning = [motion.straight(c.tree, cluster) for cluster in c.clusters]
         self.free = FreeMotion(
-            self.s, c.clusters, c.expanded, c.velocities(), self._forces(), c.F_ext(), c.gravity
+            self.s, c.clusters, c.expanded, c.velocities(), self.implicit.forces(), c.F_ext(), c.gravity
         )  # fmt: skip
         self.placed = self._placed()
         self.blocks = self._blocks()
-
-    def _stiffness(self, i: int) -> Vec:
-        """Of a spring that acts implicitly: that of a joint whose coordinates are the integrals of its velocities."""
-        joint = self.c.model.cluster_tree.moving[i]
-        flat_one = is_flat(joint.joint) and any(joint.stiffness)
-        return Vec(joint.stiffness) if flat_one else Vec((0.0,) * joint.joint.nv)
 
     def _sweeps(self) -> Sweeps:
         """Sweeps over the cheapest tree, with what acts implicitly in its armature."""
         c = self.c
         touched = {link for x in self.spec.candidates for link in x.links if link != GROUND}
         s = c.equations(sorted(touched))
-        links = []
-        for i, (link, joint) in enumerate(zip(s.tree.links, c.model.cluster_tree.moving, strict=True)):
-            k = self._stiffness(i)
-            if any(joint.damping) or any(k):
-                link = link._replace(armature=self.call(_stiffer, link.armature, Vec(joint.damping), k, self.dt))
-            links.append(link)
+        own = [self.implicit.armature(i, link.armature) for i, link in enumerate(s.tree.links)]
+        links = [link._replace(armature=x) for link, x in zip(s.tree.links, own, strict=True)]
         tree = replace(s.tree, links=tuple(links))
         q = [x for part in c.coordinates() for x in part]
         return Sweeps(tree, c.recorder, q, [x for part in c.velocities() for x in part])
-
-    def _forces(self) -> list[Vec]:
-        """All forces on the independent velocities, by cluster: those given, of springs and of damping."""
-        c = self.c
-        moving = c.model.cluster_tree.moving
-        total = c.by_cluster("tau")
-        if any(any(joint.damping) or any(joint.stiffness) for joint in moving):
-            total = [self.call(_added, *both) for both in zip(total, passive_parts(c), strict=True)]
-        if any(any(self._stiffness(i)) for i in range(len(moving))):
-            v, more = c.velocities(), c.still()
-            for i in range(len(moving)):
-                if any(k := self._stiffness(i)):
-                    more[i] = self.call(_ahead, k, v[i], self.dt)
-            total = [self.call(_added, *both) for both in zip(total, c.project(more), strict=True)]
-        return list(total)
 
     def _placed(self) -> list[Placed]:
         links = sorted({link for x in self.spec.candidates for link in x.links if link != GROUND})
@@ -249,6 +219,9 @@ class Stepper:
             nv = self.c.tree.links[row.link].joint.nv
             blocks.append([Part(len(bases), None)])
             bases.append(Base(row.link, Mat((Vec([float(i == row.entry) for i in range(nv)]),)), joint=True))
+        for servo in self.implicit.coupled:
+            blocks.append([Part(len(bases) + k, None) for k in range(len(servo.gears))])
+            bases += [Base(link, Mat((gear,)), joint=True) for link, gear in servo.gears.items()]
         return Delassus(self.free, bases, blocks)
 
     def _links(self, v: dict[int, Vec]) -> list[Any]:
@@ -261,10 +234,20 @@ class Stepper:
                 found[link] = x
         return found
 
+    def _accelerated(self, a: dict[int, Vec]) -> list[Any]:
+        """Accelerations of all joints of some clusters, by link."""
+        found: list[Any] = [None] * len(self.s.tree.parents)
+        for n, own in a.items():
+            parts = self.c.expanded[n].accelerations(self.call, own)
+            for link, x in zip(self.c.clusters[n].links, parts, strict=True):
+                found[link] = x
+        return found
+
     def needed(self) -> list[int]:
         """The clusters that carry what the rows look at, what carries first."""
         links = [link for x in self.spec.candidates for link in x.links if link != GROUND]
         links += [row.link for row in self.spec.joints]
+        links += [link for servo in self.implicit.coupled for link in servo.gears]
         return sorted({n for link in links for n in self.free.path(link)})
 
     def _rates(self, v: dict[int, Vec], contacts: list[int]) -> dict[int, Vec]:
@@ -283,6 +266,7 @@ class Stepper:
         needed, spec = self.needed(), self.spec
         a = self.free.accelerations(needed, {})
         ahead = {n: self.call(motion.ahead, self.turning[n], self.v[n], a[n], self.dt) for n in needed}
+        moved = self._moved(delassus, a)
         free = self._rates(ahead, list(range(len(spec.candidates))))
         bouncing = [k for k, x in enumerate(spec.candidates) if x.restitution > 0.0]
         before = self._rates({n: self.v[n] for n in needed}, bouncing)
@@ -291,6 +275,9 @@ class Stepper:
         bounds: list[Vec] = []
         for k, candidate in enumerate(spec.candidates):
             old = before[k][0] if k in before else 0.0
+            if moved is not None:
+                block = self.blocks[k]
+                free[k] = self.call(_added, free[k], Vec(moved[block.first : block.first + block.size]))
             own, soft = self.call(
                 contact_terms, candidate, self.placed[k].touch, self.dt, old, free[k], spec.bounce_above
             )
@@ -300,12 +287,45 @@ class Stepper:
             bounds.append(self._friction(k))
         by_link, q = self._links(ahead), self.c.coordinates()
         for row in spec.joints:
-            g.append(by_link[row.link][row.entry])
-            bounds.append(self.call(joint_terms, row, q[row.link], self.dt))
-        G: Any = tuple(Vec(row) for row in delassus.matrix([block.size for block in self.blocks]))
+            rate = by_link[row.link][row.entry]
+            g.append(rate if moved is None else self.call(_sum, rate, moved[len(g)]))
+            bounds.append(self.call(joint_terms, row, q[row.link], self._dry(row), self.dt))
+        return self.assembled(delassus, Vec(g), compliance, tuple(bounds))
+
+    def _moved(self, delassus: Delassus, a: dict[int, Vec]) -> Any:
+        """By how much servos that move several velocities change the rows' velocities; None if there are none.
+
+        a are accelerations without these.
+        """
+        servos = self.implicit.coupled
+        if not servos:
+            return None
+        G = tuple(Vec(row) for row in delassus.matrix([*(x.size for x in self.blocks), *[1] * len(servos)]))
+        rates = self.implicit.rates(self._accelerated(a))
+        self.coupling = self.call(implicit.coupling, G, Vec([x.weight for x in servos]), rates)
+        if not self.blocks:
+            return None
+        self.softened = self.call(implicit.softened, G, self.coupling)
+        return self.call(implicit.shift, self.coupling, self.dt)
+
+    def matrix(self, delassus: Delassus) -> tuple[Vec, ...]:
+        """G of all rows."""
+        if self.coupling is not None:
+            return self.softened
+        return tuple(Vec(row) for row in delassus.matrix([block.size for block in self.blocks]))
+
+    def assembled(
+        self, delassus: Delassus, g: Vec, compliance: dict[int, Any], bounds: tuple[Vec, ...]
+    ) -> Any:  # what `solve` takes
+        """The problem of all rows; compliance is added on the diagonal, by row."""
+        G: Any = self.matrix(delassus)
         if compliance:
             G = self.call(with_compliance, G, tuple(compliance), Vec(compliance.values()))
-        return Problem(Mat(G), Vec(g), tuple(bounds))
+        return Problem(Mat(G), g, bounds)
+
+    def _dry(self, row: JointRow) -> Scalar:
+        """The dry friction of a joint, which may be given for each sample."""
+        return self.c.model.cluster_tree.moving[row.link].friction[row.entry] if row.friction else 0.0
 
     def _friction(self, k: int) -> Vec:
         """The bounds of a contact's friction; the sliding one may be given for each sample."""
@@ -355,6 +375,13 @@ class Stepper:
         swept, now = self.c.recorder.repeat(again, (at.swept, at.now), 1, stuck)
         return at._replace(swept=swept, now=now)
 
+    def accelerated(self, delassus: Delassus, forces: tuple[Vec, ...]) -> dict[int, Vec]:
+        """The accelerations of all clusters under forces along the rows."""
+        if self.coupling is not None:
+            pulled = self.call(implicit.yielding, self.coupling, Vec(flat(forces)))
+            forces = (*forces, *(Vec((x,)) for x in pulled))
+        return self.free.accelerations(list(range(len(self.c.clusters))), delassus.forces(forces))
+
     def results(self) -> dict[str, list[Any]]:
         """q and v after the step, impulses, residual, gaps and forces, each as its flat entries."""
         c, dt = self.c, self.dt
@@ -362,9 +389,8 @@ class Stepper:
         solution = self.solve(self.problem(delassus))
         impulse = list(solution.impulse)
         parts = tuple(Vec(impulse[b.first : b.first + b.size]) for b in self.blocks)
-        force = delassus.forces(self.call(_over_time, parts, dt))
         every = list(range(len(c.clusters)))
-        a = self.free.accelerations(every, force)
+        a = self.accelerated(delassus, self.call(_over_time, parts, dt))
         q0, turning = c.by_cluster("q"), self.turning
         ahead = [self.call(motion.ahead, turning[n], self.v[n], a[n], dt) for n in every]
         both = [self.call(motion.moved, turning[n], c.clusters[n].embedding, q0[n], ahead[n], dt) for n in every]
@@ -376,6 +402,7 @@ class Stepper:
             "residual": [solution.residual],
             "gap": [x.touch.gap for x in self.placed],
             "force": flat(wrench),
+            "a": flat([a[n] for n in every]),
         }
 
 
@@ -398,13 +425,13 @@ def contact_step(c: Context, spec: Spec) -> Outputs:
     ]
 
 
-def rolling_step(c: Context, spec: Spec) -> dict[str, list[Any]]:
+def rolling_step(stepper: Stepper) -> dict[str, list[Any]]:
     """The same as the step of a rollout, which knows by itself what is not finite.
 
     `worst` is the largest residual since the start, `late` after how many steps (`count`) it was above the tolerance
     first, -1 if never.
     """
-    found = Stepper(c, spec).results()
+    found, c, spec = stepper.results(), stepper.c, stepper.spec
     (worst,), (late,), (count,) = (c.given[name] for name in ("worst", "late", "count"))
     kept = c.recorder.call(watched, found["residual"][0], worst, late, count, spec.tolerance)
     return {**found, "worst": [kept[0]], "late": [kept[1]], "count": [kept[2]]}

@@ -212,6 +212,12 @@ class Rollout:
             pass  # what was computed is consistent, and tells how far it came
         return motion.rolled(into, every)
 
+    def threads_for(self, n: int, steps: int, asked: int | None) -> int:
+        """How many threads make some steps of n samples, where nobody asks for a number."""
+        if asked is not None:
+            return _check_count(self.step.name, "threads", asked)
+        return default_threads() if self.work * n * steps >= _WORTH_SHARING and n > 1 else 1
+
 
 class Motion:
     """Samples under way. `now` is replaced as a whole: what interrupts a step leaves it as it was before."""
@@ -253,6 +259,16 @@ class Motion:
         """The state of every sample, by name."""
         named = zip(self._rollout.step.state.items(), self.now.state, strict=True)
         return {name: x.reshape((*self.batch, *shape)) for (name, shape), x in named}
+
+    @property
+    def recordable(self) -> tuple[str, ...]:
+        """What a step computes besides its state."""
+        return tuple(self._rollout.step.records)
+
+    @property
+    def control_shapes(self) -> Mapping[str, Shape]:
+        """The core shapes of the controls that are given, by name."""
+        return self._rollout.step.controls
 
     def room(self, names: Sequence[str], rows: int, time_first: bool = False) -> dict[str, np.ndarray]:
         """Arrays for records, (n, rows, *shape) each; in memory a row of all samples lies together if time is first."""
@@ -300,16 +316,10 @@ class Motion:
         after = [*(np.empty_like(x, order="C", subok=False) for x in now.state), np.empty(self.n), np.empty(self.n)]
         brought = [*now.state, *self._numbers, now.status, now.made]
         runner = self._rollout.runner(self.n == 1, tuple(records))
-        count = self._threads(threads, steps)
+        count = self._rollout.threads_for(self.n, steps, threads)
         if self.n:
             runner.run(request, brought, [x[:, row:] for x in controls], after, list(records.values()), count)
         self.now = Now(after[:-2], after[-2], after[-1], now.steps + steps)
-
-    def _threads(self, asked: int | None, steps: int) -> int:
-        if asked is not None:
-            return _check_count(self._name, "threads", asked)
-        large = self._rollout.work * self.n * steps >= _WORTH_SHARING and self.n > 1
-        return default_threads() if large else 1
 
     def rolled(self, records: Mapping[str, np.ndarray], every: int) -> Rolled:
         """What came of the motion so far."""

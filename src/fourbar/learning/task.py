@@ -9,7 +9,7 @@ import numpy as np
 
 from ..errors import ArgumentError
 from ..sim.scene import Scene
-from ..sim.simulate import check_times, read_period
+from ..sim.reading import check_times, read_period
 from .actions import Action
 from .layout import Layout
 from .worlds import Worlds

@@ -1,5 +1,6 @@
 """Simulation: stepping a robot through time."""
 
+from . import observe
 from .acting import SimulationWarning
 from .rollouts import Rollouts, rollout
 from .runge_kutta import Trajectory
@@ -7,4 +8,4 @@ from .scene import Scene
 from .simulate import simulate
 from .step import traced
 
-__all__ = ["Rollouts", "Scene", "SimulationWarning", "Trajectory", "rollout", "simulate", "traced"]
+__all__ = ["Rollouts", "Scene", "SimulationWarning", "Trajectory", "observe", "rollout", "simulate", "traced"]

@@ -119,9 +119,10 @@ class Charts:
         """The robot's own velocities of a motion."""
         return w if self.now is self.robot else _converted(self.now, self.robot, q, w)
 
-    def checked(self, q: np.ndarray, tau: Any, name: str = "torque") -> np.ndarray:
-        """Forces (..., nv) that the user's function returned for q."""
-        tau = to_array("simulate", Argument(f"{name}(t, q, v)", (self.robot.nv,)), tau)
+    def checked(self, q: np.ndarray, tau: Any, name: str = "torque", size: int | None = None) -> np.ndarray:
+        """Forces (..., nv), or controls of another size, that the user's function returned for q."""
+        core = (self.robot.nv if size is None else size,)
+        tau = to_array("simulate", Argument(f"{name}(t, q, v)", core), tau)
         check_samples(q.shape[:-1], tau.shape, name)
         return tau
 

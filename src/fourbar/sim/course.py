@@ -37,7 +37,7 @@ def chart_of(robot: System, now: System, law: Law) -> Chart:
     kept = vars(robot).setdefault("_rollouts", {})
     key = (now, law)
     if key not in kept:
-        for old in [k for k in kept if k[1].torque or k[1].control][:-_MOST_KEPT]:
+        for old in [k for k in kept if k[1].is_traced][:-_MOST_KEPT]:
             del kept[old]
         followed = Followed(robot, now)
         kept[key] = Chart(followed, rollout_of(followed, law), followed.loops)
@@ -46,7 +46,7 @@ def chart_of(robot: System, now: System, law: Law) -> Chart:
 
 class Samples(NamedTuple):
     """All samples (n, ...): q, v in the velocities of chart number `chart`, the energy lost; what is usual of loops;
-    what became of each, and the number of its steps; the forces that are held.
+    what became of each, and the number of its steps; joint forces and controls of actuators that are held.
     """
 
     q: np.ndarray
@@ -56,7 +56,8 @@ class Samples(NamedTuple):
     chart: np.ndarray
     status: np.ndarray
     made: np.ndarray
-    u: np.ndarray
+    held_tau: np.ndarray
+    held_u: np.ndarray
 
     def copied(self) -> Samples:
         """The same in arrays of their own."""
@@ -64,9 +65,9 @@ class Samples(NamedTuple):
 
 
 class Rows(NamedTuple):
-    """Forces that act: (n, rows, nv), a row for `hold` steps; none where a traced function gives them."""
+    """Controls that are given: (n, rows, size) each, a row for `hold` steps."""
 
-    tau: list[np.ndarray]
+    given: list[np.ndarray]
     hold: int
 
 
@@ -78,27 +79,33 @@ class Course:
     """A simulation under way. `now` and `steps` are replaced together when a part of it is done."""
 
     def __init__(
-        self, robot: System, law: Law, start: State, dt: float, steps: int, every: int, acting: Acting
-    ) -> None:
+        self, robot: System, law: Law, start: State, dt: float, steps: int, every: int, acting: Acting,
+        numbers: Mapping[str, np.ndarray] | None = None,
+    ) -> None:  # fmt: skip
         self.robot, self.law, self.acting = robot, law, acting
         self.dt, self.every = dt, every
         self.batch = start.q.shape[:-1]
         q, v = start.q.reshape(-1, robot.nq), start.v.reshape(-1, robot.nv)
         self.n = len(q)
+        self._numbers = numbers or {}  # (n, *shape) each, by the names of arguments
         self._charts = [chart_of(robot, robot, law)]
         self._known: dict[Any, System] = vars(robot).setdefault("_charts", {})
         self._retried = np.full(self.n, -1.0)
         rows = 2 + steps // every  # the start, and the end if it is not one of the others
         self._rows = {"q": np.empty((rows, self.n, robot.nq)), "v": np.empty((rows, self.n, robot.nv)),
                       "lost": np.empty((rows, self.n))}  # fmt: skip
+        sizes = {"tau": robot.nv, "u": robot.nu}
+        self._rows |= {f"held_{name}": np.empty((rows, self.n, sizes[name])) for name in law.asked}
         self._start_lost = diverged(State(q, v, None))
         loops = self._charts[0].loops
         ones = np.ones(self.n)
         self._now = (Samples(
             q, v, np.zeros(self.n), np.ones((self.n, len(loops))), np.zeros(self.n, int),
             np.where(self._start_lost, float(DIVERGED), float(RUNNING)), 0.0 * ones, np.zeros((self.n, robot.nv)),
+            np.zeros((self.n, robot.nu)),
         ), 0)  # fmt: skip
         self._motion: Motion | None = None
+        self.held: dict[str, np.ndarray] = {}  # traced controls at the recorded times
         if loops:
             self._examine_start()
 
@@ -162,9 +169,11 @@ class Course:
         names = chart.rollout.step.state
         if "n" in names:
             state["n"] = s.made[ids]
-        if "u" in names:
-            state |= {"u": s.u[ids], "since": s.made[ids] % self.law.period}
-        return state, {"dt": self.dt} | ({"usual": s.usual[ids]} if chart.loops else {})
+        if "since" in names:
+            state["since"] = s.made[ids] % self.law.period
+        state |= {name: getattr(s, name)[ids] for name in ("held_tau", "held_u") if name in names}
+        numbers = {"dt": self.dt} | ({"usual": s.usual[ids]} if chart.loops else {})
+        return state, numbers | {name: x[ids] for name, x in self._numbers.items()}
 
     def _together(self, s: Samples, end: int, rows: Rows, threads: int | None) -> Samples:
         """All samples in one chart: they stay in place, and records go where they belong."""
@@ -177,16 +186,15 @@ class Course:
         into = {name: x[1:].swapaxes(0, 1) for name, x in self._rows.items()}
         self._advanced(motion, end, rows, slice(None), into, 0, threads)
         state = motion.state
-        u = state.get("u", s.u)
-        return s._replace(q=state["q"], v=state["v"], lost=state["lost"], u=u, status=motion.now.status,
-                          made=motion.now.made)  # fmt: skip
+        kept = {name: state[name] for name in ("q", "v", "lost", "held_tau", "held_u") if name in state}
+        return s._replace(**kept, status=motion.now.status, made=motion.now.made)
 
     def _advanced(
         self, motion: Motion, end: int, rows: Rows, ids: Any, into: Mapping[str, np.ndarray], first_record: int,
         threads: int | None,
     ) -> None:  # fmt: skip
-        tau = [x[ids] for x in rows.tau]
-        motion.advance(end - motion.now.steps, tau, into, hold=rows.hold, every=self.every, first_record=first_record,
+        given = [x[ids] for x in rows.given]
+        motion.advance(end - motion.now.steps, given, into, hold=rows.hold, every=self.every, first_record=first_record,
                        threads=threads)  # fmt: skip
 
     def _some(self, s: Samples, k: int, ids: np.ndarray, end: int, rows: Rows, threads: int | None) -> None:
@@ -202,8 +210,9 @@ class Course:
         state = motion.state
         s.q[ids], s.v[ids], s.lost[ids] = state["q"], state["v"], state["lost"]
         s.status[ids], s.made[ids] = motion.now.status, motion.now.made
-        if "u" in state:
-            s.u[ids] = state["u"]
+        for name in ("held_tau", "held_u"):
+            if name in state:
+                getattr(s, name)[ids] = state[name]
         number = np.arange(first + 1, end // self.every + 1)
         at = number[None] * self.every
         which, row = np.nonzero((at > behind[:, None]) & (at <= motion.now.made[:, None]))
@@ -283,17 +292,25 @@ class Course:
         last = self._seen(s, slice(None), s.q, s.v)
         if steps % self.every:
             found["q"][-1], found["v"][-1], found["lost"][-1] = s.q, last, s.lost
+            for name in ("held_tau", "held_u"):
+                if name in found:
+                    found[name][-1] = getattr(s, name)
         number = np.minimum(np.arange(end) * self.every, steps)
         gone = (number[:, None] > s.made) & (s.status != RUNNING)
         for x in found.values():
             x[gone] = np.nan
         shaped = {name: x.reshape(end, *self.batch, *x.shape[2:]) for name, x in found.items()}
+        held = {name: shaped.pop(name) for name in ("held_tau", "held_u") if name in shaped}
+        self.held = {name.removeprefix("held_"): x for name, x in held.items()}
         return Trajectory(np.array(times), **shaped, robot=self.robot)
 
     def begin_at(self, q: np.ndarray, v: np.ndarray) -> None:
         """Record the start as it was given."""
         self._rows["q"][0], self._rows["v"][0] = q.reshape(self.n, -1), v.reshape(self.n, -1)
         self._rows["lost"][0] = 0.0
+        for name in ("held_tau", "held_u"):
+            if name in self._rows:
+                self._rows[name][0] = np.nan
 
     def lost_at(self) -> np.ndarray:
         """When samples (...) diverged that were finite at the start; others never."""
@@ -306,7 +323,7 @@ class Course:
         one sample only, else a warning. `force(t, q, v)` are the forces.
         """
         s = self.now
-        for k in np.unique(s.chart):
+        for k in () if self._numbers else np.unique(s.chart):  # the robot's own functions know other numbers
             gone = (s.status == DIVERGED) & ~self._start_lost & (s.chart == k)
             for made in np.unique(s.made[gone]):
                 ids = np.flatnonzero(gone & (s.made == made))

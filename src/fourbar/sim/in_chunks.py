@@ -22,6 +22,16 @@ def any_lazy(*given: Any) -> bool:
     return any(is_lazy(x) or (isinstance(x, Mapping) and any_lazy(*x.values())) for x in given)
 
 
+def refuse_more(**given: Any) -> None:
+    """Refuse what rollouts of dask arrays do not take."""
+    for name, x in given.items():
+        if x is not None:
+            raise ArgumentError(
+                f"rollout: {name}= does not go with dask arrays, which take q, v, control and friction; give NumPy "
+                "arrays, chunk by chunk"
+            )
+
+
 class Chunk:
     """Runs a rollout of some samples, `roll(**arrays, **options)`, and reads the arrays of its result.
 

@@ -12,10 +12,12 @@ from ..chunks.apply import Result
 from ..errors import ArgumentError
 from ..system.system import System
 from ..viewer.recording import Recording
-from .in_chunks import any_lazy, control_core, rolled_lazily
+from .asked import Asked, Wanted, reached
+from .in_chunks import any_lazy, control_core, refuse_more, rolled_lazily
 from .plotted import Plotted
+from .reading import check_times, read_counts, read_period, rows_given
 from .recorded import Recorded
-from .simulate import Asked, check_times, reached, read_counts, read_period
+from .runge_kutta import Trajectory
 
 
 @dataclass(frozen=True)
@@ -38,6 +40,10 @@ class Rollouts(Recorded, Plotted):
         Where these are fewer than were asked for: such samples are NaN from there on.
     robot : System, optional
         What moved: needed to show the motions.
+    u : ndarray, shape (..., rows, nu), optional
+        Controls of the actuators in the step that ends at each time; None if they do not act.
+    observations : dict of ndarray, shape (..., rows, *shape)
+        What was observed, by name.
 
     Examples
     --------
@@ -54,6 +60,8 @@ class Rollouts(Recorded, Plotted):
     steps: np.ndarray
     diverged: np.ndarray
     robot: System | None = field(default=None, repr=False, compare=False)
+    u: np.ndarray | None = None
+    observations: dict[str, np.ndarray] = field(default_factory=dict)
     _time_first: ClassVar[bool] = False
 
     @property
@@ -79,11 +87,14 @@ def rollout(
     v: Any = None,
     control: Any = None,
     *,
+    u: Any = None,
     dt: float,
     steps: int | None = None,
     period: float | None = None,
     every: int = 1,
     passive: bool = True,
+    numbers: Any = None,
+    observe: Any = None,
     threads: int | None = None,
 ) -> Rollouts:
     """Simulate many motions in one call of machine code.
@@ -98,16 +109,22 @@ def rollout(
         Velocities at the start (rad/s, m/s); zero if None.
     control : array_like or callable, optional
         Joint forces, shape (..., rows, nv), a row for each period; or a function, as in `simulate`.
+    u : array_like or callable, optional
+        Controls of the actuators, shape (..., rows, nu), in the same way.
     dt : float
         Length of a step (s).
     steps : int, optional
-        Number of steps; what the rows of `control` last if None.
+        Number of steps; what the rows of `control` or `u` last if None.
     period : float, optional
         Time (s) for which controls are held, a multiple of dt; dt if None.
     every : int, default 1
         Record every so many steps: row k is the state after (k + 1) `every` steps.
     passive : bool, default True
         Let springs and damping of the joints act (`passive_forces`).
+    numbers : dict, optional
+        Parameters of the robot, which may differ in each sample, by name, as in `simulate`.
+    observe : dict, optional
+        Observations by name, as in `simulate`.
     threads : int, optional
         Number of threads; as many as there are CPUs for large batches if None.
 
@@ -143,27 +160,38 @@ def rollout(
     check_times(dt, dt)
     read_counts(every, passive)
     if steps is None:
-        if control is None or callable(control) or np.ndim(control) < 2:
-            raise ArgumentError("rollout: give steps=, or an array control (..., rows, nv) that says how many")
-        steps = int(np.shape(control)[-2]) * read_period(period, dt)
+        steps = rows_given(control, u) * read_period(period, dt)
     if not isinstance(steps, int | np.integer) or isinstance(steps, bool) or steps < 1:
         raise ArgumentError(f"steps={steps!r}: expected a whole number of steps, at least 1")
-    if any_lazy(q, v, control):
+    if any_lazy(q, v, control, u, numbers):
+        refuse_more(u=u, numbers=numbers, observe=observe)
         return _lazy(robot, q, v, control, dt=float(dt), steps=int(steps), period=period, every=int(every),
                      passive=passive, threads=threads)  # fmt: skip
-    asked = Asked(robot, q, v, float(dt), int(steps), None, control, period, int(every), bool(passive), threads)
+    asked = Asked(Wanted(
+        robot, q, v, float(dt), int(steps), None, control, u, period, int(every), bool(passive), numbers, observe,
+        threads,
+    ))  # fmt: skip
     run = reached(asked, (int(steps) - 1,))
-    found = run.trajectory
-    rows = slice(1, 1 + int(steps) // int(every))
+    return _shaped(asked, run, asked.seen(run, run.trajectory))
+
+
+def _shaped(asked: Asked, run: Any, found: Trajectory) -> Rollouts:
+    """A trajectory as arrays with the samples first, without its start."""
+    rows, axis = slice(1, 1 + asked.steps // asked.every), asked.start.q.ndim - 1
     missing = rows.stop - 1 - len(found.t[rows])
-    arrays = [np.moveaxis(x[rows], 0, asked.start.q.ndim - 1) for x in (found.q, found.v, found.lost)]
-    if missing > 0:  # all samples diverged before
-        axis = asked.start.q.ndim - 1
-        ends = [np.full((*x.shape[:axis], missing, *x.shape[axis + 1 :]), np.nan) for x in arrays]
-        arrays = [np.concatenate(both, axis=axis) for both in zip(arrays, ends, strict=True)]
-    made = run.made
-    moved, speeds, lost = arrays
-    return Rollouts(np.arange(1, rows.stop) * (every * dt), moved, speeds, lost, made, made < steps, robot)
+
+    def shaped(x: np.ndarray) -> np.ndarray:
+        moved = np.moveaxis(x[rows], 0, axis)
+        if missing <= 0:
+            return moved
+        end = np.full((*moved.shape[:axis], missing, *moved.shape[axis + 1 :]), np.nan)  # all samples diverged before
+        return np.concatenate([moved, end], axis=axis)
+
+    made, times = run.made, np.arange(1, rows.stop) * (asked.every * asked.dt)
+    q, v, lost = (shaped(x) for x in (found.q, found.v, found.lost))
+    seen = {name: shaped(x) for name, x in found.observations.items()}
+    u = None if found.u is None else shaped(found.u)
+    return Rollouts(times, q, v, lost, made, made < asked.steps, asked.robot, u, seen)
 
 
 def _lazy(

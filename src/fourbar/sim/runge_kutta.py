@@ -21,7 +21,7 @@ from .acting import Acting, SimulationWarning, with_passive
 from .charts import Charts, chart_rate
 from .plotted import Plotted
 from .recorded import Recorded, load_arrays
-from .step import Followed, StageFunction
+from .step import Followed, StageFunction, Traced
 
 _UNIT_TIME = np.array(1.0)  # an array, so that the call need not convert it
 Torque = Callable[[float, np.ndarray, np.ndarray], np.ndarray]
@@ -44,6 +44,10 @@ class Trajectory(Recorded, Plotted):
         spring energy falls by this, and changes otherwise by the work of `torque` only.
     robot : System, optional
         What moved: needed to show the motion.
+    u : ndarray, shape (n, ..., nu), optional
+        Controls of the actuators in the step that ends at each time, NaN at the start; None if they do not act.
+    observations : dict of ndarray, shape (n, ..., *shape)
+        What was observed, by name.
 
     Examples
     --------
@@ -58,6 +62,8 @@ class Trajectory(Recorded, Plotted):
     v: np.ndarray
     lost: np.ndarray
     robot: System | None = field(default=None, repr=False, compare=False)
+    u: np.ndarray | None = None
+    observations: dict[str, np.ndarray] = field(default_factory=dict)
 
     def __repr__(self) -> str:
         span = f"from t = {self.t[0]:g} to {self.t[-1]:g} s" if len(self.t) else "without times"
@@ -207,22 +213,67 @@ def diverged(state: State) -> np.ndarray:
     return np.asarray(~(np.isfinite(state.q).all(axis=-1) & np.isfinite(state.v).all(axis=-1)))
 
 
-class Held:
-    """Controls (..., rows, nv), or a function of time and state, as forces that are held for so many steps."""
+class Controls:
+    """Joint forces "tau" and controls "u" of actuators by name, held for `period` steps each: arrays (..., rows, size)
+    with a row for each period, or functions (t, q, v).
+    """
 
-    def __init__(self, control: Any, period: int) -> None:
-        self._control, self._period, self._tau = control, period, np.zeros(0)
+    def __init__(self, robot: System, every: dict[str, Any], period: int) -> None:
+        self.robot, self.every, self.period = robot, every, period
+        self.arrays = {name: x for name, x in every.items() if isinstance(x, np.ndarray)}
+        self.functions = {name: x for name, x in every.items() if callable(x) and not isinstance(x, Traced)}
+        self._kept: dict[int, dict[str, np.ndarray]] = {}  # what functions returned, by period, where it is recorded
+        self._steps, self._every = 0, 1
+
+    def keep(self, steps: int, every: int) -> None:
+        """Keep what functions return for the records after every so many steps, and after the last."""
+        self._steps, self._every = steps, every
+
+    def ask(self, number: int, t: float, q: np.ndarray, v: np.ndarray) -> dict[str, np.ndarray]:
+        """The controls of the period that begins with a step, as functions return them."""
+        found, charts = {}, Charts(self.robot)
+        for name, function in self.functions.items():
+            called, size = ("u", self.robot.nu) if name == "u" else ("control", self.robot.nv)
+            found[name] = charts.checked(q, function(t, q, v), called, size)
+        end = number + self.period
+        if end // self._every > number // self._every or end >= self._steps:
+            self._kept[number // self.period] = found
+        return found
+
+    def keep_traced(self, number: int, name: str, found: np.ndarray) -> np.ndarray:
+        """Keep what a traced function returned, where it is not part of the steps."""
+        self._kept.setdefault(number // self.period, {})[name] = found
+        return found
+
+    def at(self, name: str, number: int) -> np.ndarray:
+        """The control (..., size) of a step."""
+        if name in self.arrays:
+            return self.arrays[name][..., number // self.period, :]
+        return self._kept[number // self.period][name]
+
+
+class Held:
+    """Controls as forces that are held for a period, with those of a function of time and state besides, if any."""
+
+    def __init__(self, controls: Controls, torque: Torque | None) -> None:
+        self._controls, self._torque = controls, torque
+        self._now: dict[str, np.ndarray] = {}
 
     def begin(self, number: int, t: float, q: np.ndarray, v: np.ndarray) -> None:
-        """Note the forces of a step, which begins with this state."""
-        if isinstance(self._control, np.ndarray):
-            self._tau = self._control[..., number // self._period, :]
-        elif number % self._period == 0:
-            self._tau = self._control(t, q, v)
+        """Note the controls of a step, which begins with this state."""
+        if number % self._controls.period == 0:
+            self._now |= self._controls.ask(number, t, q, v)
+            for name, x in self._controls.every.items():
+                if isinstance(x, Traced):
+                    self._now[name] = self._controls.keep_traced(number, name, x(t, q, v))
+        self._now |= {name: self._controls.at(name, number) for name in self._controls.arrays}
 
     def __call__(self, t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
         """The forces of this step."""
-        return self._tau
+        tau = self._now.get("tau", np.zeros(v.shape[-1]))
+        if self._torque is not None:
+            tau = tau + self._torque(t, q, v)
+        return tau if "u" not in self._now else tau + self._controls.robot.control_force(q, v, self._now["u"])
 
 
 class Run:
@@ -275,8 +326,8 @@ class Run:
     def trajectory(self) -> Trajectory:
         """The recorded states, and the last one."""
         self._record()
-        robot = self._follower.charts.robot
-        return Trajectory(np.array(self._times), *(np.array(x) for x in zip(*self._states, strict=True)), robot=robot)
+        q, v, lost = (np.array(x) for x in zip(*self._states, strict=True))
+        return Trajectory(np.array(self._times), q, v, lost, self._follower.charts.robot)
 
     @property
     def made(self) -> np.ndarray:

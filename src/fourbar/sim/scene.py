@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from functools import partial
 from numbers import Real
 from typing import Any, NamedTuple
 
@@ -13,18 +12,24 @@ from ..arrays import Argument, batch_shape, refuse_lazy, to_array
 from ..contact import choose
 from ..contact.candidates import Spec
 from ..contact.laws import Law, Rigid
-from ..contact.model import Force, compiled_step, rolled, rows
+from ..contact.model import ContactModel, compiled_step, rows
 from ..contact.points import compiled_points
+from ..contact.rolling import GIVEN, NONE, Force, Taken, rolled
 from ..contact.terrain import Terrain
 from ..errors import ArgumentError, ModelError, warn
 from ..once import cached_property
 from ..system.system import System
 from .acting import SimulationWarning
-from .in_chunks import any_lazy
+from .batch import Batch
+from .in_chunks import any_lazy, refuse_more
+from .numbers import NOTHING, Numbers, read_numbers
+from .observe import check_driven, read_observations
+from .reading import check_actuators, check_times, read_control, read_counts, read_period, rows_given
 from .scenes_in_chunks import rollout_lazily
-from .simulate import USE_ROLLOUT, Progress, Staged, check_times, read_control, read_counts, read_period
-from .step import Traced
-from .touching import Batch, ContactRun, Driver, Run, asked
+from .simulate import USE_ROLLOUT, Progress, Staged
+from .step import Commands, Traced
+from .touching import ContactRun, Driver, Run, asked
+from .watch import Watch
 
 
 class Stepped(NamedTuple):
@@ -40,6 +45,21 @@ class Stepped(NamedTuple):
     residual: np.ndarray
     gap: np.ndarray
     force: np.ndarray
+
+
+class Wanted(NamedTuple):
+    """What a motion is asked for; `controls` by name: "tau", "u"."""
+
+    controls: dict[str, Any]
+    steps: int
+    dt: float
+    period: int
+    every: int
+    friction: Any
+    numbers: Any
+    observe: Any
+    progress: Progress | None
+    threads: int | None
 
 
 def _checked(robot: Any, terrains: Iterable[Any], law: Any) -> None:
@@ -188,8 +208,18 @@ class Scene(Staged):
 
     @cached_property
     def function(self) -> Any:
-        """The compiled function (q, v, tau, dt, impulse, f_ext=, friction=) of one step."""
+        """The compiled function (q, v, tau, dt, impulse, f_ext=, friction=, u=) of one step."""
         return compiled_step(self.robot.mechanism, self.spec)
+
+    @cached_property
+    def _functions(self) -> dict[Any, Any]:
+        """The same with parameters as arguments, by these."""
+        return {(): self.function}
+
+    @cached_property
+    def model(self) -> ContactModel:
+        """The model of the robot and what it may touch."""
+        return ContactModel.with_contacts(self.robot.mechanism, self.spec)
 
     def step(
         self,
@@ -198,21 +228,29 @@ class Scene(Staged):
         tau: Any = None,
         *,
         dt: float,
+        u: Any = None,
         impulse: Any = None,
         friction: Any = None,
+        numbers: Any = None,
         threads: int | None = None,
     ) -> Stepped:
-        """One step of length dt of one state or a batch, under joint forces tau (..., nv).
+        """One step of length dt of one state or a batch, under joint forces tau (..., nv) and controls u (..., nu).
 
-        impulse: those of the last step, a start that saves work; zeros if None. friction (..., n) stands for the
-        coefficients of all contacts, and may differ in each sample.
+        Actuators act where u is given. impulse: those of the last step, a start that saves work; zeros if None.
+        friction (..., n) stands for the coefficients of all contacts, numbers for parameters of the robot by name;
+        both may differ in each sample.
         """
+        given = NOTHING if numbers is None else read_numbers(self.robot.mechanism, numbers)
         tau = np.zeros(self.robot.nv) if tau is None else tau
         impulse = np.zeros(self.n_impulses) if impulse is None else impulse
-        more = {} if friction is None else {"friction": friction}
-        if threads is not None:
-            more["threads"] = threads
-        q, v, impulse, told = self.function(q, v, tau, dt, impulse, **more)
+        if u is not None:
+            check_actuators(self.robot)
+        more = {"friction": friction, "u": u, "threads": threads}
+        if given.which not in self._functions:
+            self._functions[given.which] = compiled_step(self.robot.mechanism, self.spec, given.which)
+        function = self._functions[given.which]
+        more = {name: x for name, x in more.items() if x is not None}
+        q, v, impulse, told = function(q, v, tau, dt, impulse, *given.values.values(), **more)
         n = len(self.spec.candidates)
         force = told[..., 1 + n :].reshape(*told.shape[:-1], n, 3)
         return Stepped(q, v, impulse, told[..., 0], told[..., 1 : 1 + n], force)
@@ -229,38 +267,56 @@ class Scene(Staged):
         return np.broadcast_to(q, (*batch, self.robot.nq)).copy(), np.broadcast_to(v, (*batch, self.robot.nv)).copy()
 
     @cached_property
-    def _rollouts(self) -> dict[Any, Any]:
+    def _rollouts(self) -> dict[Taken, Any]:
         """The machine code of rollouts, by what they take."""
         return {}
 
-    def _started(self, q: Any, v: Any, dt: float, friction: Any, force: Force | None, batch: tuple[int, ...]) -> Any:
+    def rolled(self, taken: Taken) -> Any:
+        """Rollouts that take and tell something."""
+        if taken not in self._rollouts:
+            self._rollouts[taken] = rolled(self.robot.mechanism, self.spec, taken)
+        return self._rollouts[taken]
+
+    def _started(self, q: Any, v: Any, dt: float, taken: Taken, friction: Any, numbers: Numbers, batch: Any) -> Any:
         """A motion at its beginning."""
-        key = (friction is not None, force)
-        if key not in self._rollouts:
-            self._rollouts[key] = rolled(self.robot.mechanism, self.spec, friction is not None, force)
+        rollout = self.rolled(taken)
         q, v = self.read_state(q, v)
         state = {"q": q, "v": v, "impulse": np.zeros(self.n_impulses), "worst": 0.0, "late": -1.0, "count": 0.0}
-        if force is not None and force.period > 1:
-            state |= {"held": np.zeros(self.robot.nv), "phase": 0.0}
-        numbers = {"dt": dt} if friction is None else {"dt": dt, "friction": friction}
-        return self._rollouts[key].start(state, numbers, batch)
+        state |= {name: np.zeros(shape) for name, shape in rollout.step.state.items() if name not in state}
+        given = {"dt": dt, **({} if friction is None else {"friction": friction}), **numbers.values}
+        return rollout.start(state, given, batch)
 
-    def _made(
-        self, name: str, q: Any, v: Any, control: Any, steps: int, dt: float, period: int, every: int, friction: Any,
-        progress: Progress | None,
-    ) -> ContactRun:  # fmt: skip
+    def _made(self, name: str, q: Any, v: Any, wanted: Wanted) -> ContactRun:
         """A motion, made in one go."""
-        batch = control.shape[:-2] if isinstance(control, np.ndarray) else ()
-        force = None
-        if isinstance(control, Traced):
-            force = Force(partial(control.forces, name="control"), period)
-        run = Run(self, self._started(q, v, dt, friction, force, batch), dt, steps, every)
-        asks = callable(control) and force is None
+        acting = {x: y for x, y in wanted.controls.items() if y is not None}
+        inside = {x: y for x, y in acting.items() if isinstance(y, Traced)}
+        outside = {x: y for x, y in acting.items() if x not in inside}
+        forces: dict[str, Any] = {
+            x: Force(Commands(y, "control" if x == "tau" else x, self._sizes[x]), wanted.period)
+            for x, y in inside.items()
+        }
+        forces |= dict.fromkeys(outside, GIVEN)
+        numbers = read_numbers(self.robot.mechanism, wanted.numbers)
+        observed = read_observations(wanted.observe, self.model)
+        if "u" not in acting:
+            check_driven(observed, self.robot.mechanism)
+        taken = Taken(
+            forces.get("tau", NONE), forces.get("u", NONE), wanted.friction is not None, numbers.which, observed
+        )
+        shapes = [x.shape[:-2] for x in outside.values() if isinstance(x, np.ndarray)]
+        batch = np.broadcast_shapes(*shapes) if shapes else ()
+        motion = self._started(q, v, wanted.dt, taken, wanted.friction, numbers, batch)
+        seen = Watch(self.model, numbers.which, observed).see(motion.state["q"], motion.state["v"], numbers.values)
+        run = Run(self, motion, wanted.dt, wanted.steps, wanted.every, seen, wanted.threads)
         try:
-            Driver(run, () if force else control, period, self.robot.nv).reach(asked(progress, steps), asks)
+            Driver(run, outside, wanted.period).reach(asked(wanted.progress, wanted.steps))
         except KeyboardInterrupt:
             warn(f"{name}: interrupted at t = {run.t:.6g} s; the states so far are returned", SimulationWarning)
         return run.finished(name)
+
+    @property
+    def _sizes(self) -> dict[str, int]:
+        return {"tau": self.robot.nv, "u": self.robot.nu}
 
     def simulate(
         self,
@@ -270,10 +326,14 @@ class Scene(Staged):
         duration: float,
         dt: float = 2e-3,
         control: Any = None,
+        u: Any = None,
         period: float | None = None,
         friction: Any = None,
+        numbers: Any = None,
+        observe: Any = None,
         every: int = 1,
         progress: Progress | None = None,
+        threads: int | None = None,
     ) -> ContactRun:
         """Simulate one state or a batch, with steps of fixed length.
 
@@ -291,15 +351,26 @@ class Scene(Staged):
             Joint forces that are held for a period: an array, shape (..., rows, nv), with a row for each period; a
             function ``control(t, q, v)`` of arrays that is called once per period and may keep state; or
             ``fb.traced(function)``, which is compiled into the steps.
+        u : array_like or callable, optional
+            Controls of the actuators, shape (..., rows, nu), or a function, in the same way; joint forces of `control`
+            act besides. Actuators do not act if None.
         period : float, optional
             Time (s) for which controls are held, a multiple of dt; dt if None.
         friction : array_like, shape (..., n), optional
             Coefficients of sliding friction of all contacts, which may differ in each sample; those of the scene if
             None.
+        numbers : dict, optional
+            Parameters of the robot, which may differ in each sample: arrays (..., *shape) by name, as `System.varying`
+            calls them ("hand.mass", "gravity", "knee.damping", "servo.kp").
+        observe : dict, optional
+            Observations by name, each of `fb.observe` or an ``fb.traced(function)`` of (t, q, v); see
+            `ContactRun.observations`.
         every : int, default 1
             Record every so many steps; the last one is always recorded.
         progress : callable, optional
             Wraps the range of steps, e.g. tqdm.tqdm.
+        threads : int, optional
+            Number of threads; as many as there are CPUs for large batches if None.
 
         Returns
         -------
@@ -323,15 +394,21 @@ class Scene(Staged):
         >>> _ = b.body("ball", joint=fb.joints.Free(), mass=1.0, inertia=(0.004, 0.004, 0.004))
         >>> scene = fb.Scene(b.build(), fb.Plane(), contacts=[fb.contact.Shape("ball", "sphere", 0.1)])
         >>> run = scene.simulate([0, 0, 0.5, 1, 0, 0, 0], duration=1.0)
-        >>> float(run.q[-1, 2].round(6)), run.contacts.force[-1].round(3).tolist()
+        >>> float(run.q[-1, 2].round(6)), (run.contacts.force[-1].round(3) + 0.0).tolist()
         (0.1, [[0.0, 0.0, 9.81]])
         """
-        refuse_lazy("simulate", USE_ROLLOUT, q=q, v=v, control=control, friction=friction)
+        refuse_lazy("simulate", USE_ROLLOUT, q=q, v=v, control=control, u=u, friction=friction)
         check_times(duration, dt)
-        read_counts(every, True)
         held, steps = read_period(period, dt), max(1, round(duration / dt))
-        control = read_control(self.robot, control, -(-steps // held))
-        return self._made("simulate", q, v, control, steps, float(dt), held, int(every), friction, progress)
+        controls = self._read(control, u, every, -(-steps // held))
+        return self._made("simulate", q, v, Wanted(
+            controls, steps, float(dt), held, int(every), friction, numbers, observe, progress, threads
+        ))  # fmt: skip
+
+    def _read(self, control: Any, u: Any, every: Any, rows: int) -> dict[str, Any]:
+        """Controls by name."""
+        read_counts(every, True)
+        return {"tau": read_control(self.robot, control, rows), "u": read_control(self.robot, u, rows, "u")}
 
     def rollout(
         self,
@@ -339,11 +416,15 @@ class Scene(Staged):
         v: Any = None,
         control: Any = None,
         *,
+        u: Any = None,
         dt: float = 2e-3,
         steps: int | None = None,
         period: float | None = None,
         every: int = 1,
         friction: Any = None,
+        numbers: Any = None,
+        observe: Any = None,
+        threads: int | None = None,
     ) -> ContactRun:
         """Simulate one state or a batch under given joint forces, in one call of machine code.
 
@@ -355,15 +436,17 @@ class Scene(Staged):
             Velocities at the start (rad/s, m/s); zero if None.
         control : array_like or callable, optional
             Joint forces, shape (..., rows, nv), a row for each period; or a function, as in `simulate`.
+        u : array_like or callable, optional
+            Controls of the actuators, shape (..., rows, nu), in the same way.
         dt : float, default 0.002
             Length of a step (s).
         steps : int, optional
-            Number of steps; what the rows of `control` last if None.
+            Number of steps; what the rows of `control` or `u` last if None.
         period : float, optional
             Time (s) for which controls are held, a multiple of dt; dt if None.
         every : int, default 1
             Record every so many steps.
-        friction : array_like, shape (..., n), optional
+        friction, numbers, observe, threads
             As in `simulate`.
 
         Returns
@@ -378,18 +461,18 @@ class Scene(Staged):
             If an argument is not what it should be.
         """
         check_times(dt, dt)
-        read_counts(every, True)
         held = read_period(period, dt)
         if steps is None:
-            if control is None or callable(control) or np.ndim(control) < 2:
-                raise ArgumentError("rollout: give steps=, or an array control (..., rows, nv) that says how many")
-            steps = int(np.shape(control)[-2]) * held
-        if any_lazy(q, v, control, friction):
+            steps = rows_given(control, u) * held
+        if any_lazy(q, v, control, friction, u, numbers):
+            refuse_more(u=u, numbers=numbers, observe=observe)
             return rollout_lazily(self, q, v, control, friction, dt=float(dt), steps=int(steps), period=period,
                                   every=int(every))  # fmt: skip
-        control = read_control(self.robot, control, -(-steps // held))
-        return self._made("rollout", q, v, control, int(steps), float(dt), held, int(every), friction, None)
+        controls = self._read(control, u, every, -(-steps // held))
+        return self._made("rollout", q, v, Wanted(
+            controls, int(steps), float(dt), held, int(every), friction, numbers, observe, None, threads
+        ))  # fmt: skip
 
-    def batch(self, n: int, *, dt: float = 2e-3) -> Batch:
-        """n worlds with a state each, to be stepped and reset in part."""
-        return Batch(self, n, float(dt))
+    def batch(self, n: int, *, dt: float = 2e-3, numbers: Any = None, observe: Any = None) -> Batch:
+        """n worlds with a state each, to be stepped and reset in part; numbers and observe as in `simulate`."""
+        return Batch(self, n, float(dt), numbers, observe)

@@ -8,7 +8,7 @@ import numpy as np
 
 from ..chunks.apply import Result
 from .in_chunks import control_core, rolled_lazily
-from .simulate import read_period
+from .reading import read_period
 from .touching import ContactRun, Contacts
 
 if TYPE_CHECKING:

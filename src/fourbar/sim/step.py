@@ -7,7 +7,7 @@ their code is that of one evaluation. The same stage alone, as a function, serve
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -15,8 +15,10 @@ import numpy as np
 
 from ..algorithms.energy import add
 from ..arrays import Argument
+from ..contact.rolling import GIVEN, NONE
 from ..errors import ArgumentError
 from ..expr import Program, flatten, leaves, maximum, select, unflatten
+from ..functions import actuation
 from ..functions.context import Context, recorded
 from ..functions.function import make
 from ..functions.methods.dynamics import accelerations
@@ -24,11 +26,13 @@ from ..functions.methods.passive import passive_parts, power_lost
 from ..functions.recording import BLOCK, Recording
 from ..functions.registry import flat
 from ..functions.rollout import Rollout, Step
+from ..functions.varying import VariedContext, argument_names
 from ..joints.euclidean import FlatJoint
 from ..spatial.linear import Vec
 from ..system.system import System
 from ..tree.clusters import split
 from ..tree.embedding import LoopEmbedding
+from ..tree.parameters import Parameter
 from .charts import GROWN
 
 
@@ -40,22 +44,38 @@ class Traced:
 
     def __call__(self, t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
         """The forces of each sample (...), as numbers."""
-        found = np.empty(v.shape)
-        for i in np.ndindex(v.shape[:-1]):
-            found[i] = self.function(t, q[i], v[i])
+        every = [np.asarray(self.function(t, q[i], v[i]), float).ravel() for i in np.ndindex(v.shape[:-1])]
+        return np.array(every).reshape(*v.shape[:-1], -1)
+
+
+@dataclass(frozen=True)
+class Commands:
+    """A traced function as controls of a step: so many numbers, and what to call them in a message."""
+
+    traced: Traced
+    name: str
+    size: int
+
+    def __call__(self, t: Any, q: Sequence[Any], v: Sequence[Any]) -> Vec:
+        """The controls as scalars of a trace."""
+        found = symbols(self.traced.function, t, q, v)
+        if len(found) != self.size:
+            what = "controls" if self.name == "u" else "forces"
+            raise ArgumentError(
+                f"simulate: {self.name}(t, q, v) must give {self.size} {what}, got {len(found)}: {found!r}"
+            )
         return found
 
-    def forces(self, t: Any, q: Sequence[Any], v: Sequence[Any], name: str) -> Vec:
-        """The forces as scalars of a trace."""
-        given = [np.array([*x], dtype=object) for x in (q, v)]
-        found = self.function(t, *given)
-        try:
-            entries = np.asarray(found, dtype=object).ravel().tolist()
-        except ValueError:
-            entries = []
-        if len(entries) != len(v):
-            raise ArgumentError(f"simulate: {name}(t, q, v) must give {len(v)} forces, got {found!r}")
-        return Vec([float(x) if isinstance(x, int | float | np.number) else x for x in entries])
+
+def symbols(function: Callable[..., Any], t: Any, q: Sequence[Any], v: Sequence[Any]) -> Vec:
+    """What a function written over scalars gives for scalars of a trace, as flat entries."""
+    given = [np.array([*x], dtype=object) for x in (q, v)]
+    found = function(t, *given)
+    try:
+        entries = np.asarray(found, dtype=object).ravel().tolist()
+    except ValueError:
+        raise ArgumentError(f"{function!r}: expected a list or an array of numbers, got {found!r}") from None
+    return Vec([float(x) if isinstance(x, int | float | np.number) else x for x in entries])
 
 
 def traced(function: Callable[..., Any]) -> Traced:
@@ -91,14 +111,32 @@ def traced(function: Callable[..., Any]) -> Traced:
 
 
 class Law(NamedTuple):
-    """What moves a robot: springs and damping too (`passive`); a traced `torque`, asked in every pass, or a traced
-    `control`, asked at the start of every `period` steps. Without these, forces are controls of the rollout.
+    """What moves a robot: springs and damping too (`passive`); a traced `torque`, asked in every pass; joint forces
+    `tau` and controls `u` of actuators that are held, either traced, asked at the start of every `period` steps, or
+    GIVEN as controls of the rollout, or NONE. `which` are parameters that differ from sample to sample.
     """
 
     passive: bool
     torque: Traced | None = None
-    control: Traced | None = None
+    tau: Any = GIVEN
+    u: Any = NONE
     period: int = 1
+    which: tuple[Parameter, ...] = ()
+
+    @property
+    def asked(self) -> dict[str, Traced]:
+        """The controls that are traced, by name."""
+        return {name: x for name, x in (("tau", self.tau), ("u", self.u)) if isinstance(x, Traced)}
+
+    @property
+    def given(self) -> list[str]:
+        """The controls of the rollout, by name."""
+        return [name for name, x in (("tau", self.tau), ("u", self.u)) if x == GIVEN]
+
+    @property
+    def is_traced(self) -> bool:
+        """Whether functions of the user's are part of the step."""
+        return self.torque is not None or bool(self.asked)
 
 
 class Followed(NamedTuple):
@@ -190,9 +228,15 @@ class Stage:
         joints = [[self.model.cluster_tree.moving[i].joint for i in cluster.links] for cluster in self.clusters]
         self._flat = [all(isinstance(joint, FlatJoint) for joint in own) for own in joints]
 
-    def write(self, recorder: Any, now: Pass, given: dict[str, Any]) -> Pass:
+    def base(self, recorder: Any, given: Mapping[str, tuple[Any, ...]]) -> Context:
+        """A recording with the parameters that are given, to be used at states (`with_values`)."""
+        return VariedContext.varied(self.model, recorder, given, self.law.which)
+
+    def write(self, base: Context, now: Pass, given: dict[str, Any]) -> Pass:
         """Record it. `given`: q0 and v0, where the step begins, `dt`, and what the law and the loops need."""
-        c = Context.at(self.model, recorder, {"q": now.q, "v": now.v})
+        recorder = base.recorder
+        driven = {} if given.get("u") is None else {"u": tuple(given["u"])}
+        c = base.with_values({"q": now.q, "v": now.v, **driven})
         a, power = self._accelerations(c, self._forces(c, now, given))
         v = split(self.clusters, now.v, "nv")
         ties = [cluster.embedding for cluster in self.clusters]
@@ -227,7 +271,16 @@ class Stage:
         tau: Any = given.get("tau")
         if self.law.torque is not None:
             t = c.recorder.call(_time, given["n"], now.number, given["dt"])
-            tau = c.recorder.call(self.law.torque.forces, t, now.q, Vec(self.seen(c)), "torque")
+            own = Commands(self.law.torque, "torque", self.followed.robot.nv)
+            tau = c.recorder.call(own, t, now.q, Vec(self.seen(c)))
+        total = self._followed(c, (0.0,) * self.followed.robot.nv if tau is None else tau)
+        if "u" not in c.given:
+            return total
+        driven = c.project(actuation.joint_forces(c))
+        return [c.recorder.call(add, *both) for both in zip(total, driven, strict=True)]
+
+    def _followed(self, c: Context, tau: Any) -> list[Any]:
+        """Forces on the robot's own velocities as those on the velocities that are followed, by cluster."""
         if self.followed.now is self.followed.robot:
             return list(split(self.clusters, tau, "nv"))
         links = self.model.cluster_tree.moving
@@ -284,33 +337,38 @@ class RungeKutta:
     def write(self, recorder: Any, given: dict[str, tuple[Any, ...]]) -> dict[str, Sequence[Any]]:
         """Record it."""
         known: dict[str, Any] = {"q0": Vec(given["q"]), "v0": Vec(given["v"]), "dt": given["dt"][0]}
-        known["tau"] = Vec(given["tau"]) if "tau" in given else None
+        known |= {name: Vec(given[name]) for name in self._law.given}
         found: dict[str, Sequence[Any]] = {}
         if "n" in given:
             known["n"] = given["n"][0]
             found["n"] = (recorder.call(add, given["n"][0], 1.0),)
         if "usual" in given:
             known["usual"] = Vec(given["usual"])
-        if self._law.control is not None:
-            known["tau"] = found["u"] = self._control(recorder, known, given)
+        base = self._stage.base(recorder, given)
+        if self._law.asked:
+            found |= self._asked(base, known, given)
+            known |= {name: found[f"held_{name}"] for name in self._law.asked}
             found["since"] = (recorder.call(_passed, given["since"][0], float(self._law.period)),)
 
         def body(now: Pass) -> tuple[Pass, None]:
-            return self._stage.write(recorder, now, known), None
+            return self._stage.write(base, now, known), None
 
         end = recorder.repeat(body, self._stage.begin(known), 4)
         lost = recorder.call(add, given["lost"][0], end.lost)
         return {**found, "q": end.q, "v": end.v, "lost": (lost,), "stop": (end.stop,)}
 
-    def _control(self, recorder: Any, known: dict[str, Any], given: dict[str, tuple[Any, ...]]) -> Vec:
-        """The forces that are held during this step: new ones at the start of every period."""
-        assert self._law.control is not None
-        c = Context.at(self._stage.model, recorder, {"q": known["q0"], "v": known["v0"]})
-        t = recorder.call(_time, known["n"], 0.0, known["dt"])
-        fresh = recorder.call(self._law.control.forces, t, known["q0"], Vec(self._stage.seen(c)), "control")
-        if self._law.period == 1:
-            return fresh
-        return recorder.call(_held, given["since"][0], fresh, Vec(given["u"]))
+    def _asked(self, base: Context, known: dict[str, Any], given: dict[str, tuple[Any, ...]]) -> dict[str, Any]:
+        """The controls that are held during this step: new ones at the start of every period."""
+        robot, call = self._stage.followed.robot, base.recorder.call
+        c = base.with_values({"q": known["q0"], "v": known["v0"]})
+        t = call(_time, known["n"], 0.0, known["dt"])
+        found: dict[str, Any] = {}
+        for name, function in self._law.asked.items():
+            size, called = (robot.nu, "u") if name == "u" else (robot.nv, "control")
+            new = call(Commands(function, called, size), t, known["q0"], Vec(self._stage.seen(c)))
+            old = Vec(given[f"held_{name}"])
+            found[f"held_{name}"] = new if self._law.period == 1 else call(_held, given["since"][0], new, old)
+        return found
 
 
 def _held(since: Any, fresh: Any, before: Any) -> Any:
@@ -379,7 +437,8 @@ class StageFunction:
         if self._loops:
             known["usual"] = Vec(given["usual"])
         now = unflatten(self._shape, iter(given["now"]))
-        return [("next", (self.size,), leaves(self._stage.write(recorder, now, known)))]
+        base = self._stage.base(recorder, {})
+        return [("next", (self.size,), leaves(self._stage.write(base, now, known)))]
 
     def step(self, t: float, q: np.ndarray, v: np.ndarray, dt: np.ndarray, force: Any) -> tuple[Any, Any, Any]:
         """q, v and the energy lost after a step of length dt, with force(t, q, v) asked four times."""
@@ -393,22 +452,25 @@ class StageFunction:
 
 
 def rollout_of(followed: Followed, law: Law) -> Rollout:
-    """The steps of a robot, ready to run: state q, v, lost (and n, u where functions are traced), controls tau."""
-    now, nv = followed.now, followed.robot.nv
+    """The steps of a robot, ready to run: state q, v, lost (and n, held controls where functions are traced), controls
+    tau and u where they are given.
+    """
+    now, sizes = followed.now, {"tau": (followed.robot.nv,), "u": (followed.robot.nu,)}
     state: dict[str, tuple[int, ...]] = {"q": (now.nq,), "v": (now.nv,), "lost": ()}
-    is_traced = law.torque is not None or law.control is not None
-    if is_traced:
+    if law.is_traced:
         state["n"] = ()
-    if law.control is not None:
-        state |= {"u": (nv,), "since": ()}
+    if law.asked:
+        state |= {f"held_{name}": sizes[name] for name in law.asked} | {"since": ()}
     loops = followed.loops
+    numbers: dict[str, tuple[int, ...]] = {"dt": ()} | ({"usual": (len(loops),)} if loops else {})
+    numbers |= {name: x.shape for name, x in zip(argument_names(law.which), law.which, strict=True)}
     step = Step(
         "runge_kutta",
         RungeKutta(followed, law).write,
         state=state,
-        controls={} if is_traced else {"tau": (nv,)},
-        numbers={"dt": ()} | ({"usual": (len(loops),)} if loops else {}),
+        controls={name: sizes[name] for name in law.given},
+        numbers=numbers,
         stop=bool(loops),
-        key=None if is_traced else ("runge_kutta", followed.now.mechanism, followed.robot.mechanism, law.passive),
+        key=None if law.is_traced else ("runge_kutta", followed.now.mechanism, followed.robot.mechanism, law),
     )
     return Rollout(step)

@@ -1,4 +1,4 @@
-"""Motions with contacts: what is recorded of them, what is told of them, and worlds that stay alive between steps."""
+"""Motions with contacts: how they are made, what is recorded of them, and what is told of them."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..arrays import Argument, to_array
-from ..errors import ArgumentError, unknown, warn
+from ..contact.rolling import SEEN
+from ..errors import ArgumentError, warn
 from ..functions.rollout import ALWAYS, Motion, Rolled
 from ..viewer.recording import Recording
 from .acting import SimulationWarning
@@ -50,7 +50,9 @@ class ContactRun(Recorded, Plotted):
     residual (n, ...): the largest velocity (m/s) by which a condition of contact was missed in the step before; worst
     (n, ...) the same of all steps so far, and converged (n, ...) whether that was within the tolerance. diverged (...):
     which samples were not finite at some time; they are NaN from there on, and their last finite state is in `last`,
-    that of all samples at the end (q, v). scene: what it was simulated in, needed to show it.
+    that of all samples at the end (q, v). u (n, ..., nu): the controls of actuators in the step before (NaN at the
+    start), None where there were none; observations: (n, ..., *shape) by name.
+    scene: what it was simulated in, needed to show it.
     """
 
     t: np.ndarray
@@ -63,6 +65,8 @@ class ContactRun(Recorded, Plotted):
     diverged: np.ndarray
     last: tuple[np.ndarray, np.ndarray]
     scene: Scene | None = field(default=None, repr=False, compare=False)
+    u: np.ndarray | None = None
+    observations: dict[str, np.ndarray] = field(default_factory=dict)
 
     @property
     def recording(self) -> Recording:
@@ -93,22 +97,29 @@ class ContactRun(Recorded, Plotted):
 class Run:
     """A motion under way, in machine code; its records have time as the first axis."""
 
-    def __init__(self, scene: Scene, motion: Motion, dt: float, steps: int, every: int) -> None:
+    def __init__(
+        self, scene: Scene, motion: Motion, dt: float, steps: int, every: int, seen: dict[str, np.ndarray],
+        threads: int | None = None,
+    ) -> None:  # fmt: skip
         if not isinstance(every, int | np.integer) or isinstance(every, bool) or every < 1:
             raise ArgumentError(f"every={every!r}: expected a whole number of steps, at least 1")
         self.scene, self.motion, self.dt, self.steps, self.every = scene, motion, dt, steps, int(every)
-        self._start = motion.state
-        self._rows = motion.room(RECORDS, steps // self.every, time_first=True)
-        self._tail = motion.room(RECORDS, 1, time_first=True)
+        self._start, self._seen, self._threads = motion.state, seen, threads
+        known = (*motion.recordable, *RECORDS)
+        names = (*RECORDS, *(x for x in known if x == "acting" or x.startswith(SEEN)))
+        self._rows = motion.room(names, steps // self.every, time_first=True)
+        self._tail = motion.room(names, 1, time_first=True)
         self._whole = steps - steps % self.every  # the steps whose records go into rows
 
     def advance(self, count: int, controls: list[np.ndarray], hold: int) -> None:
         """Some steps; the last of all is recorded too."""
         before = max(0, min(count, self._whole - self.motion.now.steps))
         if before:
-            self.motion.advance(before, controls, self._rows, hold=hold, every=self.every)
+            self.motion.advance(before, controls, self._rows, hold=hold, every=self.every, threads=self._threads)
         if count > before:
-            self.motion.advance(count - before, controls, self._tail, hold=hold, every=self.steps)
+            self.motion.advance(
+                count - before, controls, self._tail, hold=hold, every=self.steps, threads=self._threads
+            )
 
     @property
     def t(self) -> float:
@@ -138,13 +149,16 @@ class Run:
             "q": self._start["q"], "v": self._start["v"], "residual": np.zeros(batch), "worst": np.zeros(batch),
             "gap": np.full((*batch, n), np.nan), "force": np.zeros((*batch, n, 3)),
         }  # fmt: skip
+        if "acting" in records:
+            first["acting"] = np.full(records["acting"].shape[1:], np.nan)
+        first |= {SEEN + x: np.broadcast_to(y, records[SEEN + x].shape[1:]) for x, y in self._seen.items()}
         whole = {name: np.concatenate([x[None], records[name]]) for name, x in first.items()}
         contacts = Contacts(self.scene.contacts, whole["gap"], whole["force"], (whole["force"] != 0.0).any(axis=-1))
         good = whole["worst"] <= self.scene.spec.tolerance
         last = (rolled.state["q"], rolled.state["v"])
         return ContactRun(
             t, whole["q"], whole["v"], contacts, whole["residual"], whole["worst"], good, rolled.diverged, last,
-            self.scene,
+            self.scene, whole.get("acting"), {x: whole[SEEN + x] for x in self._seen},
         )  # fmt: skip
 
     def _tell(self, name: str, rolled: Rolled) -> None:
@@ -170,150 +184,51 @@ def asked(progress: Callable[[Iterable[int]], Iterable[int]] | None, steps: int)
     return iter(range(steps) if progress is None else progress(range(steps)))
 
 
-class Batch:
-    """n worlds: q (n, nq), v (n, nv), and of the last step gap (n, contacts) and force (n, contacts, 3).
+class Driver:
+    """Makes the steps of a run: controls from arrays, from functions asked in Python, or from within the step.
 
-    residual (n) is the largest of the last call of `step`. A world whose new state is not finite is `diverged` (n): it
-    keeps its last finite state and moves no more until it is reset. friction (n, contacts) may be changed in place, for
-    each world. After a reset forces are zero and gaps, which a step finds, NaN.
+    `controls` are arrays (..., rows, size) and functions (t, q, v), by name: "tau" of joint forces, "u" of actuators.
     """
 
-    def __init__(self, scene: Scene, n: int, dt: float) -> None:
-        if not isinstance(n, int | np.integer) or isinstance(n, bool) or n < 1:
-            raise ArgumentError(f"batch({n!r}): expected how many worlds there are, at least 1")
-        if not 0.0 < dt < np.inf:
-            raise ArgumentError(f"batch: dt={dt!r}: expected the length of a step in seconds, positive and finite")
-        self.scene, self.dt, self.n = scene, dt, int(n)
-        robot, contacts = scene.robot, len(scene.contacts)
-        self.q = np.repeat(robot.neutral()[None], n, 0)
-        self.v = np.zeros((n, robot.nv))
-        self.impulse = np.zeros((n, scene.n_impulses))
-        self.residual = np.zeros(n)
-        self.gap = np.full((n, contacts), np.nan)
-        self.force = np.zeros((n, contacts, 3))
-        self.friction = np.repeat(scene.friction[None], n, 0)
-        self.diverged = np.zeros(n, bool)
-
-    def step(self, tau: Any = None, ids: Any = None, *, steps: int = 1) -> None:
-        """Some steps of all worlds, or of those named by number (or by a mask), under joint forces tau (..., nv)."""
-        if not isinstance(steps, int | np.integer) or isinstance(steps, bool) or steps < 1:
-            raise ArgumentError(f"step: steps={steps!r}: expected a whole number, at least 1")
-        which = self._which("step", ids)
-        tau = np.zeros(self.scene.robot.nv) if tau is None else self._rows("step", "tau", tau, self.v[which])
-        self.residual[which] = 0.0
-        for _ in range(steps):
-            if self.diverged[which].any():
-                which, tau = self._moving(which, tau)
-            self._step(which, tau)
-
-    def _step(self, which: Any, tau: np.ndarray) -> None:
-        found = self.scene.step(
-            self.q[which], self.v[which], tau, dt=self.dt, impulse=self.impulse[which], friction=self.friction[which]
-        )
-        for name in ("q", "v", "impulse", "gap", "force"):
-            getattr(self, name)[which] = getattr(found, name)
-        self.residual[which] = np.maximum(self.residual[which], found.residual)
-        self.diverged[which] = lost = np.isinf(found.residual)
-        if lost.any():
-            numbers = np.arange(self.n)[which][lost]
-            self.force[numbers], self.gap[numbers] = 0.0, np.nan
-
-    def _moving(self, which: Any, tau: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Those of some worlds that have not diverged, and their forces; the others stay marked."""
-        numbers = np.arange(self.n)[which]
-        stays = self.diverged[numbers]
-        self.residual[numbers[stays]] = np.inf
-        return numbers[~stays], tau[~stays] if tau.ndim > 1 and len(tau) == len(numbers) else tau
-
-    def reset(self, ids: Any = None, *, q: Any = None, v: Any = None) -> None:
-        """Put all worlds, or those named, into a state: neutral and at rest where none is given."""
-        which = self._which("reset", ids)
-        self.q[which] = self.scene.robot.neutral() if q is None else self._finite("q", q, self.q[which])
-        self.v[which] = 0.0 if v is None else self._finite("v", v, self.v[which])
-        for array in (self.impulse, self.residual, self.force, self.diverged):
-            array[which] = 0
-        self.gap[which] = np.nan
-
-    def change(self, name: str, values: Any, ids: Any = None) -> None:
-        """Change a number of all worlds, or of those named: "friction", of every contact or of each (n, contacts)."""
-        which = self._which("change", ids)
-        if name != "friction":
-            raise unknown("number that differs from world to world", name, ["friction"])
-        given, rows = np.asarray(values, float), self.friction[which]
-        if given.shape not in ((), (len(rows),), rows.shape):
-            raise ArgumentError(f"change: {name} must have shape {rows.shape} or {rows.shape[:1]}, got {given.shape}")
-        if not (np.isfinite(given).all() and (given >= 0.0).all()):
-            raise ArgumentError(f"change: {name}={values!r}: expected coefficients, finite and not negative")
-        self.friction[which] = given[:, None] if given.ndim == 1 else given
-
-    def _which(self, verb: str, ids: Any) -> Any:
-        """Worlds as an index: all, or those of numbers or of a mask."""
-        if ids is None:
-            return slice(None)
-        chosen = np.asarray(ids)
-        if chosen.dtype == bool and chosen.shape == (self.n,):
-            return np.flatnonzero(chosen)
-        if chosen.size == 0:
-            return np.zeros(0, int)
-        if chosen.ndim != 1 or chosen.dtype.kind not in "iu" or chosen.min() < 0 or chosen.max() >= self.n:
-            raise ArgumentError(
-                f"{verb}: ids={ids!r}: expected numbers of worlds, 0 to {self.n - 1}, or a mask of {self.n}"
-            )
-        return chosen
-
-    def _rows(self, verb: str, name: str, x: Any, like: np.ndarray) -> np.ndarray:
-        """An array for some worlds: (numbers), or with a row for each of them."""
-        array = to_array(verb, Argument(name, like.shape[1:]), x)
-        if array.ndim > 2 or (array.ndim == 2 and len(array) not in (1, len(like))):
-            raise ArgumentError(f"{verb}: {name} must have shape {like.shape} or {like.shape[1:]}, got {array.shape}")
-        return array
-
-    def _finite(self, name: str, x: Any, like: np.ndarray) -> np.ndarray:
-        """A part of the state for some worlds, refused where it is not finite."""
-        array = self._rows("reset", name, x, like)
-        if not np.isfinite(array).all():
-            raise ArgumentError(f"reset: {name} is NaN or infinite; a motion starts from finite numbers")
-        return array
-
-    @property
-    def converged(self) -> np.ndarray:
-        """Whether all steps of the last call were solved to the tolerance, for each world."""
-        return self.residual <= self.scene.spec.tolerance
-
-
-class Driver:
-    """Makes the steps of a run: forces from an array, from a function asked in Python, or from within the step."""
-
-    def __init__(self, run: Run, control: Any, period: int, nv: int) -> None:
-        self.run, self.control, self.period, self.nv = run, control, period, nv
+    def __init__(self, run: Run, controls: dict[str, Any], period: int) -> None:
+        self.run, self.period = run, period
+        self._asks = {name: x for name, x in controls.items() if callable(x)}
+        self._given = {name: x for name, x in controls.items() if not callable(x)}
         self._rows: list[np.ndarray] = []
-        if isinstance(control, np.ndarray):
-            self._rows = run.motion.rows({"tau": control}, -(-run.steps // period))
-        elif control is None:
-            self._hold(np.zeros(nv))
-
-    def _hold(self, tau: np.ndarray) -> None:
-        self._rows = self.run.motion.rows({"tau": tau[..., None, :]}, 1)
+        if not self._asks:
+            self._rows = run.motion.rows(self._given, -(-run.steps // period)) if self._given else []
 
     def _ask(self) -> None:
-        """Ask for the forces of the next period."""
-        state = self.run.motion.state
-        force = np.asarray(self.control(self.run.t, state["q"], state["v"]), float)
-        wanted = (*self.run.motion.batch, self.nv)
-        if force.shape[-1:] != (self.nv,) or np.broadcast_shapes(force.shape, wanted) != wanted:
-            raise ArgumentError(f"control(t, q, v) returned shape {force.shape}, expected {wanted}")
-        self._hold(force)
-
-    def reach(self, steps: Iterator[int], asks: bool) -> None:
-        """Make all steps. `asks`: the control is a function that Python calls."""
+        """Ask for the controls of the next period."""
         run = self.run
+        row = run.motion.now.steps // self.period
+        held = {name: x[..., row : row + 1, :] for name, x in self._given.items()}
+        state = run.motion.state
+        for name, function in self._asks.items():
+            size = run.motion.control_shapes[name]
+            called = "control" if name == "tau" else name
+            try:
+                found = np.asarray(function(run.t, state["q"], state["v"]), float)
+            except (TypeError, ValueError) as error:
+                error.add_note(f"simulate: {called}(t, q, v) at t = {run.t:.6g} s, expected an array {size}")
+                raise
+            wanted = (*run.motion.batch, *size)
+            if found.shape[-1:] != size or np.broadcast_shapes(found.shape, wanted) != wanted:
+                raise ArgumentError(f"{called}(t, q, v) returned shape {found.shape}, expected {wanted}")
+            held[name] = found[..., None, :]
+        self._rows = run.motion.rows(held, 1)
+
+    def reach(self, steps: Iterator[int]) -> None:
+        """Make all steps."""
+        run = self.run
+        hold = self.period if self._given and not self._asks else ALWAYS
         while run.motion.now.steps < run.steps:
             count = min(run.motion.several, run.steps - run.motion.now.steps)
-            if asks:
+            if self._asks:
                 count = min(count, self.period - run.motion.now.steps % self.period)
                 if run.motion.now.steps % self.period == 0:
                     self._ask()
-            run.advance(count, self._rows, self.period if isinstance(self.control, np.ndarray) else ALWAYS)
+            run.advance(count, self._rows, hold)
             for _ in range(count):
                 next(steps, None)
         next(steps, None)  # lets who shows them close

@@ -13,7 +13,7 @@ from ..registry import Outputs, method, vector
 from .dynamics import accelerations, inverse_parts
 
 
-def _acts(numbers: tuple[Any, ...]) -> bool:
+def acts(numbers: tuple[Any, ...]) -> bool:
     """Whether some of the numbers are not zero, as far as that is known while recording."""
     return any(not isinstance(x, float | int) or x for x in numbers)
 
@@ -24,7 +24,7 @@ def _springs(c: Context, of: Any) -> dict[int, Any]:
     return {
         i: call(of, joint.joint, q[i], Vec(joint.rest), Vec(joint.stiffness))
         for i, joint in enumerate(c.model.cluster_tree.moving)
-        if _acts(joint.stiffness)
+        if acts(joint.stiffness)
     }
 
 
@@ -32,10 +32,10 @@ def passive_parts(c: Context) -> list[Vec]:
     """Forces of springs and dampers on the independent velocities, by cluster."""
     v, forces = c.velocities(), c.still()
     for i, joint in enumerate(c.model.cluster_tree.moving):
-        if _acts(joint.damping):
+        if acts(joint.damping):
             forces[i] = c.recorder.call(passive.damping_force, v[i], Vec(joint.damping))
     for i, force in _springs(c, passive.spring_force).items():
-        forces[i] = c.recorder.call(add, forces[i], force) if _acts(c.model.cluster_tree.moving[i].damping) else force
+        forces[i] = c.recorder.call(add, forces[i], force) if acts(c.model.cluster_tree.moving[i].damping) else force
     return c.project(forces)
 
 
@@ -244,6 +244,6 @@ def power_lost(c: Context) -> Any:
     v = c.velocities()
     total: Any = 0.0
     for i, joint in enumerate(c.model.cluster_tree.moving):
-        if _acts(joint.damping):
+        if acts(joint.damping):
             total = c.recorder.call(add, total, c.recorder.call(passive.damping_power, v[i], Vec(joint.damping)))
     return total

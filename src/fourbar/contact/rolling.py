@@ -1,0 +1,167 @@
+"""Steps with contacts as rollouts: with controls, parameters that differ from sample to sample, and observations."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any, NamedTuple
+
+from ..compile.program_cache import cached_program
+from ..expr import Program, select
+from ..functions.arguments import TAU, Q, U, V
+from ..functions.context import Context, recorded
+from ..functions.fingerprint import fingerprint
+from ..functions.moment import Observation
+from ..functions.registry import flat
+from ..functions.rollout import Rollout, Step
+from ..functions.varying import VariedContext, argument_names
+from ..mechanism.mechanism import Mechanism
+from ..once import cached_property
+from ..spatial.linear import Vec
+from ..tree.parameters import Parameter
+from .candidates import Spec
+from .model import IMPULSE, LARGEST, ContactModel
+from .step import Stepper, rolling_step
+
+GIVEN, NONE = "given", "none"  # controls: an array of the rollout, or there are none
+SEEN = "seen "  # before the names of observations among the records
+
+
+class RollingStep(Step):
+    """The step of a rollout, unrolled up to a size of its own."""
+
+    def program(self) -> Program:
+        """The program of one step: as it was written before, maybe by another process, or anew."""
+        write = partial(recorded, self.name, self._record, largest=LARGEST)
+        return cached_program(partial(fingerprint, ("contact rollout", self.key)), write)
+
+
+class Force(NamedTuple):
+    """Controls that are part of the step: a function (t, q, v) -> Vec of scalars, asked every `period` steps."""
+
+    function: Callable[[Any, Vec, Vec], Vec]
+    period: int = 1
+
+
+class Taken(NamedTuple):
+    """What a step takes and tells besides state and time step: joint forces `tau` and controls `u` of actuators, each
+    GIVEN, NONE or a Force; the friction of every contact; parameters; observations by name.
+    """
+
+    tau: Any = GIVEN
+    u: Any = NONE
+    friction: bool = False
+    which: tuple[Parameter, ...] = ()
+    observed: tuple[tuple[str, Observation], ...] = ()
+
+
+def _asked(function: Any, count: Any, dt: Any, q: Vec, v: Vec) -> Vec:
+    return function(count * dt, q, v)
+
+
+def _held(phase: Any, new: Vec, old: Vec) -> Vec:
+    fresh = phase < 0.5
+    return Vec([select(fresh, x, y) for x, y in zip(new, old, strict=True)])
+
+
+def _later(phase: Any, period: float) -> Any:
+    """The steps since controls were asked for, after one more."""
+    return select(phase + 1.0 > period - 0.5, 0.0, phase + 1.0)
+
+
+def _time(count: Any, dt: Any) -> Any:
+    return count * dt
+
+
+class ContactMoment:
+    """The end of a step with contacts; see `Moment`."""
+
+    def __init__(self, stepper: Stepper, found: dict[str, Any], count: Any) -> None:
+        self._stepper, self._found = stepper, found
+        given = {name: x for name, x in stepper.c.given.items() if name not in found}
+        self.now = stepper.c.with_values({**given, "q": tuple(found["q"]), "v": tuple(found["v"])})
+        self.t = stepper.call(_time, count, stepper.dt)
+        if stepper.implicit.is_driven:
+            self.now.given["tau"] = self._forces()
+
+    @cached_property
+    def moving(self) -> Context:
+        """A recording at the start of the step, with its mean accelerations."""
+        c = self._stepper.c
+        return c.with_values({**c.given, "a": tuple(self._found["a"])})
+
+    @property
+    def actuator_forces(self) -> list[Any]:
+        """The forces of the actuators, means over the step."""
+        return self._stepper.implicit.acted(self.moving.accelerations("a"))
+
+    def _forces(self) -> tuple[Any, ...]:
+        """Of controls and actuators together, means over the step."""
+        c, call = self._stepper.c, self._stepper.call
+        driven = c.project(self._stepper.implicit.pulled(self.moving.accelerations("a")))
+        return tuple(flat([call(_sum, *both) for both in zip(c.by_cluster("tau"), driven, strict=True)]))
+
+    @property
+    def contacts(self) -> dict[str, Any]:
+        """Gaps and forces of all contacts."""
+        return {name: self._found[name] for name in ("gap", "force")}
+
+
+def _sum(a: Vec, b: Vec) -> Vec:
+    return a + b
+
+
+class Rolling:
+    """The steps of rollouts of a mechanism: how they are recorded."""
+
+    def __init__(self, mechanism: Mechanism, spec: Spec, taken: Taken) -> None:
+        self.model, self.spec, self.taken = ContactModel.with_contacts(mechanism, spec), spec, taken
+        n = len(spec.candidates)
+        self._sizes = {"tau": TAU.shape(self.model), "u": U.shape(self.model)}
+        self.forces = {name: x for name in self._sizes if isinstance(x := getattr(taken, name), Force)}
+        self.period = max((x.period for x in self.forces.values()), default=1)
+        self.state = {x.name: x.shape(self.model) for x in (Q, V, IMPULSE)} | {"worst": (), "late": (), "count": ()}
+        if self.period > 1:
+            self.state |= {f"held_{name}": self._sizes[name] for name in self.forces} | {"phase": ()}
+        self.controls = {name: size for name, size in self._sizes.items() if getattr(taken, name) == GIVEN}
+        self.numbers: dict[str, tuple[int, ...]] = {"dt": ()} | ({"friction": (n,)} if taken.friction else {})
+        self.numbers |= {name: x.shape for name, x in zip(argument_names(taken.which), taken.which, strict=True)}
+        self.records = {"residual": (), "gap": (n,), "force": (n, 3)}
+        if taken.u != NONE:
+            self.records["acting"] = self._sizes["u"]
+        self.records |= {SEEN + name: x.shape(self.model) for name, x in taken.observed}
+
+    def write(self, recorder: Any, given: dict[str, tuple[Any, ...]]) -> dict[str, Any]:
+        """Record one step."""
+        acting, more = self._controls(recorder, given)
+        c = VariedContext.varied(self.model, recorder, {**given, **acting}, self.taken.which)
+        stepper = Stepper(c, self.spec)
+        found: dict[str, Any] = {**rolling_step(stepper), **more}
+        if self.taken.u != NONE:
+            found["acting"] = c.given["u"]
+        if self.taken.observed:
+            moment = ContactMoment(stepper, found, found["count"][0])
+            found |= {SEEN + name: x.write(moment) for name, x in self.taken.observed}
+        return found
+
+    def _controls(self, recorder: Any, given: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+        """The controls that are part of the step, and what is kept of them."""
+        acting, kept = {}, {}
+        for name, force in self.forces.items():
+            (count,), (dt,) = given["count"], given["dt"]
+            new = recorder.call(_asked, force.function, count, dt, Vec(given["q"]), Vec(given["v"]))
+            if self.period > 1:
+                new = recorder.call(_held, given["phase"][0], new, Vec(given[f"held_{name}"]))
+                kept[f"held_{name}"] = new
+            acting[name] = tuple(new)
+        if self.period > 1:
+            kept["phase"] = (recorder.call(_later, given["phase"][0], float(self.period)),)
+        return acting, kept
+
+
+def rolled(mechanism: Mechanism, spec: Spec, taken: Taken) -> Rollout:
+    """Rollouts of a mechanism: state q, v, impulse, worst, late, count; controls tau and u as taken; numbers dt,
+    friction and parameters; records residual, gap, force, `acting` controls u, and observations."""
+    x = Rolling(mechanism, spec, taken)
+    key = (mechanism, spec, taken)
+    return Rollout(RollingStep("contact_rollout", x.write, x.state, x.controls, x.numbers, x.records, key=key))

@@ -1,0 +1,46 @@
+"""What is known at the end of a step, for whoever looks at it: observations are written over this."""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+from .context import Context
+
+
+class Moment(Protocol):
+    """The end of a step.
+
+    `now` is a recording at the state there, with the controls u, if there are any, and tau: all forces of controls and
+    actuators on the independent velocities. `moving` is one with accelerations a. Steps that solve for velocities know
+    these only as means over the step: `moving` is then at the state where it began.
+    """
+
+    t: Any
+    now: Context
+
+    @property
+    def moving(self) -> Any:
+        """A recording with accelerations."""
+        ...
+
+    @property
+    def actuator_forces(self) -> list[Any]:
+        """The forces of the actuators that acted."""
+        ...
+
+    @property
+    def contacts(self) -> dict[str, Any] | None:
+        """Flat gaps and forces of the contacts of a scene; None of a robot alone."""
+        ...
+
+
+class Observation(Protocol):
+    """Something that is computed at the end of a step."""
+
+    def shape(self, subject: Any) -> tuple[int, ...]:
+        """Its shape."""
+        ...
+
+    def write(self, moment: Moment) -> list[Any]:
+        """Its flat entries."""
+        ...

@@ -1,0 +1,304 @@
+"""A simulation of a robot alone: what it is asked for, and what makes its steps, machine code or Python."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..contact.rolling import GIVEN, NONE
+from ..errors import ArgumentError
+from ..functions.rollout import ALWAYS
+from ..system.constrained.actuated import Actuated
+from ..system.constrained.robot import Constrained
+from ..system.system import System
+from .acting import acting_on, with_passive
+from .course import Course, PartlyIndependent, Rows
+from .held import HeldFollower, check_met, in_drives
+from .numbers import Numbers, read_numbers
+from .observe import check_driven, read_observations
+from .reading import check_closed, read_control, read_period, read_state, started
+from .runge_kutta import Controls, Follower, Held, Run, State, Torque, Trajectory, warn_of_divergence
+from .step import Law, Traced
+from .watch import Instant, Watch
+
+
+class CompiledRun:
+    """A simulation in machine code: controls are arrays, traced, or those of functions that Python asks at the start of
+    each period.
+    """
+
+    def __init__(self, course: Course, controls: Controls, period: int, threads: int | None) -> None:
+        self.course, self.controls, self._period, self._threads = course, controls, period, threads
+        sizes = {"tau": course.robot.nv, "u": course.robot.nu}
+        rows = min((x.shape[-2] for x in controls.arrays.values()), default=1)
+        still = {name: np.broadcast_to(0.0, (rows, sizes[name])) for name in course.law.given}
+        given = {name: controls.arrays.get(name, x) for name, x in still.items()}
+        self._rows = {name: self._spread(x) for name, x in given.items()}
+        self._varies = bool(controls.arrays)
+
+    def _spread(self, x: np.ndarray) -> np.ndarray:
+        """Controls (..., rows, size) as (n, rows, size)."""
+        course = self.course
+        return np.broadcast_to(x, (*course.batch, *x.shape[-2:])).reshape(course.n, *x.shape[-2:])
+
+    @property
+    def t(self) -> float:
+        """The time reached."""
+        return self.course.steps * self.course.dt
+
+    def reach(self, step: int, steps: int) -> bool:
+        """Come at least to a step, and at most to `steps`; False where no sample moves any more."""
+        course = self.course
+        while course.steps < step and not course.is_over:
+            count = min(course.several, steps - course.steps)
+            rows, hold = self._rows, self._period if self._varies else ALWAYS
+            if self.controls.functions:
+                count = min(count, self._period - course.steps % self._period)
+                if course.steps % self._period == 0:
+                    self._ask()
+                row = course.steps // self._period
+                rows = {name: x[:, row : row + 1] if name in self.controls.arrays else x for name, x in rows.items()}
+                hold = ALWAYS
+            course.advance(count, Rows([rows[name] for name in course.law.given], hold), self._threads)
+        return not course.is_over
+
+    def _ask(self) -> None:
+        """Ask for the controls of the next period."""
+        state = self.course.seen()
+        for name, x in self.controls.ask(self.course.steps, self.t, state.q, state.v).items():
+            self._rows[name] = self._spread(x[..., None, :])
+
+    def _force(self, t: float, q: np.ndarray, v: np.ndarray, ids: np.ndarray) -> Any:
+        """The forces at a time, of some samples."""
+        law, now = self.course.law, self.course.now
+        found = np.zeros_like(v) if law.torque is None else law.torque(t, q, v)
+        step = int(t / self.course.dt + 0.25)
+        acting = {name: getattr(now, f"held_{name}")[ids] for name in law.asked}
+        for name, x in self._rows.items():
+            held = name in self.controls.arrays
+            acting[name] = x[ids, min(step // self._period, x.shape[1] - 1) if held else 0]
+        shaped = {name: x.reshape(*v.shape[:-1], -1) for name, x in acting.items()}
+        found = found + shaped.get("tau", 0.0)
+        return found if "u" not in shaped else found + self.course.robot.control_force(q, v, shaped["u"])
+
+    @property
+    def made(self) -> np.ndarray:
+        """The steps that each sample (...) made."""
+        return self.course.now.made.reshape(self.course.batch).astype(int)
+
+    def finish(self) -> None:
+        """Say why samples diverged, where the robot's functions know it."""
+        self.course.explain(self._force)
+
+    @property
+    def trajectory(self) -> Trajectory:
+        """The recorded states, and the last one."""
+        return self.course.trajectory()
+
+    @property
+    def held(self) -> dict[str, np.ndarray]:
+        """Traced controls at the times of the trajectory, by name."""
+        return self.course.held
+
+    def warn_of_divergence(self) -> None:
+        """Warn when the motion diverged, and in how many samples."""
+        warn_of_divergence(self.course.lost_at(), self.course.dt)
+
+
+class Wanted(NamedTuple):
+    """What a user asks for, as it is given; `steps`, `dt` and `every` have been read."""
+
+    robot: Any
+    q: Any
+    v: Any
+    dt: float
+    steps: int
+    torque: Any = None
+    control: Any = None
+    u: Any = None
+    period: Any = None
+    every: int = 1
+    passive: bool = True
+    numbers: Any = None
+    observe: Any = None
+    threads: int | None = None
+
+
+class Asked:
+    """What a simulation is asked for."""
+
+    def __init__(self, wanted: Wanted) -> None:
+        if isinstance(wanted.robot, Actuated):
+            robot, torque, u = in_drives(wanted.robot, wanted.torque, wanted.control, wanted.u)
+            wanted = wanted._replace(robot=robot, torque=torque, control=None, u=u)
+        self.held = wanted.robot if isinstance(wanted.robot, Constrained) else None
+        robot: Any = wanted.robot if self.held is None else self.held.system
+        torque, dt, steps = wanted.torque, wanted.dt, wanted.steps
+        if torque is not None and not callable(torque):
+            raise ArgumentError(f"torque={torque!r}: expected a function torque(t, q, v) of arrays, or None")
+        if torque is not None and wanted.control is not None:
+            raise ArgumentError(
+                "simulate takes torque or control, not both: torque is asked four times a step, control once per period"
+            )
+        self.torque: Any = torque
+        self.given_q, self.given_v = read_state(robot, wanted.q, wanted.v)
+        self.period = read_period(wanted.period, dt)
+        rows = -(-steps // self.period)
+        given = {"tau": read_control(robot, wanted.control, rows), "u": read_control(robot, wanted.u, rows, "u")}
+        self.controls = Controls(robot, {name: x for name, x in given.items() if x is not None}, self.period)
+        self.controls.keep(steps, wanted.every)
+        self.numbers = self._read_numbers(robot, wanted.numbers)
+        self.observed = read_observations(wanted.observe, robot.model)
+        if "u" not in self.controls.every:
+            check_driven(self.observed, robot.mechanism)
+        for name, x in self.controls.arrays.items():
+            self._spread("control" if name == "tau" else name, x.shape[:-2])
+        for x in self.numbers.which:
+            values = self.numbers.values[self.numbers.called(x)]
+            self._spread(f"numbers: {x.name!r}", values.shape[: values.ndim - len(x.shape)])
+        self.robot, self.threads = robot, wanted.threads
+        self.dt, self.steps, self.every = dt, steps, wanted.every
+        start = started(robot, self.given_q, np.zeros_like(self.given_v))
+        check_closed(robot, self.given_q)
+        if self.held is not None:
+            check_met(self.held, self.given_q, self.given_v)
+        self.start = State(start, self.given_v.copy(), np.zeros(start.shape[:-1]))
+        self.acting = acting_on(robot, wanted.passive)
+        if wanted.passive and any(x.field in ("damping", "stiffness") for x in self.numbers.which):
+            self.acting = with_passive
+
+    def _read_numbers(self, robot: System, numbers: Any) -> Numbers:
+        found = read_numbers(robot.mechanism, numbers)
+        rubbing = [x.name for x in found.which if x.owners == "joints" and x.field == "friction"]
+        if rubbing:
+            raise ArgumentError(f"numbers: {rubbing[0]!r}: dry friction acts in scenes only; simulate fb.Scene(robot)")
+        return found
+
+    def _spread(self, name: str, more: tuple[int, ...]) -> None:
+        try:
+            batch = np.broadcast_shapes(more, self.given_q.shape[:-1])
+        except ValueError:
+            raise ArgumentError(
+                f"{name}: leading axes {more} do not fit a batch of states {self.given_q.shape[:-1]}"
+            ) from None
+        self.given_q, self.given_v = (
+            np.broadcast_to(x, (*batch, x.shape[-1])).copy() for x in (self.given_q, self.given_v)
+        )
+
+    @property
+    def is_compiled(self) -> bool:
+        """Whether all steps can be machine code."""
+        from_python = self.torque is not None and not isinstance(self.torque, Traced)
+        from_python |= self.held is not None
+        return not from_python and not self.robot.model.cluster_tree.has_shared_joints
+
+    def law(self) -> Law:
+        """What moves the robot, in compiled steps."""
+        inside = {name: x for name, x in self.controls.every.items() if isinstance(x, Traced)}
+        tau: Any = inside.get("tau", GIVEN if self.torque is None else NONE)
+        u: Any = inside.get("u", GIVEN if "u" in self.controls.every else NONE)
+        period = self.period if inside else 1
+        return Law(self.acting is with_passive, self.torque, tau, u, period, self.numbers.which)
+
+    def run(self) -> Any:
+        """What makes its steps."""
+        if not self.is_compiled:
+            return self.python_run()
+        try:
+            course = Course(self.robot, self.law(), self.start, self.dt, self.steps, self.every, self.acting,
+                            self._values())  # fmt: skip
+        except PartlyIndependent:
+            return self.python_run()
+        course.begin_at(self.given_q, self.given_v)
+        return CompiledRun(course, self.controls, self.period, self.threads)
+
+    def _values(self) -> dict[str, np.ndarray]:
+        """The parameters of all samples (n, *shape)."""
+        batch, found = self.given_q.shape[:-1], {}
+        for x in self.numbers.which:
+            name = self.numbers.called(x)
+            wide = np.broadcast_to(self.numbers.values[name], (*batch, *x.shape))
+            found[name] = wide.reshape(-1, *x.shape)
+        return found
+
+    def python_run(self) -> Run:
+        """The same with forces asked from Python in every pass."""
+        if self.numbers.which:
+            raise ArgumentError(
+                "numbers: parameters that differ from sample to sample need steps in machine code: give forces as "
+                "control= or as fb.traced(torque), and make no joint of a loop, such as a ball, independent in part"
+            )
+        follower = self._follower()
+        return Run(follower, self.start, self.dt, self.every, State(self.given_q, self.given_v, self.start.lost))
+
+    def _follower(self) -> Follower:
+        """What makes steps with forces asked from Python."""
+        if self.held is not None:
+            return HeldFollower(self.held, self._python_torque(), self.acting is with_passive)
+        return Follower(self.robot, self._python_torque(), self.acting)
+
+    def _python_torque(self) -> Torque | None:
+        """The forces as a function of time and state, asked in every pass."""
+        return Held(self.controls, self.torque) if self.controls.every else self.torque
+
+    # What is told of the motion besides its states.
+
+    def seen(self, run: Any, motion: Trajectory) -> Trajectory:
+        """A trajectory with the controls of actuators, and with what was observed."""
+        numbers = np.round(motion.t / self.dt).astype(int)
+        acted = {name: self._acted(name, numbers, run) for name in self.controls.every}
+        u = acted.get("u")
+        found: dict[str, np.ndarray] = {}
+        if self.observed:
+            values = {name: x.reshape(*self.given_q.shape[:-1], *x.shape[1:]) for name, x in self._values().items()}
+            watch = Watch(self.robot.model, self.numbers.which, self.observed)
+            found = {name: x[None] for name, x in watch.see(motion.q[0], motion.v[0], values).items()}
+            if len(motion.t) > 1:
+                later = self._later(motion, acted, values)
+                found = {name: np.concatenate([x, later[name]]) for name, x in found.items()}
+        return Trajectory(motion.t, motion.q, motion.v, motion.lost, self.robot, u, found)
+
+    def _later(self, motion: Trajectory, acted: dict[str, np.ndarray], values: dict[str, Any]) -> dict[str, Any]:
+        """What was observed at all times but the first."""
+        is_traced = isinstance(self.torque, Traced) and self.held is None
+        law = self.law()._replace(torque=self.torque if is_traced else None)
+        given = {name: x[1:] for name, x in acted.items()}
+        if self.torque is not None and not is_traced:
+            asked = [self.torque(t, q, v) for t, q, v in zip(motion.t[1:], motion.q[1:], motion.v[1:], strict=True)]
+            given["tau"] = np.array([np.broadcast_to(x, motion.v.shape[1:]) for x in asked])
+        if self.held is not None:
+            tau = given.get("tau", np.zeros(self.robot.nv))
+            if "u" in given:
+                tau = tau + self.robot.control_force(motion.q[1:], motion.v[1:], given["u"])
+            follower = HeldFollower(self.held, None, self.acting is with_passive)
+            given["a"] = follower.accelerations(motion.q[1:], motion.v[1:], tau)
+        t = motion.t[1:].reshape(-1, *[1] * (motion.q.ndim - 2))
+        return Instant(self.robot.model, law, self.observed).see(t, motion.q[1:], motion.v[1:], given, values)
+
+    def _acted(self, name: str, numbers: np.ndarray, run: Any) -> np.ndarray:
+        """The controls in the steps that end with these numbers (n, ..., size); NaN at the start."""
+        size = self.robot.nu if name == "u" else self.robot.nv
+        wanted = (len(numbers), *self.given_q.shape[:-1], size)
+        found = np.full(wanted, np.nan)
+        if isinstance(run, CompiledRun) and name in run.held:
+            found[1:] = run.held[name][1:]
+            return found
+        for k, number in enumerate(numbers[1:], 1):
+            found[k] = self.controls.at(name, int(number) - 1)
+        return found
+
+
+def reached(asked: Asked, numbers: Iterable[int], run: Any = None) -> Any:
+    """The run of a simulation, `run` if there is one, after the steps of these numbers, or once no sample moves."""
+    run = asked.run() if run is None else run
+    for i in numbers:
+        try:
+            is_moving = run.reach(i + 1, asked.steps)
+        except PartlyIndependent:
+            run = asked.python_run()
+            is_moving = run.reach(i + 1, asked.steps)
+        if not is_moving:
+            break
+    return run

@@ -1,0 +1,112 @@
+"""Simulations of robots whose constraints are kept by forces, and of robots in the forces of their drives.
+
+A constrained robot makes Runge-Kutta steps of its own `forward_dynamics`, asked from Python. After each step its state
+is put back on the constraints: q by Newton's steps until loops and functions are closed to rounding, v by the impulse
+that takes out what breaks a row. Rows that hold velocities only are kept as such: places that follow from them have the
+error of the steps. An actuated robot is the robot itself with a motor on each of its drives.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from ..errors import ArgumentError
+from ..mechanism.actuators import Actuator, Drive
+from ..system.constrained.actuated import Actuated
+from ..system.constrained.robot import Constrained
+from ..system.system import System
+from .runge_kutta import Follower, State, Torque, step
+
+_CLOSED = 1e-12  # how far open a loop may stay, in units of its rows
+_NEWTON = 5  # steps at most that close it: two are usual
+_MET = 1e-6  # how far a start may be from the constraints
+_UNIT_TIME = np.array(1.0)
+
+
+def motorised(robot: Actuated) -> System:
+    """The robot with a motor on each actuated velocity, and no bounds on the forces of joints."""
+    mechanism = robot.system.mechanism
+    motors = []
+    for joint in mechanism.joints:
+        nv = joint.joint.nv
+        for k in range(nv) if joint.name in robot.joints else ():
+            gear = tuple(float(i == k) for i in range(nv))
+            motors.append(Actuator(f"{joint.name}.{k}" if nv > 1 else joint.name, (Drive(joint.name, gear),)))
+    motors.sort(key=lambda motor: robot.joints.index(motor.joints[0]))
+    free = tuple(replace(x, max_force=(), min_force=()) for x in mechanism.joints)
+    return type(robot.system)(replace(mechanism, actuators=tuple(motors), joints=free))
+
+
+def in_drives(robot: Actuated, torque: Any, control: Any, u: Any) -> tuple[System, Any, Any]:
+    """The robot to simulate, its torque, and the controls of its motors."""
+    if u is not None:
+        raise ArgumentError("simulate: an actuated robot takes the forces of its drives as control=, not u=")
+    kept = vars(robot)
+    if "_motorised" not in kept:
+        kept["_motorised"] = motorised(robot)
+    made: System = kept["_motorised"]
+    if torque is None:
+        return made, None, control
+    if not callable(torque) or hasattr(torque, "function"):
+        raise ArgumentError(
+            "simulate: of an actuated robot torque= is a function of arrays; give traced forces as control="
+        )
+    asked: Any = torque
+    return made, lambda t, q, v: made.actuator_force(q, asked(t, q, v)), control
+
+
+class HeldFollower(Follower):
+    """Integrates the motion of a robot with constraints."""
+
+    def __init__(self, held: Constrained, torque: Torque | None, passive: bool) -> None:
+        super().__init__(held.system, torque, self._moving)
+        self._held, self._passive = held, passive
+
+    def _moving(self, robot: System, q: np.ndarray, v: np.ndarray, tau: Any) -> tuple[np.ndarray, Any]:
+        """Accelerations, and the power that damping takes."""
+        return self.accelerations(q, v, tau), robot.damping_power(q, v) if self._passive else 0.0
+
+    def accelerations(self, q: np.ndarray, v: np.ndarray, tau: Any) -> np.ndarray:
+        """Accelerations under joint forces."""
+        total = tau + self._held.system.passive_forces(q, v) if self._passive else tau
+        return self._held.forward_dynamics(q, v, total)[0]
+
+    def step(self, t: float, now: State, dt: float) -> State:
+        """The next state, on the constraints."""
+        after = step(self.charts.robot, t, now, dt, self._force, self.acting)
+        sound = np.isfinite(after.q).all(axis=-1) & np.isfinite(after.v).all(axis=-1)
+        if not sound.any():
+            return after
+        if after.q.ndim == 1:
+            return after._replace(**dict(zip(("q", "v"), self._met(after.q, after.v), strict=True)))
+        q, v = after.q.copy(), after.v.copy()
+        q[sound], v[sound] = self._met(q[sound], v[sound])
+        return after._replace(q=q, v=v)
+
+    def _met(self, q: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        held = self._held
+        for _ in range(_NEWTON):
+            phi = held.residual(q)
+            if not (np.abs(phi).max(initial=0.0) > _CLOSED):
+                break
+            back = -np.einsum("...ij,...j->...i", np.linalg.pinv(held.jacobian(q), rcond=1e-10), phi)
+            q = held.system.integrate(q, back, _UNIT_TIME)
+        return q, held.impulse(q, v)[0]
+
+
+def check_met(held: Constrained, q: np.ndarray, v: np.ndarray) -> None:
+    """Refuse states at which constraints are not met."""
+    finite = np.isfinite(q).all(axis=-1) & np.isfinite(v).all(axis=-1)
+    if not finite.any():
+        return
+    gap, rate = np.abs(held.residual(q[finite])), np.abs(held.rate(q[finite], v[finite]))
+    for what, x, unit in (("q", gap, "is open by"), ("v", rate, "moves by")):
+        if x.max(initial=0.0) > _MET:
+            row = int(np.argmax(x.reshape(-1, held.m).max(axis=0)))
+            raise ArgumentError(
+                f"{what}: the constraint {held.rows[row]!r} {unit} {x.max():.3g} at the start; start from "
+                "constrained.project(q, v)"
+            )

@@ -1,0 +1,473 @@
+"""Observations: what is computed in the steps of a simulation, besides the state, and recorded with it.
+
+    run = fb.simulate(scene, q, duration=1.0, observe={"imu": fb.observe.imu("base"), "hand": fb.observe.pose("hand")})
+    run.observations["imu"]  # (n, ..., 6)
+
+An observation belongs to the state at the end of a step. Accelerations and forces of a scene are means over the step
+that ends there, in axes as they were at its start, like the forces of its contacts; those of a robot alone are of that
+instant. Where no step has been made yet, at the start, they are those of a scene that moves on without contacts and
+accelerations, and of a robot alone those of that instant.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from ..errors import ArgumentError, unknown
+from ..expr import Graph, Unrolled, select
+from ..functions.context import Context
+from ..functions.method_table import SUBJECTS
+from ..functions.moment import Moment, Observation
+from ..functions.registry import METHODS
+from ..mechanism.mechanism import Mechanism
+from ..spatial.linear import Vec
+from .step import Traced, symbols
+
+__all__ = [
+    "acceleration", "actuator_force", "contact_force", "contact_found", "energy", "imu", "joint_force", "method",
+    "pose", "velocity",
+]  # fmt: skip
+_KNOWN = ("q", "v", "a", "tau", "u")
+
+
+@dataclass(frozen=True)
+class OfMethod:
+    """A function of the robot at the state, the accelerations, and the forces that acted."""
+
+    name: str
+    options: tuple[tuple[str, Any], ...] = ()
+
+    def shape(self, subject: Any) -> tuple[int, ...]:
+        """That of its result."""
+        recorder = Unrolled()
+        given = {x.name: recorder.input(x.name, x.shape(subject)) for x in METHODS[self.name].inputs}
+        return self._outputs(Context.at(subject, recorder, given))[0][1]
+
+    def write(self, moment: Moment) -> list[Any]:
+        """The entries of its result."""
+        c = moment.moving if "a" in METHODS[self.name].arguments else moment.now
+        return list(self._outputs(c)[0][2])
+
+    def _outputs(self, c: Context) -> Any:
+        own = METHODS[self.name]
+        if "tau" in own.arguments and "tau" not in c.given:
+            c = c.with_values({**c.given, "tau": (0.0,) * c.nv})
+        return own.record(c, **own.read_options(c.model.cluster_tree, **dict(self.options)))
+
+
+@dataclass(frozen=True)
+class Imu:
+    """[angular velocity; specific force] of a frame in its own axes."""
+
+    frame: str
+
+    def shape(self, subject: Any) -> tuple[int, ...]:
+        """Six."""
+        OfMethod("pose", (("frame", self.frame),)).shape(subject)  # which says what is wrong with the name
+        return (6,)
+
+    def write(self, moment: Moment) -> list[Any]:
+        """Its entries."""
+        frame = ("frame", self.frame)
+        spin = OfMethod("velocity", (frame, ("expressed_in", "frame"))).write(moment)[:3]
+        linear = OfMethod("acceleration", (frame,)).write(moment)[3:]
+        c = moment.moving
+        T = METHODS["pose"].record(c, **METHODS["pose"].read_options(c.model.cluster_tree, frame=self.frame))[0][2]
+        return [*spin, *c.recorder.call(_felt, Vec(T), Vec(linear), Vec(c.gravity))]
+
+
+def _felt(T: Vec, linear: Vec, gravity: Vec) -> Vec:
+    """Acceleration less gravity, in the axes of a frame."""
+    force = linear - gravity
+    return Vec([T[k] * force[0] + T[4 + k] * force[1] + T[8 + k] * force[2] for k in range(3)])
+
+
+@dataclass(frozen=True)
+class OfContacts:
+    """Forces of contacts, or whether they press: of all, or of those of a name."""
+
+    contact: str | None
+    found: bool
+
+    def _places(self, subject: Any) -> list[int]:
+        spec = getattr(subject, "spec", None)
+        if spec is None:
+            raise ArgumentError("observe: a robot alone has no contacts; simulate a Scene of it")
+        names = [x.name for x in spec.candidates]
+        places = [k for k, name in enumerate(names) if self.contact in (None, name)]
+        if not places and self.contact is not None:
+            raise ArgumentError(f"observe: {unknown('contact', self.contact, names)}")
+        return places
+
+    def shape(self, subject: Any) -> tuple[int, ...]:
+        """A row for each of them; none for one that is named."""
+        count = self._places(subject)
+        return (*(() if self.contact is not None else (len(count),)), *(() if self.found else (3,)))
+
+    def write(self, moment: Moment) -> list[Any]:
+        """Its entries."""
+        places, contacts = self._places(moment.now.model), moment.contacts or {}
+        forces = [Vec(contacts["force"][3 * k : 3 * k + 3]) for k in places]
+        if not self.found:
+            return [x for force in forces for x in force]
+        return [moment.now.recorder.call(_presses, force) for force in forces]
+
+
+def _presses(force: Vec) -> Any:
+    return select(force.dot(force) > 0.0, 1.0, 0.0)
+
+
+@dataclass(frozen=True)
+class OfActuators:
+    """The forces of all actuators that acted."""
+
+    def shape(self, subject: Any) -> tuple[int, ...]:
+        """One for each."""
+        return (len(subject.mechanism.actuators),)
+
+    def write(self, moment: Moment) -> list[Any]:
+        """Its entries."""
+        return moment.actuator_forces
+
+
+@dataclass(frozen=True)
+class OfJoints:
+    """The forces of controls and actuators on the independent velocities."""
+
+    def shape(self, subject: Any) -> tuple[int, ...]:
+        """One for each velocity."""
+        return (subject.cluster_tree.nv,)
+
+    def write(self, moment: Moment) -> list[Any]:
+        """Its entries."""
+        return list(moment.now.given.get("tau", (0.0,) * moment.now.nv))
+
+
+@dataclass(frozen=True)
+class Energies:
+    """Kinetic and potential energy, and that of springs."""
+
+    def shape(self, subject: Any) -> tuple[int, ...]:
+        """Three."""
+        return (3,)
+
+    def write(self, moment: Moment) -> list[Any]:
+        """Its entries."""
+        return [OfMethod(x).write(moment)[0] for x in ("kinetic_energy", "potential_energy", "spring_energy")]
+
+
+@dataclass(frozen=True)
+class OfFunction:
+    """A traced function (t, q, v) of the user's."""
+
+    traced: Traced
+
+    def shape(self, subject: Any) -> tuple[int, ...]:
+        """As many as it returns."""
+        tree, graph = subject.cluster_tree, Graph()
+        given = [graph.inputs(name, n) for name, n in (("q", tree.nq), ("v", tree.nv))]
+        return (len(symbols(self.traced.function, graph.inputs("t", 1)[0], *given)),)
+
+    def write(self, moment: Moment) -> list[Any]:
+        """Its entries."""
+        c = moment.now
+        return list(c.recorder.call(symbols, self.traced.function, moment.t, Vec(c.given["q"]), Vec(c.given["v"])))
+
+
+def _named(frame: Any) -> str:
+    if not isinstance(frame, str):
+        raise ArgumentError(f"observe: frame={frame!r}: expected the name of a frame or body")
+    return frame
+
+
+def method(name: str, **options: Any) -> Observation:
+    """Observe any function of the robot that takes q, v, a, tau and u.
+
+    Parameters
+    ----------
+    name : str
+        Name of the function, e.g. "center_of_mass".
+    **options
+        Its options, e.g. frame="hand".
+
+    Returns
+    -------
+    Observation
+        The first of its results. tau are all forces of controls and actuators.
+
+    Examples
+    --------
+    >>> import fourbar as fb
+    >>> robot = fb.robots.double_pendulum()
+    >>> seen = {"com": fb.observe.method("center_of_mass")}
+    >>> fb.simulate(robot, [0.5, 0.0], duration=0.1, dt=0.01, observe=seen).observations["com"].shape
+    (11, 3)
+    """
+    if name not in SUBJECTS:
+        raise ArgumentError(f"observe.method: {unknown('function of a robot', name, SUBJECTS)}")
+    missing = [x for x in METHODS[name].arguments if x not in _KNOWN]
+    if missing:
+        raise ArgumentError(
+            f"observe.method: {name} needs {', '.join(missing)}, which a step does not know; "
+            f"it knows {', '.join(_KNOWN)}"
+        )
+    return OfMethod(name, tuple(sorted(options.items())))
+
+
+def pose(frame: str) -> Observation:
+    """Observe the pose of a frame or body: a homogeneous matrix (4, 4), as `System.pose` gives it.
+
+    Parameters
+    ----------
+    frame : str
+        Name of a frame or body.
+
+    Returns
+    -------
+    Observation
+        The pose (4, 4).
+
+    Examples
+    --------
+    >>> import fourbar as fb
+    >>> seen = {"tip": fb.observe.pose("tip")}
+    >>> run = fb.simulate(fb.robots.double_pendulum(), [0.5, 0.0], duration=0.1, dt=0.01, observe=seen)
+    >>> run.observations["tip"].shape
+    (11, 4, 4)
+    """
+    return OfMethod("pose", (("frame", _named(frame)),))
+
+
+def velocity(frame: str, at: Any = "origin", expressed_in: str = "world") -> Observation:
+    """Observe the velocity of a frame or body: [angular; linear] (6), as `System.velocity` gives it.
+
+    Parameters
+    ----------
+    frame : str
+        Name of a frame or body.
+    at : {'origin', 'world'} or array_like, shape (3,), default 'origin'
+        Point whose motion is meant.
+    expressed_in : str, default 'world'
+        Axes of the result: 'world', 'frame', or the name of another frame or body.
+
+    Returns
+    -------
+    Observation
+        The velocity (6) (rad/s, m/s).
+
+    Examples
+    --------
+    >>> import fourbar as fb
+    >>> seen = {"tip": fb.observe.velocity("tip")}
+    >>> run = fb.simulate(fb.robots.double_pendulum(), [0.5, 0.0], duration=0.1, dt=0.01, observe=seen)
+    >>> run.observations["tip"].shape
+    (11, 6)
+    """
+    return OfMethod("velocity", _reported(frame, at, expressed_in))
+
+
+def acceleration(frame: str, at: Any = "origin", expressed_in: str = "world") -> Observation:
+    """Observe the acceleration of a frame or body: [angular; linear] (6), as `System.acceleration` gives it.
+
+    Parameters
+    ----------
+    frame : str
+        Name of a frame or body.
+    at : {'origin', 'world'} or array_like, shape (3,), default 'origin'
+        Point whose motion is meant.
+    expressed_in : str, default 'world'
+        Axes of the result: 'world', 'frame', or the name of another frame or body.
+
+    Returns
+    -------
+    Observation
+        The acceleration (6) (rad/s², m/s²), without gravity.
+
+    Examples
+    --------
+    >>> import fourbar as fb
+    >>> seen = {"tip": fb.observe.acceleration("tip")}
+    >>> run = fb.simulate(fb.robots.double_pendulum(), [0.5, 0.0], duration=0.1, dt=0.01, observe=seen)
+    >>> run.observations["tip"].shape
+    (11, 6)
+    """
+    return OfMethod("acceleration", _reported(frame, at, expressed_in))
+
+
+def _reported(frame: Any, at: Any, expressed_in: Any) -> tuple[tuple[str, Any], ...]:
+    point = at if isinstance(at, str) else tuple(float(x) for x in at)
+    return (("frame", _named(frame)), ("at", point), ("expressed_in", expressed_in))
+
+
+def imu(frame: str) -> Observation:
+    """Observe what an inertial measurement unit feels: [angular velocity; specific force] in its own axes.
+
+    Parameters
+    ----------
+    frame : str
+        Name of the frame or body whose axes and origin are those of the unit.
+
+    Returns
+    -------
+    Observation
+        Six numbers (rad/s, m/s²): at rest the specific force is 9.81 upwards, in free fall zero.
+
+    Examples
+    --------
+    >>> import fourbar as fb
+    >>> b = fb.Builder("ball")
+    >>> _ = b.body("ball", joint=fb.joints.Free(), mass=1.0, inertia=(0.004, 0.004, 0.004))
+    >>> scene = fb.Scene(b.build(), fb.Plane(), contacts=[fb.contact.Shape("ball", "sphere", 0.1)])
+    >>> run = scene.simulate([0, 0, 0.11, 1, 0, 0, 0], duration=0.5, observe={"imu": fb.observe.imu("ball")})
+    >>> abs(run.observations["imu"][[2, -1], 5].round(6)).tolist()
+    [0.0, 9.81]
+    """
+    return Imu(_named(frame))
+
+
+def contact_force(contact: str | None = None) -> Observation:
+    """Observe forces of contacts, in the world (N): (contacts, 3), or (3) of one that is named.
+
+    Parameters
+    ----------
+    contact : str, optional
+        Name of a contact, see `Scene.contacts`; all if None.
+
+    Returns
+    -------
+    Observation
+        The forces, means over a step, on the first of the two that touch.
+
+    Examples
+    --------
+    >>> import fourbar as fb
+    >>> b = fb.Builder("ball")
+    >>> _ = b.body("ball", joint=fb.joints.Free(), mass=1.0, inertia=(0.004, 0.004, 0.004))
+    >>> scene = fb.Scene(b.build(), fb.Plane(), contacts=[fb.contact.Shape("ball", "sphere", 0.1)])
+    >>> run = scene.simulate([0, 0, 0.2, 1, 0, 0, 0], duration=0.5, observe={"floor": fb.observe.contact_force("ball")})
+    >>> (run.observations["floor"][[0, -1]].round(3) + 0.0).tolist()
+    [[0.0, 0.0, 0.0], [0.0, 0.0, 9.81]]
+    """
+    return OfContacts(contact, False)
+
+
+def contact_found(contact: str | None = None) -> Observation:
+    """Observe which contacts press: 1 or 0, (contacts), or one number for one that is named.
+
+    Parameters
+    ----------
+    contact : str, optional
+        Name of a contact, see `Scene.contacts`; all if None.
+
+    Returns
+    -------
+    Observation
+        1 where there was a force in the step, else 0.
+
+    Examples
+    --------
+    >>> import fourbar as fb
+    >>> b = fb.Builder("ball")
+    >>> _ = b.body("ball", joint=fb.joints.Free(), mass=1.0, inertia=(0.004, 0.004, 0.004))
+    >>> scene = fb.Scene(b.build(), fb.Plane(), contacts=[fb.contact.Shape("ball", "sphere", 0.1)])
+    >>> run = scene.simulate([0, 0, 0.2, 1, 0, 0, 0], duration=0.5, observe={"floor": fb.observe.contact_found("ball")})
+    >>> run.observations["floor"][[0, -1]]
+    array([0., 1.])
+    """
+    return OfContacts(contact, True)
+
+
+def actuator_force() -> Observation:
+    """Observe the forces of the actuators (nu), before their gears, that acted.
+
+    Returns
+    -------
+    Observation
+        The forces (N m, N); of a scene with the gains of servos acting implicitly, as they do there.
+
+    Examples
+    --------
+    >>> import fourbar as fb
+    >>> import numpy as np
+    >>> b = fb.Builder("lift", gravity=(0, 0, -10))
+    >>> _ = b.body("mass", joint=fb.joints.Prismatic("z"), mass=2.0)
+    >>> robot = b.position_servo("servo", drives="mass", kp=1e5, kd=1e3, gear=4.0).build()
+    >>> run = fb.Scene(robot).rollout([0.0], u=np.zeros((500, 1)), observe={"force": fb.observe.actuator_force()})
+    >>> run.observations["force"][-1].round(6)
+    array([5.])
+    """
+    return OfActuators()
+
+
+def joint_force() -> Observation:
+    """Observe the joint forces (nv) of controls and actuators that acted; springs and damping are not among them.
+
+    Returns
+    -------
+    Observation
+        The forces (N m, N) on the independent velocities.
+
+    Examples
+    --------
+    >>> import fourbar as fb
+    >>> import numpy as np
+    >>> b = fb.Builder("lift", gravity=(0, 0, -10))
+    >>> _ = b.body("mass", joint=fb.joints.Prismatic("z"), mass=2.0)
+    >>> robot = b.position_servo("servo", drives="mass", kp=1e5, kd=1e3, gear=4.0).build()
+    >>> run = fb.Scene(robot).rollout([0.0], u=np.zeros((500, 1)), observe={"force": fb.observe.joint_force()})
+    >>> run.observations["force"][-1].round(6)
+    array([20.])
+    """
+    return OfJoints()
+
+
+def energy() -> Observation:
+    """Observe energies (3): kinetic, potential in gravity, in springs.
+
+    Returns
+    -------
+    Observation
+        The energies (J).
+
+    Examples
+    --------
+    >>> import fourbar as fb
+    >>> run = fb.simulate(fb.robots.double_pendulum(), [0.5, 0.0], duration=1.0, dt=0.01,
+    ...                   observe={"energy": fb.observe.energy()})
+    >>> bool(abs(run.observations["energy"].sum(axis=-1) - run.observations["energy"].sum(axis=-1)[0]).max() < 1e-6)
+    True
+    """
+    return Energies()
+
+
+def read_observations(observe: Any, subject: Any) -> tuple[tuple[str, Observation], ...]:
+    """The observations asked for, by name, checked against a model."""
+    if observe is None:
+        return ()
+    if not isinstance(observe, Mapping):
+        raise ArgumentError(
+            f"observe={observe!r}: expected observations by name, such as {{'imu': fb.observe.imu('base')}}"
+        )
+    found = []
+    for name, given in observe.items():
+        x = OfFunction(given) if isinstance(given, Traced) else given
+        if not isinstance(name, str) or not hasattr(x, "write"):
+            raise ArgumentError(
+                f"observe: {name!r}: {given!r} is no observation; expected one of fb.observe, such as "
+                "fb.observe.pose('hand'), or fb.traced(function) of (t, q, v)"
+            )
+        x.shape(subject)
+        found.append((name, x))
+    return tuple(found)
+
+
+def check_driven(observed: Iterable[tuple[str, Observation]], mechanism: Mechanism) -> None:
+    """Refuse to look at actuators that have no controls."""
+    for name, x in observed:
+        if isinstance(x, OfActuators) or (isinstance(x, OfMethod) and "u" in METHODS[x.name].arguments):
+            raise ArgumentError(
+                f"observe: {name!r} looks at the actuators of {mechanism.name!r}, which have no controls; "
+                "give these as u="
+            )

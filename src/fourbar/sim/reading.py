@@ -1,0 +1,126 @@
+"""Reading what a simulation is asked for: times, states, controls."""
+
+from __future__ import annotations
+
+from numbers import Real
+from typing import Any
+
+import numpy as np
+
+from ..arrays import Argument, batch_shape, to_array
+from ..errors import ArgumentError
+from ..system.system import System
+from ..tree.closed import are_closed
+
+_UNIT_TIME = np.array(1.0)  # an array, so that the call need not convert it
+_OPEN = 1e-6  # a loop gap too large to be rounding of written coordinates, in units of its rows
+
+
+def check_closed(robot: System, q: np.ndarray) -> None:
+    """Refuse configurations whose loops are open."""
+    closed = are_closed(robot.model.cluster_tree, q, _OPEN)
+    if not closed.all():
+        gap = robot.loop_gap(q)[~closed].max()
+        raise ArgumentError(
+            f"q: the loops of {robot.name!r} are open by {gap:.3g} at the start; start from robot.assemble(q)"
+        )
+
+
+def started(robot: System, q: np.ndarray, still: np.ndarray) -> np.ndarray:
+    """q with quaternions of unit length; refuses coordinates that describe no placement. Loops stay as they are: where
+    they are ill-conditioned, closing them again would move them.
+    """
+    start = robot.integrate(q, still, _UNIT_TIME)
+    at = 0
+    for cluster in robot.model.cluster_tree.clusters:
+        own = slice(at, at + cluster.embedding.nq)
+        at = own.stop
+        if not cluster.is_free:
+            start[..., own] = q[..., own]
+    return start
+
+
+def _is_positive(x: Any) -> bool:
+    """Whether a value is a finite positive number."""
+    try:
+        return isinstance(x, Real) and not isinstance(x, bool) and 0.0 < float(x) < np.inf
+    except OverflowError:
+        return False
+
+
+def check_times(duration: Any, dt: Any) -> None:
+    """Refuse times that are no times, or a step longer than all of them."""
+    if not (_is_positive(duration) and _is_positive(dt) and np.isfinite(float(duration) / float(dt))):
+        raise ArgumentError(f"duration and dt must be positive and finite, got duration={duration!r}, dt={dt!r}")
+    if dt > (1.0 + 1e-9) * duration:
+        raise ArgumentError(f"dt={dt!r} is longer than duration={duration!r}: no whole step fits")
+
+
+def read_state(robot: Any, q: Any, v: Any) -> tuple[np.ndarray, np.ndarray]:
+    """q (..., nq) and v (..., nv; zero if None) as new arrays with the same leading axes."""
+    if not isinstance(robot, System):
+        raise ArgumentError(
+            f"simulate takes a robot, such as fb.load(...) returns, robot.constrained(...) or robot.actuated(...), got "
+            f"{robot!r}"
+        )
+    q = to_array("simulate", Argument("q", (robot.nq,)), q)
+    v = np.zeros(robot.nv) if v is None else to_array("simulate", Argument("v", (robot.nv,)), v)
+    arguments = [Argument("q", (robot.nq,)), Argument("v", (robot.nv,))]
+    batch = batch_shape("simulate", arguments, [q, v])
+    return np.broadcast_to(q, (*batch, robot.nq)).copy(), np.broadcast_to(v, (*batch, robot.nv)).copy()
+
+
+def read_counts(every: Any, passive: Any) -> None:
+    """Refuse what is no number of steps, and what is no choice."""
+    if not isinstance(every, int | np.integer) or isinstance(every, bool) or every < 1:
+        raise ArgumentError(f"every={every!r}: expected a whole number of steps, at least 1")
+    if not isinstance(passive, bool | np.bool_):
+        raise ArgumentError(f"passive={passive!r}: expected True or False")
+
+
+def read_period(period: Any, dt: float) -> int:
+    """The steps of a control period."""
+    if period is None:
+        return 1
+    steps = round(float(period) / dt) if _is_positive(period) else 0
+    if steps < 1 or abs(steps * dt - period) > 1e-6 * dt:
+        raise ArgumentError(f"period={period!r}: expected a multiple of dt={dt!r}, in seconds")
+    return steps
+
+
+def check_actuators(robot: System) -> None:
+    """Refuse controls of a robot without actuators."""
+    if not robot.nu:
+        raise ArgumentError(
+            f"u: robot {robot.name!r} has no actuators that could be controlled; declare them with "
+            "Builder.actuator(...), or give joint forces as control="
+        )
+
+
+def read_control(robot: System, control: Any, rows: int, name: str = "control") -> Any:
+    """A function, or an array (..., rows or more, nv, of controls u: nu); None where there is none."""
+    if name == "u" and control is not None:
+        check_actuators(robot)
+    if control is None or callable(control):
+        return control
+    n, what = (robot.nu, "controls of actuators") if name == "u" else (robot.nv, "forces")
+    try:
+        array: Any = np.asarray(control, float)
+    except (TypeError, ValueError):
+        array = np.array(np.nan)
+    if array.ndim < 2 or array.shape[-1] != n:
+        raise ArgumentError(
+            f"{name}: expected an array (..., rows, {n}) of {what}, a function {name}(t, q, v) of arrays, or "
+            f"fb.traced(function), got {f'an array of shape {array.shape}' if array.ndim else repr(control)}"
+        )
+    if array.shape[-2] < rows:
+        raise ArgumentError(f"{name} has {array.shape[-2]} rows, but the motion needs {rows}: one for each period")
+    return array
+
+
+def rows_given(*controls: Any) -> int:
+    """How many rows the first array among controls has."""
+    for control in controls:
+        if control is not None and not callable(control) and np.ndim(control) >= 2:
+            return int(np.shape(control)[-2])
+    raise ArgumentError("rollout: give steps=, or an array control (..., rows, nv) or u (..., rows, nu)")

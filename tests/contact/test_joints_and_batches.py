@@ -136,21 +136,25 @@ def quadruped(limits: bool = True, tolerance: float = 1e-10) -> tuple[fb.System,
     return robot, fb.Scene(robot, fb.Plane(friction=0.6), contacts=feet, limits=limits, tolerance=tolerance)
 
 
-def test_the_same_bits_in_any_batch_and_on_any_number_of_threads() -> None:
+def test_the_same_bits_in_any_batch_on_one_and_two_threads() -> None:
+    """Thrown about as they are, not all are solved to the tolerance: those are marked alike."""
+    warnings.simplefilter("ignore", fb.SimulationWarning)
     robot, scene = quadruped()
     rng = np.random.default_rng(1)
-    n, steps = 19, 60
+    n, steps = 1024, 60
     q = np.repeat(robot.neutral()[None], n, 0)
     q[:, 2] = 0.32 + 0.05 * rng.random(n)
     v = rng.normal(size=(n, robot.nv))
     tau = 5.0 * rng.normal(size=(n, steps, robot.nv))
     tau[..., :6] = 0.0
-    whole = scene.rollout(q, v, tau, every=7)
-    assert whole.contacts.found.any() and whole.converged.all()
-    for part in (slice(0, 1), slice(3, 10), slice(11, 19)):
-        some = scene.rollout(q[part], v[part], tau[part], every=7)
-        for name in ("q", "v", "residual"):
-            assert np.array_equal(getattr(some, name), getattr(whole, name)[:, part])
+    whole = scene.rollout(q, v, tau, every=7, threads=1)
+    assert whole.contacts.found.any() and whole.converged.mean() > 0.9
+    for part in (slice(None), slice(5, 6), slice(3, 10), slice(1016, 1024)):
+        for threads in (1, 2):
+            some = scene.rollout(q[part], v[part], tau[part], every=7, threads=threads)
+            for name in ("q", "v", "residual", "worst"):
+                assert np.array_equal(getattr(some, name), getattr(whole, name)[:, part]), (part, threads, name)
+            assert np.array_equal(some.contacts.force, whole.contacts.force[:, part])
     one = scene.rollout(q[5], v[5], tau[5], every=7)
     assert np.array_equal(one.q, whole.q[:, 5]) and np.array_equal(one.contacts.force, whole.contacts.force[:, 5])
     assert np.array_equal(whole.t, np.array([*range(0, 60, 7), 60]) * 2e-3)

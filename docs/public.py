@@ -151,7 +151,7 @@ def _conversions() -> Iterator[Entry]:
 
 def _learning() -> Iterator[Entry]:
     gymnasium = import_module("fourbar.gymnasium")
-    yield from _classes("", [gymnasium.Task, gymnasium.Targets, gymnasium.Forces])
+    yield from _classes("", [gymnasium.Task, gymnasium.Targets, gymnasium.Forces, gymnasium.Controls])
     for kind in (gymnasium.VectorEnv, gymnasium.Env):
         yield kind_of(kind)
         yield from (entry for entry in members(kind, only_own=True) if entry.name.endswith((".reset", ".step")))

@@ -1,8 +1,8 @@
 """Scenes as environments of Gymnasium, for learning (extra `gymnasium`)."""
 
-from .learning.actions import Forces, Targets
+from .learning.actions import Controls, Forces, Targets
 from .learning.environments import Env, VectorEnv
 from .learning.task import Task
 from .learning.worlds import Worlds
 
-__all__ = ["Env", "Forces", "Targets", "Task", "VectorEnv", "Worlds"]
+__all__ = ["Controls", "Env", "Forces", "Targets", "Task", "VectorEnv", "Worlds"]

@@ -10,6 +10,7 @@ import pytest
 
 gym: Any = pytest.importorskip("gymnasium", reason="gymnasium is not installed")
 
+import fourbar as fb  # noqa: E402
 import fourbar.gymnasium as fg  # noqa: E402
 from fourbar.errors import ArgumentError  # noqa: E402
 
@@ -107,8 +108,52 @@ def test_numbers_differ_from_world_to_world() -> None:
     envs.step(np.zeros((N, 2)))
     friction = seen["friction"][:, 0]
     assert len(set(friction)) == N and friction.min() >= 0.3 and friction.max() <= 0.9
-    with pytest.raises(KeyError, match=r"masss.*friction"):
+    with pytest.raises(KeyError, match="masss"):
         fg.VectorEnv(tasks.task(randomize={"masss": (1.0, 2.0)}), 2)
+
+
+def test_masses_differ_from_world_to_world() -> None:
+    """What falls freely is pushed by a joint force in proportion to what it weighs."""
+    task = tasks.task(
+        randomize={"trunk.mass": (1.0, 9.0), "gravity": lambda w: np.tile([0.0, 0.0, -3.0], (len(w), 1))},
+        reset=lambda w: w.robot.neutral() + np.eye(9)[2], observe=lambda w: w.v, action=fg.Forces(2.0),
+    )  # fmt: skip
+    envs = fg.VectorEnv(task, N)
+    envs.reset(seed=0)
+    batch = envs._episodes.batch
+    masses = batch.numbers["trunk.mass"].copy()
+    assert len(set(masses)) == N and masses.min() >= 1.0 and masses.max() <= 9.0
+    seen = envs.step(np.zeros((N, 2)))[0]
+    assert np.allclose(seen[:, 5], -3.0 * 0.02)
+    tau = np.zeros(8)
+    tau[6:] = 2.0
+    envs.reset(seed=0)
+    assert np.array_equal(batch.numbers["trunk.mass"], masses)
+    pushed = envs.step(np.ones((N, 2)))[0]
+    start = tasks.SCENE.robot.neutral() + np.eye(9)[2]
+    numbers = {"trunk.mass": masses[2], "gravity": [0.0, 0.0, -3.0]}
+    run = tasks.SCENE.rollout(start, None, np.tile(tau, (10, 1)), numbers=numbers)
+    assert np.allclose(pushed[2], run.v[-1], atol=1e-12)
+
+
+def served() -> fb.Scene:
+    b = fb.Builder("arm", gravity=(0.0, 0.0, 0.0))
+    b.body("upper", joint=fb.joints.Revolute("y"), mass=1.0, com=(0, 0, -0.2), inertia=(0.02, 0.02, 0.02))
+    b.position_servo("servo", drives="upper", kp=200.0, kd=20.0, control_range=(-0.5, 1.5))
+    return fb.Scene(b.build())
+
+
+def test_actions_may_be_controls_of_actuators() -> None:
+    scene = served()
+    seen = {}
+    task = fg.Task(scene, fg.Controls(), reward=lambda w: seen.update(tau=w.tau) or np.zeros(len(w)))
+    envs = fg.VectorEnv(task, 2)
+    envs.reset()
+    for _ in range(100):
+        found = envs.step(np.array([[1.0], [-1.0]]))[0]
+    assert np.allclose(found[:, 0], [1.5, -0.5], atol=1e-3) and np.abs(seen["tau"]).max() < 1.0
+    with pytest.raises(ArgumentError, match="no actuators"):
+        fg.Task(tasks.SCENE, fg.Controls(), reward=tasks.upright)
 
 
 @pytest.mark.parametrize("mode", MODES)
@@ -188,10 +233,10 @@ def test_forces_are_what_the_model_allows() -> None:
         fg.Task(tasks.SCENE, fg.Forces(), reward=tasks.upright)
     drive = fg.Forces([2.0, 3.0], ["shin", "thigh"]).on(tasks.SCENE.robot)
     q, v = np.zeros((1, 9)), np.zeros((1, 8))
-    assert drive.forces(np.array([[1.0, -0.5]]), q, v).tolist() == [[0.0] * 6 + [-1.5, 2.0]]
+    assert drive.command(np.array([[1.0, -0.5]]), q, v).tolist() == [[0.0] * 6 + [-1.5, 2.0]]
     episodes = Episodes(task, 1)
     episodes.advance(np.array([[9.0, 0.0]]))
-    assert episodes.action[0, 0] == 1.0 and abs(episodes.tau[0, 6]) <= 20.0
+    assert episodes.action[0, 0] == 1.0 and abs(episodes.command[0, 6]) <= 20.0
 
 
 def test_forces_are_held_for_a_period() -> None:

@@ -43,9 +43,9 @@ def test_velocities_in_units_of_their_own(build: Callable[[], fb.System], ratio:
     v, start = np.array([[0.5]]), robot.neutral()
     moved = robot.integrate(start, v[0], 1e-4) - start
     assert np.allclose(joints.velocities(v)[0], moved[joints.q] / 1e-4)
-    tau = Forces().on(robot).forces(np.array([[1.0]]), start[None], v)
+    tau = Forces().on(robot).command(np.array([[1.0]]), start[None], v)
     assert np.isclose(tau[0, 0] * v[0, 0], 2.0 * 6.0 * v[0, 0])
-    held = Targets(0.0, 0.1).on(robot).forces(np.zeros((1, 1)), start[None], v)
+    held = Targets(0.0, 0.1).on(robot).command(np.zeros((1, 1)), start[None], v)
     assert np.isclose(held[0, 0] * v[0, 0], -0.1 * joints.velocities(v)[0, 0] ** 2)
 
 

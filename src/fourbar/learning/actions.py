@@ -9,26 +9,49 @@ from typing import Any
 import numpy as np
 
 from ..errors import ArgumentError
+from ..sim.reading import check_actuators
 from ..system.system import System
 from .layout import Driven, driven
 
 
 class Drive(ABC):
-    """Actions of a robot's joints: joint forces from actions and states. `held`: from actions alone."""
+    """Actions of a robot: commands from actions and states. `held`: from actions alone.
+
+    `kind` says what a batch of worlds takes them for: "tau", joint forces, or "u", controls of actuators.
+    """
 
     held = False
+    kind = "tau"
 
-    def __init__(self, robot: System, joints: Driven) -> None:
-        self.joints, self._nv = joints, robot.nv
+    def __init__(self, robot: System, names: tuple[str, ...], commands: int, joints: Driven | None = None) -> None:
+        self.robot, self.names, self.commands, self._joints = robot, names, commands, joints
 
     @property
     def size(self) -> int:
         """How many numbers an action has."""
-        return len(self.joints.names)
+        return len(self.names)
 
-    def forces(self, action: np.ndarray, q: np.ndarray, v: np.ndarray) -> np.ndarray:
-        """tau (n, nv) under actions (n, size), at states (n, nq), (n, nv)."""
-        tau = np.zeros((len(action), self._nv))
+    @property
+    def joints(self) -> Driven:
+        """The joints whose positions and velocities are shown: those driven, or all that have one coordinate."""
+        if self._joints is None:
+            self._joints = driven("worlds", self.robot, None)
+        return self._joints
+
+    @abstractmethod
+    def command(self, action: np.ndarray, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+        """Commands (n, commands) of actions (n, size), at states (n, nq), (n, nv)."""
+
+
+class JointDrive(Drive):
+    """Actions that become forces of joints."""
+
+    def __init__(self, robot: System, joints: Driven) -> None:
+        super().__init__(robot, joints.names, robot.nv, joints)
+
+    def command(self, action: np.ndarray, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+        """tau (n, nv)."""
+        tau = np.zeros((len(action), self.commands))
         tau[:, self.joints.v] = self.driving(action, q, v) * self.joints.ratio
         return tau
 
@@ -45,17 +68,17 @@ class Action(ABC):
         """The same for the joints of a robot."""
 
 
-def _per_joint(owner: str, name: str, given: Any, joints: Driven, least: float = 0.0) -> np.ndarray:
-    """A number for each joint, from one or from as many."""
-    n = len(joints.names)
+def _per_joint(owner: str, name: str, given: Any, names: tuple[str, ...], least: float = 0.0) -> np.ndarray:
+    """A number for each joint or actuator, from one or from as many."""
+    n = len(names)
     try:
         array = np.broadcast_to(np.asarray(given, float), (n,))
     except (TypeError, ValueError):
         array = np.full(n, np.nan)
     if np.isnan(array).any() or (array < least).any():
         raise ArgumentError(
-            f"{owner}: {name}={given!r}: expected a number, at least {least:g}, or one for each of the {n} joints "
-            f"{', '.join(joints.names)}"
+            f"{owner}: {name}={given!r}: expected a number, at least {least:g}, or one for each of the {n}: "
+            f"{', '.join(names)}"
         )
     return array
 
@@ -64,7 +87,7 @@ def _bounds(owner: str, limit: Any, joints: Driven) -> tuple[np.ndarray, np.ndar
     """The smallest and largest forces: those given, else those of the model."""
     if limit is None:
         return joints.low, joints.high
-    array = _per_joint(owner, "limit", limit, joints)
+    array = _per_joint(owner, "limit", limit, joints.names)
     return -array, array
 
 
@@ -97,7 +120,7 @@ class Forces(Action):
         return _ForceDrive(robot, joints, low, high)
 
 
-class _ForceDrive(Drive):
+class _ForceDrive(JointDrive):
     held = True
 
     def __init__(self, robot: System, joints: Driven, low: np.ndarray, high: np.ndarray) -> None:
@@ -150,14 +173,14 @@ class Targets(Action):
     def on(self, robot: System) -> Drive:
         """The same for the joints of a robot."""
         joints = driven("Targets", robot, self.joints)
-        numbers = [_per_joint("Targets", x, getattr(self, x), joints) for x in ("stiffness", "damping", "scale")]
+        numbers = [_per_joint("Targets", x, getattr(self, x), joints.names) for x in ("stiffness", "damping", "scale")]
         around = np.asarray(robot.neutral() if self.around is None else self.around, float)
         if around.shape != (robot.nq,):
             raise ArgumentError(f"Targets: around must be a configuration ({robot.nq},), got shape {around.shape}")
         return _TargetDrive(robot, joints, around[joints.q], numbers, _bounds("Targets", self.limit, joints))
 
 
-class _TargetDrive(Drive):
+class _TargetDrive(JointDrive):
     def __init__(
         self,
         robot: System,
@@ -176,3 +199,53 @@ class _TargetDrive(Drive):
         force *= self._stiffness
         force -= self._damping * self.joints.velocities(v)
         return np.minimum(np.maximum(force, self._bounds[0]), self._bounds[1])
+
+
+class Controls(Action):
+    """Actions that are controls of the model's actuators, held for a period: around + scale action.
+
+    The gains of servos then act implicitly, within the machine code of the steps.
+
+    Parameters
+    ----------
+    around : float or array_like, optional
+        The controls of action zero; the middle of each control range if None.
+    scale : float or array_like, optional
+        How far action 1 is from that; half of each control range if None.
+
+    Examples
+    --------
+    >>> import fourbar.gymnasium as fg
+    >>> servos = fg.Controls(around=0.0, scale=0.5)
+    """
+
+    def __init__(self, around: Any = None, scale: Any = None) -> None:
+        self.around, self.scale = around, scale
+
+    def on(self, robot: System) -> Drive:
+        """The same for the actuators of a robot."""
+        names = robot.names.actuators
+        if not names:
+            raise ArgumentError(f"Controls: robot {robot.name!r} has no actuators; take Targets or Forces")
+        check_actuators(robot)
+        low, high = np.array([x.control_range for x in robot.mechanism.actuators], float).T
+        for name, *ends in zip(names, low, high, strict=True):
+            if not np.isfinite(ends).all() and (self.around is None or self.scale is None):
+                raise ArgumentError(f"Controls: actuator {name!r} has no control range; give around= and scale=")
+        around = 0.5 * (low + high) if self.around is None else self.around
+        scale = 0.5 * (high - low) if self.scale is None else self.scale
+        return _ControlDrive(
+            robot, names, _per_joint("Controls", "around", around, names, -np.inf),
+            _per_joint("Controls", "scale", scale, names),
+        )  # fmt: skip
+
+
+class _ControlDrive(Drive):
+    held, kind = True, "u"
+
+    def __init__(self, robot: System, names: tuple[str, ...], around: np.ndarray, scale: np.ndarray) -> None:
+        super().__init__(robot, names, len(names))
+        self._around, self._scale = around, scale
+
+    def command(self, action: np.ndarray, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+        return self._around + self._scale * action

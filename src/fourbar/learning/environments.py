@@ -201,7 +201,7 @@ class VectorEnv(gym.vector.VectorEnv):
         """
         if self._seen is None:
             raise ResetNeeded("step: call reset first")
-        actions = _read_actions(actions, self.action_space.shape, self.task.drive.joints.names)
+        actions = _read_actions(actions, self.action_space.shape, self.task.drive.names)
         if self._mode is AutoresetMode.NEXT_STEP and self._ended.any():
             return self._next_step(actions)
         if self._mode is AutoresetMode.DISABLED and self._ended.any():
@@ -316,7 +316,7 @@ class Env(gym.Env):
         """
         if not self._begun:
             raise ResetNeeded("step: call reset first")
-        action = _read_actions(action, self.action_space.shape, self.task.drive.joints.names)
+        action = _read_actions(action, self.action_space.shape, self.task.drive.names)
         self._episodes.advance(action[None])
         reward, terminated, truncated, found = self._episodes.judged()
         info = {name: x[0].item() if x.ndim == 1 else x[0] for name, x in found.items()}

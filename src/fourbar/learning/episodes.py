@@ -8,6 +8,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..errors import ArgumentError
+from ..functions.varying import parameters
+from ..sim.numbers import nominal
 from .task import Task
 from .worlds import Worlds
 
@@ -38,16 +40,22 @@ class Episodes:
 
     def __init__(self, task: Task, n: int) -> None:
         self.task, self.drive = task, task.drive
-        self.batch = task.scene.batch(n, dt=task.dt)
+        self.batch = task.scene.batch(n, dt=task.dt, numbers=self._numbers())
         self.n = self.batch.n
         self.generators: list[np.random.Generator] = [np.random.default_rng(0) for _ in range(self.n)]
         self.options: dict[str, Any] = {}
         self.steps = np.zeros(self.n, int)
         self.action, self.last_action = (np.zeros((self.n, task.drive.size)) for _ in range(2))
-        self.tau = np.zeros((self.n, task.scene.robot.nv))
+        self.command = np.zeros((self.n, task.drive.commands))
         self.diverged = np.zeros(self.n, bool)
         self.memory = {name: np.zeros((self.n, *shape)) for name, shape in task.memory.items()}
         self.width = self._width()
+
+    def _numbers(self) -> dict[str, np.ndarray]:
+        """Numbers of the robot that differ from world to world, as the robot itself has them."""
+        names = tuple(name for name in self.task.randomize if name != "friction")
+        mechanism = self.task.scene.robot.mechanism
+        return {x.name: nominal(mechanism, x) for x in parameters(mechanism, names)} if names else {}
 
     def _width(self) -> int:
         """How many numbers an observation has: asked once, of worlds that begin."""
@@ -63,7 +71,7 @@ class Episodes:
     def start(self, ids: np.ndarray | None = None, options: Mapping[str, Any] | None = None) -> None:
         """Begin new episodes."""
         which = slice(None) if ids is None else ids
-        for array in (self.steps, self.action, self.last_action, self.tau, self.diverged, *self.memory.values()):
+        for array in (self.steps, self.action, self.last_action, self.command, self.diverged, *self.memory.values()):
             array[which] = 0
         worlds, self.options = Worlds(self, ids), dict(options or {})
         for name, draw in self.task.randomize.items():
@@ -82,8 +90,9 @@ class Episodes:
         calls, steps = (1, self.task.substeps) if self.drive.held else (self.task.substeps, 1)
         worst = np.zeros(len(action))
         for _ in range(calls):
-            self.tau[which] = tau = self.drive.forces(action, batch.q[which], batch.v[which])
-            batch.step(tau, ids, steps=steps)
+            self.command[which] = command = self.drive.command(action, batch.q[which], batch.v[which])
+            given: dict[str, Any] = {self.drive.kind: command}
+            batch.step(ids=ids, steps=steps, **given)
             np.maximum(worst, batch.residual[which], out=worst)
         batch.residual[which] = worst
         self.steps[which] += 1

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from ..errors import ArgumentError
-from ..sim.scene import Scene
 from ..sim.reading import check_times, read_period
+from ..sim.scene import Scene
 from .actions import Action
 from .layout import Layout
 from .worlds import Worlds
@@ -65,8 +65,8 @@ class Task:
     ----------
     scene : Scene
         The robot and what it may touch.
-    action : Targets or Forces
-        What actions do: targets of joint positions, or joint forces.
+    action : Targets, Forces or Controls
+        What actions do: targets of joint positions, joint forces, or controls of the model's actuators.
     reward : callable
         ``reward(worlds)``: the rewards (n) of the step that was just made.
     observe : callable, optional
@@ -87,7 +87,7 @@ class Task:
     randomize : dict, optional
         Numbers that differ from world to world, drawn anew in every reset: the name of the number, and between which
         two numbers it is drawn, or a function of the worlds that draws it. There is "friction", of all contacts (n) or
-        of each (n, contacts).
+        of each (n, contacts), and what `System.varying` has: "trunk.mass", "knee.damping", "gravity", "servo.kp".
     memory : dict, optional
         Names and shapes of arrays that functions may keep, a row for each world, ``worlds["command"]``: zeros in every
         reset.
@@ -129,7 +129,7 @@ class Task:
         if not isinstance(scene, Scene):
             raise ArgumentError(f"Task takes a scene, such as fb.Scene(robot, fb.Plane()), got {scene!r}")
         if not isinstance(action, Action):
-            raise ArgumentError(f"Task: action={action!r}: expected Targets(...) or Forces(...) of fourbar.gymnasium")
+            raise ArgumentError(f"Task: action={action!r}: expected Targets, Forces or Controls of fourbar.gymnasium")
         given = {"reward": reward, "observe": observe, "terminated": terminated, "reset": reset, "info": info}
         for name, x in given.items():
             if not callable(x) and (x is not None or name == "reward"):

@@ -107,8 +107,12 @@ class Worlds:
 
     @property
     def tau(self) -> np.ndarray:
-        """Joint forces (n, nv) at the end of the last step; zeros after a reset."""
-        return self._rows(self._all.tau)
+        """Joint forces (n, nv) of the last action, at the end of its period; zeros after a reset."""
+        command = self._rows(self._all.command)
+        if self._all.drive.kind == "tau":
+            return command
+        forces = self.robot.control_force(self.q, self.v, command)
+        return np.where(self.steps[:, None] > 0, forces, 0.0)
 
     @property
     def force(self) -> np.ndarray:

@@ -172,16 +172,12 @@ class Scene(Staged):
             warn(f"Scene: the limits of {', '.join(map(repr, unkept[:6]))} are not kept: their coordinates are not "
                  "the integrals of their velocities", SimulationWarning)  # fmt: skip
 
-    def __getstate__(self) -> dict[str, Any]:
-        """What a scene is made of, without the machine code that it found."""
-        return {name: vars(self)[name] for name in ("robot", "terrains", "spec")}
-
     def __repr__(self) -> str:
         return f"<fourbar scene of {self.robot.name!r}: {len(self.contacts)} contacts, {len(self.spec.joints)} joints>"
 
     def __getstate__(self) -> dict[str, Any]:
-        """What is copied and pickled: all but machine code of rollouts, which is made anew when it is needed."""
-        return {name: x for name, x in vars(self).items() if name != "_rollouts"}
+        """What is copied and pickled: all but machine code, which is found or made anew when it is needed."""
+        return {name: x for name, x in vars(self).items() if not isinstance(vars(Scene).get(name), cached_property)}
 
     @property
     def contacts(self) -> tuple[str, ...]:

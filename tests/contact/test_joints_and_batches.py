@@ -85,6 +85,16 @@ def test_torsional_friction_brakes_a_spin() -> None:
     assert abs(longer.v[-1, 2]) < 1e-10
 
 
+def test_a_moment_is_no_force() -> None:
+    """Torsional friction without sliding friction: the contact pushes along its normal only."""
+    robot = ball()
+    scene = fb.Scene(robot, fb.Plane(friction=0.0, torsion=0.02))
+    v = np.zeros(6)
+    v[robot.names.velocities.index("body.wz")] = 5.0
+    run = scene.simulate(placed((0, 0, 0.1)), v, duration=0.02, dt=1e-3)
+    assert run.v[-1, 2] < 5.0 - 0.5 and np.allclose(run.contacts.force[1:, 0], [0.0, 0.0, G])
+
+
 def test_rolling_friction_brakes_a_rolling_ball() -> None:
     """m a = -F, I α = F r - ρ m g with a = α r: a = -(ρ / r) g / (1 + I / m r²)."""
     rho, v0, r, T = 0.005, 1.0, 0.1, 0.3
@@ -117,10 +127,11 @@ def test_the_error_falls_with_the_step() -> None:
     for dt in (4e-3, 2e-3, 1e-3):
         run = scene.simulate(placed((0, 0, 0.1)), v, duration=0.5, dt=dt, every=1000)
         errors.append(abs(run.q[-1, 0] - exact))
-    assert errors[1] < 0.7 * errors[0] and errors[2] < 0.7 * errors[1] and errors[2] < 1e-3
+    ratios = np.array(errors[:2]) / np.array(errors[1:])
+    assert np.abs(ratios - 2.0).max() < 0.02 and errors[2] < 3e-4
 
 
-def quadruped(limits: bool = True, tolerance: float = 1e-10) -> tuple[fb.System, fb.Scene]:
+def quadruped(limits: bool = True) -> tuple[fb.System, fb.Scene]:
     """A table with four hinged legs."""
     b = fb.Builder("table")
     b.body("base", joint=fb.joints.Free(), mass=5.0, inertia=(0.1, 0.2, 0.2))
@@ -133,7 +144,7 @@ def quadruped(limits: bool = True, tolerance: float = 1e-10) -> tuple[fb.System,
             names.append(name)
     robot = b.build()
     feet = [Shape(name, "sphere", 0.02, position=(0, 0, -0.3)) for name in names]
-    return robot, fb.Scene(robot, fb.Plane(friction=0.6), contacts=feet, limits=limits, tolerance=tolerance)
+    return robot, fb.Scene(robot, fb.Plane(friction=0.6), contacts=feet, limits=limits)
 
 
 def test_the_same_bits_in_any_batch_on_one_and_two_threads() -> None:
@@ -181,17 +192,23 @@ def test_worlds_are_stepped_and_reset_in_part() -> None:
 
 
 def test_energy_never_grows_by_itself() -> None:
-    robot, scene = quadruped(limits=False, tolerance=1e-5)  # its feet cannot all move apart: λ is far from unique
+    """A table that falls and slips until it lies: no step adds energy, but where it takes back a penetration.
+
+    A foot on an arc is below the floor by what the arc bends in a step. A fifth of that is taken back in the next,
+    which lifts the table by so much at most: m g times that is all that a step may add, and c · λ of the tolerance.
+    """
+    robot, scene = quadruped(limits=False)
     rng = np.random.default_rng(2)
-    n = 8
+    n, dt, mass = 8, 1e-3, 7.0
     q = np.repeat(robot.neutral()[None], n, 0)
     q[:, 2] = 0.4
-    run = scene.simulate(q, 0.5 * rng.normal(size=(n, robot.nv)), duration=1.5, dt=1e-3, every=10)
+    run = scene.simulate(q, 0.5 * rng.normal(size=(n, robot.nv)), duration=1.5, dt=dt)
     energy = robot.kinetic_energy(run.q, run.v) + robot.potential_energy(run.q)
-    # the step is of first order: what energy there is is known to dt times the power of gravity
-    assert (np.diff(energy, axis=0) < 1e-3 * 7.0 * G * 2.0).all()
-    # and a foot on an arc is below the floor by what the arc bends in a step
-    assert (energy[-1] < energy[0] - 1.0).all() and np.nanmin(run.contacts.gap) > -1e-3
+    depth = np.maximum(-run.contacts.gap[1:], 0.0).max(axis=-1)
+    slack = 1e-10 * np.abs(run.contacts.force[1:]).sum(axis=(-1, -2)) * dt + 1e-12
+    assert (np.diff(energy, axis=0) < 0.2 * mass * G * depth + slack).all()
+    assert (energy[-1] < energy[0] - 1.0).all() and run.converged.all()
+    assert np.nanmin(run.contacts.gap) > -2e-4  # ½ ω² r dt² of a leg of 0.3 m at 30 rad/s
 
 
 def test_controls_may_be_a_function_at_a_period_of_its_own() -> None:

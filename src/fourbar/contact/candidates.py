@@ -135,7 +135,7 @@ class Candidate:
 
 @dataclass(frozen=True)
 class JointRow:
-    """A velocity of a joint with limits of its coordinate, or dry friction."""
+    """A velocity of a joint with limits of its coordinate, or dry friction; how soft they are, if they are."""
 
     name: str
     link: int
@@ -143,10 +143,12 @@ class JointRow:
     lower: float
     upper: float
     friction: float
+    soft: Any = None
 
 
 class Spec(NamedTuple):
-    """All that a step has to know of what touches: candidates, rows of joints, and how well it is solved."""
+    """All that a step has to know of what touches: candidates, rows of joints, how well it is solved, and whether the
+    law is MuJoCo's."""
 
     candidates: tuple[Candidate, ...]
     joints: tuple[JointRow, ...]
@@ -154,3 +156,4 @@ class Spec(NamedTuple):
     tolerance: float = 1e-10
     sweeps: int = 3
     rounds: int = 200
+    soft: bool = False

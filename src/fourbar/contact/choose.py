@@ -11,7 +11,7 @@ import numpy as np
 from ..errors import ArgumentError, ModelError, unknown
 from ..joints.euclidean import is_flat
 from ..mechanism.geometry import Geometry
-from ..mechanism.mechanism import Mechanism
+from ..mechanism.mechanism import WORLD, Mechanism
 from ..tree.cluster_tree import GROUND, ClusterTree
 from . import pairs
 from .candidates import Candidate, JointRow
@@ -99,7 +99,7 @@ def _terrain(x: Geometry, R: np.ndarray, p: np.ndarray) -> Terrain | None:
     """A shape at a pose of the world as terrain; None if it is of another kind."""
     rotation, position = R @ np.array(x.placement.rotation, float), R @ np.array(x.placement.position, float) + p
     m = material_of(x)
-    numbers = {"torsion": m.torsion, "rolling": m.rolling, "restitution": m.restitution}
+    numbers = {"torsion": m.torsion, "rolling": m.rolling, "restitution": m.restitution, "soft": x.surface}
     if x.kind == "plane":
         return Plane(m.friction, tuple(position.tolist()), tuple(rotation[:, 2].tolist()), **numbers)
     if x.kind != "hfield":
@@ -152,7 +152,8 @@ def on_world(shapes: Sequence[Placed], terrains: Sequence[Terrain], law: Law) ->
         for shape in shapes:
             made = list(on_terrain(shape, terrain))
             for name, geometry in zip(_numbered(shape.name, made), made, strict=True):
-                found.append(_made(name, (shape.link, GROUND), geometry, (shape.material, terrain.material), law))
+                own = law.between((shape.material.soft, terrain.material.soft), (shape.body, WORLD))
+                found.append(_made(name, (shape.link, GROUND), geometry, (shape.material, terrain.material), own))
     return found
 
 
@@ -167,7 +168,8 @@ def between(first: Placed, second: Placed, law: Law) -> list[Candidate]:
     found = []
     for name, (geometry, swapped) in zip(_numbered(f"{first.name}:{second.name}", made), made, strict=True):
         a, b = (second, first) if swapped else (first, second)
-        found.append(_made(name, (a.link, b.link), geometry, (a.material, b.material), law))
+        own = law.between((a.material.soft, b.material.soft), (a.body, b.body))
+        found.append(_made(name, (a.link, b.link), geometry, (a.material, b.material), own))
     return found
 
 
@@ -215,7 +217,9 @@ def _pair(shapes: Sequence[Placed], pair: Any) -> tuple[Placed, Placed]:
     return a, b
 
 
-def joint_rows(cluster_tree: ClusterTree, limits: bool, friction: bool) -> tuple[tuple[JointRow, ...], tuple[str, ...]]:
+def joint_rows(
+    cluster_tree: ClusterTree, limits: bool, friction: bool, law: Law
+) -> tuple[tuple[JointRow, ...], tuple[str, ...]]:
     """The joints' limits and dry friction as rows; and the joints whose limits are not kept."""
     found, left = [], []
     for link, c in enumerate(cluster_tree.moving):
@@ -227,5 +231,5 @@ def joint_rows(cluster_tree: ClusterTree, limits: bool, friction: bool) -> tuple
             ends = (c.lower[k], c.upper[k]) if limits and flat else (-np.inf, np.inf)
             rubs = float(c.friction[k]) if friction else 0.0
             if np.isfinite(ends).any() or rubs:
-                found.append(JointRow(c.name, link, k, float(ends[0]), float(ends[1]), rubs))
+                found.append(JointRow(c.name, link, k, float(ends[0]), float(ends[1]), rubs, law.of_joint(link, k)))
     return tuple(found), tuple(left)

@@ -155,6 +155,17 @@ class Implicit:
         return Vec([self._along(x, by_link) for x in self.coupled])
 
 
+class ImplicitDamping(Implicit):
+    """The damping of joints alone: springs and servos act with the forces that they have at the start of a step."""
+
+    def __init__(self, c: Context, dt: Scalar) -> None:
+        super().__init__(c, dt)
+        self.servos, self.coupled = [], []
+
+    def _stiffness(self, i: int) -> Vec | None:
+        return None
+
+
 class Coupling(NamedTuple):
     """How servos that move several velocities give way: their forces are -W (rates + C f), where `rates` are those
     without contacts and without themselves, f forces along the rows, and C how the rates answer to these.

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from numbers import Real
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -27,8 +27,34 @@ class NormalLaw(NamedTuple):
     bias: Scalar
 
 
+class Law:
+    """How contacts answer. What touches is the same for all shapes of a scene, unless a law says otherwise."""
+
+    is_soft = False
+
+    def on(self, model: Any, q: Any) -> Any:
+        """The law for a robot, whose neutral coordinates are q."""
+        return self
+
+    def between(self, surfaces: Any, bodies: Any) -> Any:
+        """The law of two surfaces of a file (None of others), on bodies or frames by name."""
+        return self
+
+    def of_joint(self, link: int, entry: int) -> Any:
+        """How soft the limits and the dry friction of a joint's velocity are; None if they are rigid."""
+        return None
+
+    def acting(self, touch: Any, on_terrain: bool) -> Any:
+        """A contact with the point at which forces act."""
+        return touch
+
+    def unkept(self, candidates: Any) -> str:
+        """What of some candidates does not act under this law, in words; empty if all does."""
+        return ""
+
+
 @dataclass(frozen=True)
-class Rigid:
+class Rigid(Law):
     """Contacts of bodies that do not enter each other: exact Signorini and Coulomb.
 
     Examples
@@ -44,7 +70,7 @@ class Rigid:
 
 
 @dataclass(frozen=True)
-class Compliant:
+class Compliant(Law):
     """Contacts with a spring and a damper at every point; friction is that of Coulomb.
 
     Parameters
@@ -81,9 +107,6 @@ class Compliant:
         """λ = -dt (k (φ + dt v) + d v) where that pushes."""
         softness = 1.0 / (dt * self.stiffness + self.damping)
         return NormalLaw(softness / dt, gap * (softness * self.stiffness))
-
-
-Law = Rigid | Compliant
 
 
 def closing(gap: Scalar, dt: Scalar) -> Scalar:

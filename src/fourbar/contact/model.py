@@ -19,6 +19,7 @@ from ..functions.varying import VariedContext, argument_names
 from ..mechanism.mechanism import Mechanism
 from ..tree.cluster_tree import ClusterTree, lower
 from ..tree.parameters import Parameter
+from . import soft_step as _soft_step  # noqa: F401  (gives steps their soft law)
 from .candidates import Spec
 from .step import contact_step
 

@@ -21,7 +21,7 @@ from ..spatial.linear import Vec
 from ..tree.parameters import Parameter
 from .candidates import Spec
 from .model import IMPULSE, LARGEST, ContactModel
-from .step import Stepper, rolling_step
+from .step import Stepper, rolling_step, stepper
 
 GIVEN, NONE = "given", "none"  # controls: an array of the rollout, or there are none
 SEEN = "seen "  # before the names of observations among the records
@@ -126,7 +126,7 @@ class Rolling:
         self.controls = {name: size for name, size in self._sizes.items() if getattr(taken, name) == GIVEN}
         self.numbers: dict[str, tuple[int, ...]] = {"dt": ()} | ({"friction": (n,)} if taken.friction else {})
         self.numbers |= {name: x.shape for name, x in zip(argument_names(taken.which), taken.which, strict=True)}
-        self.records = {"residual": (), "gap": (n,), "force": (n, 3)}
+        self.records = {"residual": (), "residuals": (3,), "gap": (n,), "force": (n, 3)}
         if taken.u != NONE:
             self.records["acting"] = self._sizes["u"]
         self.records |= {SEEN + name: x.shape(self.model) for name, x in taken.observed}
@@ -135,12 +135,12 @@ class Rolling:
         """Record one step."""
         acting, more = self._controls(recorder, given)
         c = VariedContext.varied(self.model, recorder, {**given, **acting}, self.taken.which)
-        stepper = Stepper(c, self.spec)
-        found: dict[str, Any] = {**rolling_step(stepper), **more}
+        step = stepper(c, self.spec)
+        found: dict[str, Any] = {**rolling_step(step), **more}
         if self.taken.u != NONE:
             found["acting"] = c.given["u"]
         if self.taken.observed:
-            moment = ContactMoment(stepper, found, found["count"][0])
+            moment = ContactMoment(step, found, found["count"][0])
             found |= {SEEN + name: x.write(moment) for name, x in self.taken.observed}
         return found
 

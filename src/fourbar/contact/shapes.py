@@ -142,7 +142,7 @@ def material_of(geometry: Geometry) -> Material:
     s = geometry.surface
     friction = s.friction if s.dimensions > 1 else 0.0
     torsion, rolling = (s.torsion if s.dimensions > 3 else None), (s.rolling if s.dimensions > 4 else None)
-    return Material(friction, torsion, rolling, s.restitution)
+    return Material(friction, torsion, rolling, s.restitution, s)
 
 
 def _tuple(x: Sequence[Any]) -> tuple[float, float, float]:

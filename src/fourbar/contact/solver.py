@@ -21,10 +21,14 @@ from ..spatial.linear import Mat, Scalar, Vec, dot, is_zero
 _TINY = 1e-60  # of squares: keeps roots and ratios of what vanishes from infinity, and products above what is slow
 _SMALL = 1e-30  # an impulse below which nothing rubs
 _WEAK = 1e-10  # a row that moves so much less than the others of its contact is taken to move that much
-_PROXIMAL = 1e-8  # how much Newton's matrix is stiffened: redundant rows make G singular
+_PROXIMAL = 1e-8  # how much Newton's matrix is stiffened at first: redundant rows make G singular
+_SOFTEST, _STIFFEST = 1e-14, 0.1  # and later, where that leads nowhere, by what is left
 _INNER = 2  # rounds of a contact with several kinds of friction on its own in a sweep
 _LEAP, _TRIES = 0.5, 3  # so many Newton steps in a row that leave more of the residual than that lead nowhere
 _WILD = 20.0  # one that makes it so much larger does at once
+_PATIENCE = 20  # tries of a course that is stiffened by what is left: it may get worse before it gets better
+_COURSES = (1.0, 0.1, 10.0)  # by how many times that
+_LOST = 1e6  # m/s: such a course is over
 _ROOT = 3  # Newton steps for how fast a contact slides
 NEWTON_ROWS = 40  # with more rows than that only sweeps are made: Newton's code grows with their cube
 
@@ -303,7 +307,7 @@ def _disc_rows(
 
 
 def _equations(
-    problem: Problem, scale: Scaled, blocks: tuple[Block, ...], x: Vec
+    problem: Problem, scale: Scaled, blocks: tuple[Block, ...], x: Vec, proximal: Scalar
 ) -> tuple[list[list[Scalar]], list[Scalar]]:
     """Newton's equations A δ = b on the modes at x."""
     A: list[list[Scalar]] = []
@@ -313,7 +317,7 @@ def _equations(
         at = block.first
         if block.joint:
             row, right = _joint_row(problem, own, bounds, at, c[at], x[at])
-            row[at] = row[at] + _PROXIMAL * own[0]
+            row[at] = row[at] + proximal * own[0]
             A.append(row)
             b.append(right)
             continue
@@ -328,7 +332,7 @@ def _equations(
             A += more
             b += rights
         for i, size in zip(range(at, at + block.size), _spread(block, own), strict=True):
-            A[i][i] = A[i][i] + _PROXIMAL * size
+            A[i][i] = A[i][i] + proximal * size
     return A, b
 
 
@@ -357,10 +361,25 @@ def eliminate(A: list[list[Scalar]], b: list[Scalar]) -> Vec:
     return Vec(x)
 
 
-def newton(problem: Problem, scale: Scaled, blocks: tuple[Block, ...], x: Vec) -> Vec:
-    """Where the modes at x, if they are right, are kept exactly."""
-    A, b = _equations(problem, scale, blocks, x)
+def newton(problem: Problem, scale: Scaled, blocks: tuple[Block, ...], x: Vec, proximal: Scalar) -> Vec:
+    """Where the modes at x, if they are right, are kept exactly; `proximal` says how far it may go where G is
+    singular."""
+    A, b = _equations(problem, scale, blocks, x, proximal)
     return x + eliminate(A, b)
+
+
+def proximal(scale: Scaled, blocks: tuple[Block, ...], best: Solution, course: Scalar) -> Scalar:
+    """How much to stiffen Newton's matrix: on the first course next to nothing, on others by what is left, so that
+    impulses that cancel each other change by about as much as there are."""
+    size: Scalar = _TINY
+    for block, own in zip(blocks, scale.own, strict=True):
+        for i, a in zip(range(block.first, block.first + block.size), _spread(block, own), strict=True):
+            size = maximum(size, _size([best.impulse[i]]) * a)
+    times: Scalar = _COURSES[-1]
+    for k, x in reversed(list(enumerate(_COURSES[:-1], 1))):
+        times = select(course < k + 0.5, x, times)
+    by = minimum(maximum(times * best.residual / size, _SOFTEST), _STIFFEST)
+    return select(course < 0.5, _PROXIMAL, by)
 
 
 def _either(first: bool | Scalar, a: Solution, b: Solution) -> Solution:
@@ -374,15 +393,47 @@ def better(first: Solution, second: Solution) -> Solution:
     return _either(second.residual < first.residual, second, first)
 
 
-def progress(best: Solution, leap: Solution, tries: Scalar) -> tuple[Scalar, Scalar]:
-    """How many leaps there were since one left less than half of the best residual, and whether (1 or 0) these lead
-    nowhere: then they are counted anew."""
+class Progress(NamedTuple):
+    """Newton steps since one was good, the number of the course, and whether (1 or 0) this course led nowhere."""
+
+    tries: Scalar
+    course: Scalar
+    stuck: Scalar
+
+
+def progress(best: Solution, leap: Solution, tries: Scalar, course: Scalar) -> Progress:
+    """How many leaps there were since one left less than half of the best residual; if too many, or if one was wild,
+    the next course begins."""
     tries = select(leap.residual < _LEAP * best.residual, 0.0, tries + 1.0)
-    wild = select(leap.residual < _WILD * best.residual, 0.0, 1.0)  # also where it is not a number
-    stuck = select(tries > _TRIES - 0.5, 1.0, select(tries > 0.5, wild, 0.0))
-    return select(stuck > 0.5, 0.0, tries), stuck
+    first = course < 0.5
+    most = select(first, _WILD * best.residual, _LOST)
+    wild = select(leap.residual < most, 0.0, 1.0)  # also where it is not a number
+    stuck = select(tries > select(first, _TRIES, _PATIENCE) - 0.5, 1.0, select(tries > 0.5, wild, 0.0))
+    following = select(course > len(_COURSES) - 0.5, 0.0, course + 1.0)
+    return Progress(select(stuck > 0.5, 0.0, tries), select(stuck > 0.5, following, course), stuck)
 
 
 def measured(problem: Problem, scale: Scaled, blocks: tuple[Block, ...], impulse: Vec) -> Solution:
     """Impulses with their residual."""
     return Solution(impulse, residual(problem, scale, blocks, impulse))
+
+
+def conditions(problem: Problem, blocks: tuple[Block, ...], impulse: Vec) -> Vec:
+    """By how much contacts miss each law, the largest of all: Signorini's |λₙ cₙ| (J), how far friction is outside its
+    cone (N s), and |λ · (c + μ |cₜ| n)| (J), which is zero where friction takes as much energy as it can."""
+    found: list[Scalar] = [0.0, 0.0, 0.0]
+    for block, bounds in zip(blocks, problem.bounds, strict=True):
+        if block.joint:
+            continue
+        at = block.first
+        c = [velocity(problem, impulse, i) for i in range(at, at + block.size)]
+        press = impulse[at]
+        lost = press * c[0]
+        found[0] = maximum(found[0], _size([lost]))
+        found[1] = maximum(found[1], -press)
+        for rows, bound in zip(block.places(), bounds, strict=True):
+            x, v = Vec([impulse[i] for i in rows]), Vec([c[i - at] for i in rows])
+            found[1] = maximum(found[1], _size(x) - bound * press)
+            lost = lost + dot(x, v) + bound * press * _size(v)
+        found[2] = maximum(found[2], _size([lost]))
+    return Vec(found)

@@ -23,6 +23,7 @@ from . import implicit, motion, solver
 from .candidates import Candidate, JointRow, Spec, Touch, axes_of
 from .delassus import Base, Delassus, FreeMotion, Part
 from .laws import rebound
+from .solve import solve
 from .solver import Block, Problem, Solution
 
 _UNITS = Mat.identity(6)
@@ -47,7 +48,7 @@ def _row(pose: Transform, point: Vec, direction: Vec, turning: bool, sign: float
 
 def located(candidate: Candidate, poses: tuple[Transform, Transform]) -> Placed:
     """A contact, and its rows on its links (first, then second; those on the ground are left out)."""
-    touch = candidate.geometry.touch(*poses)
+    touch = candidate.law.acting(candidate.geometry.touch(*poses), GROUND in candidate.links)
     across = axes_of(touch.normal) if candidate.discs else ()
     directions: list[tuple[Vec, bool]] = [(touch.normal, False)]
     directions += [(x, False) for x in across] if candidate.friction > 0.0 else []
@@ -81,11 +82,6 @@ def _expanded(G: tuple[Mat, ...], v: Vec) -> tuple[Vec, ...]:
     return tuple(block @ v for block in G)
 
 
-def _left(residual: Scalar, tolerance: Scalar) -> Scalar:
-    """What is above zero while a problem is not solved."""
-    return residual - tolerance
-
-
 def _over_time(parts: tuple[Vec, ...], dt: Scalar) -> tuple[Vec, ...]:
     return tuple(x * (1.0 / dt) for x in parts)
 
@@ -116,11 +112,12 @@ def with_compliance(G: tuple[Vec, ...], where: tuple[int, ...], compliance: Vec)
     return Mat(Vec(row) for row in rows)
 
 
-def world_force(axes: tuple[Vec, ...], impulse: Vec, dt: Scalar) -> Vec:
+def world_force(candidate: Candidate, axes: tuple[Vec, ...], impulse: Vec, dt: Scalar) -> Vec:
     """The force of a contact on the first of its links, in the world."""
     total = axes[0] * impulse[0]
-    for axis, x in zip(axes[1:], impulse[1:], strict=False):
-        total = total + axis * x
+    if candidate.friction > 0.0:
+        for axis, x in zip(axes[1:], impulse[1:3], strict=True):
+            total = total + axis * x
     return total * (1.0 / dt)
 
 
@@ -142,22 +139,16 @@ def magnitude(*parts: Vec) -> Scalar:
     return total
 
 
-class Iterate(NamedTuple):
-    """Where a solution is: after the last sweep; now; the best so far; Newton steps since one was good."""
-
-    swept: Vec
-    now: Solution
-    best: Solution
-    tries: Any
-
-
 class Stepper:
     """Records a step of a model with contacts."""
+
+    conditions = staticmethod(solver.conditions)
+    implicitly = implicit.Implicit
 
     def __init__(self, c: Context, spec: Spec) -> None:
         self.c, self.spec, self.call = c, spec, c.recorder.call
         (self.dt,) = c.given["dt"]
-        self.implicit = implicit.Implicit(c, self.dt)
+        self.implicit = self.implicitly(c, self.dt)
         self.coupling: Any = None
         self.softened: Any = ()
         self.s = self._sweeps()
@@ -169,11 +160,14 @@ class Stepper:
         self.placed = self._placed()
         self.blocks = self._blocks()
 
+    def _touched(self) -> list[int]:
+        """The links that may touch something."""
+        return sorted({link for x in self.spec.candidates for link in x.links if link != GROUND})
+
     def _sweeps(self) -> Sweeps:
         """Sweeps over the cheapest tree, with what acts implicitly in its armature."""
         c = self.c
-        touched = {link for x in self.spec.candidates for link in x.links if link != GROUND}
-        s = c.equations(sorted(touched))
+        s = c.equations(self._touched())
         own = [self.implicit.armature(i, link.armature) for i, link in enumerate(s.tree.links)]
         links = [link._replace(armature=x) for link, x in zip(s.tree.links, own, strict=True)]
         tree = replace(s.tree, links=tuple(links))
@@ -181,8 +175,7 @@ class Stepper:
         return Sweeps(tree, c.recorder, q, [x for part in c.velocities() for x in part])
 
     def _placed(self) -> list[Placed]:
-        links = sorted({link for x in self.spec.candidates for link in x.links if link != GROUND})
-        poses = along(self.s, [Location(link, IDENTITY) for link in links], IDENTITY, place_outward)
+        poses = along(self.s, [Location(link, IDENTITY) for link in self._touched()], IDENTITY, place_outward)
         return [self.call(located, x, (poses[x.links[0]], poses[x.links[1]])) for x in self.spec.candidates]
 
     def _blocks(self) -> tuple[Block, ...]:
@@ -336,44 +329,8 @@ class Stepper:
         return Vec(found)
 
     def solve(self, problem: Problem) -> Solution:
-        """A sweep from the impulses of the last step; then Newton steps, and sweeps where these lead nowhere.
-
-        At least one of each: it ends near rounding then.
-        """
-        call, blocks, spec = self.call, self.blocks, self.spec
-        if not blocks:
-            return Solution(Vec(()), 0.0)
-        scale = call(solver.scaled, problem, blocks)
-        x = call(solver.sweep, problem, scale, blocks, Vec(self.c.given["impulse"]))
-        start = call(solver.measured, problem, scale, blocks, x)
-        newton = len(x) <= solver.NEWTON_ROWS
-
-        def once_more(state: Iterate) -> tuple[Iterate, Any]:
-            leapt, stuck = self._leapt(problem, scale, state) if newton else (state, 1.0)
-            now = self._swept(problem, scale, leapt, stuck)
-            best = call(solver.better, now.best, now.now)
-            return now._replace(best=best), call(_left, best.residual, spec.tolerance)
-
-        return self.c.recorder.repeat(once_more, Iterate(x, start, start, 0.0), spec.rounds).best
-
-    def _leapt(self, problem: Problem, scale: solver.Scaled, at: Iterate) -> tuple[Iterate, Any]:
-        """A Newton step, and whether (1 or 0) these lead nowhere."""
-        y = self.call(solver.newton, problem, scale, self.blocks, at.now.impulse)
-        leap = self.call(solver.measured, problem, scale, self.blocks, y)
-        tries, stuck = self.call(solver.progress, at.best, leap, at.tries)
-        return at._replace(now=leap, tries=tries), stuck
-
-    def _swept(self, problem: Problem, scale: solver.Scaled, at: Iterate, stuck: Any) -> Iterate:
-        """Sweeps of the samples that are `stuck`, from where sweeps ended last: nothing is done where no sample is."""
-
-        def again(state: tuple[Vec, Solution]) -> tuple[tuple[Vec, Solution], Any]:
-            x = state[0]
-            for _ in range(self.spec.sweeps):
-                x = self.call(solver.sweep, problem, scale, self.blocks, x)
-            return (x, self.call(solver.measured, problem, scale, self.blocks, x)), 0.0
-
-        swept, now = self.c.recorder.repeat(again, (at.swept, at.now), 1, stuck)
-        return at._replace(swept=swept, now=now)
+        """Impulses that obey the problem, from those of the last step."""
+        return solve(self.c.recorder, problem, self.blocks, Vec(self.c.given["impulse"]), self.spec)
 
     def accelerated(self, delassus: Delassus, forces: tuple[Vec, ...]) -> dict[int, Vec]:
         """The accelerations of all clusters under forces along the rows."""
@@ -386,7 +343,8 @@ class Stepper:
         """q and v after the step, impulses, residual, gaps and forces, each as its flat entries."""
         c, dt = self.c, self.dt
         delassus = self.delassus()
-        solution = self.solve(self.problem(delassus))
+        problem = self.problem(delassus)
+        solution = self.solve(problem)
         impulse = list(solution.impulse)
         parts = tuple(Vec(impulse[b.first : b.first + b.size]) for b in self.blocks)
         every = list(range(len(c.clusters)))
@@ -394,16 +352,26 @@ class Stepper:
         q0, turning = c.by_cluster("q"), self.turning
         ahead = [self.call(motion.ahead, turning[n], self.v[n], a[n], dt) for n in every]
         both = [self.call(motion.moved, turning[n], c.clusters[n].embedding, q0[n], ahead[n], dt) for n in every]
-        wrench = [self.call(world_force, x.axes, part, dt) for x, part in zip(self.placed, parts, strict=False)]
+        placed = zip(self.spec.candidates, self.placed, parts, strict=False)
+        wrench = [self.call(world_force, own, x.axes, part, dt) for own, x, part in placed]
         return {
             "q": flat([x for x, _ in both]),
             "v": flat([y for _, y in both]),
             "impulse": impulse,
             "residual": [solution.residual],
+            "residuals": list(self.call(self.conditions, problem, self.blocks, solution.impulse)),
             "gap": [x.touch.gap for x in self.placed],
             "force": flat(wrench),
             "a": flat([a[n] for n in every]),
         }
+
+
+STEPPERS: dict[bool, type[Stepper]] = {False: Stepper}  # by whether the law is soft; `soft_step` has the other
+
+
+def stepper(c: Context, spec: Spec) -> Stepper:
+    """The step of the law that a scene has."""
+    return STEPPERS[spec.soft](c, spec)
 
 
 def contact_step(c: Context, spec: Spec) -> Outputs:
@@ -412,7 +380,7 @@ def contact_step(c: Context, spec: Spec) -> Outputs:
     Where it is not finite, the state stays as it was, forces are zero and the residual is infinite: a NaN among the
     results would make all of them NaN. `told` are residual, gaps, forces.
     """
-    found, call = Stepper(c, spec).results(), c.recorder.call
+    found, call = stepper(c, spec).results(), c.recorder.call
     q, v, impulse = (Vec(found[name]) for name in ("q", "v", "impulse"))
     size = call(magnitude, q, v, impulse)
     n = len(spec.candidates)

@@ -36,13 +36,14 @@ class Material:
 
     Torsional friction γ bounds the moment about the normal by γ times the normal force, rolling friction the moment
     across it. None leaves the number to the other of two surfaces that touch; where both have one, the larger acts, and
-    of restitution the smaller.
+    of restitution the smaller. `soft` is all that a file says, for MuJoCo's law.
     """
 
     friction: float | None = None
     torsion: float | None = None
     rolling: float | None = None
     restitution: float | None = None
+    soft: Any = None
 
     def __post_init__(self) -> None:
         for name in ("friction", "torsion", "rolling", "restitution"):
@@ -98,6 +99,8 @@ class Plane(Terrain):
         Rolling friction (m), likewise of the moment across the normal.
     restitution : float, optional
         Part of the normal velocity, from 0 to 1, with which what touches leaves.
+    soft : Surface, optional
+        All that a model file says of its surface, for MuJoCo's law.
 
     Raises
     ------
@@ -116,6 +119,7 @@ class Plane(Terrain):
     torsion: float | None = None
     rolling: float | None = None
     restitution: float | None = None
+    soft: Any = None
 
     def __post_init__(self) -> None:
         normal = np.array(_three("normal", self.normal))
@@ -128,7 +132,7 @@ class Plane(Terrain):
 
     @property
     def material(self) -> Material:
-        return Material(self.friction, self.torsion, self.rolling, self.restitution)
+        return Material(self.friction, self.torsion, self.rolling, self.restitution, self.soft)
 
     def surface(self, point: Vec) -> Surface:
         normal = Vec(self.normal)
@@ -235,6 +239,8 @@ class HeightField(Terrain):
         Rolling friction (m), likewise of the moment across the normal.
     restitution : float, optional
         Part of the normal velocity, from 0 to 1, with which what touches leaves.
+    soft : Surface, optional
+        All that a model file says of its surface, for MuJoCo's law.
 
     Raises
     ------
@@ -256,6 +262,7 @@ class HeightField(Terrain):
     torsion: float | None = None
     rolling: float | None = None
     restitution: float | None = None
+    soft: Any = None
 
     def __post_init__(self) -> None:
         try:
@@ -278,7 +285,7 @@ class HeightField(Terrain):
 
     @property
     def material(self) -> Material:
-        return Material(self.friction, self.torsion, self.rolling, self.restitution)
+        return Material(self.friction, self.torsion, self.rolling, self.restitution, self.soft)
 
     @cached_property
     def traced(self) -> Slopes:

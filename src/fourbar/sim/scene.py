@@ -69,7 +69,7 @@ def _checked(robot: Any, terrains: Iterable[Any], law: Any) -> None:
         if not isinstance(x, Terrain):
             raise ArgumentError(f"Scene: expected a Plane, HeightField or SignedDistance after the robot, got {x!r}")
     if not isinstance(law, Law):
-        raise ArgumentError(f"law={law!r}: expected fb.contact.Rigid() or fb.contact.Compliant(...)")
+        raise ArgumentError(f"law={law!r}: expected fb.contact.Rigid(), Compliant(...) or MuJoCo(...)")
 
 
 class Scene(Staged):
@@ -89,7 +89,7 @@ class Scene(Staged):
         links no joint connects; "none"; or a list of pairs of names.
     grounded : list of str, optional
         The shapes, or bodies, that may touch terrain; all if None.
-    law : Rigid or Compliant, optional
+    law : Rigid, Compliant or MuJoCo, optional
         How hard contacts are; rigid if None.
     limits : bool, default True
         Let the limits of joints stop them.
@@ -137,29 +137,31 @@ class Scene(Staged):
         tolerance: float = 1e-10,
         iterations: int = 200,
     ) -> None:
-        law = Rigid() if law is None else law
-        _checked(robot, terrains, law)
+        asked = Rigid() if law is None else law
+        _checked(robot, terrains, asked)
         for name, x in (("tolerance", tolerance), ("bounce_above", bounce_above)):
             if not (isinstance(x, Real) and 0.0 <= float(x) < np.inf):
                 raise ArgumentError(f"{name}={x!r}: expected a velocity in m/s, not negative")
         if not isinstance(iterations, int | np.integer) or iterations < 1:
             raise ArgumentError(f"iterations={iterations!r}: expected a whole number, at least 1")
         tree = robot.model.cluster_tree
-        self.robot = robot
+        self.robot, acting = robot, asked.on(robot.model, robot.neutral())
         floors = choose.floors(robot.mechanism, tree)
         self.terrains = terrains or floors.terrains
         chosen = choose.choose(robot.mechanism, tree, contacts)
-        candidates = choose.on_world(choose.only(chosen.shapes, grounded), self.terrains, law)
-        candidates += choose.among(tree, chosen.shapes, chosen.fixed, pairs, law)
-        joints, unkept = choose.joint_rows(tree, bool(limits), bool(joint_friction))
+        candidates = choose.on_world(choose.only(chosen.shapes, grounded), self.terrains, acting)
+        candidates += choose.among(tree, chosen.shapes, chosen.fixed, pairs, acting)
+        joints, unkept = choose.joint_rows(tree, bool(limits), bool(joint_friction), acting)
         if len(candidates) > choose.MOST:
             raise ModelError(
                 f"Scene: {len(candidates)} points may touch, at most {choose.MOST} are simulated; name those that do, "
                 "such as the feet, in contacts=[...], and leave pairs out with pairs='none'"
             )
         self.spec = Spec(
-            tuple(candidates), joints, float(bounce_above), float(tolerance), rounds=int(iterations)
+            tuple(candidates), joints, float(bounce_above), float(tolerance), rounds=int(iterations), soft=acting.is_soft
         )  # fmt: skip
+        if unkept_by_law := acting.unkept(candidates):
+            warn(f"Scene: {unkept_by_law}", SimulationWarning)
         self._tell((*chosen.left, *(() if terrains else floors.left)), unkept)
 
     def _tell(self, left: tuple[str, ...], unkept: tuple[str, ...]) -> None:

@@ -9,7 +9,7 @@ import numpy as np
 from ..chunks.apply import Result
 from .in_chunks import control_core, rolled_lazily
 from .reading import read_period
-from .touching import ContactRun, Contacts
+from .touching import ContactRun, Contacts, Residuals
 
 if TYPE_CHECKING:
     from .scene import Scene
@@ -31,6 +31,7 @@ def rollout_lazily(
         Result("worst", (), before=time), Result("converged", (), bool, before=time), Result("diverged", (), bool),
         Result("gap", (n,), before=time), Result("force", (n, 3), before=time),
         Result("found", (n,), bool, before=time), Result("last_q", (nq,)), Result("last_v", (nv,)),
+        *(Result(name, (), before=time) for name in Residuals._fields),
     ]  # fmt: skip
     found = rolled_lazily(
         "rollout", scene.rollout, _read, {"q": q, "v": v, "control": control, "friction": friction}, cores, results,
@@ -39,10 +40,11 @@ def rollout_lazily(
     contacts = Contacts(scene.contacts, **{name: found.pop(name) for name in _CONTACTS})
     last = found.pop("last_q"), found.pop("last_v")
     t = np.minimum(np.arange(rows) * every, steps) * dt
-    return ContactRun(t=t, contacts=contacts, last=last, **found)
+    by_law = Residuals(*(found.pop(name) for name in Residuals._fields))
+    return ContactRun(t=t, contacts=contacts, last=last, residuals=by_law, **found)
 
 
 def _read(run: ContactRun) -> tuple[np.ndarray, ...]:
     """The arrays of a run, in the order of the results."""
     contacts = (getattr(run.contacts, name) for name in _CONTACTS)
-    return run.q, run.v, run.residual, run.worst, run.converged, run.diverged, *contacts, *run.last
+    return run.q, run.v, run.residual, run.worst, run.converged, run.diverged, *contacts, *run.last, *run.residuals

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -19,7 +19,7 @@ from .recorded import Recorded
 if TYPE_CHECKING:
     from .scene import Scene
 
-RECORDS = ("q", "v", "residual", "worst", "gap", "force")
+RECORDS = ("q", "v", "residual", "residuals", "worst", "gap", "force")
 
 
 @dataclass(frozen=True)
@@ -43,6 +43,18 @@ class Contacts:
         return Contacts((name,), self.gap[..., k], self.force[..., k, :], self.found[..., k])
 
 
+class Residuals(NamedTuple):
+    """By how much contacts missed each law in a step, the largest of all contacts, for every time and sample.
+
+    signorini: |λₙ cₙ| (J), of a normal impulse and the velocity with which it leaves. cone: how far friction is outside
+    its cone (N s). dissipation: |λ · (c + μ |cₜ| n)| (J), zero where friction takes as much energy as it can.
+    """
+
+    signorini: np.ndarray
+    cone: np.ndarray
+    dissipation: np.ndarray
+
+
 @dataclass(frozen=True)
 class ContactRun(Recorded, Plotted):
     """A motion with contacts: t (n), q (n, ..., nq), v (n, ..., nv) and `contacts`.
@@ -50,9 +62,9 @@ class ContactRun(Recorded, Plotted):
     residual (n, ...): the largest velocity (m/s) by which a condition of contact was missed in the step before; worst
     (n, ...) the same of all steps so far, and converged (n, ...) whether that was within the tolerance. diverged (...):
     which samples were not finite at some time; they are NaN from there on, and their last finite state is in `last`,
-    that of all samples at the end (q, v). u (n, ..., nu): the controls of actuators in the step before (NaN at the
-    start), None where there were none; observations: (n, ..., *shape) by name.
-    scene: what it was simulated in, needed to show it.
+    that of all samples at the end (q, v). residuals: the laws one by one. scene: what it was simulated in, needed to
+    show it. u (n, ..., nu): the controls of actuators in the step before (NaN at the start), None where there were
+    none; observations: (n, ..., *shape) by name.
     """
 
     t: np.ndarray
@@ -64,6 +76,7 @@ class ContactRun(Recorded, Plotted):
     converged: np.ndarray
     diverged: np.ndarray
     last: tuple[np.ndarray, np.ndarray]
+    residuals: Residuals
     scene: Scene | None = field(default=None, repr=False, compare=False)
     u: np.ndarray | None = None
     observations: dict[str, np.ndarray] = field(default_factory=dict)
@@ -147,6 +160,7 @@ class Run:
         n, batch = len(self.scene.contacts), self.motion.batch
         first = {
             "q": self._start["q"], "v": self._start["v"], "residual": np.zeros(batch), "worst": np.zeros(batch),
+            "residuals": np.zeros((*batch, 3)),
             "gap": np.full((*batch, n), np.nan), "force": np.zeros((*batch, n, 3)),
         }  # fmt: skip
         if "acting" in records:
@@ -156,8 +170,9 @@ class Run:
         contacts = Contacts(self.scene.contacts, whole["gap"], whole["force"], (whole["force"] != 0.0).any(axis=-1))
         good = whole["worst"] <= self.scene.spec.tolerance
         last = (rolled.state["q"], rolled.state["v"])
+        by_law = Residuals(*np.moveaxis(whole["residuals"], -1, 0))
         return ContactRun(
-            t, whole["q"], whole["v"], contacts, whole["residual"], whole["worst"], good, rolled.diverged, last,
+            t, whole["q"], whole["v"], contacts, whole["residual"], whole["worst"], good, rolled.diverged, last, by_law,
             self.scene, whole.get("acting"), {x: whole[SEEN + x] for x in self._seen},
         )  # fmt: skip
 

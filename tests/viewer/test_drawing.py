@@ -222,6 +222,7 @@ def test_keyframes_are_the_poses_of_the_bodies(tmp_path: Path) -> None:
     for accessor in (a for a in file["accessors"] if "min" in a and a["type"] == "VEC3"):
         assert (np.array(accessor["max"]) >= np.array(accessor["min"])).all()
     assert sum(node.get("name", "").startswith("ghost") for node in file["nodes"]) == 3
+    assert np.isfinite(file["extras"]["camera"]).all() and len(file["extras"]["camera"]) == 4  # all that page.js reads
 
 
 def test_glb_is_read_by_trimesh(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from .camera import direction
+from .camera import AWAY, FIELD, direction
 from .drawing import Drawing, Item
 from .meshes import Colour, linear
 from .recording import Recording
@@ -227,7 +227,7 @@ def glb(
     bounds = recording.bounds(drawing)
     extras = {
         "bounds": bounds.round(6).tolist(),
-        "camera": direction(bounds),
+        "camera": [*direction(bounds), AWAY, FIELD],
         "duration": recording.duration,
         "notes": list(drawing.notes),
     }

@@ -30,7 +30,17 @@ if TYPE_CHECKING:
     from .contact import HeightField, Plane, SignedDistance
     from .identification import Identification, base_parameters, exciting_trajectory, identify
     from .io import Finding, ParseError, Report
-    from .sim import Rollouts, Scene, SimulationWarning, Trajectory, observe, rollout, simulate, traced
+    from .sim import (
+        Rollouts,
+        Scene,
+        SimulationWarning,
+        Trajectory,
+        load_scene,
+        observe,
+        rollout,
+        simulate,
+        traced,
+    )
     from .system.inverse_kinematics import InverseKinematics
     from .system.limits import Limits
     from .system.load import FileWarning, load, loads
@@ -46,8 +56,9 @@ __all__ = [
     "HeightField", "Identification", "IdentificationError", "InverseKinematics", "Limits", "ModelError", "ParseError",
     "Plane", "Report", "Rollouts", "Scene", "SignedDistance", "SimulationWarning", "SingularError", "System", "Target",
     "Trajectory", "UnknownNameError", "View", "acos", "asin", "atan2", "base_parameters", "constraints", "contact",
-    "convert", "cos", "exciting_trajectory", "export_c", "export_wasm", "identify", "joints", "load", "loads", "loops",
-    "maximum", "minimum", "observe", "robots", "rollout", "select", "simulate", "sin", "sqrt", "tan", "traced", "view",
+    "convert", "cos", "exciting_trajectory", "export_c", "export_wasm", "identify", "joints", "load", "load_scene",
+    "loads", "loops", "maximum", "minimum", "observe", "robots", "rollout", "select", "simulate", "sin", "sqrt", "tan",
+    "traced", "view",
 ]  # fmt: skip
 
 lazy(
@@ -62,7 +73,7 @@ lazy(
         "io": "Finding ParseError Report",
         "lagrange": "",
         "robots": "",
-        "sim": "Rollouts Scene SimulationWarning Trajectory observe rollout simulate traced",
+        "sim": "Rollouts Scene SimulationWarning Trajectory load_scene observe rollout simulate traced",
         "system.inverse_kinematics": "InverseKinematics",
         "system.limits": "Limits",
         "system.load": "FileWarning load loads",

@@ -225,3 +225,52 @@ def test_springs_of_a_robot_act(monkeypatch: pytest.MonkeyPatch, capsys: pytest.
     assert _number("energy drift", printed.out) < 1e-9
     assert re.search("^acting +springs of 1 joint$", printed.out, re.MULTILINE)
     assert "lost" not in printed.out
+
+
+def test_a_robot_falls_on_a_ground(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A double pendulum on a ground 20 % of its size below its lowest point; damping is said."""
+    picture = tmp_path / "ground.png"
+    options = ["--ground", "--friction", "0.5", "--duration", "1", "--dt", "0.002", "--output", str(picture)]
+    assert main(["simulate", "double_pendulum", *options]) == 0
+    out = capsys.readouterr().out
+    assert _number("residual", out) < 1e-9 and "friction 0.5" in out and "joint damping" in out
+    assert re.search(r"touching at the end +lower [\d.]+ N", out) is not None, out
+    assert picture.read_bytes()[:4] == PNG
+
+
+def test_a_floor_of_the_file_is_touched_unless_it_is_not_wanted(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pytest.importorskip("mujoco", reason="MJCF is read with MuJoCo")
+    file = tmp_path / "ball.xml"
+    file.write_text(
+        """<mujoco><worldbody><geom name="floor" type="plane" size="1 1 1"/><body name="ball" pos="0 0 0.5"><freejoint/>
+        <inertial pos="0 0 0" mass="2" diaginertia="0.01 0.01 0.01"/><geom type="sphere" size="0.1"/></body>
+        </worldbody></mujoco>"""
+    )
+    options = ["--no-picture", "--duration", "1", "--dt", "0.002"]
+    assert main(["simulate", str(file), *options]) == 0
+    out = capsys.readouterr().out
+    assert "ball 19.6 N (weight 19.62 N)" in out and "joint damping" not in out
+    assert main(["simulate", str(file), "--no-contacts", *options]) == 0
+    printed = capsys.readouterr()
+    assert "touching" not in printed.out and "contacts are not simulated" in printed.err
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--friction", "0.5"], "give --ground too"),
+        (["--ground", "--no-contacts"], "leave out --no-contacts"),
+    ],
+)
+def test_options_of_the_ground(options: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["simulate", "--no-picture", *SHORT, *options]) == 2
+    assert message in capsys.readouterr().err
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", robots.ROBOTS)
+def test_every_robot_of_the_library_falls_on_a_ground(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["simulate", name, "--ground", "--no-picture", "--duration", "1", "--dt", "0.002"]) == 0
+    assert "touching at the end" in capsys.readouterr().out

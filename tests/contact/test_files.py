@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -50,8 +51,8 @@ def test_a_height_field_of_a_file_carries() -> None:
 
 
 def test_what_of_the_world_does_not_act_is_said() -> None:
-    with pytest.warns(fb.SimulationWarning, match="cylinder 'floor' of the world"):
-        scene = fb.Scene(block('type="cylinder" size="1 1"', ""))
+    with pytest.warns(fb.SimulationWarning, match="ellipsoid 'floor' of the world"):
+        scene = fb.Scene(block('type="ellipsoid" size="1 1 1"', ""))
     assert scene.terrains == ()
 
 
@@ -70,3 +71,36 @@ def test_careless_use_is_refused_in_words() -> None:
         fb.rollout(fb.robots.double_pendulum(), [0.0, 0.0], [0.0, 0.0], np.zeros((10, 3)), dt=1e-3)
     with pytest.raises(AttributeError, match="did you mean 'mass_matrix'"):
         _ = fb.robots.double_pendulum().varying("lower.mass").mass_matri
+
+
+SDF = """<sdf version="1.9"><world name="w"><model name="ground"><static>true</static><link name="l">
+<collision name="c">
+<geometry><plane><normal>0 0 1</normal><size>10 10</size></plane></geometry>
+<surface><friction><ode><mu>0.4</mu><mu2>0.4</mu2></ode></friction></surface></collision></link></model>
+<model name="ball"><pose>0 0 0.5 0 0 0</pose><link name="b"><inertial><mass>1</mass><inertia><ixx>0.01</ixx>
+<iyy>0.01</iyy><izz>0.01</izz><ixy>0</ixy><ixz>0</ixz><iyz>0</iyz></inertia></inertial><collision name="c"><geometry>
+<sphere><radius>0.1</radius></sphere></geometry>{mask}</collision></link></model></world></sdf>"""
+
+
+def test_a_world_in_sdf_is_a_scene(tmp_path: Path) -> None:
+    (tmp_path / "world.sdf").write_text(SDF.format(mask=""))
+    scene = fb.load_scene(tmp_path / "world.sdf")
+    assert scene.friction.tolist() == [0.4]
+    q = scene.start()
+    assert abs(q[2] - 0.1) < 1e-12
+    mask = "<surface><contact><collide_bitmask>2</collide_bitmask></contact></surface>"
+    (tmp_path / "world.sdf").write_text(SDF.format(mask=mask))
+    assert fb.load_scene(tmp_path / "world.sdf").contacts == ()
+
+
+def test_a_scene_of_mjcf_starts_at_its_keyframe(tmp_path: Path) -> None:
+    (tmp_path / "scene.xml").write_text(
+        """<mujoco><worldbody><geom type="plane" size="1 1 1"/><body name="a" pos="0 0 1"><freejoint/>
+        <inertial pos="0 0 0" mass="1" diaginertia="0.01 0.01 0.01"/><geom type="sphere" size="0.1"/></body></worldbody>
+        <keyframe><key name="home" qpos="0 0 0.7 0 1 0 0"/></keyframe></mujoco>"""
+    )
+    scene = fb.load_scene(tmp_path / "scene.xml", tolerance=1e-9)
+    assert scene.spec.tolerance == 1e-9 and scene.keyframes["home"][2] == 0.7
+    assert np.allclose(scene.start(), [0, 0, 0.1, 0, 1, 0, 0])
+    with pytest.warns(fb.SimulationWarning, match=r"fb.Scene\(robot\)"):
+        fb.simulate(scene.robot, scene.keyframes["home"], duration=0.01)

@@ -81,7 +81,7 @@ def test_few_points(points: np.ndarray) -> None:
 
 
 WRONG = {
-    "a.dae": (b"<COLLADA/>", "not of .dae"),
+    "a.xyz": (b"<COLLADA/>", "not of .xyz"),
     "b.obj": (b"f 1 2 3", "no vertices"),
     "c.stl": (b"solid nothing", "no vertices"),
     "d.obj": (b"v 1 2 nan", "no vertices, or some that are not finite"),

@@ -154,6 +154,25 @@ def positive(text: str) -> float:
     return value
 
 
+def number(text: str) -> float:
+    """A finite number."""
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if not math.isfinite(value):
+        raise argparse.ArgumentTypeError(f"expected a finite number, got {text!r}")
+    return value
+
+
+def not_negative(text: str) -> float:
+    """A finite number that is not negative."""
+    value = number(text)
+    if value < 0.0:
+        raise argparse.ArgumentTypeError(f"expected a number that is not negative, got {text!r}")
+    return value
+
+
 def at_least_one(text: str) -> int:
     """A whole number of at least 1."""
     if not text.isdigit() or int(text) < 1:

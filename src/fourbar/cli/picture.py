@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import matplotlib
 import numpy as np
@@ -14,16 +14,18 @@ from matplotlib.figure import Figure
 
 from ..constraints import Closure, Distance
 from ..errors import ArgumentError
-from ..joints import Revolute
+from ..joints import Free, Revolute
+from ..joints.euclidean import is_flat
 from ..mechanism.mechanism import WORLD, NamedLoop
 from ..sim import Trajectory
 from ..system.system import System
 
 _MOST_LABELS = 8
 _LONGEST_LEGEND = 36  # characters that fit beside the title
-_COLOURS = ("#1f5fa8", "#d1701c", "#3a8f4d", "#8c4aa0", "#b03a48", "#4a8f99", "#8a6d3b", "#5c5c5c")
-_DARK, _PALE = "#333333", "#b5b5b5"
-_STYLE: dict[Any, Any] = {
+COLOURS = ("#1f5fa8", "#d1701c", "#3a8f4d", "#8c4aa0", "#b03a48", "#4a8f99", "#8a6d3b", "#5c5c5c")
+DARK, PALE, BAND = "#333333", "#b5b5b5", "#eaf1e6"
+_FEW = 3  # joints whose limits are told apart
+STYLE: dict[Any, Any] = {
     "axes.spines.top": False,
     "axes.spines.right": False,
     "axes.edgecolor": "#888888",
@@ -49,30 +51,65 @@ def check_output(output: Path) -> None:
 
 def draw(robot: System, trajectory: Trajectory, drift: np.ndarray, output: Path) -> None:
     """Write the picture of a simulation; `drift` is the relative change in energy."""
-    with matplotlib.rc_context(_STYLE):
+    with matplotlib.rc_context(STYLE):
         figure = Figure(figsize=(11.0, 5.6), layout="constrained")
         figure.suptitle(robot.name.replace("_", " "), x=0.01, ha="left", weight="bold")
         grid = figure.add_gridspec(2, 2, width_ratios=(1.45, 1.0), hspace=0.06)
         first = figure.add_subplot(grid[0, 0])
-        _coordinates(first, robot, trajectory)
+        joints(first, robot, trajectory.t, trajectory.q)
         _drift(figure.add_subplot(grid[1, 0], sharex=first), trajectory.t, drift)
         _path(figure.add_subplot(grid[:, 1]), robot, trajectory)
         first.tick_params(labelbottom=False)
         figure.savefig(output, dpi=150)
 
 
-def _coordinates(axes: Any, robot: System, trajectory: Trajectory) -> None:
-    names = robot.names.coordinates
-    turning = all(isinstance(c.joint, Revolute) for c in robot.mechanism.joints if c.joint.nv)
-    for i, name in enumerate(names):
-        label = name if len(names) <= _MOST_LABELS else None
-        axes.plot(trajectory.t, trajectory.q[:, i], color=_COLOURS[i % len(_COLOURS)], lw=1.4, label=label)
-    axes.set_title("joint angles" if turning else "coordinates")
-    axes.set_ylabel("rad" if turning else "rad, m")
-    axes.set_xlim(0.0, trajectory.t[-1])
-    if sum(map(len, names)) <= _LONGEST_LEGEND:
+class Moved(NamedTuple):
+    """The coordinates (n, m) of the joints that turn about an axis or slide: names, limits, and whether all turn."""
+
+    names: list[str]
+    values: np.ndarray
+    lower: np.ndarray
+    upper: np.ndarray
+    turning: bool
+
+
+def moved(robot: System, q: np.ndarray) -> Moved:
+    """What the joints did, without those of bodies that move freely."""
+    every = robot.model.cluster_tree.moving
+    flat = [(c, k) for c in every for k in range(len(c.lower))]
+    kept = [i for i, (c, _) in enumerate(flat) if is_flat(c.joint)]
+    names = [flat[i][0].name if len(flat[i][0].lower) == 1 else f"{flat[i][0].name}.{flat[i][1]}" for i in kept]
+    ends = ([getattr(flat[i][0], end)[flat[i][1]] for i in kept] for end in ("lower", "upper"))
+    lower, upper = (np.array(x, float) for x in ends)
+    turning = all(isinstance(flat[i][0].joint, Revolute) for i in kept)
+    return Moved(names, np.asarray(robot.expand(q))[:, kept], lower, upper, turning)
+
+
+def joints(axes: Any, robot: System, t: np.ndarray, q: np.ndarray) -> None:
+    """Coordinates of joints over time; where more than a few have limits as parts of their ranges, which are a band."""
+    found = moved(robot, q)
+    limited = np.isfinite(found.lower) & np.isfinite(found.upper) & (found.upper > found.lower)
+    label, values = "rad" if found.turning else "rad, m", found.values
+    if not found.names:
+        axes.set_title("no joints")
+    elif limited.all() and len(found.names) > _FEW:
+        values = (found.values - found.lower) / (found.upper - found.lower)
+        axes.axhspan(0.0, 1.0, color=BAND, zorder=0)
+        axes.set_ylim(max(-1.0, min(-0.15, values.min())), min(2.0, max(1.15, values.max())))
+        axes.set_title("joints within their limits (band)")
+        label = "part of the range"
+    else:
+        axes.set_title("joint angles" if found.turning else "joint coordinates")
+        for i in np.flatnonzero(limited) if limited.sum() <= _FEW else ():
+            axes.axhspan(found.lower[i], found.upper[i], color=COLOURS[i % len(COLOURS)], alpha=0.12, lw=0, zorder=0)
+    for i, name in enumerate(found.names):
+        shown = name if len(found.names) <= _MOST_LABELS else None
+        axes.plot(t, values[:, i], color=COLOURS[i % len(COLOURS)], lw=1.4, label=shown)
+    axes.set_ylabel(label)
+    axes.set_xlim(0.0, t[-1])
+    if found.names and sum(map(len, found.names)) <= _LONGEST_LEGEND:
         axes.legend(loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=4, borderaxespad=0.2)
-    elif len(names) <= _MOST_LABELS:
+    elif found.names and len(found.names) <= _MOST_LABELS:
         axes.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), borderaxespad=0.2, fontsize=8)
 
 
@@ -80,35 +117,46 @@ def _drift(axes: Any, t: np.ndarray, drift: np.ndarray) -> None:
     largest = float(np.abs(drift).max())
     power = int(np.floor(np.log10(largest))) if largest > 0.0 else 0
     axes.axhline(0.0, color="#888888", lw=0.8)
-    axes.plot(t, drift / 10.0**power, color=_COLOURS[3], lw=1.2)
+    axes.plot(t, drift / 10.0**power, color=COLOURS[3], lw=1.2)
     axes.set_title("change in energy, relative to the largest kinetic energy")
     axes.set_ylabel(rf"$\times\,10^{{{power}}}$" if power else "1")
     axes.set_xlabel("time [s]")
 
 
 def _path(axes: Any, robot: System, trajectory: Trajectory) -> None:
-    """The path of the tip, in the plane in which it moves most, coloured by time."""
-    tip, position = _tip(robot, trajectory.q)
+    """The path of the tip, in the plane in which it moves most, coloured by time; of what falls, seen from its root."""
+    tip, position = tip_of(robot, trajectory.q)
+    root = _falling(robot)
+    base = np.zeros((1, 3)) if root is None else robot.pose(trajectory.q, root)[:, :3, 3]
+    position = position - base
     plane = sorted(np.argsort(np.ptp(position, axis=0))[1:].tolist())
     points = position[:, plane]
     colours = LinearSegmentedColormap.from_list("time", matplotlib.colormaps["viridis"](np.linspace(0.0, 0.88, 64)))
     segments = np.stack([points[:-1], points[1:]], axis=1)
     lines = LineCollection(list(segments), cmap=colours, array=trajectory.t[:-1], lw=1.1, capstyle="round")
     axes.add_collection(lines)
-    for q, colour, label in ((trajectory.q[0], _PALE, "start"), (trajectory.q[-1], _DARK, "end")):
-        for k, bone in enumerate(_skeleton(robot, q)):
+    for q, origin, colour, label in (
+        (trajectory.q[0], base[0], PALE, "start"), (trajectory.q[-1], base[-1], DARK, "end")
+    ):  # fmt: skip
+        for k, bone in enumerate(skeleton(robot, q)):
             shown = label if k == 0 else None
-            axes.plot(*bone[:, plane].T, "o-", color=colour, lw=1.8, ms=3.5, label=shown, zorder=3)
+            axes.plot(*(bone - origin)[:, plane].T, "o-", color=colour, lw=1.8, ms=3.5, label=shown, zorder=3)
     axes.set_aspect("equal", adjustable="datalim")
     axes.autoscale_view()
-    axes.set_title(f"path of {tip}")
+    axes.set_title(f"path of {tip}" if root is None else f"path of {tip}, seen from {root}")
     axes.set_xlabel(f"{'xyz'[plane[0]]} [m]")
     axes.set_ylabel(f"{'xyz'[plane[1]]} [m]")
     axes.legend(loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=2, borderaxespad=0.2)
     axes.figure.colorbar(lines, ax=axes, label="time [s]", shrink=0.6, pad=0.02)
 
 
-def _tip(robot: System, q: np.ndarray) -> tuple[str, np.ndarray]:
+def _falling(robot: System) -> str | None:
+    """The body that falls with all others, if there is one."""
+    roots = [c for c in robot.mechanism.joints if c.parent == WORLD]
+    return roots[0].child if len(roots) == 1 and isinstance(roots[0].joint, Free) else None
+
+
+def tip_of(robot: System, q: np.ndarray) -> tuple[str, np.ndarray]:
     """The last frame, or else the centre of mass of the last body (its origin may lie on a hinge): (n, 3)."""
     if robot.names.frames:
         name = robot.names.frames[-1]
@@ -118,7 +166,7 @@ def _tip(robot: System, q: np.ndarray) -> tuple[str, np.ndarray]:
     return body.name, T[:, :3, :3] @ np.array(body.com) + T[:, :3, 3]
 
 
-def _skeleton(robot: System, q: np.ndarray) -> list[np.ndarray]:
+def skeleton(robot: System, q: np.ndarray) -> list[np.ndarray]:
     """Lines (2, 3) from the origin of every body to that of its parent, to its loop attachments, and to the tip."""
     m = robot.mechanism
     poses = dict(zip(robot.names.bodies, robot.poses(q), strict=True)) | {WORLD: np.eye(4)}
@@ -127,7 +175,7 @@ def _skeleton(robot: System, q: np.ndarray) -> list[np.ndarray]:
     for body, point in _held(m.loops):
         lines.append(np.array([origin[body], poses[body][:3, :3] @ point + origin[body]]))
     last = m.frames[-1].body if m.frames else m.bodies[-1].name
-    return [*lines, np.array([origin[last], _tip(robot, q[None])[1][0]])]
+    return [*lines, np.array([origin[last], tip_of(robot, q[None])[1][0]])]
 
 
 def _held(loops: Sequence[NamedLoop]) -> list[tuple[str, np.ndarray]]:

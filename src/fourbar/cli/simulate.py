@@ -1,22 +1,27 @@
-"""simulate: let a robot move freely under gravity.
+"""simulate: let a robot move under gravity, freely or on a ground.
 
 Simulates without motor forces: springs and damping of the joints act, unless --no-passive is given. Prints how fast
 and how accurate the simulation is, and draws coordinates, energy and the path of the tip.
 The crank-rocker (a four-bar) and the double pendulum start at rest and are compared with their closed forms; other
-robots start at a random configuration and velocity, the same in every run. Exit code 1 if the picture could not be
-written (it needs matplotlib) or if the motion diverged before its end.
+robots start at a random configuration and velocity, the same in every run.
+With --ground, or where the file has a floor, the robot starts at rest on it (in the configuration "home" of its file,
+else the first, else the neutral one), contacts, limits and dry friction of the joints act, and the picture shows
+heights and contact forces. With --ground joints without damping get some, unless --no-passive is given. Exit code 1 if
+the picture could not be written (it needs matplotlib) or if the motion diverged before its end.
 """
 
 from __future__ import annotations
 
 import argparse
+import math
 import sys
 import time
 import warnings
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -25,8 +30,17 @@ from ..robots.crank_rocker import closed_form as of_crank_rocker
 from ..robots.pendulum import closed_form as of_double_pendulum
 from ..sim import SimulationWarning, Trajectory, simulate
 from ..system.system import System
-from . import table
-from .arguments import DEFAULT_ROBOT, add_robot, positive, read_robot, reading_options, tell_warnings
+from . import table, touch
+from .arguments import (
+    DEFAULT_ROBOT,
+    add_robot,
+    not_negative,
+    number,
+    positive,
+    read_robot,
+    reading_options,
+    tell_warnings,
+)
 from .progress import PLOT_EXTRA, progress
 
 _MOST_RECORDED = 20_000
@@ -44,7 +58,18 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add_robot(parser, nargs="?", default=DEFAULT_ROBOT)
     parser.add_argument("--duration", type=positive, default=10.0, metavar="S", help="seconds (default: 10)")
     parser.add_argument("--dt", type=positive, default=1e-3, metavar="S", help="step size (default: 0.001)")
-    parser.add_argument("--no-passive", action="store_true", help="ignore springs and damping of the joints")
+    parser.add_argument(
+        "--ground", nargs="?", type=number, const=math.nan, metavar="HEIGHT",
+        help=(
+            "simulate contacts with a level ground at this height (m); without a number at 0, or where the lowest "
+            "point of a robot is that cannot be lifted"
+        ),
+    )  # fmt: skip
+    parser.add_argument("--friction", type=not_negative, metavar="MU", help="friction of the ground (default: 0.8)")
+    parser.add_argument("--no-contacts", action="store_true", help="ignore the floor of the file")
+    parser.add_argument(
+        "--no-passive", action="store_true", help="ignore springs and damping of the joints; with --ground, add none"
+    )
     parser.add_argument(
         "--output", type=Path, default=Path("simulation.png"), metavar="FILE", help=("file for the picture")
     )
@@ -55,12 +80,19 @@ def run(args: argparse.Namespace) -> int:
     """Simulate, print, draw."""
     robot = read_robot(args.robot, **reading_options(args))
     tell_warnings(robot, args.robot)
-    draw = None if args.no_picture else _drawing(args.output)
+    ground = _ground(args)
+    contacts = not args.no_contacts and touch.touches(robot, ground)
+    draw = None if args.no_picture else _drawing(args.output, contacts)
     with _printed_warnings():
-        result = _measure(robot, args.duration, args.dt, passive=not args.no_passive)
-    print(table.pairs(_rows(robot, result, args.dt)))
+        if contacts:
+            found: Any = _touched(robot, ground, args.duration, args.dt, calm=ground.asked and not args.no_passive)
+            rows = touch.rows(robot, found, args.dt)
+        else:
+            found = _measure(robot, args.duration, args.dt, passive=not args.no_passive)
+            rows = _rows(robot, found, args.dt)
+    print(table.pairs(rows))
     if draw is not None:
-        draw(robot, result.trajectory, result.drift, args.output)
+        draw(robot, found, args.output)
         print(f"\npicture: {args.output}")
     elif not args.no_picture:
         print(f"\n{args.output} was not written: that needs matplotlib, {PLOT_EXTRA}", file=sys.stderr)
@@ -68,14 +100,36 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def _drawing(output: Path) -> Callable[..., None] | None:
+def _ground(args: argparse.Namespace) -> touch.Ground:
+    """The ground that is asked for."""
+    asked = args.ground is not None
+    if args.friction is not None and not asked:
+        raise ArgumentError("--friction is that of the ground: give --ground too")
+    if asked and args.no_contacts:
+        raise ArgumentError("--ground is there to be touched: leave out --no-contacts")
+    return touch.Ground(asked, None if not asked or math.isnan(args.ground) else args.ground, args.friction)
+
+
+def _drawing(output: Path, contacts: bool) -> Callable[..., None] | None:
     """The function that draws the picture; None without matplotlib. Fails early if the file cannot be written."""
     try:
+        from .contact_picture import draw as draw_contacts
         from .picture import check_output, draw
     except ImportError:
         return None
     check_output(output)
-    return draw
+    if contacts:
+        return draw_contacts
+    return lambda robot, result, file: draw(robot, result.trajectory, result.drift, file)
+
+
+def _touched(robot: System, ground: touch.Ground, duration: float, dt: float, calm: bool) -> touch.Touched:
+    """The simulation with contacts; `calm`: with damping in the joints that have none."""
+    steps = _steps(robot, duration, dt)
+    q = _start(robot)[0]
+    same = touch.damped(robot, q) if calm else robot
+    found = touch.measure(same, ground, q, duration, dt, -(-steps // _MOST_RECORDED), _counted([0]))
+    return replace(found, calmed=same is not robot)
 
 
 @dataclass(frozen=True)
@@ -101,8 +155,8 @@ def _printed_warnings() -> Iterator[None]:
                 print(f"warning: {message}", file=sys.stderr)
 
 
-def _measure(robot: System, duration: float, dt: float, passive: bool) -> Result:
-    """Simulate from the robot's start, compiling before the clock starts."""
+def _steps(robot: System, duration: float, dt: float) -> int:
+    """The number of steps; refuses what cannot be simulated."""
     if not robot.nv:
         raise FourbarError(f"{robot.name}: no joint moves, so there is nothing to simulate")
     if not duration / dt <= _MOST_STEPS:
@@ -110,9 +164,14 @@ def _measure(robot: System, duration: float, dt: float, passive: bool) -> Result
             f"--duration {duration:g} in steps of --dt {dt:g} is {duration / dt:.3g} steps: too many to finish in "
             "a reasonable time"
         )
-    steps = max(1, round(duration / dt))
     if dt > duration:
         raise ArgumentError(f"--dt {dt:g} is longer than --duration {duration:g}")
+    return max(1, round(duration / dt))
+
+
+def _measure(robot: System, duration: float, dt: float, passive: bool) -> Result:
+    """Simulate from the robot's start, compiling before the clock starts."""
+    steps = _steps(robot, duration, dt)
     q, v = _start(robot)
     simulate(robot, q, v, duration=1e-6, dt=1e-6, passive=passive)
     done: list[int] = [0]

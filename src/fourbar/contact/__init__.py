@@ -3,6 +3,7 @@
 from .laws import Compliant, Rigid
 from .shapes import Shape
 from .soft import MuJoCo
+from .solids import Solid
 from .terrain import HeightField, Plane, SignedDistance
 
-__all__ = ["Compliant", "HeightField", "MuJoCo", "Plane", "Rigid", "Shape", "SignedDistance"]
+__all__ = ["Compliant", "HeightField", "MuJoCo", "Plane", "Rigid", "Shape", "SignedDistance", "Solid"]

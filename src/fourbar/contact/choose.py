@@ -1,8 +1,8 @@
-"""Which shapes and joints take part: a `Spec` from a robot, what does not move, and what was chosen by name."""
+"""Which shapes and joints take part: candidates from a robot, what does not move, and what was chosen by name."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from itertools import combinations
 from typing import Any, NamedTuple
 
@@ -10,58 +10,140 @@ import numpy as np
 
 from ..errors import ArgumentError, ModelError, unknown
 from ..joints.euclidean import is_flat
+from ..mechanism.contact_pairs import BodyShape
 from ..mechanism.geometry import Geometry
 from ..mechanism.mechanism import WORLD, Mechanism
+from ..spatial.transform import Transform
 from ..tree.cluster_tree import GROUND, ClusterTree
-from . import pairs
+from . import nearest, pairs
 from .candidates import Candidate, JointRow
 from .laws import Law
-from .shapes import KINDS, Placed, Shape, material_of, moves, of_body, on_terrain, placed
+from .rules import Meeting, Rules
+from .shapes import KINDS, Hulls, Placed, Shape, material_of, moves, of_body, on_terrain, placed
+from .solids import SOLIDS, Solid
 from .terrain import HeightField, Material, Plane, Terrain
 
-MOST = 40  # contacts of a step: every one is computed in every step, and each with every other
+MOST = 160  # contacts of a step: every one is computed in every step
+ENOUGH = 40  # contacts of a model of which none are named: those that are nearest
 _FRICTION = 0.8  # where neither surface has a number
 
 
+class Asked(NamedTuple):
+    """What was asked for, as `Scene` takes it; how meshes become hulls; where links are at the start, by number."""
+
+    terrains: tuple[Terrain, ...]
+    contacts: Any
+    pairs: Any
+    grounded: Any
+    law: Law
+    hulls: Hulls
+    home: Callable[[], dict[int, Transform]]
+
+
 class Chosen(NamedTuple):
-    """Shapes that take part, those fixed to the world apart, and what of the model is not simulated, in words."""
+    """Shapes that take part, those fixed to the world apart; and how far meshes reach beyond their hulls, by shape."""
 
     shapes: tuple[Placed, ...]
     fixed: tuple[Placed, ...]
+    beyond: dict[str, float]
+
+
+class Ground(NamedTuple):
+    """Terrain, its name (empty for the first), and the shape of the model that it is, None where it was given; a solid
+    one also as a shape, since shapes touch each other better than terrain."""
+
+    terrain: Terrain
+    name: str = ""
+    source: BodyShape | None = None
+    solid: Placed | None = None
+
+
+class Group(NamedTuple):
+    """The candidates of one shape on terrain, or of two shapes."""
+
+    shapes: tuple[Placed, ...]
+    candidates: list[Candidate]
+
+
+class Touching(NamedTuple):
+    """What may touch; what does not move; and in words what does not act, what was left out, how meshes touch."""
+
+    candidates: tuple[Candidate, ...]
+    terrains: tuple[Terrain, ...]
     left: tuple[str, ...]
+    skipped: tuple[str, ...]
+    beyond: dict[str, float]
 
 
-def choose(mechanism: Mechanism, cluster_tree: ClusterTree, contacts: Any) -> Chosen:
-    """The shapes that `contacts` names: frames, bodies, `Shape`s; all that collide in the model if it is None."""
-    found: list[Placed] = []
+def what_touches(mechanism: Mechanism, cluster_tree: ClusterTree, asked: Asked) -> Touching:
+    """The candidates of a scene."""
     left: list[str] = []
-    if contacts is None:
-        for body in mechanism.bodies:
-            own, kinds = of_body(cluster_tree, mechanism, body.name)
-            found += own
-            left += [f"{kind} of {body.name!r}" for kind in kinds if kind != "plane"]
-    else:
+    rules = Rules(mechanism, cluster_tree)
+    chosen = choose(mechanism, cluster_tree, asked, left)
+    grounds = [Ground(x, f"terrain{k}" if k else "") for k, x in enumerate(asked.terrains)]
+    if not grounds:
+        grounds = floors(mechanism, cluster_tree, asked.hulls, left)
+    groups = on_world(only(chosen.shapes, asked.grounded), grounds, rules, asked)
+    groups += among(chosen, rules, asked, left)
+    if not mechanism.contacts.enabled and (mechanism.world or chosen.shapes):
+        left.append("any two shapes of the file, which switches contacts off")
+    skipped: list[str] = []
+    count = sum(len(x.candidates) for x in groups)
+    if asked.contacts is None and count > ENOUGH:
+        groups, skipped = nearest.first(groups, asked.home(), cluster_tree.spanning_tree.roots, ENOUGH)
+    candidates = tuple(x for group in groups for x in group.candidates)
+    if len(candidates) > MOST:
+        raise ModelError(
+            f"Scene: {len(candidates)} points may touch, at most {MOST} are simulated; name those that do, "
+            "such as the feet, in contacts=[...], and leave pairs out with pairs='none'"
+        )
+    kept = {x.name for group in groups for x in group.shapes}
+    beyond = {name: x for name, x in chosen.beyond.items() if name in kept}
+    return Touching(candidates, tuple(x.terrain for x in grounds), tuple(left), tuple(skipped), beyond)
+
+
+def choose(mechanism: Mechanism, cluster_tree: ClusterTree, asked: Asked, left: list[str]) -> Chosen:
+    """The shapes that `contacts` names: frames, bodies, `Shape`s; all that collide in the model if it is None.
+
+    Bodies that are fixed to the world take part too where the model tells what does not move.
+    """
+    found: list[Placed] = []
+    beyond: dict[str, float] = {}
+    contacts = asked.contacts
+    every = [body.name for body in mechanism.bodies]
+    if contacts is not None:
         if isinstance(contacts, str | Shape) or not isinstance(contacts, Iterable):
             raise ArgumentError(f"contacts={contacts!r}: expected a list of names and Shapes, e.g. ['foot']")
         for k, item in enumerate(contacts):
-            found += _named(mechanism, cluster_tree, item, k)
+            found += _named(mechanism, cluster_tree, item, k, asked.hulls, beyond)
+        named = {x.body for x in found}
+        fixed = [x for x in every if cluster_tree.bodies[x].link == GROUND and x not in named]
+        every = [] if asked.terrains else fixed
+    for body in every:
+        own = of_body(cluster_tree, mechanism, body, asked.hulls)
+        found += own.shapes
+        left += own.left
+        beyond |= own.beyond
     names = [x.name for x in found]
     found = [x._replace(name=f"{x.name}#{k}") if names.count(x.name) > 1 else x for k, x in enumerate(found)]
-    return Chosen(tuple(filter(moves, found)), tuple(x for x in found if not moves(x)), tuple(left))
+    return Chosen(tuple(filter(moves, found)), tuple(x for x in found if not moves(x)), beyond)
 
 
-def _named(mechanism: Mechanism, cluster_tree: ClusterTree, item: Any, k: int) -> list[Placed]:
+def _named(
+    mechanism: Mechanism, cluster_tree: ClusterTree, item: Any, k: int, hulls: Hulls, beyond: dict[str, float]
+) -> list[Placed]:
     if isinstance(item, Shape):
         return [placed(cluster_tree, item, item.frame)]
     if not isinstance(item, str):
         raise ArgumentError(f"contacts[{k}]={item!r}: expected the name of a frame or body, or a Shape")
     if item in {body.name for body in mechanism.bodies}:
-        own, left = of_body(cluster_tree, mechanism, item)
-        if own:
-            return own
-        if left:
+        own = of_body(cluster_tree, mechanism, item, hulls)
+        if own.shapes:
+            beyond |= own.beyond
+            return own.shapes
+        if own.left:
             raise ModelError(
-                f"contacts: the shapes of body {item!r} ({', '.join(left)}) are not simulated; put one of "
+                f"contacts: the shapes of body {item!r} are not simulated: {', '.join(own.left)}; put one of "
                 f"{', '.join(KINDS)} in their place: Shape({item!r}, 'sphere', 0.02)"
             )
     elif item not in cluster_tree.frames:
@@ -69,39 +151,38 @@ def _named(mechanism: Mechanism, cluster_tree: ClusterTree, item: Any, k: int) -
     return [placed(cluster_tree, Shape(item), item)]
 
 
-class Floors(NamedTuple):
-    """Terrain of a model, and what of its world is not simulated, in words."""
-
-    terrains: tuple[Terrain, ...]
-    left: tuple[str, ...]
-
-
-def floors(mechanism: Mechanism, cluster_tree: ClusterTree) -> Floors:
-    """What of a model is fixed to the world and endless or a height field: planes and fields of the world and of bodies
-    that do not move."""
-    found: list[Terrain] = []
-    left: list[str] = []
-    for x in mechanism.world:
+def floors(mechanism: Mechanism, cluster_tree: ClusterTree, hulls: Hulls, left: list[str]) -> list[Ground]:
+    """What of a model is fixed to the world: its planes and height fields, and the solid shapes of the world itself."""
+    found: list[Ground] = []
+    solids = {x.source.number: x for x in of_body(cluster_tree, mechanism, WORLD, hulls).shapes if x.source is not None}
+    for k, x in enumerate(mechanism.world):
         if x.role == "collision":
             made = _terrain(x, np.eye(3), np.zeros(3))
-            found += [made] if made is not None else []
-            left += [] if made is not None else [f"{x.kind} {x.name!r} of the world"]
+            if made is None:
+                left.append(f"{x.kind} {x.name!r} of the world")
+            else:
+                found.append(Ground(made, x.name or f"{x.kind}{k}", BodyShape(WORLD, k, x), solids.get(k)))
     for body in mechanism.bodies:
         link, pose = cluster_tree.bodies[body.name]
         if link == GROUND:
             R, p = np.array(pose.R, float), np.array(pose.p, float)
-            made = [_terrain(x, R, p) for x in body.geometry if x.role == "collision"]
-            found += [x for x in made if x is not None]
-    return Floors(tuple(found), tuple(left))
+            for k, x in enumerate(body.geometry):
+                if x.role == "collision" and x.kind in ("plane", "hfield"):
+                    made = _terrain(x, R, p)
+                    if made is not None:
+                        found.append(Ground(made, x.name or body.name, BodyShape(body.name, k, x)))
+    return [x._replace(name="") if k == 0 else x for k, x in enumerate(found)]
 
 
 def _terrain(x: Geometry, R: np.ndarray, p: np.ndarray) -> Terrain | None:
     """A shape at a pose of the world as terrain; None if it is of another kind."""
     rotation, position = R @ np.array(x.placement.rotation, float), R @ np.array(x.placement.position, float) + p
-    m = material_of(x)
+    m = material_of(x.surface)
     numbers = {"torsion": m.torsion, "rolling": m.rolling, "restitution": m.restitution, "soft": x.surface}
     if x.kind == "plane":
         return Plane(m.friction, tuple(position.tolist()), tuple(rotation[:, 2].tolist()), **numbers)
+    if x.kind in SOLIDS:
+        return Solid(x.kind, x.size, position, rotation, m.friction, **numbers)
     if x.kind != "hfield":
         return None
     if np.abs(rotation - np.eye(3)).max() > 1e-12:
@@ -117,17 +198,18 @@ def _larger(a: float | None, b: float | None, default: float) -> float:
     return max(known) if known else default
 
 
-def _made(name: str, links: tuple[int, int], geometry: Any, surfaces: tuple[Material, Material], law: Law) -> Candidate:
-    a, b = surfaces
+def _mixed(a: Material, b: Material) -> Material:
+    """The larger friction and the smaller restitution of two surfaces."""
     bounces = [x for x in (a.restitution, b.restitution) if x is not None]
-    return Candidate(
-        name, links, geometry,
-        _larger(a.friction, b.friction, _FRICTION),
-        _larger(a.torsion, b.torsion, 0.0) or None,
-        _larger(a.rolling, b.rolling, 0.0) or None,
-        min(bounces) if bounces else 0.0,
-        law,
+    return Material(
+        _larger(a.friction, b.friction, _FRICTION), _larger(a.torsion, b.torsion, 0.0),
+        _larger(a.rolling, b.rolling, 0.0), min(bounces) if bounces else 0.0,
     )  # fmt: skip
+
+
+def _made(name: str, links: tuple[int, int], geometry: Any, m: Material, law: Law) -> Candidate:
+    friction = _FRICTION if m.friction is None else m.friction
+    return Candidate(name, links, geometry, friction, m.torsion or None, m.rolling or None, m.restitution or 0.0, law)
 
 
 def only(shapes: Sequence[Placed], names: Any) -> list[Placed]:
@@ -145,60 +227,89 @@ def _numbered(name: str, made: Sequence[Any]) -> list[str]:
     return [name] if len(made) == 1 else [f"{name}.{k}" for k in range(len(made))]
 
 
-def on_world(shapes: Sequence[Placed], terrains: Sequence[Terrain], law: Law) -> list[Candidate]:
-    """Every shape that moves against everything that does not."""
+def on_world(shapes: Sequence[Placed], grounds: Sequence[Ground], rules: Rules, asked: Asked) -> list[Group]:
+    """Every shape that moves against the terrain that it may meet; those that are `grounded` by name meet all."""
     found = []
-    for terrain in terrains:
+    for ground in grounds:
         for shape in shapes:
-            made = list(on_terrain(shape, terrain))
-            for name, geometry in zip(_numbered(shape.name, made), made, strict=True):
-                own = law.between((shape.material.soft, terrain.material.soft), (shape.body, WORLD))
-                found.append(_made(name, (shape.link, GROUND), geometry, (shape.material, terrain.material), own))
+            met = rules.meeting(shape.source, ground.source)
+            met = Meeting() if met is None and asked.grounded is not None else met
+            if met is not None:
+                name = f"{shape.name}:{ground.name}" if ground.name else shape.name
+                material = met.material or _mixed(shape.material, ground.terrain.material)
+                law = met.law(asked.law, (shape.material, ground.terrain.material), (shape.body, WORLD))
+                if ground.solid is not None and {shape.kind, ground.solid.kind} <= set(pairs.KNOWN):
+                    found.append(_of_two(name, (shape, ground.solid), material, law)._replace(shapes=(shape,)))
+                else:
+                    found.append(_on(name, shape, ground.terrain, material, law))
     return found
 
 
-def between(first: Placed, second: Placed, law: Law) -> list[Candidate]:
-    """Two shapes against each other."""
-    for x in (first, second):
-        if x.kind not in pairs.KNOWN:
-            raise ModelError(
-                f"shape {x.name!r} is a {x.kind}, which touches terrain only; pairs are of {', '.join(pairs.KNOWN)}"
-            )
-    made = list(pairs.geometries(first, second))
+def _on(name: str, shape: Placed, terrain: Terrain, material: Material, law: Law) -> Group:
+    made = list(on_terrain(shape, terrain))
+    named = zip(_numbered(name, made), made, strict=True)
+    return Group((shape,), [_made(own, (shape.link, GROUND), x, material, law) for own, x in named])
+
+
+def _of_two(name: str, shapes: tuple[Placed, Placed], material: Material, law: Law) -> Group:
+    made = list(pairs.geometries(*shapes))
     found = []
-    for name, (geometry, swapped) in zip(_numbered(f"{first.name}:{second.name}", made), made, strict=True):
-        a, b = (second, first) if swapped else (first, second)
-        own = law.between((a.material.soft, b.material.soft), (a.body, b.body))
-        found.append(_made(name, (a.link, b.link), geometry, (a.material, b.material), own))
-    return found
+    for own, (geometry, swapped) in zip(_numbered(name, made), made, strict=True):
+        a, b = reversed(shapes) if swapped else shapes
+        found.append(_made(own, (a.link, b.link), geometry, material, law))
+    return Group(shapes, found)
 
 
-def among(
-    tree: ClusterTree, shapes: Sequence[Placed], fixed: Sequence[Placed], wanted: Any, law: Law
-) -> list[Candidate]:
-    """The pairs of shapes that `wanted` asks for: "objects", "all", "none", or a list of pairs of names."""
-    every = [x for x in (*shapes, *fixed) if x.kind in pairs.KNOWN]
+def between(first: Placed, second: Placed, met: Meeting, law: Law) -> Group | None:
+    """Two shapes against each other; None if these cannot touch."""
+    name, material = f"{first.name}:{second.name}", met.material or _mixed(first.material, second.material)
+    law = met.law(law, (first.material, second.material), (first.body, second.body))
+    if first.kind in pairs.KNOWN and second.kind in pairs.KNOWN:
+        return _of_two(name, (first, second), material, law)
+    moving, fixed = (second, first) if first.link == GROUND else (first, second)
+    if fixed.link != GROUND or fixed.kind not in SOLIDS:
+        return None
+    solid = Solid(fixed.kind, fixed.size, tuple(fixed.pose.p), tuple(map(tuple, fixed.pose.R)))
+    return _on(name, moving, solid, material, law)._replace(shapes=(first, second))
+
+
+def among(chosen: Chosen, rules: Rules, asked: Asked, left: list[str]) -> list[Group]:
+    """The pairs of shapes that are asked for: "objects", "all", "none", or a list of pairs of names."""
+    every, wanted = (*chosen.shapes, *chosen.fixed), asked.pairs
     if isinstance(wanted, str):
         if wanted not in ("objects", "all", "none"):
             raise ArgumentError(f"pairs={wanted!r}: expected 'objects', 'all', 'none', or a list of pairs of names")
-        if wanted == "none":
-            return []
-        chosen = [x for x in combinations(every, 2) if _may_touch(tree, *x, wanted == "all")]
-    else:
-        chosen = [_pair(every, pair) for pair in wanted]
-    return [x for a, b in chosen for x in between(a, b, law)]
+        return [] if wanted == "none" else _every_pair(every, rules, wanted == "all", asked.law, left)
+    found: list[Group] = []
+    for pair in wanted:
+        a, b = _pair(every, pair)
+        group = between(a, b, rules.meeting(a.source, b.source) or Meeting(), asked.law)
+        if group is None:
+            raise ModelError(
+                f"pairs: {a.name!r} is a {a.kind} and {b.name!r} a {b.kind}; only {', '.join(pairs.KNOWN)} touch what "
+                f"moves, and {', '.join(SOLIDS)} touch all that move if they do not move themselves"
+            )
+        found.append(group)
+    return found
 
 
-def _may_touch(tree: ClusterTree, a: Placed, b: Placed, within: bool) -> bool:
-    """Whether two shapes are on different objects, or (`within`) on links that no joint connects."""
-    if a.link == b.link:
-        return False
-    if GROUND in (a.link, b.link):
-        return True
-    spanning = tree.spanning_tree
-    if spanning.roots[a.link] != spanning.roots[b.link]:
-        return True
-    return within and spanning.parents[a.link] != b.link and spanning.parents[b.link] != a.link
+def _every_pair(every: Sequence[Placed], rules: Rules, within: bool, law: Law, left: list[str]) -> list[Group]:
+    """All pairs that may meet; of those that cannot touch the shapes are named."""
+    found: list[Group] = []
+    deaf: dict[str, None] = {}
+    for a, b in combinations(every, 2):
+        met = None if a.link == b.link == GROUND else rules.between(a, b, within)
+        group = None if met is None else between(a, b, met, law)
+        if group is not None:
+            found.append(group)
+        elif met is not None:
+            for x in (a, b):
+                if x.link == GROUND and x.kind not in SOLIDS:
+                    deaf[f"{x.kind} {x.name!r}, which is fixed"] = None
+                elif x.kind not in pairs.KNOWN and GROUND not in (a.link, b.link):
+                    deaf[f"{x.kind} {x.name!r} against what moves"] = None
+    left += deaf
+    return found
 
 
 def _pair(shapes: Sequence[Placed], pair: Any) -> tuple[Placed, Placed]:

@@ -19,9 +19,8 @@ from ..functions.varying import VariedContext, argument_names
 from ..mechanism.mechanism import Mechanism
 from ..tree.cluster_tree import ClusterTree, lower
 from ..tree.parameters import Parameter
-from . import soft_step as _soft_step  # noqa: F401  (gives steps their soft law)
 from .candidates import Spec
-from .step import contact_step
+from .record import contact_step
 
 LARGEST = 40_000  # operations in a step that is unrolled
 RESULTS = ("q", "v", "impulse", "told")  # of more than four a call takes the slow way

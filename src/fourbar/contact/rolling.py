@@ -21,7 +21,8 @@ from ..spatial.linear import Vec
 from ..tree.parameters import Parameter
 from .candidates import Spec
 from .model import IMPULSE, LARGEST, ContactModel
-from .step import Stepper, rolling_step, stepper
+from .record import rolling_step, stepper
+from .step import Stepper
 
 GIVEN, NONE = "given", "none"  # controls: an array of the rollout, or there are none
 SEEN = "seen "  # before the names of observations among the records

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import product
 from typing import Any, NamedTuple
 
 from ..errors import ModelError
 from ..functions.options import read_frame
+from ..mechanism.contact import Surface
+from ..mechanism.contact_pairs import BodyShape
 from ..mechanism.geometry import SIZES, Geometry
-from ..mechanism.mechanism import Mechanism
+from ..mechanism.mechanism import WORLD, Mechanism
 from ..mechanism.validate import read_placement
 from ..spatial.linear import Vec
 from ..spatial.transform import Transform
@@ -18,6 +20,7 @@ from ..tree.cluster_tree import GROUND, ClusterTree, Location, merged
 from .candidates import BallOnTerrain, EllipsoidOnTerrain, RimOnTerrain
 from .terrain import Material, Terrain
 
+Three = tuple[float, float, float]
 KINDS = ("point", "sphere", "capsule", "box", "cylinder", "ellipsoid")
 _TURNS = ((1.0, 0.0), (-0.5, 0.75**0.5), (-0.5, -(0.75**0.5)))  # three points of a rim, a third of it apart
 
@@ -100,7 +103,11 @@ class Shape:
 
 
 class Placed(NamedTuple):
-    """A shape on a link: its pose in the link's frame, and whose it is."""
+    """A shape on a link: its pose in the link's frame, and whose it is.
+
+    A "hull" is a mesh, as those corners (`points`, in the axes of the shape) of its convex hull that touch. `source` is
+    the shape of the model that it stands for, None where it was added.
+    """
 
     name: str
     body: str
@@ -109,6 +116,26 @@ class Placed(NamedTuple):
     kind: str
     size: tuple[float, ...]
     material: Material
+    points: tuple[Three, ...] = ()
+    source: BodyShape | None = None
+
+
+class Hull(NamedTuple):
+    """Corners of a mesh's hull, and how far the mesh reaches beyond them (m)."""
+
+    points: Any
+    beyond: float
+
+
+Hulls = Callable[[Geometry], tuple[Any, float]]
+
+
+class OfModel(NamedTuple):
+    """Shapes of a model; which are not simulated, in words; and how far meshes reach beyond their hulls, by name."""
+
+    shapes: list[Placed]
+    left: list[str]
+    beyond: dict[str, float]
 
 
 def _home(cluster_tree: ClusterTree, name: str, rotation: Any, position: Any) -> Location:
@@ -122,35 +149,62 @@ def placed(cluster_tree: ClusterTree, shape: Shape, name: str) -> Placed:
     return Placed(name, shape.frame, link, pose, shape.kind, shape.size, shape.material)
 
 
-def of_body(cluster_tree: ClusterTree, mechanism: Mechanism, body: str) -> tuple[list[Placed], list[str]]:
-    """The shapes of a body that collide, and the kinds of those that are not simulated."""
-    own = next(b for b in mechanism.bodies if b.name == body)
-    colliding = [x for x in own.geometry if x.role == "collision"]
-    found, left = [], []
-    for k, x in enumerate(colliding):
-        if x.kind not in KINDS:
-            left.append(x.kind)
-            continue
+def of_body(cluster_tree: ClusterTree, mechanism: Mechanism, body: str, hulls: Hulls) -> OfModel:
+    """The shapes of a body that collide; planes and height fields, which are terrain or nothing, are left out."""
+    own = mechanism.world if body == WORLD else next(b for b in mechanism.bodies if b.name == body).geometry
+    colliding = [(k, x) for k, x in enumerate(own) if x.role == "collision"]
+    found = OfModel([], [], {})
+    for k, (number, x) in enumerate(colliding):
         name = x.name or (body if len(colliding) == 1 else f"{body}/{k}")
-        link, pose = _home(cluster_tree, body, x.placement.rotation, x.placement.position)
-        found.append(Placed(name, body, link, pose, x.kind, x.size, material_of(x)))
-    return found, left
+        if x.kind in ("plane", "hfield"):
+            if body != WORLD and cluster_tree.bodies[body].link != GROUND:
+                found.left.append(f"{x.kind} of {body!r}, which moves")
+            continue
+        points, kind = (), x.kind
+        if x.kind == "mesh":
+            hull = _hull(body, x, hulls, found.left)
+            if hull is None:
+                continue
+            kind, points = "hull", tuple(_tuple(row) for row in hull.points)
+            found.beyond[name] = hull.beyond
+        home = _at(cluster_tree, body, x)
+        found.shapes.append(
+            Placed(name, body, *home, kind, x.size, material_of(x.surface), points, BodyShape(body, number, x))
+        )
+    return found
 
 
-def material_of(geometry: Geometry) -> Material:
-    """What a model file says of a shape's surface: friction as far as its contacts have dimensions for it."""
-    s = geometry.surface
+def _hull(body: str, x: Geometry, hulls: Hulls, left: list[str]) -> Hull | None:
+    if not x.file:
+        left.append(f"mesh of {body!r}, whose file was not found (load with folders=[...])")
+        return None
+    try:
+        return Hull(*hulls(x))
+    except ModelError as error:
+        left.append(f"mesh of {body!r} ({error})")
+        return None
+
+
+def _at(cluster_tree: ClusterTree, body: str, x: Geometry) -> Location:
+    rotation, position = x.placement.rotation, x.placement.position
+    if body == WORLD:
+        return Location(GROUND, merged(Transform.of(rotation, Vec(position))))
+    return _home(cluster_tree, body, rotation, position)
+
+
+def material_of(s: Surface) -> Material:
+    """What a model file says of a surface: friction as far as its contacts have dimensions for it."""
     friction = s.friction if s.dimensions > 1 else 0.0
     torsion, rolling = (s.torsion if s.dimensions > 3 else None), (s.rolling if s.dimensions > 4 else None)
     return Material(friction, torsion, rolling, s.restitution, s)
 
 
-def _tuple(x: Sequence[Any]) -> tuple[float, float, float]:
+def _tuple(x: Sequence[Any]) -> Three:
     a, b, c = (float(y) for y in x)
     return (a, b, c)
 
 
-def balls(shape: Placed) -> list[tuple[tuple[float, float, float], float]]:
+def balls(shape: Placed) -> list[tuple[Three, float]]:
     """Centres (in the link's frame) and radii of the balls and points that stand for a shape at its surface."""
     pose, size = shape.pose, shape.size
     if shape.kind == "point":
@@ -159,6 +213,8 @@ def balls(shape: Placed) -> list[tuple[tuple[float, float, float], float]]:
         return [(_tuple(pose.p), size[0])]
     if shape.kind == "capsule":
         return [(_tuple(pose.point(Vec((0.0, 0.0, end * size[1])))), size[0]) for end in (0.5, -0.5)]
+    if shape.kind == "hull":
+        return [(_tuple(pose.point(Vec(x))), 0.0) for x in shape.points]
     corners = product((0.5, -0.5), repeat=3)
     return [(_tuple(pose.point(Vec([a * b for a, b in zip(x, size, strict=True)]))), 0.0) for x in corners]
 

@@ -19,7 +19,7 @@ from .delassus import Delassus, FreeMotion
 from .implicit import ImplicitDamping
 from .soft import LEAST_FRICTION, SoftJoint
 from .solver import NEWTON_ROWS, Solution, better
-from .step import STEPPERS, Stepper
+from .step import Stepper
 
 _FAR = 1e30
 
@@ -169,6 +169,3 @@ def _negative(x: Vec) -> Vec:
 
 def _changed(after: Scalar, before: Scalar) -> Scalar:
     return after - before
-
-
-STEPPERS[True] = SoftStepper

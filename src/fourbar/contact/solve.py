@@ -32,7 +32,7 @@ class Iterate(NamedTuple):
     course: Any
 
 
-def _left(residual: Scalar, tolerance: Scalar) -> Scalar:
+def left_over(residual: Scalar, tolerance: Scalar) -> Scalar:
     """What is above zero while a problem is not solved."""
     return residual - tolerance
 
@@ -55,7 +55,7 @@ def solve(recorder: Any, problem: Problem, blocks: tuple[Block, ...], start: Vec
         leapt, stuck = passes.leapt(state) if newton else (state, 1.0)
         now = passes.swept(leapt, stuck)
         best = call(solver.better, now.best, now.now)
-        return now._replace(best=best), call(_left, best.residual, effort.tolerance)
+        return now._replace(best=best), call(left_over, best.residual, effort.tolerance)
 
     return recorder.repeat(once_more, Iterate(x, first, first, 0.0, 0.0), effort.rounds).best
 

@@ -23,6 +23,7 @@ _SMALL = 1e-30  # an impulse below which nothing rubs
 _WEAK = 1e-10  # a row that moves so much less than the others of its contact is taken to move that much
 _PROXIMAL = 1e-8  # how much Newton's matrix is stiffened at first: redundant rows make G singular
 _SOFTEST, _STIFFEST = 1e-14, 0.1  # and later, where that leads nowhere, by what is left
+_STUCK = 1e-13  # the same among all rows: less than that is rounding
 _INNER = 2  # rounds of a contact with several kinds of friction on its own in a sweep
 _LEAP, _TRIES = 0.5, 3  # so many Newton steps in a row that leave more of the residual than that lead nowhere
 _WILD = 20.0  # one that makes it so much larger does at once
@@ -98,13 +99,26 @@ def _largest_eigenvalue(a: Scalar, b: Scalar, d: Scalar) -> Scalar:
     return 0.5 * (a + d) + sqrt(half * half + b * b + _TINY)
 
 
-def scaled(problem: Problem, blocks: tuple[Block, ...]) -> Scaled:
-    """How the rows of each block move by themselves."""
+def mobility(G: Mat) -> Scalar:
+    """How far the row moves that moves farthest under its own impulse."""
+    size = G[0][0]
+    for i in range(1, len(G)):
+        size = maximum(size, G[i][i])
+    return size
+
+
+def scaled(problem: Problem, blocks: tuple[Block, ...], size: Scalar | None = None) -> Scaled:
+    """How the rows of each block move by themselves. `size`: `mobility` of all rows, if there are more than these.
+
+    A row that cannot move, as between two links in line, has rounding errors for entries: it is taken to move a little.
+    """
+    largest: Scalar = mobility(problem.G) if size is None else size
     own, schur = [], []
     for block in blocks:
         G, first = problem.G, block.first
         rows = range(first, first + 1 + (sum(block.discs[:1]) if block.discs else 0))
-        least = sum((G[i][i] for i in rows), 0.0) * _WEAK + _TINY
+        sum_of = sum((maximum(G[i][i], 0.0) for i in rows), 0.0)
+        least = maximum(sum_of * _WEAK, largest * _STUCK) + _TINY
         found = [maximum(G[first][first], least)]
         for rows_of in block.places():
             if len(rows_of) == 1:
@@ -113,15 +127,15 @@ def scaled(problem: Problem, blocks: tuple[Block, ...]) -> Scaled:
                 i, j = rows_of
                 found.append(maximum(_largest_eigenvalue(G[i][i], G[i][j], G[j][j]), least))
         own.append(Vec(found))
-        schur.append(_schur(G, first, found) if block.discs[:1] == (2,) else Vec(()))
+        schur.append(_schur(G, first, found, largest * _STUCK) if block.discs[:1] == (2,) else Vec(()))
     return Scaled(tuple(own), tuple(schur))
 
 
-def _schur(G: Mat, n: int, own: Sequence[Scalar]) -> Vec:
+def _schur(G: Mat, n: int, own: Sequence[Scalar], least: Scalar) -> Vec:
     """S = G_tt - G_tn G_nt / G_nn of a contact, kept from being singular."""
     i, j = n + 1, n + 2
     x, y = G[i][n] / own[0], G[j][n] / own[0]
-    more = _WEAK * own[1]
+    more = maximum(_WEAK * own[1], least)
     return Vec((G[i][i] - x * G[n][i] + more, G[i][j] - x * G[n][j], G[j][j] - y * G[n][j] + more))
 
 
@@ -201,8 +215,10 @@ def _nearer(S: Vec, pull: Vec, mu: Scalar, at: _Sliding, low: Scalar, high: Scal
     steep = dn * squared - at.normal * (at.x * dx + at.y * dy)
     above = value > 0.0
     low, high = select(above, low, at.kappa), select(above, at.kappa, high)
-    step = at.kappa - value * squared / (mu * steep)  # infinite or not a number where the slope is zero: not within
     middle = low + 0.1 * (high - low)
+    if is_zero(steep):  # as of a point that can move along one line only
+        return middle, low, high
+    step = at.kappa - value * squared / (mu * steep)  # infinite or not a number where the slope is zero: not within
     return select(step >= low, select(step <= high, step, middle), middle), low, high
 
 

@@ -14,7 +14,7 @@ from ..algorithms.kinematics import along, place_outward
 from ..algorithms.sweep import Sweeps
 from ..expr import maximum, select
 from ..functions.context import Context
-from ..functions.registry import Outputs, flat
+from ..functions.registry import flat
 from ..spatial.linear import Mat, Scalar, Vec, dot
 from ..spatial.transform import IDENTITY, Transform
 from ..spatial.vectors import Twist
@@ -26,7 +26,7 @@ from .laws import rebound
 from .solve import solve
 from .solver import Block, Problem, Solution
 
-_UNITS = Mat.identity(6)
+UNITS = Mat.identity(6)
 _FAR = 1e30  # a limit that is not there, as a velocity
 
 
@@ -199,13 +199,13 @@ class Stepper:
         for candidate, placed in zip(self.spec.candidates, self.placed, strict=True):
             parts = []
             for link, rows in zip((x for x in candidate.links if x != GROUND), placed.rows, strict=True):
-                if count[link] <= len(_UNITS) and link not in paired:
+                if count[link] <= len(UNITS) and link not in paired:
                     parts.append(Part(len(bases), None))
                     bases.append(Base(link, rows))
                     continue
                 if link not in units:
                     units[link] = len(bases)
-                    bases.append(Base(link, _UNITS))
+                    bases.append(Base(link, UNITS))
                 parts.append(Part(units[link], rows))
             blocks.append(parts)
         for row in self.spec.joints:
@@ -254,7 +254,7 @@ class Stepper:
             found[k] = self.call(rates, self.placed[k].rows, own)
         return found
 
-    def problem(self, delassus: Delassus) -> Problem:
+    def problem(self, delassus: Delassus) -> Any:
         """G, g and the bounds of all rows."""
         needed, spec = self.needed(), self.spec
         a = self.free.accelerations(needed, {})
@@ -339,6 +339,10 @@ class Stepper:
             forces = (*forces, *(Vec((x,)) for x in pulled))
         return self.free.accelerations(list(range(len(self.c.clusters))), delassus.forces(forces))
 
+    def by_law(self, problem: Any, impulse: Vec) -> Vec:
+        """By how much each law is missed."""
+        return self.call(self.conditions, problem, self.blocks, impulse)
+
     def results(self) -> dict[str, list[Any]]:
         """q and v after the step, impulses, residual, gaps and forces, each as its flat entries."""
         c, dt = self.c, self.dt
@@ -359,50 +363,11 @@ class Stepper:
             "v": flat([y for _, y in both]),
             "impulse": impulse,
             "residual": [solution.residual],
-            "residuals": list(self.call(self.conditions, problem, self.blocks, solution.impulse)),
+            "residuals": list(self.by_law(problem, solution.impulse)),
             "gap": [x.touch.gap for x in self.placed],
             "force": flat(wrench),
             "a": flat([a[n] for n in every]),
         }
-
-
-STEPPERS: dict[bool, type[Stepper]] = {False: Stepper}  # by whether the law is soft; `soft_step` has the other
-
-
-def stepper(c: Context, spec: Spec) -> Stepper:
-    """The step of the law that a scene has."""
-    return STEPPERS[spec.soft](c, spec)
-
-
-def contact_step(c: Context, spec: Spec) -> Outputs:
-    """The state after a step of length dt from q, v under joint forces tau, with the impulses as they were before.
-
-    Where it is not finite, the state stays as it was, forces are zero and the residual is infinite: a NaN among the
-    results would make all of them NaN. `told` are residual, gaps, forces.
-    """
-    found, call = stepper(c, spec).results(), c.recorder.call
-    q, v, impulse = (Vec(found[name]) for name in ("q", "v", "impulse"))
-    size = call(magnitude, q, v, impulse)
-    n = len(spec.candidates)
-    force = call(last_finite, Vec([0.0] * 3 * n), Vec(found["force"]), size) if n else ()
-    return [
-        ("q_next", (len(q),), list(call(last_finite, Vec(c.given["q"]), q, size))),
-        ("v_next", (len(v),), list(call(last_finite, Vec(c.given["v"]), v, size))),
-        ("impulse_next", (len(impulse),), list(call(last_finite, Vec([0.0] * len(impulse)), impulse, size))),
-        ("told", (1 + 4 * n,), [call(marked, found["residual"][0], size), *found["gap"], *force]),
-    ]
-
-
-def rolling_step(stepper: Stepper) -> dict[str, list[Any]]:
-    """The same as the step of a rollout, which knows by itself what is not finite.
-
-    `worst` is the largest residual since the start, `late` after how many steps (`count`) it was above the tolerance
-    first, -1 if never.
-    """
-    found, c, spec = stepper.results(), stepper.c, stepper.spec
-    (worst,), (late,), (count,) = (c.given[name] for name in ("worst", "late", "count"))
-    kept = c.recorder.call(watched, found["residual"][0], worst, late, count, spec.tolerance)
-    return {**found, "worst": [kept[0]], "late": [kept[1]], "count": [kept[2]]}
 
 
 def watched(residual: Scalar, worst: Scalar, late: Scalar, count: Scalar, tolerance: Scalar) -> Vec:

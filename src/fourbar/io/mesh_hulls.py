@@ -1,4 +1,6 @@
-"""Meshes as few points: the corners of a convex hull, chosen from the vertices of an STL or OBJ file.
+"""Meshes as few points: the corners of a convex hull, chosen from the vertices of a file.
+
+STL and OBJ are read here, other formats with trimesh.
 
 Of the directions of a fixed set the one in which the chosen points reach least far gets the vertex that reaches
 farthest, until all directions are reached or there are enough points. Every point is a vertex of the hull, so that the
@@ -15,7 +17,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..errors import ArgumentError, ModelError
+from ..errors import ArgumentError, ModelError, extra
 from ..mechanism.geometry import Geometry
 
 MOST_POINTS = 32
@@ -23,6 +25,7 @@ _LARGEST = 256 * 2**20  # bytes of a file
 _DIRECTIONS = 256
 _CHUNK = 65_536  # vertices that are looked at together
 _REACHED = 1e-3  # of the size of a mesh: nearer than that it is reached
+_BY_TRIMESH = (".ply", ".off", ".glb", ".gltf", ".dae", ".3mf")
 _STL_HEAD, _STL_FACE = 84, 50
 _NUMBER = rb"[-+0-9.eEinfa]+"
 
@@ -51,20 +54,34 @@ def _hull(file: str, scale: tuple[float, float, float], most: int) -> Hull:
 
 
 def read_vertices(path: Path) -> np.ndarray:
-    """The vertices (n, 3) of an STL or OBJ file."""
+    """The vertices (n, 3) of a mesh."""
     ending = path.suffix.lower()
-    if ending not in (".stl", ".obj"):
-        raise ModelError(f"{path.name}: hulls are made of STL and OBJ files, not of {ending or 'one without ending'}")
+    if ending not in (".stl", ".obj", *_BY_TRIMESH):
+        known = ", ".join(x[1:].upper() for x in (".stl", ".obj", *_BY_TRIMESH))
+        raise ModelError(f"{path.name}: hulls are made of {known} files, not of {ending or 'one without ending'}")
     try:
         if path.stat().st_size > _LARGEST:
             raise ModelError(f"{path.name}: the mesh has more than {_LARGEST} bytes")
         content = path.read_bytes()
     except OSError as error:
         raise ModelError(f"{path.name}: the mesh cannot be read: {error.strerror}") from None
-    found = _obj(content) if ending == ".obj" else _stl(content)
+    reader = {".stl": _stl, ".obj": _obj}.get(ending)
+    found = _by_trimesh(path) if reader is None else reader(content)
     if len(found) == 0 or not np.isfinite(found).all():
         raise ModelError(f"{path.name}: no vertices, or some that are not finite; is this {ending[1:].upper()}?")
     return found
+
+
+def _by_trimesh(path: Path) -> np.ndarray:
+    try:
+        import trimesh
+    except ImportError:
+        raise ModelError(f"{path.name}: meshes of this format are read with trimesh: {extra('mesh')}") from None
+    try:
+        scene = trimesh.load_scene(path)
+        return np.array(scene.to_mesh().vertices, float).reshape(-1, 3)
+    except Exception as error:
+        raise ModelError(f"{path.name}: the mesh cannot be read: {error}") from error
 
 
 def _stl(content: bytes) -> np.ndarray:

@@ -51,7 +51,7 @@ def warn_of_contacts(robot: System) -> None:
     if touches_world(robot.mechanism):
         warn(
             "simulate: contacts are not simulated: the file has a floor, or other objects of the world that can be "
-            "touched, and bodies will pass through them",
+            "touched, and bodies will pass through them; simulate fb.Scene(robot), where they act",
             SimulationWarning,
         )
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from functools import partial
 from numbers import Real
 from typing import Any, NamedTuple
 
@@ -16,7 +17,8 @@ from ..contact.model import ContactModel, compiled_step, rows
 from ..contact.points import compiled_points
 from ..contact.rolling import GIVEN, NONE, Force, Taken, rolled
 from ..contact.terrain import Terrain
-from ..errors import ArgumentError, ModelError, warn
+from ..errors import ArgumentError, warn
+from ..io.mesh_hulls import hull_of
 from ..once import cached_property
 from ..system.system import System
 from .acting import SimulationWarning
@@ -26,6 +28,7 @@ from .numbers import NOTHING, Numbers, read_numbers
 from .observe import check_driven, read_observations
 from .reading import check_actuators, check_times, read_control, read_counts, read_period, rows_given
 from .scenes_in_chunks import rollout_lazily
+from .shapes import home, home_poses, lifted, read_points, tell_chosen
 from .simulate import USE_ROLLOUT, Progress, Staged
 from .step import Commands, Traced
 from .touching import ContactRun, Driver, Run, asked
@@ -67,7 +70,9 @@ def _checked(robot: Any, terrains: Iterable[Any], law: Any) -> None:
         raise ArgumentError(f"Scene takes a robot, such as fb.load(...) returns, and what it stands on; got {robot!r}")
     for x in terrains:
         if not isinstance(x, Terrain):
-            raise ArgumentError(f"Scene: expected a Plane, HeightField or SignedDistance after the robot, got {x!r}")
+            raise ArgumentError(
+                f"Scene: expected a Plane, HeightField or SignedDistance, or a Solid, after the robot, got {x!r}"
+            )
     if not isinstance(law, Law):
         raise ArgumentError(f"law={law!r}: expected fb.contact.Rigid(), Compliant(...) or MuJoCo(...)")
 
@@ -79,16 +84,20 @@ class Scene(Staged):
     ----------
     robot : System
         The robot; several objects are several trees of it, each with a root of its own.
-    *terrains : Plane, HeightField or SignedDistance
-        What does not move. Without any, the planes and height fields of the model that are fixed to the world.
+    *terrains : Plane, HeightField, SignedDistance or Solid
+        What does not move. Without any, what the model has fixed to the world.
     contacts : list of str or Shape, optional
         What may touch: frames and bodies by name, and shapes. A body stands for its collision shapes, or for the point
-        at its origin if it has none. All collision shapes of the model if None.
+        at its origin if it has none. All collision shapes of the model if None; of more than 40 points those that are
+        lowest at the start of `home`.
     pairs : str or list of pairs of names, default "objects"
-        Which shapes may touch each other: "objects", those of different objects; "all", also those of one robot whose
-        links no joint connects; "none"; or a list of pairs of names.
+        Which shapes may touch each other: "objects", those of different objects, and pairs that the model names; "all",
+        also those of one robot whose links no joint connects; "none"; or a list of pairs of names. Groups and excluded
+        pairs of the model hold, but for a list.
     grounded : list of str, optional
-        The shapes, or bodies, that may touch terrain; all if None.
+        The shapes, or bodies, that may touch terrain; all that may by the groups of the model if None.
+    mesh_points : int, default 8
+        With how many corners of its hull a mesh touches, at most.
     law : Rigid, Compliant or MuJoCo, optional
         How hard contacts are; rigid if None.
     limits : bool, default True
@@ -130,6 +139,7 @@ class Scene(Staged):
         contacts: Any = None,
         pairs: Any = "objects",
         grounded: Any = None,
+        mesh_points: int = 8,
         law: Law | None = None,
         limits: bool = True,
         joint_friction: bool = True,
@@ -146,33 +156,16 @@ class Scene(Staged):
             raise ArgumentError(f"iterations={iterations!r}: expected a whole number, at least 1")
         tree = robot.model.cluster_tree
         self.robot, acting = robot, asked.on(robot.model, robot.neutral())
-        floors = choose.floors(robot.mechanism, tree)
-        self.terrains = terrains or floors.terrains
-        chosen = choose.choose(robot.mechanism, tree, contacts)
-        candidates = choose.on_world(choose.only(chosen.shapes, grounded), self.terrains, acting)
-        candidates += choose.among(tree, chosen.shapes, chosen.fixed, pairs, acting)
+        hulls = partial(hull_of, most=read_points(mesh_points))
+        wanted = choose.Asked(terrains, contacts, pairs, grounded, acting, hulls, partial(home_poses, robot))
+        found = choose.what_touches(robot.mechanism, tree, wanted)
+        self.terrains = found.terrains
         joints, unkept = choose.joint_rows(tree, bool(limits), bool(joint_friction), acting)
-        if len(candidates) > choose.MOST:
-            raise ModelError(
-                f"Scene: {len(candidates)} points may touch, at most {choose.MOST} are simulated; name those that do, "
-                "such as the feet, in contacts=[...], and leave pairs out with pairs='none'"
-            )
-        self.spec = Spec(
-            tuple(candidates), joints, float(bounce_above), float(tolerance), rounds=int(iterations), soft=acting.is_soft
-        )  # fmt: skip
-        if unkept_by_law := acting.unkept(candidates):
+        more = {"rounds": int(iterations), "soft": acting.is_soft}
+        self.spec = Spec(found.candidates, joints, float(bounce_above), float(tolerance), **more)
+        if unkept_by_law := acting.unkept(found.candidates):
             warn(f"Scene: {unkept_by_law}", SimulationWarning)
-        self._tell((*chosen.left, *(() if terrains else floors.left)), unkept)
-
-    def _tell(self, left: tuple[str, ...], unkept: tuple[str, ...]) -> None:
-        """Say what of the model does not act."""
-        if left:
-            shown = ", ".join(left[:6]) + (f" and {len(left) - 6} more" if len(left) > 6 else "")
-            warn(f"Scene: these shapes are not simulated and touch nothing: {shown}; put simple shapes in their place "
-                 "with contacts=[fb.contact.Shape(...), ...]", SimulationWarning)  # fmt: skip
-        if unkept:
-            warn(f"Scene: the limits of {', '.join(map(repr, unkept[:6]))} are not kept: their coordinates are not "
-                 "the integrals of their velocities", SimulationWarning)  # fmt: skip
+        tell_chosen(found, unkept)
 
     def __repr__(self) -> str:
         return f"<fourbar scene of {self.robot.name!r}: {len(self.contacts)} contacts, {len(self.spec.joints)} joints>"
@@ -185,6 +178,11 @@ class Scene(Staged):
     def contacts(self) -> tuple[str, ...]:
         """The names of all that may touch, in the order of gaps and forces."""
         return tuple(x.name for x in self.spec.candidates)
+
+    @property
+    def keyframes(self) -> Mapping[str, np.ndarray]:
+        """The configurations (nq) that the file of the robot names."""
+        return self.robot.configurations
 
     @property
     def friction(self) -> np.ndarray:
@@ -252,6 +250,35 @@ class Scene(Staged):
         n = len(self.spec.candidates)
         force = told[..., 1 + n :].reshape(*told.shape[:-1], n, 3)
         return Stepped(q, v, impulse, told[..., 0], told[..., 1 : 1 + n], force)
+
+    def start(self, q: Any = None) -> np.ndarray:
+        """A configuration in which the robot stands: q with all that moves freely lifted, or lowered, until it touches.
+
+        Parameters
+        ----------
+        q : array_like, shape (nq,), optional
+            The configuration of the joints; if None the robot's configuration "home", else its first, else the neutral
+            one.
+
+        Returns
+        -------
+        ndarray, shape (nq,)
+            The same, with the lowest shape of everything that moves freely on the terrain.
+
+        Examples
+        --------
+        >>> import fourbar as fb
+        >>> b = fb.Builder("ball")
+        >>> _ = b.body("ball", joint=fb.joints.Free(), mass=1.0, inertia=(0.004, 0.004, 0.004))
+        >>> scene = fb.Scene(b.build(), fb.Plane(), contacts=[fb.contact.Shape("ball", "sphere", 0.1)])
+        >>> scene.start().tolist()
+        [0.0, 0.0, 0.1, 1.0, 0.0, 0.0, 0.0]
+        """
+        return lifted(
+            self.robot,
+            self.spec.candidates,
+            home(self.robot) if q is None else to_array("start", Argument("q", (self.robot.nq,)), q),
+        )
 
     def read_state(self, q: Any, v: Any) -> tuple[np.ndarray, np.ndarray]:
         """q (..., nq) and v (..., nv; zero if None) as arrays of their own, with the same leading axes."""

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..arrays import Argument, batch_shape, expected, is_lazy, to_array
-from ..errors import ArgumentError
+from ..errors import ArgumentError, needed
 from .failure import Place, run_here
 from .sent import Sent, compute_on_one_thread
 
@@ -78,7 +78,7 @@ def apply_to(
     local: bool = False,
 ) -> tuple[Any, ...]:
     """The same of dask arrays of any type that have the core shapes of the arguments."""
-    import dask.array as da
+    da = needed("dask.array", "dask")
 
     leading = batch_shape(name, arguments, arrays)
     pairs, chunks = _aligned(arguments, arrays, len(leading))
@@ -95,7 +95,7 @@ def apply_to(
 
 def _part(name: str, packed: Any, k: int, result: Result) -> Any:
     """One of the results that chunks hold together."""
-    import dask.array as da
+    da = needed("dask.array", "dask")
 
     n = packed.ndim
     before = tuple(range(n, n + len(result.before)))
@@ -118,7 +118,7 @@ def _flat(pairs: Sequence[tuple[Any, Any]]) -> list[Any]:
 
 def _lazy_array(name: str, argument: Argument, value: Any) -> Any:
     """An argument as a dask array of float64 with the right core shape, in one chunk along its core axes."""
-    import dask.array as da
+    da = needed("dask.array", "dask")
 
     if not is_lazy(value):
         value = da.from_array(to_array(name, argument, value), chunks=-1)
@@ -140,13 +140,13 @@ def _aligned(
     arguments: Sequence[Argument], arrays: Sequence[Any], leading: int
 ) -> tuple[list[tuple[Any, tuple[int, ...]]], list[tuple[int, ...]]]:
     """The arrays with the same chunks along common leading axes, each with its axes by number; and these chunks."""
-    import dask.array as da
+    core = needed("dask.array.core", "dask")
 
     indices, count = [], leading
     for argument, x in zip(arguments, arrays, strict=True):
-        core = len(argument.shape)
-        own = x.ndim - core
-        indices.append((*range(leading - own, leading), *range(count, count + core)))
-        count += core
-    chunks, aligned = da.core.unify_chunks(*_flat(list(zip(arrays, indices, strict=True))))
+        inner = len(argument.shape)
+        own = x.ndim - inner
+        indices.append((*range(leading - own, leading), *range(count, count + inner)))
+        count += inner
+    chunks, aligned = core.unify_chunks(*_flat(list(zip(arrays, indices, strict=True))))
     return list(zip(aligned, indices, strict=True)), [tuple(map(int, chunks[axis])) for axis in range(leading)]

@@ -61,7 +61,7 @@ def _first_failure(
         else:
             first = middle
     last = _error(run, {name: x[first:end] for name, x in flat.items()})
-    return (last, first) if type(last) is type(error) else (error, None)
+    return (last, first) if last is not None and type(last) is type(error) else (error, None)
 
 
 def _samples(x: np.ndarray, core: int, shape: tuple[int, ...], n: int) -> np.ndarray:

@@ -150,13 +150,9 @@ def _computed(results: tuple[Any, ...], progress: bool) -> tuple[Any, ...]:
         return dask.compute(*results)
     client = getattr(dask.base.get_scheduler(), "__self__", None)
     if client is None:
-        from dask.diagnostics.progress import ProgressBar
-
-        with ProgressBar():
+        with needed("dask.diagnostics", "dask").ProgressBar():
             return dask.compute(*results)
-    from distributed import progress as bar
-
     running = dask.persist(*results)
-    bar(running, notebook=False)
+    needed("distributed", "dask").progress(running, notebook=False)
     print()
     return dask.compute(*running)

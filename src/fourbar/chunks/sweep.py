@@ -86,7 +86,7 @@ def _named(function: Callable[..., Any]) -> str:
 
 def _read(arrays: tuple[Any, ...], chunk: int | None) -> list[Any]:
     """The arrays as dask arrays with the same chunks of samples."""
-    import dask.array as da
+    da = needed("dask.array", "dask")
 
     if not arrays:
         raise ArgumentError("sweep: give at least one array (n, ...) of samples after the function")
@@ -110,7 +110,7 @@ def _read(arrays: tuple[Any, ...], chunk: int | None) -> list[Any]:
 
 def _first(lazy: list[Any]) -> tuple[np.ndarray, ...]:
     """The first samples, in memory."""
-    import dask
+    dask = needed("dask", "dask")
 
     return dask.compute(*(x[:_TRIED] for x in lazy), scheduler="synchronous")
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from ..chunks.results import compute
 from ..chunks.sent import Sent, compute_on_one_thread
-from ..errors import ArgumentError
+from ..errors import ArgumentError, needed
 from .data import Chunks, Part, Reader
 from .evidence import FAN, Evidence, checked, evidence_of, merged
 from .rows import Equations
@@ -34,8 +34,7 @@ def _merged(*parts: Evidence) -> Evidence:
 
 def gather_lazily(equations: Equations, chunks: Chunks, width: int, progress: Any = None) -> Evidence:
     """The evidence of all data, computed in parallel; with the same bits as one chunk after the other."""
-    from dask.delayed import delayed
-
+    delayed = needed("dask.delayed", "dask").delayed
     if progress not in (None, True, False):
         raise ArgumentError(f"progress={progress!r}: with dask arrays expected True, for a bar of dask, or None")
     work = Work(equations, chunks.read, width)

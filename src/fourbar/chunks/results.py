@@ -54,7 +54,8 @@ def write(path: str | PathLike[str], results: Any, *, progress: bool = False, ov
     path : str or path
         The folder, which all machines reach by this name, or an address that Zarr knows (needs the extra `zarr`).
     results : dask.array.Array, or a dataclass, tuple or dictionary of arrays
-        What is to be computed, such as what `rollout` returns for dask arrays. Arrays in memory and text are kept too.
+        What is to be computed, such as what `rollout` returns for dask arrays. Arrays in memory and text are kept too,
+        the robot of a motion is not.
     progress : bool, default False
         Show a bar.
     overwrite : bool, default False
@@ -120,7 +121,8 @@ def _leaves(prefix: str, results: Any) -> Iterator[tuple[str, Any]]:
 
 def _parts(where: str, results: Any) -> list[tuple[str, Any]]:
     if is_dataclass(results) and not isinstance(results, type):
-        return [(own.name, getattr(results, own.name)) for own in fields(results)]
+        values = ((own.name, getattr(results, own.name)) for own in fields(results))
+        return [(name, x) for name, x in values if _holds_arrays(x)]  # not the robot that a motion is of
     if isinstance(results, Mapping):
         return [(str(name), x) for name, x in results.items()]
     if isinstance(results, tuple | list):
@@ -129,6 +131,10 @@ def _parts(where: str, results: Any) -> list[tuple[str, Any]]:
     raise ArgumentError(
         f"{what}: expected dask or NumPy arrays, dataclasses, dictionaries or tuples, got {results!r:.200}"
     )
+
+
+def _holds_arrays(x: Any) -> bool:
+    return is_lazy(x) or isinstance(x, np.ndarray | Mapping | tuple | list) or is_dataclass(x)
 
 
 def _regular(name: str, x: Any) -> tuple[int, ...]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from functools import partial
 from numbers import Real
 from typing import Any, NamedTuple
@@ -28,7 +28,7 @@ from .numbers import NOTHING, Numbers, read_numbers
 from .observe import check_driven, read_observations
 from .reading import check_actuators, check_times, read_control, read_counts, read_period, rows_given
 from .scenes_in_chunks import rollout_lazily
-from .shapes import home, home_poses, lifted, read_points, tell_chosen
+from .shapes import check_parts, home, home_poses, lifted, read_points, tell_chosen
 from .simulate import USE_ROLLOUT, Progress, Staged
 from .step import Commands, Traced
 from .touching import ContactRun, Driver, Run, asked
@@ -63,18 +63,6 @@ class Wanted(NamedTuple):
     observe: Any
     progress: Progress | None
     threads: int | None
-
-
-def _checked(robot: Any, terrains: Iterable[Any], law: Any) -> None:
-    if not isinstance(robot, System):
-        raise ArgumentError(f"Scene takes a robot, such as fb.load(...) returns, and what it stands on; got {robot!r}")
-    for x in terrains:
-        if not isinstance(x, Terrain):
-            raise ArgumentError(
-                f"Scene: expected a Plane, HeightField or SignedDistance, or a Solid, after the robot, got {x!r}"
-            )
-    if not isinstance(law, Law):
-        raise ArgumentError(f"law={law!r}: expected fb.contact.Rigid(), Compliant(...) or MuJoCo(...)")
 
 
 class Scene(Staged):
@@ -148,7 +136,7 @@ class Scene(Staged):
         iterations: int = 200,
     ) -> None:
         asked = Rigid() if law is None else law
-        _checked(robot, terrains, asked)
+        check_parts(robot, terrains, asked)
         for name, x in (("tolerance", tolerance), ("bounce_above", bounce_above)):
             if not (isinstance(x, Real) and 0.0 <= float(x) < np.inf):
                 raise ArgumentError(f"{name}={x!r}: expected a velocity in m/s, not negative")

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
 
 from ..contact.candidates import Candidate
 from ..contact.choose import ENOUGH, Touching
+from ..contact.laws import Law
+from ..contact.terrain import Terrain
 from ..errors import ArgumentError, AssemblyError, warn
 from ..joints import Free
 from ..spatial.linear import Vec
@@ -116,3 +118,16 @@ def lifted(robot: System, candidates: Sequence[Candidate], q: np.ndarray) -> np.
             steep = max(float(np.dot([float(x) for x in lowest.normal], up)), _STEEPEST)
             q[places] += turned.T @ up * (-float(lowest.gap) / steep)
     return q
+
+
+def check_parts(robot: Any, terrains: Iterable[Any], law: Any) -> None:
+    """A scene is made of a robot, terrain and a law."""
+    if not isinstance(robot, System):
+        raise ArgumentError(f"Scene takes a robot, such as fb.load(...) returns, and what it stands on; got {robot!r}")
+    for x in terrains:
+        if not isinstance(x, Terrain):
+            raise ArgumentError(
+                f"Scene: expected a Plane, HeightField or SignedDistance, or a Solid, after the robot, got {x!r}"
+            )
+    if not isinstance(law, Law):
+        raise ArgumentError(f"law={law!r}: expected fb.contact.Rigid(), Compliant(...) or MuJoCo(...)")

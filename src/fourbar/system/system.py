@@ -2,45 +2,41 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from numbers import Integral
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
-
-import numpy as np
 
 from ..errors import ArgumentError, warn
 from ..functions.attributes import OptionedMethod, with_methods
 from ..functions.model import Model
-from ..functions.registry import METHODS
 from ..mechanism.builder import Builder as MechanismBuilder
-from ..mechanism.inertial_parameters import RIGID, parameter_names, parameter_values, with_inertial_parameters
+from ..mechanism.inertial_parameters import parameter_names
 from ..mechanism.mechanism import Actuator, Mechanism
-from ..mechanism.validate import read_rng, read_three
+from ..mechanism.validate import read_three
 from ..once import cached_property
 from ..representation import counted, html_table
-from ..tree.assembly import ClusterInfo, choose_independent, cluster_named, cluster_neutral, cluster_random, describe
+from ..tree.assembly import ClusterInfo, choose_independent, describe
 from ..tree.cluster_tree import ClusterTree
 from .closed_states import SLACK_FIX, Looped, slack_messages
+from .configurations import Configured
 from .edit import Editing
+from .inspection import Inspected
 from .inverse_kinematics import Reaching
 from .names import Names
+from .parameters import Parametrised
 from .plotting import Plotting
 from .robot_methods import RobotMethods
 from .singular import check_regular, unsolvable
 
 if TYPE_CHECKING:
     from ..constraints import Condition, Loop
-    from ..functions.varying import Varying
     from ..io.report import Report
     from .constrained.actuated import Actuated
     from .constrained.robot import Constrained
-    from .equations import Equations
 
 
 @with_methods
-class System(RobotMethods, Editing, Looped, Reaching, Plotting):
+class System(RobotMethods, Parametrised, Configured, Inspected, Editing, Looped, Reaching, Plotting):
     """A robot: frozen, thread-safe, hashable by content, picklable.
 
     Made by `Builder.build`, `load`, `loads`, or from another robot (`lock`, `attach`, `with_parameters`, ...). Its
@@ -265,49 +261,6 @@ class System(RobotMethods, Editing, Looped, Reaching, Plotting):
         """
         return System(choose_independent(self.mechanism, self.clusters, joints))
 
-    def varying(self, *names: str) -> Varying:
-        """The functions of this robot with some of its parameters as arguments, without compiling for each value.
-
-        Parameters
-        ----------
-        *names : str
-            Parameters: ``"gravity"``, ``"hand.mass"``, ``"hand.com"``, ``"hand.inertia"`` (about the centre of mass),
-            ``"elbow.armature"``, ``"elbow.damping"``, ``"elbow.stiffness"`` and ``"elbow.rest"`` where there is a
-            spring, ``"elbow.friction"`` where there is some (which acts in scenes), gains of actuators
-            (``"motor.gain"``, ``"servo.kp"``, ``"servo.kd"``, ``"wheel.kv"``; ``gain`` and ``bias`` of others), and
-            those of loops, such as ``"gear.ratio"``.
-
-        Returns
-        -------
-        Varying
-            Its methods take the parameters after their own arguments, in the order of `names`. They may differ from
-            sample to sample of a batch.
-
-        Raises
-        ------
-        UnknownNameError
-            For a name that the robot does not have.
-        ArgumentError
-            For a placement, which cannot be an argument.
-
-        Notes
-        -----
-        Values are taken as they are: whether some body can have them is not checked. Where parameters of a loop vary, q
-        must close the loop with these parameters.
-
-        Examples
-        --------
-        >>> import fourbar as fb, numpy as np
-        >>> robot = fb.robots.double_pendulum()
-        >>> masses = np.linspace(0.5, 2.0, 1000)
-        >>> a = robot.varying("lower.mass").forward_dynamics([0.3, 0.4], [0, 0], [0, 0], masses)
-        >>> a.shape
-        (1000, 2)
-        """
-        from ..functions.varying import Varying  # when first needed
-
-        return Varying(self.model, names)
-
     def constrained(
         self,
         *constraints: Condition | Loop,
@@ -447,277 +400,6 @@ class System(RobotMethods, Editing, Looped, Reaching, Plotting):
         (0.0, 0.0, -1.62)
         """
         return System(replace(self.mechanism, gravity=read_three("gravity", gravity)))
-
-    def inertial_parameters(self, columns: Any = RIGID) -> np.ndarray:
-        """Inertial parameters, in which joint forces are linear.
-
-        Parameters
-        ----------
-        columns : str or sequence of str, default ('inertia', 'armature')
-            Kinds of parameters, see `System.regressor`.
-
-        Returns
-        -------
-        ndarray, shape (p,)
-            φ, in the order of `parameter_names`: what a `regressor` with the same columns multiplies.
-
-        See Also
-        --------
-        with_inertial_parameters : The robot with other parameters.
-
-        Examples
-        --------
-        >>> import fourbar as fb
-        >>> robot = fb.robots.double_pendulum()
-        >>> robot.inertial_parameters("armature")
-        array([0., 0.])
-        """
-        return parameter_values(self.mechanism, columns)
-
-    def parameter_names(self, columns: Any = RIGID) -> tuple[str, ...]:
-        """Names of the inertial parameters.
-
-        Parameters
-        ----------
-        columns : str or sequence of str, default ('inertia', 'armature')
-            Kinds of parameters, see `System.regressor`.
-
-        Returns
-        -------
-        tuple of str
-            'link.m', 'link.mx', ..., 'link.Jzz', 'joint.armature', ..., in the order of `inertial_parameters`.
-
-        Examples
-        --------
-        >>> import fourbar as fb
-        >>> robot = fb.robots.double_pendulum()
-        >>> robot.parameter_names()[:5]
-        ('upper.m', 'upper.mx', 'upper.my', 'upper.mz', 'upper.Jxx')
-        """
-        return parameter_names(self.mechanism, columns)
-
-    def with_inertial_parameters(self, parameters: Any, columns: Any = RIGID, allow_unphysical: bool = False) -> System:
-        """Robot with other inertial parameters.
-
-        Parameters
-        ----------
-        parameters : array_like, shape (p,)
-            φ, in the order of `parameter_names`.
-        columns : str or sequence of str, default ('inertia', 'armature')
-            Kinds of parameters, see `System.regressor`.
-        allow_unphysical : bool, default False
-            Accept parameters that no distribution of mass has.
-
-        Returns
-        -------
-        System
-            The same robot with these parameters.
-
-        Raises
-        ------
-        ModelError
-            If the parameters are not physically consistent, or a preload has no spring that could hold it.
-
-        Examples
-        --------
-        >>> import fourbar as fb
-        >>> robot = fb.robots.double_pendulum()
-        >>> heavier = robot.with_inertial_parameters(2.0 * robot.inertial_parameters())
-        >>> float(heavier.mass_matrix([0.0, 0.0])[0, 0] / robot.mass_matrix([0.0, 0.0])[0, 0])
-        2.0
-        """
-        return System(with_inertial_parameters(self.mechanism, parameters, columns, allow_unphysical))
-
-    def regressor_pattern(self, columns: Any = RIGID) -> tuple[np.ndarray, np.ndarray]:
-        """Places of the entries of a packed regressor.
-
-        Parameters
-        ----------
-        columns : str or sequence of str, default ('inertia', 'armature')
-            Kinds of parameters, see `System.regressor`.
-
-        Returns
-        -------
-        rows : ndarray of int, shape (n,)
-            Rows of the entries that ``regressor(..., packed=True)`` keeps, in its order.
-        columns : ndarray of int, shape (n,)
-            Their columns.
-
-        Examples
-        --------
-        >>> import fourbar as fb
-        >>> robot = fb.robots.double_pendulum()
-        >>> rows, columns = robot.regressor_pattern()
-        >>> len(rows)
-        12
-        """
-        from ..functions.methods.regressors import regressor_pattern
-
-        return regressor_pattern(self.model, columns)
-
-    def neutral(self) -> np.ndarray:
-        """Configuration in which every joint is at its neutral position.
-
-        Returns
-        -------
-        ndarray, shape (nq,)
-            Zeros and unit quaternions, or the nearest configuration in which loops are closed.
-
-        Examples
-        --------
-        >>> import fourbar as fb
-        >>> robot = fb.robots.double_pendulum()
-        >>> robot.neutral()
-        array([0., 0.])
-        """
-        return np.concatenate(
-            [cluster_neutral(self.model.cluster_tree, g) for g in self.model.cluster_tree.clusters] or [np.zeros(0)]
-        )
-
-    @cached_property
-    def configurations(self) -> Mapping[str, np.ndarray]:
-        """Named configurations, such as keyframes of a file.
-
-        Returns
-        -------
-        mapping of str to ndarray, shape (nq,)
-            Each with its loops closed.
-        """
-        cluster_tree, found = self.model.cluster_tree, {}
-        for named in self.mechanism.configurations:
-            given = dict(named.coordinates)
-            parts = [cluster_named(cluster_tree, cluster, given) for cluster in cluster_tree.clusters]
-            found[named.name] = np.concatenate(parts or [np.zeros(0)])
-            found[named.name].setflags(write=False)
-        return MappingProxyType(found)
-
-    def random(self, rng: np.random.Generator | int | None = None, n: int | None = None) -> np.ndarray:
-        """Random configurations within the limits of the joints.
-
-        Parameters
-        ----------
-        rng : Generator or int, optional
-            Generator of random numbers, or its seed.
-        n : int, optional
-            Number of configurations; one without an axis for it if None.
-
-        Returns
-        -------
-        ndarray, shape (nq,) or (n, nq)
-            Configurations with their loops closed, in the assembly of `neutral`: a motion leads from there to each of
-            them, unless the robot is built outside its limits and none leads into them.
-
-        Examples
-        --------
-        >>> import fourbar as fb
-        >>> robot = fb.robots.double_pendulum()
-        >>> robot.random(0, n=1000).shape
-        (1000, 2)
-        """
-        if n is not None and (not isinstance(n, Integral) or n < 0):
-            raise ArgumentError(f"random: n must be a whole number of configurations, or None for one, got {n!r}")
-        generator, size = read_rng(rng), () if n is None else (int(n),)
-        parts = [
-            cluster_random(self.model.cluster_tree, cluster, generator, size)
-            for cluster in self.model.cluster_tree.clusters
-        ]
-        return np.concatenate(parts, axis=-1) if parts else np.zeros((*size, 0))
-
-    def equations(self, symbols: bool = False, simplify: bool = True) -> Equations:
-        """Equations of motion as SymPy expressions, for small mechanisms.
-
-        Parameters
-        ----------
-        symbols : bool, default False
-            Make symbols of masses, centres of mass, inertias, positions of joints, armatures, gravity and numbers of
-            loops too. Zeros stay zeros; within loops, places stay numbers.
-        simplify : bool, default True
-            Simplify as far as that is quick.
-
-        Returns
-        -------
-        Equations
-            M(q), C(q, v), g(q) and τ, with LaTeX and plain Python.
-
-        Raises
-        ------
-        ArgumentError
-            If the formulas would be too long to be of use.
-
-        Notes
-        -----
-        Needs SymPy: ``pip install ".[sympy]"``.
-
-        Examples
-        --------
-        >>> import fourbar as fb
-        >>> b = fb.Builder("slide", gravity=(0, 0, 0))
-        >>> robot = b.body("block", joint=fb.joints.Prismatic("x"), mass=2.0).build()
-        >>> robot.equations().M
-        Matrix([[2]])
-        """
-        from .equations import make_equations
-
-        return make_equations(self.model, self.names, symbols, simplify)
-
-    def show(self, method: str, stage: str = "program", **options: Any) -> str:
-        """What a method is made of, as text.
-
-        Parameters
-        ----------
-        method : str
-            Name of a method, such as 'forward_dynamics'.
-        stage : {'program', 'llvm', 'asm'}, default 'program'
-            The traced program, the intermediate representation of LLVM, or assembly.
-        **options : object
-            Options of the method, such as frame='tip'.
-
-        Returns
-        -------
-        str
-            The text.
-
-        Examples
-        --------
-        >>> import fourbar as fb
-        >>> robot = fb.robots.double_pendulum()
-        >>> print(robot.show("kinetic_energy")[:16])
-        program kinetic_
-        """
-        from .show import STAGES
-
-        if method not in METHODS:
-            from ..errors import unknown
-
-            raise unknown("method", method, METHODS)
-        if stage not in STAGES:
-            raise ArgumentError(f"stage={stage!r}: expected one of {', '.join(STAGES)}")
-        return STAGES[stage](self.program(method, **options))
-
-    def program(self, method: str, **options: Any) -> Any:
-        """Program of a method: what is compiled.
-
-        Parameters
-        ----------
-        method : str
-            Name of a method, such as 'forward_dynamics'.
-        **options : object
-            Options of the method, such as frame='tip'.
-
-        Returns
-        -------
-        Program
-            Inputs, outputs, and blocks of scalar operations.
-
-        Examples
-        --------
-        >>> import fourbar as fb
-        >>> robot = fb.robots.double_pendulum()
-        >>> [x.name for x in robot.program("forward_dynamics").inputs]
-        ['q', 'v', 'tau']
-        """
-        made = getattr(self, method)
-        return (made.specialise(**options) if isinstance(made, OptionedMethod) else made).program()
 
 
 def restored(mechanism: Mechanism, report: Report | None = None) -> System:

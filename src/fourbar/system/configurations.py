@@ -1,0 +1,91 @@
+"""Configurations of a robot: neutral, named, random."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from numbers import Integral
+from types import MappingProxyType
+
+import numpy as np
+
+from ..errors import ArgumentError
+from ..functions.model import Model
+from ..mechanism.mechanism import Mechanism
+from ..mechanism.validate import read_rng
+from ..once import cached_property
+from ..tree.assembly import cluster_named, cluster_neutral, cluster_random
+
+
+class Configured:
+    """Configurations that a robot offers, with their loops closed."""
+
+    mechanism: Mechanism
+    model: Model
+
+    def neutral(self) -> np.ndarray:
+        """Configuration in which every joint is at its neutral position.
+
+        Returns
+        -------
+        ndarray, shape (nq,)
+            Zeros and unit quaternions, or the nearest configuration in which loops are closed.
+
+        Examples
+        --------
+        >>> import fourbar as fb
+        >>> robot = fb.robots.double_pendulum()
+        >>> robot.neutral()
+        array([0., 0.])
+        """
+        return np.concatenate(
+            [cluster_neutral(self.model.cluster_tree, g) for g in self.model.cluster_tree.clusters] or [np.zeros(0)]
+        )
+
+    @cached_property
+    def configurations(self) -> Mapping[str, np.ndarray]:
+        """Named configurations, such as keyframes of a file.
+
+        Returns
+        -------
+        mapping of str to ndarray, shape (nq,)
+            Each with its loops closed.
+        """
+        cluster_tree, found = self.model.cluster_tree, {}
+        for named in self.mechanism.configurations:
+            given = dict(named.coordinates)
+            parts = [cluster_named(cluster_tree, cluster, given) for cluster in cluster_tree.clusters]
+            found[named.name] = np.concatenate(parts or [np.zeros(0)])
+            found[named.name].setflags(write=False)
+        return MappingProxyType(found)
+
+    def random(self, rng: np.random.Generator | int | None = None, n: int | None = None) -> np.ndarray:
+        """Random configurations within the limits of the joints.
+
+        Parameters
+        ----------
+        rng : Generator or int, optional
+            Generator of random numbers, or its seed.
+        n : int, optional
+            Number of configurations; one without an axis for it if None.
+
+        Returns
+        -------
+        ndarray, shape (nq,) or (n, nq)
+            Configurations with their loops closed, in the assembly of `neutral`: a motion leads from there to each of
+            them, unless the robot is built outside its limits and none leads into them.
+
+        Examples
+        --------
+        >>> import fourbar as fb
+        >>> robot = fb.robots.double_pendulum()
+        >>> robot.random(0, n=1000).shape
+        (1000, 2)
+        """
+        if n is not None and (not isinstance(n, Integral) or n < 0):
+            raise ArgumentError(f"random: n must be a whole number of configurations, or None for one, got {n!r}")
+        generator, size = read_rng(rng), () if n is None else (int(n),)
+        parts = [
+            cluster_random(self.model.cluster_tree, cluster, generator, size)
+            for cluster in self.model.cluster_tree.clusters
+        ]
+        return np.concatenate(parts, axis=-1) if parts else np.zeros((*size, 0))

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 import fourbar as fb
+from fourbar.errors import needed
 from fourbar.expr import Unrolled
-from fourbar.targets.missing import needed
 
 from .support import chain, triangular
 

@@ -7,8 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import ArgumentError
-from ..targets.missing import needed
+from ..errors import ArgumentError, needed
 from .episodes import Episodes, Judged
 from .task import Task
 

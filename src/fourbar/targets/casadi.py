@@ -11,9 +11,8 @@ from collections.abc import Callable
 from math import prod
 from typing import Any
 
-from ..errors import ArgumentError
+from ..errors import ArgumentError, needed
 from ..expr import Program
-from .missing import needed
 
 casadi = needed("casadi", "casadi")
 

@@ -19,13 +19,12 @@ import numpy as np
 from ..arrays import Argument, batch_shape, bind, expected
 from ..compile.kernel import Kernel, digest
 from ..compile.llvm import batch_lanes, single_lane
-from ..errors import ArgumentError
+from ..errors import ArgumentError, needed
 from ..expr import Program
 from ..functions.attributes import OptionedMethod
 from ..functions.function import sharing_from
 from ..functions.recording import Recording
 from ..once import Turn
-from .missing import needed
 from .operations import Operation
 from .wrapped import Functions, WrappedMethod, recording_of
 from .xla_handler import MAJOR, Handler

@@ -18,10 +18,9 @@ import numpy as np
 from ..arrays import expected
 from ..compile.kernel import digest
 from ..compile.llvm import single_lane
-from ..errors import ArgumentError
+from ..errors import ArgumentError, needed
 from ..functions.function import make
 from ..once import Turn, cached_property
-from .missing import needed
 from .operations import Operation
 
 torch = needed("torch", "torch")

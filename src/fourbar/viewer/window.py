@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..errors import ArgumentError, extra
+from ..errors import ArgumentError, needed
 from .camera import FIELD, looked_from
 from .drawing import Drawing, Item
 from .meshes import Colour, linear
@@ -24,11 +24,7 @@ _SHOWN = ("shapes", "ground")
 
 def viser_module() -> Any:
     """The library that serves the page."""
-    try:
-        import viser
-    except ImportError:
-        raise ImportError(f"the viewer needs viser: {extra('view')}", name="viser") from None
-    return viser
+    return needed("viser", "view", "the viewer")
 
 
 class Group(NamedTuple):

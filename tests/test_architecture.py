@@ -60,7 +60,7 @@ ARROWS = {
     "dask": ("chunks",),
     "jax": ("targets",),
     "torch": ("targets",),
-    "learning": ("sim", "targets"),
+    "learning": ("sim",),
     "gymnasium": ("learning",),
     "baselines": ("reference",),
     "lagrange": ("reference",),

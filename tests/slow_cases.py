@@ -1,18 +1,24 @@
 """Cases that are left out of the default run, for time: `-m slow` runs them.
 
-Mechanisms that take long to compile stand in the default run in the tests of KEPT, where others would not see what
-they do; so do one case or more of every test with several. What else is listed repeats something many times to see
-that it does not leak, grow or depend on chance.
+Of random mechanisms the first three stand in the default run. Mechanisms that take long to compile stand there in the
+tests of KEPT, where others would not see what they do; so do one case or more of every test with several. What else is
+listed repeats something many times to see that it does not leak, grow or depend on chance.
 """
 
 from __future__ import annotations
 
 import re
 
-HEAVY = ("tripod", "stewart_platform", "moored", "spatial_crank", "everything", "repeated")
+HEAVY = (
+    "tripod", "stewart_platform", "moored", "spatial_crank", "chained", "nested", "explicit", "written", "everything",
+    "repeated",
+)  # fmt: skip
+SEEDS = 3  # of random mechanisms, that are enough
 KEPT = ("test_forward_and_inverse_dynamics_undo_each_other", "test_projection_of_the_spanning_tree", "test_jacobian")
 REPEATED = (
+    "bench/test_scripts.py::test_a_cluster_beside_plain_processes",
     "bench/test_scripts.py::test_cold_first_calls",
+    "bench/test_scripts.py::test_rollouts",
     "bench/test_scripts.py::test_constraints_beside_a_peer",
     "bench/test_scripts.py::test_derivatives_beside_a_peer",
     "compile/test_at_once.py::test_first_calls_of_different_functions_and_robots[off-24]",
@@ -55,4 +61,6 @@ def is_slow(node: str) -> bool:
     if node.startswith(REPEATED):
         return True
     name, _, case = node.rpartition("::")[2].partition("[")
-    return name not in KEPT and bool(set(re.split(r"[-, \]]", case)) & set(HEAVY))
+    words = re.split(r"[-, \]]", case)
+    many = re.fullmatch(r"(?:tree)?(\d+)\]", case)
+    return name not in KEPT and (bool(set(words) & set(HEAVY)) or (many is not None and SEEDS <= int(many[1]) < 20))

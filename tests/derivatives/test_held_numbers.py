@@ -88,7 +88,7 @@ def test_inverse_dynamics(name: str) -> None:
     _check(c.inverse_dynamics, system, given, 1e-12)
     assert np.abs(exact[0]).max() > 0.1
     tau, force = c.inverse_dynamics(**given)
-    for x, y in zip(c.inverse_dynamics(**given), c.inverse_dynamics._again(given)[0], strict=True):
+    for x, y in zip(c.inverse_dynamics(**given), c.inverse_dynamics._by_svd(given)[0], strict=True):
         near(x, y, 1e-12)  # by singular values
     assert tau.shape == (len(q), len(actuated)) and force.shape == (len(q), 6)
 
@@ -233,7 +233,7 @@ def test_hybrid_dynamics_of_least_torque_by_name() -> None:
     _, large, _ = c.hybrid_dynamics(**given, prescribed=options["prescribed"])
     own = [0, 1, 3]
     assert np.all((small[:, own] ** 2).sum(-1) < (large[:, own] ** 2).sum(-1))
-    for x, y in zip(f(**given), f._again(given)[0], strict=True):
+    for x, y in zip(f(**given), f._by_svd(given)[0], strict=True):
         near(x, y, 1e-12)
     moving = {"tau": np.ones_like(tau)}
     for x, y in zip(c.hybrid_dynamics.jvp(given, moving, **options), f.jvp(given, moving), strict=True):

@@ -80,7 +80,8 @@ class VectorEnv(gym.vector.VectorEnv):
     >>> import fourbar as fb
     >>> import fourbar.gymnasium as fg
     >>> task = fg.Task(
-    ...     fb.Scene(fb.robots.double_pendulum()), fg.Forces(5.0),
+    ...     fb.Scene(fb.robots.double_pendulum()),
+    ...     fg.Forces(5.0),
     ...     reward=lambda worlds: np.cos(worlds.q).sum(axis=1),
     ...     reset=lambda worlds: worlds.random.uniform(-0.1, 0.1, (2,)),
     ... )

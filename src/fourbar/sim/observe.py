@@ -434,8 +434,9 @@ def energy() -> Observation:
     Examples
     --------
     >>> import fourbar as fb
-    >>> run = fb.simulate(fb.robots.double_pendulum(), [0.5, 0.0], duration=1.0, dt=0.01,
-    ...                   observe={"energy": fb.observe.energy()})
+    >>> run = fb.simulate(
+    ...     fb.robots.double_pendulum(), [0.5, 0.0], duration=1.0, dt=0.01, observe={"energy": fb.observe.energy()}
+    ... )
     >>> bool(abs(run.observations["energy"].sum(axis=-1) - run.observations["energy"].sum(axis=-1)[0]).max() < 1e-6)
     True
     """

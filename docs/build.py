@@ -21,7 +21,6 @@ DOCS = Path(__file__).parent
 ROOT = DOCS.parent
 BUILD = DOCS / "_build"
 SOURCE, HTML = BUILD / "source", BUILD / "html"
-ASSETS = (".svg", ".png", ".html", ".gif", ".glb")
 _BLOCK = re.compile(r"(?:<!-- needs: (?P<needs>\S+) -->\n)?```python\n(?P<code>.*?)```", re.DOTALL)
 _NOTEBOOK = "---\nfile_format: mystnb\nkernelspec:\n  name: python3\n---\n"
 
@@ -45,6 +44,7 @@ def relinked(text: str) -> str:
     text = re.sub(r"\]\(\.\./examples/(\w+)\.py\)", r"](examples/\1.md)", text)
     text = text.replace("](../examples/", "](examples/")
     text = text.replace("](../README.md)", "](index.md)").replace("](docs/", "](")
+    text = re.sub(r"\[([^]]*)\]\((wasm/\w+\.html)\)", r'<a href="\2">\1</a>', text)  # a page as it is
     return re.sub(r"\]\(\.\./(CONTRIBUTING|CHANGELOG|SECURITY)\.md(#[\w-]+)?\)", r"](\1.md\2)", text)
 
 
@@ -111,9 +111,10 @@ def write_source(run: bool) -> None:
     """The pages as Sphinx reads them."""
     shutil.rmtree(SOURCE, ignore_errors=True)
     shutil.copytree(DOCS / "site", SOURCE)
-    for folder in (DOCS / "images", DOCS / "recordings"):
-        if folder.exists():
-            shutil.copytree(folder, SOURCE / folder.name)
+    shutil.copytree(DOCS / "images", SOURCE / "images")
+    (SOURCE / "_pages" / "wasm").mkdir(parents=True)
+    for page in (DOCS / "wasm").glob("*.html"):
+        shutil.copy(page, SOURCE / "_pages" / "wasm")
     for path in [*DOCS.glob("*.md"), *(ROOT / f"{x}.md" for x in ("CONTRIBUTING", "CHANGELOG", "SECURITY"))]:
         if path.name != "api.md":
             text = relinked(path.read_text(encoding="utf-8"))

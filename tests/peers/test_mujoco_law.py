@@ -154,3 +154,34 @@ def test_what_the_law_does_not_know_is_told() -> None:
     shape = fb.contact.Shape("ball", "sphere", 0.1, friction=0.0, torsion=0.1)
     with pytest.raises(fb.ModelError, match="none against sliding"):
         fb.Scene(robot, fb.Plane(friction=0.0), contacts=[shape], law=MuJoCo())
+
+
+SERVOS = """<mujoco><compiler angle="radian"/>
+<option timestep="0.002" cone="elliptic" tolerance="0" iterations="200" integrator="Euler"/>
+<worldbody><geom type="plane" size="5 5 .1" friction="0.7 0.005 0.0001" condim="3"/>
+<body name="base" pos="0 0 0.45"><joint name="lift" type="slide" axis="0 0 1"/>
+<inertial pos="0 0 0" mass="3" diaginertia="0.1 0.1 0.1"/>
+<body name="thigh"><joint name="hip" axis="0 1 0" damping="0.3"/>
+<inertial pos="0 0 -0.1" mass="0.5" diaginertia="0.002 0.002 0.002"/>
+<body name="shin" pos="0 0 -0.2"><joint name="knee" axis="0 1 0" damping="0.2" stiffness="1"/>
+<inertial pos="0 0 -0.1" mass="0.3" diaginertia="0.001 0.001 0.001"/>
+<geom type="sphere" size="0.03" pos="0 0 -0.2" friction="0.7 0.005 0.0001" condim="3"/>
+</body></body></body></worldbody>
+<actuator><position joint="hip" kp="60" kv="2" ctrlrange="-2 2"/>
+<position joint="knee" kp="60" ctrlrange="-2 2" forcerange="-20 20"/><motor joint="lift" gear="2"/>
+</actuator></mujoco>"""
+
+
+def test_servos_act_as_mujocos_euler_steps_do() -> None:
+    """With the forces that they have at the start of a step; damping of joints acts implicitly."""
+    model = mujoco.MjModel.from_xml_string(SERVOS)
+    data = mujoco.MjData(model)
+    scene = fb.Scene(fb.loads(SERVOS, format="mjcf"), law=fb.contact.MuJoCo())
+    data.qpos[:], data.ctrl[:] = (0.0, 0.6, -1.2), (0.5, -1.0, 0.3)
+    touching = 0
+    for _ in range(300):
+        found = scene.step(data.qpos.copy(), data.qvel.copy(), u=data.ctrl.copy(), dt=0.002)
+        mujoco.mj_step(model, data)
+        touching += int(data.ncon > 0)
+        assert np.abs(found.q - data.qpos).max() < 1e-12 and np.abs(found.v - data.qvel).max() < 1e-11
+    assert touching > 100

@@ -19,7 +19,7 @@ COMMANDS = {
 GROUPS = {
     "first steps": ("info", "view", "simulate"),
     "model files": ("check", "convert"),
-    "other programs": ("export-c",),
+    "other programs": ("export-c", "export-wasm"),
     "speed and machine code": ("bench", "show"),
 }  # commands in the order in which one needs them
 _EXAMPLE = "begin with\n  fourbar info robot.urdf       what is in a file: bodies, joints, limits, actuators"

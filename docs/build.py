@@ -91,8 +91,9 @@ def write_examples() -> None:
 def summary(text: str) -> tuple[str, str]:
     """The title of a page and the first sentence of its prose."""
     title = re.search(r"^# (.+)$", text, re.MULTILINE)
-    prose = re.sub(r"```.*?```|<!--.*?-->|^#.*$|^\|.*$", "", text, flags=re.DOTALL | re.MULTILINE).strip()
-    first = re.split(r"(?<=[.:])\s", " ".join(prose.split("\n\n")[0].split()), maxsplit=1)[0]
+    words = re.sub(r"```.*?```|<!--.*?-->", "", text, flags=re.DOTALL)
+    prose = re.sub(r"^#.*$|^\|.*$|^!\[.*$", "", words, flags=re.MULTILINE).strip()
+    first = re.split(r"(?<=\.)\s", " ".join(prose.split("\n\n")[0].split()), maxsplit=1)[0]
     return (title[1] if title else ""), re.sub(r"\[([^]]*)\]\([^)]*\)", r"\1", first)
 
 

@@ -70,3 +70,11 @@ def test_environment_variables_are_documented() -> None:
     used = {name for path in sources for name in re.findall(r"FOURBAR_[A-Z]+", path.read_text(encoding="utf-8"))}
     concepts = (ROOT / "docs" / "concepts.md").read_text(encoding="utf-8")
     assert used == set(re.findall(r"FOURBAR_[A-Z]+", concepts))
+
+
+def test_the_list_for_programs_tells_what_pages_are_about(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(ROOT / "docs"))
+    summary = runpy.run_path(str(ROOT / "docs" / "build.py"))["summary"]
+    for page in PAGES:
+        title, sentence = summary(page.read_text(encoding="utf-8"))
+        assert title and len(sentence) > 20, page.name

@@ -49,7 +49,7 @@ def test_a_trajectory_is_read_again(run: fb.Trajectory, tmp_path: Path) -> None:
 def test_what_is_no_recording_is_refused(tmp_path: Path) -> None:
     (tmp_path / "a.npz").write_text("nothing", encoding="utf-8")
     np.savez(tmp_path / "b.npz", t=np.zeros(1), q=np.zeros((1, 3)))
-    with pytest.raises(fb.ArgumentError, match=r"a\.npz cannot be read"):
+    with pytest.raises(fb.ArgumentError, match=r"a\.npz is no recording"):
         fb.Trajectory.load(tmp_path / "a.npz")
     with pytest.raises(fb.ArgumentError, match="which robot"):
         fb.Trajectory.load(tmp_path / "b.npz")

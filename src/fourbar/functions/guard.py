@@ -77,7 +77,7 @@ def lacks_direction(quaternions: np.ndarray) -> np.ndarray:
     return np.asarray((np.abs(quaternions) < SMALLEST_QUATERNION).all(axis=-1))
 
 
-def _zero_quaternion(cluster_tree: ClusterTree, argument: str, rows: np.ndarray) -> str:
+def zero_quaternion(cluster_tree: ClusterTree, argument: str, rows: np.ndarray) -> str:
     """What is wrong with configurations (n, nq) in which a quaternion has no length."""
     for name, joint, first in stored_joints(cluster_tree):
         for start in joint.quaternions:
@@ -154,7 +154,7 @@ class Explainer:
     def _found(self, rows: Mapping[str, np.ndarray]) -> FourbarError | None:
         """What is wrong with the configurations of the lost samples, if anything is."""
         for name, q in rows.items():
-            wrong = _zero_quaternion(self._cluster_tree, name, q) or describe_endless_angle(self._cluster_tree, name, q)
+            wrong = zero_quaternion(self._cluster_tree, name, q) or describe_endless_angle(self._cluster_tree, name, q)
             if wrong:
                 return CoordinateError(wrong)
         if self._massless:

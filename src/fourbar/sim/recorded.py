@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
+from zipfile import BadZipFile
 
 import numpy as np
 
@@ -151,8 +152,10 @@ def load_arrays(
     try:
         with np.load(path, allow_pickle=False) as file:
             held = {name: file[name] for name in file.files}
-    except (OSError, ValueError, KeyError) as error:
+    except OSError as error:
         raise ArgumentError(f"{path.name} cannot be read as a recording (.npz): {error}") from None
+    except (ValueError, KeyError, BadZipFile):
+        raise ArgumentError(f"{path.name} is no recording that run.save('x.npz') wrote, or it is damaged") from None
     if robot is None:
         if _ROBOT not in held:
             raise ArgumentError(f"{path.name} does not say which robot moved; give robot=")

@@ -10,6 +10,7 @@ import numpy as np
 
 from ..chunks.apply import Result
 from ..errors import ArgumentError
+from ..representation import counted
 from ..system.system import System
 from ..viewer.recording import Recording
 from .asked import Asked, Wanted, reached
@@ -63,6 +64,10 @@ class Rollouts(Recorded, Plotted):
     u: np.ndarray | None = None
     observations: dict[str, np.ndarray] = field(default_factory=dict)
     _time_first: ClassVar[bool] = False
+
+    def __repr__(self) -> str:
+        lost = f", {int(np.sum(self.diverged))} diverged" if np.any(self.diverged) else ""
+        return f"<fourbar Rollouts: {counted(len(self.t), 'time')}, q {self.q.shape}, v {self.v.shape}{lost}>"
 
     @property
     def recording(self) -> Recording:

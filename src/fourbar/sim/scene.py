@@ -17,7 +17,8 @@ from ..contact.model import ContactModel, compiled_step, rows
 from ..contact.points import compiled_points
 from ..contact.rolling import GIVEN, NONE, Force, Taken, rolled
 from ..contact.terrain import Terrain
-from ..errors import ArgumentError, warn
+from ..errors import ArgumentError, CoordinateError, warn
+from ..functions.guard import zero_quaternion
 from ..io.mesh_hulls import hull_of
 from ..once import cached_property
 from ..system.system import System
@@ -276,6 +277,8 @@ class Scene(Staged):
         for name, x in (("q", q), ("v", v)):
             if not np.isfinite(x).all(axis=-1).any():  # in a batch, samples that are not finite are marked
                 raise ArgumentError(f"simulate: {name} is NaN or infinite; a motion starts from finite numbers")
+        if q.ndim == 1 and (why := zero_quaternion(self.robot.model.cluster_tree, "q", q[None])):
+            raise CoordinateError(why)
         batch = batch_shape("simulate", arguments, [q, v])
         return np.broadcast_to(q, (*batch, self.robot.nq)).copy(), np.broadcast_to(v, (*batch, self.robot.nv)).copy()
 

@@ -11,6 +11,7 @@ import numpy as np
 from ..contact.rolling import SEEN
 from ..errors import ArgumentError, warn
 from ..functions.rollout import ALWAYS, Motion, Rolled
+from ..representation import counted
 from ..viewer.recording import Recording
 from .acting import SimulationWarning
 from .plotted import Plotted
@@ -80,6 +81,11 @@ class ContactRun(Recorded, Plotted):
     scene: Scene | None = field(default=None, repr=False, compare=False)
     u: np.ndarray | None = None
     observations: dict[str, np.ndarray] = field(default_factory=dict)
+
+    def __repr__(self) -> str:
+        span = f"from t = {self.t[0]:g} to {self.t[-1]:g} s" if len(self.t) else "without times"
+        solved = "all solved" if np.all(self.converged) else f"worst residual {np.nanmax(self.worst):.2g}"
+        return f"<fourbar ContactRun: {counted(len(self.t), 'state')} {span}, q {self.q.shape}, {solved}>"
 
     @property
     def recording(self) -> Recording:

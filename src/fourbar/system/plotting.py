@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
+from ..errors import ArgumentError
 from .closed_states import stored
 
 
@@ -52,6 +55,8 @@ class Plotting:
         from ..plots.sticks import plot_robot
 
         given = stored("plot", "q", self.nq, self.neutral() if q is None else q)
+        if not np.isfinite(given).all():
+            raise ArgumentError("plot: q is NaN or infinite; a figure shows finite configurations")
         listed = [frames] if isinstance(frames, str) else list(frames)
         return plot_robot(self, given.reshape(-1, self.nq), listed, bool(center_of_mass), self.name)
 

@@ -20,6 +20,7 @@ _CALLED = {
     "mass": "centres of mass", "inertia": "inertia ellipsoids", "ground": "ground",
 }  # fmt: skip
 _SHOWN = ("shapes", "ground")
+_SKY = 1.6  # strength of the light from all sides
 
 
 def viser_module() -> Any:
@@ -46,8 +47,8 @@ class Window:
         self.gui, self.scene = self.server.gui, self.server.scene
         self.gui.configure_theme(show_logo=False, show_share_button=False)
         self.gui.main_panel.dock_right()
-        self.scene.configure_default_lights(cast_shadow=False)
         self.scene.set_up_direction("+z")
+        self._light()
         self._aim(bounds)
         self.shown: set[str] = set(_SHOWN)
         self.groups = self._added()
@@ -60,6 +61,12 @@ class Window:
         """The address of the page."""
         host = self.server.get_host()
         return f"http://{'localhost' if host in (LOCAL, '0.0.0.0') else host}:{self.server.get_port()}"
+
+    def _light(self) -> None:
+        """Lights without an environment map, which takes software WebGL (no graphics card) 20 s to prepare."""
+        self.scene.configure_environment_map(None)
+        self.scene.configure_default_lights(cast_shadow=False)
+        self.scene.add_light_hemisphere("/sky", sky_color=(255, 255, 255), ground_color=(190, 185, 180), intensity=_SKY)
 
     def _aim(self, bounds: np.ndarray) -> None:
         eye, middle = looked_from(bounds)

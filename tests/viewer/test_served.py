@@ -1,0 +1,110 @@
+"""Served pages without a browser: what is served, what sliders, layers and handles do. Needs viser."""
+
+from __future__ import annotations
+
+import http.client
+import signal
+import subprocess
+import sys
+import urllib.request
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import fourbar as fb
+
+pytest.importorskip("viser", reason="viser is not installed: the extra 'view'")
+
+
+@pytest.fixture
+def serve() -> Iterator[Callable[..., fb.View]]:
+    """`fb.view` without a browser, on any free port, until the test ends."""
+    served: list[fb.View] = []
+
+    def show(*what: Any, **options: Any) -> fb.View:
+        served.append(fb.view(*what, browser=False, port=0, **options))
+        return served[-1]
+
+    yield show
+    for shown in served:
+        shown.stop()
+
+
+def _answer(shown: fb.View, path: str) -> tuple[int, bytes]:
+    """What the server answers to a path that no client tidied before."""
+    connection = http.client.HTTPConnection("127.0.0.1", shown.window.server.get_port(), timeout=20)
+    try:
+        connection.request("GET", path)
+        answer = connection.getresponse()
+        return answer.status, answer.read()
+    finally:
+        connection.close()
+
+
+def test_only_this_machine_is_served_and_no_file_of_it(serve: Callable[..., fb.View], tmp_path: Path) -> None:
+    secret = tmp_path / "secret.txt"
+    secret.write_text("nobody may read this", encoding="utf-8")
+    shown = serve(fb.robots.double_pendulum())
+    assert shown.window.server.get_host() == "127.0.0.1"
+    status, body = _answer(shown, "/")
+    assert status == 200 and b"<html" in body
+    up = "../" * 30
+    plain = [str(secret), f"//{secret}", f"/{up}{secret}", f"/assets/{up}{secret}", f"/..\\..\\{secret}"]
+    hidden = [f"/{up}{secret}".replace("..", "%2e%2e"), f"/{up}{secret}".replace("/", "%2f"), f"/%00{secret}"]
+    for path in (*plain, *hidden):
+        status, body = _answer(shown, path)
+        assert b"nobody may read this" not in body, path
+
+
+def test_the_command_serves_until_it_is_interrupted() -> None:
+    command = [sys.executable, "-m", "fourbar", "view", "double_pendulum", "--no-browser", "--port", "0"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        line = next(x for x in process.stdout if "Ctrl-C" in x)
+        url = line.split(" at ")[1].split(";")[0]
+        with urllib.request.urlopen(url, timeout=60) as answer:
+            assert b"<html" in answer.read()
+        process.send_signal(signal.SIGINT)
+        assert process.wait(timeout=60) == 0
+
+
+def test_worlds_ghosts_and_layers(serve: Callable[..., fb.View]) -> None:
+    """All that can be switched, moved and chosen, by what the server does for the page."""
+    robot = fb.robots.double_pendulum()
+    runs = fb.rollout(robot, np.array([[0.3, 0.0], [1.0, 0.5], [2.0, 0.0]]), dt=0.01, steps=50)
+    shown = serve(runs, spread=1.0)
+    player: Any = shown.control
+    player.playing.value = False
+    assert all(len(g.handle.batched_positions) % 3 == 0 for g in shown.window.groups)
+    player._show_ghosts(4)
+    assert len(player._ghosts) == sum(g.layer == "shapes" for g in shown.window.groups)
+    for layer in shown.window.drawing.layers:
+        shown.window.show(layer, True)
+    player.seek(0.25)
+    places = runs.recording.places(shown.window.drawing, slice(25, 26))  # rollouts begin after a step
+    group = next(g for g in shown.window.groups if g.items[0].name == "lower/stick")
+    wanted = places[0, :, group.items[0].place, :3, 3] + player.recording.offsets()
+    assert np.abs(np.array(group.handle.batched_positions) - wanted).max() < 1e-6
+    with pytest.raises(fb.ArgumentError, match="motion"):
+        _ = shown.q
+
+
+def test_a_drag_moves_the_robot(serve: Callable[..., fb.View]) -> None:
+    robot = fb.robots.five_bar()
+    shown = serve(robot)
+    posing: Any = shown.control
+    posing._take(robot.names.frames[0])
+    start = np.array(posing._control.position)
+    way = np.array([0.03, -0.02, 0.0])
+    posing._control.position = start + way
+    posing._dragged()
+    found = robot.pose(shown.q, robot.names.frames[0])[:3, 3]
+    assert np.linalg.norm(found - start - way) < 5e-3
+    assert float(robot.loop_gap(shown.q)) < 1e-6
+    values = [float(slider.value) for slider in posing._sliders]
+    assert np.allclose(values, posing.posture.values(shown.q))
+    shown.q = robot.neutral()
+    assert np.allclose(shown.q, robot.neutral())

@@ -147,8 +147,8 @@ class JointRow:
 
 
 class Spec(NamedTuple):
-    """All that a step has to know of what touches: candidates, rows of joints, how well it is solved, and whether the
-    law is MuJoCo's."""
+    """All that a step has to know of what touches: candidates, rows of joints, how well it is solved, whether the law
+    is MuJoCo's, and constraints that forces keep."""
 
     candidates: tuple[Candidate, ...]
     joints: tuple[JointRow, ...]
@@ -157,3 +157,4 @@ class Spec(NamedTuple):
     sweeps: int = 3
     rounds: int = 200
     soft: bool = False
+    kept: tuple[Any, ...] = ()

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from ..algorithms.aba import accelerate_outward, free_inward, ground, spin
 from ..algorithms.articulated import Freed, over_clusters
 from ..algorithms.constrained.dynamics import driven
-from ..algorithms.constrained.rows import RowResponse, combine, gram, respond_inward, wrenches
+from ..algorithms.constrained.rows import RowPropagation, RowResponse, combine, gram, respond_inward, wrenches
 from ..algorithms.minverse import add_rows
 from ..algorithms.sweep import Sweeps
 from ..spatial.linear import Mat, Vec
@@ -32,6 +32,10 @@ class Base(NamedTuple):
     def size(self) -> int:
         """How many there are."""
         return len(self.rows)
+
+    def responses(self, free: FreeMotion) -> dict[int, RowResponse]:
+        """What these unit forces leave in each cluster that they reach."""
+        return free.responses(self)
 
 
 class Part(NamedTuple):
@@ -61,6 +65,7 @@ class FreeMotion:
         self.freed: list[Freed] = self.sweeps.inward(free_inward, p, self.bias, tau)
         self._hinges = [freed.hinge for freed in self.freed]
         self._nv = [cluster.embedding.nv for cluster in clusters]
+        self.propagation = RowPropagation(self.sweeps, states, self._hinges)
 
     def path(self, link: int) -> list[int]:
         """The clusters from that of a link to the root."""
@@ -119,9 +124,9 @@ def together(*parts: Vec) -> Vec:
 class Delassus:
     """G of blocks of rows over bases, and what impulses along them do."""
 
-    def __init__(self, free: FreeMotion, bases: Sequence[Base], blocks: Sequence[Sequence[Part]]) -> None:
+    def __init__(self, free: FreeMotion, bases: Sequence[Any], blocks: Sequence[Sequence[Part]]) -> None:
         self.free, self.bases, self.blocks = free, bases, blocks
-        self.responses = [free.responses(base) for base in bases]
+        self.responses = [base.responses(free) for base in bases]
         self._omega: dict[tuple[int, int], Any] = {}
 
     def _between(self, a: int, b: int) -> Any:

@@ -139,11 +139,14 @@ class ManyRows(Stepper):
         for candidate, placed in zip(self.spec.candidates, self.placed, strict=True):
             links = [link for link in candidate.links if link != GROUND]
             blocks.append([Part(place[link], rows) for link, rows in zip(links, placed.rows, strict=True)])
-        own = list(bases.values())
+        own: list[Any] = list(bases.values())
         for row in self.spec.joints:
             nv = self.c.tree.links[row.link].joint.nv
             blocks.append([Part(len(own), Mat((Vec((1.0,)),)))])
             own.append(Base(row.link, Mat((Vec([float(i == row.entry) for i in range(nv)]),)), joint=True))
+        for kept in self.kept:
+            blocks += kept.parts(len(own))
+            own.append(kept)
         return Delassus(self.free, own, blocks)
 
     def assembled(self, delassus: Delassus, g: Vec, compliance: dict[int, Any], bounds: tuple[Vec, ...]) -> ManyProblem:

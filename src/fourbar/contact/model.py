@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
+from ..algorithms.constrained.rows import ConstraintRows
 from ..arrays import Argument
 from ..expr import Program
 from ..functions.arguments import DT, F_EXT, TAU, Input, Q, U, V
+from ..functions.constraint_rows import bundle
 from ..functions.context import Context, Record, recorded
 from ..functions.function import make
-from ..functions.model import Model
+from ..functions.model import Changes, Model
 from ..functions.recording import BLOCK, MethodRecording
 from ..functions.registry import Method, Option
 from ..functions.varying import VariedContext, argument_names
 from ..mechanism.mechanism import Mechanism
+from ..once import cached_property
 from ..tree.cluster_tree import ClusterTree, lower
 from ..tree.parameters import Parameter
 from .candidates import Spec
@@ -30,7 +33,7 @@ class Impulse(Input):
     """An impulse for each row that a step solves for."""
 
     def shape(self, model: Any) -> tuple[int, ...]:
-        return (rows(model.spec),)
+        return (rows(model),)
 
 
 class PerContact(Input):
@@ -53,9 +56,24 @@ METHOD = Method(
 
 @dataclass(frozen=True)
 class ContactModel(Model):
-    """A mechanism with candidates of contacts."""
+    """A mechanism with candidates of contacts. `changing`: its numbers are entries of a recording."""
 
     spec: Spec = field(default_factory=lambda: Spec((), ()))
+    changing: bool = False
+
+    def changed(self, cluster_tree: ClusterTree, more: Changes) -> Model:
+        assert not more, f"these belong to nothing: {more}"
+        return replace(self, cluster_tree=cluster_tree, changing=cluster_tree is not self.cluster_tree)
+
+    @cached_property
+    def bundles(self) -> tuple[ConstraintRows, ...]:
+        """The rows of constraints that forces keep."""
+        return tuple(bundle(self.cluster_tree, x, self.changing) for x in self.spec.kept)
+
+    @property
+    def kept_rows(self) -> int:
+        """How many these are."""
+        return sum(x.traced.m for x in self.bundles)
 
     @staticmethod
     def with_contacts(mechanism: Mechanism, spec: Spec) -> ContactModel:
@@ -63,9 +81,9 @@ class ContactModel(Model):
         return ContactModel(mechanism, lower(mechanism), spec=spec)
 
 
-def rows(spec: Spec) -> int:
-    """How many rows a step solves for."""
-    return sum(1 + sum(x.discs) for x in spec.candidates) + len(spec.joints)
+def rows(model: ContactModel) -> int:
+    """How many rows a step solves for: of contacts, of joints, of constraints."""
+    return sum(1 + sum(x.discs) for x in model.spec.candidates) + len(model.spec.joints) + model.kept_rows
 
 
 class StepRecording(MethodRecording):

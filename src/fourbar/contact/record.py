@@ -21,7 +21,8 @@ def stepper(c: Context, spec: Spec) -> Stepper:
     """
     if spec.soft:
         return SoftStepper(c, spec)
-    rows = sum(1 + sum(x.discs) for x in spec.candidates) + len(spec.joints)
+    kept: int = c.model.kept_rows  # type: ignore[attr-defined]  (of a ContactModel)
+    rows = sum(1 + sum(x.discs) for x in spec.candidates) + len(spec.joints) + kept
     if rows > NEWTON_ROWS and not (many := ManyRows(c, spec)).implicit.coupled:
         return many
     return Stepper(c, spec)

@@ -128,6 +128,8 @@ class Rolling:
         self.numbers: dict[str, tuple[int, ...]] = {"dt": ()} | ({"friction": (n,)} if taken.friction else {})
         self.numbers |= {name: x.shape for name, x in zip(argument_names(taken.which), taken.which, strict=True)}
         self.records = {"residual": (), "residuals": (3,), "gap": (n,), "force": (n, 3)}
+        if self.model.kept_rows:
+            self.records["kept"] = (self.model.kept_rows,)
         if taken.u != NONE:
             self.records["acting"] = self._sizes["u"]
         self.records |= {SEEN + name: x.shape(self.model) for name, x in taken.observed}

@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any, NamedTuple
 
+from ..algorithms.constrained.rows import evaluate_rows
 from ..algorithms.energy import velocity_outward
 from ..algorithms.kinematics import along, place_outward
 from ..algorithms.sweep import Sweeps
@@ -22,6 +23,7 @@ from ..tree.cluster_tree import GROUND, Location
 from . import implicit, motion, solver
 from .candidates import Candidate, JointRow, Spec, Touch, axes_of
 from .delassus import Base, Delassus, FreeMotion, Part
+from .kept import NO_SLACK, Kept, kept_terms, links_of
 from .laws import rebound
 from .solve import solve
 from .solver import Block, Problem, Solution
@@ -149,6 +151,7 @@ class Stepper:
         self.c, self.spec, self.call = c, spec, c.recorder.call
         (self.dt,) = c.given["dt"]
         self.implicit = self.implicitly(c, self.dt)
+        self.bundles: Any = c.model.bundles  # type: ignore[attr-defined]  (of a ContactModel)
         self.coupling: Any = None
         self.softened: Any = ()
         self.s = self._sweeps()
@@ -158,6 +161,8 @@ class Stepper:
             self.s, c.clusters, c.expanded, c.velocities(), self.implicit.forces(), c.F_ext(), c.gravity
         )  # fmt: skip
         self.placed = self._placed()
+        rows = evaluate_rows(self.s, self.bundles, c.coordinates(), c.velocities(), c.still())
+        self.kept = [Kept(*both) for both in zip(self.bundles, rows, strict=True)]
         self.blocks = self._blocks()
 
     def _touched(self) -> list[int]:
@@ -167,7 +172,7 @@ class Stepper:
     def _sweeps(self) -> Sweeps:
         """Sweeps over the cheapest tree, with what acts implicitly in its armature."""
         c = self.c
-        s = c.equations(self._touched())
+        s = c.equations(sorted({*self._touched(), *links_of(self.bundles)}))
         own = [self.implicit.armature(i, link.armature) for i, link in enumerate(s.tree.links)]
         links = [link._replace(armature=x) for link, x in zip(s.tree.links, own, strict=True)]
         tree = replace(s.tree, links=tuple(links))
@@ -183,12 +188,13 @@ class Stepper:
         for candidate in self.spec.candidates:
             found.append(Block(at, candidate.discs))
             at += found[-1].size
-        found += [Block(at + k, (), joint=True) for k in range(len(self.spec.joints))]
+        single = len(self.spec.joints) + sum(x.size for x in self.kept)
+        found += [Block(at + k, (), joint=True) for k in range(single)]
         return tuple(found)
 
     def delassus(self) -> Delassus:
         """The bases of all rows: those of a contact itself where a link has few, else unit wrenches on the link."""
-        bases: list[Base] = []
+        bases: list[Any] = []
         units: dict[int, int] = {}
         blocks: list[list[Part]] = []
         count: dict[int, int] = {}
@@ -212,6 +218,9 @@ class Stepper:
             nv = self.c.tree.links[row.link].joint.nv
             blocks.append([Part(len(bases), None)])
             bases.append(Base(row.link, Mat((Vec([float(i == row.entry) for i in range(nv)]),)), joint=True))
+        for kept in self.kept:
+            blocks += kept.parts(len(bases))
+            bases.append(kept)
         for servo in self.implicit.coupled:
             blocks.append([Part(len(bases) + k, None) for k in range(len(servo.gears))])
             bases += [Base(link, Mat((gear,)), joint=True) for link, gear in servo.gears.items()]
@@ -240,18 +249,32 @@ class Stepper:
         """The clusters that carry what the rows look at, what carries first."""
         links = [link for x in self.spec.candidates for link in x.links if link != GROUND]
         links += [row.link for row in self.spec.joints]
+        links += [link for kept in self.kept for link in kept.carried]
         links += [link for servo in self.implicit.coupled for link in servo.gears]
         return sorted({n for link in links for n in self.free.path(link)})
 
     def _rates(self, v: dict[int, Vec], contacts: list[int]) -> dict[int, Vec]:
         """J v of some contacts, for velocities by cluster."""
-        by_link = self._links(v)
         homes = {link for k in contacts for link in self.spec.candidates[k].links if link != GROUND}
-        twists = along(self.s, [Location(x, IDENTITY) for x in sorted(homes)], Twist.zero(), velocity_outward, by_link)
+        twists = self._twists(self._links(v), sorted(homes))
         found = {}
         for k in contacts:
             own = tuple(twists[x] for x in self.spec.candidates[k].links if x != GROUND)
             found[k] = self.call(rates, self.placed[k].rows, own)
+        return found
+
+    def _twists(self, by_link: list[Any], links: list[int]) -> Any:
+        """Of some links, for velocities of joints."""
+        return along(self.s, [Location(x, IDENTITY) for x in links], Twist.zero(), velocity_outward, by_link)
+
+    def _kept_terms(self, by_link: list[Any]) -> list[Any]:
+        """g of the rows of constraints, for velocities of joints."""
+        twists = self._twists(by_link, sorted(set(links_of(self.bundles))))
+        found: list[Any] = []
+        for kept in self.kept:
+            on = tuple(twists[x] for x in kept.bundle.links)
+            within = tuple(by_link[x] for x in kept.bundle.joints)
+            found += self.call(kept_terms, kept.rows, on, within, self.dt)
         return found
 
     def problem(self, delassus: Delassus) -> Any:
@@ -283,6 +306,9 @@ class Stepper:
             rate = by_link[row.link][row.entry]
             g.append(rate if moved is None else self.call(_sum, rate, moved[len(g)]))
             bounds.append(self.call(joint_terms, row, q[row.link], self._dry(row), self.dt))
+        for rate in self._kept_terms(by_link) if self.kept else ():
+            g.append(rate if moved is None else self.call(_sum, rate, moved[len(g)]))
+            bounds.append(NO_SLACK)
         return self.assembled(delassus, Vec(g), compliance, tuple(bounds))
 
     def _moved(self, delassus: Delassus, a: dict[int, Vec]) -> Any:
@@ -367,7 +393,13 @@ class Stepper:
             "gap": [x.touch.gap for x in self.placed],
             "force": flat(wrench),
             "a": flat([a[n] for n in every]),
+            "kept": self._kept_forces(parts),
         }
+
+    def _kept_forces(self, parts: tuple[Vec, ...]) -> list[Any]:
+        """Forces along the rows of constraints, means over the step, from the impulses of all blocks."""
+        count = sum(x.size for x in self.kept)
+        return flat(self.call(_over_time, parts[len(parts) - count :], self.dt)) if count else []
 
 
 def watched(residual: Scalar, worst: Scalar, late: Scalar, count: Scalar, tolerance: Scalar) -> Vec:

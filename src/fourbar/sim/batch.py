@@ -148,6 +148,7 @@ class Batch:
         which = self._which("reset", ids)
         self.q[which] = self.scene.robot.neutral() if q is None else self._finite("q", q, self.q[which])
         self.v[which] = 0.0 if v is None else self._finite("v", v, self.v[which])
+        self.scene.kept.check(self.q[which], self.v[which])
         for array in (self.impulse, self.residual, self.force, self.diverged, self._count):
             array[which] = 0
         self.gap[which] = np.nan

@@ -9,7 +9,7 @@ error of the steps. An actuated robot is the robot itself with a motor on each o
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -40,14 +40,39 @@ def motorised(robot: Actuated) -> System:
     return type(robot.system)(replace(mechanism, actuators=tuple(motors), joints=free))
 
 
+class Kept(NamedTuple):
+    """The robot that moves in a scene; the same with constraints that forces keep, and these, if there are any."""
+
+    robot: Any
+    constrained: Constrained | None = None
+    conditions: tuple[Any, ...] = ()
+
+    @staticmethod
+    def of(robot: Any) -> Kept:
+        """What is no robot stays as it is."""
+        if isinstance(robot, Actuated):
+            return Kept(_in_motors(robot))
+        return Kept(robot.system, robot, robot._model.conditions) if isinstance(robot, Constrained) else Kept(robot)
+
+    def check(self, q: np.ndarray, v: np.ndarray) -> None:
+        """Refuse states at which the constraints are not met."""
+        if self.constrained is not None:
+            check_met(self.constrained, q, v)
+
+
+def _in_motors(robot: Actuated) -> System:
+    """`motorised`, made once."""
+    kept = vars(robot)
+    if "_motorised" not in kept:
+        kept["_motorised"] = motorised(robot)
+    return kept["_motorised"]
+
+
 def in_drives(robot: Actuated, torque: Any, control: Any, u: Any) -> tuple[System, Any, Any]:
     """The robot to simulate, its torque, and the controls of its motors."""
     if u is not None:
         raise ArgumentError("simulate: an actuated robot takes the forces of its drives as control=, not u=")
-    kept = vars(robot)
-    if "_motorised" not in kept:
-        kept["_motorised"] = motorised(robot)
-    made: System = kept["_motorised"]
+    made = _in_motors(robot)
     if torque is None:
         return made, None, control
     if not callable(torque) or hasattr(torque, "function"):

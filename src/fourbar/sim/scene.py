@@ -24,6 +24,7 @@ from ..once import cached_property
 from ..system.system import System
 from .acting import SimulationWarning
 from .batch import Batch
+from .held import Kept
 from .in_chunks import any_lazy, refuse_more
 from .numbers import NOTHING, Numbers, read_numbers
 from .observe import check_driven, read_observations
@@ -71,8 +72,9 @@ class Scene(Staged):
 
     Parameters
     ----------
-    robot : System
-        The robot; several objects are several trees of it, each with a root of its own.
+    robot : System, Constrained or Actuated
+        The robot; several objects are several trees of it, each with a root of its own. Constraints of a constrained
+        robot are rows of the same problem as contacts; an actuated robot has a motor on each of its drives (`u`).
     *terrains : Plane, HeightField, SignedDistance or Solid
         What does not move. Without any, what the model has fixed to the world.
     contacts : list of str or Shape, optional
@@ -123,7 +125,7 @@ class Scene(Staged):
 
     def __init__(
         self,
-        robot: System,
+        robot: Any,
         *terrains: Terrain,
         contacts: Any = None,
         pairs: Any = "objects",
@@ -137,20 +139,23 @@ class Scene(Staged):
         iterations: int = 200,
     ) -> None:
         asked = Rigid() if law is None else law
-        check_parts(robot, terrains, asked)
+        self.kept = Kept.of(robot)
+        self.robot: System = self.kept.robot
+        check_parts(self.robot, terrains, asked)
         for name, x in (("tolerance", tolerance), ("bounce_above", bounce_above)):
             if not (isinstance(x, Real) and 0.0 <= float(x) < np.inf):
                 raise ArgumentError(f"{name}={x!r}: expected a velocity in m/s, not negative")
         if not isinstance(iterations, int | np.integer) or iterations < 1:
             raise ArgumentError(f"iterations={iterations!r}: expected a whole number, at least 1")
-        tree = robot.model.cluster_tree
-        self.robot, acting = robot, asked.on(robot.model, robot.neutral())
+        tree, acting = self.robot.model.cluster_tree, asked.on(self.robot.model, self.robot.neutral())
         hulls = partial(hull_of, most=read_points(mesh_points))
-        wanted = choose.Asked(terrains, contacts, pairs, grounded, acting, hulls, partial(home_poses, robot))
-        found = choose.what_touches(robot.mechanism, tree, wanted)
+        wanted = choose.Asked(terrains, contacts, pairs, grounded, acting, hulls, partial(home_poses, self.robot))
+        found = choose.what_touches(self.robot.mechanism, tree, wanted)
         self.terrains = found.terrains
         joints, unkept = choose.joint_rows(tree, bool(limits), bool(joint_friction), acting)
-        more = {"rounds": int(iterations), "soft": acting.is_soft}
+        if self.kept.conditions and acting.is_soft:
+            raise ArgumentError("Scene: MuJoCo's law cannot keep constraints of a robot; use Rigid() or Compliant(...)")
+        more = {"rounds": int(iterations), "soft": acting.is_soft, "kept": self.kept.conditions}
         self.spec = Spec(found.candidates, joints, float(bounce_above), float(tolerance), **more)
         if unkept_by_law := acting.unkept(found.candidates):
             warn(f"Scene: {unkept_by_law}", SimulationWarning)
@@ -189,7 +194,7 @@ class Scene(Staged):
     @property
     def n_impulses(self) -> int:
         """How many impulses a step finds: of all contacts, then of joints with limits or dry friction."""
-        return rows(self.spec)
+        return rows(self.model)
 
     @cached_property
     def function(self) -> Any:
@@ -230,11 +235,11 @@ class Scene(Staged):
         impulse = np.zeros(self.n_impulses) if impulse is None else impulse
         if u is not None:
             check_actuators(self.robot)
-        more = {"friction": friction, "u": u, "threads": threads}
         if given.which not in self._functions:
             self._functions[given.which] = compiled_step(self.robot.mechanism, self.spec, given.which)
         function = self._functions[given.which]
-        more = {name: x for name, x in more.items() if x is not None}
+        some = {"friction": friction, "u": u, "threads": threads}
+        more = {name: x for name, x in some.items() if x is not None}
         q, v, impulse, told = function(q, v, tau, dt, impulse, *given.values.values(), **more)
         n = len(self.spec.candidates)
         force = told[..., 1 + n :].reshape(*told.shape[:-1], n, 3)
@@ -280,7 +285,9 @@ class Scene(Staged):
         if q.ndim == 1 and (why := zero_quaternion(self.robot.model.cluster_tree, "q", q[None])):
             raise CoordinateError(why)
         batch = batch_shape("simulate", arguments, [q, v])
-        return np.broadcast_to(q, (*batch, self.robot.nq)).copy(), np.broadcast_to(v, (*batch, self.robot.nv)).copy()
+        q, v = (np.broadcast_to(x, (*batch, x.shape[-1])).copy() for x in (q, v))
+        self.kept.check(q, v)
+        return q, v
 
     @cached_property
     def _rollouts(self) -> dict[Taken, Any]:
@@ -307,9 +314,9 @@ class Scene(Staged):
         acting = {x: y for x, y in wanted.controls.items() if y is not None}
         inside = {x: y for x, y in acting.items() if isinstance(y, Traced)}
         outside = {x: y for x, y in acting.items() if x not in inside}
+        sizes = {"tau": self.robot.nv, "u": self.robot.nu}
         forces: dict[str, Any] = {
-            x: Force(Commands(y, "control" if x == "tau" else x, self._sizes[x]), wanted.period)
-            for x, y in inside.items()
+            x: Force(Commands(y, "control" if x == "tau" else x, sizes[x]), wanted.period) for x, y in inside.items()
         }
         forces |= dict.fromkeys(outside, GIVEN)
         numbers = read_numbers(self.robot.mechanism, wanted.numbers)
@@ -329,10 +336,6 @@ class Scene(Staged):
         except KeyboardInterrupt:
             warn(f"{name}: interrupted at t = {run.t:.6g} s; the states so far are returned", SimulationWarning)
         return run.finished(name)
-
-    @property
-    def _sizes(self) -> dict[str, int]:
-        return {"tau": self.robot.nv, "u": self.robot.nu}
 
     def simulate(
         self,

@@ -65,7 +65,8 @@ class ContactRun(Recorded, Plotted):
     which samples were not finite at some time; they are NaN from there on, and their last finite state is in `last`,
     that of all samples at the end (q, v). residuals: the laws one by one. scene: what it was simulated in, needed to
     show it. u (n, ..., nu): the controls of actuators in the step before (NaN at the start), None where there were
-    none; observations: (n, ..., *shape) by name.
+    none; observations: (n, ..., *shape) by name. constraint_force (n, ..., m): of a constrained robot the forces along
+    its rows, means over the step before; None for others.
     """
 
     t: np.ndarray
@@ -81,6 +82,7 @@ class ContactRun(Recorded, Plotted):
     scene: Scene | None = field(default=None, repr=False, compare=False)
     u: np.ndarray | None = None
     observations: dict[str, np.ndarray] = field(default_factory=dict)
+    constraint_force: np.ndarray | None = None
 
     def __repr__(self) -> str:
         span = f"from t = {self.t[0]:g} to {self.t[-1]:g} s" if len(self.t) else "without times"
@@ -125,7 +127,7 @@ class Run:
         self.scene, self.motion, self.dt, self.steps, self.every = scene, motion, dt, steps, int(every)
         self._start, self._seen, self._threads = motion.state, seen, threads
         known = (*motion.recordable, *RECORDS)
-        names = (*RECORDS, *(x for x in known if x == "acting" or x.startswith(SEEN)))
+        names = (*RECORDS, *(x for x in known if x in ("acting", "kept") or x.startswith(SEEN)))
         self._rows = motion.room(names, steps // self.every, time_first=True)
         self._tail = motion.room(names, 1, time_first=True)
         self._whole = steps - steps % self.every  # the steps whose records go into rows
@@ -169,6 +171,8 @@ class Run:
             "residuals": np.zeros((*batch, 3)),
             "gap": np.full((*batch, n), np.nan), "force": np.zeros((*batch, n, 3)),
         }  # fmt: skip
+        if "kept" in records:
+            first["kept"] = np.zeros(records["kept"].shape[1:])
         if "acting" in records:
             first["acting"] = np.full(records["acting"].shape[1:], np.nan)
         first |= {SEEN + x: np.broadcast_to(y, records[SEEN + x].shape[1:]) for x, y in self._seen.items()}
@@ -179,7 +183,7 @@ class Run:
         by_law = Residuals(*np.moveaxis(whole["residuals"], -1, 0))
         return ContactRun(
             t, whole["q"], whole["v"], contacts, whole["residual"], whole["worst"], good, rolled.diverged, last, by_law,
-            self.scene, whole.get("acting"), {x: whole[SEEN + x] for x in self._seen},
+            self.scene, whole.get("acting"), {x: whole[SEEN + x] for x in self._seen}, whole.get("kept"),
         )  # fmt: skip
 
     def _tell(self, name: str, rolled: Rolled) -> None:

@@ -1,0 +1,58 @@
+"""Constraints that forces keep, as rows of a step beside contacts: A v⁺ + φ / dt = 0.
+
+What has drifted by the end of a step is taken back in the next: φ stays of the order of dt². Rows that hold velocities
+only have φ = 0.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from ..algorithms.constrained.rows import ConstraintRows, RowResponse, Rows
+from ..spatial.linear import Mat, Scalar, Vec
+from ..spatial.vectors import Twist
+from .delassus import FreeMotion, Part
+
+NO_SLACK = Vec((0.0, 0.0, 0.0))  # lower and upper end of a row's velocity, dry friction
+
+
+class Kept(NamedTuple):
+    """The rows of one constraint at a state: a base (see `delassus`) of forces on links and in joints."""
+
+    bundle: ConstraintRows
+    rows: Rows
+
+    @property
+    def size(self) -> int:
+        """How many rows it has."""
+        return self.bundle.traced.m
+
+    @property
+    def carried(self) -> tuple[int, ...]:
+        """The links that it looks at, by their motion or their joints."""
+        return (*self.bundle.links, *self.bundle.joints)
+
+    def responses(self, free: FreeMotion) -> dict[int, RowResponse]:
+        """What unit forces along the rows leave in each cluster that they reach."""
+        return free.propagation.replies(self.bundle, self.rows)
+
+    def parts(self, base: int) -> list[list[Part]]:
+        """Its rows one by one, over this base."""
+        units = Mat.identity(self.size)
+        return [[Part(base, Mat((row,)))] for row in units]
+
+
+def kept_terms(rows: Rows, twists: tuple[Twist, ...], v: tuple[Vec, ...], dt: Scalar) -> Vec:
+    """g = A v + φ / dt, from the twists of links and the velocities of joints."""
+    found = rows.phi * (1.0 / dt)
+    for pull, V in zip(rows.pull, twists, strict=True):
+        found = found + pull @ V.six()
+    for turn, own in zip(rows.turn, v, strict=True):
+        found = found + turn @ own
+    return found
+
+
+def links_of(bundles: Sequence[ConstraintRows]) -> list[int]:
+    """The links whose motion constraints look at."""
+    return [link for bundle in bundles for link in bundle.links]

@@ -6,12 +6,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
 
+import numpy as np
+
 from ..expr import select, sqrt
 from ..spatial.linear import Scalar, Vec, dot
 from ..spatial.transform import Transform
 from .terrain import Terrain
 
-_TINY = 1e-60
+APART = 1e30  # the gap of a point that is not there: two boxes may touch at eight, or at one
 
 
 class Touch(NamedTuple):
@@ -22,12 +24,38 @@ class Touch(NamedTuple):
     normal: Vec
 
 
+def told_gaps(gaps: np.ndarray) -> np.ndarray:
+    """Gaps as they are told: infinite where there is no point."""
+    return np.where(gaps < APART, gaps, np.where(np.isnan(gaps), gaps, np.inf))
+
+
 class Touching(Protocol):
     """Finds the contact of two things from the poses of their links."""
 
     def touch(self, first: Transform, second: Transform) -> Touch:
         """The contact, in the world."""
         ...
+
+
+class Manifold(Protocol):
+    """Finds all contacts of two shapes at once; how many there may be is fixed, and those that are not there have the
+    gap APART."""
+
+    def touches(self, first: Transform, second: Transform) -> tuple[Touch, ...]:
+        """The contacts, in the world."""
+        ...
+
+
+@dataclass(frozen=True)
+class OneOf:
+    """One of the contacts of two shapes."""
+
+    manifold: Any
+    k: int
+
+    def touch(self, first: Transform, second: Transform) -> Touch:
+        """The contact, in the world."""
+        return self.manifold.touches(first, second)[self.k]
 
 
 @dataclass(frozen=True)

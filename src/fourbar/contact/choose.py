@@ -13,8 +13,9 @@ from ..joints.euclidean import is_flat
 from ..mechanism.contact_pairs import BodyShape
 from ..mechanism.geometry import Geometry
 from ..mechanism.mechanism import WORLD, Mechanism
+from ..spatial.linear import Vec
 from ..spatial.transform import Transform
-from ..tree.cluster_tree import GROUND, ClusterTree
+from ..tree.cluster_tree import GROUND, ClusterTree, merged
 from . import nearest, pairs
 from .candidates import Candidate, JointRow
 from .laws import Law
@@ -80,7 +81,7 @@ def what_touches(mechanism: Mechanism, cluster_tree: ClusterTree, asked: Asked) 
     left: list[str] = []
     rules = Rules(mechanism, cluster_tree)
     chosen = choose(mechanism, cluster_tree, asked, left)
-    grounds = [Ground(x, f"terrain{k}" if k else "") for k, x in enumerate(asked.terrains)]
+    grounds = [Ground(x, f"terrain{k}" if k else "", None, as_shape(x)) for k, x in enumerate(asked.terrains)]
     if not grounds:
         grounds = floors(mechanism, cluster_tree, asked.hulls, left)
     groups = on_world(only(chosen.shapes, asked.grounded), grounds, rules, asked)
@@ -149,6 +150,14 @@ def _named(
     elif item not in cluster_tree.frames:
         raise unknown("frame or body", item, [*cluster_tree.frames, *cluster_tree.bodies])
     return [placed(cluster_tree, Shape(item), item)]
+
+
+def as_shape(x: Terrain) -> Placed | None:
+    """A solid that does not move as a shape on the ground; None for other terrain."""
+    if not isinstance(x, Solid):
+        return None
+    pose = merged(Transform.of(x.rotation, Vec(x.position)))
+    return Placed("", WORLD, GROUND, pose, x.kind, x.size, x.material)
 
 
 def floors(mechanism: Mechanism, cluster_tree: ClusterTree, hulls: Hulls, left: list[str]) -> list[Ground]:

@@ -78,7 +78,7 @@ def _outside_or_in(out: Vec, depth: Scalar, face: Vec) -> Surface:
     return Surface(select(within, depth, length), normal)
 
 
-_DISTANCE: dict[str, Callable[[Vec, tuple[float, ...]], Surface]] = {
+DISTANCE: dict[str, Callable[[Vec, tuple[float, ...]], Surface]] = {
     "sphere": of_ball, "capsule": of_capsule, "box": of_box, "cylinder": of_cylinder,
 }  # fmt: skip
 
@@ -156,5 +156,5 @@ class Solid(Terrain):
 
     def surface(self, point: Vec) -> Surface:
         pose = Transform.of(self.rotation, Vec(self.position))
-        gap, normal = _DISTANCE[self.kind](pose.unrotate(point - pose.p), self.size)
+        gap, normal = DISTANCE[self.kind](pose.unrotate(point - pose.p), self.size)
         return Surface(gap, pose.rotate(normal))

@@ -21,7 +21,7 @@ from ..spatial.transform import IDENTITY, Transform
 from ..spatial.vectors import Twist
 from ..tree.cluster_tree import GROUND, Location
 from . import implicit, motion, solver
-from .candidates import Candidate, JointRow, Spec, Touch, axes_of
+from .candidates import Candidate, JointRow, Manifold, OneOf, Spec, Touch, axes_of
 from .delassus import Base, Delassus, FreeMotion, Part
 from .kept import NO_SLACK, Kept, kept_terms, links_of
 from .laws import rebound
@@ -48,9 +48,16 @@ def _row(pose: Transform, point: Vec, direction: Vec, turning: bool, sign: float
     return Vec((*pose.unrotate(point - pose.p).cross(f), *f))
 
 
-def located(candidate: Candidate, poses: tuple[Transform, Transform]) -> Placed:
-    """A contact, and its rows on its links (first, then second; those on the ground are left out)."""
-    touch = candidate.law.acting(candidate.geometry.touch(*poses), GROUND in candidate.links)
+def touches(manifold: Manifold, poses: tuple[Transform, Transform]) -> tuple[Touch, ...]:
+    """All contacts of two shapes."""
+    return manifold.touches(*poses)
+
+
+def located(candidate: Candidate, poses: tuple[Transform, Transform], found: Touch | None = None) -> Placed:
+    """A contact, found already or not, and its rows on its links (first, then second; those on the ground are left
+    out)."""
+    touch = candidate.geometry.touch(*poses) if found is None else found
+    touch = candidate.law.acting(touch, GROUND in candidate.links)
     across = axes_of(touch.normal) if candidate.discs else ()
     directions: list[tuple[Vec, bool]] = [(touch.normal, False)]
     directions += [(x, False) for x in across] if candidate.friction > 0.0 else []
@@ -181,7 +188,17 @@ class Stepper:
 
     def _placed(self) -> list[Placed]:
         poses = along(self.s, [Location(link, IDENTITY) for link in self._touched()], IDENTITY, place_outward)
-        return [self.call(located, x, (poses[x.links[0]], poses[x.links[1]])) for x in self.spec.candidates]
+        shared: dict[Any, tuple[Touch, ...]] = {}
+        placed = []
+        for x in self.spec.candidates:
+            both, own = (poses[x.links[0]], poses[x.links[1]]), x.geometry
+            if not isinstance(own, OneOf):
+                placed.append(self.call(located, x, both))
+                continue
+            if (own.manifold, x.links) not in shared:
+                shared[own.manifold, x.links] = self.call(touches, own.manifold, both)
+            placed.append(self.call(located, x, both, shared[own.manifold, x.links][own.k]))
+        return placed
 
     def _blocks(self) -> tuple[Block, ...]:
         found, at = [], 0

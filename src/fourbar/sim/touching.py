@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from ..contact.candidates import told_gaps
 from ..contact.rolling import SEEN
 from ..errors import ArgumentError, warn
 from ..functions.rollout import ALWAYS, Motion, Rolled
@@ -27,7 +28,8 @@ RECORDS = ("q", "v", "residual", "residuals", "worst", "gap", "force")
 class Contacts:
     """What touched: by recorded time, sample and contact (in the order of `names`).
 
-    gap: the distance (m), negative inside, at the start of the step that ends at the time. force: on the first of the
+    gap: the distance (m), negative inside, at the start of the step that ends at the time; infinite for points of two
+    shapes that are not there, such as those of faces where edges cross. force: on the first of the
     two that touch (the robot, on terrain), in the world (N), the mean over that step. found: whether it pressed.
     """
 
@@ -177,7 +179,8 @@ class Run:
             first["acting"] = np.full(records["acting"].shape[1:], np.nan)
         first |= {SEEN + x: np.broadcast_to(y, records[SEEN + x].shape[1:]) for x, y in self._seen.items()}
         whole = {name: np.concatenate([x[None], records[name]]) for name, x in first.items()}
-        contacts = Contacts(self.scene.contacts, whole["gap"], whole["force"], (whole["force"] != 0.0).any(axis=-1))
+        gap, force = told_gaps(whole["gap"]), whole["force"]
+        contacts = Contacts(self.scene.contacts, gap, force, (force != 0.0).any(axis=-1))
         good = whole["worst"] <= self.scene.spec.tolerance
         last = (rolled.state["q"], rolled.state["v"])
         by_law = Residuals(*np.moveaxis(whole["residuals"], -1, 0))

@@ -1,0 +1,170 @@
+"""A capsule along another shape: the balls on its middle line that are nearest, and furthest from there over a face.
+
+One ball is where the capsule is nearest to the other shape. Where it lies along a face, or along another capsule, a
+second one is at the far end of what lies there: so it rests on two points, also where it is longer than what it lies on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from ..expr import maximum, minimum, select, sqrt
+from ..spatial.linear import Scalar, Vec, dot
+from ..spatial.transform import Transform
+from .candidates import APART, Touch
+from .solids import DISTANCE, of_cylinder
+
+Three = tuple[float, float, float]
+POINTS = 2
+_EVEN = 1e-9  # of the capsule's size: as near at one place as at another
+_HALVINGS = 44
+_TINY = 1e-60
+
+
+class Along(NamedTuple):
+    """Parts of a segment, from 0 to 1: the place that is nearest to a shape, and from where to where it is over one of
+    its faces (nothing if that ends before it begins)."""
+
+    nearest: Scalar
+    begin: Scalar
+    end: Scalar
+
+
+def _clamped(x: Scalar, low: Scalar, high: Scalar) -> Scalar:
+    return maximum(minimum(x, high), low)
+
+
+def _over(p: Scalar, d: Scalar, most: float) -> tuple[Scalar, Scalar]:
+    """From where to where |p + t d| is at most `most`, within 0 and 1."""
+    level = maximum(d, -d) < 1e-12 * most
+    once = 1.0 / select(level, 1.0, d)
+    low, high = (-most - p) * once, (most - p) * once
+    outside = maximum(p, -p) > most
+    begin = select(level, select(outside, 2.0, 0.0), maximum(minimum(low, high), 0.0))
+    return begin, select(level, 1.0, minimum(maximum(low, high), 1.0))
+
+
+def along_box(p: Vec, d: Vec, size: tuple[float, ...]) -> Along:
+    """A segment p + t d and a box.
+
+    The squared distance has a derivative that is linear between the places where the segment passes a plane of a face,
+    and never falls: the zero is between two of these.
+    """
+    half = [0.5 * x for x in size]
+
+    def slope(t: Scalar) -> Scalar:
+        total: Scalar = 0.0
+        for x, y, h in zip(p, d, half, strict=True):
+            at = x + t * y
+            total = total + y * (at - _clamped(at, -h, h))
+        return total
+
+    places: list[Scalar] = [0.0, 1.0]
+    for x, y, h in zip(p, d, half, strict=True):
+        once = 1.0 / select(y * y < _TINY, 1.0, y)
+        places += [_clamped((side - x) * once, 0.0, 1.0) for side in (-h, h)]
+    low, below = 0.0, slope(0.0)
+    high, above = 1.0, slope(1.0)
+    for t in places[2:]:
+        rise = slope(t)
+        lower, upper = select(rise <= 0.0, t, 0.0) > low, select(rise >= 0.0, t, 1.0) < high
+        low, below = select(lower, t, low), select(lower, rise, below)
+        high, above = select(upper, t, high), select(upper, rise, above)
+    step = above - below
+    flat = step <= 0.0
+    nearest = select(flat, 0.5 * (low + high), low + (high - low) * (-below / select(flat, 1.0, step)))
+    nearest = select(slope(0.0) >= 0.0, 0.0, select(slope(1.0) <= 0.0, 1.0, nearest))
+    out = [maximum(x, -x) - h for x, h in zip((a + nearest * b for a, b in zip(p, d, strict=True)), half, strict=True)]
+    begin: Scalar = 0.0
+    end: Scalar = 1.0
+    for k in range(3):
+        others = maximum(out[(k + 1) % 3], out[(k + 2) % 3])
+        first, last = _over(p[k], d[k], half[k])
+        face = out[k] > others  # whose plane may be passed
+        begin, end = maximum(begin, select(face, 0.0, first)), minimum(end, select(face, 1.0, last))
+    return Along(nearest, begin, end)
+
+
+def along_capsule(p: Vec, d: Vec, size: tuple[float, ...]) -> Along:
+    """A segment p + t d and the middle line of a capsule along z."""
+    half = 0.5 * size[1]
+    a, area = dot(d, d), d[0] * d[0] + d[1] * d[1]
+    parallel = area < 1e-12 * a
+    t = -(p[0] * d[0] + p[1] * d[1]) / select(parallel, 1.0, area)
+    t = select(parallel, 0.0, _clamped(t, 0.0, 1.0))
+    z = _clamped(p[2] + t * d[2], -half, half)
+    nearest = _clamped(((z - p[2]) * d[2] - p[0] * d[0] - p[1] * d[1]) / a, 0.0, 1.0)
+    return Along(nearest, *_over(p[2], d[2], half))
+
+
+def along_cylinder(p: Vec, d: Vec, size: tuple[float, ...]) -> Along:
+    """A segment p + t d and a cylinder along z; the nearest place by halving, since the distance is convex."""
+    low: Scalar = 0.0
+    high: Scalar = 1.0
+    for _ in range(_HALVINGS):
+        middle = 0.5 * (low + high)
+        rises = dot(of_cylinder(p + d * middle, size).normal, d) > 0.0
+        low, high = select(rises, low, middle), select(rises, middle, high)
+    nearest = 0.5 * (low + high)
+    side = _over(p[2], d[2], 0.5 * size[1])
+    a, b = d[0] * d[0] + d[1] * d[1], p[0] * d[0] + p[1] * d[1]
+    inside = size[0] * size[0] - p[0] * p[0] - p[1] * p[1]
+    level = a < _TINY
+    root = b * b + a * inside
+    wide = sqrt(maximum(root, 0.0))
+    once = 1.0 / select(level, 1.0, a)
+    begin = select(level, 0.0, maximum((-b - wide) * once, 0.0))
+    end = select(level, 1.0, minimum((wide - b) * once, 1.0))
+    missed = select(level, inside, root) < 0.0
+    at = p + d * nearest
+    out = at[0] * at[0] + at[1] * at[1]
+    reach = sqrt(select(out < _TINY, 1.0, out))
+    over_end = maximum(at[2], -at[2]) - 0.5 * size[1] > select(out < _TINY, 0.0, reach) - size[0]
+    begin = select(over_end, select(missed, 2.0, begin), side[0])
+    return Along(nearest, begin, select(over_end, end, side[1]))
+
+
+ALONG: dict[str, Callable[[Vec, Vec, tuple[float, ...]], Along]] = {
+    "box": along_box, "capsule": along_capsule, "cylinder": along_cylinder,
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class CapsuleAndSolid:
+    """A capsule on the first link, by the ends of its middle line, and a solid on the second, by its pose."""
+
+    ends: tuple[Three, Three]
+    radius: float
+    kind: str
+    size: tuple[float, ...]
+    pose: Transform
+
+    def touches(self, first: Transform, second: Transform) -> tuple[Touch, ...]:
+        """The contacts, in the world."""
+        solid = second.then(self.pose)
+        p, end = (solid.unrotate(first.point(Vec(x)) - solid.p) for x in self.ends)
+        d = end - p
+        along = ALONG[self.kind](p, d, self.size)
+        distance = DISTANCE[self.kind]
+        size = self.radius + sum(self.size)
+
+        def near(t: Scalar) -> Scalar:
+            return distance(p + d * t, self.size).gap
+
+        lies = along.begin <= along.end
+        most = near(along.nearest) + _EVEN * size
+        begins, ends = near(along.begin) <= most, near(along.end) <= most
+        nearest = select(lies, select(begins, along.begin, select(ends, along.end, along.nearest)), along.nearest)
+        far = select(along.end - nearest > nearest - along.begin, along.end, along.begin)
+        beyond = maximum(far - nearest, nearest - far) > _EVEN
+        other = self._at(solid, p + d * far)
+        there = select(lies, select(beyond, other.gap, APART), APART)
+        return self._at(solid, p + d * nearest), other._replace(gap=there)
+
+    def _at(self, solid: Transform, centre: Vec) -> Touch:
+        """A ball of the capsule, in the axes of the solid, against it."""
+        far, normal = DISTANCE[self.kind](centre, self.size)
+        point = solid.point(centre - normal * (0.5 * (far + self.radius)))
+        return Touch(far - self.radius, point, solid.rotate(normal))

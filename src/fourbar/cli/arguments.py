@@ -46,6 +46,7 @@ def add_reading(parser: argparse.ArgumentParser) -> None:
         "--folders", nargs="+", default=[], metavar="FOLDER", help=("folders to search for packages and meshes")
     )
     group.add_argument("--sidecar", metavar="FILE", help="a file that adds loops, motors and gears to a URDF")
+    group.add_argument("--srdf", metavar="FILE", help="MoveIt's file beside a URDF: links that never collide, states")
     group.add_argument(
         "--straighten", nargs="+", metavar="ANGLE", type=_angle,
         help=(
@@ -62,7 +63,7 @@ def add_reading(parser: argparse.ArgumentParser) -> None:
 def reading_options(args: argparse.Namespace) -> dict[str, Any]:
     """The options of `load`."""
     named = {name: getattr(args, name) for name in ("format", "strict", "waive", "floating", "folders")}
-    own = {"sidecar": args.sidecar, "straighten": _angles(args.straighten)}
+    own = {"sidecar": args.sidecar, "srdf": args.srdf, "straighten": _angles(args.straighten)}
     own["ratios"] = None if args.ratios is None else dict(args.ratios)
     return {**named, **{name: value for name, value in own.items() if value is not None}}
 

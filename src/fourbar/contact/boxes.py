@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from ..expr import maximum, minimum, select, sqrt
-from ..spatial.linear import Mat, Scalar, Vec, dot
+from ..spatial.linear import Scalar, Vec, dot
 from ..spatial.transform import Transform
 from .candidates import APART, Touch
 from .solids import of_box

@@ -1,7 +1,7 @@
 """A capsule along another shape: the balls on its middle line that are nearest, and furthest from there over a face.
 
 One ball is where the capsule is nearest to the other shape. Where it lies along a face, or along another capsule, a
-second one is at the far end of what lies there: so it rests on two points, also where it is longer than what it lies on.
+second one is at the far end of what lies there: so it rests on two points, also where it is longer than the face.
 """
 
 from __future__ import annotations

@@ -87,8 +87,8 @@ DISTANCE: dict[str, Callable[[Vec, tuple[float, ...]], Surface]] = {
 class Solid(Terrain):
     """A ball, capsule, box or cylinder that does not move: a table, a step, a post.
 
-    Points and balls of a robot touch it exactly; other shapes with the points that stand for them on terrain, so that
-    a corner of the solid that meets the middle of a face is not seen.
+    Points, balls, capsules and boxes of a robot touch it wherever the two meet; cylinders, ellipsoids and meshes with
+    the points that stand for them on terrain, so that a corner of the solid in the middle of a face is not seen.
 
     Parameters
     ----------

@@ -80,7 +80,7 @@ _MJCF = ("ratios", "straighten")
 register(Format("mjcf", (".mjcf", ".xml"), ("mujoco",), reader="mjcf", writer="export.mjcf", options=_MJCF))
 register(Format("json", (".json",), reader="native.json", writer="native.json"))
 register(Format("toml", (".toml",), reader="native.toml", writer="native.toml"))
-register(Format("urdf", (".urdf",), ("robot",), reader="urdf", writer="export.urdf", options=("sidecar",)))
+register(Format("urdf", (".urdf",), ("robot",), reader="urdf", writer="export.urdf", options=("sidecar", "srdf")))
 register(Format("sdf", (".sdf", ".world"), ("sdf",), reader="sdf", writer="export.sdf", options=("straighten",)))
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from ..contact.terrain import Terrain
+from ..io.formats import FORMATS
 from ..joints.base import Joint
 from ..system.load import load
 from .scene import Scene
@@ -41,7 +42,8 @@ def load_scene(
     folders : iterable of str or Path, optional
         Where packages and meshes are looked for.
     **options : object
-        What `Scene` takes by name, such as contacts, pairs, law and tolerance.
+        What `Scene` takes by name, such as contacts, pairs, law and tolerance; and options of one format, such as
+        srdf="robot.srdf" beside a URDF.
 
     Returns
     -------
@@ -75,5 +77,7 @@ def load_scene(
     >>> scene.contacts
     ('ball',)
     """
-    robot = load(path, format=format, strict=strict, waive=waive, floating=floating, folders=folders)
+    known = {name for x in FORMATS.values() for name in x.options}
+    reading = {name: options.pop(name) for name in known & set(options)}
+    robot = load(path, format=format, strict=strict, waive=waive, floating=floating, folders=folders, **reading)
     return Scene(robot, *terrains, **options)

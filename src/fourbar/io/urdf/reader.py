@@ -15,6 +15,7 @@ from ..meshes import Meshes
 from ..report import Place, Report
 from ..sidecar import add_sidecar
 from ..source import Options, Source
+from ..srdf import add_srdf
 from ..xml import parse
 from .closures import Closures, report_not_dependent
 from .joints import ReadJoint, read_joint
@@ -75,6 +76,8 @@ def read(source: Source, options: Options) -> tuple[Mechanism, Report]:
     reading.check()
     beside = options.extra.get("sidecar")
     added = Report() if beside is None else add_sidecar(builder, beside, options).report()
+    semantic = options.extra.get("srdf")
+    added += Report() if semantic is None else add_srdf(builder, semantic, options).report()
     reading.places = {**added.places, **reading.places}
     with reading.naming(Place(source.name)):
         mechanism = builder.mechanism()

@@ -24,7 +24,7 @@ class Touch(NamedTuple):
     normal: Vec
 
 
-def told_gaps(gaps: np.ndarray) -> np.ndarray:
+def reported_gaps(gaps: np.ndarray) -> np.ndarray:
     """Gaps as they are told: infinite where there is no point."""
     return np.where(gaps < APART, gaps, np.where(np.isnan(gaps), gaps, np.inf))
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..arrays import Argument, to_array
-from ..contact.candidates import told_gaps
+from ..contact.candidates import reported_gaps
 from ..contact.rolling import GIVEN, NONE, SEEN, Taken
 from ..errors import ArgumentError, unknown
 from .numbers import nominal, read_numbers
@@ -135,7 +135,7 @@ class Batch:
             mine[which] = x
         self.diverged[which] = diverged
         self.residual[which] = found.worst
-        self.gap[which], self.force[which] = told_gaps(found.records["gap"]), found.records["force"]
+        self.gap[which], self.force[which] = reported_gaps(found.records["gap"]), found.records["force"]
         for name, x in self.observations.items():
             x[which] = found.records[SEEN + name]
         if diverged.any():

@@ -11,7 +11,7 @@ import numpy as np
 
 from ..arrays import Argument, batch_shape, refuse_lazy, to_array
 from ..contact import choose
-from ..contact.candidates import Spec, told_gaps
+from ..contact.candidates import Spec, reported_gaps
 from ..contact.laws import Law, Rigid
 from ..contact.model import ContactModel, compiled_step, rows
 from ..contact.points import compiled_points
@@ -243,7 +243,7 @@ class Scene(Staged):
         q, v, impulse, told = function(q, v, tau, dt, impulse, *given.values.values(), **more)
         n = len(self.spec.candidates)
         force = told[..., 1 + n :].reshape(*told.shape[:-1], n, 3)
-        return Stepped(q, v, impulse, told[..., 0], told_gaps(told[..., 1 : 1 + n]), force)
+        return Stepped(q, v, impulse, told[..., 0], reported_gaps(told[..., 1 : 1 + n]), force)
 
     def start(self, q: Any = None) -> np.ndarray:
         """A configuration in which the robot stands: q with all that moves freely lifted, or lowered, until it touches.

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from ..contact.candidates import told_gaps
+from ..contact.candidates import reported_gaps
 from ..contact.rolling import SEEN
 from ..errors import ArgumentError, warn
 from ..functions.rollout import ALWAYS, Motion, Rolled
@@ -179,7 +179,7 @@ class Run:
             first["acting"] = np.full(records["acting"].shape[1:], np.nan)
         first |= {SEEN + x: np.broadcast_to(y, records[SEEN + x].shape[1:]) for x, y in self._seen.items()}
         whole = {name: np.concatenate([x[None], records[name]]) for name, x in first.items()}
-        gap, force = told_gaps(whole["gap"]), whole["force"]
+        gap, force = reported_gaps(whole["gap"]), whole["force"]
         contacts = Contacts(self.scene.contacts, gap, force, (force != 0.0).any(axis=-1))
         good = whole["worst"] <= self.scene.spec.tolerance
         last = (rolled.state["q"], rolled.state["v"])

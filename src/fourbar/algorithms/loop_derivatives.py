@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from ..constraints.residual_trace import cut
+from ..constraints.trace import cut
 from ..expr import Graph, evaluate, jvp, prepare
 from ..spatial.linear import Mat, Scalar, Vec, dot
 from ..tree.embedding import LoopEmbedding

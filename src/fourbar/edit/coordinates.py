@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..constraints.residual_trace import cut
+from ..constraints.trace import cut
 from ..errors import ArgumentError, AssemblyError
 from ..tree.closing import close_from
 from ..tree.cluster_tree import ClusterTree

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from ..algorithms.constrained.rows import ConstraintRows
 from ..constraints import Closure, Condition, Loop
 from ..constraints.closures import closes_directly
-from ..constraints.trace import Varied, trace
+from ..constraints.trace import Varied, trace_rows
 from ..errors import ModelError, unknown
 from ..spatial.linear import Vec
 from ..tree.cluster_tree import GROUND, ClusterTree, Location
@@ -111,6 +111,6 @@ def bundle(cluster_tree: ClusterTree, given: Given, changing: bool = False, chan
     places = {name: (home.link, home.pose) for name, home in homes.items()}
     kinds = {name: cluster_tree.moving[i].joint.aligned()[1] for name, i in joints.items()}
     poses = tuple(home.pose for home in homes.values()) if changing else ()
-    traced = trace(_varied(given, changes), places, links, kinds, changing)
+    traced = trace_rows(_varied(given, changes), places, links, kinds, changing)
     by = Vec([entry for _, own in changes for entry in own])
     return ConstraintRows(traced, tuple(links), tuple(joints.values()), carrier, poses, by)

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..constraints.loop import Loop
-from ..constraints.residual_trace import LoopTrace, Residual, cut, trace
+from ..constraints.trace import LoopTrace, Residual, cut, trace_loops
 from ..errors import ModelError
 from ..joints.base import Joint
 from ..joints.euclidean import FlatJoint
@@ -239,7 +239,7 @@ class ClusterFinder:
         """The cluster of some links, and the gaps of loops with rows left out."""
         joints = [self.moving[i].joint for i in links]
         bodies = list(dict.fromkeys(body for loop in loops for body in loop.loop.bodies))
-        traced = trace(joints, loop_residual(self.tree, self.moving, self.home, links, loops), bodies)
+        traced = trace_loops(joints, loop_residual(self.tree, self.moving, self.home, links, loops), bodies)
         found = self._tied_rows(links, loops, traced)
         if isinstance(found, LoopEmbedding):
             return found, ()

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from ..constraints.residual_trace import LoopTrace, cut
+from ..constraints.trace import LoopTrace, cut
 from ..expr import Expr, evaluate, maximum, prepare, select
 from ..joints.base import Joint
 from ..joints.euclidean import FlatJoint

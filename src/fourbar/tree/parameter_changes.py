@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..constraints.residual_trace import LoopTrace, trace
+from ..constraints.trace import LoopTrace, trace_loops
 from ..expr import Graph, jvp, prepare
 from ..expr.autodiff import reachable
 from ..mechanism.actuators import law_of
@@ -154,7 +154,7 @@ def retraced(mechanism: Mechanism, cluster: Cluster, which: Which, given: bool =
     tree, bodies, _, moving = arrange(other)
     loops = [loop for loop in other.loops if loop.name in cluster.loops]
     residual = loop_residual(tree, moving, bodies.__getitem__, cluster.links, loops)
-    return trace(cluster.embedding.joints, residual, cluster.embedding.traced.bodies, p)
+    return trace_loops(cluster.embedding.joints, residual, cluster.embedding.traced.bodies, p)
 
 
 def opening_rates(

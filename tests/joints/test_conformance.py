@@ -115,7 +115,7 @@ def test_names_and_sizes(joint: Joint) -> None:
     assert len(set(joint.v_names)) == joint.nv
     assert ("" in joint.v_names) <= (joint.nv == 1)
     for tag in joint.tags:
-        assert tag.split(":")[0] in ("urdf", "mjcf", "sdf")
+        assert tag.split(":")[0] in ("urdf", "urdf+", "drake", "mjcf", "sdf")
     assert sum(tag in other.tags for other in JOINT_TYPES for tag in joint.tags) == len(joint.tags)
 
 

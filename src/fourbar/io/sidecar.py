@@ -12,21 +12,14 @@ from typing import Any
 
 from ..constraints import Closure, Coupling, Gear
 from ..errors import ArgumentError
-from ..joints import Cylindrical, Fixed, Joint, Planar, Prismatic, Revolute, Spherical, Universal
+from ..joints import Joint, Universal
+from ..joints.registry import about, tagged
 from ..mechanism.builder import Builder
 from ..mechanism.validate import read_placement
 from .report import Reading
 from .source import Options, read_source
 from .tables import Table, read_table
 
-_JOINTS: dict[str, Callable[[Any], Joint]] = {
-    "revolute": Revolute,
-    "prismatic": Prismatic,
-    "cylindrical": Cylindrical,
-    "planar": Planar,
-    "spherical": lambda axis: Spherical(),
-    "fixed": lambda axis: Fixed(),
-}
 _ZERO = [0.0, 0.0, 0.0]
 
 
@@ -76,13 +69,13 @@ def _axis(entry: Table, key: str = "axis", default: Any = "z") -> Any:
 
 def _loop(builder: Builder, entry: Table) -> None:
     """{name, type, predecessor, successor, position1, rpy1, position2, rpy2, axis, independent}."""
-    name, kind = entry.word("name"), entry.word("type")
+    name, kind, known = entry.word("name"), entry.word("type"), tagged("urdf+")
     if kind == "universal":
         joint: Joint = Universal(_axis(entry, "axis", "x"), _axis(entry, "axis2", "y"))
-    elif kind in _JOINTS:
-        joint = _JOINTS[kind](_axis(entry))
+    elif kind in known:
+        joint = about(known[kind], _axis(entry))
     else:
-        entry.fail(f"unknown type {kind!r}", f"expected one of {', '.join([*_JOINTS, 'universal'])}")
+        entry.fail(f"unknown type {kind!r}", f"expected one of {', '.join([*known, 'universal'])}")
     first, second = (read_placement(entry.path, **_pose(entry, side)) for side in ("1", "2"))
     closure = Closure(
         joint, entry.word("predecessor"), entry.word("successor"),

@@ -43,7 +43,7 @@ class Joint(ABC):
     pivot: ClassVar[str] = ""  # what of the child never moves in the parent: "line" (its z axis, aligned), "point", ""
     quaternions: tuple[int, ...] = ()  # the coordinates at which quaternions begin
     turning: ClassVar[str] = "all"  # which axes the child turns about: "none", "axis" (its `axis` only), or any
-    tags: ClassVar[tuple[str, ...]] = ()  # what file formats call this joint, as "format:tag"
+    tags: ClassVar[tuple[str, ...]] = ()  # what file formats call this joint, as "format:tag", what is written first
 
     @abstractmethod
     def placement(self, q: Sequence[Scalar]) -> Transform:
@@ -101,6 +101,10 @@ class Joint(ABC):
         """What is zero of the child's pose (R, p) in the parent, in the frames of `held_in`, where the joint closes a
         loop; None: this cannot be written without coordinates of its own."""
         return None
+
+    def in_loop(self) -> Joint:
+        """The simplest joint that holds as much where it closes a loop: coordinates do not matter there."""
+        return self
 
     def held_in(self) -> Mat | None:
         """The rotation into the frames in which `held` is written (None: these very frames): the aligned ones."""

@@ -10,9 +10,11 @@ from ..spatial.euler import SEQUENCES, from_quaternion
 from ..spatial.groups.so3 import from_matrix
 from ..spatial.linear import Mat, Scalar, Vec
 from ..spatial.transform import Transform
+from .base import Joint
 from .composite import Composite, SeriesJoint
 from .held import RotationRows
 from .image import Mirrored, diagonal
+from .lie import Spherical
 from .one_axis import Revolute
 
 if TYPE_CHECKING:
@@ -67,6 +69,9 @@ class SphericalEuler(SeriesJoint):
 
     def held(self, R: Mat, p: Vec, rows: RotationRows) -> list[Scalar]:
         return [*p]
+
+    def in_loop(self) -> Joint:
+        return Spherical()
 
     def mirrored(self, mirror: Mirror) -> Mirrored:
         axes = [mirror.axis(letter, axial=True) for letter in self.sequence]

@@ -19,6 +19,7 @@ from .base import Joint
 from .euclidean import FlatJoint
 from .held import RotationRows
 from .image import Mirrored
+from .lie import Spherical
 from .one_axis import Revolute
 
 if TYPE_CHECKING:
@@ -74,6 +75,9 @@ class SphericalExponential(FlatJoint):
 
     def mirrored(self, mirror: Mirror) -> Mirrored:
         return Mirrored(self, mirror.axial_rows, mirror.axial_rows)
+
+    def in_loop(self) -> Joint:
+        return Spherical()
 
     def otherwise(self) -> list[Joint | Transform]:
         return [Revolute(axis) for axis in "xyz"]

@@ -34,7 +34,7 @@ class Fixed(FlatJoint):
     nv = 0
     v_names = ()
     turning: ClassVar[str] = "none"
-    tags: ClassVar[tuple[str, ...]] = ("urdf:fixed", "sdf:fixed")
+    tags: ClassVar[tuple[str, ...]] = ("urdf:fixed", "urdf+:fixed", "sdf:fixed")
 
     def placement(self, q: Sequence[Scalar]) -> Transform:
         return IDENTITY

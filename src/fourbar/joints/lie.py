@@ -136,7 +136,7 @@ class Spherical(GroupJoint):
     quaternions = (0,)
     q_names = ("qw", "qx", "qy", "qz")
     v_names = ("wx", "wy", "wz")
-    tags: ClassVar[tuple[str, ...]] = ("mjcf:ball", "sdf:ball")
+    tags: ClassVar[tuple[str, ...]] = ("urdf+:spherical", "drake:ball", "mjcf:ball", "sdf:ball")
 
     def random(
         self, rng: np.random.Generator, lower: np.ndarray, upper: np.ndarray, size: tuple[int, ...] = ()
@@ -191,7 +191,7 @@ class Planar(AxisGroupJoint):
     q_names = ("x", "y", "angle")
     v_names = ("w", "vx", "vy")
     turning: ClassVar[str] = "axis"
-    tags: ClassVar[tuple[str, ...]] = ("urdf:planar",)
+    tags: ClassVar[tuple[str, ...]] = ("urdf:planar", "urdf+:planar", "drake:planar")
 
     def _coordinates_about_z(self, R: Mat, p: Vec) -> Vec:
         return Vec((p[0], p[1], angle_about_z(R)))

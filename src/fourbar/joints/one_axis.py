@@ -46,7 +46,8 @@ class Revolute(AxisJoint, FlatJoint):
     v_names = ("",)
     turning: ClassVar[str] = "axis"
     tags: ClassVar[tuple[str, ...]] = (
-        "urdf:revolute", "urdf:continuous", "mjcf:hinge", "sdf:revolute", "sdf:continuous",
+        "urdf:revolute", "urdf:continuous", "urdf+:revolute", "urdf+:continuous", "mjcf:hinge", "sdf:revolute",
+        "sdf:continuous",
     )  # fmt: skip
 
     def _placement_about_z(self, q: Sequence[Scalar]) -> Transform:
@@ -89,7 +90,7 @@ class Prismatic(AxisJoint, FlatJoint):
     nv = 1
     v_names = ("",)
     turning: ClassVar[str] = "none"
-    tags: ClassVar[tuple[str, ...]] = ("urdf:prismatic", "mjcf:slide", "sdf:prismatic")
+    tags: ClassVar[tuple[str, ...]] = ("urdf:prismatic", "urdf+:prismatic", "mjcf:slide", "sdf:prismatic")
 
     def _placement_about_z(self, q: Sequence[Scalar]) -> Transform:
         return Transform((), Vec((0.0, 0.0, q[0])))
@@ -137,7 +138,7 @@ class Helical(AxisJoint, FlatJoint):
     nv = 1
     v_names = ("",)
     turning: ClassVar[str] = "axis"
-    tags: ClassVar[tuple[str, ...]] = ("sdf:screw",)
+    tags: ClassVar[tuple[str, ...]] = ("drake:screw", "sdf:screw")
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -208,7 +209,7 @@ class Cylindrical(AxisJoint, FlatJoint):
     nv = 2
     v_names = ("angle", "distance")
     turning: ClassVar[str] = "axis"
-    tags: ClassVar[tuple[str, ...]] = ("sdf:piston",)  # up to SDF 1.4
+    tags: ClassVar[tuple[str, ...]] = ("urdf+:cylindrical",)
 
     def _placement_about_z(self, q: Sequence[Scalar]) -> Transform:
         return Transform((turn(q[0]),), Vec((0.0, 0.0, q[1])))

@@ -1,13 +1,13 @@
 """Every joint type, with examples.
 
 Adding one: a class with its mathematics in a file of its own, and one line `register(Kind, examples...)` at the end of
-this file. Files may then hold it, and the conformance tests and random mechanisms take its examples. A program that has
-a joint of its own calls `fourbar.joints.register` as well.
+this file. Files may then hold it, those of other programs by the `tags` of its class, and the conformance tests and
+random mechanisms take its examples. A program that has a joint of its own calls `fourbar.joints.register` as well.
 """
 
 from __future__ import annotations
 
-from dataclasses import is_dataclass
+from dataclasses import fields, is_dataclass
 from typing import Any
 
 import numpy as np
@@ -46,6 +46,27 @@ def register(kind: type[Joint], *examples: Joint) -> type[Joint]:
     TYPES[kind.__name__] = kind
     _EXAMPLES[kind] = examples
     return kind
+
+
+def tagged(form: str) -> dict[str, type[Joint]]:
+    """The joint types that a file format has words for, by these words (see `Joint.tags`; not inherited)."""
+    words = ((tag.rpartition(":"), kind) for kind in TYPES.values() for tag in vars(kind).get("tags", ()))
+    return {word: kind for (of, _, word), kind in words if of == form}
+
+
+def tag_of(kind: type[Joint], form: str) -> str | None:
+    """What a file format calls a joint type; None where it has no word for it."""
+    return next((word for word, known in tagged(form).items() if known is kind), None)
+
+
+def axes_of(kind: type[Joint]) -> tuple[str, ...]:
+    """The fields of a joint type that are axes."""
+    return tuple(field.name for field in fields(kind) if field.name.startswith("axis"))  # type: ignore[arg-type]
+
+
+def about(kind: type[Joint], axis: Any) -> Joint:
+    """A joint of a type with one axis, or with none: then that which is given does not matter."""
+    return kind(axis) if axes_of(kind) else kind()  # type: ignore[call-arg]
 
 
 def _rolling_disk(q: Any) -> Any:

@@ -54,7 +54,7 @@ class Universal(SeriesJoint):
     nv = 2
     q_names = ("angle1", "angle2")
     v_names = ("angle1", "angle2")
-    tags: ClassVar[tuple[str, ...]] = ("sdf:universal", "sdf:revolute2")
+    tags: ClassVar[tuple[str, ...]] = ("drake:universal", "sdf:universal", "sdf:revolute2")
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "axis1", unit_axis(self.axis1))

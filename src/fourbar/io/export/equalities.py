@@ -8,7 +8,7 @@ from xml.etree import ElementTree as ET
 
 from ...constraints import Closure, Coupling, Differential, Distance, Gear, Loop, Polynomial
 from ...edit.place import transform
-from ...joints import Fixed, Revolute, Spherical, SphericalEuler, SphericalExponential
+from ...joints import Fixed, Revolute, Spherical
 from ...joints.axis import rotation_from_z
 from ...mechanism.mechanism import WORLD, NamedLoop, PlacedJoint
 from ...spatial.linear import Vec
@@ -16,7 +16,6 @@ from ...spatial.transform import IDENTITY, Transform
 from ..rotations import quaternion
 from .text import Fresh, Unsaid, child
 
-_BALLS = (Spherical, SphericalEuler, SphericalExponential)
 _ARM = 0.1  # between the two points that hold a hinge, in metres
 
 
@@ -65,7 +64,7 @@ class Equalities:
             for i, (out, row) in enumerate(rows, 1):
                 factors = {**dict(zip(loop.inputs, row, strict=True)), out: -1.0}
                 self._tendon(equality, self._new(f"{name}_{i}"), Coupling(factors))
-        elif isinstance(loop, Closure) and type(loop.joint) in (Fixed, Revolute, *_BALLS):
+        elif isinstance(loop, Closure) and type(loop.joint.in_loop()) in (Fixed, Revolute, Spherical):
             self._closure(equality, name, loop)
         elif isinstance(loop, Distance):
             self._rod(equality, name, loop)

@@ -14,8 +14,9 @@ from xml.etree import ElementTree as ET
 
 from ...constraints import Gear
 from ...edit.place import transform
-from ...joints import Fixed, Free, Helical, Joint, Prismatic, Spherical
+from ...joints import Fixed, Free, Helical, Joint, Spherical
 from ...joints.axis import unit_axis
+from ...joints.registry import tag_of
 from ...mechanism.mechanism import WORLD, Body, Mechanism, PlacedJoint
 from ...spatial.transform import IDENTITY, Transform
 from ..mjcf.bodies import FLOATING
@@ -130,7 +131,7 @@ class Writer:
             if parts is not None:
                 self.parts.setdefault(c.name, []).append(name)
             axis = unit_axis(joint.axis)  # type: ignore[attr-defined]
-            self._joint(element, c, name, "slide" if isinstance(joint, Prismatic) else "hinge", axis, i)
+            self._joint(element, c, name, tag_of(type(joint), "mjcf") or "hinge", axis, i)
             if isinstance(joint, Helical):
                 slide = self.new_joint(f"{name}_slide")
                 child(element, "joint", name=self.unsaid.name(slide), type="slide", axis=axis)

@@ -11,8 +11,9 @@ import math
 from xml.etree import ElementTree as ET
 
 from ...edit.place import transform
-from ...joints import Fixed, Free, Helical, Joint, Planar, Prismatic, Revolute, Spherical, Universal
+from ...joints import Fixed, Free, Helical, Joint, Planar, Revolute, Spherical, Universal
 from ...joints.axis import unit_axis
+from ...joints.registry import tag_of
 from ...mechanism.mechanism import WORLD, Body, Mechanism, PlacedJoint
 from ...spatial.transform import IDENTITY, Transform
 from ..report import Report
@@ -24,7 +25,6 @@ from .text import Unsaid, as_text, child
 from .zero import can_start_at, closed_at, started_at
 
 _STANDARD_GRAVITY = (0.0, 0.0, -9.81)
-_TYPES: dict[type[Joint], str] = {Fixed: "fixed", Revolute: "revolute", Prismatic: "prismatic", Helical: "screw"}
 _SCREWS = 10  # the version 1.n from which on the pitch is in metres per turn
 Coordinates = dict[str, tuple[float, ...]]
 
@@ -192,7 +192,7 @@ class Writer:
         """A joint with one degree of freedom, or none, with the parameters of coordinate i."""
         name = self.model.new(f"{c.name}{ending}") if ending else self.model.named(c.name, "joint")
         endless = isinstance(joint, Revolute) and math.isinf(c.lower[i]) and math.isinf(c.upper[i])
-        element = self.model.joint(name, "continuous" if endless else _TYPES[type(joint)], parent, link)
+        element = self.model.joint(name, "continuous" if endless else tag_of(type(joint), "sdf") or "", parent, link)
         if not joint.nv:
             return element
         if isinstance(joint, Helical):

@@ -8,19 +8,9 @@ from xml.etree import ElementTree as ET
 import numpy as np
 
 from ...constraints import Closure
-from ...joints import (
-    Fixed,
-    Free,
-    Joint,
-    Planar,
-    Prismatic,
-    Revolute,
-    Spherical,
-    SphericalEuler,
-    SphericalExponential,
-    Universal,
-)
+from ...joints import Free, Joint, Planar, Prismatic, Revolute, Universal
 from ...joints.axis import rotation_from_z, unit_axis
+from ...joints.registry import tag_of
 from ...mechanism.mechanism import WORLD, Mechanism, NamedLoop
 from ...spatial.transform import Transform
 from .linear import conditions
@@ -28,10 +18,6 @@ from .sdf_model import Model, listed, said
 from .text import Unsaid, child
 from .zero import poses_at_zero
 
-_TYPES: dict[type[Joint], str] = {
-    Fixed: "fixed", Revolute: "continuous", Prismatic: "prismatic", Universal: "universal", Planar: "planar",
-    Spherical: "ball", SphericalEuler: "ball", SphericalExponential: "ball",
-}  # fmt: skip
 _RIGHT = 1e-9  # cosine of what still counts as a right angle
 _MIMICS = 11  # the version 1.n from which on joints mimic
 End = tuple[str, Transform]  # a link, and a place on it
@@ -159,8 +145,10 @@ class Loops:
 
     def _closure(self, name: str, loop: Closure) -> bool:
         """A joint whose child has one already, so that readers find the loop: not the world, nor a floating body."""
-        joint, ends = loop.joint, ((loop.predecessor, loop.at_predecessor), (loop.successor, loop.at_successor))
-        if type(joint) not in _TYPES:
+        joint = loop.joint.in_loop()
+        ends = ((loop.predecessor, loop.at_predecessor), (loop.successor, loop.at_successor))
+        kind = "continuous" if isinstance(joint, Revolute) else tag_of(type(joint), "sdf")
+        if kind in (None, "screw") and not isinstance(joint, Planar):
             return False
         swapped = loop.successor in (WORLD, self.roots[loop.successor])
         parent, link = reversed(ends) if swapped else ends
@@ -169,7 +157,8 @@ class Loops:
         if isinstance(joint, Planar):
             planar(self.model, called, joint, sides[0], sides[1])
             return True
-        kind = two_hinges(joint) if isinstance(joint, Universal) else _TYPES[type(joint)]
+        assert kind is not None
+        kind = two_hinges(joint) if isinstance(joint, Universal) else kind
         element = self.model.joint(called, kind, sides[0][0], sides[1][0])
         self.model.pose(element, Transform.of(link[1].R, link[1].p))
         for tag, direction in zip(("axis", "axis2"), self._directions(joint, parent, link, swapped), strict=False):

@@ -21,12 +21,10 @@ from ...joints import (
     Planar,
     Prismatic,
     Revolute,
-    Spherical,
-    SphericalEuler,
-    SphericalExponential,
     Universal,
 )
 from ...joints.axis import unit_axis
+from ...joints.registry import tag_of
 from ...mechanism.geometry import Geometry
 from ...mechanism.mechanism import WORLD, Actuator, Body, Mechanism, NamedLoop, PlacedJoint
 from ...spatial.transform import IDENTITY, Transform
@@ -38,22 +36,6 @@ from .text import Fresh, Unsaid, as_text, child, rpy
 
 _ENDLESS = 1e9
 _STANDARD_GRAVITY = (0.0, 0.0, -9.81)
-_CLOSING: dict[type[Joint], str] = {
-    Fixed: "fixed",
-    Revolute: "revolute",
-    Prismatic: "prismatic",
-    Cylindrical: "cylindrical",
-    Planar: "planar",
-    Spherical: "spherical",
-    SphericalEuler: "spherical",
-    SphericalExponential: "spherical",
-}
-_TYPES: dict[type[Joint], str] = {
-    Revolute: "revolute",
-    Prismatic: "prismatic",
-    Free: "floating",
-    Planar: "planar",
-}
 
 
 def write(mechanism: Mechanism, file: str, waive: tuple[str, ...] = ()) -> tuple[str, Report]:
@@ -198,8 +180,7 @@ class Writer:
         return link
 
     def _joint(self, name: str, joint: Joint, parent: str, link: str, T: Transform) -> ET.Element:
-        kind = _TYPES.get(type(joint), "fixed")
-        element = child(self.root, "joint", name=self.unsaid.name(name), type=kind)
+        element = child(self.root, "joint", name=self.unsaid.name(name), type=tag_of(type(joint), "urdf"))
         _origin(element, T)
         child(element, "parent", link=parent)
         child(element, "child", link=link)
@@ -258,7 +239,7 @@ class Writer:
 
     def _loop(self, loop: NamedLoop) -> None:
         said = loop.loop
-        if isinstance(said, Closure) and type(said.joint) in (*_CLOSING, Universal):
+        if isinstance(said, Closure) and (isinstance(said.joint, Universal) or _kind(said.joint)):
             self._closure(loop.name, said)
         elif not self._linear(loop):
             self.unsaid.refuse(f"loop {loop.name!r}, a {type(said).__name__} (robot.spanning() has no loops)", "loop")
@@ -319,7 +300,7 @@ class Writer:
                 child(element, f"{side}_origin", xyz=T.p, rpy=rpy(T))
                 child(element, f"{side}_axis", xyz=unit_axis(axis))
             return
-        element = child(self.root, "loop", name=self.unsaid.name(name), type=_CLOSING[type(loop.joint)])
+        element = child(self.root, "loop", name=self.unsaid.name(name), type=_kind(loop.joint))
         for tag, (body, T) in zip(("predecessor", "successor"), ends, strict=True):
             _origin(child(element, tag, link=body), T)
         if isinstance(loop.joint, Revolute | Prismatic | Cylindrical | Planar):
@@ -331,6 +312,11 @@ def child_link(joint: ET.Element, tag: str) -> str:
     found = joint.find(tag)
     assert found is not None
     return found.get("link", "")
+
+
+def _kind(closing: Joint) -> str | None:
+    """What URDF+ calls a joint that closes a loop."""
+    return tag_of(type(closing.in_loop()), "urdf+")
 
 
 def _end(loop: Closure, i: int) -> tuple[str, Transform]:

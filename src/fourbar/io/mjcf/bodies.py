@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...joints import Composite, Free, Prismatic, Revolute, Spherical, Translation3
-from ...joints.base import Joint
+from ...joints import Composite, Joint, Spherical, Translation3
+from ...joints.registry import about, tagged
 from ...mechanism.builder import Builder
 from ...mechanism.geometry import Geometry
 from ..numbers import position_limit
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from .rotors import Rotors
 
 FREE, BALL, SLIDE, HINGE = range(4)
+_TYPES = ("free", "ball", "slide", "hinge")
 # A free joint with armature: MuJoCo adds it to the velocity in world axes, and to the angular one in the body's. These
 # are the velocities of this joint, and its coordinates are the same.
 FLOATING = Composite(Translation3(), Spherical())
@@ -105,9 +106,7 @@ class Bodies:
 
     def _joint(self, j: int) -> Joint:
         kind, axis = self.model.jnt_type[j], tuple(self.model.jnt_axis[j].tolist())
-        if kind in (FREE, BALL):
-            return Spherical() if kind == BALL else FLOATING if self.has_armature(j) else Free()
-        return Revolute(axis) if kind == HINGE else Prismatic(axis)
+        return FLOATING if kind == FREE and self.has_armature(j) else about(tagged("mjcf")[_TYPES[kind]], axis)
 
     def has_armature(self, j: int) -> bool:
         """Whether something is added to the inertia of a joint."""

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from ...joints import Fixed, Helical, Planar, Prismatic, Revolute, Spherical, Universal
-from ...joints.base import Joint
+from ...joints import Helical, Joint, Planar
+from ...joints.registry import axes_of, tagged
 from ..element import Element
 from ..numbers import position_limit
 from .drake import armature
@@ -18,9 +18,8 @@ from .poses import IDENTITY, Pose
 from .resolve import WORLD, Resolver, joint_end
 from .scope import Item
 
-TYPES = ("revolute", "continuous", "prismatic", "screw", "ball", "universal", "revolute2", "fixed", "gearbox")
 PLANAR = "planar"  # Drake's
-_AXES = {"ball": 0, "fixed": 0, "universal": 2, "revolute2": 2, "gearbox": 2}
+GEARBOX = "gearbox"  # which couples joints, about two axes
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,17 +79,10 @@ class SdfJoint:
     def joint(self, R: np.ndarray) -> Joint:
         """The joint in frames with axes R (in the world)."""
         axes = [tuple((R.T @ axis.direction).tolist()) for axis in self.axes]
-        if self.kind in ("revolute", "continuous"):
-            return Revolute(axes[0])
-        if self.kind == "prismatic":
-            return Prismatic(axes[0])
-        if self.kind == "screw":
-            return Helical(axes[0], pitch=self.pitch)
-        if self.kind in ("universal", "revolute2"):
-            return Universal(*axes)
         if self.kind == PLANAR:
             return Planar("z")
-        return Spherical() if self.kind == "ball" else Fixed()
+        kind = tagged("sdf")[self.kind]
+        return Helical(axes[0], pitch=self.pitch) if kind is Helical else kind(*axes)
 
     def parameters(self) -> dict[str, Any]:
         """The builder arguments for limits, damping, springs."""
@@ -107,8 +99,9 @@ def read_joint(item: Item, resolver: Resolver) -> SdfJoint | None:
     element = item.element
     kind = element.require("type")
     own = element.tag == "joint"
-    if own and kind not in TYPES:
-        element.fail(f"unknown joint type {kind[:60]!r}", f"expected one of {', '.join(TYPES)}")
+    known = [*tagged("sdf"), GEARBOX]
+    if own and kind not in known:
+        element.fail(f"unknown joint type {kind[:60]!r}", f"expected one of {', '.join(known)}")
     if not own and kind != PLANAR:
         element.mark("*")
         message = f"Drake's joint type {kind[:60]!r} is not supported: without it the bodies it holds are free"
@@ -174,7 +167,7 @@ def _pitch(element: Element) -> float:
 
 
 def _axes(item: Item, kind: str, pose: Pose, resolver: Resolver) -> tuple[Axis, ...]:
-    count = _AXES.get(kind, 1)
+    count = 2 if kind == GEARBOX else len(axes_of(tagged("sdf")[kind]))
     found = []
     for tag in ("axis", "axis2")[: max(count, 1)]:
         element = item.element.child(tag)

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
 
 from ...constraints import Closure, Coupling
 from ...errors import unknown
-from ...joints import Cylindrical, Fixed, Joint, Planar, Prismatic, Revolute, Spherical, Universal
+from ...joints import Fixed, Joint, Prismatic, Revolute, Spherical, Universal
 from ...joints.axis import rotation_from_z
+from ...joints.registry import about, tagged
 from ...mechanism.builder import Builder
 from ...mechanism.mechanism import Mechanism
 from ...mechanism.validate import read_placement
@@ -21,15 +22,6 @@ from .joints import ReadJoint
 from .pose import read_axis, read_origin
 from .tree import chain
 
-_PLUS: dict[str, Callable[[tuple[float, ...]], Joint]] = {
-    "revolute": Revolute,
-    "continuous": Revolute,
-    "prismatic": Prismatic,
-    "cylindrical": Cylindrical,
-    "planar": Planar,
-    "spherical": lambda axis: Spherical(),
-    "fixed": lambda axis: Fixed(),
-}
 _INDEPENDENT = "joint@independent"
 _CUT = ("revolute", "prismatic", "universal", "spherical", "link")
 
@@ -64,12 +56,12 @@ class Closures:
 
     def _loop(self, element: Element, name: str) -> None:
         """A joint between two links, with a placement on each, about one axis in both."""
-        kind = element.require("type")
-        if kind not in _PLUS:
-            element.fail(f"unknown loop type {kind[:60]!r}", f"expected one of {', '.join(_PLUS)}")
+        kind, known = element.require("type"), tagged("urdf+")
+        if kind not in known:
+            element.fail(f"unknown loop type {kind[:60]!r}", f"expected one of {', '.join(known)}")
         first, second = self._end(element, "predecessor"), self._end(element, "successor")
         places = [_place(read_origin(end)) for _, end in (first, second)]
-        joint = _PLUS[kind](read_axis(element))
+        joint = about(known[kind], read_axis(element))
         self._close(name, joint, first[0], second[0], *places)
 
     def _coupling(self, element: Element, name: str) -> None:

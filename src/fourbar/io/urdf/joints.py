@@ -3,33 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from ...joints import Fixed, Free, Helical, Joint, Planar, Prismatic, Revolute, Spherical, Universal
+from ...joints import Helical, Joint, Planar, Universal
+from ...joints.registry import about, axes_of, tagged
 from ..element import Element
 from ..numbers import position_limit
 from .pose import read_axis, read_origin
 
-_BY_TYPE: dict[str, Callable[[tuple[float, ...]], Joint]] = {
-    "revolute": Revolute,
-    "continuous": Revolute,
-    "prismatic": Prismatic,
-    "fixed": lambda axis: Fixed(),
-    "floating": lambda axis: Free(),
-    "planar": Planar,
-}
-
-
 _DRAKE = "drake:joint"
-_OF_DRAKE: dict[str, Callable[[tuple[float, ...]], Joint]] = {
-    "ball": lambda axis: Spherical(),
-    "universal": lambda axis: Universal("x", "y"),
-    "planar": Planar,
-    "screw": Revolute,
-}
-_ALONG = ("revolute", "continuous", "prismatic", "planar", "screw")
 
 
 @dataclass(frozen=True)
@@ -61,16 +44,15 @@ class ReadJoint:
 def read_joint(element: Element) -> ReadJoint:
     """One joint."""
     name, kind = element.require("name"), element.require("type")
-    known = _BY_TYPE if element.tag != _DRAKE else _OF_DRAKE
+    known = tagged("drake" if element.tag == _DRAKE else "urdf")
     if kind not in known:
         element.fail(f"unknown joint type {kind[:60]!r}", f"expected one of {', '.join(known)}")
     parent = element.required("parent").require("link")
     child = element.required("child").require("link")
     if parent == child:
         element.fail(f"the joint connects link {parent!r} with itself")
-    axis = read_axis(element) if kind in _ALONG else _unused_axis(element)
     with element.reading.naming(element.place):
-        joint = _screw(element, axis) if kind == "screw" else known[kind](axis)
+        joint = _read_type(element, known[kind])
     arguments = {**read_origin(element), **_read_dynamics(element, joint), **_read_limit(element, kind)}
     for tag in ("safety_controller", "calibration"):
         for unused in element.all(tag):
@@ -82,15 +64,17 @@ def read_joint(element: Element) -> ReadJoint:
     return ReadJoint(element, name, parent, child, joint, arguments, read, independent)
 
 
-def _screw(element: Element, axis: tuple[float, ...]) -> Joint:
-    """Drake's screw: its pitch is the displacement along the axis per turn."""
-    return Helical(axis, element.required("drake:screw_thread_pitch").number("value") / (2.0 * math.pi))
-
-
-def _unused_axis(element: Element) -> tuple[float, ...]:
-    for axis in element.all("axis"):
-        axis.mark("*")
-    return (1.0, 0.0, 0.0)
+def _read_type(element: Element, kind: type[Joint]) -> Joint:
+    """The joint with its axis. Drake's universal joint has none; the pitch of its screw is the displacement along the
+    axis per turn."""
+    if axes_of(kind) != ("axis",):
+        for unused in element.all("axis"):
+            unused.mark("*")
+        return Universal("x", "y") if kind is Universal else kind()
+    axis = read_axis(element)
+    if kind is Helical:
+        return Helical(axis, element.required("drake:screw_thread_pitch").number("value") / (2.0 * math.pi))
+    return about(kind, axis)
 
 
 def _read_dynamics(element: Element, joint: Joint) -> dict[str, Any]:

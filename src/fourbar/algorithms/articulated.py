@@ -27,7 +27,7 @@ from ..spatial.vectors import Twist, Wrench
 from ..tree.clusters import Cluster
 from ..tree.links import Kinematics
 from ..tree.states import State
-from .sweep import ClusterSweeps, Node, Outcome, Sweeps, inward, outward
+from .sweep import ClusterSweeps, Node, Outcome, Sweeps, outward, summed_inward
 
 
 class Handle(NamedTuple):
@@ -221,21 +221,11 @@ class ArticulatedCluster(NamedTuple):
 
     def _gather(self, own: Sequence[Wrench]) -> tuple[list[Wrench], Wrench]:
         """F_b = own_b + Σ Xᵀ F of the links it carries; and what the carrier feels."""
-
-        def step(b: int, sent: tuple[Wrench, ...]) -> tuple[Wrench, Wrench]:
-            F = sum(reversed(sent), own[b])
-            return F, self.ks[b].X.force_to_parent(F)
-
-        total, sent = inward(self.inner, step)
-        return total, sum(reversed(sent), Wrench.zero())
+        return summed_inward(self.inner, own, lambda b, F: self.ks[b].X.force_to_parent(F))
 
     def _composite(self, IA: Sequence[Articulated]) -> Articulated:
         """Σ Xᵀ IA X in the carrier's frame."""
-
-        def step(b: int, sent: tuple[Articulated, ...]) -> tuple[None, Articulated]:
-            return None, _summed((IA[b], *reversed(sent))).to_parent(self.ks[b].X)
-
-        return _summed(inward(self.inner, step)[1][::-1])
+        return summed_inward(self.inner, IA, lambda b, I: I.to_parent(self.ks[b].X))[1]
 
     def _projected(self, G: Sequence[Mat], F: Sequence[Wrench], taken: Sequence[Vec]) -> Vec:
         """Gᵀ (Sᵀ F + taken)."""
@@ -245,10 +235,6 @@ class ArticulatedCluster(NamedTuple):
     def _spun_up(self, rates: Sequence[Sequence[Scalar]]) -> list[Vec]:
         """What the armatures take."""
         return [spun_up(k, rate) for k, rate in zip(self.ks, rates, strict=True)]
-
-
-def _summed(parts: Sequence[Articulated]) -> Articulated:
-    return sum(parts[1:], parts[0])
 
 
 def _weighted(W: Sequence[Wrench], w: Sequence[Scalar]) -> Wrench:

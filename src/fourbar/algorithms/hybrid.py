@@ -6,7 +6,7 @@ that algorithm, with everything held it is inverse dynamics.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ..spatial.linear import Vec
@@ -14,7 +14,7 @@ from ..spatial.vectors import Wrench
 from ..tree.clusters import Cluster
 from ..tree.states import State
 from .aba import accelerate_outward, free_inward, ground, spin
-from .articulated import Driven, HeldNode, held_bias, node
+from .articulated import Bias, Driven, HeldNode, held_bias, node
 from .sweep import ClusterSweeps, Sweeps
 
 Held = Sequence[Sequence[bool]]  # by cluster, for each independent velocity whether it moves as prescribed
@@ -32,17 +32,29 @@ def hybrid_dynamics(
     gravity: Sequence[float],
 ) -> tuple[list[Vec], list[Vec]]:
     """All accelerations and all forces, by cluster; of what is prescribed `a` is read, of the rest `tau`."""
-    p, bias = spin(s, clusters, states, v, F_ext)
-    nodes: list[Any] = [node(s, *x) for x in zip(clusters, states, strict=True)]
+    p, free = spin(s, clusters, states, v, F_ext)
     held = {n: HeldNode(s, clusters[n], states[n], own) for n, own in enumerate(prescribed) if any(own)}
-    for n, own in held.items():
-        nodes[n] = own
-        bias[n] = s.recorder.call(held_bias, bias[n], own.G_held, Vec([a[n][j] for j in own.held]))
-    sweeps = ClusterSweeps(s, clusters, nodes)
+    nodes: list[Any] = [held.get(n) or node(s, *x) for n, x in enumerate(zip(clusters, states, strict=True))]
+    sweeps, bias = ClusterSweeps(s, clusters, nodes), _Biases(s, free, held, a)
     freed = sweeps.inward(free_inward, p, bias, tau)
     found = sweeps.outward(accelerate_outward, s.known(ground, Vec(gravity)), freed, bias)
     both = [(found[n], tau[n]) if n not in held else _merged(held[n], found[n], a[n], tau[n]) for n in found]
     return [x for x, _ in both], [x for _, x in both]
+
+
+class _Biases(dict[int, Bias]):
+    """By cluster what velocity alone and, where some are held, their accelerations do. Recorded when the sweeps reach
+    the cluster, so that no value waits for its use."""
+
+    def __init__(self, s: Sweeps, free: Sequence[Bias], held: Mapping[int, HeldNode], a: Sequence[Vec]) -> None:
+        super().__init__((n, own) for n, own in enumerate(free) if n not in held)
+        self._recorder, self._free, self._held, self._a = s.recorder, free, held, a
+
+    def __missing__(self, n: int) -> Bias:
+        own = self._held[n]
+        prescribed = Vec([self._a[n][j] for j in own.held])
+        self[n] = self._recorder.call(held_bias, self._free[n], own.G_held, prescribed)
+        return self[n]
 
 
 def _merged(own: HeldNode, found: Driven, a: Vec, tau: Vec) -> tuple[Vec, Vec]:

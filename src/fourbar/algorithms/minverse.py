@@ -38,7 +38,7 @@ def push_rows_inward(
 
 
 def push_units_inward(
-    cluster: Any, on: tuple[tuple[Wrench, ...] | None, ...], tau: Columns | None, hinge: Any, nv: int
+    cluster: Any, hinge: Any, on: tuple[tuple[Wrench, ...] | None, ...], tau: Columns | None, nv: int
 ) -> Outcome:
     """The same without u."""
     _, w, pa = push_rows_inward(cluster, on, tau, hinge, nv)
@@ -50,19 +50,19 @@ def add_rows(a: tuple[Wrench, ...], b: tuple[Wrench, ...]) -> tuple[Wrench, ...]
     return tuple(x + y for x, y in zip(a, b, strict=True))
 
 
-def answer_rows_outward(cluster: Any, A: tuple[Twist, ...], hinge: Any, w: Columns) -> Outcome:
+def answer_rows_outward(cluster: Any, hinge: Any, A: tuple[Twist, ...], w: Columns) -> Outcome:
     """a = w - D⁻¹ Uᵀ A' and the links' accelerations, for several forces; where none of them reaches, w = 0."""
     found = [cluster.answer(hinge, x, y) for x, y in zip(w, A, strict=True)]
     return Outcome(tuple(a for a, _ in found), tuple(zip(*(moved for _, moved in found), strict=True)))
 
 
-def push_inward(cluster: Any, children: tuple[tuple[Wrench, ...], ...], hinge: Any, tau: Vec) -> Outcome:
+def push_inward(cluster: Any, hinge: Any, children: tuple[tuple[Wrench, ...], ...], tau: Vec) -> Outcome:
     """w = D⁻¹ (τ - Sᵀ pA), and the force pa that the carrier feels."""
     _, w, pa = cluster.push(hinge, tuple(sum(sent, Wrench.zero()) for sent in children), tau)
     return Outcome(w, pa)
 
 
-def answer_outward(cluster: Any, A: Twist, hinge: Any, w: Vec) -> Outcome:
+def answer_outward(cluster: Any, hinge: Any, A: Twist, w: Vec) -> Outcome:
     """a = w - D⁻¹ Uᵀ A', and the accelerations of the links."""
     return cluster.answer(hinge, w, A)
 
@@ -74,28 +74,29 @@ class Released:
         self.sweeps = sweeps
         self.hinges = sweeps.inward(release_inward)
         self.nv = [cluster.embedding.nv for cluster in sweeps.clusters]
+        self._hinged = sweeps.keeping(self.hinges)
 
     def solve(self, tau: Sequence[Vec]) -> list[Vec]:
         """M⁻¹ τ by cluster, in O(n)."""
-        w = self.sweeps.inward(push_inward, self.hinges, tau)
+        w = self._hinged.inward(push_inward, tau)
         return self.answers(w)
 
     def answers(self, w: Sequence[Vec]) -> list[Vec]:
         """What the clusters' own answers w spread outward, by cluster."""
-        return list(self.sweeps.outward(answer_outward, Twist.zero(), self.hinges, w).values())
+        return list(self._hinged.outward(answer_outward, Twist.zero(), w).values())
 
     def columns(self, n: int) -> dict[int, Columns]:
         """M⁻¹ of unit forces in cluster n: accelerations of the clusters up to n that share its root."""
-        sweeps, nv = self.sweeps, self.nv
+        sweeps, nv = self._hinged, self.nv
         units = tuple(Vec([1.0 if i == j else 0.0 for i in range(nv[n])]) for j in range(nv[n]))
         if not units:
             return {}
-        pushed = sweeps.inward_from(push_units_inward, {}, {n: units}, add_rows, self.hinges, nv)
+        pushed = sweeps.inward_from(push_units_inward, {}, {n: units}, add_rows, nv)
         (root,) = (m for m in pushed if sweeps.clusters[m].carrier < 0)
         reached = [m for m in range(n + 1) if sweeps.path(sweeps.clusters[m].links[0])[-1] == root]
         w = {m: pushed.get(m, (Vec([0.0] * nv[m]),) * nv[n]) for m in reached}
         still = (Twist.zero(),) * nv[n]
-        return sweeps.outward(answer_rows_outward, still, self.hinges, w, only=reached)
+        return sweeps.outward(answer_rows_outward, still, w, only=reached)
 
 
 def release_all(s: Sweeps, clusters: Sequence[Cluster], states: Sequence[State]) -> Released:

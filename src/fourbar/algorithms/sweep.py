@@ -45,6 +45,15 @@ def inward(parents: Sequence[int], step: Callable[[int, tuple[Any, ...]], tuple[
     return found, tuple(messages[-1])
 
 
+def summed_inward(parents: Sequence[int], own: Sequence[Any], sent: Callable[[int, Any], Any]) -> tuple[list[Any], Any]:
+    """total_i = own_i + Σ sent(j, total_j) over the children j; and the sum of what is sent to the ground."""
+    totals: list[Any] = [*own, None]  # the last: of the ground, whose number is -1
+    for i in reversed(range(len(parents))):
+        message, before = sent(i, totals[i]), totals[parents[i]]
+        totals[parents[i]] = message if before is None else before + message
+    return totals[:-1], totals[-1]
+
+
 def _first_step(step: Callable[..., Any], link: Link, q: Any, v: Any, *args: Any) -> tuple[Any, Any]:
     k = link.at(q, v)
     return k, step(k, *args)
@@ -131,11 +140,26 @@ class Node(Protocol):
         """step(the cluster, *args)."""
 
 
+class KeepingNode:
+    """A node that gives every step what it kept of an earlier one."""
+
+    def __init__(self, node: Node, kept: Any) -> None:
+        self._node, self._kept = node, kept
+
+    def step(self, step: Callable[..., Any], *args: Any) -> Any:
+        """step(the cluster, what was kept, *args)."""
+        return self._node.step(step, self._kept, *args)
+
+
 class ClusterSweeps:
     """Runs steps over the clusters of a tree, each by its node; a link alone is a cluster of one."""
 
     def __init__(self, s: Sweeps, clusters: Sequence[Cluster], nodes: Sequence[Node]) -> None:
         self.s, self.clusters, self.nodes = s, clusters, nodes
+
+    def keeping(self, kept: Sequence[Any]) -> ClusterSweeps:
+        """Sweeps whose steps take, after the cluster, what it kept of an earlier one."""
+        return ClusterSweeps(self.s, self.clusters, [KeepingNode(*x) for x in zip(self.nodes, kept, strict=True)])
 
     @cached_property
     def home(self) -> dict[int, int]:
@@ -154,7 +178,7 @@ class ClusterSweeps:
         """A zero for each independent velocity of cluster n."""
         return [0.0] * self.clusters[n].embedding.nv
 
-    def inward(self, step: Callable[..., Any], *inputs: Sequence[Any]) -> list[Any]:
+    def inward(self, step: Callable[..., Any], *inputs: Any) -> list[Any]:
         """result_n, message to the carrier = step(cluster, messages by link, inputs_n...)."""
         messages: list[list[Any]] = [[] for _ in range(len(self.s.tree.parents) + 1)]  # the last: to the ground
         found: list[Any] = [None] * len(self.clusters)

@@ -50,6 +50,7 @@ def test_coriolis_matrix_beside_a_peer() -> None:
     assert float(row.split("differs by")[1]) < 1e-13
 
 
+@pytest.mark.slow
 def test_derivatives_beside_a_peer() -> None:
     _needs_robots()
     rows = [row for row in _run("derivatives.py").splitlines() if row.startswith("panda")]
@@ -59,6 +60,7 @@ def test_derivatives_beside_a_peer() -> None:
     assert "operations" in rows[2] and "limit <= 4x" in rows[2]
 
 
+@pytest.mark.slow
 def test_constraints_beside_a_peer() -> None:
     pytest.importorskip("pinocchio")
     rows = [row for row in _run("constrained.py").splitlines() if "differ by" in row]
@@ -89,6 +91,7 @@ def test_the_peak_of_a_core() -> None:
     assert done.stdout.split() == ["True"], done.stderr
 
 
+@pytest.mark.slow
 def test_rollouts() -> None:
     _needs_robots()
     printed = _run("rollout.py")

@@ -70,6 +70,7 @@ def test_first_calls_of_one_function(cache, threads, tmp_path):
     assert [finished(p) for p in processes] == ["good"] * 2
 
 
+@pytest.mark.slow_cases("off-24")
 @pytest.mark.parametrize(("cache", "threads"), [("warm", 6), ("off", 24)])
 def test_first_calls_of_different_functions_and_robots(cache, threads, tmp_path):
     code = _HEAD + _DIFFERENT.format(threads=threads)

@@ -67,6 +67,7 @@ def test_a_kernel_stays_while_one_of_its_robots_does():
         assert other.gravity_force.jacobian(Q).q == wanted[1]
 
 
+@pytest.mark.slow
 def test_code_of_dead_robots_is_freed():
     hinge().gravity_force(Q)
     collect()
@@ -108,6 +109,7 @@ print(mappings() - before)
 """
 
 
+@pytest.mark.slow_cases("300-0.0")
 @LINUX
 @pytest.mark.parametrize(
     ("count", "step"),

@@ -165,6 +165,7 @@ def small_robot(length):
     return b.build()
 
 
+@pytest.mark.slow
 @machine_code_only
 def test_two_hundred_robots(monkeypatch):
     """Each has another program, so each is compiled."""
@@ -258,6 +259,7 @@ print([np.array_equal(x, wanted) for x in found], robot.mass_matrix.program().sl
 """
 
 
+@pytest.mark.slow
 @machine_code_only
 def test_small_stacks_suffice():
     """For callers and for helpers: large workspaces are on the heap."""

@@ -111,6 +111,7 @@ def work(task):
     return np.array(f(*arrays))
 
 
+@pytest.mark.slow_cases("forkserver")
 @pytest.mark.parametrize("method", ["spawn", "forkserver"])
 def test_other_processes(method):
     if method not in multiprocessing.get_all_start_methods():

@@ -64,11 +64,13 @@ def run(way, raises):
     return python(_CODE.format(call=_WAYS[way], raises=raises, count=6_000_000))
 
 
+@pytest.mark.slow_cases("by name, together", "together")
 @pytest.mark.parametrize("way", _WAYS)
 def test_an_error_in_a_handler_ends_a_batch(way):
     assert run(way, True) == "True True"
 
 
+@pytest.mark.slow_cases("together")
 @pytest.mark.parametrize("way", ["together", "by name"])
 def test_a_handler_that_returns_changes_nothing(way):
     assert run(way, False) == "False False"

@@ -110,6 +110,7 @@ def test_only_results_with_nan_take_the_long_way(monkeypatch: pytest.MonkeyPatch
     assert calls == ["forward_dynamics"]
 
 
+@pytest.mark.slow
 @only_fast
 def test_results_that_are_given_up_are_freed() -> None:
     f, many, v = _armed(), np.zeros((2000, 3)), np.ones((2000, 1))

@@ -17,6 +17,7 @@ _MASSLESS = ("own_coordinate", "explicit")  # bodies that only loops hold
 EACH = pytest.mark.parametrize("name", [name for name in NAMES if name not in _MASSLESS])
 
 
+@pytest.mark.slow_cases("chained", "nested")
 @EACH
 def test_same_accelerations(name: str) -> None:
     robot, s = mechanism(name), state(name, n=3)
@@ -77,6 +78,7 @@ def test_overconstrained_mechanisms() -> None:
     near(halves, np.concatenate([force, force], axis=-1) / 2.0, 1e-13)
 
 
+@pytest.mark.slow
 def test_a_screw() -> None:
     """Embedded or held by forces: the same rows, the same accelerations, and no body or coordinate more."""
     screw = Closure(Helical((0.6, 0.0, 0.8), pitch=0.15), "swing", "block", at_predecessor=(0, 0, 0.3))

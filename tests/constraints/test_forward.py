@@ -14,6 +14,7 @@ from .held import CASES, REDUNDANT, equations, exact, held, state, walker
 EACH = pytest.mark.parametrize("name", list(CASES))
 
 
+@pytest.mark.slow_cases("twice")
 @EACH
 def test_equations_in_high_precision(name: str) -> None:
     c, s = held(name), state(name)

@@ -288,6 +288,7 @@ def _planar(weight: Any = None, least: str = "torque") -> tuple[Any, dict[str, n
     return c, {"q": q, "v": v, "a": a}
 
 
+@pytest.mark.slow_cases("impulse")
 @pytest.mark.parametrize("function", ["forward_dynamics", "impulse", "osim_inverse"])
 def test_a_small_chain(function: str) -> None:
     c, given = _planar()

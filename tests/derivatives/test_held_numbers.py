@@ -341,6 +341,7 @@ def test_along_the_numbers_of_the_robot(name: str, function: str) -> None:
         near(sum(parts), rate, 1e-12)
 
 
+@pytest.mark.slow
 def test_inverse_dynamics_along_numbers() -> None:
     robot = five_bar(False)
     names = ["left_elbow.mass", "tip.com", "left.armature", "gravity", "right.inertia"]

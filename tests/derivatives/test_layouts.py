@@ -81,6 +81,7 @@ def test_along_a_direction(method: str = "forward_dynamics") -> None:
     near(ours, exact.imag / STEP, 1e-12)
 
 
+@pytest.mark.slow
 def test_backwards(method: str = "forward_dynamics") -> None:
     state = given(method)
     rng = np.random.default_rng(3)

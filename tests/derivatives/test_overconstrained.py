@@ -48,6 +48,7 @@ def bricard() -> tuple[fb.Builder, Closure]:
     return b, Closure(Revolute("z"), "l4", "world", at_predecessor=(1, 0, 0), at_successor=(-1, 0, 0), **turns)
 
 
+@pytest.mark.slow_cases("bricard")
 @pytest.mark.parametrize(("made", "rank"), [(sarrus, 4), (bricard, 4)], ids=["sarrus", "bricard"])
 def test_there_are_derivatives(made: Callable[[], tuple[fb.Builder, Closure]], rank: int) -> None:
     b, closure = made()

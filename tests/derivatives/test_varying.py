@@ -47,6 +47,7 @@ def scattered(robot: fb.System, which: list[Parameter], n: int) -> dict[str, np.
     return found
 
 
+@pytest.mark.slow_cases("tello")
 @pytest.mark.quick
 @pytest.mark.parametrize("name", ["double_pendulum", "mini_cheetah", "tello", "differential_wrist"])
 def test_functions_are_those_of_robots_with_these_parameters(name: str) -> None:

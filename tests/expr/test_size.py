@@ -68,6 +68,7 @@ def in_steps(recorder, count):
     return recorder.finish("chain", [("y", (), (y,))])
 
 
+@pytest.mark.slow_cases("deep")
 @pytest.mark.parametrize("shape", [deep, wide])
 def test_large_graphs_are_built_differentiated_and_evaluated(shape):
     graph = Graph()
@@ -117,6 +118,7 @@ def seconds(prepare, work, count):
     return time.process_time() - start
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("row", WORK.values(), ids=WORK)
 def test_time_grows_about_linearly(row):
     """Four times the size: linear growth takes 4 times as long, quadratic growth 16 times.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 from .looped import EACH, apply, mechanism, near, slope, spanning, state, transposed
 
@@ -35,6 +36,7 @@ def test_inverse_mass_matrix(name: str) -> None:
     near(robot.solve_mass_matrix(s.q, s.tau), apply(W, s.tau), TIGHT)
 
 
+@pytest.mark.every_mechanism
 @EACH
 def test_forward_and_inverse_dynamics_undo_each_other(name: str) -> None:
     robot, s = mechanism(name), state(name)

@@ -306,6 +306,7 @@ def test_other_independent_velocities() -> None:
         robot.with_independent(("rocker", 0.0))
 
 
+@pytest.mark.slow
 def test_loops_that_close_outside_the_limits_have_dynamics() -> None:
     """A joint that may hardly move, and a bar without inertia about its axis: closed configurations are not within,
     since its tip is then further from the other pivot than the other bars reach."""

@@ -76,6 +76,7 @@ links = st.integers(1, 14).flatmap(
 )
 
 
+@pytest.mark.slow
 @settings(max_examples=400, deadline=None, derandomize=True)
 @given(links)
 def test_groups_form_a_tree(drawn: tuple[tuple[int, ...], list[list[int]], list[list[int]]]) -> None:

@@ -57,6 +57,7 @@ def centipede(n: int) -> System:
     return b.build()
 
 
+@pytest.mark.slow_cases("1")
 @pytest.mark.parametrize("seed", ["1", pytest.param("2", marks=pytest.mark.slow)])
 def test_programs_do_not_depend_on_the_order_of_hashes(seed: str) -> None:
     code = "from loops.test_identity import digest; print(digest(), end='')"
@@ -123,6 +124,7 @@ def test_robots_and_their_methods_travel(name: str) -> None:
     assert np.array_equal(a, robot.forward_dynamics(s.q, s.v, s.tau))
 
 
+@pytest.mark.slow
 def test_equal_clusters_share_their_code() -> None:
     """A long robot has many calls of few blocks, and is right."""
     robot = centipede(60)

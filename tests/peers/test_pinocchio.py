@@ -213,6 +213,7 @@ def test_poses(peer: Any) -> None:
     near(peer.robot.pose(s.q, frame), expected[:, -1])
 
 
+@pytest.mark.every_mechanism
 @IN_DEPTH
 @pytest.mark.parametrize("reference", CHOICES)
 def test_jacobian(peer: Any, reference: str) -> None:

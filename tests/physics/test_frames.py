@@ -56,6 +56,7 @@ def test_poses(number: int, recipe: Recipe) -> None:
         near(robot.pose(q, name), expected[name], TIGHT)
 
 
+@pytest.mark.every_mechanism
 @EACH_CHOICE
 @FEW
 def test_jacobian(number: int, at: Any, axes: str) -> None:

@@ -55,6 +55,7 @@ def test_equal_and_picklable(name: str) -> None:
     assert copied.names == system.names
 
 
+@pytest.mark.slow
 def test_different_robots() -> None:
     assert robot("tello") != robot("tello").with_gravity((0.0, 1.0, 0.0))
     assert len({robot(name) for name in robots.ROBOTS}) == len(robots.ROBOTS)
@@ -63,6 +64,7 @@ def test_different_robots() -> None:
     assert robots.gt_chain(3, seed=1) != robots.gt_chain(3, seed=2)
 
 
+@pytest.mark.slow_cases("jvrc1")
 @EACH
 def test_mass_matrix_and_forward_dynamics(name: str) -> None:
     """M is symmetric and positive, and forward dynamics undoes inverse dynamics."""
@@ -80,6 +82,7 @@ def _spanning(system: System, q: np.ndarray, v: np.ndarray) -> tuple[System, np.
     return system.spanning(), system.expand(q), system.expand_velocity(q, v)
 
 
+@pytest.mark.every_mechanism
 @EACH
 def test_projection_of_the_spanning_tree(name: str) -> None:
     """M = GᵀHG and τ = Gᵀ(H(Ga + g) + c), with H, c of the tree without loops."""

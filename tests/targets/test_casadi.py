@@ -40,6 +40,7 @@ def test_values(name: str) -> None:
     agree(to_casadi(robot.mass_matrix)(q), robot.mass_matrix(q), 1e-13)
 
 
+@pytest.mark.slow_cases("tello")
 @pytest.mark.parametrize(
     "name", [pytest.param(x, marks=pytest.mark.slow) if x == "stewart_platform" else x for x in ROBOTS]
 )
@@ -68,6 +69,7 @@ def test_shapes_and_names() -> None:
     agree(pose(q), robot.pose(q, robot.names.bodies[-1]), 1e-13)
 
 
+@pytest.mark.slow
 def test_a_long_chain_shares_its_code() -> None:
     """Programs whose blocks are called many times are replayed as well."""
     robot = chain(150)

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import fourbar as fb
+import fourbar.dask
 from fourbar import ArgumentError
 from fourbar.chunks.apply import Result
 from fourbar.sim.in_chunks import rolled_lazily
@@ -76,6 +77,83 @@ def test_a_control_that_cannot_be_sent_is_refused_by_name() -> None:
 
     with pytest.raises(ArgumentError, match=r"rollout: control cannot be sent.*guarded.*lock"):
         fb.rollout(pendulum(), chunked(states()[0]), None, guarded, dt=0.01, steps=3)
+
+
+def servo() -> fb.System:
+    """A mass on a servo."""
+    b = fb.Builder("lift", gravity=(0, 0, -10))
+    b.body("mass", joint=fb.joints.Prismatic("z"), mass=2.0)
+    return b.position_servo("servo", drives="mass", kp=1e2, kd=1e1).build()
+
+
+@pytest.mark.parametrize("kind", ["array", "function", "traced"])
+def test_controls_of_actuators_numbers_and_observations(kind: str) -> None:
+    n = 21
+    rng = np.random.default_rng(2)
+    rows, masses = rng.normal(size=(n, 3, 1)), rng.uniform(1.0, 3.0, n)
+    u: Any = {
+        "array": rows,
+        "function": lambda t, q, v: 0.1 - 0.5 * q,
+        "traced": fb.traced(lambda t, q, v: [0.1 - 0.5 * q[0]]),
+    }[kind]
+    given: dict[str, Any] = {"dt": 0.01, "steps": 6, "period": 0.02, "every": 2}
+    given["observe"] = {
+        "force": fb.observe.actuator_force(),
+        "pose": fb.observe.pose("mass"),
+        "own": fb.traced(lambda t, q, v: [t + q[0]]),
+    }
+    q = rng.normal(size=(n, 1))
+    wanted = fb.rollout(servo(), q, u=u, numbers={"mass.mass": masses, "gravity": [0.0, 0.0, -5.0]}, **given)
+    lazy_u = chunked(rows, 5) if kind == "array" else u
+    numbers = {"mass.mass": chunked(masses, 4), "gravity": [0.0, 0.0, -5.0]}
+    lazy = fb.rollout(servo(), chunked(q, 10), u=lazy_u, numbers=numbers, **given)
+    found = fb.dask.compute(lazy)
+    pairs = [(getattr(found, name), getattr(wanted, name)) for name in (*FIELDS, "u")]
+    pairs += [(found.observations[name], x) for name, x in wanted.observations.items()]
+    for x, y in pairs:
+        assert isinstance(x, np.ndarray) and same_bits(x, y)
+    assert list(found.observations) == ["force", "pose", "own"] and found.u.shape == (n, 3, 1)
+
+
+def test_to_look_at_what_is_lazy_computes_nothing() -> None:
+    q = da.zeros((20, 2), chunks=(5, 2)).map_blocks(never, dtype=float, meta=np.empty((0, 0)))
+    assert "not computed" in repr(fb.rollout(pendulum(), q, dt=0.01, steps=3))
+    q = da.zeros((20, 7), chunks=(5, 7)).map_blocks(never, dtype=float, meta=np.empty((0, 0)))
+    assert "not computed" in repr(ball_on_floor().rollout(q, steps=3))
+
+
+def test_wrong_controls_numbers_and_observations_are_refused_at_once() -> None:
+    q = da.zeros((20, 1), chunks=(5, 1))
+    for more, words in (
+        ({"u": np.zeros((6, 2))}, r"u: expected an array \(\.\.\., rows, 1\)"),
+        ({"numbers": {"mass.mas": np.ones(20)}}, "mass.mas"),
+        ({"numbers": {"mass.mass": np.ones((20, 3))}}, "broadcast"),
+        ({"observe": {"force": fb.observe.actuator_force()}}, "no controls"),
+        ({"observe": {"x": 3}}, "no observation"),
+    ):
+        with pytest.raises(fb.FourbarError, match=words):
+            fb.rollout(servo(), q, dt=0.01, steps=6, **more)
+    with pytest.raises(ArgumentError, match="no actuators"):
+        fb.rollout(pendulum(), da.zeros((20, 2), chunks=(5, 2)), u=np.zeros((6, 2)), dt=0.01, steps=6)
+    held = pendulum().constrained(fb.constraints.Contact("lower", "point"))
+    with pytest.raises(ArgumentError, match=r"constrained.*fb\.dask\.sweep"):
+        fb.rollout(held, da.zeros((20, 2), chunks=(5, 2)), dt=0.01, steps=6)  # type: ignore[arg-type]
+    negative = fb.rollout(servo(), q, dt=0.01, steps=6, numbers={"mass.mass": np.where(np.arange(20) == 13, -1.0, 1.0)})
+    with pytest.raises(ArgumentError, match=r"mass\.mass.*negative.*in sample 13 of"):
+        negative.q.compute()
+
+
+@pytest.mark.slow
+def test_scenes_with_actuators_numbers_and_observations() -> None:
+    scene, n = fb.Scene(servo()), 12
+    q, u = np.linspace(-0.1, 0.1, n)[:, None], np.random.default_rng(0).normal(size=(n, 20, 1))
+    given: dict[str, Any] = {"observe": {"force": fb.observe.actuator_force()}, "every": 3}
+    masses = np.linspace(1.0, 2.0, n)
+    wanted = scene.rollout(q, u=u, numbers={"mass.mass": masses}, **given)
+    lazy = scene.rollout(chunked(q, 5), u=chunked(u, 5), numbers={"mass.mass": chunked(masses, 5)}, **given)
+    assert isinstance(lazy.u, da.Array) and isinstance(lazy.observations["force"], da.Array)
+    for x, y in ((lazy.q, wanted.q), (lazy.u, wanted.u), (lazy.observations["force"], wanted.observations["force"])):
+        assert x.shape == y.shape and same_bits(x.compute(), y)
 
 
 @pytest.mark.slow

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -12,9 +12,15 @@ from ..arrays import Argument, is_lazy
 from ..chunks.apply import Result, apply
 from ..chunks.sent import Sent
 from ..errors import ArgumentError
+from ..system.system import System
+from .numbers import which_numbers
+from .observe import check_driven, read_observations
+from .reading import check_actuators
 from .step import Traced
 
 Read = Callable[[Any], tuple[Any, ...]]
+CONTROLS = ("control", "u")
+SEEN = "seen "  # before the names of observations, among those of results
 
 
 def any_lazy(*given: Any) -> bool:
@@ -22,30 +28,22 @@ def any_lazy(*given: Any) -> bool:
     return any(is_lazy(x) or (isinstance(x, Mapping) and any_lazy(*x.values())) for x in given)
 
 
-def refuse_more(**given: Any) -> None:
-    """Refuse what rollouts of dask arrays do not take."""
-    for name, x in given.items():
-        if x is not None:
-            raise ArgumentError(
-                f"rollout: {name}= does not go with dask arrays, which take q, v, control and friction; give NumPy "
-                "arrays, chunk by chunk"
-            )
-
-
 class Chunk:
     """Runs a rollout of some samples, `roll(**arrays, **options)`, and reads the arrays of its result.
 
-    A control that is a function of Python may keep state: each chunk has a copy of its own.
+    Controls that are functions of Python may keep state: each chunk has copies of its own.
     """
 
-    def __init__(self, roll: Callable[..., Any], read: Read, options: Mapping[str, Any], control: Sent | None) -> None:
-        self._roll, self._read, self._options, self._control = roll, read, dict(options), control
+    def __init__(
+        self, roll: Callable[..., Any], read: Read, options: Mapping[str, Any], controls: Mapping[str, Sent]
+    ) -> None:
+        self._roll, self._read, self._options, self._controls = roll, read, dict(options), dict(controls)
 
     def __call__(self, arrays: Mapping[str, np.ndarray]) -> tuple[Any, ...]:
-        more = {} if self._control is None else {"control": self._control.anew}
+        controls = {name: sent.anew for name, sent in self._controls.items()}
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of samples by their number in the chunk; results say it of all samples
-            return self._read(self._roll(**_nested(arrays), **more, **self._options))
+            return self._read(self._roll(**_nested(arrays), **controls, **self._options))
 
 
 def _flat(given: Mapping[str, Any]) -> dict[str, Any]:
@@ -82,31 +80,68 @@ def rolled_lazily(
 ) -> dict[str, Any]:
     """Results of rollouts as dask arrays, by name.
 
-    `given`: the arguments that differ from sample to sample, with core shapes `cores`; None where they are left out. A
-    control may be a function. Arguments that are mappings of arrays, such as numbers of the robot by name, have
+    `given`: the arguments that differ from sample to sample, with core shapes `cores`; None where they are left out.
+    Controls may be functions. Arguments that are mappings of arrays, such as numbers of the robot by name, have
     mappings of core shapes.
     """
     arrays, shapes = _flat(given), _flat(cores)
-    control, more = None, {}
-    if callable(arrays.get("control")):
-        function = arrays.pop("control")
-        control = Sent.of(f"{name}: control", function)
+    controls, more = {}, {}
+    for which in CONTROLS:
+        if not callable(arrays.get(which)):
+            continue
+        function = arrays.pop(which)
+        sent = Sent.of(f"{name}: {which}", function)
         if isinstance(function, Traced):  # which keeps nothing, and is compiled: once per process
-            control, more = None, {"control": function}
+            more[which] = function
+        else:
+            controls[which] = sent
     arguments = [Argument(x, shapes[x]) for x in arrays]
-    run = Chunk(roll, read, {**options, **more}, control)
+    run = Chunk(roll, read, {**options, **more}, controls)
     found = apply(name, run, arrays, arguments, results)
     return dict(zip((x.name for x in results), found, strict=True))
 
 
-def control_core(control: Any, rows: int, size: int) -> tuple[int, ...]:
+class Lazy(NamedTuple):
+    """What rollouts of a robot are given beside states, where some of it is dask arrays, and what they record.
+
+    `given` and `cores` are those of `rolled_lazily`; `observed` are the shapes of observations by name.
+    """
+
+    given: dict[str, Any]
+    cores: dict[str, Any]
+    observed: dict[str, tuple[int, ...]]
+
+    @classmethod
+    def read(cls, robot: System, given: Mapping[str, Any], observe: Any, rows: int, model: Any = None) -> Lazy:
+        """From `given`: q, v, control, u, numbers, by name; a control has at least so many rows.
+
+        Observations are those of `model`, that of the robot if None.
+        """
+        model = robot.model if model is None else model
+        sizes = {"control": robot.nv, "u": robot.nu}
+        if given["u"] is not None:
+            check_actuators(robot)
+        cores: dict[str, Any] = {"q": (robot.nq,), "v": (robot.nv,)}
+        cores |= {name: control_core(name, given[name], rows, size) for name, size in sizes.items()}
+        cores["numbers"] = {x.name: x.shape for x in which_numbers(robot.mechanism, given["numbers"])}
+        observed = read_observations(observe, model)
+        if given["u"] is None:
+            check_driven(observed, robot.mechanism)
+        return cls(dict(given), cores, {name: x.shape(model) for name, x in observed})
+
+    def observations(self, found: dict[str, Any]) -> dict[str, Any]:
+        """Those among results, taken out of them."""
+        return {name: found.pop(f"{SEEN}{name}") for name in self.observed}
+
+
+def control_core(name: str, control: Any, rows: int, size: int) -> tuple[int, ...]:
     """The core shape of an array of controls (..., rows or more, size)."""
     if control is None or callable(control):
         return ()
     shape = tuple(np.shape(control))
     if len(shape) < 2 or shape[-1] != size or shape[-2] < rows:
         raise ArgumentError(
-            f"control: expected an array (..., rows, {size}) with a row for each period, {rows} or more, got an array "
+            f"{name}: expected an array (..., rows, {size}) with a row for each period, {rows} or more, got an array "
             f"of shape {shape}"
         )
     return shape[-2:]

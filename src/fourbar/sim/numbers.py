@@ -29,10 +29,10 @@ class Numbers(NamedTuple):
 NOTHING = Numbers((), {})
 
 
-def read_numbers(mechanism: Mechanism, numbers: Any) -> Numbers:
-    """Numbers by name as the user gives them; nothing if None."""
+def which_numbers(mechanism: Mechanism, numbers: Any) -> tuple[Parameter, ...]:
+    """The parameters that numbers by name are given for, in the order of the model; none if None."""
     if numbers is None or (isinstance(numbers, Mapping) and not numbers):
-        return NOTHING
+        return ()
     if not isinstance(numbers, Mapping):
         raise ArgumentError(f"numbers={numbers!r}: expected arrays by name, such as {{'hand.mass': masses}}")
     given = {x.name: x for x in parameters(mechanism, tuple(numbers))}
@@ -43,8 +43,14 @@ def read_numbers(mechanism: Mechanism, numbers: Any) -> Numbers:
                 f"numbers: {x.name!r} belongs to a loop, which would have to be closed anew; build robots with other "
                 "loops by robot.with_parameters"
             )
+    return which
+
+
+def read_numbers(mechanism: Mechanism, numbers: Any) -> Numbers:
+    """Numbers by name as the user gives them; nothing if None."""
+    which = which_numbers(mechanism, numbers)
     values = [_read(x, numbers[x.name]) for x in which]
-    return Numbers(which, dict(zip(argument_names(which), values, strict=True)))
+    return Numbers(which, dict(zip(argument_names(which), values, strict=True))) if which else NOTHING
 
 
 def _read(x: Parameter, given: Any) -> np.ndarray:

@@ -8,13 +8,14 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from ..arrays import is_lazy
 from ..chunks.apply import Result
 from ..errors import ArgumentError
 from ..representation import counted
 from ..system.system import System
 from ..viewer.recording import Recording
 from .asked import Asked, Wanted, reached
-from .in_chunks import any_lazy, control_core, refuse_more, rolled_lazily
+from .in_chunks import SEEN, Lazy, any_lazy, rolled_lazily
 from .plotted import Plotted
 from .reading import check_times, read_counts, read_period, rows_given
 from .recorded import Recorded
@@ -66,6 +67,8 @@ class Rollouts(Recorded, Plotted):
     _time_first: ClassVar[bool] = False
 
     def __repr__(self) -> str:
+        if is_lazy(self.q):  # to look at values would compute them
+            return f"<fourbar Rollouts, not computed: {counted(len(self.t), 'time')}, q {self.q.shape}>"
         lost = f", {int(np.sum(self.diverged))} diverged" if np.any(self.diverged) else ""
         return f"<fourbar Rollouts: {counted(len(self.t), 'time')}, q {self.q.shape}, v {self.v.shape}{lost}>"
 
@@ -149,9 +152,9 @@ def rollout(
 
     Notes
     -----
-    Nothing is said of limits, contacts and divergence: see `diverged` of the result. Where q, v or control are dask
-    arrays, so are the results, in the same chunks along their leading axes: nothing is computed yet. A control that is
-    a function is then copied for each chunk, so that it may keep state.
+    Nothing is said of limits, contacts and divergence: see `diverged` of the result. Where q, v, control, u or
+    numbers are dask arrays, so are the results, in the same chunks along their leading axes: nothing is computed yet.
+    Controls that are functions are then copied for each chunk, so that they may keep state.
 
     Examples
     --------
@@ -169,9 +172,9 @@ def rollout(
     if not isinstance(steps, int | np.integer) or isinstance(steps, bool) or steps < 1:
         raise ArgumentError(f"steps={steps!r}: expected a whole number of steps, at least 1")
     if any_lazy(q, v, control, u, numbers):
-        refuse_more(u=u, numbers=numbers, observe=observe)
-        return _lazy(robot, q, v, control, dt=float(dt), steps=int(steps), period=period, every=int(every),
-                     passive=passive, threads=threads)  # fmt: skip
+        given = {"q": q, "v": v, "control": control, "u": u, "numbers": numbers}
+        return _lazy(robot, given, dt=float(dt), steps=int(steps), period=period, every=int(every), passive=passive,
+                     observe=observe, threads=threads)  # fmt: skip
     asked = Asked(Wanted(
         robot, q, v, float(dt), int(steps), None, control, u, period, int(every), bool(passive), numbers, observe,
         threads,
@@ -199,21 +202,27 @@ def _shaped(asked: Asked, run: Any, found: Trajectory) -> Rollouts:
     return Rollouts(times, q, v, lost, made, made < asked.steps, asked.robot, u, seen)
 
 
-def _lazy(
-    robot: System, q: Any, v: Any, control: Any, *, dt: float, steps: int, every: int, **options: Any
-) -> Rollouts:
+def _lazy(robot: System, given: dict[str, Any], *, dt: float, steps: int, every: int, **options: Any) -> Rollouts:
     """The same of dask arrays."""
     if not isinstance(robot, System):
-        raise ArgumentError(f"rollout takes a robot, such as fb.load(...) returns, got {robot!r}")
+        raise ArgumentError(
+            f"rollout of dask arrays takes a robot, such as fb.load(...) returns, got {robot!r}; one that is "
+            "constrained or actuated is simulated chunk by chunk by fb.dask.sweep"
+        )
     rows, nq, nv = steps // every, robot.nq, robot.nv
-    held = read_period(options["period"], dt)
-    cores = {"q": (nq,), "v": (nv,), "control": control_core(control, -(-steps // held), nv)}
-    results = [Result("q", (rows, nq)), Result("v", (rows, nv)), Result("lost", (rows,)), Result("steps", (), int),
-               Result("diverged", (), bool)]  # fmt: skip
-    found = rolled_lazily("rollout", partial(rollout, robot), _read, {"q": q, "v": v, "control": control}, cores,
-                          results, {"dt": dt, "steps": steps, "every": every, **options})  # fmt: skip
-    return Rollouts(np.arange(1, rows + 1) * (every * dt), **found, robot=robot)
+    lazy = Lazy.read(robot, given, options["observe"], -(-steps // read_period(options["period"], dt)))
+    results = [
+        Result("q", (rows, nq)), Result("v", (rows, nv)), Result("lost", (rows,)), Result("steps", (), int),
+        Result("diverged", (), bool),
+        *(() if given["u"] is None else (Result("u", (rows, robot.nu)),)),
+        *(Result(f"{SEEN}{name}", (rows, *shape)) for name, shape in lazy.observed.items()),
+    ]  # fmt: skip
+    found = rolled_lazily("rollout", partial(rollout, robot), _read, lazy.given, lazy.cores, results,
+                          {"dt": dt, "steps": steps, "every": every, **options})  # fmt: skip
+    seen = lazy.observations(found)
+    return Rollouts(np.arange(1, rows + 1) * (every * dt), **found, robot=robot, observations=seen)
 
 
 def _read(runs: Rollouts) -> tuple[np.ndarray, ...]:
-    return runs.q, runs.v, runs.lost, runs.steps, runs.diverged
+    driven = () if runs.u is None else (runs.u,)
+    return runs.q, runs.v, runs.lost, runs.steps, runs.diverged, *driven, *runs.observations.values()

@@ -25,7 +25,7 @@ from ..system.system import System
 from .acting import SimulationWarning
 from .batch import Batch
 from .held import Kept
-from .in_chunks import any_lazy, refuse_more
+from .in_chunks import any_lazy
 from .numbers import NOTHING, Numbers, read_numbers
 from .observe import check_driven, read_observations
 from .reading import check_actuators, check_times, read_control, read_counts, read_period, rows_given
@@ -471,8 +471,8 @@ class Scene(Staged):
         Returns
         -------
         ContactRun
-            Times (first axis), states, contacts, and how well they were solved. Where q, v, control or friction are
-            dask arrays, these are too, and nothing is computed yet.
+            Times (first axis), states, contacts, and how well they were solved. Where q, v, control, u,
+            friction or numbers are dask arrays, these are too, and nothing is computed yet.
 
         Raises
         ------
@@ -484,9 +484,8 @@ class Scene(Staged):
         if steps is None:
             steps = rows_given(control, u) * held
         if any_lazy(q, v, control, friction, u, numbers):
-            refuse_more(u=u, numbers=numbers, observe=observe)
-            return rollout_lazily(self, q, v, control, friction, dt=float(dt), steps=int(steps), period=period,
-                                  every=int(every))  # fmt: skip
+            given = {"q": q, "v": v, "control": control, "u": u, "friction": friction, "numbers": numbers}
+            return rollout_lazily(self, given, observe, dt=float(dt), steps=int(steps), period=period, every=int(every))
         controls = self._read(control, u, every, -(-steps // held))
         return self._made("rollout", q, v, Wanted(
             controls, int(steps), float(dt), held, int(every), friction, numbers, observe, None, threads

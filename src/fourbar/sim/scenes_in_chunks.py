@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..chunks.apply import Result
-from .in_chunks import control_core, rolled_lazily
+from .in_chunks import SEEN, Lazy, rolled_lazily
 from .reading import read_period
 from .touching import ContactRun, Contacts, Residuals
 
@@ -18,13 +19,12 @@ _CONTACTS = ("gap", "force", "found")
 
 
 def rollout_lazily(
-    scene: Scene, q: Any, v: Any, control: Any, friction: Any, *, dt: float, steps: int, every: int, period: Any
+    scene: Scene, given: Mapping[str, Any], observe: Any, *, dt: float, steps: int, every: int, period: Any
 ) -> ContactRun:
-    """`Scene.rollout` with dask arrays as results."""
-    n, nq, nv = len(scene.contacts), scene.robot.nq, scene.robot.nv
+    """`Scene.rollout` with dask arrays as results; `given`: q, v, control, u, numbers and friction."""
+    n, nq, nv, nu = len(scene.contacts), scene.robot.nq, scene.robot.nv, scene.robot.nu
+    lazy = Lazy.read(scene.robot, given, observe, -(-steps // read_period(period, dt)), scene.model)
     rows = 1 + -(-steps // every)  # the start, and the end too where it is none of the others
-    driven = control_core(control, -(-steps // read_period(period, dt)), nv)
-    cores = {"q": (nq,), "v": (nv,), "friction": (n,), "control": driven}
     time = (rows,)
     results = [
         Result("q", (nq,), before=time), Result("v", (nv,), before=time), Result("residual", (), before=time),
@@ -32,19 +32,24 @@ def rollout_lazily(
         Result("gap", (n,), before=time), Result("force", (n, 3), before=time),
         Result("found", (n,), bool, before=time), Result("last_q", (nq,)), Result("last_v", (nv,)),
         *(Result(name, (), before=time) for name in Residuals._fields),
+        *(() if given["u"] is None else (Result("u", (nu,), before=time),)),
+        *(Result(f"{SEEN}{name}", shape, before=time) for name, shape in lazy.observed.items()),
     ]  # fmt: skip
     found = rolled_lazily(
-        "rollout", scene.rollout, _read, {"q": q, "v": v, "control": control, "friction": friction}, cores, results,
-        {"dt": dt, "steps": steps, "every": every, "period": period},
+        "rollout", scene.rollout, _read, lazy.given, {**lazy.cores, "friction": (n,)}, results,
+        {"dt": dt, "steps": steps, "every": every, "period": period, "observe": observe},
     )  # fmt: skip
     contacts = Contacts(scene.contacts, **{name: found.pop(name) for name in _CONTACTS})
     last = found.pop("last_q"), found.pop("last_v")
     t = np.minimum(np.arange(rows) * every, steps) * dt
     by_law = Residuals(*(found.pop(name) for name in Residuals._fields))
-    return ContactRun(t=t, contacts=contacts, last=last, residuals=by_law, **found)
+    seen = lazy.observations(found)
+    return ContactRun(t=t, contacts=contacts, last=last, residuals=by_law, observations=seen, scene=scene, **found)
 
 
 def _read(run: ContactRun) -> tuple[np.ndarray, ...]:
     """The arrays of a run, in the order of the results."""
     contacts = (getattr(run.contacts, name) for name in _CONTACTS)
-    return run.q, run.v, run.residual, run.worst, run.converged, run.diverged, *contacts, *run.last, *run.residuals
+    driven = () if run.u is None else (run.u,)
+    return (run.q, run.v, run.residual, run.worst, run.converged, run.diverged, *contacts, *run.last, *run.residuals,
+            *driven, *run.observations.values())  # fmt: skip

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from ..arrays import is_lazy
 from ..contact.candidates import reported_gaps
 from ..contact.rolling import SEEN
 from ..errors import ArgumentError, warn
@@ -88,6 +89,8 @@ class ContactRun(Recorded, Plotted):
 
     def __repr__(self) -> str:
         span = f"from t = {self.t[0]:g} to {self.t[-1]:g} s" if len(self.t) else "without times"
+        if is_lazy(self.q):  # to look at values would compute them
+            return f"<fourbar ContactRun, not computed: {counted(len(self.t), 'state')} {span}, q {self.q.shape}>"
         solved = "all solved" if np.all(self.converged) else f"worst residual {np.nanmax(self.worst):.2g}"
         return f"<fourbar ContactRun: {counted(len(self.t), 'state')} {span}, q {self.q.shape}, {solved}>"
 

@@ -34,7 +34,7 @@ ARROWS = {
     "expr": ("errors",),
     "chunks": ("arrays",),
     "compile": ("expr", "sources"),
-    "targets": ("functions",),
+    "targets": ("sim",),
     "spatial": ("expr",),
     "joints": ("spatial",),
     "constraints": ("joints",),

@@ -98,6 +98,15 @@ def test_vmap_over_any_axes(name: str) -> None:
     assert np.array_equal(under_batches, grid.swapaxes(0, 1))
 
 
+def test_vmap_beside_plain_numbers() -> None:
+    """JAX keeps numbers such as a time as they are, not as arrays, where it differentiates what is mapped."""
+    robot, fj, (q, v, _), w = case("double_pendulum")
+    moved = lambda v: jax.lax.scan(lambda v, _: (fj.integrate(q, v, 0.5), None), v, length=2)[0] @ w  # noqa: E731
+    expected = robot.integrate(q, robot.integrate(q, v, 0.5), 0.5) @ w
+    agree(jax.vmap(moved)(np.stack([v, v])), [expected, expected], 1e-14)
+    agree(jax.hessian(moved)(v), np.zeros((2, 2)))
+
+
 def registered(kernel: Kernel, name: str, shared_from: int) -> Any:
     """A kernel of one result as a call of XLA, on arrays with one leading axis."""
     handler = Handler(kernel, target._MINOR, shared_from)

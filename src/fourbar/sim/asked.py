@@ -16,7 +16,7 @@ from ..system.system import System
 from .acting import acting_on, with_passive
 from .course import Course, PartlyIndependent, Rows
 from .held import HeldFollower, check_met, in_drives
-from .numbers import Numbers, read_numbers
+from .numbers import Numbers, are_passive, read_numbers, refuse_dry_friction
 from .observe import check_driven, read_observations
 from .reading import check_closed, read_control, read_period, read_state, started
 from .runge_kutta import Controls, Follower, Held, Run, State, Torque, Trajectory, warn_of_divergence
@@ -166,14 +166,12 @@ class Asked:
             check_met(self.held, self.given_q, self.given_v)
         self.start = State(start, self.given_v.copy(), np.zeros(start.shape[:-1]))
         self.acting = acting_on(robot, wanted.passive)
-        if wanted.passive and any(x.field in ("damping", "stiffness") for x in self.numbers.which):
+        if wanted.passive and are_passive(self.numbers.which):
             self.acting = with_passive
 
     def _read_numbers(self, robot: System, numbers: Any) -> Numbers:
         found = read_numbers(robot.mechanism, numbers)
-        rubbing = [x.name for x in found.which if x.owners == "joints" and x.field == "friction"]
-        if rubbing:
-            raise ArgumentError(f"numbers: {rubbing[0]!r}: dry friction acts in scenes only; simulate fb.Scene(robot)")
+        refuse_dry_friction(found.which)
         return found
 
     def _spread(self, name: str, more: tuple[int, ...]) -> None:

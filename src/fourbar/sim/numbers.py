@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -44,6 +44,18 @@ def which_numbers(mechanism: Mechanism, numbers: Any) -> tuple[Parameter, ...]:
                 "loops by robot.with_parameters"
             )
     return which
+
+
+def refuse_dry_friction(which: Iterable[Parameter]) -> None:
+    """Refuse parameters that act in scenes only."""
+    for x in which:
+        if x.owners == "joints" and x.field == "friction":
+            raise ArgumentError(f"numbers: {x.name!r}: dry friction acts in scenes only; simulate fb.Scene(robot)")
+
+
+def are_passive(which: Iterable[Parameter]) -> bool:
+    """Whether springs or dampers are among parameters: joints may have them that have none in the robot."""
+    return any(x.field in ("damping", "stiffness") for x in which)
 
 
 def read_numbers(mechanism: Mechanism, numbers: Any) -> Numbers:

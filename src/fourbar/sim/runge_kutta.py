@@ -21,7 +21,8 @@ from .acting import Acting, SimulationWarning, with_passive
 from .charts import Charts, chart_rate
 from .plotted import Plotted
 from .recorded import Recorded, load_arrays
-from .step import Followed, StageFunction, Traced
+from .stage import StageFunction
+from .step import Followed, Law, Traced
 
 _UNIT_TIME = np.array(1.0)  # an array, so that the call need not convert it
 Torque = Callable[[float, np.ndarray, np.ndarray], np.ndarray]
@@ -194,7 +195,7 @@ class Follower:
         if id(now) not in self._stages:
             shared = now.model.cluster_tree.has_shared_joints
             followed = Followed(self.charts.robot, now)
-            stage = None if shared else StageFunction(followed, self.acting is with_passive)
+            stage = None if shared else StageFunction(followed, Law(self.acting is with_passive))
             self._stages[id(now)] = (now, stage)
         return self._stages[id(now)][1]
 

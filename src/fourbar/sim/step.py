@@ -2,7 +2,7 @@
 
 Within a step q(t) = q₀ ⊕ θ(t). A pass is at (θ, q, v); it finds the rates there, adds them to the sums that make the
 step, and goes where the next pass begins, which after the fourth is the end of the step. The passes are one `repeat`:
-their code is that of one evaluation. The same stage alone, as a function, serves forces that Python is asked for.
+their code is that of one evaluation. The same stage alone, as a function, is in `stage.py`.
 """
 
 from __future__ import annotations
@@ -14,16 +14,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..algorithms.energy import add
-from ..arrays import Argument
 from ..contact.rolling import GIVEN, NONE
 from ..errors import ArgumentError
-from ..expr import Program, flatten, leaves, maximum, select, unflatten
+from ..expr import maximum, select
 from ..functions import actuation
-from ..functions.context import Context, recorded
-from ..functions.function import make
+from ..functions.context import Context
 from ..functions.methods.dynamics import accelerations
 from ..functions.methods.passive import passive_parts, power_lost
-from ..functions.recording import BLOCK, Recording
 from ..functions.registry import flat
 from ..functions.rollout import Rollout, Step
 from ..functions.varying import VariedContext, argument_names
@@ -379,76 +376,6 @@ def _held(since: Any, fresh: Any, before: Any) -> Any:
 def _passed(since: Any, period: Any) -> Any:
     """The steps since the start of a period, after one more."""
     return select(since + 1.0 < period - 0.5, since + 1.0, 0.0)
-
-
-class StageRecording(Recording):
-    """How the program of a stage is written."""
-
-    name, results, doc = "runge_kutta_stage", ("next",), "One pass of a Runge-Kutta step."
-
-    def __init__(self, followed: Followed, passive: bool, shapes: dict[str, tuple[int, ...]], run: Any) -> None:
-        super().__init__()
-        self.model = followed.now.model
-        self.arguments = tuple(Argument(name, shape) for name, shape in shapes.items())
-        self._followed, self._passive, self._run = followed, passive, run
-
-    def write(self, present: tuple[str, ...], block: int = BLOCK) -> Program:
-        return recorded(self.name, self._run, block)
-
-    @property
-    def parts(self) -> tuple[Any, ...]:
-        return "stage", self._followed.now.mechanism, self._followed.robot.mechanism, self._passive
-
-    @property
-    def nan(self) -> str:
-        return ""
-
-    def recall(self) -> tuple[Any, ...]:
-        return stage_again, self._followed, self._passive
-
-
-def stage_again(followed: Followed, passive: bool) -> Any:
-    """The compiled function of a stage, in another process."""
-    return StageFunction(followed, passive)._call
-
-
-class StageFunction:
-    """One pass as a compiled function of arrays: pass (..., N), start (..., nq + nv), tau, dt and `usual` -> pass."""
-
-    def __init__(self, followed: Followed, passive: bool) -> None:
-        now = followed.now
-        self._nq, self._nv = now.nq, now.nv
-        self._stage = Stage(followed, Law(passive))
-        loops = len(followed.loops)
-        still = {"q0": Vec([0.0] * now.nq), "v0": Vec([0.0] * now.nv)}
-        self._shape = flatten(self._stage.begin(still))[1]
-        ends = np.cumsum([1, len(leaves(self._stage.begin(still).theta)), now.nq, now.nv, now.nv, now.nv, 1, 1])
-        self.size = int(ends[-1])
-        self._q, self._v, self._lost = slice(ends[1], ends[2]), slice(ends[2], ends[3]), int(ends[5])
-        shapes = {"now": (self.size,), "start": (now.nq + now.nv,), "tau": (followed.robot.nv,), "dt": ()}
-        shapes |= {"usual": (loops,)} if loops else {}
-        self._shapes, self._loops = shapes, loops
-        self._call = make(StageRecording(followed, passive, shapes, self._write))
-
-    def _write(self, recorder: Any) -> list[tuple[str, tuple[int, ...], list[Any]]]:
-        given = {name: recorder.input(name, shape) for name, shape in self._shapes.items()}
-        q0, v0 = Vec(given["start"][: self._nq]), Vec(given["start"][self._nq :])
-        known = {"q0": q0, "v0": v0, "tau": Vec(given["tau"]), "dt": given["dt"][0]}
-        if self._loops:
-            known["usual"] = Vec(given["usual"])
-        now = unflatten(self._shape, iter(given["now"]))
-        base = self._stage.base(recorder, {})
-        return [("next", (self.size,), leaves(self._stage.write(base, now, known)))]
-
-    def step(self, t: float, q: np.ndarray, v: np.ndarray, dt: np.ndarray, force: Any) -> tuple[Any, Any, Any]:
-        """q, v and the energy lost after a step of length dt, with force(t, q, v) asked four times."""
-        now = np.zeros((*v.shape[:-1], self.size))
-        now[..., self._q], now[..., self._v], now[..., -1] = q, v, -1.0
-        start = np.concatenate([q, v], axis=-1)
-        more = (np.full(self._loops, np.inf),) if self._loops else ()
-        for time in (t, t + dt / 2, t + dt / 2, t + dt):
-            now = self._call(now, start, force(float(time), now[..., self._q], now[..., self._v]), dt, *more)
-        return now[..., self._q], now[..., self._v], now[..., self._lost]
 
 
 def rollout_of(followed: Followed, law: Law) -> Rollout:

@@ -208,7 +208,7 @@ def _vectorised(args: Sequence[Any], axes: Sequence[Any], *, op: Operation) -> t
     """The rule of `vmap`: one more leading axis."""
     size = next(x.shape[axis] for x, axis in zip(args, axes, strict=True) if axis is not None)
     apart = [x if axis is None else jax.numpy.moveaxis(x, axis, 0) for x, axis in zip(args, axes, strict=True)]
-    shapes = [x.shape if axis is None else x.shape[1:] for x, axis in zip(apart, axes, strict=True)]
+    shapes = [np.shape(x)[axis is not None :] for x, axis in zip(apart, axes, strict=True)]  # some are plain numbers
     leading = _leading(op, shapes)
     given = []
     for x, axis, shape, a in zip(apart, axes, shapes, op.arguments, strict=True):
@@ -254,10 +254,10 @@ class JaxFunction:
             raise TypeError(f"{recording.name} as a JAX function has no argument {wrong[0]!r}; it takes {listed}")
         given = bind(recording.name, recording.arguments, args, named)
         op = self._operation(tuple(given))
-        _check_precision(recording.name)
-        arrays = [_array(recording.name, a, x) for a, x in zip(op.arguments, given.values(), strict=True)]
+        check_precision(recording.name)
+        arrays = [array(recording.name, a, x) for a, x in zip(op.arguments, given.values(), strict=True)]
         leading = batch_shape(recording.name, op.arguments, arrays)
-        results = call(op, [_whole(x, a.shape, leading) for x, a in zip(arrays, op.arguments, strict=True)])
+        results = call(op, [whole(x, a.shape, leading) for x, a in zip(arrays, op.arguments, strict=True)])
         return results[0] if len(results) == 1 else tuple(results)
 
     def _operation(self, present: tuple[str, ...]) -> Operation:
@@ -265,7 +265,8 @@ class JaxFunction:
         return self._operations.setdefault(present, Operation(self._recording, present)) if found is None else found
 
 
-def _check_precision(name: str) -> None:
+def check_precision(name: str) -> None:
+    """Refuse to compute while JAX is set to float32."""
     if jax.dtypes.canonicalize_dtype(float) != np.dtype(float):
         raise ArgumentError(
             f"{name}: functions of fourbar compute in float64, and JAX is set to float32; call "
@@ -273,21 +274,21 @@ def _check_precision(name: str) -> None:
         )
 
 
-def _array(name: str, argument: Argument, value: Any) -> Any:
+def array(name: str, argument: Argument, value: Any) -> Any:
     """A value as an array of float64 of the right core shape."""
     try:
-        array = jax.numpy.asarray(value)
+        found = jax.numpy.asarray(value)
     except (TypeError, ValueError) as error:
         raise ArgumentError(f"{name}: {argument.name} cannot be read as an array of numbers: {error}") from None
-    if array.dtype.kind not in "fiub":
-        raise ArgumentError(f"{name}: {argument.name} must hold real numbers, got an array of dtype {array.dtype}")
+    if found.dtype.kind not in "fiub":
+        raise ArgumentError(f"{name}: {argument.name} must hold real numbers, got an array of dtype {found.dtype}")
     core = len(argument.shape)
-    if array.ndim < core or array.shape[array.ndim - core :] != argument.shape:
-        raise ArgumentError(f"{name}: {argument.name} must have shape {expected(argument.shape)}, got {array.shape}")
-    return array.astype(float)
+    if found.ndim < core or found.shape[found.ndim - core :] != argument.shape:
+        raise ArgumentError(f"{name}: {argument.name} must have shape {expected(argument.shape)}, got {found.shape}")
+    return found.astype(float)
 
 
-def _whole(x: Any, core: tuple[int, ...], leading: tuple[int, ...]) -> Any:
+def whole(x: Any, core: tuple[int, ...], leading: tuple[int, ...]) -> Any:
     """An array with all leading axes, or none."""
     return x if x.shape == core else jax.numpy.broadcast_to(x, (*leading, *core))
 

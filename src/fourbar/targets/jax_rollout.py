@@ -1,0 +1,325 @@
+"""Rollouts as JAX functions: the passes of a Runge-Kutta step as operations, in `lax.scan`.
+
+JAX differentiates through the steps, by the derivatives of a pass (`sim/stage.py`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..arrays import Argument, batch_shape
+from ..errors import ArgumentError
+from ..functions.varying import argument_names
+from ..sim.acting import acting_on, with_passive
+from ..sim.charts import GROWN
+from ..sim.in_chunks import control_core
+from ..sim.numbers import are_passive, refuse_dry_friction, which_numbers
+from ..sim.reading import check_actuators, check_closed, check_times, read_counts, read_period, rows_given
+from ..sim.stage import StageRecording
+from ..sim.step import GIVEN, NONE, Followed, Law, is_solved
+from ..system.system import System
+from ..tree.parameters import Parameter
+from .jax import array, call, check_precision, function, jax, whole
+from .operations import Operation
+
+_FAR = 20.0  # velocities of joints of a loop, in balanced units, per velocity that is followed
+_GROWTH = 10.0  # of these since the start, where they are far from each other by nature, as in gears
+
+
+class JaxRollouts(NamedTuple):
+    """States of motions, after every so many steps, as JAX arrays: a pytree.
+
+    t (rows): times (s). q (..., rows, nq), v (..., rows, nv): states. lost (..., rows): energy (J) that damping took.
+    steps (...): how many a sample made. diverged (...): where these are fewer than were asked for; such samples are
+    NaN from there on.
+    """
+
+    t: Any
+    q: Any
+    v: Any
+    lost: Any
+    steps: Any
+    diverged: Any
+
+
+class _Now(NamedTuple):
+    """Where all samples are: what a scan carries. `held`: controls of the period, by name, of functions."""
+
+    q: Any
+    v: Any
+    lost: Any
+    made: Any
+    held: dict[str, Any]
+
+
+class _Plan(NamedTuple):
+    """The steps of a rollout: how many, how long, how many of them a row and a control last."""
+
+    dt: float
+    steps: int
+    every: int
+    period: int
+
+
+def rollout(
+    robot: System,
+    q: Any,
+    v: Any = None,
+    control: Any = None,
+    *,
+    u: Any = None,
+    dt: float,
+    steps: int | None = None,
+    period: float | None = None,
+    every: int = 1,
+    passive: bool = True,
+    numbers: Any = None,
+) -> JaxRollouts:
+    """Simulate motions as `fourbar.rollout` does, as part of a JAX function.
+
+    Parameters
+    ----------
+    robot : System
+        The robot.
+    q : array_like, shape (..., nq)
+        Configurations at the start, with loops closed.
+    v : array_like, shape (..., nv), optional
+        Velocities at the start (rad/s, m/s); zero if None.
+    control : array_like or callable, optional
+        Joint forces, shape (..., rows, nv), a row for each period; or a JAX function ``control(t, q, v)`` of arrays
+        that is asked at the start of each period, such as a policy.
+    u : array_like or callable, optional
+        Controls of the actuators, shape (..., rows, nu), in the same way.
+    dt : float
+        Length of a step (s).
+    steps : int, optional
+        Number of steps; what the rows of `control` or `u` last if None.
+    period : float, optional
+        Time (s) for which controls are held, a multiple of dt; dt if None.
+    every : int, default 1
+        Record every so many steps: row k is the state after (k + 1) `every` steps.
+    passive : bool, default True
+        Let springs and damping of the joints act.
+    numbers : dict, optional
+        Parameters of the robot by name, arrays (..., *shape), as in `fourbar.rollout`.
+
+    Returns
+    -------
+    JaxRollouts
+        Times and states, the samples first. Leading axes broadcast.
+
+    Raises
+    ------
+    ArgumentError
+        If an argument is not what it should be, or a loop is open at the start, where that is known: not while JAX
+        traces.
+
+    Notes
+    -----
+    States have the bits of `fourbar.rollout`. It goes through `jit`, `vmap`, `grad`, `jvp` and so on, with respect to
+    q, v, controls, numbers, and whatever a function of the user closes over. A loop is followed in the velocities of
+    the robot throughout, while `fourbar.rollout` changes to others where these do not determine the rest: a sample that
+    comes near such a place is `diverged`.
+
+    Examples
+    --------
+    >>> import jax, jax.numpy as jnp, fourbar as fb, fourbar.jax
+    >>> jax.config.update("jax_enable_x64", True)
+    >>> robot = fb.robots.double_pendulum()
+    >>> def height(push):
+    ...     run = fb.jax.rollout(robot, jnp.zeros(2), None, push, dt=0.01)
+    ...     return fb.jax.function(robot.potential_energy)(run.q[-1])
+    >>> jax.jit(jax.grad(height))(0.1 * jnp.ones((50, 2))).shape
+    (50, 2)
+    """
+    plan = _read_plan(dt, steps, period, every, passive, control, u)
+    if not isinstance(robot, System):
+        raise ArgumentError(f"fourbar.jax.rollout takes a robot, such as fb.load(...) returns, got {robot!r}")
+    check_precision("rollout")
+    stage = _Stage.of(robot, u is not None, passive, which_numbers(robot.mechanism, numbers))
+    given = {"q": q, "v": np.zeros(robot.nv) if v is None else v, "control": control, "u": u}
+    return _Rolling(stage, plan, given, numbers or {}).run()
+
+
+def _read_plan(dt: Any, steps: Any, period: Any, every: Any, passive: Any, control: Any, u: Any) -> _Plan:
+    check_times(dt, dt)
+    read_counts(every, passive)
+    held = read_period(period, float(dt))
+    if steps is None:
+        steps = rows_given(control, u) * held
+    if not isinstance(steps, int | np.integer) or isinstance(steps, bool) or steps < 1:
+        raise ArgumentError(f"steps={steps!r}: expected a whole number of steps, at least 1")
+    return _Plan(float(dt), int(steps), int(every), held)
+
+
+class _Stage:
+    """One pass of a step as an operation, and what the library knows of it."""
+
+    def __init__(self, robot: System, law: Law) -> None:
+        if robot.model.cluster_tree.has_shared_joints:
+            raise ArgumentError(
+                f"fourbar.jax.rollout: a joint of a loop of {robot.name!r} is independent in part, and for such robots "
+                "no steps are compiled; choose other velocities with robot.with_independent, or use fb.simulate"
+            )
+        followed = Followed(robot, robot)
+        self.recording = StageRecording(followed, law, packed=False)
+        self.robot, self.law, self.loops = robot, law, followed.loops
+        self.operation = Operation(self.recording, self.recording.required)
+        self.limits = _limits(robot)
+        clusters = robot.model.cluster_tree.clusters
+        self.is_free = np.array([c.is_free for c in clusters for _ in range(c.embedding.nq)], bool)
+        self.integrate, self.expand_velocity = function(robot.integrate), function(robot.expand_velocity)
+
+    @classmethod
+    def of(cls, robot: System, driven: bool, passive: bool, which: tuple[Parameter, ...]) -> _Stage:
+        """The one of a robot: JAX knows its operation by identity."""
+        refuse_dry_friction(which)
+        springs = acting_on(robot, passive) is with_passive or (passive and are_passive(which))
+        law = Law(springs, u=GIVEN if driven else NONE, which=which)
+        kept = vars(robot).setdefault("_jax_stages", {})
+        return kept[law] if law in kept else kept.setdefault(law, cls(robot, law))
+
+    def step(self, q: Any, v: Any, rest: Mapping[str, Any]) -> dict[str, Any]:
+        """What the last pass of a step ends with, by name; `rest` are other arguments.
+
+        Nothing is taken apart or put together by JAX: XLA's code for the derivative of that may be wrong.
+        """
+        shapes = self.recording.parts_of_pass
+        now = {name: jax.numpy.zeros(shape) for name, shape in shapes.items()}
+        now |= {"q": q, "v": v, "stop": jax.numpy.asarray(-1.0)}
+        more = [{**rest, "q0": q, "v0": v}[a.name] for a in self.operation.arguments[len(shapes) :]]
+        for _ in range(4):
+            now = dict(zip(shapes, call(self.operation, [*now.values(), *more]), strict=True))
+        return now
+
+    def started(self, q: Any) -> Any:
+        """q with quaternions of unit length, loops as they are; moved along the configuration space by its tangent."""
+        still = jax.lax.stop_gradient
+        near = self.integrate(q, np.zeros(self.robot.nv), 1.0)
+        return jax.numpy.where(self.is_free, near, still(q) + (near - still(near)))
+
+    def usual(self, q: Any) -> Any:
+        """What velocities of joints of loops may be (..., loops) for samples that start at q."""
+        every = self.expand_velocity(jax.lax.stop_gradient(q)[..., None, :], np.eye(self.robot.nv))
+        sizes = abs(every).max(axis=-2)[..., np.array(self.loops)]
+        return jax.numpy.maximum(self.limits, _GROWTH * sizes) / GROWN
+
+
+def _limits(robot: System) -> np.ndarray:
+    """Velocities of all joints of solved loops, per unit velocity, beyond which their conditioning is poor."""
+    found: list[float] = []
+    for cluster in robot.model.cluster_tree.clusters:
+        tie: Any = cluster.embedding
+        if is_solved(tie):
+            units = tie.units.columns
+            least = min(scale / units[j] for j, scale in tie.independent)
+            found += (_FAR * units * least).tolist()
+    return np.array(found)
+
+
+class _Rolling:
+    """A rollout while JAX traces it."""
+
+    def __init__(self, stage: _Stage, plan: _Plan, given: dict[str, Any], numbers: Mapping[str, Any]) -> None:
+        robot = stage.robot
+        self._stage, self._plan = stage, plan
+        if given["u"] is not None:
+            check_actuators(robot)
+        rows, sizes = -(-plan.steps // plan.period), {"control": robot.nv, "u": robot.nu}
+        self._functions = {name: given[name] for name in sizes if callable(given[name])}
+        cores = {"q": (robot.nq,), "v": (robot.nv,)}
+        cores |= {name: core for name in sizes if (core := control_core(name, given[name], rows, sizes[name]))}
+        arguments = [Argument(name, core) for name, core in cores.items()]
+        which = stage.law.which
+        arguments += [Argument(f"numbers: {x.name!r}", x.shape) for x in which]
+        values = [*(given[name] for name in cores), *(numbers[x.name] for x in which)]
+        arrays = [array("rollout", a, x) for a, x in zip(arguments, values, strict=True)]
+        self._leading = batch_shape("rollout", arguments, arrays)
+        spread = [whole(x, a.shape, self._leading) for x, a in zip(arrays, arguments, strict=True)]
+        n = len(cores)
+        self._given = dict(zip(cores, spread[:n], strict=True))
+        self._numbers = dict(zip(argument_names(which), spread[n:], strict=True))
+        if not isinstance(arrays[0], jax.core.Tracer):
+            check_closed(robot, np.asarray(arrays[0]))
+
+    def run(self) -> JaxRollouts:
+        """All of its steps."""
+        jnp, plan, lax = jax.numpy, self._plan, jax.lax
+        q, v = (jnp.broadcast_to(self._given[x], (*self._leading, self._given[x].shape[-1])) for x in ("q", "v"))
+        q = self._stage.started(q)
+        usual = {"usual": self._stage.usual(q)} if self._stage.loops else {}
+        fixed = {"dt": jnp.asarray(plan.dt), **usual, **self._numbers}
+
+        def steps(now: _Now, inputs: Any) -> tuple[_Now, None]:
+            return self._stepped(now, inputs, fixed), None
+
+        def row(now: _Now, inputs: Any) -> tuple[_Now, Any]:
+            now, _ = lax.scan(steps, now, inputs)
+            return now, (now.q, now.v, now.lost)
+
+        sizes = {"control": self._stage.robot.nv, "u": self._stage.robot.nu}
+        held = {name: jnp.zeros((*self._leading, sizes[name])) for name in self._functions}
+        now = _Now(q, v, jnp.zeros(self._leading), jnp.zeros(self._leading, int), held)
+        inputs, rows = self._inputs(), plan.steps // plan.every
+        whole_rows = jax.tree.map(lambda x: x[: rows * plan.every].reshape(rows, plan.every, *x.shape[1:]), inputs)
+        now, (q, v, lost) = lax.scan(row, now, whole_rows)
+        if plan.steps % plan.every:
+            now, _ = lax.scan(steps, now, jax.tree.map(lambda x: x[rows * plan.every :], inputs))
+        axis = len(self._leading)
+        t = np.arange(1, rows + 1) * (plan.every * plan.dt)
+        q, v, lost = (jnp.moveaxis(x, 0, axis) for x in (q, v, lost))
+        return JaxRollouts(jnp.asarray(t), q, v, lost, now.made, now.made < plan.steps)
+
+    def _inputs(self) -> dict[str, Any]:
+        """What differs from step to step, along the first axis: its number, and controls that are arrays."""
+        plan, found = self._plan, {"number": np.arange(self._plan.steps)}
+        for name in ("control", "u"):
+            if name in self._given:
+                x = jax.numpy.repeat(self._given[name], plan.period, axis=-2)[..., : plan.steps, :]
+                found[name] = jax.numpy.moveaxis(x, -2, 0)
+        return found
+
+    def _stepped(self, now: _Now, inputs: dict[str, Any], fixed: dict[str, Any]) -> _Now:
+        """The next states; samples that diverge are NaN from there on."""
+        jnp = jax.numpy
+        held = self._asked(now, inputs["number"])
+        nothing = {"control": jnp.zeros(self._stage.robot.nv)}
+        controls = {**nothing, **{name: inputs[name] for name in inputs if name != "number"}, **held}
+        rest = {**fixed, "tau": controls["control"], "u": controls.get("u")}
+        after = self._stage.step(now.q, now.v, rest)
+        q, v, stop = after["q"], after["v"], after["stop"]
+        good = jnp.isfinite(q).all(axis=-1) & jnp.isfinite(v).all(axis=-1) & ~(stop > 0.0)
+        gone = jnp.where(good, -0.0, jnp.nan)  # adding this changes no bit, and no derivative, of what is good
+        q, v, lost = q + gone[..., None], v + gone[..., None], now.lost + after["lost"] + gone
+        return _Now(q, v, lost, now.made + good, held)
+
+    def _asked(self, now: _Now, number: Any) -> dict[str, Any]:
+        """Controls of functions, new ones at the start of each period."""
+        if not self._functions:
+            return {}
+        if self._plan.period == 1:
+            return self._fresh(now, number)
+        is_new = number % self._plan.period == 0
+        return jax.lax.cond(is_new, lambda: self._fresh(now, number), lambda: now.held)
+
+    def _fresh(self, now: _Now, number: Any) -> dict[str, Any]:
+        found = {}
+        for name, asked in self._functions.items():
+            size = self._stage.robot.nu if name == "u" else self._stage.robot.nv
+            try:
+                x = array("rollout", Argument(f"{name}(t, q, v)", (size,)), asked(number * self._plan.dt, now.q, now.v))
+            except jax.errors.TracerArrayConversionError as error:
+                raise ArgumentError(
+                    f"rollout: {name}: {asked!r} makes NumPy arrays of what JAX traces; write it with jax.numpy, or "
+                    f"use fourbar.rollout, which asks functions of NumPy arrays ({str(error).splitlines()[0]})"
+                ) from None
+            try:
+                found[name] = jax.numpy.broadcast_to(x, (*self._leading, size))
+            except ValueError:
+                raise ArgumentError(
+                    f"rollout: {name}(t, q, v) returned shape {x.shape} for states {(*self._leading, now.q.shape[-1])}"
+                ) from None
+        return found

@@ -1,0 +1,172 @@
+"""Rollouts as JAX functions: the bits of `fourbar.rollout`, and gradients through the steps."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+import fourbar as fb
+
+from .support import floating
+
+jax: Any = pytest.importorskip("jax", reason="jax is not installed")
+to_jax: Any = pytest.importorskip("fourbar.jax")
+FIELDS = ("t", "q", "v", "lost", "steps", "diverged")
+SLOW = tuple(pytest.param(name, marks=pytest.mark.slow) for name in ("floating", "five_bar", "tello"))
+ROBOTS = ("double_pendulum", *SLOW)
+DT, STEPS = 5e-3, 10
+
+
+@pytest.fixture(autouse=True)
+def double_precision() -> Iterator[None]:
+    """JAX in float64, as it was afterwards."""
+    before = jax.config.jax_enable_x64
+    jax.config.update("jax_enable_x64", True)
+    yield
+    jax.config.update("jax_enable_x64", before)
+
+
+def case(name: str, n: int = 5) -> tuple[fb.System, np.ndarray, np.ndarray, np.ndarray]:
+    """A robot, states, and forces of every step."""
+    robot = floating() if name == "floating" else getattr(fb.robots, name)()
+    rng = np.random.default_rng(0)
+    q = np.stack([robot.random(i) for i in range(n)])
+    return robot, q, rng.normal(size=(n, robot.nv)), rng.normal(size=(n, STEPS, robot.nv))
+
+
+def servo() -> fb.System:
+    """A mass on a servo, with damping."""
+    b = fb.Builder("lift", gravity=(0, 0, -10))
+    b.body("mass", joint=fb.joints.Prismatic("z"), mass=2.0, damping=0.4)
+    return b.position_servo("servo", drives="mass", kp=1e2, kd=1e1).build()
+
+
+def same(found: Any, wanted: Any) -> None:
+    """All bits of all results."""
+    for name in FIELDS:
+        x, y = np.asarray(getattr(found, name)), getattr(wanted, name)
+        assert x.shape == y.shape and np.array_equal(x, y, equal_nan=True), name
+
+
+@pytest.mark.parametrize("name", ROBOTS)
+def test_the_bits_of_a_rollout(name: str) -> None:
+    robot, q, v, tau = case(name)
+    wanted = fb.rollout(robot, q, v, tau, dt=DT, every=3)  # the last step is not recorded
+    same(jax.jit(lambda *x: to_jax.rollout(robot, *x, dt=DT, every=3))(q, v, tau), wanted)
+    mapped = jax.vmap(lambda q, tau: to_jax.rollout(robot, q, v[0], tau, dt=DT), (1, 0), 0)(q.T, tau)
+    assert np.array_equal(mapped.q, fb.rollout(robot, q, v[0], tau, dt=DT).q)
+    grid = to_jax.rollout(robot, q[:, None], v[:2], None, dt=DT, steps=3)
+    assert np.array_equal(grid.v, fb.rollout(robot, q[:, None], v[:2], None, dt=DT, steps=3).v)
+
+
+@pytest.mark.parametrize("name", ROBOTS)
+def test_gradients_through_the_steps(name: str) -> None:
+    """Beside differences along the configuration space; nothing off it."""
+    robot, (q, *_), (v, *_), (tau, *_) = case(name)
+    rng = np.random.default_rng(1)
+    w, dv, dq = rng.normal(size=(3, robot.nv))
+    dtau, h = rng.normal(size=tau.shape), 1e-5
+    f = jax.jit(lambda q, v, tau: to_jax.rollout(robot, q, v, tau, dt=DT).v[-1] @ w)
+    g_q, g_v, g_tau = jax.jit(jax.grad(f, (0, 1, 2)))(q, v, tau)
+
+    def difference(step: Any) -> float:
+        return float(step(h) - step(-h)) / (2 * h)
+
+    scale = float(np.abs(g_v).max() + np.abs(g_q).max())
+    T = robot.integrate.jacobian(q, np.zeros(robot.nv), 1.0).v
+    assert g_q @ T @ dq == pytest.approx(difference(lambda h: f(robot.integrate(q, dq, h), v, tau)), abs=1e-6 * scale)
+    assert g_v @ dv == pytest.approx(difference(lambda h: f(q, v + h * dv, tau)), abs=1e-6 * scale)
+    assert np.vdot(g_tau, dtau) == pytest.approx(difference(lambda h: f(q, v, tau + h * dtau)), abs=1e-6 * scale)
+    assert np.abs(T @ np.linalg.lstsq(T, g_q, rcond=None)[0] - g_q).max() < 1e-12 * scale
+    rate = np.asarray(T @ dq)
+    _, pushed = jax.jvp(lambda q: f(q, v, tau), (q,), (rate,))
+    assert pushed == pytest.approx(float(g_q @ rate), abs=1e-11 * scale)
+
+
+@pytest.mark.slow
+def test_second_derivatives() -> None:
+    robot, (q, *_), (v, *_), (tau, *_) = case("double_pendulum")
+    f = lambda v: (to_jax.rollout(robot, q, v, tau, dt=DT).q[-1] ** 2).sum()  # noqa: E731
+    H, h, d = jax.jit(jax.hessian(f))(v), 1e-5, np.array([0.3, -1.0])
+    gradient = jax.jit(jax.grad(f))
+    np.testing.assert_allclose(H @ d, (gradient(v + h * d) - gradient(v - h * d)) / (2 * h), atol=1e-7)
+
+
+def test_actuators_numbers_and_functions() -> None:
+    robot, n = servo(), 4
+    q, u, masses = (
+        np.linspace(-0.1, 0.1, n)[:, None],
+        np.random.default_rng(0).normal(size=(n, 5, 1)),
+        np.arange(1.0, 5),
+    )
+    given: dict[str, Any] = {"dt": DT, "period": 2 * DT}
+    numbers = {"mass.mass": masses, "gravity": [0.0, 0.0, -5.0]}
+    roll = jax.jit(lambda q, u, numbers: to_jax.rollout(robot, q, u=u, numbers=numbers, **given))
+    same(roll(q, u, numbers), fb.rollout(robot, q, u=u, numbers=numbers, **given))
+    asked = lambda t, q, v: 0.3 * t - 0.5 * q  # noqa: E731
+    found = to_jax.rollout(robot, q, u=asked, control=asked, steps=7, every=2, **given)
+    wanted = fb.rollout(robot, q, u=asked, control=asked, steps=7, every=2, **given)
+    np.testing.assert_allclose(found.q, wanted.q, rtol=1e-13)  # XLA may fuse what functions do
+
+    def end(mass: Any, gain: Any) -> Any:
+        numbers, law = {"mass.mass": mass}, lambda t, q, v: -gain * q
+        return to_jax.rollout(robot, q[0], u=law, numbers=numbers, steps=9, **given).q[-1, 0]
+
+    by_mass, by_gain = jax.grad(end, (0, 1))(2.0, 0.5)
+    h = 1e-5
+    assert by_mass == pytest.approx(float(end(2.0 + h, 0.5) - end(2.0 - h, 0.5)) / (2 * h), rel=1e-5)
+    assert by_gain == pytest.approx(float(end(2.0, 0.5 + h) - end(2.0, 0.5 - h)) / (2 * h), rel=1e-5)
+
+
+def test_samples_that_diverge_leave_others_alone() -> None:
+    robot, q, v, _ = case("double_pendulum", 3)
+    v[1] = 1e200
+    wanted = fb.rollout(robot, q, v, dt=DT, steps=4)
+    assert wanted.diverged.tolist() == [False, True, False]
+    roll = jax.jit(lambda q, v: to_jax.rollout(robot, q, v, dt=DT, steps=4))
+    same(roll(q, v), wanted)
+    gradient = np.asarray(jax.grad(lambda v: jax.numpy.nansum(roll(q, v).q))(v))
+    assert np.isfinite(gradient[[0, 2]]).all()
+
+
+@pytest.mark.slow
+def test_a_loop_whose_velocities_lose_their_hold_is_told() -> None:
+    """A rocker that is driven to where it reverses: its velocity does not determine that of the crank there."""
+    robot = fb.robots.crank_rocker().with_independent(["rocker"])
+    q = robot.assemble(robot.neutral())
+    run = to_jax.rollout(robot, q, [0.3], dt=1e-3, steps=3000, every=10)
+    assert bool(run.diverged) and 0 < int(run.steps) < 3000
+    made = int(run.steps) // 10
+    assert np.isnan(run.q[made:]).all() and np.isfinite(run.q[:made]).all()
+    wanted = fb.rollout(robot, q, [0.3], dt=1e-3, steps=3000, every=10)
+    np.testing.assert_allclose(run.q[:made], wanted.q[:made], atol=1e-6)
+
+
+def test_what_is_refused() -> None:
+    robot, q, v, tau = case("double_pendulum")
+    roll = to_jax.rollout
+    with pytest.raises(fb.ArgumentError, match=re.escape("q must have shape (..., 2)")):
+        roll(robot, q[:, :1], dt=DT, steps=3)
+    with pytest.raises(fb.ArgumentError, match="control: expected an array"):
+        roll(robot, q, v, tau[:, :2], dt=DT, steps=3)
+    with pytest.raises(fb.ArgumentError, match="give steps="):
+        roll(robot, q, v, dt=DT)
+    with pytest.raises(fb.ArgumentError, match="takes a robot"):
+        roll(3, q, v, dt=DT, steps=3)
+    with pytest.raises(fb.ArgumentError, match="no actuators"):
+        roll(robot, q, v, u=tau, dt=DT)
+    with pytest.raises(fb.ArgumentError, match=r"NumPy arrays of what JAX traces.*jax\.numpy"):
+        roll(robot, q, v, lambda t, q, v: np.sin(np.asarray(q)), dt=DT, steps=3)
+    with pytest.raises(fb.ArgumentError, match=re.escape("control(t, q, v) must have shape (..., 2), got (3,)")):
+        roll(robot, q, v, lambda t, q, v: np.zeros(3), dt=DT, steps=3)
+    with pytest.raises(fb.ArgumentError, match="returned shape"):
+        roll(robot, q, v, lambda t, q, v: np.zeros((3, 2)), dt=DT, steps=3)
+    with pytest.raises(fb.ArgumentError, match="open"):
+        roll(fb.robots.four_bar(), [0.1, 0.2, 0.3], dt=DT, steps=3)
+    jax.config.update("jax_enable_x64", False)
+    with pytest.raises(fb.ArgumentError, match="jax_enable_x64"):
+        roll(robot, q, v, dt=DT, steps=3)

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from . import constraints, contact, convert, robots
     from . import lagrange as lagrange
     from .contact import HeightField, Plane, SignedDistance
+    from .functions.goals import Target
     from .identification import Identification, base_parameters, exciting_trajectory, identify
     from .io import Finding, ParseError, Report
     from .sim import (
@@ -44,7 +45,6 @@ if TYPE_CHECKING:
     from .system.inverse_kinematics import InverseKinematics
     from .system.limits import Limits
     from .system.load import FileWarning, load, loads
-    from .system.targets import Target
     from .targets.c import export_c
     from .targets.wasm import export_wasm
     from .viewer.view import View, view
@@ -77,7 +77,7 @@ lazy(
         "system.inverse_kinematics": "InverseKinematics",
         "system.limits": "Limits",
         "system.load": "FileWarning load loads",
-        "system.targets": "Target",
+        "functions.goals": "Target",
         "targets.c": "export_c",
         "targets.wasm": "export_wasm",
         "viewer.view": "View view",

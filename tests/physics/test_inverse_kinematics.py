@@ -12,8 +12,8 @@ import pytest
 import fourbar as fb
 from fourbar.errors import ArgumentError, AssemblyError, UnknownNameError
 from fourbar.expr import interpret
+from fourbar.functions.goals import CENTER_OF_MASS
 from fourbar.joints import Cylindrical, Helical, Planar, Prismatic, Revolute, Spherical, Universal
-from fourbar.system.targets import CENTER_OF_MASS
 
 from .mechanisms import random_mechanism
 
@@ -317,3 +317,33 @@ def test_limits_of_scaled_coordinates() -> None:
     robot = b.build().with_independent(("motor", -10.0))
     assert robot.names.velocities == ("motor",)
     assert np.allclose([*robot.limits.lower, *robot.limits.upper, *robot.limits.effort], [-2.0, 1.0, 20.0])
+
+
+def test_joints_that_are_held_stay_where_they_are() -> None:
+    robot = fb.robots.mini_cheetah()
+    feet = [name for name in robot.names.frames if name.endswith("foot_contact")]
+    q0, base = robot.random(3), next(j.name for j in robot.mechanism.joints if j.joint.nv == 6)
+    other = robot.random(4, n=50)
+    other[:, :7] = q0[:7]
+    targets = {foot: robot.pose(other, foot)[..., :3, 3] for foot in feet}
+    found = robot.inverse_kinematics(targets, q0, held=[base])
+    assert found.converged.mean() > 0.9 and found.restarts.max() > 0
+    assert (found.q[:, :7] == q0[:7]).all()
+    many = np.stack([q0] * 50)
+    many[:, 0] += np.arange(50)
+    away = np.column_stack([np.arange(50.0), np.zeros((50, 2))])
+    moved = {foot: p + away for foot, p in targets.items()}
+    each = robot.inverse_kinematics(moved, many, held=[base])
+    assert (each.q[:, :7] == many[:, :7]).all() and each.converged.mean() > 0.9
+
+
+def test_held_joints_are_read_by_name_and_loops_stay_together() -> None:
+    robot = fb.robots.five_bar()
+    first = robot.mechanism.joints[0].name
+    target = {robot.names.frames[0]: robot.pose(robot.neutral(), robot.names.frames[0])[:3, 3]}
+    with pytest.raises(fb.ArgumentError, match=f"{first}.*hold all of"):
+        robot.inverse_kinematics(target, held=[first])
+    with pytest.raises(fb.ArgumentError, match="list of joints"):
+        robot.inverse_kinematics(target, held=first)
+    with pytest.raises(fb.UnknownNameError, match="bse"):
+        robot.inverse_kinematics(target, held=["bse"])

@@ -68,26 +68,36 @@ def test_a_toggle_position_is_said() -> None:
     assert "toggle" in posture.judged(straight)
 
 
-def test_dragging_brings_a_frame_to_a_pose() -> None:
+def test_dragging_brings_a_frame_to_a_pose_while_a_free_base_stays() -> None:
     robot = fb.robots.tello_with_arms()
-    frame = next(f.name for f in robot.mechanism.frames if "hand" in f.name or "arm" in f.body)
-    posture = Posture(robot, 1.0)
+    frame = next(f.name for f in robot.mechanism.frames if "toe" in f.name)
     q = robot.neutral()
     target = robot.pose(q, frame).copy()
     target[:3, 3] += (0.02, 0.0, 0.02)
-    moved = reach(posture, q, frame, target)
-    assert np.linalg.norm(robot.pose(moved, frame)[:3, 3] - target[:3, 3]) < 0.02
+    moved = reach(robot, 1.0, q, frame, target)
+    assert np.linalg.norm(robot.pose(moved, frame)[:3, 3] - target[:3, 3]) < 1e-4
     assert np.array_equal(moved[:7], q[:7]), "a free base stays"
-    assert float(robot.loop_gap(moved)) < 1e-6
+    assert float(robot.loop_gap(moved)) < 1e-9
+    base = next(j.child for j in robot.mechanism.joints if j.joint.nv == 6)
+    lifted = robot.pose(q, base).copy()
+    lifted[2, 3] += 0.1
+    assert np.abs(robot.pose(reach(robot, 1.0, q, base, lifted), base) - lifted).max() < 1e-8, "dragged itself it moves"
 
 
-def test_dragging_keeps_limits_and_loops() -> None:
-    robot = fb.robots.five_bar()
-    posture = Posture(robot, 1.0)
+@pytest.mark.parametrize("name", ["five_bar", "stewart_platform"])
+def test_dragging_keeps_limits_and_loops(name: str) -> None:
+    robot = getattr(fb.robots, name)()
     q = robot.neutral()
     frame = robot.names.frames[0]
     target = robot.pose(q, frame).copy()
     target[:3, 3] += (0.05, -0.03, 0.0)
-    moved = reach(posture, q, frame, target)
-    assert np.linalg.norm(robot.pose(moved, frame)[:2, 3] - target[:2, 3]) < 5e-3
-    assert float(robot.loop_gap(moved)) < 1e-6
+    moved = reach(robot, 1.0, q, frame, target)
+    assert np.linalg.norm(robot.pose(moved, frame)[:3, 3] - target[:3, 3]) < 1e-4
+    assert float(robot.loop_gap(moved)) < 1e-9
+    far = target.copy()
+    far[:3, 3] += (3.0, 1.0, 0.0)
+    beyond = reach(robot, 1.0, moved, frame, far)
+    low, high = robot.limits.lower, robot.limits.upper
+    assert ((beyond >= low - 1e-9) & (beyond <= high + 1e-9)).all() and float(robot.loop_gap(beyond)) < 1e-9
+    away = [np.linalg.norm(robot.pose(x, frame)[:3, 3] - far[:3, 3]) for x in (moved, beyond)]
+    assert 0.1 < away[1] < away[0], "it comes nearer, and stops where its links end"

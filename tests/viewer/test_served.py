@@ -92,7 +92,7 @@ def test_worlds_ghosts_and_layers(serve: Callable[..., fb.View]) -> None:
         _ = shown.q
 
 
-def test_a_drag_moves_the_robot(serve: Callable[..., fb.View]) -> None:
+def test_a_drag_brings_a_looped_robot_to_the_handle(serve: Callable[..., fb.View]) -> None:
     robot = fb.robots.five_bar()
     shown = serve(robot)
     posing: Any = shown.control
@@ -102,8 +102,8 @@ def test_a_drag_moves_the_robot(serve: Callable[..., fb.View]) -> None:
     posing._control.position = start + way
     posing._dragged()
     found = robot.pose(shown.q, robot.names.frames[0])[:3, 3]
-    assert np.linalg.norm(found - start - way) < 5e-3
-    assert float(robot.loop_gap(shown.q)) < 1e-6
+    assert np.linalg.norm(found - start - way) < 1e-4
+    assert float(robot.loop_gap(shown.q)) < 1e-9
     values = [float(slider.value) for slider in posing._sliders]
     assert np.allclose(values, posing.posture.values(shown.q))
     shown.q = robot.neutral()

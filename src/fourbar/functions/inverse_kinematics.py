@@ -93,8 +93,8 @@ def walls(cluster_tree: ClusterTree) -> tuple[Wall, ...]:
     return tuple(found)
 
 
-def _pattern(c: Context, aims: Sequence[Aim]) -> Pattern:
-    """Which velocities meet in Jᵀ J: those that move the same frame, or are tied by loops."""
+def _pattern(c: Context, aims: Sequence[Aim], held: frozenset[int]) -> Pattern:
+    """Which velocities meet in Jᵀ J: those that move the same frame, or are tied by loops; none that is held."""
     first, of_link = [], {}
     for cluster in c.clusters:
         own = list(range(sum(map(len, first)), sum(map(len, first)) + cluster.embedding.nv))
@@ -110,18 +110,18 @@ def _pattern(c: Context, aims: Sequence[Aim]) -> Pattern:
             moving |= set(of_link[link])
             link = c.tree.parents[link]
         sets.append(sorted(moving))
-    met = {(i, j) for own in sets for i in own for j in own if i >= j}
+    met = {(i, j) for own in sets for i in own for j in own if i >= j and (i == j or not held & {i, j})}
     return tuple(sorted(met))
 
 
 class Searcher:
     """Records one search."""
 
-    def __init__(self, c: Context, aims: tuple[Aim, ...], limits: bool) -> None:
-        self.c, self.aims, self.call = c, aims, c.recorder.call
+    def __init__(self, c: Context, aims: tuple[Aim, ...], limits: bool, held: tuple[int, ...]) -> None:
+        self.c, self.aims, self.call, self.held = c, aims, c.recorder.call, frozenset(held)
         self.walls = walls(c.model.cluster_tree) if limits else ()
-        self.box = tuple(x for x in self.walls if x.velocity >= 0)
-        self.pattern = _pattern(c, aims)
+        self.box = tuple(x for x in self.walls if x.velocity >= 0 and x.velocity not in self.held)
+        self.pattern = _pattern(c, aims, self.held)
         self.setting = dict(zip(SETTINGS, c.given["setting"], strict=True))
 
     def _missed(self, c: Context) -> list[Missed]:
@@ -137,7 +137,7 @@ class Searcher:
             else:
                 pose = self.call(place, placed[aim.home.link], aim.home.pose)
                 point, rows = pose.p, self._jacobian(s, placed, aim.home)
-            J = [Vec(row) for row in c.columns(rows)]
+            J = self._columns(c, rows)
             for wanted, of, steps, n in (
                 (aim.position, (point, Mat(J[3:])), inverse_kinematics.missed_position, 3),
                 (aim.rotation, (pose, Mat(J[:3])), inverse_kinematics.missed_rotation, 9),
@@ -146,6 +146,13 @@ class Searcher:
                     found.append(self.call(steps, *of, Vec(goal[:n]), Vec(weight[:3])))
                     del goal[:n], weight[:3]
         return found
+
+    def _columns(self, c: Context, rows: list[list[Any]]) -> list[Vec]:
+        """Rows by independent velocities, without those that are held."""
+        found = [Vec(row) for row in c.columns(rows)]
+        if not self.held:
+            return found
+        return [Vec([0.0 if k in self.held else x for k, x in enumerate(row)]) for row in found]
 
     def _jacobian(self, s: Any, placed: dict[int, Any], home: Location) -> list[list[Any]]:
         J: list[list[Any]] = [[0.0] * s.tree.nv for _ in range(6)]
@@ -174,7 +181,7 @@ class Searcher:
                 row[first : first + joint.nv] = rates[wall.link][wall.entry]
             rows.append(row)
             passed.append(self._passed(q[wall.link][wall.entry], wall))
-        return Mat(Vec(row) for row in c.columns(rows)), Vec(passed)
+        return Mat(self._columns(c, rows)), Vec(passed)
 
     def _passed(self, x: Any, wall: Wall) -> Any:
         """How far a coordinate is above its upper limit, or, negative, below its lower one."""
@@ -227,8 +234,9 @@ class Searcher:
         q, delta = list(search.q), list(step)
         parts = []
         for cluster in self.c.clusters:
-            tie = cluster.embedding
-            parts.append(self.call(_moved, tie, Vec(q[: tie.nq]), Vec(delta[: tie.nv])))
+            tie, own = cluster.embedding, Vec(q[: cluster.embedding.nq])
+            stays = len(step) - len(delta) in self.held
+            parts.append(own if stays else self.call(_moved, tie, own, Vec(delta[: tie.nv])))
             del q[: tie.nq], delta[: tie.nv]
         return Vec(flat(parts)), promised
 
@@ -256,23 +264,23 @@ def _moved(embedding: Any, q: Vec, delta: Vec) -> Vec:
     return embedding.integrate(q, delta)
 
 
-def search(c: Context, aims: tuple[Aim, ...], limits: bool) -> Outputs:
+def search(c: Context, aims: tuple[Aim, ...], limits: bool, held: tuple[int, ...]) -> Outputs:
     """Where a search from q0 ends, and what is missed there: |e|², limits, passes, then each distance and angle."""
-    found = Searcher(c, aims, limits).run()
+    found = Searcher(c, aims, limits, held).run()
     told = [found.problem.cost, found.problem.outside, found.passes, *found.told]
     return [("q", (len(found.q),), list(found.q)), ("told", (len(told),), told)]
 
 
-def _static(cluster_tree: ClusterTree, aims: tuple[Aim, ...], limits: bool) -> dict[str, Any]:
-    return {"aims": aims, "limits": limits}
+def _static(cluster_tree: ClusterTree, aims: tuple[Aim, ...], limits: bool, held: tuple[int, ...]) -> dict[str, Any]:
+    return {"aims": aims, "limits": limits, "held": held}
 
 
-def compiled_search(mechanism: Mechanism, aims: tuple[Aim, ...], limits: bool) -> Any:
-    """The function (q0, goal, weight, setting) -> q, told; with limits of joints, or without."""
+def compiled_search(mechanism: Mechanism, aims: tuple[Aim, ...], limits: bool, held: tuple[int, ...] = ()) -> Any:
+    """The function (q0, goal, weight, setting) -> q, told; with limits of joints, or without; some velocities held."""
     sizes = [sum(x) for x in zip(*(aim.numbers for aim in aims), strict=True)]
     inputs = (Q0, Numbers("goal", sizes[0]), Numbers("weight", sizes[1]), Numbers("setting", len(SETTINGS)))
-    options = (Option("aims"), Option("limits", True))
+    options = (Option("aims"), Option("limits", True), Option("held", ()))
     method = Method(search, inputs, ("q", "told"), (), options, doc=search.__doc__ or "")
-    static = partial(_static, aims=aims, limits=limits)
-    rebuild = (compiled_search, mechanism, aims, limits)
+    static = partial(_static, aims=aims, limits=limits, held=held)
+    rebuild = (compiled_search, mechanism, aims, limits, held)
     return make_method(Model.of(mechanism), "inverse_kinematics", method, static, rebuild)

@@ -9,12 +9,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..errors import ArgumentError, AssemblyError
+from ..functions.goals import Goals, leading, read_targets, spread
 from ..mechanism.validate import read_rng
 from ..once import cached_property, imported
 from ..tolerances import BEYOND
 from .closed_states import OPEN, implicit, loop_gap, stored
+from .held import Held, read_held
 from .limits import Limits, limits_of
-from .targets import Goals, leading, read_targets, spread
 
 _GAIN, _PATIENCE, _STIFFNESS = 1e-2, 5.0, 100.0  # of a search, which gives up soon: there are others
 _FINE, _LONG, _STIFF = 1e-9, 20.0, (1e5, 1e10)  # the same for the best of searches that all failed
@@ -83,7 +84,8 @@ class InverseKinematics:
 
 
 class _Attempt(NamedTuple):
-    """A search: where it begins (None: at the best so far), its settings, and whether it begins anew."""
+    """A search: where it begins (None: at the best so far; all samples, or one place for all), its settings, and
+    whether it begins anew."""
 
     start: np.ndarray | None
     setting: np.ndarray
@@ -122,7 +124,8 @@ def _solve_many(search: Search, goal: np.ndarray, attempts: Iterable[_Attempt], 
     n, left = len(goal), np.arange(len(goal))
     found = _Found(np.empty(0), np.empty(0), np.zeros(n), np.zeros(n))
     for start, setting, anew in attempts:
-        q, told = search(found.q[left] if start is None else start, goal[left], setting)
+        begin = found.q[left] if start is None else start[left] if start.ndim > 1 else start
+        q, told = search(begin, goal[left], setting)
         if not found.q.size:
             found = found._replace(q=np.empty((n, q.shape[1])), told=np.full((n, told.shape[1]), np.inf))
         found.iterations[left] += told[:, 2]
@@ -190,11 +193,11 @@ class Reaching:
         """Compiled searches by what they aim at, and starts by their seed."""
         return {}
 
-    def _search(self, aims: tuple[Any, ...], limits: bool) -> Any:
-        key = (aims, limits)
+    def _search(self, aims: tuple[Any, ...], limits: bool, held: tuple[int, ...]) -> Any:
+        key = (aims, limits, held)
         if key not in self._searches:
             made: Any = imported("fourbar.functions.inverse_kinematics")
-            self._searches.setdefault(key, made.compiled_search(self.model.mechanism, aims, limits))
+            self._searches.setdefault(key, made.compiled_search(self.model.mechanism, aims, limits, held))
         return self._searches[key]
 
     def _starts(self, rng: Any, count: int) -> np.ndarray:
@@ -214,6 +217,7 @@ class Reaching:
         restarts: int = 20,
         iterations: int = 100,
         limits: bool = True,
+        held: Iterable[str] = (),
         rng: np.random.Generator | int = 0,
     ) -> InverseKinematics:
         """Configurations in which frames, or the centre of mass, are where they should be.
@@ -234,6 +238,8 @@ class Reaching:
             Largest number of iterations of each search.
         limits : bool, default True
             Keep the limits of all joints, those of dependent joints of loops too.
+        held : list of str, optional
+            Joints that stay where q0 has them, such as a free base; of a loop all that are independent, or none.
         rng : Generator or int, default 0
             Generator of random numbers, or its seed, for the restarts.
 
@@ -247,7 +253,7 @@ class Reaching:
         ArgumentError
             If targets or numbers are not what is expected.
         UnknownNameError
-            If there is no such frame or body.
+            If there is no such frame, body or joint.
         AssemblyError
             If the loops of q0 are open.
 
@@ -283,8 +289,9 @@ class Reaching:
         restarts, most = _count("restarts", restarts, 0), _count("iterations", iterations, 1)
         start = self._start(q0)
         batch = leading("of the targets and of q0", goals.goal.shape[:-1], start.shape[:-1])
-        compiled = self._search(goals.aims, bool(limits))
-        found = self._solved(compiled, goals, start, batch, (float(tolerance), most, restarts, rng))
+        stays = read_held(self.model.cluster_tree, held)
+        compiled = self._search(goals.aims, bool(limits), stays.velocities)
+        found = self._solved(compiled, goals, start, batch, (float(tolerance), most, restarts, rng, stays))
         return _result(goals, found, batch, self.nq, tolerance)
 
     def _solved(
@@ -305,13 +312,15 @@ class Reaching:
             start = spread(start, batch).reshape(-1, self.nq)
         return _solve_many(search, goal, self._attempts(start, *asked), tolerance)
 
-    def _attempts(self, start: np.ndarray, tolerance: float, most: int, restarts: int, rng: Any) -> Iterator[_Attempt]:
+    def _attempts(
+        self, start: np.ndarray, tolerance: float, most: int, restarts: int, rng: Any, held: Held
+    ) -> Iterator[_Attempt]:
         """From q0, then from other starts, then on from the best of those that failed."""
         coarse = np.array([tolerance, most, _GAIN, _PATIENCE, _STIFFNESS, _DAMPING])
         yield _Attempt(start, coarse, False)
         if restarts:
             for other in self._starts(rng, restarts):
-                yield _Attempt(other, coarse, True)
+                yield _Attempt(held.kept(start, other), coarse, True)
         for stiffness in _STIFF:
             fine = np.array([tolerance, max(most, 100), _FINE, _LONG, stiffness, _DAMPING])
             yield _Attempt(None, fine, False)

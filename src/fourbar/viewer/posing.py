@@ -116,6 +116,7 @@ class Posing:
                 "/drag", scale=0.2 * self.window.drawing.size, depth_test=False
             )
             self._move_control()
+            self._dragged()  # nowhere yet: so that what is needed is compiled before the hand moves
             self._control.on_update(lambda _: self._dragged())
 
     def _move_control(self) -> None:
@@ -130,7 +131,7 @@ class Posing:
             T[:3, :3], T[:3, 3] = matrices(np.array(self._control.wxyz)), self._control.position
             control, self._control = self._control, None  # it stays where the hand is
             try:
-                q = reach(self.posture, self.q, self._frame, T)
+                q = reach(self.robot, self.window.drawing.size, self.q, self._frame, T)
                 self.show(Posed(q, self.posture.judged(q)))
             except FourbarError as error:
                 self._said.content = f"**{error}**"

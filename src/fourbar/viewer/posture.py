@@ -141,14 +141,6 @@ class Posture:
         beyond = [name for name, k, low, high in self.limits if not low - _OPEN <= q[k] <= high + _OPEN]
         return f"beyond the limits of {', '.join(beyond)}" if beyond else ""
 
-    def clipped(self, q: np.ndarray) -> np.ndarray:
-        """The configuration with coordinates that no loop ties within their limits."""
-        q = q.copy()
-        for h in self.handles:
-            if h.angle is None and h.joint not in self.kept:
-                q[h.coordinate] = np.clip(q[h.coordinate], h.lower, h.upper)
-        return q
-
     def _set(self, q: np.ndarray, values: np.ndarray) -> np.ndarray:
         q, angles = q.copy(), {}
         for h, x in zip(self.handles, values.tolist(), strict=True):

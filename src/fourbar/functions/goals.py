@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..errors import ArgumentError
-from ..functions.options import read_frame
+from .options import read_frame
 
 CENTER_OF_MASS = "center_of_mass"
 _ROTATION = 1e-6  # how far a matrix may be from a rotation
@@ -151,7 +151,7 @@ def _target(name: str, given: Any) -> Target:
 
 def read_targets(model: Any, targets: Any, center_of_mass: Any) -> Goals:
     """Targets as arrays."""
-    from ..functions.inverse_kinematics import Aim
+    from .inverse_kinematics import Aim
 
     if not isinstance(targets, Mapping):
         raise ArgumentError(

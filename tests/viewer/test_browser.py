@@ -20,6 +20,7 @@ pytestmark = pytest.mark.slow
 _TIMEOUT = 180_000  # ms: software WebGL on a busy machine is slow
 _SIZE = {"width": 800, "height": 500}
 _SCENE = {"x": 0, "y": 160, "width": 470, "height": 340}  # of a served page: without its panel and its messages
+_ORANGE = ((180, 255), (60, 160), (0, 110))  # red, green and blue of an arrow of a force
 _SHARP = (
     "() => [...document.querySelectorAll('canvas')].some(c => c.width > 100 && getComputedStyle(c).opacity === '1')"
 )
@@ -161,6 +162,12 @@ def settled(watched: Watched) -> np.ndarray:
     return seen[-1]
 
 
+def orange(pixels: np.ndarray) -> int:
+    """How many pixels have the colour of forces."""
+    return int(np.all([(low <= pixels[..., k]) & (pixels[..., k] <= high) for k, (low, high) in enumerate(_ORANGE)],
+                      axis=0).sum())  # fmt: skip
+
+
 def test_a_robot_is_seen_and_a_slider_moves_it_with_its_loop(serve: Any) -> None:
     robot = fb.robots.four_bar()
     start = robot.assemble([0.8, 0.0, 0.0], keep=["link1_joint"])
@@ -189,4 +196,6 @@ def test_a_motion_plays_with_forces(serve: Any) -> None:
     high = settled(watched)
     player.seek(1.0)
     until(lambda: changed(watched.pixels(_SCENE), high) > 50, watched.page)
+    low = settled(watched)
+    assert orange(high) < 20 < orange(low) - 20, "a force is drawn where the ball lies, none while it falls"
     assert watched.errors == []

@@ -14,6 +14,7 @@ import pytest
 import fourbar as fb
 from fourbar.mechanism.geometry import Geometry
 from fourbar.mechanism.placement import Placement
+from fourbar.sim.recorded import load_recording
 from fourbar.spatial.linear import Vec
 from fourbar.viewer import solids
 from fourbar.viewer.draw import draw
@@ -22,6 +23,7 @@ from fourbar.viewer.ground import surface_of
 from fourbar.viewer.marks import half_axes
 from fourbar.viewer.recording import Recording, held, still
 from fourbar.viewer.rotations import continuous, matrices, quaternions
+from fourbar.viewer.view import recording_of
 
 pytestmark = pytest.mark.quick
 
@@ -254,3 +256,31 @@ def test_a_mesh_file_keeps_its_colours_and_place(tmp_path: Path) -> None:
     assert good.colour[:3] == (1.0, 0.0, 0.0)
     assert np.allclose(np.ptp(good.solid.vertices, axis=0), (0.4, 0.2, 0.2))
     assert "broken.stl" in drawing.notes[0] and lost.colour != good.colour
+
+
+def test_shapes_of_a_scene_are_drawn_and_kept_in_files(tmp_path: Path) -> None:
+    b = fb.Builder("ball")
+    b.body("ball", joint=fb.joints.Free(), mass=1.0, inertia=(0.004, 0.004, 0.004), com=(0.0, 0.0, 0.05))
+    b.frame("hook", "ball", position=(0.0, 0.0, 0.2))
+    ball, hook = fb.contact.Shape("ball", "sphere", 0.1), fb.contact.Shape("hook", "box", (0.1, 0.1, 0.1), (0.1, 0, 0))
+    step = fb.contact.Solid("box", (0.4, 0.4, 0.1), position=(0.0, 0.0, -0.05))
+    scene = fb.Scene(b.build(), step, contacts=[ball, hook, fb.contact.Shape("ball")], pairs="none")
+    run = scene.simulate([0.0, 0.0, 0.1, 1.0, 0.0, 0.0, 0.0], duration=0.01, every=5)
+    run.save(tmp_path / "run.npz")
+    for recording in (recording_of(scene), run.recording, load_recording(tmp_path / "run.npz")):
+        drawn = recording.drawing()
+        seen = [x for x in drawn.items if x.layer == "shapes"]
+        assert [x.name for x in seen] == ["ball/shapes/0", "ball/shapes/1"], "shapes, no stick, and no point"
+        assert np.allclose(seen[1].placement[:3, 3], (0.1, 0.0, 0.2))
+        (ground,) = (x for x in drawn.items if x.layer == "ground")
+        assert np.allclose(ground.solid.bounds, [(-0.2, -0.2, -0.1), (0.2, 0.2, 0.0)])
+
+
+def test_what_stands_in_the_world_of_a_file_is_drawn_once(tmp_path: Path) -> None:
+    (tmp_path / "scene.xml").write_text(
+        "<mujoco><worldbody><geom type='box' size='1 1 0.1' pos='0 0 -0.1'/><body pos='0 0 0.1'><freejoint/>"
+        "<geom type='sphere' size='0.1'/></body></worldbody></mujoco>",
+        encoding="utf-8",
+    )
+    drawn = recording_of(fb.load_scene(tmp_path / "scene.xml")).drawing()
+    assert sum(x.layer == "ground" for x in drawn.items) == 1

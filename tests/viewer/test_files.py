@@ -83,9 +83,9 @@ def test_contacts_act_at_the_corners(landed: Any, tmp_path: Path) -> None:
     assert shown.forces[-1, 0].sum(axis=0)[2] == pytest.approx(9.81, rel=1e-3)
     poses, length = shown.arrows(1.0)
     size = np.linalg.norm(shown.forces[-1, 0], axis=-1)
-    assert np.allclose(length[-1, 0], 0.5 * size / 9.81)  # its weight is as long as half of its size
+    assert np.allclose(length[-1, 0], 0.8 * size / 9.81)  # its weight is nearly as long as the box
     assert np.allclose(poses[-1, 0, :, :3, 2] * size[:, None], shown.forces[-1, 0])
-    assert length.max() <= 1.5
+    assert length.max() <= 1.6
     landed.save(tmp_path / "box.npz")
     again = load_recording(tmp_path / "box.npz")
     assert np.array_equal(again.q, shown.q) and np.array_equal(again.points, shown.points)

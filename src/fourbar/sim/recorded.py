@@ -12,6 +12,7 @@ from zipfile import BadZipFile
 
 import numpy as np
 
+from ..contact.shapes import Shape
 from ..errors import ArgumentError, FourbarError, warn
 from ..io.formats import FORMATS
 from ..mechanism.geometry import Geometry
@@ -27,6 +28,7 @@ from .acting import SimulationWarning
 
 _FORMAT = 1
 POINTS, FORCES, VERTICES, FACES = "contact_points", "contact_forces", "ground_vertices", "ground_faces"
+TOUCHING = "contact_shapes"
 _ROBOT, _FOLDERS, _KIND, _VERSION = "robot", "mesh_folders", "kind", "fourbar"
 
 
@@ -178,6 +180,8 @@ def load_recording(path: str | Path, robot: System | None = None, folders: Any =
         more = {"points": x[POINTS], "forces": x[FORCES]}
     if VERTICES in x:
         more["ground"] = (shaded(x[VERTICES], x[FACES]),)
+    if TOUCHING in x:
+        more["touching"] = tuple(Shape(*given) for given in json.loads(str(x[TOUCHING])))
     return Recording.of(robot, x["t"], x["q"], **more)
 
 
@@ -188,4 +192,7 @@ def shown_arrays(recording: Recording) -> dict[str, np.ndarray]:
     if surfaces:
         whole = merged(surfaces)
         found |= {VERTICES: whole.vertices, FACES: whole.faces}
+    if recording.touching:
+        told = [(x.frame, x.kind, x.size, x.position, x.rotation) for x in recording.touching]
+        found[TOUCHING] = np.array(json.dumps(told))
     return found

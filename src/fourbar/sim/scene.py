@@ -30,7 +30,7 @@ from .numbers import NOTHING, Numbers, read_numbers
 from .observe import check_driven, read_observations
 from .reading import check_actuators, check_times, read_control, read_counts, read_period, rows_given
 from .scenes_in_chunks import rollout_lazily
-from .shapes import check_parts, home, home_poses, lifted, read_points, tell_chosen
+from .shapes import added, check_parts, home, home_poses, lifted, read_points, tell_chosen
 from .simulate import USE_ROLLOUT, Progress, Staged
 from .step import Commands, Traced
 from .touching import ContactRun, Driver, Run, asked
@@ -151,7 +151,7 @@ class Scene(Staged):
         hulls = partial(hull_of, most=read_points(mesh_points))
         wanted = choose.Asked(terrains, contacts, pairs, grounded, acting, hulls, partial(home_poses, self.robot))
         found = choose.what_touches(self.robot.mechanism, tree, wanted)
-        self.terrains = found.terrains
+        self.terrains, self.added = found.terrains, added(contacts)
         joints, unkept = choose.joint_rows(tree, bool(limits), bool(joint_friction), acting)
         if self.kept.conditions and acting.is_soft:
             raise ArgumentError("Scene: MuJoCo's law cannot keep constraints of a robot; use Rigid() or Compliant(...)")

@@ -10,6 +10,7 @@ import numpy as np
 from ..contact.candidates import Candidate
 from ..contact.choose import ENOUGH, Touching
 from ..contact.laws import Law
+from ..contact.shapes import Shape
 from ..contact.terrain import Terrain
 from ..errors import ArgumentError, AssemblyError, warn
 from ..joints import Free
@@ -24,6 +25,11 @@ _SHOWN = 6  # names in a message
 _CLOSED = 1e-9  # a gap of loops
 _LIFTS = 4  # steps until a shape touches terrain that is curved
 _STEEPEST = 0.2  # of the normal against gravity
+
+
+def added(contacts: Any) -> tuple[Shape, ...]:
+    """The shapes that a scene gives to its robot, to be shown with it."""
+    return tuple(x for x in contacts if isinstance(x, Shape)) if isinstance(contacts, Sequence) else ()
 
 
 def home(robot: System) -> np.ndarray:

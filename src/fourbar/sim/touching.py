@@ -112,9 +112,9 @@ class ContactRun(Recorded, Plotted):
             raise ArgumentError("it is not known what moved, and where; give it: replace(run, scene=scene)")
         forces = self.contacts.force
         points = self.scene.contact_points(self.q) if forces.shape[-2] else np.zeros(forces.shape)
-        return Recording.of(
-            self.scene.robot, self.t, self.q, terrains=tuple(self.scene.terrains), points=points, forces=forces
-        )
+        scene = self.scene
+        more = {"terrains": tuple(scene.terrains), "touching": scene.added, "points": points, "forces": forces}
+        return Recording.of(scene.robot, self.t, self.q, **more)
 
     def _arrays(self) -> dict[str, np.ndarray]:
         return super()._arrays() | {"gap": self.contacts.gap, "force": self.contacts.force}

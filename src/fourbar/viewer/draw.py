@@ -7,34 +7,47 @@ from typing import Any
 
 import numpy as np
 
+from ..contact.shapes import Shape
 from ..contact.terrain import Terrain
 from ..errors import ArgumentError
+from ..mechanism.geometry import Geometry
+from ..mechanism.mechanism import Mechanism
+from ..mechanism.placement import Placement
 from . import marks
-from .drawing import GROUND, Drawing, Item, Rod, Shapes, bounding_box, is_shown, places
+from .drawing import GROUND, Drawing, Item, Rod, Shapes, bounding_box, is_shown, matrix, places
 from .ground import ground_items
 from .solids import Solid
 from .sticks import Sticks
 
 
-def draw(robot: Any, q: Any = None, terrains: Sequence[Terrain] = (), ground: Sequence[Solid] = ()) -> Drawing:
-    """What is drawn of a robot and of what it stands on; sizes fit the robot as it stands at q (neutral if None)."""
+def draw(
+    robot: Any,
+    q: Any = None,
+    terrains: Sequence[Terrain] = (),
+    ground: Sequence[Solid] = (),
+    touching: Sequence[Shape] = (),
+) -> Drawing:
+    """What is drawn of a robot, of shapes that a scene gave it to touch with, and of what it stands on.
+
+    Sizes fit the robot as it stands at q (neutral if None).
+    """
     mechanism = robot.mechanism
     q = np.asarray(robot.neutral() if q is None else q, float)
     if q.shape != (robot.nq,):
         raise ArgumentError(f"draw: q has shape {q.shape}, expected ({robot.nq},)")
-    poses = np.asarray(robot.poses(q), float)
-    sticks = Sticks(mechanism, poses)
-    visual, collision = is_shown(mechanism, "visual"), is_shown(mechanism, "collision")
+    sticks = Sticks(mechanism, np.asarray(robot.poses(q), float))
+    own, given = [body.geometry for body in mechanism.bodies], _given(mechanism, touching)
+    whole = [(*a, *b) for a, b in zip(own, given, strict=True)]
+    visual, collision = is_shown(mechanism, own, "visual"), is_shown(mechanism, whole, "collision")
     rods: list[Rod] = sticks.rods() if not visual else []
     first_rod = len(mechanism.bodies) + 1
     world = first_rod + len(rods)
     shapes = Shapes(sticks.size)
     items: list[Item] = []
     for k, body in enumerate(mechanism.bodies):
-        touching = [x for x in body.geometry if x.role == "collision"]
-        items += shapes.items(body.name, k, touching, "collision")
-        own = [x for x in body.geometry if x.role == "visual"] if visual else touching if collision else []
-        items += shapes.items(body.name, k, own, "shapes")
+        items += shapes.items(body.name, k, _of(whole[k], "collision"), "collision")
+        seen = _of(own[k], "visual") if visual else _of(whole[k], "collision") if collision else list(given[k])
+        items += shapes.items(body.name, k, seen, "shapes")
     if not visual and not collision:
         items += sticks.items(first_rod)
     at = places(robot, rods, q)
@@ -42,9 +55,28 @@ def draw(robot: Any, q: Any = None, terrains: Sequence[Terrain] = (), ground: Se
     size = float(np.linalg.norm(bounds[1] - bounds[0])) or 1.0
     items += marks.frames(mechanism, size, world) + marks.axes(mechanism, size)
     items += marks.masses(mechanism, size) + marks.inertias(mechanism, size)
-    items += _world(shapes, mechanism.world, world) + ground_items(terrains, bounds, world)
+    items += _world(shapes, mechanism.world, world) + ground_items(terrains, mechanism.world, bounds, world)
     items += [Item(f"ground/{k}", "ground", world, solid, GROUND) for k, solid in enumerate(ground)]
     return Drawing(robot, tuple(items), tuple(rods), bounds, tuple(shapes.notes.values()))
+
+
+def _of(shapes: Sequence[Geometry], role: str) -> list[Geometry]:
+    return [x for x in shapes if x.role == role]
+
+
+def _given(mechanism: Mechanism, touching: Sequence[Shape]) -> list[list[Geometry]]:
+    """Shapes of a scene by body; points, which have no size, are left out."""
+    homes = {frame.name: (frame.body, matrix(frame.placement)) for frame in mechanism.frames}
+    homes |= {body.name: (body.name, np.eye(4)) for body in mechanism.bodies}
+    found: dict[str, list[Geometry]] = {body.name: [] for body in mechanism.bodies}
+    for shape in touching:
+        body, at = homes.get(shape.frame, ("", np.eye(4)))
+        if body in found and shape.kind != "point":
+            T = at @ matrix(shape)
+            kind: Any = shape.kind
+            turn, where = T[:3, :3].tolist(), T[:3, 3].tolist()
+            found[body].append(Geometry(kind, shape.size, Placement(turn, where), "collision"))
+    return list(found.values())
 
 
 def _world(shapes: Shapes, fixed: Sequence[Any], world: int) -> list[Item]:

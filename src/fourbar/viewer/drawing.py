@@ -215,9 +215,9 @@ def primitive(shape: Geometry, size: float) -> Solid | None:
     return made[shape.kind](*shape.size)
 
 
-def is_shown(mechanism: Mechanism, role: str) -> bool:
-    """Whether the shapes of a role show what the robot looks like."""
-    having = [any(g.role == role and g.kind not in ("plane", "hfield") for g in b.geometry) for b in mechanism.bodies]
+def is_shown(mechanism: Mechanism, shapes: Sequence[Sequence[Geometry]], role: str) -> bool:
+    """Whether those shapes (by body) that have a role show what the robot looks like."""
+    having = [any(g.role == role and g.kind not in ("plane", "hfield") for g in own) for own in shapes]
     if role == "visual":
         return any(having)
     massive = [has for has, b in zip(having, mechanism.bodies, strict=True) if b.mass > 0.0]

@@ -3,25 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
+from ..contact.solids import Solid as FixedSolid
 from ..contact.terrain import HeightField, Plane, SignedDistance, Terrain
 from ..expr import evaluate
+from ..mechanism.geometry import Geometry
 from . import solids
-from .drawing import GROUND, Item
+from .drawing import GROUND, Item, matrix, primitive
 from .solids import Solid
 
-_AROUND = 2.0  # how far a plane is drawn, in sizes of the robot
+_AROUND = 2.0  # how far terrain is drawn, in sizes of the robot
+_PLAIN = 3.0  # how much further a plane is, which costs nothing
 _FINE = 64  # places along each side of a surface that is searched for
 _LEVELS = 80  # heights at which it is looked for
 _BISECTIONS = 40
 
 
-def ground_items(terrains: Sequence[Terrain], bounds: np.ndarray, world: int) -> list[Item]:
-    """Terrain around a box (2, 3) in which a robot moves."""
+def ground_items(terrains: Sequence[Terrain], drawn: Sequence[Geometry], bounds: np.ndarray, world: int) -> list[Item]:
+    """Terrain around a box (2, 3) in which a robot moves, but for what is drawn already as a shape of the world."""
     found = []
+    known = {(x.kind, x.size, x.placement.position) for x in drawn}
     for k, terrain in enumerate(terrains):
+        if isinstance(terrain, FixedSolid) and (terrain.kind, terrain.size, terrain.position) in known:
+            continue
         solid = surface_of(terrain, bounds)
         if solid is not None:
             found.append(Item(f"terrain/{k}", "ground", world, solid, GROUND))
@@ -34,8 +41,12 @@ def surface_of(terrain: Terrain, bounds: np.ndarray) -> Solid | None:
     if isinstance(terrain, Plane):
         normal, point = np.array(terrain.normal), np.array(terrain.point, float)
         foot = centre - normal * float(normal @ (centre - point))
-        edge = np.linspace(-reach, reach, 2)
+        edge = np.linspace(-_PLAIN * reach, _PLAIN * reach, 2)
         return solids.moved(solids.sheet(edge, edge, np.zeros((2, 2))), solids.pointing(normal, foot))
+    if isinstance(terrain, FixedSolid):
+        kind: Any = terrain.kind
+        made = primitive(Geometry(kind, terrain.size), reach)
+        return None if made is None else solids.moved(made, matrix(terrain))
     if isinstance(terrain, HeightField):
         return _field(terrain, centre, reach)
     return _searched(terrain, centre, reach) if isinstance(terrain, SignedDistance) else None

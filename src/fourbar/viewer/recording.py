@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from ..contact.shapes import Shape
 from ..contact.terrain import Terrain
 from ..errors import ArgumentError
 from . import solids
@@ -18,7 +19,7 @@ from .meshes import Colour
 from .solids import Solid
 
 _MOST_WORLDS = 64  # that are drawn
-_LONGEST_FORCE = 1.5  # of an arrow, in sizes of the robot
+_WEIGHT, _LONGEST_FORCE = 0.8, 1.6  # lengths of arrows, in sizes of the robot: of its weight, and at most
 _FORCE: Colour = (0.95, 0.35, 0.05, 1.0)
 
 
@@ -26,7 +27,8 @@ _FORCE: Colour = (0.95, 0.35, 0.05, 1.0)
 class Recording:
     """Configurations q (n, worlds, nq) at times t (n), and contacts at `points` with `forces` (n, worlds, k, 3).
 
-    `terrains` is what it stands on, `ground` more of that as surfaces. `spread` is the distance (m) of worlds that
+    `terrains` is what it stands on, `ground` more of that as surfaces; `touching` are shapes that its scene gave it.
+    `spread` is the distance (m) of worlds that
     are drawn side by side; zero draws them in one place.
     """
 
@@ -38,6 +40,7 @@ class Recording:
     forces: np.ndarray = field(default_factory=lambda: np.zeros((0, 0, 0, 3)))
     spread: float = 0.0
     ground: tuple[Solid, ...] = ()
+    touching: tuple[Shape, ...] = ()
 
     def __post_init__(self) -> None:
         if self.q.ndim != 3 or self.q.shape[0] != len(self.t) or self.q.shape[2] != self.robot.nq:
@@ -76,7 +79,7 @@ class Recording:
 
     def drawing(self) -> Drawing:
         """What is drawn of it."""
-        return draw(self.robot, self.q[0, 0], self.terrains, self.ground)
+        return draw(self.robot, self.q[0, 0], self.terrains, self.ground, self.touching)
 
     def surfaces(self) -> tuple[Solid, ...]:
         """All that it stands on, as surfaces."""
@@ -120,15 +123,15 @@ class Recording:
     def arrows(self, size: float, which: Any = slice(None)) -> tuple[np.ndarray, np.ndarray]:
         """Contact forces as arrows: poses (n, worlds, k, 4, 4) with z along the force, and lengths (n, worlds, k).
 
-        The weight of the robot is as long as half of its size (without weight, the largest force); none is longer
-        than one and a half.
+        The weight of the robot is nearly as long as the robot (without weight, the largest force), so that an arrow
+        comes out of the body on which it acts; none is longer than twice that.
         """
         points, forces = np.nan_to_num(self.points[which]), np.nan_to_num(self.forces[which])
         mechanism = self.robot.mechanism
         weight = sum(b.mass for b in mechanism.bodies) * float(np.linalg.norm(mechanism.gravity))
         unit = weight or float(np.nanmax(np.linalg.norm(self.forces, axis=-1), initial=0.0)) or 1.0
         poses = solids.pointing(forces, points + self.offsets()[:, None])
-        return poses, np.minimum(np.linalg.norm(forces, axis=-1) * (0.5 * size / unit), _LONGEST_FORCE * size)
+        return poses, np.minimum(np.linalg.norm(forces, axis=-1) * (_WEIGHT * size / unit), _LONGEST_FORCE * size)
 
     @property
     def force_colour(self) -> Colour:
@@ -147,9 +150,10 @@ def held(q: np.ndarray, start: np.ndarray) -> np.ndarray:
     return np.where((last >= 0)[..., None], found, start)
 
 
-def still(robot: Any, q: Any = None, terrains: Sequence[Terrain] = ()) -> Recording:
+def still(robot: Any, q: Any = None, terrains: Sequence[Terrain] = (), touching: Sequence[Shape] = ()) -> Recording:
     """A robot that stands at q (neutral if None), or at several configurations (..., nq), drawn in one place."""
     q = np.asarray(robot.neutral() if q is None else q, float)
     if q.shape[-1:] != (robot.nq,):
         raise ArgumentError(f"q has shape {q.shape}, expected (..., {robot.nq})")
-    return Recording.of(robot, np.zeros(1), q[None] if q.ndim > 1 else q[None, None], terrains=tuple(terrains))
+    more = {"terrains": tuple(terrains), "touching": tuple(touching)}
+    return Recording.of(robot, np.zeros(1), q[None] if q.ndim > 1 else q[None, None], **more)

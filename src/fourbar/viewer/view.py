@@ -119,7 +119,7 @@ def recording_of(what: Any, q: Any = None) -> Recording:
             raise ArgumentError("view: q is where a robot stands; a motion has its own configurations")
         return what.recording
     if hasattr(what, "terrains") and hasattr(what, "robot"):
-        return still(what.robot, q, what.terrains)
+        return still(what.robot, q, what.terrains, what.added)
     if hasattr(what, "mechanism") and hasattr(what, "poses"):
         return still(what, q)
     raise ArgumentError(

@@ -59,8 +59,80 @@ def test_a_start_that_breaks_a_constraint_is_refused() -> None:
         fb.simulate(pinned, [0.3, 0.1], duration=0.1)
     with pytest.raises(fb.ArgumentError, match="moves by"):
         fb.simulate(pinned, pinned.project([0.3, 0.1]), [1.0, 1.0], duration=0.1)
-    with pytest.raises(fb.ArgumentError, match="machine code"):
+    with pytest.raises(fb.ArgumentError, match=r"plain robot.*Scene"):
         fb.simulate(pinned, pinned.project([0.3, 0.1]), duration=0.1, numbers={"lower.mass": 1.0})
+
+
+def nothing(t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+    """No forces, but asked from Python, where steps are solved by the functions of the robot."""
+    return np.zeros_like(v)
+
+
+def skate() -> Any:
+    """A plate on a plane with a blade that does not slip sideways, and an arm."""
+    b = fb.Builder("skate")
+    b.body("plate", joint=fb.joints.Planar(), mass=2.0, com=(0.1, 0, 0), inertia=(0.1, 0.1, 0.2))
+    b.body("arm", parent="plate", joint=fb.joints.Revolute("z"), mass=0.5, com=(0.3, 0, 0), inertia=(0.01, 0.01, 0.02))
+    return b.build().constrained(fb.constraints.Rows(lambda q: [0.0, 0.0, 1.0], ["plate"]))
+
+
+def parallelogram() -> Any:
+    """Two equal cranks and a coupler, closed by forces: flat, its rows depend on each other."""
+    b = fb.Builder("parallelogram")
+    rod = {"mass": 1.0, "com": (0.25, 0, 0), "inertia": (1e-3, 0.02, 0.02)}
+    b.body("crank", joint=fb.joints.Revolute("z"), **rod)
+    b.body("rocker", joint=fb.joints.Revolute("z"), position=(0.8, 0, 0), **rod)
+    b.body("coupler", parent="crank", joint=fb.joints.Revolute("z"), position=(0.5, 0, 0), **rod)
+    pin = fb.loops.Closure(
+        fb.joints.Spherical(), "coupler", "rocker", at_predecessor=(0.8, 0, 0), at_successor=(0.5, 0, 0)
+    )
+    return b.build().constrained(pin)
+
+
+def test_steps_in_machine_code_are_those_of_the_functions() -> None:
+    rng = np.random.default_rng(5)
+    linkage = opened(fb.robots.crank_rocker())
+    start = fb.robots.crank_rocker()
+    q0 = start.assemble(start.neutral())
+    sliding = skate()
+    cases = [
+        (linkage, start.expand(q0), start.expand_velocity(q0, np.full(start.nv, 3.0))),
+        (sliding, sliding.system.neutral(), sliding.project(sliding.system.neutral(), rng.normal(size=4))[1]),
+    ]
+    for held, q, v in cases:
+        by_functions = fb.simulate(held, q, v, duration=0.2, dt=2e-3, torque=nothing)
+        compiled = fb.simulate(held, q, v, duration=0.2, dt=2e-3)
+        assert np.abs(compiled.q - by_functions.q).max() < 1e-11 and np.abs(compiled.v - by_functions.v).max() < 1e-10
+        assert (
+            np.abs(held.residual(compiled.q)).max() < 1e-11 and np.abs(held.rate(compiled.q, compiled.v)).max() < 1e-11
+        )
+        many = fb.simulate(held, np.tile(q, (9, 1)), np.tile(v, (9, 1)), duration=0.2, dt=2e-3)
+        assert np.array_equal(many.q[:, 4], compiled.q)
+
+
+def test_rows_that_depend_on_each_other_for_a_moment() -> None:
+    """From the flat position, where the rank is less than elsewhere: the first step is solved by singular values."""
+    held = parallelogram()
+    q, v = np.zeros(3), np.array([2.0, 2.0, -2.0])
+    assert held.rank(q) < held.rank(held.project([0.4, 0.4, -0.4]))
+    turned = fb.simulate(held, q, v, duration=0.3, dt=1e-3)
+    expected = fb.simulate(held, q, v, duration=0.3, dt=1e-3, torque=nothing)
+    assert len(turned.t) == 301 and np.abs(turned.q - expected.q).max() < 1e-9
+    both = fb.rollout(held, [q, held.project([0.4, 0.4, -0.4])], [v, v], dt=1e-3, steps=300)
+    assert not both.diverged.any() and np.abs(both.q[0, -1] - turned.q[-1]).max() < 1e-12
+
+
+def test_traced_forces_of_a_constrained_robot_are_compiled() -> None:
+    held = fb.robots.double_pendulum().constrained(fb.loops.Gear("shoulder", "elbow", -2.0))
+    q = held.project([0.3, 0.1])
+
+    def spring(t: Any, q: Any, v: Any) -> Any:
+        return [-3.0 * q[0] - 0.1 * v[0], 0.2]
+
+    for name in ("torque", "control"):
+        traced = fb.simulate(held, q, duration=0.3, dt=2e-3, **{name: fb.traced(spring)})
+        asked = fb.simulate(held, q, duration=0.3, dt=2e-3, **{name: lambda t, q, v: np.array(spring(t, q, v))})
+        assert np.abs(traced.q - asked.q).max() < 1e-12
 
 
 def test_an_actuated_robot_moves_by_the_forces_of_its_drives() -> None:

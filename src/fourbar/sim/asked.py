@@ -16,6 +16,7 @@ from ..system.system import System
 from .acting import acting_on, with_passive
 from .course import Course, PartlyIndependent, Rows
 from .held import HeldFollower, check_met, in_drives
+from .held_course import HeldCourse
 from .numbers import Numbers, are_passive, read_numbers, refuse_dry_friction
 from .observe import check_driven, read_observations
 from .reading import check_closed, read_control, read_period, read_state, started
@@ -189,7 +190,7 @@ class Asked:
     def is_compiled(self) -> bool:
         """Whether all steps can be machine code."""
         from_python = self.torque is not None and not isinstance(self.torque, Traced)
-        from_python |= self.held is not None
+        from_python |= self.held is not None and bool(self.numbers.which)
         return not from_python and not self.robot.model.cluster_tree.has_shared_joints
 
     def law(self) -> Law:
@@ -204,9 +205,12 @@ class Asked:
         """What makes its steps."""
         if not self.is_compiled:
             return self.python_run()
+        given = self.start, self.dt, self.steps, self.every, self.acting
         try:
-            course = Course(self.robot, self.law(), self.start, self.dt, self.steps, self.every, self.acting,
-                            self._values())  # fmt: skip
+            if self.held is not None:
+                course: Course = HeldCourse(self.held, self.law(), *given)
+            else:
+                course = Course(self.robot, self.law(), *given, self._values())
         except PartlyIndependent:
             return self.python_run()
         course.begin_at(self.given_q, self.given_v)
@@ -223,6 +227,11 @@ class Asked:
 
     def python_run(self) -> Run:
         """The same with forces asked from Python in every pass."""
+        if self.numbers.which and self.held is not None:
+            raise ArgumentError(
+                "numbers: parameters that differ from sample to sample need a plain robot; a constrained one takes "
+                "them in a scene: fb.Scene(constrained)"
+            )
         if self.numbers.which:
             raise ArgumentError(
                 "numbers: parameters that differ from sample to sample need steps in machine code: give forces as "

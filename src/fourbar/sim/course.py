@@ -7,7 +7,7 @@ account, and catch up with the others. A sample that diverges is tried in other 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -32,15 +32,13 @@ class Chart(NamedTuple):
     loops: list[int]
 
 
-def chart_of(robot: System, now: System, law: Law) -> Chart:
-    """The steps of a robot in the velocities of `now`; they stay with the robot, and so do the last traced ones."""
-    kept = vars(robot).setdefault("_rollouts", {})
-    key = (now, law)
+def kept_chart(owner: Any, key: tuple[System, Law], make: Callable[[], Chart]) -> Chart:
+    """The steps of a robot in some velocities; they stay with their owner, and so do the last traced ones."""
+    kept = vars(owner).setdefault("_rollouts", {})
     if key not in kept:
         for old in [k for k in kept if k[1].is_traced][:-_MOST_KEPT]:
             del kept[old]
-        followed = Followed(robot, now)
-        kept[key] = Chart(followed, rollout_of(followed, law), followed.loops)
+        kept[key] = make()
     return kept[key]
 
 
@@ -88,7 +86,7 @@ class Course:
         q, v = start.q.reshape(-1, robot.nq), start.v.reshape(-1, robot.nv)
         self.n = len(q)
         self._numbers = numbers or {}  # (n, *shape) each, by the names of arguments
-        self._charts = [chart_of(robot, robot, law)]
+        self._charts = [self._chart(robot)]
         self._known: dict[Any, System] = vars(robot).setdefault("_charts", {})
         self._retried = np.full(self.n, -1.0)
         rows = 2 + steps // every  # the start, and the end if it is not one of the others
@@ -108,6 +106,15 @@ class Course:
         self.held: dict[str, np.ndarray] = {}  # traced controls at the recorded times
         if loops:
             self._examine_start()
+
+    def _chart(self, now: System) -> Chart:
+        """The steps in the velocities of `now`."""
+
+        def make() -> Chart:
+            followed = Followed(self.robot, now)
+            return Chart(followed, rollout_of(followed, self.law), followed.loops)
+
+        return kept_chart(self.robot, (now, self.law), make)
 
     @property
     def now(self) -> Samples:
@@ -247,7 +254,7 @@ class Course:
                 return k
         if now.model.cluster_tree.has_shared_joints:
             raise PartlyIndependent
-        self._charts.append(chart_of(self.robot, now, self.law))
+        self._charts.append(self._chart(now))
         self._motion = None
         return len(self._charts) - 1
 

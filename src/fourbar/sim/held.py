@@ -1,9 +1,10 @@
 """Simulations of robots whose constraints are kept by forces, and of robots in the forces of their drives.
 
-A constrained robot makes Runge-Kutta steps of its own `forward_dynamics`, asked from Python. After each step its state
-is put back on the constraints: q by Newton's steps until loops and functions are closed to rounding, v by the impulse
-that takes out what breaks a row. Rows that hold velocities only are kept as such: places that follow from them have the
-error of the steps. An actuated robot is the robot itself with a motor on each of its drives.
+`HeldFollower` makes Runge-Kutta steps of a constrained robot's `forward_dynamics`, asked from Python; `held_step` has
+the same as machine code. After each step the state is put back on the constraints: q by Newton's steps until loops and
+functions are closed to rounding, v by the impulse that takes out what breaks a row. Rows that hold velocities only are
+kept as such: places that follow from them have the error of the steps. An actuated robot is the robot itself with a
+motor on each of its drives.
 """
 
 from __future__ import annotations
@@ -18,10 +19,9 @@ from ..mechanism.actuators import Actuator, Drive
 from ..system.constrained.actuated import Actuated
 from ..system.constrained.robot import Constrained
 from ..system.system import System
+from .held_step import CLOSED, NEWTON
 from .runge_kutta import Follower, State, Torque, step
 
-_CLOSED = 1e-12  # how far open a loop may stay, in units of its rows
-_NEWTON = 5  # steps at most that close it: two are usual
 _MET = 1e-6  # how far a start may be from the constraints
 _UNIT_TIME = np.array(1.0)
 
@@ -113,11 +113,12 @@ class HeldFollower(Follower):
 
     def _met(self, q: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         held = self._held
-        for _ in range(_NEWTON):
+        for _ in range(NEWTON):
             phi = held.residual(q)
-            if not (np.abs(phi).max(initial=0.0) > _CLOSED):
+            if not (np.abs(phi).max(initial=0.0) > CLOSED):
                 break
-            back = -np.einsum("...ij,...j->...i", np.linalg.pinv(held.jacobian(q), rcond=1e-10), phi)
+            L = np.linalg.cholesky(held.system.inverse_mass_matrix(q))  # M⁻¹ = L Lᵀ: along M⁻¹ Aᵀ, as `held_step`
+            back = -np.einsum("...ij,...j->...i", L @ np.linalg.pinv(held.jacobian(q) @ L, rcond=1e-10), phi)
             q = held.system.integrate(q, back, _UNIT_TIME)
         return q, held.impulse(q, v)[0]
 

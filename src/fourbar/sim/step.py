@@ -174,7 +174,8 @@ class Pass(NamedTuple):
     stop: Any
 
 
-def _integrated(embedding: Any, q: Any, theta: Any) -> Any:
+def integrated(embedding: Any, q: Any, theta: Any) -> Any:
+    """q ⊕ θ of a cluster."""
     return embedding.integrate(q, theta)
 
 
@@ -243,7 +244,7 @@ class Stage:
         number, theta, v, way, change, lost = recorder.call(_onward, now, given["v0"], rates, given["dt"])
         starts = split(self.clusters, given["q0"], "nq")
         thetas = split(self.clusters, theta, "nv")
-        q = flat([recorder.call(_integrated, *x) for x in zip(ties, starts, thetas, strict=True)])
+        q = flat([recorder.call(integrated, *x) for x in zip(ties, starts, thetas, strict=True)])
         return Pass(number, self._curved(thetas), Vec(q), v, way, change, lost, self._stop(c, now, given))
 
     def _curved(self, parts: Sequence[Vec]) -> tuple[Vec, ...]:
@@ -261,7 +262,11 @@ class Stage:
         if self.law.passive:
             tau = [c.recorder.call(add, *both) for both in zip(tau, passive_parts(c), strict=True)]
             power = power_lost(c)
-        return flat(accelerations(c, c.velocities(), tau, c.gravity)), power
+        return self._solved(c, tau), power
+
+    def _solved(self, c: Context, tau: list[Any]) -> list[Any]:
+        """The accelerations that forces by cluster cause."""
+        return flat(accelerations(c, c.velocities(), tau, c.gravity))
 
     def _forces(self, c: Context, now: Pass, given: dict[str, Any]) -> list[Any]:
         """The forces on the velocities that are followed, by cluster."""
@@ -328,8 +333,8 @@ def own_columns(robot: System) -> list[tuple[int, float]]:
 class RungeKutta:
     """A whole step."""
 
-    def __init__(self, followed: Followed, law: Law) -> None:
-        self._stage, self._law = Stage(followed, law), law
+    def __init__(self, stage: Stage) -> None:
+        self._stage, self._law = stage, stage.law
 
     def write(self, recorder: Any, given: dict[str, tuple[Any, ...]]) -> dict[str, Sequence[Any]]:
         """Record it."""
@@ -379,8 +384,14 @@ def _passed(since: Any, period: Any) -> Any:
 
 
 def rollout_of(followed: Followed, law: Law) -> Rollout:
-    """The steps of a robot, ready to run: state q, v, lost (and n, held controls where functions are traced), controls
-    tau and u where they are given.
+    """The steps of a robot, ready to run."""
+    key = None if law.is_traced else ("runge_kutta", followed.now.mechanism, followed.robot.mechanism, law)
+    return assembled(followed, law, RungeKutta(Stage(followed, law)), followed.loops, key)
+
+
+def assembled(followed: Followed, law: Law, step: RungeKutta, loops: Sequence[int], key: Any) -> Rollout:
+    """Steps as a rollout: state q, v, lost (and n, held controls where functions are traced), controls tau and u where
+    they are given, numbers dt and what is `usual` of loops that are watched.
     """
     now, sizes = followed.now, {"tau": (followed.robot.nv,), "u": (followed.robot.nu,)}
     state: dict[str, tuple[int, ...]] = {"q": (now.nq,), "v": (now.nv,), "lost": ()}
@@ -388,16 +399,7 @@ def rollout_of(followed: Followed, law: Law) -> Rollout:
         state["n"] = ()
     if law.asked:
         state |= {f"held_{name}": sizes[name] for name in law.asked} | {"since": ()}
-    loops = followed.loops
     numbers: dict[str, tuple[int, ...]] = {"dt": ()} | ({"usual": (len(loops),)} if loops else {})
     numbers |= {name: x.shape for name, x in zip(argument_names(law.which), law.which, strict=True)}
-    step = Step(
-        "runge_kutta",
-        RungeKutta(followed, law).write,
-        state=state,
-        controls={name: sizes[name] for name in law.given},
-        numbers=numbers,
-        stop=bool(loops),
-        key=None if law.is_traced else ("runge_kutta", followed.now.mechanism, followed.robot.mechanism, law),
-    )
-    return Rollout(step)
+    controls = {name: sizes[name] for name in law.given}
+    return Rollout(Step("runge_kutta", step.write, state, controls, numbers, stop=bool(loops), key=key))

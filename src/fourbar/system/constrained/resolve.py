@@ -14,8 +14,8 @@ from ...functions.derivatives import described, read_names
 from .dense import least_force
 from .dependent import Broken, Dependent
 
-_WEAK = 1e8  # ratio of a diagonal entry of Ω to its pivot from which on a sample is solved by singular values
-_LOOSE = 1e-9  # how much a row may not be implied by others, relative to its own entry of Ω
+WEAK = 1e8  # ratio of a diagonal entry of Ω to its pivot from which on a sample is solved by singular values
+LOOSE = 1e-9  # how much a row may not be implied by others, relative to its own entry of Ω
 
 
 BySvd = Callable[[dict[str, np.ndarray]], tuple[Sequence[np.ndarray], np.ndarray]]  # arguments -> results, gap
@@ -150,7 +150,7 @@ class Resolved:
         """The samples that have no derivative; these are reported, unless their arguments are not finite."""
         given = self.read(args, named)
         health = self.function(**given)[-1]
-        undefined = ~((health[..., 0] < _WEAK) & (health[..., 1] < _LOOSE) & (health[..., 2] <= self._tolerance))
+        undefined = ~((health[..., 0] < WEAK) & (health[..., 1] < LOOSE) & (health[..., 2] <= self._tolerance))
         if isinstance(health, np.ndarray):
             self._report_derivative(undefined & self._finite(given, undefined.shape))
         return undefined
@@ -178,7 +178,7 @@ class Resolved:
         full = {name: np.broadcast_to(x, (*batch, *core[name].shape)) for name, x in arrays.items()}
         results = [np.array(x) for x in results]
         gap = health[..., 2].copy()
-        suspect = ~((health[..., 0] < _WEAK) & (health[..., 1] < _LOOSE))
+        suspect = ~((health[..., 0] < WEAK) & (health[..., 1] < LOOSE))
         finite = self._finite(full, batch)
         gap[suspect] = np.nan
         which = suspect & finite
@@ -289,14 +289,14 @@ def _filed(out: Any, found: Any, batch: tuple[int, ...]) -> Any:
 
 def _is_valid(health: np.ndarray, tolerance: float) -> bool:
     worst = health.reshape(-1, 3).max(axis=0, initial=0.0)
-    return bool(worst[0] < _WEAK and worst[1] < _LOOSE and worst[2] <= tolerance)  # False where it is NaN
+    return bool(worst[0] < WEAK and worst[1] < LOOSE and worst[2] <= tolerance)  # False where it is NaN
 
 
 def _masked(results: list[Any], health: Any, tolerance: float) -> list[Any]:
     """Lazy results: NaN where a sample would have to be looked at."""
     import dask.array
 
-    sound = (health[..., 0] < _WEAK) & (health[..., 1] < _LOOSE) & (health[..., 2] <= tolerance)
+    sound = (health[..., 0] < WEAK) & (health[..., 1] < LOOSE) & (health[..., 2] <= tolerance)
     return [dask.array.where(sound[..., None], x, np.nan) for x in results]
 
 

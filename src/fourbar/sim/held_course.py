@@ -1,0 +1,93 @@
+"""A simulation of a robot with constraints that forces keep, in machine code.
+
+A step in which the rows that stand for all no longer do so, as where a linkage folds flat, is repeated for the samples
+concerned by `HeldFollower`, which solves by singular values; then they catch up with the others.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..compile.rollout_loop import DIVERGED, RUNNING
+from ..system.constrained.robot import Constrained
+from ..system.system import System
+from .acting import Acting
+from .course import Chart, Course, Rows, Samples, kept_chart
+from .held import HeldFollower
+from .held_step import held_rollout
+from .runge_kutta import State, diverged
+from .step import Followed, Law
+
+
+class HeldCourse(Course):
+    """A simulation under way of a robot with constraints."""
+
+    def __init__(
+        self, held: Constrained, law: Law, start: State, dt: float, steps: int, every: int, acting: Acting
+    ) -> None:
+        self._held = held
+        super().__init__(held.system, law, start, dt, steps, every, acting)
+
+    def _chart(self, now: System) -> Chart:
+        def make() -> Chart:
+            return Chart(Followed(now, now), held_rollout(self._held, self.law), [])
+
+        return kept_chart(self._held, (now, self.law), make)
+
+    def advance(self, count: int, rows: Rows, threads: int | None) -> None:
+        """Make some steps with forces that are given, none of them longer than the rows last."""
+        end = self.steps + count
+        super().advance(count, rows, threads)
+        self._now = (self._repeated(self.now, end, rows, threads), end)
+
+    def _repeated(self, s: Samples, end: int, rows: Rows, threads: int | None) -> Samples:
+        """The samples after those whose step gave no state have made it another way, and caught up."""
+        while True:
+            failed = (s.status == DIVERGED) & ~self._start_lost & (self._retried != s.made)
+            if not failed.any():
+                return s
+            s = s.copied()
+            self._motion = None
+            for made in np.unique(s.made[failed]):
+                self._step_anew(s, np.flatnonzero(failed & (s.made == made)), int(made), rows)
+            late = failed & (s.status == RUNNING) & (s.made < end)
+            self._some(s, 0, np.flatnonzero(late), end, rows, threads)
+
+    def _step_anew(self, s: Samples, ids: np.ndarray, made: int, rows: Rows) -> None:
+        """One step of some samples by `HeldFollower`; those that have no state after it stay as they are."""
+        self._retried[ids] = made
+        which: Any = ids if self.batch else int(ids[0])  # of one sample, errors are raised
+        now = State(s.q[which], s.v[which], s.lost[which])
+        held = self._controls(s, ids, made, rows, now)
+
+        def force(t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+            tau = held.get("tau", np.zeros(self.robot.nv))
+            tau = tau if self.law.torque is None else tau + self.law.torque(t, q, v)
+            return tau if "u" not in held else tau + self.robot.control_force(q, v, held["u"])
+
+        after = HeldFollower(self._held, force, self.law.passive).step(made * self.dt, now, self.dt)
+        sound = np.atleast_1d(~diverged(after))
+        done = ids[sound]
+        found = {"q": after.q, "v": after.v, "lost": np.asarray(after.lost)}
+        found |= {f"held_{name}": held[name] for name in self.law.asked}
+        for name, x in found.items():
+            fresh = x.reshape(len(ids), *getattr(s, name).shape[1:])[sound]
+            getattr(s, name)[done] = fresh
+            if (made + 1) % self.every == 0:
+                self._rows[name][(made + 1) // self.every, done] = fresh
+        s.made[done], s.status[done] = made + 1, RUNNING
+
+    def _controls(self, s: Samples, ids: np.ndarray, made: int, rows: Rows, now: State) -> dict[str, np.ndarray]:
+        """The controls of a step of some samples, by name."""
+        shape, found = now.v.shape[:-1], {}
+        for name, x in zip(self.law.given, rows.given, strict=True):
+            found[name] = x[ids, min(made // rows.hold, x.shape[1] - 1)]
+        for name, traced in self.law.asked.items():
+            begins = made % self.law.period == 0
+            found[name] = traced(made * self.dt, now.q, now.v) if begins else getattr(s, f"held_{name}")[ids]
+        return {name: x.reshape(*shape, -1) for name, x in found.items()}
+
+    def explain(self, force: Any) -> None:
+        """Nothing is left to be said: steps that failed were repeated, and said why."""

@@ -11,6 +11,7 @@ import numpy as np
 from ..expr import select, sqrt
 from ..spatial.linear import Scalar, Vec, dot
 from ..spatial.transform import Transform
+from ..tree.parameters import Parameter
 from .terrain import Terrain
 
 APART = 1e30  # the gap of a point that is not there: two boxes may touch at eight, or at one
@@ -132,11 +133,20 @@ def axes_of(n: Vec) -> tuple[Vec, Vec]:
     return Vec((1.0 + sign * x * x * a, sign * b, -sign * x)), Vec((b, sign + y * y * a, -y))
 
 
+class Footing(NamedTuple):
+    """On which terrain, by number, something stands; and the friction that it brings itself, of which and of that of
+    the terrain the larger acts: None where the terrain's does not count.
+    """
+
+    terrain: int
+    friction: float | None
+
+
 @dataclass(frozen=True)
 class Candidate:
     """Two links that may touch (GROUND for what does not move), how that is found, and the numbers of their surfaces.
 
-    `torsion` and `rolling` are None where no such friction is asked for.
+    `torsion` and `rolling` are None where no such friction is asked for, `footing` where no terrain is touched.
     """
 
     name: str
@@ -147,6 +157,7 @@ class Candidate:
     rolling: float | None
     restitution: float
     law: Any
+    footing: Footing | None = None
 
     @property
     def discs(self) -> tuple[int, ...]:
@@ -176,7 +187,7 @@ class JointRow:
 
 class Spec(NamedTuple):
     """All that a step has to know of what touches: candidates, rows of joints, how well it is solved, whether the law
-    is MuJoCo's, and constraints that forces keep."""
+    is MuJoCo's, constraints that forces keep, and which numbers of terrain are given with each sample."""
 
     candidates: tuple[Candidate, ...]
     joints: tuple[JointRow, ...]
@@ -186,3 +197,4 @@ class Spec(NamedTuple):
     rounds: int = 200
     soft: bool = False
     kept: tuple[Any, ...] = ()
+    numbers: tuple[Parameter, ...] = ()

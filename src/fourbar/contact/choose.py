@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from itertools import combinations
 from typing import Any, NamedTuple
 
@@ -17,7 +18,7 @@ from ..spatial.linear import Vec
 from ..spatial.transform import Transform
 from ..tree.cluster_tree import GROUND, ClusterTree, merged
 from . import nearest, pairs
-from .candidates import Candidate, JointRow
+from .candidates import Candidate, Footing, JointRow
 from .laws import Law
 from .rules import Meeting, Rules
 from .shapes import KINDS, Hulls, Placed, Shape, material_of, moves, of_body, on_terrain, placed
@@ -27,6 +28,7 @@ from .terrain import HeightField, Material, Plane, Terrain
 MOST = 160  # contacts of a step: every one is computed in every step
 ENOUGH = 40  # contacts of a model of which none are named: those that are nearest
 _FRICTION = 0.8  # where neither surface has a number
+FIRST_TERRAIN = "terrain"  # what its numbers are called by; contacts do not name it
 
 
 class Asked(NamedTuple):
@@ -71,6 +73,7 @@ class Touching(NamedTuple):
 
     candidates: tuple[Candidate, ...]
     terrains: tuple[Terrain, ...]
+    terrain_names: tuple[str, ...]
     left: tuple[str, ...]
     skipped: tuple[str, ...]
     beyond: dict[str, float]
@@ -100,7 +103,8 @@ def what_touches(mechanism: Mechanism, cluster_tree: ClusterTree, asked: Asked) 
         )
     kept = {x.name for group in groups for x in group.shapes}
     beyond = {name: x for name, x in chosen.beyond.items() if name in kept}
-    return Touching(candidates, tuple(x.terrain for x in grounds), tuple(left), tuple(skipped), beyond)
+    terrains, names = tuple(x.terrain for x in grounds), tuple(x.name or FIRST_TERRAIN for x in grounds)
+    return Touching(candidates, terrains, names, tuple(left), tuple(skipped), beyond)
 
 
 def choose(mechanism: Mechanism, cluster_tree: ClusterTree, asked: Asked, left: list[str]) -> Chosen:
@@ -239,7 +243,7 @@ def _numbered(name: str, made: Sequence[Any]) -> list[str]:
 def on_world(shapes: Sequence[Placed], grounds: Sequence[Ground], rules: Rules, asked: Asked) -> list[Group]:
     """Every shape that moves against the terrain that it may meet; those that are `grounded` by name meet all."""
     found = []
-    for ground in grounds:
+    for place, ground in enumerate(grounds):
         for shape in shapes:
             met = rules.meeting(shape.source, ground.source)
             met = Meeting() if met is None and asked.grounded is not None else met
@@ -248,10 +252,20 @@ def on_world(shapes: Sequence[Placed], grounds: Sequence[Ground], rules: Rules, 
                 material = met.material or _mixed(shape.material, ground.terrain.material)
                 law = met.law(asked.law, (shape.material, ground.terrain.material), (shape.body, WORLD))
                 if ground.solid is not None and {shape.kind, ground.solid.kind} <= set(pairs.KNOWN):
-                    found.append(_of_two(name, (shape, ground.solid), material, law)._replace(shapes=(shape,)))
+                    group = _of_two(name, (shape, ground.solid), material, law)._replace(shapes=(shape,))
                 else:
-                    found.append(_on(name, shape, ground.terrain, material, law))
+                    group = _on(name, shape, ground.terrain, material, law)
+                footing = Footing(place, _own_friction(shape.material, ground.terrain.material, met))
+                found.append(group._replace(candidates=[replace(x, footing=footing) for x in group.candidates]))
     return found
+
+
+def _own_friction(shape: Material, ground: Material, met: Meeting) -> float | None:
+    """The friction that a shape brings to some ground; None where that of the ground does not count."""
+    priorities = [x.soft.priority if met.material is not None else 0 for x in (shape, ground)]
+    if met.named or ground.friction is None or priorities[0] > priorities[1]:
+        return None
+    return 0.0 if shape.friction is None or priorities[0] < priorities[1] else shape.friction
 
 
 def _on(name: str, shape: Placed, terrain: Terrain, material: Material, law: Law) -> Group:

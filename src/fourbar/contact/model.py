@@ -87,7 +87,7 @@ def rows(model: ContactModel) -> int:
 
 
 class StepRecording(MethodRecording):
-    """The recording of a step, with some parameters of the model as arguments."""
+    """The recording of a step, with some parameters of the model, and numbers of terrain, as arguments."""
 
     def __init__(self, mechanism: Mechanism, spec: Spec, which: tuple[Parameter, ...] = ()) -> None:
         model = ContactModel.with_contacts(mechanism, spec)
@@ -95,7 +95,8 @@ class StepRecording(MethodRecording):
         super().__init__(model, "contact_step", METHOD, partial(_static, spec=spec), again)
         self._which = which
         needed = [a for a in self.arguments if not a.optional]
-        more = [Argument(called, x.shape) for called, x in zip(argument_names(which), which, strict=True)]
+        every = [(which, argument_names(which)), (spec.numbers, argument_names(spec.numbers))]
+        more = [Argument(name, x.shape) for some, names in every for x, name in zip(some, names, strict=True)]
         self.arguments = (*needed, *more, *(a for a in self.arguments if a.optional))
 
     def recorded(self, algorithm: Record, present: Sequence[Argument], block: int = BLOCK) -> Program:
@@ -112,5 +113,6 @@ def _static(cluster_tree: ClusterTree, spec: Spec) -> dict[str, Any]:
 
 
 def compiled_step(mechanism: Mechanism, spec: Spec, which: tuple[Parameter, ...] = ()) -> Any:
-    """The function (q, v, tau, dt, impulse, parameters...) -> q, v, impulse, told: residual, gaps, forces."""
+    """The function (q, v, tau, dt, impulse, parameters..., numbers of terrain...) -> q, v, impulse, told: residual,
+    gaps, forces."""
     return make(StepRecording(mechanism, spec, which))

@@ -46,7 +46,8 @@ class Force(NamedTuple):
 
 class Taken(NamedTuple):
     """What a step takes and tells besides state and time step: joint forces `tau` and controls `u` of actuators, each
-    GIVEN, NONE or a Force; the friction of every contact; parameters; observations by name.
+    GIVEN, NONE or a Force; the friction of every contact; parameters of the robot; observations by name; numbers of
+    terrain.
     """
 
     tau: Any = GIVEN
@@ -54,6 +55,7 @@ class Taken(NamedTuple):
     friction: bool = False
     which: tuple[Parameter, ...] = ()
     observed: tuple[tuple[str, Observation], ...] = ()
+    terrain: tuple[Parameter, ...] = ()
 
 
 def _asked(function: Any, count: Any, dt: Any, q: Vec, v: Vec) -> Vec:
@@ -116,7 +118,8 @@ class Rolling:
     """The steps of rollouts of a mechanism: how they are recorded."""
 
     def __init__(self, mechanism: Mechanism, spec: Spec, taken: Taken) -> None:
-        self.model, self.spec, self.taken = ContactModel.with_contacts(mechanism, spec), spec, taken
+        self.spec, self.taken = spec._replace(numbers=taken.terrain), taken
+        self.model = ContactModel.with_contacts(mechanism, self.spec)
         n = len(spec.candidates)
         self._sizes = {"tau": TAU.shape(self.model), "u": U.shape(self.model)}
         self.forces = {name: x for name in self._sizes if isinstance(x := getattr(taken, name), Force)}
@@ -126,7 +129,8 @@ class Rolling:
             self.state |= {f"held_{name}": self._sizes[name] for name in self.forces} | {"phase": ()}
         self.controls = {name: size for name, size in self._sizes.items() if getattr(taken, name) == GIVEN}
         self.numbers: dict[str, tuple[int, ...]] = {"dt": ()} | ({"friction": (n,)} if taken.friction else {})
-        self.numbers |= {name: x.shape for name, x in zip(argument_names(taken.which), taken.which, strict=True)}
+        for some in (taken.which, taken.terrain):
+            self.numbers |= {name: x.shape for name, x in zip(argument_names(some), some, strict=True)}
         self.records = {"residual": (), "residuals": (3,), "gap": (n,), "force": (n, 3)}
         if self.model.kept_rows:
             self.records["kept"] = (self.model.kept_rows,)

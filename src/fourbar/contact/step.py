@@ -27,6 +27,7 @@ from .kept import NO_SLACK, Kept, kept_terms, links_of
 from .laws import rebound
 from .solve import solve
 from .solver import Block, Problem, Solution
+from .terrain_numbers import Given, TerrainNumbers, mixed_friction, with_numbers
 
 UNITS = Mat.identity(6)
 _FAR = 1e30  # a limit that is not there, as a velocity
@@ -51,6 +52,11 @@ def _row(pose: Transform, point: Vec, direction: Vec, turning: bool, sign: float
 def touches(manifold: Manifold, poses: tuple[Transform, Transform]) -> tuple[Touch, ...]:
     """All contacts of two shapes."""
     return manifold.touches(*poses)
+
+
+def touched(geometry: Any, poses: tuple[Transform, Transform], given: Given) -> Touch:
+    """A contact on terrain with numbers that are given."""
+    return with_numbers(geometry, given).touch(*poses)
 
 
 def located(candidate: Candidate, poses: tuple[Transform, Transform], found: Touch | None = None) -> Placed:
@@ -167,6 +173,7 @@ class Stepper:
         self.free = FreeMotion(
             self.s, c.clusters, c.expanded, c.velocities(), self.implicit.forces(), c.F_ext(), c.gravity
         )  # fmt: skip
+        self.terrain = TerrainNumbers(spec, c.given)
         self.placed = self._placed()
         rows = evaluate_rows(self.s, self.bundles, c.coordinates(), c.velocities(), c.still())
         self.kept = [Kept(*both) for both in zip(self.bundles, rows, strict=True)]
@@ -192,6 +199,9 @@ class Stepper:
         placed = []
         for x in self.spec.candidates:
             both, own = (poses[x.links[0]], poses[x.links[1]]), x.geometry
+            if given := self.terrain.of(x):
+                placed.append(self.call(located, x, both, self.call(touched, own, both, given)))
+                continue
             if not isinstance(own, OneOf):
                 placed.append(self.call(located, x, both))
                 continue
@@ -367,7 +377,11 @@ class Stepper:
         """The bounds of a contact's friction; the sliding one may be given for each sample."""
         candidate = self.spec.candidates[k]
         found: list[Any] = list(candidate.bounds)
-        if "friction" in self.c.given and candidate.friction > 0.0:
+        if not candidate.friction > 0.0:
+            return Vec(found)
+        if (on_terrain := self.terrain.friction(candidate)) is not None:
+            found[0] = self.call(mixed_friction, *on_terrain)
+        elif "friction" in self.c.given:
             found[0] = self.c.given["friction"][k]
         return Vec(found)
 

@@ -7,8 +7,9 @@ the step with the rest.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from numbers import Real
 from typing import Any, NamedTuple
 
@@ -16,6 +17,7 @@ import numpy as np
 
 from ..errors import ModelError
 from ..expr import Expr, Graph, evaluate, jvp, maximum, minimum, sqrt
+from ..expr.pytree import flatten, leaves, unflatten
 from ..once import cached_property
 from ..spatial.linear import Scalar, Vec, dot
 
@@ -67,6 +69,15 @@ class Terrain(ABC):
     @abstractmethod
     def surface(self, point: Vec) -> Surface:
         """How far a point of the world is from it, and the direction out."""
+
+    @property
+    def variable(self) -> dict[str, Any]:
+        """The numbers that may differ from sample to sample, besides friction: nested tuples by name."""
+        return {}
+
+    def surface_with(self, point: Vec, numbers: Mapping[str, Any]) -> Surface:
+        """The same with other numbers, nested tuples of scalars by name; those that are not given are its own."""
+        raise NotImplementedError(f"{type(self).__name__} has no numbers that differ from sample to sample")
 
 
 def _three(what: str, x: Any) -> tuple[float, float, float]:
@@ -138,24 +149,53 @@ class Plane(Terrain):
         normal = Vec(self.normal)
         return Surface(dot(normal, point) - dot(normal, self.point), normal)
 
+    @property
+    def variable(self) -> dict[str, Any]:
+        return {"point": self.point, "normal": self.normal}
+
+    def surface_with(self, point: Vec, numbers: Mapping[str, Any]) -> Surface:
+        normal = Vec(self.normal)
+        if "normal" in numbers:
+            given = Vec(numbers["normal"])
+            normal = given * (1.0 / sqrt(dot(given, given)))
+        return Surface(dot(normal, point - Vec(numbers.get("point", self.point))), normal)
+
 
 class Slopes(NamedTuple):
-    """A function of x, y, z traced once: what it is called on, its value, its gradient."""
+    """A function of x, y, z, and of more numbers, traced once: what it is called on, its value, its gradient."""
 
     inputs: tuple[Expr, ...]
     value: Scalar
     gradient: tuple[Scalar, ...]
 
 
-def _traced(function: Callable[..., Any]) -> Slopes:
-    inputs = Graph().inputs("p", 3)
-    value = function(*inputs)
+def _traced(function: Callable[..., Any], numbers: Mapping[str, Any]) -> Slopes:
+    """A function of x, y, z and of numbers by name, of which nominal ones are given."""
+    given, shape = flatten(tuple(numbers.values()))
+    inputs = Graph().inputs("p", 3 + len(given))
+    named = dict(zip(numbers, unflatten(shape, iter(inputs[3:])), strict=True))
+    value = function(*inputs[:3], **named)
     if not isinstance(value, Expr | Real):
-        raise ModelError(f"a signed distance is a function (x, y, z) -> scalar; {function!r} returned {value!r}")
-    gradient = tuple(jvp([value], {x: 1.0})[0] for x in inputs)
+        more = "".join(f", {name}" for name in numbers)
+        raise ModelError(f"a signed distance is a function (x, y, z{more}) -> scalar; {function!r} returned {value!r}")
+    gradient = tuple(jvp([value], {x: 1.0})[0] for x in inputs[:3])
     if all(x.__class__ is float and x == 0.0 for x in gradient):
         raise ModelError(f"the signed distance {function!r} is the same everywhere: it has no surface")
-    return Slopes(inputs, value, gradient)
+    return Slopes(tuple(inputs), value, gradient)
+
+
+def _nested(name: str, x: Any) -> Any:
+    """A number, or a vector or a table of numbers, as nested tuples of floats."""
+    try:
+        found = np.asarray(x, float)
+    except (TypeError, ValueError):
+        found = np.full(1, np.nan)
+    if found.ndim > 2 or not found.size or not np.isfinite(found).all():
+        raise ModelError(f"numbers: {name!r}: expected a finite number, or an array of one or two axes, got {x!r}")
+    if not isinstance(name, str) or not name.isidentifier() or name in ("x", "y", "z", "friction"):
+        raise ModelError(f"numbers: {name!r} is no name for an argument of the function besides x, y, z")
+    rows: Any = found.tolist()
+    return rows if not found.ndim else tuple(tuple(row) if isinstance(row, list) else row for row in rows)
 
 
 @dataclass(frozen=True)
@@ -177,6 +217,9 @@ class SignedDistance(Terrain):
         Rolling friction (m), likewise of the moment across the normal.
     restitution : float, optional
         Part of the normal velocity, from 0 to 1, with which what touches leaves.
+    numbers : mapping, optional
+        Numbers, or arrays of them, by name, which the function takes as keywords besides x, y, z. In a simulation they
+        may differ from sample to sample: ``numbers={"terrain.height": heights}``.
 
     Raises
     ------
@@ -187,6 +230,7 @@ class SignedDistance(Terrain):
     --------
     >>> import fourbar as fb
     >>> waves = fb.SignedDistance(lambda x, y, z: z - 0.1 * fb.sin(x), friction=0.6)
+    >>> dunes = fb.SignedDistance(lambda x, y, z, height: z - height * fb.sin(x), numbers={"height": 0.1})
     """
 
     distance: Callable[[Any, Any, Any], Any]
@@ -194,10 +238,16 @@ class SignedDistance(Terrain):
     torsion: float | None = None
     rolling: float | None = None
     restitution: float | None = None
+    numbers: Any = ()
 
     def __post_init__(self) -> None:
         if not callable(self.distance):
             raise ModelError(f"distance={self.distance!r}: expected a function (x, y, z) -> scalar")
+        try:
+            given = dict(self.numbers)
+        except (TypeError, ValueError):
+            raise ModelError(f"numbers={self.numbers!r}: expected numbers by name, such as {{'height': 0.1}}") from None
+        object.__setattr__(self, "numbers", tuple((name, _nested(name, x)) for name, x in given.items()))
         self.material  # noqa: B018
         self.traced  # noqa: B018
 
@@ -208,13 +258,26 @@ class SignedDistance(Terrain):
     @cached_property
     def traced(self) -> Slopes:
         """The function and its gradient."""
-        return _traced(self.distance)
+        return _traced(self.distance, self.variable)
 
     def surface(self, point: Vec) -> Surface:
-        inputs, value, gradient = self.traced
-        gap, *slope = evaluate([value, *gradient], dict(zip(inputs, point, strict=True)))
-        scale = 1.0 / sqrt(dot(slope, slope) + _TINY)
-        return Surface(gap * scale, Vec(slope) * scale)
+        return self.surface_with(point, {})
+
+    @property
+    def variable(self) -> dict[str, Any]:
+        return dict(self.numbers)
+
+    def surface_with(self, point: Vec, numbers: Mapping[str, Any]) -> Surface:
+        return _at(self.traced, (*point, *leaves(tuple((self.variable | dict(numbers)).values()))), _TINY)
+
+
+def _at(traced: Slopes, entries: tuple[Scalar, ...], tiny: float = 0.0) -> Surface:
+    """What was traced at a point and numbers, divided by the length of its gradient."""
+    inputs, value, gradient = traced
+    gap, *slope = evaluate([value, *gradient], dict(zip(inputs, entries, strict=True)))
+    squared = dot(slope, slope)
+    scale = 1.0 / sqrt(squared + tiny if tiny else squared)
+    return Surface(gap * scale, Vec(slope) * scale)
 
 
 @dataclass(frozen=True)
@@ -290,20 +353,39 @@ class HeightField(Terrain):
     @cached_property
     def traced(self) -> Slopes:
         """z - height(x, y), and its gradient."""
-        return _traced(lambda x, y, z: z - self.height(x, y))
+        return _traced(lambda x, y, z: z - self.height(x, y), {})
 
     def height(self, x: Scalar, y: Scalar) -> Scalar:
         """The height at a place."""
-        n, m = len(self.heights), len(self.heights[0])
-        along_x = _tents((x - self.origin[0]) / self.spacing[0], n)
-        along_y = _tents((y - self.origin[1]) / self.spacing[1], m)
-        return dot(along_x, [dot(row, along_y) for row in self.heights])
+        return _height(self.heights, self.spacing, self.origin, x, y)
 
     def surface(self, point: Vec) -> Surface:
-        inputs, value, gradient = self.traced
-        gap, *slope = evaluate([value, *gradient], dict(zip(inputs, point, strict=True)))
-        scale = 1.0 / sqrt(dot(slope, slope))
-        return Surface(gap * scale, Vec(slope) * scale)
+        return _at(self.traced, tuple(point))
+
+    @property
+    def variable(self) -> dict[str, Any]:
+        return {"heights": self.heights}
+
+    def surface_with(self, point: Vec, numbers: Mapping[str, Any]) -> Surface:
+        heights = numbers.get("heights", self.heights)
+        traced = _any_heights(len(heights), len(heights[0]), self.spacing, self.origin)
+        return _at(traced, (*point, *leaves(heights)))
+
+
+def _height(heights: Any, spacing: Any, origin: Any, x: Scalar, y: Scalar) -> Scalar:
+    along_x = _tents((x - origin[0]) / spacing[0], len(heights))
+    along_y = _tents((y - origin[1]) / spacing[1], len(heights[0]))
+    return dot(along_x, [dot(row, along_y) for row in heights])
+
+
+@lru_cache(maxsize=8)
+def _any_heights(n: int, m: int, spacing: tuple[float, ...], origin: tuple[float, ...]) -> Slopes:
+    """z - height(x, y) with heights (n, m) that are given, and its gradient."""
+
+    def above(x: Scalar, y: Scalar, z: Scalar, heights: Any) -> Scalar:
+        return z - _height(heights, spacing, origin, x, y)
+
+    return _traced(above, {"heights": ((0.0,) * m,) * n})
 
 
 def _tents(x: Scalar, n: int) -> list[Scalar]:

@@ -8,8 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..errors import ArgumentError
-from ..functions.varying import parameters
-from ..sim.numbers import nominal
+from ..sim.numbers import nominal_numbers
 from .task import Task
 from .worlds import Worlds
 
@@ -52,10 +51,9 @@ class Episodes:
         self.width = self._width()
 
     def _numbers(self) -> dict[str, np.ndarray]:
-        """Numbers of the robot that differ from world to world, as the robot itself has them."""
-        names = tuple(name for name in self.task.randomize if name != "friction")
-        mechanism = self.task.scene.robot.mechanism
-        return {x.name: nominal(mechanism, x) for x in parameters(mechanism, names)} if names else {}
+        """Numbers that differ from world to world, as the robot and the terrain themselves have them."""
+        names, scene = tuple(name for name in self.task.randomize if name != "friction"), self.task.scene
+        return nominal_numbers(scene.robot.mechanism, names, scene.grounds)
 
     def _width(self) -> int:
         """How many numbers an observation has: asked once, of worlds that begin."""

@@ -87,7 +87,8 @@ class Task:
     randomize : dict, optional
         Numbers that differ from world to world, drawn anew in every reset: the name of the number, and between which
         two numbers it is drawn, or a function of the worlds that draws it. There is "friction", of all contacts (n) or
-        of each (n, contacts), and what `System.varying` has: "trunk.mass", "knee.damping", "gravity", "servo.kp".
+        of each (n, contacts), what `System.varying` has: "trunk.mass", "knee.damping", "gravity", "servo.kp", and
+        numbers of the terrain: "terrain.normal", "terrain.friction".
     memory : dict, optional
         Names and shapes of arrays that functions may keep, a row for each world, ``worlds["command"]``: zeros in every
         reset.

@@ -25,7 +25,8 @@ class Batch:
 
     residual (n) is the largest of the last call of `step`. A world whose new state is not finite is `diverged` (n): it
     keeps its last finite state and moves no more until it is reset. friction (n, contacts) and the arrays of `numbers`
-    (n, *shape), by name, may be changed in place, for each world. observations (n, *shape) by name are those of the
+    (n, *shape), by name, may be changed in place, for each world; where "terrain.friction" is among these, it acts in
+    the contacts on that terrain, and `friction` in all others. observations (n, *shape) by name are those of the
     last step, or of the reset. After a reset forces are zero and gaps, which a step finds, NaN.
 
     Examples
@@ -60,9 +61,9 @@ class Batch:
         self.friction = np.repeat(scene.friction[None], n, 0)
         self._count = np.zeros(n)
         self._standing: Standing | None = None
-        given = read_numbers(robot.mechanism, numbers)
-        self._parameters, self._called = given.which, tuple(given.values)
-        both = zip(given.which, given.values.values(), strict=True)
+        given = read_numbers(robot.mechanism, numbers, scene.grounds)
+        self._parameters, self._terrain, self._called = given.which, given.terrain, tuple(given.of_robot)
+        both = zip(given.every, given.values.values(), strict=True)
         self.numbers = {x.name: self._spread(x.name, y, x.shape) for x, y in both}
         self._observed = read_observations(observe, scene.model)
         self._watch = Watch(scene.model, self._parameters, self._observed)
@@ -75,13 +76,14 @@ class Batch:
             raise ArgumentError(f"batch: {name!r} of shape {x.shape} does not fit {self.n} worlds") from None
 
     def _numbers(self, which: Any) -> dict[str, np.ndarray]:
-        """The numbers of some worlds, by the names of arguments."""
-        return {name: x[which] for name, x in zip(self._called, self.numbers.values(), strict=True)}
+        """The numbers of the robot of some worlds, by the names of arguments."""
+        return {name: x[which] for name, x in zip(self._called, self.numbers.values(), strict=False)}
 
     @property
     def nominal(self) -> dict[str, np.ndarray]:
-        """The numbers as the robot itself has them, by name."""
-        return {x.name: nominal(self.scene.robot.mechanism, x) for x in self._parameters}
+        """The numbers as the robot and the terrain themselves have them, by name."""
+        mechanism, grounds = self.scene.robot.mechanism, self.scene.grounds
+        return {x.name: nominal(mechanism, x, grounds) for x in (*self._parameters, *self._terrain)}
 
     @property
     def t(self) -> np.ndarray:
@@ -115,7 +117,8 @@ class Batch:
 
     def _advance(self, which: Any, controls: dict[str, np.ndarray], steps: int, threads: int | None) -> None:
         """Steps of some worlds, none of which has diverged."""
-        taken = Taken(GIVEN, GIVEN if "u" in controls else NONE, True, self._parameters, self._observed)
+        u = GIVEN if "u" in controls else NONE
+        taken = Taken(GIVEN, u, True, self._parameters, self._observed, self._terrain)
         rollout = self.scene.rolled(taken)
         own = [self.q, self.v, self.impulse, self._count]
         numbers = [self.friction, *self.numbers.values()]
@@ -177,7 +180,7 @@ class Batch:
             if not (np.isfinite(given).all() and (given >= 0.0).all()):
                 raise ArgumentError(f"change: {name}={values!r}: expected coefficients, finite and not negative")
         else:
-            read_numbers(self.scene.robot.mechanism, {name: given})
+            read_numbers(self.scene.robot.mechanism, {name: given}, self.scene.grounds)
         known[name][which] = given
 
     def _which(self, verb: str, ids: Any) -> Any:

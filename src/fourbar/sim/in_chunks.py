@@ -13,7 +13,7 @@ from ..chunks.apply import Result, apply
 from ..chunks.sent import Sent
 from ..errors import ArgumentError
 from ..system.system import System
-from .numbers import which_numbers
+from .numbers import NOWHERE, Grounds, which_numbers
 from .observe import check_driven, read_observations
 from .reading import check_actuators
 from .step import Traced
@@ -112,10 +112,18 @@ class Lazy(NamedTuple):
     observed: dict[str, tuple[int, ...]]
 
     @classmethod
-    def read(cls, robot: System, given: Mapping[str, Any], observe: Any, rows: int, model: Any = None) -> Lazy:
+    def read(
+        cls,
+        robot: System,
+        given: Mapping[str, Any],
+        observe: Any,
+        rows: int,
+        model: Any = None,
+        grounds: Grounds = NOWHERE,
+    ) -> Lazy:
         """From `given`: q, v, control, u, numbers, by name; a control has at least so many rows.
 
-        Observations are those of `model`, that of the robot if None.
+        Observations are those of `model`, that of the robot if None; `grounds` have numbers too.
         """
         model = robot.model if model is None else model
         sizes = {"control": robot.nv, "u": robot.nu}
@@ -123,7 +131,8 @@ class Lazy(NamedTuple):
             check_actuators(robot)
         cores: dict[str, Any] = {"q": (robot.nq,), "v": (robot.nv,)}
         cores |= {name: control_core(name, given[name], rows, size) for name, size in sizes.items()}
-        cores["numbers"] = {x.name: x.shape for x in which_numbers(robot.mechanism, given["numbers"])}
+        which = which_numbers(robot.mechanism, given["numbers"], grounds, given.get("friction"))
+        cores["numbers"] = {x.name: x.shape for x in which}
         observed = read_observations(observe, model)
         if given["u"] is None:
             check_driven(observed, robot.mechanism)

@@ -26,7 +26,7 @@ from .acting import SimulationWarning
 from .batch import Batch
 from .held import Kept
 from .in_chunks import any_lazy
-from .numbers import NOTHING, Numbers, read_numbers
+from .numbers import NOTHING, Grounds, Numbers, read_numbers
 from .observe import check_driven, read_observations
 from .reading import check_actuators, check_times, read_control, read_counts, read_period, rows_given
 from .scenes_in_chunks import rollout_lazily
@@ -157,6 +157,7 @@ class Scene(Staged):
             raise ArgumentError("Scene: MuJoCo's law cannot keep constraints of a robot; use Rigid() or Compliant(...)")
         more = {"rounds": int(iterations), "soft": acting.is_soft, "kept": self.kept.conditions}
         self.spec = Spec(found.candidates, joints, float(bounce_above), float(tolerance), **more)
+        self.grounds = Grounds(found.terrain_names, found.terrains, self.spec)  # whose numbers may differ
         if unkept_by_law := acting.unkept(found.candidates):
             warn(f"Scene: {unkept_by_law}", SimulationWarning)
         tell_chosen(found, unkept)
@@ -227,17 +228,18 @@ class Scene(Staged):
         """One step of length dt of one state or a batch, under joint forces tau (..., nv) and controls u (..., nu).
 
         Actuators act where u is given. impulse: those of the last step, a start that saves work; zeros if None.
-        friction (..., n) stands for the coefficients of all contacts, numbers for parameters of the robot by name;
-        both may differ in each sample.
+        friction (..., n) stands for the coefficients of all contacts, numbers for parameters of the robot and numbers
+        of the terrain by name; both may differ in each sample.
         """
-        given = NOTHING if numbers is None else read_numbers(self.robot.mechanism, numbers)
+        given = NOTHING if numbers is None else read_numbers(self.robot.mechanism, numbers, self.grounds, friction)
         tau = np.zeros(self.robot.nv) if tau is None else tau
         impulse = np.zeros(self.n_impulses) if impulse is None else impulse
         if u is not None:
             check_actuators(self.robot)
-        if given.which not in self._functions:
-            self._functions[given.which] = compiled_step(self.robot.mechanism, self.spec, given.which)
-        function = self._functions[given.which]
+        if given.every not in self._functions:
+            spec = self.spec._replace(numbers=given.terrain)
+            self._functions[given.every] = compiled_step(self.robot.mechanism, spec, given.which)
+        function = self._functions[given.every]
         some = {"friction": friction, "u": u, "threads": threads}
         more = {name: x for name, x in some.items() if x is not None}
         q, v, impulse, told = function(q, v, tau, dt, impulse, *given.values.values(), **more)
@@ -319,17 +321,16 @@ class Scene(Staged):
             x: Force(Commands(y, "control" if x == "tau" else x, sizes[x]), wanted.period) for x, y in inside.items()
         }
         forces |= dict.fromkeys(outside, GIVEN)
-        numbers = read_numbers(self.robot.mechanism, wanted.numbers)
+        numbers = read_numbers(self.robot.mechanism, wanted.numbers, self.grounds, wanted.friction)
         observed = read_observations(wanted.observe, self.model)
         if "u" not in acting:
             check_driven(observed, self.robot.mechanism)
-        taken = Taken(
-            forces.get("tau", NONE), forces.get("u", NONE), wanted.friction is not None, numbers.which, observed
-        )
+        tau, u = (forces.get(x, NONE) for x in ("tau", "u"))
+        taken = Taken(tau, u, wanted.friction is not None, numbers.which, observed, numbers.terrain)
         shapes = [x.shape[:-2] for x in outside.values() if isinstance(x, np.ndarray)]
         batch = np.broadcast_shapes(*shapes) if shapes else ()
         motion = self._started(q, v, wanted.dt, taken, wanted.friction, numbers, batch)
-        seen = Watch(self.model, numbers.which, observed).see(motion.state["q"], motion.state["v"], numbers.values)
+        seen = Watch(self.model, numbers.which, observed).see(motion.state["q"], motion.state["v"], numbers.of_robot)
         run = Run(self, motion, wanted.dt, wanted.steps, wanted.every, seen, wanted.threads)
         try:
             Driver(run, outside, wanted.period).reach(asked(wanted.progress, wanted.steps))
@@ -380,7 +381,9 @@ class Scene(Staged):
             None.
         numbers : dict, optional
             Parameters of the robot, which may differ in each sample: arrays (..., *shape) by name, as `System.varying`
-            calls them ("hand.mass", "gravity", "knee.damping", "servo.kp").
+            calls them ("hand.mass", "gravity", "knee.damping", "servo.kp"); and numbers of the terrain:
+            "terrain.point", "terrain.normal" of a plane, "terrain.heights" of a height field, "terrain.friction", and
+            those of a `SignedDistance`. Terrain that follows the first is called "terrain1", ..., or as in the file.
         observe : dict, optional
             Observations by name, each of `fb.observe` or an ``fb.traced(function)`` of (t, q, v); see
             `ContactRun.observations`.

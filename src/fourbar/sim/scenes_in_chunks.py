@@ -23,7 +23,7 @@ def rollout_lazily(
 ) -> ContactRun:
     """`Scene.rollout` with dask arrays as results; `given`: q, v, control, u, numbers and friction."""
     n, nq, nv, nu = len(scene.contacts), scene.robot.nq, scene.robot.nv, scene.robot.nu
-    lazy = Lazy.read(scene.robot, given, observe, -(-steps // read_period(period, dt)), scene.model)
+    lazy = Lazy.read(scene.robot, given, observe, -(-steps // read_period(period, dt)), scene.model, scene.grounds)
     rows = 1 + -(-steps // every)  # the start, and the end too where it is none of the others
     time = (rows,)
     results = [

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import NamedTuple
@@ -18,6 +19,7 @@ from .kernel import Tables, loaded_blocks, workspace_slots
 from .llvm import Loaded
 from .workers import address, call_shared, chunk_size, most_threads
 
+_SHARE = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 5, ctypes.c_int64)
 _NEVER = 1 << 62  # samples after which signals are looked for: a call is short, and Python looks after it
 
 
@@ -78,6 +80,7 @@ class RolloutKernel:
         self._code, blocks = loaded_blocks(program, lanes)
         self._loaded = _driver(lanes)
         self._share = self._loaded.address("share")
+        self._alone = _SHARE(self._share)
         self._tables = tables = Tables(program, lanes, blocks, {})
         inputs, outputs = {x.name: x for x in program.inputs}, {y.name: y for y in program.outputs}
         if list(inputs) != [*roles.state, *roles.numbers, *roles.controls]:
@@ -106,6 +109,7 @@ class RolloutKernel:
             data[[at, at + 1]] = tables.held(pairs * size), len(pairs)
         data[[own.ROOM, own.STATUS, own.MADE]] = (status + 2) * size, status * size, (status + 1) * size
         data[own.STOP] = outputs[roles.stop].slots[0] * size if roles.stop else -1
+        self._data_address = address(data)
 
     def _table(self) -> np.ndarray:
         """The rows of all moves, and where the strides of each are."""
@@ -138,7 +142,7 @@ class RolloutKernel:
         `brought` are state, numbers, what became of each sample and how many steps it has made; `taken` are to hold all
         but the numbers afterwards. The first axis of each array are the samples, the second one of `controls` and
         `records` are rows: row k of a record, of all that there could be, is taken after step (k + 1) every. No array
-        may overlap those that are written.
+        may overlap those that are written, but for states, which may be written where they were read.
         """
         self.placed(brought, controls, taken, records).run(request, threads)
 
@@ -152,15 +156,15 @@ class RolloutKernel:
         """The same arrays, as for `run`, to be used again and again: they must stay where they are."""
         return Placed(self, brought, controls, taken, records)
 
-    def call(self, table: np.ndarray, arrays: int, core: int, threads: int) -> None:
-        """Call the machine code on what a `Placed` has laid out."""
-        n, dims = int(table[0]), address(table)
-        args, steps = dims + 8, dims + 8 * (arrays + 2)
-        table[1] = steps + 8 * (arrays + core)
-        threads = min(threads, most_threads()) if threads > 1 else 1
+    def call(self, n: int, arguments: tuple[int, ...], threads: int) -> None:
+        """Call the machine code on n samples as a `Placed` has laid them out."""
         failures = self._data[words.FAILURES]
-        chunk = chunk_size(n, threads, self.lanes.width, _NEVER)
-        call_shared(self._share, args, dims, steps, address(self._data), chunk, threads)
+        if threads > 1:
+            threads = min(threads, most_threads())
+            chunk = chunk_size(n, threads, self.lanes.width, _NEVER)
+            call_shared(self._share, *arguments, self._data_address, chunk, threads)
+        else:
+            self._alone(*arguments, self._data_address, ctypes.byref(ctypes.c_int64()), n)
         if self._data[words.FAILURES] != failures:
             raise MemoryError(f"{self._name}: no memory for a workspace of {self._data[words.BYTES]} bytes")
 
@@ -183,16 +187,22 @@ class Placed:
         core = [s for x, has_rows in zip(arrays, rows, strict=True) for s in x.strides[1 + has_rows :]]
         distances = [x.strides[1] if has_rows else 0 for x, has_rows in zip(arrays, rows, strict=True)]
         before = [len(taken[-1]), 0, *map(address, arrays), *outer, *core]
-        self._asked, self._core = slice(len(before), len(before) + 6), len(core)
+        self._asked = slice(len(before), len(before) + 6)
         self._table = np.array([*before, *[0] * 6, *distances], np.int64)
+        dims = address(self._table)
+        self._table[1] = dims + 8 * len(before)
+        self._n, self._arguments = len(taken[-1]), (dims + 8, dims, dims + 8 * (len(arrays) + 2))
+        self._last: Request | None = None
 
     def run(self, request: Request, threads: int) -> None:
         """Make steps, on so many threads."""
-        first_control = request.first // request.hold
-        self._table[self._asked] = (
-            request.steps, request.first, request.hold, request.every, first_control, request.first_record + 1
-        )  # fmt: skip
-        self._kernel.call(self._table, len(self._arrays), self._core, threads)
+        if request != self._last:
+            first_control = request.first // request.hold
+            self._table[self._asked] = (
+                request.steps, request.first, request.hold, request.every, first_control, request.first_record + 1
+            )  # fmt: skip
+            self._last = request
+        self._kernel.call(self._n, self._arguments, threads)
 
 
 def _pairs(origin: Sequence[_Move], target: Sequence[_Move]) -> np.ndarray:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..arrays import Argument, to_array
-from ..contact.candidates import reported_gaps
+from ..contact.candidates import OneOf, reported_gaps
 from ..contact.rolling import GIVEN, NONE, SEEN, Taken
 from ..errors import ArgumentError, unknown
 from .numbers import nominal, read_numbers
@@ -18,6 +19,9 @@ from .watch import Watch
 
 if TYPE_CHECKING:
     from .scene import Scene
+
+_LIVE = 5  # arrays that carry a world from step to step
+_ARRAYS = ("q", "v", "impulse", "residual", "_count", "gap", "force", "friction")
 
 
 class Batch:
@@ -60,11 +64,14 @@ class Batch:
         self.force = np.zeros((n, contacts, 3))
         self.friction = np.repeat(scene.friction[None], n, 0)
         self._count = np.zeros(n)
-        self._standing: Standing | None = None
+        self._shapes = {name: vars(self)[name].shape for name in _ARRAYS}
+        self._may_be_apart = any(isinstance(x.geometry, OneOf) for x in scene.spec.candidates)
+        self._standing: dict[bool, Standing] = {}  # by whether actuators act
         given = read_numbers(robot.mechanism, numbers, scene.grounds)
         self._parameters, self._terrain, self._called = given.which, given.terrain, tuple(given.of_robot)
         both = zip(given.every, given.values.values(), strict=True)
         self.numbers = {x.name: self._spread(x.name, y, x.shape) for x, y in both}
+        self._number_shapes = {name: x.shape for name, x in self.numbers.items()}
         self._observed = read_observations(observe, scene.model)
         self._watch = Watch(scene.model, self._parameters, self._observed)
         self.observations = self._watch.see(self.q, self.v, self._numbers(slice(None)))
@@ -97,55 +104,87 @@ class Batch:
 
         Joint forces tau (..., nv) and controls u (..., nu) of the actuators, which act if u is given, are held.
         """
-        if not isinstance(steps, int | np.integer) or isinstance(steps, bool) or steps < 1:
-            raise ArgumentError(f"step: steps={steps!r}: expected a whole number, at least 1")
-        which, robot = self._which("step", ids), self.scene.robot
-        numbers = np.arange(self.n)[which]
-        controls = {"tau": np.zeros(robot.nv) if tau is None else self._rows("step", "tau", tau, robot.nv, numbers)}
-        if u is None:
-            check_driven(self._observed, robot.mechanism)
-        else:
-            check_actuators(robot)
-            controls["u"] = self._rows("step", "u", u, robot.nu, numbers)
-        if self.diverged[which].any():
-            stays = self.diverged[numbers]
-            self.residual[numbers[stays]] = np.inf
-            controls = {k: x[~stays] if x.ndim > 1 and len(x) == len(stays) else x for k, x in controls.items()}
-            which = numbers = numbers[~stays]
-        if len(numbers):
-            self._advance(which, controls, int(steps), threads)
+        if steps.__class__ is not int or steps < 1:
+            if not isinstance(steps, np.integer) or steps < 1:
+                raise ArgumentError(f"step: steps={steps!r}: expected a whole number, at least 1")
+            steps = int(steps)
+        if ids is not None or 1 in self.diverged.tobytes():
+            self._step_some(np.arange(self.n)[self._which("step", ids)], tau, u, steps, threads)
+            return
+        arrays = self._arrays()
+        standing = self._standing.get(u is not None)
+        if standing is None or not standing.holds(arrays):
+            standing = self._standing[u is not None] = self._placed(u is not None, self._settled())
+        self._drive(standing, self.n, tau, u)
+        moves_on = standing.advance(steps, threads)
+        self._tell()
+        if not moves_on:
+            self._lose(np.flatnonzero(standing.status))
 
-    def _advance(self, which: Any, controls: dict[str, np.ndarray], steps: int, threads: int | None) -> None:
-        """Steps of some worlds, none of which has diverged."""
-        u = GIVEN if "u" in controls else NONE
-        taken = Taken(GIVEN, u, True, self._parameters, self._observed, self._terrain)
-        rollout = self.scene.rolled(taken)
-        own = [self.q, self.v, self.impulse, self._count]
-        numbers = [self.friction, *self.numbers.values()]
-        if isinstance(which, slice):
-            if self._standing is None or not self._standing.holds(rollout, own, numbers):
-                self._standing = Standing(rollout, self.n, self.dt, own, numbers)
-            standing = self._standing
-        else:
-            standing = Standing(rollout, len(which), self.dt, [x[which] for x in own], [x[which] for x in numbers])
-        standing.advance(controls, steps, threads)
-        self._keep(which, standing)
+    def _tell(self) -> None:
+        """Say that points that are not there do not touch."""
+        if self._may_be_apart:
+            self.gap[...] = reported_gaps(self.gap)
 
-    def _keep(self, which: Any, found: Standing) -> None:
-        """Take what came of steps."""
-        diverged = found.status != 0.0
-        for mine, x in zip((self.q, self.v, self.impulse, self._count), found.after, strict=True):
-            mine[which] = x
-        self.diverged[which] = diverged
-        self.residual[which] = found.worst
-        self.gap[which], self.force[which] = reported_gaps(found.records["gap"]), found.records["force"]
-        for name, x in self.observations.items():
-            x[which] = found.records[SEEN + name]
-        if diverged.any():
-            lost = np.arange(self.n)[which][diverged]
-            self.residual[lost], self.gap[lost], self.force[lost] = np.inf, np.nan, 0.0
-            for x in self.observations.values():
-                x[lost] = np.nan
+    def _arrays(self) -> tuple[np.ndarray, ...]:
+        """All that a step reads and writes: what lives, what is told, numbers."""
+        live = (self.q, self.v, self.impulse, self.residual, self._count)
+        told = (self.gap, self.force, *self.observations.values())
+        return (*live, *told, self.friction, *self.numbers.values())
+
+    def _settled(self) -> tuple[np.ndarray, ...]:
+        """The same, such that machine code can write there, also where a user has put other arrays in their place."""
+        for some, shapes in ((vars(self), self._shapes), (self.numbers, self._number_shapes)):
+            for name, shape in shapes.items():
+                some[name] = np.require(some[name], float, "AW")
+                if some[name].shape != shape:
+                    raise ArgumentError(f"batch: {name} must have shape {shape}, got {some[name].shape}")
+        return self._arrays()
+
+    def _placed(self, driven: bool, arrays: Sequence[np.ndarray]) -> Standing:
+        """Worlds that live in some arrays, with actuators that act or not."""
+        if driven:
+            check_actuators(self.scene.robot)
+        else:
+            check_driven(self._observed, self.scene.robot.mechanism)
+        u = GIVEN if driven else NONE
+        rollout = self.scene.rolled(Taken(GIVEN, u, True, self._parameters, self._observed, self._terrain))
+        names = ["gap", "force", *(SEEN + name for name in self.observations)]
+        end = _LIVE + len(names)
+        told = dict(zip(names, arrays[_LIVE:end], strict=True))
+        return Standing(rollout, self.dt, arrays[:_LIVE], told, arrays[end:])
+
+    def _drive(self, standing: Standing, n: int, tau: Any, u: Any, which: Any = None) -> None:
+        """Hold controls of n worlds, or of those among them that move."""
+        for name, target in standing.controls.items():
+            given = tau if name == "tau" else u
+            rows: Any = 0.0 if given is None else self._rows("step", name, given, target.shape[1], n)
+            if which is not None and np.ndim(rows) == 2 and len(rows) == n:
+                rows = rows[which]
+            target[...] = rows
+
+    def _step_some(self, worlds: np.ndarray, tau: Any, u: Any, steps: int, threads: int | None) -> None:
+        """Steps of some worlds, of which those that have diverged stay where they are."""
+        stays, arrays = self.diverged[worlds], self._settled()
+        going = worlds[~stays]
+        standing = self._placed(u is not None, [x[going] for x in arrays])
+        self._drive(standing, len(worlds), tau, u, None if len(going) == len(worlds) else ~stays)
+        self.residual[worlds[stays]] = np.inf
+        if not len(going):
+            return
+        moves_on = standing.advance(steps, threads)
+        for mine, x in zip(arrays, standing.written, strict=False):
+            mine[going] = x
+        self._tell()
+        if not moves_on:
+            self._lose(going[standing.status != 0.0])
+
+    def _lose(self, lost: np.ndarray) -> None:
+        """Mark worlds that have diverged."""
+        self.diverged[lost] = True
+        self.residual[lost], self.gap[lost], self.force[lost] = np.inf, np.nan, 0.0
+        for x in self.observations.values():
+            x[lost] = np.nan
 
     def reset(self, ids: Any = None, *, q: Any = None, v: Any = None) -> None:
         """Put all worlds, or those named, into a state: neutral and at rest where none is given."""
@@ -198,16 +237,18 @@ class Batch:
             )
         return chosen
 
-    def _rows(self, verb: str, name: str, x: Any, size: int, worlds: np.ndarray) -> np.ndarray:
-        """An array for some worlds: (size), or with a row for each of them."""
+    def _rows(self, verb: str, name: str, x: Any, size: int, n: int) -> np.ndarray:
+        """An array for n worlds: (size), or with a row for each of them."""
+        if type(x) is np.ndarray and x.dtype == float and x.shape == (n, size):
+            return x
         array = to_array(verb, Argument(name, (size,)), x)
-        if array.ndim > 2 or (array.ndim == 2 and len(array) not in (1, len(worlds))):
-            raise ArgumentError(f"{verb}: {name} must have shape {(len(worlds), size)} or {(size,)}, got {array.shape}")
+        if array.ndim > 2 or (array.ndim == 2 and len(array) not in (1, n)):
+            raise ArgumentError(f"{verb}: {name} must have shape {(n, size)} or {(size,)}, got {array.shape}")
         return array
 
     def _finite(self, name: str, x: Any, like: np.ndarray) -> np.ndarray:
         """A part of the state for some worlds, refused where it is not finite."""
-        array = self._rows("reset", name, x, like.shape[1], like)
+        array = self._rows("reset", name, x, like.shape[1], len(like))
         if not np.isfinite(array).all():
             raise ArgumentError(f"reset: {name} is NaN or infinite; a motion starts from finite numbers")
         return array

@@ -253,3 +253,13 @@ def test_a_name_that_robot_and_terrain_share_is_refused() -> None:
     scene = fb.Scene(b.build(), hill, contacts=[Shape("terrain", "sphere", 0.1)])
     with pytest.raises(fb.ArgumentError, match="robot and of the terrain"):
         scene.rollout(START, steps=1, numbers={"terrain.mass": 1.0})
+
+
+def test_chunks_of_dask_arrays_take_them() -> None:
+    da = pytest.importorskip("dask.array")
+    scene = fb.Scene(brick(), fb.Plane(0.5), contacts=SHAPES["balls"])
+    q, given = np.tile(START, (4, 1)), np.linspace(0.1, 0.9, 4)
+    numbers = {"terrain.friction": da.from_array(given, chunks=2), "terrain.normal": [0.1, 0, 1]}
+    lazy = scene.rollout(da.from_array(q, chunks=(2, 7)), steps=40, numbers=numbers)
+    whole = scene.rollout(q, steps=40, numbers={"terrain.friction": given, "terrain.normal": [0.1, 0, 1]})
+    assert np.array_equal(lazy.q.compute(), whole.q)

@@ -61,7 +61,7 @@ NOWHERE = Grounds((), (), Spec((), ()))
 def which_numbers(
     mechanism: Mechanism, numbers: Any, grounds: Grounds = NOWHERE, friction: Any = None
 ) -> tuple[Parameter, ...]:
-    """The parameters that numbers by name are given for, in the order of the model, then those of terrain; none if None.
+    """The parameters that numbers by name are given for: in the order of the model, then terrain's; none if None.
 
     `friction` is that of all contacts, if it is given.
     """

@@ -45,8 +45,12 @@ class Law:
         return None
 
     def acting(self, touch: Any, on_terrain: bool) -> Any:
-        """A contact with the point at which forces act."""
-        return touch
+        """A contact with the point at which forces act: on what does not move.
+
+        The points of a foot on a plane are in one plane then, however far each of them is from it, and all of them can
+        stick at once: on the foot itself the last of a gap would turn it, and what is not at the same height slides.
+        """
+        return touch._replace(point=touch.point - touch.normal * touch.gap) if on_terrain else touch
 
     def unkept(self, candidates: Any) -> str:
         """What of some candidates does not act under this law, in words; empty if all does."""

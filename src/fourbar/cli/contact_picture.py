@@ -5,14 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import matplotlib
 import numpy as np
-from matplotlib.figure import Figure
 
 from ..joints import Free
 from ..mechanism.mechanism import WORLD
+from ..plots.sticks import stick_figure, tip_path
+from ..plots.style import COLOURS, DARK, EDGE, PALE, drawing
 from ..system.system import System
-from .picture import COLOURS, DARK, PALE, STYLE, joints, skeleton, tip_of
+from .picture import joints
 from .touch import Touched, by_body, up_of
 
 _MOST_FORCES = 5  # bodies whose forces are lines of their own
@@ -21,9 +21,7 @@ _MOST_BONES = 400
 
 def draw(robot: System, touched: Touched, output: Path) -> None:
     """Write the picture."""
-    with matplotlib.rc_context(STYLE):
-        figure = Figure(figsize=(11.0, 6.6), layout="constrained")
-        figure.suptitle(robot.name.replace("_", " "), x=0.01, ha="left", weight="bold")
+    with drawing(11.0, 6.6, robot.name) as figure:
         grid = figure.add_gridspec(3, 2, width_ratios=(1.45, 1.0), hspace=0.06)
         first = figure.add_subplot(grid[0, 0])
         _heights(first, robot, touched)
@@ -42,11 +40,11 @@ def _heights(axes: Any, robot: System, touched: Touched) -> None:
     """How high the roots that move freely are above the ground, or the tip of a robot that is fixed."""
     up, t, q = up_of(robot), touched.run.t, touched.run.q
     roots = [c.child for c in robot.mechanism.joints if c.parent == WORLD and isinstance(c.joint, Free)]
-    places = {name: robot.pose(q, name)[:, :3, 3] for name in roots} or dict([tip_of(robot, q)])
+    places = {name: robot.pose(q, name)[:, :3, 3] for name in roots} or dict([tip_path(robot, q)])
     base = touched.height or 0.0
     for k, (name, place) in enumerate(list(places.items())[: len(COLOURS)]):
         axes.plot(t, place @ up - base, color=COLOURS[k], lw=1.4, label=name)
-    axes.axhline(0.0, color="#888888", lw=0.8)
+    axes.axhline(0.0, color=EDGE, lw=0.8)
     axes.set_title("height above the ground" if touched.height is not None else "height")
     axes.set_ylabel("m")
     axes.set_xlim(0.0, t[-1])
@@ -80,16 +78,16 @@ def _side(axes: Any, robot: System, touched: Touched) -> None:
     rise = int(np.argmax(np.abs(up)))
     sign = float(np.sign(up[rise]))
     paths = {body: robot.pose(q, body)[:, :3, 3] for body in list(by_body(touched))[:_MOST_FORCES]}
-    paths = paths or dict([tip_of(robot, q)])
+    paths = paths or dict([tip_path(robot, q)])
     others = [i for i in range(3) if i != rise]
     spread = np.ptp(np.concatenate(list(paths.values())), axis=0)
-    bones = [np.concatenate(skeleton(robot, x)) for x in (q[0], q[-1])]
+    bones = [stick_figure(robot, x).lines.reshape(-1, 3) for x in (q[0], q[-1])]
     wide = np.ptp(np.concatenate(bones), axis=0) + spread
     across = max(others, key=lambda i: wide[i])
     for k, (body, path) in enumerate(paths.items()):
         axes.plot(path[:, across], sign * path[:, rise], color=COLOURS[k], lw=1.0, alpha=0.8, label=body)
     for x, colour, label in ((q[0], PALE, "start"), (q[-1], DARK, "end")):
-        for k, bone in enumerate(skeleton(robot, x)[:_MOST_BONES]):
+        for k, bone in enumerate(stick_figure(robot, x).lines[:_MOST_BONES]):
             shown = label if k == 0 else None
             axes.plot(bone[:, across], sign * bone[:, rise], "o-", color=colour, lw=1.8, ms=3.0, label=shown, zorder=3)
     if touched.height is not None:

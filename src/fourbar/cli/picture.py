@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -12,32 +11,19 @@ from matplotlib.collections import LineCollection
 from matplotlib.colors import LinearSegmentedColormap
 from matplotlib.figure import Figure
 
-from ..constraints import Closure, Distance
 from ..errors import ArgumentError
 from ..joints import Free, Revolute
 from ..joints.euclidean import is_flat
-from ..mechanism.mechanism import WORLD, NamedLoop
+from ..mechanism.mechanism import WORLD
+from ..plots.sticks import stick_figure, tip_path
+from ..plots.style import COLOURS, DARK, EDGE, PALE, drawing
 from ..sim import Trajectory
 from ..system.system import System
 
 _MOST_LABELS = 8
 _LONGEST_LEGEND = 36  # characters that fit beside the title
-COLOURS = ("#1f5fa8", "#d1701c", "#3a8f4d", "#8c4aa0", "#b03a48", "#4a8f99", "#8a6d3b", "#5c5c5c")
-DARK, PALE, BAND = "#333333", "#b5b5b5", "#eaf1e6"
+BAND = "#eaf1e6"
 _FEW = 3  # joints whose limits are told apart
-STYLE: dict[Any, Any] = {
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "axes.edgecolor": "#888888",
-    "axes.axisbelow": True,
-    "axes.grid": True,
-    "grid.color": "#e6e6e6",
-    "axes.titlesize": 10.5,
-    "axes.titlelocation": "left",
-    "figure.titlesize": 12,
-    "font.size": 9,
-    "legend.frameon": False,
-}
 
 
 def check_output(output: Path) -> None:
@@ -51,9 +37,7 @@ def check_output(output: Path) -> None:
 
 def draw(robot: System, trajectory: Trajectory, drift: np.ndarray, output: Path) -> None:
     """Write the picture of a simulation; `drift` is the relative change in energy."""
-    with matplotlib.rc_context(STYLE):
-        figure = Figure(figsize=(11.0, 5.6), layout="constrained")
-        figure.suptitle(robot.name.replace("_", " "), x=0.01, ha="left", weight="bold")
+    with drawing(11.0, 5.6, robot.name) as figure:
         grid = figure.add_gridspec(2, 2, width_ratios=(1.45, 1.0), hspace=0.06)
         first = figure.add_subplot(grid[0, 0])
         joints(first, robot, trajectory.t, trajectory.q)
@@ -116,7 +100,7 @@ def joints(axes: Any, robot: System, t: np.ndarray, q: np.ndarray) -> None:
 def _drift(axes: Any, t: np.ndarray, drift: np.ndarray) -> None:
     largest = float(np.abs(drift).max())
     power = int(np.floor(np.log10(largest))) if largest > 0.0 else 0
-    axes.axhline(0.0, color="#888888", lw=0.8)
+    axes.axhline(0.0, color=EDGE, lw=0.8)
     axes.plot(t, drift / 10.0**power, color=COLOURS[3], lw=1.2)
     axes.set_title("change in energy, relative to the largest kinetic energy")
     axes.set_ylabel(rf"$\times\,10^{{{power}}}$" if power else "1")
@@ -125,7 +109,7 @@ def _drift(axes: Any, t: np.ndarray, drift: np.ndarray) -> None:
 
 def _path(axes: Any, robot: System, trajectory: Trajectory) -> None:
     """The path of the tip, in the plane in which it moves most, coloured by time; of what falls, seen from its root."""
-    tip, position = tip_of(robot, trajectory.q)
+    tip, position = tip_path(robot, trajectory.q)
     root = _falling(robot)
     base = np.zeros((1, 3)) if root is None else robot.pose(trajectory.q, root)[:, :3, 3]
     position = position - base
@@ -138,7 +122,7 @@ def _path(axes: Any, robot: System, trajectory: Trajectory) -> None:
     for q, origin, colour, label in (
         (trajectory.q[0], base[0], PALE, "start"), (trajectory.q[-1], base[-1], DARK, "end")
     ):  # fmt: skip
-        for k, bone in enumerate(skeleton(robot, q)):
+        for k, bone in enumerate(stick_figure(robot, q).lines):
             shown = label if k == 0 else None
             axes.plot(*(bone - origin)[:, plane].T, "o-", color=colour, lw=1.8, ms=3.5, label=shown, zorder=3)
     axes.set_aspect("equal", adjustable="datalim")
@@ -154,36 +138,3 @@ def _falling(robot: System) -> str | None:
     """The body that falls with all others, if there is one."""
     roots = [c for c in robot.mechanism.joints if c.parent == WORLD]
     return roots[0].child if len(roots) == 1 and isinstance(roots[0].joint, Free) else None
-
-
-def tip_of(robot: System, q: np.ndarray) -> tuple[str, np.ndarray]:
-    """The last frame, or else the centre of mass of the last body (its origin may lie on a hinge): (n, 3)."""
-    if robot.names.frames:
-        name = robot.names.frames[-1]
-        return name, robot.pose(q, name)[:, :3, 3]
-    body = robot.mechanism.bodies[-1]
-    T = robot.pose(q, body.name)
-    return body.name, T[:, :3, :3] @ np.array(body.com) + T[:, :3, 3]
-
-
-def skeleton(robot: System, q: np.ndarray) -> list[np.ndarray]:
-    """Lines (2, 3) from the origin of every body to that of its parent, to its loop attachments, and to the tip."""
-    m = robot.mechanism
-    poses = dict(zip(robot.names.bodies, robot.poses(q), strict=True)) | {WORLD: np.eye(4)}
-    origin = {name: T[:3, 3] for name, T in poses.items()}
-    lines = [np.array([origin[c.parent], origin[c.child]]) for c in m.joints if c.parent != WORLD]
-    for body, point in _held(m.loops):
-        lines.append(np.array([origin[body], poses[body][:3, :3] @ point + origin[body]]))
-    last = m.frames[-1].body if m.frames else m.bodies[-1].name
-    return [*lines, np.array([origin[last], tip_of(robot, q[None])[1][0]])]
-
-
-def _held(loops: Sequence[NamedLoop]) -> list[tuple[str, np.ndarray]]:
-    """The bodies that loop joints and rods hold, and the points where they do, in the bodies' frames."""
-    found: list[tuple[str, Any]] = []
-    for loop in (named.loop for named in loops):
-        if isinstance(loop, Closure):
-            found += [(loop.predecessor, loop.at_predecessor.p), (loop.successor, loop.at_successor.p)]
-        elif isinstance(loop, Distance):
-            found += [(loop.predecessor, loop.predecessor_point), (loop.successor, loop.successor_point)]
-    return [(body, np.array(point, float)) for body, point in found if body != WORLD]

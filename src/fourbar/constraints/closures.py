@@ -152,6 +152,10 @@ class Closure(Loop):
         return (self.predecessor, self.successor)
 
     @property
+    def attachments(self) -> tuple[tuple[str, Sequence[float]], ...]:
+        return ((self.predecessor, self.at_predecessor.p), (self.successor, self.at_successor.p))
+
+    @property
     def extra_joint(self) -> Joint | None:
         return None if closes_directly(self.joint) else self.joint
 
@@ -236,6 +240,10 @@ class Distance(Loop):
     @property
     def bodies(self) -> tuple[str, ...]:
         return (self.predecessor, self.successor)
+
+    @property
+    def attachments(self) -> tuple[tuple[str, Sequence[float]], ...]:
+        return ((self.predecessor, self.predecessor_point), (self.successor, self.successor_point))
 
     def residual(self, view: View) -> Sequence[Scalar]:
         a = view.pose(self.predecessor).point(Vec(self.predecessor_point))

@@ -57,6 +57,11 @@ class Loop(Restriction):
         return ()
 
     @property
+    def attachments(self) -> tuple[tuple[str, Sequence[float]], ...]:
+        """Where it holds its bodies together: each with a point (m) in its frame; none if it holds joints."""
+        return ()
+
+    @property
     def driven_joints(self) -> tuple[str, ...]:
         """Joints that should rather be dependent than the others."""
         return ()

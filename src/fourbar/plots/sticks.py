@@ -7,7 +7,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..constraints import Closure, Distance
 from ..errors import ArgumentError
 from ..mechanism.mechanism import WORLD, Mechanism
 from .style import COLOURS, DARK, EDGE, PALE, colour, drawing, load_matplotlib
@@ -28,6 +27,12 @@ class Figure(NamedTuple):
     roots: np.ndarray
 
     @property
+    def lines(self) -> np.ndarray:
+        """All lines (n, 2, 3) that have a length."""
+        every = np.concatenate([self.bones, self.ties])
+        return every[np.ptp(every, axis=1).max(axis=-1) > 0.0]
+
+    @property
     def points(self) -> np.ndarray:
         """All points."""
         return np.concatenate([x.reshape(-1, 3) for x in self])
@@ -35,14 +40,9 @@ class Figure(NamedTuple):
 
 def held_points(m: Mechanism) -> Iterator[list[tuple[str, np.ndarray]]]:
     """For each joint and rod that closes a loop the two bodies that it holds, and where, in the bodies' frames."""
-    for loop in (named.loop for named in m.loops):
-        if isinstance(loop, Closure):
-            ends = [(loop.predecessor, loop.at_predecessor.p), (loop.successor, loop.at_successor.p)]
-        elif isinstance(loop, Distance):
-            ends = [(loop.predecessor, loop.predecessor_point), (loop.successor, loop.successor_point)]
-        else:
-            continue
-        yield [(body, np.array(point, float)) for body, point in ends]
+    for named in m.loops:
+        if named.loop.attachments:
+            yield [(body, np.array(point, float)) for body, point in named.loop.attachments]
 
 
 def tip(robot: Any) -> tuple[str, str, np.ndarray]:
@@ -54,6 +54,13 @@ def tip(robot: Any) -> tuple[str, str, np.ndarray]:
         return frame.name, frame.body, np.array(frame.placement.position)
     body = m.bodies[-1]
     return body.name, body.name, np.array(body.com)
+
+
+def tip_path(robot: Any, q: np.ndarray) -> tuple[str, np.ndarray]:
+    """The name of the tip, and where it is (n, 3) at configurations (n, nq)."""
+    name, body, point = tip(robot)
+    T = robot.pose(q, body)
+    return name, T[:, :3, :3] @ point + T[:, :3, 3]
 
 
 def _ends(m: Mechanism) -> dict[str, list[str]]:

@@ -71,12 +71,7 @@ class Sticks:
 
     def _held(self) -> list[tuple[str, np.ndarray]]:
         """Points of bodies that loops hold."""
-        found: list[tuple[str, Any]] = []
-        for loop in (named.loop for named in self.mechanism.loops):
-            if isinstance(loop, Closure):
-                found += [(loop.predecessor, loop.at_predecessor.p), (loop.successor, loop.at_successor.p)]
-            elif isinstance(loop, Distance):
-                found += [(loop.predecessor, loop.predecessor_point), (loop.successor, loop.successor_point)]
+        found = [place for named in self.mechanism.loops for place in named.loop.attachments]
         return [(body, np.array(point, float)) for body, point in found]
 
     def _size(self) -> float:

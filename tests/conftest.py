@@ -1,8 +1,9 @@
 """One temporary cache for a run, shared by all its processes: tests never read or write the user's own.
 
-And what is left out of the default run, for time: tests marked `slow`, cases named by `slow_cases`, and mechanisms that
-repeat what others show. Of random mechanisms the first three stand in the default run; those that take long to compile
-stand there in tests marked `every_mechanism` only. `-m slow` runs what is left out.
+And what is left out of the default run, for time: tests marked `slow`, cases named by `slow_cases` or not named by
+`default_cases`, and mechanisms that repeat what others show. Of random mechanisms the first two stand in the default
+run; those that take long to compile, and outside of tests/loops some with loops, stand there in tests marked
+`every_mechanism` only. `-m slow` runs what is left out.
 """
 
 from __future__ import annotations
@@ -19,7 +20,8 @@ _HEAVY = {
     "tripod", "stewart_platform", "moored", "spatial_crank", "chained", "nested", "explicit", "written", "everything",
     "repeated",
 }  # fmt: skip
-_RANDOM = re.compile(r"tree([3-9]|1\d)|([3-9]|1\d)")  # beyond the first three; numbers alone where nothing else varies
+_RANDOM = re.compile(r"tree([2-9]|1\d)")  # beyond the first two
+_LOOPED = {"differential", "guided"}  # in tests of loops only
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -40,17 +42,25 @@ def pytest_unconfigure(config: pytest.Config) -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark as slow the cases that are left out for time."""
+    """Mark as slow, and not as quick, the cases that are left out for time."""
     for item in items:
-        case = item.callspec.id if isinstance(item, pytest.Function) and hasattr(item, "callspec") else ""
-        if any(case in marker.args for marker in item.iter_markers("slow_cases")) or (
-            item.get_closest_marker("every_mechanism") is None and _repeats(case)
-        ):
+        callspec = getattr(item, "callspec", None)
+        if callspec is not None and _is_left_out(item, callspec.id, callspec.params):
             item.add_marker(pytest.mark.slow)
+            item.own_markers = [marker for marker in item.own_markers if marker.name != "quick"]
 
 
-def _repeats(case: str) -> bool:
-    """Whether a case is that of a mechanism that repeats what others show."""
-    words = re.split(r"[-, ]", case)
-    random = [_RANDOM.fullmatch(word) for word in words]
-    return bool(_HEAVY & set(words)) or any(found and (found[1] or len(words) == 1) for found in random)
+def _is_left_out(item: pytest.Item, case: str, params: dict[str, object]) -> bool:
+    """Whether a case, by its id, is slow: by markers of its test, or as a mechanism that repeats what others show."""
+    if any(case in marker.args for marker in item.iter_markers("slow_cases")):
+        return True
+    named = item.get_closest_marker("default_cases")
+    if named is not None:
+        return not any(f"-{name}-" in f"-{case}-" for name in named.args)
+    if item.get_closest_marker("every_mechanism") is not None:
+        return False
+    words = set(re.split(r"[-, ]", case))
+    if "/loops/" in item.nodeid:
+        return not _HEAVY.isdisjoint(words)
+    words |= {f"tree{params[x]}" for x in ("number", "name") if x in params}
+    return not words.isdisjoint(_HEAVY | _LOOPED) or any(_RANDOM.fullmatch(word) for word in words)

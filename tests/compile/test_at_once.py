@@ -63,6 +63,7 @@ def environment(cache, tmp_path):
     return {"FOURBAR_CACHE": "off"} if cache == "off" else {"FOURBAR_CACHE": str(tmp_path)}
 
 
+@pytest.mark.default_cases("warm-8")
 @pytest.mark.parametrize(("cache", "threads"), [("warm", 8), ("off", 32)])
 def test_first_calls_of_one_function(cache, threads, tmp_path):
     codes = [_HEAD + _SAME.format(first=first, threads=threads) for first in (0, 3)]
@@ -128,6 +129,7 @@ print(*[os.waitpid(pid, 0)[1] for pid in children])
 """
 
 
+@pytest.mark.default_cases("warm-0.02")
 @POSIX
 @pytest.mark.parametrize(("cache", "pause"), [("off", 0.03), ("warm", 0.02)])
 def test_a_fork_while_another_thread_compiles(cache, pause, tmp_path):
@@ -152,6 +154,7 @@ print("good")
 """
 
 
+@pytest.mark.default_cases("0.001")
 @POSIX
 @pytest.mark.parametrize("delay", [0.001, 0.1])
 def test_a_signal_handler_calls_what_is_being_compiled(delay):
@@ -172,6 +175,7 @@ print("good")
 """
 
 
+@pytest.mark.default_cases("0.1")
 @pytest.mark.parametrize("delay", [0.1, 0.4])
 def test_threads_that_compile_when_the_interpreter_ends(delay):
     code = _HEAD + _EXIT.format(delay=delay)

@@ -101,6 +101,7 @@ def some_results():
     return digest(results)
 
 
+@pytest.mark.slow  # an interpreter for each width
 @machine_code_only
 def test_every_width_by_environment():
     code = "from compile.test_bits import some_results; print(some_results())"

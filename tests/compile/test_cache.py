@@ -342,6 +342,7 @@ print(digest(results), len(compiled))
 """
 
 
+@pytest.mark.slow  # test_cache_lock has processes that begin together
 def test_processes_race_for_one_cache(tmp_path):
     """Four at once on an empty folder: all agree, nothing is left behind, and a fifth has nothing to compile."""
     (tmp_path / "gate").mkdir()

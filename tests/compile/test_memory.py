@@ -76,6 +76,7 @@ CALLS = {
 }
 
 
+@pytest.mark.default_cases("one sample", "a batch", "an error", "lists")
 @pytest.mark.quick
 @pytest.mark.parametrize("call", CALLS)
 def test_no_call_leaks(f, call):

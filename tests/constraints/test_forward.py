@@ -14,6 +14,7 @@ from .held import CASES, REDUNDANT, equations, exact, held, state, walker
 EACH = pytest.mark.parametrize("name", list(CASES))
 
 
+@pytest.mark.default_cases("weld", "rotor", "loops", "functions")
 @pytest.mark.slow_cases("twice")
 @EACH
 def test_equations_in_high_precision(name: str) -> None:
@@ -33,6 +34,7 @@ def test_rows_stay_at_rest(name: str) -> None:
     near(c.acceleration(s.q, s.v, a), np.zeros((len(a), c.m)), 1e-12, np.abs(a).max(axis=-1))
 
 
+@pytest.mark.default_cases("weld", "plane", "rotor", "functions", "twice")
 @EACH
 def test_constraints_do_no_work(name: str) -> None:
     robot, c, s = walker(), held(name), state(name)

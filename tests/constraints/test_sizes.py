@@ -40,6 +40,7 @@ def closed(x: float, **options: Any) -> Constrained:
     return bars(x).constrained(hinge(x), **options)
 
 
+@pytest.mark.default_cases("1e-06", "1.0", "1000000.0")
 @pytest.mark.parametrize("x", SIZES)
 def test_projection_and_motion(x: float) -> None:
     c, unit = closed(x), closed(1.0)
@@ -53,6 +54,7 @@ def test_projection_and_motion(x: float) -> None:
     assert np.allclose(a, a1, rtol=1e-11) and np.allclose(force[:2], x * force1[:2], rtol=1e-11, atol=0.0)
 
 
+@pytest.mark.default_cases("1e-06", "1.0", "1000000.0")
 @pytest.mark.parametrize("x", SIZES)
 def test_accelerations_that_are_not_allowed(x: float) -> None:
     c = closed(x, actuated=["crank", "coupler", "rocker"])

@@ -18,6 +18,7 @@ def world_twists(name: str) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndar
     return q, v, poses, convert.twist_to_world(robot(name).twists(q, v), poses)
 
 
+@pytest.mark.default_cases("tree0", "four_bar", "own_coordinate")
 @EACH
 def test_force_at_a_point_of_the_world(name: str) -> None:
     """Q · v is the power of force and torque: f · (velocity of the point) + τ' · ω (eq. 67)."""
@@ -50,6 +51,7 @@ def test_body_and_joint_torques(name: str) -> None:
     assert np.abs(on_bodies.sum(axis=-2) - torques[..., roots, :].sum(axis=-2)).max() < 1e-13
 
 
+@pytest.mark.default_cases("tree0", "four_bar", "own_coordinate")
 @EACH
 def test_generalized_forces_as_wrenches(name: str) -> None:
     """One of many solutions (eq. 70): it makes Q, and is no longer than another that does."""

@@ -28,6 +28,7 @@ def test_twists_are_the_velocities_of_the_bodies(name: str) -> None:
         assert np.abs(V[:, names.index(body)] - expected).max() <= 1e-12 * max(1.0, np.abs(V).max())
 
 
+@pytest.mark.default_cases("tree0", "four_bar", "own_coordinate")
 @EACH
 def test_jacobians_make_twists_and_forces(name: str) -> None:
     system, (q, v) = robot(name), states(name)
@@ -41,6 +42,7 @@ def test_jacobians_make_twists_and_forces(name: str) -> None:
     assert np.abs(difference - Q).max() <= 1e-13 * max(np.abs(without).max(), np.abs(Q).max())
 
 
+@pytest.mark.default_cases("tree0", "tree1", "four_bar", "geared", "own_coordinate")
 @EACH
 @EACH_ROUTE
 def test_velocities_come_back(name: str, route: Callable[..., convert.Velocities]) -> None:

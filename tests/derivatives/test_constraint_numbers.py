@@ -195,6 +195,7 @@ HELD = {
 _SLOW = pytest.mark.slow
 
 
+@pytest.mark.default_cases("contacts-plane")
 @pytest.mark.parametrize("kind", ["weld", *(pytest.param(x, marks=_SLOW) for x in ("line", "point", "touch")), "plane"])
 @pytest.mark.parametrize("name", HELD)
 def test_contacts(name: str, kind: str) -> None:
@@ -207,6 +208,7 @@ def _given(c: Any, *names: str) -> dict[str, np.ndarray]:
     return {k: every[k] for k in names}
 
 
+@pytest.mark.default_cases("functions", "Fixed")
 @pytest.mark.parametrize("name", _EACH)
 def test_rows(name: str) -> None:
     """A a + Ȧ v and φ of every kind of constraint, on a tree with embedded loops."""
@@ -240,6 +242,7 @@ def test_impulse() -> None:
     check(c, "impulse", _given(c, "q", "v"), {k: x for k, x in _rates(c).items() if "stabilize" not in k}, 1e-12)
 
 
+@pytest.mark.default_cases("acceleration")
 @pytest.mark.parametrize("function", ["forward_dynamics", "acceleration"])
 def test_beside_numbers_of_the_robot(function: str) -> None:
     rod = Distance("slide", "right_foot", (0.1, 0.0, 0.0), (0.0, 0.0, -0.1), 0.9)
@@ -250,6 +253,7 @@ def test_beside_numbers_of_the_robot(function: str) -> None:
     check(c, function, _given(c, "q", "v", last), {**rates, **more}, 1e-12)
 
 
+@pytest.mark.default_cases("constraint")
 @pytest.mark.parametrize("least", ["torque", "constraint"])
 def test_hybrid_dynamics(least: str) -> None:
     couplings = Coupling({"arm": 1.0, "slide": -0.4}, 0.1), Polynomial("arm", "right_foot", (0.1, 0.7, -0.2))
@@ -298,6 +302,7 @@ def test_a_small_chain(function: str) -> None:
     check(c, function, {"q": given["q"], **last}, rates, 1e-12)
 
 
+@pytest.mark.default_cases("torque")
 @pytest.mark.parametrize("least", ["torque", "constraint"])
 def test_inverse_dynamics(least: str) -> None:
     """The accelerations stay what they are: those that the constraints allow where nothing has changed."""

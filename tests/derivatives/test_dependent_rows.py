@@ -69,6 +69,7 @@ def test_rows_that_go_on_to_depend_on_each_other(function: str) -> None:
         near(own[..., 2:] @ _INPLANE[2:] + ground @ rates["ground.at_predecessor"], rate, 1e-9)
 
 
+@pytest.mark.default_cases("inverse_dynamics", "impulse")
 @pytest.mark.parametrize("function", ["forward_dynamics", "inverse_dynamics", "impulse"])
 def test_rows_that_stop_to_depend_on_each_other(function: str) -> None:
     """A tilted hinge moves out of the plane: then less motion is left, and the forces jump."""
@@ -88,6 +89,7 @@ def test_rows_that_stop_to_depend_on_each_other(function: str) -> None:
     assert np.isnan(more[0]).all(axis=2).tolist() == [[False] * 4, [True] * 4]
 
 
+@pytest.mark.default_cases("inverse_dynamics")
 @pytest.mark.parametrize("function", ["forward_dynamics", "inverse_dynamics"])
 def test_second_derivatives_where_rows_stop_to_depend_on_each_other(function: str) -> None:
     """A Jacobian has no derivative along numbers where the function has none."""

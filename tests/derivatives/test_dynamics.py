@@ -66,6 +66,7 @@ def along(blocks: np.ndarray, robot: Any, moving: dict[str, np.ndarray]) -> np.n
     return total
 
 
+@pytest.mark.default_cases("tree0", "tree1", "four_bar", "geared", "own_coordinate")
 @CASES
 @DYNAMICS
 def test_along_a_direction(name: str, method: str) -> None:
@@ -80,6 +81,7 @@ def test_along_a_direction(name: str, method: str) -> None:
     near(along(blocks, robot, moving), expected, 1e-12)
 
 
+@pytest.mark.default_cases("tree0", "tree1", "four_bar", "geared", "own_coordinate")
 @CASES
 @DYNAMICS
 def test_backwards_is_the_transpose_of_forwards(name: str, method: str) -> None:
@@ -95,6 +97,7 @@ def test_backwards_is_the_transpose_of_forwards(name: str, method: str) -> None:
     assert np.all(np.abs(forwards - backwards) <= 1e-12 * (1.0 + np.abs(pushed).sum(axis=1)))
 
 
+@pytest.mark.default_cases("tree0", "four_bar", "geared")
 @CASES
 def test_the_mass_matrix_is_a_block(name: str) -> None:
     robot, state = case(name)
@@ -103,6 +106,7 @@ def test_the_mass_matrix_is_a_block(name: str) -> None:
     near(blocks[:, 2], M, 1e-13)
 
 
+@pytest.mark.default_cases("tree0", "tree1", "four_bar", "own_coordinate")
 @CASES
 def test_forward_is_the_inverse_of_inverse(name: str) -> None:
     """∂a/∂x = -M⁻¹ ∂τ/∂x at a = FD(q, v, τ)."""

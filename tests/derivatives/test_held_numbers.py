@@ -74,6 +74,7 @@ DRIVES = {
 }
 
 
+@pytest.mark.default_cases("unique", "weighted", "weighted rows")
 @pytest.mark.parametrize("name", DRIVES)
 def test_inverse_dynamics(name: str) -> None:
     """Five hinges, closed by a weld whose six rows say three things: least forces of a redundant set of rows."""
@@ -103,6 +104,7 @@ DIRECT = {
 }
 
 
+@pytest.mark.default_cases("unique", "every")
 @pytest.mark.parametrize("name", DIRECT)
 def test_inverse_dynamics_with_independent_rows(name: str) -> None:
     """What is differentiated here are the conditions that determine the forces."""
@@ -198,6 +200,7 @@ def _hybrid_state() -> tuple[Any, dict[str, np.ndarray]]:
     return c, {"q": q, "v": v, "a": a, "tau": tau}
 
 
+@pytest.mark.default_cases("constraint")
 @pytest.mark.parametrize("least", ["constraint", "torque"])
 def test_hybrid_dynamics_of_one_joint_of_a_cluster(least: str) -> None:
     c, given = _hybrid_state()
@@ -290,6 +293,7 @@ def _numbered(name: str) -> tuple[System, Any]:
     return (geared_arm() if home == "geared_arm" else two_freedoms()), conditions()
 
 
+@pytest.mark.default_cases("osim_inverse-loop", "acceleration-touch")
 @pytest.mark.parametrize("name", _marked(NUMBERS))
 @pytest.mark.parametrize(
     "function",

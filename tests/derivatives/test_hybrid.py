@@ -22,6 +22,7 @@ def some_joints(robot: object) -> list[str]:
     return list(names)[::2]
 
 
+@pytest.mark.default_cases("tree2", "four_bar", "own_coordinate")
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("forces", [False, True])
 def test_along_a_direction(name: str, forces: bool) -> None:

@@ -61,6 +61,7 @@ def check(robot: Any, function: str, given: dict[str, np.ndarray], tol: float, *
     near(np.concatenate([y.reshape(len(expected), -1) for y in found], axis=-1), expected, tol)
 
 
+@pytest.mark.default_cases("tree0", "four_bar")
 @pytest.mark.parametrize("name", _marked((*TREES, *looped.NAMES)))
 def test_forward_dynamics_along_all_numbers_is_that_of_robots_built_with_others(name: str) -> None:
     robot, state = case(name)
@@ -101,6 +102,7 @@ def test_every_function(function: str) -> None:
     check(robot, function, given, 1e-9, **_OPTIONS.get((*method.static, "")[0], {}))
 
 
+@pytest.mark.default_cases("reactions", "expand_acceleration")
 @pytest.mark.parametrize("function", ["reactions", "integrate", "expand_acceleration", "mass_matrix_rate"])
 def test_functions_of_a_linkage(function: str) -> None:
     robot, state = case("four_bar")
@@ -117,6 +119,7 @@ def test_between_configurations_nothing_depends_on_numbers() -> None:
         assert not np.any(getattr(robot, function).jvp(args, parameters=rates))
 
 
+@pytest.mark.default_cases("tree0", "four_bar")
 @pytest.mark.parametrize("name", _marked(("tree0", "tree5", "geared", "differential", "four_bar", "tripod")))
 def test_forward_dynamics_is_the_inverse_of_inverse_dynamics(name: str) -> None:
     robot, state = case(name)

@@ -47,6 +47,7 @@ def scattered(robot: fb.System, which: list[Parameter], n: int) -> dict[str, np.
     return found
 
 
+@pytest.mark.default_cases("double_pendulum", "differential_wrist")
 @pytest.mark.slow_cases("tello")
 @pytest.mark.quick
 @pytest.mark.parametrize("name", ["double_pendulum", "mini_cheetah", "tello", "differential_wrist"])

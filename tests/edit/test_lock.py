@@ -68,6 +68,7 @@ class Held:
         return v_of(self.r, {**still, **by_joint(self.locked, full, "nv")})
 
 
+@pytest.mark.default_cases("geared-base+wheel", "own_coordinate-slab", "0-")
 @EACH
 def test_equations_are_the_reduced_ones(name: str, joints: list[str] | None) -> None:
     h = Held(name, joints)

@@ -65,6 +65,7 @@ SAYABLE = [
 ]  # fmt: skip
 
 
+@pytest.mark.default_cases("cassie_leg", "double_pendulum", "five_bar")
 @pytest.mark.parametrize("name", SAYABLE)
 def test_robots_of_thin_rods_plates_and_rotors(name: str, tmp_path: Path) -> None:
     robot = getattr(fb.robots, name)()

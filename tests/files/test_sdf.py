@@ -42,6 +42,7 @@ ROBOTS = {
 }
 
 
+@pytest.mark.default_cases("arm", "floating", "tree0")
 @pytest.mark.parametrize("name", ROBOTS)
 def test_whole_robots_come_back(name: str) -> None:
     robot = ROBOTS[name]()

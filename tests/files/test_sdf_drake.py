@@ -49,6 +49,7 @@ SERIES = {
 }  # fmt: skip
 
 
+@pytest.mark.default_cases("revolute", "screw", "universal", "placed", "armature", "tree0", "spring and damper")
 @pytest.mark.parametrize("name", SERIES)
 def test_drake_reads_the_same_tree(name: str) -> None:
     from pydrake.multibody.tree import MultibodyForces

@@ -105,6 +105,14 @@ BOTH_ARMS = [
 ]
 
 
+@pytest.mark.default_cases(
+    "fixed-True-True",
+    "revolute-False-True",
+    "prismatic-True-True",
+    "spherical-False-True",
+    "universal-True-True",
+    "planar-False-True",
+)
 @pytest.mark.parametrize(
     ("name", "swapped", "ground"), [*((name, x, True) for name in CLOSING for x in (False, True)), *BOTH_ARMS]
 )

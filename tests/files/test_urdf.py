@@ -80,6 +80,7 @@ class Pin:
         return np.array(found)
 
 
+@pytest.mark.default_cases("arm", "floating", "tree0")
 @pytest.mark.peers
 @EACH
 def test_pinocchio_reads_the_same_robot(name: str) -> None:
@@ -111,6 +112,7 @@ def test_pinocchio_reads_the_same_robot(name: str) -> None:
 needs_reader = pytest.mark.skipif(not FORMATS["urdf"].reader, reason="there is no reader of URDF")
 
 
+@pytest.mark.default_cases("arm", "floating", "tree0")
 @needs_reader
 @pytest.mark.filterwarnings("ignore::fourbar.FileWarning")
 @EACH

@@ -25,6 +25,7 @@ def _solved(name: str, speed: float) -> tuple[State, list[Problem], np.ndarray, 
     return s, samples, a, ALLOWED * EPS * condition * np.abs(a).max(axis=-1)
 
 
+@pytest.mark.default_cases("0.0-four_bar", "1.0-geared", "1.0-differential", "5.0-own_coordinate", "1.0-guided")
 @EACH
 @pytest.mark.parametrize("speed", [0.0, 1.0, 5.0])
 def test_five_routes_to_forward_dynamics(name: str, speed: float) -> None:

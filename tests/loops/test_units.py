@@ -107,6 +107,7 @@ def compared(robot: System, other: System, u: float) -> None:
     assert np.allclose(a, b, rtol=1e-6, atol=1e-8)
 
 
+@pytest.mark.default_cases("1e-05", "100000.0")
 @pytest.mark.parametrize("u", LENGTHS)
 @pytest.mark.parametrize("name", MECHANISMS)
 def test_lengths_in_other_units(name: str, u: float) -> None:

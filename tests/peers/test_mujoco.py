@@ -90,6 +90,7 @@ def test_bodies_and_sites_are_where_they_are(name: str) -> None:
         assert np.allclose(pose[:3, 3], data.xpos[i], rtol=0, atol=1e-14)
 
 
+@pytest.mark.default_cases("connect", "weld", "weld that may turn", "joint", "quartic", "tendon", "several")
 @pytest.mark.parametrize("name", LOOPS)
 def test_loops_hold_what_equalities_hold(name: str) -> None:
     """Where our loops are closed MuJoCo's equalities are, its constraint Jacobian allows our velocities, and the

@@ -76,6 +76,7 @@ def test_mass_matrix(peer: Any) -> None:
     near(peer.robot.mass_matrix(s.q), their_mass_matrix(peer, s.their_q))
 
 
+@pytest.mark.default_cases("panda", "anymal_b", "tiago", "allegro")
 @pytest.mark.parametrize("name", [pytest.param(n, marks=pytest.mark.slow) if n in LARGE else n for n in ROBOTS])
 def test_coriolis_matrix(peer: Any) -> None:
     """Both are those of the Christoffel symbols, so the matrices themselves agree, and Ṁ = C + Cᵀ."""

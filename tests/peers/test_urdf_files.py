@@ -47,6 +47,7 @@ def test_every_file_loads() -> None:
     assert EMPTY in waived and len(waived) <= 12, waived
 
 
+@pytest.mark.default_cases("a1-floating", "TwoDofs-fixed", "panda-fixed", "iris-floating")
 @pytest.mark.parametrize("floating", [False, True], ids=["fixed", "floating"])
 @each_file([f for f in FILES if f != EMPTY])
 def test_dynamics(file: str, floating: bool) -> None:

@@ -52,6 +52,7 @@ def test_a_batch_changes_together() -> None:
     assert np.abs(found.q - wanted.q).max() < 2e-8
 
 
+@pytest.mark.default_cases("0.3-1e-06-0.001", "0.3-0.03-0.005", "-6.0-1e-06-0.005", "-6.0-0.5-0.001")
 @pytest.mark.parametrize("dt", [1e-3, 5e-3])
 @pytest.mark.parametrize("before", [1e-6, 1e-3, 0.03, 0.5])
 @pytest.mark.parametrize("speed", [0.3, -6.0])

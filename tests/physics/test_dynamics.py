@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from hypothesis import given
 
 from .mechanisms import BATCH, EACH, EXAMPLES, RECIPES, Recipe, condition, mechanism, near, state
@@ -44,6 +45,7 @@ def test_mass_matrix_column_by_column(number: int) -> None:
     near(np.moveaxis(columns, 0, -1), M, TIGHT, np.abs(M).max(axis=(1, 2)) + weight)
 
 
+@pytest.mark.every_mechanism  # so that every type of joint is in the default run
 @EACH
 @EXAMPLES
 @given(RECIPES)

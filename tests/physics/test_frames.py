@@ -67,6 +67,16 @@ def test_jacobian(number: int, at: Any, axes: str) -> None:
     near(robot.jacobian(q, "hand", at=at, expressed_in=axes), J, TIGHT)
 
 
+@pytest.mark.default_cases(
+    "5-origin-world",
+    "5-point-frame",
+    "5-world-middle",
+    "5-world-mark",
+    "1-point-mark",
+    "1-origin-frame",
+    "8-world-world",
+    "8-point-middle",
+)
 @EACH_CHOICE
 @FEW
 def test_velocity_and_acceleration(number: int, at: Any, axes: str) -> None:

@@ -64,6 +64,7 @@ def test_different_robots() -> None:
     assert robots.gt_chain(3, seed=1) != robots.gt_chain(3, seed=2)
 
 
+@pytest.mark.default_cases("four_bar", "double_pendulum", "mini_cheetah", "tello", "cassie_leg")
 @pytest.mark.slow_cases("jvrc1")
 @EACH
 def test_mass_matrix_and_forward_dynamics(name: str) -> None:
@@ -82,6 +83,7 @@ def _spanning(system: System, q: np.ndarray, v: np.ndarray) -> tuple[System, np.
     return system.spanning(), system.expand(q), system.expand_velocity(q, v)
 
 
+@pytest.mark.default_cases("four_bar", "differential_wrist", "tello", "gt_chain")
 @pytest.mark.every_mechanism
 @EACH
 def test_projection_of_the_spanning_tree(name: str) -> None:
@@ -100,6 +102,7 @@ def test_projection_of_the_spanning_tree(name: str) -> None:
     assert np.abs(tau - expected).max() <= 1e-11 * np.abs(expected).max()
 
 
+@pytest.mark.default_cases("four_bar", "cassie_leg", "slider_crank", "tello")
 @pytest.mark.parametrize("name", LINKED)
 def test_maps_follow_the_closed_motion(name: str) -> None:
     """G and g are the rates of the joints' coordinates along a motion that keeps the loops closed."""
@@ -135,6 +138,7 @@ def test_lagrange_multipliers(name: str) -> None:
         assert np.abs(found[n] - solved).max() <= 1e-9 * (1.0 + np.abs(solved).max())
 
 
+@pytest.mark.default_cases("gt_chain", "tello_with_arms")
 @pytest.mark.parametrize("name", [name for name in GEARED if name not in ("jvrc1", "tello")])
 def test_reflected_twin_is_near_but_different(name: str) -> None:
     """Reflected inertia lacks the coupling of the rotors' spin with other motions: only the diagonal of M is right."""

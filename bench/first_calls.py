@@ -61,7 +61,7 @@ def ring(n: int) -> Any:
 
 def talos(floating: bool) -> Any:
     """The humanoid of example-robot-data."""
-    from fourbar.cli.peers import robot_folder
+    from peers import robot_folder
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

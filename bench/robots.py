@@ -6,8 +6,8 @@ import numpy as np
 import pinocchio as pin
 
 from fourbar.bridges.pinocchio import Peer
-from fourbar.cli.peers import PEERS as ROBOTS
-from fourbar.cli.peers import load_peer, load_urdf, robot_folder
+from peers import PEERS as ROBOTS
+from peers import load_peer, load_urdf, robot_folder
 
 __all__ = ["ROBOTS", "chain", "load", "load_urdf", "robot_folder"]
 

@@ -6,10 +6,11 @@ import subprocess
 import sys
 from importlib.util import find_spec
 from pathlib import Path
+from runpy import run_path
 
 import pytest
 
-from fourbar.cli.peers import robot_folder
+from fourbar import FourbarError
 
 BENCH = Path(__file__).resolve().parents[2] / "bench"
 
@@ -24,8 +25,17 @@ def _run(script: str, *arguments: str) -> str:
 def _needs_robots() -> None:
     """Pinocchio and the files of example-robot-data, which are no Python package."""
     pytest.importorskip("pinocchio")
-    if find_spec("cmeel") is None or not robot_folder().is_dir():
+    if find_spec("cmeel") is None or not run_path(str(BENCH / "peers.py"))["robot_folder"]().is_dir():
         pytest.skip("example-robot-data is not installed")
+
+
+def test_robots_of_a_peer(monkeypatch: pytest.MonkeyPatch) -> None:
+    load = run_path(str(BENCH / "peers.py"))["load_peer"]
+    with pytest.raises(FourbarError, match="did you mean 'panda'"):
+        load("pandas")
+    monkeypatch.setitem(sys.modules, "pinocchio", None)
+    with pytest.raises(FourbarError, match=r'pip install "\.\[bench\]"'):
+        load("panda")
 
 
 def test_limits_of_a_robot() -> None:

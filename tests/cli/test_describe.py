@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import sys
-from importlib.util import find_spec
-
 import pytest
 
 from fourbar import Builder, System, robots
@@ -126,27 +122,7 @@ def test_bench_has_a_row_a_method(capsys: pytest.CaptureFixture[str]) -> None:
     assert all(float(x) > 0.0 for row in rows for x in row.split()[3:])
 
 
-@pytest.mark.skipif(os.environ.get("FOURBAR_BACKEND") == "numpy", reason="the ratio would round to zero")
-@pytest.mark.peers
-def test_bench_beside_pinocchio(capsys: pytest.CaptureFixture[str]) -> None:
-    pytest.importorskip("pinocchio")
-    if find_spec("cmeel") is None:
-        pytest.skip("needs example-robot-data")
-    assert main(["bench", "--peer", "panda", "--batch", "8", "--repeat", "1"]) == 0
-    head, _, *rows = capsys.readouterr().out.splitlines()
-    assert head.endswith("Pinocchio / ours, one call")
-    assert [row.split()[:3] for row in rows] == [["panda", method, "7"] for method in bench.METHODS]
-    assert all(float(row.split()[-1]) > 0.0 for row in rows)
-    assert rows[2].split()[-2] == "-"  # no batch function for the mass matrix
-
-
 def test_shortest_is_the_least() -> None:
     calls = []
     assert 0.0 <= bench.shortest(lambda: calls.append(None), repeat=2, at_least=1e-5) < 1e-3
     assert len(calls) >= 3
-
-
-def test_bench_without_pinocchio(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    monkeypatch.setitem(sys.modules, "pinocchio", None)
-    assert main(["bench", "--peer", "panda"]) == 1
-    assert 'pip install ".[bench]"' in capsys.readouterr().err

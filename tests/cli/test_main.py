@@ -41,7 +41,6 @@ def test_no_command_is_wrong_usage(capsys: pytest.CaptureFixture[str]) -> None:
         (["info", "robot.urdf"], "there is no file"),
         (["simulate", "nobody"], "there is no robot 'nobody'"),
         (["bench", "nobody"], "there is no robot 'nobody'"),
-        (["bench", "--peer", "pandas"], "did you mean 'panda'?"),
         (["show", "double_pendulum", "mass"], "there is no method 'mass'"),
         (["show", "double_pendulum", "jacobian"], "jacobian needs --frame"),
         (["show", "double_pendulum", "jacobian", "--frame", "top"], "did you mean 'tip'?"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from runpy import run_path
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,8 @@ pytestmark = pytest.mark.peers
 
 from .urdfs import Twins, load_ours  # noqa: E402
 
-ROBOTS = pytest.importorskip("fourbar.cli.peers").robot_folder()
+BENCH = Path(__file__).resolve().parents[2] / "bench"
+ROBOTS = run_path(str(BENCH / "peers.py"))["robot_folder"]()
 FILES = sorted(path.relative_to(ROBOTS).as_posix() for path in ROBOTS.rglob("*.urdf"))
 EMPTY = "ur_description/urdf/ur3.urdf"  # has no link
 SHOWN = {"a1.urdf", "panda.urdf", "romeo_small.urdf", "TwoDofs.urdf", "iris.urdf"}  # the others are slow together

@@ -1,7 +1,6 @@
 """bench: how long the methods of a robot take on this machine.
 
-Times one evaluation in a batch and one call from Python, on one thread; the fastest of several repetitions counts. With
---peer the same robot is also timed in Pinocchio.
+Times one evaluation in a batch and one call from Python, on one thread; the fastest of several repetitions counts.
 """
 
 from __future__ import annotations
@@ -13,7 +12,6 @@ from typing import Any
 
 import numpy as np
 
-from ..interop.pinocchio import Peer
 from ..robots import ROBOTS
 from ..system.system import System
 from . import table
@@ -27,7 +25,6 @@ from .arguments import (
     refuse_reading,
     tell_warnings,
 )
-from .peers import PEERS, load_peer, peer_calls
 
 BATCH = 1024
 # Methods by the number of their arguments among q, v, a.
@@ -38,7 +35,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     chosen = f"model files, or robots of the library (default: {DEFAULT_ROBOT}): {', '.join(ROBOTS)}"
     parser.add_argument("robots", metavar="ROBOT", nargs="*", help=chosen)
-    parser.add_argument("--peer", action="append", default=[], metavar="NAME", help=f"compare: {', '.join(PEERS)}")
     parser.add_argument("--batch", type=at_least_one, default=BATCH, help=f"samples per batch (default: {BATCH})")
     parser.add_argument("--repeat", type=at_least_one, default=7, help="repetitions (default: 7)")
     add_reading(parser)
@@ -46,19 +42,13 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Measure and print."""
-    robots, options = args.robots or ([] if args.peer else [DEFAULT_ROBOT]), reading_options(args)
+    robots, options = args.robots or [DEFAULT_ROBOT], reading_options(args)
     if not any(map(is_file, robots)):
-        names = f"{robots[0]} is a robot of the library" if robots else f"{args.peer[0]} is a robot of a peer"
-        refuse_reading(names, options)
-    chosen: list[tuple[str, System, Peer | None]] = [(name, _read(name, options), None) for name in robots]
-    for name in args.peer:
-        peer = load_peer(name)
-        chosen.append((name, peer.robot, peer))
-    rows = [row for name, robot, peer in chosen for row in measure(name, robot, peer, args.batch, args.repeat)]
+        refuse_reading(f"{robots[0]} is a robot of the library", options)
+    chosen = [(name, _read(name, options)) for name in robots]
+    rows = [row for name, robot in chosen for row in measure(name, robot, args.batch, args.repeat)]
     head = ["robot", "method", "nv", f"batch of {args.batch} [ns]", "one call [ns]"]
-    if args.peer:
-        head += ["Pinocchio / ours, batch", "Pinocchio / ours, one call"]
-    print(table.columns(head, [row[: len(head)] for row in rows], right=range(2, len(head))))
+    print(table.columns(head, rows, right=range(2, len(head))))
     return 0
 
 
@@ -69,20 +59,15 @@ def _read(name: str, options: dict[str, Any]) -> System:
     return robot
 
 
-def measure(name: str, robot: System, peer: Peer | None, batch: int, repeat: int) -> list[list[str]]:
-    """One row per method: nanoseconds per evaluation in a batch and per call, and the peer's times over these."""
+def measure(name: str, robot: System, batch: int, repeat: int) -> list[list[str]]:
+    """One row per method: nanoseconds per evaluation in a batch and per call."""
     rng = np.random.default_rng(0)
     q, (v, a) = robot.random(rng, batch), rng.normal(size=(2, batch, robot.nv))
-    theirs = {} if peer is None else peer_calls(peer, q, v, a)
     rows = []
     for method, n in METHODS.items():
         ours = own_calls(getattr(robot, method), (q, v, a)[:n])
         took = {kind: shortest(call, repeat) for kind, call in ours.items()}
-        row = [name, method, str(robot.nv), f"{took['batch'] / batch * 1e9:.1f}", f"{took['one'] * 1e9:.0f}"]
-        for kind in ("batch", "one"):
-            call = theirs.get(method, {}).get(kind)
-            row.append("-" if call is None else f"{shortest(call, repeat) / took[kind]:.1f}")
-        rows.append(row)
+        rows.append([name, method, str(robot.nv), f"{took['batch'] / batch * 1e9:.1f}", f"{took['one'] * 1e9:.0f}"])
     return rows
 
 

@@ -1,17 +1,14 @@
-"""Robots that Pinocchio can load, for comparison: models of example-robot-data, and their timing."""
+"""Robots that Pinocchio can load, for comparison: models of example-robot-data."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
-from ..errors import FourbarError, extra, unknown
-from ..interop.pinocchio import Peer
+from fourbar.bridges.pinocchio import Peer
+from fourbar.errors import FourbarError, extra, unknown
 
 # File below the robots of example-robot-data, floating base, substrings of the names of joints to lock.
 PEERS = {
@@ -49,26 +46,3 @@ def load_peer(name: str) -> Peer:
     if not (folder / PEERS[name][0]).is_file():
         raise FourbarError(f"{PEERS[name][0]} was not found below {folder}: {extra('bench')}")
     return Peer(load_urdf(*PEERS[name]), name)
-
-
-def peer_calls(peer: Peer, q: np.ndarray, v: np.ndarray, a: np.ndarray) -> dict[str, dict[str, Callable[[], Any]]]:
-    """Pinocchio's evaluations of the same states, by our method's name: {"batch": ..., "one": ...}.
-
-    The batch functions loop in C++, here on one thread; Pinocchio has none for the mass matrix.
-    """
-    pin = import_module("pinocchio")
-    model, data = peer.model, peer.data
-    at = peer.q_to_peer(q), peer.v_to_peer(v), peer.v_to_peer(a)
-    rows = [np.ascontiguousarray(x[0]) for x in at]
-    calls: dict[str, dict[str, Callable[[], Any]]] = {
-        "inverse_dynamics": {"one": lambda: pin.rnea(model, data, *rows)},
-        "forward_dynamics": {"one": lambda: pin.aba(model, data, *rows)},
-        "mass_matrix": {"one": lambda: pin.crba(model, data, rows[0])},
-        "inverse_mass_matrix": {"one": lambda: pin.computeMinverse(model, data, rows[0])},
-    }
-    if hasattr(pin, "rneaInParallel"):
-        many = [np.asfortranarray(x.T) for x in at]
-        pool, result = pin.ModelPool(model, 1), np.zeros((model.nv, len(q)), order="F")
-        calls["inverse_dynamics"]["batch"] = lambda: pin.rneaInParallel(1, pool, *many, result)
-        calls["forward_dynamics"]["batch"] = lambda: pin.abaInParallel(1, pool, *many, result)
-    return calls

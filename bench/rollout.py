@@ -112,7 +112,9 @@ def first_rows(names: tuple[str, ...]) -> None:
     for name in names:
         with tempfile.TemporaryDirectory() as folder:
             os.chmod(folder, 0o700)
-            environment = {**os.environ, "FOURBAR_CACHE": folder}
+            bytecode = os.path.join(folder, "bytecode")  # which a package has that pip has installed
+            environment = {**os.environ, "FOURBAR_CACHE": folder, "PYTHONPYCACHEPREFIX": bytecode}
+            environment.pop("PYTHONDONTWRITEBYTECODE", None)
             code = _FIRST.format(here=here, name=name)
             command = [sys.executable, "-c", code]
             done = [subprocess.run(command, env=environment, capture_output=True, check=True) for _ in range(2)]

@@ -17,7 +17,7 @@ from fourbar.functions.methods import METHODS
 from fourbar.system.system import System
 
 SOURCE = Path(fourbar.__file__).resolve().parent
-LAZY = ("fourbar", "fourbar.expr", "fourbar.joints", "fourbar.loops", "fourbar.edit")
+LAZY = ("fourbar", "fourbar.expr", "fourbar.joints", "fourbar.loops", "fourbar.edit", "fourbar.sim")
 
 # Parts that neither building a robot nor computing with it needs, and those that a robot needs to compute only.
 NOT_NEEDED = """

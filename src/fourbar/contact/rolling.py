@@ -13,7 +13,7 @@ from ..functions.context import Context, recorded
 from ..functions.fingerprint import fingerprint
 from ..functions.moment import Observation
 from ..functions.registry import flat
-from ..functions.rollout import Rollout, Step
+from ..functions.rollout import GIVEN, NONE, Rollout, Step
 from ..functions.varying import VariedContext, argument_names
 from ..mechanism.mechanism import Mechanism
 from ..once import cached_property
@@ -24,7 +24,6 @@ from .model import IMPULSE, LARGEST, ContactModel
 from .record import rolling_step, stepper
 from .step import Stepper
 
-GIVEN, NONE = "given", "none"  # controls: an array of the rollout, or there are none
 SEEN = "seen "  # before the names of observations among the records
 
 

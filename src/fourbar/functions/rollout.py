@@ -57,6 +57,7 @@ from .function import backend, operations
 
 Shape = tuple[int, ...]
 Entries = Mapping[str, Sequence[Any]]  # the flat entries of arguments or results, by name
+GIVEN, NONE = "given", "none"  # controls: an array of the rollout, or there are none
 ALWAYS = 1 << 62  # hold=ALWAYS: one row of controls for a whole call
 _STOP = "stop"
 _AT_ONCE = 50_000_000  # operations between two looks at signals: some 5 to 30 ms

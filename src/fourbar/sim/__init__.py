@@ -1,14 +1,23 @@
 """Simulation: stepping a robot through time."""
 
-from . import observe
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ..lazy import lazy
 from .acting import SimulationWarning
-from .load_scene import load_scene
 from .rollouts import Rollouts, rollout
 from .runge_kutta import Trajectory
-from .scene import Scene
 from .simulate import simulate
 from .step import traced
+
+if TYPE_CHECKING:
+    from . import observe
+    from .scene import Scene
+    from .scene_files import load_scene
 
 __all__ = [
     "Rollouts", "Scene", "SimulationWarning", "Trajectory", "load_scene", "observe", "rollout", "simulate", "traced",
 ]  # fmt: skip
+
+lazy(__name__, {"observe": "", "scene": "Scene", "scene_files": "load_scene"})

@@ -7,9 +7,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..contact.rolling import GIVEN, NONE
 from ..errors import ArgumentError
-from ..functions.rollout import ALWAYS
+from ..functions.rollout import ALWAYS, GIVEN, NONE
 from ..system.constrained.actuated import Actuated
 from ..system.constrained.robot import Constrained
 from ..system.system import System

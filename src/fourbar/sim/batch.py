@@ -9,8 +9,9 @@ import numpy as np
 
 from ..arrays import Argument, to_array
 from ..contact.candidates import OneOf, reported_gaps
-from ..contact.rolling import GIVEN, NONE, SEEN, Taken
+from ..contact.rolling import SEEN, Taken
 from ..errors import ArgumentError, unknown
+from ..functions.rollout import GIVEN, NONE
 from .numbers import nominal, read_numbers
 from .observe import check_driven, read_observations
 from .reading import check_actuators

@@ -15,10 +15,11 @@ from ..contact.candidates import Spec, reported_gaps
 from ..contact.laws import Law, Rigid
 from ..contact.model import ContactModel, compiled_step, rows
 from ..contact.points import compiled_points
-from ..contact.rolling import GIVEN, NONE, Force, Taken, rolled
+from ..contact.rolling import Force, Taken, rolled
 from ..contact.terrain import Terrain
 from ..errors import ArgumentError, CoordinateError, warn
 from ..functions.guard import zero_quaternion
+from ..functions.rollout import GIVEN, NONE
 from ..io.mesh_hulls import hull_of
 from ..once import cached_property
 from ..system.system import System

@@ -14,7 +14,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..algorithms.energy import add
-from ..contact.rolling import GIVEN, NONE
 from ..errors import ArgumentError
 from ..expr import maximum, select
 from ..functions import actuation
@@ -22,7 +21,7 @@ from ..functions.context import Context
 from ..functions.methods.dynamics import accelerations
 from ..functions.methods.passive import passive_parts, power_lost
 from ..functions.registry import flat
-from ..functions.rollout import Rollout, Step
+from ..functions.rollout import GIVEN, NONE, Rollout, Step
 from ..functions.varying import VariedContext, argument_names
 from ..joints.euclidean import FlatJoint
 from ..spatial.linear import Vec

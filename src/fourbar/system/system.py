@@ -114,7 +114,8 @@ class System(RobotMethods, Parametrised, Configured, Inspected, Editing, Looped,
         return isinstance(other, System) and self.mechanism == other.mechanism
 
     def __hash__(self) -> int:
-        return hash(self.mechanism)
+        known = vars(self)  # every number of the model counts: found once
+        return known["_hash"] if "_hash" in known else known.setdefault("_hash", hash(self.mechanism))
 
     def __repr__(self) -> str:
         m = self.mechanism

@@ -182,13 +182,3 @@ def test_numbers_of_a_robot_alone_that_make_no_sense() -> None:
     with pytest.raises(fb.ArgumentError, match="leading axes"), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         fb.rollout(robot, starts(robot, 3)[0], dt=1e-3, steps=1, numbers={"base.mass": np.ones(2)})
-
-
-def test_dask_arrays_take_none_of_these() -> None:
-    array = pytest.importorskip("dask.array")
-    robot, scene = hopper()
-    lazy = array.from_array(starts(robot, 4)[0], chunks=(2, 3))
-    with pytest.raises(fb.ArgumentError, match="numbers= does not go with dask"):
-        scene.rollout(lazy, steps=2, numbers={"base.mass": 2.0})
-    with pytest.raises(fb.ArgumentError, match="observe= does not go with dask"):
-        fb.rollout(robot, lazy, dt=1e-3, steps=2, observe={"tip": fb.observe.pose("shin")})

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import re
 import warnings
 from itertools import pairwise
 from typing import Any
@@ -12,12 +13,13 @@ import pytest
 
 import fourbar as fb
 from fourbar import Builder, SingularError, System
-from fourbar.joints import Cylindrical, Planar, Prismatic, Revolute, Spherical, Universal
+from fourbar.joints import Cylindrical, Joint, Planar, Prismatic, Revolute, Spherical, Universal
 from fourbar.loops import Closure, Constraint, Coupling, Differential, Distance, Gear, Loop
 from fourbar.spatial.linear import Scalar
 
 SOLID: dict[str, Any] = {"mass": 1.0, "inertia": (0.1, 0.1, 0.1)}
 LENGTHS = (1e-5, 1e-3, 1e3, 1e5)
+TINY = (1e-8, 1e-11)  # a slip of units, but no reason to lose a loop
 
 
 def wheels(*names: str) -> Builder:
@@ -107,8 +109,8 @@ def compared(robot: System, other: System, u: float) -> None:
     assert np.allclose(a, b, rtol=1e-6, atol=1e-8)
 
 
-@pytest.mark.default_cases("1e-05", "100000.0")
-@pytest.mark.parametrize("u", LENGTHS)
+@pytest.mark.default_cases("1e-05", "100000.0", "1e-08", "1e-10")
+@pytest.mark.parametrize("u", (*LENGTHS, *TINY))
 @pytest.mark.parametrize("name", MECHANISMS)
 def test_lengths_in_other_units(name: str, u: float) -> None:
     compared(MECHANISMS[name](1.0, 1.0).build(), MECHANISMS[name](u, 1.0).build(), u)
@@ -291,6 +293,99 @@ def test_a_linkage_that_is_a_little_too_short_is_refused() -> None:
     b.loop(Closure(Revolute("z"), "rod", "world", at_predecessor=(0.5, 0, 0), at_successor=(1.0 + 1e-8, 0, 0)))
     with pytest.raises(fb.ModelError, match="cannot be closed"):
         b.build()
+
+
+FROZEN = """<mujoco><compiler angle="radian"/><worldbody>
+<body name="crank"><joint name="crank" axis="0 0 1"/><geom size=".1" mass="1"/>
+ <body name="coupler" pos="{0} {1} 0"><joint name="coupler" axis="0 0 1"/><geom size=".1" mass="1"/></body></body>
+<body name="rocker" pos="{2} 0 0"><joint name="rocker" axis="0 0 1"/><geom size=".1" mass="1"/></body>
+</worldbody><equality>
+<connect name="pin" body1="coupler" body2="rocker" anchor="{3} {4} 0"/>
+<connect name="again" body1="coupler" body2="rocker" anchor="{5} {6} {7}"/>
+</equality></mujoco>"""
+
+
+@pytest.mark.parametrize("u", [1e-3, 1.0, 1e3])
+@pytest.mark.parametrize("off", [(1e-8, 0.0), (1e-7, -1e-7), (0.0, 1e-6)])
+def test_a_pin_whose_points_are_on_slightly_different_axes_still_turns(off: tuple[float, float], u: float) -> None:
+    """Both points meet where the file was written, and nowhere else."""
+    x, y = off
+    lengths = np.array([0.4, 0.3, 1.0, 0.7, 0.4, 0.7 + x, 0.4 + y, 0.1]) * u
+    with pytest.warns(UserWarning, match="slack"):
+        robot = fb.loads(FROZEN.format(*map(repr, lengths.tolist())), format="mjcf")
+    assert robot.nv == 1
+    (finding,) = [f for f in robot.report.warnings if f.key == "slack"]
+    said = re.search(r"'again'.* gap of ([\d.e-]+)", finding.message)
+    assert said and 0.3 * max(map(abs, off)) * u < float(said[1]) < 10 * max(map(abs, off)) * u
+    lengths[5:7] = lengths[3:5]
+    exact = fb.loads(FROZEN.format(*map(repr, lengths.tolist())), format="mjcf")
+    q = exact.random(np.random.default_rng(0), 5)
+    v, tau = np.full((5, 1), 0.4), np.full((5, 1), 0.1)
+    assert np.allclose(robot.forward_dynamics(q, v, tau), exact.forward_dynamics(q, v, tau), rtol=1e-4)
+
+
+@pytest.mark.parametrize("joint", [Revolute("z"), Cylindrical("z"), Universal("x", "z"), Planar()], ids=repr)
+@pytest.mark.parametrize("tilt", [1e-8, 1e-7, 1e-6])
+def test_a_slightly_tilted_pin_still_turns(joint: Joint, tilt: float) -> None:
+    """It is closed in one configuration; away from it its axis and those of the others differ."""
+
+    def built(tilt: float) -> System:
+        b = Builder("tilted", gravity=(0, -9.81, 0))
+        b.body("crank", joint=Revolute("z"), **SOLID)
+        b.body("coupler", parent="crank", joint=Revolute("z"), position=(0.4, 0.3, 0), **SOLID)
+        b.body("rocker", joint=Revolute("z"), position=(1.0, 0, 0), **SOLID)
+        at: dict[str, Any] = {"at_predecessor": (0.3, 0.1, 0), "at_successor": (-0.3, 0.4, 0)}
+        axes = {"predecessor_rotation": turned(tilt), "successor_rotation": turned(tilt)}
+        return b.loop(Closure(joint, "coupler", "rocker", **at, **axes), name="pin").build()
+
+    exact = built(0.0)
+    with pytest.warns(RuntimeWarning, match="'pin' duplicates"):
+        robot = built(tilt)
+    assert robot.nv == exact.nv
+    q = exact.random(np.random.default_rng(0), 3)
+    assert np.allclose(robot.mass_matrix(q), exact.mass_matrix(q), rtol=1e-4, atol=1e-6)
+
+
+@pytest.mark.parametrize("height", [1e-8, 1e-6, 1e-3])
+def test_a_flat_truss_is_rigid_however_flat(height: float) -> None:
+    """Near full stretch rows are nearly those of each other too, but only there."""
+    b, rod = Builder("truss"), float(np.hypot(1.0, height))
+    b.body("left", joint=Revolute("z"), **SOLID)
+    b.body("right", joint=Revolute("z"), position=(2.0, 0, 0), **SOLID)
+    b.loop(Closure(Revolute("z"), "left", "right", at_predecessor=(rod, 0, 0), at_successor=(rod, 0, 0)))
+    assert b.build().nv == 0
+
+
+@pytest.mark.parametrize("small", [1e-3, 1e-5, 1e-7, 1e-10])
+@pytest.mark.parametrize("far", [False, True], ids=["beside", "at the end"])
+def test_a_small_loop_and_a_large_one_that_share_a_link(small: float, far: bool) -> None:
+    """The angles of the small one are those that it has by itself."""
+
+    def four_bar(b: Builder, name: str, carrier: str, crank: str, start: float, u: float) -> None:
+        """The crank is there already, from `start` on along the x-axis of its carrier."""
+        b.body(f"{name}coupler", parent=crank, joint=Revolute("z"), position=(0.4 * u, 0, 0), **SOLID)
+        b.body(f"{name}rocker", parent=carrier, joint=Revolute("z"), position=(start + u, 0, 0), **SOLID)
+        at: dict[str, Any] = {"at_predecessor": (0.9 * u, 0, 0), "at_successor": (0.7 * u, 0, 0)}
+        b.loop(Closure(Revolute("z"), f"{name}coupler", f"{name}rocker", **at), name=name)
+
+    b = Builder("two")
+    b.body("crank", joint=Revolute("z"), **SOLID)
+    four_bar(b, "large", "world", "crank", 0.0, 1.0)
+    if far:  # on the large rocker, and geared to it
+        b.body("wheel", parent="largerocker", joint=Revolute("z"), position=(0.7, 0, 0), **SOLID)
+        b.loop(Gear("largerocker", "wheel", 1.0))
+        four_bar(b, "small", "largerocker", "wheel", 0.7, small)
+    else:
+        four_bar(b, "small", "world", "crank", 0.0, small)
+    robot = b.build()
+    assert robot.nv == 1
+    q = robot.random(np.random.default_rng(0), 4)
+    by_name = dict(zip(robot.names.coordinates, q.T, strict=True))
+    alone = Builder("alone")
+    alone.body("crank", joint=Revolute("z"), **SOLID)
+    four_bar(alone, "own", "world", "crank", 0.0, 1.0)
+    own = np.stack([by_name["wheel" if far else "crank"], by_name["smallcoupler"], by_name["smallrocker"]], axis=-1)
+    assert np.abs(alone.build().loop_gap(own)).max() < 1e-11 + (1e-14 / small if far else 0.0)
 
 
 MJCF = """<mujoco><worldbody>

@@ -89,10 +89,13 @@ class LoopTrace:
         return replace(self, phi=phi, K=K, curvature=curvature, entries=entries, pull=pull)
 
     @property
-    def looks_at_bodies(self) -> list[bool]:
-        """Which rows displacements of bodies may change."""
-        columns = [column for columns in self.pull for column in columns]
-        return [any(not is_zero(column[i]) for column in columns) for i in range(len(self.phi))]
+    def bodies_by_row(self) -> list[tuple[str, ...]]:
+        """For each row the bodies whose displacements may change it."""
+        pulls = list(zip(self.bodies, self.pull, strict=True))
+        return [
+            tuple(body for body, columns in pulls if any(not is_zero(column[i]) for column in columns))
+            for i in range(len(self.phi))
+        ]
 
     @property
     def roots(self) -> list[Scalar]:

@@ -60,15 +60,30 @@ def close(
     """Closed configurations near q (n, nq), by Levenberg-Marquardt steps, and the remaining gaps (n).
 
     `held` velocities do not move; `rows`: only these are closed. Gaps are in units of their rows; nearest means the
-    least norm of all velocities in their units.
+    least norm of all velocities in their units. Small loops far from where lengths are measured have gaps that are large
+    only beside their own size: where steps do not close them, they are taken by that size first.
     """
+    kept = list(range(len(tie.units.gaps))) if rows is None else list(rows)
+    found, left = _closed(tie, q, held, kept, tie.units.gaps, steps)
+    again = np.flatnonzero(~(left < CLOSED))
+    if again.size and np.any(tie.units.effects[kept] < tie.units.gaps[kept]):
+        first, _ = _closed(tie, np.asarray(q, float)[again], held, kept, tie.units.effects, steps)
+        near, gaps = _closed(tie, first, held, kept, tie.units.gaps, steps)
+        better = gaps < CLOSED
+        found[again[better]], left[again[better]] = near[better], gaps[better]
+    return found, left
+
+
+def _closed(
+    tie: Closable, q: np.ndarray, held: Sequence[int], kept: list[int], units: np.ndarray, steps: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """The same with given units of gaps (m)."""
     q = np.array(q, float)
     n = sum(j.nv for j in tie.joints)
-    kept = slice(None) if rows is None else list(rows)
     still = set(held)
     free = [j for j in range(n) if j not in still]
     turns = np.array([x for joint in tie.joints for x in turning(joint)], bool)
-    gaps, unit = tie.units.gaps[kept], tie.units.steps[free]
+    gaps, unit = units[kept], tie.units.steps[free]
 
     def opened(q: np.ndarray) -> np.ndarray:
         return tie.residual(q)[..., kept] / gaps

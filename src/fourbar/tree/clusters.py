@@ -1,7 +1,5 @@
-"""Which links a loop connects. Integers only: links are numbered parents first, -1 is the ground.
-
-The links between a loop and their nearest common ancestor form a cluster; loops that share links share a cluster. As a
-whole a cluster has one parent link, so that clusters form a tree (Chignoli §III).
+"""Clusters of links that loops connect: a closed configuration, the independent velocities, and the rows that determine
+the others.
 """
 
 from __future__ import annotations
@@ -26,83 +24,11 @@ from .bound import Bound
 from .closing import close, moved
 from .embedding import LoopEmbedding
 from .followers import Followers, close_followers, find_followers
+from .grouping import GROUND, between, group_links, tied
 from .own_joint import OwnJoint
-from .redundant_rows import Spare, spare_rows
+from .redundant_rows import Spare, freezing_rows, spare_rows
 from .spanning_tree import SpanningTree
-from .units import lever, measure
-
-GROUND = -1
-
-
-def _path(parents: Sequence[int], link: int) -> list[int]:
-    """The link, its parent, ..., down to the ground."""
-    path = [link]
-    while path[-1] != GROUND:
-        path.append(parents[path[-1]])
-    return path
-
-
-def _common(parents: Sequence[int], links: Iterable[int]) -> int:
-    """The nearest common ancestor of all given links (possibly one of them)."""
-    paths = [_path(parents, link) for link in links]
-    shared = set(paths[0]).intersection(*paths[1:])
-    return max(shared)
-
-
-def _between(parents: Sequence[int], links: Iterable[int], top: int) -> set[int]:
-    """All links on the way from the given ones to `top`, exclusive."""
-    found: set[int] = set()
-    for link in links:
-        for step in _path(parents, link):
-            if step == top:
-                break
-            found.add(step)
-    return found
-
-
-def tied(parents: Sequence[int], moved: Sequence[int], touched: Sequence[int]) -> set[int]:
-    """The links of one loop: it uses the coordinates of the joints of `moved`, and the poses of `touched`."""
-    ends = [parents[link] for link in moved] + list(touched)
-    return _between(parents, [*moved, *touched], _common(parents, ends))
-
-
-def _complete(parents: Sequence[int], cluster: set[int]) -> set[int]:
-    """The cluster, extended until all of it has one parent link."""
-    carriers = {parents[link] for link in cluster if parents[link] not in cluster}
-    while len(carriers) > 1:
-        cluster = cluster | _between(parents, carriers, _common(parents, carriers))
-        carriers = {parents[link] for link in cluster if parents[link] not in cluster}
-    return cluster
-
-
-def _sharing(loops: Iterable[set[int]]) -> list[set[int]]:
-    """The loops, merged where they share links."""
-    clusters: dict[int, set[int]] = {}
-    owner: dict[int, int] = {}
-    for n, links in enumerate(loops):
-        met = sorted({owner[link] for link in links if link in owner}, key=lambda g: -len(clusters[g]))
-        home = met[0] if met else n
-        clusters.setdefault(home, set())
-        for added in (links, *(clusters.pop(g) for g in met[1:])):
-            clusters[home] |= added
-            owner.update(dict.fromkeys(added, home))
-    return list(clusters.values())
-
-
-def group_links(parents: Sequence[int], loops: Sequence[set[int]]) -> list[tuple[int, ...]]:
-    """Every link in exactly one cluster, parents first."""
-    clusters = [_complete(parents, links) for links in _sharing(links for links in loops if links)]
-    merged = True
-    while merged:
-        merged = False
-        for i, cluster in enumerate(clusters):
-            for j in range(len(clusters) - 1, i, -1):
-                if cluster & clusters[j]:
-                    clusters[i] = cluster = _complete(parents, cluster | clusters.pop(j))
-                    merged = True
-    taken = set().union(*clusters) if clusters else set()
-    clusters += [{link} for link in range(len(parents)) if link not in taken]
-    return sorted((tuple(sorted(cluster)) for cluster in clusters), key=lambda cluster: cluster[0])
+from .units import Sight, lever, measure
 
 
 @dataclass(frozen=True, eq=False)
@@ -303,18 +229,30 @@ class ClusterFinder:
         self, tie: LoopEmbedding, start: np.ndarray, links: Sequence[int], found: Followers
     ) -> tuple[np.ndarray, LoopEmbedding]:
         """Configurations at increasing distance from `start`, and the cluster with the units it has there."""
-        placements = [self.tree.links[i].placement.p for i in links]
+        bodies = tie.traced.bodies_by_row
+        far = self._far(links)
+        sights = [
+            Sight([i for i, own in enumerate(bodies) if own == seen], self._far(self._way(links, seen)))
+            for seen in dict.fromkeys(bodies)
+            if seen
+        ]
         with np.errstate(all="ignore"):  # the residual may be NaN at a guess
             K, pull = finite(tie.slopes(start[None])[0]), finite(tie.displacements(start))
-            far = float(np.abs(np.array(placements, float)).max(initial=0.0))
-            own = lever(tie.joints, finite(tie.residual(start)), K, pull, far)
+            own = lever(tie.joints, finite(tie.residual(start)), K, pull, far, sights)
             nudge = np.array([0.0 if i == 0 else 0.1 * 1.2**i for i in range(1 if tie.is_linear else _ATTEMPTS)])
             spread = np.random.default_rng(0).normal(size=(len(nudge), *start.shape))
             guesses = start + nudge[:, None] * spread * own.guesses
             samples = K[None] if tie.is_linear else tie.numbers(guesses[:_AT_ONCE])[1]
-        return guesses, tie.measured(
-            measure(own, samples, pull, np.array(tie.traced.looks_at_bodies, bool), max(far, own.length), found)
-        )
+        return guesses, tie.measured(measure(own, samples, pull, np.array([bool(x) for x in bodies], bool), found))
+
+    def _way(self, links: Sequence[int], bodies: Sequence[str]) -> set[int]:
+        """The links of the cluster that carry some bodies."""
+        carrier = self.tree.parents[links[0]]
+        return between(self.tree.parents, [self.home(body)[0] for body in bodies], carrier) if bodies else set()
+
+    def _far(self, links: Iterable[int]) -> float:
+        """The longest length of a placement of these links."""
+        return float(np.abs([self.tree.links[i].placement.p for i in links]).max(initial=0.0))
 
     def _closed(
         self, tie: LoopEmbedding, guesses: np.ndarray, loops: Sequence[NamedLoop], found: Followers,
@@ -352,7 +290,10 @@ class ClusterFinder:
         if spare is None and not met:
             open_by = np.abs(tie.residual(closed)).max(axis=-1, initial=0.0)
             raise _not_closed(loops, float(np.nanmin(open_by, initial=np.inf)), unknown)
-        return _most_held(met, self._rest(found, declared)) if spare is None else spare
+        if spare is not None:
+            return spare
+        q = _most_held(met, self._rest(found, declared))
+        return freezing_rows(tie, guesses, q, found) or q
 
     def _declared(self, links: tuple[int, ...], loops: Sequence[NamedLoop]) -> list[tuple[int, float]]:
         """Numbers and scales of the velocities that are declared independent."""
@@ -460,7 +401,7 @@ def _not_closed(loops: Sequence[NamedLoop], gap: float, without_derivative: bool
     turned = [loop.name for loop in loops if _holds_axes(loop.loop)]
     ball = (
         f"close {', '.join(map(repr, turned))} with Spherical(), which constrains no axes (sufficient where the axes "
-        "of the other joints are parallel), or"
+        "of the other joints are parallel), or "
     )
     return ModelError(
         f"{said}. A gap this small may come from rounded numbers, such as an angle written as 1.5708, in an "

@@ -1,16 +1,17 @@
 """Units of the rows and columns of K = ∂φ/∂q, so that ranks, gaps and steps do not depend on the user's units.
 
-The unit of an angle is one. The unit of length is the longest lever of the loops, or without levers the longest
-placement or the longest distance that a slide has to move. A row that refers to bodies is measured in the effect of
-rotating such a body by one, or of shifting it by the unit of length; a row that refers to coordinates in their effect.
-What is less than `DUST` in these units is zero. Ranks are taken in units that are balanced further: in a gear of 1e9
-the fast joint has its own unit.
+The unit of an angle is one. The unit of length of rows that refer to the same bodies is their longest lever, or without
+levers the longest placement or the longest distance that a slide has to move: a small loop and a large one that share
+a link have their own. A row that refers to bodies is measured in the effect of rotating such a body by one, or of
+shifting it by the unit of length; a row that refers to coordinates in their effect. What is less than `DUST` in these
+units is zero. Ranks are taken in units that are balanced further: in a gear of 1e9 the fast joint has its own unit.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -28,12 +29,14 @@ _FAR = 0.01  # relative to the longest length of a placement: smaller lengths ar
 class Units:
     """Units of rows (m) and columns (n) of K.
 
-    `rows` and `columns` are balanced: K columns / rows has entries near one, or zeros. `gaps` (m) are those of φ,
-    `steps` (n) those of velocities, `guesses` (nq) those of coordinates. `still`: entries of K that are zero.
+    `rows` and `columns` are balanced: K columns / rows has entries near one, or zeros. `effects` (m) are those of rows
+    before: of unit displacements of bodies, or unit changes of coordinates. `gaps` (m) are those of φ, `steps` (n)
+    those of velocities, `guesses` (nq) those of coordinates. `still`: entries of K that are zero.
     """
 
     rows: np.ndarray
     columns: np.ndarray
+    effects: np.ndarray
     gaps: np.ndarray
     steps: np.ndarray
     guesses: np.ndarray
@@ -43,26 +46,52 @@ class Units:
         """K (..., m, n) in balanced units, without rounding errors."""
         return np.where(self.still, 0.0, K) * self.columns / self.rows[:, None]
 
+    def effect_of(self, K: np.ndarray) -> np.ndarray:
+        """K (..., m, n) as the effects of unit steps relative to those of unit displacements: not balanced, so that
+        rows that hardly depend on any joint stay small.
+        """
+        return np.where(self.still, 0.0, K) * self.steps / self.effects[:, None]
+
+
+class Sight(NamedTuple):
+    """Rows that refer to the same bodies, and the longest length of a placement on the way to these."""
+
+    rows: list[int]
+    far: float
+
 
 @dataclass(frozen=True)
 class Lever:
-    """The unit of length of a cluster of links, and with it those of its velocities (n) and coordinates (nq)."""
+    """The units of length of rows (m), the lengths (m) whose rounding they see, and the units of the velocities (n) and
+    coordinates (nq) of a cluster of links.
+    """
 
-    length: float
+    lengths: np.ndarray
+    far: np.ndarray
     steps: np.ndarray
     guesses: np.ndarray
 
 
-def lever(joints: Sequence[Joint], phi: np.ndarray, K: np.ndarray, pull: np.ndarray, far: float) -> Lever:
+def lever(
+    joints: Sequence[Joint], phi: np.ndarray, K: np.ndarray, pull: np.ndarray, far: float, sights: Sequence[Sight]
+) -> Lever:
     """Units of lengths, from φ (m), K (m, n) and pull (m, bodies, 6) at a configuration, and the longest placement."""
     S = [subspace_matrix(joint, joint.neutral()) for joint in joints]
     turn = np.concatenate([np.linalg.norm(own[:3], axis=0) for own in S])
     push = np.concatenate([np.linalg.norm(own[3:], axis=0) for own in S])
     length = _arm(K, pull, turn, far) or _ratio(np.abs(K), turn > 0.0) or max(far, _way(phi, K, turn)) or 1.0
-    moved = turn + push / length
+    lengths, seen = np.full(len(K), length), np.full(len(K), max(far, length))
+    for rows, own in sights:
+        lengths[rows] = _arm(K[rows], pull[rows], turn, own) or length
+        seen[rows] = np.maximum(own, lengths[rows])
+    across = np.where(K != 0.0, lengths[:, None], 0.0).max(axis=0, initial=0.0)
+    across = np.where(across > 0.0, across, length)
+    moved = turn + push / across
     steps = 1.0 / np.where(moved > 0.0, moved, 1.0)
-    guesses = np.concatenate([_coordinates(joint, own, length) for joint, own in zip(joints, S, strict=True)])
-    return Lever(length, steps, guesses)
+    ends = np.cumsum([joint.nv for joint in joints])[:-1]
+    parts = zip(joints, S, np.split(across, ends), strict=True)
+    guesses = np.concatenate([_coordinates(joint, own, float(x.max(initial=0.0))) for joint, own, x in parts])
+    return Lever(lengths, seen, steps, guesses)
 
 
 def _arm(K: np.ndarray, pull: np.ndarray, turn: np.ndarray, far: float) -> float:
@@ -104,24 +133,24 @@ def _coordinates(joint: Joint, S: np.ndarray, length: float) -> np.ndarray:
     return np.where(pushed & ~turned, length, 1.0)
 
 
-def _without_dust(natural: np.ndarray, looks: np.ndarray) -> np.ndarray:
-    """Units of rows (m); those that displacements hardly change take the smallest unit of the others.
+def _without_dust(turned: np.ndarray, only: np.ndarray) -> np.ndarray:
+    """The effects of rotations on rows (m); those of rows that they hardly change are the smallest of the others.
 
-    Such rows only distinguish half a turn from none. A row that refers to no body (`looks`, m) has no unit yet: zero.
+    Such rows only distinguish half a turn from none. They are among those that `only` (m) rotations change.
     """
-    dust = looks & (natural <= STATIONARY * natural.max(initial=0.0))
-    others = natural[(natural > 0.0) & ~dust]
-    return np.where(dust, others.min(), natural) if dust.any() and others.size else natural
+    dust = only & (turned <= STATIONARY * turned[only].max(initial=0.0))
+    others = turned[only & ~dust]
+    return np.where(dust, others.min(), turned) if dust.any() and others.size else turned
 
 
-def measure(own: Lever, K: np.ndarray, pull: np.ndarray, looks: np.ndarray, far: float, found: Followers) -> Units:
+def measure(own: Lever, K: np.ndarray, pull: np.ndarray, looks: np.ndarray, found: Followers) -> Units:
     """Units for the rows and columns of K (k, m, n), of which there are some samples, with pull (m, bodies, 6).
 
     `looks` (m): which rows refer to bodies at all, even where displacements of these do not change them.
     """
     sizes = finite(np.abs(K)).max(axis=0, initial=0.0)
     turned, shifted = (np.abs(pull[:, :, part]).max(axis=(1, 2), initial=0.0) for part in (slice(3), slice(3, 6)))
-    natural = _without_dust(np.maximum(turned, own.length * shifted), looks)
+    natural = np.maximum(_without_dust(turned, looks & (shifted == 0.0)), own.lengths * shifted)
     still = sizes * own.steps <= DUST * natural[:, None]
     sizes = np.where(still, 0.0, sizes) * own.steps
     natural = np.maximum(natural, sizes.max(axis=1, initial=0.0))
@@ -135,5 +164,5 @@ def measure(own: Lever, K: np.ndarray, pull: np.ndarray, looks: np.ndarray, far:
         columns[j] = 0.0
         rows[i] = (sizes[i] * columns).max() or natural[i]
         columns[j] = rows[i] / sizes[i, j]
-    gaps = np.maximum(natural, _FAR * far * shifted)
-    return Units(rows, own.steps * columns, gaps, own.steps, own.guesses, still)
+    gaps = np.maximum(natural, _FAR * own.far * shifted)
+    return Units(rows, own.steps * columns, natural, gaps, own.steps, own.guesses, still)

@@ -73,13 +73,16 @@ class CompiledRun:
     def _force(self, t: float, q: np.ndarray, v: np.ndarray, ids: np.ndarray) -> Any:
         """The forces at a time, of some samples."""
         law, now = self.course.law, self.course.now
-        found = np.zeros_like(v) if law.torque is None else law.torque(t, q, v)
+        look = self.controls.not_finite.look
+        found = np.zeros_like(v) if law.torque is None else look("torque", t, np.asarray(law.torque(t, q, v)), q, v)
         step = int(t / self.course.dt + 0.25)
         acting = {name: getattr(now, f"held_{name}")[ids] for name in law.asked}
+        for name in law.asked:  # what is held may be of the period before
+            self.controls.look(name, t, np.asarray(self.controls.every[name](t, q, v)), q, v)
         for name, x in self._rows.items():
             held = name in self.controls.arrays
             acting[name] = x[ids, min(step // self._period, x.shape[1] - 1) if held else 0]
-        shaped = {name: x.reshape(*v.shape[:-1], -1) for name, x in acting.items()}
+        shaped = {name: self.controls.look(name, t, x.reshape(*v.shape[:-1], -1), q, v) for name, x in acting.items()}
         found = found + shaped.get("tau", 0.0)
         return found if "u" not in shaped else found + self.course.robot.control_force(q, v, shaped["u"])
 
@@ -104,7 +107,7 @@ class CompiledRun:
 
     def warn_of_divergence(self) -> None:
         """Warn when the motion diverged, and in how many samples."""
-        warn_of_divergence(self.course.lost_at(), self.course.dt)
+        warn_of_divergence(self.course.lost_at(), self.course.dt, self.controls.not_finite)
 
 
 class Wanted(NamedTuple):
@@ -237,7 +240,9 @@ class Asked:
                 "control= or as fb.traced(torque), and make no joint of a loop, such as a ball, independent in part"
             )
         follower = self._follower()
-        return Run(follower, self.start, self.dt, self.every, State(self.given_q, self.given_v, self.start.lost))
+        follower.not_finite = self.controls.not_finite
+        given = State(self.given_q, self.given_v, self.start.lost)
+        return Run(follower, self.start, self.dt, self.every, given, self.controls.not_finite)
 
     def _follower(self) -> Follower:
         """What makes steps with forces asked from Python."""

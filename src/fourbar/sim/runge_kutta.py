@@ -19,6 +19,7 @@ from ..system.system import System
 from ..viewer.recording import Recording
 from .acting import Acting, SimulationWarning, with_passive
 from .charts import Charts, chart_rate
+from .not_finite import NotFinite
 from .plotted import Plotted
 from .recorded import Recorded, load_arrays
 from .stage import StageFunction
@@ -167,6 +168,7 @@ class Follower:
 
     def __init__(self, robot: System, torque: Torque | None, acting: Acting) -> None:
         self.charts, self.torque, self.acting = Charts(robot), torque, acting
+        self.not_finite = NotFinite()
         self._stages: dict[int, tuple[System, StageFunction | None]] = {}  # by identity: to hash a robot takes long
 
     def step(self, t: float, now: State, dt: float) -> State:
@@ -203,7 +205,8 @@ class Follower:
         """The user's forces."""
         if self.torque is None:
             return np.zeros(self.charts.robot.nv)
-        return self.charts.checked(q, self.torque(t, q, self.charts.seen(q, w)))
+        v = self.charts.seen(q, w)
+        return self.not_finite.look("torque", t, self.charts.checked(q, self.torque(t, q, v)), q, v)
 
     def _force(self, t: float, q: np.ndarray, w: np.ndarray) -> np.ndarray:
         return self.charts.force(q, self._asked(t, q, w))
@@ -225,6 +228,7 @@ class Controls:
         self.functions = {name: x for name, x in every.items() if callable(x) and not isinstance(x, Traced)}
         self._kept: dict[int, dict[str, np.ndarray]] = {}  # what functions returned, by period, where it is recorded
         self._steps, self._every = 0, 1
+        self.not_finite = NotFinite()
 
     def keep(self, steps: int, every: int) -> None:
         """Keep what functions return for the records after every so many steps, and after the last."""
@@ -235,11 +239,15 @@ class Controls:
         found, charts = {}, Charts(self.robot)
         for name, function in self.functions.items():
             called, size = ("u", self.robot.nu) if name == "u" else ("control", self.robot.nv)
-            found[name] = charts.checked(q, function(t, q, v), called, size)
+            found[name] = self.look(name, t, charts.checked(q, function(t, q, v), called, size), q, v)
         end = number + self.period
         if end // self._every > number // self._every or end >= self._steps:
             self._kept[number // self.period] = found
         return found
+
+    def look(self, name: str, t: float, x: np.ndarray, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+        """The control x (..., size) of a name at a state, returned as it is; it is noted if it is not finite."""
+        return self.not_finite.look("u" if name == "u" else "control", t, x, q, v)
 
     def keep_traced(self, number: int, name: str, found: np.ndarray) -> np.ndarray:
         """Keep what a traced function returned, where it is not part of the steps."""
@@ -268,6 +276,8 @@ class Held:
                 if isinstance(x, Traced):
                     self._now[name] = self._controls.keep_traced(number, name, x(t, q, v))
         self._now |= {name: self._controls.at(name, number) for name in self._controls.arrays}
+        for name, x in self._now.items():
+            self._controls.look(name, t, x, q, v)
 
     def __call__(self, t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
         """The forces of this step."""
@@ -280,7 +290,10 @@ class Held:
 class Run:
     """A running simulation with forces asked from Python: its state, and what was recorded, beginning with `given`."""
 
-    def __init__(self, follower: Follower, start: State, dt: float, every: int, given: State) -> None:
+    def __init__(
+        self, follower: Follower, start: State, dt: float, every: int, given: State, not_finite: NotFinite
+    ) -> None:
+        self._not_finite = not_finite
         self._follower, self._now, self._dt, self._every = follower, start, dt, every
         self._steps = 0
         self._times, self._states = [0.0], [given]
@@ -341,16 +354,16 @@ class Run:
 
     def warn_of_divergence(self) -> None:
         """Warn when the motion diverged, and in how many samples."""
-        warn_of_divergence(self._lost_at, self._dt)
+        warn_of_divergence(self._lost_at, self._dt, self._not_finite)
 
 
-def warn_of_divergence(lost_at: np.ndarray, dt: float) -> None:
-    """Warn when samples (...) diverged, where the time is finite, and how many did."""
+def warn_of_divergence(lost_at: np.ndarray, dt: float, not_finite: NotFinite) -> None:
+    """Warn when samples (...) diverged, where the time is finite, how many did, and why if that is known."""
     lost = np.isfinite(lost_at)
     if lost.any():
         which = f"{lost.sum()} of {lost.size} samples diverged, the first" if lost.ndim else "the motion diverged"
-        warn(
-            f"simulate: {which} at t = {lost_at.min():.6g} s. Try a shorter step than dt = {dt:g} s, "
-            "and look for gains, stiffnesses or torques that are too large for it",
-            SimulationWarning,
+        advice = (
+            f"Try a shorter step than dt = {dt:g} s, and look for gains, stiffnesses or torques that are too large "
+            "for it"
         )
+        warn(f"simulate: {which} at t = {lost_at.min():.6g} s. {not_finite.reason() or advice}", SimulationWarning)

@@ -16,6 +16,7 @@ from ..functions.rollout import ALWAYS, Motion, Rolled
 from ..representation import counted
 from ..viewer.recording import Recording
 from .acting import SimulationWarning
+from .not_finite import NotFinite
 from .plotted import Plotted
 from .recorded import Recorded
 
@@ -136,6 +137,12 @@ class Run:
         self._rows = motion.room(names, steps // self.every, time_first=True)
         self._tail = motion.room(names, 1, time_first=True)
         self._whole = steps - steps % self.every  # the steps whose records go into rows
+        self.not_finite = NotFinite()
+
+    def look(self, name: str, x: np.ndarray) -> None:
+        """Note if controls (..., size), "tau" or "u", are not finite now."""
+        state = self.motion.state
+        self.not_finite.look("control" if name == "tau" else name, self.t, x, state["q"], state["v"])
 
     def advance(self, count: int, controls: list[np.ndarray], hold: int) -> None:
         """Some steps; the last of all is recorded too."""
@@ -195,7 +202,7 @@ class Run:
     def _tell(self, name: str, rolled: Rolled) -> None:
         late = rolled.state["late"]
         tell(name, rolled.diverged, rolled.made * self.dt, "diverged and stopped at the last finite state",
-             "try a shorter step or smaller gains")  # fmt: skip
+             self.not_finite.reason() or "try a shorter step or smaller gains")  # fmt: skip
         tell(name, late >= 0.0, late * self.dt, "had contacts that were not solved to the tolerance",
              "look at `worst` and `converged` of the result; try a shorter step or more iterations")  # fmt: skip
 
@@ -227,6 +234,8 @@ class Driver:
         self._given = {name: x for name, x in controls.items() if not callable(x)}
         self._rows: list[np.ndarray] = []
         if not self._asks:
+            for name, x in self._given.items():
+                run.not_finite.look_at_rows("control" if name == "tau" else name, x, period * run.dt)
             self._rows = run.motion.rows(self._given, -(-run.steps // period)) if self._given else []
 
     def _ask(self) -> None:
@@ -247,6 +256,8 @@ class Driver:
             if found.shape[-1:] != size or np.broadcast_shapes(found.shape, wanted) != wanted:
                 raise ArgumentError(f"{called}(t, q, v) returned shape {found.shape}, expected {wanted}")
             held[name] = found[..., None, :]
+        for name, x in held.items():
+            run.look(name, x[..., 0, :])
         self._rows = run.motion.rows(held, 1)
 
     def reach(self, steps: Iterator[int]) -> None:

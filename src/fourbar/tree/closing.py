@@ -60,8 +60,8 @@ def close(
     """Closed configurations near q (n, nq), by Levenberg-Marquardt steps, and the remaining gaps (n).
 
     `held` velocities do not move; `rows`: only these are closed. Gaps are in units of their rows; nearest means the
-    least norm of all velocities in their units. Small loops far from where lengths are measured have gaps that are large
-    only beside their own size: where steps do not close them, they are taken by that size first.
+    least norm of all velocities in their units. Small loops far from where lengths are measured have gaps that are
+    large only beside their own size: where steps do not close them, they are taken by that size first.
     """
     kept = list(range(len(tie.units.gaps))) if rows is None else list(rows)
     found, left = _closed(tie, q, held, kept, tie.units.gaps, steps)

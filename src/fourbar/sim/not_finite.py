@@ -1,0 +1,37 @@
+"""Forces and controls of the user that are NaN or infinite: the reason why a motion ends, which is said then."""
+
+from __future__ import annotations
+
+import numpy as np
+
+
+class NotFinite:
+    """The first of the user's forces or controls that was not finite at a finite state."""
+
+    def __init__(self) -> None:
+        self._first: tuple[float, str] | None = None
+
+    def look(self, name: str, t: float, x: np.ndarray, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+        """x (..., size) at time t and state q, v (..., nq and nv), returned as it is."""
+        if not np.isfinite(x).all():
+            sound = np.isfinite(q).all(axis=-1) & np.isfinite(v).all(axis=-1)
+            if np.any(sound & ~np.isfinite(x).all(axis=-1)):
+                self._note(name, t)
+        return x
+
+    def look_at_rows(self, name: str, x: np.ndarray, period: float) -> None:
+        """Controls x (..., rows, size), of which each row acts for a period (s)."""
+        whole = np.isfinite(x).all(axis=-1)
+        if not whole.all():
+            row = int(np.argmin(whole.reshape(-1, whole.shape[-1]).all(axis=0)))
+            self._note(name, row * period)
+
+    def _note(self, name: str, t: float) -> None:
+        if self._first is None or t < self._first[0]:
+            self._first = (t, name)
+
+    def reason(self) -> str | None:
+        """What was not finite, and when; None where all was."""
+        if self._first is None:
+            return None
+        return f"{self._first[1]} was NaN or infinite at t = {self._first[0]:.6g} s, where q and v were finite"

@@ -160,6 +160,21 @@ def test_gears_of_any_ratio(ratio: float) -> None:
     assert np.allclose(both.forward_dynamics([0.1], [1.0], [1.0]), 1.0 / mass, rtol=1e-12)
 
 
+@pytest.mark.parametrize("factor", [5e-324, 1e-300, 1e-60, 1e60, 1e300])
+def test_factors_without_a_finite_inverse_or_square_are_refused(factor: float) -> None:
+    with pytest.raises(fb.ModelError, match="'b' must be"):
+        Coupling({"a": 1.0, "b": factor})
+    with pytest.raises(fb.ModelError, match="ratio must be"):
+        Gear("a", "b", factor)
+
+
+@pytest.mark.parametrize("factor", [1e-50, 1e-20, 1e20, 1e50])
+def test_factors_near_the_ends_of_what_is_taken(factor: float) -> None:
+    robot = wheels("a", "b").loop(Coupling({"a": 1.0, "b": factor})).build()
+    M = robot.mass_matrix(np.zeros(1))[0, 0]
+    assert robot.names.velocities == ("a",) and np.isclose(M, 0.1 * (1.0 + factor**-2.0), rtol=1e-12)
+
+
 @pytest.mark.parametrize(("count", "ratio"), [(4, 1000.0), (25, 2.0), (40, 0.5), (60, -3.0)])
 def test_chains_of_gears(count: int, ratio: float) -> None:
     names = [f"j{i}" for i in range(count + 1)]

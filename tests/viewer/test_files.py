@@ -46,6 +46,15 @@ def test_a_trajectory_is_read_again(run: fb.Trajectory, tmp_path: Path) -> None:
         fb.Trajectory.load(tmp_path / "run.npz", robot=other)
 
 
+@pytest.mark.parametrize("name", ["run.npz", "run.html", "run.glb"])
+def test_a_folder_that_is_not_there_is_named(run: fb.Trajectory, tmp_path: Path, name: str) -> None:
+    with pytest.raises(fb.ArgumentError, match=f"{name}.*no folder .*missing"):
+        run.save(tmp_path / "missing" / name)
+    (tmp_path / name).mkdir()
+    with pytest.raises(fb.ArgumentError, match=f"{name}.*cannot be written"):
+        run.save(tmp_path / name)
+
+
 def test_what_is_no_recording_is_refused(tmp_path: Path) -> None:
     (tmp_path / "a.npz").write_text("nothing", encoding="utf-8")
     np.savez(tmp_path / "b.npz", t=np.zeros(1), q=np.zeros((1, 3)))

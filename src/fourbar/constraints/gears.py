@@ -10,7 +10,7 @@ import numpy as np
 
 from ..errors import ModelError
 from ..spatial.linear import Scalar
-from .loop import Loop, View, read_names, read_number
+from .loop import Loop, View, read_factor, read_names, read_number
 
 if TYPE_CHECKING:
     from ..joints.image import Mirrored
@@ -59,7 +59,7 @@ class Coupling(Loop):
     def __init__(self, factors: Mapping[str, float], offset: float = 0.0) -> None:
         if not isinstance(factors, Mapping):
             raise ModelError(f"a coupling takes factors by joint, {{'left': 1.0, 'right': -1.0}}, got {factors!r}")
-        read = tuple((name, read_number(f"factor of {name!r}", x)) for name, x in factors.items())
+        read = tuple((name, read_factor(f"factor of {name!r}", x)) for name, x in factors.items())
         if all(x == 0.0 for _, x in read):
             raise ModelError(f"a coupling needs joints, and a factor that is not zero, got {dict(factors)!r}")
         object.__setattr__(self, "factors", read)
@@ -146,7 +146,7 @@ class Gear(_Pair):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        object.__setattr__(self, "ratio", read_number("ratio", self.ratio))
+        object.__setattr__(self, "ratio", read_factor("ratio", self.ratio))
         object.__setattr__(self, "offset", read_number("offset", self.offset))
 
     def residual(self, view: View) -> Sequence[Scalar]:

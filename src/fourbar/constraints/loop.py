@@ -116,14 +116,27 @@ def _of(names: Mapping[str, str], used: Sequence[str]) -> tuple[tuple[str, str],
     return tuple((old, names[old]) for old in used if names.get(old, old) != old)
 
 
+_LARGEST = 1e50  # products of several numbers must stay finite
+
+
 def read_number(what: str, value: Any) -> float:
     """One finite number."""
     try:
         x = float(value)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         x = math.nan
     if not math.isfinite(x):
         raise ModelError(f"{what} must be a finite number, got {value!r}")
+    if abs(x) > _LARGEST:
+        raise ModelError(f"{what} must be at most {_LARGEST:g}, got {value!r}; check the units")
+    return x
+
+
+def read_factor(what: str, value: Any) -> float:
+    """One finite number whose inverse is finite too, or zero."""
+    x = read_number(what, value)
+    if 0.0 < abs(x) < 1.0 / _LARGEST:
+        raise ModelError(f"{what} must be zero or at least {1.0 / _LARGEST:g}, got {value!r}; check the units")
     return x
 
 

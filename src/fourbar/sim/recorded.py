@@ -15,6 +15,7 @@ import numpy as np
 from ..contact.shapes import Shape
 from ..errors import ArgumentError, FourbarError, warn
 from ..io.formats import FORMATS
+from ..io.source import check_path
 from ..mechanism.geometry import Geometry
 from ..mechanism.mechanism import Mechanism
 from ..representation import html_table
@@ -74,7 +75,7 @@ class Recorded(ABC):
         Raises
         ------
         ArgumentError
-            If the ending is not known, or it is not known which robot moved.
+            If the ending is not known, the file cannot be written, or it is not known which robot moved.
 
         Examples
         --------
@@ -85,15 +86,24 @@ class Recorded(ABC):
         ...     run.save(f"{folder}/run.html").name
         'run.html'
         """
-        if Path(path).suffix.lower() == ".npz":
-            if options:
-                raise ArgumentError(f"save: {', '.join(options)} is not an option of .npz files, which hold everything")
-            shown = self.recording
-            arrays = self._arrays() | (shown_arrays(shown) if shown.terrains or shown.points.size else {})
-            save_arrays(Path(path), type(self).__name__, arrays, shown.robot)
-        else:
-            write(self.recording, Path(path), **options)
-        return Path(path)
+        where = check_path(path)
+        if not where.parent.is_dir():
+            raise ArgumentError(f"save: file {str(path)!r} cannot be written: there is no folder {str(where.parent)!r}")
+        try:
+            self._write(where, options)
+        except OSError as error:
+            raise ArgumentError(f"save: file {str(path)!r} cannot be written: {error}") from None
+        return where
+
+    def _write(self, path: Path, options: dict[str, Any]) -> None:
+        if path.suffix.lower() != ".npz":
+            write(self.recording, path, **options)
+            return
+        if options:
+            raise ArgumentError(f"save: {', '.join(options)} is not an option of .npz files, which hold everything")
+        shown = self.recording
+        arrays = self._arrays() | (shown_arrays(shown) if shown.terrains or shown.points.size else {})
+        save_arrays(path, type(self).__name__, arrays, shown.robot)
 
     def _arrays(self) -> dict[str, np.ndarray]:
         """The arrays that a file holds, by name."""

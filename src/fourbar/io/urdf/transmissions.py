@@ -65,6 +65,12 @@ def _read(transmission: Element, joints: Mapping[str, ReadJoint], found: Transmi
     elif actuators and not any(inertias):
         message = f"{len(actuators)} actuators and {len(ratios)} gear ratios for {len(driven)} joints are ignored"
         transmission.reading.note(transmission.place, message, "one of each is supported")
+    if any(inertias) and of_rotors and ratios and ratios[0] not in (1.0, of_rotors[0]):  # one is what many files say
+        message = (
+            f"mechanicalReduction {ratios[0]:g} is the gear ratio of the actuator, and drake:gear_ratio "
+            f"{of_rotors[0]:g} that of its rotor's inertia, which differ"
+        )
+        transmission.reading.note(transmission.place, message, "write the same ratio, if one motor is meant")
     if any(inertias):
         _add_armature(transmission, driven, inertias, of_rotors or ratios, joints, found)
 

@@ -107,7 +107,8 @@ print("good")
 
 
 _FORK = """
-import gc, os, time
+import gc, os, time, warnings
+warnings.filterwarnings("ignore", "This process", DeprecationWarning)  # of Python 3.12 on: of what is tried here
 r = fb.robots.double_pendulum()
 begun = threading.Event()
 def first():

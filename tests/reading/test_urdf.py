@@ -167,19 +167,6 @@ def test_rotors_of_transmissions(actuator: str, gear: float) -> None:
     assert not robot.report
 
 
-def test_two_gear_ratios_of_one_motor_that_differ_are_noted() -> None:
-    actuator = (
-        '<actuator name="m"><mechanicalReduction>30</mechanicalReduction><drake:gear_ratio value="50"/>'
-        '<drake:rotor_inertia value="2e-5"/></actuator>'
-    )
-    parts = [link("base"), link("arm"), joint("j", "base", "arm"),
-             f'<transmission name="t"><joint name="j"/>{actuator}</transmission>']  # fmt: skip
-    robot = load(*parts)
-    (note,) = robot.report
-    assert note.severity == "note" and "30" in note.message and "50" in note.message
-    assert np.isclose(robot.mass_matrix([0.0])[0, 0], 1.0 + 50**2 * 2e-5, rtol=1e-15)
-
-
 def test_a_gear_ratio_without_a_rotor_is_that_of_an_actuator() -> None:
     gear = '<actuator name="m"><mechanicalReduction>50</mechanicalReduction></actuator>'
     parts = [link("base"), link("arm"), joint("j", "base", "arm"),

@@ -52,3 +52,12 @@ def test_a_limit_that_is_not_there_cannot_be_exchanged() -> None:
     with pytest.raises(fb.ParseError, match="write both") as caught:
         robot_of('<limit upper="-1" effort="1" velocity="1"/>', "revolute")
     assert "exchange" not in str(caught.value)
+
+
+def test_two_gear_ratios_of_one_motor_that_differ_are_noted() -> None:
+    ratios = '<mechanicalReduction>30</mechanicalReduction><drake:gear_ratio value="50"/>'
+    motor = f'<actuator name="m">{ratios}<drake:rotor_inertia value="2e-5"/></actuator>'
+    robot = robot_of('<axis xyz="0 0 1"/>', more=f'<transmission name="t"><joint name="j"/>{motor}</transmission>')
+    (note,) = robot.report
+    assert note.severity == "note" and "30" in note.message and "50" in note.message
+    assert np.isclose(robot.mass_matrix([0.0])[0, 0], 1.0 + 50**2 * 2e-5, rtol=1e-15)

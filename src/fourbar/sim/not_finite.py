@@ -21,10 +21,10 @@ class NotFinite:
 
     def look_at_rows(self, name: str, x: np.ndarray, period: float) -> None:
         """Controls x (..., rows, size), of which each row acts for a period (s)."""
-        whole = np.isfinite(x).all(axis=-1)
+        rows = x.shape[-2]
+        whole = np.isfinite(x).all(axis=-1).reshape(-1, rows).all(axis=0)
         if not whole.all():
-            row = int(np.argmin(whole.reshape(-1, whole.shape[-1]).all(axis=0)))
-            self._note(name, row * period)
+            self._note(name, int(np.argmin(whole)) * period)
 
     def _note(self, name: str, t: float) -> None:
         if self._first is None or t < self._first[0]:

@@ -19,6 +19,7 @@ from .embedding import LoopEmbedding
 from .own_joint import OwnJoint
 from .path_following import follow_path, move_into_limits
 
+_FARTHEST = 100.0  # in units of a joint: how far a slide without limits is asked to move
 _HOME_TRIALS = 10  # trials in the home assembly, if the robot is built outside of its joint limits
 
 
@@ -159,7 +160,7 @@ def _in_home_assembly(
     tie = cluster.embedding
     assert isinstance(tie, LoopEmbedding) and tie.closed is not None
     way = differences(tie.joints, np.tile(tie.closed, (count, 1)), _random_full(cluster_tree, cluster, rng, count))
-    way = way / tie.units.steps
+    way = np.clip(way / tie.units.steps, -_FARTHEST, _FARTHEST)
     spread = 0.86**attempt  # nearer and nearer to a configuration that is closed
     length = spread * np.sqrt(rng.random(count)) * np.linalg.norm(way, axis=-1)
     return follow_path(tie, tie.closed, way, length)

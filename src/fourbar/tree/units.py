@@ -134,13 +134,14 @@ def _coordinates(joint: Joint, S: np.ndarray, length: float) -> np.ndarray:
 
 
 def _without_dust(turned: np.ndarray, only: np.ndarray) -> np.ndarray:
-    """The effects of rotations on rows (m); those of rows that they hardly change are the smallest of the others.
+    """The effects of unit rotations on rows (m); on rows that they hardly change, half of the smallest on others.
 
-    Such rows only distinguish half a turn from none. They are among those that `only` (m) rotations change.
+    Such rows only distinguish half a turn from none: 1 - cos θ beside sin θ. They are among those that `only` (m)
+    rotations change.
     """
     dust = only & (turned <= STATIONARY * turned[only].max(initial=0.0))
     others = turned[only & ~dust]
-    return np.where(dust, others.min(), turned) if dust.any() and others.size else turned
+    return np.where(dust, 0.5 * others.min(), turned) if dust.any() and others.size else turned
 
 
 def measure(own: Lever, K: np.ndarray, pull: np.ndarray, looks: np.ndarray, found: Followers) -> Units:

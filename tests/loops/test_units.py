@@ -340,7 +340,7 @@ def test_a_pin_whose_points_are_on_slightly_different_axes_still_turns(off: tupl
 
 
 @pytest.mark.parametrize("joint", [Revolute("z"), Cylindrical("z"), Universal("x", "z"), Planar()], ids=repr)
-@pytest.mark.parametrize("tilt", [1e-8, 1e-7, 1e-6])
+@pytest.mark.parametrize("tilt", [1e-8, 1e-7, 6e-7])
 def test_a_slightly_tilted_pin_still_turns(joint: Joint, tilt: float) -> None:
     """It is closed in one configuration; away from it its axis and those of the others differ."""
 

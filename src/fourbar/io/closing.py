@@ -52,14 +52,23 @@ def straightened(
 
 
 def _frees(before: Mechanism, after: Mechanism, change: Straightened) -> bool:
-    """Whether loops gain mobility with straight axes, or the change is only in the last digits."""
+    """Whether loops gain mobility with straight axes, or need none of their rows left out, or the change is only in the
+    last digits.
+    """
     if change.angle < _DIGITS:
         return True
     try:
         held = lower(before)
+        if _slack(held):
+            return _slack(lower(after)) < _slack(held)
         return _is_loose(held, change.angle) and lower(after).nv > held.nv
     except FourbarError:  # where one of the two cannot be built, the error appears when the robot is used
         return True
+
+
+def _slack(cluster_tree: ClusterTree) -> int:
+    """The number of loops with rows that are left out."""
+    return sum(len(cluster.slack) for cluster in cluster_tree.clusters)
 
 
 def _is_loose(cluster_tree: ClusterTree, angle: float) -> bool:

@@ -60,7 +60,7 @@ def freezing_rows(tie: LoopEmbedding, guesses: np.ndarray, q: np.ndarray, found:
     slopes = tie.slopes(q)
     K = found.core(tie.units.effect_of(slopes))
     sizes = singular_values(K)
-    number = int((sizes > REDUNDANT * np.sqrt(K.size)).sum())  # entries of that size have no larger singular values
+    number = int((sizes > 2.0 * REDUNDANT).sum())  # of a few entries of that size
     if number == rank(found.core(tie.units.of(slopes))):
         return None
     exact = [n for n, i in enumerate(found.core_rows) if not tie.traced.bodies_by_row[i]]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 import sys
 from importlib.util import find_spec
@@ -123,3 +124,12 @@ def test_a_cluster_beside_plain_processes() -> None:
     (row,) = [row for row in printed.splitlines() if "compilations of" in row]
     made, pieces = (int(row.split("compilations of")[k].split()[-1 if k == 0 else 0]) for k in (0, 1))
     assert made == pieces
+
+
+@pytest.mark.slow
+def test_exported_c() -> None:
+    """Its results are compared there."""
+    if not (shutil.which("gcc") or shutil.which("clang")):
+        pytest.skip("no C compiler is installed")
+    printed = _run("c_export.py")
+    assert printed.count("tree      mass_matrix") >= 2

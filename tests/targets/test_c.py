@@ -21,6 +21,10 @@ from .support import chain, triangular
 
 COMPILERS = [name for name in ("gcc", "clang") if shutil.which(name)]
 FLAGS = ["-std=c99", "-O2", "-Wall", "-Wextra", "-Werror", "-pedantic"]
+OTHERS = [(x, y) for x in COMPILERS for y in ("double", "float")][1:]
+BUILDS = [*((x, "double") for x in COMPILERS[:1]), *(pytest.param(*x, marks=pytest.mark.slow) for x in OTHERS)]
+LARGE = ("tello", "cheetah", "chain")
+CMAKE = shutil.which("cmake")
 needs_compiler = pytest.mark.skipif(not COMPILERS, reason="no C compiler is installed")
 
 
@@ -57,8 +61,7 @@ def robots() -> dict[str, fb.System]:
 
 
 @needs_compiler
-@pytest.mark.parametrize("compiler", COMPILERS)
-@pytest.mark.parametrize("scalar", ["double", "float"])
+@pytest.mark.parametrize(("compiler", "scalar"), BUILDS)
 def test_written_tests_pass_without_a_warning(tmp_path: Path, compiler: str, scalar: str) -> None:
     found = robots()
     tello = found["tello"]
@@ -76,7 +79,7 @@ def test_written_tests_pass_without_a_warning(tmp_path: Path, compiler: str, sca
 
 
 @needs_compiler
-@pytest.mark.parametrize("name", ["pendulum", "four_bar", "tello", "cheetah", "chain"])
+@pytest.mark.parametrize("name", ["pendulum", "four_bar", *(pytest.param(x, marks=pytest.mark.slow) for x in LARGE)])
 def test_results_are_those_of_fourbar(tmp_path: Path, name: str) -> None:
     robot = robots()[name]
     fb.export_c(tmp_path, [robot.forward_dynamics, robot.mass_matrix], name="r")
@@ -108,6 +111,43 @@ def test_casadi_finds_its_symbols(tmp_path: Path) -> None:
     result = (ctypes.c_void_p * 1)(tau.ctypes.data)
     assert function(given, result, None, None, 0) == 0
     np.testing.assert_allclose(tau, robot.inverse_dynamics(q, np.zeros(2), a), rtol=1e-14)
+
+
+@needs_compiler
+def test_casadi_loads_the_library(tmp_path: Path) -> None:
+    casadi = pytest.importorskip("casadi", reason="casadi is not installed")
+    robot = fb.robots.four_bar()
+    fb.export_c(tmp_path, [robot.inverse_dynamics, robot.mass_matrix, robot.jacobian.specialise(frame="ee")],
+                name="r", casadi=True)  # fmt: skip
+    shared(tmp_path, "r")
+    q, (v, a) = robot.random(1), np.random.default_rng(0).normal(size=(2, robot.nv))
+    for name, given in (("inverse_dynamics", (q, v, a)), ("mass_matrix", (q,)), ("jacobian", (q,))):
+        function = casadi.external(f"r_{name}_casadi", str(tmp_path / "r.so"))
+        assert [function.name_in(k) for k in range(function.n_in())] == ["q", "v", "a"][: len(given)]
+        of = robot.jacobian.specialise(frame="ee") if name == "jacobian" else getattr(robot, name)
+        wanted = np.atleast_2d(of(*given))
+        np.testing.assert_allclose(np.reshape(function(*given).full(), wanted.shape), wanted, rtol=1e-12, atol=1e-12)
+    x = casadi.SX.sym("x", robot.nq)
+    assert (
+        casadi.Function("f", [x], [2 * casadi.external("r_mass_matrix_casadi", str(tmp_path / "r.so"))(x)]).n_in() == 1
+    )
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(CMAKE is None, reason="CMake is not installed")
+@needs_compiler
+@pytest.mark.parametrize("compiler", COMPILERS)
+def test_cmake_builds_it_and_runs_its_test(tmp_path: Path, compiler: str) -> None:
+    robot = fb.robots.four_bar()
+    fb.export_c(tmp_path, [robot.inverse_dynamics, robot.forward_dynamics], name="linkage", scalar="float")
+    build_folder = tmp_path / "build"
+    for command in (
+        [CMAKE, "-S", tmp_path, "-B", build_folder, f"-DCMAKE_C_COMPILER={compiler}", "-DCMAKE_BUILD_TYPE=Release"],
+        [CMAKE, "--build", build_folder],
+        ["ctest", "--test-dir", build_folder, "--output-on-failure", "--no-tests=error"],
+    ):
+        run = subprocess.run([str(x) for x in command], capture_output=True, text=True, timeout=300)
+        assert run.returncode == 0, run.stdout + run.stderr
 
 
 @needs_compiler

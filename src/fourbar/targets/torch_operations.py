@@ -27,7 +27,7 @@ torch = needed("torch", "torch")
 
 _NAMESPACE = "fourbar"
 _INSIDE = (
-    "_are_functorch_transforms_active", "_any_requires_grad", "_dispatch_keys", "_len_torch_dispatch_stack",
+    "_are_functorch_transforms_active", "_any_requires_grad", "_len_torch_dispatch_stack",
 )  # fmt: skip
 
 
@@ -61,27 +61,26 @@ _grad_enabled, _any_requires_grad, _transformed = (
     torch.is_grad_enabled, _C._any_requires_grad, _C._are_functorch_transforms_active
 )  # fmt: skip
 _dispatch_modes = _C._len_torch_dispatch_stack
+_PLAIN = frozenset((_Tensor, torch.nn.Parameter))  # classes of tensors that are nothing else
 _library = torch.library.Library(_NAMESPACE, "FRAGMENT")
 
 
-def _is_memory(args: Sequence[Any]) -> bool:
-    """Whether all are tensors that NumPy can read as they are, and no wrappers of others."""
+class _NotMemory(Exception):
+    """A tensor is not what NumPy can read as it is: a wrapper of others, elsewhere, or of other numbers."""
+
+
+def _arrays(args: Sequence[Any]) -> list[np.ndarray]:
+    """Tensors as NumPy arrays on their memory, while no gradients are recorded."""
+    found = []
     for x in args:
-        if x.__class__ is not _Tensor or x.dtype is not _float64 or _C._dispatch_keys(x).raw_repr() not in _PLAIN:
-            return False
-    return True
-
-
-def _plain_keys() -> frozenset[int]:
-    """What the dispatcher looks at, of tensors that are nothing but memory of the CPU."""
-    with torch.inference_mode(True):
-        own = torch.empty(0, dtype=_float64)
-    with torch.inference_mode(False):
-        usual = torch.empty(0, dtype=_float64)
-    return frozenset(_C._dispatch_keys(x).raw_repr() for x in (own, usual))
-
-
-_PLAIN = _plain_keys()
+        try:
+            array = x.numpy()
+        except (RuntimeError, TypeError):
+            raise _NotMemory from None
+        if array.dtype is not _FLOAT:
+            raise _NotMemory
+        found.append(array)
+    return found
 
 
 class Operator:
@@ -113,11 +112,16 @@ class Operator:
 
     def _recorded(self, args: Sequence[Any]) -> Any:
         """The same for tensors of which some want gradients, or are of another class."""
-        if not _is_memory(args):
+        for x in args:
+            if x.__class__ not in _PLAIN:
+                return None
+        try:
+            if _grad_enabled() and _any_requires_grad(*args):
+                return _Recorded.apply(self, None, *args)
+            with torch.no_grad():
+                return self.on_memory(args)
+        except _NotMemory:
             return None
-        if _grad_enabled() and _any_requires_grad(*args):
-            return _Recorded.apply(self, None, *args)
-        return self.on_cpu(*args)
 
     def _shortcut(self) -> Callable[[Sequence[Any]], Any]:
         """What `direct` is: written for speed, since it is all that there is between a caller and the machine code."""
@@ -128,17 +132,16 @@ class Operator:
         def direct(args: Sequence[Any]) -> Any:
             if duals._current_level >= 0 or transformed() or dispatch_modes():
                 return None
-            arrays = []
             for x in args:
                 if x.__class__ is not tensor or x.requires_grad:
                     return recorded(args)
-                try:
-                    array = x.numpy()
-                except (RuntimeError, TypeError):  # a wrapper of others, or not in the memory of the CPU as it is
-                    return None
+            try:
+                arrays = [x.numpy() for x in args]
+            except (RuntimeError, TypeError):  # a wrapper of others, or not in the memory of the CPU as it is
+                return None
+            for array in arrays:
                 if array.dtype is not float64:
                     return None
-                arrays.append(array)
             return to_tensor(call(*arrays)) if is_array else returning(arrays)
 
         return direct
@@ -153,6 +156,10 @@ class Operator:
     def on_cpu(self, *args: Any) -> Any:
         """The operator on memory: arguments are not copied, and neither are results."""
         return self._on_arrays([x.numpy() for x in args])
+
+    def on_memory(self, args: Sequence[Any]) -> Any:
+        """The same where arguments may not be such memory, which is told by an exception."""
+        return self._on_arrays(_arrays(args))
 
     def _returning(self) -> Callable[[list[np.ndarray]], Any]:
         """The call with its results as tensors."""
@@ -282,7 +289,7 @@ class _Recorded(_Function):
         ctx.operator = of
         ctx.save_for_backward(*args)
         if keys is None:
-            return of.on_cpu(*args)
+            return of.on_memory(args)
         ctx.save_for_forward(*args)
         if not _transformed():
             with _BelowAutograd():

@@ -22,6 +22,7 @@ ROOT = DOCS.parent
 BUILD = DOCS / "_build"
 SOURCE, HTML = BUILD / "source", BUILD / "html"
 _BLOCK = re.compile(r"(?:<!-- needs: (?P<needs>\S+) -->\n)?```python\n(?P<code>.*?)```", re.DOTALL)
+_PAIR = re.compile(r"<!-- needs: (\S+) -->\n```python\n.*?```\n\n```python\n.*?```", re.DOTALL)
 _NOTEBOOK = "---\nfile_format: mystnb\nkernelspec:\n  name: python3\n---\n"
 
 
@@ -37,6 +38,15 @@ def as_cells(text: str) -> str:
         return f"```{{code-cell}} ipython3\n{m['code']}```" if is_there(m["needs"]) else f"```python\n{m['code']}```"
 
     return _NOTEBOOK + _BLOCK.sub(cell, text) if _BLOCK.search(text) else text
+
+
+def beside(text: str) -> str:
+    """A page in which a block of another library and the block of ours after it stand side by side."""
+
+    def raw(html: str) -> str:
+        return f"```{{raw}} html\n{html}\n```"
+
+    return _PAIR.sub(lambda m: f'{raw(f"""<div class="beside {m[1]}">""")}\n\n{m[0]}\n\n{raw("</div>")}', text)
 
 
 def relinked(text: str) -> str:
@@ -119,6 +129,7 @@ def write_source(run: bool) -> None:
     for path in [*DOCS.glob("*.md"), *(ROOT / f"{x}.md" for x in ("CONTRIBUTING", "CHANGELOG", "SECURITY"))]:
         if path.name != "api.md":
             text = relinked(path.read_text(encoding="utf-8"))
+            text = beside(text) if path.name.startswith("from_") else text
             (SOURCE / path.name).write_text(as_cells(text) if run else text, encoding="utf-8")
     write_api()
     write_examples()

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 import fourbar as fb
+import fourbar.dask
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
 SCENES: dict[str, tuple[str, Callable[[], Any]]] = {}
@@ -108,6 +109,24 @@ def identification() -> Any:
     axes.plot(t, arm.inverse_dynamics(q, v, a))
     axes.set(xlabel="time (s)", ylabel="joint force (N m)")
     return figure
+
+
+@scene("A sweep on a cluster")
+def sweep_on_a_cluster() -> Any:
+    """When the lower arms of ninety thousand double pendulums, let go from one position, turn over, by their masses.
+
+    Processes of a cluster of dask compute it, here two on one machine;
+    [an example](../examples/sweep_on_a_cluster.md) does it for a million.
+    """
+    from distributed import Client, LocalCluster
+
+    example = runpy.run_path(str(EXAMPLES / "sweep_on_a_cluster.py"))
+    masses = np.geomspace(0.1, 3.0, 300)
+    upper, lower = (x.ravel() for x in np.meshgrid(masses, masses, indexing="ij"))
+    with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster, Client(cluster):
+        lazy = fb.dask.sweep(example["time_of_turning"], upper, lower, chunk=10_000)
+        turned = lazy.compute().reshape(300, 300)
+    return example["drawn"](masses, turned)
 
 
 def page(folder: Path, name: str) -> str:

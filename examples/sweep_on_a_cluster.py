@@ -8,6 +8,7 @@ centres of mass stay as they are). Each pendulum is followed until then.
 
 import sys
 import time
+from typing import Any
 
 import numpy as np
 from distributed import Client, LocalCluster, progress
@@ -42,7 +43,7 @@ def time_of_turning(upper: np.ndarray, lower: np.ndarray) -> np.ndarray:
     return turned
 
 
-def draw(masses: np.ndarray, turned: np.ndarray, name: str) -> None:
+def drawn(masses: np.ndarray, turned: np.ndarray) -> Any:
     """The picture: one point per pendulum."""
     import matplotlib
 
@@ -63,7 +64,7 @@ def draw(masses: np.ndarray, turned: np.ndarray, name: str) -> None:
     ):
         axis.set_ticks(ticks, [f"{x:g}" for x in ticks])
         axis.set_ticks([], minor=True)
-    figure.savefig(name, dpi=150)
+    return figure
 
 
 def main(side: int = 1000, address: str = "") -> None:
@@ -81,7 +82,7 @@ def main(side: int = 1000, address: str = "") -> None:
         seconds = time.perf_counter() - begin
     if not address:
         cluster.close()
-    draw(masses, turned, "sweep.png")
+    drawn(masses, turned).savefig("sweep.png", dpi=150)
     steps = np.minimum(turned, STEPS * DT).sum() / DT
     print(
         f"\n{seconds:.1f} s for {steps:.3g} steps of pendulums, {seconds / steps * 1e9:.0f} ns per step; see sweep.png"

@@ -1,4 +1,4 @@
-"""Inverse kinematics of panda's hand, beside Pinocchio and pink.  python bench/inverse_kinematics.py [--strict]
+"""Inverse kinematics of panda's hand, beside peers.  python bench/inverse_kinematics.py [--strict]
 
 Poses of random configurations within the limits, to 1e-8 m and rad; the search begins in the middle of the limits, and
 again at random configurations, at most 20 times. The time for one pose is the median over some poses of the least CPU
@@ -7,7 +7,10 @@ it, with the same starts:
 
 - Pinocchio: the closed-loop scheme of its example, v = -Jᵀ (J Jᵀ + 1e-12)⁻¹ log(T_goal⁻¹ T), with steps of 0.1 (as the
   example has it) and of 1; it knows no limits;
-- pink: quadratic programs with the limits of the joints, full steps (`pip install pin-pink daqp`); left out if missing.
+- pink: quadratic programs with the limits of the joints, full steps (`pip install pin-pink daqp`); left out if missing;
+- TRAC-IK: Newton with restarts beside sequential quadratic programming, in two threads of C++, whose CPU times add up
+  (`pip install pytracik`); left out if missing. Reached is what it says it reached: by our measure it misses by up to
+  1e-6 then.
 
 `--quick` takes a few poses only. `--strict` exits non-zero where fewer than 99 % of the poses are reached, or a time
 falls short of its bar.
@@ -37,8 +40,10 @@ pin: Any = pinocchio  # whose names type checkers do not see
 FRAME, TOLERANCE, RESTARTS = "panda_hand", 1e-8, 20
 POSES, ALONE, OF_PEERS = (20, 2, 1) if "--quick" in sys.argv else (1000, 50, 25)
 LEAST_REACHED = 0.99
-EXAMPLE, FULL, PINK = "Pinocchio, steps of 0.1", "Pinocchio, steps of 1", "pink, full steps"
-BARS = {EXAMPLE: (20.0, 200.0), FULL: (2.0, 20.0), PINK: (5.0, 50.0)}  # times ours: for one pose, and for all
+EXAMPLE, FULL, PINK, TRAC = "Pinocchio, steps of 0.1", "Pinocchio, steps of 1", "pink, full steps", "TRAC-IK"
+# Times ours: for one pose, and for all.
+BARS = {EXAMPLE: (20.0, 200.0), FULL: (2.0, 20.0), PINK: (5.0, 50.0), TRAC: (2.0, 20.0)}
+PATIENCE = 0.05  # s that TRAC-IK may take from one start
 
 
 class Row(NamedTuple):
@@ -51,15 +56,15 @@ class Row(NamedTuple):
     batch: float
 
 
-def arm() -> tuple[fb.System, Any]:
-    """Panda, and the same without its fingers in Pinocchio."""
+def arm() -> tuple[fb.System, Any, str]:
+    """Panda, and the same without its fingers in Pinocchio; its file."""
     file = next(robot_folder().rglob("panda.urdf"))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         robot = fb.load(file)
     whole = pin.buildModelFromUrdf(str(file))
     fingers = [i for i, name in enumerate(whole.names) if "finger" in name]
-    return robot, pin.buildReducedModel(whole, fingers, pin.neutral(whole))
+    return robot, pin.buildReducedModel(whole, fingers, pin.neutral(whole)), file.read_text(encoding="utf-8")
 
 
 def cpu(call: Callable[[], Any], turns: int) -> float:
@@ -156,18 +161,34 @@ class Peer:
 
         return search
 
+    def trac(self, urdf: str) -> Callable[[np.ndarray, Any], Any] | None:
+        """TRAC-IK; None where it is not installed."""
+        try:
+            trac: Any = import_module("pytracik")
+        except ImportError:
+            return None
+        solver = trac.TRAC_IK("panda_link0", FRAME, urdf, PATIENCE, TOLERANCE, trac.SolveType.Speed)
+        trac.set_joint_limits(solver, self.model.lowerPositionLimit, self.model.upperPositionLimit)
+
+        def search(q: np.ndarray, goal: Any) -> np.ndarray | None:
+            turn = pin.Quaternion(goal.rotation)
+            code, *found = trac.ik(solver, q, *goal.translation, turn.x, turn.y, turn.z, turn.w)
+            return np.array(found) if code >= 0 else None
+
+        return search
+
 
 def measured() -> list[Row]:
     """All solvers."""
-    robot, model = arm()
+    robot, model, urdf = arm()
     T = robot.pose(robot.random(0, n=POSES), FRAME)
     middle = 0.5 * (robot.limits.lower + robot.limits.upper)
     starts = np.vstack([middle, robot.random(0, n=RESTARTS)])[:, : model.nq]
     peer = Peer(model, starts)
     rows = [ours(robot, middle, T)]
     rows += [peer.row(name, T, peer.clik(step)) for name, step in ((EXAMPLE, 0.1), (FULL, 1.0))]
-    pink = peer.pink()
-    return rows if pink is None else [*rows, peer.row(PINK, T, pink)]
+    others = (PINK, peer.pink()), (TRAC, peer.trac(urdf))
+    return rows + [peer.row(name, T, search) for name, search in others if search is not None]
 
 
 def main() -> int:

@@ -51,6 +51,17 @@ def test_texts_have_no_folder() -> None:
     assert Meshes([], None).find("package://p/a.stl").problem == "missing"
 
 
+def test_a_file_knows_its_own_package(folders: Path) -> None:
+    for name in ("robots", "secret"):
+        (folders / name / "package.xml").write_text("")
+    (folders / "robots" / "urdf" / "deeper").mkdir()
+    own = Meshes([], folders / "robots" / "urdf" / "deeper")
+    assert own.find("package://robots/meshes/c.stl").path == str(folders / "robots/meshes/c.stl")
+    assert own.find("package://robots/../secret/d.stl").problem == "outside"
+    assert own.find("package://secret/d.stl").problem == "missing", "another package is not searched for"
+    assert own.find("package://urdf/b.stl").problem == "missing", "a folder is no package without its package.xml"
+
+
 def test_two_slashes_are_one(folders: Path) -> None:
     """POSIX allows a path to begin with two, which Python keeps."""
     found = Meshes([Path(f"/{folders}/robots")], folders / "robots" / "urdf").find("../meshes/c.stl")

@@ -1,4 +1,4 @@
-"""Where the meshes and included models of a file are. Only listed folders, and that of the file, are searched."""
+"""Where meshes and included models of a file are: in listed folders, that of the file and its package, nowhere else."""
 
 from __future__ import annotations
 
@@ -54,11 +54,19 @@ class Meshes:
         return self._plain(unquote(rest)) if scheme == "file" else Found(problem="remote")
 
     def _in_package(self, rest: str) -> Found:
-        """package://name/path: in a listed folder that contains `name`, or that is `name`."""
+        """package://name/path: in a listed folder that contains `name`, or that is `name`; in the file's own package.
+
+        That is a folder around the file that has this name, and a package.xml as packages of ROS do.
+        """
         package, _, inside = rest.partition("/")
         tries = [(f, f / package / inside) for f in self._folders]
-        tries += [(f, f / inside) for f in self._folders if f.name == package]
+        tries += [(f, f / inside) for f in (*self._folders, *self._around()) if f.name == package]
         return self._first(tries)
+
+    def _around(self) -> list[Path]:
+        """The packages in which the file is."""
+        above = [] if self._base is None else [self._base, *self._base.parents]
+        return [f for f in above if _is_package(f)]
 
     def _plain(self, name: str) -> Found:
         """A path: from the folder of the file, or from a listed one."""
@@ -86,6 +94,13 @@ class Meshes:
             return self._accepts(path)
         except (OSError, ValueError):  # a name that no file can have
             return False
+
+
+def _is_package(folder: Path) -> bool:
+    try:
+        return (folder / "package.xml").is_file()
+    except OSError:
+        return False
 
 
 def absolute(path: Path) -> Path:

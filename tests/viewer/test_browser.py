@@ -6,7 +6,10 @@ Needs Chromium (Debian: `apt-get install chromium`), playwright and, for the ser
 from __future__ import annotations
 
 import io
+import shutil
+import subprocess
 from collections.abc import Callable, Iterator
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -128,6 +131,29 @@ def test_pictures_and_films_by_the_browser(browser: Any, run: fb.Trajectory, tmp
     run.save(tmp_path / "run.gif", size=(200, 120), rate=2.0)
     with Image.open(tmp_path / "run.gif") as film:
         assert film.size == (200, 120) and film.n_frames == 5
+
+
+def test_a_film_in_mp4(browser: Any, run: fb.Trajectory, tmp_path: Path) -> None:
+    ffmpeg = shutil.which("ffmpeg")
+    if ffmpeg is None:
+        pytest.skip("ffmpeg is not installed (Debian: apt-get install ffmpeg)")
+    run.save(tmp_path / "run.mp4", size=(201, 121), rate=2.0)  # of odd sizes the last row and column are left out
+    command = [
+        ffmpeg,
+        "-loglevel",
+        "error",
+        "-i",
+        str(tmp_path / "run.mp4"),
+        "-f",
+        "rawvideo",
+        "-pix_fmt",
+        "rgb24",
+        "-",
+    ]
+    data = subprocess.run(command, capture_output=True, check=True).stdout
+    frames = np.frombuffer(data, np.uint8).reshape(-1, 120, 200, 3).astype(int)
+    assert len(frames) == 5 and all(coloured(x) > 100 for x in frames)
+    assert all(changed(a, b) > 100 for a, b in pairwise(frames)), "it moves"
 
 
 @pytest.fixture

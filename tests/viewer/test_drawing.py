@@ -133,6 +133,16 @@ def test_all_kinds_of_shapes_and_a_missing_mesh() -> None:
         draw(shapely(), [0.0, 1.0])
 
 
+def test_a_robot_whose_meshes_are_all_missing_is_still_seen() -> None:
+    b = fb.Builder("arm")
+    for name, parent in (("upper", "world"), ("lower", "upper")):
+        own = [Geometry("mesh", mesh=f"package://nowhere/{name}.stl")]
+        b.body(name, parent=parent, joint=fb.joints.Revolute("y"), position=(0, 0, -0.5), mass=1.0,
+               inertia=(0.1, 0.1, 0.1), com=(0.0, 0.0, -0.2), geometry=own)  # fmt: skip
+    names = [item.name for item in draw(b.build()).items if item.layer == "shapes"]
+    assert {"upper/shapes/0", "lower/shapes/0", "upper/stick", "lower/stick"} <= set(names)
+
+
 def test_the_ellipsoid_has_the_inertia_of_its_body() -> None:
     R = matrices(np.array([0.9, 0.1, -0.3, 0.2]))
     half = np.array([0.1, 0.2, 0.4])

@@ -14,7 +14,7 @@ from ..mechanism.geometry import Geometry
 from ..mechanism.mechanism import Mechanism
 from ..mechanism.placement import Placement
 from . import marks
-from .drawing import GROUND, Drawing, Item, Rod, Shapes, bounding_box, is_shown, matrix, places
+from .drawing import GROUND, LOST, Drawing, Item, Rod, Shapes, bounding_box, is_shown, matrix, places
 from .ground import ground_items
 from .solids import Solid
 from .sticks import Sticks
@@ -39,7 +39,7 @@ def draw(
     own, given = [body.geometry for body in mechanism.bodies], _given(mechanism, touching)
     whole = [(*a, *b) for a, b in zip(own, given, strict=True)]
     visual, collision = is_shown(mechanism, own, "visual"), is_shown(mechanism, whole, "collision")
-    rods: list[Rod] = sticks.rods() if not visual else []
+    rods: list[Rod] = sticks.rods()
     first_rod = len(mechanism.bodies) + 1
     world = first_rod + len(rods)
     shapes = Shapes(sticks.size)
@@ -48,7 +48,8 @@ def draw(
         items += shapes.items(body.name, k, _of(whole[k], "collision"), "collision")
         seen = _of(own[k], "visual") if visual else _of(whole[k], "collision") if collision else list(given[k])
         items += shapes.items(body.name, k, seen, "shapes")
-    if not visual and not collision:
+    lost = sum(x.colour == LOST for x in items if x.layer == "shapes")
+    if (not visual and not collision) or 2 * lost > sum(x.layer == "shapes" for x in items):
         items += sticks.items(first_rod)
     at = places(robot, rods, q)
     bounds = bounding_box([x for x in items if x.layer == "shapes"], at)

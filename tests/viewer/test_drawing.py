@@ -275,7 +275,7 @@ def test_shapes_of_a_scene_are_drawn_and_kept_in_files(tmp_path: Path) -> None:
     ball, hook = fb.contact.Shape("ball", "sphere", 0.1), fb.contact.Shape("hook", "box", (0.1, 0.1, 0.1), (0.1, 0, 0))
     step = fb.contact.Solid("box", (0.4, 0.4, 0.1), position=(0.0, 0.0, -0.05))
     scene = fb.Scene(b.build(), step, contacts=[ball, hook, fb.contact.Shape("ball")], pairs="none")
-    run = scene.simulate([0.0, 0.0, 0.1, 1.0, 0.0, 0.0, 0.0], duration=0.01, every=5)
+    run = scene.simulate([0.0, 0.0, 0.4, 1.0, 0.0, 0.0, 0.0], duration=0.01, every=5)
     run.save(tmp_path / "run.npz")
     for recording in (recording_of(scene), run.recording, load_recording(tmp_path / "run.npz")):
         drawn = recording.drawing()

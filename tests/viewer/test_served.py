@@ -63,7 +63,8 @@ def test_the_command_serves_until_it_is_interrupted() -> None:
     command = [sys.executable, "-m", "fourbar", "view", "double_pendulum", "--no-browser", "--port", "0"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
-        line = next(x for x in process.stdout if "Ctrl-C" in x)
+        line = next(process.stdout)
+        assert line.startswith("double_pendulum at http://localhost:") and line.endswith("; Ctrl-C ends\n")
         url = line.split(" at ")[1].split(";")[0]
         with urllib.request.urlopen(url, timeout=60) as answer:
             assert b"<html" in answer.read()

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import time
 import webbrowser
+from contextlib import redirect_stdout
 from dataclasses import replace
+from io import StringIO
 from typing import Any
 
 import numpy as np
@@ -104,7 +106,8 @@ class View:
         """
         if isinstance(self.control, Player):
             self.control.stop()
-        self.window.server.stop()
+        with redirect_stdout(StringIO()):
+            self.window.server.stop()
 
     def __repr__(self) -> str:
         return f"<fourbar View of {self.window.drawing.robot.name!r} at {self.url}>"

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import redirect_stdout
+from io import StringIO
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -43,7 +45,9 @@ class Window:
         self.drawing, self.worlds = drawing, worlds
         if not isinstance(port, int) or not 0 <= port < 65536:
             raise ArgumentError(f"port={port!r}: expected a whole number from 0 to 65535")
-        self.server: Any = viser_module().ViserServer(host=host, port=port, label=title, verbose=False)
+        make = viser_module().ViserServer
+        with redirect_stdout(StringIO()):  # it prints its address, which is ours to tell
+            self.server: Any = make(host=host, port=port, label=title, verbose=False)
         self.gui, self.scene = self.server.gui, self.server.scene
         self.gui.configure_theme(show_logo=False, show_share_button=False)
         self.gui.main_panel.dock_right()

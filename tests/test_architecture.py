@@ -301,6 +301,16 @@ def test_what_is_public_is_documented() -> None:
     assert offenders(SOURCE, undocumented) == []
 
 
+def own_ranks(path: Path) -> list[str]:
+    """Decompositions that decide about ranks outside of `linalg`, with tolerances and units of their own."""
+    found = re.findall(r"linalg\.(svd|pinv|matrix_rank|lstsq|cond)\b", path.read_text(encoding="utf-8"))
+    return found if path.name != "linalg.py" else []
+
+
+def test_ranks_are_decided_in_one_place() -> None:
+    assert offenders(SOURCE, own_ranks) == []
+
+
 def left_to_do(path: Path) -> list[str]:
     """Marks of unfinished work."""
     return re.findall(r"\b(TODO|FIXME|XXX|HACK)\b", path.read_text(encoding="utf-8"))

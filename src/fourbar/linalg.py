@@ -7,6 +7,7 @@ near to one as possible; ranks are taken of matrices in such units.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 
@@ -49,6 +50,26 @@ def singular_values(A: np.ndarray) -> np.ndarray:
     return np.linalg.svd(A, compute_uv=False) if A.size else np.zeros((*A.shape[:-2], 0))
 
 
+class Factors(NamedTuple):
+    """U (..., m, k), s (..., k) and Vᵀ (..., k, n) of A = U diag(s) Vᵀ, the largest singular values first."""
+
+    U: np.ndarray
+    s: np.ndarray
+    Vt: np.ndarray
+
+
+def factors(A: np.ndarray, whole: bool = False) -> Factors:
+    """The singular value decomposition of A (..., m, n), with k = min(m, n); the `whole` one has square U and Vᵀ."""
+    return Factors(*np.linalg.svd(A, full_matrices=whole))
+
+
+def condition(A: np.ndarray) -> np.ndarray:
+    """The condition number (...) of A (..., m, n); infinite where it is singular."""
+    s = singular_values(A)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.where(s[..., -1] > 0.0, s[..., 0] / s[..., -1], np.inf)
+
+
 def count(values: np.ndarray, tolerance: float = RANK) -> np.ndarray:
     """The number of singular values (..., k) that are not rounding."""
     return (values > tolerance * values.max(axis=-1, keepdims=True, initial=0.0)).sum(axis=-1)
@@ -80,8 +101,35 @@ def null_space(A: np.ndarray) -> np.ndarray:
 
 
 def pseudo_inverse(A: np.ndarray, tolerance: float = RANK) -> np.ndarray:
-    """A⁺ (..., n, m): the least-norm solution, in the least-squares sense where there is none."""
+    """A⁺ (..., n, m) of a matrix in balanced units: the least-norm solution, in the least-squares sense where there is
+    none.
+    """
     return np.linalg.pinv(A, rcond=tolerance)
+
+
+def inverse_in_units(A: np.ndarray) -> np.ndarray:
+    """A⁺ (..., n, m), least norm and least squares in the given units, of the rank that A has in units of its own.
+
+    So a slide in metres beside hinges in radians is neither lost in a robot of microns nor alone in one of kilometres.
+    """
+    if not A.size:
+        return np.zeros((*A.shape[:-2], A.shape[-1], A.shape[-2]))
+    U, s, Vt = factors(A)
+    kept = np.arange(s.shape[-1]) < count(singular_values(in_own_units(A)))[..., None]
+    return transposed(Vt) @ (np.where(kept, 1.0 / np.where(kept, s, 1.0), 0.0)[..., None] * transposed(U))
+
+
+def in_own_units(A: np.ndarray) -> np.ndarray:
+    """A (..., m, n) with columns, rows and columns again divided by their norms; zero where these are rounding."""
+    B = A / lengths(A)[..., None, :]
+    B = B / lengths(transposed(B))[..., None]
+    return B / lengths(B)[..., None, :]
+
+
+def least_squares(A: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """x (n, ...) with least |A x - b|, for A (m, n) with independent columns in units of their norms."""
+    size = np.maximum(np.linalg.norm(A, axis=0), 1e-300)
+    return (np.linalg.lstsq(A / size, b, rcond=None)[0].T / size).T
 
 
 def lengths(A: np.ndarray) -> np.ndarray:

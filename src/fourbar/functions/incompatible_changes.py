@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import ArgumentError
+from ..linalg import lengths, null_space, transposed
 from ..tree.assembly import cluster_random
 from ..tree.embedding import LoopEmbedding
 from ..tree.parameter_changes import opening_rates
@@ -85,7 +86,6 @@ def incompatible_changes(model: Model, which: tuple[Parameter, ...]) -> list[Inc
         samples = cluster_random(model.cluster_tree, cluster, rng, (_SAMPLES,)).tolist()
         q = np.array([tie.coordinates(x) for x in samples], float)
         opening = np.concatenate(opening_rates(model.mechanism, model.cluster_tree, cluster, which, q))
-        opening[np.abs(opening) <= _OPENING] = 0.0
         if np.any(opening):
             found.append(IncompatibleChange(cluster.loops, which, opening))
     return found
@@ -107,9 +107,8 @@ def allowed(model: Model, which: tuple[Parameter, ...]) -> Sparse:
     if opening:
         rows = np.concatenate(opening)
         (held,) = np.nonzero(np.any(rows, axis=0))
-        _, s, Vt = np.linalg.svd(rows[:, held], full_matrices=False)
-        own = Vt[s > _OPENING * s[0]]
-        P = np.eye(len(held)) - own.T @ own
+        free = null_space(rows[:, held] / lengths(transposed(rows[:, held]))[:, None])
+        P = free @ free.T
         for i, row in zip(held.tolist(), P, strict=True):
             found[i] = {j: x for j, x in zip(held.tolist(), row.tolist(), strict=True) if abs(x) > _ROUNDING}
     return tuple(tuple(row.items()) for row in found)

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import ArgumentError, ModelError
+from ..linalg import least_squares
 from ..mechanism.inertial_parameters import INERTIAL, RIGID, read_columns
 from ..mechanism.validate import read_rng
 from ..once import cached_property
@@ -185,7 +186,7 @@ def regroup(R: np.ndarray, names: tuple[str, ...], length: float) -> BaseParamet
             Q = np.column_stack([Q, left / size])
     combine = np.zeros((len(independent), len(names)))
     if independent:
-        solved = np.linalg.lstsq(unit[:, independent], unit[:, seen], rcond=None)[0]
+        solved = least_squares(unit[:, independent], unit[:, seen])
         combine[:, seen] = solved * norms[seen] / norms[independent][:, None]
         relative = np.abs(combine) * norms[independent][:, None] / np.where(seen, norms, 1.0)
         combine[relative < _NEGLIGIBLE] = 0.0

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import ArgumentError, FourbarError
+from ..linalg import condition
 from ..mechanism.validate import read_rng
 from ..representation import counted, html_table
 from ..system.system import System
@@ -144,8 +145,8 @@ class _Search:
             Y = self.regressor(*(x[::_COARSE] for x in found[1]))[:, self.axes.velocities]
         except FourbarError:
             return np.inf
-        s = np.linalg.svd(Y.reshape(-1, Y.shape[-1])[:, self.columns] * self.scales, compute_uv=False)
-        return float(s[0] / s[-1]) if np.all(np.isfinite(s)) and s[-1] > 0.0 else np.inf
+        number = condition(Y.reshape(-1, Y.shape[-1])[:, self.columns] * self.scales)
+        return float(number) if np.isfinite(number) else np.inf
 
 
 def exciting_trajectory(

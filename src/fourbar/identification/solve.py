@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from ..linalg import factors
 from ..once import cached_property
 from .coordinates import Coordinates
 from .evidence import Evidence
@@ -32,7 +33,7 @@ class Problem:
     @cached_property
     def svd(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """U, s, Vᵀ of A, with singular values that are mere rounding set to zero."""
-        U, s, Vt = np.linalg.svd(self.A, full_matrices=False)
+        U, s, Vt = factors(self.A)
         return U, np.where(s > _UNSEEN * s.max(initial=0.0), s, 0.0), Vt
 
     @property

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import ArgumentError
+from ..linalg import condition
 from ..system.system import System
 from ..tree.embedding import LoopEmbedding
 
@@ -37,7 +38,7 @@ def _conditions(robot: System, q: np.ndarray) -> np.ndarray:
         tie = cluster.embedding
         if implicit and isinstance(tie, LoopEmbedding) and tie.dependent:
             K = tie.units.of(tie.numbers(q[:, first : first + tie.nq])[1])
-            found = np.maximum(found, np.linalg.cond(K[:, list(tie.rows)][:, :, list(tie.dependent)]))
+            found = np.maximum(found, condition(K[:, list(tie.rows)][:, :, list(tie.dependent)]))
         first += tie.nq
     return found
 

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..linalg import inverse_in_units
 from ..system.system import System
 from . import wrench_from_world
 from .arrays import read
@@ -196,11 +197,11 @@ def joint_torques_from_generalized(robot: System, q: Any, Q: Any) -> JointTorque
     """
     q, Q = _read(robot, q, Q, "Q", robot.nv)
     G = robot.loop_map(q)
-    Q_all = _times(np.linalg.pinv(np.swapaxes(G, -1, -2)), Q) if robot.nv else np.zeros((*Q.shape[:-1], G.shape[-2]))
+    Q_all = _times(inverse_in_units(np.swapaxes(G, -1, -2)), Q) if robot.nv else np.zeros((*Q.shape[:-1], G.shape[-2]))
     torques = np.zeros((*Q.shape[:-1], _count(robot), 3))
     for link, J in zip(links(robot), _joint_jacobians(robot, q), strict=True):
         if link.joint.nv:
-            torques[..., link.body, :] = _times(np.linalg.pinv(np.swapaxes(J, -1, -2)), Q_all[..., link.v])
+            torques[..., link.body, :] = _times(inverse_in_units(np.swapaxes(J, -1, -2)), Q_all[..., link.v])
     return JointTorques(torques, Q - generalized_from_joint_torques(robot, q, torques))
 
 
@@ -242,5 +243,5 @@ def wrenches_from_generalized(robot: System, q: Any, Q: Any) -> np.ndarray:
     at_com[..., 3:, :] += np.cross(J[..., :3, :], com[:, :, None], axis=-2)
     R = poses[..., None, :3, :3]
     turned = (R @ at_com.reshape(*J.shape[:-2], 2, 3, robot.nv)).reshape(*J.shape[:-3], -1, robot.nv)
-    world = _times(np.linalg.pinv(np.swapaxes(turned, -1, -2)), Q).reshape(*Q.shape[:-1], _count(robot), 6)
+    world = _times(inverse_in_units(np.swapaxes(turned, -1, -2)), Q).reshape(*Q.shape[:-1], _count(robot), 6)
     return wrench_from_world(world, poses, com)

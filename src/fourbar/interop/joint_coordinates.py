@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..joints.base import Joint
+from ..linalg import inverse_in_units
 from ..spatial.groups import SE3
 from ..spatial.groups.so3 import from_matrix
 from ..spatial.transform import Transform
@@ -136,7 +137,7 @@ def _newton(joint: Joint, q: np.ndarray, T: np.ndarray) -> tuple[np.ndarray, np.
         if np.all(least < _MET) or idle > _PATIENCE:
             break
         S = np.nan_to_num(joint_subspace(joint, q))
-        step = np.einsum("bij,bj->bi", np.linalg.pinv(S, rcond=1e-10), np.nan_to_num(gap))
+        step = np.einsum("bij,bj->bi", inverse_in_units(S), np.nan_to_num(gap))
         length = np.linalg.norm(step, axis=-1, keepdims=True)
         step *= np.minimum(1.0, _LONGEST / np.maximum(length, 1e-300))
         q = stacked(joint.integrate(entries(q), entries(step)))

@@ -12,6 +12,7 @@ import numpy as np
 
 from ..errors import ArgumentError
 from ..joints.lie import unit_quaternion
+from ..linalg import factors
 from ..spatial.groups import so3
 from ..spatial.rotation import quaternion_matrix
 from .arrays import entries, read, rows, stacked, stacked_rows
@@ -75,7 +76,7 @@ def nearest_rotation(M: Any) -> np.ndarray:
            [-5.e-04,  1.e+00,  0.e+00],
            [ 0.e+00,  0.e+00,  1.e+00]])
     """
-    U, s, Vt = np.linalg.svd(read("a matrix", M, 3, 3))
+    U, s, Vt = factors(read("a matrix", M, 3, 3))
     sign = np.sign(np.linalg.det(U @ Vt))
     if np.any(s[..., 1] + s[..., 2] * sign <= 1e-12 * s[..., 0]):
         raise ArgumentError("the matrix is so far from a rotation that no rotation is nearest")

@@ -10,6 +10,7 @@ from itertools import product
 
 import numpy as np
 
+from ..linalg import pseudo_inverse
 from ..tree.embedding import LoopEmbedding
 from .joint_coordinates import turning
 
@@ -63,7 +64,7 @@ def with_turns(tie: LoopEmbedding, q: np.ndarray) -> np.ndarray:
         trial = q[left].copy()
         trial[:, searched] += _TURN * np.array(turns)
         for _ in range(_ROUNDS):
-            step = np.linalg.pinv(_effects(tie, trial, solved)) @ tie.residual(trial)[..., None]
+            step = pseudo_inverse(_effects(tie, trial, solved)) @ tie.residual(trial)[..., None]
             trial[:, solved] -= _TURN * np.round(step[..., 0])
         closed = np.abs(tie.residual(trial)).max(axis=-1, initial=0.0) <= _CLOSED
         found[left[closed]] = trial[closed]

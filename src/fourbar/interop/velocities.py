@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..joints.base import Joint
+from ..linalg import inverse_in_units
 from ..system.system import System
 from .arrays import read
 from .bodies import joint_subspace, links, reduced_velocities, relative_pose, twist_in_child
@@ -65,7 +66,7 @@ def joint_velocity(joint: Joint, q: Any, V: Any) -> JointVelocity:
     """
     q, V = read("q", q, joint.nq), read("V", V, 6)
     S = joint_subspace(joint, q)
-    v = _times(np.linalg.pinv(S), V) if joint.nv else np.zeros((*V.shape[:-1], 0))
+    v = _times(inverse_in_units(S), V) if joint.nv else np.zeros((*V.shape[:-1], 0))
     return JointVelocity(v, V - _times(S, v))
 
 
@@ -191,5 +192,5 @@ def velocities_by_least_squares(robot: System, q: Any, V: Any) -> Velocities:
     q, V = _read(robot, q, V)
     J = robot.jacobians(q)
     tall = J.reshape(*J.shape[:-3], -1, robot.nv)
-    v = _times(np.linalg.pinv(tall), V.reshape(*V.shape[:-2], -1))
+    v = _times(inverse_in_units(tall), V.reshape(*V.shape[:-2], -1))
     return _finished(robot, q, V, v)

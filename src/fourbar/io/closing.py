@@ -13,6 +13,7 @@ from ..constraints.loop import Loop
 from ..errors import ArgumentError, FourbarError, unknown
 from ..joints import Cylindrical, Fixed, Helical, Prismatic, Revolute
 from ..joints.base import Joint
+from ..linalg import singular_values
 from ..mechanism.mechanism import WORLD, Configuration, Mechanism, NamedLoop, PlacedJoint
 from ..tree.cluster_tree import ClusterTree, lower
 from ..tree.embedding import LoopEmbedding
@@ -80,8 +81,8 @@ def _is_loose(cluster_tree: ClusterTree, angle: float) -> bool:
         tie = cluster.embedding
         if isinstance(tie, LoopEmbedding):
             assert tie.closed is not None
-            K = tie.numbers(tie.closed)[1]
-            sizes, rank = np.linalg.svd(K, compute_uv=False), K.shape[1] - tie.nv
+            K = tie.units.effect_of(tie.slopes(tie.closed))
+            sizes, rank = singular_values(K), K.shape[1] - tie.nv
             if rank and sizes[rank - 1] < _MARGIN * angle * sizes[0]:
                 return True
     return False

@@ -14,8 +14,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..linalg import count, factors, in_own_units, inverse_in_units, singular_values
 from ..system.system import System
-from ..tolerances import RANK
 from ..tree.embedding import LoopEmbedding
 
 __all__ = [
@@ -316,8 +316,8 @@ def lagrange_accelerations(robot: System, q: Any, v: Any, tau: Any, f_ext: Any =
     H = tree.mass_matrix(q_all)
     force = spanning_forces(robot, tau) - tree.bias_force(q_all, robot.expand_velocity(q, v), f_ext=f_ext)
     K, k = loop_constraints(robot, q, v)
-    U, s, Vt = np.linalg.svd(K, full_matrices=False)
-    held = s > RANK * s.max(axis=-1, keepdims=True, initial=0.0)
+    U, s, Vt = factors(K)
+    held = np.arange(s.shape[-1]) < count(singular_values(in_own_units(K)))[..., None]
     inverse = np.where(held, 1.0 / np.where(held, s, 1.0), 0.0)
     size = np.abs(H).max(axis=(-2, -1), initial=1e-300)[..., None]  # rows as large as H: they are as well conditioned
     rows = np.where(held[..., None], size[..., None] * Vt, 0.0)
@@ -410,7 +410,7 @@ def sparse_lagrange_forward_dynamics(robot: System, q: Any, v: Any, tau: Any, f_
     K, k = loop_constraints(robot, q, v)
     free = tree.solve_mass_matrix(q_all, force)
     Y = tree.solve_mass_matrix(q_all[..., None, :], K)  # rows of K H⁻¹
-    multipliers = _times(np.linalg.pinv(Y @ _transposed(K), rcond=RANK, hermitian=True), k - _times(K, free))
+    multipliers = _times(inverse_in_units(Y @ _transposed(K)), k - _times(K, free))
     where = independent(robot)
     return (free + _times(_transposed(Y), multipliers))[..., where.places] / where.scales
 

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..errors import ArgumentError
+from ..linalg import inverse_in_units
 from ..mechanism.actuators import Actuator, Drive
 from ..system.constrained.actuated import Actuated
 from ..system.constrained.robot import Constrained
@@ -118,7 +119,7 @@ class HeldFollower(Follower):
             if not (np.abs(phi).max(initial=0.0) > CLOSED):
                 break
             L = np.linalg.cholesky(held.system.inverse_mass_matrix(q))  # M⁻¹ = L Lᵀ: along M⁻¹ Aᵀ, as `held_step`
-            back = -np.einsum("...ij,...j->...i", L @ np.linalg.pinv(held.jacobian(q) @ L, rcond=1e-10), phi)
+            back = -np.einsum("...ij,...j->...i", L @ inverse_in_units(held.jacobian(q) @ L), phi)
             q = held.system.integrate(q, back, _UNIT_TIME)
         return q, held.impulse(q, v)[0]
 

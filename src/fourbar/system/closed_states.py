@@ -10,6 +10,7 @@ import numpy as np
 from ..errors import ArgumentError, AssemblyError, CoordinateError, SingularError, unknown, warn
 from ..functions.angles import describe_endless_angle, endless_angles, stored_joints
 from ..functions.guard import lacks_direction, toggled
+from ..linalg import finite, smallest
 from ..tolerances import CLOSED
 from ..tree.closing import close_from
 from ..tree.cluster_tree import ClusterTree
@@ -131,9 +132,8 @@ def _check_toggles(cluster_tree: ClusterTree, q: np.ndarray) -> None:
     """Refuse toggle positions. Only those q (..., nq) are examined closely that are near one."""
     near = np.zeros(q.shape[:-1], bool)
     for _, tie, own in implicit(cluster_tree):
-        K = np.nan_to_num(tie.numbers(q[..., own])[1][..., tie.rows, :])
-        least = np.linalg.svd(K[..., tie.dependent], compute_uv=False).min(axis=-1, initial=np.inf)
-        near |= least < _NEAR_TOGGLE * np.abs(K).max(axis=(-2, -1), initial=0.0)
+        K = finite(tie.units.of(tie.slopes(q[..., own])))[..., tie.rows, :]
+        near |= smallest(K[..., tie.dependent]) < _NEAR_TOGGLE * np.abs(K).max(axis=(-2, -1), initial=0.0)
     for at in np.argwhere(near):
         loops = toggled(cluster_tree, q[tuple(at)])
         if loops:

@@ -17,7 +17,7 @@ from ..arrays import to_array
 from ..constraints import Closure, Distance
 from ..expr import Graph
 from ..functions.arguments import A, Q, V
-from ..linalg import apply, balance, count, pseudo_inverse, transposed
+from ..linalg import apply, balance, count, factors, pseudo_inverse, transposed
 from ..spatial.linear import Vec
 from ..spatial.transform import IDENTITY, Transform
 from ..tree.embedding import LoopEmbedding
@@ -120,7 +120,7 @@ def _least(K: np.ndarray, tau: np.ndarray, passive: list[int], T: np.ndarray, F:
     rows, columns = balance(np.abs(K).reshape(-1, *K.shape[-2:]).max(axis=0, initial=0.0))
     K, tau, T = K / rows[:, None] / columns, tau / columns, T / rows[:, None]  # and λ times `rows`
     some = apply(pseudo_inverse(transposed(K[..., passive])), tau[..., passive])
-    U, s, _ = np.linalg.svd(K)
+    U, s, _ = factors(K, whole=True)
     unseen = np.where(np.arange(U.shape[-1]) >= count(s)[..., None], 1.0, 0.0)[..., None, :] * U
     left = F + apply(transposed(T), some)
     z = -apply(pseudo_inverse(transposed(T) @ unseen), left)

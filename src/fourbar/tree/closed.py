@@ -41,7 +41,7 @@ def close(
     Where steps from q make no progress (from half a turn there is no shortest way back), they start beside it.
     """
     found, gaps = _closed(q, opened, turns, length)
-    rng, unit = np.random.default_rng(0), np.where(turns, 1.0, length)
+    rng, unit = np.random.default_rng(0), velocity_units(turns, length)
     for spread in _NUDGE * _GROWS ** np.arange(restarts):
         left = np.flatnonzero(~(gaps <= CLOSED) & np.isfinite(q).all(axis=-1))
         if not left.size:
@@ -56,17 +56,17 @@ def close(
 def _closed(q: np.ndarray, opened: Opened, turns: np.ndarray, length: float) -> tuple[np.ndarray, np.ndarray]:
     """The same from one start."""
     q, gaps = q.copy(), np.full(len(q), np.inf)
-    busy = np.arange(len(q))
+    busy, steps = np.arange(len(q)), velocity_units(turns, length)
     for _ in range(_STEPS + 1):
         phi, A = opened.residual(q[busy]), opened.jacobian(q[busy])
-        unit = _units(A, length, CLOSED)
+        unit = _units(A * steps, length, CLOSED)
         gap, before = np.abs(phi / unit).max(axis=-1, initial=0.0), gaps[busy]
         gaps[busy] = gap
         left = np.isfinite(gap) & (gap > 0.0) & ~((gap <= CLOSED) & (gap > _STALLED * before))
         busy, phi, A, unit = busy[left], phi[left], A[left], unit[left]
         if not busy.size:
             break
-        q[busy] = opened.moved(q[busy], _newton(A / unit[..., None], phi / unit, turns))
+        q[busy] = opened.moved(q[busy], _newton(A / unit[..., None], phi / unit, turns, steps))
     return q, gaps
 
 
@@ -99,9 +99,9 @@ def are_closed(cluster_tree: ClusterTree, q: np.ndarray, tolerance: float) -> np
     return found
 
 
-def _newton(A: np.ndarray, phi: np.ndarray, turns: np.ndarray) -> np.ndarray:
-    """-A⁺ φ, shortened where joints would turn too far."""
-    step = -apply(pseudo_inverse(A), phi)
+def _newton(A: np.ndarray, phi: np.ndarray, turns: np.ndarray, unit: np.ndarray) -> np.ndarray:
+    """-A⁺ φ with least norm in units (nv) of the velocities, shortened where joints would turn too far."""
+    step = -unit * apply(pseudo_inverse(A * unit), phi)
     turned = np.abs(step[..., turns]).max(axis=-1, keepdims=True, initial=0.0)
     return step * np.minimum(1.0, _LONGEST / np.maximum(turned, 1e-300))
 
@@ -115,6 +115,11 @@ def turning_velocities(cluster_tree: ClusterTree) -> np.ndarray:
             [any(own)] * tie.nv if isinstance(tie, LoopEmbedding) else own
         )  # through the loop, a slide may rotate other joints
     return np.array(found, bool)
+
+
+def velocity_units(turns: np.ndarray, length: float) -> np.ndarray:
+    """Units of velocities (nv): one of those that rotate something, the robot's length of slides."""
+    return np.where(turns, 1.0, length if length > 0.0 else 1.0)
 
 
 def longest_length(cluster_tree: ClusterTree) -> float:

@@ -9,6 +9,7 @@ import numpy as np
 
 from ..joints.base import Joint
 from ..joints.independence import turning
+from ..linalg import factors
 from ..spatial.linear import Vec
 from ..tolerances import CLOSED
 from .units import Units
@@ -115,7 +116,7 @@ def _step(phi: np.ndarray, K: np.ndarray, turns: np.ndarray) -> np.ndarray:
     """
     if not K.size:
         return np.zeros((len(K), K.shape[-1]))
-    U, s, Vt = np.linalg.svd(K, full_matrices=False)
+    U, s, Vt = factors(K)
     damped = s * s + _DAMPING * np.minimum(1.0, _size(phi)[:, None]) ** 2
     inverse = np.where(s > 1e-10 * s[:, :1], s, 0.0) / np.maximum(damped, 1e-300)
     delta = -np.einsum("bji,bj,bkj,bk->bi", Vt, inverse, U, phi)

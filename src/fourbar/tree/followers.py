@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ..linalg import least_squares
 from ..spatial.linear import Scalar
 
 
@@ -75,5 +76,4 @@ def close_followers(
         columns[j] = -(K[i, others] @ columns[others]) / K[i, j]
         columns[j, -1] -= phi[i] / K[i, j]
     free, step = columns[:, :-1] / unit[:, None], columns[:, -1] / unit
-    size = np.maximum(np.linalg.norm(free, axis=0), 1e-300)
-    return unit * (step - free @ (np.linalg.lstsq(free / size, step, rcond=None)[0] / size))
+    return unit * (step - free @ least_squares(free, step))

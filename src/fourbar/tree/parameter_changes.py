@@ -16,6 +16,7 @@ from ..mechanism.actuators import law_of
 from ..mechanism.mechanism import Mechanism
 from ..spatial.linear import Scalar, Vec
 from ..spatial.transform import Transform
+from ..tolerances import RANK
 from .bound import Bound
 from .cluster_tree import ClusterTree, arrange, every_body
 from .clusters import Cluster, loop_residual
@@ -163,7 +164,7 @@ def opening_rates(
     """The rates (n, m, p) at which rows of a cluster's loops open when the dependent joints follow the changes.
 
     q (n, nq) are closed configurations of all joints. Not zero in overconstrained loops: there some changes remove a
-    degree of freedom, or all of them.
+    degree of freedom, or all of them. Rounding beside the largest effect of a change, in units of rows, is zero.
     """
     tie, places = cluster.embedding, affects_loops(mechanism, cluster_tree, cluster, which)
     assert isinstance(tie, LoopEmbedding)
@@ -179,5 +180,9 @@ def opening_rates(
     opening = opening.reshape(len(q), n, m).swapaxes(-1, -2)
     K = tie.numbers(q)[1][:, :, tie.dependent]
     kept = np.repeat(places, [x.size for x in which])
-    every[:, :, kept] = opening - K @ np.linalg.solve(K[:, tie.rows], opening[:, tie.rows])
+    follow = np.linalg.solve(K[:, tie.rows], opening[:, tie.rows])
+    left = opening - K @ follow
+    unit = tie.units.effects[:, None]
+    largest = np.abs(opening / unit).max(axis=(0, 1), initial=0.0)
+    every[:, :, kept] = np.where(np.abs(left / unit) > RANK * largest, left, 0.0)
     return every

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..linalg import pseudo_inverse
+from ..linalg import factors, pseudo_inverse
 from ..tolerances import CLOSED
 from .closing import close, differences, moved
 from .embedding import LoopEmbedding
@@ -63,7 +63,7 @@ def _tangent(tie: LoopEmbedding, q: np.ndarray, way: np.ndarray) -> tuple[np.nda
     """The unit direction (n, nv) nearest to `way` that loops allow at q (n, nq); how far K is from singular (n)."""
     K = _rows(tie, q)
     known = np.all(np.isfinite(K), axis=(1, 2))
-    _, s, Vt = np.linalg.svd(np.where(known[:, None, None], K, 0.0), full_matrices=False)
+    _, s, Vt = factors(np.where(known[:, None, None], K, 0.0))
     clear = s[:, -1] / np.maximum(s[:, 0], _NONE) if s.shape[1] else known.astype(float)
     unit = way / np.maximum(np.linalg.norm(way, axis=-1, keepdims=True), _NONE)
     for _ in range(2):  # the second time for accuracy

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ...algorithms.constrained.multipliers import Chosen
-from ...linalg import apply, count, lengths, ranks, transposed
+from ...linalg import apply, count, factors, inverse_in_units, lengths, ranks, transposed
 from ...tolerances import NOTHING, RANK
 
 
@@ -24,7 +24,7 @@ def least_force(Y: np.ndarray, b: np.ndarray, quiet: np.ndarray) -> Least:
     `quiet` (m): accelerations of the rows that are small.
     """
     r = ranks(Y)[..., None]
-    _, s, Vt = np.linalg.svd(Y, full_matrices=False)
+    _, s, Vt = factors(Y)
     kept = np.arange(s.shape[-1]) < r
     along = np.where(kept, apply(Vt, b), 0.0)
     force = -apply(transposed(Vt), along / np.where(kept, s, 1.0) ** 2)
@@ -35,7 +35,7 @@ def _out_of_reach(Y: np.ndarray, b: np.ndarray, quiet: np.ndarray) -> np.ndarray
     """How far b (..., m) is from what rows Y can do: of each row the part that is left, beside `quiet` and what it and
     others say of it. All in units of the rows' own lengths, so that metres and radians do not meet."""
     size = lengths(Y)
-    _, s, Vt = np.linalg.svd(Y / size[..., None, :], full_matrices=False)
+    _, s, Vt = factors(Y / size[..., None, :])
     kept = np.where(np.arange(s.shape[-1]) < count(s)[..., None], 1.0, 0.0)
     P = transposed(Vt) @ (kept[..., None] * Vt)
     unit = np.where(np.isfinite(size), size, 1.0)
@@ -45,14 +45,17 @@ def _out_of_reach(Y: np.ndarray, b: np.ndarray, quiet: np.ndarray) -> np.ndarray
     return (left / said).max(axis=-1, initial=0.0)
 
 
-def choose(samples: np.ndarray) -> Chosen:
-    """Columns that stand for all, from samples (k, n, m) of Y: as many as its rank is anywhere."""
+def choose(samples: np.ndarray, units: np.ndarray | float = 1.0) -> Chosen:
+    """Columns that stand for all, from samples (k, n, m) of Y: as many as its rank is anywhere, with its rows in
+    `units` (n).
+    """
     if 0 in samples.shape:
         return Chosen((), ())
-    found = ranks(samples)
-    Y = samples[int(found.argmax())].copy()
-    size = np.linalg.norm(Y, axis=0)
-    Y = Y / np.where(size > NOTHING * size.max(), size, np.inf)
+    scaled = samples / np.reshape(units, (-1, 1))
+    found = ranks(scaled)
+    best_sample = int(found.argmax())
+    size = np.linalg.norm(samples[best_sample], axis=0)
+    Y = scaled[best_sample] / lengths(scaled[best_sample])
     chosen: list[int] = []
     for _ in range(int(found.max())):
         left = np.linalg.norm(Y, axis=0)
@@ -65,11 +68,10 @@ def choose(samples: np.ndarray) -> Chosen:
     return Chosen(tuple(sorted(chosen)), tuple((usual**2).tolist()))
 
 
-def _inverse(E: np.ndarray, scale: np.ndarray) -> np.ndarray:
-    """Pseudo-inverse, with singular values below RANK · scale taken as zero."""
-    U, s, Vt = np.linalg.svd(E, full_matrices=False)
-    sound = s > RANK * scale[..., None]
-    return transposed(Vt) @ (np.where(sound, 1.0 / np.where(sound, s, 1.0), 0.0)[..., None] * transposed(U))
+def _beside(E: np.ndarray, A: np.ndarray) -> np.ndarray:
+    """E (..., m, n) without the rows that are rounding beside the same rows of A (..., m, n)."""
+    size, whole = (np.linalg.norm(x, axis=-1, keepdims=True) for x in (E, A))
+    return np.where(size > RANK * whole, E, 0.0)
 
 
 class Driven(NamedTuple):
@@ -94,15 +96,14 @@ def drive(
     L = np.eye(1) if weight is None else np.linalg.cholesky(weight)
     turn = np.eye(rows.shape[-2]) if weight is None or least_torque else np.linalg.inv(L).T
     A_p, A_a = A_p @ turn, A_a @ turn  # λ = L⁻ᵀ μ: least |μ|
-    scale = np.linalg.norm(rows, axis=(-2, -1))
-    inverse = _inverse(A_p, scale)
+    inverse = inverse_in_units(A_p)
     force = apply(inverse, tau[..., passive])
     if least_torque:
         P = np.eye(rows.shape[-2]) - inverse @ A_p
-        E, left = A_a @ P, tau[..., active] - apply(A_a, force)
+        E, left = _beside(A_a @ P, A_a), tau[..., active] - apply(A_a, force)
         if weight is not None:
             E, left = L.T @ E, apply(L.T, left)
-        force = force + apply(P, apply(_inverse(E, scale * np.linalg.norm(L)), left))
+        force = force + apply(P, apply(inverse_in_units(E), left))
     left = np.abs(tau[..., passive] - apply(A_p, force)).max(axis=-1, initial=0.0)
     found = tau[..., active] - apply(A_a, force)
     return Driven(found, apply(turn, force), left / (quiet + np.abs(tau).max(axis=-1, initial=0.0)))

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...errors import warn
-from ...linalg import count, lengths, transposed
+from ...linalg import count, factors, lengths, transposed
 from ...tree.parameters import find
 from .model import GAINS, ConstrainedModel
 
@@ -24,7 +24,7 @@ def _breaks(A: np.ndarray, dA: np.ndarray) -> np.ndarray:
     """Whether the rank of A (..., m, n) changes with each of its changes dA (..., k, m, n): (..., k)."""
     A = np.nan_to_num(A)
     own = lengths(transposed(A))  # rows in their own units, as where ranks are taken
-    U, s, Vt = np.linalg.svd(A / own[..., None])
+    U, s, Vt = factors(A / own[..., None], whole=True)
     rank = count(s)[..., None]
     left = np.where(np.arange(U.shape[-1]) >= rank, 1.0, 0.0)[..., None, :] * U
     right = np.where(np.arange(Vt.shape[-1]) >= rank, 1.0, 0.0)[..., :, None] * Vt

@@ -8,7 +8,8 @@ import numpy as np
 
 from ...algorithms.constrained.drives import Plan
 from ...algorithms.constrained.multipliers import Chosen
-from ...linalg import ranks, transposed
+from ...linalg import inverse_in_units, ranks, transposed
+from ...tolerances import NOTHING
 from .dense import choose
 
 _NONE = Chosen((), ())
@@ -24,13 +25,14 @@ def make_plan(
     L = np.eye(size) if weight is None else np.linalg.cholesky(weight)
     root = tuple(map(tuple, L.tolist()))
     if not least_torque:
-        held = choose(np.linalg.solve(L, samples[:, :, passive]))
+        own = np.linalg.solve(L, samples[:, :, passive])
+        held = choose(own, _typical(own))
         return Plan(tuple(active), tuple(passive), held, _NONE, _NONE, root, False, quiet, k)
-    rows = choose(transposed(samples))
+    rows = choose(transposed(samples), _typical(transposed(samples)))
     C = _best(samples[:, list(rows.rows)])
     passive_C = _best(C[:, :, passive])
-    held = choose(passive_C)
-    P = np.eye(len(rows.rows)) - passive_C @ np.linalg.pinv(passive_C, rcond=1e-9)
+    held = choose(passive_C, _typical(passive_C))
+    P = np.eye(len(rows.rows)) - passive_C @ inverse_in_units(passive_C)
     spare = choose(P) if len(held.rows) < len(rows.rows) else _NONE
     return Plan(tuple(active), tuple(passive), held, rows, spare, root, True, quiet, k)
 
@@ -39,5 +41,11 @@ def _best(samples: np.ndarray) -> np.ndarray:
     """Those samples whose rank is largest."""
     if 0 in samples.shape:
         return samples
-    found = ranks(samples)
+    found = ranks(samples / _typical(samples)[:, None])
     return samples[found == found.max()]
+
+
+def _typical(samples: np.ndarray) -> np.ndarray:
+    """The sizes (m) of the rows of samples (s, m, n), the largest of all samples: their units."""
+    found = np.abs(samples).max(axis=(0, 2), initial=0.0)
+    return np.where(found > NOTHING * found.max(initial=0.0), found, np.inf)

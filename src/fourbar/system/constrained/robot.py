@@ -17,7 +17,7 @@ from ...functions.function import make_method
 from ...functions.registry import Method
 from ...linalg import ranks
 from ...once import cached_property
-from ...tree.closed import CLOSED, RESTARTS, Opened, close, longest_length, turning_velocities
+from ...tree.closed import CLOSED, RESTARTS, Opened, close, longest_length, turning_velocities, velocity_units
 from ..closed_states import report_open
 from ..names import Names
 from ..singular import check_regular
@@ -458,7 +458,9 @@ class Constrained(Frozen):
         if not any(b.traced.holonomic for b in self._model.bundles):
             return starts
         neutral, moved = self.system.neutral(), METHODS["moved"]
-        nudges = [size * rng.normal(size=self.system.nv) for size in _NEAR]
+        tree = self._model.cluster_tree
+        unit = velocity_units(turning_velocities(tree), longest_length(tree))
+        nudges = [size * unit * rng.normal(size=self.system.nv) for size in _NEAR]
         starts += [self._run(moved, q=neutral, v=v, dt=[1.0])[0] for v in nudges]
         closed = [self._closed_number(q) for q in starts]
         return [q for q in closed if q is not None] or starts

@@ -11,7 +11,7 @@ import re
 import tempfile
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -100,9 +100,9 @@ def cassie() -> Case:
 CASES: dict[str, Callable[[], Case]] = {"anymal": anymal, "go1": go1, "g1": g1, "cassie": cassie}
 
 
-def peer_model(case: Case) -> Any:
+def peer_model(case: Case, options: str = "") -> Any:
     """The same robot in MuJoCo: static bodies fused, a motor for each independent velocity of a joint, no shapes but
-    the feet and the floor."""
+    the feet and the floor; options as MJCF writes them."""
     with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings():
         warnings.simplefilter("ignore")
         file = Path(folder) / "robot.xml"
@@ -121,7 +121,7 @@ def peer_model(case: Case) -> Any:
     floor = f'<geom type="plane" size="0 0 1" friction="{FRICTION} 0.005 0.0001" contype="2" conaffinity="1"/>'
     text = text.replace("<worldbody>", f"<worldbody>{floor}").replace("<compiler ", '<compiler fusestatic="true" ')
     motors = "".join(f'<motor joint="{name}"/>' for name in case.robot.names.velocities[6:])
-    text = text.replace("</mujoco>", f'<option timestep="{DT}"/><actuator>{motors}</actuator></mujoco>')
+    text = text.replace("</mujoco>", f'<option timestep="{DT}" {options}/><actuator>{motors}</actuator></mujoco>')
     return mj.MjModel.from_xml_string(text)
 
 
@@ -151,3 +151,41 @@ def peer_state(case: Case, model: Any, q: np.ndarray, v: np.ndarray) -> np.ndarr
         state[:, at] = q[:, names.index(name)]
         state[:, dof] = v[:, speeds.index(name)] if name in speeds else 0.0
     return state
+
+
+def lumped(case: Case) -> Case:
+    """The same with one body per joint, since some engines give mass to what has none. Inertias that no body can have
+    become round; shapes are left out, feet stay."""
+    robot = case.robot
+    tree = robot.model.cluster_tree
+    firsts = [c.child for c in tree.moving]  # whose frames are those of the new bodies
+
+    def seen(body: str) -> tuple[np.ndarray, np.ndarray]:
+        """Where a body is in the new body that it belongs to."""
+        link, pose = tree.bodies[body]
+        own = tree.bodies[firsts[link]].pose.inverse().then(pose)
+        return np.array(own.R, float), np.array(own.p, float)
+
+    b = fb.Builder(robot.name)
+    for k, joint in enumerate(tree.moving):
+        parts = [(x.mass, *seen(x.name), x) for x in robot.mechanism.bodies if tree.bodies[x.name].link == k]
+        mass = sum(m for m, *_ in parts)
+        com = sum(m * (p + R @ np.array(x.com)) for m, R, p, x in parts) / mass
+        inertia = np.zeros((3, 3))
+        for m, R, p, x in parts:
+            r = p + R @ np.array(x.com) - com
+            inertia += R @ np.array(x.inertia) @ R.T + m * (r @ r * np.eye(3) - np.outer(r, r))
+        e = np.linalg.eigvalsh(inertia)
+        inertia = inertia if e[0] > 0.0 and e[0] + e[1] > 1.001 * e[2] else e.sum() / 3.0 * np.eye(3)
+        at, parent = joint.placement, tree.spanning_tree.parents[k]
+        R, p = seen(joint.parent) if parent >= 0 else (np.eye(3), np.zeros(3))
+        b.body(
+            f"body{k}", parent="world" if parent < 0 else f"body{parent}", joint=joint.joint, joint_name=joint.name,
+            position=p + R @ np.array(at.position), rotation=R @ np.array(at.rotation), mass=mass, com=com,
+            inertia=inertia,
+        )  # fmt: skip
+    feet = []
+    for x in case.feet:
+        R, p = seen(x.frame)
+        feet.append(Shape(f"body{tree.bodies[x.frame].link}", "sphere", x.size[0], p + R @ np.array(x.position)))
+    return replace(case, robot=b.build(), feet=tuple(feet))

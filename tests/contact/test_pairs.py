@@ -175,3 +175,18 @@ def test_boxes_that_meet_with_crossing_edges_keep_their_momentum() -> None:
     assert run.contacts.found[:, :, -1].any(axis=0).sum() >= 6  # crossing edges were among what met
     assert np.abs(momentum - momentum[0]).max() < 1e-9 and np.nanmin(run.contacts.gap) > -2e-3
     assert np.diff(robot.kinetic_energy(run.q, run.v), axis=0).max() < 1e-3
+
+
+def test_many_objects_that_touch_each_other_do_not_enter_each_other() -> None:
+    """Five balls, 45 rows, of which each touches two objects that do not feel each other otherwise."""
+    b = fb.Builder("balls")
+    for k in range(5):
+        b.body(f"b{k}", joint=fb.joints.Free(), mass=1.0 + k, inertia=0.004 * (1.0 + k) * np.ones(3))
+    robot = b.build()
+    shapes = [Shape(f"b{k}", "sphere", 0.1, friction=0.5) for k in range(5)]
+    scene = fb.Scene(robot, fb.Plane(friction=0.5), contacts=shapes, tolerance=1e-6)
+    q = robot.neutral().reshape(5, 7)
+    q[:, :3] = [(-0.11, 0, 0.1), (0.11, 0, 0.1), (0, 0.19, 0.1), (0, 0.06, 0.27), (0.4, 0, 0.1)]
+    run = scene.simulate(q.ravel(), duration=0.2, dt=2e-3, every=5)
+    assert np.nanmin(run.contacts.gap) > -1e-7
+    assert np.allclose(run.contacts.force[-1, :5, 2].sum(), 15.0 * G, rtol=0.3)

@@ -45,12 +45,14 @@ class ManyProblem(NamedTuple):
 
 
 def own_matrix(rows: tuple[Any, ...], omega: tuple[Mats, ...], soft: Vec) -> Mat:
-    """G of a block with itself: Σ C Ω Cᵀ over its bases, with R on the diagonal."""
+    """G of a block with itself: Σ C Ω Cᵀ over its bases (Ω is None between those that do not feel each other), with R
+    on the diagonal."""
     total: Any = None
     for a, row_of in zip(rows, omega, strict=True):
         for b, middle in zip(rows, row_of, strict=True):
-            term = a @ middle @ b.T
-            total = term if total is None else total + term
+            if middle is not None:
+                term = a @ middle @ b.T
+                total = term if total is None else total + term
     stiff = enumerate(zip(total, soft, strict=True))
     return Mat(Vec([x + (s if i == j else 0.0) for j, x in enumerate(row)]) for i, (row, s) in stiff)
 
@@ -96,7 +98,7 @@ def relaxed(
     faster = []
     for velocity, row_of in zip(w, omega, strict=True):
         for middle, f in zip(row_of, more, strict=True):
-            velocity = velocity + middle @ f
+            velocity = velocity if middle is None else velocity + middle @ f
         faster.append(velocity)
     return new, tuple(faster), tuple(a + b for a, b in zip(F, more, strict=True))
 

@@ -21,7 +21,7 @@ from . import nearest, pairs
 from .candidates import Candidate, Footing, JointRow
 from .laws import Law
 from .rules import Meeting, Rules
-from .shapes import KINDS, Hulls, Placed, Shape, material_of, moves, of_body, on_terrain, placed
+from .shapes import KINDS, Hulls, Placed, Shape, material_of, moves, of_body, on_terrain, placed, reach
 from .solids import SOLIDS, Solid
 from .terrain import HeightField, Material, Plane, Terrain
 
@@ -69,7 +69,8 @@ class Group(NamedTuple):
 
 
 class Touching(NamedTuple):
-    """What may touch; what does not move; and in words what does not act, what was left out, how meshes touch."""
+    """What may touch; what does not move; in words what does not act, what was left out, how meshes touch; and how far
+    shapes reach from the origins of their bodies (m)."""
 
     candidates: tuple[Candidate, ...]
     terrains: tuple[Terrain, ...]
@@ -77,6 +78,7 @@ class Touching(NamedTuple):
     left: tuple[str, ...]
     skipped: tuple[str, ...]
     beyond: dict[str, float]
+    reach: float
 
 
 def what_touches(mechanism: Mechanism, cluster_tree: ClusterTree, asked: Asked) -> Touching:
@@ -104,7 +106,8 @@ def what_touches(mechanism: Mechanism, cluster_tree: ClusterTree, asked: Asked) 
     kept = {x.name for group in groups for x in group.shapes}
     beyond = {name: x for name, x in chosen.beyond.items() if name in kept}
     terrains, names = tuple(x.terrain for x in grounds), tuple(x.name or FIRST_TERRAIN for x in grounds)
-    return Touching(candidates, terrains, names, tuple(left), tuple(skipped), beyond)
+    longest = max((reach(x) for group in groups for x in group.shapes if moves(x)), default=0.0)
+    return Touching(candidates, terrains, names, tuple(left), tuple(skipped), beyond, longest)
 
 
 def choose(mechanism: Mechanism, cluster_tree: ClusterTree, asked: Asked, left: list[str]) -> Chosen:

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from itertools import product
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from ..errors import ModelError
 from ..functions.options import read_frame
 from ..mechanism.contact import Surface
@@ -233,6 +235,18 @@ def on_terrain(shape: Placed, terrain: Terrain) -> Iterator[Any]:
         yield EllipsoidOnTerrain(_tuple(shape.pose.p), rotation, (x, y, z), terrain)
     else:
         yield from (BallOnTerrain(at, radius, terrain) for at, radius in balls(shape))
+
+
+def reach(shape: Placed) -> float:
+    """How far a shape reaches from the origin of its link (m)."""
+    size = shape.size
+    own = {
+        "point": 0.0, "sphere": sum(size), "capsule": sum(size[:1]) + 0.5 * sum(size[1:]),
+        "hull": max((float(np.linalg.norm(x)) for x in shape.points), default=0.0), "ellipsoid": max(size, default=0.0),
+        "cylinder": float(np.hypot(sum(size[:1]), 0.5 * sum(size[1:]))),
+    }  # fmt: skip
+    half = 0.5 * float(np.linalg.norm(size)) if shape.kind == "box" else own[shape.kind]
+    return half + float(np.linalg.norm([float(x) for x in shape.pose.p]))
 
 
 def moves(shape: Placed) -> bool:

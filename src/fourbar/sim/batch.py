@@ -12,6 +12,7 @@ from ..contact.candidates import OneOf, reported_gaps
 from ..contact.rolling import SEEN, Taken
 from ..errors import ArgumentError, unknown
 from ..functions.rollout import GIVEN, NONE
+from .leaps import too_fast
 from .numbers import nominal, read_numbers
 from .observe import check_driven, read_observations
 from .reading import check_actuators
@@ -186,6 +187,11 @@ class Batch:
         self.residual[lost], self.gap[lost], self.force[lost] = np.inf, np.nan, 0.0
         for x in self.observations.values():
             x[lost] = np.nan
+
+    @property
+    def too_fast(self) -> np.ndarray:
+        """Whether each world (n) moves so far in a step that contacts may be missed."""
+        return too_fast(self.scene, self.v, self.dt)
 
     def reset(self, ids: Any = None, *, q: Any = None, v: Any = None) -> None:
         """Put all worlds, or those named, into a state: neutral and at rest where none is given."""

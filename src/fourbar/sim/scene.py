@@ -152,7 +152,7 @@ class Scene(Staged):
         hulls = partial(hull_of, most=read_points(mesh_points))
         wanted = choose.Asked(terrains, contacts, pairs, grounded, acting, hulls, partial(home_poses, self.robot))
         found = choose.what_touches(self.robot.mechanism, tree, wanted)
-        self.terrains, self.added = found.terrains, added(contacts)
+        self.terrains, self.added, self.reach = found.terrains, added(contacts), found.reach
         joints, unkept = choose.joint_rows(tree, bool(limits), bool(joint_friction), acting)
         if self.kept.conditions and acting.is_soft:
             raise ArgumentError("Scene: MuJoCo's law cannot keep constraints of a robot; use Rigid() or Compliant(...)")

@@ -16,6 +16,7 @@ from ..functions.rollout import ALWAYS, Motion, Rolled
 from ..representation import counted
 from ..viewer.recording import Recording
 from .acting import SimulationWarning
+from .leaps import too_fast
 from .not_finite import NotFinite
 from .plotted import Plotted
 from .recorded import Recorded
@@ -70,7 +71,8 @@ class ContactRun(Recorded, Plotted):
     that of all samples at the end (q, v). residuals: the laws one by one. scene: what it was simulated in, needed to
     show it. u (n, ..., nu): the controls of actuators in the step before (NaN at the start), None where there were
     none; observations: (n, ..., *shape) by name. constraint_force (n, ..., m): of a constrained robot the forces along
-    its rows, means over the step before; None for others.
+    its rows, means over the step before; None for others. too_fast (n, ...): whether something moved so far in a step
+    (twenty times what its shapes reach, or a radian) that contacts may have been missed; not known (None) of lazy runs.
     """
 
     t: np.ndarray
@@ -87,6 +89,7 @@ class ContactRun(Recorded, Plotted):
     u: np.ndarray | None = None
     observations: dict[str, np.ndarray] = field(default_factory=dict)
     constraint_force: np.ndarray | None = None
+    too_fast: np.ndarray | None = None
 
     def __repr__(self) -> str:
         span = f"from t = {self.t[0]:g} to {self.t[-1]:g} s" if len(self.t) else "without times"
@@ -174,9 +177,9 @@ class Run:
                 kept = np.where(moved.reshape((*batch, *[1] * (y.ndim - len(batch)))), y, np.nan)
                 records[x] = np.concatenate([records[x], kept[None]])
         self._tell(name, rolled)
-        return self._result(np.array(times), records, rolled)
+        return self._result(name, np.array(times), records, rolled)
 
-    def _result(self, t: np.ndarray, records: dict[str, np.ndarray], rolled: Rolled) -> ContactRun:
+    def _result(self, name: str, t: np.ndarray, records: dict[str, np.ndarray], rolled: Rolled) -> ContactRun:
         n, batch = len(self.scene.contacts), self.motion.batch
         first = {
             "q": self._start["q"], "v": self._start["v"], "residual": np.zeros(batch), "worst": np.zeros(batch),
@@ -193,10 +196,15 @@ class Run:
         contacts = Contacts(self.scene.contacts, gap, force, (force != 0.0).any(axis=-1))
         good = whole["worst"] <= self.scene.spec.tolerance
         last = (rolled.state["q"], rolled.state["v"])
+        fast = too_fast(self.scene, whole["v"], self.dt)
+        when = np.broadcast_to(t[np.argmax(fast, axis=0)], batch)
+        what = "moved further in a step than is looked at, so that contacts may be missed"
+        tell(name, fast.any(axis=0) & ~rolled.diverged, when, what,
+             "look at `too_fast` of the result; try a shorter step")  # fmt: skip
         by_law = Residuals(*np.moveaxis(whole["residuals"], -1, 0))
         return ContactRun(
             t, whole["q"], whole["v"], contacts, whole["residual"], whole["worst"], good, rolled.diverged, last, by_law,
-            self.scene, whole.get("acting"), {x: whole[SEEN + x] for x in self._seen}, whole.get("kept"),
+            self.scene, whole.get("acting"), {x: whole[SEEN + x] for x in self._seen}, whole.get("kept"), fast,
         )  # fmt: skip
 
     def _tell(self, name: str, rolled: Rolled) -> None:

@@ -67,7 +67,7 @@ def held(ax: Any) -> None:
 
 def dropped(ax: Any) -> None:
     """A ball that falls, without restitution, and a rigid one that has some."""
-    for name, (law, colour, line) in LAWS.items():
+    for law, colour, line in LAWS.values():
         run = ball(law).simulate([0.3], duration=1.0, dt=1e-3, every=2)
         ax.plot(run.t, 1e3 * (run.q[:, 0] - 0.1), line, color=colour, lw=2)
     run = ball(Rigid(), 0.7).simulate([0.3], duration=1.0, dt=1e-3, every=2)

@@ -160,6 +160,11 @@ class Candidate:
     footing: Footing | None = None
 
     @property
+    def on_terrain(self) -> bool:
+        """Whether its point is that of a shape on terrain; of two shapes it is halfway between them."""
+        return hasattr(self.geometry, "terrain")
+
+    @property
     def discs(self) -> tuple[int, ...]:
         """How many rows of each kind of friction it has."""
         found = (2,) if self.friction > 0.0 else ()

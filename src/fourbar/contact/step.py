@@ -63,7 +63,7 @@ def located(candidate: Candidate, poses: tuple[Transform, Transform], found: Tou
     """A contact, found already or not, and its rows on its links (first, then second; those on the ground are left
     out)."""
     touch = candidate.geometry.touch(*poses) if found is None else found
-    touch = candidate.law.acting(touch, GROUND in candidate.links)
+    touch = candidate.law.acting(touch, candidate.on_terrain)
     across = axes_of(touch.normal) if candidate.discs else ()
     directions: list[tuple[Vec, bool]] = [(touch.normal, False)]
     directions += [(x, False) for x in across] if candidate.friction > 0.0 else []

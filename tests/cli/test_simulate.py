@@ -238,6 +238,19 @@ def test_a_robot_falls_on_a_ground(tmp_path: Path, capsys: pytest.CaptureFixture
     assert picture.read_bytes()[:4] == PNG
 
 
+def test_single_bodies_on_the_floor_of_a_file_are_drawn(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Which have no bones: where they start and end is marked."""
+    pytest.importorskip("mujoco", reason="MJCF is read with MuJoCo")
+    pytest.importorskip("matplotlib")
+    file = tmp_path / "scene.xml"
+    ball = '<body name="ball" pos="0 0 .3"><freejoint/><geom size=".1" mass="1"/></body>'
+    floor = '<geom name="floor" type="plane" size="5 5 1"/>'
+    file.write_text(f"<mujoco><worldbody>{floor}{ball}</worldbody></mujoco>")
+    output = tmp_path / "scene.png"
+    assert main(["simulate", str(file), "--duration", "0.3", "--output", str(output)]) == 0
+    assert output.stat().st_size > 1000 and "ball 9.81 N" in capsys.readouterr().out
+
+
 def test_a_floor_of_the_file_is_touched_unless_it_is_not_wanted(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

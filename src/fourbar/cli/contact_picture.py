@@ -81,8 +81,8 @@ def _side(axes: Any, robot: System, touched: Touched) -> None:
     paths = paths or dict([tip_path(robot, q)])
     others = [i for i in range(3) if i != rise]
     spread = np.ptp(np.concatenate(list(paths.values())), axis=0)
-    bones = [stick_figure(robot, x).lines.reshape(-1, 3) for x in (q[0], q[-1])]
-    wide = np.ptp(np.concatenate(bones), axis=0) + spread
+    bones = np.concatenate([stick_figure(robot, x).lines.reshape(-1, 3) for x in (q[0], q[-1])])
+    wide = spread + (np.ptp(bones, axis=0) if len(bones) else 0.0)  # single bodies have none
     across = max(others, key=lambda i: wide[i])
     for k, (body, path) in enumerate(paths.items()):
         axes.plot(path[:, across], sign * path[:, rise], color=COLOURS[k], lw=1.0, alpha=0.8, label=body)
@@ -90,6 +90,10 @@ def _side(axes: Any, robot: System, touched: Touched) -> None:
         for k, bone in enumerate(stick_figure(robot, x).lines[:_MOST_BONES]):
             shown = label if k == 0 else None
             axes.plot(bone[:, across], sign * bone[:, rise], "o-", color=colour, lw=1.8, ms=3.0, label=shown, zorder=3)
+    if not len(bones):
+        for k, colour, label in ((0, PALE, "start"), (-1, DARK, "end")):
+            ends = np.array([path[k] for path in paths.values()])
+            axes.plot(ends[:, across], sign * ends[:, rise], "o", color=colour, ms=6.0, label=label, zorder=3)
     if touched.height is not None:
         axes.axhline(touched.height, color="#8a6d3b", lw=1.5)
     axes.set_aspect("equal", adjustable="datalim")

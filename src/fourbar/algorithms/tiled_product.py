@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from ..expr import Recorder
@@ -10,7 +11,9 @@ from ..spatial.linear import Vec, is_zero
 
 Rows = list[list[Any]]
 _TILE = 4
-_COLUMNS = 3  # of a tile that stands apart: its sums, a row and a column fit into sixteen registers
+# Columns of a tile that stands apart, by its rows: twelve sums at most, which fit into sixteen registers with what is
+# added to them. Few sizes are less code to compile.
+_COLUMNS = {1: (12, 6, 3, 2, 1), 2: (6, 3, 2, 1), 3: (4, 2, 1), 4: (3, 2, 1)}
 _DEPTHS = (1, 2, 3, 4, 6, 8, 12, 16)  # terms of a sum in such a tile
 
 
@@ -50,7 +53,8 @@ def plus_product(recorder: Recorder, C: Rows | None, A: Rows, B: Rows, large: bo
     found = [list(row) for row in C] if C else [[0.0] * width for _ in A]
     if large:
         for columns, used in _alike(B, width):
-            _add_tiles(recorder, found, A, B, columns, used)
+            for r in range(0, len(A), _TILE):
+                _add_tiles(recorder, found, (A, range(r, min(r + _TILE, len(A)))), (B, columns), used)
         return found
     for c in range(0, width, _TILE):
         own = [row[c : c + _TILE] for row in B]
@@ -65,33 +69,45 @@ def plus_product(recorder: Recorder, C: Rows | None, A: Rows, B: Rows, large: bo
 
 
 def _alike(B: Rows, width: int) -> list[tuple[list[int], list[int]]]:
-    """Columns of B that have their zeros in the same rows, a few at a time; and the other rows."""
+    """Columns of B that have their zeros in the same rows; and the other rows."""
     kinds: dict[tuple[int, ...], list[int]] = {}
     for j in range(width):
-        used = tuple(k for k, row in enumerate(B) if not is_zero(row[j]))
+        used = tuple([k for k, row in enumerate(B) if not is_zero(row[j])])
         if used:
             kinds.setdefault(used, []).append(j)
-    return [
-        (columns[c : c + _COLUMNS], list(used))
-        for used, columns in kinds.items()
-        for c in range(0, len(columns), _COLUMNS)
-    ]
+    return [(columns, list(used)) for used, columns in kinds.items()]
 
 
-def _add_tiles(recorder: Recorder, found: Rows, A: Rows, B: Rows, columns: list[int], used: list[int]) -> None:
-    """Add A B to some columns. Terms are taken in lots of a few sizes, filled up with zeros: less code to compile."""
-    for r in range(0, len(A), _TILE):
-        own = range(r, min(r + _TILE, len(A)))
-        for k in range(0, len(used), _DEPTHS[-1]):
-            lot = used[k : k + _DEPTHS[-1]]
-            filled = [0.0] * (next(depth for depth in _DEPTHS if depth >= len(lot)) - len(lot))
-            rows = tuple(Vec([*(A[i][x] for x in lot), *filled]) for i in own)
-            right = tuple(Vec([*(B[x][j] for x in lot), *filled]) for j in columns)
-            total = tuple(Vec([found[i][j] for j in columns]) for i in own)
+def _lots(columns: list[int], rows: int) -> Iterator[list[int]]:
+    """Columns of one tile after the other."""
+    first = 0
+    while first < len(columns):
+        size = next(size for size in _COLUMNS[rows] if size <= len(columns) - first)
+        yield columns[first : first + size]
+        first += size
+
+
+def _add_tiles(
+    recorder: Recorder, found: Rows, left: tuple[Rows, Sequence[int]], right: tuple[Rows, list[int]], used: list[int]
+) -> None:
+    """Add A B to some rows and columns, given as (A, rows) and (B, columns).
+
+    Terms are taken in lots of a few sizes, filled up with zeros: less code to compile.
+    """
+    (A, own), (B, every) = left, right
+    for k in range(0, len(used), _DEPTHS[-1]):
+        lot = used[k : k + _DEPTHS[-1]]
+        filled = [0.0] * (next(depth for depth in _DEPTHS if depth >= len(lot)) - len(lot))
+        rows = tuple([Vec([A[i][x] for x in lot] + filled) for i in own])
+        terms = [B[x] for x in lot]
+        for columns in _lots(every, len(own)):
+            factors = tuple([Vec([row[j] for row in terms] + filled) for j in columns])
+            total = tuple([Vec([found[i][j] for j in columns]) for i in own])
             if all(is_zero(x) for row in total for x in row):
-                added = recorder.call(_first_tile, rows, right)
+                added = recorder.call(_first_tile, rows, factors)
             else:
-                added = recorder.call(_tile_apart, total, rows, right)
+                added = recorder.call(_tile_apart, total, rows, factors)
             for i, row in zip(own, added, strict=True):
+                target = found[i]
                 for j, x in zip(columns, row, strict=True):
-                    found[i][j] = x
+                    target[j] = x

@@ -11,8 +11,10 @@ import pytest
 from tests.loops.test_wide import ring
 
 import fourbar as fb
+from fourbar.algorithms.tiled_product import plus_product
 from fourbar.compile.kernel import units
-from fourbar.expr import Program
+from fourbar.expr import Direct, Program, directions, interpret
+from fourbar.functions.recording import MethodRecording
 from fourbar.joints import Revolute
 from fourbar.loops import Gear
 
@@ -49,8 +51,9 @@ def test_jacobians_of_large_trees_grow_less_than_the_tree() -> None:
     """Of forward dynamics: the products of matrices are tiles of a few sizes."""
     small, large = (robot(n, True).forward_dynamics.jacobian.function.program() for n in (60, 120))
     assert len(large.blocks) <= 1.9 * len(small.blocks)
-    assert written(large) <= 1.9 * written(small) < 120_000
+    assert written(large) <= 1.9 * written(small) < 100_000
     assert len(units(large)[0]) < 60
+    assert len(large.calls) < 10_000  # of tiles with twelve sums each, however many rows they have
 
 
 def test_products_of_a_humanoid_share_their_code() -> None:
@@ -115,3 +118,62 @@ def test_tracing_many_gears_of_one_shaft_grows_with_their_number(method: str, mo
     monkeypatch.setenv("FOURBAR_CACHE", "off")
     small, large = (_calls_to_trace(n, method) for n in (50, 200))
     assert large < 4.5 * small
+
+
+class _Counted(Direct):
+    """Computes at once, and counts the steps."""
+
+    def __init__(self) -> None:
+        self.steps = 0
+
+    def call(self, function: Any, *args: Any) -> Any:
+        self.steps += 1
+        return super().call(function, *args)
+
+
+@pytest.mark.parametrize("rows, columns, steps", [(1, 48, 8), (2, 12, 4), (3, 9, 6), (5, 7, 10)])
+def test_products_of_few_rows_take_many_columns_at_once(rows: int, columns: int, steps: int) -> None:
+    """Twelve sums in a step where there is one row as where there are four: depth 20 takes two steps for each tile."""
+    rng, recorder = np.random.default_rng(0), _Counted()
+    A, B, C = (rng.normal(size=size) for size in ((rows, 20), (20, columns), (rows, columns)))
+    B[:, 1] = 0.0  # a column of zeros costs nothing
+    B_columns = [0.0 if j == 1 else 1.0 for j in range(columns)]
+    given = [[float(x) * keep if keep else 0.0 for x, keep in zip(row, B_columns, strict=True)] for row in B]
+    found = plus_product(recorder, C.tolist(), A.tolist(), given, large=True)
+    assert np.abs(np.array(found) - (C + A @ B)).max() < 1e-12
+    assert recorder.steps <= steps + 8  # what is left over comes in smaller tiles
+
+
+def test_a_jacobian_with_sweeps_of_its_own_does_not_trace_the_function(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is differentiated is only asked for the shapes of its results, which are known."""
+    monkeypatch.setenv("FOURBAR_CACHE", "off")
+    traced: list[str] = []
+    write = MethodRecording.write
+
+    def noted(self: MethodRecording, *args: Any) -> Program:
+        traced.append(self.name)
+        return write(self, *args)
+
+    monkeypatch.setattr(MethodRecording, "write", noted)
+    r = robot(5, True)
+    q = r.random(0)
+    assert r.forward_dynamics.jacobian(q, q, q).tau.shape == (5, 5)
+    assert r.hybrid_dynamics.jacobian(q, q, q, q, prescribed=["body1"]).tau.q.shape == (5, 5)
+    assert traced == []
+
+
+def test_directions_of_few_samples_share_code_for_a_little_more_work(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Patterns that few directions have get no code of their own; the work grows by what was allowed, at most."""
+    recording = robot(30, True).coriolis_matrix.jacobian.function.held[0].recording
+    programs = []
+    for more in (0.0, 0.01, 0.2):
+        monkeypatch.setattr(directions, "_MORE", more)
+        programs.append(recording.write(("q", "v")))
+    apart, usual, together = programs
+    assert written(together) < written(usual) < 0.95 * written(apart)
+    work = [sum(len(p.blocks[call.block].code) for call in p.calls) for p in programs]
+    assert work[1] <= 1.03 * work[0] and work[2] <= 1.4 * work[0]  # with what is loaded for it
+    x = {"q": robot(30, True).random(1), "v": np.linspace(-1.0, 1.0, 30)}
+    expected, *others = (interpret(p, x)["blocks"] for p in programs)
+    for found in others:
+        assert np.abs(found - expected).max() < 1e-12 * np.abs(expected).max()

@@ -5,8 +5,9 @@ from typing import NamedTuple
 
 import pytest
 
-from fourbar.expr import Shared, Value, cos, interpret, sin
+from fourbar.expr import Shared, Unrolled, Value, cos, interpret, sin
 from fourbar.expr import shared_tasks as tasks
+from fourbar.expr.standalone import apart
 
 
 class Link(NamedTuple):
@@ -170,3 +171,22 @@ def test_part_of_a_result_wanted_from_some_calls_only():
     y = [first[0], third[0], third[2], second[0]]
     found = interpret(recorder.finish("p", [("y", (4,), y)]), {"x": [0.75]})["y"].tolist()
     assert found == pytest.approx([1.75, 4.0, math.sin(3.0), 2.5])
+
+
+@apart
+def _first_and_third(x, unused, scale):
+    return x[0] * scale, x[2], x[2] * x[2]
+
+
+@pytest.mark.parametrize("make", [Shared, Unrolled])
+def test_standalone_steps_load_only_what_they_read(make):
+    """Arguments that they do not read take no port, and those that they return as they are stay what they are."""
+    recorder = make()
+    x = recorder.input("x", (5,))
+    found = recorder.call(_first_and_third, x[:3], x[3:], 2.0)
+    again = recorder.call(_first_and_third, (found[0], 0.0, 4.0), x[1:3], found[2])
+    assert again[1] == 4.0
+    program = recorder.finish("p", [("y", (5,), [*found, again[0], again[2]])])
+    assert len(program.blocks) == 1 and program.blocks[0].ports <= 5
+    y = interpret(program, {"x": [3.0, 5.0, 7.0, 11.0, 13.0]})["y"].tolist()
+    assert y == [6.0, 7.0, 49.0, 6.0 * 49.0, 16.0]

@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fourbar.expr import Block, Call, Input, Output, Program, Shared, Store, Unrolled, from_text, interpret, to_text
+from fourbar.expr.text import block_digest
 
 from .samples import all_texts
 from .support import EXAMPLES, last, program_of, recipes
@@ -120,3 +121,22 @@ def test_text_does_not_depend_on_the_process():
     environment = {**os.environ, "PYTHONHASHSEED": seed, "PYTHONPATH": path}
     command = [sys.executable, "-c", script]
     assert subprocess.run(command, env=environment, capture_output=True, text=True, check=True).stdout == all_texts()
+
+
+def test_digests_tell_blocks_apart():
+    """By ports, constants to the last bit and sign, and whether a store takes a constant or an instruction."""
+    code = (("load", 0, 0), ("add", 0, 1.0))
+    given = [
+        Block(1, 0, code, (Store(0, 1, 1),)),
+        Block(2, 0, code, (Store(0, 1, 1),)),
+        Block(1, 1, code, (Store(0, 1, 1),)),
+        Block(1, 0, code, (Store(0, 1, 1.0),)),
+        Block(1, 0, code, (Store(0, 2, 1),)),
+        Block(1, 0, (("load", 0, 0), ("add", 0, 1.0 + 2.0**-52)), (Store(0, 1, 1),)),
+        Block(1, 0, (("load", 0, 0), ("add", 0, 0)), (Store(0, 1, 1),)),
+        Block(1, 0, (("load", 0, 0), ("add", 0, 0.0)), (Store(0, 1, 1),)),
+        Block(1, 0, (("load", 0, 0), ("add", 0, -0.0)), (Store(0, 1, 1),)),
+    ]
+    assert len({block_digest(block) for block in given}) == len(given)
+    copied = ("".join(["a", "dd"]), 0, float("1.0"))  # equal, but other objects
+    assert block_digest(Block(1, 0, (code[0], copied), (Store(0, 1, 1),))) == block_digest(given[0])

@@ -91,3 +91,16 @@ def test_different_structures_differ(one, other):
 
 def test_equal_structures_with_other_numbers_are_equal():
     assert flatten(Pair(1.0, (2.0, "a")))[1] == flatten(Pair(5.0, (6.0, "a")))[1]
+
+
+def test_long_tuples_of_leaves():
+    """They are looked at as a whole: class and length tell them apart, nested or not."""
+    long = tuple(float(k) for k in range(40))
+    tree = (3, long, Couple(long), (long[:13], "a", 1.0))
+    found, structure = flatten(tree)
+    assert found == [*long, *long, *long[:13], 1.0]
+    again = unflatten(structure, iter(found))
+    assert again == tree and again[2].__class__ is Couple
+    assert flatten(tree_map(lambda x: x + 1.0, tree))[1] == structure
+    kinds = [long, long[:39], Couple(long), (*long[:39], 1), (*long[:39], None), (long,)]
+    assert len({flatten(x)[1] for x in kinds}) == len(kinds)

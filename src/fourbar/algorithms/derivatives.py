@@ -16,6 +16,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+from ..expr.standalone import apart
 from ..spatial.inertia import Inertia
 from ..spatial.linear import Mat, Scalar, Vec, dot, zeros
 from ..spatial.transform import IDENTITY, Transform
@@ -26,6 +27,7 @@ from .joint_derivatives import Bend, bend, has_constant_subspace
 from .sweep import Sweeps
 
 _AT_ONCE = 8  # carrying joints in one step
+_SMALL = 64  # velocities up to which zeros of what is coupled are left out, at the price of more code
 
 
 class Load(NamedTuple):
@@ -192,6 +194,12 @@ def couple(carriers: tuple[Carrier, ...], own: Rows) -> tuple[tuple[Blocks, Bloc
     return tuple(found)
 
 
+@apart
+def _couple_apart(carriers: tuple[Carrier, ...], own: Rows) -> tuple[tuple[Blocks, Blocks], ...]:
+    """The same, written once for all that are alike."""
+    return couple(carriers, own)
+
+
 class Variation(NamedTuple):
     """∂τ/∂q, ∂τ/∂v and M = ∂τ/∂a as rows of scalars, and τ by link."""
 
@@ -222,12 +230,13 @@ def inverse_dynamics_variation(
     n = tree.nv
     q_rows, v_rows, a_rows = ([[0.0] * n for _ in range(n)] for _ in range(3))
     found = Variation(q_rows, v_rows, a_rows, [tau for _, _, tau in composed], bodies)
+    coupled = _couple_apart if n > _SMALL else couple
     for i, (rows, diagonal, _) in enumerate(composed):
         _write(s, found, i, i, diagonal)
         above = tree.ancestors(i)
         for some in (above[k : k + _AT_ONCE] for k in range(0, len(above), _AT_ONCE)):
             carriers = tuple(Carrier(b.S, b.psi, b.xi, b.zeta) for b in (bodies[j] for j in some))
-            for j, (lower, upper) in zip(some, call(couple, carriers, rows), strict=True):
+            for j, (lower, upper) in zip(some, call(coupled, carriers, rows), strict=True):
                 _write(s, found, i, j, lower)
                 _write(s, found, j, i, upper)
     return found

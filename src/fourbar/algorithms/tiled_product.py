@@ -32,16 +32,26 @@ def _tile(total: tuple[Vec, ...], rows: tuple[Vec, ...], columns: tuple[Vec, ...
     return tuple(map(Vec, found))
 
 
-@apart
-def _tile_apart(total: tuple[Vec, ...], rows: tuple[Vec, ...], columns: tuple[Vec, ...]) -> tuple[Vec, ...]:
-    """The same, written once for all tiles of a size."""
-    return _tile(total, rows, columns)
+def _cut(entries: tuple[Any, ...], size: int) -> tuple[Vec, ...]:
+    return tuple([Vec(entries[k : k + size]) for k in range(0, len(entries), size)])
+
+
+# Tiles that stand apart take and return their entries row by row, in one long tuple: there are 10 000s of them, and a
+# recorder takes long to look at nested ones.
 
 
 @apart
-def _first_tile(rows: tuple[Vec, ...], columns: tuple[Vec, ...]) -> tuple[Vec, ...]:
+def _tile_apart(depth: int, total: tuple[Any, ...], rows: tuple[Any, ...], columns: tuple[Any, ...]) -> tuple[Any, ...]:
+    """The same, written once for all tiles of a size. `depth`: the terms of a sum."""
+    sums = _cut(total, len(columns) // depth)
+    return tuple([x for row in _tile(sums, _cut(rows, depth), _cut(columns, depth)) for x in row])
+
+
+@apart
+def _first_tile(depth: int, rows: tuple[Any, ...], columns: tuple[Any, ...]) -> tuple[Any, ...]:
     """rows · columns."""
-    return _tile(tuple(Vec([0.0] * len(columns)) for _ in rows), rows, columns)
+    zeros = (0.0,) * (len(rows) // depth * (len(columns) // depth))
+    return _tile_apart(depth, zeros, rows, columns)
 
 
 def plus_product(recorder: Recorder, C: Rows | None, A: Rows, B: Rows, large: bool = False) -> Rows:
@@ -97,17 +107,18 @@ def _add_tiles(
     (A, own), (B, every) = left, right
     for k in range(0, len(used), _DEPTHS[-1]):
         lot = used[k : k + _DEPTHS[-1]]
-        filled = [0.0] * (next(depth for depth in _DEPTHS if depth >= len(lot)) - len(lot))
-        rows = tuple([Vec([A[i][x] for x in lot] + filled) for i in own])
+        depth = next(depth for depth in _DEPTHS if depth >= len(lot))
+        filled = [0.0] * (depth - len(lot))
+        rows = tuple([y for i in own for y in [A[i][x] for x in lot] + filled])
         terms = [B[x] for x in lot]
         for columns in _lots(every, len(own)):
-            factors = tuple([Vec([row[j] for row in terms] + filled) for j in columns])
-            total = tuple([Vec([found[i][j] for j in columns]) for i in own])
-            if all(is_zero(x) for row in total for x in row):
-                added = recorder.call(_first_tile, rows, factors)
+            factors = tuple([y for j in columns for y in [row[j] for row in terms] + filled])
+            total = tuple([found[i][j] for i in own for j in columns])
+            if all(map(is_zero, total)):
+                added = iter(recorder.call(_first_tile, depth, rows, factors))
             else:
-                added = recorder.call(_tile_apart, total, rows, factors)
-            for i, row in zip(own, added, strict=True):
+                added = iter(recorder.call(_tile_apart, depth, total, rows, factors))
+            for i in own:
                 target = found[i]
-                for j, x in zip(columns, row, strict=True):
-                    target[j] = x
+                for j in columns:
+                    target[j] = next(added)

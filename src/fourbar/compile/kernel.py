@@ -5,15 +5,16 @@ from __future__ import annotations
 import ctypes
 import hashlib
 import marshal
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import chain
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from ..expr import Block, Program
-from ..expr.program import Repeat
+from ..expr.program import Call, Repeat
 from ..expr.text import block_digest
 from ..once import once
 from . import batch_loop as words
@@ -180,6 +181,12 @@ def workspace_slots(program: Program) -> int:
     return program.slots + len(program.repeats)
 
 
+def _ranges(starts: np.ndarray, sizes: np.ndarray) -> np.ndarray:
+    """start, start + 1, ... of each range, one after the other."""
+    before = np.cumsum(sizes) - sizes
+    return np.arange(sizes.sum()) + np.repeat(starts - before, sizes)
+
+
 class Tables:
     """The tables that the driver reads, for one program."""
 
@@ -236,21 +243,32 @@ class Tables:
         rows: list[tuple[int, int]] = []
         heads: dict[Repeat, int] = {}
         jumps: dict[Repeat, np.ndarray] = {}
+        places = self._entries(program.calls, lanes)
         for number, call in enumerate(program.calls):
             for r in program.repeats:
                 if r.first == number:
                     heads[r], counter = len(rows), program.slots + program.repeats.index(r)
                     jumps[r] = np.array([r.going * lanes.bytes, counter * lanes.bytes, r.most, 0], np.int64)
                     rows.append((0, self.held(jumps[r])))
-            entries = np.empty(len(call.bases) + len(call.table))
-            entries[: len(call.bases)].view(np.int64)[:] = [base * lanes.bytes for base in call.bases]
-            entries[len(call.bases) :] = call.table
-            rows.append((blocks[call.block], self.held(entries)))
+            rows.append((blocks[call.block], places[number]))
             for r in reversed(program.repeats):
                 if r.end == number + 1:
                     rows.append((0, self.held(np.array([-1, 0, 0, heads[r]], np.int64))))
                     jumps[r][words.TARGET] = len(rows)
         return np.array(rows, np.int64).reshape(-1, 2)
+
+    def _entries(self, calls: Sequence[Call], lanes: Lanes) -> list[int]:
+        """Where the bases of each call, followed by its constants, lie."""
+        bases = np.array([len(call.bases) for call in calls], np.int64)
+        constants = np.array([len(call.table) for call in calls], np.int64)
+        ends = np.cumsum(bases + constants)
+        starts = ends - bases - constants
+        entries = np.empty(ends[-1] if len(calls) else 0, np.int64)
+        listed = chain.from_iterable(call.bases for call in calls)
+        entries[_ranges(starts, bases)] = np.fromiter(listed, np.int64, bases.sum()) * lanes.bytes
+        listed = chain.from_iterable(call.table for call in calls)
+        entries.view(float)[_ranges(starts + bases, constants)] = np.fromiter(listed, float, constants.sum())
+        return (self.held(entries) + 8 * starts).tolist()
 
     def _presets(self, program: Program, lanes: Lanes) -> int:
         counters = [

@@ -7,10 +7,12 @@ transposed derivative: all gradients of one scalar for a few times the cost of t
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from itertools import repeat
 from typing import Any
 
 from ..errors import ArgumentError
+from .directions import Entries, Patterns, is_zero, shared_patterns
 from .node import Value
 from .program import Call, Program
 from .replay import Piece, primal, pulled, pushed, rates, run
@@ -20,12 +22,6 @@ from .split import split
 PIECE = 400  # instructions that are differentiated together
 MANY = 120  # the same where there are many directions
 _AT_ONCE = 1200  # operations that the rates of one piece may take in one step
-
-Entries = Mapping[str, Sequence[Any]]  # the flat entries of arguments or results, by name
-
-
-def _is_zero(x: Any) -> bool:
-    return x.__class__ is float and x == 0.0
 
 
 def _sum(a: Any, b: Any) -> Any:
@@ -55,7 +51,7 @@ class _Memory:
             self.slots[bases[port] + offset] = value
 
     def results(self, program: Program) -> dict[str, list[Any]]:
-        return {y.name: [self.slots.get(slot, 0.0) for slot in y.slots] for y in program.outputs}
+        return {y.name: list(map(self.slots.get, y.slots, repeat(0.0))) for y in program.outputs}
 
 
 class Replay:
@@ -75,6 +71,7 @@ class Replay:
         self.given = given
         self.pieces = [Piece(block) for block in program.blocks]
         self._shared = recorder.__class__ is Shared
+        self._patterns: list[Patterns] = []
 
     def push(self, directions: Sequence[Entries]) -> tuple[dict[str, list[Any]], list[dict[str, list[Any]]]]:
         """The results, and their rates along each direction (rates of arguments by name; others are constant)."""
@@ -83,6 +80,8 @@ class Replay:
         for moving in moved:  # the presets are constants
             for slot, _ in self.program.preset:
                 moving.slots[slot] = 0.0
+        if self._shared and len(directions) > 1:
+            self._patterns = shared_patterns(self.program, self.pieces, directions)
         for call in self.program.calls:
             self._push(call, memory, moved)
         return memory.results(self.program), [moving.results(self.program) for moving in moved]
@@ -117,9 +116,11 @@ class Replay:
         """Push directions one by one: most are alike, and then they share their code."""
         piece = self.pieces[call.block]
         stored, known = self.recorder.call(primal, piece, x, call.table)
-        own = [tuple(i for i, rate in enumerate(dx) if not _is_zero(rate)) for _, dx in active]
-        chosen = piece.patterns(own)
+        own = [tuple(i for i, rate in enumerate(dx) if not is_zero(rate)) for _, dx in active]
+        chosen = self._patterns[call.block]
         for (m, dx), pattern in zip(active, own, strict=True):
+            if pattern not in chosen:  # some rates have vanished
+                chosen[pattern] = piece.patterns([pattern])[pattern]
             wide = chosen[pattern]
             found = self.recorder.call(rates, piece, wide, x, call.table, known, tuple(dx[i] for i in wide))
             moves = piece.reach(pattern).stored
@@ -149,7 +150,7 @@ class Replay:
         w = tuple(
             0.0 if value in x else cotangents.taken(value) for value in y
         )  # a value that is passed on keeps its own
-        if all(map(_is_zero, w)):
+        if all(map(is_zero, w)):
             return
         first = [value.__class__ is Value and x.index(value) == i for i, value in enumerate(x)]
         before = tuple(cotangents.of(value) if new else 0.0 for value, new in zip(x, first, strict=True))
@@ -176,7 +177,7 @@ class _Cotangents:
         return self.total.pop(value, 0.0) if value.__class__ is Value else 0.0
 
     def add(self, value: Any, weight: Any) -> None:
-        if value.__class__ is not Value or _is_zero(weight):
+        if value.__class__ is not Value or is_zero(weight):
             return
         known = self.total.get(value, 0.0)
-        self.total[value] = weight if _is_zero(known) else self.recorder.call(_sum, known, weight)
+        self.total[value] = weight if is_zero(known) else self.recorder.call(_sum, known, weight)

@@ -7,6 +7,7 @@ A leaf is a number or a symbol; ints, strings, None and other objects are struct
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from itertools import islice
 from typing import Any
 
 from .node import Expr, Value
@@ -22,6 +23,28 @@ class _Slot:
 
 
 SLOT = _Slot()
+
+
+class _Row:
+    """Marks the place of a long tuple of leaves inside a structure. There is one of a kind: compared by identity."""
+
+    __slots__ = ("cls", "size")
+
+    def __init__(self, cls: type, size: int) -> None:
+        self.cls = cls
+        self.size = size
+
+    def __repr__(self) -> str:
+        return f"{self.cls.__name__} of {self.size}"
+
+
+_LONG = 12  # leaves from which on a tuple is looked at as a whole, which takes a tenth of the time
+_rows: dict[tuple[type, int], _Row] = {}
+
+
+def _row(cls: type, size: int) -> _Row:
+    found = _rows.get((cls, size))
+    return _rows.setdefault((cls, size), _Row(cls, size)) if found is None else found
 
 
 def rebuild(cls: type, children: list[Any]) -> Any:
@@ -65,7 +88,10 @@ def flatten(tree: Any) -> tuple[list[Any], Any]:
     return found, _structure(tree, found) if isinstance(tree, tuple) else tree
 
 
-def _structure(tree: tuple[Any, ...], found: list[Any]) -> tuple[Any, ...]:
+def _structure(tree: tuple[Any, ...], found: list[Any]) -> Any:
+    if len(tree) > _LONG and LEAF_TYPES.issuperset(map(type, tree)):
+        found += tree
+        return _row(tree.__class__, len(tree))
     parts: list[Any] = [tree.__class__]
     for x in tree:
         if x.__class__ in LEAF_TYPES:
@@ -80,14 +106,17 @@ def unflatten(structure: Any, items: Iterator[Any]) -> Any:
     """Put leaves back into a structure made by `flatten`."""
     if structure is SLOT:
         return next(items)
-    return _filled(structure, items) if structure.__class__ is tuple else structure
+    kind = structure.__class__
+    return _filled(structure, items) if kind is tuple or kind is _Row else structure
 
 
-def _filled(structure: tuple[Any, ...], items: Iterator[Any]) -> Any:
+def _filled(structure: Any, items: Iterator[Any]) -> Any:
+    if structure.__class__ is _Row:
+        return rebuild(structure.cls, list(islice(items, structure.size)))
     made = []
     for s in structure[1:]:
         if s is SLOT:
             made.append(next(items))
         else:
-            made.append(_filled(s, items) if s.__class__ is tuple else s)
+            made.append(_filled(s, items) if s.__class__ is tuple or s.__class__ is _Row else s)
     return rebuild(structure[0], made)

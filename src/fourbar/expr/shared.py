@@ -8,6 +8,8 @@ seen before is not traced again. `shared_tasks.py` then fuses calls, and `shared
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from itertools import chain
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -44,17 +46,19 @@ class Shared:
         """Record a step; trace it only if its shape is new."""
         given, structure = flatten(args)
         if is_apart(function):
-            given, shape = self._constants.placed(given), self._shapes.get((function, structure))
+            shape = self._shapes.get((function, structure))
             if shape is None:
                 shape = self._shapes[function, structure] = shape_apart(function, structure, len(given))
+            read = self._constants.placed([given[leaf] for leaf in shape.reads])
         else:
             signature = tuple(_signature(given))
             shape = self._shapes.get((function, structure, signature))
             if shape is None:
                 shape = self._shapes[function, structure, signature] = trace_step(function, structure, signature)
-        use = Use(shape, given, [Value() for _ in shape.roots])
+            read = given
+        use = Use(shape, read, [Value() for _ in shape.roots])
         self._uses.append(use)
-        return unflatten(shape.structure, iter(use.results()))
+        return unflatten(shape.structure, iter(shape.leaves(given, use.made)))
 
     def repeat(self, body: Body, state: Any, most: int, going: Any = 1.0) -> Any:
         """Record a part that runs again and again; see `repeat.py`."""
@@ -120,9 +124,8 @@ def _ports(tasks: Sequence[Task], records: Records) -> tuple[Ports, list[tuple[i
 def _ports_apart(tasks: Sequence[Task]) -> tuple[Ports, list[list[int]]]:
     """The same for a standalone step."""
     size = len(tasks[0].loads) + len(tasks[0].exports)
-    slots = np.empty((len(tasks), size), np.int32)
-    for row, task in zip(slots, tasks, strict=True):
-        row[:] = [value.slot for value in task.loads + task.exports]
+    values = chain.from_iterable(part for task in tasks for part in (task.loads, task.exports))
+    slots = np.fromiter(map(attrgetter("slot"), values), np.int32, len(tasks) * size).reshape(-1, size)
     ports = Ports.of_slots(slots)
     return ports, slots[:, ports.anchors].tolist()
 

@@ -6,9 +6,11 @@ short-lived ones can be overwritten early. A block finds each record through a p
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -17,6 +19,7 @@ from .node import Value
 from .shared_tasks import KEPT, Task
 
 _RESULT = -1  # the role of the caller of the program
+_last_use = attrgetter("last_use")
 
 
 @dataclass(frozen=True)
@@ -85,23 +88,30 @@ class Records:
     def __init__(self, tasks: Sequence[Task], first_free: int, repeated: Sequence[tuple[int, int]] = ()) -> None:
         self._tasks = tasks
         self._roles = _numbered(task.role for task in tasks)
-        self._last: dict[Value, int] = {}
-        self._users: dict[Value, frozenset[int]] = {}
-        nobody: frozenset[int] = frozenset()
-        joined: dict[tuple[frozenset[int], int], frozenset[int]] = {}  # few are different, and a set takes 216 bytes
-        for number, (task, role) in enumerate(zip(tasks, self._roles, strict=True)):
-            for value in task.loads:
-                self._last[value] = number
-                before = self._users.get(value, nobody)
-                if role not in before:
-                    if (before, role) not in joined:
-                        joined[before, role] = before | {role}
-                    self._users[value] = joined[before, role]
+        self._ends = [task.last for task in tasks]
+        self._users = self._find_users()
+        self._addressed = {value for task in tasks if not task.is_apart for value in task.loads}  # by record
+        self._outlasting: dict[Value, int] = {}
         for first, end in repeated:
             self._outlast(first, end)
         self._offsets = self._group()
         self._home: dict[Value, tuple[Any, int]] = {}
         self.slots = self._allocate(first_free)
+
+    def _find_users(self) -> dict[Value, frozenset[int]]:
+        """The roles that use each value which is not the result of a standalone step."""
+        users: dict[Value, frozenset[int]] = {}
+        nobody: frozenset[int] = frozenset()
+        joined: dict[tuple[frozenset[int], int], frozenset[int]] = {}  # few are different, and a set takes 216 bytes
+        made = {value for task in self._tasks if not task.is_apart for value in task.exports}
+        for task, role in zip(self._tasks, self._roles, strict=True):
+            for value in made.intersection(task.loads):
+                before = users.get(value, nobody)
+                if role not in before:
+                    if (before, role) not in joined:
+                        joined[before, role] = before | {role}
+                    users[value] = joined[before, role]
+        return users
 
     def _outlast(self, first: int, end: int) -> None:
         """Keep what tasks[first:end], which run again and again, read and did not make until the last of them."""
@@ -109,7 +119,12 @@ class Records:
         for task in self._tasks[first:end]:
             for value in task.loads:
                 if value not in made:
-                    self._last[value] = max(self._last[value], end - 1)
+                    self._outlasting[value] = max(self._outlasting.get(value, 0), end - 1)
+
+    def _last(self, values: Sequence[Value], made: int) -> int:
+        """The task that is the last to use one of some values, which task `made` has made."""
+        last = max(made, bisect_left(self._ends, max(map(_last_use, values))))
+        return max([last, *(self._outlasting.get(value, 0) for value in values)]) if self._outlasting else last
 
     def _group(self) -> dict[int, dict[Any, tuple[Any, int]]]:
         """For every role: its results, split by the roles that use them -> (record, offset in it)."""
@@ -135,37 +150,35 @@ class Records:
         free: dict[int, list[int]] = defaultdict(list)
         expiring: dict[int, list[tuple[int, int]]] = defaultdict(list)
         for number, task in enumerate(self._tasks):
-            for record, values in self._records_of(number).items():
-                size = 1 + max(offset for _, offset in values)
+            for record, size, values, offsets in self._records_of(number):
                 if free[size]:
                     base = free[size].pop()
                 else:
                     base, top = top, top + size
                 home = ((number, record), base)
-                for value, offset in values:
+                for value, offset in zip(values, offsets, strict=True):
                     value.slot = base + offset
-                    if value in self._last or not task.is_apart:
-                        self._home[value] = home
-                if not any(value.last_use == KEPT for value, _ in values):
-                    last = max(self._last.get(value, number) for value, _ in values)
-                    expiring[last].append((size, base))
+                for value in self._addressed.intersection(values) if task.is_apart else values:
+                    self._home[value] = home
+                if max(map(_last_use, values)) != KEPT:
+                    expiring[self._last(values, number)].append((size, base))
             for size, base in expiring.pop(number, ()):
                 free[size].append(base)
         return top
 
-    def _records_of(self, number: int) -> dict[Any, list[tuple[Value, int]]]:
-        """The records that a task writes: (value, offset) of each of their members."""
+    def _records_of(self, number: int) -> list[tuple[Any, int, Sequence[Value], Sequence[int]]]:
+        """The records that a task writes: what each is, its size, its members, and the offsets of these."""
         task = self._tasks[number]
-        if task.is_apart and task.exports[0].argument:  # a copy into values that have slots of their own
-            return {}
         if task.is_apart:
-            return {"all": [(value, i) for i, value in enumerate(task.exports)]}
-        records: dict[Any, list[tuple[Value, int]]] = defaultdict(list)
+            own = bool(task.exports[0].argument)  # a copy into values that have slots of their own
+            return [] if own else [("all", len(task.exports), task.exports, range(len(task.exports)))]
+        records: dict[Any, tuple[list[Value], list[int]]] = defaultdict(lambda: ([], []))
         places = self._offsets.get(self._roles[number], {})
         for value, tag in zip(task.exports, task.tags, strict=True):
             record, offset = places[tag]
-            records[record].append((value, offset))
-        return records
+            records[record][0].append(value)
+            records[record][1].append(offset)
+        return [(record, 1 + max(offsets), values, offsets) for record, (values, offsets) in records.items()]
 
     def layout(self, task: Task) -> Layout:
         """How a task addresses its loads and exports."""

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from ..once import cached_property
 from .autodiff import reachable
 from .node import Expr, Graph, Value
 from .program import Instruction
@@ -31,6 +32,18 @@ class Shape:
     positions: list[int]  # the leaf of the result that each root is
     results: list[Any]  # a float, ("argument", leaf) or ("root", number), one per leaf
     apart: bool = False
+    reads: list[int] = field(default_factory=list)  # the leaves of its arguments that a standalone step loads
+
+    def leaves(self, given: Sequence[Any], made: list[Value]) -> list[Any]:
+        """The leaves of its result, from those of its arguments and the values that it stores."""
+        if self._only_roots:
+            return made
+        sources = self.results
+        return [x if x.__class__ is not tuple else (given if x[0] == "argument" else made)[x[1]] for x in sources]
+
+    @cached_property
+    def _only_roots(self) -> bool:
+        return self.results == [("root", i) for i in range(len(self.roots))]
 
 
 def trace_step(function: Callable[..., Any], structure: Any, signature: tuple[Any, ...]) -> Shape:
@@ -61,9 +74,10 @@ def trace_step(function: Callable[..., Any], structure: Any, signature: tuple[An
 
 
 def shape_apart(function: Callable[..., Any], structure: Any, leaves: int) -> Shape:
-    """The shape of a standalone step: it loads everything."""
+    """The shape of a standalone step: constants, too, are loaded."""
     shape = trace_step(function, structure, tuple(("load", i) for i in range(leaves)))
     shape.apart = True
+    shape.reads = sorted(node.args[0] for node in reachable(shape.roots) if node.op == "load")
     return shape
 
 
@@ -72,26 +86,16 @@ def shape_of_copy(count: int) -> Shape:
     graph = Graph()
     roots = [graph.node("add", graph.node("load", i), -0.0) for i in range(count)]
     places = list(range(count))
-    return Shape(shape_of_copy, None, roots, places, [("root", i) for i in places], apart=True)
+    return Shape(shape_of_copy, None, roots, places, [("root", i) for i in places], apart=True, reads=places)
 
 
 @dataclass(slots=True)
 class Use:
-    """One recorded call."""
+    """One recorded call; the arguments of a standalone step are those that it reads."""
 
     shape: Shape
     arguments: list[Any]
     made: list[Value] = field(default_factory=list)
-
-    def results(self) -> list[Any]:
-        """The leaves of its result."""
-        return [self._result(source) for source in self.shape.results]
-
-    def _result(self, source: Any) -> Any:
-        if source.__class__ is not tuple:
-            return source
-        where, index = source
-        return self.arguments[index] if where == "argument" else self.made[index]
 
 
 @dataclass(frozen=True)
@@ -124,7 +128,7 @@ def find_live(recorded: Sequence[Use], kept: Iterable[Value]) -> Live:
 
     Every value records the number of the call that uses it last, or `KEPT` if it is a result of the program.
     """
-    memo: dict[Any, Needs] = {}
+    memo: dict[tuple[int, tuple[int, ...]], Needs] = {}
     found: list[tuple[Use, int, Needs]] = []
     for value in kept:
         value.last_use = KEPT
@@ -133,12 +137,17 @@ def find_live(recorded: Sequence[Use], kept: Iterable[Value]) -> Live:
         roots = tuple([r for r, value in enumerate(use.made) if value.last_use >= 0])
         if not roots:
             continue
-        key = (id(use.shape), use.shape.apart or roots)
-        if key not in memo:
-            memo[key] = _needs(use.shape, tuple(range(len(use.made))) if use.shape.apart else roots)
+        if use.shape.apart:
+            key, loads = (id(use.shape), ()), use.arguments
+            if key not in memo:
+                memo[key] = _needs(use.shape, tuple(range(len(use.made))))
+        else:
+            key = (id(use.shape), roots)
+            if key not in memo:
+                memo[key] = _needs(use.shape, roots)
+            loads = [use.arguments[leaf] for leaf in memo[key].loads]
         found.append((use, number, memo[key]))
-        for leaf in memo[key].loads:
-            value = use.arguments[leaf]
+        for value in loads:
             if value.last_use < 0:
                 value.last_use = number
     found.reverse()
@@ -158,6 +167,7 @@ class Task:
     tags: list[tuple[int, int]]  # for each export: member, leaf of its result
     role: tuple[Any, ...]
     code: tuple[Any, ...]
+    last: int  # the number of its last call among all that were recorded
 
     @property
     def is_apart(self) -> bool:
@@ -170,8 +180,6 @@ class Task:
 
 
 def _task(live: Live, first: int, count: int) -> Task:
-    if live.uses[first].shape.apart:
-        return _task_apart(live.uses[first], live.needs[first])
     members = list(zip(live.uses[first : first + count], live.needs[first : first + count], strict=True))
     last = live.numbers[first + count - 1]
     loads: dict[Value, int] = {}
@@ -194,18 +202,19 @@ def _task(live: Live, first: int, count: int) -> Task:
                 tags.append((member, use.shape.positions[root]))
         code.append((id(use.shape), needs.roots, tuple(links), tuple(stored)))
     role = tuple((use.shape.function, use.shape.structure) for use, _ in members)
-    return Task(members, list(loads), exports, tags, role, tuple(code))
+    return Task(members, list(loads), exports, tags, role, tuple(code), last)
 
 
-def _task_apart(use: Use, needs: Needs) -> Task:
+def _task_apart(use: Use, needs: Needs, number: int) -> Task:
     """A standalone step: it loads and stores whatever its shape does."""
-    return Task([(use, needs)], use.arguments, use.made, [], (id(use.shape),), (id(use.shape),))
+    key = (id(use.shape),)
+    return Task([(use, needs)], use.arguments, use.made, [], key, key, number)
 
 
 def _size(tasks: Sequence[Task]) -> int:
     """Instructions of all distinct blocks."""
-    distinct = {task.code: sum(len(needs.nodes) for _, needs in task.members) for task in tasks}
-    return sum(distinct.values())
+    distinct = {task.code: task for task in tasks}
+    return sum(len(needs.nodes) for task in distinct.values() for _, needs in task.members)
 
 
 def _runs(live: Live, count: int) -> list[tuple[int, int]]:
@@ -224,8 +233,10 @@ def _runs(live: Live, count: int) -> list[tuple[int, int]]:
 def fuse(live: Live) -> list[Task]:
     """Tasks of as many calls each as keep the code small."""
     tasks: list[Task] = []
+    listed = enumerate(zip(live.uses, live.needs, live.numbers, strict=True))
+    alone = {i: _task_apart(use, needs, number) for i, (use, needs, number) in listed if use.shape.apart}
     for count in _FUSED:
-        tasks = [_task(live, first, some) for first, some in _runs(live, count)]
+        tasks = [alone[first] if first in alone else _task(live, first, some) for first, some in _runs(live, count)]
         if _size(tasks) <= _MOST_INSTRUCTIONS:
             break
     return tasks

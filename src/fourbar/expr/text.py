@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import marshal
 from collections.abc import Iterable
 
 from .program import Block, Call, Input, Instruction, Output, Program, Repeat, Store
@@ -28,12 +29,10 @@ def block_text(block: Block) -> str:
 
 
 def block_digest(block: Block) -> str:
-    """The hash of a block's ports and text, which identifies it. It is stored with the block, for large ones
-    take long.
-    """
+    """A hash of all that a block is, which identifies it. It is stored with the block, for large ones take long."""
     if not block.digest:
-        text = f"ports {block.ports}\n{block_text(block)}"
-        block.named(hashlib.sha256(text.encode()).hexdigest())
+        parts = (block.ports, block.table, block.code, [(s.port, s.offset, s.value) for s in block.stores])
+        block.named(hashlib.sha256(marshal.dumps(parts, 2)).hexdigest())  # 2: as in `kernel.digest`
     return block.digest
 
 

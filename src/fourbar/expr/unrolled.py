@@ -90,7 +90,9 @@ def collect_outputs(
     for name, shape, entries in named:
         if len(entries) != prod(shape):
             raise ValueError(f"output {name!r} has {len(entries)} entries, its shape {shape} needs {prod(shape)}")
-        slots = tuple(e.slot if e.__class__ is Value else constant_slot(float(e)) for e in entries)
+        constants = dict.fromkeys([e for e in entries if e.__class__ is not Value])
+        place = {e: constant_slot(float(e)) for e in constants}
+        slots = tuple([e.slot if e.__class__ is Value else place[e] for e in entries])
         outputs.append(Output(name, shape, slots))
     return tuple(outputs)
 
@@ -168,9 +170,10 @@ class Unrolled:
             size = len(reachable(self._shapes[key].roots))
             self._check(size)
         shape = self._shapes[key]
-        use = Use(shape, self._constants.placed(given), [Value() for _ in shape.roots])
+        read = self._constants.placed([given[leaf] for leaf in shape.reads])
+        use = Use(shape, read, [Value() for _ in shape.roots])
         self._stand_apart(use, size)
-        return unflatten(shape.structure, iter(use.results()))
+        return unflatten(shape.structure, iter(shape.leaves(given, use.made)))
 
     def _stand_apart(self, use: Use, size: int) -> None:
         """Make a call a block of its own, which adds so many nodes to the program."""
@@ -330,8 +333,9 @@ def _copy(use: Use) -> Block:
 
 
 def block_apart(use: Use) -> Block:
-    """A port for every argument of a standalone step, then one for every result."""
+    """A port for every argument that a standalone step reads, then one for every result."""
     shape, arguments = use.shape, len(use.arguments)
-    code, number = linear_code(shape.roots, lambda load: ("load", load.args[0], 0))
+    place = {leaf: i for i, leaf in enumerate(shape.reads)}
+    code, number = linear_code(shape.roots, lambda load: ("load", place[load.args[0]], 0))
     stores = tuple(Store(arguments + r, 0, number[root.id]) for r, root in enumerate(shape.roots))
     return Block(arguments + len(stores), 0, tuple(code), stores)

@@ -269,6 +269,13 @@ class Jacobian(DerivativeRecording):
         shape = self.shape(present, list(shapes.values()))
         return forwards.replay.recorder.finish(self.name, [("blocks", shape, entries)])
 
+    def result_shapes(self, present: tuple[str, ...]) -> list[tuple[int, ...]]:
+        """The shapes of what is differentiated."""
+        plain = self._plain()
+        if plain is not None and plain.method.record in JACOBIANS:  # forces or accelerations
+            return [(self.model.cluster_tree.nv,)] * len(plain.results)
+        return [y.shape for y in self.of.program(self._own(present)).outputs]
+
     def shape(self, present: tuple[str, ...], results: Sequence[tuple[int, ...]]) -> tuple[int, ...]:
         """(blocks, rows, columns) if all blocks are of one size, else flat."""
         widths = [a.width for a in self.of.arguments if a.name in present]

@@ -207,9 +207,8 @@ class Layout:
 
     def _shapes(self, present: tuple[str, ...]) -> tuple[list[tuple[int, ...]], list[tuple[int, ...]]]:
         """Of the results, and of the tangents of the arguments."""
-        of = self._recording.of
-        outputs = of.program(tuple(a.name for a in of.arguments if a.name in present)).outputs
-        return [y.shape for y in outputs], [a.tangent for a in of.arguments if a.name in present]
+        widths = [a.tangent for a in self._recording.of.arguments if a.name in present]
+        return self._recording.result_shapes(present), widths
 
     def stacked(self, present: tuple[str, ...]) -> Any:
         """What names the blocks if these are matrices of one size (blocks, rows, columns), else None."""

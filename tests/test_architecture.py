@@ -360,6 +360,7 @@ ODD_PHRASES = (
     r"\b(astray|crew|mailbox|cluster_tree mechanism)\b",
     r"\b(metres|radians|numbers?|entry|entries|samples?|file|ns|µs) a (radian|turn|metre|format|velocity|coordinate"
     r"|body|sample|lane|vector|port|slot|leaf|link|command|method|subject|concept)\b",
+    r"\bone (number|block|method|file|line|value|call) an? (row|link|body|joint|step|algorithm|format|method)\b",
 )
 
 
@@ -403,6 +404,7 @@ def test_texts_are_plain_words() -> None:
 def test_odd_phrases_are_seen() -> None:
     assert odd_phrases("a pitch in metres a\n    radian") == ["metres a radian"]
     assert odd_phrases("one number a velocity") == ["number a velocity"]
+    assert odd_phrases("one method an algorithm") == ["one method an algorithm"]
     assert odd_phrases("metres per radian; the samples that a thread takes") == []
 
 

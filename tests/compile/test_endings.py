@@ -153,6 +153,7 @@ print("done", flush=True)
     assert [finished(process) for process in processes] == ["done"] * 3
 
 
+@pytest.mark.slow  # test_dask has tasks too
 def test_tasks_of_dask():
     pytest.importorskip("dask")
     code = """
@@ -180,6 +181,7 @@ def _worker(number, results):
     results.put(_in_a_worker(number))
 
 
+@pytest.mark.slow  # test_processes has workers too
 def test_workers_of_multiprocessing():
     context = multiprocessing.get_context("spawn")
     results = context.Queue()

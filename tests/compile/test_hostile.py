@@ -206,6 +206,7 @@ def test_forks_while_helpers_are_at_work():
         worker.join()
 
 
+@pytest.mark.slow  # many interpreters; test_endings has some
 def test_calls_while_the_interpreter_ends():
     """From a daemon thread, from what is done at exit after the helpers were sent home, and from a finalizer."""
     code = """

@@ -109,6 +109,7 @@ print(mappings() - before)
 """
 
 
+@pytest.mark.slow  # hundreds of robots
 @pytest.mark.slow_cases("300-0.0")
 @LINUX
 @pytest.mark.parametrize(

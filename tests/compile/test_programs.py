@@ -216,6 +216,7 @@ robot.gravity_force(robot.neutral())
 """
 
 
+@pytest.mark.default_cases("True-0")
 @pytest.mark.parametrize(("change", "files"), [(False, 1), (True, 0)])
 def test_sources_that_change_under_a_running_process(tmp_path, folder, change, files):
     """What it writes is what the old files say: no other process may take it for what the new ones do."""

@@ -64,7 +64,7 @@ def run(way, raises):
     return python(_CODE.format(call=_WAYS[way], raises=raises, count=6_000_000))
 
 
-@pytest.mark.slow_cases("by name, together", "together")
+@pytest.mark.default_cases("alone")
 @pytest.mark.parametrize("way", _WAYS)
 def test_an_error_in_a_handler_ends_a_batch(way):
     assert run(way, True) == "True True"

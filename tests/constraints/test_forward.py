@@ -207,6 +207,7 @@ def test_frames_on_rotors_turn_with_them() -> None:
     near(c.osim_inverse(q), expected, 1e-11)
 
 
+@pytest.mark.default_cases("closed")
 @pytest.mark.parametrize("name", ["point", "closed"])
 def test_derivatives(name: str) -> None:
     """Along a direction by differences, and backwards by the adjoint identity; redundant rows included."""

@@ -172,6 +172,7 @@ def test_singular_position_of_the_motors() -> None:
         c.inverse_dynamics(robot.expand(q), np.zeros(5), robot.expand_acceleration(q, np.zeros(2), np.ones(2)))
 
 
+@pytest.mark.default_cases("torque")
 @pytest.mark.parametrize("least", ["torque", "constraint"])
 def test_singular_positions_of_small_robots(least: str) -> None:
     """Forces of a robot that weighs a billionth are a billionth: out of reach where those of a large one are."""

@@ -220,6 +220,7 @@ def test_options_go_by_name_too() -> None:
     assert np.allclose(rate[..., :3, :3], 0.0)
 
 
+@pytest.mark.slow  # a long chain
 def test_steps_that_share_their_code() -> None:
     """A robot too long to be unrolled."""
     robot = fb.robots.gt_chain(60, seed=1)

@@ -67,6 +67,7 @@ def test_gradient_of_the_dynamics_by_all_numbers(name: str, method: str) -> None
     _transposed(getattr(robot, method), given, random_rates(robot), 1e-12)
 
 
+@pytest.mark.default_cases("four_bar")
 @pytest.mark.parametrize("name", ["tree0", "geared", "four_bar", pytest.param("tripod", marks=pytest.mark.slow)])
 def test_jacobian_by_some_numbers(name: str) -> None:
     robot, state = case(name)

@@ -125,7 +125,7 @@ class ArticulatedLink(NamedTuple):
         return hinge.D.whiten(u)
 
     def motions(self) -> list[Mat]:
-        """The motion subspace, one 6 x nv block a link."""
+        """The motion subspace, one 6 x nv block per link."""
         return [Mat.from_columns([t.six() for t in self.k.S.twists()])]
 
 
@@ -173,7 +173,7 @@ class ArticulatedCluster(NamedTuple):
         return hinge.D.whiten(u)
 
     def motions(self) -> list[Mat]:
-        """The stacked motion subspace 𝖲, one 6 x nv block a link."""
+        """The stacked motion subspace 𝖲, one 6 x nv block per link."""
         columns = [self._motion(j)[1] for j in range(len(self.G[0][0]))]
         return [Mat.from_columns([column[b].six() for column in columns]) for b in range(len(self.ks))]
 

@@ -59,7 +59,7 @@ class Condition(Restriction):
 
     @abstractmethod
     def rates(self, view: MovingView) -> Sequence[Scalar]:
-        """A v: one number a row."""
+        """A v: one number per row."""
 
     def residual_and_rates(self, view: MovingView, rates_of: Rates) -> tuple[Sequence[Scalar], Sequence[Scalar]]:
         """The rates, which are those of no residual."""

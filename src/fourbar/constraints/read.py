@@ -1,4 +1,4 @@
-"""What a condition returned, checked: one number a row, linear in the velocities."""
+"""What a condition returned, checked: one number per row, linear in the velocities."""
 
 from __future__ import annotations
 

@@ -30,7 +30,7 @@ def read_quaternion(q: Any, what: str = "a quaternion") -> np.ndarray:
     q = read(what, q, 4)
     bad = ~(np.linalg.norm(q, axis=-1) > 1e-150)
     if np.any(bad):
-        raise ArgumentError(f"{what} has no length or is not finite{samples_among(bad)}: it stands for no rotation")
+        raise ArgumentError(f"{what} has no length or is not finite{samples_among(bad)}: it is not a rotation")
     return q
 
 

@@ -143,7 +143,8 @@ class Asked:
             raise ArgumentError(f"torque={torque!r}: expected a function torque(t, q, v) of arrays, or None")
         if torque is not None and wanted.control is not None:
             raise ArgumentError(
-                "simulate takes torque or control, not both: torque is asked four times a step, control once per period"
+                "simulate takes torque or control, not both: torque is called four times per step, "
+                "control once per period"
             )
         self.torque: Any = torque
         self.given_q, self.given_v = read_state(robot, wanted.q, wanted.v)

@@ -1,4 +1,4 @@
-"""`System`: the user's robot. One method an algorithm, traced and compiled when it is first called."""
+"""`System`: the user's robot. One method per algorithm, traced and compiled when first called."""
 
 from __future__ import annotations
 

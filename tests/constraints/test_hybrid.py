@@ -98,6 +98,7 @@ def test_names() -> None:
         c.hybrid_dynamics(s.q, s.v, s.v, s.tau, prescribed=["armm"])
 
 
+@pytest.mark.default_cases("rotor", "functions")
 @pytest.mark.parametrize("name", ["plane", "rotor", "functions", "closed"])
 def test_impulse_in_high_precision(name: str) -> None:
     robot, c, s = walker(), held(name), state(name)

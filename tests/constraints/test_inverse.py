@@ -69,6 +69,7 @@ def _solves(c: Constrained, tau: np.ndarray, force: np.ndarray, actuated: tuple[
     return needed
 
 
+@pytest.mark.default_cases("actuated0", "actuated2")
 @pytest.mark.parametrize("actuated", [("left", "right"), ("right", "left"), ("tip", "left_elbow")])
 def test_two_motors_are_unique(actuated: tuple[str, ...]) -> None:
     c, (q, v, a) = constrained(actuated), states()
@@ -92,6 +93,7 @@ def _least_torque(rows: np.ndarray, needed: np.ndarray, active: list[int], W: np
     return np.linalg.solve(W, B) @ np.linalg.solve(B.T @ np.linalg.solve(W, B), N.T @ needed)
 
 
+@pytest.mark.default_cases("False-actuated0", "True-actuated1")
 @pytest.mark.parametrize("actuated", [("left", "tip", "right"), ("right", "left_elbow", "left"), HINGES])
 @pytest.mark.parametrize("weighted", [False, True])
 def test_least_torque(actuated: tuple[str, ...], weighted: bool) -> None:

@@ -208,7 +208,7 @@ def _given(c: Any, *names: str) -> dict[str, np.ndarray]:
     return {k: every[k] for k in names}
 
 
-@pytest.mark.default_cases("functions", "Fixed")
+@pytest.mark.default_cases("functions")
 @pytest.mark.parametrize("name", _EACH)
 def test_rows(name: str) -> None:
     """A a + Ȧ v and φ of every kind of constraint, on a tree with embedded loops."""

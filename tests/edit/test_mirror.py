@@ -42,7 +42,7 @@ def test_joints(joint: Joint, plane: object) -> None:
         close(np.array(other.linear, float), np.array(m.vector(twist.linear), float), 1e-14)
 
 
-@pytest.mark.default_cases("geared", "0")
+@pytest.mark.default_cases("geared")
 @pytest.mark.slow_cases("5", "guided")
 @pytest.mark.parametrize("name", NAMES)
 def test_motion_is_mirrored(name: str) -> None:

@@ -138,6 +138,7 @@ def test_a_long_block(target):
     check(program, *numbers(program, 3), pushed(program, target()), pulled(program, target()), 1e-11)
 
 
+@pytest.mark.default_cases("Shared")
 @TARGETS
 def test_many_directions(target):
     """More than go into one step: each gives what it gives alone."""

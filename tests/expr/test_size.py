@@ -88,6 +88,7 @@ def test_large_graphs_become_programs_and_text_and_come_back():
     assert interpret(again, {"x": POINT})["y"] == pytest.approx(by_dual_numbers(deep, POINT).value, rel=1e-9)
 
 
+@pytest.mark.default_cases("Shared")
 @pytest.mark.parametrize("make", [Unrolled, Shared])
 def test_long_recordings(make):
     program = in_steps(make(), 20_000)

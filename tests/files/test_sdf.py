@@ -28,6 +28,7 @@ from .exported import arm, floating_arm, tree
 from .sdf_files import JOINTS, again, assert_same, named, one, written
 
 
+@pytest.mark.default_cases("screw", "ball", "planar", "cylindrical", "euler", "placed")
 @pytest.mark.parametrize("name", JOINTS)
 def test_every_joint_comes_back(name: str) -> None:
     robot = one(JOINTS[name])

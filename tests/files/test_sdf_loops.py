@@ -223,6 +223,7 @@ def open_bars(joint: Joint) -> fb.System:
     return b.build()
 
 
+@pytest.mark.default_cases("universal", "ball", "planar")
 @pytest.mark.parametrize("name", START)
 def test_joints_of_loops_open_at_zero_start_elsewhere(name: str) -> None:
     """Whatever the joint, the same positions of the bodies close the loops, and zero is where they are closed."""

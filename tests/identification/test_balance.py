@@ -32,6 +32,7 @@ def test_momentum_rate(name: str) -> None:
     near(robot.momentum_rate_regressor(s.q, s.v) @ robot.inertial_parameters(), expected, 1e-13, size)
 
 
+@pytest.mark.default_cases("geared")
 @FEW
 def test_momentum_rate_column_by_column(name: str) -> None:
     """d/dt (Y_p φ) = (Y + Y_rate) φ for every φ, of each kind: the left side by differences along a motion."""

@@ -15,6 +15,7 @@ from fourbar.robots.linkages import FIVE_BAR
 SOLID = {"mass": 1.0, "inertia": (1.0, 1.0, 1.0)}
 
 
+@pytest.mark.default_cases("0.5")
 @pytest.mark.parametrize("elbows", [0.0, 0.5])
 def test_whatever_can_be_closed_is(elbows: float) -> None:
     """A five-bar with both cranks kept closes where its forearms are long enough, and only there."""

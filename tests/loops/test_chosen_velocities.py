@@ -23,6 +23,7 @@ CHOICES = [
 ]
 
 
+@pytest.mark.default_cases("slider_crank")
 @pytest.mark.parametrize(("name", "chosen"), CHOICES, ids=["slider_crank", "stewart_platform", "delta"])
 def test_the_same_robot_in_other_velocities(name: str, chosen: tuple[str, ...]) -> None:
     robot = fb.robots.ROBOTS[name]()

@@ -36,6 +36,7 @@ def ring(n: int, floating: bool = False) -> Any:
     return b.build()
 
 
+@pytest.mark.default_cases("False")
 @pytest.mark.parametrize("floating", [False, True])
 def test_forward_dynamics_of_wide_groups(floating: bool) -> None:
     """On the ground, and carried by a body that moves with a branch inside, a ball and a scaled velocity."""

@@ -59,6 +59,7 @@ def held(name: str, bench: Any) -> Held:
     return _made[name]
 
 
+@pytest.mark.default_cases("anymal_b")
 @EACH
 def test_accelerations_and_forces(held: Held) -> None:
     settings = pin.ProximalSettings(1e-12, 0.0, 1)
@@ -73,6 +74,7 @@ def test_accelerations_and_forces(held: Held) -> None:
     near(force, found[:, a.shape[1] :], 1e-11)
 
 
+@pytest.mark.default_cases("anymal_b")
 @EACH
 def test_impacts(held: Held) -> None:
     settings = pin.ProximalSettings(1e-12, 0.0, 1)

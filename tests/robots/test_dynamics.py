@@ -120,6 +120,7 @@ def test_maps_follow_the_closed_motion(name: str) -> None:
     assert np.abs(bend - g).max() <= 1e-5 * (1.0 + np.abs(g).max())
 
 
+@pytest.mark.default_cases("five_bar", "tello")
 @pytest.mark.parametrize("name", ["cassie_leg", "delta", "five_bar", "six_bar", "stewart_platform", "tello"])
 def test_lagrange_multipliers(name: str) -> None:
     """The accelerations are those of the spanning tree with forces that hold the loops: another method altogether."""

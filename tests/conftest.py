@@ -25,9 +25,11 @@ _LOOPED = {"differential", "guided"}  # in tests of loops only
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Point FOURBAR_CACHE at a new folder, or at the one that FOURBAR_TEST_CACHE keeps between runs."""
+    """Point FOURBAR_CACHE at a new folder, or at the one that FOURBAR_TEST_CACHE keeps between runs; and let NumPy's
+    linear algebra use one thread: the processes of a run share the cores, and threads that wait would spin."""
     if hasattr(config, "workerinput"):
-        return  # a worker of pytest-xdist inherits the variable
+        return  # a worker of pytest-xdist inherits the variables
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     kept = os.environ.get("FOURBAR_TEST_CACHE")
     if not kept:
         config.stash[_FOLDER] = tempfile.mkdtemp(prefix="fourbar-tests-")

@@ -75,6 +75,7 @@ def test_a_failure_names_its_sample(client: Any) -> None:
         fb.rollout(linkage(), chunked(q, 5), dt=0.01, steps=3).q.compute()
 
 
+@pytest.mark.slow  # dask's own recovery: workers start anew
 def test_a_worker_that_is_killed_loses_nothing(client: Any, tmp_path: Path) -> None:
     q, v = states()
     mark = tmp_path / "killed"

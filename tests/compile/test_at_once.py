@@ -92,6 +92,7 @@ def test_first_calls_again_and_again(cache, tmp_path):
         test_threads_that_compile_when_the_interpreter_ends(delay)
 
 
+@pytest.mark.slow  # first calls from threads are above
 def test_a_robot_that_was_never_called_in_the_threads_of_dask():
     pytest.importorskip("dask.array")
     code = """

@@ -66,7 +66,7 @@ def along(blocks: np.ndarray, robot: Any, moving: dict[str, np.ndarray]) -> np.n
     return total
 
 
-@pytest.mark.default_cases("tree0", "tree1", "four_bar", "geared", "own_coordinate")
+@pytest.mark.default_cases("tree0", "four_bar", "own_coordinate")
 @CASES
 @DYNAMICS
 def test_along_a_direction(name: str, method: str) -> None:
@@ -81,7 +81,7 @@ def test_along_a_direction(name: str, method: str) -> None:
     near(along(blocks, robot, moving), expected, 1e-12)
 
 
-@pytest.mark.default_cases("tree0", "tree1", "four_bar", "geared", "own_coordinate")
+@pytest.mark.default_cases("tree0", "four_bar", "own_coordinate")
 @CASES
 @DYNAMICS
 def test_backwards_is_the_transpose_of_forwards(name: str, method: str) -> None:

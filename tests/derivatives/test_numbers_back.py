@@ -57,7 +57,7 @@ def _transposed(function: Any, given: dict[str, np.ndarray], rates: dict[str, np
         assert np.all(np.abs(forwards - backwards) <= tol * bound)
 
 
-@pytest.mark.default_cases("tree0", "four_bar")
+@pytest.mark.default_cases("tree0-inverse_dynamics", "four_bar-forward_dynamics")
 @pytest.mark.parametrize("method", _DYNAMICS)
 @pytest.mark.parametrize("name", _marked((*TREES, *looped.NAMES)))
 def test_gradient_of_the_dynamics_by_all_numbers(name: str, method: str) -> None:

@@ -281,7 +281,7 @@ def robots(draw: st.DrawFn) -> Mechanism:
 
 
 @given(robots())
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=25, deadline=None)
 def test_any_robot(mechanism: Mechanism) -> None:
     for format in ("json", "toml"):
         same(back(mechanism, format), mechanism)

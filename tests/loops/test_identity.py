@@ -140,6 +140,7 @@ def test_equal_clusters_share_their_code() -> None:
     near(robot.forward_dynamics(q, v, tau), a, 1e-6)
 
 
+@pytest.mark.slow  # compile/test_layouts has both layouts of many methods
 @pytest.mark.quick
 def test_both_layouts_agree() -> None:
     """A short robot is unrolled, a long one shares steps: the same cluster in both moves the same."""

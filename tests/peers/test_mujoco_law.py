@@ -39,6 +39,7 @@ def test_a_ball_that_slides_where_friction_is_much_stiffer(ratio: float) -> None
     close(pair, pair.compared([0, 0, 0.1, 1, 0, 0, 0], [0, 0, 0, 2.0, 0, 0], 300))
 
 
+@pytest.mark.default_cases("3-3.0")
 @pytest.mark.parametrize(("dimensions", "ratio"), [(3, 3.0), (6, 1.0)])
 def test_a_block_that_falls_slides_and_tips(dimensions: int, ratio: float) -> None:
     """On four balls that are soft in different ways; with torsional and rolling friction in the same cone."""

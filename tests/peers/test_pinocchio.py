@@ -55,6 +55,7 @@ def peer(name: str, bench: Any) -> Any:
 # --- dynamics, every robot --------------------------------------------------------------------------------------------
 
 
+@pytest.mark.default_cases("panda", "ur5", "allegro", "double_pendulum", "anymal_b", "tiago", "hector")
 @EACH
 def test_inverse_dynamics(peer: Any) -> None:
     s = states(peer)
@@ -62,6 +63,7 @@ def test_inverse_dynamics(peer: Any) -> None:
     near(peer.robot.inverse_dynamics(s.q, s.v, s.a), peer.v_from_peer(theirs))
 
 
+@pytest.mark.default_cases("panda", "ur5", "allegro", "double_pendulum", "anymal_b", "tiago", "hector")
 @EACH
 def test_forward_dynamics(peer: Any) -> None:
     """Their `aba`, not `abaInParallel`, which is less accurate (8e-14 on panda)."""
@@ -70,6 +72,7 @@ def test_forward_dynamics(peer: Any) -> None:
     near(peer.robot.forward_dynamics(s.q, s.v, s.tau), peer.v_from_peer(theirs))
 
 
+@pytest.mark.default_cases("panda", "ur5", "allegro", "double_pendulum", "anymal_b", "tiago", "hector")
 @EACH
 def test_mass_matrix(peer: Any) -> None:
     s = states(peer)

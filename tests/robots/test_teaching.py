@@ -116,6 +116,7 @@ def test_delta_holds_its_weight() -> None:
     assert np.allclose(tau, J[5] * 0.4 * 9.81 + arms, rtol=1e-12, atol=0.0)
 
 
+@pytest.mark.slow  # a large cluster
 def test_stewart_platform_legs() -> None:
     """The slides are the distances between the ends of the legs; lifting all alike lifts the platform straight up."""
     system = robot("stewart_platform")

@@ -60,6 +60,7 @@ def robots() -> dict[str, fb.System]:
     }
 
 
+@pytest.mark.default_cases("double-gcc", "float-clang")
 @needs_compiler
 @pytest.mark.parametrize(("compiler", "scalar"), BUILDS)
 def test_written_tests_pass_without_a_warning(tmp_path: Path, compiler: str, scalar: str) -> None:

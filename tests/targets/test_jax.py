@@ -156,6 +156,7 @@ def test_gradients(name: str) -> None:
         agree(found, np.stack(one_by_one), 1e-14)
 
 
+@pytest.mark.default_cases("jacfwd-floating", "jacrev-five_bar")
 @pytest.mark.parametrize("name", ALL)
 @pytest.mark.parametrize("way", ["jacfwd", "jacrev"])
 def test_jacobians(name: str, way: str) -> None:

@@ -287,6 +287,7 @@ def test_shapes_of_a_scene_are_drawn_and_kept_in_files(tmp_path: Path) -> None:
 
 
 def test_what_stands_in_the_world_of_a_file_is_drawn_once(tmp_path: Path) -> None:
+    pytest.importorskip("mujoco")
     (tmp_path / "scene.xml").write_text(
         "<mujoco><worldbody><geom type='box' size='1 1 0.1' pos='0 0 -0.1'/><body pos='0 0 0.1'><freejoint/>"
         "<geom type='sphere' size='0.1'/></body></worldbody></mujoco>",

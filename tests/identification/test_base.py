@@ -62,6 +62,7 @@ def test_linkages_count_in_their_assembly() -> None:
     assert base.rank == 4 and "shank_driver.Jzz + shank_support.Jzz + 0.009216 foot.m" in base.combinations
 
 
+@pytest.mark.default_cases("geared")
 @FEW
 def test_definition(name: str) -> None:
     """Y φ = Y_independent β for any φ; β of changes that nothing sees is zero; as many as the rank of Y."""

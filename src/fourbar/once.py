@@ -137,29 +137,40 @@ class cached_property(Generic[T]):  # noqa: N801
 
 
 class Standstill:
-    """Nobody has a turn of the last level while the process forks: a child would find its data half written."""
+    """Nobody has certain turns of the last level while the process forks: a child would find data half written, and
+    locks that no thread of its releases."""
 
-    def __init__(self, turn: Turn) -> None:
-        self._turn = turn
+    def __init__(self) -> None:
+        self._turns: list[Turn] = []
         self._held: list[ExitStack] = []
-        if hasattr(os, "register_at_fork"):
-            os.register_at_fork(before=self.begin, after_in_parent=self.end, after_in_child=self.end)
+
+    def add(self, turn: Turn) -> None:
+        """Take this one too. One who has it may wait for those that were added before, not the other way round."""
+        self._turns.append(turn)
 
     def begin(self) -> None:
-        """Take the turn, and keep it."""
-        held = ExitStack()
-        held.enter_context(self._turn.taken())
+        """Take all turns, and keep them: also those that are added by a thread for which this has to wait."""
+        while True:
+            turns, held = list(self._turns), ExitStack()
+            for turn in reversed(turns):
+                held.enter_context(turn.taken())
+            if len(turns) == len(self._turns):
+                break
+            held.close()
         self._held.append(held)
 
     def end(self) -> None:
-        """Release it, in the parent and in the child."""
-        if self._held:  # else this object was made during the fork
+        """Release them, in the parent and in the child."""
+        if self._held:
             self._held.pop().close()
 
 
 _complete: dict[str, ModuleType] = {}
 _importing = Turn(LAST)
-Standstill(_importing)
+forking = Standstill()  # registered once: Python runs those hooks that are there when a fork begins
+forking.add(_importing)
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(before=forking.begin, after_in_parent=forking.end, after_in_child=forking.end)
 
 
 def imported(name: str) -> ModuleType:

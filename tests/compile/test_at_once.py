@@ -1,8 +1,12 @@
 """First calls from many threads at once, amid forks and signals, and when the interpreter ends: in new processes."""
 
 import sys
+import threading
+import time
 
 import pytest
+
+from fourbar.once import LAST, Standstill, Turn
 
 from .support import finished, python, started
 
@@ -131,7 +135,6 @@ print(*[os.waitpid(pid, 0)[1] for pid in children])
 """
 
 
-@pytest.mark.default_cases("warm-0.02")
 @POSIX
 @pytest.mark.parametrize(("cache", "pause"), [("off", 0.03), ("warm", 0.02)])
 def test_a_fork_while_another_thread_compiles(cache, pause, tmp_path):
@@ -186,3 +189,32 @@ def test_threads_that_compile_when_the_interpreter_ends(delay):
         out, _ = process.communicate(timeout=120)
         assert process.returncode == 0
         assert out.strip() == "good"
+
+
+def test_a_fork_takes_turns_that_are_added_while_it_waits():
+    """As LLVM's is, by a thread that imports it while another forks: a child must not find that turn taken."""
+    still, first, second = Standstill(), Turn(LAST), Turn(LAST)
+    still.add(first)
+    inside, log = threading.Event(), []
+
+    def import_and_compile():
+        with first.taken():
+            inside.set()
+            time.sleep(0.05)  # the fork waits
+            still.add(second)
+        with second.taken():
+            log.append("begin")
+            time.sleep(0.05)
+            log.append("end")
+
+    thread = threading.Thread(target=import_and_compile)
+    thread.start()
+    inside.wait()
+    still.begin()
+    assert log in ([], ["begin", "end"])  # not half way
+    before = list(log)
+    time.sleep(0.1)
+    assert log == before
+    still.end()
+    thread.join()
+    assert log == ["begin", "end"]

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from functools import cache
 from typing import Any
 
-from ..once import LAST, Standstill, Turn, imported
+from ..once import LAST, Standstill, Turn, forking, imported
 from .arena import arena
 from .arena import supported as has_arena
 from .elf import image
@@ -152,5 +152,8 @@ class _Engine:
                 self._engine.close()
 
 
+forking.add(_turn)
+_ending = Standstill()
+_ending.add(_turn)
 # At interpreter exit LLVM is torn down: no thread may then be inside it, or enter it afterwards.
-atexit.register(Standstill(_turn).begin)
+atexit.register(_ending.begin)

@@ -23,8 +23,13 @@ class Held(NamedTuple):
         return np.where(self.coordinates, start, other) if self.velocities else other
 
 
+NONE = Held((), np.zeros(0, bool))
+
+
 def read_held(cluster_tree: ClusterTree, names: Any) -> Held:
     """Joints by name; of a loop all that are independent, or none."""
+    if names == ():
+        return NONE
     if isinstance(names, str) or not isinstance(names, Iterable):
         raise ArgumentError(f"inverse_kinematics: held={names!r}: expected a list of joints, such as ['base']")
     wanted = list(names)

@@ -12,7 +12,7 @@ import pytest
 import fourbar as fb
 from fourbar.functions.function import backend
 from fourbar.joints import Revolute
-from fourbar.sim.acting import acting_on
+from fourbar.sim.applied_forces import acting_on
 from fourbar.sim.runge_kutta import State, step
 
 from .mechanisms import near, random_mechanism, small_mechanism, state

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..errors import ArgumentError, unknown
-from .draws import Draws
+from .random_numbers import Draws
 
 if TYPE_CHECKING:
     from ..system.system import System

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ..lazy import lazy
-from .acting import SimulationWarning
+from .applied_forces import SimulationWarning
 from .rollouts import Rollouts, rollout
 from .runge_kutta import Trajectory
 from .simulate import simulate

@@ -15,9 +15,9 @@ from ..functions.rollout import GIVEN, NONE
 from .leaps import too_fast
 from .numbers import nominal, read_numbers
 from .observe import check_driven, read_observations
+from .observers import Observer
 from .reading import check_actuators
 from .standing import Standing
-from .watch import Watch
 
 if TYPE_CHECKING:
     from .scene import Scene
@@ -75,7 +75,7 @@ class Batch:
         self.numbers = {x.name: self._spread(x.name, y, x.shape) for x, y in both}
         self._number_shapes = {name: x.shape for name, x in self.numbers.items()}
         self._observed = read_observations(observe, scene.model)
-        self._watch = Watch(scene.model, self._parameters, self._observed)
+        self._watch = Observer(scene.model, self._parameters, self._observed)
         self.observations = self._watch.see(self.q, self.v, self._numbers(slice(None)))
 
     def _spread(self, name: str, x: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:

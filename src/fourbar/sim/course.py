@@ -16,7 +16,7 @@ from ..compile.rollout_loop import DIVERGED, RUNNING, STOPPED
 from ..errors import CoordinateError
 from ..functions.rollout import Motion, Rollout
 from ..system.system import System
-from .acting import Acting
+from .applied_forces import Acting
 from .charts import POOR, Charts, noted
 from .runge_kutta import State, Trajectory, diverged, step
 from .step import Followed, Law, rollout_of

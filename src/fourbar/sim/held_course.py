@@ -1,7 +1,7 @@
 """A simulation of a robot with constraints that forces keep, in machine code.
 
 A step in which the rows that stand for all no longer do so, as where a linkage folds flat, is repeated for the samples
-concerned by `HeldFollower`, which solves by singular values; then they catch up with the others.
+concerned by `ConstrainedFollower`, which solves by singular values; then they catch up with the others.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ import numpy as np
 from ..compile.rollout_loop import DIVERGED, RUNNING
 from ..system.constrained.robot import Constrained
 from ..system.system import System
-from .acting import Acting
+from .applied_forces import Acting
+from .constrained import ConstrainedFollower
 from .course import Chart, Course, Rows, Samples, kept_chart
-from .held import HeldFollower
 from .held_step import held_rollout
 from .runge_kutta import State, diverged
 from .step import Followed, Law
@@ -56,7 +56,7 @@ class HeldCourse(Course):
             self._some(s, 0, np.flatnonzero(late), end, rows, threads)
 
     def _step_anew(self, s: Samples, ids: np.ndarray, made: int, rows: Rows) -> None:
-        """One step of some samples by `HeldFollower`; those that have no state after it stay as they are."""
+        """One step of some samples by `ConstrainedFollower`; those that have no state after it stay as they are."""
         self._retried[ids] = made
         which: Any = ids if self.batch else int(ids[0])  # of one sample, errors are raised
         now = State(s.q[which], s.v[which], s.lost[which])
@@ -67,7 +67,7 @@ class HeldCourse(Course):
             tau = tau if self.law.torque is None else tau + self.law.torque(t, q, v)
             return tau if "u" not in held else tau + self.robot.control_force(q, v, held["u"])
 
-        after = HeldFollower(self._held, force, self.law.passive).step(made * self.dt, now, self.dt)
+        after = ConstrainedFollower(self._held, force, self.law.passive).step(made * self.dt, now, self.dt)
         sound = np.atleast_1d(~diverged(after))
         done = ids[sound]
         found = {"q": after.q, "v": after.v, "lost": np.asarray(after.lost)}

@@ -2,8 +2,8 @@
 
 Four passes of the constrained forward dynamics; then the state is put back on the constraints: q by Newton's steps
 along M⁻¹ Aᵀ until φ is closed, v by the impulse that takes out what breaks a row. Where the rows that were chosen to
-stand for all no longer do so, the new state is made infinite: such a step is left to `HeldFollower`, which solves by
-singular values.
+stand for all no longer do so, the new state is made infinite: such a step is left to `ConstrainedFollower`, which
+solves by singular values.
 """
 
 from __future__ import annotations

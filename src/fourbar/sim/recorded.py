@@ -25,7 +25,7 @@ from ..viewer.files import write
 from ..viewer.page import notebook
 from ..viewer.recording import Recording
 from ..viewer.solids import merged, shaded
-from .acting import SimulationWarning
+from .applied_forces import SimulationWarning
 
 _FORMAT = 1
 POINTS, FORCES, VERTICES, FACES = "contact_points", "contact_forces", "ground_vertices", "ground_faces"

@@ -14,12 +14,12 @@ from ..errors import ArgumentError
 from ..representation import counted
 from ..system.system import System
 from ..viewer.recording import Recording
-from .asked import Asked, Wanted, reached
 from .in_chunks import SEEN, Lazy, any_lazy, rolled_lazily
 from .plotted import Plotted
 from .reading import check_times, read_counts, read_period, rows_given
 from .recorded import Recorded
 from .runge_kutta import Trajectory
+from .simulation import Request, Simulation, reached
 
 
 @dataclass(frozen=True)
@@ -175,7 +175,7 @@ def rollout(
         given = {"q": q, "v": v, "control": control, "u": u, "numbers": numbers}
         return _lazy(robot, given, dt=float(dt), steps=int(steps), period=period, every=int(every), passive=passive,
                      observe=observe, threads=threads)  # fmt: skip
-    asked = Asked(Wanted(
+    asked = Simulation(Request(
         robot, q, v, float(dt), int(steps), None, control, u, period, int(every), bool(passive), numbers, observe,
         threads,
     ))  # fmt: skip
@@ -183,7 +183,7 @@ def rollout(
     return _shaped(asked, run, asked.seen(run, run.trajectory))
 
 
-def _shaped(asked: Asked, run: Any, found: Trajectory) -> Rollouts:
+def _shaped(asked: Simulation, run: Any, found: Trajectory) -> Rollouts:
     """A trajectory as arrays with the samples first, without its start."""
     rows, axis = slice(1, 1 + asked.steps // asked.every), asked.start.q.ndim - 1
     missing = rows.stop - 1 - len(found.t[rows])

@@ -17,7 +17,7 @@ from ..errors import ArgumentError, CoordinateError, SingularError, warn
 from ..representation import counted
 from ..system.system import System
 from ..viewer.recording import Recording
-from .acting import Acting, SimulationWarning, with_passive
+from .applied_forces import Acting, SimulationWarning, with_passive
 from .charts import Charts, chart_rate
 from .not_finite import NotFinite
 from .plotted import Plotted

@@ -23,19 +23,19 @@ from ..functions.rollout import GIVEN, NONE
 from ..io.mesh_hulls import hull_of
 from ..once import cached_property
 from ..system.system import System
-from .acting import SimulationWarning
+from .applied_forces import SimulationWarning
 from .batch import Batch
-from .held import Kept
+from .constrained import Kept
 from .in_chunks import any_lazy
 from .numbers import NOTHING, Grounds, Numbers, read_numbers
 from .observe import check_driven, read_observations
+from .observers import Observer
 from .reading import check_actuators, check_times, read_control, read_counts, read_period, rows_given
 from .scenes_in_chunks import rollout_lazily
 from .shapes import added, check_parts, home, home_poses, lifted, read_points, tell_chosen
 from .simulate import USE_ROLLOUT, Progress, Staged
 from .step import Commands, Traced
 from .touching import ContactRun, Driver, Run, asked
-from .watch import Watch
 
 
 class Stepped(NamedTuple):
@@ -53,7 +53,7 @@ class Stepped(NamedTuple):
     force: np.ndarray
 
 
-class Wanted(NamedTuple):
+class Request(NamedTuple):
     """What a motion is asked for; `controls` by name: "tau", "u"."""
 
     controls: dict[str, Any]
@@ -312,7 +312,7 @@ class Scene(Staged):
         given = {"dt": dt, **({} if friction is None else {"friction": friction}), **numbers.values}
         return rollout.start(state, given, batch)
 
-    def _made(self, name: str, q: Any, v: Any, wanted: Wanted) -> ContactRun:
+    def _made(self, name: str, q: Any, v: Any, wanted: Request) -> ContactRun:
         """A motion, made in one go."""
         acting = {x: y for x, y in wanted.controls.items() if y is not None}
         inside = {x: y for x, y in acting.items() if isinstance(y, Traced)}
@@ -331,7 +331,7 @@ class Scene(Staged):
         shapes = [x.shape[:-2] for x in outside.values() if isinstance(x, np.ndarray)]
         batch = np.broadcast_shapes(*shapes) if shapes else ()
         motion = self._started(q, v, wanted.dt, taken, wanted.friction, numbers, batch)
-        seen = Watch(self.model, numbers.which, observed).see(motion.state["q"], motion.state["v"], numbers.of_robot)
+        seen = Observer(self.model, numbers.which, observed).see(motion.state["q"], motion.state["v"], numbers.of_robot)
         run = Run(self, motion, wanted.dt, wanted.steps, wanted.every, seen, wanted.threads)
         try:
             Driver(run, outside, wanted.period).reach(asked(wanted.progress, wanted.steps))
@@ -424,7 +424,7 @@ class Scene(Staged):
         check_times(duration, dt)
         held, steps = read_period(period, dt), max(1, round(duration / dt))
         controls = self._read(control, u, every, -(-steps // held))
-        return self._made("simulate", q, v, Wanted(
+        return self._made("simulate", q, v, Request(
             controls, steps, float(dt), held, int(every), friction, numbers, observe, progress, threads
         ))  # fmt: skip
 
@@ -491,7 +491,7 @@ class Scene(Staged):
             given = {"q": q, "v": v, "control": control, "u": u, "friction": friction, "numbers": numbers}
             return rollout_lazily(self, given, observe, dt=float(dt), steps=int(steps), period=period, every=int(every))
         controls = self._read(control, u, every, -(-steps // held))
-        return self._made("rollout", q, v, Wanted(
+        return self._made("rollout", q, v, Request(
             controls, int(steps), float(dt), held, int(every), friction, numbers, observe, None, threads
         ))  # fmt: skip
 

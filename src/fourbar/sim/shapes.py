@@ -18,7 +18,7 @@ from ..spatial.linear import Vec
 from ..spatial.transform import IDENTITY, Transform
 from ..system.system import System
 from ..tree.cluster_tree import GROUND
-from .acting import SimulationWarning
+from .applied_forces import SimulationWarning
 
 _HOMES = ("home", "standing", "stand", "default")  # names of configurations in which robots start
 _SHOWN = 6  # names in a message

@@ -8,10 +8,10 @@ from typing import Any
 from ..arrays import refuse_lazy
 from ..errors import ArgumentError, warn
 from ..system.system import System
-from .acting import SimulationWarning, warn_of_contacts, warn_of_limits
-from .asked import Asked, Wanted, reached
+from .applied_forces import SimulationWarning, warn_of_contacts, warn_of_limits
 from .reading import check_times, read_counts
 from .runge_kutta import Torque, Trajectory
+from .simulation import Request, Simulation, reached
 from .step import Traced
 
 Progress = Callable[[Iterable[int]], Iterable[int]]
@@ -150,7 +150,7 @@ def simulate(
     if progress is not None and not callable(progress):
         raise ArgumentError(f"progress={progress!r}: expected a function that wraps the range of steps, e.g. tqdm.tqdm")
     steps = max(1, round(duration / dt))
-    asked = Asked(Wanted(
+    asked = Simulation(Request(
         robot, q, v, dt, steps, torque, control, u, period, int(every), bool(passive), numbers, observe, threads
     ))  # fmt: skip
     warn_of_contacts(asked.robot)

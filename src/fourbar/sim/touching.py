@@ -15,7 +15,7 @@ from ..errors import ArgumentError, warn
 from ..functions.rollout import ALWAYS, Motion, Rolled
 from ..representation import counted
 from ..viewer.recording import Recording
-from .acting import SimulationWarning
+from .applied_forces import SimulationWarning
 from .leaps import too_fast
 from .not_finite import NotFinite
 from .plotted import Plotted

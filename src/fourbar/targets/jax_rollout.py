@@ -13,7 +13,7 @@ import numpy as np
 from ..arrays import Argument, batch_shape
 from ..errors import ArgumentError
 from ..functions.varying import argument_names
-from ..sim.acting import acting_on, with_passive
+from ..sim.applied_forces import acting_on, with_passive
 from ..sim.charts import GROWN
 from ..sim.in_chunks import control_core
 from ..sim.numbers import are_passive, refuse_dry_friction, which_numbers

@@ -1,10 +1,10 @@
 """Simulations of robots whose constraints are kept by forces, and of robots in the forces of their drives.
 
-`HeldFollower` makes Runge-Kutta steps of a constrained robot's `forward_dynamics`, asked from Python; `held_step` has
-the same as machine code. After each step the state is put back on the constraints: q by Newton's steps until loops and
-functions are closed to rounding, v by the impulse that takes out what breaks a row. Rows that hold velocities only are
-kept as such: places that follow from them have the error of the steps. An actuated robot is the robot itself with a
-motor on each of its drives.
+`ConstrainedFollower` makes Runge-Kutta steps of a constrained robot's `forward_dynamics`, called from Python;
+`held_step` has the same as machine code. After each step the state is put back on the constraints: q by Newton's steps
+until loops and functions are closed to rounding, v by the impulse that takes out what breaks a row. Rows that hold
+velocities only are kept as such: places that follow from them have the error of the steps. An actuated robot is the
+robot itself with a motor on each of its drives.
 """
 
 from __future__ import annotations
@@ -84,7 +84,7 @@ def in_drives(robot: Actuated, torque: Any, control: Any, u: Any) -> tuple[Syste
     return made, lambda t, q, v: made.actuator_force(q, asked(t, q, v)), control
 
 
-class HeldFollower(Follower):
+class ConstrainedFollower(Follower):
     """Integrates the motion of a robot with constraints."""
 
     def __init__(self, held: Constrained, torque: Torque | None, passive: bool) -> None:

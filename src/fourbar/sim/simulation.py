@@ -12,16 +12,16 @@ from ..functions.rollout import ALWAYS, GIVEN, NONE
 from ..system.constrained.actuated import Actuated
 from ..system.constrained.robot import Constrained
 from ..system.system import System
-from .acting import acting_on, with_passive
+from .applied_forces import acting_on, with_passive
+from .constrained import ConstrainedFollower, check_met, in_drives
 from .course import Course, PartlyIndependent, Rows
-from .held import HeldFollower, check_met, in_drives
 from .held_course import HeldCourse
 from .numbers import Numbers, are_passive, read_numbers, refuse_dry_friction
 from .observe import check_driven, read_observations
+from .observers import InstantObserver, Observer
 from .reading import check_closed, read_control, read_period, read_state, started
 from .runge_kutta import Controls, Follower, Held, Run, State, Torque, Trajectory, warn_of_divergence
 from .step import Law, Traced
-from .watch import Instant, Watch
 
 
 class CompiledRun:
@@ -110,7 +110,7 @@ class CompiledRun:
         warn_of_divergence(self.course.lost_at(), self.course.dt, self.controls.not_finite)
 
 
-class Wanted(NamedTuple):
+class Request(NamedTuple):
     """What a user asks for, as it is given; `steps`, `dt` and `every` have been read."""
 
     robot: Any
@@ -129,10 +129,10 @@ class Wanted(NamedTuple):
     threads: int | None = None
 
 
-class Asked:
+class Simulation:
     """What a simulation is asked for."""
 
-    def __init__(self, wanted: Wanted) -> None:
+    def __init__(self, wanted: Request) -> None:
         if isinstance(wanted.robot, Actuated):
             robot, torque, u = in_drives(wanted.robot, wanted.torque, wanted.control, wanted.u)
             wanted = wanted._replace(robot=robot, torque=torque, control=None, u=u)
@@ -248,7 +248,7 @@ class Asked:
     def _follower(self) -> Follower:
         """What makes steps with forces asked from Python."""
         if self.held is not None:
-            return HeldFollower(self.held, self._python_torque(), self.acting is with_passive)
+            return ConstrainedFollower(self.held, self._python_torque(), self.acting is with_passive)
         return Follower(self.robot, self._python_torque(), self.acting)
 
     def _python_torque(self) -> Torque | None:
@@ -265,7 +265,7 @@ class Asked:
         found: dict[str, np.ndarray] = {}
         if self.observed:
             values = {name: x.reshape(*self.given_q.shape[:-1], *x.shape[1:]) for name, x in self._values().items()}
-            watch = Watch(self.robot.model, self.numbers.which, self.observed)
+            watch = Observer(self.robot.model, self.numbers.which, self.observed)
             found = {name: x[None] for name, x in watch.see(motion.q[0], motion.v[0], values).items()}
             if len(motion.t) > 1:
                 later = self._later(motion, acted, values)
@@ -284,10 +284,10 @@ class Asked:
             tau = given.get("tau", np.zeros(self.robot.nv))
             if "u" in given:
                 tau = tau + self.robot.control_force(motion.q[1:], motion.v[1:], given["u"])
-            follower = HeldFollower(self.held, None, self.acting is with_passive)
+            follower = ConstrainedFollower(self.held, None, self.acting is with_passive)
             given["a"] = follower.accelerations(motion.q[1:], motion.v[1:], tau)
         t = motion.t[1:].reshape(-1, *[1] * (motion.q.ndim - 2))
-        return Instant(self.robot.model, law, self.observed).see(t, motion.q[1:], motion.v[1:], given, values)
+        return InstantObserver(self.robot.model, law, self.observed).see(t, motion.q[1:], motion.v[1:], given, values)
 
     def _acted(self, name: str, numbers: np.ndarray, run: Any) -> np.ndarray:
         """The controls in the steps that end with these numbers (n, ..., size); NaN at the start."""
@@ -302,7 +302,7 @@ class Asked:
         return found
 
 
-def reached(asked: Asked, numbers: Iterable[int], run: Any = None) -> Any:
+def reached(asked: Simulation, numbers: Iterable[int], run: Any = None) -> Any:
     """The run of a simulation, `run` if there is one, after the steps of these numbers, or once no sample moves."""
     run = asked.run() if run is None else run
     for i in numbers:

@@ -44,7 +44,7 @@ class Start:
         return None if spec is None else {"force": [0.0] * (3 * len(spec.candidates))}
 
 
-class Watch:
+class Observer:
     """Observations of states at which a motion begins."""
 
     def __init__(self, model: Any, which: tuple[Parameter, ...], observed: tuple[tuple[str, Observation], ...]) -> None:
@@ -106,7 +106,7 @@ class Present:
         return
 
 
-class Instant:
+class InstantObserver:
     """Observations of a robot alone at times, states and controls."""
 
     def __init__(self, model: Any, law: Law, observed: tuple[tuple[str, Observation], ...]) -> None:

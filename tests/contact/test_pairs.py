@@ -190,3 +190,21 @@ def test_many_objects_that_touch_each_other_do_not_enter_each_other() -> None:
     run = scene.simulate(q.ravel(), duration=0.2, dt=2e-3, every=5)
     assert np.nanmin(run.contacts.gap) > -1e-7
     assert np.allclose(run.contacts.force[-1, :5, 2].sum(), 15.0 * G, rtol=0.3)
+
+
+def test_a_capsule_lies_on_a_cylinder_that_moves() -> None:
+    """Along the top of one that lies on the floor, on frictionless rails: two points carry half of the weight each."""
+    b = fb.Builder("two")
+    b.body("low", joint=fb.joints.Prismatic("z"), mass=2.0)
+    b.body("top", joint=fb.joints.Planar("y"), mass=1.0, inertia=(0.02, 0.02, 0.001))
+    robot = b.build()
+    low = Shape("low", "cylinder", (0.1, 0.3), rpy=(0.0, np.pi / 2, 0.0), friction=0.0)
+    top = Shape("top", "capsule", (0.05, 0.6), rpy=(0.0, np.pi / 2, 0.0), friction=0.0)
+    scene = fb.Scene(robot, fb.Plane(friction=0.0), contacts=[low, top], grounded=["low"])
+    q = robot.neutral()
+    q[robot.names.coordinates.index("low")] = 0.1
+    q[robot.names.coordinates.index("top.x")] = 0.25  # along z: the plane has its own axes
+    run = scene.simulate(q, duration=0.1, dt=2e-3, every=10)
+    pressed = run.contacts.force[-1, -2:, 2]
+    assert scene.contacts[-2:] == ("low:top.0", "low:top.1") and np.abs(run.v).max() < 1e-9
+    assert np.allclose(np.abs(pressed), G / 2) and np.allclose(run.contacts.force[-1, :-2, 2].sum(), 3.0 * G)

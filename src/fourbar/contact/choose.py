@@ -254,7 +254,7 @@ def on_world(shapes: Sequence[Placed], grounds: Sequence[Ground], rules: Rules, 
                 name = f"{shape.name}:{ground.name}" if ground.name else shape.name
                 material = met.material or _mixed(shape.material, ground.terrain.material)
                 law = met.law(asked.law, (shape.material, ground.terrain.material), (shape.body, WORLD))
-                if ground.solid is not None and {shape.kind, ground.solid.kind} <= set(pairs.KNOWN):
+                if ground.solid is not None and pairs.can_touch(shape.kind, ground.solid.kind):
                     group = _of_two(name, (shape, ground.solid), material, law)._replace(shapes=(shape,))
                 else:
                     group = _on(name, shape, ground.terrain, material, law)
@@ -290,7 +290,7 @@ def between(first: Placed, second: Placed, met: Meeting, law: Law) -> Group | No
     """Two shapes against each other; None if these cannot touch."""
     name, material = f"{first.name}:{second.name}", met.material or _mixed(first.material, second.material)
     law = met.law(law, (first.material, second.material), (first.body, second.body))
-    if first.kind in pairs.KNOWN and second.kind in pairs.KNOWN:
+    if pairs.can_touch(first.kind, second.kind):
         return _of_two(name, (first, second), material, law)
     moving, fixed = (second, first) if first.link == GROUND else (first, second)
     if fixed.link != GROUND or fixed.kind not in SOLIDS:
@@ -313,7 +313,8 @@ def among(chosen: Chosen, rules: Rules, asked: Asked, left: list[str]) -> list[G
         if group is None:
             raise ModelError(
                 f"pairs: {a.name!r} is a {a.kind} and {b.name!r} a {b.kind}; only {', '.join(pairs.KNOWN)} touch what "
-                f"moves, and {', '.join(SOLIDS)} touch all that move if they do not move themselves"
+                f"moves, a cylinder balls and capsules, and {', '.join(SOLIDS)} touch all that move if they do not "
+                "move themselves"
             )
         found.append(group)
     return found
@@ -333,7 +334,8 @@ def _every_pair(every: Sequence[Placed], rules: Rules, within: bool, law: Law, l
                 if x.link == GROUND and x.kind not in SOLIDS:
                     deaf[f"{x.kind} {x.name!r}, which is fixed"] = None
                 elif x.kind not in pairs.KNOWN and GROUND not in (a.link, b.link):
-                    deaf[f"{x.kind} {x.name!r} against what moves"] = None
+                    others = "what moves, but balls and capsules" if x.kind == "cylinder" else "what moves"
+                    deaf[f"{x.kind} {x.name!r} against {others}"] = None
     left += deaf
     return found
 

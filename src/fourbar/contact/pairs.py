@@ -1,7 +1,7 @@
-"""Shapes on two links against each other: ball, capsule, and box. `choose` decides which are candidates.
+"""Shapes on two links against each other: ball, capsule and box, and balls and capsules against cylinders.
 
-A ball touches a solid where its centre is nearest to it. `capsules` has the balls of a capsule, `boxes` two boxes and
-`cylinders` what touches cylinders, each as several points of which some may be absent.
+A ball touches a solid where its centre is nearest to it. `capsules` has the balls of a capsule and `boxes` two boxes,
+each as several points of which some may be absent. Which pairs are candidates is decided by `choose`.
 """
 
 from __future__ import annotations
@@ -42,7 +42,14 @@ class BallAndSolid:
 
 
 ROUND = ("point", "sphere")
-KNOWN = (*ROUND, "capsule", "box")  # what can touch what moves
+KNOWN = (*ROUND, "capsule", "box")  # what can touch each other
+_ORDER = (*KNOWN, "cylinder")
+
+
+def can_touch(a: str, b: str) -> bool:
+    """Whether shapes of two kinds touch each other, both moving or not; a cylinder touches balls and capsules."""
+    first, second = sorted((a, b), key=lambda x: _ORDER.index(x) if x in _ORDER else len(_ORDER))
+    return first in KNOWN and (second in KNOWN or (second == "cylinder" and first != "box"))
 
 
 def _half(shape: Placed) -> Three:
@@ -52,7 +59,7 @@ def _half(shape: Placed) -> Three:
 
 def geometries(a: Placed, b: Placed) -> Iterator[tuple[Any, bool]]:
     """How two shapes touch: geometries, and whether b is the first of theirs."""
-    if KNOWN.index(a.kind) > KNOWN.index(b.kind):
+    if _ORDER.index(a.kind) > _ORDER.index(b.kind):
         yield from ((geometry, not swapped) for geometry, swapped in geometries(b, a))
     elif a.kind in ROUND:
         ((at, radius),) = balls(a)

@@ -47,6 +47,34 @@ def test_it_is_used(f):
     assert not seen
 
 
+@fast_calls_only
+def test_it_is_used_for_many_parameters():
+    """Masses, centres and inertias of all links of a chain: each sample as a robot of its own."""
+    b, rng, parent = fb.Builder("chain"), np.random.default_rng(1), "world"
+    for name in "abcdef":
+        b.body(name, parent=parent, joint=fb.joints.Revolute("x" if parent == "world" else "y"), position=(0.1, 0, 0.3),
+               mass=1.0, com=(0.1, 0.02, 0.2), inertia=(0.02, 0.03, 0.025))  # fmt: skip
+        parent = name
+    chain, fields = b.build(), ("mass", "com", "inertia")
+    varied = chain.varying(*(f"{name}.{field}" for name in "abcdef" for field in fields))
+    q, scales = rng.normal(size=(21, 6)), rng.uniform(0.5, 1.5, 21)
+    given = [scales.reshape(-1, *[1] * x.ndim) * x for x in varied.nominal.values()]
+    f = varied.mass_matrix
+    whole = [f(q, *given) for _ in range(3)]
+    seen = []
+    sys.setprofile(lambda frame, event, arg: seen.append(event) if event == "call" else None)
+    try:
+        again = f(q, *given)
+    finally:
+        sys.setprofile(None)
+    assert not seen and all(same_bits(again, x) for x in whole)
+    for k in (0, 7, 20):
+        one = dict(zip(varied.names, (x[k] for x in given), strict=True))
+        assert same_bits(f(q[k], *one.values()), again[k])
+        own = chain.with_parameters(bodies={x: {field: one[f"{x}.{field}"] for field in fields} for x in "abcdef"})
+        assert np.abs(own.mass_matrix(q[k]) - again[k]).max() < 1e-12
+
+
 NOT_ARRAYS = [None, "q", b"q", 1, 1.5, True, (), [], {"q": 1}, set(), object(), type, np.ndarray, len, np.float64(1.0)]
 
 

@@ -74,16 +74,36 @@ def _stride(c: Code, argument: str, dimension: int) -> str:
     return c.let(f"select i1 {missing}, i64 0, i64 {word(c, '%steps', index)}")
 
 
+def _numbers(c: Code, lanes: Lanes, direction: str, slots: str, slot_map: str) -> None:
+    """Move a number of each of W samples, which follow each other in the array."""
+    c.label("numbers")
+    v, array = lanes.double, c.let("getelementptr double, ptr %array, i64 %i")
+    if direction == "pack":
+        c.do(f"store {v} {c.let(f'load {v}, ptr {array}, align 8')}, ptr {slots}, align {lanes.bytes}")
+    else:
+        index = c.let(f"zext i32 {c.let(f'load i32, ptr {slot_map}, align 4')} to i64")
+        slot = c.let(f"getelementptr {v}, ptr {slots}, i64 {index}")
+        c.do(f"store {v} {c.let(f'load {v}, ptr {slot}, align {lanes.bytes}')}, ptr {array}, align 8")
+    c.do("ret void")
+
+
 def moving(lanes: Lanes, direction: str) -> str:
-    """@move_pack, @move_unpack: all rows of one argument. Rows that follow each other in memory are moved as one."""
+    """@move_pack, @move_unpack: all rows of one argument. Rows that follow each other in memory are moved as one, and
+    so are numbers of samples that follow each other: there are many where parameters are arguments.
+    """
     c = Code()
     c.label("entry")
     d0, d1, d2 = (word(c, "%argument", k) for k in range(3))
-    s0, s1, s2 = (_stride(c, "%argument", k) for k in range(3))
     slot_map, first = word(c, "%argument", 6, "ptr"), word(c, "%argument", 7)
     slots = c.let(f"getelementptr i8, ptr %ws, i64 {first}")
     row = c.let(f"mul i64 {d1}, {d2}")
     total = c.let(f"mul i64 {d0}, {row}")
+    all_lanes = c.let(f"icmp sle i64 {c.let(f'add i64 %i, {lanes.width}')}, %n")
+    dense = c.let(f"and i1 {c.let(f'icmp eq i64 {total}, 1')}, {c.let('icmp eq i64 %outer, 8')}")
+    c.do(f"br i1 {c.let(f'and i1 {dense}, {all_lanes}')}, label %numbers, label %rows")
+    _numbers(c, lanes, direction, slots, slot_map)
+    c.label("rows")
+    s0, s1, s2 = (_stride(c, "%argument", k) for k in range(3))
     follow1 = c.let(f"icmp eq i64 {s1}, {c.let(f'mul i64 {d2}, {s2}')}")
     follow0 = c.let(f"icmp eq i64 {s0}, {c.let(f'mul i64 {row}, {s2}')}")
     flat1 = c.let(f"or i1 {follow1}, {c.let(f'icmp eq i64 {d1}, 1')}")
@@ -93,7 +113,7 @@ def moving(lanes: Lanes, direction: str) -> str:
     rows1 = c.let(f"select i1 {flat}, i64 1, i64 {d1}")
     count = c.let(f"select i1 {flat}, i64 {total}, i64 {d2}")
     c.do("br label %outermost")
-    i0, close0 = open_loop(c, "outermost", "entry", rows0, 1, "done")
+    i0, close0 = open_loop(c, "outermost", "rows", rows0, 1, "done")
     c.do("br label %middle")
     i1, close1 = open_loop(c, "middle", "outermost_body", rows1, 1, "outermost_end")
     at = c.let(f"add i64 {c.let(f'mul i64 {i0}, {s0}')}, {c.let(f'mul i64 {i1}, {s1}')}")

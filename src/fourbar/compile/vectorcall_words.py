@@ -23,7 +23,7 @@ TUPLE_ITEMS = 30  # the word of a tuple that holds its first entry, which depend
 # Functions of CPython and NumPy.
 VECTORCALL, NEW_ARRAY, NEW_SCALAR, NEW_TUPLE, NEW_OBJECT, DROP = range(31, 37)
 SAVE, RESTORE, INTEGER_VALUE, ERROR, CLEAR_ERROR = range(37, 42)
-MOST_ARGUMENTS, MOST_OUTPUTS = 16, 4
+MOST_ARGUMENTS, MOST_OUTPUTS = 60, 4  # a mask of the arguments is a word
 FIRST_SPARE = 42  # for each output two results that may be used again
 FIRST_NAME = FIRST_SPARE + 2 * MOST_OUTPUTS  # of all arguments
 FIRST_ARGUMENT = FIRST_NAME + MOST_ARGUMENTS  # inputs and outputs: number of core dimensions, three core dimensions

@@ -298,16 +298,17 @@ class Course:
             times.append(steps * self.dt)
             end += 1
         found = {name: x[:end] for name, x in self._rows.items()}
-        last = self._seen(s, slice(None), s.q, s.v)
         if steps % self.every:
-            found["q"][-1], found["v"][-1], found["lost"][-1] = s.q, last, s.lost
+            found["q"][-1], found["lost"][-1] = s.q, s.lost
+            found["v"][-1] = self._seen(s, slice(None), s.q, s.v)
             for name in ("held_tau", "held_u"):
                 if name in found:
                     found[name][-1] = getattr(s, name)
         number = np.minimum(np.arange(end) * self.every, steps)
-        gone = (number[:, None] > s.made) & (s.status != RUNNING)
-        for x in found.values():
-            x[gone] = np.nan
+        if (s.status != RUNNING).any():
+            gone = (number[:, None] > s.made) & (s.status != RUNNING)
+            for x in found.values():
+                x[gone] = np.nan
         shaped = {name: x.reshape(end, *self.batch, *x.shape[2:]) for name, x in found.items()}
         held = {name: shaped.pop(name) for name in ("held_tau", "held_u") if name in shaped}
         self.held = {name.removeprefix("held_"): x for name, x in held.items()}

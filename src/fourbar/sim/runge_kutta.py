@@ -214,6 +214,8 @@ class Follower:
 
 def diverged(state: State) -> np.ndarray:
     """The samples (...) that are not finite."""
+    if np.isfinite(state.q).all() and np.isfinite(state.v).all():  # which is found sooner than for each sample
+        return np.zeros(state.q.shape[:-1], bool)
     return np.asarray(~(np.isfinite(state.q).all(axis=-1) & np.isfinite(state.v).all(axis=-1)))
 
 

@@ -185,9 +185,9 @@ class Simulation:
             raise ArgumentError(
                 f"{name}: leading axes {more} do not fit a batch of states {self.given_q.shape[:-1]}"
             ) from None
-        self.given_q, self.given_v = (
-            np.broadcast_to(x, (*batch, x.shape[-1])).copy() for x in (self.given_q, self.given_v)
-        )
+        if batch != self.given_q.shape[:-1]:
+            both = (self.given_q, self.given_v)
+            self.given_q, self.given_v = (np.broadcast_to(x, (*batch, x.shape[-1])).copy() for x in both)
 
     @property
     def is_compiled(self) -> bool:
@@ -260,7 +260,8 @@ class Simulation:
     def seen(self, run: Any, motion: Trajectory) -> Trajectory:
         """A trajectory with the controls of actuators, and with what was observed."""
         numbers = np.round(motion.t / self.dt).astype(int)
-        acted = {name: self._acted(name, numbers, run) for name in self.controls.every}
+        told = [name for name in self.controls.every if name == "u" or self.observed]
+        acted = {name: self._acted(name, numbers, run) for name in told}
         u = acted.get("u")
         found: dict[str, np.ndarray] = {}
         if self.observed:

@@ -137,7 +137,7 @@ def test_a_film_in_mp4(browser: Any, run: fb.Trajectory, tmp_path: Path) -> None
     ffmpeg = shutil.which("ffmpeg")
     if ffmpeg is None:
         pytest.skip("ffmpeg is not installed (Debian: apt-get install ffmpeg)")
-    run.save(tmp_path / "run.mp4", size=(201, 121), rate=2.0)  # of odd sizes the last row and column are left out
+    run.save(tmp_path / "run.mp4", size=(401, 251), rate=2.0)  # of odd sizes the last row and column are left out
     command = [
         ffmpeg,
         "-loglevel",
@@ -151,7 +151,7 @@ def test_a_film_in_mp4(browser: Any, run: fb.Trajectory, tmp_path: Path) -> None
         "-",
     ]
     data = subprocess.run(command, capture_output=True, check=True).stdout
-    frames = np.frombuffer(data, np.uint8).reshape(-1, 120, 200, 3).astype(int)
+    frames = np.frombuffer(data, np.uint8).reshape(-1, 250, 400, 3).astype(int)
     assert len(frames) == 5 and all(coloured(x) > 100 for x in frames)
     assert all(changed(a, b) > 100 for a, b in pairwise(frames)), "it moves"
 

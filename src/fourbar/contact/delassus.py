@@ -129,7 +129,7 @@ class Delassus:
         self.responses = [base.responses(free) for base in bases]
         self._omega: dict[tuple[int, int], Any] = {}
 
-    def _between(self, a: int, b: int) -> Any:
+    def between(self, a: int, b: int) -> Any:
         """Ω of two bases; None if they do not feel each other."""
         if (a, b) in self._omega:
             return self._omega[a, b]
@@ -154,7 +154,7 @@ class Delassus:
                 block: Any = None
                 for a in own:
                     for b in other:
-                        middle = self._between(a.base, b.base)
+                        middle = self.between(a.base, b.base)
                         if middle is None:
                             continue
                         direct = a.over is None and b.over is None

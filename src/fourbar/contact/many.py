@@ -106,7 +106,7 @@ def relaxed(
 @apart
 def missed(block: Block, rows: Mats, own: Local, x: Vec, w: tuple[Vec, ...]) -> Scalar:
     """The largest velocity by which a block misses a condition."""
-    return solver.residual(_alone(own, x, _velocity(rows, own, x, w)), own.scale, (block,), x)
+    return solver.residual(own.scale, (block,), (own.bounds,), x, _velocity(rows, own, x, w))
 
 
 @apart
@@ -192,8 +192,9 @@ class ManyRows(Stepper):
         begin = Solution(_joined(x), self._missed(problem, x))
         return self.c.recorder.repeat(once_more, (x, begin), self.spec.rounds)[1]
 
-    def by_law(self, problem: ManyProblem, impulse: Vec) -> Vec:
+    def by_law(self, problem: ManyProblem, solution: Solution) -> Vec:
         """By how much each law is missed, block by block."""
+        impulse = solution.impulse
         x = tuple(Vec(impulse[b.first : b.first + b.size]) for b in self.blocks)
         return self.call(largest_of_each, *self._each(problem, x, missed_by_law))
 

@@ -1,12 +1,24 @@
-"""How the impulses of a step are found: sweeps and Newton steps of `solver`, until they are good enough."""
+"""How the impulses of a step are found: a sweep and Newton steps, smoothed and swept again where these lead nowhere."""
 
 from __future__ import annotations
 
 from typing import Any, NamedTuple, Protocol
 
+from ..expr import maximum, minimum, select
 from ..spatial.linear import Scalar, Vec
-from . import solver
+from . import newton, over_bases, solver
+from .over_bases import OverBases
 from .solver import Block, Problem, Scaled, Solution
+
+_GAIN = 0.1  # a Newton step that leaves more of the residual than that is the last before they are smoothed
+_LEAPS = 4  # such steps at most
+_SMOOTH = (0.03, 1.0)  # τ at first, of the largest velocity that an impulse gives its own row; then none
+_STIFF = (1.0, 0.1, 10.0)  # courses after these, of what is left: impulses that cancel change by as much as there are
+_SOFTEST, _STIFFEST = 1e-14, 0.1
+_SHARPER, _NEAR = 0.1, 3.0  # it shrinks by that where the residual is within so many times τ
+_SHARPEST = 1e-3  # of the tolerance
+_TRIES = 20  # smoothed steps before there are sweeps, and another τ to begin with
+_LOST = 1e6  # m/s: as good as not a number
 
 
 class Effort(Protocol):
@@ -22,12 +34,34 @@ class Effort(Protocol):
     def rounds(self) -> int: ...
 
 
-class Iterate(NamedTuple):
-    """Where a solution is: after the last sweep; now; the best so far; tries of Newton steps and their course."""
+class Passes(Protocol):
+    """What can be done with the impulses of a problem."""
 
-    swept: Vec
+    def swept(self, x: Any) -> Any:
+        """After a round of block Gauss-Seidel."""
+        ...
+
+    def measured(self, x: Any) -> Solution:
+        """With their velocities and residual."""
+        ...
+
+    def leapt(self, at: Solution, course: Any) -> Any:
+        """After a Newton step, smoothed by a velocity τ with rows made stiffer, (τ, stiff); None: neither."""
+        ...
+
+    def reach(self, at: Solution) -> Any:
+        """The largest velocity that an impulse gives its own row, or is left."""
+        ...
+
+
+class Iterate(NamedTuple):
+    """Where smoothed steps are: impulses after the last sweep; now; the best so far; τ, steps since it was set, and its
+    course."""
+
+    swept: Any
     now: Solution
     best: Solution
+    tau: Any
     tries: Any
     course: Any
 
@@ -37,56 +71,135 @@ def left_over(residual: Scalar, tolerance: Scalar) -> Scalar:
     return residual - tolerance
 
 
-def solve(recorder: Any, problem: Problem, blocks: tuple[Block, ...], start: Vec, effort: Effort) -> Solution:
-    """A sweep from given impulses; then Newton steps, and sweeps where these lead nowhere.
-
-    At least one of each: it ends near rounding then.
-    """
-    if not blocks:
-        return Solution(Vec(()), 0.0)
-    call = recorder.call
-    scale = call(solver.scaled, problem, blocks)
-    x = call(solver.sweep, problem, scale, blocks, start)
-    first = call(solver.measured, problem, scale, blocks, x)
-    passes = _Passes(recorder, problem, blocks, scale, effort.sweeps)
-    newton = len(x) <= solver.NEWTON_ROWS
-
-    def once_more(state: Iterate) -> tuple[Iterate, Any]:
-        leapt, stuck = passes.leapt(state) if newton else (state, 1.0)
-        now = passes.swept(leapt, stuck)
-        best = call(solver.better, now.best, now.now)
-        return now._replace(best=best), call(left_over, best.residual, effort.tolerance)
-
-    return recorder.repeat(once_more, Iterate(x, first, first, 0.0, 0.0), effort.rounds).best
+def _falls(new: Scalar, old: Scalar, tolerance: Scalar) -> Scalar:
+    """What is above zero while a problem is not solved and Newton steps bring it nearer."""
+    return select(new < _GAIN * old, new - tolerance, -1.0)
 
 
-class _Passes(NamedTuple):
-    """What a pass over a problem does."""
+def _first_tau(reach: Scalar, course: Scalar) -> Scalar:
+    return _of_course(course, (*_SMOOTH, *(0.0 for _ in _STIFF))) * reach
+
+
+def _of_course(course: Scalar, values: tuple[float, ...]) -> Scalar:
+    """The value of a course by its number."""
+    found: Scalar = values[-1]
+    for k, x in reversed(list(enumerate(values[:-1]))):
+        found = select(course < k + 0.5, x, found)
+    return found
+
+
+def _stiffness(reach: Scalar, residual: Scalar, course: Scalar) -> Scalar:
+    """How much stiffer rows are taken to be."""
+    by = _of_course(course, (*(0.0 for _ in _SMOOTH), *_STIFF)) * residual / reach
+    return select(course < len(_SMOOTH) - 0.5, newton.PROXIMAL, minimum(maximum(by, _SOFTEST), _STIFFEST))
+
+
+def _sharper(tau: Scalar, residual: Scalar, tolerance: Scalar) -> Scalar:
+    return select(residual < _NEAR * tau, maximum(_SHARPER * tau, _SHARPEST * tolerance), tau)
+
+
+class Turn(NamedTuple):
+    """Tries, the number of the course, and whether (1 or 0) the last one led nowhere."""
+
+    tries: Scalar
+    course: Scalar
+    stuck: Scalar
+
+
+def _turn(tries: Scalar, course: Scalar, new: Scalar, best: Scalar, tolerance: Scalar) -> Turn:
+    """One more try; after too many of them, or where it is lost (also not a number), the next course."""
+    enough = select(tries + 1.5 > _TRIES, 1.0, select(new < _LOST, 0.0, 1.0))
+    stuck = select(best > tolerance, enough, 0.0)
+    following = select(course > len(_SMOOTH) + len(_STIFF) - 1.5, 0.0, course + 1.0)
+    return Turn(select(stuck > 0.5, 0.0, tries + 1.0), select(stuck > 0.5, following, course), stuck)
+
+
+def found(recorder: Any, passes: Passes, start: Any, effort: Effort) -> Solution:
+    """A sweep from given impulses, Newton steps as long as these bring it nearer; then smoothed ones from the sweep."""
+    call, tolerance = recorder.call, effort.tolerance
+    first = passes.measured(passes.swept(start))
+
+    def leap(at: Solution) -> tuple[Solution, Any]:
+        new = passes.measured(passes.leapt(at, None))
+        return call(solver.better, at, new), call(_falls, new.residual, at.residual, tolerance)
+
+    best = recorder.repeat(leap, first, _LEAPS, first.residual)
+
+    def smoothed(at: Iterate) -> tuple[Iterate, Any]:
+        stiff = call(_stiffness, passes.reach(at.best), at.best.residual, at.course)
+        new = passes.measured(passes.leapt(at.now, (at.tau, stiff)))
+        best = call(solver.better, at.best, new)
+        tries, course, stuck = call(_turn, at.tries, at.course, new.residual, best.residual, tolerance)
+        tau = call(_sharper, at.tau, new.residual, tolerance)
+        swept, now, tau = _swept(recorder, passes, effort.sweeps, (at.swept, new, tau), course, stuck)
+        best = call(solver.better, best, now)
+        return Iterate(swept, now, best, tau, tries, course), call(left_over, best.residual, tolerance)
+
+    tau = call(_first_tau, passes.reach(first), 0.0)
+    state = Iterate(first.impulse, first, best, tau, 0.0, 0.0)
+    going = call(left_over, best.residual, tolerance)
+    return recorder.repeat(smoothed, state, effort.rounds, going).best
+
+
+def _swept(recorder: Any, passes: Passes, sweeps: int, state: Any, course: Any, stuck: Any) -> Any:
+    """Sweeps of the samples that are `stuck`, from where sweeps ended last, and a new τ: nothing where no sample is."""
+
+    def again(state: tuple[Any, Solution, Any]) -> tuple[Any, Any]:
+        x = state[0]
+        for _ in range(sweeps):
+            x = passes.swept(x)
+        now = passes.measured(x)
+        return (x, now, recorder.call(_first_tau, passes.reach(now), course)), 0.0
+
+    return recorder.repeat(again, state, 1, stuck)
+
+
+class Few(NamedTuple):
+    """All rows together; `over`: their bases, if Newton steps are made over these."""
 
     recorder: Any
     problem: Problem
     blocks: tuple[Block, ...]
     scale: Scaled
-    sweeps: int
+    over: OverBases | None
 
-    def leapt(self, at: Iterate) -> tuple[Iterate, Any]:
-        """A Newton step, and whether (1 or 0) these lead nowhere."""
-        call = self.recorder.call
-        by = call(solver.proximal, self.scale, self.blocks, at.best, at.course)
-        y = call(solver.newton, self.problem, self.scale, self.blocks, at.now.impulse, by)
-        leap = call(solver.measured, self.problem, self.scale, self.blocks, y)
-        tries, course, stuck = call(solver.progress, at.best, leap, at.tries, at.course)
-        return at._replace(now=leap, tries=tries, course=course), stuck
+    def swept(self, x: Vec) -> Vec:
+        return self.recorder.call(solver.sweep, self.problem, self.scale, self.blocks, x)
 
-    def swept(self, at: Iterate, stuck: Any) -> Iterate:
-        """Sweeps of the samples that are `stuck`, from where sweeps ended last: nothing is done where no sample is."""
-        call = self.recorder.call
+    def measured(self, x: Vec) -> Solution:
+        return self.recorder.call(solver.measured, self.problem, self.scale, self.blocks, x)
 
-        def again(state: tuple[Vec, Solution]) -> tuple[tuple[Vec, Solution], Any]:
-            x = state[0]
-            for _ in range(self.sweeps):
-                x = call(solver.sweep, self.problem, self.scale, self.blocks, x)
-            return (x, call(solver.measured, self.problem, self.scale, self.blocks, x)), 0.0
+    def reach(self, at: Solution) -> Any:
+        return self.recorder.call(solver.reach, self.scale, self.blocks, at.impulse, at.residual)
 
-        swept, now = self.recorder.repeat(again, (at.swept, at.now), 1, stuck)
-        return at._replace(swept=swept, now=now)
+    def leapt(self, at: Solution, course: Any) -> Vec:
+        call, x, c = self.recorder.call, at.impulse, at.velocity
+        if self.over is None:
+            by = (0.0, newton.PROXIMAL) if course is None else course
+            return call(newton.step, self.problem, self.scale, self.blocks, x, c, *by)
+        yields = []
+        for block, own, bounds in zip(self.blocks, self.scale.own, self.problem.bounds, strict=True):
+            rows = slice(block.first, block.first + block.size)
+            soft = Vec([0.0] * block.size)
+            yields.append(over_bases.yielded(call, block, own, soft, bounds, Vec(x[rows]), Vec(c[rows]), course))
+        steps = over_bases.step(self.recorder, self.over, yields)
+        return call(_moved, x, Vec([d for own in steps for d in own]))
+
+
+def _moved(x: Vec, step: Vec) -> Vec:
+    return x + step
+
+
+def solve(
+    recorder: Any,
+    problem: Problem,
+    blocks: tuple[Block, ...],
+    start: Vec,
+    effort: Effort,
+    over: OverBases | None = None,
+) -> Solution:
+    """Impulses from given ones."""
+    if not blocks:
+        return Solution(Vec(()), 0.0, Vec(()))
+    scale = recorder.call(solver.scaled, problem, blocks)
+    return found(recorder, Few(recorder, problem, blocks, scale, over), start, effort)

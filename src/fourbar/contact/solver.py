@@ -6,31 +6,25 @@ Given c = G λ + g (velocities of the rows after the step, with what is complian
     spin      |λ| ≤ γ λₙ likewise, and rolling |λ| ≤ ρ λₙ
     joint     lower ≤ c ≤ upper with forces at the ends only, and dry friction |λ| ≤ hold
 
-Block Gauss-Seidel brings every contact's modes (open, stick, slide); then a Newton step on the modes found ends it. All
-lanes do the same, and one that is solved stays as it is: results do not depend on what else is in a batch.
+Block Gauss-Seidel brings every contact's modes (open, stick, slide); then Newton steps of `newton` end it, as `solve`
+says. All lanes do the same, and one that is solved stays as it is: results do not depend on what else is in a batch.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from ..expr import maximum, minimum, select, sqrt
 from ..spatial.linear import Mat, Scalar, Vec, dot, is_zero
 
-_TINY = 1e-60  # of squares: keeps roots and ratios of what vanishes from infinity, and products above what is slow
+TINY = 1e-60  # of squares: keeps roots and ratios of what vanishes from infinity, and products above what is slow
 _SMALL = 1e-30  # an impulse below which nothing rubs
 _WEAK = 1e-10  # a row that moves so much less than the others of its contact is taken to move that much
-_PROXIMAL = 1e-8  # how much Newton's matrix is stiffened at first: redundant rows make G singular
-_SOFTEST, _STIFFEST = 1e-14, 0.1  # and later, where that leads nowhere, by what is left
 _STUCK = 1e-13  # the same among all rows: less than that is rounding
 _INNER = 2  # rounds of a contact with several kinds of friction on its own in a sweep
-_LEAP, _TRIES = 0.5, 3  # so many Newton steps in a row that leave more of the residual than that lead nowhere
-_WILD = 20.0  # one that makes it so much larger does at once
-_PATIENCE = 20  # tries of a course that is stiffened by what is left: it may get worse before it gets better
-_COURSES = (1.0, 0.1, 10.0)  # by how many times that
-_LOST = 1e6  # m/s: such a course is over
 _ROOT = 3  # Newton steps for how fast a contact slides
+FEW_ROWS = 18  # up to which the matrix of all rows is eliminated as it is, in one piece of code
 NEWTON_ROWS = 40  # with more rows than that only sweeps are made: Newton's code grows with their cube
 
 
@@ -71,32 +65,36 @@ class Scaled(NamedTuple):
 
 
 class Solution(NamedTuple):
-    """Impulses, and how far they are from a solution: the largest velocity by which a condition is missed."""
+    """Impulses, how far they are from a solution (the largest velocity by which a condition is missed), and the
+    velocities of the rows under them, if these are known. All rows are one vector, or one for each block."""
 
-    impulse: Vec
+    impulse: Any
     residual: Scalar
+    velocity: Any = ()
 
 
-def _norm(x: Sequence[Scalar]) -> Scalar:
-    return x[0] if len(x) == 1 else sqrt(dot(x, x) + _TINY)
+def norm(x: Sequence[Scalar]) -> Scalar:
+    """Length."""
+    return x[0] if len(x) == 1 else sqrt(dot(x, x) + TINY)
 
 
-def _size(x: Sequence[Scalar]) -> Scalar:
-    return maximum(x[0], -x[0]) if len(x) == 1 else _norm(x)
+def size_of(x: Sequence[Scalar]) -> Scalar:
+    """Length, of one number its magnitude."""
+    return maximum(x[0], -x[0]) if len(x) == 1 else norm(x)
 
 
 def _in_disc(y: Vec, radius: Scalar) -> Vec:
     """The point of a disc (or an interval) next to y."""
     if len(y) == 1:
         return Vec([maximum(minimum(y[0], radius), -radius)])
-    r = _norm(y)
+    r = norm(y)
     return y * select(r > radius, radius / r, 1.0)
 
 
 def _largest_eigenvalue(a: Scalar, b: Scalar, d: Scalar) -> Scalar:
     """Of [[a, b], [b, d]]."""
     half = 0.5 * (a - d)
-    return 0.5 * (a + d) + sqrt(half * half + b * b + _TINY)
+    return 0.5 * (a + d) + sqrt(half * half + b * b + TINY)
 
 
 def mobility(G: Mat) -> Scalar:
@@ -118,7 +116,7 @@ def scaled(problem: Problem, blocks: tuple[Block, ...], size: Scalar | None = No
         G, first = problem.G, block.first
         rows = range(first, first + 1 + (sum(block.discs[:1]) if block.discs else 0))
         sum_of = sum((maximum(G[i][i], 0.0) for i in rows), 0.0)
-        least = maximum(sum_of * _WEAK, largest * _STUCK) + _TINY
+        least = maximum(sum_of * _WEAK, largest * _STUCK) + TINY
         found = [maximum(G[first][first], least)]
         for rows_of in block.places():
             if len(rows_of) == 1:
@@ -144,14 +142,14 @@ def velocity(problem: Problem, impulse: Sequence[Scalar], row: int) -> Scalar:
     return problem.g[row] + dot(problem.G[row], impulse)
 
 
-def _joint(c: Scalar, x: Scalar, own: Scalar, bounds: Vec) -> tuple[Scalar, Scalar, Scalar]:
+def joint_answer(c: Scalar, x: Scalar, own: Scalar, bounds: Vec) -> tuple[Scalar, Scalar, Scalar]:
     """The impulse of a joint's row when the others stay, its velocity then, and whether (1 or 0) that is held."""
     lower, upper, hold = bounds
     alone = c - own * x
     drag = own * hold
     rubbed = alone - maximum(minimum(alone, drag), -drag)
     moving = minimum(maximum(rubbed, lower), upper)
-    held = select(_size([alone]) > drag, select(_size([moving - rubbed]) > 0.0, 1.0, 0.0), 1.0)
+    held = select(size_of([alone]) > drag, select(size_of([moving - rubbed]) > 0.0, 1.0, 0.0), 1.0)
     return (moving - alone) / own, moving, held
 
 
@@ -188,17 +186,17 @@ def coulomb(S: Vec, own: Scalar, Gn: Vec, mu: Scalar, b: Vec, x: Sequence[Scalar
     stuck = _slide(S, beta, push, pull, 0.0)
     reach = mu * stuck.normal
     sticks = stuck.x * stuck.x + stuck.y * stuck.y <= select(stuck.normal > 0.0, reach * reach, -1.0)
-    alone = _norm(beta) / maximum(mu * push, _SMALL)
-    low, high = 0.0, alone * (1.0 + mu * (_size(pull[:1]) + _size(pull[1:])))
+    alone = norm(beta) / maximum(mu * push, _SMALL)
+    low, high = 0.0, alone * (1.0 + mu * (size_of(pull[:1]) + size_of(pull[1:])))
     rubbing = x[1] * x[1] + x[2] * x[2]
     slides = rubbing > 0.99 * mu * mu * x[0] * x[0]
-    kappa = select(slides, -(c[1] * x[1] + c[2] * x[2]) / (rubbing + _TINY), alone - 0.5 * (S[0] + S[2]))
+    kappa = select(slides, -(c[1] * x[1] + c[2] * x[2]) / (rubbing + TINY), alone - 0.5 * (S[0] + S[2]))
     found = _slide(S, beta, push, pull, maximum(minimum(kappa, high), 0.0))
     for _ in range(_ROOT):
         kappa, low, high = _nearer(S, pull, mu, found, low, high)
         found = _slide(S, beta, push, pull, kappa)
     normal = select(push > 0.0, maximum(found.normal, 0.0), 0.0)
-    scale = mu * normal / sqrt(found.x * found.x + found.y * found.y + _TINY)
+    scale = mu * normal / sqrt(found.x * found.x + found.y * found.y + TINY)
     pressed = maximum(push, x[0]) > 0.0  # one that jams may also open: it stays as it is
     both = zip((stuck.normal, stuck.x, stuck.y), (normal, found.x * scale, found.y * scale), strict=True)
     return Vec([select(pressed, select(sticks, a, b), b) for a, b in both])
@@ -209,7 +207,7 @@ def _nearer(S: Vec, pull: Vec, mu: Scalar, at: _Sliding, low: Scalar, high: Scal
     a, b, d = S[0] + at.kappa, S[1], S[2] + at.kappa
     dx, dy = (d * at.x - b * at.y) * at.scale, (a * at.y - b * at.x) * at.scale
     dn = -(pull[0] * dx + pull[1] * dy)
-    squared = at.x * at.x + at.y * at.y + _TINY
+    squared = at.x * at.x + at.y * at.y + TINY
     size = sqrt(squared)
     value = mu * at.normal - size  # times |λₜ|, as is the slope
     steep = dn * squared - at.normal * (at.x * dx + at.y * dy)
@@ -256,185 +254,66 @@ def sweep(problem: Problem, scale: Scaled, blocks: tuple[Block, ...], impulse: V
         c = Vec([velocity(problem, found, i) for i in rows])
         x = Vec([found[i] for i in rows])
         if block.joint:
-            found[block.first] = _joint(c[0], x[0], own[0], bounds)[0]
+            found[block.first] = joint_answer(c[0], x[0], own[0], bounds)[0]
         else:
             found[block.first : block.first + block.size] = _contact(problem, block, own, schur, bounds, x, c)
     return Vec(found)
 
 
-def residual(problem: Problem, scale: Scaled, blocks: tuple[Block, ...], impulse: Vec) -> Scalar:
+def residual(
+    scale: Scaled, blocks: tuple[Block, ...], bounds_of: tuple[Vec, ...], impulse: Vec, velocities: Vec
+) -> Scalar:
     """The largest velocity (m/s, rad/s) by which a condition is missed: of Signorini, of Coulomb, of a joint."""
     worst: Scalar = 0.0
-    for block, own, bounds in zip(blocks, scale.own, problem.bounds, strict=True):
+    for block, own, bounds in zip(blocks, scale.own, bounds_of, strict=True):
         at = block.first
-        c = [velocity(problem, impulse, i) for i in range(at, at + block.size)]
+        c = velocities[at : at + block.size]
         if block.joint:
-            wanted = _joint(c[0], impulse[at], own[0], bounds)[0]
-            worst = maximum(worst, _size([(wanted - impulse[at]) * own[0]]))
+            wanted = joint_answer(c[0], impulse[at], own[0], bounds)[0]
+            worst = maximum(worst, size_of([(wanted - impulse[at]) * own[0]]))
             continue
         normal = maximum(impulse[at] - c[0] / own[0], 0.0)
-        worst = maximum(worst, _size([(normal - impulse[at]) * own[0]]))
+        worst = maximum(worst, size_of([(normal - impulse[at]) * own[0]]))
         for rows, size, bound in zip(block.places(), own[1:], bounds, strict=True):
             x, v = Vec([impulse[i] for i in rows]), Vec([c[i - at] for i in rows])
             missed = (_in_disc(x - v * (1.0 / size), bound * normal) - x) * size
-            worst = maximum(worst, _size(missed))
+            worst = maximum(worst, size_of(missed))
     return worst
 
 
-def _joint_row(problem: Problem, own: Vec, bounds: Vec, at: int, c: Scalar, x: Scalar) -> tuple[list[Scalar], Scalar]:
-    wanted, moving, held = _joint(c, x, own[0], bounds)
-    row = [a * held for a in problem.G[at]]
-    row[at] = select(held > 0.5, problem.G[at][at], own[0])
-    return row, select(held > 0.5, moving - c, (wanted - x) * own[0])
-
-
-def _disc_rows(
-    problem: Problem, rows: Sequence[int], normal: int, own: Scalar, bound: Scalar, x: Vec, c: Vec, push: Scalar
-) -> tuple[list[list[Scalar]], list[Scalar]]:
-    """Rows of Newton's equations of a disc: stick where c = 0, slide where λ is on its edge, none where it is open.
-
-    Q G δ + (1 - Q) δ own - κ s δₙ own, with Q = 1 (stick), β (1 - s sᵀ) (slide) or 0 (open). `push` is the normal
-    impulse that its own row asks for.
-    """
-    k, m = len(rows), len(problem.g)
-    there = [x[i] for i in rows]
-    speed = [c[i] for i in rows]
-    y = Vec([a - b / own for a, b in zip(there, speed, strict=True)])
-    r = _size(y)
-    pressed = maximum(x[normal], 0.0)
-    active = select(push > 0.0, 1.0, 0.0)
-    sticks = select(r <= bound * push, active, 0.0)
-    slides = active - sticks
-    s = y * (1.0 / maximum(r, _TINY))
-    beta = slides * minimum(bound * pressed / maximum(r, _TINY), 1.0)
-    Q = [[(sticks + beta if i == j else 0.0) - beta * s[i] * s[j] for j in range(k)] for i in range(k)]
-    if k == 1:
-        Q = [[sticks]]
-    found, right = [], []
-    for i in range(k):
-        row: list[Scalar] = [dot(Q[i], [problem.G[a][j] for a in rows]) for j in range(m)]
-        for j, a in enumerate(rows):
-            row[a] = row[a] + own * ((1.0 if i == j else 0.0) - Q[i][j])
-        row[normal] = row[normal] - own * bound * slides * s[i]
-        found.append(row)
-        sliding = own * (bound * pressed * s[i] * slides - there[i])
-        right.append(select(sticks > 0.5, -speed[i], sliding))
-    return found, right
-
-
-def _equations(
-    problem: Problem, scale: Scaled, blocks: tuple[Block, ...], x: Vec, proximal: Scalar
-) -> tuple[list[list[Scalar]], list[Scalar]]:
-    """Newton's equations A δ = b on the modes at x."""
-    A: list[list[Scalar]] = []
-    b: list[Scalar] = []
-    c = Vec([velocity(problem, x, i) for i in range(len(x))])
-    for block, own, bounds in zip(blocks, scale.own, problem.bounds, strict=True):
-        at = block.first
-        if block.joint:
-            row, right = _joint_row(problem, own, bounds, at, c[at], x[at])
-            row[at] = row[at] + proximal * own[0]
-            A.append(row)
-            b.append(right)
-            continue
-        push = maximum(x[at] - c[at] / own[0], 0.0)
-        active = select(push > 0.0, 1.0, 0.0)
-        row = [a * active for a in problem.G[at]]
-        row[at] = select(active > 0.5, problem.G[at][at], own[0])
-        A.append(row)
-        b.append(select(active > 0.5, -c[at], -own[0] * x[at]))
-        for rows, size, bound in zip(block.places(), own[1:], bounds, strict=True):
-            more, rights = _disc_rows(problem, rows, at, size, bound, x, c, push)
-            A += more
-            b += rights
-        for i, size in zip(range(at, at + block.size), _spread(block, own), strict=True):
-            A[i][i] = A[i][i] + proximal * size
-    return A, b
-
-
-def _spread(block: Block, own: Vec) -> list[Scalar]:
-    """`own` by row."""
-    return [own[0], *(size for size, rows in zip(own[1:], block.places(), strict=True) for _ in rows)]
-
-
-def eliminate(A: list[list[Scalar]], b: list[Scalar]) -> Vec:
-    """x with A x = b, without pivoting: the answer is looked at before it is taken."""
-    n = len(b)
-    A, x = [list(row) for row in A], list(b)
-    inverse: list[Scalar] = []
-    for k in range(n):
-        inverse.append(1.0 / A[k][k])
-        for i in range(k + 1, n):
-            if is_zero(A[i][k]):
-                continue
-            factor = A[i][k] * inverse[k]
-            for j in range(k + 1, n):
-                if not is_zero(A[k][j]):
-                    A[i][j] = A[i][j] - factor * A[k][j]
-            x[i] = x[i] - factor * x[k]
-    for k in reversed(range(n)):
-        x[k] = (x[k] - dot(A[k][k + 1 :], x[k + 1 :])) * inverse[k]
-    return Vec(x)
-
-
-def newton(problem: Problem, scale: Scaled, blocks: tuple[Block, ...], x: Vec, proximal: Scalar) -> Vec:
-    """Where the modes at x, if they are right, are kept exactly; `proximal` says how far it may go where G is
-    singular."""
-    A, b = _equations(problem, scale, blocks, x, proximal)
-    return x + eliminate(A, b)
-
-
-def proximal(scale: Scaled, blocks: tuple[Block, ...], best: Solution, course: Scalar) -> Scalar:
-    """How much to stiffen Newton's matrix: on the first course next to nothing, on others by what is left, so that
-    impulses that cancel each other change by about as much as there are."""
-    size: Scalar = _TINY
+def reach(scale: Scaled, blocks: tuple[Block, ...], impulse: Vec, residual: Scalar) -> Scalar:
+    """The largest velocity that an impulse gives its own row, or that is left."""
+    size: Scalar = residual + TINY
     for block, own in zip(blocks, scale.own, strict=True):
-        for i, a in zip(range(block.first, block.first + block.size), _spread(block, own), strict=True):
-            size = maximum(size, _size([best.impulse[i]]) * a)
-    times: Scalar = _COURSES[-1]
-    for k, x in reversed(list(enumerate(_COURSES[:-1], 1))):
-        times = select(course < k + 0.5, x, times)
-    by = minimum(maximum(times * best.residual / size, _SOFTEST), _STIFFEST)
-    return select(course < 0.5, _PROXIMAL, by)
-
-
-def _either(first: bool | Scalar, a: Solution, b: Solution) -> Solution:
-    """a where a condition holds, else b."""
-    chosen = Vec([select(first, x, y) for x, y in zip(a.impulse, b.impulse, strict=True)])
-    return Solution(chosen, select(first, a.residual, b.residual))
+        size = maximum(size, size_of([impulse[block.first]]) * own[0])
+        for rows, a in zip(block.places(), own[1:], strict=True):
+            size = maximum(size, size_of([impulse[i] for i in rows]) * a)
+    return size
 
 
 def better(first: Solution, second: Solution) -> Solution:
     """The one with the smaller residual; the first where the second is not a number."""
-    return _either(second.residual < first.residual, second, first)
+    closer = second.residual < first.residual
+    both = zip((first.impulse, first.velocity), (second.impulse, second.velocity), strict=True)
+    chosen = [_either(closer, b, a) for a, b in both]
+    return Solution(chosen[0], select(closer, second.residual, first.residual), chosen[1])
 
 
-class Progress(NamedTuple):
-    """Newton steps since one was good, the number of the course, and whether (1 or 0) this course led nowhere."""
-
-    tries: Scalar
-    course: Scalar
-    stuck: Scalar
-
-
-def progress(best: Solution, leap: Solution, tries: Scalar, course: Scalar) -> Progress:
-    """How many leaps there were since one left less than half of the best residual; if too many, or if one was wild,
-    the next course begins."""
-    tries = select(leap.residual < _LEAP * best.residual, 0.0, tries + 1.0)
-    first = course < 0.5
-    most = select(first, _WILD * best.residual, _LOST)
-    wild = select(leap.residual < most, 0.0, 1.0)  # also where it is not a number
-    stuck = select(tries > select(first, _TRIES, _PATIENCE) - 0.5, 1.0, select(tries > 0.5, wild, 0.0))
-    following = select(course > len(_COURSES) - 0.5, 0.0, course + 1.0)
-    return Progress(select(stuck > 0.5, 0.0, tries), select(stuck > 0.5, following, course), stuck)
+def _either(condition: Any, a: Any, b: Any) -> Any:
+    """Entries of a where a condition holds, else of b, which may be nested."""
+    both = zip(a, b, strict=True)
+    if a and isinstance(a[0], tuple):
+        return tuple(_either(condition, x, y) for x, y in both)
+    return Vec([select(condition, x, y) for x, y in both])
 
 
 def measured(problem: Problem, scale: Scaled, blocks: tuple[Block, ...], impulse: Vec) -> Solution:
-    """Impulses with their residual."""
-    return Solution(impulse, residual(problem, scale, blocks, impulse))
+    """Impulses with their velocities and residual."""
+    c = Vec([velocity(problem, impulse, i) for i in range(len(impulse))])
+    return Solution(impulse, residual(scale, blocks, problem.bounds, impulse, c), c)
 
 
-def conditions(problem: Problem, blocks: tuple[Block, ...], impulse: Vec) -> Vec:
+def conditions(problem: Problem, blocks: tuple[Block, ...], impulse: Vec, velocities: Vec | None = None) -> Vec:
     """By how much contacts miss each law, the largest of all: Signorini's |λₙ cₙ| (J), how far friction is outside its
     cone (N s), and |λ · (c + μ |cₜ| n)| (J), which is zero where friction takes as much energy as it can."""
     found: list[Scalar] = [0.0, 0.0, 0.0]
@@ -442,14 +321,15 @@ def conditions(problem: Problem, blocks: tuple[Block, ...], impulse: Vec) -> Vec
         if block.joint:
             continue
         at = block.first
-        c = [velocity(problem, impulse, i) for i in range(at, at + block.size)]
+        rows_of = range(at, at + block.size)
+        c = [velocity(problem, impulse, i) if velocities is None else velocities[i] for i in rows_of]
         press = impulse[at]
         lost = press * c[0]
-        found[0] = maximum(found[0], _size([lost]))
+        found[0] = maximum(found[0], size_of([lost]))
         found[1] = maximum(found[1], -press)
         for rows, bound in zip(block.places(), bounds, strict=True):
             x, v = Vec([impulse[i] for i in rows]), Vec([c[i - at] for i in rows])
-            found[1] = maximum(found[1], _size(x) - bound * press)
-            lost = lost + dot(x, v) + bound * press * _size(v)
-        found[2] = maximum(found[2], _size([lost]))
+            found[1] = maximum(found[1], size_of(x) - bound * press)
+            lost = lost + dot(x, v) + bound * press * size_of(v)
+        found[2] = maximum(found[2], size_of([lost]))
     return Vec(found)

@@ -25,8 +25,9 @@ from .candidates import Candidate, JointRow, Manifold, OneOf, Spec, Touch, axes_
 from .delassus import Base, Delassus, FreeMotion, Part
 from .kept import NO_SLACK, Kept, kept_terms, links_of
 from .laws import rebound
+from .over_bases import OverBases
 from .solve import solve
-from .solver import Block, Problem, Solution
+from .solver import FEW_ROWS, Block, Problem, Solution
 from .terrain_numbers import Given, TerrainNumbers, mixed_friction, with_numbers
 
 UNITS = Mat.identity(6)
@@ -167,6 +168,7 @@ class Stepper:
         self.bundles: Any = c.model.bundles  # type: ignore[attr-defined]  (of a ContactModel)
         self.coupling: Any = None
         self.softened: Any = ()
+        self.over: OverBases | None = None
         self.s = self._sweeps()
         self.v = c.by_cluster("v")
         self.turning = [motion.straight(c.tree, cluster) for cluster in c.clusters]
@@ -367,7 +369,16 @@ class Stepper:
         G: Any = self.matrix(delassus)
         if compliance:
             G = self.call(with_compliance, G, tuple(compliance), Vec(compliance.values()))
+        self.over = None if compliance or self.coupling is not None else self._over_bases(delassus)
         return Problem(Mat(G), g, bounds)
+
+    def _over_bases(self, delassus: Delassus) -> OverBases | None:
+        """The rows over their bases where Newton steps are cheaper over these: where rows are redundant, or many."""
+        rows, count = sum(block.size for block in self.blocks), len(delassus.bases)
+        if sum(base.size for base in delassus.bases) >= rows and rows <= FEW_ROWS:
+            return None
+        omega = tuple(tuple(delassus.between(a, b) for b in range(count)) for a in range(count))
+        return OverBases(tuple(map(tuple, delassus.blocks)), omega)
 
     def _dry(self, row: JointRow) -> Scalar:
         """The dry friction of a joint, which may be given for each sample."""
@@ -387,7 +398,7 @@ class Stepper:
 
     def solve(self, problem: Problem) -> Solution:
         """Impulses that obey the problem, from those of the last step."""
-        return solve(self.c.recorder, problem, self.blocks, Vec(self.c.given["impulse"]), self.spec)
+        return solve(self.c.recorder, problem, self.blocks, Vec(self.c.given["impulse"]), self.spec, self.over)
 
     def accelerated(self, delassus: Delassus, forces: tuple[Vec, ...]) -> dict[int, Vec]:
         """The accelerations of all clusters under forces along the rows."""
@@ -396,9 +407,10 @@ class Stepper:
             forces = (*forces, *(Vec((x,)) for x in pulled))
         return self.free.accelerations(list(range(len(self.c.clusters))), delassus.forces(forces))
 
-    def by_law(self, problem: Any, impulse: Vec) -> Vec:
+    def by_law(self, problem: Any, solution: Solution) -> Vec:
         """By how much each law is missed."""
-        return self.call(self.conditions, problem, self.blocks, impulse)
+        known = (solution.velocity,) if solution.velocity else ()
+        return self.call(self.conditions, problem, self.blocks, solution.impulse, *known)
 
     def results(self) -> dict[str, list[Any]]:
         """q and v after the step, impulses, residual, gaps and forces, each as its flat entries."""
@@ -420,7 +432,7 @@ class Stepper:
             "v": flat([y for _, y in both]),
             "impulse": impulse,
             "residual": [solution.residual],
-            "residuals": list(self.by_law(problem, solution.impulse)),
+            "residuals": list(self.by_law(problem, solution)),
             "gap": [x.touch.gap for x in self.placed],
             "force": flat(wrench),
             "a": flat([a[n] for n in every]),

@@ -1,0 +1,234 @@
+"""Newton's equations of many rows over few bases, as of feet with many points: six rows for each link are enough.
+
+Rows are J = C B over bases B (unit wrenches on links), so that G = C Ω Cᵀ. A block's step is δ = own - K C y, where y
+is how much faster the bases move; with S = Σ Cᵀ K C of all blocks and f = Σ Cᵀ own
+
+    (1 + Ω S) y = Ω f
+
+whose size is that of the bases, however many rows there are. Tiles share their code: it does not grow with the rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from ..expr.standalone import apart
+from ..spatial.linear import Mat, Scalar, Vec, is_zero
+from .delassus import Part
+from .newton import PROXIMAL, Yielding, eliminate, yielding
+from .solver import Block
+
+_UNROLLED = 12  # rows of a system; larger ones are solved in tiles
+_TILE = 6
+MOST = 48  # rows of a system above which sweeps are cheaper
+
+Mats = tuple[Mat, ...]
+Rows = list[list[Any]]
+
+
+class OverBases(NamedTuple):
+    """The rows of each block over its bases, and Ω of the bases (None: they do not feel each other)."""
+
+    parts: tuple[tuple[Part, ...], ...]
+    omega: tuple[tuple[Any, ...], ...]
+
+    def sizes(self) -> list[int]:
+        """How many rows each base has."""
+        return [len(row[k]) for k, row in enumerate(self.omega)]
+
+
+@apart
+def yields(block: Block, own: Vec, soft: Vec, bounds: Vec, x: Vec, c: Vec) -> Yielding:
+    """A block's part of Newton's equations."""
+    return yielding(block, own, soft, bounds, x, c, 0.0, PROXIMAL)
+
+
+@apart
+def yields_smoothly(
+    block: Block, own: Vec, soft: Vec, bounds: Vec, x: Vec, c: Vec, tau: Scalar, stiff: Scalar
+) -> Yielding:
+    """The same, smoothed."""
+    return yielding(block, own, soft, bounds, x, c, tau, stiff)
+
+
+def yielded(call: Any, block: Block, own: Vec, soft: Vec, bounds: Vec, x: Vec, c: Vec, course: Any) -> Yielding:
+    """A block's part of Newton's equations, smoothed and stiffened by (τ, stiff) of a course; not if that is None."""
+    alone = block._replace(first=0)
+    if course is None:
+        return call(yields, alone, own, soft, bounds, x, c)
+    return call(yields_smoothly, alone, own, soft, bounds, x, c, *course)
+
+
+@apart
+def gathered(found: Yielding, rows: Mats, S: tuple[Mats, ...], f: tuple[Vec, ...]) -> tuple[tuple[Mats, ...], Any]:
+    """S and f of a block's bases with its own part of them."""
+    weighted = [found.K @ C for C in rows]
+    more = tuple(
+        tuple(Mat(old) + C.T @ Mat(w) for old, w in zip(row, weighted, strict=True))
+        for C, row in zip(rows, S, strict=True)
+    )
+    return more, tuple(Vec(old) + C.transpose_times(found.own) for C, old in zip(rows, f, strict=True))
+
+
+@apart
+def summed(omega: Mats, S: Mats) -> Mat:
+    """Σ Ω S."""
+    found = Mat(omega[0]) @ Mat(S[0])
+    for a, b in zip(omega[1:], S[1:], strict=True):
+        found = found + Mat(a) @ Mat(b)
+    return found
+
+
+@apart
+def moved(omega: Mats, f: tuple[Vec, ...]) -> Vec:
+    """Σ Ω f."""
+    found = Mat(omega[0]) @ f[0]
+    for a, b in zip(omega[1:], f[1:], strict=True):
+        found = found + Mat(a) @ b
+    return found
+
+
+@apart
+def followed(found: Yielding, rows: Mats, y: tuple[Vec, ...]) -> Vec:
+    """The step of a block, where its bases move faster by y."""
+    v = rows[0] @ y[0]
+    for C, more in zip(rows[1:], y[1:], strict=True):
+        v = v + C @ more
+    return found.own - found.K @ v
+
+
+def step(recorder: Any, over: OverBases, found: Sequence[Yielding]) -> list[Vec]:
+    """δ of all blocks."""
+    sizes = over.sizes()
+    first = [sum(sizes[:k]) for k in range(len(sizes))]
+    A, b = _system(recorder, over, *_gather(recorder, over, found), first)
+    y = solved(recorder, A, b)
+    steps = []
+    for own, parts in zip(found, over.parts, strict=True):
+        faster = tuple(Vec(y[first[x.base] : first[x.base] + sizes[x.base]]) for x in parts)
+        steps.append(recorder.call(followed, own, _rows(parts, sizes), faster))
+    return steps
+
+
+def _rows(parts: Sequence[Part], sizes: Sequence[int]) -> Mats:
+    return tuple(Mat.identity(sizes[x.base]) if x.over is None else x.over for x in parts)
+
+
+def _gather(recorder: Any, over: OverBases, found: Sequence[Yielding]) -> tuple[dict[tuple[int, int], Any], list[Any]]:
+    """S and f by base."""
+    sizes = over.sizes()
+    S: dict[tuple[int, int], Any] = {}
+    f = [Vec([0.0] * n) for n in sizes]
+    for own, parts in zip(found, over.parts, strict=True):
+        bases = [x.base for x in parts]
+        if len(parts) == 1 and parts[0].over is None:
+            S[bases[0], bases[0]], f[bases[0]] = own.K, own.own
+            continue
+        before = tuple(tuple(S.get((a, b), _zeros(sizes[a], sizes[b])) for b in bases) for a in bases)
+        after, forces = recorder.call(gathered, own, _rows(parts, sizes), before, tuple(f[a] for a in bases))
+        for a, row, force in zip(bases, after, forces, strict=True):
+            f[a] = force
+            S |= {(a, b): x for b, x in zip(bases, row, strict=True)}
+    return S, f
+
+
+def _zeros(n: int, m: int) -> Mat:
+    return Mat(Vec([0.0] * m) for _ in range(n))
+
+
+def _plus_one(A: Mat) -> Mat:
+    return A + Mat.identity(len(A))
+
+
+def _system(recorder: Any, over: OverBases, S: Any, f: list[Any], first: list[int]) -> tuple[Rows, list[Any]]:
+    """1 + Ω S and Ω f."""
+    call, omega, sizes = recorder.call, over.omega, over.sizes()
+    n = sum(sizes)
+    A: Rows = [[0.0] * n for _ in range(n)]
+    b: list[Any] = []
+    for k, row in enumerate(omega):
+        near = [m for m, x in enumerate(row) if x is not None]
+        b += call(moved, tuple(row[m] for m in near), tuple(f[m] for m in near))
+        for j in range(len(omega)):
+            both = [m for m in near if (m, j) in S]
+            if not both:
+                continue
+            block = call(summed, tuple(row[m] for m in both), tuple(S[m, j] for m in both))
+            block = call(_plus_one, block) if j == k else block
+            for i, values in enumerate(block, first[k]):
+                A[i][first[j] : first[j] + sizes[j]] = values
+    return A, b
+
+
+def solved(recorder: Any, A: Rows, b: Sequence[Any]) -> Vec:
+    """x with A x = b, without pivoting."""
+    n = len(b)
+    if n <= _UNROLLED:
+        return recorder.call(eliminate, Mat(map(Vec, A)), Vec(b))
+    cuts = [range(k, min(k + _TILE, n)) for k in range(0, n, _TILE)]
+    tiles: list[list[Any]] = [[_tile(A, rows, columns) for columns in cuts] for rows in cuts]
+    return _in_tiles(recorder.call, tiles, [Vec([b[i] for i in rows]) for rows in cuts])
+
+
+def _tile(A: Rows, rows: range, columns: range) -> Any:
+    found = Mat(Vec([A[i][j] for j in columns]) for i in rows)
+    return None if all(is_zero(x) for row in found for x in row) else found
+
+
+def _in_tiles(call: Any, A: list[list[Any]], b: list[Any]) -> Vec:
+    count, pivots = len(b), []
+    for k in range(count):
+        pivots.append(call(_inverse, A[k][k]))
+        for i in range(k + 1, count):
+            if A[i][k] is None:
+                continue
+            factor = call(_times, A[i][k], pivots[k])
+            b[i] = call(_less, b[i], factor, b[k])
+            for j in range(k + 1, count):
+                if A[k][j] is not None:
+                    old = _zeros(len(b[i]), len(b[j])) if A[i][j] is None else A[i][j]
+                    A[i][j] = call(_without, old, factor, A[k][j])
+    for k in reversed(range(count)):
+        for j in range(k + 1, count):
+            if A[k][j] is not None:
+                b[k] = call(_less, b[k], A[k][j], b[j])
+        b[k] = call(_turned, pivots[k], b[k])
+    return Vec([x for part in b for x in part])
+
+
+@apart
+def _inverse(A: Mat) -> Mat:
+    """A⁻¹, by Gauss and Jordan without pivoting."""
+    n = len(A)
+    left = [[*row, *(1.0 if i == j else 0.0 for j in range(n))] for i, row in enumerate(A)]
+    for k in range(n):
+        by = 1.0 / left[k][k]
+        left[k] = [x * by if not is_zero(x) else x for x in left[k]]
+        for i in range(n):
+            if i != k:
+                factor = left[i][k]
+                left[i] = [x if is_zero(y) else x - factor * y for x, y in zip(left[i], left[k], strict=True)]
+    return Mat(Vec(row[n:]) for row in left)
+
+
+@apart
+def _times(A: Mat, B: Mat) -> Mat:
+    return Mat(A) @ Mat(B)
+
+
+@apart
+def _without(A: Mat, B: Mat, C: Mat) -> Mat:
+    """A - B C."""
+    return Mat(A) - Mat(B) @ Mat(C)
+
+
+@apart
+def _less(a: Vec, B: Mat, c: Vec) -> Vec:
+    """a - B c."""
+    return a - Mat(B) @ c
+
+
+@apart
+def _turned(A: Mat, b: Vec) -> Vec:
+    return Mat(A) @ b

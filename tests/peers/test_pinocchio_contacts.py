@@ -113,9 +113,9 @@ def quadruped() -> tuple[fb.System, fb.Scene]:
 def test_a_quadruped() -> None:
     """G and the free velocities of a step from random states with all feet near the floor."""
     robot, scene = quadruped()
-    model, rng = ContactModel.with_contacts(robot.mechanism, scene.spec), np.random.default_rng(1)
+    model, rng = ContactModel.with_contacts(robot.mechanism, scene.spec), np.random.default_rng(2)
     problems = []
-    for _ in range(15):
+    for _ in range(30):
         q = robot.neutral()
         q[7:] = np.tile([0.0, 0.6, -1.2], 4) + 0.1 * rng.normal(size=12)
         q[2] = 0.02 - min(robot.pose(q, f"shin{k}")[2] @ [0, 0, -0.2, 1.0] for k in range(4))
@@ -127,4 +127,4 @@ def test_a_quadruped() -> None:
         g[::3] = -np.abs(g[::3])  # all of them close
         problems.append((G, g, rng.uniform(0.2, 1.0, 4)))
     same, other, none = compared(problems)
-    assert same >= 28 and other <= 1 and none <= 2, (same, other, none)
+    assert same >= 57 and other <= 1 and none <= 2, (same, other, none)

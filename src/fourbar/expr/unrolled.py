@@ -92,7 +92,7 @@ def collect_outputs(
             raise ValueError(f"output {name!r} has {len(entries)} entries, its shape {shape} needs {prod(shape)}")
         constants = dict.fromkeys([e for e in entries if e.__class__ is not Value])
         place = {e: constant_slot(float(e)) for e in constants}
-        slots = tuple([e.slot if e.__class__ is Value else place[e] for e in entries])
+        slots = tuple(e.slot if e.__class__ is Value else place[e] for e in entries)  # no list: there may be millions
         outputs.append(Output(name, shape, slots))
     return tuple(outputs)
 

@@ -131,10 +131,21 @@ def _converted(function: str, argument: Argument, value: Any) -> np.ndarray:
         if array.dtype.kind == "O" and any(x is None for x in array.flat):  # which NumPy would turn into NaN
             raise ValueError("it contains None")
         return array.astype(float, copy=False)
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, RuntimeError) as error:
         if isinstance(error, ArgumentError):
             raise
-        raise ArgumentError(f"{function}: {argument.name} cannot be read as an array of numbers: {error}") from None
+        what = f"{function}: {argument.name} cannot be read as an array of numbers: {error}"
+        raise ArgumentError(f"{what}{_advice(value)}") from None
+
+
+def _advice(value: Any) -> str:
+    """What to do with a value that another library follows."""
+    library = type(value).__module__.partition(".")[0].removesuffix("lib")  # jax or jaxlib
+    if library not in ("jax", "torch"):
+        return ""
+    return (
+        f" ({library} follows what is done with it: use the functions of fourbar.{library}, such as functions(robot))"
+    )
 
 
 def check_target(what: str, target: Any, shape: tuple[int, ...]) -> None:

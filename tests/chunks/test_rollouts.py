@@ -115,6 +115,11 @@ def test_controls_of_actuators_numbers_and_observations(kind: str) -> None:
     assert list(found.observations) == ["force", "pose", "own"] and found.u.shape == (n, 3, 1)
 
 
+def test_no_samples() -> None:
+    lazy = fb.rollout(pendulum(), da.zeros((0, 2)), dt=0.01, steps=3)
+    assert lazy.q.compute().shape == (0, 3, 2) == fb.rollout(pendulum(), np.zeros((0, 2)), dt=0.01, steps=3).q.shape
+
+
 def test_to_look_at_what_is_lazy_computes_nothing() -> None:
     q = da.zeros((20, 2), chunks=(5, 2)).map_blocks(never, dtype=float, meta=np.empty((0, 0)))
     assert "not computed" in repr(fb.rollout(pendulum(), q, dt=0.01, steps=3))

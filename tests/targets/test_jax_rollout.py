@@ -59,6 +59,7 @@ def test_the_bits_of_a_rollout(name: str) -> None:
     same(jax.jit(lambda *x: to_jax.rollout(robot, *x, dt=DT, every=3))(q, v, tau), wanted)
     mapped = jax.vmap(lambda q, tau: to_jax.rollout(robot, q, v[0], tau, dt=DT), (1, 0), 0)(q.T, tau)
     assert np.array_equal(mapped.q, fb.rollout(robot, q, v[0], tau, dt=DT).q)
+    assert to_jax.rollout(robot, q[:0], dt=DT, steps=3).q.shape == (0, 3, robot.nq)
     grid = to_jax.rollout(robot, q[:, None], v[:2], None, dt=DT, steps=3)
     assert np.array_equal(grid.v, fb.rollout(robot, q[:, None], v[:2], None, dt=DT, steps=3).v)
 
@@ -165,6 +166,8 @@ def test_what_is_refused() -> None:
         roll(robot, q, v, lambda t, q, v: np.zeros(3), dt=DT, steps=3)
     with pytest.raises(fb.ArgumentError, match="returned shape"):
         roll(robot, q, v, lambda t, q, v: np.zeros((3, 2)), dt=DT, steps=3)
+    with pytest.raises(fb.ArgumentError, match=r"control: fb\.traced.*itself"):
+        roll(robot, q, v, fb.traced(lambda t, q, v: [-q[0], -q[1]]), dt=DT, steps=3)
     with pytest.raises(fb.ArgumentError, match="open"):
         roll(fb.robots.four_bar(), [0.1, 0.2, 0.3], dt=DT, steps=3)
     jax.config.update("jax_enable_x64", False)

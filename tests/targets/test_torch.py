@@ -416,6 +416,11 @@ def test_what_is_refused() -> None:
         to_torch.function(np.sin)
     with pytest.raises(AttributeError, match="no function 'dance'"):
         to_torch.functions(robot).dance  # noqa: B018
+    with pytest.raises(fb.ArgumentError, match=r"torch follows.*fourbar\.torch"):
+        robot.inverse_dynamics(q.clone().requires_grad_(), v, a)
+    lazy = pytest.importorskip("dask.array").zeros((4, 2))
+    with pytest.raises(fb.ArgumentError, match="q is a dask array"):
+        f(lazy, v, a)
     hung = robot.constrained(fb.constraints.Contact("lower", "point"))  # what it computes depends on values
     with pytest.raises(fb.ArgumentError, match="one program"):
         to_torch.function(hung.forward_dynamics)

@@ -140,7 +140,8 @@ class Course:
         """The states as the user knows them, (..., nq) and (..., nv)."""
         s = self.now
         v = self._seen(s, slice(None), s.q, s.v)
-        return State(s.q.reshape(*self.batch, -1), v.reshape(*self.batch, -1), s.lost.reshape(self.batch))
+        q, v = (x.reshape(*self.batch, x.shape[-1]) for x in (s.q, v))
+        return State(q, v, s.lost.reshape(self.batch))
 
     def _seen(self, s: Samples, ids: Any, q: np.ndarray, w: np.ndarray) -> np.ndarray:
         """Velocities (n, ..., nv) of some samples in the robot's own."""
@@ -316,7 +317,7 @@ class Course:
 
     def begin_at(self, q: np.ndarray, v: np.ndarray) -> None:
         """Record the start as it was given."""
-        self._rows["q"][0], self._rows["v"][0] = q.reshape(self.n, -1), v.reshape(self.n, -1)
+        self._rows["q"][0], self._rows["v"][0] = (x.reshape(self.n, x.shape[-1]) for x in (q, v))
         self._rows["lost"][0] = 0.0
         for name in ("held_tau", "held_u"):
             if name in self._rows:

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from ..arrays import Argument, batch_shape, bind, expected
+from ..arrays import Argument, batch_shape, bind, expected, refuse_lazy
 from ..compile.kernel import Kernel, digest
 from ..compile.llvm import batch_lanes, single_lane
 from ..errors import ArgumentError, needed
@@ -276,6 +276,7 @@ def check_precision(name: str) -> None:
 
 def array(name: str, argument: Argument, value: Any) -> Any:
     """A value as an array of float64 of the right core shape."""
+    refuse_lazy(name, **{argument.name: value})
     try:
         found = jax.numpy.asarray(value)
     except (TypeError, ValueError) as error:

@@ -19,7 +19,7 @@ from ..sim.in_chunks import control_core
 from ..sim.numbers import are_passive, refuse_dry_friction, which_numbers
 from ..sim.reading import check_actuators, check_closed, check_times, read_counts, read_period, rows_given
 from ..sim.stage import StageRecording
-from ..sim.step import GIVEN, NONE, Followed, Law, is_solved
+from ..sim.step import GIVEN, NONE, Followed, Law, Traced, is_solved
 from ..system.system import System
 from ..tree.parameters import Parameter
 from .jax import array, call, check_precision, function, jax, whole
@@ -230,6 +230,12 @@ class _Rolling:
             check_actuators(robot)
         rows, sizes = -(-plan.steps // plan.period), {"control": robot.nv, "u": robot.nu}
         self._functions = {name: given[name] for name in sizes if callable(given[name])}
+        for name, x in self._functions.items():
+            if isinstance(x, Traced):
+                raise ArgumentError(
+                    f"rollout: {name}: fb.traced(...) is compiled into the steps of fourbar.rollout; here give a "
+                    f"function {name}(t, q, v) of JAX arrays itself, which JAX compiles"
+                )
         cores = {"q": (robot.nq,), "v": (robot.nv,)}
         cores |= {name: core for name in sizes if (core := control_core(name, given[name], rows, sizes[name]))}
         arguments = [Argument(name, core) for name, core in cores.items()]

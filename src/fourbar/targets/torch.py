@@ -12,7 +12,7 @@ from itertools import count
 from typing import Any
 from weakref import WeakValueDictionary
 
-from ..arrays import Argument, bind, expected
+from ..arrays import Argument, bind, expected, refuse_lazy
 from ..errors import ArgumentError
 from ..functions.attributes import OptionedMethod
 from ..functions.method_table import SUBJECTS
@@ -120,6 +120,7 @@ class TorchFunction:
 
     def _converted(self, name: str, x: Any) -> Any:
         """Numbers, lists and arrays as tensors."""
+        refuse_lazy(self.__name__, **{name: x})
         try:
             return torch.as_tensor(x, dtype=self._dtype)
         except (TypeError, ValueError, RuntimeError) as error:

@@ -156,7 +156,7 @@ class RolloutKernel:
         """The same arrays, as for `run`, to be used again and again: they must stay where they are."""
         return Placed(self, brought, controls, taken, records)
 
-    def call(self, n: int, arguments: tuple[int, ...], threads: int) -> None:
+    def call(self, n: int, arguments: tuple[int, int, int], threads: int) -> None:
         """Call the machine code on n samples as a `Placed` has laid them out."""
         failures = self._data[words.FAILURES]
         if threads > 1:

@@ -138,7 +138,7 @@ class Batch:
         """The same, such that machine code can write there, also where a user has put other arrays in their place."""
         for some, shapes in ((vars(self), self._shapes), (self.numbers, self._number_shapes)):
             for name, shape in shapes.items():
-                some[name] = np.require(some[name], float, "AW")
+                some[name] = np.require(some[name], float, ["A", "W"])
                 if some[name].shape != shape:
                     raise ArgumentError(f"batch: {name} must have shape {shape}, got {some[name].shape}")
         return self._arrays()

@@ -61,7 +61,7 @@ def ring(n: int) -> Any:
 
 def talos(floating: bool) -> Any:
     """The humanoid of example-robot-data."""
-    from peers import robot_folder
+    from peer_robots import robot_folder
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

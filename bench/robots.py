@@ -6,8 +6,8 @@ import numpy as np
 import pinocchio as pin
 
 from fourbar.bridges.pinocchio import Peer
-from peers import PEERS as ROBOTS
-from peers import load_peer, load_urdf, robot_folder
+from peer_robots import PEERS as ROBOTS
+from peer_robots import load_peer, load_urdf, robot_folder
 
 __all__ = ["ROBOTS", "chain", "load", "load_urdf", "robot_folder"]
 

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 import fourbar as fb
-from peers import load_peer
+from peer_robots import load_peer
 from timing import steady
 
 BATCH, MANY, DT = 1024, 8192, 1e-4

@@ -26,12 +26,12 @@ def _run(script: str, *arguments: str) -> str:
 def _needs_robots() -> None:
     """Pinocchio and the files of example-robot-data, which are no Python package."""
     pytest.importorskip("pinocchio")
-    if find_spec("cmeel") is None or not run_path(str(BENCH / "peers.py"))["robot_folder"]().is_dir():
+    if find_spec("cmeel") is None or not run_path(str(BENCH / "peer_robots.py"))["robot_folder"]().is_dir():
         pytest.skip("example-robot-data is not installed")
 
 
 def test_robots_of_a_peer(monkeypatch: pytest.MonkeyPatch) -> None:
-    load = run_path(str(BENCH / "peers.py"))["load_peer"]
+    load = run_path(str(BENCH / "peer_robots.py"))["load_peer"]
     with pytest.raises(FourbarError, match="did you mean 'panda'"):
         load("pandas")
     monkeypatch.setitem(sys.modules, "pinocchio", None)

@@ -87,7 +87,6 @@ def test_the_content_tells_the_format(name: str, tmp_path: Path, capsys: pytest.
             "is a robot of the library, not a file to read: leave out --strict, --waive",
         ),
         ("bench --floating", "crank_rocker is a robot of the library, not a file to read: leave out --floating"),
-        ("bench --peer panda --strict", "panda is a robot of a peer, not a file to read: leave out --strict"),
         ("info tello --strict --waive x", "is a robot of the library, not a file to read: leave out --strict, --waive"),
         ("simulate arm.urdf --dt 1e-9 --duration 1e12 --no-picture", "1e+21 steps: too many"),
         (

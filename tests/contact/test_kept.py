@@ -58,19 +58,17 @@ def test_a_step_is_the_solution_of_the_equations_of_all_rows() -> None:
 
 
 def test_on_the_floor_as_with_an_embedded_loop() -> None:
-    """Both are of first order: what they differ by halves with the step."""
+    """From a stance: no impact, whose step would depend on rounding. The rows of a parallelogram stay closed."""
     embedded, kept = leg(True), leg(False)
-    q0 = embedded.assemble([0.62, 0.4, -0.8, -0.4, 0.8])
+    q0 = embedded.assemble([0.02 + 0.6 * np.cos(0.4), 0.4, -0.8, -0.4, 0.8])
     full = embedded.expand(q0)
-    off = []
     for dt in (2e-3, 1e-3):
-        one = floor(embedded).simulate(q0, duration=0.6, dt=dt, every=round(0.6 / dt))
-        other = floor(kept).simulate(full, duration=0.6, dt=dt, every=round(0.6 / dt))
+        one = floor(embedded).simulate(q0, duration=0.2, dt=dt, every=round(0.2 / dt))
+        other = floor(kept).simulate(full, duration=0.2, dt=dt, every=round(0.2 / dt))
         assert one.converged.all() and other.converged.all()
         assert np.abs(kept.residual(other.q[-1])).max() < 1e-6 * dt
-        off.append(np.abs(embedded.expand(one.q[-1]) - other.q[-1]).max())
-        assert np.allclose(other.contacts.force[-1], one.contacts.force[-1], rtol=1e-5)
-    assert off[0] < 1e-5 and off[1] < 0.6 * off[0]
+        assert np.abs(embedded.expand(one.q[-1]) - other.q[-1]).max() < 1e-9
+        assert np.allclose(other.contacts.force[-1], one.contacts.force[-1], rtol=1e-6)
 
 
 def test_forces_of_constraints_are_those_that_hold() -> None:

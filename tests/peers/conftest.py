@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -17,5 +18,9 @@ def bench() -> Any:
     spec = importlib.util.spec_from_file_location("bench_robots", _BENCH)
     assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
+    sys.path.insert(0, str(_BENCH.parent))  # for what it imports beside it
+    try:
+        spec.loader.exec_module(module)
+    finally:
+        sys.path.remove(str(_BENCH.parent))
     return module

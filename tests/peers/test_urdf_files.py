@@ -19,7 +19,7 @@ pytestmark = pytest.mark.peers
 from .urdfs import Twins, load_ours  # noqa: E402
 
 BENCH = Path(__file__).resolve().parents[2] / "bench"
-ROBOTS = run_path(str(BENCH / "peers.py"))["robot_folder"]()
+ROBOTS = run_path(str(BENCH / "peer_robots.py"))["robot_folder"]()
 FILES = sorted(path.relative_to(ROBOTS).as_posix() for path in ROBOTS.rglob("*.urdf"))
 EMPTY = "ur_description/urdf/ur3.urdf"  # has no link
 SHOWN = {"a1.urdf", "panda.urdf", "romeo_small.urdf", "TwoDofs.urdf", "iris.urdf"}  # the others are slow together

@@ -77,7 +77,8 @@ class Terrain(ABC):
 
     def surface_with(self, point: Vec, numbers: Mapping[str, Any]) -> Surface:
         """The same with other numbers, nested tuples of scalars by name; those that are not given are its own."""
-        raise NotImplementedError(f"{type(self).__name__} has no numbers that differ from sample to sample")
+        assert not numbers, f"{type(self).__name__} has no numbers that may differ: {[*numbers]}"
+        return self.surface(point)
 
 
 def _three(what: str, x: Any) -> tuple[float, float, float]:

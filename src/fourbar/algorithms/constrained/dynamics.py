@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+from ...once import cached_property
 from ...spatial.linear import Vec
 from ...spatial.vectors import Wrench
 from ...tree.clusters import Cluster
@@ -81,9 +82,13 @@ class Rowed:
         self.reach, self.bundles, self.rows = reach, bundles, rows
         self.replies: list[dict[int, RowResponse]] = [reach.replies(b, r) for b, r in zip(bundles, rows, strict=True)]
 
-    def omega(self) -> list[list[Any]]:
-        """Ω = A M⁻¹ Aᵀ."""
+    @cached_property
+    def _omega(self) -> list[list[Any]]:
         return omega(self.reach.s, self.replies, [b.traced.m for b in self.bundles])
+
+    def omega(self) -> list[list[Any]]:
+        """Ω = A M⁻¹ Aᵀ, recorded once."""
+        return self._omega
 
     def multipliers(self, b: Vec, chosen: Chosen) -> Multipliers:
         """λ with Ω λ = -b."""

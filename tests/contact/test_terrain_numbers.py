@@ -263,3 +263,8 @@ def test_chunks_of_dask_arrays_take_them() -> None:
     lazy = scene.rollout(da.from_array(q, chunks=(2, 7)), steps=40, numbers=numbers)
     whole = scene.rollout(q, steps=40, numbers={"terrain.friction": given, "terrain.normal": [0.1, 0, 1]})
     assert np.array_equal(lazy.q.compute(), whole.q)
+
+
+def test_a_signed_distance_must_take_its_numbers() -> None:
+    with pytest.raises(fb.ModelError, match=r"function \(x, y, z, height\).*'height'"):
+        fb.SignedDistance(lambda x, y, z: z, numbers={"height": 0.1})

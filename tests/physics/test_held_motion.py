@@ -63,6 +63,15 @@ def test_a_start_that_breaks_a_constraint_is_refused() -> None:
         fb.simulate(pinned, pinned.project([0.3, 0.1]), duration=0.1, numbers={"lower.mass": 1.0})
 
 
+def test_controls_that_are_not_finite_are_named() -> None:
+    pinned = fb.robots.double_pendulum().constrained(fb.loops.Gear("shoulder", "elbow", -2.0))
+    control = np.zeros((20, 2))
+    control[5:] = np.nan
+    with pytest.warns(fb.SimulationWarning, match=r"control was NaN or infinite at t = 0\.01 s"):
+        run = fb.simulate(pinned, pinned.project([0.3, 0.1]), duration=0.04, dt=2e-3, control=control)
+    assert len(run.t) == 6
+
+
 def nothing(t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
     """No forces, but asked from Python, where steps are solved by the functions of the robot."""
     return np.zeros_like(v)

@@ -6,6 +6,7 @@ the step with the rest.
 
 from __future__ import annotations
 
+import inspect
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -175,9 +176,15 @@ def _traced(function: Callable[..., Any], numbers: Mapping[str, Any]) -> Slopes:
     given, shape = flatten(tuple(numbers.values()))
     inputs = Graph().inputs("p", 3 + len(given))
     named = dict(zip(numbers, unflatten(shape, iter(inputs[3:])), strict=True))
+    more = "".join(f", {name}" for name in numbers)
+    try:
+        inspect.signature(function).bind(*inputs[:3], **named)
+    except TypeError as error:
+        raise ModelError(f"a signed distance is a function (x, y, z{more}) -> scalar; {function!r}: {error}") from None
+    except ValueError:  # functions of other libraries may not tell
+        pass
     value = function(*inputs[:3], **named)
     if not isinstance(value, Expr | Real):
-        more = "".join(f", {name}" for name in numbers)
         raise ModelError(f"a signed distance is a function (x, y, z{more}) -> scalar; {function!r} returned {value!r}")
     gradient = tuple(jvp([value], {x: 1.0})[0] for x in inputs[:3])
     if all(x.__class__ is float and x == 0.0 for x in gradient):

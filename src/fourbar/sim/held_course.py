@@ -89,5 +89,6 @@ class HeldCourse(Course):
             found[name] = traced(made * self.dt, now.q, now.v) if begins else getattr(s, f"held_{name}")[ids]
         return {name: x.reshape(*shape, -1) for name, x in found.items()}
 
-    def explain(self, force: Any) -> None:
-        """Nothing is left to be said: steps that failed were repeated, and said why."""
+    def _explained(self, state: State, now: System, t: float, force: Any, ids: np.ndarray) -> None:
+        """Look at the forces once more; the step was repeated already, and said why it failed."""
+        force(t, state.q, state.v, ids)

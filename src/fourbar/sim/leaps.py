@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..contact.candidates import Candidate
-from ..joints import Prismatic
 from ..system.system import System
+from ..tree.closed import turning_velocities
 from ..tree.cluster_tree import GROUND
 
 if TYPE_CHECKING:
@@ -21,26 +21,20 @@ if TYPE_CHECKING:
 
 _LONGEST = 20.0  # times what shapes reach from the origins of their bodies
 _WIDEST = 1.0  # rad
-_STRAIGHT = ("vx", "vy", "vz", "distance")
 
 
 def largest_moves(robot: System, candidates: Sequence[Candidate], reach: float) -> np.ndarray:
     """By how much velocities (nv) of what carries contacts may move in a step (m, rad); infinite for all others."""
-    most = np.full(robot.nv, np.inf)
     tree = robot.model.cluster_tree
-    links = {link for x in candidates for link in x.links if link != GROUND}
-    for link in tuple(links):
+    carriers = {link for x in candidates for link in x.links if link != GROUND}
+    for link in tuple(carriers):
         above = tree.spanning_tree.parents[link]
         while above != GROUND:
-            links.add(above)
+            carriers.add(above)
             above = tree.spanning_tree.parents[above]
-    known = {tree.moving[link].name: tree.moving[link].joint for link in links}
-    for i, name in enumerate(robot.names.velocities):
-        joint, _, part = name.rpartition(".") if name not in known else (name, "", "")
-        if joint in known:
-            straight = part in _STRAIGHT or isinstance(known[joint], Prismatic)
-            most[i] = (_LONGEST * reach if reach > 0.0 else np.inf) if straight else _WIDEST
-    return most
+    carry = [not carriers.isdisjoint(cluster.links) for cluster in tree.clusters for _ in range(cluster.embedding.nv)]
+    far = _LONGEST * reach if reach > 0.0 else np.inf
+    return np.where(carry, np.where(turning_velocities(tree), _WIDEST, far), np.inf)
 
 
 def too_fast(scene: Scene, v: np.ndarray, dt: float) -> np.ndarray:

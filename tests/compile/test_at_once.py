@@ -1,6 +1,7 @@
 """First calls from many threads at once, amid forks and signals, and when the interpreter ends: in new processes."""
 
 import sys
+import sysconfig
 import threading
 import time
 
@@ -218,3 +219,90 @@ def test_a_fork_takes_turns_that_are_added_while_it_waits():
     still.end()
     thread.join()
     assert log == ["begin", "end"]
+
+
+_FORK_IN_IMPORT = """
+import importlib.util, os, sys, threading, time, warnings
+warnings.filterwarnings("ignore", "This process", DeprecationWarning)
+import fourbar as fb
+
+class Slowly:
+    '''Executes a module of the library in two halves.'''
+    def find_spec(self, name, path=None, target=None):
+        if name != "fourbar.late": return None
+        return importlib.util.spec_from_loader(name, self)
+    def create_module(self, spec): return None
+    def exec_module(self, module):
+        begun.set()
+        time.sleep(0.3)
+        with {turn}: module.found = 7
+
+begun = threading.Event()
+sys.meta_path.insert(0, Slowly())
+def use():
+    from fourbar.late import found
+    return found
+thread = threading.Thread(target=use)
+thread.start()
+begun.wait()
+{before}
+pid = os.fork()
+if not pid: os._exit(use())
+thread.join()
+assert use() == 7
+import colorsys  # imports are possible
+for _ in range(100):  # a child that hangs is not waited for, for ever
+    gone, status = os.waitpid(pid, os.WNOHANG)
+    if gone: break
+    time.sleep(0.1)
+else:
+    os.kill(pid, 9)
+    status = "hangs"
+print(os.waitstatus_to_exitcode(status) if gone else status)
+"""
+
+
+@POSIX
+@pytest.mark.parametrize("turn", ["threading.Lock()", "fb.once._importing.taken()"])
+def test_a_fork_waits_for_imports_of_other_threads(turn):
+    """A child could not import what another thread of its parent was importing."""
+    assert python(_FORK_IN_IMPORT.format(turn=turn, before="")) == "7"
+
+
+@POSIX
+def test_a_child_imports_what_its_parent_had_begun_to_import():
+    """Where a fork did not wait: the import began after it had looked."""
+    before = """
+me, found = os.getpid(), fb.once._imports_of_other_threads
+fb.once._imports_of_other_threads = lambda: set() if os.getpid() == me else found()
+"""
+    assert python(_FORK_IN_IMPORT.format(turn="threading.Lock()", before=before)) == "7"
+
+
+@POSIX
+@pytest.mark.skipif(not hasattr(sysconfig, "_CONFIG_VARS_LOCK"), reason="about a lock of Python 3.12 and later")
+def test_a_fork_needs_no_other_modules_locks():
+    """The first call of a child takes no lock of the standard library that another thread may have had."""
+    code = """
+import os, sys, sysconfig, threading, time, warnings
+warnings.filterwarnings("ignore", "This process", DeprecationWarning)
+r = fb.robots.double_pendulum()
+taken = threading.Event()
+def keep():
+    with sysconfig._CONFIG_VARS_LOCK:
+        taken.set()
+        time.sleep(1.0)
+sysconfig._CONFIG_VARS_INITIALIZED = False
+thread = threading.Thread(target=keep)
+thread.start()
+taken.wait()
+pid = os.fork()
+if not pid:
+    import signal
+    signal.alarm(20)
+    r.inverse_dynamics(Q, Q, Q)
+    os._exit(0)
+print(os.waitpid(pid, 0)[1])
+thread.join()
+"""
+    assert python(_HEAD + code) == "0"

@@ -66,12 +66,13 @@ HOLDERS = {
 }
 
 
-@pytest.mark.default_cases("globals", "another module", "a cycle", "an exit handler")
+@pytest.mark.default_cases("globals", "a cycle", "an exit handler")
 @pytest.mark.parametrize("holder", HOLDERS)
 def test_functions_may_be_held_by_anything_when_the_interpreter_ends(holder):
     assert python(MAKE + CALLED + HOLDERS[holder] + "\nfull()\nprint('done')") == "done"
 
 
+@pytest.mark.slow_cases("a cycle")
 @pytest.mark.parametrize("holder", ["globals", "a cycle", "the interpreter"])
 def test_functions_that_were_never_called(holder):
     assert python(MAKE + HOLDERS[holder] + "\nfull()\nprint('done')") == "done"

@@ -164,7 +164,9 @@ def test_only_samples_without_result_are_examined(monkeypatch):
     """A batch may be large; looking at a sample is slow."""
     system, q, v = toggle()
     seen = []
-    monkeypatch.setattr("fourbar.functions.guard.toggled", lambda cluster_tree, row: seen.append(row) or ["closing"])
+    monkeypatch.setattr(
+        "fourbar.functions.nan_reasons.toggled", lambda cluster_tree, row: seen.append(row) or ["closing"]
+    )
     with pytest.warns(RuntimeWarning, match="toggle"):
         system.forward_dynamics(q, v, v)
     assert len(seen) == 1

@@ -76,6 +76,22 @@ CALLS = {
 }
 
 
+@pytest.mark.quick
+@pytest.mark.parametrize("kind", ["function", "derivative"])
+def test_weak_references_end_with_what_they_refer_to(kind):
+    """Libraries that trace, such as JAX, keep what they know of a function by weak references to it."""
+    f = fb.robots.double_pendulum().inverse_dynamics
+    f = f.jacobian if kind == "derivative" else f
+    told = []
+    references = [weakref.ref(f, lambda _: told.append("gone")) for _ in range(2)]
+    known = weakref.WeakKeyDictionary({f: 1})
+    f(Q, Q, Q)
+    assert references[0]() is f and known[f] == 1
+    del f
+    gc.collect()
+    assert [x() for x in references] == [None, None] and told == ["gone"] * 2 and not known
+
+
 @pytest.mark.default_cases("one sample", "a batch", "an error", "lists")
 @pytest.mark.quick
 @pytest.mark.parametrize("call", CALLS)

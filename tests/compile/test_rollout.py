@@ -93,7 +93,7 @@ def test_segments_make_no_difference(mass: Rollout, monkeypatch: pytest.MonkeyPa
         monkeypatch.setattr("fourbar.functions.rollout._AT_ONCE", at_once)
         monkeypatch.setattr("fourbar.functions.rollout._FEWEST", fewest)
         told: list[int] = []
-        parts = run(mass, given, told=told.append)
+        parts = run(mass, given, on_progress=told.append)
         assert told[-1] == STEPS and len(told) == -(-STEPS // fewest)
         assert all(np.array_equal(whole.records[name], parts.records[name]) for name in whole.records)
 
@@ -237,7 +237,7 @@ def test_ctrl_c_returns_what_was_computed(mass: Rollout) -> None:
         if len(told) == 3:
             os.kill(os.getpid(), signal.SIGINT)
 
-    found = run(mass, given, steps=2_000_000_000, hold=ALWAYS, every=100_000_000, records=["x"], told=press)
+    found = run(mass, given, steps=2_000_000_000, hold=ALWAYS, every=100_000_000, records=["x"], on_progress=press)
     assert told[2] <= found.steps <= 4 * told[0] and (found.made == found.steps).all()
     assert found.records["x"].shape[1] == found.steps // 100_000_000
     assert len(np.unique(found.state["x"])) == 1

@@ -32,7 +32,7 @@ def _armed() -> Any:
 
 
 @pytest.mark.quick
-def test_every_call_of_one_sample_is_told() -> None:
+def test_every_call_of_one_sample_is_reported() -> None:
     f = _armed()
     for _ in range(5):
         with pytest.raises(fb.SingularError, match="toggle position"):
@@ -70,7 +70,7 @@ def test_results_that_are_given(step: int) -> None:
 
 
 @pytest.mark.parametrize("way", ["fast", "by name"])
-def test_results_over_the_arguments_are_told_too(way: str) -> None:
+def test_results_over_the_arguments_are_reported_too(way: str) -> None:
     """What explains NaN must see the arguments as they were, not the NaN that was written over them."""
     f = _armed()
 

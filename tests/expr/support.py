@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 import random
+from typing import Any
 
 from hypothesis import HealthCheck, assume, settings
 from hypothesis import strategies as st
 
-from fourbar.expr import Unrolled, atan2, cos, interpret, maximum, minimum, select, sin, sqrt
+from fourbar.expr import Program, Unrolled, atan2, cos, exp, interpret, maximum, minimum, select, sin, sqrt, tanh
 
 # Few examples, so that the tests run often; FOURBAR_TEST_EXAMPLES=5000 searches longer.
 _COUNT = int(os.environ.get("FOURBAR_TEST_EXAMPLES", "60"))
@@ -142,6 +143,14 @@ class Dual:
         root = sqrt(self.value)
         return Dual(root, self.slope / (2.0 * root))
 
+    def exp(self):
+        value = exp(self.value)
+        return Dual(value, value * self.slope)
+
+    def tanh(self):
+        value = tanh(self.value)
+        return Dual(value, (1.0 - value * value) * self.slope)
+
     def arctan2(self, other):
         other = Dual.of(other)
         top = other.value * self.slope - self.value * other.slope
@@ -160,3 +169,18 @@ def difference(f, point, direction, h=1e-3):
         behind = f(*(p - k * h * d for p, d in zip(point, direction, strict=True)))
         total += weight * (float(ahead) - float(behind))
     return total / h
+
+
+def triangular(recorder: Any) -> Program:
+    """Σ_{m ≤ n} m (m + 1) / 2 by a repeat within another."""
+    (n,) = recorder.input("n", (1,))
+
+    def outer(state: Any) -> Any:
+        m, total = state
+        inner = recorder.repeat(
+            lambda s: recorder.call(lambda k, t: ((k - 1.0, t + k), k - 1.0), *s), (m, total), 20, m
+        )
+        return recorder.call(lambda m, t: ((m - 1.0, t), m - 1.0), m, inner[1])
+
+    _, total = recorder.repeat(outer, (n, 0.0), 30, n)
+    return recorder.finish("triangular", [("y", (), [total])])

@@ -6,7 +6,24 @@ import math
 import numpy as np
 import pytest
 
-from fourbar.expr import Graph, acos, asin, atan2, cos, evaluate, maximum, minimum, select, sin, sqrt, tan
+from fourbar.expr import (
+    Graph,
+    acos,
+    asin,
+    atan2,
+    cos,
+    evaluate,
+    exp,
+    jvp,
+    maximum,
+    minimum,
+    prepare,
+    select,
+    sin,
+    sqrt,
+    tan,
+    tanh,
+)
 
 from .support import Dual, difference, interpreted
 
@@ -15,6 +32,8 @@ ONE_ARGUMENT = {
     "cos": (cos, math.cos, cmath.cos, np.cos),
     "tan": (tan, math.tan, cmath.tan, np.tan),
     "sqrt": (sqrt, math.sqrt, cmath.sqrt, np.sqrt),
+    "exp": (exp, math.exp, cmath.exp, np.exp),
+    "tanh": (tanh, math.tanh, cmath.tanh, np.tanh),
     "asin": (asin, math.asin, None, np.arcsin),
     "acos": (acos, math.acos, None, np.arccos),
 }
@@ -47,7 +66,7 @@ def test_of_an_array(row):
     np.testing.assert_allclose(result, row[3](points), rtol=1e-14, atol=1e-15)
 
 
-@pytest.mark.parametrize("name", ["sin", "cos", "tan", "sqrt"])
+@pytest.mark.parametrize("name", ["sin", "cos", "tan", "sqrt", "exp", "tanh"])
 @pytest.mark.parametrize("kind", [complex, np.complex128])
 def test_of_a_complex_number_where_analytic(name, kind):
     f, _, of_complex, _ = ONE_ARGUMENT[name]
@@ -157,3 +176,36 @@ def test_of_an_array_of_expressions(f):
 def test_arcs_are_accurate_near_the_ends_of_their_range(p):
     assert asin(p) == pytest.approx(math.asin(p), rel=1e-15)
     assert acos(p) == pytest.approx(math.acos(p), rel=1e-14)
+
+
+@pytest.mark.parametrize("f", [exp, tanh])
+def test_of_traced_expressions_to_rounding(f):
+    """Relative to what a rounding of x changes; over the whole range, and at its ends."""
+    (x,) = Graph().inputs("x", 1)
+    points = np.concatenate([np.linspace(-750, 750, 3001), [-1e-12, 1e-300, 0.0, -0.0, 1e-3, 709.7, -709.7, np.inf]])
+    (found,) = prepare([f(x)], (x,))((points,))
+    with np.errstate(over="ignore"):
+        expected = getattr(np, f.__name__)(points)
+    near = np.abs(points) < 709.0
+    error = np.abs(found[near] - expected[near]) / np.maximum(np.abs(expected[near]), 1e-308)
+    assert (error <= 4e-16 * (4.0 + np.abs(points[near]))).all()
+    for far in (points > 710.0, points < -746.0):
+        assert np.array_equal(found[far], expected[far])
+
+
+@pytest.mark.parametrize("f", [exp, tanh])
+@pytest.mark.parametrize("p", [-3.0, -0.2, 0.0, 0.4, 2.5])
+def test_derivatives_of_what_is_made_of_several_operations(f, p):
+    (x,) = Graph().inputs("x", 1)
+    (slope,) = prepare(jvp([f(x)], {x: 1.0}), (x,))((np.array(p),))
+    assert slope == pytest.approx(math.exp(p) if f is exp else 1.0 - math.tanh(p) ** 2, rel=1e-14)
+
+
+def test_functions_of_numpy_on_arrays_of_expressions():
+    x = np.array(Graph().inputs("x", 2), dtype=object)
+    values = np.array([0.3, -0.7])
+    for f in (np.exp, np.tanh, np.arctan):
+        found = prepare(list(f(x)), tuple(x))(values)
+        assert np.allclose(found, f(values), rtol=1e-15)
+    with pytest.raises(TypeError, match="no logarithm"):
+        np.log(x)

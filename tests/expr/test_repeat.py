@@ -15,6 +15,8 @@ from fourbar.expr import Direct, Program, Replay, Shared, Unrolled, from_text, i
 from fourbar.expr.packing import pack, unpack
 from fourbar.expr.program import Repeat
 
+from .support import triangular
+
 RECORDERS: dict[str, Callable[[], Any]] = {
     "unrolled": Unrolled,
     "small blocks": lambda: Unrolled(3),
@@ -36,21 +38,6 @@ def roots(recorder: Any) -> Program:
     (root,) = recorder.repeat(lambda s: recorder.call(improve, *s, square), (square,), 50)
     found = recorder.call(lambda r, t, a: (r * t, r + a), root, total, a)
     return recorder.finish("roots", [("y", (2,), found), ("root", (), [root])])
-
-
-def triangular(recorder: Any) -> Program:
-    """Σ_{m ≤ n} m (m + 1) / 2 by a repeat within another."""
-    (n,) = recorder.input("n", (1,))
-
-    def outer(state: Any) -> Any:
-        m, total = state
-        inner = recorder.repeat(
-            lambda s: recorder.call(lambda k, t: ((k - 1.0, t + k), k - 1.0), *s), (m, total), 20, m
-        )
-        return recorder.call(lambda m, t: ((m - 1.0, t), m - 1.0), m, inner[1])
-
-    _, total = recorder.repeat(outer, (n, 0.0), 30, n)
-    return recorder.finish("triangular", [("y", (), [total])])
 
 
 def machine(program: Program, lanes: Any, x: np.ndarray) -> tuple[np.ndarray, ...]:

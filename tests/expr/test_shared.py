@@ -110,7 +110,7 @@ def test_a_shape_seen_before_is_not_traced_again():
     assert len(traced) == 1
 
 
-def test_functions_are_told_apart():
+def test_functions_are_distinguished():
     recorder = Shared()
     (x,) = recorder.input("x", (1,))
     y = [recorder.call(f, x)[0] for f in (lambda v: (v + 1.0,), lambda v: (v + 2.0,))]

@@ -16,6 +16,7 @@ from __future__ import annotations
 from . import signals
 from .elementary import LARGEST_ANGLE, SMALLEST_QUATERNION
 from .ir import Code, Lanes
+from .planned_moves import PLAN_WORDS, SAMPLES, move_numbers, planned, word
 from .transfer import Pack, Stream, Unpack, declarations, open_loop
 
 # Words of the data table.
@@ -40,15 +41,9 @@ _STACK_LIMIT = 1 << 15  # threads may have a stack of 128 kB
 def driver(lanes: Lanes) -> str:
     """All functions of the driver, as one LLVM module."""
     parts = [
-        declarations(lanes),
-        Pack(lanes).function("pack"),
-        Unpack(lanes).function("unpack"),
-        Stream(lanes).function("stream"),
-        moving(lanes, "pack"),
-        moving(lanes, "unpack"),
-        presetting(lanes),
-        _bring(),
-        _take(),
+        *transfers(lanes),
+        _bring(lanes),
+        _take(lanes),
         _judge(lanes),
         *calling(lanes),
         _run(lanes),
@@ -61,9 +56,18 @@ def driver(lanes: Lanes) -> str:
     return "\n".join(parts)
 
 
-def word(c: Code, table: str, index: int | str, kind: str = "i64") -> str:
-    """A word of a table."""
-    return c.let(f"load {kind}, ptr {c.let(f'getelementptr i64, ptr {table}, i64 {index}')}, align 8")
+def transfers(lanes: Lanes) -> list[str]:
+    """The functions that move samples between arrays and the workspace, and what they declare."""
+    return [
+        declarations(lanes),
+        Pack(lanes).function("pack"),
+        Unpack(lanes).function("unpack"),
+        Stream(lanes).function("stream"),
+        moving(lanes, "pack"),
+        moving(lanes, "unpack"),
+        *planned(lanes, layout()),
+        presetting(lanes),
+    ]
 
 
 def _stride(c: Code, argument: str, dimension: int) -> str:
@@ -74,17 +78,29 @@ def _stride(c: Code, argument: str, dimension: int) -> str:
     return c.let(f"select i1 {missing}, i64 0, i64 {word(c, '%steps', index)}")
 
 
-def _numbers(c: Code, lanes: Lanes, direction: str, slots: str, slot_map: str) -> None:
-    """Move a number of each of W samples, which follow each other in the array."""
-    c.label("numbers")
-    v, array = lanes.double, c.let("getelementptr double, ptr %array, i64 %i")
-    if direction == "pack":
-        c.do(f"store {v} {c.let(f'load {v}, ptr {array}, align 8')}, ptr {slots}, align {lanes.bytes}")
-    else:
-        index = c.let(f"zext i32 {c.let(f'load i32, ptr {slot_map}, align 4')} to i64")
-        slot = c.let(f"getelementptr {v}, ptr {slots}, i64 {index}")
-        c.do(f"store {v} {c.let(f'load {v}, ptr {slot}, align {lanes.bytes}')}, ptr {array}, align 8")
+def _flat(c: Code, shape: tuple[str, str, str]) -> tuple[str, str, str, str]:
+    """Whether the entries of a sample of %argument lie at one distance of each other, and its three strides."""
+    d0, d1, d2 = shape
+    s0, s1, s2 = (_stride(c, "%argument", k) for k in range(3))
+    follow1 = c.let(f"icmp eq i64 {s1}, {c.let(f'mul i64 {d2}, {s2}')}")
+    row = c.let(f"mul i64 {d1}, {d2}")
+    follow0 = c.let(f"icmp eq i64 {s0}, {c.let(f'mul i64 {row}, {s2}')}")
+    flat1 = c.let(f"or i1 {follow1}, {c.let(f'icmp eq i64 {d1}, 1')}")
+    flat0 = c.let(f"or i1 {follow0}, {c.let(f'icmp eq i64 {d0}, 1')}")
+    return c.let(f"and i1 {flat0}, {flat1}"), s0, s1, s2
+
+
+def layout() -> str:
+    """@layout(argument, steps, into): whether an argument is flat, how many entries it has, and their distance."""
+    c = Code()
+    c.label("entry")
+    shape = (word(c, "%argument", 0), word(c, "%argument", 1), word(c, "%argument", 2))
+    flat, _, _, inner = _flat(c, shape)
+    total = c.let(f"mul i64 {shape[0]}, {c.let(f'mul i64 {shape[1]}, {shape[2]}')}")
+    for k, x in enumerate((c.let(f"zext i1 {flat} to i64"), total, inner)):
+        c.do(f"store i64 {x}, ptr {c.let(f'getelementptr i64, ptr %into, i64 {k}')}, align 8")
     c.do("ret void")
+    return f"define internal void @layout(ptr %argument, ptr %steps, ptr %into) #0 {{\n{c.body()}\n}}\n"
 
 
 def moving(lanes: Lanes, direction: str) -> str:
@@ -101,14 +117,10 @@ def moving(lanes: Lanes, direction: str) -> str:
     all_lanes = c.let(f"icmp sle i64 {c.let(f'add i64 %i, {lanes.width}')}, %n")
     dense = c.let(f"and i1 {c.let(f'icmp eq i64 {total}, 1')}, {c.let('icmp eq i64 %outer, 8')}")
     c.do(f"br i1 {c.let(f'and i1 {dense}, {all_lanes}')}, label %numbers, label %rows")
-    _numbers(c, lanes, direction, slots, slot_map)
+    c.label("numbers")
+    move_numbers(c, lanes, direction, slots, slot_map, c.let("getelementptr double, ptr %array, i64 %i"))
     c.label("rows")
-    s0, s1, s2 = (_stride(c, "%argument", k) for k in range(3))
-    follow1 = c.let(f"icmp eq i64 {s1}, {c.let(f'mul i64 {d2}, {s2}')}")
-    follow0 = c.let(f"icmp eq i64 {s0}, {c.let(f'mul i64 {row}, {s2}')}")
-    flat1 = c.let(f"or i1 {follow1}, {c.let(f'icmp eq i64 {d1}, 1')}")
-    flat0 = c.let(f"or i1 {follow0}, {c.let(f'icmp eq i64 {d0}, 1')}")
-    flat = c.let(f"and i1 {flat0}, {flat1}")
+    flat, s0, s1, s2 = _flat(c, (d0, d1, d2))
     rows0 = c.let(f"select i1 {flat}, i64 1, i64 {d0}")
     rows1 = c.let(f"select i1 {flat}, i64 1, i64 {d1}")
     count = c.let(f"select i1 {flat}, i64 {total}, i64 {d2}")
@@ -139,29 +151,47 @@ def moving(lanes: Lanes, direction: str) -> str:
 
 
 def _each_argument(c: Code, name: str, before: str, first: str, count: str, direction: str, after: str) -> None:
-    """Move `count` arguments from number `first` on, for the W samples from %now on."""
+    """Move `count` arguments from number `first` on, for the W samples from %now on: by their %plans, if there are any
+    and W samples are left.
+    """
     k, close = open_loop(c, name, before, count, 1, after)
     number = c.let(f"add i64 {k}, {first}")
     words = c.let(f"mul i64 {number}, {ARGUMENT_WORDS}")
     argument = c.let(f"getelementptr i64, ptr %argument_table, i64 {words}")
+    c.do(f"br i1 %quick, label %{name}_quick, label %{name}_slow")
+    c.label(f"{name}_quick")
+    plan = c.let(f"getelementptr i64, ptr %plans, i64 {c.let(f'mul i64 {number}, {PLAN_WORDS}')}")
+    c.do(f"call void @quick_{direction}(ptr %ws, ptr {plan}, ptr {argument}, ptr %steps, i64 0, i64 %now, i64 %n)")
+    c.do(f"br label %{name}_moved")
+    c.label(f"{name}_slow")
     array, outer = word(c, "%args", number, "ptr"), word(c, "%steps", number)
     moved = f"ptr %ws, ptr {argument}, ptr %steps, ptr {array}, i64 {outer}"
     c.do(f"call void @move_{direction}({moved}, i64 %now, i64 %n)")
+    c.do(f"br label %{name}_moved")
+    c.label(f"{name}_moved")
     c.do(close)
 
 
-def _bring() -> str:
+def _bring(lanes: Lanes) -> str:
     """@bring: W samples and the preset constants into a workspace."""
-    c = Code()
-    c.label("entry")
+    c = _moved(lanes)
     inputs = word(c, "%data", INPUTS)
-    c.do(f"%argument_table = load ptr, ptr {c.let(f'getelementptr i64, ptr %data, i64 {ARGUMENT_TABLE}')}, align 8")
     c.do("br label %arguments")
     _each_argument(c, "arguments", "entry", "0", inputs, "pack", "done")
     c.label("done")
     c.do("call void @preset(ptr %data, ptr %ws)")
     c.do("ret void")
-    return f"define internal void @bring({_MOVE_ARGUMENTS}) #0 {{\n{c.body()}\n}}\n"
+    return f"define internal void @bring({SAMPLES}) #0 {{\n{c.body()}\n}}\n"
+
+
+def _moved(lanes: Lanes) -> Code:
+    """The beginning of a function that moves arguments of W samples."""
+    c = Code()
+    c.label("entry")
+    c.do(f"%argument_table = load ptr, ptr {c.let(f'getelementptr i64, ptr %data, i64 {ARGUMENT_TABLE}')}, align 8")
+    all_lanes = c.let(f"icmp sle i64 {c.let(f'add i64 %now, {lanes.width}')}, %n")
+    c.do(f"%quick = and i1 {all_lanes}, {c.let('icmp ne ptr %plans, null')}")
+    return c
 
 
 def presetting(lanes: Lanes) -> str:
@@ -183,21 +213,16 @@ def presetting(lanes: Lanes) -> str:
     return f"define internal void @preset(ptr %data, ptr %ws) #0 {{\n{c.body()}\n}}\n"
 
 
-def _take() -> str:
+def _take(lanes: Lanes) -> str:
     """@take: the results of W samples out of a workspace."""
-    c = Code()
-    c.label("entry")
+    c = _moved(lanes)
     inputs = word(c, "%data", INPUTS)
     outputs = c.let(f"sub i64 {word(c, '%data', ARGUMENTS)}, {inputs}")
-    c.do(f"%argument_table = load ptr, ptr {c.let(f'getelementptr i64, ptr %data, i64 {ARGUMENT_TABLE}')}, align 8")
     c.do("br label %arguments")
     _each_argument(c, "arguments", "entry", inputs, outputs, "unpack", "done")
     c.label("done")
     c.do("ret void")
-    return f"define internal void @take({_MOVE_ARGUMENTS}) #0 {{\n{c.body()}\n}}\n"
-
-
-_MOVE_ARGUMENTS = "ptr %args, ptr %steps, ptr %data, ptr %ws, i64 %now, i64 %n"
+    return f"define internal void @take({SAMPLES}) #0 {{\n{c.body()}\n}}\n"
 
 
 def _size(c: Code, lanes: Lanes, x: str) -> str:
@@ -305,17 +330,27 @@ def _calls() -> str:
 
 
 def _run(lanes: Lanes) -> str:
-    """@run: samples from %first below %end, W at a time."""
+    """@run: samples from %first below %end, W at a time. For more than W of them, moves are planned."""
     c = Code()
     c.label("entry")
     c.do("%some = icmp slt i64 %first, %end")
-    c.do("br i1 %some, label %samples, label %done")
+    c.do("br i1 %some, label %begin, label %done")
+    c.label("begin")
+    several = c.let(f"icmp sgt i64 {c.let('sub i64 %end, %first')}, {lanes.width}")
+    c.do(f"br i1 {several}, label %planning, label %samples")
+    c.label("planning")
+    count, table = word(c, "%data", ARGUMENTS), word(c, "%data", ARGUMENT_TABLE, "ptr")
+    c.do(f"%room = alloca i64, i64 {c.let(f'mul i64 {count}, {PLAN_WORDS}')}, align 8")
+    given = f"ptr {table}, i64 {ARGUMENT_WORDS}, ptr %args, ptr %steps, ptr %room"
+    c.do(f"call void @plan({given}, i64 {count}, i64 {word(c, '%data', INPUTS)}, i64 %n)")
+    c.do("br label %samples")
     c.label("samples")
-    c.do("%now = phi i64 [%first, %entry], [%next, %samples]")
-    c.do("call void @bring(ptr %args, ptr %steps, ptr %data, ptr %ws, i64 %now, i64 %n)")
+    c.do("%now = phi i64 [%first, %begin], [%first, %planning], [%next, %samples]")
+    c.do("%plans = phi ptr [null, %begin], [%room, %planning], [%plans, %samples]")
+    c.do(f"call void @bring({SAMPLES})")
     c.do("call void @judge(ptr %data, ptr %ws)")
     c.do("call void @calls(ptr %data, ptr %ws)")
-    c.do("call void @take(ptr %args, ptr %steps, ptr %data, ptr %ws, i64 %now, i64 %n)")
+    c.do(f"call void @take({SAMPLES})")
     c.do(f"%next = add i64 %now, {lanes.width}")
     c.do("%more = icmp slt i64 %next, %end")
     c.do("br i1 %more, label %samples, label %done")

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import sys
-import sysconfig
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -14,7 +13,6 @@ from ..once import once
 from . import vectorcall_words as words
 from .cache import loaded
 from .kernel import Kernel
-from .llvm import Loaded
 from .release import Release, release
 from .ufunc import capsule_table
 from .vectorcall import assembly
@@ -28,10 +26,9 @@ _NUMBERS = np.array([id(k) for k in _KEPT], np.int64)
 
 def supported() -> bool:
     """Whether objects of this interpreter have the layout that the machine code expects."""
-    free_threaded = bool(sysconfig.get_config_var("Py_GIL_DISABLED"))
     wide = ctypes.sizeof(ctypes.c_void_p) == 8 and sys.byteorder == "little"
-    plain = wide and object.__basicsize__ == 16  # more where references are traced
-    return sys.implementation.name == "cpython" and plain and not free_threaded
+    plain = wide and object.__basicsize__ == 16  # more where references are traced or there is no GIL
+    return sys.implementation.name == "cpython" and plain
 
 
 class _Member(ctypes.Structure):
@@ -72,21 +69,18 @@ def refuse(self: Any, name: str, *value: Any) -> None:
     raise AttributeError(f"a fourbar function is frozen; {name!r} cannot be changed")
 
 
-@once
-def _fast() -> Loaded:
-    return loaded("fastcall", assembly)
-
-
 def _release() -> Release:
-    return release(words.INSTANCE_STATE, words.INSTANCE_DROP, words.INSTANCE_FREE)
+    at = words.INSTANCE_DROP, words.INSTANCE_FREE, words.INSTANCE_CLEAR, words.INSTANCE_WEAK_REFERENCES
+    return release(words.INSTANCE_STATE, *at)
 
 
 @once
 def callable_type(name: str) -> type:
     """A Python type whose instances run the machine code when called; `held` is a state and an `Environment`."""
     api = ctypes.pythonapi
-    members = (_Member * 3)(
+    members = (_Member * 4)(
         _Member(b"__vectorcalloffset__", _SSIZE, words.INSTANCE_VECTORCALL, _READONLY, None),
+        _Member(b"__weaklistoffset__", _SSIZE, words.INSTANCE_WEAK_REFERENCES, _READONLY, None),
         _Member(b"held", _OBJECT, words.INSTANCE_STATE, _READONLY, None),
         _Member(),
     )
@@ -105,9 +99,26 @@ def callable_type(name: str) -> type:
     return made
 
 
+class _Common(NamedTuple):
+    """What all callables of this process have in common: words of their tables, fields of the instances, and what has
+    to live as long as any of them, for functions may be called after modules are gone."""
+
+    table: np.ndarray
+    fields: dict[int, int]
+    borrowed: tuple[Any, ...]
+
+
 @once
-def _common() -> np.ndarray:
-    """A table with the words that are common to all callables of this process."""
+def _common() -> _Common:
+    fast, freed, table = loaded("fastcall", assembly), _release(), _common_words()
+    jobs = workers().table
+    table[words.JOB_TABLE] = jobs.ctypes.data
+    fields = {**freed.fields, words.INSTANCE_VECTORCALL: fast.address("fast")}
+    return _Common(table, fields, (jobs, _KEPT, _NUMBERS, fast, freed))
+
+
+def _common_words() -> np.ndarray:
+    """A table with the words that do not depend on machine code."""
     api, table = ctypes.pythonapi, np.zeros(words.TABLE_WORDS, np.int64)
     known = {words.FLOAT_TYPE: float, words.SCALAR_TYPE: np.float64}
     types = {at: kind for at, kind in known.items() if _holds_its_value(kind)}
@@ -156,11 +167,9 @@ class Environment:
     """
 
     def __init__(self, names: tuple[str, ...], present: tuple[str, ...]) -> None:
-        table = _common().copy()
+        self._common = _common()
+        table = self._common.table.copy()
         self._table = table
-        jobs = workers().table
-        table[words.JOB_TABLE] = jobs.ctypes.data
-        self._borrowed = (jobs, _KEPT, _NUMBERS, _fast(), _release())  # functions may be called after modules are gone
         self._names = [sys.intern(name) for name in names]
         if len(names) <= words.MOST_ARGUMENTS:
             table[words.ARGUMENTS] = len(names)
@@ -182,10 +191,9 @@ class Environment:
         instance: Any = callable_type(name)()
         held = (state, self, slow)
         fields = {
-            **_release().fields,
+            **self._common.fields,
             words.INSTANCE_ENVIRONMENT: self._table.ctypes.data,
             words.INSTANCE_SLOW: id(slow),
-            words.INSTANCE_VECTORCALL: _fast().address("fast"),
         }
         for offset, value in fields.items():
             ctypes.c_void_p.from_address(id(instance) + offset).value = value

@@ -104,7 +104,7 @@ def digest(program: Program, lanes: Lanes, watch: Watch) -> bytes:
         program.name,
         program.slots,
         tuple((x.name, x.shape, x.first) for x in program.inputs),
-        tuple((y.name, y.shape, y.slots) for y in program.outputs),
+        tuple((y.name, y.shape, len(y.slots)) for y in program.outputs),
         program.preset,
         tuple((block.ports, block.table, block_digest(block)) for block in program.blocks),
         tuple((call.block, call.bases, call.table) for call in program.calls),
@@ -112,7 +112,10 @@ def digest(program: Program, lanes: Lanes, watch: Watch) -> bytes:
         (lanes.width, lanes.fma),
         tuple((name, tuple(own.angles), tuple(own.quaternions)) for name, own in watch.items()),
     )
-    return hashlib.sha256(marshal.dumps(parts, 2)).digest()  # later versions of the format tell shared objects apart
+    found = hashlib.sha256(marshal.dumps(parts, 2))  # later versions of the format tell shared objects apart
+    for y in program.outputs:
+        found.update(y.slots)
+    return found.digest()
 
 
 def loaded_blocks(program: Program, lanes: Lanes) -> tuple[list[Loaded], list[int]]:
@@ -152,7 +155,7 @@ class Kernel:
         return int(self._tables.data[words.FAILURES])
 
     def check_memory(self, failures: int) -> None:
-        """After a run, told the failures before it: an error if there are more, since results are then not computed."""
+        """After a run, given the number of failures before it: an error if there are more, for want of results."""
         if self.failures != failures:
             size = self._tables.data[words.BYTES]
             raise MemoryError(f"{self.program.name}: no memory for a workspace of {size} bytes")
@@ -236,7 +239,7 @@ class Tables:
         for row, x in zip(table, program.inputs, strict=False):
             row[7] = x.first * lanes.bytes
         for row, y in zip(table[len(program.inputs) :], program.outputs, strict=True):
-            row[6] = self.held(np.array(y.slots, np.int32))
+            row[6] = self.held(np.frombuffer(y.slots, np.intc))
         return self.held(table)
 
     def _calls(self, program: Program, lanes: Lanes, blocks: list[int]) -> np.ndarray:

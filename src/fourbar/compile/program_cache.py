@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import gc
 import hashlib
-import os
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 from weakref import WeakValueDictionary
 
@@ -15,7 +12,7 @@ import numpy as np
 
 from ..expr import Program
 from ..expr.packing import pack, unpack
-from ..once import LAST, Turn
+from ..once import no_collection
 from .cache_folder import cache_folder, read, write
 from .cache_lock import made_once
 
@@ -27,53 +24,8 @@ def cached_program(key: Callable[[], bytes | None], make: Callable[[], Program])
 
     `key` gives all that the program depends on, or None if that is unknown: then it is always made.
     """
-    with _garbage.kept():
+    with no_collection():
         return _found_or_made(key, make)
-
-
-class _Garbage:
-    """Switches Python's cyclic garbage collection off while a thread writes a program.
-
-    It would find nothing there, and take a third of the time.
-    """
-
-    def __init__(self) -> None:
-        self._turn = Turn(LAST)
-        self._writing = 0
-        self._wanted = False
-
-    @contextmanager
-    def kept(self) -> Iterator[None]:
-        """Without garbage collection."""
-        self._begin()
-        try:
-            yield
-        finally:
-            self._end()
-
-    def _begin(self) -> None:
-        with self._turn.taken():
-            if not self._writing:
-                self._wanted = gc.isenabled()
-            self._writing += 1
-            gc.disable()
-
-    def _end(self) -> None:
-        with self._turn.taken():
-            self._writing = max(0, self._writing - 1)
-            if not self._writing and self._wanted:
-                gc.enable()
-
-    def forked(self) -> None:
-        """In a child, where the other threads that wrote do not exist."""
-        if self._writing and self._wanted:
-            gc.enable()
-        self._writing = 0
-
-
-_garbage = _Garbage()
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_garbage.forked)
 
 
 _programs: WeakValueDictionary[str, Program] = WeakValueDictionary()

@@ -16,16 +16,23 @@ from .llvm import Loaded
 _TYPE = 8  # offset of the type in an object
 
 
-def _assembly(state: int, drop: int, free: int) -> str:
-    """@release(object): tp_dealloc of a type that has `held`, and what CPython frees objects with, at these offsets."""
+def _assembly(state: int, drop: int, free: int, clear: int, weak: int) -> str:
+    """@release(object): tp_dealloc of a type that has `held`, what CPython frees objects and clears weak references
+    with, and these, at such offsets.
+    """
     c = Code()
     c.label("entry")
-    kind, kept, drop_at, free_at = (
-        c.let(f"getelementptr i8, ptr %object, i64 {at}") for at in (_TYPE, state, drop, free)
-    )
-    kind, held, dropped, freed = (c.let(f"load ptr, ptr {at}, align 8") for at in (kind, kept, drop_at, free_at))
+    offsets = _TYPE, state, drop, free, clear, weak
+    places = [c.let(f"getelementptr i8, ptr %object, i64 {at}") for at in offsets]
+    kept = places[1]
+    kind, held, dropped, freed, cleared, references = (c.let(f"load ptr, ptr {at}, align 8") for at in places)
     c.do(f"br i1 {c.let(f'icmp eq ptr {dropped}, null')}, label %unfinished, label %made")
     c.label("made")
+    c.do(f"br i1 {c.let(f'icmp eq ptr {references}, null')}, label %unknown, label %known")
+    c.label("known")
+    c.do(f"call void {cleared}(ptr %object)")
+    c.do("br label %unknown")
+    c.label("unknown")
     c.do(f"store ptr null, ptr {kept}, align 8")
     c.do(f"br i1 {c.let(f'icmp eq ptr {held}, null')}, label %empty, label %full")
     c.label("full")
@@ -43,14 +50,15 @@ def _assembly(state: int, drop: int, free: int) -> str:
 class Release:
     """The function for instances of this layout, and what they must hold for it: `fields`, by offset."""
 
-    def __init__(self, state: int, drop: int, free: int) -> None:
-        self._code: Loaded = loaded(f"release {state} {drop} {free}", lambda: _assembly(state, drop, free))
+    def __init__(self, *at: int) -> None:
+        self._code: Loaded = loaded(f"release {at}", lambda: _assembly(*at))
         self.address = self._code.address("release")
-        functions = {free: ctypes.pythonapi.PyObject_Free, drop: ctypes.pythonapi.Py_DecRef}
+        api, (_, drop, free, clear, _) = ctypes.pythonapi, at
+        functions = {free: api.PyObject_Free, drop: api.Py_DecRef, clear: api.PyObject_ClearWeakRefs}
         self.fields = {at: ctypes.cast(one, ctypes.c_void_p).value or 0 for at, one in functions.items()}
 
 
 @once
-def release(state: int, drop: int, free: int) -> Release:
-    """That of this process."""
-    return Release(state, drop, free)
+def release(state: int, drop: int, free: int, clear: int, weak: int) -> Release:
+    """That of this process, for instances with these offsets."""
+    return Release(state, drop, free, clear, weak)

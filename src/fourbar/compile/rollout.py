@@ -56,7 +56,7 @@ class _Move(NamedTuple):
     """Entries that are moved together: their shape, and the slots in which they lie."""
 
     shape: tuple[int, ...]
-    slots: tuple[int, ...]
+    slots: Sequence[int]
 
     @staticmethod
     def of(argument: Input | Output) -> _Move:
@@ -170,7 +170,7 @@ class RolloutKernel:
 
 
 class Placed:
-    """Arrays of a kernel as its machine code wants them told: see `RolloutKernel.run`."""
+    """Arrays of a kernel as its machine code takes them: see `RolloutKernel.run`."""
 
     def __init__(
         self,

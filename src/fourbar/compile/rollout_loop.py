@@ -22,13 +22,12 @@ from .batch_loop import (
     calling,
     entry_point,
     interrupted,
-    moving,
-    presetting,
     some_lane,
-    word,
+    transfers,
 )
 from .ir import Code, Lanes
-from .transfer import Pack, Stream, Unpack, declarations, open_loop
+from .planned_moves import PLAN_WORDS, SAMPLES, word
+from .transfer import open_loop
 
 # Words of the data table behind those of `batch_loop.py`: the table of moves, and how many there are of each kind.
 MOVES, BROUGHT, HELD, TAKEN, RECORDED = range(DATA_WORDS, DATA_WORDS + 5)
@@ -48,16 +47,10 @@ RUNNING, DIVERGED, STOPPED = 0, 1, 2  # what becomes of a sample
 def rollout_driver(lanes: Lanes) -> str:
     """All functions, as one LLVM module."""
     parts = [
-        declarations(lanes),
-        Pack(lanes).function("pack"),
-        Unpack(lanes).function("unpack"),
-        Stream(lanes).function("stream"),
-        moving(lanes, "pack"),
-        moving(lanes, "unpack"),
-        presetting(lanes),
+        *transfers(lanes),
         *calling(lanes),
-        _moves("pack"),
-        _moves("unpack"),
+        _moves(lanes, "pack"),
+        _moves(lanes, "unpack"),
         _hold(lanes),
         _accept(lanes),
         _steps(),
@@ -70,28 +63,38 @@ def rollout_driver(lanes: Lanes) -> str:
     return "\n".join(parts)
 
 
-_SAMPLES = "ptr %args, ptr %steps, ptr %data, ptr %ws, i64 %now, i64 %n"
-
-
-def _moves(direction: str) -> str:
-    """@moves_pack, @moves_unpack(..., first, count, row): moves from number `first` on, of one row of their arrays."""
+def _moves(lanes: Lanes, direction: str) -> str:
+    """@moves_pack, @moves_unpack(..., first, count, row): moves from number `first` on, of one row of their arrays; by
+    their plans, if there are any and W samples are left.
+    """
     c = Code()
     c.label("entry")
     asked, table = word(c, "%args", 0, "ptr"), word(c, "%data", MOVES, "ptr")
+    all_lanes = c.let(f"icmp sle i64 {c.let(f'add i64 %now, {lanes.width}')}, %n")
+    quick = c.let(f"and i1 {all_lanes}, {c.let('icmp ne ptr %plans, null')}")
     c.do("br label %each")
     k, close = open_loop(c, "each", "entry", "%count", 1, "done")
     number = c.let(f"add i64 {k}, %first")
     move = c.let(f"getelementptr i64, ptr {table}, i64 {c.let(f'mul i64 {number}, {ARGUMENT_WORDS}')}")
-    begin, outer = word(c, "%args", c.let(f"add i64 {number}, 1"), "ptr"), word(c, "%steps", number)
     distance = word(c, asked, c.let(f"add i64 {number}, {ROWS}"))
-    array = c.let(f"getelementptr i8, ptr {begin}, i64 {c.let(f'mul i64 {distance}, %row')}")
+    away = c.let(f"mul i64 {distance}, %row")
+    c.do(f"br i1 {quick}, label %planned, label %other")
+    c.label("planned")
+    plan = c.let(f"getelementptr i64, ptr %plans, i64 {c.let(f'mul i64 {number}, {PLAN_WORDS}')}")
+    c.do(f"call void @quick_{direction}(ptr %ws, ptr {plan}, ptr {move}, ptr %steps, i64 {away}, i64 %now, i64 %n)")
+    c.do("br label %moved")
+    c.label("other")
+    begin, outer = word(c, "%args", c.let(f"add i64 {number}, 1"), "ptr"), word(c, "%steps", number)
+    array = c.let(f"getelementptr i8, ptr {begin}, i64 {away}")
     moved = f"ptr %ws, ptr {move}, ptr %steps, ptr {array}, i64 {outer}"
     c.do(f"call void @move_{direction}({moved}, i64 %now, i64 %n)")
+    c.do("br label %moved")
+    c.label("moved")
     c.do(close)
     c.label("done")
     c.do("ret void")
     more = "i64 %first, i64 %count, i64 %row"
-    return f"define internal void @moves_{direction}({_SAMPLES}, {more}) #0 {{\n{c.body()}\n}}\n"
+    return f"define internal void @moves_{direction}({SAMPLES}, {more}) #0 {{\n{c.body()}\n}}\n"
 
 
 def _slot(c: Code, offset: str) -> str:
@@ -117,8 +120,7 @@ def _hold(lanes: Lanes) -> str:
     c.label("entry")
     table, slots = word(c, "%data", HELD_TABLE, "ptr"), word(c, "%data", HELD_SLOTS)
     first, count = word(c, "%data", BROUGHT), word(c, "%data", HELD)
-    samples = "ptr %args, ptr %steps, ptr %data, ptr %ws, i64 %now, i64 %n"
-    c.do(f"call void @moves_pack({samples}, i64 {first}, i64 {count}, i64 %row)")
+    c.do(f"call void @moves_pack({SAMPLES}, i64 {first}, i64 {count}, i64 %row)")
     c.do("br label %each")
     k, close = open_loop(c, "each", "entry", slots, 1, "done")
     origin, target = _pair(c, table, k)
@@ -126,7 +128,7 @@ def _hold(lanes: Lanes) -> str:
     c.do(close)
     c.label("done")
     c.do("ret void")
-    return f"define internal void @hold({_SAMPLES}, i64 %row) #0 {{\n{c.body()}\n}}\n"
+    return f"define internal void @hold({SAMPLES}, i64 %row) #0 {{\n{c.body()}\n}}\n"
 
 
 def _accept(lanes: Lanes) -> str:
@@ -209,7 +211,6 @@ def _steps() -> str:
     first_control, first_record = word(c, asked, FIRST_CONTROL), word(c, asked, FIRST_RECORD)
     brought, held, taken, recorded = (word(c, "%data", k) for k in (BROUGHT, HELD, TAKEN, RECORDED))
     records = c.let(f"add i64 {c.let(f'add i64 {brought}, {held}')}, {taken}")
-    samples = "ptr %args, ptr %steps, ptr %data, ptr %ws, i64 %now, i64 %n"
     c.do("br label %step")
     k, close = open_loop(c, "step", "entry", count, 1, "done")
     number = c.let(f"add i64 {first}, {k}")
@@ -217,7 +218,7 @@ def _steps() -> str:
     c.do(f"br i1 {fresh}, label %control, label %go")
     c.label("control")
     row = c.let(f"sub i64 {c.let(f'udiv i64 {number}, {hold}')}, {first_control}")
-    c.do(f"call void @hold({samples}, i64 {row})")
+    c.do(f"call void @hold({SAMPLES}, i64 {row})")
     c.do("br label %go")
     c.label("go")
     c.do("call void @calls(ptr %data, ptr %ws)")
@@ -226,7 +227,7 @@ def _steps() -> str:
     c.do(f"br i1 {_due(c, after, every)}, label %record, label %look")
     c.label("record")
     row = c.let(f"sub i64 {c.let(f'udiv i64 {after}, {every}')}, {first_record}")
-    c.do(f"call void @moves_unpack({samples}, i64 {records}, i64 {recorded}, i64 {row})")
+    c.do(f"call void @moves_unpack({SAMPLES}, i64 {records}, i64 {recorded}, i64 {row})")
     c.do("br label %look")
     c.label("look")
     c.do("br i1 %left, label %onward, label %done")
@@ -234,7 +235,7 @@ def _steps() -> str:
     c.do(close)
     c.label("done")
     c.do("ret void")
-    return f"define internal void @steps({_SAMPLES}) #0 {{\n{c.body()}\n}}\n"
+    return f"define internal void @steps({SAMPLES}) #0 {{\n{c.body()}\n}}\n"
 
 
 def _run(lanes: Lanes) -> str:
@@ -243,15 +244,25 @@ def _run(lanes: Lanes) -> str:
     c.label("entry")
     brought, held, taken = (word(c, "%data", k) for k in (BROUGHT, HELD, TAKEN))
     results = c.let(f"add i64 {brought}, {held}")
-    samples = "ptr %args, ptr %steps, ptr %data, ptr %ws, i64 %now, i64 %n"
     c.do("%some = icmp slt i64 %first, %end")
-    c.do("br i1 %some, label %samples, label %done")
+    c.do("br i1 %some, label %begin, label %done")
+    c.label("begin")
+    several = c.let(f"icmp sgt i64 {c.let('sub i64 %end, %first')}, {lanes.width}")
+    c.do(f"br i1 {several}, label %planning, label %samples")
+    c.label("planning")
+    every = c.let(f"add i64 {c.let(f'add i64 {results}, {taken}')}, {word(c, '%data', RECORDED)}")
+    c.do(f"%room = alloca i64, i64 {c.let(f'mul i64 {every}, {PLAN_WORDS}')}, align 8")
+    arrays = c.let("getelementptr i64, ptr %args, i64 1")
+    given = f"ptr {word(c, '%data', MOVES, 'ptr')}, i64 {ARGUMENT_WORDS}, ptr {arrays}, ptr %steps, ptr %room"
+    c.do(f"call void @plan({given}, i64 {every}, i64 {results}, i64 %n)")
+    c.do("br label %samples")
     c.label("samples")
-    c.do("%now = phi i64 [%first, %entry], [%next, %samples]")
-    c.do(f"call void @moves_pack({samples}, i64 0, i64 {brought}, i64 0)")
+    c.do("%now = phi i64 [%first, %begin], [%first, %planning], [%next, %samples]")
+    c.do("%plans = phi ptr [null, %begin], [%room, %planning], [%plans, %samples]")
+    c.do(f"call void @moves_pack({SAMPLES}, i64 0, i64 {brought}, i64 0)")
     c.do("call void @preset(ptr %data, ptr %ws)")
-    c.do(f"call void @steps({samples})")
-    c.do(f"call void @moves_unpack({samples}, i64 {results}, i64 {taken}, i64 0)")
+    c.do(f"call void @steps({SAMPLES})")
+    c.do(f"call void @moves_unpack({SAMPLES}, i64 {results}, i64 {taken}, i64 0)")
     c.do(f"%next = add i64 %now, {lanes.width}")
     c.do("%more = icmp slt i64 %next, %end")
     c.do("br i1 %more, label %samples, label %done")

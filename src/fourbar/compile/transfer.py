@@ -118,6 +118,10 @@ class _Row(ABC):
         """W entries from k on, of W samples."""
 
     @abstractmethod
+    def move_whole_square(self, k: str, rows: list[str]) -> None:
+        """The same where all W entries exist."""
+
+    @abstractmethod
     def move_entry(self, k: str, rows: list[str]) -> None:
         """Entry k of W samples, which need not follow each other."""
 
@@ -142,6 +146,13 @@ class Pack(_Row):
             where = c.let(f"getelementptr double, ptr {row}, i64 {k}")
             given = f"ptr {where}, i32 8, {self.lanes.boolean} {mask}, {self.v} zeroinitializer"
             loaded.append(c.let(f"call {self.v} @llvm.masked.load.v{w}f64.p0({given})"))
+        for j, x in enumerate(self.transposed(loaded)):
+            self._store(c.let(f"add i64 {k}, {j}"), x)
+
+    def move_whole_square(self, k: str, rows: list[str]) -> None:
+        c = self.c
+        places = [c.let(f"getelementptr double, ptr {row}, i64 {k}") for row in rows]
+        loaded = [c.let(f"load {self.v}, ptr {place}, align 8") for place in places]
         for j, x in enumerate(self.transposed(loaded)):
             self._store(c.let(f"add i64 {k}, {j}"), x)
 
@@ -187,6 +198,14 @@ class Unpack(_Row):
             self._ask_for(c.let(f"getelementptr double, ptr {where}, i64 {_AHEAD}"))
             masked = f"{self.v} {x}, ptr {where}, i32 8, {self.lanes.boolean} {mask}"
             c.do(f"call void @llvm.masked.store.v{w}f64.p0({masked})")
+
+    def move_whole_square(self, k: str, rows: list[str]) -> None:
+        c = self.c
+        loaded = [self._load(c.let(f"add i64 {k}, {j}")) for j in range(self.lanes.width)]
+        for row, x in zip(rows, self.transposed(loaded), strict=True):
+            where = c.let(f"getelementptr double, ptr {row}, i64 {k}")
+            self._ask_for(c.let(f"getelementptr double, ptr {where}, i64 {_AHEAD}"))
+            c.do(f"store {self.v} {x}, ptr {where}, align 8")
 
     def move_entry(self, k: str, rows: list[str]) -> None:
         value = self._load(k)

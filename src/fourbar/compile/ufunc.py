@@ -15,6 +15,7 @@ from .ir import Lanes
 from .kernel import Kernel, Watch, digest
 
 _DOUBLE = 12  # NPY_DOUBLE
+MOST_OPERANDS = 64 if int(np.__version__.split(".")[0]) >= 2 else 32  # of a ufunc: NPY_MAXARGS
 _FROM_SIGNATURE = 31  # PyUFunc_FromFuncAndDataAndSignature in NumPy's table of ufunc functions
 
 
@@ -47,7 +48,10 @@ def signature(program: Program) -> str:
 
 
 class GeneralisedUfunc:
-    """The ufunc of a kernel. NumPy borrows every pointer it is given, so that they are kept alive here."""
+    """The ufunc of a kernel, None if NumPy knows none with so many operands.
+
+    NumPy borrows every pointer it is given, so that they are kept alive here.
+    """
 
     def __init__(self, kernel: Kernel) -> None:
         program = kernel.program
@@ -59,9 +63,10 @@ class GeneralisedUfunc:
         self._strings = (program.name.encode(), b"compiled by fourbar", signature(program).encode())
         name, doc, text = self._strings
         address = ctypes.addressof
-        self.ufunc: np.ufunc = _maker()(
-            address(self._functions), address(self._data), address(self._types), 1, n_in, n_out, -1, name, doc, 0, text
-        )
+        self.ufunc: np.ufunc | None = None
+        if n_in + n_out <= MOST_OPERANDS:
+            pointers = (address(self._functions), address(self._data), address(self._types))
+            self.ufunc = _maker()(*pointers, 1, n_in, n_out, -1, name, doc, 0, text)
 
 
 _compiled: WeakValueDictionary[bytes, GeneralisedUfunc] = WeakValueDictionary()

@@ -318,9 +318,10 @@ def default_threads() -> int:
     asked = os.environ.get("FOURBAR_THREADS")
     if asked is None:
         return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    if not asked.isdigit() or int(asked) < 1:
+    digits = asked.lstrip("0")
+    if not (digits and asked.isascii() and asked.isdigit()):
         raise ValueError(f"FOURBAR_THREADS={asked!r}: expected a whole number of threads, at least 1")
-    return int(asked)
+    return min(int(digits[:9]), MOST_WORKERS + 1)  # nine digits are more than enough, of however many
 
 
 def most_threads() -> int:

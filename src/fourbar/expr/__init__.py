@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from ..lazy import lazy
 from . import operators as _operators  # noqa: F401  (gives Expr its operators)
 from .evaluate import evaluate, prepare
-from .functions import acos, asin, atan2, cos, maximum, minimum, select, sin, sqrt, tan
+from .functions import acos, asin, atan2, cos, exp, maximum, minimum, select, sin, sqrt, tan, tanh
 from .interpret import interpret
 from .node import Expr, Graph, Value
 
@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Block", "Call", "Direct", "Expr", "Graph", "Input", "Output", "Program", "Recorder", "Replay", "Shared", "Store",
-    "TooLarge", "Unrolled", "Value", "acos", "asin", "atan2", "cos", "evaluate", "flatten", "from_text", "interpret",
-    "jvp", "leaves", "maximum", "minimum", "prepare", "reachable", "select", "sin", "sqrt", "tan", "to_text",
-    "tree_map", "unflatten", "vjp",
+    "TooLarge", "Unrolled", "Value", "acos", "asin", "atan2", "cos", "evaluate", "exp", "flatten", "from_text",
+    "interpret", "jvp", "leaves", "maximum", "minimum", "prepare", "reachable", "select", "sin", "sqrt", "tan", "tanh",
+    "to_text", "tree_map", "unflatten", "vjp",
 ]  # fmt: skip
 
 lazy(

@@ -30,6 +30,8 @@ sin = _elementary("sin", "Sine", math.sin, np.sin)
 cos = _elementary("cos", "Cosine", math.cos, np.cos)
 tan = _elementary("tan", "Tangent", math.tan, np.tan)
 sqrt = _elementary("sqrt", "Square root", math.sqrt, np.sqrt)
+exp = _elementary("exp", "Exponential", lambda x: float(np.exp(x)), np.exp)
+tanh = _elementary("tanh", "Hyperbolic tangent", math.tanh, np.tanh)
 
 
 def atan2(y: Any, x: Any) -> Any:

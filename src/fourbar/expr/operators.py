@@ -6,7 +6,7 @@ import numbers
 from collections.abc import Callable
 from typing import Any
 
-from . import fold
+from . import exponential, fold
 from .node import Expr
 
 
@@ -39,6 +39,10 @@ def _power(a: Expr, n: Any) -> Any:
     return result if n >= 0 else fold.div(1.0, result)
 
 
+def _refuse_log(self: Expr) -> Any:
+    raise TypeError("a traced expression has no logarithm; there are sin, cos, tan, asin, acos, atan2, sqrt, exp, tanh")
+
+
 def _compare(op: str, swap: bool) -> Callable[[Any, Any], Any]:
     return lambda a, b: fold.binary(op, b, a) if swap else fold.binary(op, a, b)
 
@@ -65,6 +69,10 @@ _METHODS: dict[str, Callable[..., Any]] = {
     "cos": lambda self: fold.unary("cos", self),
     "tan": lambda self: fold.div(fold.unary("sin", self), fold.unary("cos", self)),
     "sqrt": lambda self: fold.unary("sqrt", self),
+    "arctan": lambda self: fold.binary("atan2", self, 1.0),
+    "exp": exponential.exp,
+    "tanh": exponential.tanh,
+    "log": _refuse_log,
     "arctan2": _forward(lambda a, b: fold.binary("atan2", a, fold.scalar(b))),
 }
 

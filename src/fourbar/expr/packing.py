@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import marshal
-from collections.abc import Sequence
+from array import array
+from collections.abc import Iterator, Sequence
 from itertools import chain
 from typing import Any
 
 from .program import Block, Call, Input, Output, Program, Repeat, Store
 from .text import block_digest
 
+_LENGTH = 8  # bytes that say where the slots of the outputs begin: these are written as they lie in memory
 _LONG = 100_000
 _KNOWN = {str, int, float}  # marshal writes similar types (NumPy's numbers) as something else
 
@@ -20,7 +22,7 @@ def pack(program: Program) -> bytes:
         program.name,
         program.slots,
         tuple((x.name, x.shape, x.first) for x in program.inputs),
-        tuple((y.name, y.shape, y.slots) for y in program.outputs),
+        tuple((y.name, y.shape, len(y.slots)) for y in program.outputs),
         program.preset,
         tuple(_packed(block) for block in program.blocks),
         tuple((call.block, call.bases, call.table) for call in program.calls),
@@ -31,7 +33,8 @@ def pack(program: Program) -> bytes:
         raise TypeError(
             f"a program contains numbers that are not Python's own: {', '.join(t.__name__ for t in strange)}"
         )
-    return marshal.dumps(parts)
+    head = marshal.dumps(parts)
+    return b"".join((len(head).to_bytes(_LENGTH, "little"), head, *(y.slots for y in program.outputs)))
 
 
 def _packed(block: Block) -> tuple[Any, ...]:
@@ -51,17 +54,27 @@ def _types(parts: Sequence[Any]) -> set[type]:
 
 def unpack(data: bytes) -> Program:
     """The program that `pack` wrote, with the digests of its blocks."""
-    name, slots, inputs, outputs, preset, blocks, calls, repeats = marshal.loads(data)
+    end = _LENGTH + int.from_bytes(data[:_LENGTH], "little")
+    name, slots, inputs, outputs, preset, blocks, calls, repeats = marshal.loads(memoryview(data)[_LENGTH:end])
     return Program(
         name,
         slots,
         tuple(Input(*x) for x in inputs),
-        tuple(Output(*y) for y in outputs),
+        tuple(_outputs(outputs, memoryview(data)[end:])),
         preset,
         tuple(_unpacked(*block) for block in blocks),
         tuple(Call(*call) for call in calls),
         tuple(Repeat(*r) for r in repeats),
     )
+
+
+def _outputs(listed: Sequence[tuple[str, tuple[int, ...], int]], data: memoryview) -> Iterator[Output]:
+    first = 0
+    for name, shape, count in listed:
+        slots = array("i")
+        slots.frombytes(data[first : first + count * slots.itemsize])
+        first += count * slots.itemsize
+        yield Output(name, shape, slots)
 
 
 def _unpacked(ports: int, table: int, code: Any, stores: Any, digest: str) -> Block:

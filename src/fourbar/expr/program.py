@@ -10,7 +10,8 @@ Calls run one after the other. A *repeat* runs some of them again and again whil
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from array import array
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field, replace
 from math import prod
 from typing import Any
@@ -88,13 +89,18 @@ class Input:
         return prod(self.shape)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, init=False)
 class Output:
-    """A result: entry k, row-major, is found in slot slots[k]."""
+    """A result: entry k, row-major, is found in slot slots[k]. There may be millions: they are machine integers."""
 
     name: str
     shape: tuple[int, ...]
-    slots: tuple[int, ...]
+    slots: array[int] = field(hash=False)
+
+    def __init__(self, name: str, shape: tuple[int, ...], slots: Iterable[int]) -> None:
+        object.__setattr__(self, "name", name)
+        object.__setattr__(self, "shape", shape)
+        object.__setattr__(self, "slots", slots if isinstance(slots, array) else array("i", slots))
 
 
 @dataclass(frozen=True)

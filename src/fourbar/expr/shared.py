@@ -60,6 +60,9 @@ class Shared:
         self._uses.append(use)
         return unflatten(shape.structure, iter(shape.leaves(given, use.made)))
 
+    def begin_block(self) -> None:
+        """Nothing: steps are blocks of their own."""
+
     def repeat(self, body: Body, state: Any, most: int, going: Any = 1.0) -> Any:
         """Record a part that runs again and again; see `repeat.py`."""
         return repeat(self, self._loops, body, state, most, going)

@@ -103,7 +103,7 @@ def from_text(text: str) -> Program:
             inputs.append(Input(words[1], _parse_shape(words[2]), int(words[4])))
         elif words[0] == "output":
             runs = [tuple(map(int, run.split(":"))) for run in words[4:]]
-            slots = tuple(s for a, b in runs for s in range(a, b))
+            slots = (s for a, b in runs for s in range(a, b))
             outputs.append(Output(words[1], _parse_shape(words[2]), slots))
         elif words[0] == "preset":
             preset.append((int(words[1]), float(words[2])))

@@ -90,10 +90,9 @@ def collect_outputs(
     for name, shape, entries in named:
         if len(entries) != prod(shape):
             raise ValueError(f"output {name!r} has {len(entries)} entries, its shape {shape} needs {prod(shape)}")
-        constants = dict.fromkeys([e for e in entries if e.__class__ is not Value])
+        constants = dict.fromkeys(e for e in entries if e.__class__ is not Value)
         place = {e: constant_slot(float(e)) for e in constants}
-        slots = tuple(e.slot if e.__class__ is Value else place[e] for e in entries)  # no list: there may be millions
-        outputs.append(Output(name, shape, slots))
+        outputs.append(Output(name, shape, (e.slot if e.__class__ is Value else place[e] for e in entries)))
     return tuple(outputs)
 
 
@@ -148,6 +147,11 @@ class Unrolled:
             self._close(size)
         return result
 
+    def begin_block(self) -> None:
+        """Begin another block here, so that what follows lies together."""
+        if self._graphs[-1].nodes:
+            self._close(len(self._graphs[-1].nodes))
+
     def _check(self, size: int) -> None:
         if self._left is not None and size > self._left:
             raise TooLarge
@@ -177,8 +181,7 @@ class Unrolled:
 
     def _stand_apart(self, use: Use, size: int) -> None:
         """Make a call a block of its own, which adds so many nodes to the program."""
-        if self._graphs[-1].nodes:
-            self._close(len(self._graphs[-1].nodes))
+        self.begin_block()
         self._apart[len(self._graphs) - 1] = use
         self._close(size)
 

@@ -1,0 +1,154 @@
+"""Moves of arguments that are looked at once for a whole batch: machine code that is the same for every robot.
+
+`@move_pack` and `@move_unpack` of `batch_loop.py` find out from strides, for every W samples again, how an argument
+lies in memory, which takes longer than to move a few numbers. A *plan* is the answer for each argument; where it is one
+of the usual ones, and W samples are there, `@quick_pack` and `@quick_unpack` go by it.
+"""
+
+from __future__ import annotations
+
+from .ir import Code, Lanes
+from .transfer import CHUNK, LEAST_BYTES, Pack, Unpack, open_loop
+
+# Words of one argument's plan: what kind it is; its array; the distance of its samples; entries per sample
+# and how far they are apart; the byte offset of its first slot (inputs), or the address of its slot map (outputs).
+KIND, ARRAY, OUTER, COUNT, INNER, PLACE = range(6)
+PLAN_WORDS = 6
+# Kinds: any; a row of adjacent entries for each sample; one number for each sample, side by side; the same for all.
+ANY, ROWS, NUMBERS, SAME = range(4)
+SAMPLES = "ptr %args, ptr %steps, ptr %data, ptr %ws, ptr %plans, i64 %now, i64 %n"  # of all that moves arguments
+
+
+def planned(lanes: Lanes, layout: str) -> list[str]:
+    """All functions. `layout` is the text of @layout, which `batch_loop.py` writes."""
+    return [layout, _plan(), *(_rows(lanes, x) for x in ("pack", "unpack")), *(_quick(lanes, x) for x in _DIRECTIONS)]
+
+
+_DIRECTIONS = ("pack", "unpack")
+
+
+def word(c: Code, table: str, index: int | str, kind: str = "i64") -> str:
+    """A word of a table of the runtime."""
+    return c.let(f"load {kind}, ptr {c.let(f'getelementptr i64, ptr {table}, i64 {index}')}, align 8")
+
+
+def _set(c: Code, table: str, index: int, value: str, kind: str = "i64") -> None:
+    c.do(f"store {kind} {value}, ptr {c.let(f'getelementptr i64, ptr {table}, i64 {index}')}, align 8")
+
+
+def _plan() -> str:
+    """@plan(table, words, args, steps, into, count, inputs, n): the plans of `count` arguments for n samples.
+
+    The first `inputs` of them are brought, others taken. `words` are those of one row of the table of arguments.
+    """
+    c = Code()
+    c.label("entry")
+    c.do("%layout = alloca [3 x i64], align 8")
+    c.do("br label %each")
+    number, close = open_loop(c, "each", "entry", "%count", 1, "done")
+    argument = c.let(f"getelementptr i64, ptr %table, i64 {c.let(f'mul i64 {number}, %words')}")
+    row = c.let(f"getelementptr i64, ptr %into, i64 {c.let(f'mul i64 {number}, {PLAN_WORDS}')}")
+    array, outer = word(c, "%args", number, "ptr"), word(c, "%steps", number)
+    c.do(f"call void @layout(ptr {argument}, ptr %steps, ptr %layout)")
+    flat, total, inner = (word(c, "%layout", k) for k in range(3))
+    brought = c.let(f"icmp slt i64 {number}, %inputs")
+    slots, place = word(c, argument, 7), word(c, argument, 6)
+    is_flat = c.let(f"icmp ne i64 {flat}, 0")
+    adjacent = c.let(f"icmp eq i64 {inner}, 8")
+    small = c.let(f"icmp slt i64 {c.let(f'mul i64 %n, {outer}')}, {LEAST_BYTES}")
+    short = c.let(f"icmp slt i64 {total}, {CHUNK}")  # such rows are not streamed
+    plain = c.let(f"or i1 {brought}, {c.let(f'or i1 {small}, {short}')}")
+    rows = c.let(f"and i1 {c.let(f'and i1 {is_flat}, {adjacent}')}, {plain}")
+    kind = c.let(f"select i1 {rows}, i64 {ROWS}, i64 {ANY}")
+    dense = c.let(f"and i1 {c.let(f'icmp eq i64 {total}, 1')}, {c.let(f'icmp eq i64 {outer}, 8')}")
+    kind = c.let(f"select i1 {dense}, i64 {NUMBERS}, i64 {kind}")
+    fixed = c.let(f"and i1 {c.let(f'and i1 {is_flat}, {brought}')}, {c.let(f'icmp eq i64 {outer}, 0')}")
+    kind = c.let(f"select i1 {fixed}, i64 {SAME}, i64 {kind}")
+    _set(c, row, KIND, kind)
+    _set(c, row, ARRAY, array, "ptr")
+    for index, value in ((OUTER, outer), (COUNT, total), (INNER, inner)):
+        _set(c, row, index, value)
+    _set(c, row, PLACE, c.let(f"select i1 {brought}, i64 {slots}, i64 {place}"))
+    c.do(close)
+    c.label("done")
+    c.do("ret void")
+    arguments = "ptr %table, i64 %words, ptr %args, ptr %steps, ptr %into, i64 %count, i64 %inputs, i64 %n"
+    return f"define internal void @plan({arguments}) #0 {{\n{c.body()}\n}}\n"
+
+
+def _rows(lanes: Lanes, direction: str) -> str:
+    """@rows_pack, @rows_unpack(slots, map, array, outer, count): a row of adjacent entries for each of W samples."""
+    row = Pack(lanes) if direction == "pack" else Unpack(lanes)
+    c, w = row.c, lanes.width
+    c.label("entry")
+    rows = ["%array"]
+    for _ in range(1, w):
+        rows.append(c.let(f"getelementptr i8, ptr {rows[-1]}, i64 %outer"))
+    whole = c.let(f"and i64 %count, {-w}")
+    c.do("br label %wide")
+    k, close = open_loop(c, "wide", "entry", whole, w, "rest")
+    row.move_whole_square(k, rows)
+    c.do(close)
+    c.label("rest")
+    c.do(f"br i1 {c.let(f'icmp eq i64 {whole}, %count')}, label %done, label %tail")
+    c.label("tail")
+    row.move_square(whole, rows)
+    c.do("br label %done")
+    c.label("done")
+    c.do("ret void")
+    arguments = "ptr noalias %slots, ptr noalias %map, ptr noalias %array, i64 %outer, i64 %count"
+    return f"define internal void @rows_{direction}({arguments}) #0 {{\n{c.body()}\n}}\n"
+
+
+def move_numbers(c: Code, lanes: Lanes, direction: str, slots: str, slot_map: str, array: str) -> None:
+    """Move a number of each of W samples, which follow each other in the array."""
+    v = lanes.double
+    if direction == "pack":
+        c.do(f"store {v} {c.let(f'load {v}, ptr {array}, align 8')}, ptr {slots}, align {lanes.bytes}")
+    else:
+        index = c.let(f"zext i32 {c.let(f'load i32, ptr {slot_map}, align 4')} to i64")
+        slot = c.let(f"getelementptr {v}, ptr {slots}, i64 {index}")
+        c.do(f"store {v} {c.let(f'load {v}, ptr {slot}, align {lanes.bytes}')}, ptr {array}, align 8")
+    c.do("ret void")
+
+
+def _quick(lanes: Lanes, direction: str) -> str:
+    """@quick_pack, @quick_unpack(ws, plan, argument, steps, from, now, n): move an argument of W samples, all of which
+    are there, beginning `from` bytes into its array.
+    """
+    c, v = Code(), lanes.double
+    c.label("entry")
+    kind, outer, count = (word(c, "%plan", k) for k in (KIND, OUTER, COUNT))
+    array = c.let(f"getelementptr i8, ptr {word(c, '%plan', ARRAY, 'ptr')}, i64 %from")
+    here = c.let(f"getelementptr i8, ptr {array}, i64 {c.let(f'mul i64 %now, {outer}')}")
+    place = word(c, "%plan", PLACE)
+    if direction == "pack":
+        slots, slot_map = c.let(f"getelementptr i8, ptr %ws, i64 {place}"), "null"
+    else:
+        slots, slot_map = "%ws", c.let(f"inttoptr i64 {place} to ptr")
+    c.do(
+        f"switch i64 {kind}, label %any [i64 {ROWS}, label %rows i64 {NUMBERS}, label %numbers i64 {SAME}, label %same]"
+    )
+    c.label("rows")
+    c.do(f"call void @rows_{direction}(ptr {slots}, ptr {slot_map}, ptr {here}, i64 {outer}, i64 {count})")
+    c.do("ret void")
+    c.label("numbers")
+    move_numbers(c, lanes, direction, slots, slot_map, here)
+    c.label("same")
+    if direction == "pack":
+        inner = word(c, "%plan", INNER)
+        c.do("br label %entries")
+        k, close = open_loop(c, "entries", "same", count, 1, "done")
+        at = c.let(f"getelementptr i8, ptr {array}, i64 {c.let(f'mul i64 {k}, {inner}')}")
+        x = c.let(f"load double, ptr {at}, align 8")
+        one = c.let(f"insertelement {v} poison, double {x}, i64 0")
+        every = c.let(f"shufflevector {v} {one}, {v} poison, <{lanes.width} x i32> zeroinitializer")
+        c.do(f"store {v} {every}, ptr {c.let(f'getelementptr {v}, ptr {slots}, i64 {k}')}, align {lanes.bytes}")
+        c.do(close)
+        c.label("done")
+    c.do("ret void")
+    c.label("any")
+    c.do(f"call void @move_{direction}(ptr %ws, ptr %argument, ptr %steps, ptr {array}, i64 {outer}, i64 %now, i64 %n)")
+    c.do("ret void")
+    arguments = "ptr %ws, ptr %plan, ptr %argument, ptr %steps, i64 %from, i64 %now, i64 %n"
+    return f"define internal void @quick_{direction}({arguments}) #0 {{\n{c.body()}\n}}\n"

@@ -1,0 +1,86 @@
+"""Arguments that lie in memory in any way, in batches of more samples than are computed at once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import product
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.lib.stride_tricks import as_strided
+
+from fourbar.compile.llvm import batch_lanes
+from fourbar.compile.ufunc import compiled
+from fourbar.compile.workers import run_shared
+from fourbar.expr import Program, Unrolled
+
+SHAPES = {"a": (), "b": (3,), "c": (3, 3), "d": (2, 2, 2), "e": (9,)}
+W = batch_lanes().width
+Layout = Callable[[np.ndarray], np.ndarray]
+
+
+def sums() -> Program:
+    """Each entry, doubled: a result of the shape of each argument."""
+    recorder = Unrolled()
+    given = {name: recorder.input(name, shape) for name, shape in SHAPES.items()}
+    found = {name: [recorder.call(lambda x: x + x, x) for x in entries] for name, entries in given.items()}
+    return recorder.finish("doubled", [(f"two_{name}", SHAPES[name], entries) for name, entries in found.items()])
+
+
+def _every_third(x: np.ndarray) -> np.ndarray:
+    wide = np.full((3 * len(x), *x.shape[1:]), np.nan)
+    wide[::3] = x
+    return wide[::3]
+
+
+def _entries_apart(x: np.ndarray) -> np.ndarray:
+    wide = np.full((*x.shape, 2), np.nan)
+    wide[..., 0] = x
+    return wide[..., 0]
+
+
+def _inner_rows_apart(x: np.ndarray) -> np.ndarray:
+    if x.ndim < 3:
+        return x
+    wide = np.full((*x.shape[:-1], x.shape[-1] + 1), np.nan)
+    wide[..., :-1] = x
+    return wide[..., :-1]
+
+
+LAYOUTS: dict[str, Layout] = {
+    "together": np.ascontiguousarray,
+    "samples side by side": np.asfortranarray,
+    "every third": _every_third,
+    "entries apart": _entries_apart,
+    "rows apart": _inner_rows_apart,
+    "backwards": lambda x: np.ascontiguousarray(x[::-1])[::-1],
+    "the same for all": lambda x: np.broadcast_to(np.ascontiguousarray(x[0]), x.shape),
+    "the same, turned": lambda x: np.broadcast_to(np.asfortranarray(x[0]), x.shape),
+}
+
+
+@pytest.mark.parametrize("name", LAYOUTS)
+def test_inputs_and_results_of_any_layout(name: str) -> None:
+    made, rng = compiled(sums(), batch_lanes(), {}), np.random.default_rng(3)
+    for n, other in product((1, 2, W, W + 1, 2 * W, 3 * W + 2), LAYOUTS):
+        whole = [rng.normal(size=(n, *shape)) for shape in SHAPES.values()]
+        given: list[Any] = [LAYOUTS[name if k % 2 else other](x) for k, x in enumerate(whole)]
+        results: list[Any] = [np.full(x.shape, np.nan) for x in whole]
+        if not name.startswith("the same"):
+            results = [LAYOUTS[name](x) for x in results]
+        run_shared(made.kernel, [*given, *results], n, 1)
+        for x, y in zip(given, results, strict=True):
+            assert np.array_equal(y, 2.0 * x)
+
+
+def test_nothing_is_written_beside_results() -> None:
+    made, rng, n = compiled(sums(), batch_lanes(), {}), np.random.default_rng(4), 2 * W + 1
+    given = [rng.normal(size=(n, *shape)) for shape in SHAPES.values()]
+    rooms = [np.full((n, x[0].size + 5), 7.0) for x in given]
+    results = [
+        as_strided(room, x.shape, (room.strides[0], *x.strides[1:])) for room, x in zip(rooms, given, strict=True)
+    ]
+    run_shared(made.kernel, [*given, *results], n, 1)
+    for x, y, room in zip(given, results, rooms, strict=True):
+        assert np.array_equal(y, 2.0 * x) and (room[:, -5:] == 7.0).all()

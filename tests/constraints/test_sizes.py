@@ -36,8 +36,9 @@ def hinge(x: float) -> Closure:
     )
 
 
-def closed(x: float, **options: Any) -> Constrained:
-    return bars(x).constrained(hinge(x), **options)
+@cache
+def closed(x: float, actuated: tuple[str, ...] | None = None) -> Constrained:
+    return bars(x).constrained(hinge(x), **({} if actuated is None else {"actuated": list(actuated)}))
 
 
 @pytest.mark.default_cases("1e-06", "1.0", "1000000.0")
@@ -57,7 +58,7 @@ def test_projection_and_motion(x: float) -> None:
 @pytest.mark.default_cases("1e-06", "1.0", "1000000.0")
 @pytest.mark.parametrize("x", SIZES)
 def test_accelerations_that_are_not_allowed(x: float) -> None:
-    c = closed(x, actuated=["crank", "coupler", "rocker"])
+    c = closed(x, actuated=("crank", "coupler", "rocker"))
     q = c.project(_START)
     v = c.impulse(q, np.ones(3))[0]
     a = closed(x).forward_dynamics(q, v, np.zeros(3))[0]

@@ -483,7 +483,7 @@ def test_errors() -> None:
     with pytest.raises(UnknownNameError, match=r"no parameter 'prescribed1'"):
         small().constrained(Prescribed(["arm"])).rate.jacobian(given["q"], given["v"], parameters=["prescribed1"])
     with pytest.raises(ArgumentError, match=r"d_closure1.at_successor must have shape \(..., 6\), got \(3,\)"):
-        c.forward_dynamics.jvp(given, parameters={"closure1.at_successor": np.ones(3)})
+        c.rate.jvp((given["q"], given["v"]), parameters={"closure1.at_successor": np.ones(3)})
     with pytest.raises(UnknownNameError, match=r"no parameter 'stabilize\.damping'"):
         small().constrained(Contact("tip")).rate.jvp(
             (given["q"], given["v"]), parameters={"stabilize.damping": 1.0}

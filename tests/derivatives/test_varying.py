@@ -123,8 +123,10 @@ def test_it_travels() -> None:
         (("lower.mass", "lower.mass"), "twice"),
         (("elbow.placement",), "is a placement"),
         (("lower.mas",), "lower.mass"),
+        ((["lower.mass"],), "separate arguments"),
+        (({"lower.mass": 1.0},), "separate arguments"),
     ],
 )
-def test_what_is_refused(names: tuple[str, ...], words: str) -> None:
+def test_what_is_refused(names: tuple[Any, ...], words: str) -> None:
     with pytest.raises(fb.FourbarError, match=words):
         fb.robots.double_pendulum().varying(*names)

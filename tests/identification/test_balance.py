@@ -22,6 +22,7 @@ FRICTION = ("viscous", "coulomb", "stiffness", "preload")
 # --- the regressor of the rate of momentum ----------------------------------------------------------------------------
 
 
+@pytest.mark.slow_cases("tree1", "own_coordinate")
 @EACH
 def test_momentum_rate(name: str) -> None:
     """Y φ = Cᵀ v - g, against the Coriolis matrix, which runs on other sweeps."""
@@ -146,7 +147,7 @@ def test_energy() -> None:
     assert np.abs(result.base_values - true).max() < 1e-4 * np.abs(true).max()
 
 
-def test_momentum_tells_more_than_energy() -> None:
+def test_momentum_determines_more_than_energy() -> None:
     robot = arm()
     data = without(swing(robot, noise=0.3), "a")
     momentum, energy = (identify(changed(robot, 0.05), data, form=form) for form in ("momentum", "energy"))

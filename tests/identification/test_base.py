@@ -41,7 +41,7 @@ def test_units_of_length_do_not_matter(length: float, gravity: float) -> None:
     assert f"upper.Jyy + {factor}fore.m" in base.combinations
 
 
-def test_a_free_body_tells_everything() -> None:
+def test_a_free_body_determines_everything() -> None:
     b = Builder("rock")
     b.body("rock", joint=Free(), mass=1.0, inertia=(1, 1, 1))
     base = base_parameters(b.build(), "inertia")
@@ -82,7 +82,7 @@ def test_definition(name: str) -> None:
     assert set(base.identifiable) | set(base.only_combined) | set(base.without_effect) == set(base.names)
 
 
-def test_merged_bodies_are_told_apart_by_nothing() -> None:
+def test_merged_bodies_are_indistinguishable() -> None:
     """A tool that is fixed to a link only shows together with it."""
     base = base_parameters(arm(), "inertia")
     assert not any(name.startswith("tool") for name in base.identifiable)

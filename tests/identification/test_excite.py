@@ -118,6 +118,7 @@ def test_loops_stay_closed() -> None:
     assert np.allclose(numerical, found.v[1:-1], atol=2e-2 * np.abs(found.v).max())
 
 
+@pytest.mark.slow
 def test_a_delta_robot_moves_in_its_assembly() -> None:
     """What another assembly would tell (there the platform turns) is not asked for; rods keep their limits."""
     robot = fb.robots.delta()

@@ -22,6 +22,7 @@ def test_forces(name: str) -> None:
     near(Y @ robot.inertial_parameters(), tau, 1e-13)
 
 
+@pytest.mark.slow_cases("tree1")
 @EACH
 def test_momentum_and_energy(name: str) -> None:
     robot, s = robot_and_state(name)

@@ -45,7 +45,7 @@ def test_the_same_robot_in_other_velocities(name: str, chosen: tuple[str, ...]) 
     near(other.difference(q, ahead), 1e-3 * w, 1e-9)
 
 
-def test_names_of_velocities_are_those_that_are_told() -> None:
+def test_names_of_velocities_are_those_that_are_reported() -> None:
     delta = fb.robots.delta()
     assert delta.with_independent(*CARTESIAN).names.velocities == CARTESIAN
     assert delta.with_independent(dict.fromkeys(CARTESIAN, 2.0)).names.velocities == CARTESIAN
@@ -76,7 +76,7 @@ def test_a_piston_at_its_dead_centre() -> None:
     assert (crank.neutral() == 0.0).all()
 
 
-def test_velocities_that_never_tell_are_refused() -> None:
+def test_velocities_that_never_determine_the_others_are_refused() -> None:
     """A slide across the plane of a four-bar does not move with it."""
     b = fb.Builder("beside")
     solid = {"mass": 1.0, "inertia": (0.1, 0.1, 0.1)}

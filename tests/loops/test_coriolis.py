@@ -80,7 +80,6 @@ def test_rate_of_the_mass_matrix(name: str) -> None:
     near(C + transposed(C), rate, 1e-12, size + np.abs(rate).max(axis=(-2, -1), initial=0.0))
 
 
-@pytest.mark.every_mechanism
 @EACH
 def test_projection_of_the_spanning_tree(name: str) -> None:
     """C = Gᵀ (C G + M Ġ), with Ġ by differences."""

@@ -144,7 +144,7 @@ def test_momentum(name: str) -> None:
 
 
 @EACH
-def test_external_forces_are_felt_through_jacobians(name: str) -> None:
+def test_external_forces_act_through_jacobians(name: str) -> None:
     """A wrench on one body: τ changes by -Jᵀ f, with the Jacobian of that body in its own axes."""
     robot, s = mechanism(name), state(name)
     bodies = robot.names.bodies

@@ -158,7 +158,7 @@ def test_assemble_finds_the_way_back(name: str) -> None:
     near(back, s.q, 0.03, 1.0)
 
 
-def test_assemble_keeps_what_it_is_told_to() -> None:
+def test_assemble_keeps_what_it_is_asked_to() -> None:
     robot, s = mechanism("four_bar"), state("four_bar")
     guess = s.q + np.array([0.2, 0.1, -0.1])
     back = robot.assemble(guess, keep=["crank"])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import re
 import warnings
+from functools import cache
 from itertools import pairwise
 from typing import Any
 
@@ -93,6 +94,7 @@ def spatial(u: float, factor: float) -> Builder:
 
 
 MECHANISMS = {"four_bar": four_bar, "rccc": rccc, "slider": slider, "spatial": spatial}
+usual = cache(lambda name: MECHANISMS[name](1.0, 1.0).build())  # in metres, their rows as they are
 
 
 def compared(robot: System, other: System, u: float) -> None:
@@ -113,13 +115,14 @@ def compared(robot: System, other: System, u: float) -> None:
 @pytest.mark.parametrize("u", (*LENGTHS, *TINY))
 @pytest.mark.parametrize("name", MECHANISMS)
 def test_lengths_in_other_units(name: str, u: float) -> None:
-    compared(MECHANISMS[name](1.0, 1.0).build(), MECHANISMS[name](u, 1.0).build(), u)
+    compared(usual(name), MECHANISMS[name](u, 1.0).build(), u)
 
 
+@pytest.mark.default_cases("1e-05", "100000.0")
 @pytest.mark.parametrize("factor", LENGTHS)
 @pytest.mark.parametrize("name", MECHANISMS)
 def test_rows_times_a_number(name: str, factor: float) -> None:
-    robot, other = MECHANISMS[name](1.0, 1.0).build(), MECHANISMS[name](1.0, factor).build()
+    robot, other = usual(name), MECHANISMS[name](1.0, factor).build()
     assert (robot.nq, robot.nv, robot.names.velocities) == (other.nq, other.nv, other.names.velocities)
     assert np.allclose(robot.neutral(), other.neutral(), atol=1e-8)
 
@@ -235,7 +238,7 @@ def ellipsograph() -> System:
     ).build()
 
 
-def test_a_loop_of_one_dependent_velocity_tells_its_toggle_position() -> None:
+def test_a_loop_of_one_dependent_velocity_reports_its_toggle_position() -> None:
     robot, q = ellipsograph(), np.array([0.5, -0.5 + 1e-12])
     with pytest.raises(SingularError, match="toggle"):
         robot.forward_dynamics(q, [1.0], [0.0])
@@ -320,6 +323,7 @@ FROZEN = """<mujoco><compiler angle="radian"/><worldbody>
 </equality></mujoco>"""
 
 
+@pytest.mark.slow_cases("off0-1000.0", "off1-0.001", "off1-1000.0", "off2-0.001")
 @pytest.mark.parametrize("u", [1e-3, 1.0, 1e3])
 @pytest.mark.parametrize("off", [(1e-8, 0.0), (1e-7, -1e-7), (0.0, 1e-6)])
 def test_a_pin_whose_points_are_on_slightly_different_axes_still_turns(off: tuple[float, float], u: float) -> None:
@@ -339,6 +343,7 @@ def test_a_pin_whose_points_are_on_slightly_different_axes_still_turns(off: tupl
     assert np.allclose(robot.forward_dynamics(q, v, tau), exact.forward_dynamics(q, v, tau), rtol=1e-4)
 
 
+@pytest.mark.default_cases("1e-08", "6e-07")
 @pytest.mark.parametrize("joint", [Revolute("z"), Cylindrical("z"), Universal("x", "z"), Planar()], ids=repr)
 @pytest.mark.parametrize("tilt", [1e-8, 1e-7, 6e-7])
 def test_a_slightly_tilted_pin_still_turns(joint: Joint, tilt: float) -> None:

@@ -90,6 +90,7 @@ def _random_robot(seed: int) -> Any:
     return b.build()
 
 
+@pytest.mark.slow_cases("3", "4", "5")
 @pytest.mark.parametrize("seed", range(6))
 def test_the_equations_of_motion_are_the_same(seed: int) -> None:
     """With external forces (of zero) the frames of the bodies are kept."""

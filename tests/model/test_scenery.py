@@ -119,12 +119,23 @@ def test_other_numbers_leave_them() -> None:
     assert (other.mechanism.world, other.mechanism.contacts) == (robot.mechanism.world, robot.mechanism.contacts)
 
 
-def test_edits_keep_the_warning_of_simulate() -> None:
+def test_edits_keep_the_warning_of_simulations() -> None:
     b = fb.Builder("ball").world(FLOOR).body("ball", joint=Prismatic("z"), **MATTER)
     robot = b.build().renamed(bodies={"ball": "b"})
     assert touches_world(robot.mechanism)
     with pytest.warns(fb.SimulationWarning, match="contacts are not simulated"):
         fb.simulate(robot, [1.0], duration=0.01, dt=1e-3)
+    for _ in range(2):  # known after the first
+        with pytest.warns(fb.SimulationWarning, match=r"rollout: contacts are not simulated"):
+            fb.rollout(robot, [[1.0]], dt=1e-3, steps=2)
+
+
+def test_the_base_of_an_arm_is_not_the_world_but_a_table_is() -> None:
+    shape = Geometry("box", (0.1, 0.1, 0.1), role="collision")
+    b = fb.Builder("arm").body("base", geometry=[shape])
+    b.body("upper", parent="base", joint=Prismatic("z"), **{**MATTER, "geometry": [shape]})
+    assert not touches_world(b.mechanism())
+    assert touches_world(b.body("table", position=(1.0, 0, 0), geometry=[shape]).mechanism())
 
 
 def test_groups() -> None:

@@ -13,6 +13,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from fourbar.expr import Expr, reachable
+from fourbar.expr.interpret import MEANING
 from fourbar.spatial.groups import GROUPS, Group
 from fourbar.spatial.linear import Mat, Vec, hat, vec
 
@@ -111,3 +113,15 @@ def body_velocity(r: np.ndarray, p: np.ndarray, dr: np.ndarray, dp: np.ndarray) 
     """The twist T⁻¹ Ṫ of a moving placement."""
     spin = r.T @ dr
     return np.concatenate([[spin[2, 1], spin[0, 2], spin[1, 0]], r.T @ dp])
+
+
+def evaluate(roots: Sequence[Any], values: dict[Expr, float]) -> list[float]:
+    """Numbers for the roots; no node on the way, taken by a select or not, may be NaN or infinite."""
+    found: dict[int, Any] = {}
+    for node in reachable(roots):
+        if node in values:
+            found[node.id] = values[node]
+        else:
+            found[node.id] = MEANING[node.op](*(found[a.id] if isinstance(a, Expr) else a for a in node.args))
+        assert np.isfinite(found[node.id]), node
+    return [float(found[r.id]) if isinstance(r, Expr) else r for r in roots]

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pytest
 
-from fourbar.expr import Expr, Graph, flatten, interpret, jvp, leaves, reachable, vjp
-from fourbar.expr.interpret import MEANING
+from fourbar.expr import Graph, flatten, interpret, jvp, leaves, vjp
 from fourbar.expr.unrolled import Unrolled
 from fourbar.spatial.groups import GROUPS, Group, Rn
 from fourbar.spatial.linear import Vec, vec
@@ -20,6 +19,7 @@ from .support import (
     REGION,
     TOL,
     body_velocity,
+    evaluate,
     near,
     samples,
     selection,
@@ -41,18 +41,6 @@ def calls(group: Group, region: str) -> list[tuple[Callable[[Any], Any], list[Ve
 
 def flat(tree: Any) -> list[Any]:
     return [x for row in tree for x in (row if isinstance(row, tuple) else (row,))]
-
-
-def evaluate(roots: Sequence[Any], values: dict[Expr, float]) -> list[float]:
-    """Numbers for the roots; no node on the way, taken by a select or not, may be NaN or infinite."""
-    found: dict[int, Any] = {}
-    for node in reachable(roots):
-        if node in values:
-            found[node.id] = values[node]
-        else:
-            found[node.id] = MEANING[node.op](*(found[a.id] if isinstance(a, Expr) else a for a in node.args))
-        assert np.isfinite(found[node.id]), node
-    return [float(found[r.id]) if isinstance(r, Expr) else r for r in roots]
 
 
 @EACH

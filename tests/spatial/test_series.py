@@ -10,9 +10,10 @@ import mpmath as mp
 import numpy as np
 import pytest
 
-from fourbar.expr import Expr, Graph, jvp, reachable, vjp
-from fourbar.expr.interpret import MEANING
+from fourbar.expr import Graph, jvp, vjp
 from fourbar.spatial import series
+
+from .support import evaluate
 
 EPS = 2.0**-52
 ULPS = 4
@@ -57,18 +58,6 @@ def error_bound(exact: Callable[[Any], Any], t: Any) -> Any:
     step = mp.mpf(10) ** -40
     sensitivity = abs(exact(t * (1 + step)) - exact(t)) / (2 * step)
     return ULPS * EPS * (abs(exact(t)) + sensitivity)
-
-
-def evaluate(roots: list[Any], values: dict[Expr, float]) -> list[float]:
-    """Numbers for the roots; no node on the way, taken by a select or not, may be NaN or infinite."""
-    found: dict[int, Any] = {}
-    for node in reachable(roots):
-        if node in values:
-            found[node.id] = values[node]
-        else:
-            found[node.id] = MEANING[node.op](*(found[a.id] if isinstance(a, Expr) else a for a in node.args))
-        assert np.isfinite(found[node.id]), node
-    return [float(found[r.id]) if isinstance(r, Expr) else r for r in roots]
 
 
 @NAMES

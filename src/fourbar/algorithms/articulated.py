@@ -375,7 +375,7 @@ class HeldNode:
 
 
 def node(s: Sweeps, cluster: Cluster, e: State) -> Node:
-    """Where steps on a cluster at a state run: the only place that tells links alone from tied ones."""
+    """Where steps on a cluster at a state run: the only place that distinguishes single links from links in loops."""
     return LinkNode(s, cluster) if e.is_identity else ClusterNode(s, cluster, e.G)
 
 

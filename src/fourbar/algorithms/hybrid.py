@@ -17,7 +17,7 @@ from .aba import accelerate_outward, free_inward, ground, spin
 from .articulated import Bias, Driven, HeldNode, held_bias, node
 from .sweep import ClusterSweeps, Sweeps
 
-Held = Sequence[Sequence[bool]]  # by cluster, for each independent velocity whether it moves as prescribed
+Prescribed = Sequence[Sequence[bool]]  # by cluster, for each independent velocity whether it moves as prescribed
 
 
 def hybrid_dynamics(
@@ -28,7 +28,7 @@ def hybrid_dynamics(
     a: Sequence[Vec],
     tau: Sequence[Vec],
     F_ext: Sequence[Wrench],
-    prescribed: Held,
+    prescribed: Prescribed,
     gravity: Sequence[float],
 ) -> tuple[list[Vec], list[Vec]]:
     """All accelerations and all forces, by cluster; of what is prescribed `a` is read, of the rest `tau`."""

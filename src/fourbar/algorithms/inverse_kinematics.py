@@ -35,7 +35,7 @@ class Missed(NamedTuple):
 
     rows: Mat
     e: Vec
-    told: Vec
+    report: Vec
 
 
 def _size(parts: Sequence[Scalar], weight: Sequence[Scalar]) -> Scalar:
@@ -237,18 +237,18 @@ class Search(NamedTuple):
 
     q: Vec
     problem: Problem
-    told: Vec
+    report: Vec
     mu: Scalar
     promised: Scalar
     passes: Scalar
     idle: Scalar
 
 
-def judged(search: Search, q: Vec, problem: Problem, told: Vec, gain: Scalar) -> Search:
+def judged(search: Search, q: Vec, problem: Problem, report: Vec, gain: Scalar) -> Search:
     """The search after a trial: taken if it is better. A pass is idle where less than `gain` of |e|² was gained."""
     before, after = search.problem.cost, problem.cost
     taken = after < before
-    kept = _either(taken, Search(q, problem, told, 0.0, 0.0, 0.0, 0.0), search)
+    kept = _either(taken, Search(q, problem, report, 0.0, 0.0, 0.0, 0.0), search)
     good = before - after > 0.25 * search.promised
     mu = select(taken, select(good, search.mu * _NEARER, search.mu), search.mu * _FURTHER)
     idle = select(before - after > gain * before, 0.0, search.idle + 1.0)
@@ -268,13 +268,13 @@ def _either(first: Scalar, a: Search, b: Search) -> Search:
         chosen(one.g, other.g),
         select(first, one.outside, other.outside),
     )
-    return b._replace(q=chosen(a.q, b.q), problem=problem, told=chosen(a.told, b.told))
+    return b._replace(q=chosen(a.q, b.q), problem=problem, report=chosen(a.report, b.report))
 
 
 def goes_on(search: Search, tolerance: Scalar, beyond: Scalar, passes: Scalar, patience: Scalar) -> Scalar:
     """What is above zero while a search has not arrived, and there is hope."""
     worst: Scalar = 0.0
-    for x in search.told:
+    for x in search.report:
         worst = maximum(worst, x)
     there = select(worst > tolerance, 0.0, select(search.problem.outside > beyond, 0.0, 1.0))
     hope = minimum(minimum(passes - search.passes, patience - search.idle), _GREAT - search.mu)

@@ -123,13 +123,13 @@ class Sweeps:
 
         result_i, message = step(k_i, sum on the link); messages to the carrier and the ground are left out.
         """
-        felt, found = dict(on), {}
+        loads, found = dict(on), {}
         for i in range(len(self.tree.parents) - 1, carrier, -1):
-            if i in felt:
-                found[i], sent = self.step(i, step, felt[i])
+            if i in loads:
+                found[i], sent = self.step(i, step, loads[i])
                 parent = self.tree.parents[i]
                 if parent not in (GROUND, carrier):
-                    felt[parent] = self.recorder.call(add, felt[parent], sent) if parent in felt else sent
+                    loads[parent] = self.recorder.call(add, loads[parent], sent) if parent in loads else sent
         return found
 
 
@@ -195,15 +195,15 @@ class ClusterSweeps:
 
         result_n, message = step(cluster, sum on each link or None, what acts within or None, inputs_n...).
         """
-        felt, found = dict(on), {}
+        loads, found = dict(on), {}
         for n in reversed(range(len(self.clusters))):
             links, carrier = self.clusters[n].links, self.clusters[n].carrier
-            if n not in within and not any(link in felt for link in links):
+            if n not in within and not any(link in loads for link in links):
                 continue
-            acting = tuple(felt.get(link) for link in links)
+            acting = tuple(loads.get(link) for link in links)
             found[n], sent = self.nodes[n].step(step, acting, within.get(n), *(x[n] for x in inputs))
             if carrier != GROUND:
-                felt[carrier] = self.s.recorder.call(add, felt[carrier], sent) if carrier in felt else sent
+                loads[carrier] = self.s.recorder.call(add, loads[carrier], sent) if carrier in loads else sent
         return found
 
     def outward(

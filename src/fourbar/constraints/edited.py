@@ -1,4 +1,4 @@
-"""Loops of any kind in an edited robot: what they see of it is turned into what they knew before."""
+"""Loops of any kind in an edited robot: each sees the robot as it was before the edit."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from .loop import EDITED, Loop, View
 
 
 @dataclass(frozen=True)
-class Seen(Loop):
-    """A loop that looks at the robot through `_view`."""
+class EditedLoop(Loop):
+    """A loop of an edited robot, which it sees through `_view`."""
 
     inner: Loop
 
@@ -43,7 +43,7 @@ class Seen(Loop):
 
 
 @dataclass(frozen=True)
-class Renamed(Seen):
+class Renamed(EditedLoop):
     """A loop whose joints and bodies have other names: pairs (old, new)."""
 
     joint_names: tuple[tuple[str, str], ...]
@@ -77,8 +77,8 @@ class _RenamedView:
 
 
 @dataclass(frozen=True)
-class Held(Seen):
-    """A loop some of whose joints do not move any more: (joint, coordinates)."""
+class LoopWithLockedJoints(EditedLoop):
+    """A loop with locked joints: (joint, coordinates)."""
 
     at: tuple[tuple[str, tuple[float, ...]], ...]
 
@@ -91,10 +91,10 @@ class Held(Seen):
         return tuple(x for x in self.inner.driven_joints if x not in dict(self.at))
 
     def _view(self, view: View) -> View:
-        return _HeldView(view, dict(self.at))
+        return _LockedView(view, dict(self.at))
 
 
-class _HeldView:
+class _LockedView:
     def __init__(self, view: View, at: dict[str, tuple[float, ...]]) -> None:
         self._inner, self._at = view, at
         self.pose = view.pose
@@ -104,7 +104,7 @@ class _HeldView:
 
 
 @dataclass(frozen=True)
-class Reflected(Seen):
+class Reflected(EditedLoop):
     """The mirror image of a loop; `maps` are the orthogonal maps of its joints' coordinates to those of the image."""
 
     mirror: Mirror
@@ -126,4 +126,4 @@ class _ReflectedView:
         return self._mirror.transform(self._inner.pose(body))
 
 
-EDITED.update(renamed=Renamed, held=Held, reflected=Reflected)
+EDITED.update(renamed=Renamed, held=LoopWithLockedJoints, reflected=Reflected)

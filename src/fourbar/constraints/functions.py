@@ -22,7 +22,7 @@ def check_function(what: str, function: Any, count: int) -> None:
         raise ModelError(f"{what} needs a hashable function of joint coordinates, got {function!r}")
     try:
         signature = inspect.signature(function)
-    except (TypeError, ValueError):  # some functions of C do not tell
+    except (TypeError, ValueError):  # some functions written in C have no signature
         return
     try:
         signature.bind(*range(count))

@@ -99,7 +99,7 @@ class LoopTrace:
 
     @property
     def roots(self) -> list[Scalar]:
-        """All of it but the zeros of K, which `entries` tell."""
+        """Everything except the zeros of K, which `entries` lists."""
         pulls = [x for columns in self.pull for column in columns for x in column]
         rows = [row[j] for row, own in zip(self.K, self.entries, strict=True) for j in own]
         return [*self.phi, *rows, *self.curvature, *pulls]

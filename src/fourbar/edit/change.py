@@ -87,9 +87,9 @@ def _changed_body(
 ) -> tuple[Body, PlacedJoint]:
     if not of_body and not of_joint:
         return body, c
-    matter = {"mass": body.mass, "com": body.com, "inertia": body.inertia, "geometry": body.geometry, **of_body}
+    given = {"mass": body.mass, "com": body.com, "inertia": body.inertia, "geometry": body.geometry, **of_body}
     if not of_body:
-        matter["allow_unphysical"] = unphysical(body.mass, np.array(body.inertia)) is not None
+        given["allow_unphysical"] = unphysical(body.mass, np.array(body.inertia)) is not None
     carried = _placed(c.placement, of_joint) | {"joint": c.joint, "limits": (c.lower, c.upper)}
     carried |= {key: getattr(c, key) for key in _BY_VELOCITY} | (
         {"stiffness": c.stiffness, "rest": c.rest} if c.rest else {}
@@ -97,7 +97,7 @@ def _changed_body(
     if "joint" in of_joint and of_joint["joint"] != c.joint:  # the parameters of the old joint do not apply
         carried = _placed(c.placement, of_joint)
     carried |= {key: x for key, x in of_joint.items() if key not in _PLACE}
-    b = Builder().body(body.name, joint_name=c.name, **matter, **carried).mechanism()
+    b = Builder().body(body.name, joint_name=c.name, **given, **carried).mechanism()
     return b.bodies[0], replace(b.joints[0], parent=c.parent)
 
 

@@ -239,7 +239,7 @@ def base_parameters(robot: System, columns: Any = RIGID, rng: np.random.Generato
     Returns
     -------
     BaseParameters
-        What joint forces depend on, and what no motion tells.
+        What joint forces depend on, and what no motion determines.
 
     Raises
     ------

@@ -1,8 +1,9 @@
 """The ten parameters of a body as its 4 x 4 pseudo-inertia P = [[Σ, h], [hᵀ, m]], and back.
 
-Some matter has these parameters iff P is positive definite. Around a reference P₀ = C Cᵀ of every body the coordinates
-of all that follows are x, with P = C (1 + X) Cᵀ and x the entries of the symmetric X: |x|² is the squared distance in
-the metric tr(P₀⁻¹ dP P₀⁻¹ dP), the same in all frames and units; an x of size one is a change by a hundred percent.
+A body with these parameters can exist iff P is positive definite. Around a reference P₀ = C Cᵀ of every body the
+coordinates of all that follows are x, with P = C (1 + X) Cᵀ and x the entries of the symmetric X: |x|² is the squared
+distance in the metric tr(P₀⁻¹ dP P₀⁻¹ dP), the same in all frames and units; an x of size one is a change by a hundred
+percent.
 """
 
 from __future__ import annotations

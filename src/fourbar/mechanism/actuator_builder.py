@@ -30,7 +30,7 @@ class ActuatorBuilder:
         kind: str = "motor",
         parameters: Any = None,
     ) -> Self:
-        """Add an actuator that moves joints: its force times gear is the force on the joint. A motor, if not told.
+        """Add an actuator that moves joints: its force times gear is the force on the joint. A motor by default.
 
         The actuator's length is Σ gear · coordinate, its velocity Σ gear · velocity of the joints, and its force
         (g₀ + g₁ length + g₂ velocity) u + b₀ + b₁ length + b₂ velocity, with u its entry of the control of

@@ -27,8 +27,8 @@ class Surface:
     A contact acts once shapes are nearer than the sum of their margins (m), and is found from margin + gap on.
 
     dimensions: 1 (no friction), 3 (sliding), 4 (torsion too), 6 (rolling too). Of two shapes that with the higher
-    priority tells the numbers; else these are mixed, solref and solimp (MuJoCo's time constants and impedances) with
-    weights `mix`. Two shapes may meet if bits of `groups` of one are among those of `meets` of the other.
+    priority sets the numbers; otherwise these are mixed, solref and solimp (MuJoCo's time constants and impedances)
+    with weights `mix`. Two shapes may meet if bits of `groups` of one are among those of `meets` of the other.
     """
 
     friction: float | None = None

@@ -68,15 +68,30 @@ def _candidates(mechanism: Mechanism, bodies: _Bodies) -> Iterator[MayTouch]:
 
 
 def touches_world(mechanism: Mechanism) -> bool:
-    """Whether a shape that moves may touch one that is fixed in the world."""
+    """Whether a shape that moves may touch something of the world, such as a floor or a table.
+
+    What carries joints that move, as the base of an arm does, is a part of the robot and not of the world.
+    """
     bodies = _Bodies(mechanism)
+    bases = _bases(mechanism, bodies)
 
-    def fixed(x: BodyShape) -> bool:
-        return bodies.rigid[x.body] == WORLD
+    def of_world(x: BodyShape) -> bool:
+        return bodies.rigid[x.body] == WORLD and (x.body not in bases or x.shape.kind in _ENDLESS)
 
-    if not any(map(fixed, body_shapes(mechanism))):
+    if not any(map(of_world, body_shapes(mechanism))):
         return False
-    return any(fixed(x.first) != fixed(x.second) for x in _candidates(mechanism, bodies))
+    pairs = [both for x in _candidates(mechanism, bodies) for both in ((x.first, x.second), (x.second, x.first))]
+    return any(of_world(a) and bodies.rigid[b.body] != WORLD for a, b in pairs)
+
+
+def _bases(mechanism: Mechanism, bodies: _Bodies) -> set[str]:
+    """The bodies that are fixed to the world and to something on which joints move."""
+    root = {WORLD: WORLD}  # of a fixed body the first one below the world
+    for c in mechanism.joints:
+        if bodies.rigid[c.child] == WORLD:
+            root[c.child] = c.child if c.parent == WORLD else root[c.parent]
+    carrying = {root[c.parent] for c in mechanism.joints if c.joint.nv and bodies.rigid[c.parent] == WORLD} - {WORLD}
+    return {body for body, own in root.items() if own in carrying}
 
 
 def _named(shapes: list[BodyShape], pairs: tuple[ContactPair, ...]) -> Iterator[MayTouch]:

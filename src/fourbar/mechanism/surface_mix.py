@@ -1,6 +1,6 @@
 """The surface of a contact from those of the two shapes that touch, by MuJoCo's rules.
 
-Margins and gaps add. The shape with the higher priority tells all other numbers. Of equal ones friction, dimensions and
+Margins and gaps add. The shape with the higher priority sets all other numbers. Of equal ones friction, dimensions and
 damping are the larger, restitution and stiffness the smaller, and time constants and impedances are mixed with weights.
 """
 
@@ -26,8 +26,8 @@ def contact_surface(touching: MayTouch) -> Surface:
 def mixed(a: Surface, b: Surface) -> Surface:
     """The surface of a contact between two; None is the other's number."""
     if a.priority != b.priority:
-        told = a if a.priority > b.priority else b
-        return _plain(replace(told, margin=a.margin + b.margin, gap=a.gap + b.gap))
+        chosen = a if a.priority > b.priority else b
+        return _plain(replace(chosen, margin=a.margin + b.margin, gap=a.gap + b.gap))
     weight = _weight(a.mix, b.mix)
     return Surface(
         friction=_of(max, a.friction, b.friction),

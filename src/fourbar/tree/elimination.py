@@ -65,6 +65,7 @@ def _reciprocal(pivot: Scalar, least: Scalar) -> Scalar:
 
 
 Step = tuple[tuple[int, ...], tuple[int, ...]]
+SparseRow = dict[int, Scalar]  # the entries that are not zero, by column
 
 
 def steps_to_solve(
@@ -115,7 +116,7 @@ def _single(row: Sequence[Scalar], unknown: Collection[int]) -> bool:
 
 
 def solve_in_steps(
-    A: Sequence[Sequence[Scalar]],
+    A: Sequence[SparseRow],
     B: Sequence[Sequence[Scalar]],
     steps: Sequence[Step],
     rows: Sequence[float],
@@ -128,11 +129,10 @@ def solve_in_steps(
         right = []
         for i in step_rows:
             left = list(B[i])
-            named = [k for k, x in enumerate(A[i]) if x.__class__ is not float or x]  # few of many
-            for k in sorted((k for k in named if k in known), key=known.__getitem__):
+            for k in sorted((k for k, x in A[i].items() if k in known and not is_zero(x)), key=known.__getitem__):
                 left = [x - A[i][k] * y for x, y in zip(left, found[k], strict=True)]
             right.append(left)
-        block = [[A[i][j] for j in step_columns] for i in step_rows]
+        block = [[A[i].get(j, 0.0) for j in step_columns] for i in step_rows]
         units = [rows[i] for i in step_rows], [columns[j] for j in step_columns]
         for j, x in zip(step_columns, solve(block, right, *units), strict=True):
             found[j] = x

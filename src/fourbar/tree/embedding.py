@@ -24,7 +24,7 @@ from ..once import cached_property
 from ..spatial.linear import Mat, Scalar, Vec, dot
 from ..spatial.vectors import Wrench
 from ..tolerances import LOST
-from .elimination import Step, no_pivot, paired, reversed_steps, solve, solve_in_steps, steps_to_solve
+from .elimination import SparseRow, Step, no_pivot, paired, reversed_steps, solve, solve_in_steps, steps_to_solve
 from .shared_joints import Bent, Shared, find_shared
 from .states import Call, EmbeddedState, State
 from .units import Units
@@ -130,18 +130,23 @@ class LoopEmbedding:
         other._units = units
         return other
 
-    def _solve(self, K_d: list[list[Scalar]], B: list[list[Scalar]]) -> list[list[Scalar]]:
+    def _solve(self, K: list[SparseRow], B: list[list[Scalar]]) -> list[list[Scalar]]:
+        """K_d⁻¹ B."""
+        at = self._position
+        K_d = [{at[j]: x for j, x in row.items() if j in at} for row in K]
         return self._solved(K_d, B, self._places, *self._squares)
 
     @staticmethod
     def _solved(
-        A: list[list[Scalar]],
+        A: list[SparseRow],
         B: list[list[Scalar]],
         steps: Sequence[Step] | None,
         rows: Sequence[float],
         columns: Sequence[float],
     ) -> list[list[Scalar]]:
-        return solve(A, B, rows, columns) if steps is None else solve_in_steps(A, B, steps, rows, columns)
+        if steps is not None:
+            return solve_in_steps(A, B, steps, rows, columns)
+        return solve([[row.get(k, 0.0) for k in range(len(columns))] for row in A], B, rows, columns)
 
     @cached_property
     def _places(self) -> list[Step] | None:
@@ -151,8 +156,21 @@ class LoopEmbedding:
         row, column = ({x: n for n, x in enumerate(which)} for which in (self.rows, self.dependent))
         return [(tuple(row[i] for i in rows), tuple(column[j] for j in own)) for rows, own in self.steps]
 
-    def _columns(self, K: Sequence[Sequence[Scalar]], which: Sequence[int]) -> list[list[Scalar]]:
-        return [[K[i][j] for j in which] for i in range(len(self.rows))]
+    @cached_property
+    def _position(self) -> dict[int, int]:
+        return {j: place for place, j in enumerate(self.dependent)}
+
+    def _K(self, known: Mapping[Expr, Scalar]) -> list[SparseRow]:
+        """The rows of K that are solved for."""
+        K, entries = self.traced.K, [self.traced.entries[i] for i in self.rows]
+        values = iter(evaluate([K[i][j] for i, own in zip(self.rows, entries, strict=True) for j in own], known))
+        return [{j: next(values) for j in own} for own in entries]
+
+    def _K_d(self, known: Mapping[Expr, Scalar]) -> list[SparseRow]:
+        """The same in the columns of dependent velocities; row by row, which folds better than all at once."""
+        K, own = self.traced.K, [[j for j in self.traced.entries[i] if j in self._position] for i in self.rows]
+        rows = (evaluate([K[i][j] for j in which], known) for i, which in zip(self.rows, own, strict=True))
+        return [dict(zip(which, row, strict=True)) for which, row in zip(own, rows, strict=True)]
 
     def coordinates(self, q: Sequence[Scalar]) -> list[Scalar]:
         """All coordinates of all joints. Where parameters change, the dependent ones follow: δq_d = -K_d⁻¹ δφ."""
@@ -190,13 +208,10 @@ class LoopEmbedding:
     def expand(self, q: Sequence[Scalar], v: Sequence[Scalar] | None) -> EmbeddedState:
         """All joints' coordinates, velocities and the maps G and g; without v only G."""
         full = self.coordinates(q)
-        known = self._known(full)
-        wanted = [self.traced.K[i] for i in self.rows]
-        flat = evaluate([x for row in wanted for x in row], known)
-        n = len(self.traced.v)
-        K = [flat[i * n : (i + 1) * n] for i in range(len(self.rows))]
-        K_i = [[-row[j] * scale for j, scale in self.independent] for row in K]
-        solved = self._solve(self._columns(K, self.dependent), K_i)
+        known, n = self._known(full), len(self.traced.v)
+        K = self._K(known)
+        K_i = [[-row.get(j, 0.0) * scale for j, scale in self.independent] for row in K]
+        solved = self._solve(K, K_i)
         G: list[Vec] = [Vec()] * n
         for column, (j, scale) in enumerate(self.independent):
             G[j] = Vec([scale if k == column else 0.0 for k in range(self.nv)])
@@ -211,7 +226,7 @@ class LoopEmbedding:
         g: list[Scalar] = [0.0] * n
         known.update(zip(self.traced.v, velocity, strict=True))
         bend = evaluate([self.traced.curvature[i] for i in self.rows], known)
-        bent = self._solve(self._columns(K, self.dependent), [[-b] for b in bend])
+        bent = self._solve(K, [[-b] for b in bend])
         for j, (x,) in zip(self.dependent, bent, strict=True):
             g[j] = x
         return EmbeddedState(cut(full, nq), cut(velocity, nv), blocks, cut(g, nv))
@@ -228,10 +243,10 @@ class LoopEmbedding:
         q, G = [x for own in e.q for x in own], Mat(row for block in e.G for row in block)
         rates = self.K_rate.at(q, [x for own in v for x in own], self.p)
         known = self._known(q)
-        K_d = [evaluate([self.traced.K[i][j] for j in self.dependent], known) for i in self.rows]
+        K = self._K_d(known)
         right = [list(-G.transpose_times(rates[i * n : (i + 1) * n])) for i in range(len(self.rows))]
         rate: list[Vec] = [Vec([0.0] * self.nv)] * n
-        for j, row in zip(self.dependent, self._solve(K_d, right), strict=True):
+        for j, row in zip(self.dependent, self._solve(K, right), strict=True):
             rate[j] = Vec(row)
         return tuple(Mat(part) for part in cut(rate, [j.nv for j in self.joints]))
 
@@ -274,15 +289,14 @@ class LoopEmbedding:
         self, known: Mapping[Expr, Scalar], phi: Sequence[Scalar], shares: Sequence[Bent] = ()
     ) -> list[Scalar]:
         """The Newton step of the dependent joints: -K_d⁻¹ φ; independent velocities of shared joints go with them."""
-        K = [evaluate([self.traced.K[i][j] for j in self.dependent], known) for i in self.rows]
+        K = self._K_d(known)
         gap = list(phi)
         for share in shares:
             for n, i in enumerate(self.rows):
                 held = evaluate([self.traced.K[i][j] for j in share.independent], known)
                 gap[n] = gap[n] + dot(held, share.back)
                 for column, j in enumerate(share.dependent):
-                    at = self.dependent.index(j)
-                    K[n][at] = K[n][at] + dot(held, [row[column] for row in share.follow])
+                    K[n][j] = K[n].get(j, 0.0) + dot(held, [row[column] for row in share.follow])
         step: list[Scalar] = [0.0] * len(self.traced.v)
         for j, (x,) in zip(self.dependent, self._solve(K, [[-p] for p in gap]), strict=True):
             step[j] = x
@@ -327,8 +341,7 @@ class LoopEmbedding:
     def follow(self, q: Sequence[Scalar], targets: Sequence[Sequence[Scalar]]) -> list[list[Scalar]]:
         """For each target b (one entry per row) velocities x of all joints: K_d x_d = b, the independent ones zero."""
         known = self._known(q)
-        K_d = [evaluate([self.traced.K[i][j] for j in self.dependent], known) for i in self.rows]
-        solved = self._solve(K_d, [list(row) for row in zip(*targets, strict=True)])
+        solved = self._solve(self._K_d(known), [list(row) for row in zip(*targets, strict=True)])
         found: list[list[Scalar]] = [[0.0] * len(self.traced.v) for _ in targets]
         for j, row in zip(self.dependent, solved, strict=True):
             for column, x in zip(found, row, strict=True):
@@ -338,7 +351,10 @@ class LoopEmbedding:
     def hold(self, q: Sequence[Scalar], tau: Sequence[Scalar]) -> list[Scalar]:
         """The multipliers λ with which the loops balance forces tau of all joints: K_dᵀ λ = τ_d."""
         known = self._known(q)
-        transposed = [evaluate([self.traced.K[i][j] for i in self.rows], known) for j in self.dependent]
+        transposed: list[SparseRow] = [{} for _ in self.dependent]
+        for n, row in enumerate(self._K_d(known)):
+            for j, x in row.items():
+                transposed[self._position[j]][n] = x
         steps = None if self._places is None else reversed_steps(self._places)
         right, units = [[tau[j]] for j in self.dependent], reversed(self._squares)
         return [x for (x,) in self._solved(transposed, right, steps, *units)]

@@ -23,7 +23,7 @@ from .clusters import Cluster, loop_residual
 from .embedding import LoopEmbedding
 from .links import Link
 from .parameters import Parameter, changed
-from .regroup import regrouped
+from .regroup import regrouped, unturned
 from .spanning_tree import SpanningTree
 
 Which = tuple[Parameter, ...]
@@ -89,7 +89,7 @@ def with_varied(mechanism: Mechanism, cluster_tree: ClusterTree, which: Which, p
         replace(joint, damping=tuple(d), stiffness=tuple(k), rest=tuple(rest), friction=tuple(f))
         for joint, (d, k, rest, f) in zip(cluster_tree.moving, found.passive, strict=True)
     )
-    return replace(tree, equivalent=equivalent, unturned=equivalent, moving=moving)
+    return replace(tree, equivalent=equivalent, unturned=unturned(equivalent), moving=moving)
 
 
 def with_numbers(

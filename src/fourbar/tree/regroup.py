@@ -66,8 +66,10 @@ class Spinning(Revolute):
 
 
 def _is_symmetric(I: Inertia) -> bool:
-    """Whether what is left of a hinged body is symmetric about its axis."""
+    """Whether what is left of a hinged body is symmetric about its axis; not if it is made of symbols."""
     S = I.Sigma
+    if not all(isinstance(x, float | int) for x in (I.m, *I.h, *S)):
+        return False
     return (
         I.m == 0.0 and tuple(I.h) == (0.0, 0.0, 0.0) and S.xy == S.xz == S.yz == S.zz == 0.0
         and abs(S.xx - S.yy) <= 1e-15 * abs(S.xx)

@@ -80,13 +80,13 @@ def _mixed(rows: Mat, velocities: Sequence[int], x: Sequence[Scalar]) -> Vec:
 
 
 def _vary_torque(at: Point, A: Mat, plan: Plan, change: Change) -> tuple[Vec, Vec]:
-    held, silent, felt = at.shared.held, at.shared.silent, at.shared.felt
+    held, silent, effective = at.shared.held, at.shared.silent, at.shared.effective
     moved = held.least(_needed(at, plan, change), len(A))
-    if silent is not None and felt is not None:
-        w = felt.nearest(weighed(plan, _drives(A, plan, at, change, moved)))
+    if silent is not None and effective is not None:
+        w = effective.nearest(weighed(plan, _drives(A, plan, at, change, moved)))
         if not _still(change.A):
             g = _mixed(change.A, plan.active, at.weighted) - _mixed(change.A, plan.held_velocities, at.mu)
-            w = w + upper_solve(felt.R, lower_solve(felt.R, [dot(z, g) for z in silent.Q]))
+            w = w + upper_solve(effective.R, lower_solve(effective.R, [dot(z, g) for z in silent.Q]))
         moved = moved + silent.along(w, len(A))
     return _drives(A, plan, at, change, moved), moved
 

@@ -66,7 +66,7 @@ class Split(NamedTuple):
     force: Vec
     held: Orthogonal
     silent: Orthogonal | None = None
-    felt: Orthogonal | None = None
+    effective: Orthogonal | None = None
 
 
 def column(A: Sequence[Vec], j: int) -> Vec:

@@ -20,7 +20,7 @@ class Multipliers(NamedTuple):
 
 
 class Health(NamedTuple):
-    """What tells a sound solution from one that needs a closer look.
+    """What distinguishes a valid solution from one that needs a closer look.
 
     `weakness`: the largest ratio of a diagonal entry of Ω (or of what it usually is) to its pivot, among the chosen
     rows. `loose`: how much the other rows are not implied by the chosen ones, relative to their own entries of Ω.

@@ -224,7 +224,7 @@ def recorded(name: str, run: Callable[[Any], Outputs], block: int = 1000, larges
         recorder: Any = Unrolled(block, largest=largest)
         outputs = run(recorder)
     except TooLarge:
-        pass  # what follows is not done here: the error holds on to all that was recorded in vain
+        pass  # what follows is not done here: the error keeps alive all that was recorded for nothing
     else:
         return recorder.finish(name, outputs)
     from ..expr.shared import Shared  # the larger half of recording

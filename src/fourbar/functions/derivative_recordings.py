@@ -74,12 +74,12 @@ class DerivativeRecording(Recording):
     def parts(self) -> tuple[Any, ...]:
         return type(self), self._original.parts
 
-    def recall(self) -> tuple[Any, ...]:
-        return unpickle_derivative, self.of.recall(), self.kind
+    def pickled(self) -> tuple[Any, ...]:
+        return unpickle_derivative, self.of.pickled(), self.kind
 
     @property
     def rebuild(self) -> tuple[Any, ...]:
-        return unpickle_function, self.recall()
+        return unpickle_function, self.pickled()
 
     def _plain(self) -> MethodRecording | None:
         """What is differentiated, if that is a method as it is registered: ways may have been written for it."""

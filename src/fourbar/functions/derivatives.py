@@ -39,7 +39,7 @@ class Wrapper:
         return f"<fourbar derivative {self.recording.name}>"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        restore, *args = self.recording.recall()
+        restore, *args = self.recording.pickled()
         return restore, tuple(args)
 
 
@@ -277,8 +277,8 @@ class Directional(Wrapper):
 
     recording: Jvp
 
-    def __init__(self, recording: Jvp) -> None:
-        super().__init__(recording, make(recording))
+    def __init__(self, recording: Jvp, function: Any = None) -> None:
+        super().__init__(recording, make(recording) if function is None else function)
         self._layout = Layout(recording.of) if isinstance(recording.of, Jacobian) else None
         self._numbers = _Numbers(recording, ChangeJvp, Change)
         self._names = [a.name for a in recording.of.arguments]
@@ -325,8 +325,8 @@ class Pullback(Wrapper):
 
     recording: Vjp
 
-    def __init__(self, recording: Vjp) -> None:
-        super().__init__(recording, make(recording))
+    def __init__(self, recording: Vjp, function: Any = None) -> None:
+        super().__init__(recording, make(recording) if function is None else function)
         self._numbers = _Numbers(recording, ChangeVjp, Wrapper)
         self._names = tuple(a.name for a in recording.of.arguments)
         self._required = sum(not a.optional for a in recording.of.arguments)
@@ -373,8 +373,8 @@ class Blocks(Wrapper):
 
     recording: Jacobian
 
-    def __init__(self, recording: Jacobian) -> None:
-        super().__init__(recording, make(recording))
+    def __init__(self, recording: Jacobian, function: Any = None) -> None:
+        super().__init__(recording, make(recording) if function is None else function)
         self._layout = Layout(recording)
         self._required = tuple(a.name for a in recording.arguments if not a.optional)
         self._front: Any = None
@@ -427,6 +427,11 @@ class Blocks(Wrapper):
         return tuple(a.name for a in self.recording.arguments if given.get(a.name) is not None)
 
 
+WRAPPERS: dict[str, tuple[Any, Any]] = {  # what a user holds, and how its program is written, by kind
+    "jvp": (Directional, Jvp),
+    "vjp": (Pullback, Vjp),
+    "jacobian": (Blocks, Jacobian),
+}
 DERIVATIVES["jvp"] = lambda of: Directional(Jvp(of))
 DERIVATIVES["vjp"] = lambda of: Pullback(Vjp(of))
 DERIVATIVES["jacobian"] = lambda of: Blocks(Jacobian(of)).fronted()

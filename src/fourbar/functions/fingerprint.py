@@ -16,7 +16,7 @@ _KNOWN = {_OWN, "numpy", "builtins", "copyreg", "collections", "functools", "ope
 
 
 class _Unknown(Exception):
-    """Something whose meaning its name does not tell: a function or a class of the user's, which may change."""
+    """Something whose name does not determine its meaning: a function or a class of the user's, which may change."""
 
 
 class _Identity(pickle.Pickler):
@@ -26,7 +26,7 @@ class _Identity(pickle.Pickler):
         if isinstance(obj, FunctionType):
             return _function(obj)
         kind = obj if isinstance(obj, type) else type(obj)
-        inner = getattr(obj, "__module__", None) or _OWN  # what is in a wrapper of some library tells where it is from
+        inner = getattr(obj, "__module__", None) or _OWN  # a wrapper of some library: where its content is from
         for home in (kind.__module__ or "", inner):
             if home.partition(".")[0] not in _KNOWN:
                 raise _Unknown(obj)
@@ -64,6 +64,6 @@ def fingerprint(parts: Any) -> bytes | None:
 
 @cache
 def _sources() -> bytes:
-    """Name, size and times of each source file; empty if they do not tell what runs."""
+    """Name, size and times of each source file; empty if they are not what runs."""
     found = [(path, s.st_size, s.st_mtime_ns, s.st_ctime_ns) for path, s in sources()]
     return repr(found).encode() if found else b""

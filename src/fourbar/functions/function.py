@@ -24,11 +24,11 @@ from ..compile.llvm import batch_lanes, single_lane
 from ..compile.signals import raise_error
 from ..compile.ufunc import GeneralisedUfunc, compiled, signature
 from ..compile.workers import default_threads, run_shared
-from ..errors import ArgumentError
+from ..errors import ArgumentError, unknown
 from ..expr import Output, Program, interpret
-from ..once import Turn, cached_property, imported
-from .guard import Explainer
+from ..once import Turn, cached_property, imported, once
 from .model import Model
+from .nan_reasons import Explainer
 from .recording import MethodRecording, Recording, Static
 from .registry import Method, Option
 
@@ -92,6 +92,10 @@ class Variant:
         if threads > 1 and n >= self.sharing_from and not overlapping:
             return self._shared(arrays, batch, n, out, threads)
         made, into = self.ufunc(single=batch == ()), {} if out is None else {"out": out}
+        if made.ufunc is None:
+            apart = [x.copy() for x in arrays] if overlapping else arrays
+            results = self._shared(apart, batch, n, out, 1)
+            return results if batch or out is not None else tuple(r[()] for r in results)
         failures = made.kernel.failures
         with np.errstate(all="ignore"):  # branches that are not taken, and samples that are NaN, are no news
             results = made.ufunc(*arrays, order="C", **into)
@@ -116,7 +120,7 @@ class Variant:
         results = out or tuple(np.empty((*batch, *y.shape)) for y in self.program.outputs)
         whole = [r if r.flags.carray else np.empty(r.shape) for r in results]
         rows = [self._rows(w, y.shape, batch, n) for w, y in zip(whole, self.program.outputs, strict=True)]
-        kernel = self.ufunc(single=False).kernel
+        kernel = self.ufunc(single=batch == ()).kernel
         failures = kernel.failures
         run_shared(kernel, flat + rows, n, threads)
         raise_error()
@@ -145,25 +149,27 @@ class State:
     def __init__(self, recording: Recording) -> None:
         self.recording = recording
         self.name, self.results = recording.name, recording.results
-        self.arguments = recording.arguments
-        self._configurations = [a.name for a in recording.arguments if a.is_configuration]
         self._derivatives: dict[str, Any] = {}
         self._turn = Turn()
         self._armed: set[tuple[tuple[str, ...], bool]] = set()
         self._variants: dict[tuple[str, ...], Variant] = {}
-        names, required = tuple(a.name for a in self.arguments), recording.required
+        names, required = recording.names, recording.required
         fast = callables.supported() and backend() == "llvm"
         self.environment = callables.Environment(names, required) if fast else None
         self._environments = {} if self.environment is None else {required: self.environment}
         self._direct: Callable[..., Any] = callables.declined if self.environment is None else self.environment.direct()
 
+    @property
+    def arguments(self) -> tuple[Argument, ...]:
+        """What it takes."""
+        return self.recording.arguments
+
     @cached_property
     def _explain(self) -> Explainer | None:
         """Says why results are NaN, where that may be because of coordinates."""
         recording = self.recording
-        if not self._configurations:
-            return None
-        return Explainer(recording.model.cluster_tree, self._configurations, recording.nan)
+        configurations = [a.name for a in self.arguments if a.is_configuration]
+        return Explainer(recording.model.cluster_tree, configurations, recording.nan) if configurations else None
 
     def derivative(self, kind: str) -> Any:
         """A derivative of this function, made when it is first asked for."""
@@ -325,7 +331,7 @@ def _arrived(rebuild: tuple[Any, ...]) -> _Chunk:
 class PlainFunction:
     """A function without the machine-code entry: where the interpreter or the backend does not allow it."""
 
-    __slots__ = ("held",)
+    __slots__ = ("__weakref__", "held")
 
     def __init__(self, held: tuple[State, None]) -> None:
         object.__setattr__(self, "held", held)
@@ -378,6 +384,10 @@ def _reduce(self: Any) -> tuple[Any, ...]:
 def _program(self: Any, *optional: str) -> Program:
     """The program of this function, with the named optional arguments."""
     state = self.held[0]
+    known = [a.name for a in state.arguments if a.optional]
+    for name in optional:
+        if name not in known:
+            raise unknown(f"optional argument of {state.name}", name, known)
     return state.program(tuple(a.name for a in state.arguments if not a.optional or a.name in optional))
 
 
@@ -406,6 +416,12 @@ def _with_methods(kind: type) -> type:
 _with_methods(PlainFunction)
 
 
+@once
+def _function_type() -> type:
+    """The type of functions that run machine code when called, with the attributes that all functions have."""
+    return _with_methods(callables.callable_type("Function"))
+
+
 def make_method(model: Model, name: str, method: Method, static: Static, rebuild: tuple[Any, ...] = ()) -> Any:
     """The function of a method of a model for one choice of options, which `static` reads.
 
@@ -419,5 +435,5 @@ def make(recording: Recording) -> Any:
     state = State(recording)
     if state.environment is None:
         return PlainFunction((state, None))
-    _with_methods(callables.callable_type("Function"))
+    _function_type()
     return state.environment.callable(state, "Function", state.call)

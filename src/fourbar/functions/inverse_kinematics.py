@@ -200,7 +200,7 @@ class Searcher:
         made = self.call(
             inverse_kinematics.normal_equations, J, e, rows, passed, self.setting["stiffness"], self.pattern, c.nv
         )
-        return made, Vec([x for own in missed for x in own.told])
+        return made, Vec([x for own in missed for x in own.report])
 
     def _bounds(self, q: Vec) -> Box:
         """How far each velocity with limits may move."""
@@ -244,15 +244,15 @@ class Searcher:
         """Search until all samples have ended."""
         call, setting = self.call, self.setting
         q = Vec(self.c.given["q0"])
-        problem, told = self.problem(q)
-        start = Search(q, problem, told, setting["damping"], 0.0, 0.0, 0.0)
+        problem, report = self.problem(q)
+        start = Search(q, problem, report, setting["damping"], 0.0, 0.0, 0.0)
         left = (setting["tolerance"], BEYOND, setting["passes"], setting["patience"])
 
         def once_more(search: Search) -> tuple[Search, Any]:
             q, promised = self.trial(search)
-            problem, told = self.problem(q)
+            problem, report = self.problem(q)
             found = call(
-                inverse_kinematics.judged, search._replace(promised=promised), q, problem, told, setting["gain"]
+                inverse_kinematics.judged, search._replace(promised=promised), q, problem, report, setting["gain"]
             )
             return found._replace(promised=0.0), call(inverse_kinematics.goes_on, found, *left)
 
@@ -267,8 +267,8 @@ def _moved(embedding: Any, q: Vec, delta: Vec) -> Vec:
 def search(c: Context, aims: tuple[Aim, ...], limits: bool, held: tuple[int, ...]) -> Outputs:
     """Where a search from q0 ends, and what is missed there: |e|², limits, passes, then each distance and angle."""
     found = Searcher(c, aims, limits, held).run()
-    told = [found.problem.cost, found.problem.outside, found.passes, *found.told]
-    return [("q", (len(found.q),), list(found.q)), ("told", (len(told),), told)]
+    report = [found.problem.cost, found.problem.outside, found.passes, *found.report]
+    return [("q", (len(found.q),), list(found.q)), ("report", (len(report),), report)]
 
 
 def _static(cluster_tree: ClusterTree, aims: tuple[Aim, ...], limits: bool, held: tuple[int, ...]) -> dict[str, Any]:
@@ -276,11 +276,11 @@ def _static(cluster_tree: ClusterTree, aims: tuple[Aim, ...], limits: bool, held
 
 
 def compiled_search(mechanism: Mechanism, aims: tuple[Aim, ...], limits: bool, held: tuple[int, ...] = ()) -> Any:
-    """The function (q0, goal, weight, setting) -> q, told; with limits of joints, or without; some velocities held."""
+    """The function (q0, goal, weight, setting) -> q, report; with joint limits or without; some velocities held."""
     sizes = [sum(x) for x in zip(*(aim.numbers for aim in aims), strict=True)]
     inputs = (Q0, Numbers("goal", sizes[0]), Numbers("weight", sizes[1]), Numbers("setting", len(SETTINGS)))
     options = (Option("aims"), Option("limits", True), Option("held", ()))
-    method = Method(search, inputs, ("q", "told"), (), options, doc=search.__doc__ or "")
+    method = Method(search, inputs, ("q", "report"), (), options, doc=search.__doc__ or "")
     static = partial(_static, aims=aims, limits=limits, held=held)
     rebuild = (compiled_search, mechanism, aims, limits, held)
     return make_method(Model.of(mechanism), "inverse_kinematics", method, static, rebuild)

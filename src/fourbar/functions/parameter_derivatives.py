@@ -58,7 +58,7 @@ class Changing(MethodRecording):
     is_plain = False  # what is written for a method knows nothing of changes
 
     def __init__(self, of: MethodRecording, which: tuple[Parameter, ...]) -> None:
-        super().__init__(of.model, of.name, of.method, of.read, of.recall())
+        super().__init__(of.model, of.name, of.method, of.read, of.pickled())
         self._which = which
 
     @property
@@ -101,8 +101,8 @@ class ChangeJvp(Jvp):
             direction[x.name] = replay.recorder.input(given.name, given.shape)
         return direction
 
-    def recall(self) -> tuple[Any, ...]:
-        return unpickle_parameter_derivative, self._origin.recall(), self.kind, tuple(x.name for x in self.which)
+    def pickled(self) -> tuple[Any, ...]:
+        return unpickle_parameter_derivative, self._origin.pickled(), self.kind, tuple(x.name for x in self.which)
 
 
 class _Along(DerivativeRecording):
@@ -118,8 +118,8 @@ class _Along(DerivativeRecording):
     def _original(self) -> Recording:
         return self._changing
 
-    def recall(self) -> tuple[Any, ...]:
-        return unpickle_parameter_derivative, self.of.recall(), self.kind, tuple(x.name for x in self.which)
+    def pickled(self) -> tuple[Any, ...]:
+        return unpickle_parameter_derivative, self.of.pickled(), self.kind, tuple(x.name for x in self.which)
 
 
 class ChangeVjp(_Along, Vjp):

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 from ..arrays import Argument
 from ..compile.program_cache import cached_program
-from ..once import Turn
+from ..once import Turn, cached_property
 from .context import Record, record
 from .fingerprint import fingerprint
-from .guard import implicit_loops
 from .model import Model
+from .nan_reasons import implicit_loops
 from .registry import Method, Stages
 
 if TYPE_CHECKING:
@@ -59,8 +59,13 @@ class Recording(ABC):
         return self._programs[present]
 
     @property
+    def names(self) -> tuple[str, ...]:
+        """The names of all arguments."""
+        return tuple(a.name for a in self.arguments)
+
+    @property
     def required(self) -> tuple[str, ...]:
-        """The names of the arguments that have to be given."""
+        """The names of those that have to be given."""
         return tuple(a.name for a in self.arguments if not a.optional)
 
     @property
@@ -69,31 +74,49 @@ class Recording(ABC):
         """What NaN in a result means, where no loop is at a toggle position."""
 
     @abstractmethod
-    def recall(self) -> tuple[Any, ...]:
+    def pickled(self) -> tuple[Any, ...]:
         """(function, arguments...) that makes what users hold again, in another process."""
 
     @property
     def rebuild(self) -> tuple[Any, ...]:
         """The same for the compiled function."""
-        return self.recall()
+        return self.pickled()
 
 
 class MethodRecording(Recording):
-    """A method with its options read; `rebuild` makes the function anew in another process."""
+    """A method with its options read, and `more` arguments after those that it needs.
+
+    `rebuild` makes the function anew in another process. The shapes of arguments are found when they are first needed.
+    """
 
     is_plain = True  # the method as it is registered
 
-    def __init__(self, model: Model, name: str, method: Method, static: Static, rebuild: tuple[Any, ...]) -> None:
+    def __init__(
+        self, model: Model, name: str, method: Method, static: Static, rebuild: tuple[Any, ...],
+        more: tuple[Argument, ...] = (),
+    ) -> None:  # fmt: skip
         super().__init__()
         self.model = model
         self.name = name
         self.doc = method.doc
         self.results = method.results
         self.method = method
-        self.arguments = method.given(model)
         self.read = static
         self.static = static(model.cluster_tree)
-        self._rebuild = rebuild
+        self._rebuild, self._more = rebuild, more
+
+    @cached_property
+    def arguments(self) -> tuple[Argument, ...]:  # type: ignore[override]
+        """All arguments, with their shapes."""
+        return self.method.given(self.model, self._more)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return (*self.required, *self.method.optional)
+
+    @property
+    def required(self) -> tuple[str, ...]:
+        return (*self.method.arguments, *(a.name for a in self._more))
 
     def given(self, present: Iterable[str]) -> list[Argument]:
         """The named arguments."""
@@ -122,7 +145,7 @@ class MethodRecording(Recording):
 
     @property
     def parts(self) -> tuple[Any, ...]:
-        return type(self), self.method, self.read, self.recall()
+        return type(self), self.method, self.read, self.pickled()
 
-    def recall(self) -> tuple[Any, ...]:
+    def pickled(self) -> tuple[Any, ...]:
         return self._rebuild

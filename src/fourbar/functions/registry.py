@@ -90,9 +90,9 @@ class Method(NamedTuple):
         """The names of the options."""
         return tuple(x.name for x in self.options)
 
-    def given(self, model: Model) -> tuple[Argument, ...]:
-        """All arguments, for a model."""
-        return (*(x.on(model) for x in self.inputs), *(x.on(model, optional=True) for x in self.extra))
+    def given(self, model: Model, more: tuple[Argument, ...] = ()) -> tuple[Argument, ...]:
+        """All arguments, for a model; `more` come after those that have to be given."""
+        return (*(x.on(model) for x in self.inputs), *more, *(x.on(model, optional=True) for x in self.extra))
 
     def read_options(self, cluster_tree: Any, **chosen: Any) -> dict[str, Any]:
         """What `record` takes besides the context, for some options; the others have their defaults."""

@@ -50,10 +50,11 @@ from ..compile.rollout_loop import DIVERGED, RUNNING, STOPPED
 from ..compile.workers import default_threads
 from ..errors import ArgumentError
 from ..expr import Program, interpret
+from ..expr.separate import KNOWN, Separated, separate
 from ..once import cached_property
 from .context import recorded
 from .fingerprint import fingerprint
-from .function import backend, operations
+from .function import Variant, backend, operations
 
 Shape = tuple[int, ...]
 Entries = Mapping[str, Sequence[Any]]  # the flat entries of arguments or results, by name
@@ -64,13 +65,15 @@ _AT_ONCE = 50_000_000  # operations between two looks at signals: some 5 to 30 m
 _AROUND = 100  # operations that go with every step
 _FEWEST = 8  # steps between two looks, however large the batch is
 _WORTH_SHARING = 3_000_000  # operations from which on several threads pay
+_FEW_NUMBERS = 1  # such as the length of steps, which decides hardly anything
+_WORTH_SEPARATING = 50  # what numbers alone decide is computed once if it is more than one in so many operations
 
 
 @dataclass(frozen=True)
 class Step:
     """A step: how it is recorded, and the core shapes of what it takes and gives, by name.
 
-    `key` tells what `write` does, as far as the source of fourbar does not: of steps with equal keys the program is
+    `key` identifies what `write` does, as far as fourbar's source does not: of steps with equal keys the program is
     written once (see `fingerprint`). With None it is written anew.
     """
 
@@ -134,12 +137,30 @@ class Rollout:
 
     def __init__(self, step: Step) -> None:
         self.step = step
-        self._kernels: dict[tuple[bool, tuple[str, ...]], Any] = {}
+        self._kernels: dict[tuple[bool, tuple[str, ...], bool], Any] = {}
 
     @cached_property
     def program(self) -> Program:
         """The program of one step."""
         return self.step.program()
+
+    @cached_property
+    def separated(self) -> Separated | None:
+        """The program in two: what the numbers alone decide, for once, and what is left of a step; None if there is
+        hardly anything that they decide.
+        """
+        if sum(math.prod(shape) for shape in self.step.numbers.values()) <= _FEW_NUMBERS:
+            return None
+        found = separate(self.program, self.step.numbers)
+        return found if found.moved * _WORTH_SEPARATING > operations(self.program) else None
+
+    def known(self, numbers: Sequence[np.ndarray]) -> list[np.ndarray]:
+        """What a step of `separated` takes for numbers (n, *shape): these themselves if it is not."""
+        if self.separated is None or not len(numbers[0]):
+            return list(numbers)
+        before = self.separated.before
+        (found,) = Variant(before, {}).run(list(numbers), numbers[0].shape[:1], None, default_threads())
+        return [found]
 
     @cached_property
     def work(self) -> int:
@@ -166,16 +187,23 @@ class Rollout:
         """
         return Motion(self, state, numbers or {}, batch, made)
 
-    def runner(self, single: bool, records: tuple[str, ...]) -> Any:
-        """What makes steps, for one sample or for batches, and records these results."""
-        found = self._kernels.get((single, records))
+    def runner(self, single: bool, records: tuple[str, ...], separated: bool = False) -> Any:
+        """What makes steps, for one sample or for batches, and records these results.
+
+        It takes numbers, which may then change from call to call, or what is `known` of them.
+        """
+        own = self.separated if separated else None
+        key = (single, records, own is not None)
+        found = self._kernels.get(key)
         if found is None:
+            program, roles = self.program, self.step.roles
+            if own is not None:
+                program, roles = own.rest, roles._replace(numbers=(KNOWN,))
             if backend() == "numpy":
-                found = Interpreter(self.program, self.step.roles, records)
+                found = Interpreter(program, roles, records)
             else:
-                lanes = single_lane() if single else batch_lanes()
-                found = RolloutKernel(self.program, lanes, self.step.roles, records)
-            self._kernels[single, records] = found
+                found = RolloutKernel(program, single_lane() if single else batch_lanes(), roles, records)
+            self._kernels[key] = found
         return found
 
     def run(
@@ -189,11 +217,11 @@ class Rollout:
         hold: int = 1,
         records: Sequence[str] | None = None,
         threads: int | None = None,
-        told: Callable[[int], None] | None = None,
+        on_progress: Callable[[int], None] | None = None,
     ) -> Rolled:
         """Make steps, and record every so many of them: all results, or those named in `records`.
 
-        `told(k)` is called whenever some are done, k in all.
+        `on_progress(k)` is called whenever some are done, k in all.
         """
         for name, value in (("steps", steps), ("every", every), ("hold", hold)):
             _check_count(self.step.name, name, value)
@@ -207,10 +235,10 @@ class Rollout:
             while motion.now.steps < steps:
                 count = min(motion.several, steps - motion.now.steps)
                 motion.advance(count, driven, into, hold=hold, every=every, threads=threads)
-                if told is not None:
-                    told(motion.now.steps)
+                if on_progress is not None:
+                    on_progress(motion.now.steps)
         except KeyboardInterrupt:
-            pass  # what was computed is consistent, and tells how far it came
+            pass  # what was computed is consistent, and its length says how far it came
         return motion.rolled(into, every)
 
     def threads_for(self, n: int, steps: int, asked: int | None) -> int:
@@ -240,7 +268,7 @@ class Motion:
         self.batch = _broadcast(step.name, own, batch)
         self.n = math.prod(self.batch)
         flat = {name: self._samples(arrays[name], shape) for name, shape in shapes.items()}
-        self._numbers = [flat[name] for name in step.numbers]
+        self._numbers = rollout.known([flat[name] for name in step.numbers]) if step.numbers else []
         behind = np.zeros(self.n) if made is None else np.broadcast_to(np.asarray(made, float), self.n)
         first = int(behind.min(initial=np.inf)) if self.n else 0
         self.now = Now([flat[name] for name in step.state], np.full(self.n, float(RUNNING)), behind, first)
@@ -316,7 +344,7 @@ class Motion:
         row = now.steps // hold - first_control
         after = [*(np.empty_like(x, order="C", subok=False) for x in now.state), np.empty(self.n), np.empty(self.n)]
         brought = [*now.state, *self._numbers, now.status, now.made]
-        runner = self._rollout.runner(self.n == 1, tuple(records))
+        runner = self._rollout.runner(self.n == 1, tuple(records), separated=True)
         count = self._rollout.threads_for(self.n, steps, threads)
         if self.n:
             runner.run(request, brought, [x[:, row:] for x in controls], after, list(records.values()), count)

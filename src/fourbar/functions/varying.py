@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -29,6 +29,9 @@ from .model import Model
 from .recording import BLOCK, MethodRecording
 from .registry import METHODS
 
+if TYPE_CHECKING:
+    from .varying_at import VaryingAt
+
 
 def argument_names(which: Sequence[Parameter]) -> tuple[str, ...]:
     """Parameters as names of arguments: "hand.mass" is hand_mass."""
@@ -42,6 +45,11 @@ def argument_names(which: Sequence[Parameter]) -> tuple[str, ...]:
             name = f"{base}_{k}"
         found.append(name)
     return tuple(found)
+
+
+def as_arguments(which: Sequence[Parameter]) -> tuple[Argument, ...]:
+    """Parameters as arguments."""
+    return tuple(Argument(called, x.shape) for called, x in zip(argument_names(which), which, strict=True))
 
 
 class VariedContext(Context):
@@ -59,6 +67,7 @@ class VariedContext(Context):
         self._origin, self._which = model.mechanism, which
         self._values = Vec([entry for name in argument_names(which) for entry in given[name]])
         found = recorder.call(varied_numbers, self._origin, which, self._values)
+        recorder.begin_block()  # what parameters alone decide is computed apart, or elsewhere (`expr/separate`)
         tree = with_varied(self._origin, model.cluster_tree, which, self._values, found)
         super().__init__(model.changed(tree, ()), recorder, present, given)
         self.gravity = found.changed.gravity
@@ -98,12 +107,8 @@ class VariedRecording(MethodRecording):
     def __init__(self, model: Model, name: str, options: dict[str, Any], which: tuple[Parameter, ...]) -> None:
         method = METHODS[name]
         again = (unpickle_varied, model.mechanism, tuple(x.name for x in which), name, tuple(options.items()))
-        super().__init__(model, name, method, partial(method.read_options, **options), again)
+        super().__init__(model, name, method, partial(method.read_options, **options), again, as_arguments(which))
         self._which = which
-        needed = [a for a in self.arguments if not a.optional]
-        optional = [a for a in self.arguments if a.optional]
-        more = [Argument(called, x.shape) for called, x in zip(argument_names(which), which, strict=True)]
-        self.arguments = (*needed, *more, *optional)
 
     @property
     def parts(self) -> tuple[Any, ...]:
@@ -122,7 +127,7 @@ class Varying:
 
     A method takes, after its own arguments, the parameters in the order in which they were named, each with leading
     axes like any argument; as keywords they are written with underscores (``hand_mass``). `nominal` has the values of
-    the robot by name.
+    the robot by name. `at` takes the parameters once, for many calls.
 
     Examples
     --------
@@ -146,6 +151,42 @@ class Varying:
         values = {x: mechanism.gravity if x == GRAVITY else x.values(mechanism) for x in self._which}
         return {x.name: np.reshape(np.array(own, float), x.shape) for x, own in values.items()}
 
+    def at(self, *values: Any, **named: Any) -> VaryingAt:
+        """The functions with values of the parameters, which are given once instead of in every call.
+
+        What follows from the parameters alone is then computed once too: a call takes little more than one of the
+        robot's own function, where one that is given 64 parameters takes up to twice that.
+
+        Parameters
+        ----------
+        *values : array_like, shape (..., *shape)
+            The parameters, in the order in which they were named; or a single mapping of values by their names.
+        **named : array_like, shape (..., *shape)
+            The same by the names of arguments: ``hand_mass``.
+
+        Returns
+        -------
+        VaryingAt
+            Its methods take what those of the robot take. The values are copied.
+
+        Examples
+        --------
+        >>> import fourbar as fb, numpy as np
+        >>> robot = fb.robots.double_pendulum()
+        >>> masses = np.linspace(0.5, 2.0, 1000)
+        >>> many = robot.varying("lower.mass", "gravity").at({"lower.mass": masses, "gravity": [0, 0, -1.62]})
+        >>> many.forward_dynamics([0.3, 0.4], [0, 0], [0, 0]).shape
+        (1000, 2)
+        """
+        from .varying_at import VaryingAt, read_values  # when first needed
+
+        given = read_values(self.names, as_arguments(self._which), values, named)
+        again = (varying_at, (self._model.mechanism, self.names, given))
+        return VaryingAt(self._model, self._recording, given, again)
+
+    def _recording(self, name: str, options: dict[str, Any]) -> VariedRecording:
+        return VariedRecording(self._model, name, options, self._which)
+
     def __getattr__(self, name: str) -> Any:
         if name not in SUBJECTS:
             raise AttributeError(str(unknown("method of a varying robot", name, SUBJECTS)))
@@ -156,7 +197,7 @@ class Varying:
         return self.__dict__.setdefault(name, made)
 
     def _make(self, model: Model, name: str, options: dict[str, Any]) -> Any:
-        return make(VariedRecording(model, name, options, self._which))
+        return make(self._recording(name, options))
 
     def __dir__(self) -> list[str]:
         return sorted({*super().__dir__(), *SUBJECTS})
@@ -172,6 +213,12 @@ def parameters(mechanism: Mechanism, names: tuple[str, ...]) -> tuple[Parameter,
     """Parameters by name, each once."""
     if not names:
         raise ArgumentError("varying: name at least one parameter, such as 'hand.mass'")
+    for name in names:
+        if not isinstance(name, str):
+            raise ArgumentError(
+                f"varying: {name!r} is not a name; expected names as separate arguments, such as "
+                "varying('hand.mass', 'gravity'); write varying(*names) for those of a list"
+            )
     if len(set(names)) < len(names):
         raise ArgumentError(f"varying: a parameter is named twice: {', '.join(names)}")
     placed = {x.name for x in numbers(mechanism) if x != GRAVITY and x.is_place(mechanism)}
@@ -187,6 +234,11 @@ def parameters(mechanism: Mechanism, names: tuple[str, ...]) -> tuple[Parameter,
 def varying(mechanism: Mechanism, names: tuple[str, ...]) -> Varying:
     """The functions of a mechanism with some of its parameters as arguments."""
     return Varying(Model.of(mechanism), names)
+
+
+def varying_at(mechanism: Mechanism, names: tuple[str, ...], given: Mapping[str, np.ndarray]) -> VaryingAt:
+    """The same at values by the names of arguments: how it travels to other processes."""
+    return varying(mechanism, names).at(**given)
 
 
 def unpickle_varied(

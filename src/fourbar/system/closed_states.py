@@ -9,7 +9,7 @@ import numpy as np
 
 from ..errors import ArgumentError, AssemblyError, CoordinateError, SingularError, unknown, warn
 from ..functions.angles import describe_endless_angle, endless_angles, stored_joints
-from ..functions.guard import lacks_direction, toggled
+from ..functions.nan_reasons import lacks_direction, toggled
 from ..linalg import finite, smallest
 from ..tolerances import CLOSED
 from ..tree.closing import close_from

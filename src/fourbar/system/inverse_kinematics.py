@@ -9,17 +9,19 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..errors import ArgumentError, AssemblyError
-from ..functions.goals import Goals, leading, read_targets, spread
+from ..functions.inverse_kinematics_targets import Goals, leading, read_targets, spread
 from ..mechanism.validate import read_rng
 from ..once import cached_property, imported
 from ..tolerances import BEYOND
 from .closed_states import OPEN, implicit, loop_gap, stored
-from .held import Held, read_held
+from .held_joints import HeldJoints, read_held
 from .limits import Limits, limits_of
 
-_GAIN, _PATIENCE, _STIFFNESS = 1e-2, 5.0, 100.0  # of a search, which gives up soon: there are others
+_GAIN, _PATIENCE, _STIFFNESS = 1e-2, 5.0, 100.0  # of the first searches, which give up soon: there are others
 _FINE, _LONG, _STIFF = 1e-9, 20.0, (1e5, 1e10)  # the same for the best of searches that all failed
 _DAMPING = 1.0  # times the square of what is missed: how short the first step is
+_FEW, _MANY = 20, 100  # restarts, with and without loops that have to be closed
+_BLOCK = 20  # of these are prepared together
 _FIRST = 3  # of what a search tells: |e|², how far limits are passed, iterations; then what each target misses
 
 
@@ -93,10 +95,10 @@ class _Attempt(NamedTuple):
 
 
 class _Found(NamedTuple):
-    """What came of all samples: configurations, what the best search told of each, iterations, restarts."""
+    """What came of all samples: configurations, what the best search report of each, iterations, restarts."""
 
     q: np.ndarray
-    told: np.ndarray
+    report: np.ndarray
     iterations: np.ndarray
     restarts: np.ndarray
 
@@ -108,8 +110,8 @@ def _solve_one(search: Search, goal: np.ndarray, attempts: Iterable[_Attempt], t
     """One sample: attempts until one arrives."""
     found, best, iterations, restarts = goal, [np.inf], 0.0, 0
     for start, setting, anew in attempts:
-        q, told = search(found if start is None else start, goal, setting)
-        new = told.tolist()
+        q, report = search(found if start is None else start, goal, setting)
+        new = report.tolist()
         iterations, restarts = iterations + new[2], restarts + anew
         arrived = new[1] <= BEYOND and all(x <= tolerance for x in new[_FIRST:])
         if arrived or not anew or new[0] < best[0]:
@@ -125,14 +127,14 @@ def _solve_many(search: Search, goal: np.ndarray, attempts: Iterable[_Attempt], 
     found = _Found(np.empty(0), np.empty(0), np.zeros(n), np.zeros(n))
     for start, setting, anew in attempts:
         begin = found.q[left] if start is None else start[left] if start.ndim > 1 else start
-        q, told = search(begin, goal[left], setting)
+        q, report = search(begin, goal[left], setting)
         if not found.q.size:
-            found = found._replace(q=np.empty((n, q.shape[1])), told=np.full((n, told.shape[1]), np.inf))
-        found.iterations[left] += told[:, 2]
+            found = found._replace(q=np.empty((n, q.shape[1])), report=np.full((n, report.shape[1]), np.inf))
+        found.iterations[left] += report[:, 2]
         found.restarts[left] += anew
-        arrived = (told[:, _FIRST:] <= tolerance).all(axis=1) & (told[:, 1] <= BEYOND)
-        taken = arrived | (not anew) | (told[:, 0] < found.told[left, 0])
-        found.q[left[taken]], found.told[left[taken]] = q[taken], told[taken]
+        arrived = (report[:, _FIRST:] <= tolerance).all(axis=1) & (report[:, 1] <= BEYOND)
+        taken = arrived | (not anew) | (report[:, 0] < found.report[left, 0])
+        found.q[left[taken]], found.report[left[taken]] = q[taken], report[taken]
         left = left[~arrived]
         if not left.size:
             break
@@ -141,7 +143,7 @@ def _solve_many(search: Search, goal: np.ndarray, attempts: Iterable[_Attempt], 
 
 def _result(goals: Goals, found: _Found, batch: tuple[int, ...], nq: int, tolerance: float) -> InverseKinematics:
     """What the user gets."""
-    missed = np.moveaxis(found.told[..., _FIRST:], -1, 0)
+    missed = np.moveaxis(found.report[..., _FIRST:], -1, 0)
     each = iter(missed)
     distance: dict[str, np.ndarray] = {}
     angle: dict[str, np.ndarray] = {}
@@ -149,7 +151,7 @@ def _result(goals: Goals, found: _Found, batch: tuple[int, ...], nq: int, tolera
         for wanted, kept in ((aim.position, distance), (aim.rotation, angle)):
             if wanted:
                 kept[name] = np.array(next(each)).reshape(batch)
-    error, outside = missed.max(axis=0), found.told[..., 1]
+    error, outside = missed.max(axis=0), found.report[..., 1]
     return InverseKinematics(
         found.q.reshape(*batch, nq),
         np.asarray((error <= tolerance) & (outside <= BEYOND)).reshape(batch),
@@ -200,12 +202,18 @@ class Reaching:
             self._searches.setdefault(key, made.compiled_search(self.model.mechanism, aims, limits, held))
         return self._searches[key]
 
-    def _starts(self, rng: Any, count: int) -> np.ndarray:
-        if not isinstance(rng, int):
-            return self.random(read_rng(rng), n=count)
-        if (rng, count) not in self._searches:
-            self._searches.setdefault((rng, count), self.random(rng, n=count))
-        return self._searches[rng, count]
+    def _starts(self, rng: Any, count: int) -> Iterator[np.ndarray]:
+        """Random configurations, made when they are needed: those of loops take time."""
+        given = None if isinstance(rng, int) else read_rng(rng)
+        for k in range(0, count, _BLOCK):
+            n = min(_BLOCK, count - k)
+            if given is not None:
+                yield from self.random(given, n=n)
+                continue
+            if (rng, k, n) not in self._searches:
+                seed = np.random.default_rng([rng, k]) if k else rng
+                self._searches.setdefault((rng, k, n), self.random(seed, n=n))
+            yield from self._searches[rng, k, n]
 
     def inverse_kinematics(
         self,
@@ -214,7 +222,7 @@ class Reaching:
         *,
         center_of_mass: Any = None,
         tolerance: float = 1e-8,
-        restarts: int = 20,
+        restarts: int | None = None,
         iterations: int = 100,
         limits: bool = True,
         held: Iterable[str] = (),
@@ -232,8 +240,9 @@ class Reaching:
             Where the centre of mass is to be.
         tolerance : float, default 1e-08
             Largest distance (m) and angle (rad) with which a target counts as reached.
-        restarts : int, default 20
-            How often a search that failed begins anew, at random configurations.
+        restarts : int, optional
+            How often a search that failed begins anew, at random configurations; what cannot be reached costs them all.
+            100 if None, or 20 for robots whose loops have to be closed, which takes time.
         iterations : int, default 100
             Largest number of iterations of each search.
         limits : bool, default True
@@ -286,7 +295,9 @@ class Reaching:
         goals = read_targets(self.model, targets, center_of_mass)
         if not (np.ndim(tolerance) == 0 and 0.0 < tolerance < np.inf):
             raise ArgumentError(f"inverse_kinematics: tolerance must be a positive number, got {tolerance!r}")
-        restarts, most = _count("restarts", restarts, 0), _count("iterations", iterations, 1)
+        loops = any(True for _ in implicit(self.model.cluster_tree))
+        restarts = (_FEW if loops else _MANY) if restarts is None else _count("restarts", restarts, 0)
+        most = _count("iterations", iterations, 1)
         start = self._start(q0)
         batch = leading("of the targets and of q0", goals.goal.shape[:-1], start.shape[:-1])
         stays = read_held(self.model.cluster_tree, held)
@@ -313,14 +324,15 @@ class Reaching:
         return _solve_many(search, goal, self._attempts(start, *asked), tolerance)
 
     def _attempts(
-        self, start: np.ndarray, tolerance: float, most: int, restarts: int, rng: Any, held: Held
+        self, start: np.ndarray, tolerance: float, most: int, restarts: int, rng: Any, held: HeldJoints
     ) -> Iterator[_Attempt]:
         """From q0, then from other starts, then on from the best of those that failed."""
         coarse = np.array([tolerance, most, _GAIN, _PATIENCE, _STIFFNESS, _DAMPING])
         yield _Attempt(start, coarse, False)
         if restarts:
-            for other in self._starts(rng, restarts):
-                yield _Attempt(held.kept(start, other), coarse, True)
+            patient = np.array([tolerance, most, _GAIN, _LONG, _STIFFNESS, _DAMPING])
+            for k, other in enumerate(self._starts(rng, restarts)):
+                yield _Attempt(held.kept(start, other), coarse if k < _FEW else patient, True)
         for stiffness in _STIFF:
             fine = np.array([tolerance, max(most, 100), _FINE, _LONG, stiffness, _DAMPING])
             yield _Attempt(None, fine, False)

@@ -14,6 +14,7 @@ from ..io.report import Finding, ParseError, Place, Reading, Report, summary, un
 from ..io.source import Options
 from ..joints.base import Joint
 from ..mechanism.mechanism import Mechanism
+from ..once import no_collection
 from .closed_states import SLACK, SLACK_FIX, slack_messages
 from .singular import MASSLESS
 from .system import System, restored
@@ -40,7 +41,7 @@ def load(
     path : str or Path
         URDF, MJCF or SDF, or the native format in JSON or TOML.
     format : str, optional
-        Format, if neither content nor ending of the file tell it.
+        Format, if neither the content nor the ending of the file determines it.
     strict : bool, default False
         Make errors of warnings: of all that is not understood.
     waive : iterable of str, optional
@@ -83,7 +84,8 @@ def load(
     <fourbar System 'double_pendulum': 3 bodies, nq=2, nv=2>
     """
     options = read_options(strict, waive, floating, folders, extra)
-    return _built(*read_file(path, format, options), options, str(path))
+    with no_collection():
+        return _built(*read_file(path, format, options), options, str(path))
 
 
 def loads(
@@ -104,7 +106,7 @@ def loads(
     text : str or bytes
         The content.
     format : str, optional
-        Format, if the content does not tell it.
+        Format, if the content does not determine it.
     name : str, default '<text>'
         What messages call the text.
     strict : bool, default False
@@ -144,7 +146,8 @@ def loads(
     <fourbar System 'arm': 2 bodies, nq=1, nv=1>
     """
     options = read_options(strict, waive, floating, folders, extra)
-    return _built(*read_text(text, name, format, options), options, name)
+    with no_collection():
+        return _built(*read_text(text, name, format, options), options, name)
 
 
 def _built(mechanism: Mechanism, report: Report, options: Options, file: str) -> System:

@@ -240,7 +240,7 @@ class InverseDynamics(Function, Protocol):
         Parameters
         ----------
         q : array_like, shape (..., nq)
-            Configuration, with its loops closed: `robot.check(q, v)` tells, `robot.assemble(q)` closes them.
+            Configuration, with its loops closed: `robot.check(q, v)` checks them, `robot.assemble(q)` closes them.
         v : array_like, shape (..., nv)
             Velocity (rad/s, m/s).
         a : array_like, shape (..., nv)
@@ -315,7 +315,7 @@ class ForwardDynamics(Function, Protocol):
         Parameters
         ----------
         q : array_like, shape (..., nq)
-            Configuration, with its loops closed: `robot.check(q, v)` tells, `robot.assemble(q)` closes them.
+            Configuration, with its loops closed: `robot.check(q, v)` checks them, `robot.assemble(q)` closes them.
         v : array_like, shape (..., nv)
             Velocity (rad/s, m/s).
         tau : array_like, shape (..., nv)
@@ -5552,7 +5552,7 @@ class RobotMethods:
         Parameters
         ----------
         q : array_like, shape (..., nq)
-            Configuration, with its loops closed: `robot.check(q, v)` tells, `robot.assemble(q)` closes them.
+            Configuration, with its loops closed: `robot.check(q, v)` checks them, `robot.assemble(q)` closes them.
         v : array_like, shape (..., nv)
             Velocity (rad/s, m/s).
         a : array_like, shape (..., nv)
@@ -5594,7 +5594,7 @@ class RobotMethods:
         Parameters
         ----------
         q : array_like, shape (..., nq)
-            Configuration, with its loops closed: `robot.check(q, v)` tells, `robot.assemble(q)` closes them.
+            Configuration, with its loops closed: `robot.check(q, v)` checks them, `robot.assemble(q)` closes them.
         v : array_like, shape (..., nv)
             Velocity (rad/s, m/s).
         tau : array_like, shape (..., nv)

@@ -123,8 +123,8 @@ class System(RobotMethods, Parametrised, Configured, Inspected, Editing, Looped,
 
     def _repr_html_(self) -> str:
         joints = ((c.name, type(c.joint).__name__, c.parent, c.child) for c in self.mechanism.joints)
-        from ..viewer.page import notebook
         from ..viewer.recording import still
+        from ..viewer.standalone_page import notebook
 
         return notebook(lambda: still(self), html_table(repr(self), ("joint", "type", "parent", "body"), joints))
 

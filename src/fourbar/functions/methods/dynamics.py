@@ -26,7 +26,7 @@ def inverse_dynamics(c: Context) -> Outputs:
     Parameters
     ----------
     q : array_like, shape (..., nq)
-        Configuration, with its loops closed: `robot.check(q, v)` tells, `robot.assemble(q)` closes them.
+        Configuration, with its loops closed: `robot.check(q, v)` checks them, `robot.assemble(q)` closes them.
     v : array_like, shape (..., nv)
         Velocity (rad/s, m/s).
     a : array_like, shape (..., nv)
@@ -81,7 +81,7 @@ def forward_dynamics(c: Context) -> Outputs:
     Parameters
     ----------
     q : array_like, shape (..., nq)
-        Configuration, with its loops closed: `robot.check(q, v)` tells, `robot.assemble(q)` closes them.
+        Configuration, with its loops closed: `robot.check(q, v)` checks them, `robot.assemble(q)` closes them.
     v : array_like, shape (..., nv)
         Velocity (rad/s, m/s).
     tau : array_like, shape (..., nv)

@@ -12,7 +12,7 @@ from ..tree.cluster_tree import ClusterTree
 from ..tree.embedding import LoopEmbedding
 
 
-class Held(NamedTuple):
+class HeldJoints(NamedTuple):
     """What stays: numbers of velocities, and which coordinates (nq)."""
 
     velocities: tuple[int, ...]
@@ -23,10 +23,10 @@ class Held(NamedTuple):
         return np.where(self.coordinates, start, other) if self.velocities else other
 
 
-NONE = Held((), np.zeros(0, bool))
+NONE = HeldJoints((), np.zeros(0, bool))
 
 
-def read_held(cluster_tree: ClusterTree, names: Any) -> Held:
+def read_held(cluster_tree: ClusterTree, names: Any) -> HeldJoints:
     """Joints by name; of a loop all that are independent, or none."""
     if names == ():
         return NONE
@@ -53,4 +53,4 @@ def read_held(cluster_tree: ClusterTree, names: Any) -> Held:
         velocities += range(at, at + tie.nv) if stays else ()
         coordinates += [stays] * tie.nq
         at += tie.nv
-    return Held(tuple(velocities), np.array(coordinates, bool))
+    return HeldJoints(tuple(velocities), np.array(coordinates, bool))

@@ -7,7 +7,7 @@ from typing import Any, Protocol
 from .context import Context
 
 
-class Moment(Protocol):
+class StepEnd(Protocol):
     """The end of a step.
 
     `now` is a recording at the state there, with the controls u, if there are any, and tau: all forces of controls and
@@ -41,6 +41,6 @@ class Observation(Protocol):
         """Its shape."""
         ...
 
-    def write(self, moment: Moment) -> list[Any]:
+    def write(self, end: StepEnd) -> list[Any]:
         """Its flat entries."""
         ...

@@ -75,9 +75,10 @@ def _numbers(what: str, x: Any, shapes: tuple[tuple[int, ...], ...], expected: s
         array = np.asarray(x, float)
     except (TypeError, ValueError):
         array = np.zeros(())
-    fits = any(array.shape[array.ndim - len(s) :] == s for s in shapes)
-    if not fits or not (isfinite(array.sum()) or np.isfinite(array).all()):
+    if not any(array.shape[array.ndim - len(s) :] == s for s in shapes):
         raise ArgumentError(f"inverse_kinematics: {what} must be {expected}, finite numbers; got {_shown(x)}")
+    if not (isfinite(array.sum()) or np.isfinite(array).all()):
+        raise ArgumentError(f"inverse_kinematics: {what} contains NaN or infinite numbers: {_shown(x)}")
     return array
 
 

@@ -1,0 +1,264 @@
+"""Functions of a robot whose parameters differ from sample to sample and are given once, for many calls.
+
+What follows from the parameters alone is computed when a function is first called; each call then takes little more
+than one with the robot's own parameters.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..arrays import Argument, batch_shape, bind, refuse_lazy, to_array
+from ..errors import ArgumentError, unknown
+from ..expr import Program
+from ..expr.separate import KNOWN, separate
+from ..once import Turn, cached_property, imported
+from .attributes import OptionedMethod
+from .function import Variant, make, true_signature
+from .method_table import SUBJECTS
+from .model import Model
+from .recording import BLOCK, Recording
+from .registry import METHODS
+
+Values = Mapping[str, np.ndarray]  # (*batch, *shape) of parameters, by the names of arguments
+
+
+class Borrowed(Recording):
+    """A recording with the names, the model and the explanations of another."""
+
+    def __init__(self, of: Recording) -> None:
+        super().__init__()
+        self.of = of
+        self.model, self.name, self.results, self.doc = of.model, of.name, of.results, of.doc
+
+    def write(self, present: tuple[str, ...], block: int = BLOCK) -> Program:
+        return self.program(present)
+
+    @property
+    def parts(self) -> tuple[Any, ...]:
+        return type(self), self.of.parts
+
+    @property
+    def nan(self) -> str:
+        return self.of.nan
+
+    def pickled(self) -> tuple[Any, ...]:
+        return self.of.pickled()
+
+
+class OfState(Borrowed):
+    """A function in which parameters are arguments, seen as one of its other arguments; its programs take both."""
+
+    def __init__(self, of: Recording, parameters: Iterable[str]) -> None:
+        super().__init__(of)
+        self._parameters = frozenset(parameters)
+        self.arguments = tuple(a for a in of.arguments if a.name not in self._parameters)
+
+    def program(self, present: tuple[str, ...]) -> Program:
+        taken = {*present, *self._parameters}
+        return self.of.program(tuple(a.name for a in self.of.arguments if a.name in taken))
+
+
+class _Rest(Borrowed):
+    """What is left of a function, for some of its arguments, when the parameters are known."""
+
+    def __init__(self, of: Recording, program: Program) -> None:
+        super().__init__(of)
+        own = {a.name: a for a in of.arguments}
+        self.arguments = tuple(_needed(own.get(x.name), x) for x in program.inputs)
+        self._rest = program
+
+    def program(self, present: tuple[str, ...]) -> Program:
+        return self._rest
+
+
+def _needed(own: Argument | None, x: Any) -> Argument:
+    """An argument that has to be given; without one of the function's own, that for what is known."""
+    moves, rows = (None, "") if own is None else (own.moves, own.rows)
+    return Argument(x.name, x.shape, False, moves, rows)
+
+
+class _Ready(NamedTuple):
+    """A function of some arguments, what it takes for the parameters, and at which place."""
+
+    function: Any
+    known: np.ndarray
+    place: int
+
+
+class FunctionAt:
+    """A function of a robot with given parameters: `robot.varying("hand.mass").at(masses).forward_dynamics`."""
+
+    def __init__(self, recording: Recording, values: Values, again: tuple[Any, ...]) -> None:
+        self._recording, self._values, self._again = recording, values, again
+        self._by_names: dict[tuple[str, ...], _Ready] = {}
+        self._by_count: dict[int, _Ready] = {}
+        self._turn = Turn()
+        self.__name__, self.__doc__ = recording.name, recording.doc
+
+    def __call__(self, *args: Any, **named: Any) -> Any:
+        ready = self._by_count.get(len(args))
+        if ready is None or named:
+            return self._call(args, named)
+        function, known, place = ready
+        if place == len(args):
+            return function(*args, known)
+        if any(x is None for x in args):
+            return self._call(args, named)
+        return function(*args[:place], known, *args[place:])
+
+    def _call(self, args: tuple[Any, ...], named: dict[str, Any]) -> Any:
+        """The same for arguments by name, or where some are left out."""
+        options = {name: named.pop(name) for name in ("out", "threads") if name in named}
+        given = bind(self._recording.name, self._recording.arguments, args, named)
+        ready = self._ready(tuple(given))
+        if tuple(given) == tuple(a.name for a in self._recording.arguments[: len(given)]):
+            self._by_count[len(given)] = ready
+        values = list(given.values())
+        return ready.function(*values[: ready.place], ready.known, *values[ready.place :], **options)
+
+    def _ready(self, present: tuple[str, ...]) -> _Ready:
+        """What serves calls with these arguments."""
+        if present not in self._by_names:
+            with self._turn.taken():
+                if present not in self._by_names:
+                    self._by_names.setdefault(present, self._made(present))
+        return self._by_names[present]
+
+    def _made(self, present: tuple[str, ...]) -> _Ready:
+        before, rest, _ = separate(self._recording.program(present), self._values)
+        place = [x.name for x in rest.inputs].index(KNOWN)
+        return _Ready(make(_Rest(self._recording, rest)), known(before, self._values), place)
+
+    @property
+    def __signature__(self) -> Any:
+        given = self._recording.arguments
+        return true_signature([a.name for a in given if not a.optional], [a.name for a in given if a.optional])
+
+    def _derivative(self, kind: str) -> Any:
+        derivatives: Any = imported(f"{__package__}.derivatives")  # when first needed
+        wrapper, recording = derivatives.WRAPPERS[kind]
+        of = recording(self._recording)
+        made = wrapper(of, FunctionAt(of, self._values, (_derivative_again, self, kind)))
+        made.along = _refuse_parameters
+        return made
+
+    @cached_property
+    def jvp(self) -> Any:
+        """The derivative along a direction."""
+        return self._derivative("jvp")
+
+    @cached_property
+    def vjp(self) -> Any:
+        """The gradient of a weighted sum of the results."""
+        return self._derivative("vjp")
+
+    @cached_property
+    def jacobian(self) -> Any:
+        """All first derivatives by the arguments, not by the parameters."""
+        return self._derivative("jacobian")
+
+    def __repr__(self) -> str:
+        given = ", ".join(f"{a.name}=None" if a.optional else a.name for a in self._recording.arguments)
+        return f"<fourbar function {self._recording.name}({given}) with {_counted(self._values)} given>"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        make_again, *args = self._again
+        return make_again, tuple(args)
+
+
+def _refuse_parameters(parameters: Any) -> Any:
+    raise ArgumentError(
+        f"with parameters that are given, derivatives are those of the arguments, not of parameters ({parameters!r}); "
+        "these are arguments of the functions of robot.varying(...) itself"
+    )
+
+
+def _derivative_again(function: FunctionAt, kind: str) -> Any:
+    return getattr(function, kind).function
+
+
+def _counted(values: Values) -> str:
+    return "1 parameter" if len(values) == 1 else f"{len(values)} parameters"
+
+
+def known(before: Program, values: Values) -> np.ndarray:
+    """What follows from parameters alone, (*batch, k): the result of a program of theirs."""
+    arguments = [Argument(x.name, x.shape) for x in before.inputs]
+    arrays = [np.require(values[x.name], float, "A") for x in before.inputs]
+    batch = batch_shape(before.name, arguments, arrays)
+    (found,) = Variant(before, {}).run(arrays, batch, None, 1)
+    return np.ascontiguousarray(found)
+
+
+class VaryingAt:
+    """The functions of a robot with parameters that are given for each sample. Made by `Varying.at`.
+
+    They take the arguments that the robot's own functions take; leading axes of the parameters broadcast with theirs.
+
+    Examples
+    --------
+    >>> import fourbar as fb, numpy as np
+    >>> robot = fb.robots.double_pendulum()
+    >>> four = robot.varying("lower.mass").at(np.linspace(0.5, 2.0, 4))
+    >>> four.mass_matrix([0.3, 0.4]).shape
+    (4, 2, 2)
+    >>> four.forward_dynamics.jacobian([0.3, 0.4], [0, 0], [0, 0]).q.shape
+    (4, 2, 2)
+    """
+
+    def __init__(
+        self, model: Model, record: Callable[[str, dict[str, Any]], Recording], values: Values, again: tuple[Any, ...]
+    ) -> None:
+        self._model, self._record, self._values, self._again = model, record, values, again
+
+    def __getattr__(self, name: str) -> Any:
+        if name not in SUBJECTS:
+            raise AttributeError(str(unknown("method of a varying robot", name, SUBJECTS)))
+        if METHODS[name].options:
+            made: Any = OptionedMethod(self._model, name, self._make)
+        else:
+            made = self._make(self._model, name, {})
+        return self.__dict__.setdefault(name, made)
+
+    def _make(self, model: Model, name: str, options: dict[str, Any]) -> FunctionAt:
+        again = (_function_again, self, name, tuple(options.items()))
+        return FunctionAt(OfState(self._record(name, options), self._values), self._values, again)
+
+    def __dir__(self) -> list[str]:
+        return sorted({*super().__dir__(), *SUBJECTS})
+
+    def __repr__(self) -> str:
+        return f"<fourbar System {self._model.mechanism.name!r} with {_counted(self._values)} given>"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return self._again
+
+
+def _function_again(robots: VaryingAt, name: str, options: tuple[tuple[str, Any], ...]) -> FunctionAt:
+    made = getattr(robots, name)
+    return made.specialise(**dict(options)) if isinstance(made, OptionedMethod) else made
+
+
+def read_values(
+    names: Sequence[str], arguments: Sequence[Argument], args: Sequence[Any], named: Mapping[str, Any]
+) -> Values:
+    """Values of parameters, as arrays that nobody else changes, by the names of arguments.
+
+    They are given in order, or by the names of arguments, or all in one mapping by `names`, those of parameters.
+    """
+    if len(args) == 1 and not named and isinstance(args[0], Mapping):
+        given, args = dict(args[0]), ()
+        for name in given:
+            if name not in names:
+                raise unknown("parameter that varies", name, list(names))
+        called = dict(zip(names, (a.name for a in arguments), strict=True))
+        named = {called[name]: x for name, x in given.items()}
+    bound = bind("at", arguments, args, named)
+    refuse_lazy("at", **bound)
+    arrays = {a.name: np.array(to_array("at", a, bound[a.name])) for a in arguments}
+    batch_shape("at", arguments, list(arrays.values()))
+    return arrays

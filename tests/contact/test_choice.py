@@ -56,11 +56,13 @@ def test_what_is_named_takes_part_whatever_the_groups_say() -> None:
     robot = spheres('contype="2" conaffinity="4"', 'contype="8" conaffinity="16"')
     assert fb.Scene(robot).contacts == ()
     assert fb.Scene(robot, pairs=[("a", "b")]).contacts == ("a:b",)
+    with pytest.raises(fb.ArgumentError, match="pairs=None: expected 'objects'"):
+        fb.Scene(robot, pairs=None)
     assert fb.Scene(robot, grounded=["b"]).contacts == ("b",)
     assert fb.Scene(robot, fb.Plane()).contacts == ("a", "b")
 
 
-def test_the_higher_priority_tells_the_friction() -> None:
+def test_the_higher_priority_sets_the_friction() -> None:
     scene = fb.Scene(spheres('priority="1" friction="0.1 0 0"', 'friction="2 0 0"'))
     assert dict(zip(scene.contacts, scene.friction, strict=True)) == {"a": 0.1, "b": 2.0, "a:b": 0.1}
 
@@ -113,7 +115,7 @@ def _outside(d: np.ndarray) -> float:
 
 
 @pytest.mark.parametrize("kind", SOLIDS)
-def test_solids_tell_their_exact_distance(kind: str) -> None:
+def test_solids_return_their_exact_distance(kind: str) -> None:
     """And the normal is its slope."""
     solid, distance = SOLIDS[kind]
     rng = np.random.default_rng(0)
@@ -207,14 +209,45 @@ def stool(legs: int) -> fb.System:
     return b.build()
 
 
-def test_of_too_many_points_the_lowest_take_part_and_the_rest_is_named() -> None:
-    """Four legs fit, five do not: none of them is preferred."""
-    with pytest.warns(fb.SimulationWarning, match=r"more than 40 points .* \(36 points\).*seat"):
-        scene = fb.Scene(stool(4), fb.Plane(), pairs="none")
-    assert "leg2.7" in scene.contacts and "seat.0" not in scene.contacts
-    with pytest.warns(fb.SimulationWarning, match=r"\(5 points\)"):
-        scene = fb.Scene(stool(5), fb.Plane())
-    assert scene.contacts == tuple(f"foot{k}" for k in range(5))
+def test_of_too_many_points_the_feet_and_what_lies_far_apart_take_part() -> None:
+    """All feet, and corners of the seat and of every leg: whichever way it falls, nothing sinks."""
+    for legs in (4, 5):
+        with pytest.warns(fb.SimulationWarning, match=r"more than 40 points may touch; 40 take part"):
+            scene = fb.Scene(stool(legs), fb.Plane(), pairs="none")
+        assert len(scene.contacts) == 40 and {f"foot{k}" for k in range(legs)} <= set(scene.contacts)
+        assert sum(name.startswith("seat") for name in scene.contacts) >= 4
+        for k in range(legs):
+            assert any(name.startswith(f"leg{k}.") for name in scene.contacts)
+    q = scene.start()
+    q[3:7] = np.cos(0.4), np.sin(0.4), 0.0, 0.0  # tilted, so that it falls on its side
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        run = scene.simulate(scene.start(q), duration=1.0, dt=2e-3)
+    T = scene.robot.pose(run.q[-1], "stool")
+    corners = np.array([[x, y, z] for x in (-0.25, 0.25) for y in (-0.25, 0.25) for z in (0.35, 0.45)])
+    assert (corners @ T[:3, :3].T + T[:3, 3])[:, 2].min() > -1e-3
+
+
+def test_between_objects_the_nearest_shapes_take_part_all_at_one_height_or_none() -> None:
+    """Four legs fit, five do not: none of them is preferred. A ball far away makes pairs of objects."""
+    b = fb.Builder("two")
+    shape = Geometry("sphere", (0.02,), Placement(position=(9.0, 0.0, 5.0)), "collision", name="ball")
+    b.body("ball", joint=fb.joints.Free(), mass=1.0, inertia=(0.1, 0.1, 0.1), geometry=[shape])
+    ball = b.build()
+    for legs, points in ((4, 37), (5, 6)):
+        with pytest.warns(fb.SimulationWarning, match=rf"{points} take part.*seat"):
+            scene = fb.Scene(stool(legs).attach(ball, "world"), fb.Plane())
+        assert ("leg2.7" in scene.contacts) == (legs == 4) and "seat.0" not in scene.contacts
+
+
+def test_a_robot_whose_neutral_configuration_is_beyond_its_limits_starts_at_them() -> None:
+    b = fb.Builder("leg")
+    b.body("hip", joint=fb.joints.Free(), mass=1.0, inertia=(0.01, 0.01, 0.01))
+    b.body(
+        "shank", parent="hip", joint=fb.joints.Revolute("y"), mass=0.1, inertia=(1e-3, 1e-3, 1e-3), limits=(-2.0, -0.5)
+    )
+    scene = fb.Scene(b.build(), fb.Plane(), contacts=["shank"])
+    assert scene.start()[-1] == -0.5
 
 
 def test_many_points_carry_as_few_do() -> None:
@@ -235,6 +268,7 @@ def test_many_points_carry_as_few_do() -> None:
 
 
 @pytest.mark.filterwarnings("ignore::fourbar.SimulationWarning")  # hyperstatic where all links lie on the floor
+@pytest.mark.slow
 def test_many_rows_of_joints_contacts_and_pairs() -> None:
     """A straight chain of balls with limits and dry friction falls on a floor: rows that cannot move are there too."""
     shape = [Geometry("sphere", (0.05,), role="collision")]
@@ -263,3 +297,13 @@ def test_messages_name_what_to_do() -> None:
         Solid("cylinder", 1.0)
     scene = fb.Scene(ball(), Solid("box", (1, 1, 0.2)), Solid("sphere", 0.5, (2, 0, 0)))
     assert scene.contacts == ("body", "body:terrain1")
+
+
+def test_a_robot_without_shapes_on_terrain_is_reported() -> None:
+    robot = fb.robots.double_pendulum()
+    with pytest.warns(fb.SimulationWarning, match="no shapes"):
+        fb.Scene(robot, fb.Plane())
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        fb.Scene(robot)
+        fb.Scene(robot, fb.Plane(), contacts=[])

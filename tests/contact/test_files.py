@@ -101,6 +101,9 @@ def test_a_scene_of_mjcf_starts_at_its_keyframe(tmp_path: Path) -> None:
     )
     scene = fb.load_scene(tmp_path / "scene.xml", tolerance=1e-9)
     assert scene.spec.tolerance == 1e-9 and scene.keyframes["home"][2] == 0.7
+    assert np.array_equal(scene.start("home"), scene.start(scene.keyframes["home"]))
+    with pytest.raises(fb.UnknownNameError, match="did you mean 'home'"):
+        scene.start("hom")
     assert np.allclose(scene.start(), [0, 0, 0.1, 0, 1, 0, 0])
     with pytest.warns(fb.SimulationWarning, match=r"fb.Scene\(robot\)"):
         fb.simulate(scene.robot, scene.keyframes["home"], duration=0.01)

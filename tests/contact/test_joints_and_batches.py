@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import pickle
 import warnings
+from functools import cache
 
 import numpy as np
 import pytest
@@ -131,6 +132,7 @@ def test_the_error_falls_with_the_step() -> None:
     assert np.abs(ratios - 2.0).max() < 0.02 and errors[2] < 3e-4
 
 
+@cache
 def quadruped(limits: bool = True) -> tuple[fb.System, fb.Scene]:
     """A table with four hinged legs."""
     b = fb.Builder("table")
@@ -152,7 +154,7 @@ def test_the_same_bits_in_any_batch_on_one_and_two_threads() -> None:
     warnings.simplefilter("ignore", fb.SimulationWarning)
     robot, scene = quadruped()
     rng = np.random.default_rng(1)
-    n, steps = 1024, 60
+    n, steps = 512, 60
     q = np.repeat(robot.neutral()[None], n, 0)
     q[:, 2] = 0.32 + 0.05 * rng.random(n)
     v = rng.normal(size=(n, robot.nv))
@@ -160,8 +162,8 @@ def test_the_same_bits_in_any_batch_on_one_and_two_threads() -> None:
     tau[..., :6] = 0.0
     whole = scene.rollout(q, v, tau, every=7, threads=1)
     assert whole.contacts.found.any() and whole.converged.mean() > 0.9
-    for part in (slice(None), slice(5, 6), slice(3, 10), slice(1016, 1024)):
-        for threads in (1, 2):
+    for part in (slice(None), slice(5, 6), slice(3, 10), slice(n - 8, n)):
+        for threads in (2,) if part == slice(None) else (1, 2):
             some = scene.rollout(q[part], v[part], tau[part], every=7, threads=threads)
             for name in ("q", "v", "residual", "worst"):
                 assert np.array_equal(getattr(some, name), getattr(whole, name)[:, part]), (part, threads, name)
@@ -227,7 +229,7 @@ def test_controls_may_be_a_function_at_a_period_of_its_own() -> None:
     assert np.allclose(asked, np.arange(5) * 1e-2) and len(run.t) == 51
 
 
-def test_divergence_is_marked_and_told() -> None:
+def test_divergence_is_marked_and_reported() -> None:
     robot, scene = quadruped()
     q = np.repeat(robot.neutral()[None], 3, 0)
     q[:, 2] = 0.35
@@ -239,7 +241,7 @@ def test_divergence_is_marked_and_told() -> None:
     assert np.isfinite(run.q[:, [0, 2]]).all() and np.isfinite(run.last[0]).all()
 
 
-def test_what_is_not_solved_is_marked_and_told() -> None:
+def test_what_is_not_solved_is_marked_and_reported() -> None:
     robot, _ = quadruped()
     feet = [Shape(f"leg{k}", "sphere", 0.02, position=(0, 0, -0.3)) for k in range(4)]
     scene = fb.Scene(robot, fb.Plane(friction=0.6), contacts=feet, iterations=1, tolerance=0.0)

@@ -9,7 +9,7 @@ import pytest
 
 import fourbar as fb
 from fourbar.contact import Shape
-from fourbar.contact.solver import NEWTON_ROWS
+from fourbar.contact.gauss_seidel import NEWTON_ROWS
 
 STEPS, DT, RECOVERED = 10_000, 1e-3, 0.2
 KINDS = {"sphere": 1, "capsule": 2, "box": 3, "ellipsoid": 3, "cylinder": 2, "point": 0}

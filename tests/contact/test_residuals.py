@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import fourbar as fb
-from fourbar.contact.solver import Block, Problem, conditions
+from fourbar.contact.gauss_seidel import Block, Problem, conditions
 from fourbar.spatial.linear import Mat, Vec
 
 from .bodies import ball, placed

@@ -76,7 +76,7 @@ def test_states_are_configurations(load) -> None:
     assert np.allclose(load(text).keyframes["home"], [0.5, 0, 0, -0.25])
 
 
-def test_what_the_robot_does_not_have_is_told(load) -> None:
+def test_what_the_robot_does_not_have_is_reported(load) -> None:
     with pytest.warns(fb.FileWarning, match="disable_collisions"):
         robot = load(OFF.format("a", "f"), how=fb.load)
     assert robot.mechanism.contacts.excluded == () and "no link 'f'" in str(robot.report)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterator
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ import fourbar as fb
 from fourbar.compile import rollout as machine
 from fourbar.contact import Shape, Solid
 
-N, STEPS = 3, 80
+N, STEPS = 2, 100
 
 
 @pytest.fixture(autouse=True)
@@ -24,6 +25,7 @@ def no_warnings() -> Iterator[None]:
         yield
 
 
+@cache
 def brick() -> fb.System:
     """A box that moves freely, with a post on it."""
     b = fb.Builder("brick")
@@ -32,9 +34,7 @@ def brick() -> fb.System:
 
 
 SHAPES = {
-    "balls": [
-        Shape("brick", "sphere", 0.03, position=(x, y, -0.02)) for x, y in ((0.1, 0), (-0.1, 0.06), (-0.1, -0.06))
-    ],
+    "balls": [Shape("brick", "sphere", 0.03, position=(x, y, -0.02)) for x, y in ((0.1, 0), (-0.1, 0.06))],
     "rim": [Shape("brick", "cylinder", (0.08, 0.1))],
     "egg": [Shape("brick", "ellipsoid", (0.1, 0.07, 0.05), friction=0.3)],
 }
@@ -84,6 +84,7 @@ CASES: list[tuple[str, Build, dict[str, np.ndarray]]] = [
 ]
 
 
+@pytest.mark.slow_cases("rim-plane-values1")
 @pytest.mark.parametrize(("shapes", "build", "values"), CASES)
 def test_a_scene_moves_as_scenes_built_with_these_numbers(
     shapes: str, build: Build, values: dict[str, np.ndarray]
@@ -98,8 +99,8 @@ def test_a_scene_moves_as_scenes_built_with_these_numbers(
         expected = built.rollout(START, steps=STEPS)
         assert np.abs(run.q[:, k] - expected.q).max() < 1e-12
         assert np.abs(run.contacts.gap[1:, k] - expected.contacts.gap[1:]).max() < 1e-12
-        same = built.step(run.q[-1, k], run.v[-1, k], dt=2e-3)
-        assert np.abs(one.q[k] - same.q).max() < 1e-12 and np.abs(one.v[k] - same.v).max() < 1e-10
+    same = built.step(run.q[-1, k], run.v[-1, k], dt=2e-3)  # one is enough: another program of the same recording
+    assert np.abs(one.q[k] - same.q).max() < 1e-12 and np.abs(one.v[k] - same.v).max() < 1e-10
 
 
 @pytest.mark.parametrize("law", [fb.contact.Rigid(), fb.contact.Compliant(2e4, 100.0), fb.contact.MuJoCo()])
@@ -182,7 +183,7 @@ def test_worlds_have_terrain_of_their_own() -> None:
         built = fb.Scene(robot, plane({x: PLANES[x][k] for x in ("normal", "friction")}), contacts=SHAPES["balls"])
         expected = built.rollout(START, steps=STEPS, every=STEPS)
         assert np.abs(worlds.q[k] - expected.q[-1]).max() < 1e-12
-    worlds.step(np.zeros(6), ids=[0, 2])
+    worlds.step(np.zeros(6), ids=[0])
     with pytest.raises(fb.ArgumentError, match="negative"):
         worlds.change("terrain.friction", -0.1)
 

@@ -6,8 +6,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from fourbar.contact.solve import solve
-from fourbar.contact.solver import Block, Problem, Solution
+from fourbar.contact.gauss_seidel import Block, Problem, Solution
+from fourbar.contact.impulse_solver import solve
 from fourbar.expr import Direct
 from fourbar.spatial.linear import Mat, Vec
 

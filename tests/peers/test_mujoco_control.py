@@ -145,7 +145,7 @@ def test_kinds_with_a_state_are_refused_by_name(kind: str) -> None:
     assert np.count_nonzero(other.control_force(q, np.zeros(robot.nv), [0.0, 1.0])) == 1
 
 
-def test_adhesion_and_others_are_told() -> None:
+def test_adhesion_and_others_are_reported() -> None:
     with pytest.warns(fb.FileWarning, match="actuator@body"):
         robot = fb.loads(model(CHAIN, '<actuator><adhesion body="c" ctrlrange="0 1"/></actuator>'), format="mjcf")
     assert robot.nu == 0 and "acts on a body" in str(robot.report)

@@ -9,7 +9,7 @@ import pytest
 
 import fourbar as fb
 from fourbar.contact import MuJoCo
-from fourbar.contact.weights import weights
+from fourbar.contact.inverse_weights import weights
 
 from .mujoco_law import Pair, corners, legged, missed, mujoco, world
 
@@ -148,7 +148,7 @@ def test_numbers_of_the_law_are_checked() -> None:
             MuJoCo(**wrong)
 
 
-def test_what_the_law_does_not_know_is_told() -> None:
+def test_what_the_law_does_not_know_is_reported() -> None:
     robot = fb.loads(world(BALL), format="mjcf")
     with pytest.warns(fb.SimulationWarning, match="restitution of 'g' does not act"):
         fb.Scene(robot, fb.Plane(restitution=0.5), law=MuJoCo())

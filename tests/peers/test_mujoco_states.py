@@ -219,7 +219,7 @@ def test_loops_take_all_joints() -> None:
     """q and v of a robot with loops become those of all joints and come back; forces are collected."""
     from fourbar.bridges.mujoco import Peer
 
-    for text, free in LOOPS.values():
+    for text, free in (LOOPS[name] for name in ("connect", "weld with a pose", "quartic", "two tendons", "several")):
         peer = Peer(mujoco.MjModel.from_xml_string(text))
         q = peer.robot.random(0, 2)
         v = np.random.default_rng(0).normal(size=(2, free))

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from ..expr import maximum, minimum, select, sqrt
 from ..spatial.linear import Mat, Scalar, Vec, dot, is_zero
 from ..spatial.solve import factor
-from .solver import Block, Solution
+from .gauss_seidel import Block, Solution
 
 _TINY = 1e-60
 _SEARCH = 12  # Newton steps along a step, within bounds

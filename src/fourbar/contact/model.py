@@ -92,12 +92,10 @@ class StepRecording(MethodRecording):
     def __init__(self, mechanism: Mechanism, spec: Spec, which: tuple[Parameter, ...] = ()) -> None:
         model = ContactModel.with_contacts(mechanism, spec)
         again = (compiled_step, mechanism, spec, which)
-        super().__init__(model, "contact_step", METHOD, partial(_static, spec=spec), again)
-        self._which = which
-        needed = [a for a in self.arguments if not a.optional]
         every = [(which, argument_names(which)), (spec.numbers, argument_names(spec.numbers))]
-        more = [Argument(name, x.shape) for some, names in every for x, name in zip(some, names, strict=True)]
-        self.arguments = (*needed, *more, *(a for a in self.arguments if a.optional))
+        more = tuple(Argument(name, x.shape) for some, names in every for x, name in zip(some, names, strict=True))
+        super().__init__(model, "contact_step", METHOD, partial(_static, spec=spec), again, more)
+        self._which = which
 
     def recorded(self, algorithm: Record, present: Sequence[Argument], block: int = BLOCK) -> Program:
         def run(recorder: Any) -> Any:

@@ -12,13 +12,14 @@ to zero. That is how impulses are found where there are many, as under a foot wi
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from ..expr import maximum, select, sqrt
 from ..spatial.linear import Mat, Scalar, Vec, dot, is_zero
-from .solver import TINY, Block, Problem, Scaled, joint_answer, norm, size_of
+from .gauss_seidel import TINY, Block, Problem, Scaled, joint_answer, norm, size_of
 
+_TILE = 3  # rows and columns of a matrix that are eliminated together: as many numbers as registers hold
 PROXIMAL = 1e-8  # how much stiffer rows are taken than they are, at least: redundant rows make G singular
 
 
@@ -64,12 +65,11 @@ def _in_disc(y: Vec, radius: Scalar, tau: Scalar, slope: Scalar) -> Disc:
     return Disc(s, 2.0 * radius / (a + b), 0.5 * (up - down), 0.5 * (up + down) * slope)
 
 
-def asked(block: Block, own: Vec, bounds: Vec, x: Vec, c: Vec, tau: Scalar) -> Asked:
-    """What a block asks for at its impulses x and velocities c; joints are not smoothed."""
+def asked(block: Block, own: Vec, inverse: Vec, bounds: Vec, x: Vec, c: Vec, tau: Scalar) -> Asked:
+    """What a block asks for at its impulses x and velocities c; joints are not smoothed. `inverse`: 1 / own."""
     if block.joint:
         wanted, _, held = joint_answer(c[0], x[0], own[0], bounds)
         return Asked(Vec([x[0] - wanted]), held, ())
-    inverse = [1.0 / a for a in own]
     pushed, slope = _pushed(x[0] - c[0] * inverse[0], tau * inverse[0])
     missed: list[Scalar] = [x[0] - pushed]
     discs = []
@@ -98,46 +98,65 @@ def _slopes(found: Asked) -> list[list[Scalar]]:
 
 
 def by_row(block: Block, own: Vec) -> list[Scalar]:
-    """D of a block's rows."""
+    """D of a block's rows, from its entries (or the same of D⁻¹)."""
     return [own[0], *(size for size, rows in zip(own[1:], block.places(), strict=True) for _ in rows)]
 
 
 def step(problem: Problem, scale: Scaled, blocks: tuple[Block, ...], x: Vec, c: Vec, tau: Scalar, stiff: Scalar) -> Vec:
     """λ + δ, by elimination over all rows, each of which is taken to be stiffer by `stiff`."""
-    A: list[list[Scalar]] = []
-    b: list[Scalar] = []
-    n = len(x)
-    for block, own, bounds in zip(blocks, scale.own, problem.bounds, strict=True):
-        at, end = block.first, block.first + block.size
-        found = asked(block, own, bounds, Vec(x[at:end]), Vec(c[at:end]), tau)
-        inverse = [1.0 / a for a in by_row(block, own)]
-        for i, slopes in enumerate(_slopes(found)):
-            weighted = [p * a for p, a in zip(slopes, inverse, strict=True)]
-            row: list[Scalar] = [dot(weighted, [problem.G[at + k][j] for k in range(block.size)]) for j in range(n)]
-            for j, p in enumerate(slopes, at):
-                row[j] = row[j] + ((1.0 + stiff if j == at + i else 0.0) - p)
-            A.append(row)
-            b.append(-found.missed[i])
-    return x + eliminate(A, b)
+    missed: list[Scalar] = []
+    rows: list[tuple[range, list[Scalar], list[Scalar]]] = []  # of each row: those of its block, P′ and P′ D⁻¹ there
+    for block, own, inverse, bounds in zip(blocks, scale.own, scale.inverse, problem.bounds, strict=True):
+        of_block = range(block.first, block.first + block.size)
+        found = asked(block, own, inverse, bounds, Vec([x[i] for i in of_block]), Vec([c[i] for i in of_block]), tau)
+        missed += [-a for a in found.missed]
+        by = by_row(block, inverse)
+        for slopes in _slopes(found):
+            rows.append((of_block, slopes, [p * a for p, a in zip(slopes, by, strict=True)]))
+
+    def entry(i: int, j: int) -> Scalar:
+        of_block, slopes, weighted = rows[i]
+        value = dot(weighted, [problem.G[k][j] for k in of_block])
+        if j not in of_block:
+            return value
+        return value + ((1.0 + stiff if i == j else 0.0) - slopes[j - of_block.start])
+
+    return x + eliminate(entry, missed)
 
 
-def eliminate(A: Sequence[Sequence[Scalar]], b: Sequence[Scalar]) -> Vec:
-    """x with A x = b, without pivoting: the answer is looked at before it is taken."""
+def eliminate(A: Callable[[int, int], Scalar], b: Sequence[Scalar]) -> Vec:
+    """x with A x = b, without pivoting: the answer is looked at before it is taken. A gives its entries.
+
+    They are finished tile by tile, so that they stay in registers until they are, and x takes up what is found last at
+    the end of its sums: processors wait less.
+    """
     n = len(b)
-    left, x = [list(row) for row in A], list(b)
-    inverse: list[Scalar] = []
-    for k in range(n):
-        inverse.append(1.0 / left[k][k])
-        for i in range(k + 1, n):
-            if is_zero(left[i][k]):
-                continue
-            factor = left[i][k] * inverse[k]
-            for j in range(k + 1, n):
-                if not is_zero(left[k][j]):
-                    left[i][j] = left[i][j] - factor * left[k][j]
-            x[i] = x[i] - factor * x[k]
+    left: list[list[Scalar]] = [[0.0] * n + [x] for x in b]  # above the diagonal and in the last column what is left
+    factors: list[list[Scalar]] = [[0.0] * n for _ in range(n)]
+    inverse: list[Scalar] = [0.0] * n
+    cuts = [range(k, min(k + _TILE, n)) for k in range(0, n, _TILE)]
+    for rows in cuts:
+        for columns in (*cuts, range(n, n + 1)):
+            for i in rows:
+                for j in columns:
+                    if j < n:
+                        left[i][j] = A(i, j)
+            for k in range(min(rows.stop, columns.stop)):
+                if k in rows and k in columns:
+                    inverse[k] = 1.0 / left[k][k]
+                for i in rows:
+                    if i <= k or is_zero(left[i][k]):
+                        continue
+                    if k in columns:
+                        factors[i][k] = left[i][k] * inverse[k]
+                    for j in columns:
+                        if j > k and not is_zero(left[k][j]):
+                            left[i][j] = left[i][j] - factors[i][k] * left[k][j]
+    x = [row[n] for row in left]
     for k in reversed(range(n)):
-        x[k] = (x[k] - dot(left[k][k + 1 :], x[k + 1 :])) * inverse[k]
+        for j in reversed(range(k + 1, n)):
+            x[k] = x[k] - left[k][j] * x[j]
+        x[k] = x[k] * inverse[k]
     return Vec(x)
 
 
@@ -151,8 +170,8 @@ class Yielding(NamedTuple):
 def yielding(block: Block, own: Vec, soft: Vec, bounds: Vec, x: Vec, c: Vec, tau: Scalar, stiff: Scalar) -> Yielding:
     """A block's part of Newton's equations, solved for its step. `soft`: what its rows give way to their own impulse
     besides what moves the robot (of contacts the first row only)."""
-    found = asked(block, own, bounds, x, c, tau)
-    inverse = [1.0 / a for a in own]
+    inverse = Vec([1.0 / a for a in own])
+    found = asked(block, own, inverse, bounds, x, c, tau)
     rho = soft[0] * inverse[0]
     gives = 1.0 / (1.0 + stiff - found.first + found.first * rho)
     first, press = -found.missed[0] * gives, found.first * gives

@@ -1,7 +1,7 @@
 """Shapes on two links against each other: ball, capsule and box, and balls and capsules against cylinders.
 
 A ball touches a solid where its centre is nearest to it. `capsules` has the balls of a capsule and `boxes` two boxes,
-each as several points of which some may be absent. Which pairs are candidates is decided by `choose`.
+each as several points of which some may be absent. Which pairs are candidates is decided by `selection`.
 """
 
 from __future__ import annotations

@@ -8,9 +8,9 @@ from ..functions.context import Context
 from ..functions.registry import Outputs
 from ..spatial.linear import Vec
 from .candidates import Spec
-from .many import ManyRows
+from .gauss_seidel import NEWTON_ROWS
+from .matrix_free import MatrixFreeStepper
 from .soft_step import SoftStepper
-from .solver import NEWTON_ROWS
 from .step import Stepper, last_finite, magnitude, marked, watched
 
 
@@ -23,7 +23,7 @@ def stepper(c: Context, spec: Spec) -> Stepper:
         return SoftStepper(c, spec)
     kept: int = c.model.kept_rows  # type: ignore[attr-defined]  (of a ContactModel)
     rows = sum(1 + sum(x.discs) for x in spec.candidates) + len(spec.joints) + kept
-    if rows > NEWTON_ROWS and not (many := ManyRows(c, spec)).implicit.coupled:
+    if rows > NEWTON_ROWS and not (many := MatrixFreeStepper(c, spec)).implicit.coupled:
         return many
     return Stepper(c, spec)
 
@@ -47,7 +47,7 @@ def contact_step(c: Context, spec: Spec) -> Outputs:
     ]
 
 
-def rolling_step(step: Stepper) -> dict[str, list[Any]]:
+def rollout_step(step: Stepper) -> dict[str, list[Any]]:
     """The same as the step of a rollout, which knows by itself what is not finite.
 
     `worst` is the largest residual since the start, `late` after how many steps (`count`) it was above the tolerance

@@ -178,7 +178,8 @@ def of_body(cluster_tree: ClusterTree, mechanism: Mechanism, body: str, hulls: H
 
 def _hull(body: str, x: Geometry, hulls: Hulls, left: list[str]) -> Hull | None:
     if not x.file:
-        left.append(f"mesh of {body!r}, whose file was not found (load with folders=[...])")
+        why = "load with folders=[...]; corners that the model file itself lists are not read"
+        left.append(f"mesh of {body!r}, whose file was not found ({why})")
         return None
     try:
         return Hull(*hulls(x))

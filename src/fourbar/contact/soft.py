@@ -21,8 +21,8 @@ from ..functions.model import Model
 from ..mechanism.contact import PLAIN, Surface
 from ..mechanism.surface_mix import SOLIMP, SOLREF, mixed
 from ..spatial.linear import Scalar
+from .inverse_weights import Weights, body_of, weights
 from .laws import Law
-from .weights import Weights, body_of, weights
 
 _TINY = 1e-15  # MuJoCo's least number
 _LEAST, _MOST = 1e-4, 0.9999  # of impedances and of where they bend

@@ -16,9 +16,9 @@ from . import cones, motion
 from .candidates import Candidate, JointRow, Spec, Touch
 from .cones import Cone, Row, SoftProblem
 from .delassus import Delassus, FreeMotion
+from .gauss_seidel import NEWTON_ROWS, Solution, better
 from .implicit import ImplicitDamping
 from .soft import LEAST_FRICTION, SoftJoint
-from .solver import NEWTON_ROWS, Solution, better
 from .step import Stepper
 
 _FAR = 1e30

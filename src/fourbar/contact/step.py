@@ -1,7 +1,7 @@
 """One step in time with contacts, at velocity level: v⁺ = v + dt M̃⁻¹(forces) + M̃⁻¹ Jᵀ λ;  q⁺ = q ⊕ dt v⁺.
 
 M̃ = M + dt D + dt² K has damping and stiffness of joints and servos in it: they act `implicit`ly. λ solves the problem
-of `solver` on the rows at q. All candidates are computed in every step, those that are open carry nothing.
+of `gauss_seidel` on the rows at q. All candidates are computed in every step, those that are open carry nothing.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ from ..spatial.linear import Mat, Scalar, Vec, dot
 from ..spatial.transform import IDENTITY, Transform
 from ..spatial.vectors import Twist
 from ..tree.cluster_tree import GROUND, Location
-from . import implicit, motion, solver
+from . import gauss_seidel, implicit, motion
+from .bilateral import NO_SLACK, BilateralRows, bilateral_terms, links_of
 from .candidates import Candidate, JointRow, Manifold, OneOf, Spec, Touch, axes_of
 from .delassus import Base, Delassus, FreeMotion, Part
-from .kept import NO_SLACK, Kept, kept_terms, links_of
+from .gauss_seidel import FEW_ROWS, Block, Problem, Solution
+from .impulse_solver import solve
 from .laws import rebound
-from .over_bases import OverBases
-from .solve import solve
-from .solver import FEW_ROWS, Block, Problem, Solution
+from .reduced_newton import ReducedRows
 from .terrain_numbers import Given, TerrainNumbers, mixed_friction, with_numbers
 
 UNITS = Mat.identity(6)
@@ -158,7 +158,7 @@ def magnitude(*parts: Vec) -> Scalar:
 class Stepper:
     """Records a step of a model with contacts."""
 
-    conditions = staticmethod(solver.conditions)
+    conditions = staticmethod(gauss_seidel.conditions)
     implicitly = implicit.Implicit
 
     def __init__(self, c: Context, spec: Spec) -> None:
@@ -168,7 +168,7 @@ class Stepper:
         self.bundles: Any = c.model.bundles  # type: ignore[attr-defined]  (of a ContactModel)
         self.coupling: Any = None
         self.softened: Any = ()
-        self.over: OverBases | None = None
+        self.over: ReducedRows | None = None
         self.s = self._sweeps()
         self.v = c.by_cluster("v")
         self.turning = [motion.straight(c.tree, cluster) for cluster in c.clusters]
@@ -178,7 +178,7 @@ class Stepper:
         self.terrain = TerrainNumbers(spec, c.given)
         self.placed = self._placed()
         rows = evaluate_rows(self.s, self.bundles, c.coordinates(), c.velocities(), c.still())
-        self.kept = [Kept(*both) for both in zip(self.bundles, rows, strict=True)]
+        self.kept = [BilateralRows(*both) for both in zip(self.bundles, rows, strict=True)]
         self.blocks = self._blocks()
 
     def _touched(self) -> list[int]:
@@ -303,7 +303,7 @@ class Stepper:
         for kept in self.kept:
             on = tuple(twists[x] for x in kept.bundle.links)
             within = tuple(by_link[x] for x in kept.bundle.joints)
-            found += self.call(kept_terms, kept.rows, on, within, self.dt)
+            found += self.call(bilateral_terms, kept.rows, on, within, self.dt)
         return found
 
     def problem(self, delassus: Delassus) -> Any:
@@ -372,13 +372,13 @@ class Stepper:
         self.over = None if compliance or self.coupling is not None else self._over_bases(delassus)
         return Problem(Mat(G), g, bounds)
 
-    def _over_bases(self, delassus: Delassus) -> OverBases | None:
+    def _over_bases(self, delassus: Delassus) -> ReducedRows | None:
         """The rows over their bases where Newton steps are cheaper over these: where rows are redundant, or many."""
         rows, count = sum(block.size for block in self.blocks), len(delassus.bases)
         if sum(base.size for base in delassus.bases) >= rows and rows <= FEW_ROWS:
             return None
         omega = tuple(tuple(delassus.between(a, b) for b in range(count)) for a in range(count))
-        return OverBases(tuple(map(tuple, delassus.blocks)), omega)
+        return ReducedRows(tuple(map(tuple, delassus.blocks)), omega)
 
     def _dry(self, row: JointRow) -> Scalar:
         """The dry friction of a joint, which may be given for each sample."""

@@ -6,8 +6,9 @@ Given c = G λ + g (velocities of the rows after the step, with what is complian
     spin      |λ| ≤ γ λₙ likewise, and rolling |λ| ≤ ρ λₙ
     joint     lower ≤ c ≤ upper with forces at the ends only, and dry friction |λ| ≤ hold
 
-Block Gauss-Seidel brings every contact's modes (open, stick, slide); then Newton steps of `newton` end it, as `solve`
-says. All lanes do the same, and one that is solved stays as it is: results do not depend on what else is in a batch.
+Block Gauss-Seidel finds the mode of every contact (open, stick, slide); Newton steps (`newton`) then finish, as
+`impulse_solver` says. All lanes do the same, and one that is solved stays as it is: results do not depend on what else
+is in a batch.
 """
 
 from __future__ import annotations
@@ -23,9 +24,9 @@ _SMALL = 1e-30  # an impulse below which nothing rubs
 _WEAK = 1e-10  # a row that moves so much less than the others of its contact is taken to move that much
 _STUCK = 1e-13  # the same among all rows: less than that is rounding
 _INNER = 2  # rounds of a contact with several kinds of friction on its own in a sweep
-_ROOT = 3  # Newton steps for how fast a contact slides
+_ROOTS = 3  # Newton steps for how fast a contact slides
 FEW_ROWS = 18  # up to which the matrix of all rows is eliminated as it is, in one piece of code
-NEWTON_ROWS = 40  # with more rows than that only sweeps are made: Newton's code grows with their cube
+NEWTON_ROWS = 40  # with more rows than that they are solved link by link: Newton's code grows with their cube
 
 
 class Block(NamedTuple):
@@ -61,6 +62,7 @@ class Scaled(NamedTuple):
     """What is found once for a problem: how far rows move under their own impulse (kept from zero), by block."""
 
     own: tuple[Vec, ...]  # diagonal entries; of discs the largest eigenvalue of their part of G
+    inverse: tuple[Vec, ...]  # one over these
     schur: tuple[Vec, ...]  # xx, xy, yy of how a contact slides while its normal gives way; empty without friction
 
 
@@ -83,6 +85,19 @@ def size_of(x: Sequence[Scalar]) -> Scalar:
     return maximum(x[0], -x[0]) if len(x) == 1 else norm(x)
 
 
+def square(x: Scalar) -> Scalar:
+    """x²."""
+    return x * x
+
+
+def largest(*values: Scalar) -> Scalar:
+    """The largest of some numbers, compared in pairs: that waits less than one after the other."""
+    if len(values) == 1:
+        return values[0]
+    pairs = [maximum(*values[k : k + 2]) for k in range(0, len(values) - 1, 2)]
+    return largest(*pairs, *values[2 * len(pairs) :])
+
+
 def _in_disc(y: Vec, radius: Scalar) -> Vec:
     """The point of a disc (or an interval) next to y."""
     if len(y) == 1:
@@ -99,10 +114,7 @@ def _largest_eigenvalue(a: Scalar, b: Scalar, d: Scalar) -> Scalar:
 
 def mobility(G: Mat) -> Scalar:
     """How far the row moves that moves farthest under its own impulse."""
-    size = G[0][0]
-    for i in range(1, len(G)):
-        size = maximum(size, G[i][i])
-    return size
+    return largest(*(G[i][i] for i in range(len(G))))
 
 
 def scaled(problem: Problem, blocks: tuple[Block, ...], size: Scalar | None = None) -> Scaled:
@@ -126,7 +138,7 @@ def scaled(problem: Problem, blocks: tuple[Block, ...], size: Scalar | None = No
                 found.append(maximum(_largest_eigenvalue(G[i][i], G[i][j], G[j][j]), least))
         own.append(Vec(found))
         schur.append(_schur(G, first, found, largest * _STUCK) if block.discs[:1] == (2,) else Vec(()))
-    return Scaled(tuple(own), tuple(schur))
+    return Scaled(tuple(own), tuple(Vec([1.0 / x for x in found]) for found in own), tuple(schur))
 
 
 def _schur(G: Mat, n: int, own: Sequence[Scalar], least: Scalar) -> Vec:
@@ -154,109 +166,116 @@ def joint_answer(c: Scalar, x: Scalar, own: Scalar, bounds: Vec) -> tuple[Scalar
 
 
 class _Sliding(NamedTuple):
-    """The friction λₜ = -(S + κ)⁻¹ β of a contact that slides with cₜ = -κ λₜ while cₙ = 0, and λₙ."""
+    """A contact that slides with cₜ = -κ λₜ while cₙ = 0: λₜ = -X / det, where X = adj (S + κ) β, det = det (S + κ)."""
 
     kappa: Scalar
-    scale: Scalar  # -1 / det (S + κ)
     x: Scalar
     y: Scalar
-    normal: Scalar
+    det: Scalar
 
 
-def _slide(S: Vec, beta: Vec, push: Scalar, pull: Vec, kappa: Scalar) -> _Sliding:
-    """At a given κ; λₙ = push - pull · λₜ."""
+def _slide(S: Vec, beta: Vec, kappa: Scalar) -> _Sliding:
+    """At a given κ."""
     a, b, d = S[0] + kappa, S[1], S[2] + kappa
-    scale = -1.0 / (a * d - b * b)
-    x, y = (d * beta[0] - b * beta[1]) * scale, (a * beta[1] - b * beta[0]) * scale
-    return _Sliding(kappa, scale, x, y, push - (pull[0] * x + pull[1] * y))
+    return _Sliding(kappa, d * beta[0] - b * beta[1], a * beta[1] - b * beta[0], a * d - b * b)
 
 
-def coulomb(S: Vec, own: Scalar, Gn: Vec, mu: Scalar, b: Vec, x: Sequence[Scalar], c: Sequence[Scalar]) -> Vec:
-    """The impulse of one contact, exactly: b are its velocities without it, Gn = (G_nx, G_ny) couples normal and
-    friction. x is an impulse to begin with, c the velocities there.
+def coulomb(S: Vec, inverse: Scalar, G: Mat, mu: Scalar, b: Vec, x: Sequence[Scalar]) -> Vec:
+    """The impulse of one contact: b are its velocities without it, G = (n, x, y) couples its rows, `inverse` is
+    1 / G_nn. x is an impulse to begin with.
 
     With cₙ = 0 the friction sees β = bₜ - G_tn bₙ / G_nn and S = G_tt - G_tn G_nt / G_nn. It sticks with κ = 0 where
     that is in the cone; else κ > 0 is a root of μ λₙ / |λₜ| - 1, which is negative at zero and positive from some κ on:
-    it is found by Newton's method between the two, from what it is at x, or would be if friction did not change the
-    normal.
+    it is found by a few steps of Newton's method between the two, from what it is at x, or would be if friction did
+    not change the normal.
     """
-    inverse = 1.0 / own
-    push, pull = -(b[0] * inverse), Gn * inverse
+    push, pull = -(b[0] * inverse), Vec(G[0][1:3]) * inverse
     beta = Vec((b[1] - pull[0] * b[0], b[2] - pull[1] * b[0]))
-    stuck = _slide(S, beta, push, pull, 0.0)
-    reach = mu * stuck.normal
-    sticks = stuck.x * stuck.x + stuck.y * stuck.y <= select(stuck.normal > 0.0, reach * reach, -1.0)
+    stuck = _slide(S, beta, 0.0)
+    by = -1.0 / stuck.det
+    held = Vec((stuck.x * by, stuck.y * by))
+    pressed = push - dot(pull, held)
+    reach = mu * pressed
+    sticks = dot(held, held) <= select(pressed > 0.0, reach * reach, -1.0)
     alone = norm(beta) / maximum(mu * push, _SMALL)
     low, high = 0.0, alone * (1.0 + mu * (size_of(pull[:1]) + size_of(pull[1:])))
     rubbing = x[1] * x[1] + x[2] * x[2]
     slides = rubbing > 0.99 * mu * mu * x[0] * x[0]
-    kappa = select(slides, -(c[1] * x[1] + c[2] * x[2]) / (rubbing + TINY), alone - 0.5 * (S[0] + S[2]))
-    found = _slide(S, beta, push, pull, maximum(minimum(kappa, high), 0.0))
-    for _ in range(_ROOT):
-        kappa, low, high = _nearer(S, pull, mu, found, low, high)
-        found = _slide(S, beta, push, pull, kappa)
-    normal = select(push > 0.0, maximum(found.normal, 0.0), 0.0)
-    scale = mu * normal / sqrt(found.x * found.x + found.y * found.y + TINY)
-    pressed = maximum(push, x[0]) > 0.0  # one that jams may also open: it stays as it is
-    both = zip((stuck.normal, stuck.x, stuck.y), (normal, found.x * scale, found.y * scale), strict=True)
-    return Vec([select(pressed, select(sticks, a, b), b) for a, b in both])
+    power = b[1] * x[1] + b[2] * x[2] + (x[1] * dot(G[1], x) + x[2] * dot(G[2], x))
+    kappa = select(slides, power * (-1.0 / (rubbing + TINY)), alone - 0.5 * (S[0] + S[2]))
+    kappa = maximum(minimum(kappa, high), 0.0)
+    for _ in range(_ROOTS):
+        kappa, low, high = _nearer(S, beta, push, pull, mu, kappa, low, high)
+    found = _slide(S, beta, kappa)
+    normal = push + (pull[0] * found.x + pull[1] * found.y) * (1.0 / found.det)
+    normal = select(push > 0.0, maximum(normal, 0.0), 0.0)
+    scale = (mu * normal) * (-1.0 / norm((found.x, found.y)))
+    presses = maximum(push, x[0]) > 0.0  # one that jams may also open: it stays as it is
+    both = zip((pressed, *held), (normal, found.x * scale, found.y * scale), strict=True)
+    return Vec([select(presses, select(sticks, a, b), b) for a, b in both])
 
 
-def _nearer(S: Vec, pull: Vec, mu: Scalar, at: _Sliding, low: Scalar, high: Scalar) -> tuple[Scalar, Scalar, Scalar]:
+def _nearer(
+    S: Vec, beta: Vec, push: Scalar, pull: Vec, mu: Scalar, kappa: Scalar, low: Scalar, high: Scalar
+) -> tuple[Scalar, Scalar, Scalar]:
     """A Newton step of κ on μ λₙ / |λₜ| - 1, and the narrower bounds; where it leaves them, a place between these."""
-    a, b, d = S[0] + at.kappa, S[1], S[2] + at.kappa
-    dx, dy = (d * at.x - b * at.y) * at.scale, (a * at.y - b * at.x) * at.scale
-    dn = -(pull[0] * dx + pull[1] * dy)
+    at = _slide(S, beta, kappa)
     squared = at.x * at.x + at.y * at.y + TINY
-    size = sqrt(squared)
-    value = mu * at.normal - size  # times |λₜ|, as is the slope
-    steep = dn * squared - at.normal * (at.x * dx + at.y * dy)
+    reach = mu * (push * at.det + (pull[0] * at.x + pull[1] * at.y))  # μ λₙ det, where |X| = |λₜ| det
+    wider = mu * (push * (S[0] + S[2] + 2.0 * kappa) + dot(pull, beta))
+    steep = wider * squared - reach * (at.x * beta[0] + at.y * beta[1])
+    value = reach - sqrt(squared)
     above = value > 0.0
-    low, high = select(above, low, at.kappa), select(above, at.kappa, high)
+    low, high = select(above, low, kappa), select(above, kappa, high)
     middle = low + 0.1 * (high - low)
     if is_zero(steep):  # as of a point that can move along one line only
         return middle, low, high
-    step = at.kappa - value * squared / (mu * steep)  # infinite or not a number where the slope is zero: not within
+    step = kappa - value * squared / steep  # infinite or not a number where the slope is zero: not within
     return select(step >= low, select(step <= high, step, middle), middle), low, high
 
 
-def _contact(problem: Problem, block: Block, own: Vec, schur: Vec, bounds: Vec, x: Vec, c: Vec) -> Vec:
-    """The impulse of one contact when the others stay, from its velocities c at the impulse x."""
-    at, n = block.first, block.size
-    G = [[problem.G[at + i][at + j] for j in range(n)] for i in range(n)]
-    discs = [[i - at for i in rows] for rows in block.places()]
-    found, speed = list(x), list(c)
+def _contact(G: Mat, block: Block, own: Vec, inverse: Vec, schur: Vec, bounds: Vec, x: Vec, free: Vec) -> Vec:
+    """The impulse of one contact when the others stay, from its velocities without its own impulse."""
+    discs = [[i - block.first for i in rows] for rows in block.places()]
+    found = list(x)
 
-    def change(rows: Sequence[int], to: Sequence[Scalar]) -> None:
-        by = [a - found[i] for i, a in zip(rows, to, strict=True)]
-        for i in range(n):
-            speed[i] = speed[i] + dot([G[i][j] for j in rows], by)
-        for i, a in zip(rows, to, strict=True):
-            found[i] = a
+    def speed(i: int, without: Sequence[int] = ()) -> Scalar:
+        total = free[i]
+        for j, a in enumerate(found):
+            if j not in without:
+                total = total + G[i][j] * a
+        return total
 
     for _ in range(_INNER if len(discs) > (1 if schur else 0) else 1):
         if schur:
-            b = Vec([speed[i] - dot(G[i][:3], found[:3]) for i in range(3)])
-            change((0, 1, 2), coulomb(schur, own[0], Vec(G[0][1:3]), bounds[0], b, found, speed))
+            b = Vec([speed(i, (0, 1, 2)) for i in range(3)])
+            found[:3] = coulomb(schur, inverse[0], Mat(Vec(row[:3]) for row in G[:3]), bounds[0], b, found[:3])
         else:
-            change([0], [maximum(found[0] - speed[0] / own[0], 0.0)])
-        for rows, size, bound in list(zip(discs, own[1:], bounds, strict=True))[1 if schur else 0 :]:
-            y = Vec([found[i] - speed[i] / size for i in rows])
-            change(rows, _in_disc(y, bound * found[0]))
+            found[0] = maximum(found[0] - speed(0) * inverse[0], 0.0)
+        for rows, by, bound in list(zip(discs, inverse[1:], bounds, strict=True))[1 if schur else 0 :]:
+            y = Vec([found[i] - speed(i) * by for i in rows])
+            found[rows[0] : rows[-1] + 1] = _in_disc(y, bound * found[0])
     return Vec(found)
 
 
 def sweep(problem: Problem, scale: Scaled, blocks: tuple[Block, ...], impulse: Vec) -> Vec:
     """One round of block Gauss-Seidel."""
     found = list(impulse)
-    for block, own, schur, bounds in zip(blocks, scale.own, scale.schur, problem.bounds, strict=True):
+    for block, own, inverse, schur, bounds in zip(blocks, *scale, problem.bounds, strict=True):
         rows = range(block.first, block.first + block.size)
-        c = Vec([velocity(problem, found, i) for i in rows])
+        free = []  # their velocities without themselves; what was found just now comes last, so that others go ahead
+        for i in rows:
+            total = problem.g[i]
+            for j in (*range(rows.stop, len(found)), *range(rows.start)):
+                total = total + problem.G[i][j] * found[j]
+            free.append(total)
         x = Vec([found[i] for i in rows])
         if block.joint:
-            found[block.first] = joint_answer(c[0], x[0], own[0], bounds)[0]
+            c = free[0] + problem.G[block.first][block.first] * x[0]
+            found[block.first] = joint_answer(c, x[0], own[0], bounds)[0]
         else:
-            found[block.first : block.first + block.size] = _contact(problem, block, own, schur, bounds, x, c)
+            G = Mat(Vec([problem.G[i][j] for j in rows]) for i in rows)
+            found[rows.start : rows.stop] = _contact(G, block, own, inverse, schur, bounds, x, Vec(free))
     return Vec(found)
 
 
@@ -264,21 +283,21 @@ def residual(
     scale: Scaled, blocks: tuple[Block, ...], bounds_of: tuple[Vec, ...], impulse: Vec, velocities: Vec
 ) -> Scalar:
     """The largest velocity (m/s, rad/s) by which a condition is missed: of Signorini, of Coulomb, of a joint."""
-    worst: Scalar = 0.0
-    for block, own, bounds in zip(blocks, scale.own, bounds_of, strict=True):
+    squares: list[Scalar] = []
+    for block, own, inverse, bounds in zip(blocks, scale.own, scale.inverse, bounds_of, strict=True):
         at = block.first
         c = velocities[at : at + block.size]
         if block.joint:
             wanted = joint_answer(c[0], impulse[at], own[0], bounds)[0]
-            worst = maximum(worst, size_of([(wanted - impulse[at]) * own[0]]))
+            squares.append(square((wanted - impulse[at]) * own[0]))
             continue
-        normal = maximum(impulse[at] - c[0] / own[0], 0.0)
-        worst = maximum(worst, size_of([(normal - impulse[at]) * own[0]]))
-        for rows, size, bound in zip(block.places(), own[1:], bounds, strict=True):
+        normal = maximum(impulse[at] - c[0] * inverse[0], 0.0)
+        squares.append(square((normal - impulse[at]) * own[0]))
+        for rows, size, by, bound in zip(block.places(), own[1:], inverse[1:], bounds, strict=True):
             x, v = Vec([impulse[i] for i in rows]), Vec([c[i - at] for i in rows])
-            missed = (_in_disc(x - v * (1.0 / size), bound * normal) - x) * size
-            worst = maximum(worst, size_of(missed))
-    return worst
+            missed = (_in_disc(x - v * by, bound * normal) - x) * size
+            squares.append(dot(missed, missed))
+    return sqrt(largest(*squares) + TINY)
 
 
 def reach(scale: Scaled, blocks: tuple[Block, ...], impulse: Vec, residual: Scalar) -> Scalar:

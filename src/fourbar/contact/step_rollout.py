@@ -11,9 +11,9 @@ from ..expr import Program, select
 from ..functions.arguments import TAU, Q, U, V
 from ..functions.context import Context, recorded
 from ..functions.fingerprint import fingerprint
-from ..functions.moment import Observation
 from ..functions.registry import flat
 from ..functions.rollout import GIVEN, NONE, Rollout, Step
+from ..functions.step_end import Observation
 from ..functions.varying import VariedContext, argument_names
 from ..mechanism.mechanism import Mechanism
 from ..once import cached_property
@@ -21,13 +21,13 @@ from ..spatial.linear import Vec
 from ..tree.parameters import Parameter
 from .candidates import Spec
 from .model import IMPULSE, LARGEST, ContactModel
-from .record import rolling_step, stepper
+from .record import rollout_step, stepper
 from .step import Stepper
 
 SEEN = "seen "  # before the names of observations among the records
 
 
-class RollingStep(Step):
+class RolloutStep(Step):
     """The step of a rollout, unrolled up to a size of its own."""
 
     def program(self) -> Program:
@@ -75,8 +75,8 @@ def _time(count: Any, dt: Any) -> Any:
     return count * dt
 
 
-class ContactMoment:
-    """The end of a step with contacts; see `Moment`."""
+class ContactStepEnd:
+    """The end of a step with contacts; see `StepEnd`."""
 
     def __init__(self, stepper: Stepper, found: dict[str, Any], count: Any) -> None:
         self._stepper, self._found = stepper, found
@@ -113,7 +113,7 @@ def _sum(a: Vec, b: Vec) -> Vec:
     return a + b
 
 
-class Rolling:
+class ContactRollout:
     """The steps of rollouts of a mechanism: how they are recorded."""
 
     def __init__(self, mechanism: Mechanism, spec: Spec, taken: Taken) -> None:
@@ -142,12 +142,12 @@ class Rolling:
         acting, more = self._controls(recorder, given)
         c = VariedContext.varied(self.model, recorder, {**given, **acting}, self.taken.which)
         step = stepper(c, self.spec)
-        found: dict[str, Any] = {**rolling_step(step), **more}
+        found: dict[str, Any] = {**rollout_step(step), **more}
         if self.taken.u != NONE:
             found["acting"] = c.given["u"]
         if self.taken.observed:
-            moment = ContactMoment(step, found, found["count"][0])
-            found |= {SEEN + name: x.write(moment) for name, x in self.taken.observed}
+            end = ContactStepEnd(step, found, found["count"][0])
+            found |= {SEEN + name: x.write(end) for name, x in self.taken.observed}
         return found
 
     def _controls(self, recorder: Any, given: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -165,9 +165,9 @@ class Rolling:
         return acting, kept
 
 
-def rolled(mechanism: Mechanism, spec: Spec, taken: Taken) -> Rollout:
+def contact_rollout(mechanism: Mechanism, spec: Spec, taken: Taken) -> Rollout:
     """Rollouts of a mechanism: state q, v, impulse, worst, late, count; controls tau and u as taken; numbers dt,
     friction and parameters; records residual, gap, force, `acting` controls u, and observations."""
-    x = Rolling(mechanism, spec, taken)
+    x = ContactRollout(mechanism, spec, taken)
     key = (mechanism, spec, taken)
-    return Rollout(RollingStep("contact_rollout", x.write, x.state, x.controls, x.numbers, x.records, key=key))
+    return Rollout(RolloutStep("contact_rollout", x.write, x.state, x.controls, x.numbers, x.records, key=key))

@@ -16,21 +16,21 @@ from typing import Any, NamedTuple
 from ..expr.standalone import apart
 from ..spatial.linear import Mat, Scalar, Vec, is_zero
 from .delassus import Part
+from .gauss_seidel import Block
 from .newton import PROXIMAL, Yielding, eliminate, yielding
-from .solver import Block
 
 _UNROLLED = 12  # rows of a system; larger ones are solved in tiles
 _TILE = 6
-MOST = 48  # rows of a system above which sweeps are cheaper
 
 Mats = tuple[Mat, ...]
+Parts = tuple[tuple[Part, ...], ...]  # the rows of each block over its bases
 Rows = list[list[Any]]
 
 
-class OverBases(NamedTuple):
+class ReducedRows(NamedTuple):
     """The rows of each block over its bases, and Ω of the bases (None: they do not feel each other)."""
 
-    parts: tuple[tuple[Part, ...], ...]
+    parts: Parts
     omega: tuple[tuple[Any, ...], ...]
 
     def sizes(self) -> list[int]:
@@ -98,16 +98,21 @@ def followed(found: Yielding, rows: Mats, y: tuple[Vec, ...]) -> Vec:
     return found.own - found.K @ v
 
 
-def step(recorder: Any, over: OverBases, found: Sequence[Yielding]) -> list[Vec]:
+def step(recorder: Any, over: ReducedRows, found: Sequence[Yielding]) -> list[Vec]:
     """δ of all blocks."""
     sizes = over.sizes()
     first = [sum(sizes[:k]) for k in range(len(sizes))]
-    A, b = _system(recorder, over, *_gather(recorder, over, found), first)
+    A, b = _system(recorder, over, *gather(recorder, over.parts, sizes, found), first)
     y = solved(recorder, A, b)
+    by_base = [Vec(y[at : at + n]) for at, n in zip(first, sizes, strict=True)]
+    return follow(recorder, over.parts, sizes, found, by_base)
+
+
+def follow(recorder: Any, parts: Parts, sizes: Sequence[int], found: Sequence[Yielding], y: Sequence[Vec]) -> list[Vec]:
+    """δ of all blocks, where the bases move faster by y."""
     steps = []
-    for own, parts in zip(found, over.parts, strict=True):
-        faster = tuple(Vec(y[first[x.base] : first[x.base] + sizes[x.base]]) for x in parts)
-        steps.append(recorder.call(followed, own, _rows(parts, sizes), faster))
+    for own, over in zip(found, parts, strict=True):
+        steps.append(recorder.call(followed, own, _rows(over, sizes), tuple(y[x.base] for x in over)))
     return steps
 
 
@@ -115,12 +120,13 @@ def _rows(parts: Sequence[Part], sizes: Sequence[int]) -> Mats:
     return tuple(Mat.identity(sizes[x.base]) if x.over is None else x.over for x in parts)
 
 
-def _gather(recorder: Any, over: OverBases, found: Sequence[Yielding]) -> tuple[dict[tuple[int, int], Any], list[Any]]:
+def gather(
+    recorder: Any, parts_of: Parts, sizes: Sequence[int], found: Sequence[Yielding]
+) -> tuple[dict[tuple[int, int], Any], list[Any]]:
     """S and f by base."""
-    sizes = over.sizes()
     S: dict[tuple[int, int], Any] = {}
     f = [Vec([0.0] * n) for n in sizes]
-    for own, parts in zip(found, over.parts, strict=True):
+    for own, parts in zip(found, parts_of, strict=True):
         bases = [x.base for x in parts]
         if len(parts) == 1 and parts[0].over is None:
             S[bases[0], bases[0]], f[bases[0]] = own.K, own.own
@@ -141,7 +147,7 @@ def _plus_one(A: Mat) -> Mat:
     return A + Mat.identity(len(A))
 
 
-def _system(recorder: Any, over: OverBases, S: Any, f: list[Any], first: list[int]) -> tuple[Rows, list[Any]]:
+def _system(recorder: Any, over: ReducedRows, S: Any, f: list[Any], first: list[int]) -> tuple[Rows, list[Any]]:
     """1 + Ω S and Ω f."""
     call, omega, sizes = recorder.call, over.omega, over.sizes()
     n = sum(sizes)
@@ -165,10 +171,15 @@ def solved(recorder: Any, A: Rows, b: Sequence[Any]) -> Vec:
     """x with A x = b, without pivoting."""
     n = len(b)
     if n <= _UNROLLED:
-        return recorder.call(eliminate, Mat(map(Vec, A)), Vec(b))
+        return recorder.call(_at_once, Mat(map(Vec, A)), Vec(b))
     cuts = [range(k, min(k + _TILE, n)) for k in range(0, n, _TILE)]
     tiles: list[list[Any]] = [[_tile(A, rows, columns) for columns in cuts] for rows in cuts]
-    return _in_tiles(recorder.call, tiles, [Vec([b[i] for i in rows]) for rows in cuts])
+    found = in_tiles(recorder.call, tiles, [Vec([b[i] for i in rows]) for rows in cuts])
+    return Vec([x for part in found for x in part])
+
+
+def _at_once(A: Mat, b: Vec) -> Vec:
+    return eliminate(lambda i, j: A[i][j], b)
 
 
 def _tile(A: Rows, rows: range, columns: range) -> Any:
@@ -176,7 +187,8 @@ def _tile(A: Rows, rows: range, columns: range) -> Any:
     return None if all(is_zero(x) for row in found for x in row) else found
 
 
-def _in_tiles(call: Any, A: list[list[Any]], b: list[Any]) -> Vec:
+def in_tiles(call: Any, A: list[list[Any]], b: list[Any]) -> list[Any]:
+    """x with A x = b, tile by tile, without pivoting; None stands for zeros. Both are used up."""
     count, pivots = len(b), []
     for k in range(count):
         pivots.append(call(_inverse, A[k][k]))
@@ -194,7 +206,7 @@ def _in_tiles(call: Any, A: list[list[Any]], b: list[Any]) -> Vec:
             if A[k][j] is not None:
                 b[k] = call(_less, b[k], A[k][j], b[j])
         b[k] = call(_turned, pivots[k], b[k])
-    return Vec([x for part in b for x in part])
+    return b
 
 
 @apart

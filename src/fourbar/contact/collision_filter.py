@@ -30,8 +30,8 @@ class Meeting(NamedTuple):
         return law.between([x.soft for x in (materials if pair is None else (pair, pair))], bodies)
 
 
-class Rules:
-    """What may meet in a mechanism."""
+class CollisionFilter:
+    """Which pairs of shapes of a mechanism may touch."""
 
     def __init__(self, mechanism: Mechanism, cluster_tree: ClusterTree) -> None:
         self._tree = cluster_tree.spanning_tree

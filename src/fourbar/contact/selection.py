@@ -19,8 +19,8 @@ from ..spatial.transform import Transform
 from ..tree.cluster_tree import GROUND, ClusterTree, merged
 from . import nearest, pairs
 from .candidates import Candidate, Footing, JointRow
+from .collision_filter import CollisionFilter, Meeting
 from .laws import Law
-from .rules import Meeting, Rules
 from .shapes import KINDS, Hulls, Placed, Shape, material_of, moves, of_body, on_terrain, placed, reach
 from .solids import SOLIDS, Solid
 from .terrain import HeightField, Material, Plane, Terrain
@@ -84,13 +84,13 @@ class Touching(NamedTuple):
 def what_touches(mechanism: Mechanism, cluster_tree: ClusterTree, asked: Asked) -> Touching:
     """The candidates of a scene."""
     left: list[str] = []
-    rules = Rules(mechanism, cluster_tree)
+    allowed = CollisionFilter(mechanism, cluster_tree)
     chosen = choose(mechanism, cluster_tree, asked, left)
     grounds = [Ground(x, f"terrain{k}" if k else "", None, as_shape(x)) for k, x in enumerate(asked.terrains)]
     if not grounds:
         grounds = floors(mechanism, cluster_tree, asked.hulls, left)
-    groups = on_world(only(chosen.shapes, asked.grounded), grounds, rules, asked)
-    groups += among(chosen, rules, asked, left)
+    groups = on_world(only(chosen.shapes, asked.grounded), grounds, allowed, asked)
+    groups += among(chosen, allowed, asked, left)
     if not mechanism.contacts.enabled and (mechanism.world or chosen.shapes):
         left.append("any two shapes of the file, which switches contacts off")
     skipped: list[str] = []
@@ -243,12 +243,14 @@ def _numbered(name: str, made: Sequence[Any]) -> list[str]:
     return [name] if len(made) == 1 else [f"{name}.{k}" for k in range(len(made))]
 
 
-def on_world(shapes: Sequence[Placed], grounds: Sequence[Ground], rules: Rules, asked: Asked) -> list[Group]:
+def on_world(
+    shapes: Sequence[Placed], grounds: Sequence[Ground], allowed: CollisionFilter, asked: Asked
+) -> list[Group]:
     """Every shape that moves against the terrain that it may meet; those that are `grounded` by name meet all."""
     found = []
     for place, ground in enumerate(grounds):
         for shape in shapes:
-            met = rules.meeting(shape.source, ground.source)
+            met = allowed.meeting(shape.source, ground.source)
             met = Meeting() if met is None and asked.grounded is not None else met
             if met is not None:
                 name = f"{shape.name}:{ground.name}" if ground.name else shape.name
@@ -299,17 +301,19 @@ def between(first: Placed, second: Placed, met: Meeting, law: Law) -> Group | No
     return _on(name, moving, solid, material, law)._replace(shapes=(first, second))
 
 
-def among(chosen: Chosen, rules: Rules, asked: Asked, left: list[str]) -> list[Group]:
+def among(chosen: Chosen, allowed: CollisionFilter, asked: Asked, left: list[str]) -> list[Group]:
     """The pairs of shapes that are asked for: "objects", "all", "none", or a list of pairs of names."""
     every, wanted = (*chosen.shapes, *chosen.fixed), asked.pairs
     if isinstance(wanted, str):
         if wanted not in ("objects", "all", "none"):
             raise ArgumentError(f"pairs={wanted!r}: expected 'objects', 'all', 'none', or a list of pairs of names")
-        return [] if wanted == "none" else _every_pair(every, rules, wanted == "all", asked.law, left)
+        return [] if wanted == "none" else _every_pair(every, allowed, wanted == "all", asked.law, left)
+    if not isinstance(wanted, Iterable):
+        raise ArgumentError(f"pairs={wanted!r}: expected 'objects', 'all', 'none', or a list of pairs of names")
     found: list[Group] = []
     for pair in wanted:
         a, b = _pair(every, pair)
-        group = between(a, b, rules.meeting(a.source, b.source) or Meeting(), asked.law)
+        group = between(a, b, allowed.meeting(a.source, b.source) or Meeting(), asked.law)
         if group is None:
             raise ModelError(
                 f"pairs: {a.name!r} is a {a.kind} and {b.name!r} a {b.kind}; only {', '.join(pairs.KNOWN)} touch what "
@@ -320,12 +324,14 @@ def among(chosen: Chosen, rules: Rules, asked: Asked, left: list[str]) -> list[G
     return found
 
 
-def _every_pair(every: Sequence[Placed], rules: Rules, within: bool, law: Law, left: list[str]) -> list[Group]:
+def _every_pair(
+    every: Sequence[Placed], allowed: CollisionFilter, within: bool, law: Law, left: list[str]
+) -> list[Group]:
     """All pairs that may meet; of those that cannot touch the shapes are named."""
     found: list[Group] = []
     deaf: dict[str, None] = {}
     for a, b in combinations(every, 2):
-        met = None if a.link == b.link == GROUND else rules.between(a, b, within)
+        met = None if a.link == b.link == GROUND else allowed.between(a, b, within)
         group = None if met is None else between(a, b, met, law)
         if group is not None:
             found.append(group)

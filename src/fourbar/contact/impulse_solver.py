@@ -6,12 +6,13 @@ from typing import Any, NamedTuple, Protocol
 
 from ..expr import maximum, minimum, select
 from ..spatial.linear import Scalar, Vec
-from . import newton, over_bases, solver
-from .over_bases import OverBases
-from .solver import Block, Problem, Scaled, Solution
+from . import gauss_seidel, newton, reduced_newton
+from .gauss_seidel import Block, Problem, Scaled, Solution
+from .reduced_newton import ReducedRows
 
 _GAIN = 0.1  # a Newton step that leaves more of the residual than that is the last before they are smoothed
 _LEAPS = 4  # such steps at most
+_EXACT = 1e-3  # of the tolerance: what a sweep leaves there, as of feet in the air, takes none
 _SMOOTH = (0.03, 1.0)  # τ at first, of the largest velocity that an impulse gives its own row; then none
 _STIFF = (1.0, 0.1, 10.0)  # courses after these, of what is left: impulses that cancel change by as much as there are
 _SOFTEST, _STIFFEST = 1e-14, 0.1
@@ -114,25 +115,28 @@ def _turn(tries: Scalar, course: Scalar, new: Scalar, best: Scalar, tolerance: S
     return Turn(select(stuck > 0.5, 0.0, tries + 1.0), select(stuck > 0.5, following, course), stuck)
 
 
-def found(recorder: Any, passes: Passes, start: Any, effort: Effort) -> Solution:
-    """A sweep from given impulses, Newton steps as long as these bring it nearer; then smoothed ones from the sweep."""
+def found(recorder: Any, passes: Passes, start: Any, effort: Effort, exact: float = _EXACT) -> Solution:
+    """A sweep from given impulses, Newton steps as long as these bring it nearer; then smoothed ones from the sweep.
+
+    There are none where the sweep leaves less than `exact` times the tolerance.
+    """
     call, tolerance = recorder.call, effort.tolerance
     first = passes.measured(passes.swept(start))
 
     def leap(at: Solution) -> tuple[Solution, Any]:
         new = passes.measured(passes.leapt(at, None))
-        return call(solver.better, at, new), call(_falls, new.residual, at.residual, tolerance)
+        return call(gauss_seidel.better, at, new), call(_falls, new.residual, at.residual, tolerance)
 
-    best = recorder.repeat(leap, first, _LEAPS, first.residual)
+    best = recorder.repeat(leap, first, _LEAPS, call(left_over, first.residual, exact * tolerance))
 
     def smoothed(at: Iterate) -> tuple[Iterate, Any]:
         stiff = call(_stiffness, passes.reach(at.best), at.best.residual, at.course)
         new = passes.measured(passes.leapt(at.now, (at.tau, stiff)))
-        best = call(solver.better, at.best, new)
+        best = call(gauss_seidel.better, at.best, new)
         tries, course, stuck = call(_turn, at.tries, at.course, new.residual, best.residual, tolerance)
         tau = call(_sharper, at.tau, new.residual, tolerance)
         swept, now, tau = _swept(recorder, passes, effort.sweeps, (at.swept, new, tau), course, stuck)
-        best = call(solver.better, best, now)
+        best = call(gauss_seidel.better, best, now)
         return Iterate(swept, now, best, tau, tries, course), call(left_over, best.residual, tolerance)
 
     tau = call(_first_tau, passes.reach(first), 0.0)
@@ -145,9 +149,7 @@ def _swept(recorder: Any, passes: Passes, sweeps: int, state: Any, course: Any, 
     """Sweeps of the samples that are `stuck`, from where sweeps ended last, and a new τ: nothing where no sample is."""
 
     def again(state: tuple[Any, Solution, Any]) -> tuple[Any, Any]:
-        x = state[0]
-        for _ in range(sweeps):
-            x = passes.swept(x)
+        x = recorder.repeat(lambda y: (passes.swept(y), None), state[0], sweeps)
         now = passes.measured(x)
         return (x, now, recorder.call(_first_tau, passes.reach(now), course)), 0.0
 
@@ -161,16 +163,16 @@ class Few(NamedTuple):
     problem: Problem
     blocks: tuple[Block, ...]
     scale: Scaled
-    over: OverBases | None
+    over: ReducedRows | None
 
     def swept(self, x: Vec) -> Vec:
-        return self.recorder.call(solver.sweep, self.problem, self.scale, self.blocks, x)
+        return self.recorder.call(gauss_seidel.sweep, self.problem, self.scale, self.blocks, x)
 
     def measured(self, x: Vec) -> Solution:
-        return self.recorder.call(solver.measured, self.problem, self.scale, self.blocks, x)
+        return self.recorder.call(gauss_seidel.measured, self.problem, self.scale, self.blocks, x)
 
     def reach(self, at: Solution) -> Any:
-        return self.recorder.call(solver.reach, self.scale, self.blocks, at.impulse, at.residual)
+        return self.recorder.call(gauss_seidel.reach, self.scale, self.blocks, at.impulse, at.residual)
 
     def leapt(self, at: Solution, course: Any) -> Vec:
         call, x, c = self.recorder.call, at.impulse, at.velocity
@@ -181,8 +183,8 @@ class Few(NamedTuple):
         for block, own, bounds in zip(self.blocks, self.scale.own, self.problem.bounds, strict=True):
             rows = slice(block.first, block.first + block.size)
             soft = Vec([0.0] * block.size)
-            yields.append(over_bases.yielded(call, block, own, soft, bounds, Vec(x[rows]), Vec(c[rows]), course))
-        steps = over_bases.step(self.recorder, self.over, yields)
+            yields.append(reduced_newton.yielded(call, block, own, soft, bounds, Vec(x[rows]), Vec(c[rows]), course))
+        steps = reduced_newton.step(self.recorder, self.over, yields)
         return call(_moved, x, Vec([d for own in steps for d in own]))
 
 
@@ -196,10 +198,10 @@ def solve(
     blocks: tuple[Block, ...],
     start: Vec,
     effort: Effort,
-    over: OverBases | None = None,
+    over: ReducedRows | None = None,
 ) -> Solution:
     """Impulses from given ones."""
     if not blocks:
         return Solution(Vec(()), 0.0, Vec(()))
-    scale = recorder.call(solver.scaled, problem, blocks)
+    scale = recorder.call(gauss_seidel.scaled, problem, blocks)
     return found(recorder, Few(recorder, problem, blocks, scale, over), start, effort)

@@ -1,7 +1,7 @@
-"""Constraints that forces keep, as rows of a step beside contacts: A v⁺ + φ / dt = 0.
+"""Bilateral constraints, enforced by forces, as rows of a step beside contacts: A v⁺ + φ / dt = 0.
 
-What has drifted by the end of a step is taken back in the next: φ stays of the order of dt². Rows that hold velocities
-only have φ = 0.
+The drift at the end of a step is corrected in the next, so φ stays of order dt². Rows that restrict velocities only
+have φ = 0.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from .delassus import FreeMotion, Part
 NO_SLACK = Vec((0.0, 0.0, 0.0))  # lower and upper end of a row's velocity, dry friction
 
 
-class Kept(NamedTuple):
+class BilateralRows(NamedTuple):
     """The rows of one constraint at a state: a base (see `delassus`) of forces on links and in joints."""
 
     bundle: ConstraintRows
@@ -43,7 +43,7 @@ class Kept(NamedTuple):
         return [[Part(base, Mat((row,)))] for row in units]
 
 
-def kept_terms(rows: Rows, twists: tuple[Twist, ...], v: tuple[Vec, ...], dt: Scalar) -> Vec:
+def bilateral_terms(rows: Rows, twists: tuple[Twist, ...], v: tuple[Vec, ...], dt: Scalar) -> Vec:
     """g = A v + φ / dt, from the twists of links and the velocities of joints."""
     found = rows.phi * (1.0 / dt)
     for pull, V in zip(rows.pull, twists, strict=True):

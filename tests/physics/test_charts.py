@@ -71,7 +71,7 @@ def test_a_start_near_where_the_rocker_turns_back(speed: float, before: float, d
     assert np.abs(found.q - wanted.q).max() < 1e-6
 
 
-def test_other_velocities_need_not_tell_where_the_robot_was_built() -> None:
+def test_other_velocities_need_not_determine_all_where_the_robot_was_built() -> None:
     """A linkage without a crank, built where a turns back (b and c in line), while b is followed: a is asked later."""
     bars = {"a": 0.4, "b": 0.3, "c": 0.35}
 

@@ -93,6 +93,7 @@ def run(source: str, robot: System, q: np.ndarray, v: np.ndarray, **parameters: 
     return [np.array([sample[k] for sample in found], float) for k in range(3)]
 
 
+@pytest.mark.slow_cases("parallelogram-numbers")
 @pytest.mark.default_cases("numbers", "arm-symbols", "coupled-symbols")
 @pytest.mark.parametrize("symbols", [False, True], ids=["numbers", "symbols"])
 @pytest.mark.parametrize("name", [*BODIES, *ROBOTS])

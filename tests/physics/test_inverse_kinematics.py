@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,11 +13,12 @@ import pytest
 import fourbar as fb
 from fourbar.errors import ArgumentError, AssemblyError, UnknownNameError
 from fourbar.expr import interpret
-from fourbar.functions.goals import CENTER_OF_MASS
+from fourbar.functions.inverse_kinematics_targets import CENTER_OF_MASS
 from fourbar.joints import Cylindrical, Helical, Planar, Prismatic, Revolute, Spherical, Universal
 
 from .mechanisms import random_mechanism
 
+ROOT = Path(__file__).parents[2]
 UPPER, LOWER = 0.6, 0.4
 REACHED = 1e-8
 
@@ -235,8 +237,8 @@ def test_the_interpreter_agrees() -> None:
         "setting": np.array([1e-8, 100.0, 1e-2, 5.0, 100.0, 1.0]),
     }
     expected = interpret(search.program(), given)
-    q, told = search(*given.values())
-    assert np.allclose(q, expected["q"], atol=1e-12) and told[2] == expected["told"][2]
+    q, report = search(*given.values())
+    assert np.allclose(q, expected["q"], atol=1e-12) and report[2] == expected["report"][2]
 
 
 def test_quaternions_and_poses_say_the_same() -> None:
@@ -249,6 +251,28 @@ def test_quaternions_and_poses_say_the_same() -> None:
     assert a.converged and np.allclose(a.q, b.q, atol=1e-9)
 
 
+def test_an_arm_of_six_joints_with_limits_reaches_nearly_all_poses_by_default() -> None:
+    """Poses of which few of the eight solutions, or one, lie within the limits; those of the README."""
+    arm = fb.load(ROOT / "examples" / "robot.urdf")
+    for seed in range(3):
+        T = arm.pose(arm.random(rng=seed, n=1000), "tool")
+        found = arm.inverse_kinematics({"tool": T})
+        assert found.converged.sum() >= 999 and found.restarts.max() > 20
+        assert (found.q >= arm.limits.lower).all() and (found.q <= arm.limits.upper).all()
+        alone = arm.inverse_kinematics({"tool": T[found.restarts.argmax()]})
+        assert np.array_equal(alone.q, found.q[found.restarts.argmax()])
+
+
+@pytest.mark.parametrize("rng", [3, np.int64(3)])
+def test_all_restarts_begin_elsewhere(rng: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    robot, drawn = planar(), []
+    random = type(robot).random
+    monkeypatch.setattr(type(robot), "random", lambda *a, **k: drawn.append(random(*a, **k)) or drawn[-1])
+    assert robot.inverse_kinematics({"tip": (3.0, 0.0, 0.0)}, rng=rng).restarts == 100
+    starts = np.concatenate(drawn)
+    assert starts.shape == (100, 2) and len(np.unique(starts, axis=0)) == 100
+
+
 @pytest.mark.parametrize(
     ("targets", "options", "error", "words"),
     [
@@ -256,7 +280,8 @@ def test_quaternions_and_poses_say_the_same() -> None:
         ({}, {}, ArgumentError, "no target"),
         ([1.0], {}, ArgumentError, "map frames"),
         ({"tip": (0, 0)}, {}, ArgumentError, "position"),
-        ({"tip": (0, np.nan, 0)}, {}, ArgumentError, "finite"),
+        ({"tip": (0, np.nan, 0)}, {}, ArgumentError, "NaN"),
+        ({"tip": np.full((4, 4), np.inf)}, {}, ArgumentError, "infinite"),
         ({"tip": 2.0 * np.eye(4)}, {}, ArgumentError, "last row"),
         ({"tip": np.diag([2.0, 1, 1, 1])}, {}, ArgumentError, "rotation matrix"),
         ({"tip": fb.Target(rotation=np.diag([1.0, 1, -1]))}, {}, ArgumentError, "determinant"),

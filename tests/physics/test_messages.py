@@ -42,7 +42,7 @@ def test_forces_by_name() -> None:
 
 
 @pytest.mark.parametrize(("given", "meant"), [("upper.m", "upper.mass"), ("upper.Jxx", "upper.inertia")])
-def test_parameters_of_regressors_are_told_from_numbers(given: str, meant: str) -> None:
+def test_parameters_of_regressors_are_distinguished_from_numbers(given: str, meant: str) -> None:
     robot = fb.robots.double_pendulum()
     assert given in robot.names.parameters and meant in robot.names.numbers
     with pytest.raises(fb.UnknownNameError, match=rf"{given}.*names\.parameters.*here it is called '{meant}'"):

@@ -109,7 +109,7 @@ def test_a_batch_loses_each_its_own() -> None:
         assert np.array_equal(alone.lost, together.lost[:, i])
 
 
-def test_friction_that_does_not_act_is_told() -> None:
+def test_friction_that_does_not_act_is_reported() -> None:
     b = fb.Builder("rubbing")
     b.body("a", joint=Revolute("x"), friction=0.2, **SOLID)
     b.body("b", parent="a", joint=Revolute("y"), **SOLID)
@@ -125,7 +125,7 @@ def test_friction_that_does_not_act_is_told() -> None:
         fb.simulate(smooth, robot.neutral(), duration=1e-3)
 
 
-def test_limits_that_are_passed_are_told() -> None:
+def test_limits_that_are_passed_are_reported() -> None:
     robot = cart(limits=(-1.0, 1.0))
     with pytest.warns(fb.SimulationWarning, match=r"joint 'cart' moved beyond the limits \(first at t = 0\.6 s\)"):
         fb.simulate(robot, [[0.0], [0.5]], [[0.0], [1.0]], duration=1.0, dt=0.1)

@@ -292,3 +292,42 @@ def test_rollouts_that_make_no_sense() -> None:
         fb.rollout(robot, np.zeros(2), dt=1e-3, steps=0)
     with pytest.raises(fb.ArgumentError, match="traced takes a function"):
         fb.traced(3)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("every", [1, 4])
+def test_an_interrupted_rollout_has_what_was_computed(every: int) -> None:
+    robot, asked = fb.robots.double_pendulum(), []
+
+    def control(t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+        asked.append(t)
+        if len(asked) > 10:
+            raise KeyboardInterrupt
+        return np.zeros_like(v)
+
+    with pytest.warns(fb.SimulationWarning, match="interrupted at t = 0.01 s"):
+        runs = fb.rollout(robot, np.full((3, 2), 0.2), control=control, dt=1e-3, steps=20, every=every)
+    whole = fb.rollout(robot, np.full((3, 2), 0.2), dt=1e-3, steps=20, every=every)
+    assert runs.q.shape == whole.q.shape and not runs.diverged.any() and (runs.steps == 10).all()
+    done = 10 // every
+    assert np.array_equal(runs.q[:, :done], whole.q[:, :done]) and np.isnan(runs.q[:, done:]).all()
+
+
+def test_samples_that_have_all_diverged_between_two_records_are_nan() -> None:
+    robot = fb.robots.double_pendulum()
+    push = np.zeros((20, 2))
+    push[6:] = np.nan
+    runs = fb.rollout(robot, np.full((3, 2), 0.2), control=push, dt=1e-3, every=4)
+    assert runs.diverged.all() and (runs.steps == 6).all()
+    assert np.isfinite(runs.q[:, 0]).all() and np.isnan(runs.q[:, 1:]).all()
+
+
+def test_a_small_network_is_compiled_into_the_steps() -> None:
+    robot, rng = fb.robots.double_pendulum(), np.random.default_rng(2)
+    first, second = rng.normal(size=(8, 4)), rng.normal(size=(2, 8))
+
+    def network(t: Any, q: Any, v: Any) -> Any:
+        return second @ np.tanh(first @ np.concatenate([q, v]))
+
+    traced = fb.simulate(robot, [0.3, 0.1], duration=0.2, dt=2e-3, control=fb.traced(network))
+    asked = fb.simulate(robot, [0.3, 0.1], duration=0.2, dt=2e-3, control=network)
+    assert np.abs(traced.q - asked.q).max() < 1e-12

@@ -8,7 +8,7 @@ from ..lazy import lazy
 from .applied_forces import SimulationWarning
 from .rollouts import Rollouts, rollout
 from .runge_kutta import Trajectory
-from .simulate import simulate
+from .simulations import simulate
 from .step import traced
 
 if TYPE_CHECKING:

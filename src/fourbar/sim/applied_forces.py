@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -46,12 +47,17 @@ def acting_on(robot: System, passive: bool) -> Acting:
     return with_passive if any(any(c.stiffness) or any(c.damping) for c in joints) else rigid
 
 
-def warn_of_contacts(robot: System) -> None:
+_floors: WeakKeyDictionary[System, bool] = WeakKeyDictionary()  # of the robots, whether something can be touched
+
+
+def warn_of_contacts(robot: System, caller: str = "simulate") -> None:
     """Warn that contacts with the world of the robot's file, such as a floor, are not simulated."""
-    if touches_world(robot.mechanism):
+    if robot not in _floors:
+        _floors[robot] = touches_world(robot.mechanism)
+    if _floors[robot]:
         warn(
-            "simulate: contacts are not simulated: the file has a floor, or other objects of the world that can be "
-            "touched, and bodies will pass through them; simulate fb.Scene(robot), where they act",
+            f"{caller}: contacts are not simulated: the file has a floor, or other objects of the world that can be "
+            "touched, and bodies will pass through them; use fb.Scene(robot), where they act",
             SimulationWarning,
         )
 

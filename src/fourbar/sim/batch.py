@@ -9,15 +9,15 @@ import numpy as np
 
 from ..arrays import Argument, to_array
 from ..contact.candidates import OneOf, reported_gaps
-from ..contact.rolling import SEEN, Taken
+from ..contact.step_rollout import SEEN, Taken
 from ..errors import ArgumentError, unknown
 from ..functions.rollout import GIVEN, NONE
-from .leaps import too_fast
+from .in_place_worlds import InPlaceWorlds
 from .numbers import nominal, read_numbers
 from .observe import check_driven, read_observations
 from .observers import Observer
-from .reading import check_actuators
-from .standing import Standing
+from .read_arguments import check_actuators
+from .too_fast import too_fast
 
 if TYPE_CHECKING:
     from .scene import Scene
@@ -68,7 +68,7 @@ class Batch:
         self._count = np.zeros(n)
         self._shapes = {name: vars(self)[name].shape for name in _ARRAYS}
         self._may_be_apart = any(isinstance(x.geometry, OneOf) for x in scene.spec.candidates)
-        self._standing: dict[bool, Standing] = {}  # by whether actuators act
+        self._standing: dict[bool, InPlaceWorlds] = {}  # by whether actuators act
         given = read_numbers(robot.mechanism, numbers, scene.grounds)
         self._parameters, self._terrain, self._called = given.which, given.terrain, tuple(given.of_robot)
         both = zip(given.every, given.values.values(), strict=True)
@@ -119,11 +119,11 @@ class Batch:
             standing = self._standing[u is not None] = self._placed(u is not None, self._settled())
         self._drive(standing, self.n, tau, u)
         moves_on = standing.advance(steps, threads)
-        self._tell()
+        self._warn()
         if not moves_on:
             self._lose(np.flatnonzero(standing.status))
 
-    def _tell(self) -> None:
+    def _warn(self) -> None:
         """Say that points that are not there do not touch."""
         if self._may_be_apart:
             self.gap[...] = reported_gaps(self.gap)
@@ -143,7 +143,7 @@ class Batch:
                     raise ArgumentError(f"batch: {name} must have shape {shape}, got {some[name].shape}")
         return self._arrays()
 
-    def _placed(self, driven: bool, arrays: Sequence[np.ndarray]) -> Standing:
+    def _placed(self, driven: bool, arrays: Sequence[np.ndarray]) -> InPlaceWorlds:
         """Worlds that live in some arrays, with actuators that act or not."""
         if driven:
             check_actuators(self.scene.robot)
@@ -154,9 +154,9 @@ class Batch:
         names = ["gap", "force", *(SEEN + name for name in self.observations)]
         end = _LIVE + len(names)
         told = dict(zip(names, arrays[_LIVE:end], strict=True))
-        return Standing(rollout, self.dt, arrays[:_LIVE], told, arrays[end:])
+        return InPlaceWorlds(rollout, self.dt, arrays[:_LIVE], told, arrays[end:])
 
-    def _drive(self, standing: Standing, n: int, tau: Any, u: Any, which: Any = None) -> None:
+    def _drive(self, standing: InPlaceWorlds, n: int, tau: Any, u: Any, which: Any = None) -> None:
         """Hold controls of n worlds, or of those among them that move."""
         for name, target in standing.controls.items():
             given = tau if name == "tau" else u
@@ -177,7 +177,7 @@ class Batch:
         moves_on = standing.advance(steps, threads)
         for mine, x in zip(arrays, standing.written, strict=False):
             mine[going] = x
-        self._tell()
+        self._warn()
         if not moves_on:
             self._lose(going[standing.status != 0.0])
 

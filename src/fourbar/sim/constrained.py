@@ -1,10 +1,10 @@
-"""Simulations of robots whose constraints are kept by forces, and of robots in the forces of their drives.
+"""Simulations of robots whose constraints are enforced by forces, and of robots driven by the forces of their drives.
 
 `ConstrainedFollower` makes Runge-Kutta steps of a constrained robot's `forward_dynamics`, called from Python;
-`held_step` has the same as machine code. After each step the state is put back on the constraints: q by Newton's steps
-until loops and functions are closed to rounding, v by the impulse that takes out what breaks a row. Rows that hold
-velocities only are kept as such: places that follow from them have the error of the steps. An actuated robot is the
-robot itself with a motor on each of its drives.
+`constrained_step` is the same in machine code. Each step ends with a projection onto the constraints: q by Newton steps
+until loops and functions are closed to rounding, v by the impulse that removes what violates a row. Rows that restrict
+velocities only are enforced as such: positions that follow from them have the error of the steps. An actuated robot is
+the robot itself with a motor on each of its drives.
 """
 
 from __future__ import annotations
@@ -15,12 +15,14 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..errors import ArgumentError
-from ..linalg import inverse_in_units
+from ..linalg import apply, inverse_in_units, transposed
 from ..mechanism.actuators import Actuator, Drive
 from ..system.constrained.actuated import Actuated
+from ..system.constrained.dense import least_force
 from ..system.constrained.robot import Constrained
 from ..system.system import System
-from .held_step import CLOSED, NEWTON
+from .constrained_step import CLOSED, NEWTON
+from .read_arguments import check_closed
 from .runge_kutta import Follower, State, Torque, step
 
 _MET = 1e-6  # how far a start may be from the constraints
@@ -56,7 +58,8 @@ class Kept(NamedTuple):
         return Kept(robot.system, robot, robot._model.conditions) if isinstance(robot, Constrained) else Kept(robot)
 
     def check(self, q: np.ndarray, v: np.ndarray) -> None:
-        """Refuse states at which the constraints are not met."""
+        """Refuse states at which loops are open or constraints are not met."""
+        check_closed(self.robot, q)
         if self.constrained is not None:
             check_met(self.constrained, q, v)
 
@@ -108,9 +111,21 @@ class ConstrainedFollower(Follower):
             return after
         if after.q.ndim == 1:
             return after._replace(**dict(zip(("q", "v"), self._met(after.q, after.v), strict=True)))
+        q, v = self._met_where(sound, after, now)
+        return after._replace(q=q, v=v)
+
+    def _met_where(self, sound: Any, after: State, now: State) -> tuple[np.ndarray, np.ndarray]:
+        """The states of a batch after a step from `now`, on the constraints in the samples that are `sound`."""
         q, v = after.q.copy(), after.v.copy()
         q[sound], v[sound] = self._met(q[sound], v[sound])
-        return after._replace(q=q, v=v)
+        return q, v
+
+    def _inverse_mass_matrix(self, q: np.ndarray) -> np.ndarray:
+        return self._held.system.inverse_mass_matrix(q)
+
+    def _kept(self, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+        """v without what breaks a row."""
+        return self._held.impulse(q, v)[0]
 
     def _met(self, q: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         held = self._held
@@ -118,10 +133,54 @@ class ConstrainedFollower(Follower):
             phi = held.residual(q)
             if not (np.abs(phi).max(initial=0.0) > CLOSED):
                 break
-            L = np.linalg.cholesky(held.system.inverse_mass_matrix(q))  # M⁻¹ = L Lᵀ: along M⁻¹ Aᵀ, as `held_step`
+            L = np.linalg.cholesky(self._inverse_mass_matrix(q))  # M⁻¹ = L Lᵀ; along M⁻¹ Aᵀ
             back = -np.einsum("...ij,...j->...i", L @ inverse_in_units(held.jacobian(q) @ L), phi)
             q = held.system.integrate(q, back, _UNIT_TIME)
-        return q, held.impulse(q, v)[0]
+        return q, self._kept(q, v)
+
+
+class VaryingFollower(ConstrainedFollower):
+    """The same with parameters that differ from sample to sample: dense problems, solved by singular values.
+
+    `robots` has the functions of the robot with these parameters. Where rows contradict each other, there is no motion:
+    NaN.
+    """
+
+    def __init__(self, held: Constrained, robots: Any, torque: Torque | None, passive: bool) -> None:
+        super().__init__(held, torque, passive)
+        self._robots = robots
+
+    def _moving(self, robot: System, q: np.ndarray, v: np.ndarray, tau: Any) -> tuple[np.ndarray, Any]:
+        return self.accelerations(q, v, tau), self._robots.damping_power(q, v) if self._passive else 0.0
+
+    def accelerations(self, q: np.ndarray, v: np.ndarray, tau: Any) -> np.ndarray:
+        held = self._held
+        total = tau + self._robots.passive_forces(q, v) if self._passive else tau
+        free, nominal = self._robots.forward_dynamics(q, v, total), held.system.forward_dynamics(q, v, total)
+        _, missing = held.compiled("forward_dynamics_factor")(q, v, total)  # of the rows, at nominal accelerations
+        return free + self._answer(q, missing + apply(held.jacobian(q), free - nominal))
+
+    def _answer(self, q: np.ndarray, missing: np.ndarray) -> np.ndarray:
+        """What the least forces along the rows do that make up for what is missing there: M⁻¹ Aᵀ λ."""
+        A, inverse = self._held.jacobian(q), self._inverse_mass_matrix(q)
+        sound: Any = np.isfinite(inverse).all(axis=(-2, -1)) & np.isfinite(missing).all(axis=-1)
+        finite = np.where(sound[..., None, None], inverse, np.eye(inverse.shape[-1]))
+        Y = transposed(np.linalg.cholesky(finite)) @ np.where(sound[..., None, None], transposed(A), 0.0)
+        force, gap = least_force(Y, np.where(sound[..., None], missing, 0.0), self._held.quiet_rows)
+        solved = sound & (gap <= self._held._tolerance)
+        return apply(inverse @ transposed(A), np.where(solved[..., None], force, np.nan))
+
+    def _inverse_mass_matrix(self, q: np.ndarray) -> np.ndarray:
+        return self._robots.inverse_mass_matrix(q)
+
+    def _kept(self, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+        return v + self._answer(q, self._held.rate(q, v))
+
+    def _met_where(self, sound: Any, after: State, now: State) -> tuple[np.ndarray, np.ndarray]:
+        """The same of all samples at once, since parameters are those of all: others are where they were meanwhile."""
+        which = sound[..., None]
+        met = self._met(np.where(which, after.q, now.q), np.where(which, after.v, now.v))
+        return np.where(which, met[0], after.q), np.where(which, met[1], after.v)
 
 
 def check_met(held: Constrained, q: np.ndarray, v: np.ndarray) -> None:

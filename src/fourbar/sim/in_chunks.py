@@ -15,7 +15,7 @@ from ..errors import ArgumentError
 from ..system.system import System
 from .numbers import NOWHERE, Grounds, which_numbers
 from .observe import check_driven, read_observations
-from .reading import check_actuators
+from .read_arguments import check_actuators
 from .step import Traced
 
 Read = Callable[[Any], tuple[Any, ...]]

@@ -19,8 +19,8 @@ from ..errors import ArgumentError, unknown
 from ..expr import Graph, Unrolled, select
 from ..functions.context import Context
 from ..functions.method_table import SUBJECTS
-from ..functions.moment import Moment, Observation
 from ..functions.registry import METHODS
+from ..functions.step_end import Observation, StepEnd
 from ..mechanism.mechanism import Mechanism
 from ..spatial.linear import Vec
 from .step import Traced, symbols
@@ -45,9 +45,9 @@ class OfMethod:
         given = {x.name: recorder.input(x.name, x.shape(subject)) for x in METHODS[self.name].inputs}
         return self._outputs(Context.at(subject, recorder, given))[0][1]
 
-    def write(self, moment: Moment) -> list[Any]:
+    def write(self, end: StepEnd) -> list[Any]:
         """The entries of its result."""
-        c = moment.moving if "a" in METHODS[self.name].arguments else moment.now
+        c = end.moving if "a" in METHODS[self.name].arguments else end.now
         return list(self._outputs(c)[0][2])
 
     def _outputs(self, c: Context) -> Any:
@@ -68,12 +68,12 @@ class Imu:
         OfMethod("pose", (("frame", self.frame),)).shape(subject)  # which says what is wrong with the name
         return (6,)
 
-    def write(self, moment: Moment) -> list[Any]:
+    def write(self, end: StepEnd) -> list[Any]:
         """Its entries."""
         frame = ("frame", self.frame)
-        spin = OfMethod("velocity", (frame, ("expressed_in", "frame"))).write(moment)[:3]
-        linear = OfMethod("acceleration", (frame,)).write(moment)[3:]
-        c = moment.moving
+        spin = OfMethod("velocity", (frame, ("expressed_in", "frame"))).write(end)[:3]
+        linear = OfMethod("acceleration", (frame,)).write(end)[3:]
+        c = end.moving
         T = METHODS["pose"].record(c, **METHODS["pose"].read_options(c.model.cluster_tree, frame=self.frame))[0][2]
         return [*spin, *c.recorder.call(_felt, Vec(T), Vec(linear), Vec(c.gravity))]
 
@@ -106,13 +106,13 @@ class OfContacts:
         count = self._places(subject)
         return (*(() if self.contact is not None else (len(count),)), *(() if self.found else (3,)))
 
-    def write(self, moment: Moment) -> list[Any]:
+    def write(self, end: StepEnd) -> list[Any]:
         """Its entries."""
-        places, contacts = self._places(moment.now.model), moment.contacts or {}
+        places, contacts = self._places(end.now.model), end.contacts or {}
         forces = [Vec(contacts["force"][3 * k : 3 * k + 3]) for k in places]
         if not self.found:
             return [x for force in forces for x in force]
-        return [moment.now.recorder.call(_presses, force) for force in forces]
+        return [end.now.recorder.call(_presses, force) for force in forces]
 
 
 def _presses(force: Vec) -> Any:
@@ -127,9 +127,9 @@ class OfActuators:
         """One for each."""
         return (len(subject.mechanism.actuators),)
 
-    def write(self, moment: Moment) -> list[Any]:
+    def write(self, end: StepEnd) -> list[Any]:
         """Its entries."""
-        return moment.actuator_forces
+        return end.actuator_forces
 
 
 @dataclass(frozen=True)
@@ -140,9 +140,9 @@ class OfJoints:
         """One for each velocity."""
         return (subject.cluster_tree.nv,)
 
-    def write(self, moment: Moment) -> list[Any]:
+    def write(self, end: StepEnd) -> list[Any]:
         """Its entries."""
-        return list(moment.now.given.get("tau", (0.0,) * moment.now.nv))
+        return list(end.now.given.get("tau", (0.0,) * end.now.nv))
 
 
 @dataclass(frozen=True)
@@ -153,9 +153,9 @@ class Energies:
         """Three."""
         return (3,)
 
-    def write(self, moment: Moment) -> list[Any]:
+    def write(self, end: StepEnd) -> list[Any]:
         """Its entries."""
-        return [OfMethod(x).write(moment)[0] for x in ("kinetic_energy", "potential_energy", "spring_energy")]
+        return [OfMethod(x).write(end)[0] for x in ("kinetic_energy", "potential_energy", "spring_energy")]
 
 
 @dataclass(frozen=True)
@@ -170,10 +170,10 @@ class OfFunction:
         given = [graph.inputs(name, n) for name, n in (("q", tree.nq), ("v", tree.nv))]
         return (len(symbols(self.traced.function, graph.inputs("t", 1)[0], *given)),)
 
-    def write(self, moment: Moment) -> list[Any]:
+    def write(self, end: StepEnd) -> list[Any]:
         """Its entries."""
-        c = moment.now
-        return list(c.recorder.call(symbols, self.traced.function, moment.t, Vec(c.given["q"]), Vec(c.given["v"])))
+        c = end.now
+        return list(c.recorder.call(symbols, self.traced.function, end.t, Vec(c.given["q"]), Vec(c.given["v"])))
 
 
 def _named(frame: Any) -> str:

@@ -11,9 +11,9 @@ from ..functions import actuation
 from ..functions.context import Context
 from ..functions.methods.dynamics import accelerations
 from ..functions.methods.passive import passive_parts
-from ..functions.moment import Observation
 from ..functions.registry import flat
 from ..functions.rollout import Rollout, Step
+from ..functions.step_end import Observation
 from ..functions.varying import VariedContext, argument_names
 from ..once import cached_property
 from ..spatial.linear import Vec
@@ -22,7 +22,7 @@ from .step import Commands, Law
 
 
 class Start:
-    """The start of a motion; see `Moment`. Controls are not known yet: NaN."""
+    """The start of a motion; see `StepEnd`. Controls are not known yet: NaN."""
 
     t = 0.0
 
@@ -57,8 +57,8 @@ class Observer:
         self._rollout = Rollout(Step("observe", self._write, state, {}, numbers, records, key=key))
 
     def _write(self, recorder: Any, given: dict[str, tuple[Any, ...]]) -> dict[str, Any]:
-        moment = Start(VariedContext.varied(self._model, recorder, given, self._which))
-        found = {f"seen {name}": x.write(moment) for name, x in self._observed}
+        end = Start(VariedContext.varied(self._model, recorder, given, self._which))
+        found = {f"seen {name}": x.write(end) for name, x in self._observed}
         return {"q": given["q"], "v": given["v"], **found}
 
     def see(self, q: np.ndarray, v: np.ndarray, numbers: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
@@ -71,7 +71,7 @@ class Observer:
 
 
 class Present:
-    """A state of a robot alone, with what acts there; see `Moment`."""
+    """A state of a robot alone, with what acts there; see `StepEnd`."""
 
     def __init__(self, c: Context, t: Any, law: Law) -> None:
         self.t, self._law = t, law
@@ -114,8 +114,8 @@ class InstantObserver:
 
     def _write(self, recorder: Any, given: dict[str, tuple[Any, ...]]) -> dict[str, Any]:
         c = VariedContext.varied(self._model, recorder, given, self._law.which)
-        moment = Present(c, given["t"][0], self._law)
-        found = {f"seen {name}": x.write(moment) for name, x in self._observed}
+        end = Present(c, given["t"][0], self._law)
+        found = {f"seen {name}": x.write(end) for name, x in self._observed}
         return {"q": given["q"], "v": given["v"], **found}
 
     def see(self, t: Any, q: np.ndarray, v: np.ndarray, controls: dict[str, Any], numbers: Any) -> dict[str, Any]:

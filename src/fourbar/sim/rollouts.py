@@ -10,16 +10,17 @@ import numpy as np
 
 from ..arrays import is_lazy
 from ..chunks.apply import Result
-from ..errors import ArgumentError
+from ..errors import ArgumentError, warn
 from ..representation import counted
 from ..system.system import System
 from ..viewer.recording import Recording
+from .applied_forces import SimulationWarning, warn_of_contacts
 from .in_chunks import SEEN, Lazy, any_lazy, rolled_lazily
-from .plotted import Plotted
-from .reading import check_times, read_counts, read_period, rows_given
-from .recorded import Recorded
+from .read_arguments import check_times, read_counts, read_period, rows_given
+from .results import Recorded
+from .run_plots import Plotted
 from .runge_kutta import Trajectory
-from .simulation import Request, Simulation, reached
+from .simulated_robot import Request, Simulation, reached
 
 
 @dataclass(frozen=True)
@@ -152,7 +153,8 @@ def rollout(
 
     Notes
     -----
-    Nothing is said of limits, contacts and divergence: see `diverged` of the result. Where q, v, control, u or
+    Nothing is said of limits and divergence: see `diverged` of the result. Ctrl-C ends the motions: what follows is
+    NaN, and a warning says so. Where q, v, control, u or
     numbers are dask arrays, so are the results, in the same chunks along their leading axes: nothing is computed yet.
     Controls that are functions are then copied for each chunk, so that they may keep state.
 
@@ -179,27 +181,34 @@ def rollout(
         robot, q, v, float(dt), int(steps), None, control, u, period, int(every), bool(passive), numbers, observe,
         threads,
     ))  # fmt: skip
-    run = reached(asked, (int(steps) - 1,))
-    return _shaped(asked, run, asked.seen(run, run.trajectory))
+    warn_of_contacts(asked.robot, "rollout")
+    run, wanted = asked.run(), int(steps)
+    try:
+        run = reached(asked, (wanted - 1,), run)
+    except KeyboardInterrupt:
+        wanted = round(run.t / asked.dt)
+        warn(f"rollout: interrupted at t = {run.t:.6g} s; what follows is NaN", SimulationWarning)
+    return _shaped(asked, run, asked.seen(run, run.trajectory), wanted)
 
 
-def _shaped(asked: Simulation, run: Any, found: Trajectory) -> Rollouts:
-    """A trajectory as arrays with the samples first, without its start."""
-    rows, axis = slice(1, 1 + asked.steps // asked.every), asked.start.q.ndim - 1
-    missing = rows.stop - 1 - len(found.t[rows])
+def _shaped(asked: Simulation, run: Any, found: Trajectory, wanted: int) -> Rollouts:
+    """A trajectory as arrays with the samples first, without its start; with less than `wanted` steps, one diverged."""
+    count, axis = asked.steps // asked.every, asked.start.q.ndim - 1
+    rows = slice(1, 1 + round(found.t[-1] / asked.dt) // asked.every)  # without a last state between two records
+    missing = count - len(found.t[rows])
 
     def shaped(x: np.ndarray) -> np.ndarray:
         moved = np.moveaxis(x[rows], 0, axis)
         if missing <= 0:
             return moved
-        end = np.full((*moved.shape[:axis], missing, *moved.shape[axis + 1 :]), np.nan)  # all samples diverged before
+        end = np.full((*moved.shape[:axis], missing, *moved.shape[axis + 1 :]), np.nan)  # all have ended before
         return np.concatenate([moved, end], axis=axis)
 
-    made, times = run.made, np.arange(1, rows.stop) * (asked.every * asked.dt)
+    made, times = run.made, np.arange(1, count + 1) * (asked.every * asked.dt)
     q, v, lost = (shaped(x) for x in (found.q, found.v, found.lost))
     seen = {name: shaped(x) for name, x in found.observations.items()}
     u = None if found.u is None else shaped(found.u)
-    return Rollouts(times, q, v, lost, made, made < asked.steps, asked.robot, u, seen)
+    return Rollouts(times, q, v, lost, made, made < wanted, asked.robot, u, seen)
 
 
 def _lazy(robot: System, given: dict[str, Any], *, dt: float, steps: int, every: int, **options: Any) -> Rollouts:

@@ -20,8 +20,8 @@ from ..viewer.recording import Recording
 from .applied_forces import Acting, SimulationWarning, with_passive
 from .charts import Charts, chart_rate
 from .not_finite import NotFinite
-from .plotted import Plotted
-from .recorded import Recorded, load_arrays
+from .results import Recorded, load_arrays
+from .run_plots import Plotted
 from .stage import StageFunction
 from .step import Followed, Law, Traced
 
@@ -263,7 +263,7 @@ class Controls:
         return self._kept[number // self.period][name]
 
 
-class Held:
+class HeldControls:
     """Controls as forces that are held for a period, with those of a function of time and state besides, if any."""
 
     def __init__(self, controls: Controls, torque: Torque | None) -> None:
@@ -317,7 +317,7 @@ class Run:
     def _advance(self) -> bool:
         """Make a step, and record it if that is due; False where no finite sample is left."""
         follower, now = self._follower, self._now
-        if isinstance(follower.torque, Held):
+        if isinstance(follower.torque, HeldControls):
             follower.torque.begin(self._steps, self.t, now.q, follower.charts.seen(now.q, now.v))
         try:
             after = follower.step(self.t, now, self._dt)

@@ -10,15 +10,15 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..arrays import Argument, batch_shape, refuse_lazy, to_array
-from ..contact import choose
-from ..contact.candidates import Spec, reported_gaps
+from ..contact import selection
+from ..contact.candidates import Spec
 from ..contact.laws import Law, Rigid
 from ..contact.model import ContactModel, compiled_step, rows
 from ..contact.points import compiled_points
-from ..contact.rolling import Force, Taken, rolled
+from ..contact.step_rollout import Force, Taken, contact_rollout
 from ..contact.terrain import Terrain
-from ..errors import ArgumentError, CoordinateError, warn
-from ..functions.guard import zero_quaternion
+from ..errors import ArgumentError, CoordinateError, unknown, warn
+from ..functions.nan_reasons import zero_quaternion
 from ..functions.rollout import GIVEN, NONE
 from ..io.mesh_hulls import hull_of
 from ..once import cached_property
@@ -26,31 +26,16 @@ from ..system.system import System
 from .applied_forces import SimulationWarning
 from .batch import Batch
 from .constrained import Kept
+from .contact_run import ContactRun, Driver, Run, Stepped, asked
 from .in_chunks import any_lazy
 from .numbers import NOTHING, Grounds, Numbers, read_numbers
 from .observe import check_driven, read_observations
 from .observers import Observer
-from .reading import check_actuators, check_times, read_control, read_counts, read_period, rows_given
+from .read_arguments import check_actuators, check_times, read_control, read_counts, read_period, rows_given
 from .scenes_in_chunks import rollout_lazily
 from .shapes import added, check_parts, home, home_poses, lifted, read_points, tell_chosen
-from .simulate import USE_ROLLOUT, Progress, Staged
+from .simulations import USE_ROLLOUT, Progress, Staged
 from .step import Commands, Traced
-from .touching import ContactRun, Driver, Run, asked
-
-
-class Stepped(NamedTuple):
-    """After a step: the state, impulses (the start for those of the next step), the residual in m/s, gaps and forces.
-
-    gap (..., n) is that at the start of the step, force (..., n, 3) acts on the first of the two that touch, in the
-    world.
-    """
-
-    q: np.ndarray
-    v: np.ndarray
-    impulse: np.ndarray
-    residual: np.ndarray
-    gap: np.ndarray
-    force: np.ndarray
 
 
 class Request(NamedTuple):
@@ -80,8 +65,8 @@ class Scene(Staged):
         What does not move. Without any, what the model has fixed to the world.
     contacts : list of str or Shape, optional
         What may touch: frames and bodies by name, and shapes. A body stands for its collision shapes, or for the point
-        at its origin if it has none. All collision shapes of the model if None; of more than 40 points those that are
-        lowest at the start of `home`.
+        at its origin if it has none. All collision shapes of the model if None; of more than 40 points 40 take
+        part: those of the lowest shapes at the start, and of the others such as lie far from each other.
     pairs : str or list of pairs of names, default "objects"
         Which shapes may touch each other: "objects", those of different objects, and pairs that the model names; "all",
         also those of one robot whose links no joint connects; "none"; or a list of pairs of names. Groups and excluded
@@ -150,10 +135,10 @@ class Scene(Staged):
             raise ArgumentError(f"iterations={iterations!r}: expected a whole number, at least 1")
         tree, acting = self.robot.model.cluster_tree, asked.on(self.robot.model, self.robot.neutral())
         hulls = partial(hull_of, most=read_points(mesh_points))
-        wanted = choose.Asked(terrains, contacts, pairs, grounded, acting, hulls, partial(home_poses, self.robot))
-        found = choose.what_touches(self.robot.mechanism, tree, wanted)
+        wanted = selection.Asked(terrains, contacts, pairs, grounded, acting, hulls, partial(home_poses, self.robot))
+        found = selection.what_touches(self.robot.mechanism, tree, wanted)
         self.terrains, self.added, self.reach = found.terrains, added(contacts), found.reach
-        joints, unkept = choose.joint_rows(tree, bool(limits), bool(joint_friction), acting)
+        joints, unkept = selection.joint_rows(tree, bool(limits), bool(joint_friction), acting)
         if self.kept.conditions and acting.is_soft:
             raise ArgumentError("Scene: MuJoCo's law cannot keep constraints of a robot; use Rigid() or Compliant(...)")
         more = {"rounds": int(iterations), "soft": acting.is_soft, "kept": self.kept.conditions}
@@ -162,6 +147,11 @@ class Scene(Staged):
         if unkept_by_law := acting.unkept(found.candidates):
             warn(f"Scene: {unkept_by_law}", SimulationWarning)
         tell_chosen(found, unkept)
+        if terrains and contacts is None and not (found.candidates or found.left):
+            warn(f"Scene: {self.robot.name!r} has no shapes that touch the terrain, and moves through it; say what "
+                 "touches with contacts=[fb.contact.Shape(...), ...]", SimulationWarning)  # fmt: skip
+        self._closes = bool(self.kept.conditions or self.robot.mechanism.loops)
+        self._stepped: Any = None  # the configuration after the last step
 
     def __repr__(self) -> str:
         return f"<fourbar scene of {self.robot.name!r}: {len(self.contacts)} contacts, {len(self.spec.joints)} joints>"
@@ -228,10 +218,13 @@ class Scene(Staged):
     ) -> Stepped:
         """One step of length dt of one state or a batch, under joint forces tau (..., nv) and controls u (..., nu).
 
-        Actuators act where u is given. impulse: those of the last step, a start that saves work; zeros if None.
-        friction (..., n) stands for the coefficients of all contacts, numbers for parameters of the robot and numbers
-        of the terrain by name; both may differ in each sample.
+        Actuators act where u is given. impulse: those of the last step, a start that saves work; if None they are zeros
+        and the state is the start of a motion: open loops and constraints that are not met are refused, unless q is
+        what the last step returned. friction (..., n) stands for the coefficients of all contacts, numbers for
+        parameters of the robot and numbers of the terrain by name; both may differ in each sample.
         """
+        if impulse is None and self._closes and q is not self._stepped:
+            self.kept.check(*(np.asarray(x, float) for x in (q, v)))
         given = NOTHING if numbers is None else read_numbers(self.robot.mechanism, numbers, self.grounds, friction)
         tau = np.zeros(self.robot.nv) if tau is None else tau
         impulse = np.zeros(self.n_impulses) if impulse is None else impulse
@@ -244,18 +237,17 @@ class Scene(Staged):
         some = {"friction": friction, "u": u, "threads": threads}
         more = {name: x for name, x in some.items() if x is not None}
         q, v, impulse, told = function(q, v, tau, dt, impulse, *given.values.values(), **more)
-        n = len(self.spec.candidates)
-        force = told[..., 1 + n :].reshape(*told.shape[:-1], n, 3)
-        return Stepped(q, v, impulse, told[..., 0], reported_gaps(told[..., 1 : 1 + n]), force)
+        self._stepped = q
+        return Stepped.of(q, v, impulse, told, len(self.spec.candidates))
 
     def start(self, q: Any = None) -> np.ndarray:
         """A configuration in which the robot stands: q with all that moves freely lifted, or lowered, until it touches.
 
         Parameters
         ----------
-        q : array_like, shape (nq,), optional
-            The configuration of the joints; if None the robot's configuration "home", else its first, else the neutral
-            one.
+        q : array_like, shape (nq,), or str, optional
+            The configuration of the joints, or the name of one of `keyframes`; if None the robot's configuration
+            "home", else its first, else the neutral one.
 
         Returns
         -------
@@ -271,11 +263,12 @@ class Scene(Staged):
         >>> scene.start().tolist()
         [0.0, 0.0, 0.1, 1.0, 0.0, 0.0, 0.0]
         """
-        return lifted(
-            self.robot,
-            self.spec.candidates,
-            home(self.robot) if q is None else to_array("start", Argument("q", (self.robot.nq,)), q),
-        )
+        if isinstance(q, str):
+            if q not in self.keyframes:
+                raise unknown("configuration", q, list(self.keyframes))
+            q = self.keyframes[q]
+        chosen = home(self.robot) if q is None else to_array("start", Argument("q", (self.robot.nq,)), q)
+        return lifted(self.robot, self.spec.candidates, chosen)
 
     def read_state(self, q: Any, v: Any) -> tuple[np.ndarray, np.ndarray]:
         """q (..., nq) and v (..., nv; zero if None) as arrays of their own, with the same leading axes."""
@@ -300,7 +293,7 @@ class Scene(Staged):
     def rolled(self, taken: Taken) -> Any:
         """Rollouts that take and tell something."""
         if taken not in self._rollouts:
-            self._rollouts[taken] = rolled(self.robot.mechanism, self.spec, taken)
+            self._rollouts[taken] = contact_rollout(self.robot.mechanism, self.spec, taken)
         return self._rollouts[taken]
 
     def _started(self, q: Any, v: Any, dt: float, taken: Taken, friction: Any, numbers: Numbers, batch: Any) -> Any:

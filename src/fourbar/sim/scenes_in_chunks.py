@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..chunks.apply import Result
+from .contact_run import ContactRun, Contacts, Residuals
 from .in_chunks import SEEN, Lazy, rolled_lazily
-from .reading import read_period
-from .touching import ContactRun, Contacts, Residuals
+from .read_arguments import read_period
 
 if TYPE_CHECKING:
     from .scene import Scene

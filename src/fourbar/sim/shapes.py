@@ -1,4 +1,4 @@
-"""What a scene needs to choose its shapes: where a robot stands at the start, and what is told of the choice."""
+"""What a scene needs to choose its shapes: where a robot stands at the start, and warnings about the choice."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from ..contact.candidates import Candidate
-from ..contact.choose import ENOUGH, Touching
 from ..contact.laws import Law
+from ..contact.selection import ENOUGH, Touching
 from ..contact.shapes import Shape
 from ..contact.terrain import Terrain
 from ..errors import ArgumentError, AssemblyError, warn
@@ -33,13 +33,15 @@ def added(contacts: Any) -> tuple[Shape, ...]:
 
 
 def home(robot: System) -> np.ndarray:
-    """Where a robot starts: its configuration "home" (or one of a like name), else its first, else the neutral one.
+    """Where a robot starts: its configuration "home" (or one of a like name), else its first, else the neutral one with
+    joints that are beyond their limits there at these.
 
     Loops are closed near it, or somewhere else if that fails.
     """
     known = robot.configurations
     name = next((x for x in _HOMES if x in known), next(iter(known), None))
-    q = robot.neutral() if name is None else np.array(known[name])
+    limits = robot.limits
+    q = np.clip(robot.neutral(), limits.lower, limits.upper) if name is None else np.array(known[name])
     if float(robot.loop_gap(q)) < _CLOSED:
         return q
     try:
@@ -78,9 +80,9 @@ def tell_chosen(found: Touching, unkept: Sequence[str]) -> None:
         warn(f"Scene: not simulated, so that nothing touches there: {_listed(found.left, '; ')}. Put simple shapes in "
              "their place with contacts=[fb.contact.Shape(...), ...]", SimulationWarning)  # fmt: skip
     if found.skipped:
-        warn(f"Scene: more than {ENOUGH} points may touch; those that are nearest at the start take part "
-             f"({len(found.candidates)} points), and these do not: {_listed(found.skipped, ', ')}. Name those that "
-             "should in contacts=[...]", SimulationWarning)  # fmt: skip
+        warn(f"Scene: more than {ENOUGH} points may touch; {len(found.candidates)} take part, those of the lowest "
+             f"shapes at the start first, and not all of: {_listed(found.skipped, ', ')}. Name those that "
+             "should touch in contacts=[...]", SimulationWarning)  # fmt: skip
     if found.beyond:
         count = len(found.beyond)
         worst = max(found.beyond, key=lambda name: found.beyond[name])

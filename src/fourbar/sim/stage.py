@@ -86,11 +86,11 @@ class StageRecording(Recording):
     def nan(self) -> str:
         return ""
 
-    def recall(self) -> tuple[Any, ...]:
-        return stage_again, self._followed, self._law, self.packed
+    def pickled(self) -> tuple[Any, ...]:
+        return unpickle_stage, self._followed, self._law, self.packed
 
 
-def stage_again(followed: Followed, law: Law, packed: bool) -> Any:
+def unpickle_stage(followed: Followed, law: Law, packed: bool) -> Any:
     """The compiled function of a stage, in another process."""
     return make(StageRecording(followed, law, packed))
 

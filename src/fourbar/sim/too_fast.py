@@ -1,7 +1,7 @@
 """Motions that are too fast for their steps: what lies between two steps is not looked at.
 
 A contact is found from where things are at the start of a step. What is passed within one that is many times longer
-than the shapes may have been missed, or met too early: no residual tells that.
+than the shapes may have been missed, or met too early: no residual shows that.
 """
 
 from __future__ import annotations

@@ -73,7 +73,7 @@ class PartlyIndependent(Exception):
     """Joints such as balls would be independent in part, for which no steps are compiled."""
 
 
-class Course:
+class CompiledStepper:
     """A simulation under way. `now` and `steps` are replaced together when a part of it is done."""
 
     def __init__(

@@ -62,7 +62,7 @@ def _marked(lost: Any, stop: Any) -> Any:
     return select(stop > 0.0, _INFINITE, lost)
 
 
-class HeldStage(Stage):
+class ConstrainedStage(Stage):
     """One pass of a step of a robot with constraints."""
 
     def __init__(self, held: Constrained, law: Law) -> None:
@@ -91,10 +91,10 @@ class Met(NamedTuple):
     stop: Any
 
 
-class HeldRungeKutta(RungeKutta):
+class ConstrainedRungeKutta(RungeKutta):
     """A whole step of a robot with constraints."""
 
-    def __init__(self, stage: HeldStage) -> None:
+    def __init__(self, stage: ConstrainedStage) -> None:
         super().__init__(stage)
         self._held = stage
 
@@ -128,8 +128,8 @@ class HeldRungeKutta(RungeKutta):
         return Met(call(_where_open, gap, Vec(now.q), q), Vec(kept), stop), gap
 
 
-def held_rollout(held: Constrained, law: Law) -> Rollout:
+def constrained_rollout(held: Constrained, law: Law) -> Rollout:
     """The steps of a robot with constraints, ready to run."""
     key = None if law.is_traced else ("held", held._recipe[1:], law)
-    step = HeldRungeKutta(HeldStage(held, law))
+    step = ConstrainedRungeKutta(ConstrainedStage(held, law))
     return assembled(Followed(held.system, held.system), law, step, (), key)

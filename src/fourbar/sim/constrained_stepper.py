@@ -6,6 +6,7 @@ concerned by `ConstrainedFollower`, which solves by singular values; then they c
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -14,25 +15,26 @@ from ..compile.rollout_loop import DIVERGED, RUNNING
 from ..system.constrained.robot import Constrained
 from ..system.system import System
 from .applied_forces import Acting
-from .constrained import ConstrainedFollower
-from .course import Chart, Course, Rows, Samples, kept_chart
-from .held_step import held_rollout
+from .compiled_stepper import Chart, CompiledStepper, Rows, Samples, kept_chart
+from .constrained import ConstrainedFollower, VaryingFollower
+from .constrained_step import constrained_rollout
 from .runge_kutta import State, diverged
 from .step import Followed, Law
 
 
-class HeldCourse(Course):
+class ConstrainedStepper(CompiledStepper):
     """A simulation under way of a robot with constraints."""
 
     def __init__(
-        self, held: Constrained, law: Law, start: State, dt: float, steps: int, every: int, acting: Acting
-    ) -> None:
+        self, held: Constrained, law: Law, start: State, dt: float, steps: int, every: int, acting: Acting,
+        numbers: Mapping[str, np.ndarray] | None = None,
+    ) -> None:  # fmt: skip
         self._held = held
-        super().__init__(held.system, law, start, dt, steps, every, acting)
+        super().__init__(held.system, law, start, dt, steps, every, acting, numbers)
 
     def _chart(self, now: System) -> Chart:
         def make() -> Chart:
-            return Chart(Followed(now, now), held_rollout(self._held, self.law), [])
+            return Chart(Followed(now, now), constrained_rollout(self._held, self.law), [])
 
         return kept_chart(self._held, (now, self.law), make)
 
@@ -61,13 +63,18 @@ class HeldCourse(Course):
         which: Any = ids if self.batch else int(ids[0])  # of one sample, errors are raised
         now = State(s.q[which], s.v[which], s.lost[which])
         held = self._controls(s, ids, made, rows, now)
+        robots = self._robots(which)
 
         def force(t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
             tau = held.get("tau", np.zeros(self.robot.nv))
             tau = tau if self.law.torque is None else tau + self.law.torque(t, q, v)
-            return tau if "u" not in held else tau + self.robot.control_force(q, v, held["u"])
+            return tau if "u" not in held else tau + robots.control_force(q, v, held["u"])
 
-        after = ConstrainedFollower(self._held, force, self.law.passive).step(made * self.dt, now, self.dt)
+        if self._numbers:
+            follower: ConstrainedFollower = VaryingFollower(self._held, robots, force, self.law.passive)
+        else:
+            follower = ConstrainedFollower(self._held, force, self.law.passive)
+        after = follower.step(made * self.dt, now, self.dt)
         sound = np.atleast_1d(~diverged(after))
         done = ids[sound]
         found = {"q": after.q, "v": after.v, "lost": np.asarray(after.lost)}
@@ -78,6 +85,14 @@ class HeldCourse(Course):
             if (made + 1) % self.every == 0:
                 self._rows[name][(made + 1) // self.every, done] = fresh
         s.made[done], s.status[done] = made + 1, RUNNING
+
+    def _robots(self, which: Any) -> Any:
+        """The functions of the robot with the parameters of some samples."""
+        if not self._numbers:
+            return self.robot
+        return self.robot.varying(*(x.name for x in self.law.which)).at(
+            **{name: x[which] for name, x in self._numbers.items()}
+        )
 
     def _controls(self, s: Samples, ids: np.ndarray, made: int, rows: Rows, now: State) -> dict[str, np.ndarray]:
         """The controls of a step of some samples, by name."""

@@ -1,4 +1,4 @@
-"""Motions with contacts: how they are made, what is recorded of them, and what is told of them."""
+"""Motions with contacts: running them, recording them, and warning of what went wrong."""
 
 from __future__ import annotations
 
@@ -10,21 +10,42 @@ import numpy as np
 
 from ..arrays import is_lazy
 from ..contact.candidates import reported_gaps
-from ..contact.rolling import SEEN
+from ..contact.step_rollout import SEEN
 from ..errors import ArgumentError, warn
 from ..functions.rollout import ALWAYS, Motion, Rolled
 from ..representation import counted
 from ..viewer.recording import Recording
 from .applied_forces import SimulationWarning
-from .leaps import too_fast
 from .not_finite import NotFinite
-from .plotted import Plotted
-from .recorded import Recorded
+from .results import Recorded
+from .run_plots import Plotted
+from .too_fast import too_fast
 
 if TYPE_CHECKING:
     from .scene import Scene
 
 RECORDS = ("q", "v", "residual", "residuals", "worst", "gap", "force")
+
+
+class Stepped(NamedTuple):
+    """After a step: the state, impulses (the start for those of the next step), the residual in m/s, gaps and forces.
+
+    gap (..., n) is that at the start of the step, force (..., n, 3) acts on the first of the two that touch, in the
+    world.
+    """
+
+    q: np.ndarray
+    v: np.ndarray
+    impulse: np.ndarray
+    residual: np.ndarray
+    gap: np.ndarray
+    force: np.ndarray
+
+    @staticmethod
+    def of(q: np.ndarray, v: np.ndarray, impulse: np.ndarray, told: np.ndarray, n: int) -> Stepped:
+        """From what a step tells of n contacts: residual, gaps, forces."""
+        force = told[..., 1 + n :].reshape(*told.shape[:-1], n, 3)
+        return Stepped(q, v, impulse, told[..., 0], reported_gaps(told[..., 1 : 1 + n]), force)
 
 
 @dataclass(frozen=True)
@@ -163,7 +184,7 @@ class Run:
         return self.motion.now.steps * self.dt
 
     def finished(self, name: str) -> ContactRun:
-        """What was recorded; what went wrong is told."""
+        """What was recorded; warnings say what went wrong."""
         done = self.motion.now.steps
         rolled = self.motion.rolled(self._rows, self.every)
         batch = self.motion.batch
@@ -176,7 +197,7 @@ class Run:
             for x, y in last.items():
                 kept = np.where(moved.reshape((*batch, *[1] * (y.ndim - len(batch)))), y, np.nan)
                 records[x] = np.concatenate([records[x], kept[None]])
-        self._tell(name, rolled)
+        self._warn(name, rolled)
         return self._result(name, np.array(times), records, rolled)
 
     def _result(self, name: str, t: np.ndarray, records: dict[str, np.ndarray], rolled: Rolled) -> ContactRun:
@@ -199,7 +220,7 @@ class Run:
         fast = too_fast(self.scene, whole["v"], self.dt)
         when = np.broadcast_to(t[np.argmax(fast, axis=0)], batch)
         what = "moved further in a step than is looked at, so that contacts may be missed"
-        tell(name, fast.any(axis=0) & ~rolled.diverged, when, what,
+        warn_of(name, fast.any(axis=0) & ~rolled.diverged, when, what,
              "look at `too_fast` of the result; try a shorter step")  # fmt: skip
         by_law = Residuals(*np.moveaxis(whole["residuals"], -1, 0))
         return ContactRun(
@@ -207,15 +228,15 @@ class Run:
             self.scene, whole.get("acting"), {x: whole[SEEN + x] for x in self._seen}, whole.get("kept"), fast,
         )  # fmt: skip
 
-    def _tell(self, name: str, rolled: Rolled) -> None:
+    def _warn(self, name: str, rolled: Rolled) -> None:
         late = rolled.state["late"]
-        tell(name, rolled.diverged, rolled.made * self.dt, "diverged and stopped at the last finite state",
+        warn_of(name, rolled.diverged, rolled.made * self.dt, "diverged and stopped at the last finite state",
              self.not_finite.reason() or "try a shorter step or smaller gains")  # fmt: skip
-        tell(name, late >= 0.0, late * self.dt, "had contacts that were not solved to the tolerance",
+        warn_of(name, late >= 0.0, late * self.dt, "had contacts that were not solved to the tolerance",
              "look at `worst` and `converged` of the result; try a shorter step or more iterations")  # fmt: skip
 
 
-def tell(name: str, which: np.ndarray, when: np.ndarray, what: str, advice: str) -> None:
+def warn_of(name: str, which: np.ndarray, when: np.ndarray, what: str, advice: str) -> None:
     """Warn of samples with which something is wrong, since when."""
     if not np.any(which):
         return

@@ -1,4 +1,4 @@
-"""A simulation of a robot alone: what it is asked for, and what makes its steps, machine code or Python."""
+"""Simulations of a robot alone: what is asked for, and what makes the steps, machine code or Python."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from ..system.constrained.actuated import Actuated
 from ..system.constrained.robot import Constrained
 from ..system.system import System
 from .applied_forces import acting_on, with_passive
+from .compiled_stepper import CompiledStepper, PartlyIndependent, Rows
 from .constrained import ConstrainedFollower, check_met, in_drives
-from .course import Course, PartlyIndependent, Rows
-from .held_course import HeldCourse
+from .constrained_stepper import ConstrainedStepper
 from .numbers import Numbers, are_passive, read_numbers, refuse_dry_friction
 from .observe import check_driven, read_observations
 from .observers import InstantObserver, Observer
-from .reading import check_closed, read_control, read_period, read_state, started
-from .runge_kutta import Controls, Follower, Held, Run, State, Torque, Trajectory, warn_of_divergence
+from .read_arguments import check_closed, read_control, read_period, read_state, started
+from .runge_kutta import Controls, Follower, HeldControls, Run, State, Torque, Trajectory, warn_of_divergence
 from .step import Law, Traced
 
 
@@ -29,53 +29,53 @@ class CompiledRun:
     each period.
     """
 
-    def __init__(self, course: Course, controls: Controls, period: int, threads: int | None) -> None:
-        self.course, self.controls, self._period, self._threads = course, controls, period, threads
-        sizes = {"tau": course.robot.nv, "u": course.robot.nu}
+    def __init__(self, stepper: CompiledStepper, controls: Controls, period: int, threads: int | None) -> None:
+        self.stepper, self.controls, self._period, self._threads = stepper, controls, period, threads
+        sizes = {"tau": stepper.robot.nv, "u": stepper.robot.nu}
         rows = min((x.shape[-2] for x in controls.arrays.values()), default=1)
-        still = {name: np.broadcast_to(0.0, (rows, sizes[name])) for name in course.law.given}
+        still = {name: np.broadcast_to(0.0, (rows, sizes[name])) for name in stepper.law.given}
         given = {name: controls.arrays.get(name, x) for name, x in still.items()}
         self._rows = {name: self._spread(x) for name, x in given.items()}
         self._varies = bool(controls.arrays)
 
     def _spread(self, x: np.ndarray) -> np.ndarray:
         """Controls (..., rows, size) as (n, rows, size)."""
-        course = self.course
-        return np.broadcast_to(x, (*course.batch, *x.shape[-2:])).reshape(course.n, *x.shape[-2:])
+        stepper = self.stepper
+        return np.broadcast_to(x, (*stepper.batch, *x.shape[-2:])).reshape(stepper.n, *x.shape[-2:])
 
     @property
     def t(self) -> float:
         """The time reached."""
-        return self.course.steps * self.course.dt
+        return self.stepper.steps * self.stepper.dt
 
     def reach(self, step: int, steps: int) -> bool:
         """Come at least to a step, and at most to `steps`; False where no sample moves any more."""
-        course = self.course
-        while course.steps < step and not course.is_over:
-            count = min(course.several, steps - course.steps)
+        stepper = self.stepper
+        while stepper.steps < step and not stepper.is_over:
+            count = min(stepper.several, steps - stepper.steps)
             rows, hold = self._rows, self._period if self._varies else ALWAYS
             if self.controls.functions:
-                count = min(count, self._period - course.steps % self._period)
-                if course.steps % self._period == 0:
+                count = min(count, self._period - stepper.steps % self._period)
+                if stepper.steps % self._period == 0:
                     self._ask()
-                row = course.steps // self._period
+                row = stepper.steps // self._period
                 rows = {name: x[:, row : row + 1] if name in self.controls.arrays else x for name, x in rows.items()}
                 hold = ALWAYS
-            course.advance(count, Rows([rows[name] for name in course.law.given], hold), self._threads)
-        return not course.is_over
+            stepper.advance(count, Rows([rows[name] for name in stepper.law.given], hold), self._threads)
+        return not stepper.is_over
 
     def _ask(self) -> None:
         """Ask for the controls of the next period."""
-        state = self.course.seen()
-        for name, x in self.controls.ask(self.course.steps, self.t, state.q, state.v).items():
+        state = self.stepper.seen()
+        for name, x in self.controls.ask(self.stepper.steps, self.t, state.q, state.v).items():
             self._rows[name] = self._spread(x[..., None, :])
 
     def _force(self, t: float, q: np.ndarray, v: np.ndarray, ids: np.ndarray) -> Any:
         """The forces at a time, of some samples."""
-        law, now = self.course.law, self.course.now
+        law, now = self.stepper.law, self.stepper.now
         look = self.controls.not_finite.look
         found = np.zeros_like(v) if law.torque is None else look("torque", t, np.asarray(law.torque(t, q, v)), q, v)
-        step = int(t / self.course.dt + 0.25)
+        step = int(t / self.stepper.dt + 0.25)
         acting = {name: getattr(now, f"held_{name}")[ids] for name in law.asked}
         for name in law.asked:  # what is held may be of the period before
             self.controls.look(name, t, np.asarray(self.controls.every[name](t, q, v)), q, v)
@@ -84,30 +84,30 @@ class CompiledRun:
             acting[name] = x[ids, min(step // self._period, x.shape[1] - 1) if held else 0]
         shaped = {name: self.controls.look(name, t, x.reshape(*v.shape[:-1], -1), q, v) for name, x in acting.items()}
         found = found + shaped.get("tau", 0.0)
-        return found if "u" not in shaped else found + self.course.robot.control_force(q, v, shaped["u"])
+        return found if "u" not in shaped else found + self.stepper.robot.control_force(q, v, shaped["u"])
 
     @property
     def made(self) -> np.ndarray:
         """The steps that each sample (...) made."""
-        return self.course.now.made.reshape(self.course.batch).astype(int)
+        return self.stepper.now.made.reshape(self.stepper.batch).astype(int)
 
     def finish(self) -> None:
         """Say why samples diverged, where the robot's functions know it."""
-        self.course.explain(self._force)
+        self.stepper.explain(self._force)
 
     @property
     def trajectory(self) -> Trajectory:
         """The recorded states, and the last one."""
-        return self.course.trajectory()
+        return self.stepper.trajectory()
 
     @property
     def held(self) -> dict[str, np.ndarray]:
         """Traced controls at the times of the trajectory, by name."""
-        return self.course.held
+        return self.stepper.held
 
     def warn_of_divergence(self) -> None:
         """Warn when the motion diverged, and in how many samples."""
-        warn_of_divergence(self.course.lost_at(), self.course.dt, self.controls.not_finite)
+        warn_of_divergence(self.stepper.lost_at(), self.stepper.dt, self.controls.not_finite)
 
 
 class Request(NamedTuple):
@@ -193,7 +193,6 @@ class Simulation:
     def is_compiled(self) -> bool:
         """Whether all steps can be machine code."""
         from_python = self.torque is not None and not isinstance(self.torque, Traced)
-        from_python |= self.held is not None and bool(self.numbers.which)
         return not from_python and not self.robot.model.cluster_tree.has_shared_joints
 
     def law(self) -> Law:
@@ -211,13 +210,13 @@ class Simulation:
         given = self.start, self.dt, self.steps, self.every, self.acting
         try:
             if self.held is not None:
-                course: Course = HeldCourse(self.held, self.law(), *given)
+                stepper: CompiledStepper = ConstrainedStepper(self.held, self.law(), *given, self._values())
             else:
-                course = Course(self.robot, self.law(), *given, self._values())
+                stepper = CompiledStepper(self.robot, self.law(), *given, self._values())
         except PartlyIndependent:
             return self.python_run()
-        course.begin_at(self.given_q, self.given_v)
-        return CompiledRun(course, self.controls, self.period, self.threads)
+        stepper.begin_at(self.given_q, self.given_v)
+        return CompiledRun(stepper, self.controls, self.period, self.threads)
 
     def _values(self) -> dict[str, np.ndarray]:
         """The parameters of all samples (n, *shape)."""
@@ -230,11 +229,6 @@ class Simulation:
 
     def python_run(self) -> Run:
         """The same with forces asked from Python in every pass."""
-        if self.numbers.which and self.held is not None:
-            raise ArgumentError(
-                "numbers: parameters that differ from sample to sample need a plain robot; a constrained one takes "
-                "them in a scene: fb.Scene(constrained)"
-            )
         if self.numbers.which:
             raise ArgumentError(
                 "numbers: parameters that differ from sample to sample need steps in machine code: give forces as "
@@ -253,15 +247,15 @@ class Simulation:
 
     def _python_torque(self) -> Torque | None:
         """The forces as a function of time and state, asked in every pass."""
-        return Held(self.controls, self.torque) if self.controls.every else self.torque
+        return HeldControls(self.controls, self.torque) if self.controls.every else self.torque
 
-    # What is told of the motion besides its states.
+    # What is reported of the motion besides its states.
 
     def seen(self, run: Any, motion: Trajectory) -> Trajectory:
         """A trajectory with the controls of actuators, and with what was observed."""
         numbers = np.round(motion.t / self.dt).astype(int)
-        told = [name for name in self.controls.every if name == "u" or self.observed]
-        acted = {name: self._acted(name, numbers, run) for name in told}
+        reported = [name for name in self.controls.every if name == "u" or self.observed]
+        acted = {name: self._acted(name, numbers, run) for name in reported}
         u = acted.get("u")
         found: dict[str, np.ndarray] = {}
         if self.observed:

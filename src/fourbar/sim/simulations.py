@@ -9,9 +9,9 @@ from ..arrays import refuse_lazy
 from ..errors import ArgumentError, warn
 from ..system.system import System
 from .applied_forces import SimulationWarning, warn_of_contacts, warn_of_limits
-from .reading import check_times, read_counts
+from .read_arguments import check_times, read_counts
 from .runge_kutta import Torque, Trajectory
-from .simulation import Request, Simulation, reached
+from .simulated_robot import Request, Simulation, reached
 from .step import Traced
 
 Progress = Callable[[Iterable[int]], Iterable[int]]

@@ -21,10 +21,10 @@ from ..mechanism.mechanism import Mechanism
 from ..representation import html_table
 from ..system.load import loads
 from ..system.system import System
-from ..viewer.files import write
-from ..viewer.page import notebook
+from ..viewer.export import write
 from ..viewer.recording import Recording
-from ..viewer.solids import merged, shaded
+from ..viewer.standalone_page import notebook
+from ..viewer.triangles import merged, shaded
 from .applied_forces import SimulationWarning
 
 _FORMAT = 1

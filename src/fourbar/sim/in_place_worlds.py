@@ -14,7 +14,7 @@ from ..functions.rollout import ALWAYS, Rollout
 _STATE = ["q", "v", "impulse", "worst", "late", "count"]
 
 
-class Standing:
+class InPlaceWorlds:
     """n worlds of a scene in arrays (n, ...) of the caller, in which steps are made.
 
     `live` are q, v, impulses, the largest residual of a call, and counts of steps; `told` what the last step is to

@@ -9,6 +9,8 @@ import numpy as np
 import pytest
 
 import fourbar as fb
+from fourbar.sim.constrained import VaryingFollower
+from fourbar.tree.parameters import changed, find, variable
 
 
 def opened(robot: fb.System) -> Any:
@@ -59,8 +61,8 @@ def test_a_start_that_breaks_a_constraint_is_refused() -> None:
         fb.simulate(pinned, [0.3, 0.1], duration=0.1)
     with pytest.raises(fb.ArgumentError, match="moves by"):
         fb.simulate(pinned, pinned.project([0.3, 0.1]), [1.0, 1.0], duration=0.1)
-    with pytest.raises(fb.ArgumentError, match=r"plain robot.*Scene"):
-        fb.simulate(pinned, pinned.project([0.3, 0.1]), duration=0.1, numbers={"lower.mass": 1.0})
+    with pytest.raises(fb.ArgumentError, match="steps in machine code"):
+        fb.simulate(pinned, pinned.project([0.3, 0.1]), duration=0.1, numbers={"lower.mass": 1.0}, torque=nothing)
 
 
 def test_controls_that_are_not_finite_are_named() -> None:
@@ -129,6 +131,75 @@ def test_rows_that_depend_on_each_other_for_a_moment() -> None:
     assert len(turned.t) == 301 and np.abs(turned.q - expected.q).max() < 1e-9
     both = fb.rollout(held, [q, held.project([0.4, 0.4, -0.4])], [v, v], dt=1e-3, steps=300)
     assert not both.diverged.any() and np.abs(both.q[0, -1] - turned.q[-1]).max() < 1e-12
+
+
+def with_numbers(held: Any, values: dict[str, Any]) -> Any:
+    """The constrained robot built with other parameters."""
+    robot = held.system
+    which = find(variable(robot.mechanism), values)
+    flat = [float(x) for v in values.values() for x in np.ravel(v)]
+    other = fb.System(replace(changed(robot.mechanism, which, flat, given=True), configurations=()))
+    return other.constrained(*held._model.conditions)
+
+
+def driven_pendulum() -> Any:
+    """Two links geared to each other, with damping and a servo."""
+    b = fb.Builder("driven")
+    b.body("upper", joint=fb.joints.Revolute("y"), mass=1.0, com=(0, 0, -0.2), inertia=(0.02, 0.02, 0.002), damping=0.1)
+    b.body("lower", parent="upper", joint=fb.joints.Revolute("y"), position=(0, 0, -0.4), mass=0.7, com=(0, 0, -0.2),
+           inertia=(0.02, 0.02, 0.002))  # fmt: skip
+    b.position_servo("servo", drives={"upper": 1.0}, kp=20.0, kd=0.5)
+    return b.build().constrained(fb.loops.Gear("upper", "lower", -2.0))
+
+
+def test_parameters_of_samples_are_those_of_robots_built_with_them() -> None:
+    held, n, rng = driven_pendulum(), 3, np.random.default_rng(7)
+    values = {
+        "gravity": np.array([0.0, 0.0, -9.81]) + rng.normal(size=(n, 3)),
+        "lower.mass": rng.uniform(0.4, 1.0, n),
+        "upper.com": np.array([0.0, 0.0, -0.2]) + 0.02 * rng.normal(size=(n, 3)),
+        "lower.damping": rng.uniform(0.0, 0.2, n),
+        "lower.armature": rng.uniform(0.0, 0.02, n),
+        "servo.kp": rng.uniform(10.0, 30.0, n),
+    }
+    q, v = held.project(np.array([[0.3, 0.1], [0.6, -0.4], [0.1, 0.2]]), np.ones((n, 2)))
+    u = rng.normal(size=(n, 20, 1))
+    watch = {"energy": fb.observe.energy()}
+    runs = fb.rollout(held, q, v, u=u, dt=2e-3, every=4, numbers=values, observe=watch)
+    for k in range(n):
+        other = with_numbers(held, {name: x[k] for name, x in values.items()})
+        alone = fb.rollout(other, q[k], v[k], u=u[k], dt=2e-3, every=4, observe=watch)
+        assert np.abs(alone.q - runs.q[k]).max() < 1e-12 and np.abs(alone.v - runs.v[k]).max() < 1e-12
+        assert np.abs(alone.observations["energy"] - runs.observations["energy"][k]).max() < 1e-11
+        one = fb.rollout(held, q[k], v[k], u=u[k], dt=2e-3, every=4, numbers={name: x[k] for name, x in values.items()})
+        assert np.array_equal(one.q, runs.q[k])
+    assert len(np.unique(runs.q[:, -1, 0])) == n and np.abs(held.residual(runs.q)).max() < 1e-12
+
+
+def test_parameters_of_samples_whose_rows_depend_on_each_other_for_a_moment() -> None:
+    """Flat, a parallelogram is stepped by singular values, with the parameters of each sample."""
+    held, n = parallelogram(), 3
+    q, v = held.project(np.tile([0.3, 0.3, -0.3], (n, 1)), np.tile([-3.0, -3.0, 3.0], (n, 1)))
+    values = {
+        "coupler.mass": np.array([0.5, 1.0, 2.0]),
+        "crank.com": np.array([[0.25, 0, 0], [0.2, 0, 0], [0.3, 0, 0]]),
+    }
+    steps = []
+    step = VaryingFollower.step
+
+    def counted(self: Any, *given: Any) -> Any:
+        steps.append(1)
+        return step(self, *given)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(VaryingFollower, "step", counted)
+        runs = fb.rollout(held, q, v, dt=2e-3, steps=200, numbers=values)
+        assert steps
+    assert runs.q[:, :, 0].min() < -0.1 and np.abs(held.residual(runs.q)).max() < 1e-11
+    for k in range(n):
+        other = with_numbers(held, {name: x[k] for name, x in values.items()})
+        alone = fb.rollout(other, q[k], v[k], dt=2e-3, steps=200)
+        assert np.abs(alone.q - runs.q[k]).max() < 1e-9
 
 
 def test_traced_forces_of_a_constrained_robot_are_compiled() -> None:

@@ -16,7 +16,8 @@ from fourbar.joints import Free, Revolute
 matplotlib = pytest.importorskip("matplotlib")
 
 from fourbar.plots.lines import euler, limbs, panels  # noqa: E402
-from fourbar.plots.sticks import flat_plane, stick_figure  # noqa: E402
+from fourbar.plots.sticks import flat_plane, stick_figure, tip_path  # noqa: E402
+from fourbar.plots.style import labels, too_long  # noqa: E402
 
 
 def walker(joints: int = 3) -> fb.System:
@@ -228,6 +229,62 @@ def test_things_fixed_to_a_base_have_no_sticks() -> None:
     robot = b.build()
     ends = {tuple(bone[1].tolist()) for bone in stick_figure(robot, robot.neutral()).bones}
     assert ends == {(0.0, 1.0, 0.0), (0.0, 1.0, -1.0), (0.5, 1.0, -1.0), (0.0, 1.0, -1.5)}
+
+
+def humanoid() -> fb.System:
+    """Legs and arms whose joints are named by the side first, as many files do; a camera on the base."""
+    b = fb.Builder("humanoid")
+    matter = {"mass": 1.0, "inertia": (0.1, 0.1, 0.1)}
+    b.body("pelvis", joint=Free(), **matter)
+    for side, y in (("left", 0.1), ("right", -0.1)):
+        for first, z in (("hip", -0.1), ("shoulder", 0.5)):
+            parent = "pelvis"
+            for k, part in enumerate(("pitch", "roll", "yaw")):
+                name = f"{side}_{first}_{part}_joint"
+                b.body(name, parent=parent, joint=Revolute("xyz"[k]), position=(0, y, z), **matter)
+                parent = name
+            elbow = {"hip": "knee", "shoulder": "elbow"}[first]
+            b.body(f"{side}_{elbow}_joint", parent=parent, joint=Revolute("y"), position=(0, 0, -0.3),
+                   com=(0.1, 0, -0.1), **matter)  # fmt: skip
+    return b.frame("camera", "pelvis", position=(0.1, 0, 0)).build()
+
+
+def test_limbs_that_begin_alike_are_distinguished() -> None:
+    of = limbs(humanoid().model.cluster_tree)
+    assert of["left_knee_joint"] == "left_hip" and of["left_elbow_joint"] == "left_shoulder"
+    titles = [axes.get_title(loc="left") for axes in motion(humanoid()).plot(what=["coordinates"]).axes]
+    assert {"angles: left_hip", "angles: right_hip", "angles: left_shoulder", "angles: right_shoulder"} <= {*titles}
+
+
+def test_long_names_lose_the_word_that_all_have() -> None:
+    names = ["left_shoulder_pitch_joint", "left_elbow_joint"]
+    assert too_long(names) and not too_long(names[1:])
+    assert labels(names, True) == ["left_shoulder_pitch", "left_elbow"] and labels(names[1:], True) == names[1:]
+    assert labels(["a_joint", "b_joint"], False) == ["a_joint", "b_joint"]
+    alike = ["x" * 20 + mark + "y" * 20 for mark in "ab"]
+    assert labels(alike, True) == alike, "dots would make them the same"
+
+
+def test_the_path_is_that_of_a_far_end_not_of_a_sensor() -> None:
+    robot = humanoid()
+    q = robot.random(0, n=2)
+    name, path = tip_path(robot, q)
+    T = robot.pose(q, "right_elbow_joint")
+    assert name == "right_elbow_joint" and np.allclose(path, T[:, :3, :3] @ [0.1, 0, -0.1] + T[:, :3, 3])
+    ends = [bone[1] for bone in stick_figure(robot, q[0]).bones]
+    assert any(np.allclose(x, path[0]) for x in ends) and len(ends) == 20, "five of each limb, none to the camera"
+
+
+def test_a_slider_is_joined_with_its_guide() -> None:
+    robot = fb.robots.stewart_platform()
+    q = robot.random(0)
+    bones = stick_figure(robot, q).bones
+    for k in range(1, 7):
+        joint = next(c for c in robot.mechanism.joints if c.name == f"slide{k}")
+        T = robot.pose(q, joint.parent)
+        guide = T[:3, :3] @ np.array(joint.placement.position) + T[:3, 3]
+        leg = [guide, robot.pose(q, joint.child)[:3, 3]]
+        assert any(np.allclose(bone, leg) for bone in bones)
 
 
 def test_zeros_of_the_mass_matrix_are_white() -> None:

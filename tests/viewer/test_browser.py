@@ -225,3 +225,18 @@ def test_a_motion_plays_with_forces(serve: Any) -> None:
     low = settled(watched)
     assert orange(high) < 20 < orange(low) - 20, "a force is drawn where the ball lies, none while it falls"
     assert watched.errors == []
+
+
+def test_ghosts_are_seen_when_their_slider_is_moved(serve: Any, run: fb.Trajectory) -> None:
+    shown, watched = serve(run)
+    shown.control.playing.value = False
+    shown.control.seek(1.0)
+    alone = settled(watched)
+    slider = watched.page.get_by_role("slider").nth(1)  # after the time line
+    slider.focus()
+    for _ in range(4):
+        slider.press("ArrowRight")
+    until(lambda: changed(watched.pixels(_SCENE), alone) > 500, watched.page)
+    pale = (np.ptp(settled(watched), axis=2) > 15).sum() - (np.ptp(alone, axis=2) > 15).sum()
+    assert pale > 1000, "more pixels have a colour, though a pale one"
+    assert watched.errors == []

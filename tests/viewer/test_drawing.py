@@ -14,21 +14,21 @@ import pytest
 import fourbar as fb
 from fourbar.mechanism.geometry import Geometry
 from fourbar.mechanism.placement import Placement
-from fourbar.sim.recorded import load_recording
+from fourbar.sim.results import load_recording
 from fourbar.spatial.linear import Vec
-from fourbar.viewer import solids
+from fourbar.viewer import triangles
 from fourbar.viewer.draw import draw
 from fourbar.viewer.gltf import glb
-from fourbar.viewer.ground import surface_of
-from fourbar.viewer.marks import half_axes
+from fourbar.viewer.overlays import half_axes
 from fourbar.viewer.recording import Recording, held, still
 from fourbar.viewer.rotations import continuous, matrices, quaternions
+from fourbar.viewer.terrain_surfaces import surface_of
 from fourbar.viewer.view import recording_of
 
 pytestmark = pytest.mark.quick
 
 
-def volume(solid: solids.Solid) -> float:
+def volume(solid: triangles.TriangleSurface) -> float:
     """The volume inside a closed surface whose triangles turn outwards."""
     a, b, c = np.moveaxis(solid.vertices[solid.faces].astype(float), 1, 0)
     return float(np.einsum("ij,ij->i", a, np.cross(b, c)).sum() / 6.0)
@@ -37,28 +37,28 @@ def volume(solid: solids.Solid) -> float:
 @pytest.mark.parametrize(
     ("solid", "wanted"),
     [
-        (solids.box(1.0, 2.0, 3.0), 6.0),
-        (solids.cylinder(0.5, 2.0, 200), np.pi * 0.25 * 2.0),
-        (solids.sphere(1.0, 96), 4.0 / 3.0 * np.pi),
-        (solids.capsule(0.5, 1.0, 96), np.pi * 0.25 + np.pi / 6.0),
-        (solids.ellipsoid(1.0, 2.0, 0.5), 4.0 / 3.0 * np.pi),
+        (triangles.box(1.0, 2.0, 3.0), 6.0),
+        (triangles.cylinder(0.5, 2.0, 200), np.pi * 0.25 * 2.0),
+        (triangles.sphere(1.0, 96), 4.0 / 3.0 * np.pi),
+        (triangles.capsule(0.5, 1.0, 96), np.pi * 0.25 + np.pi / 6.0),
+        (triangles.ellipsoid(1.0, 2.0, 0.5), 4.0 / 3.0 * np.pi),
     ],
 )
-def test_shapes_have_their_volume_and_normals_point_out(solid: solids.Solid, wanted: float) -> None:
+def test_shapes_have_their_volume_and_normals_point_out(solid: triangles.TriangleSurface, wanted: float) -> None:
     assert volume(solid) == pytest.approx(wanted, rel=0.03)
     assert np.allclose(np.linalg.norm(solid.normals, axis=1), 1.0, atol=1e-5)
     assert (np.einsum("ij,ij->i", solid.vertices, solid.normals) > 0.0).all()
 
 
 def test_edges_stay_sharp_and_round_things_smooth() -> None:
-    box, ball = solids.box(1.0, 1.0, 1.0), solids.sphere(1.0)
+    box, ball = triangles.box(1.0, 1.0, 1.0), triangles.sphere(1.0)
     assert sorted(map(tuple, np.abs(box.normals).round(6).tolist())).count((0.0, 0.0, 1.0)) == 8
     assert np.abs(ball.normals - ball.vertices).max() < 0.05
 
 
 def test_fewer_triangles_look_alike() -> None:
-    ball = solids.sphere(1.0, 160)
-    fewer = solids.shaded(*solids.simplified(ball.vertices, ball.faces, 2000))
+    ball = triangles.sphere(1.0, 160)
+    fewer = triangles.shaded(*triangles.simplified(ball.vertices, ball.faces, 2000))
     assert 500 < len(fewer.faces) <= 2000
     assert volume(fewer) == pytest.approx(volume(ball), rel=0.05)
 
@@ -75,7 +75,7 @@ def test_quaternions_of_all_turns() -> None:
 
 def test_directions_become_the_third_axis() -> None:
     z = np.random.default_rng(1).normal(size=(40, 3))
-    T = solids.pointing(z, z)
+    T = triangles.pointing(z, z)
     assert np.allclose(T[:, :3, 2], z / np.linalg.norm(z, axis=1, keepdims=True))
     assert np.allclose(np.linalg.det(T[:, :3, :3]), 1.0) and np.allclose(T[:, :3, 3], z)
 

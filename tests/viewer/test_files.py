@@ -13,11 +13,11 @@ import pytest
 
 import fourbar as fb
 from fourbar.cli.main import main
-from fourbar.sim.recorded import load_recording
+from fourbar.sim.results import load_recording
 from fourbar.viewer import pictures
-from fourbar.viewer.page import page
 from fourbar.viewer.recording import still
-from fourbar.viewer.view import tell_missing
+from fourbar.viewer.standalone_page import page
+from fourbar.viewer.view import warn_of_missing
 
 
 @pytest.fixture(scope="module")
@@ -189,4 +189,4 @@ def test_what_cannot_be_shown_is_refused(run: fb.Trajectory) -> None:
 
 def test_a_missing_mesh_is_said_in_one_line() -> None:
     with pytest.warns(UserWarning, match=r"a\.stl.*1 more"):
-        tell_missing(("mesh 'a.stl' was not found", "mesh 'b.stl' was not found"))
+        warn_of_missing(("mesh 'a.stl' was not found", "mesh 'b.stl' was not found"))

@@ -93,6 +93,48 @@ def test_worlds_ghosts_and_layers(serve: Callable[..., fb.View]) -> None:
         _ = shown.q
 
 
+def test_worlds_may_stand_far_apart(serve: Callable[..., fb.View]) -> None:
+    robot = fb.robots.double_pendulum()
+    shown = serve(fb.rollout(robot, np.zeros((2, 2)), dt=0.01, steps=2), spread=100.0)
+    assert np.ptp(np.array(shown.window.groups[0].handle.batched_positions), axis=0).max() > 99.0
+
+
+def test_a_seek_moves_the_time_line(serve: Callable[..., fb.View]) -> None:
+    robot = fb.robots.double_pendulum()
+    shown = serve(fb.simulate(robot, [0.3, 0.0], duration=1.0, dt=0.01))
+    player: Any = shown.control
+    player.playing.value = False
+    player.seek(0.5)
+    assert abs(float(player._line.value) - 0.5) < 1e-9
+
+
+def test_a_scene_is_shown_on_its_ground(serve: Callable[..., fb.View]) -> None:
+    b = fb.Builder("ball")
+    b.body("ball", joint=fb.joints.Free(), mass=1.0, inertia=(0.004, 0.004, 0.004))
+    scene = fb.Scene(b.build(), fb.Plane(point=(0.0, 0.0, 0.3)), contacts=[fb.contact.Shape("ball", "sphere", 0.1)])
+    assert np.allclose(serve(scene).q, scene.start()) and abs(scene.start()[2] - 0.4) < 1e-9
+    assert np.allclose(serve(scene, [0.0, 0.0, 2.0, 1.0, 0.0, 0.0, 0.0]).q[2], 2.0)
+
+
+def test_a_stretched_arm_can_be_dragged_out_of_its_singular_position(serve: Callable[..., fb.View]) -> None:
+    """Upright, its hinges about z and y: sideways no joint moves the tool, at first."""
+    b = fb.Builder("arm")
+    matter = {"mass": 1.0, "inertia": (0.1, 0.1, 0.1)}
+    b.body("turn", joint=fb.joints.Revolute("z"), **matter)
+    b.body("upper", parent="turn", joint=fb.joints.Revolute("y"), **matter)
+    b.body("lower", parent="upper", joint=fb.joints.Revolute("y"), position=(0, 0, 0.5), **matter)
+    robot = b.frame("tool", "lower", position=(0, 0, 0.5)).build()
+    shown = serve(robot)
+    posing: Any = shown.control
+    posing._take("tool")
+    posing._control.position = np.array([0.0, 0.3, 0.8])
+    posing._dragged()
+    assert np.linalg.norm(robot.pose(shown.q, "tool")[:3, 3] - [0.0, 0.3, 0.8]) < 0.02
+    posing._control.position = np.array([0.0, 0.0, 3.0])  # too far: as near as it can
+    posing._dragged()
+    assert np.linalg.norm(robot.pose(shown.q, "tool")[:3, 3] - [0.0, 0.0, 1.0]) < 0.05
+
+
 def test_a_drag_brings_a_looped_robot_to_the_handle(serve: Callable[..., fb.View]) -> None:
     robot = fb.robots.five_bar()
     shown = serve(robot)

@@ -62,17 +62,25 @@ def limbs(cluster_tree: ClusterTree) -> dict[str, str]:
     names: dict[int, list[str]] = {}
     for i, first in enumerate(of):
         names.setdefault(first, []).append(cluster_tree.moving[i].name)
-    return {name: _limb(own) for own in names.values() for name in own}
+    called = _distinct([*names.values()])
+    return {name: limb for own, limb in zip(names.values(), called, strict=True) for name in own}
 
 
-def _limb(names: Sequence[str]) -> str:
-    """What the joints of a limb are called: how they all begin, else how the first two do, else as the first."""
-    for own in (names, names[:2]):
-        alike = takewhile(lambda letters: len(set(letters)) == 1, zip(*own, strict=False))
-        common = "".join(letters[0] for letters in alike).rstrip("_-. 0123456789")
-        if len(own) > 1 and len(common) > 1:
-            return common
-    return names[0]
+def _distinct(limbs: Sequence[Sequence[str]]) -> list[str]:
+    """What limbs are called, by the names of their joints: how all of one begin, and where several limbs begin alike,
+    such as a left leg and a left arm, how its first two do, else as the first."""
+    called = [""] * len(limbs)
+    for naming in (_beginning, lambda own: _beginning(own[:2]), lambda own: own[0]):
+        found = [name or naming(own) for name, own in zip(called, limbs, strict=True)]
+        called = [name if found.count(name) == 1 else "" for name in found]
+    return [name or own[0] for name, own in zip(called, limbs, strict=True)]
+
+
+def _beginning(names: Sequence[str]) -> str:
+    """How several names begin, without digits; empty if they do not begin alike."""
+    alike = takewhile(lambda letters: len(set(letters)) == 1, zip(*names, strict=False))
+    common = "".join(letters[0] for letters in alike).rstrip("_-. 0123456789")
+    return common if len(names) > 1 and len(common) > 1 else ""
 
 
 def euler(quaternion: np.ndarray) -> np.ndarray:

@@ -9,7 +9,7 @@ import numpy as np
 
 from ..mechanism.mechanism import joint_of
 from .lines import limbs
-from .style import DARK, EDGE, drawing, load_matplotlib, shortened
+from .style import DARK, EDGE, drawing, labels, load_matplotlib, too_long
 
 _WRITTEN = 7  # rows up to which entries are written as numbers
 _NAMED = 24  # rows up to which each has its name; of more, each limb has
@@ -53,15 +53,16 @@ def _write_entries(axes: Any, M: np.ndarray, sizes: np.ndarray) -> None:
 def _name_rows(axes: Any, names: Sequence[str], limb: Sequence[str]) -> None:
     n = len(names)
     if n <= _NAMED:
-        axes.set_xticks(range(n), [shortened(x) for x in names], rotation=90)
-        axes.set_yticks(range(n), [shortened(x) for x in names])
+        written = labels(names, too_long(names))
+        axes.set_xticks(range(n), written, rotation=90)
+        axes.set_yticks(range(n), written)
         return
     starts = [i for i in range(n) if not i or limb[i] != limb[i - 1]]
     ends = [*starts[1:], n]
     middles = [0.5 * (a + b - 1) for a, b in zip(starts, ends, strict=True)]
-    labels = [shortened(limb[a]) for a in starts]
-    axes.set_xticks(middles, labels, rotation=90)
-    axes.set_yticks(middles, labels)
+    written = labels([limb[a] for a in starts], short=False)
+    axes.set_xticks(middles, written, rotation=90)
+    axes.set_yticks(middles, written)
     axes.tick_params(length=0, colors=DARK)
     for start in starts[1:]:
         axes.axhline(start - 0.5, color=EDGE, lw=0.5)

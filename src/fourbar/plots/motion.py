@@ -9,7 +9,7 @@ import numpy as np
 
 from ..errors import ArgumentError, unknown
 from .lines import Line, Panel, coordinate_lines, largest, panels, velocity_lines
-from .style import EDGE, PALE, colour, drawing, shortened
+from .style import EDGE, PALE, colour, drawing, labels, too_long
 
 COORDINATES, VELOCITIES, TORQUES, ENERGY, CONTACTS = "coordinates", "velocities", "torques", "energy", "contacts"
 PARTS = (COORDINATES, VELOCITIES, TORQUES, ENERGY, CONTACTS)
@@ -41,12 +41,13 @@ def plot_motion(motion: Motion, what: Sequence[str] | None, joints: Sequence[str
         raise ArgumentError("plot: nothing is left to draw; ask for other parts or joints")
     columns = 1 if len(listed) <= 3 else 2 if len(listed) <= 10 else 3
     rows = -(-len(listed) // columns)
+    short = too_long(line.name for panel in listed for line in panel.lines)
     with drawing(_WIDE * columns + 1.2, _HIGH * rows + 0.8, title) as figure:
         grid = figure.subplots(rows, columns, sharex=True, squeeze=False)
         for axes in grid.ravel()[len(listed) :]:
             axes.set_visible(False)
         for number, (axes, panel) in enumerate(zip(grid.ravel(), listed, strict=False)):
-            draw_panel(axes, motion.t, panel)
+            draw_panel(axes, motion.t, panel, short)
             if number + columns >= len(listed):
                 axes.set_xlabel("time [s]")
                 axes.tick_params(labelbottom=True)
@@ -164,12 +165,13 @@ _PANELS: dict[str, Callable[[Motion, Sequence[str] | None], list[Panel]]] = {
 }
 
 
-def draw_panel(axes: Any, t: np.ndarray, panel: Panel) -> None:
-    """Lines with their names, and bands beyond their limits."""
+def draw_panel(axes: Any, t: np.ndarray, panel: Panel, short: bool) -> None:
+    """Lines with their names, cut short or not, and bands beyond their limits."""
+    named = labels([line.name for line in panel.lines], short)
     for k, line in enumerate(panel.lines):
         total = line.name == "sum" and panel.unit == "J"
         axes.plot(t, line.values, color=EDGE if total else colour(k), lw=1.3, ls="--" if total else "-",
-                  label=shortened(line.name))  # fmt: skip
+                  label=named[k])  # fmt: skip
     axes.set_title(panel.title)
     axes.set_ylabel(panel.unit)
     if len(t) > 1:

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from ..errors import ArgumentError
 from ..mechanism.mechanism import WORLD, Mechanism
+from ..mechanism.sticks import guided, held_points, stick_ends, tip
 from .style import COLOURS, DARK, EDGE, PALE, colour, drawing, load_matplotlib
 
 _FLAT = 1e-6  # of the size of a robot: what moves less than this in a direction moves in a plane
 _THIN = 0.1  # of that size: what a robot may be thick to be drawn flat
 _MOST_POSES = 12
+_SHORT_AXIS = 0.5  # of the longest axis: where few ticks have room
+_INNER = 0.8  # of an axis: where ticks are, so that those of two axes do not meet at a corner
 _AXES = ("#c0392b", "#2e8b57", "#1f5fa8")  # of frames: x, y, z
 
 
@@ -38,57 +41,11 @@ class Figure(NamedTuple):
         return np.concatenate([x.reshape(-1, 3) for x in self])
 
 
-def held_points(m: Mechanism) -> Iterator[list[tuple[str, np.ndarray]]]:
-    """For each joint and rod that closes a loop the two bodies that it holds, and where, in the bodies' frames."""
-    for named in m.loops:
-        if named.loop.attachments:
-            yield [(body, np.array(point, float)) for body, point in named.loop.attachments]
-
-
-def tip(robot: Any) -> tuple[str, str, np.ndarray]:
-    """What the path of a robot is drawn of: a name, a body and a point of it: the last frame, else the centre of mass
-    of the last body, whose origin may lie on a hinge."""
-    m = robot.mechanism
-    if m.frames:
-        frame = m.frames[-1]
-        return frame.name, frame.body, np.array(frame.placement.position)
-    body = m.bodies[-1]
-    return body.name, body.name, np.array(body.com)
-
-
 def tip_path(robot: Any, q: np.ndarray) -> tuple[str, np.ndarray]:
     """The name of the tip, and where it is (n, 3) at configurations (n, nq)."""
-    name, body, point = tip(robot)
+    name, body, point = tip(robot.mechanism)
     T = robot.pose(q, body)
     return name, T[:, :3, :3] @ point + T[:, :3, 3]
-
-
-def _ends(m: Mechanism) -> dict[str, list[str]]:
-    """The bodies that move and carry none that does, each with all that is fixed to it."""
-    link: dict[str, str] = {WORLD: WORLD}
-    for c in m.joints:  # parents come first
-        link[c.child] = c.child if c.joint.nv else link[c.parent]
-    ends = {link[c.child] for c in m.joints} - {link[c.parent] for c in m.joints if c.joint.nv} - {WORLD}
-    return {end: [body for body, own in link.items() if own == end] for end in sorted(ends)}
-
-
-def _shown(m: Mechanism, ends: dict[str, list[str]], origins: dict[str, np.ndarray]) -> set[str]:
-    """The bodies to which sticks lead: those that move in their parents, what lies between, and the far ends.
-
-    What is fixed to a body that carries others, such as sensors, has none.
-    """
-    above = {c.child: c for c in m.joints}
-    wanted = [c.child for c in m.joints if c.joint.nv]
-    for end, fixed in ends.items():
-        wanted.append(max(fixed, key=lambda body: float(np.linalg.norm(origins[body] - origins[end]))))
-    if m.frames:
-        wanted.append(m.frames[-1].body)
-    found: set[str] = set()
-    for body in wanted:
-        while body != WORLD and body not in found:
-            found.add(body)
-            body = above[body].parent
-    return found
 
 
 def stick_figure(robot: Any, q: np.ndarray) -> Figure:
@@ -100,20 +57,10 @@ def stick_figure(robot: Any, q: np.ndarray) -> Figure:
     def at(body: str, point: np.ndarray) -> np.ndarray:
         return poses[body][:3, :3] @ point + origin[body]
 
-    ends = _ends(m)
-    shown = _shown(m, ends, origin)
-    bones = [(origin[c.parent], origin[c.child]) for c in m.joints if c.parent != WORLD and c.child in shown]
-    ties, pins = [], []
-    for held in held_points(m):
-        places = [at(body, point) for body, point in held]
-        bones += [(origin[body], p) for (body, _), p in zip(held, places, strict=True) if body != WORLD]
-        ties.append(tuple(places))
-        pins += places
-    far = {body for fixed in ends.values() for body in fixed}
-    bones += [(origin[f.body], at(f.body, np.array(f.placement.position))) for f in m.frames if f.body in far & shown]
-    _, last, point = tip(robot)
-    if last != WORLD and (m.frames or last not in {c.parent for c in m.joints}):
-        bones.append((origin[last], at(last, point)))
+    bones = [(origin[body], at(body, point)) for body, points in stick_ends(m).items() for point in points]
+    bones += [(at(c.parent, np.array(c.placement.position)), origin[c.child]) for c in guided(m) if c.parent != WORLD]
+    ties = [tuple(at(body, point) for body, point in held) for held in held_points(m)]
+    pins = [place for tie in ties for place in tie]
     joints = [origin[c.child] for c in m.joints if c.joint.nv] + pins
     roots = [origin[c.child] for c in m.joints if c.parent == WORLD and c.joint.nv != 6]
     shapes = (2, 3), (2, 3), (3,), (3,)
@@ -185,11 +132,14 @@ def _finish(axes: Any, points: np.ndarray, which: list[int], named: bool) -> Non
         axes.set_zlabel("z [m]")
         middle, half = 0.5 * (points.max(axis=0) + points.min(axis=0)), 0.55 * np.ptp(points, axis=0)
         half = np.maximum(half, 0.35 * half.max() + 1e-9)
-        for k, set_limits in enumerate((axes.set_xlim, axes.set_ylim, axes.set_zlim)):
-            set_limits(middle[k] - half[k], middle[k] + half[k])
+        for k, axis in enumerate((axes.xaxis, axes.yaxis, axes.zaxis)):
+            low, high = middle[k] - half[k], middle[k] + half[k]
+            (axes.set_xlim, axes.set_ylim, axes.set_zlim)[k](low, high)
+            few = 2 if half[k] < _SHORT_AXIS * half.max() else 4
+            ticks = load_matplotlib().ticker.MaxNLocator(few).tick_values(low, high)
+            axis.set_ticks([x for x in ticks if abs(x - middle[k]) < _INNER * half[k]])
+            axis.set_tick_params(pad=6 if k == 2 else 1)
         axes.set_box_aspect(half, zoom=0.84)
-        for axis in (axes.xaxis, axes.yaxis, axes.zaxis):
-            axis.set_major_locator(load_matplotlib().ticker.MaxNLocator(4))
         axes.view_init(elev=18, azim=-58)
     if named and axes.get_legend_handles_labels()[1]:
         axes.legend(loc="upper right")

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
 from ..errors import ArgumentError, extra
 
 COLOURS = ("#1f5fa8", "#d1701c", "#3a8f4d", "#8c4aa0", "#b03a48", "#4a8f99", "#8a6d3b", "#5c5c5c")
+_MOST = 24  # letters that fit beside a picture
 DARK, PALE, EDGE = "#333333", "#b5b5b5", "#888888"
 STYLE: dict[Any, Any] = {
     "axes.spines.top": False,
@@ -41,11 +42,11 @@ def load_matplotlib() -> Any:
 def drawing(width: float, height: float, title: str) -> Iterator[Any]:
     """A new figure (inches) to draw on, in our style; it belongs to no window, and settings stay as they were."""
     with load_matplotlib().rc_context(STYLE):
-        from .picture import Picture
+        from .figure import Picture
 
         figure = Picture(figsize=(width, height), layout="constrained")
         if title:
-            figure.suptitle(title.replace("_", " "), x=0.01, ha="left", weight="bold")
+            figure.suptitle(title, x=0.01, ha="left", weight="bold")
         yield figure
 
 
@@ -54,6 +55,22 @@ def colour(number: int) -> str:
     return COLOURS[number % len(COLOURS)]
 
 
-def shortened(name: str, most: int = 22) -> str:
+def too_long(names: Iterable[str]) -> bool:
+    """Whether names do not fit beside a picture as they are."""
+    return any(len(name) > _MOST for name in names)
+
+
+def labels(names: Sequence[str], short: bool) -> list[str]:
+    """Names beside a picture: where they are to be short without the word in which all end, and those that are still
+    too long with dots inside, but never two alike."""
+    if short and len(names) > 1:
+        ending = names[0][max(names[0].rfind(mark) for mark in "_-. ") :]
+        if 1 < len(ending) < len(names[0]) and all(name.endswith(ending) and name != ending for name in names):
+            names = [name.removesuffix(ending) for name in names]
+    found = [shortened(name) for name in names]
+    return found if len(set(found)) == len(set(names)) else list(names)
+
+
+def shortened(name: str, most: int = _MOST) -> str:
     """A name that fits beside a picture."""
     return name if len(name) <= most else f"{name[: most // 2 - 1]}…{name[-(most - most // 2) :]}"

@@ -6,7 +6,7 @@ import numpy as np
 
 FIELD = 0.75  # angle of view, in rad
 _FLAT = 0.2  # thickness of a box, of its diagonal, below which it is looked at across
-AWAY = 1.3  # distance, of the diagonal
+AWAY = 1.45  # distance, of the diagonal
 
 
 def direction(bounds: np.ndarray) -> tuple[float, float]:

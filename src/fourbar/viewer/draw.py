@@ -13,18 +13,18 @@ from ..errors import ArgumentError
 from ..mechanism.geometry import Geometry
 from ..mechanism.mechanism import Mechanism
 from ..mechanism.placement import Placement
-from . import marks
+from . import overlays
 from .drawing import GROUND, LOST, Drawing, Item, Rod, Shapes, bounding_box, is_shown, matrix, places
-from .ground import ground_items
-from .solids import Solid
 from .sticks import Sticks
+from .terrain_surfaces import ground_items
+from .triangles import TriangleSurface
 
 
 def draw(
     robot: Any,
     q: Any = None,
     terrains: Sequence[Terrain] = (),
-    ground: Sequence[Solid] = (),
+    ground: Sequence[TriangleSurface] = (),
     touching: Sequence[Shape] = (),
 ) -> Drawing:
     """What is drawn of a robot, of shapes that a scene gave it to touch with, and of what it stands on.
@@ -54,8 +54,8 @@ def draw(
     at = places(robot, rods, q)
     bounds = bounding_box([x for x in items if x.layer == "shapes"], at)
     size = float(np.linalg.norm(bounds[1] - bounds[0])) or 1.0
-    items += marks.frames(mechanism, size, world) + marks.axes(mechanism, size)
-    items += marks.masses(mechanism, size) + marks.inertias(mechanism, size)
+    items += overlays.frames(mechanism, size, world) + overlays.axes(mechanism, size)
+    items += overlays.masses(mechanism, size) + overlays.inertias(mechanism, size)
     items += _world(shapes, mechanism.world, world) + ground_items(terrains, mechanism.world, bounds, world)
     items += [Item(f"ground/{k}", "ground", world, solid, GROUND) for k, solid in enumerate(ground)]
     return Drawing(robot, tuple(items), tuple(rods), bounds, tuple(shapes.notes.values()))

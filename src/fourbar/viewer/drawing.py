@@ -14,9 +14,9 @@ import numpy as np
 
 from ..mechanism.geometry import Geometry
 from ..mechanism.mechanism import WORLD, Mechanism
-from . import solids
-from .meshes import Colour, Surface, read_mesh
-from .solids import Solid
+from . import triangles
+from .mesh_files import Colour, Surface, read_mesh
+from .triangles import TriangleSurface
 
 LAYERS = ("shapes", "collision", "frames", "axes", "mass", "inertia", "ground")
 GREY: Colour = (0.72, 0.74, 0.78, 1.0)
@@ -52,7 +52,7 @@ class Item:
     name: str
     layer: str
     place: int
-    solid: Solid
+    solid: TriangleSurface
     colour: Colour
     placement: np.ndarray = field(default_factory=lambda: np.eye(4))
 
@@ -102,7 +102,9 @@ class Drawing:
         for key, solid in own.items():
             share = max(60, int(most * len(solid.faces) / total))
             fewer = len(solid.faces) > share
-            smaller[key] = solids.shaded(*solids.simplified(solid.vertices, solid.faces, share)) if fewer else solid
+            smaller[key] = (
+                triangles.shaded(*triangles.simplified(solid.vertices, solid.faces, share)) if fewer else solid
+            )
         items = tuple(replace(x, solid=smaller[id(x.solid)]) for x in self.items if len(smaller[id(x.solid)].faces))
         return replace(self, items=items)
 
@@ -129,7 +131,7 @@ def places(robot: Robot, rods: Sequence[Rod], q: np.ndarray) -> np.ndarray:
             known[..., body, :3, :3] @ np.asarray(point, float) + known[..., body, :3, 3]
             for body, point in zip(rod.bodies, rod.points, strict=True)
         )
-        found.append(solids.pointing(b - a, a)[..., None, :, :])
+        found.append(triangles.pointing(b - a, a)[..., None, :, :])
     return np.concatenate([*found, world], axis=-3)
 
 
@@ -183,34 +185,34 @@ class Shapes:
         except ValueError as error:  # fourbar's ArgumentError is one
             self.notes.setdefault(shape.mesh, f"mesh {shape.mesh!r} cannot be shown: {error}")
         edge = _LOST_SIZE * self.size
-        return [(Surface(solids.box(edge, edge, edge), LOST), None)]
+        return [(Surface(triangles.box(edge, edge, edge), LOST), None)]
 
 
-def _scaled(solid: Solid, scale: np.ndarray) -> Solid:
+def _scaled(solid: TriangleSurface, scale: np.ndarray) -> TriangleSurface:
     if (scale == 1.0).all():
         return solid
     scale = np.where(scale == 0.0, 1e-9, scale)
     normals = solid.normals / scale
     normals /= np.linalg.norm(normals, axis=1, keepdims=True)
     faces = solid.faces if np.prod(scale) > 0.0 else solid.faces[:, ::-1]
-    return Solid((solid.vertices * scale).astype(np.float32), normals.astype(np.float32), faces)
+    return TriangleSurface((solid.vertices * scale).astype(np.float32), normals.astype(np.float32), faces)
 
 
-def primitive(shape: Geometry, size: float) -> Solid | None:
+def primitive(shape: Geometry, size: float) -> TriangleSurface | None:
     """A simple shape as triangles; a plane as large as a robot of such a size needs."""
     if shape.kind == "plane":
         edge = 2.0 * size
         side = np.linspace(-edge, edge, 2)
-        return solids.sheet(side, side, np.zeros((2, 2)))
+        return triangles.sheet(side, side, np.zeros((2, 2)))
     if shape.kind == "hfield":
         heights = np.array(shape.heights)
         x, y = (np.linspace(-s / 2.0, s / 2.0, n) for s, n in zip(shape.size[:2], heights.shape, strict=True))
-        return solids.sheet(x, y, heights)
+        return triangles.sheet(x, y, heights)
     if not any(shape.size):
         return None
-    made: dict[str, Callable[..., Solid]] = {
-        "box": solids.box, "sphere": solids.sphere, "cylinder": solids.cylinder, "capsule": solids.capsule,
-        "ellipsoid": solids.ellipsoid,
+    made: dict[str, Callable[..., TriangleSurface]] = {
+        "box": triangles.box, "sphere": triangles.sphere, "cylinder": triangles.cylinder, "capsule": triangles.capsule,
+        "ellipsoid": triangles.ellipsoid,
     }  # fmt: skip
     return made[shape.kind](*shape.size)
 

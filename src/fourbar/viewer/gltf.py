@@ -10,10 +10,10 @@ import numpy as np
 
 from .camera import AWAY, FIELD, direction
 from .drawing import Drawing, Item
-from .meshes import Colour, linear
+from .mesh_files import Colour, linear
 from .recording import Recording
 from .rotations import continuous, quaternions
-from .solids import Solid, arrow
+from .triangles import TriangleSurface, arrow
 
 _FLOAT, _INT = 5126, 5125
 _ARRAY, _ELEMENTS = 34962, 34963
@@ -74,7 +74,7 @@ class Document:
             entry["alphaMode"] = "BLEND"
         return self.once(("material", colour), lambda: self.add("materials", entry))
 
-    def mesh(self, solid: Solid, colour: Colour) -> int:
+    def mesh(self, solid: TriangleSurface, colour: Colour) -> int:
         """A surface in a colour."""
 
         def corners() -> int:

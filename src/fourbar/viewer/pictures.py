@@ -14,8 +14,8 @@ import numpy as np
 from ..errors import ArgumentError, FourbarError, extra
 from .camera import direction
 from .drawing import Drawing
-from .page import page
 from .recording import Recording
+from .standalone_page import page
 
 _BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome", "microsoft-edge")
 FLAGS = (

@@ -11,12 +11,12 @@ import numpy as np
 from ..contact.shapes import Shape
 from ..contact.terrain import Terrain
 from ..errors import ArgumentError
-from . import solids
+from . import triangles
 from .draw import draw
 from .drawing import Drawing
-from .ground import surface_of
-from .meshes import Colour
-from .solids import Solid
+from .mesh_files import Colour
+from .terrain_surfaces import surface_of
+from .triangles import TriangleSurface
 
 _MOST_WORLDS = 64  # that are drawn
 _WEIGHT, _LONGEST_FORCE = 0.8, 1.6  # lengths of arrows, in sizes of the robot: of its weight, and at most
@@ -39,7 +39,7 @@ class Recording:
     points: np.ndarray = field(default_factory=lambda: np.zeros((0, 0, 0, 3)))
     forces: np.ndarray = field(default_factory=lambda: np.zeros((0, 0, 0, 3)))
     spread: float = 0.0
-    ground: tuple[Solid, ...] = ()
+    ground: tuple[TriangleSurface, ...] = ()
     touching: tuple[Shape, ...] = ()
 
     def __post_init__(self) -> None:
@@ -81,7 +81,7 @@ class Recording:
         """What is drawn of it."""
         return draw(self.robot, self.q[0, 0], self.terrains, self.ground, self.touching)
 
-    def surfaces(self) -> tuple[Solid, ...]:
+    def surfaces(self) -> tuple[TriangleSurface, ...]:
         """All that it stands on, as surfaces."""
         around = self.drawing().bounds
         made = (surface_of(terrain, around) for terrain in self.terrains)
@@ -130,7 +130,7 @@ class Recording:
         mechanism = self.robot.mechanism
         weight = sum(b.mass for b in mechanism.bodies) * float(np.linalg.norm(mechanism.gravity))
         unit = weight or float(np.nanmax(np.linalg.norm(self.forces, axis=-1), initial=0.0)) or 1.0
-        poses = solids.pointing(forces, points + self.offsets()[:, None])
+        poses = triangles.pointing(forces, points + self.offsets()[:, None])
         return poses, np.minimum(np.linalg.norm(forces, axis=-1) * (_WEIGHT * size / unit), _LONGEST_FORCE * size)
 
     @property

@@ -8,11 +8,12 @@ import numpy as np
 
 from ..constraints import Closure, Distance
 from ..mechanism.mechanism import WORLD, Mechanism, PlacedJoint
-from . import solids
+from ..mechanism.sticks import guided, held_points, stick_ends
+from . import triangles
 from .drawing import Item, Rod, numbers
-from .meshes import Colour
+from .mesh_files import Colour
 
-# Colours that are told apart also by those who see red and green alike.
+# Colours that also people who confuse red and green can tell apart.
 PALETTE: tuple[Colour, ...] = tuple(
     (r / 255, g / 255, b / 255, 1.0)
     for r, g, b in ((52, 106, 178), (224, 130, 42), (62, 148, 92), (160, 90, 164), (198, 78, 82), (70, 150, 160),
@@ -36,30 +37,15 @@ def directions(joint: Any) -> list[tuple[np.ndarray, bool]]:
     return found
 
 
-def slides(joint: Any) -> bool:
-    """Whether a joint moves along one line without turning."""
-    found = directions(joint)
-    return len(found) == 1 and not found[0][1]
-
-
 class Sticks:
     """The sticks of a mechanism at poses (bodies, 4, 4) in which its loops are closed."""
 
     def __init__(self, mechanism: Mechanism, poses: np.ndarray) -> None:
         self.mechanism, self.poses, self.number = mechanism, poses, numbers(mechanism)
-        self.ends: dict[str, list[np.ndarray]] = {name: [] for name in self.number}
-        for joint in mechanism.joints:
-            self.ends[joint.parent].append(np.array(joint.placement.position, float))
-            if slides(joint.joint):
-                self.ends[joint.child].append(self._behind(joint))
-        for body, point in self._held():
-            self.ends[body].append(point)
-        for frame in mechanism.frames:
-            self.ends[frame.body].append(np.array(frame.placement.position, float))
+        self.ends = stick_ends(mechanism)
+        for joint in guided(mechanism):
+            self.ends[joint.child].append(self._behind(joint))
         self._free = {j.child for j in mechanism.joints if j.joint.nv == 6}
-        for body in mechanism.bodies:
-            if not any(np.linalg.norm(p) > 0.0 for p in self.ends[body.name]):
-                self.ends[body.name].append(np.array(body.com, float))
         self.size = self._size()
 
     def _behind(self, joint: PlacedJoint) -> np.ndarray:
@@ -68,11 +54,6 @@ class Sticks:
         parent = np.eye(4) if joint.parent == WORLD else self.poses[self.number[joint.parent]]
         start = parent[:3, :3] @ np.array(joint.placement.position, float) + parent[:3, 3]
         return child[:3, :3].T @ (start - child[:3, 3])
-
-    def _held(self) -> list[tuple[str, np.ndarray]]:
-        """Points of bodies that loops hold."""
-        found = [place for named in self.mechanism.loops for place in named.loop.attachments]
-        return [(body, np.array(point, float)) for body, point in found]
 
     def _size(self) -> float:
         points = [T[:3, :3] @ p + T[:3, 3] for b in self.mechanism.bodies for T in [self.poses[self.number[b.name]]]
@@ -97,7 +78,7 @@ class Sticks:
         found += self._closings(world)
         for k, x in enumerate(x for x in self.mechanism.loops if isinstance(x.loop, Distance)):
             length = float(getattr(x.loop, "length", 0.0))
-            solid = solids.rod(np.zeros(3), np.array([0.0, 0.0, length]), 0.5 * _THIN * self.size)
+            solid = triangles.rod(np.zeros(3), np.array([0.0, 0.0, length]), 0.5 * _THIN * self.size)
             found.append(Item(f"{x.name}/rod", "shapes", first_rod + k, solid, FIXED))
         return found
 
@@ -107,20 +88,20 @@ class Sticks:
         if not ends:
             return []
         radius = _THIN * self.size
-        parts = [solids.rod(origin, p, radius) for p in _distinct(ends)]
-        parts += [solids.moved(solids.sphere(radius, 16), _at(p)) for p in _distinct(ends)]
-        return [Item(f"{name}/stick", "shapes", place, solids.merged(parts), PALETTE[place % len(PALETTE)])]
+        parts = [triangles.rod(origin, p, radius) for p in _distinct(ends)]
+        parts += [triangles.moved(triangles.sphere(radius, 16), _at(p)) for p in _distinct(ends)]
+        return [Item(f"{name}/stick", "shapes", place, triangles.merged(parts), PALETTE[place % len(PALETTE)])]
 
     def _ground(self, world: int) -> list[Item]:
         """What of the world joins the places to which chains and loops are fixed, where there are several."""
         fixed = [np.array(j.placement.position, float) for j in self.mechanism.joints
                  if j.parent == WORLD and j.child not in self._free]  # fmt: skip
-        ends = _distinct([*fixed, *(p for body, p in self._held() if body == WORLD)])
+        ends = _distinct([*fixed, *(p for held in held_points(self.mechanism) for body, p in held if body == WORLD)])
         if len(ends) < 2:
             return []
         middle = np.mean(ends, axis=0) if len(ends) > 2 else ends[0]
-        parts = [solids.rod(middle, p, 0.6 * _THIN * self.size) for p in ends if np.linalg.norm(p - middle) > 0.0]
-        return [Item("world/stick", "shapes", world, solids.merged(parts), FIXED)]
+        parts = [triangles.rod(middle, p, 0.6 * _THIN * self.size) for p in ends if np.linalg.norm(p - middle) > 0.0]
+        return [Item("world/stick", "shapes", world, triangles.merged(parts), FIXED)]
 
     def _marker(self, joint: PlacedJoint, world: int) -> list[Item]:
         axes, radius = directions(joint.joint), 1.8 * _THIN * self.size
@@ -128,15 +109,15 @@ class Sticks:
         if not axes or len(axes) == 6:
             return []
         if len(axes) > 1:
-            return [Item(f"{joint.name}/marker", "shapes", place, solids.sphere(1.3 * radius), JOINT)]
+            return [Item(f"{joint.name}/marker", "shapes", place, triangles.sphere(1.3 * radius), JOINT)]
         axis, turns = axes[0]
         if turns:
-            solid, at = solids.cylinder(radius, 3.0 * radius), solids.pointing(axis, np.zeros(3))
+            solid, at = triangles.cylinder(radius, 3.0 * radius), triangles.pointing(axis, np.zeros(3))
             return [Item(f"{joint.name}/marker", "shapes", place, solid, JOINT, at)]
         R, home = np.array(joint.placement.rotation, float), np.array(joint.placement.position, float)
-        guide = solids.box(1.7 * radius, 1.7 * radius, 4.0 * radius)  # on the body along which it slides
+        guide = triangles.box(1.7 * radius, 1.7 * radius, 4.0 * radius)  # on the body along which it slides
         parent = world if joint.parent == WORLD else self.number[joint.parent]
-        return [Item(f"{joint.name}/marker", "shapes", parent, guide, JOINT, solids.pointing(R @ axis, home))]
+        return [Item(f"{joint.name}/marker", "shapes", parent, guide, JOINT, triangles.pointing(R @ axis, home))]
 
     def _closings(self, world: int) -> list[Item]:
         """Markers of joints that close loops."""
@@ -149,8 +130,8 @@ class Sticks:
             R = np.array(loop.at_predecessor.R, float)
             axes = directions(loop.joint)
             single = len(axes) == 1 and axes[0][1]
-            solid = solids.cylinder(radius, 3.4 * radius) if single else solids.sphere(1.3 * radius)
-            at = solids.pointing(R @ axes[0][0], p) if single else _at(p)
+            solid = triangles.cylinder(radius, 3.4 * radius) if single else triangles.sphere(1.3 * radius)
+            at = triangles.pointing(R @ axes[0][0], p) if single else _at(p)
             found.append(Item(f"{named.name}/marker", "shapes", place if place >= 0 else world, solid, CLOSING, at))
         return found
 

@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 
 from ..errors import ArgumentError, warn
-from .player import Player
-from .posing import Posing
+from .motion_page import MotionPage
 from .recording import Recording, still
-from .window import LOCAL, Window
+from .robot_page import RobotPage
+from .served_page import LOCAL, ServedPage
 
 
 class View:
@@ -23,9 +23,9 @@ class View:
 
     Parameters
     ----------
-    window : Window
+    window : ServedPage
         The page.
-    control : Posing or Player
+    control : RobotPage or MotionPage
         What is shown on it.
 
     Examples
@@ -37,7 +37,7 @@ class View:
     >>> shown.stop()  # doctest: +SKIP
     """
 
-    def __init__(self, window: Window, control: Posing | Player) -> None:
+    def __init__(self, window: ServedPage, control: RobotPage | MotionPage) -> None:
         self.window, self.control = window, control
 
     @property
@@ -60,13 +60,13 @@ class View:
         ndarray, shape (nq,)
             The configuration, with its loops closed.
         """
-        if not isinstance(self.control, Posing):
+        if not isinstance(self.control, RobotPage):
             raise ArgumentError("a motion is shown: its configurations are in run.q")
         return self.control.q.copy()
 
     @q.setter
     def q(self, q: Any) -> None:
-        if not isinstance(self.control, Posing):
+        if not isinstance(self.control, RobotPage):
             raise ArgumentError("a motion is shown, and its robot cannot be posed; fb.view(robot) can")
         if np.shape(q) != (self.control.robot.nq,):
             raise ArgumentError(f"q has shape {np.shape(q)}, expected ({self.control.robot.nq},)")
@@ -104,7 +104,7 @@ class View:
         >>> import fourbar as fb
         >>> fb.view(fb.robots.four_bar()).stop()  # doctest: +SKIP
         """
-        if isinstance(self.control, Player):
+        if isinstance(self.control, MotionPage):
             self.control.stop()
         with redirect_stdout(StringIO()):
             self.window.server.stop()
@@ -122,7 +122,7 @@ def recording_of(what: Any, q: Any = None) -> Recording:
             raise ArgumentError("view: q is where a robot stands; a motion has its own configurations")
         return what.recording
     if hasattr(what, "terrains") and hasattr(what, "robot"):
-        return still(what.robot, q, what.terrains, what.added)
+        return still(what.robot, what.start() if q is None else q, what.terrains, what.added)
     if hasattr(what, "mechanism") and hasattr(what, "poses"):
         return still(what, q)
     raise ArgumentError(
@@ -147,7 +147,8 @@ def view(
         A robot gets a slider per independent joint, poses to choose, and frames that can be dragged; its loops follow.
         A motion plays, with a time line; each sample of a batch is a world of its own.
     q : array_like, shape (..., nq), optional
-        Where a robot stands at the start; of several configurations the first can be posed. Neutral if None.
+        Where a robot stands at the start; of several configurations the first can be posed. If None neutral, and in a
+        scene on its ground.
     host : str, default '127.0.0.1'
         Address that is served: this machine only. '0.0.0.0' lets others on the network look, and move things.
     port : int, default 8080
@@ -183,17 +184,17 @@ def view(
     recording = recording_of(what, q)
     recording = replace(recording, spread=float(spread)) if spread else recording
     drawing = recording.drawing()
-    tell_missing(drawing.notes)
+    warn_of_missing(drawing.notes)
     name = recording.robot.name
-    window = Window(drawing, recording.worlds, recording.bounds(drawing), host, port, name)
-    control = Player(window, recording) if len(recording.t) > 1 else Posing(window, recording)
+    window = ServedPage(drawing, recording.worlds, recording.bounds(drawing), host, port, name)
+    control = MotionPage(window, recording) if len(recording.t) > 1 else RobotPage(window, recording)
     shown = View(window, control)
     if browser:
         webbrowser.open(shown.url)
     return shown
 
 
-def tell_missing(notes: tuple[str, ...]) -> None:
+def warn_of_missing(notes: tuple[str, ...]) -> None:
     """One line about meshes that could not be shown."""
     if notes:
         first, *others = notes

@@ -12,9 +12,9 @@ import numpy as np
 from ..errors import ArgumentError, needed
 from .camera import FIELD, looked_from
 from .drawing import Drawing, Item
-from .meshes import Colour, linear
+from .mesh_files import Colour, linear
 from .rotations import quaternions
-from .solids import Solid
+from .triangles import TriangleSurface
 
 LOCAL = "127.0.0.1"
 _CALLED = {
@@ -38,7 +38,7 @@ class Group(NamedTuple):
     items: tuple[Item, ...]
 
 
-class Window:
+class ServedPage:
     """A page with a drawing in one world or many."""
 
     def __init__(self, drawing: Drawing, worlds: int, bounds: np.ndarray, host: str, port: int, title: str) -> None:
@@ -46,7 +46,7 @@ class Window:
         if not isinstance(port, int) or not 0 <= port < 65536:
             raise ArgumentError(f"port={port!r}: expected a whole number from 0 to 65535")
         make = viser_module().ViserServer
-        with redirect_stdout(StringIO()):  # it prints its address, which is ours to tell
+        with redirect_stdout(StringIO()):  # it prints its address, which `view` does
             self.server: Any = make(host=host, port=port, label=title, verbose=False)
         self.gui, self.scene = self.server.gui, self.server.scene
         self.gui.configure_theme(show_logo=False, show_share_button=False)
@@ -104,7 +104,7 @@ class Window:
         """How often an item is drawn: once per world, or once where it does not move."""
         return 1 if item.place == self.drawing.world else self.worlds
 
-    def add(self, name: str, solid: Solid, colours: list[Colour], visible: bool) -> Any:
+    def add(self, name: str, solid: TriangleSurface, colours: list[Colour], visible: bool) -> Any:
         """A surface that is drawn once per colour, at poses that are given later."""
         n, opacity = len(colours), colours[0][3]
         turns = np.tile(np.array([1.0, 0.0, 0.0, 0.0], np.float32), (n, 1))

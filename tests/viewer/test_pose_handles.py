@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 
 import fourbar as fb
-from fourbar.viewer.posture import Posture
-from fourbar.viewer.reach import reach
+from fourbar.viewer.dragging import reach
+from fourbar.viewer.pose_handles import PoseHandles
 
 
 def test_handles_are_the_independent_coordinates_with_their_limits() -> None:
     robot = fb.robots.stewart_platform()
-    posture = Posture(robot, 1.0)
+    posture = PoseHandles(robot, 1.0)
     assert [h.name for h in posture.handles] == list(robot.names.velocities)
     joints = {j.name: j for j in robot.mechanism.joints}
     for h in posture.handles:
@@ -25,7 +25,7 @@ def test_a_free_base_has_three_lengths_and_three_angles() -> None:
     b = fb.Builder("brick")
     b.body("brick", joint=fb.joints.Free(), mass=1.0, inertia=(0.1, 0.1, 0.1))
     robot = b.build()
-    posture = Posture(robot, 2.0)
+    posture = PoseHandles(robot, 2.0)
     assert [h.name.split(".")[-1].split(" ")[-1] for h in posture.handles] == ["x", "y", "z", "roll", "pitch", "yaw"]
     values = [0.1, -0.2, 0.3, 0.4, -0.5, 0.6]
     posed = posture.moved(robot.neutral(), values)
@@ -36,7 +36,7 @@ def test_a_free_base_has_three_lengths_and_three_angles() -> None:
 
 def test_loops_follow_a_handle() -> None:
     robot = fb.robots.crank_rocker()
-    posture = Posture(robot, 1.0)
+    posture = PoseHandles(robot, 1.0)
     q = robot.neutral()
     start = posture.values(q)[0]
     for angle in start + np.linspace(0.0, 2.0 * np.pi, 12):
@@ -50,7 +50,7 @@ def test_loops_follow_a_handle() -> None:
 def test_what_cannot_be_closed_is_said_and_left() -> None:
     robot = fb.robots.slider_crank()
     free = robot.with_independent("piston")
-    posture = Posture(free, 1.0)
+    posture = PoseHandles(free, 1.0)
     q = free.neutral()
     far = posture.values(q)[0] + 10.0
     posed = posture.moved(q, [far])
@@ -60,7 +60,7 @@ def test_what_cannot_be_closed_is_said_and_left() -> None:
 
 def test_a_toggle_position_is_said() -> None:
     robot = fb.robots.slider_crank().with_independent("piston")
-    posture = Posture(robot, 1.0)
+    posture = PoseHandles(robot, 1.0)
     crank = list(robot.names.coordinates).index("crank")
     q = fb.robots.slider_crank().neutral() * 0.0
     straight = fb.robots.slider_crank().assemble(q, keep=["crank"])

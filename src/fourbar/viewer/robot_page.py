@@ -8,22 +8,22 @@ from typing import Any
 import numpy as np
 
 from ..errors import FourbarError
-from .posture import Posed, Posture, turn_of
-from .reach import reach
+from .dragging import reach
+from .pose_handles import Posed, PoseHandles, turn_of
 from .recording import Recording
 from .rotations import matrices
-from .window import Window
+from .served_page import ServedPage
 
 _NONE = "(none)"
 
 
-class Posing:
+class RobotPage:
     """Sliders and what they move. Callbacks come from threads of the server, one at a time."""
 
-    def __init__(self, window: Window, recording: Recording) -> None:
+    def __init__(self, window: ServedPage, recording: Recording) -> None:
         self.window, self.recording = window, recording
         self.robot: Any = recording.robot
-        self.posture = Posture(self.robot, window.drawing.size)
+        self.posture = PoseHandles(self.robot, window.drawing.size)
         self.q = recording.q[0, 0].copy()
         self._lock = threading.RLock()
         self._quiet = False  # while sliders are moved from here

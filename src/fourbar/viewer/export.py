@@ -9,9 +9,9 @@ from typing import Any
 from ..errors import ArgumentError
 from .drawing import LAYERS
 from .gltf import glb
-from .page import page
 from .pictures import film, picture
 from .recording import Recording
+from .standalone_page import page
 
 ENDINGS = {".html": "a page", ".glb": "glTF", ".png": "a picture", ".gif": "a film", ".mp4": "a film"}
 _DRAWN = ("ghosts", "layers", "rate", "spread")

@@ -13,7 +13,7 @@ _SAME = 1e-5  # of the size of a mesh: vertices nearer than that are one
 
 
 @dataclass(frozen=True, eq=False)
-class Solid:
+class TriangleSurface:
     """Triangles: vertices (n, 3) in metres, normals (n, 3) out of the surface, faces (m, 3) by number of vertex."""
 
     vertices: np.ndarray
@@ -26,7 +26,7 @@ class Solid:
         return np.array([self.vertices.min(axis=0), self.vertices.max(axis=0)], float)
 
 
-def shaded(vertices: np.ndarray, faces: np.ndarray) -> Solid:
+def shaded(vertices: np.ndarray, faces: np.ndarray) -> TriangleSurface:
     """Triangles with normals: one per vertex where the surface is smooth, one per face at edges."""
     vertices, faces = _joined(np.asarray(vertices, float), np.asarray(faces, int))
     corners = vertices[faces]
@@ -44,7 +44,9 @@ def shaded(vertices: np.ndarray, faces: np.ndarray) -> Solid:
     key = np.column_stack([faces.reshape(-1), np.round(normals * 64.0)]).astype(np.int64)
     _, first, number = np.unique(key, axis=0, return_index=True, return_inverse=True)
     points = vertices[faces.reshape(-1)[first]]
-    return Solid(points.astype(np.float32), normals[first].astype(np.float32), number.reshape(-1, 3).astype(np.uint32))
+    return TriangleSurface(
+        points.astype(np.float32), normals[first].astype(np.float32), number.reshape(-1, 3).astype(np.uint32)
+    )
 
 
 def _joined(vertices: np.ndarray, faces: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -94,32 +96,32 @@ def _clustered(vertices: np.ndarray, faces: np.ndarray, cells: int) -> tuple[np.
     return means, faces[first]
 
 
-def merged(solids: Sequence[Solid]) -> Solid:
+def merged(solids: Sequence[TriangleSurface]) -> TriangleSurface:
     """Several surfaces as one."""
     starts = np.cumsum([0, *(len(s.vertices) for s in solids)])
     faces = [s.faces + start for s, start in zip(solids, starts[:-1], strict=True)]
-    return Solid(
+    return TriangleSurface(
         np.concatenate([s.vertices for s in solids]),
         np.concatenate([s.normals for s in solids]),
         np.concatenate(faces).astype(np.uint32),
     )
 
 
-def moved(solid: Solid, placement: np.ndarray) -> Solid:
+def moved(solid: TriangleSurface, placement: np.ndarray) -> TriangleSurface:
     """The same at another place, by a matrix (4, 4)."""
     R = placement[:3, :3]
     vertices = solid.vertices @ R.T + placement[:3, 3]
-    return Solid(vertices.astype(np.float32), (solid.normals @ R.T).astype(np.float32), solid.faces)
+    return TriangleSurface(vertices.astype(np.float32), (solid.normals @ R.T).astype(np.float32), solid.faces)
 
 
-def box(x: float, y: float, z: float) -> Solid:
+def box(x: float, y: float, z: float) -> TriangleSurface:
     """A box of such edges about the origin."""
     corner = np.array([[i, j, k] for i in (-0.5, 0.5) for j in (-0.5, 0.5) for k in (-0.5, 0.5)]) * (x, y, z)
     quads = [(0, 1, 3, 2), (4, 6, 7, 5), (0, 4, 5, 1), (2, 3, 7, 6), (0, 2, 6, 4), (1, 5, 7, 3)]
     return shaded(corner, np.array([t for a, b, c, d in quads for t in ((a, b, c), (a, c, d))]))
 
 
-def turned(radius: Sequence[float], height: Sequence[float], sides: int = _ROUND) -> Solid:
+def turned(radius: Sequence[float], height: Sequence[float], sides: int = _ROUND) -> TriangleSurface:
     """A profile (radius at each height, from bottom to top) turned about z, closed at both ends."""
     angle = np.arange(sides) * (2.0 * np.pi / sides)
     ring = np.stack([np.cos(angle), np.sin(angle)], axis=1)
@@ -136,12 +138,12 @@ def turned(radius: Sequence[float], height: Sequence[float], sides: int = _ROUND
     return shaded(vertices, np.concatenate(faces))
 
 
-def cylinder(radius: float, length: float, sides: int = _ROUND) -> Solid:
+def cylinder(radius: float, length: float, sides: int = _ROUND) -> TriangleSurface:
     """A cylinder about z, its middle at the origin."""
     return turned((radius, radius), (-length / 2.0, length / 2.0), sides)
 
 
-def capsule(radius: float, length: float, sides: int = _ROUND) -> Solid:
+def capsule(radius: float, length: float, sides: int = _ROUND) -> TriangleSurface:
     """A cylinder about z with half balls at its ends."""
     angle = np.linspace(0.0, np.pi / 2.0, sides // 4 + 1)
     low = [(radius * np.sin(x), -length / 2.0 - radius * np.cos(x)) for x in angle]
@@ -150,26 +152,26 @@ def capsule(radius: float, length: float, sides: int = _ROUND) -> Solid:
     return turned([r for r, _ in profile], [h for _, h in profile], sides)
 
 
-def sphere(radius: float, sides: int = _ROUND) -> Solid:
+def sphere(radius: float, sides: int = _ROUND) -> TriangleSurface:
     """A ball about the origin."""
     return capsule(radius, 0.0, sides)
 
 
-def ellipsoid(x: float, y: float, z: float) -> Solid:
+def ellipsoid(x: float, y: float, z: float) -> TriangleSurface:
     """An ellipsoid with such half axes about the origin."""
     ball, half = sphere(1.0), np.maximum((x, y, z), 1e-9)
     normals = ball.normals / half
     normals /= np.linalg.norm(normals, axis=1, keepdims=True)
-    return Solid((ball.vertices * half).astype(np.float32), normals.astype(np.float32), ball.faces)
+    return TriangleSurface((ball.vertices * half).astype(np.float32), normals.astype(np.float32), ball.faces)
 
 
-def arrow(length: float, radius: float, head: float = 0.3) -> Solid:
+def arrow(length: float, radius: float, head: float = 0.3) -> TriangleSurface:
     """An arrow from the origin along z; its head takes such a part of its length."""
     neck = length * (1.0 - head)
     return turned((radius, radius, 2.4 * radius, 1e-3 * radius), (0.0, neck, neck, length), 12)
 
 
-def sheet(x: np.ndarray, y: np.ndarray, heights: np.ndarray) -> Solid:
+def sheet(x: np.ndarray, y: np.ndarray, heights: np.ndarray) -> TriangleSurface:
     """A surface z = heights[i, j] over places x[i], y[j]."""
     grid = np.stack([*np.meshgrid(x, y, indexing="ij"), heights], axis=-1)
     n, m = heights.shape
@@ -178,7 +180,7 @@ def sheet(x: np.ndarray, y: np.ndarray, heights: np.ndarray) -> Solid:
     return shaded(grid.reshape(-1, 3), np.concatenate([np.stack([a, b, c], axis=1), np.stack([a, c, d], axis=1)]))
 
 
-def rod(start: np.ndarray, end: np.ndarray, radius: float) -> Solid:
+def rod(start: np.ndarray, end: np.ndarray, radius: float) -> TriangleSurface:
     """A cylinder from one point to another."""
     start, end = np.asarray(start, float), np.asarray(end, float)
     length = float(np.linalg.norm(end - start))

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..errors import ArgumentError, extra
-from .solids import Solid, shaded, simplified
+from .triangles import TriangleSurface, shaded, simplified
 
 Colour = tuple[float, float, float, float]
 _PLAIN = b"<color>0.6 0.6 0.6 1</color>"  # in place of a texture that is missing
@@ -27,7 +27,7 @@ def linear(x: float) -> float:
 class Surface(NamedTuple):
     """A part of a mesh, and the colour that its file gives it (None: it gives none)."""
 
-    solid: Solid
+    solid: TriangleSurface
     colour: Colour | None
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from ..mechanism.mechanism import WORLD, Body, Mechanism
-from . import solids
+from . import triangles
 from .drawing import Item, matrix, numbers
-from .meshes import Colour
+from .mesh_files import Colour
 from .sticks import directions
 
 _RED: Colour = (0.86, 0.20, 0.18, 1.0)
@@ -28,22 +28,22 @@ def frames(mechanism: Mechanism, size: float, world: int) -> list[Item]:
         (f.name, world if f.body == WORLD else number[f.body], matrix(f.placement), 1.0) for f in mechanism.frames
     ]
     places += [("world", world, np.eye(4), 2.0)]
-    arrows = {scale: solids.arrow(_FRAME * size * scale, 0.0025 * size) for scale in (1.0, 2.0)}
+    arrows = {scale: triangles.arrow(_FRAME * size * scale, 0.0025 * size) for scale in (1.0, 2.0)}
     found = []
     for name, place, at, scale in places:
         for axis, (letter, colour) in enumerate((("x", _RED), ("y", _GREEN), ("z", _BLUE))):
-            T = at @ solids.pointing(np.eye(3)[axis], np.zeros(3))
+            T = at @ triangles.pointing(np.eye(3)[axis], np.zeros(3))
             found.append(Item(f"{name}/frame/{letter}", "frames", place, arrows[scale], colour, T))
     return found
 
 
 def axes(mechanism: Mechanism, size: float) -> list[Item]:
     """The axes of joints of up to three velocities: long arrows about which, or along which, they move."""
-    number, long = numbers(mechanism), solids.arrow(0.16 * size, 0.003 * size, head=0.15)
+    number, long = numbers(mechanism), triangles.arrow(0.16 * size, 0.003 * size, head=0.15)
     found = []
     for joint in mechanism.joints:
         for k, (axis, _) in enumerate(directions(joint.joint)[:3] if joint.joint.nv < 6 else []):
-            T = solids.pointing(axis, -0.06 * size * axis)
+            T = triangles.pointing(axis, -0.06 * size * axis)
             found.append(Item(f"{joint.name}/axis/{k}", "axes", number[joint.child], long, _AXIS, T))
     return found
 
@@ -53,13 +53,13 @@ def masses(mechanism: Mechanism, size: float) -> list[Item]:
     total = sum(b.mass for b in mechanism.bodies)
     if not total > 0.0:
         return []
-    found = [Item("robot/mass", "mass", len(mechanism.bodies), solids.sphere(0.022 * size, 16), _WHOLE)]
+    found = [Item("robot/mass", "mass", len(mechanism.bodies), triangles.sphere(0.022 * size, 16), _WHOLE)]
     for k, body in enumerate(mechanism.bodies):
         if body.mass > 0.0:
             radius = 0.022 * size * max(0.2, (body.mass / total) ** (1.0 / 3.0))
             T = np.eye(4)
             T[:3, 3] = body.com
-            found.append(Item(f"{body.name}/mass", "mass", k, solids.sphere(radius, 16), _MASS, T))
+            found.append(Item(f"{body.name}/mass", "mass", k, triangles.sphere(radius, 16), _MASS, T))
     return found
 
 
@@ -86,5 +86,5 @@ def inertias(mechanism: Mechanism, size: float) -> list[Item]:
             half = np.maximum(made[0], 1e-3 * size)
             T = np.eye(4)
             T[:3, :3], T[:3, 3] = made[1], body.com
-            found.append(Item(f"{body.name}/inertia", "inertia", k, solids.ellipsoid(*half.tolist()), _INERTIA, T))
+            found.append(Item(f"{body.name}/inertia", "inertia", k, triangles.ellipsoid(*half.tolist()), _INERTIA, T))
     return found

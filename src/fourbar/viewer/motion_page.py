@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from .meshes import Colour
+from .mesh_files import Colour
 from .recording import Recording
-from .solids import arrow
-from .window import Window, put
+from .served_page import ServedPage, put
+from .triangles import arrow
 
 _FRAME = 1.0 / 30.0  # s between what is sent
 _SPEEDS = ("0.1", "0.25", "0.5", "1", "2", "5")
@@ -20,10 +20,10 @@ _GHOST: Colour = (0.45, 0.55, 0.75, 0.18)
 _MOST_GHOSTS = 10
 
 
-class Player:
+class MotionPage:
     """A motion that plays. A thread of its own moves the time on."""
 
-    def __init__(self, window: Window, recording: Recording) -> None:
+    def __init__(self, window: ServedPage, recording: Recording) -> None:
         self.window, self.recording = window, recording
         self._lock, self._stopped = threading.RLock(), threading.Event()
         self.t = 0.0
@@ -44,7 +44,8 @@ class Player:
             window.switch("contact forces", True, self._show_forces)
         if recording.worlds > 1:
             size = window.drawing.size
-            spread = gui.add_slider("distance of worlds [m]", 0.0, 2.0 * size, 0.01 * size, recording.spread)
+            far = max(2.0 * size, recording.spread)
+            spread = gui.add_slider("distance of worlds [m]", 0.0, far, 0.01 * size, recording.spread)
             spread.on_update(lambda _: self._spread(float(spread.value)))
         self.seek(0.0)
         self._thread = threading.Thread(target=self._run, name="fourbar player", daemon=True)
@@ -62,10 +63,14 @@ class Player:
     def _moved(self, event: Any) -> None:
         if event.client is not None:  # moved by hand, not by this thread
             self.playing.value = False
-            self.seek(float(self._line.value))
+            self._show(float(self._line.value))
 
     def seek(self, t: float) -> None:
-        """Show the state nearest to a time after the start."""
+        """Show the state nearest to a time after the start, and move the time line there."""
+        self._show(t)
+        self._line.value = self.t
+
+    def _show(self, t: float) -> None:
         with self._lock:
             r = self.recording
             self.t = float(np.clip(t, 0.0, r.duration))
@@ -80,7 +85,7 @@ class Player:
     def _spread(self, distance: float) -> None:
         with self._lock:
             self.recording = replace(self.recording, spread=distance)
-            self.seek(self.t)
+            self._show(self.t)
             self._show_ghosts(len(self._ghosts) and int(self._count.value))
 
     def _show_ghosts(self, count: int) -> None:
@@ -108,7 +113,6 @@ class Player:
             if self.playing.value and self.recording.duration > 0.0:
                 t = self.t + (now - last) * float(self._speed.value)
                 self.seek(t % self.recording.duration if t > self.recording.duration else t)
-                self._line.value = self.t
             last = now
 
     def stop(self) -> None:

@@ -11,9 +11,9 @@ from ..contact.solids import Solid as FixedSolid
 from ..contact.terrain import HeightField, Plane, SignedDistance, Terrain
 from ..expr import evaluate
 from ..mechanism.geometry import Geometry
-from . import solids
+from . import triangles
 from .drawing import GROUND, Item, matrix, primitive
-from .solids import Solid
+from .triangles import TriangleSurface
 
 _AROUND = 2.0  # how far terrain is drawn, in sizes of the robot
 _PLAIN = 3.0  # how much further a plane is, which costs nothing
@@ -35,24 +35,24 @@ def ground_items(terrains: Sequence[Terrain], drawn: Sequence[Geometry], bounds:
     return found
 
 
-def surface_of(terrain: Terrain, bounds: np.ndarray) -> Solid | None:
+def surface_of(terrain: Terrain, bounds: np.ndarray) -> TriangleSurface | None:
     """Terrain as triangles near a box (2, 3); None where it does not come near."""
     centre, reach = bounds.mean(axis=0), _AROUND * float(np.linalg.norm(bounds[1] - bounds[0]))
     if isinstance(terrain, Plane):
         normal, point = np.array(terrain.normal), np.array(terrain.point, float)
         foot = centre - normal * float(normal @ (centre - point))
         edge = np.linspace(-_PLAIN * reach, _PLAIN * reach, 2)
-        return solids.moved(solids.sheet(edge, edge, np.zeros((2, 2))), solids.pointing(normal, foot))
+        return triangles.moved(triangles.sheet(edge, edge, np.zeros((2, 2))), triangles.pointing(normal, foot))
     if isinstance(terrain, FixedSolid):
         kind: Any = terrain.kind
         made = primitive(Geometry(kind, terrain.size), reach)
-        return None if made is None else solids.moved(made, matrix(terrain))
+        return None if made is None else triangles.moved(made, matrix(terrain))
     if isinstance(terrain, HeightField):
         return _field(terrain, centre, reach)
     return _searched(terrain, centre, reach) if isinstance(terrain, SignedDistance) else None
 
 
-def _field(terrain: HeightField, centre: np.ndarray, reach: float) -> Solid:
+def _field(terrain: HeightField, centre: np.ndarray, reach: float) -> TriangleSurface:
     """Its heights, continued as at the edges as far as the robot may see."""
     heights = np.array(terrain.heights, float)
     sides = []
@@ -61,10 +61,10 @@ def _field(terrain: HeightField, centre: np.ndarray, reach: float) -> Solid:
         low, high = min(own[0], centre[axis] - reach), max(own[-1], centre[axis] + reach)
         sides.append(np.concatenate([[low], own, [high]]) if low < own[0] and high > own[-1] else
                      np.concatenate([[min(low, own[0] - 1e-6)], own, [max(high, own[-1] + 1e-6)]]))  # fmt: skip
-    return solids.sheet(sides[0], sides[1], np.pad(heights, 1, mode="edge"))
+    return triangles.sheet(sides[0], sides[1], np.pad(heights, 1, mode="edge"))
 
 
-def _searched(terrain: SignedDistance, centre: np.ndarray, reach: float) -> Solid | None:
+def _searched(terrain: SignedDistance, centre: np.ndarray, reach: float) -> TriangleSurface | None:
     """The highest place above each point of a grid where the distance changes its sign, by bisection."""
     inputs, value, _ = terrain.traced
     x, y = (np.linspace(c - reach, c + reach, _FINE) for c in centre[:2])
@@ -85,4 +85,4 @@ def _searched(terrain: SignedDistance, centre: np.ndarray, reach: float) -> Soli
         middle = 0.5 * (high + low)
         inside = solid(middle)
         high, low = np.where(inside, high, middle), np.where(inside, middle, low)
-    return solids.sheet(x, y, low)
+    return triangles.sheet(x, y, low)

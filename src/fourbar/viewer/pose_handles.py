@@ -45,7 +45,7 @@ def _finite(lower: float, upper: float, reach: float) -> tuple[float, float]:
     return float(low), float(max(high, low + 1e-6))
 
 
-class Posture:
+class PoseHandles:
     """The handles of a robot, and the configurations that they lead to."""
 
     def __init__(self, robot: Any, size: float) -> None:

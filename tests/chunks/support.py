@@ -7,6 +7,7 @@ import signal
 from functools import cache
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 import numpy as np
 
@@ -64,6 +65,18 @@ class Integrating:
         """The forces."""
         self.total = self.total + q
         return -0.1 * self.total
+
+
+class Counted:
+    """A function of samples with two results that leaves a file each time it is called."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    def __call__(self, x: np.ndarray) -> dict[str, np.ndarray]:
+        """The samples, and twice the samples beside them."""
+        (self._folder / uuid4().hex).touch()
+        return {"x": x, "twice": np.stack([2.0 * x, x], axis=1)}
 
 
 class Dying:

@@ -12,7 +12,7 @@ import pytest
 import fourbar as fb
 from fourbar import ArgumentError
 
-from .support import Dying, Integrating, N, chunked, linkage, pendulum, same_bits, states
+from .support import Counted, Dying, Integrating, N, chunked, linkage, pendulum, same_bits, states
 
 pytest.importorskip("dask.array")
 distributed: Any = pytest.importorskip("distributed")
@@ -80,7 +80,7 @@ def test_a_worker_that_is_killed_loses_nothing(client: Any, tmp_path: Path) -> N
     q, v = states()
     mark = tmp_path / "killed"
     before = set(client.run(_process).values())
-    found = many.sweep(Dying(mark, 37), np.arange(N), q, v, chunk=5).compute()
+    found = many.compute(many.sweep(Dying(mark, 37), np.arange(N), q, v, chunk=5))
     assert mark.exists() and same_bits(found, fb.rollout(pendulum(), q, v, dt=0.01, steps=5).q[:, -1])
     client.wait_for_workers(2, timeout=60)
     assert set(client.run(_process).values()) != before
@@ -98,6 +98,44 @@ def test_results_are_written_by_the_workers(client: Any, tmp_path: Path, capsys:
     kept = many.write(tmp_path / "runs.zarr", fb.rollout(pendulum(), chunked(q), v, dt=0.01, steps=8), progress=True)
     assert same_bits(kept["q"][:], fb.rollout(pendulum(), q, v, dt=0.01, steps=8).q)
     assert "#" in capsys.readouterr().out
+
+
+def test_what_is_fetched_together_is_computed_once(client: Any, tmp_path: Path) -> None:
+    da = pytest.importorskip("dask.array")
+    dask = pytest.importorskip("dask")
+    runs = many.sweep(Counted(tmp_path), np.arange(12.0), chunk=3)
+    for mark in tmp_path.iterdir():  # of the trial
+        mark.unlink()
+    x = runs["x"]
+    asked = {"runs": runs, "sum": x.sum(), "some": x[x > 4.0], "more": [dask.delayed(len)([1, 2]), 5, x]}
+    found = many.compute(asked)
+    n = np.arange(12.0)
+    assert len(list(tmp_path.iterdir())) == 4
+    assert same_bits(found["runs"]["x"], n) and same_bits(found["runs"]["twice"], np.stack([2 * n, n], axis=1))
+    assert found["sum"] == n.sum() and same_bits(found["some"], n[n > 4.0])
+    assert found["more"][:2] == [2, 5] and same_bits(found["more"][2], n)
+    a, b = many.compute(da.ones((4, 0)), da.ones((5, 4), chunks=(2, 3)))
+    assert a.shape == (4, 0) and same_bits(b, np.ones((5, 4)))
+
+
+def test_a_chunk_of_another_shape_is_refused(client: Any) -> None:
+    da = pytest.importorskip("dask.array")
+    wrong = da.ones((6, 2), chunks=(3, 2)).map_blocks(lambda x: x[:1], dtype=float)
+    with pytest.raises(ArgumentError, match=r"a chunk has shape \(1, 2\), where its dask array says \(3, 2\)"):
+        many.compute(wrong)
+    rounded = da.ones(6, chunks=3).map_blocks(lambda x: x + 0.5, dtype=int)
+    assert same_bits(many.compute(rounded), np.full(6, 1.5))
+
+
+@pytest.mark.slow
+def test_no_worker_holds_what_is_fetched_as_a_whole(client: Any) -> None:
+    da = pytest.importorskip("dask.array")
+    peaks = []
+    for n in (8_000, 60_000):
+        q = da.random.default_rng(0).normal(size=(n, 2), chunks=(2000, 2))
+        many.compute(fb.rollout(pendulum(), q, dt=0.01, steps=100))
+        peaks.append(max(client.run(_peak).values()))
+    assert peaks[1] - peaks[0] < 100.0, "MB; q, v and lost of all samples are 240 MB"
 
 
 @pytest.mark.slow

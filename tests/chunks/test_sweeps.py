@@ -97,6 +97,8 @@ def test_what_cannot_be_written_is_refused(tmp_path: Path) -> None:
     x = da.zeros((10,), chunks=((3, 4, 3),))
     with pytest.raises(ArgumentError, match=r"result has chunks of different sizes along axis 0.*rechunk"):
         many.write(tmp_path / "x.zarr", x)
+    with pytest.raises(ArgumentError, match=r"unknown size.*compute_chunk_sizes"):
+        many.write(tmp_path / "x.zarr", x[x > 0.0])
     with pytest.raises(ArgumentError, match="expected dask arrays"):
         many.write(tmp_path / "x.zarr", np.zeros(3))
     with pytest.raises(ArgumentError, match="expected dask or NumPy arrays"):

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import fourbar as fb
-from fourbar.expr import Program
 
 
 def chain(n: int) -> fb.System:
@@ -17,21 +14,6 @@ def chain(n: int) -> fb.System:
             position=(0.0, 0.0, 0.2 if i else 0.0), mass=1.0, com=(0.01, 0.0, 0.1), inertia=(0.01, 0.012, 0.005),
         )  # fmt: skip
     return b.build()
-
-
-def triangular(recorder: Any) -> Program:
-    """Σ_{m ≤ n} m (m + 1) / 2 by a repeat within another."""
-    (n,) = recorder.input("n", (1,))
-
-    def outer(state: Any) -> Any:
-        m, total = state
-        inner = recorder.repeat(
-            lambda s: recorder.call(lambda k, t: ((k - 1.0, t + k), k - 1.0), *s), (m, total), 20, m
-        )
-        return recorder.call(lambda m, t: ((m - 1.0, t), m - 1.0), m, inner[1])
-
-    _, total = recorder.repeat(outer, (n, 0.0), 30, n)
-    return recorder.finish("triangular", [("y", (), [total])])
 
 
 def floating() -> fb.System:

@@ -13,11 +13,12 @@ import numpy as np
 import pytest
 
 import fourbar as fb
+from expr.support import triangular
 from fourbar.cli.main import main
 from fourbar.expr import Shared, Unrolled
 from fourbar.targets.c_code import Writer
 
-from .support import chain, triangular
+from .support import chain
 
 COMPILERS = [name for name in ("gcc", "clang") if shutil.which(name)]
 FLAGS = ["-std=c99", "-O2", "-Wall", "-Wextra", "-Werror", "-pedantic"]
@@ -178,6 +179,10 @@ def test_what_is_written_can_be_read(tmp_path: Path) -> None:
     header = (tmp_path / "_2_legs.h").read_text(encoding="utf-8")
     assert re.findall(r"^void (\w+)\(", header, flags=re.MULTILINE) == ["_2_legs_integrate", "_2_legs_integrate_2"]
     assert "malloc" not in (tmp_path / "_2_legs.c").read_text(encoding="utf-8")
+    fb.export_c(tmp_path, [robot.forward_dynamics], name="dog")
+    header = (tmp_path / "dog.h").read_text(encoding="utf-8")
+    assert " * q: in, 19. Configuration" in header and " * tau: in, 18. Joint forces (N m, N).\n" in header
+    assert " * a: out, 18. Accelerations (rad/s²" in header and "threads" not in header and ">>>" not in header
 
 
 @pytest.mark.parametrize(
@@ -188,12 +193,13 @@ def test_what_is_written_can_be_read(tmp_path: Path) -> None:
         ({"functions": []}, "no functions given"),
         ({"functions": ["inverse_dynamics"]}, "robot.inverse_dynamics"),
         ({"functions": "pose"}, "specialise(frame=...)"),
+        ({"functions": fb.robots.double_pendulum().pose}, "expected a list of functions"),
     ],
 )
 def test_what_is_refused(tmp_path: Path, change: dict[str, Any], words: str) -> None:
     robot = fb.robots.double_pendulum()
     given: dict[str, Any] = {"functions": [robot.inverse_dynamics], **change}
-    if given["functions"] == "pose":
+    if isinstance(given["functions"], str):
         given["functions"] = [robot.pose]
     with pytest.raises(fb.ArgumentError, match=re.escape(words)):
         fb.export_c(tmp_path, **given)

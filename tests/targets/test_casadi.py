@@ -10,10 +10,11 @@ import numpy as np
 import pytest
 
 import fourbar as fb
+from expr.support import triangular
 from fourbar.errors import needed
 from fourbar.expr import Unrolled
 
-from .support import chain, triangular
+from .support import chain
 
 casadi: Any = pytest.importorskip("casadi", reason="casadi is not installed")
 to_casadi: Any = pytest.importorskip("fourbar.casadi").function
@@ -82,9 +83,22 @@ def test_a_long_chain_shares_its_code() -> None:
 def test_what_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(fb.ArgumentError, match=re.escape("robot.pose.specialise(frame=...)")):
         to_casadi(fb.robots.double_pendulum().pose)
+    with pytest.raises(fb.UnknownNameError, match=r"no optional argument of forward_dynamics 'f_exp'.*'f_ext'"):
+        to_casadi(fb.robots.double_pendulum().forward_dynamics, "f_exp")
+    with pytest.raises(fb.ArgumentError, match=r"q cannot be read.*use fourbar\.casadi\.function"):
+        fb.robots.double_pendulum().mass_matrix(casadi.SX.sym("q", 2))
     monkeypatch.setitem(sys.modules, "casadi", None)
     with pytest.raises(ImportError, match=re.escape(".[casadi]")):
         needed("casadi", "casadi")
+
+
+def test_derivatives_of_ours_are_functions_too() -> None:
+    robot = fb.robots.double_pendulum()
+    q, v, tau = np.random.default_rng(0).normal(size=(3, 2))
+    made = to_casadi(robot.forward_dynamics.jacobian)
+    assert made.name() == "forward_dynamics_jacobian"
+    wanted = robot.forward_dynamics.jacobian(q, v, tau)
+    assert np.abs(np.array(made(q, v, tau)) - np.vstack([wanted.q, wanted.v, wanted.tau])).max() < 1e-12
 
 
 def test_parts_that_repeat_are_refused() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import pickle
 import re
 import subprocess
 import sys
@@ -325,6 +326,8 @@ def test_what_is_refused() -> None:
         to_jax.function(np.sin)
     with pytest.raises(AttributeError, match="no function 'dance'"):
         to_jax.functions(robot).dance  # noqa: B018
+    with pytest.raises(AttributeError, match="did you mean 'pose'"):
+        to_jax.functions(robot).poose  # noqa: B018
     with pytest.raises(fb.ArgumentError, match=r"jax follows.*fourbar\.jax"):
         jax.jit(lambda q: robot.inverse_dynamics(q, v, a))(q)
     lazy = pytest.importorskip("dask.array").zeros((4, 2))
@@ -341,6 +344,23 @@ def test_what_is_refused() -> None:
         fj.inverse_dynamics(q, v, a)
 
 
+def test_a_function_of_numpy_arrays_that_jax_traces_names_the_bridge() -> None:
+    robot = fb.robots.double_pendulum()
+    for traced in (jax.jit(robot.mass_matrix), jax.vmap(robot.mass_matrix)):
+        with pytest.raises(fb.ArgumentError, match=r"mass_matrix: q cannot.*use fourbar\.jax\.functions\(robot\)"):
+            traced(np.zeros((3, 2)))
+    with pytest.raises(fb.ArgumentError, match=r"fourbar\.jax\.rollout"):
+        jax.jit(lambda q: fb.rollout(robot, q, dt=0.01, steps=2).q)(np.zeros(2))
+
+
+def test_functions_pickle() -> None:
+    robot, q = fb.robots.double_pendulum(), np.array([0.3, -0.7])
+    one, several = pickle.loads(pickle.dumps((to_jax.function(robot.mass_matrix), to_jax.functions(robot))))
+    assert np.array_equal(one(q), robot.mass_matrix(q)) and np.array_equal(several.mass_matrix(q), one(q))
+    pose = pickle.loads(pickle.dumps(to_jax.function(robot.pose)))
+    assert np.array_equal(pose(q, frame="lower"), robot.pose(q, frame="lower"))
+
+
 def test_a_jaxlib_that_does_not_fit_is_refused() -> None:
     define = "#define XLA_FFI_API_MAJOR {}\n#define XLA_FFI_API_MINOR {}\n"
     assert target.interface_version(define.format(0, 7)) == 7
@@ -350,6 +370,16 @@ def test_a_jaxlib_that_does_not_fit_is_refused() -> None:
         assert jax.__version__ in str(told.value)
     with pytest.raises(ImportError, match="cannot be read"):
         target._read_header("nowhere")
+
+
+def test_a_jax_without_what_is_used_of_it_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    with monkeypatch.context() as less:
+        less.delattr(jax.ffi, "ffi_lowering")
+        with pytest.raises(ImportError, match=r"does not fit.*it has no jax\.ffi\.ffi_lowering.*jax>=0\.5"):
+            target._parts()
+    monkeypatch.setitem(sys.modules, "jax.ffi", None)
+    with pytest.raises(ImportError, match=r"does not fit.*it has no jax\.ffi "):
+        target._parts()
 
 
 def test_xla_asks_for_the_version() -> None:

@@ -97,6 +97,7 @@ def test_second_derivatives() -> None:
     np.testing.assert_allclose(H @ d, (gradient(v + h * d) - gradient(v - h * d)) / (2 * h), atol=1e-7)
 
 
+@pytest.mark.slow
 def test_actuators_numbers_and_functions() -> None:
     robot, n = servo(), 4
     q, u, masses = (
@@ -135,7 +136,7 @@ def test_samples_that_diverge_leave_others_alone() -> None:
 
 
 @pytest.mark.slow
-def test_a_loop_whose_velocities_lose_their_hold_is_told() -> None:
+def test_a_loop_whose_velocities_lose_their_hold_is_reported() -> None:
     """A rocker that is driven to where it reverses: its velocity does not determine that of the crank there."""
     robot = fb.robots.crank_rocker().with_independent(["rocker"])
     q = robot.assemble(robot.neutral())

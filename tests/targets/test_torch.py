@@ -426,7 +426,7 @@ def test_what_is_refused() -> None:
         to_torch.function(hung.forward_dynamics)
 
 
-def test_errors_of_numpy_functions_are_told(fresh: None) -> None:
+def test_errors_of_numpy_functions_are_reported(fresh: None) -> None:
     _, ft, (q, v, a), _ = case("floating")
     nowhere = torch.zeros_like(q)
     with pytest.raises(fb.FourbarError, match="quaternion"):

@@ -15,12 +15,13 @@ import numpy as np
 import pytest
 
 import fourbar as fb
+from expr.support import triangular
 from fourbar.cli.main import main
 from fourbar.expr import Shared, Unrolled, interpret
 from fourbar.targets.exported import Exported, read
 from fourbar.targets.wasm_code import Module, signed, unsigned
 
-from .support import chain, floating, triangular
+from .support import chain, floating
 
 NODE = shutil.which("node")
 needs_node = pytest.mark.skipif(NODE is None, reason="Node, which runs JavaScript, is not installed")

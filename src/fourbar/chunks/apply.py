@@ -10,6 +10,7 @@ import numpy as np
 
 from ..arrays import Argument, batch_shape, expected, is_lazy, to_array
 from ..errors import ArgumentError, needed
+from .bundles import Origin, with_origin
 from .failure import Place, run_here
 from .sent import Sent, compute_on_one_thread
 
@@ -84,16 +85,30 @@ def apply_to(
     pairs, chunks = _aligned(arguments, arrays, len(leading))
     cores = {a.name: len(a.shape) for a in arguments}
     job = Job(name, Sent.of(name, run) if sent is None else sent, cores, run if local else None)
-    numbers = [(da.arange(sum(own), chunks=(own,)), (axis,)) for axis, own in enumerate(chunks)]
-    every = tuple(range(len(leading)))
+    numbers = [(_numbers(own), (axis,)) for axis, own in enumerate(chunks)]
+    # All axes stay, those of one sample too, which are in one piece: only then does dask make what computes the
+    # arguments part of the same task, which goes to whoever is free. Otherwise a chunk waits for where these lie.
+    every = tuple(range(len(leading) + sum(cores.values())))
     packed = da.blockwise(
         job, every, *_flat(numbers), *_flat(pairs), name=None, token=name, dtype=object, align_arrays=False,
-        concatenate=True, meta=np.empty((0,) * len(leading), object),
+        meta=np.empty((0,) * len(every), object),
     )  # fmt: skip
-    return tuple(_part(name, packed, k, result) for k, result in enumerate(results))
+    return tuple(_part(name, packed, len(leading), k, result) for k, result in enumerate(results))
 
 
-def _part(name: str, packed: Any, k: int, result: Result) -> Any:
+def _numbers(own: tuple[int, ...]) -> Any:
+    """The numbers of samples along an axis; unlike `dask.array.arange`, dask makes them part of what needs them."""
+    da = needed("dask.array", "dask")
+
+    return da.map_blocks(samples, chunks=(own,), dtype=int, meta=np.empty(0, int))
+
+
+def samples(block_info: Any = None) -> np.ndarray:
+    """A chunk of them."""
+    return np.arange(*block_info[None]["array-location"][0])
+
+
+def _part(name: str, packed: Any, leading: int, k: int, result: Result) -> Any:
     """One of the results that chunks hold together."""
     da = needed("dask.array", "dask")
 
@@ -101,14 +116,17 @@ def _part(name: str, packed: Any, k: int, result: Result) -> Any:
     before = tuple(range(n, n + len(result.before)))
     after = tuple(range(n + len(before), n + len(before) + len(result.shape)))
     sizes = dict(zip((*before, *after), (*result.before, *result.shape), strict=True))
-    index = (*before, *range(n), *after)
-    return da.blockwise(
+    index = (*before, *range(leading), *after)
+    part = da.blockwise(
         _item, index, packed, tuple(range(n)), k, None, token=f"{name}-{result.name}", new_axes=sizes,
-        dtype=result.dtype, meta=np.empty((0,) * len(index), result.dtype), concatenate=True,
+        dtype=result.dtype, meta=np.empty((0,) * len(index), result.dtype),
     )  # fmt: skip
+    return with_origin(part, Origin(packed, k, len(before), leading))
 
 
-def _item(packed: tuple[Any, ...], k: int) -> Any:
+def _item(packed: Any, k: int) -> Any:
+    while isinstance(packed, list):  # of one piece along an axis of one sample
+        (packed,) = packed
     return packed[k]
 
 

@@ -11,6 +11,8 @@ import numpy as np
 
 from ..arrays import is_lazy
 from ..errors import ArgumentError, needed
+from .bundles import Bundle, bundled
+from .fetched import fetched
 
 
 def compute(*results: Any, progress: bool = False) -> Any:
@@ -84,7 +86,7 @@ def write(path: str | PathLike[str], results: Any, *, progress: bool = False, ov
     ((100, 10, 2), (50, 10, 2))
     """
     zarr = needed("zarr", "zarr", "fourbar.dask.write")
-    da = needed("dask.array", "dask", "fourbar.dask")
+    needed("dask.array", "dask", "fourbar.dask")
     found = dict(_leaves("", results))
     chunks = {name: _regular(name, x) for name, x in found.items() if is_lazy(x)}
     if not chunks:
@@ -102,7 +104,8 @@ def write(path: str | PathLike[str], results: Any, *, progress: bool = False, ov
             targets.append(group.create_array(name, shape=x.shape, chunks=chunks[name], dtype=x.dtype))
         else:
             group.attrs[name] = list(x)
-    _computed((da.store(lazy, targets, lock=False, compute=False),), progress)
+    stored = [Bundle([lazy[i] for i in own]).stored([targets[i] for i in own]) for own in bundled(lazy)]
+    _computed((stored,), progress)
     return group
 
 
@@ -139,6 +142,9 @@ def _holds_arrays(x: Any) -> bool:
 
 def _regular(name: str, x: Any) -> tuple[int, ...]:
     """The size of the chunks, of which only the last ones along each axis may be smaller."""
+    if any(n != n for n in x.shape):
+        what = f"write: {name} has chunks of unknown size, shape {x.shape}"
+        raise ArgumentError(f"{what}; call its compute_chunk_sizes() first")
     for axis, own in enumerate(x.chunks):
         if any(n != own[0] for n in own[:-1]) or own[-1] > own[0]:
             raise ArgumentError(
@@ -152,13 +158,9 @@ def _computed(results: tuple[Any, ...], progress: bool) -> tuple[Any, ...]:
     """All of it, in one go, by the scheduler that dask would choose."""
     dask = needed("dask", "dask", "fourbar.dask")
     needed("dask.array", "dask", "fourbar.dask")
+    if getattr(dask.base.get_scheduler(), "__self__", None) is not None:  # the method of a client
+        return fetched(results, progress)
     if not progress:
         return dask.compute(*results)
-    client = getattr(dask.base.get_scheduler(), "__self__", None)
-    if client is None:
-        with needed("dask.diagnostics", "dask").ProgressBar():
-            return dask.compute(*results)
-    running = dask.persist(*results)
-    needed("distributed", "dask").progress(running, notebook=False)
-    print()
-    return dask.compute(*running)
+    with needed("dask.diagnostics", "dask").ProgressBar():
+        return dask.compute(*results)

@@ -6,6 +6,7 @@ safe to call from several threads. Header, test with vectors, and CMake come alo
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,7 @@ import numpy as np
 from ..errors import ArgumentError
 from .c_casadi import casadi_symbols
 from .c_code import HELPERS, SCALARS, Writer, parameter_names
-from .exported import Exported, identifier, read, vectors
+from .exported import Exported, described, identifier, read, vectors
 
 _TOLERANCE = {"double": 1e-12, "float": 1e-4}
 
@@ -87,15 +88,16 @@ def _shape(shape: tuple[int, ...]) -> str:
 
 
 def _comment(function: Exported) -> str:
-    """What a function takes and returns, with shapes."""
-    inputs, outputs = parameter_names(function.program)
-    lines = [line.replace("*/", "* /").rstrip() for line in function.doc.strip().splitlines()]
-    rows = list(zip(inputs, function.program.inputs, strict=True))
-    found = list(zip(outputs, function.program.outputs, strict=True))
-    lines += ["", *(f"{name}: in, {_shape(x.shape)}" for name, x in rows)]
-    lines += [f"{name}: out, {_shape(y.shape)}" for name, y in found]
-    lines += [f"Stack: about {function.program.slots} numbers."]
-    return "\n".join(["/*", *(f" * {line}".rstrip() for line in lines), " */"])
+    """What a function takes and returns, with shapes and units."""
+    program, (inputs, outputs) = function.program, parameter_names(function.program)
+    summary, said = described(function.doc)
+    lines = [summary, ""]
+    for way, names, arrays in (("in", inputs, program.inputs), ("out", outputs, program.outputs)):
+        for name, x in zip(names, arrays, strict=True):
+            text = f"{name}: {way}, {_shape(x.shape)}. {said.get(x.name, '')}".rstrip(" .") + "."
+            lines += textwrap.wrap(text, 110, subsequent_indent="    ")
+    lines += [f"Stack: about {program.slots} numbers."]
+    return "\n".join(["/*", *(f" * {line}".rstrip().replace("*/", "* /") for line in lines), " */"])
 
 
 def _header(prefix: str, functions: Sequence[Exported], writer: Writer) -> str:

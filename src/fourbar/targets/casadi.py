@@ -7,6 +7,7 @@ the configuration space (a free joint, a ball joint, a loop) differentiate throu
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from math import prod
 from typing import Any
@@ -55,7 +56,7 @@ def function(of: Any, *optional: str, name: str | None = None) -> Any:
     Raises
     ------
     ArgumentError
-        Where `of` is not a function of a robot.
+        Where `of` is not a function of a robot, or has no optional argument of such a name.
 
     Examples
     --------
@@ -75,7 +76,7 @@ def function(of: Any, *optional: str, name: str | None = None) -> Any:
             "function has options, robot.pose.specialise(frame=...)"
         )
     program: Any = made(*optional)
-    return replayed(program, name or program.name)
+    return replayed(program, name or re.sub(r"[\W_]+", "_", program.name))  # as CasADi wants names: not "f.jacobian"
 
 
 def replayed(program: Program, name: str) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -30,8 +31,20 @@ def identifier(text: str) -> str:
     return f"_{name}" if name[:1].isdigit() else name or "robot"
 
 
+def described(doc: str) -> tuple[str, dict[str, str]]:
+    """The summary of a docstring, and the first sentence of what it says of each argument and result, by name."""
+    text = inspect.cleandoc(doc)
+    entries = re.findall(r"^(\w+) : [^\n]*\n((?:    [^\n]*\n?)+)", text, re.MULTILINE)
+    sentences = {name: re.split(r"(?<=\.)\s|[:;] `", " ".join(own.split()))[0].rstrip(".") for name, own in entries}
+    return " ".join(text.partition("\n\n")[0].split()), sentences
+
+
 def read(caller: str, functions: Sequence[Any], prefix: str) -> list[Exported]:
-    """Functions with names that differ; `caller` is who is told what cannot be written."""
+    """Functions with names that differ; `caller` is named in errors."""
+    if not isinstance(functions, list | tuple):
+        raise ArgumentError(
+            f"{caller}: expected a list of functions, such as [robot.inverse_dynamics], got {functions!r:.200}"
+        )
     if not functions:
         raise ArgumentError(f"{caller}: no functions given; name some, such as [robot.inverse_dynamics]")
     found: dict[str, Exported] = {}

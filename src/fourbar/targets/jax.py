@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from functools import cache, partial
+from importlib import import_module
 from math import prod
 from pathlib import Path
 from typing import Any
@@ -32,7 +33,13 @@ from .xla_handler import MAJOR, Handler
 jax = needed("jax", "jax")
 
 _SMALLEST_MINOR = 1  # of version 0.x of the interface: XLA takes none below
-_PUBLIC = ("ffi", "extend.core", "interpreters.ad", "interpreters.batching", "interpreters.mlir")
+_USED = {
+    "ffi": ("ffi_lowering", "pycapsule", "register_ffi_target", "include_dir"),
+    "extend.core": ("Primitive",),
+    "interpreters.ad": ("Zero", "is_undefined_primal", "instantiate_zeros", "primitive_jvps", "primitive_transposes"),
+    "interpreters.batching": ("primitive_batchers",),
+    "interpreters.mlir": ("register_lowering",),
+}
 
 
 class Unfit(ImportError):
@@ -41,24 +48,21 @@ class Unfit(ImportError):
 
 def _unfit(why: str) -> Unfit:
     there = f"jax {jax.__version__} does not fit fourbar.jax"
-    return Unfit(f"{there}: {why}. It needs jax>=0.5 with version {MAJOR}.x of XLA's typed FFI", name="jax")
+    return Unfit(
+        f"{there}: {why}. It needs jax>=0.5 with version {MAJOR}.x of XLA's typed FFI: pip install -U jax", name="jax"
+    )
 
 
 def _parts() -> tuple[Any, ...]:
     """The modules of JAX that are used, and what is used of each."""
     try:
-        found = tuple(needed(f"jax.{name}", "jax") for name in _PUBLIC)
-        ffi, core, ad, batching, mlir = found
-        names = (
-            *((ffi, x) for x in ("ffi_lowering", "pycapsule", "register_ffi_target", "include_dir")),
-            *((ad, x) for x in ("Zero", "is_undefined_primal", "instantiate_zeros")),
-            *((ad, x) for x in ("primitive_jvps", "primitive_transposes")),
-            (core, "Primitive"), (batching, "primitive_batchers"), (mlir, "register_lowering"),
-        )  # fmt: skip
-        for module, name in names:
-            getattr(module, name)
-    except (ImportError, AttributeError) as error:
-        raise _unfit(str(error)) from error
+        found = tuple(import_module(f"jax.{name}") for name in _USED)
+    except ImportError as error:
+        raise _unfit(f"it has no {error.name or 'such module'} ({error})") from error
+    for module, names in zip(found, _USED.values(), strict=True):
+        for name in names:
+            if not hasattr(module, name):
+                raise _unfit(f"it has no {module.__name__}.{name}")
     return found
 
 
@@ -246,6 +250,9 @@ class JaxFunction:
         given = ", ".join(f"{a.name}=None" if a.optional else a.name for a in self._recording.arguments)
         return f"<fourbar JAX function {self.__name__}({given}) -> {', '.join(self._recording.results)}>"
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _restored, self._recording.rebuild
+
     def __call__(self, *args: Any, **named: Any) -> Any:
         recording = self._recording
         wrong = [name for name in named if name not in {a.name for a in recording.arguments}]
@@ -263,6 +270,10 @@ class JaxFunction:
     def _operation(self, present: tuple[str, ...]) -> Operation:
         found = self._operations.get(present)
         return self._operations.setdefault(present, Operation(self._recording, present)) if found is None else found
+
+
+def _restored(make: Callable[..., Any], *args: Any) -> JaxFunction:
+    return function(make(*args))
 
 
 def check_precision(name: str) -> None:
@@ -335,5 +346,18 @@ def functions(robot: Any) -> Functions:
     ----------
     robot : System
         A robot, or ``robot.varying("hand.mass")``, whose parameters are arguments.
+
+    Returns
+    -------
+    Functions
+        Has each function under its name.
+
+    Examples
+    --------
+    >>> import jax, fourbar as fb, fourbar.jax
+    >>> jax.config.update("jax_enable_x64", True)
+    >>> robot = fb.robots.double_pendulum()
+    >>> fb.jax.functions(robot).mass_matrix(jax.numpy.zeros((5, 2))).shape
+    (5, 2, 2)
     """
     return Functions(robot, function, "JAX")

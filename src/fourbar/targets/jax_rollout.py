@@ -13,11 +13,11 @@ import numpy as np
 from ..arrays import Argument, batch_shape
 from ..errors import ArgumentError
 from ..functions.varying import argument_names
-from ..sim.applied_forces import acting_on, with_passive
+from ..sim.applied_forces import acting_on, warn_of_contacts, with_passive
 from ..sim.charts import GROWN
 from ..sim.in_chunks import control_core
 from ..sim.numbers import are_passive, refuse_dry_friction, which_numbers
-from ..sim.reading import check_actuators, check_closed, check_times, read_counts, read_period, rows_given
+from ..sim.read_arguments import check_actuators, check_closed, check_times, read_counts, read_period, rows_given
 from ..sim.stage import StageRecording
 from ..sim.step import GIVEN, NONE, Followed, Law, Traced, is_solved
 from ..system.system import System
@@ -177,6 +177,7 @@ class _Stage:
     def of(cls, robot: System, driven: bool, passive: bool, which: tuple[Parameter, ...]) -> _Stage:
         """The one of a robot: JAX knows its operation by identity."""
         refuse_dry_friction(which)
+        warn_of_contacts(robot, "rollout")
         springs = acting_on(robot, passive) is with_passive or (passive and are_passive(which))
         law = Law(springs, u=GIVEN if driven else NONE, which=which)
         kept = vars(robot).setdefault("_jax_stages", {})

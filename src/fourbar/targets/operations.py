@@ -63,8 +63,8 @@ class Chosen(Recording):
     def nan(self) -> str:
         return self._of.nan
 
-    def recall(self) -> tuple[Any, ...]:
-        return self._of.recall()
+    def pickled(self) -> tuple[Any, ...]:
+        return self._of.pickled()
 
 
 class _ProjectionRecording(Recording):
@@ -100,7 +100,7 @@ class _ProjectionRecording(Recording):
     def nan(self) -> str:
         return ""
 
-    def recall(self) -> tuple[Any, ...]:
+    def pickled(self) -> tuple[Any, ...]:
         return type(self), self.model, self.name, self._step, self._given
 
 

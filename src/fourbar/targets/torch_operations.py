@@ -158,7 +158,7 @@ class Operator:
         return self._on_arrays([x.numpy() for x in args])
 
     def on_memory(self, args: Sequence[Any]) -> Any:
-        """The same where arguments may not be such memory, which is told by an exception."""
+        """The same where arguments may not be such memory, in which case it raises an exception."""
         return self._on_arrays(_arrays(args))
 
     def _returning(self) -> Callable[[list[np.ndarray]], Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Callable
 from typing import Any
 
@@ -47,6 +48,9 @@ class WrappedMethod:
         self.__name__ = self.__qualname__ = method.__name__
         self.__doc__ = method.__doc__
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return self._make, (self._method,)
+
     def __repr__(self) -> str:
         options = ", ".join(self._method.options)
         return f"<fourbar {self._library} function {self.__name__}, options by name: {options}>"
@@ -70,8 +74,13 @@ class Functions:
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_") or not hasattr(self._robot, name):
-            raise AttributeError(f"{self._robot!r} has no function {name!r}")
+            near = difflib.get_close_matches(name, SUBJECTS, n=2)
+            hint = f"; did you mean {' or '.join(map(repr, near))}?" if near else ""
+            raise AttributeError(f"{self._robot!r} has no function {name!r}{hint}")
         return self.__dict__.setdefault(name, self._make(getattr(self._robot, name)))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Functions, (self._robot, self._make, self._library)
 
     def __dir__(self) -> list[str]:
         return sorted({*super().__dir__(), *SUBJECTS})

@@ -249,7 +249,7 @@ def _shared_code(minor: int) -> Loaded:
 class Handler:
     """A kernel as XLA calls it, at `address`. Nothing of it may be freed while XLA knows it.
 
-    `minor` is the version of the interface of which XLA is told; batches of `shared_from` samples and more are shared.
+    `minor` is the version of the interface announced to XLA; batches of `shared_from` samples and more are shared.
     """
 
     def __init__(self, kernel: Kernel, minor: int, shared_from: int) -> None:

@@ -1,0 +1,121 @@
+"""Results that come from the same chunks, treated together: one task per chunk.
+
+Apart they are tasks of their own after that of the chunk. A worker of a cluster then begins its next chunk before it
+hears of them, and while they wait the scheduler takes it for busy and gives the chunks that are left to others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import accumulate
+from typing import Any
+from uuid import uuid4
+
+import numpy as np
+
+from ..errors import needed
+
+_ATTRIBUTE = "_fourbar_origin"  # of dask arrays
+
+
+@dataclass(frozen=True)
+class Origin:
+    """Where an array of results comes from: it is result `k` of the tuples that the chunks of `packed` hold.
+
+    Its axes of samples, `leading` of them, come after `before` others; the chunks of `packed` have them first.
+    """
+
+    packed: Any
+    k: int
+    before: int
+    leading: int
+
+
+def with_origin(x: Any, origin: Origin) -> Any:
+    """A dask array that knows where it comes from. What is computed from it does not."""
+    setattr(x, _ATTRIBUTE, origin)
+    return x
+
+
+class Bundle:
+    """Arrays of results of one call, or a single array of any origin."""
+
+    def __init__(self, arrays: Sequence[Any]) -> None:
+        self.arrays = tuple(arrays)
+        if len(arrays) == 1:
+            self._source, self._ks = arrays[0], None
+            self._firsts, self._count = (0,), arrays[0].ndim
+        else:
+            origins = [getattr(x, _ATTRIBUTE) for x in arrays]
+            self._source, self._ks = origins[0].packed, tuple(own.k for own in origins)
+            self._firsts, self._count = tuple(own.before for own in origins), origins[0].leading
+        sizes = self.arrays[0].chunks[self._firsts[0] :][: self._count]  # the same of all of them
+        self._starts = [list(accumulate(own, initial=0)) for own in sizes]
+
+    def kept(self) -> Any:
+        """A dask array whose blocks hold the values of a chunk: those of the array, or a tuple of those of several."""
+        da = needed("dask.array", "dask")
+
+        if self._ks is None:
+            return self._source
+        meta = np.empty((0,) * self._source.ndim, object)
+        return da.map_blocks(Chosen(self._ks), self._source, dtype=object, meta=meta)
+
+    def stored(self, targets: Sequence[Any]) -> Any:
+        """A dask array that writes the chunks into other arrays; its blocks say that it is done."""
+        da = needed("dask.array", "dask")
+
+        storing = Storing(self._ks, targets, self._firsts, self._count)
+        chunks = tuple((1,) * len(own) for own in self._source.chunks)
+        meta = np.empty((0,) * self._source.ndim, bool)
+        return da.map_blocks(storing, self._source, chunks=chunks, dtype=bool, meta=meta)
+
+    def pieces(self, block: Sequence[int], values: Any) -> list[tuple[tuple[slice, ...], Any]]:
+        """Where in each array the values of a block of `kept` belong, and these values."""
+        own = [slice(x[i], x[i + 1]) for x, i in zip(self._starts, block, strict=False)]
+        each = (values,) if self._ks is None else values
+        return [((slice(None),) * first + tuple(own), x) for first, x in zip(self._firsts, each, strict=True)]
+
+
+class Chosen:
+    """Takes some of the results of a chunk."""
+
+    __name__ = "kept"  # in the names of tasks
+
+    def __init__(self, ks: tuple[int, ...]) -> None:
+        self._ks = ks
+
+    def __call__(self, packed: tuple[Any, ...]) -> tuple[Any, ...]:
+        return tuple(packed[k] for k in self._ks)
+
+
+class Storing:
+    """Writes results of a chunk to their places."""
+
+    __name__ = "stored"
+
+    def __init__(self, ks: tuple[int, ...] | None, targets: Sequence[Any], firsts: Sequence[int], count: int) -> None:
+        self._ks, self._targets, self._firsts, self._count = ks, tuple(targets), tuple(firsts), count
+
+    def __call__(self, block: Any, block_info: Mapping[Any, Any] | None = None) -> np.ndarray:
+        if block_info is None:
+            raise TypeError("Storing is called by dask, which says where a block is")
+        location = block_info[0]["array-location"]
+        own = tuple(slice(first, end) for first, end in location[: self._count])
+        values = (block,) if self._ks is None else [block[k] for k in self._ks]
+        for target, first, x in zip(self._targets, self._firsts, values, strict=True):
+            target[(slice(None),) * first + own] = x
+        return np.ones((1,) * len(location), bool)
+
+    def __dask_tokenize__(self) -> str:
+        return uuid4().hex  # what is asked for again is written again
+
+
+def bundled(arrays: Sequence[Any]) -> list[list[int]]:
+    """The numbers of the arrays, those together that come from the same chunks."""
+    found: dict[Any, list[int]] = {}
+    for i, x in enumerate(arrays):
+        origin = getattr(x, _ATTRIBUTE, None)
+        found.setdefault(i if origin is None else origin.packed.name, []).append(i)
+    return list(found.values())

@@ -17,7 +17,7 @@ from .errors import (
     SingularError,
     UnknownNameError,
 )
-from .expr import acos, asin, atan2, cos, maximum, minimum, select, sin, sqrt, tan
+from .expr import acos, asin, atan2, cos, exp, maximum, minimum, select, sin, sqrt, tan, tanh
 from .lazy import lazy
 from .mechanism.mechanism import Actuator, Drive
 from .system.system import Builder, System
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from . import constraints, contact, convert, robots
     from . import lagrange as lagrange
     from .contact import HeightField, Plane, SignedDistance
-    from .functions.goals import Target
+    from .functions.inverse_kinematics_targets import Target
     from .identification import Identification, base_parameters, exciting_trajectory, identify
     from .io import Finding, ParseError, Report
     from .sim import (
@@ -56,9 +56,9 @@ __all__ = [
     "HeightField", "Identification", "IdentificationError", "InverseKinematics", "Limits", "ModelError", "ParseError",
     "Plane", "Report", "Rollouts", "Scene", "SignedDistance", "SimulationWarning", "SingularError", "System", "Target",
     "Trajectory", "UnknownNameError", "View", "acos", "asin", "atan2", "base_parameters", "constraints", "contact",
-    "convert", "cos", "exciting_trajectory", "export_c", "export_wasm", "identify", "joints", "load", "load_scene",
-    "loads", "loops", "maximum", "minimum", "observe", "robots", "rollout", "select", "simulate", "sin", "sqrt", "tan",
-    "traced", "view",
+    "convert", "cos", "exciting_trajectory", "exp", "export_c", "export_wasm", "identify", "joints", "load",
+    "load_scene", "loads", "loops", "maximum", "minimum", "observe", "robots", "rollout", "select", "simulate", "sin",
+    "sqrt", "tan", "tanh", "traced", "view",
 ]  # fmt: skip
 
 lazy(
@@ -77,7 +77,7 @@ lazy(
         "system.inverse_kinematics": "InverseKinematics",
         "system.limits": "Limits",
         "system.load": "FileWarning load loads",
-        "functions.goals": "Target",
+        "functions.inverse_kinematics_targets": "Target",
         "targets.c": "export_c",
         "targets.wasm": "export_wasm",
         "viewer.view": "View view",

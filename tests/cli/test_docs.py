@@ -72,7 +72,7 @@ def test_environment_variables_are_documented() -> None:
     assert used == set(re.findall(r"FOURBAR_[A-Z]+", concepts))
 
 
-def test_the_list_for_programs_tells_what_pages_are_about(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_list_for_programs_says_what_pages_are_about(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(str(ROOT / "docs"))
     summary = runpy.run_path(str(ROOT / "docs" / "build.py"))["summary"]
     for page in PAGES:

@@ -69,7 +69,7 @@ def test_a_joint_that_moves_nothing_matters_to_simulations(tmp_path: Path, capsy
 
 
 @pytest.mark.parametrize("name", ["arm.sdf", "arm.txt", "arm"])
-def test_the_content_tells_the_format(name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_content_determines_the_format(name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for data in (ARM.encode(), ARM.encode("utf-8-sig"), ARM.encode("utf-16")):
         (tmp_path / name).write_bytes(data)
         assert main(["check", str(tmp_path / name)]) == 0
@@ -128,7 +128,9 @@ def test_what_cannot_move_is_not_simulated(tmp_path: Path, capsys: pytest.Captur
     assert "no joint moves, so there is nothing to simulate" in capsys.readouterr().err
 
 
-def test_what_is_waived_in_vain_when_writing_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_is_waived_without_effect_when_writing_is_reported(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     file = tmp_path / "arm.urdf"
     file.write_text(ARM)
     assert main(["convert", str(file), str(tmp_path / "b.xml"), "--waive", "colour", "--waive-written", "loop"]) == 0

@@ -198,7 +198,7 @@ def test_damping_of_a_file_acts(tmp_path: Path, capsys: pytest.CaptureFixture[st
     assert re.search("^not acting +damping of 1 joint, friction of 1 joint$", printed.out, re.MULTILINE)
 
 
-def test_warnings_are_told_where_the_simulation_fails(
+def test_warnings_are_reported_where_the_simulation_fails(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     def stiff() -> System:
@@ -225,6 +225,37 @@ def test_springs_of_a_robot_act(monkeypatch: pytest.MonkeyPatch, capsys: pytest.
     assert _number("energy drift", printed.out) < 1e-9
     assert re.search("^acting +springs of 1 joint$", printed.out, re.MULTILINE)
     assert "lost" not in printed.out
+
+
+ARM = """<robot name="arm"><link name="base"><collision><geometry><box size=".2 .2 .2"/></geometry></collision></link>
+<link name="upper"><inertial><mass value="1"/><origin xyz="0 0 .2"/>
+<inertia ixx=".1" iyy=".1" izz=".1" ixy="0" ixz="0" iyz="0"/></inertial>{upper}</link>
+<joint name="shoulder" type="continuous"><parent link="base"/><child link="upper"/><axis xyz="0 1 0"/></joint>
+</robot>"""
+BALL = '<collision><origin xyz="0 0 .4"/><geometry><sphere radius=".05"/></geometry></collision>'
+
+
+@pytest.mark.parametrize("upper", ["", BALL])
+def test_the_base_of_an_arm_is_no_floor(upper: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "arm.urdf"
+    file.write_text(ARM.format(upper=upper), encoding="utf-8")
+    assert main(["simulate", str(file), *SHORT, "--no-picture"]) == 0
+    said = capsys.readouterr()
+    assert _number("energy drift", said.out) < 1e-3 and "contacts" not in said.out + said.err
+
+
+def test_of_many_joints_those_that_move_most_are_drawn_and_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: list[Any] = []
+    monkeypatch.setattr("matplotlib.figure.Figure.savefig", lambda self, *_, **__: seen.append(self))
+    assert main(["simulate", "tello", *SHORT, "--output", str(tmp_path / "x.png")]) == 0
+    (figure,) = seen
+    figure.draw_without_rendering()
+    joints, _, path, *_ = figure.axes
+    assert len(joints.get_legend().texts) == 8 and "the 8 that move most of 20" in joints.get_title(loc="left")
+    boxes = [x.get_window_extent() for x in (path.get_legend(), path._left_title)]
+    assert not boxes[0].overlaps(boxes[1])
 
 
 def test_a_robot_falls_on_a_ground(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

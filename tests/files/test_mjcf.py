@@ -231,3 +231,16 @@ def test_what_would_change_the_dynamics_is_refused(arguments: dict[str, Any], wo
 def test_loops_that_cannot_be_said() -> None:
     with pytest.raises(fb.ModelError, match="loop 'rolls', a Constraint"):
         FORMATS["mjcf"].write(looped.mechanism("written").mechanism, "a.xml")
+
+
+def test_what_is_left_out_of_many_joints_is_reported_once(tmp_path: Path) -> None:
+    b = fb.Builder("arm")
+    for i in range(8):
+        b.body(f"b{i}", parent=f"b{i - 1}" if i else "world", joint=Revolute("z"), mass=1.0, inertia=(1, 1, 1),
+               max_velocity=3.0)  # fmt: skip
+    robot = b.build()
+    (finding,) = robot.save(tmp_path / "arm.xml").warnings
+    assert "joints 'b0', 'b1', 'b2', 'b3', 'b4' and 3 more: the velocity limit is left out" in str(finding)
+    one = fb.Builder("arm").body("b0", joint=Revolute("z"), mass=1.0, inertia=(1, 1, 1), max_velocity=3.0).build()
+    (finding,) = one.save(tmp_path / "one.xml").warnings
+    assert "joint 'b0': the velocity limit is left out" in str(finding)

@@ -131,7 +131,7 @@ def test_shapes_come_back() -> None:
         assert np.allclose(theirs.placement.rotation, ours.placement.rotation, atol=1e-15)
 
 
-def test_names_are_different_and_told() -> None:
+def test_names_are_different_and_reported() -> None:
     b = fb.Builder("names").body("a", joint=Revolute("z"), mass=1, inertia=(1, 1, 1))
     b.body("x::y", parent="a", joint=Revolute("z"), joint_name="__k__", mass=1, inertia=(1, 1, 1))
     b.frame("spot", "a")
@@ -179,7 +179,7 @@ def test_save_and_convert(tmp_path: Path, capsys: pytest.CaptureFixture[str]) ->
     assert fb.load(tmp_path / "back.sdf").nv == 5
 
 
-def test_actuators_and_configurations_are_told() -> None:
+def test_actuators_and_configurations_are_reported() -> None:
     b = fb.Builder("told").body("a", joint=Revolute("z"), joint_name="j", mass=1, inertia=(1, 1, 1))
     b.actuator("motor", drives="j").configuration("home", {"j": 0.3})
     report = str(written(b.build())[1])

@@ -80,7 +80,7 @@ def test_save(toy: Any, tmp_path: Path) -> None:
         fb.robots.double_pendulum().save(tmp_path / "nowhere" / "b.toy")
 
 
-def test_formats_that_cannot_be_told(toy: Any, tmp_path: Path) -> None:
+def test_formats_that_cannot_be_recognised(toy: Any, tmp_path: Path) -> None:
     with pytest.raises(fb.ArgumentError, match=r"there is no file '/nowhere/a\.toy'"):
         fb.load("/nowhere/a.toy")
     with pytest.raises(fb.ArgumentError, match=r"use loads\(text, format"):

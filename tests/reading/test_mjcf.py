@@ -365,7 +365,7 @@ def test_what_a_program_adds_is_a_note(name: str):
     assert words in str(load(text, strict=True).report)
 
 
-def test_what_is_not_there_is_not_told():
+def test_what_is_not_there_is_not_reported():
     """A file with nothing of all that: its option and keyframe say nothing that is lost."""
     text = model(
         HINGE.replace("/></body>", ' contype="0" conaffinity="0"/></body>'),
@@ -375,7 +375,7 @@ def test_what_is_not_there_is_not_told():
 
 
 @pytest.mark.parametrize("flag", ["contact", "constraint"])
-def test_contacts_that_the_file_switches_off_are_not_told(flag: str):
+def test_contacts_that_the_file_switches_off_are_not_reported(flag: str):
     floor = HINGE + '<geom type="plane" size="1 1 1"/>'
     assert "touch" not in str(load(model(floor, head=f'<option><flag {flag}="disable"/></option>')).report)
 
@@ -453,7 +453,7 @@ def test_what_the_file_switches_off_does_not_act_in_tendons(tendon: str, flag: s
 @pytest.mark.parametrize(
     "option", ['<option><flag actuation="disable"/></option>', '<option actuatorgroupdisable="2"/>']
 )
-def test_actuators_that_the_file_switches_off_are_told(option: str):
+def test_actuators_that_the_file_switches_off_are_reported(option: str):
     robot = load(model(HINGE, '<actuator><motor name="m" joint="j" group="2"/></actuator>', option))
     assert robot.names.actuators == ("m",)
     assert "disabled in the file" in str(robot.report) and "read nevertheless" in str(robot.report)

@@ -267,7 +267,7 @@ def test_an_attribute_of_an_include_is_not_ignored(tmp_path: Path) -> None:
         fb.load(tmp_path / "main.xml")
 
 
-def test_text_between_tags_is_told_and_moves_no_line(tmp_path: Path) -> None:
+def test_text_between_tags_is_reported_and_moves_no_line(tmp_path: Path) -> None:
     text = "<mujoco>\n<worldbody>\none\ntwo\n{}\n<include file='more.xml'>three</include>\n</worldbody>\n</mujoco>"
     body = '<body name="b"><joint name="j" axis="{}"/><geom size="1"/></body>'
     (tmp_path / "more.xml").write_text('<mujocoinclude>four<body name="more">\nfive</body>\n</mujocoinclude>')

@@ -141,7 +141,7 @@ def test_an_included_file_reaches_no_other_folders(tmp_path: Path) -> None:
     assert fb.load(tmp_path / "robot" / "main.xml").nv == 1
 
 
-def test_attributes_of_the_root_of_an_included_file_are_told(tmp_path: Path) -> None:
+def test_attributes_of_the_root_of_an_included_file_are_reported(tmp_path: Path) -> None:
     (tmp_path / "main.xml").write_text('<mujoco model="main"><include file="a.xml"/></mujoco>')
     (tmp_path / "a.xml").write_text(f'<mujoco model="arm" speed="3">{BALL.format(0.1)}</mujoco>')
     with pytest.warns(fb.FileWarning, match="mujoco@speed"):

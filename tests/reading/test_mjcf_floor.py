@@ -40,7 +40,7 @@ TOUCHES = {
 
 
 @pytest.mark.parametrize("name", TOUCHES)
-def test_a_floor_that_does_not_stop_anything_is_told_once(name: str) -> None:
+def test_a_floor_that_does_not_stop_anything_is_reported_once(name: str) -> None:
     (message,) = said(loaded(*TOUCHES[name]))
     assert "contacts are not simulated" in message
 
@@ -54,7 +54,7 @@ SILENT = {
 
 
 @pytest.mark.parametrize("name", SILENT)
-def test_where_nothing_can_touch_the_world_nothing_is_told(name: str) -> None:
+def test_where_nothing_can_touch_the_world_nothing_is_reported(name: str) -> None:
     assert said(loaded(*SILENT[name])) == []
 
 

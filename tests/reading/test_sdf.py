@@ -25,7 +25,7 @@ def test_a_root_without_a_joint_is_free_as_the_format_means_it():
     text = sdf(link("a", "1 2 3 0 0 .5") + link("b", "1 2 4 0 0 0") + joint("j", "revolute", "a", "b"))
     robot = load(text)
     assert robot.nv == 7
-    assert "'a' have no joint to the world" in str(robot.report)
+    assert "'a' has no joint to the world" in str(robot.report)
     q = robot.configurations["initial"]
     assert np.allclose(q, [1, 2, 3, np.cos(0.25), 0, 0, np.sin(0.25), 0], atol=1e-15)
     assert np.allclose(robot.pose(q, "b")[:3, 3], [1, 2, 4], atol=1e-15)
@@ -75,7 +75,7 @@ def test_a_link_with_two_parents_is_in_a_loop():
     assert np.allclose(pin, other, atol=1e-12)
 
 
-def test_axes_of_few_digits_are_straightened_and_told():
+def test_axes_of_few_digits_are_straightened_and_reported():
     text = sdf(
         link("base") + joint("fix", "fixed", "world", "base")
         + link("crank") + joint("turn", "revolute", "base", "crank", axis="0 1 0")
@@ -99,7 +99,7 @@ def test_axes_of_few_digits_are_straightened_and_told():
         load(text, straighten={"": 0.1})
 
 
-def test_a_rigid_loop_says_which_axis_is_astray():
+def test_a_rigid_loop_says_which_axis_is_misaligned():
     text = sdf(
         link("base") + joint("fix", "fixed", "world", "base")
         + link("crank") + joint("turn", "revolute", "base", "crank", axis="0 1 0")
@@ -350,7 +350,7 @@ def test_joints_that_close_loops_have_no_coordinate():
         load(four_bar(rest=gear))
 
 
-def test_the_initial_position_is_told():
+def test_the_initial_position_is_reported():
     text = sdf(FIX + link("a") + link("b") + joint("j", "revolute", "a", "b"))
     text = text.replace("<xyz>", "<initial_position>.4</initial_position><xyz>")
     assert "initial_position is ignored" in str(load(text).report)

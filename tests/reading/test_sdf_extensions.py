@@ -73,7 +73,7 @@ def test_the_damping_of_a_ball_is_that_of_all_its_velocities() -> None:
     assert robot.mechanism.joints[-1].damping == (0.3, 0.3, 0.3)
 
 
-def test_the_damping_of_a_ball_that_closes_a_loop_is_told() -> None:
+def test_the_damping_of_a_ball_that_closes_a_loop_is_reported() -> None:
     dynamics = "<axis><xyz>0 0 1</xyz><dynamics><damping>.3</damping></dynamics></axis>"
     text = sdf(TWO + joint("tie", "ball", "world", "b", dynamics))
     with pytest.warns(fb.FileWarning):

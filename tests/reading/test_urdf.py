@@ -180,7 +180,7 @@ def test_a_gear_ratio_without_a_rotor_is_that_of_an_actuator() -> None:
 @pytest.mark.parametrize(
     "more, names, words",
     [
-        ('<joint name="j"/><actuator name="m"/><actuator name="n"/>', [], "2 actuators and 0 gear ratios for 1 joints"),
+        ('<joint name="j"/><actuator name="m"/><actuator name="n"/>', [], "2 actuators and 0 gear ratios for 1 joint "),
         ('<joint name="z"/><actuator name="m"/>', [], "there is no such joint"),
         ('<joint name="f"/><actuator name="m"/>', [], "does not have exactly one velocity"),
         ('<joint name="j"/><actuator/>', ["t"], ""),
@@ -269,7 +269,7 @@ def test_joints_that_move_nothing() -> None:
                 getattr(same, name)
 
 
-def test_what_is_waived_in_vain_is_refused() -> None:
+def test_what_is_waived_without_effect_is_refused() -> None:
     with pytest.raises(fb.ArgumentError, match=r"waive=\['typo'\].*matches no finding in r\.urdf.*joint/banana"):
         two("<banana/>", waive=["typo", "banana"])
     with pytest.raises(fb.ArgumentError, match=r"waive=\['massless'\].*nothing to waive"):
@@ -288,13 +288,13 @@ def _transmitted(kind: str, ratio: str) -> fb.System:
     )
 
 
-def test_a_transmission_that_is_not_simple_is_told():
+def test_a_transmission_that_is_not_simple_is_reported():
     assert not len(_transmitted("transmission_interface/SimpleTransmission", "5").report)
     found = _transmitted("transmission_interface/DifferentialTransmission", "5")
     assert "'transmission_interface/DifferentialTransmission' is read as a simple one" in str(found.report)
 
 
-def test_a_gear_ratio_of_zero_is_told():
+def test_a_gear_ratio_of_zero_is_reported():
     with pytest.warns(fb.FileWarning):
         assert "actuator 'm' is zero: it moves nothing" in str(_transmitted("SimpleTransmission", "0").report)
 

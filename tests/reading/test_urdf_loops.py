@@ -126,7 +126,7 @@ def test_joints_that_are_not_independent() -> None:
 
 
 @pytest.mark.parametrize(("dependent", "told"), [((1, 2, 3), 1), ((1, 2, 3, 4, 5), 3), ((4, 5), 0)])
-def test_joints_that_cannot_all_be_dependent_are_told(dependent: tuple[int, ...], told: int) -> None:
+def test_joints_that_cannot_all_be_dependent_are_reported(dependent: tuple[int, ...], told: int) -> None:
     """Three velocities are free: with more than two joints marked as dependent some are independent all the same."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", fb.FileWarning)

@@ -61,3 +61,15 @@ def test_two_gear_ratios_of_one_motor_that_differ_are_noted() -> None:
     (note,) = robot.report
     assert note.severity == "note" and "30" in note.message and "50" in note.message
     assert np.isclose(robot.mass_matrix([0.0])[0, 0], 1.0 + 50**2 * 2e-5, rtol=1e-15)
+
+
+def test_actuators_that_are_ignored_share_a_line() -> None:
+    idle = "".join(
+        f'<transmission name="t{i}"><joint name="{name}"/><actuator name="m{i}"/></transmission>'
+        for i, name in enumerate("fffzz")
+    )
+    fixed = '<joint name="f" type="fixed"><parent link="base"/><child link="tip"/></joint>'
+    robot = fb.loads(f'<robot name="r"><link name="base"/><link name="tip"/>{fixed}{idle}</robot>', format="urdf")
+    (line,) = str(robot.report).splitlines()
+    assert "transmission/actuator: 5 elements, the first of them: the actuator of joint 'f'" in line
+    assert len(robot.report) == 5

@@ -16,14 +16,14 @@ from ..joints import Free, Revolute
 from ..joints.euclidean import is_flat
 from ..mechanism.mechanism import WORLD
 from ..plots.sticks import stick_figure, tip_path
-from ..plots.style import COLOURS, DARK, EDGE, PALE, drawing
+from ..plots.style import COLOURS, DARK, EDGE, PALE, drawing, labels, too_long
 from ..sim import Trajectory
 from ..system.system import System
 
 _MOST_LABELS = 8
 _LONGEST_LEGEND = 36  # characters that fit beside the title
 BAND = "#eaf1e6"
-_FEW = 3  # joints whose limits are told apart
+_FEW = 3  # joints whose limits have colours of their own
 
 
 def check_output(output: Path) -> None:
@@ -69,9 +69,23 @@ def moved(robot: System, q: np.ndarray) -> Moved:
     return Moved(names, np.asarray(robot.expand(q))[:, kept], lower, upper, turning)
 
 
+def chosen(found: Moved, robot: System) -> Moved:
+    """Of many joints those that move most, the independent ones first; the others follow from these, or hardly move."""
+    if len(found.names) <= _MOST_LABELS:
+        return found
+    independent = {*robot.names.velocities}
+    travel = np.ptp(found.values, axis=0)
+    order = sorted(range(len(found.names)), key=lambda i: (found.names[i] not in independent, -travel[i]))
+    kept = sorted(order[:_MOST_LABELS])
+    values, lower, upper = (x[..., kept] for x in (found.values, found.lower, found.upper))
+    return Moved([found.names[i] for i in kept], values, lower, upper, found.turning)
+
+
 def joints(axes: Any, robot: System, t: np.ndarray, q: np.ndarray) -> None:
     """Coordinates of joints over time; where more than a few have limits as parts of their ranges, which are a band."""
-    found = moved(robot, q)
+    every = moved(robot, q)
+    found = chosen(every, robot)
+    few = f", the {len(found.names)} that move most of {len(every.names)}" if found is not every else ""
     limited = np.isfinite(found.lower) & np.isfinite(found.upper) & (found.upper > found.lower)
     label, values = "rad" if found.turning else "rad, m", found.values
     if not found.names:
@@ -80,20 +94,19 @@ def joints(axes: Any, robot: System, t: np.ndarray, q: np.ndarray) -> None:
         values = (found.values - found.lower) / (found.upper - found.lower)
         axes.axhspan(0.0, 1.0, color=BAND, zorder=0)
         axes.set_ylim(max(-1.0, min(-0.15, values.min())), min(2.0, max(1.15, values.max())))
-        axes.set_title("joints within their limits (band)")
+        axes.set_title(f"joints within their limits (band){few}")
         label = "part of the range"
     else:
-        axes.set_title("joint angles" if found.turning else "joint coordinates")
+        axes.set_title(("joint angles" if found.turning else "joint coordinates") + few)
         for i in np.flatnonzero(limited) if limited.sum() <= _FEW else ():
             axes.axhspan(found.lower[i], found.upper[i], color=COLOURS[i % len(COLOURS)], alpha=0.12, lw=0, zorder=0)
-    for i, name in enumerate(found.names):
-        shown = name if len(found.names) <= _MOST_LABELS else None
-        axes.plot(t, values[:, i], color=COLOURS[i % len(COLOURS)], lw=1.4, label=shown)
+    for i, name in enumerate(labels(found.names, too_long(found.names))):
+        axes.plot(t, values[:, i], color=COLOURS[i % len(COLOURS)], lw=1.4, label=name)
     axes.set_ylabel(label)
     axes.set_xlim(0.0, t[-1])
     if found.names and sum(map(len, found.names)) <= _LONGEST_LEGEND:
         axes.legend(loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=4, borderaxespad=0.2)
-    elif found.names and len(found.names) <= _MOST_LABELS:
+    elif found.names:
         axes.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), borderaxespad=0.2, fontsize=8)
 
 
@@ -130,7 +143,7 @@ def _path(axes: Any, robot: System, trajectory: Trajectory) -> None:
     axes.set_title(f"path of {tip}" if root is None else f"path of {tip}, seen from {root}")
     axes.set_xlabel(f"{'xyz'[plane[0]]} [m]")
     axes.set_ylabel(f"{'xyz'[plane[1]]} [m]")
-    axes.legend(loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=2, borderaxespad=0.2)
+    axes.legend(loc="upper center", bbox_to_anchor=(0.5, -0.1), ncols=2, fontsize=8)
     axes.figure.colorbar(lines, ax=axes, label="time [s]", shrink=0.6, pad=0.02)
 
 

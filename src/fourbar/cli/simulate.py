@@ -30,7 +30,7 @@ from ..robots.crank_rocker import closed_form as of_crank_rocker
 from ..robots.pendulum import closed_form as of_double_pendulum
 from ..sim import SimulationWarning, Trajectory, simulate
 from ..system.system import System
-from . import table, touch
+from . import contact, table
 from .arguments import (
     DEFAULT_ROBOT,
     add_robot,
@@ -81,12 +81,12 @@ def run(args: argparse.Namespace) -> int:
     robot = read_robot(args.robot, **reading_options(args))
     tell_warnings(robot, args.robot)
     ground = _ground(args)
-    contacts = not args.no_contacts and touch.touches(robot, ground)
+    contacts = not args.no_contacts and contact.touches(robot, ground)
     draw = None if args.no_picture else _drawing(args.output, contacts)
     with _printed_warnings():
         if contacts:
             found: Any = _touched(robot, ground, args.duration, args.dt, calm=ground.asked and not args.no_passive)
-            rows = touch.rows(robot, found, args.dt)
+            rows = contact.rows(robot, found, args.dt)
         else:
             found = _measure(robot, args.duration, args.dt, passive=not args.no_passive)
             rows = _rows(robot, found, args.dt)
@@ -100,14 +100,14 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def _ground(args: argparse.Namespace) -> touch.Ground:
+def _ground(args: argparse.Namespace) -> contact.Ground:
     """The ground that is asked for."""
     asked = args.ground is not None
     if args.friction is not None and not asked:
         raise ArgumentError("--friction is that of the ground: give --ground too")
     if asked and args.no_contacts:
         raise ArgumentError("--ground is there to be touched: leave out --no-contacts")
-    return touch.Ground(asked, None if not asked or math.isnan(args.ground) else args.ground, args.friction)
+    return contact.Ground(asked, None if not asked or math.isnan(args.ground) else args.ground, args.friction)
 
 
 def _drawing(output: Path, contacts: bool) -> Callable[..., None] | None:
@@ -123,12 +123,12 @@ def _drawing(output: Path, contacts: bool) -> Callable[..., None] | None:
     return lambda robot, result, file: draw(robot, result.trajectory, result.drift, file)
 
 
-def _touched(robot: System, ground: touch.Ground, duration: float, dt: float, calm: bool) -> touch.Touched:
+def _touched(robot: System, ground: contact.Ground, duration: float, dt: float, calm: bool) -> contact.Touched:
     """The simulation with contacts; `calm`: with damping in the joints that have none."""
     steps = _steps(robot, duration, dt)
     q = _start(robot)[0]
-    same = touch.damped(robot, q) if calm else robot
-    found = touch.measure(same, ground, q, duration, dt, -(-steps // _MOST_RECORDED), _counted([0]))
+    same = contact.damped(robot, q) if calm else robot
+    found = contact.measure(same, ground, q, duration, dt, -(-steps // _MOST_RECORDED), _counted([0]))
     return replace(found, calmed=same is not robot)
 
 

@@ -11,11 +11,11 @@ from pathlib import Path
 
 from ..errors import ArgumentError
 from ..robots import ROBOTS
-from ..sim.recorded import load_recording
-from ..viewer.files import ENDINGS, write
+from ..sim.results import load_recording
+from ..viewer.export import ENDINGS, write
 from ..viewer.recording import Recording, still
+from ..viewer.served_page import LOCAL
 from ..viewer.view import view
-from ..viewer.window import LOCAL
 from .arguments import add_reading, read_robot, reading_options, refuse_reading, tell_warnings
 
 _RECORDED = ".npz"

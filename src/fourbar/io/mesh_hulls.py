@@ -4,7 +4,7 @@ STL and OBJ are read here, other formats with trimesh.
 
 Of the directions of a fixed set the one in which the chosen points reach least far gets the vertex that reaches
 farthest, until all directions are reached or there are enough points. Every point is a vertex of the hull, so that the
-hull of the points is inside that of the mesh; how much farther the mesh reaches is told.
+hull of the points is inside that of the mesh; how much farther the mesh reaches is reported.
 """
 
 from __future__ import annotations

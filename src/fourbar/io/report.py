@@ -1,7 +1,7 @@
 """What was found while reading a file: nothing that the file says is dropped without a finding.
 
-A reader holds a `Reading`, tells it what it meets, and closes it into a frozen `Report`. An error in one element does
-not hide those in the next: `with reading.element():` around each collects the errors of all.
+A reader holds a `Reading`, reports to it what it finds, and closes it into a frozen `Report`. An error in one element
+does not hide those in the next: `with reading.element():` around each collects the errors of all.
 """
 
 from __future__ import annotations

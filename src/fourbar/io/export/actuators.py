@@ -33,7 +33,7 @@ class Actuators:
         for actuator in actuators:
             on = self._transmission(actuator)
             if on is None:
-                self._unsaid.leave(f"actuator {actuator.name!r} is left out: MJCF has no such transmission")
+                self._unsaid.leave("left out: MJCF has no such transmission", actuator=actuator.name)
                 continue
             ranges = {"ctrlrange": _finite(actuator.control_range), "forcerange": _finite(actuator.force_range)}
             name = self._unsaid.name(actuator.name)
@@ -81,7 +81,7 @@ class Actuators:
                 "biastype": "affine" if bias or actuator.kind == "affine" else None,
             }
         else:
-            self._unsaid.leave(f"actuator {actuator.name!r}: its control law of kind {actuator.kind!r} is left out")
+            self._unsaid.leave(f"the control law of kind {actuator.kind!r} is left out", actuator=actuator.name)
             return {}
         return {**types, "dynprm": dynamics, "gainprm": gain, "biasprm": bias}
 

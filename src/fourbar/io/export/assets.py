@@ -43,7 +43,7 @@ class Assets:
             child(self._section, "mesh", name=name, file=file, scale=scale, inertia="shell")
         return {"type": "mesh", "mesh": self._names[key]}
 
-    def tell(self) -> None:
+    def report(self) -> None:
         """Report the meshes that are left out, once per reason."""
         for reason, bodies in self._left.items():
             listed = ", ".join(map(repr, list(dict.fromkeys(bodies))[:_SHOWN]))

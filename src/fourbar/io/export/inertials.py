@@ -60,7 +60,7 @@ class Inertials:
         else:
             self._write_inertia(element, body, J, bool(c.joint.nv))
 
-    def tell(self) -> None:
+    def report(self) -> None:
         """Report what was changed, once for all bodies."""
         for what, bodies in self._said.items():
             more = f" and {len(bodies) - _SHOWN} more" if len(bodies) > _SHOWN else ""

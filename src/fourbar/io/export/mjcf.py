@@ -68,8 +68,8 @@ class Writer:
         self.shapes.write(self.elements[WORLD], WORLD, m.world, moves=False)
         for body, c in zip(m.bodies, m.joints, strict=True):
             self._body(body, c)
-        self.inertials.tell()
-        self.shapes.tell()
+        self.inertials.report()
+        self.shapes.report()
         self._sites()
         joints = {c.name: c for c in m.joints}
         sites = Fresh(frame.name for frame in m.frames)
@@ -138,7 +138,7 @@ class Writer:
                 self.screws.append(Gear(name, slide, joint.pitch))
                 self.unsaid.leave(f"joint {name!r}, a screw, is written as a hinge and a slide that follows it")
         if len(joints) > 1:
-            self.unsaid.leave(f"joint {c.name!r} is written as {len(joints)} joints in series")
+            self.unsaid.leave(f"written as {len(joints)} joints in series", joint=c.name)
 
     def _joint(self, element: ET.Element, c: PlacedJoint, name: str, kind: str, axis: Any, i: int | None) -> None:
         """A joint with the parameters of coordinate i, or of all where they must be equal."""
@@ -154,7 +154,7 @@ class Writer:
         if i is not None and c.stiffness:
             given["springref"] = [c.rest[i]]
         elif c.stiffness and tuple(c.rest) != c.joint.neutral():
-            self.unsaid.leave(f"joint {c.name!r}: the rest position of the spring is left out")
+            self.unsaid.leave("the rest position of the spring is left out", joint=c.name)
         if i is not None:
             given |= self._limits(c, i)
         child(element, "joint", name=self.unsaid.name(name), type=kind, **given)
@@ -175,7 +175,7 @@ class Writer:
         if lower > -math.inf or upper < math.inf:
             found["actuatorfrcrange"] = (max(lower, -1e9), min(upper, 1e9))
         if c.max_velocity and c.max_velocity[i] < math.inf:
-            self.unsaid.leave(f"joint {c.name!r}: the velocity limit is left out")
+            self.unsaid.leave("the velocity limit is left out", joint=c.name)
         return found
 
     def _sites(self) -> None:

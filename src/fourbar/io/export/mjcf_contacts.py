@@ -45,9 +45,9 @@ class Shapes:
                 where = _place(_from_lowest(shape) if shape.kind == "hfield" else shape)
                 child(element, "geom", name=name, **form, rgba=shape.colour, **where, **self._seen(shape))
 
-    def tell(self) -> None:
+    def report(self) -> None:
         """What was left out of all of them."""
-        self._assets.tell()
+        self._assets.report()
         if self._lost:
             self._unsaid.leave(f"{', '.join(self._lost)} of surfaces are left out: MJCF says solref and solimp")
 

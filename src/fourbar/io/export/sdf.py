@@ -18,10 +18,10 @@ from ...mechanism.mechanism import WORLD, Body, Mechanism, PlacedJoint
 from ...spatial.transform import IDENTITY, Transform
 from ..report import Report
 from .sdf_loops import Loops, planar, two_hinges
-from .sdf_model import Model, listed, said
+from .sdf_model import Model, said
 from .series import in_other_coordinates, placed
 from .surfaces import leave_contacts
-from .text import Unsaid, as_text, child
+from .text import Unsaid, as_text, child, listed
 from .zero import can_start_at, closed_at, started_at
 
 _STANDARD_GRAVITY = (0.0, 0.0, -9.81)
@@ -154,7 +154,7 @@ class Writer:
             self.unsaid.refuse(f"joint {c.name!r}: the armature of a planar joint", "armature")
         self._lose(c, "friction", "stiffness", "max_force", "max_velocity", "lower", "upper")
         if x != y:
-            self.unsaid.leave(f"joint {c.name!r}: damping that differs along x and y is left out")
+            self.unsaid.leave("damping that differs along x and y is left out", joint=c.name)
             x = y = 0.0
         where = transform(c.placement)
         planar(self.model, self.model.named(c.name, "joint"), c.joint, (parent, where), (name, IDENTITY), (x, y, w))
@@ -186,7 +186,7 @@ class Writer:
             self._one(c, joint, parent, link, i, "" if len(chain) == 1 else f"_{i + 1}")
             parent = link
         if len(chain) > 1:
-            self.unsaid.leave(f"joint {c.name!r} is written as {len(chain)} joints in series")
+            self.unsaid.leave(f"written as {len(chain)} joints in series", joint=c.name)
 
     def _one(self, c: PlacedJoint, joint: Joint, parent: str, link: str, i: int, ending: str = "") -> ET.Element:
         """A joint with one degree of freedom, or none, with the parameters of coordinate i."""
@@ -209,7 +209,7 @@ class Writer:
         axis = child(element, tag)
         said(axis, "xyz", unit_axis(direction))  # type: ignore[arg-type]
         if c.min_force:
-            self.unsaid.leave(f"joint {c.name!r}: the lower end of its forces, {c.min_force[i]:g}, is left out")
+            self.unsaid.leave(f"the lower end of the forces, {c.min_force[i]:g}, is left out", joint=c.name)
         most = {"effort": c.max_force, "velocity": c.max_velocity}
         limits = {"lower": c.lower[i], "upper": c.upper[i], **{key: x[i] for key, x in most.items() if x}}
         finite = {key: value for key, value in limits.items() if math.isfinite(value)}
@@ -229,7 +229,7 @@ class Writer:
             self.unsaid.refuse(f"joint {c.name!r}: the armature of a joint without force", "armature")
             return
         said(element, "drake:rotor_inertia", [c.armature[i]])
-        self.unsaid.leave(f"joint {c.name!r}: the armature is written as Drake's rotor, which other readers ignore")
+        self.unsaid.leave("the armature is written as Drake's rotor, which other readers ignore", joint=c.name)
 
 
 def _folded(mechanism: Mechanism) -> set[str]:

@@ -14,8 +14,8 @@ from ...joints.registry import tag_of
 from ...mechanism.mechanism import WORLD, Mechanism, NamedLoop
 from ...spatial.transform import Transform
 from .linear import conditions
-from .sdf_model import Model, listed, said
-from .text import Unsaid, child
+from .sdf_model import Model, said
+from .text import Unsaid, child, listed
 from .zero import poses_at_zero
 
 _RIGHT = 1e-9  # cosine of what still counts as a right angle

@@ -13,7 +13,7 @@ from ...mechanism.mechanism import WORLD, Body, Mechanism
 from ...spatial.linear import Vec
 from ...spatial.transform import IDENTITY, Transform
 from .surfaces import Losses, write_surface
-from .text import Fresh, Unsaid, child, rpy, words
+from .text import Fresh, Unsaid, child, listed, rpy, words
 
 _MOMENTS = ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
 _OLDEST = 8  # the version 1.n that is written unless a later one is needed
@@ -24,12 +24,6 @@ def said(parent: ET.Element, tag: str, values: Any) -> ET.Element:
     found = child(parent, tag)
     found.text = values if isinstance(values, str) else words(values)
     return found
-
-
-def listed(names: Iterable[str]) -> str:
-    """Names in quotes, the first of many."""
-    quoted = [repr(name) for name in names]
-    return ", ".join(quoted[:5]) + (", ..." if len(quoted) > 5 else "")
 
 
 class Model:
@@ -66,7 +60,7 @@ class Model:
             self.unsaid.leave(f"{len(self._otherwise)} names are changed ({names}{more}): {why}")
         if self._massless:
             self.unsaid.leave(f"massless links ({listed(self._massless)}) are written, which Gazebo refuses")
-        self._losses.tell()
+        self._losses.report()
 
     def document(self, gravity: tuple[float, ...] | None) -> ET.Element:
         """The <sdf>; with gravity the model is in a <world>."""

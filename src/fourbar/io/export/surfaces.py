@@ -24,7 +24,7 @@ _BULLET = {
 
 
 class Losses:
-    """What of surfaces is left out, and where: told once for each."""
+    """What of surfaces is left out, and where: reported once for each."""
 
     def __init__(self, unsaid: Unsaid) -> None:
         self._unsaid = unsaid
@@ -34,7 +34,7 @@ class Losses:
         """Something that is left out somewhere."""
         self._where.setdefault(what, []).append(where)
 
-    def tell(self) -> None:
+    def report(self) -> None:
         """All of it."""
         for what, names in self._where.items():
             listed = ", ".join(map(repr, names[:_SHOWN])) + (", ..." if len(names) > _SHOWN else "")

@@ -21,12 +21,19 @@ WAIVABLE = {
     "zero": "loops are closed where joints are at zero, so that coordinates have another origin",
     "inertia": "the inertia is written as the nearest physically consistent one",
 }
+_SHOWN = 5  # names in a message
 _ILLEGAL = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 def words(values: Iterable[Any]) -> str:
     """Numbers with all their digits, separated by spaces."""
     return " ".join(repr(float(x) + 0.0) for x in values)
+
+
+def listed(names: Iterable[str]) -> str:
+    """Names in quotes, the first of many."""
+    quoted = [repr(name) for name in names]
+    return ", ".join(quoted[:_SHOWN]) + (f" and {len(quoted) - _SHOWN} more" if len(quoted) > _SHOWN else "")
 
 
 def child(parent: ET.Element, tag: str, **attributes: Any) -> ET.Element:
@@ -88,13 +95,17 @@ class Unsaid:
         self._format, self._file, self._waive = format, file, tuple(waive)
         check_waived(self._waive, WAIVABLE)
         self._needed: set[str] = set()
-        self._findings: list[Finding] = []
+        self._left: dict[tuple[str, str, str], list[str]] = {}  # names by kind, what is left out, and fix
         self._refused: list[str] = []
         self._keys: dict[str, None] = {}
 
-    def leave(self, what: str, fix: str = "") -> None:
-        """Something that does not change the dynamics is left out, or changed."""
-        self._findings.append(Finding("warning", what, fix, self._file))
+    def leave(self, what: str, fix: str = "", joint: str = "", actuator: str = "") -> None:
+        """Something that does not change the dynamics is left out, or changed.
+
+        Joints, or actuators, of which the same is left out are named together.
+        """
+        names = self._left.setdefault(("joint" if joint else "actuator" if actuator else "", what, fix), [])
+        names.extend({joint, actuator} - {"", *names})
 
     def refuse(self, what: str, key: str = "") -> bool:
         """Something without which the file would describe another robot. True where `key` is waived."""
@@ -122,4 +133,8 @@ class Unsaid:
         notes = [
             Finding("note", f"waive={[key]!r} was not needed: nothing was left out", "", self._file) for key in idle
         ]
-        return Report((*self._findings, *notes))
+        return Report((*(self._finding(*key, names) for key, names in self._left.items()), *notes))
+
+    def _finding(self, kind: str, what: str, fix: str, names: list[str]) -> Finding:
+        of = f"{kind}{'s' * (len(names) > 1)} {listed(names)}: " if names else ""
+        return Finding("warning", of + what, fix, self._file)

@@ -88,7 +88,7 @@ class Writer:
             self.unsaid.leave(f"gravity {m.gravity} is left out", "set it where the file is read")
         if m.configurations:
             self.unsaid.leave("named configurations are left out")
-        self.losses.tell()
+        self.losses.report()
         leave_contacts(m, self.unsaid)
 
     def _link(self, body: Body) -> None:
@@ -128,7 +128,7 @@ class Writer:
     def _joints(self, c: PlacedJoint) -> None:
         """The joint of a body, or several in series with massless links between them."""
         if any(c.stiffness):
-            self.unsaid.leave(f"joint {c.name!r}: the spring is left out")
+            self.unsaid.leave("the spring is left out", joint=c.name)
             c = replace(c, stiffness=(), rest=())
         if isinstance(c.joint, Free | Planar):
             self._parameters(self._joint(c.name, c.joint, c.parent, c.child, transform(c.placement)), c, None)
@@ -144,7 +144,7 @@ class Writer:
             chain.append((after, Fixed()))
         self._chain(c, chain)
         if len(chain) > 1:
-            self.unsaid.leave(f"joint {c.name!r} is written as {len(chain)} joints in series")
+            self.unsaid.leave(f"written as {len(chain)} joints in series", joint=c.name)
 
     def _chain(self, c: PlacedJoint, chain: list[tuple[Transform, Joint]]) -> None:
         """Joints in series, each with the parameters of its coordinate."""
@@ -194,12 +194,12 @@ class Writer:
             if any(c.armature):
                 self.unsaid.refuse(f"joint {c.name!r}: the armature of a {type(c.joint).__name__}", "armature")
             if any(c.damping) or any(c.friction):
-                self.unsaid.leave(f"joint {c.name!r}: damping and friction are left out")
+                self.unsaid.leave("damping and friction are left out", joint=c.name)
             return
         lower, upper = c.lower[i], c.upper[i]
         effort, velocity = ((x[i] if x else math.inf) for x in (c.max_force, c.max_velocity))
         if c.min_force:
-            self.unsaid.leave(f"joint {c.name!r}: the lower end of its forces, {c.min_force[i]:g}, is left out")
+            self.unsaid.leave(f"the lower end of the forces, {c.min_force[i]:g}, is left out", joint=c.name)
         drive = {"effort": [min(effort, _ENDLESS)], "velocity": [min(velocity, _ENDLESS)]}
         if math.isinf(lower) and math.isinf(upper) and element.get("type") == "revolute":
             element.set("type", "continuous")
@@ -219,14 +219,14 @@ class Writer:
         child(transmission, "type").text = "transmission_interface/SimpleTransmission"
         child(child(transmission, "joint", name=joint), "rotorInertia").text = repr(armature)
         self.unsaid.leave(
-            f"joint {joint!r}: the armature is written as the rotor of a transmission, which many readers ignore"
+            "the armature is written as the rotor of a transmission, which many readers ignore", joint=joint
         )
 
     def _actuator(self, actuator: Actuator) -> None:
         """A transmission with an actuator; several joints, ranges and control laws cannot be expressed."""
         drive, *others = actuator.drives
         if others or drive.joint not in self.last:
-            self.unsaid.leave(f"actuator {actuator.name!r} is left out: in URDF an actuator drives a single joint")
+            self.unsaid.leave("left out: in URDF an actuator drives a single joint", actuator=actuator.name)
             return
         name = self.new_transmission(f"{self.unsaid.name(actuator.name)}_transmission")
         transmission = child(self.root, "transmission", name=name)
@@ -235,7 +235,7 @@ class Writer:
         motor = child(transmission, "actuator", name=actuator.name)
         child(motor, "mechanicalReduction").text = repr(drive.gear[0])
         if actuator != Actuator(actuator.name, actuator.drives):
-            self.unsaid.leave(f"actuator {actuator.name!r}: its ranges and control law are left out")
+            self.unsaid.leave("ranges and control law are left out", actuator=actuator.name)
 
     def _loop(self, loop: NamedLoop) -> None:
         said = loop.loop

@@ -142,7 +142,7 @@ class Bodies:
 
 
 def _forces(ends: list[float], limited: bool) -> dict[str, float]:
-    """What bears the forces of actuators on a joint; a range on one side of zero is widened to it, and told."""
+    """Limits of the actuators' forces on a joint; a range on one side of zero is widened to it, which is reported."""
     if not limited:
         return {}
     lower, upper = ends

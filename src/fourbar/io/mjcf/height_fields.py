@@ -13,7 +13,7 @@ _PNG, _SIZE = b"\x89PNG\r\n\x1a\n", slice(16, 24)
 
 
 def supplied_fields(spec: Any, texts: Texts, reading: Reading) -> set[str]:
-    """Give MuJoCo the files of height fields; the names of those that are there. The others are removed, and told."""
+    """Give MuJoCo the files of height fields; the names of those found. The others are removed and reported."""
     found, missing = set(), []
     for number, field in enumerate(list(spec.hfields)):
         name = field.name or PurePosixPath(field.file.replace("\\", "/")).stem

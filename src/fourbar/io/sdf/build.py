@@ -104,11 +104,12 @@ class Assembly:
             names = ", ".join(repr(r.full) for r in free[:3]) + (", ..." if len(free) > 3 else "")
             place = {self._unused(r.full): (*self.pose[r].p, *quaternion(self.pose[r].R)) for r in free}
             b.configuration("initial", place)
+            have, them = ("has", "it") if len(free) == 1 else ("have", "them")
             self.reading.note(
                 Place(self.reading.file),
                 (
-                    f"{names} have no joint to the world: a free joint is added, as SDF means it; floating=Fixed() "
-                    "fixes them"
+                    f"{names} {have} no joint to the world: a free joint is added, as SDF means it; floating=Fixed() "
+                    f"fixes {them}"
                 ),
             )
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 
 from ...errors import unknown
 from ...mechanism.builder import Builder
+from ...representation import counted
 from ..element import Element
 from .joints import ReadJoint
 
@@ -63,7 +64,8 @@ def _read(transmission: Element, joints: Mapping[str, ReadJoint], found: Transmi
             message = f"a transmission of type {kind[:60]!r} is read as a simple one with one gear ratio"
             transmission.reading.note(transmission.place, message, "use a side-car file for more")
     elif actuators and not any(inertias):
-        message = f"{len(actuators)} actuators and {len(ratios)} gear ratios for {len(driven)} joints are ignored"
+        given = f"{counted(len(actuators), 'actuator')} and {counted(len(ratios), 'gear ratio')}"
+        message = f"{given} for {counted(len(driven), 'joint')} are ignored"
         transmission.reading.note(transmission.place, message, "one of each is supported")
     if any(inertias) and of_rotors and ratios and ratios[0] not in (1.0, of_rotors[0]):  # one is what many files say
         message = (
@@ -86,16 +88,18 @@ def _add_actuator(
     joint = driven.attributes.get("name", "")
     if joint not in joints or joints[joint].joint.nv != 1:
         why = "there is no such joint" if joint not in joints else "the joint does not have exactly one velocity"
-        transmission.reading.note(transmission.place, f"the actuator of joint {joint[:60]!r} is ignored: {why}")
+        message = f"the actuator of joint {joint[:60]!r} is ignored: {why}"
+        transmission.reading.note(transmission.place, message, key=actuator.key)
         return
     names = (actuator.attributes.get("name"), transmission.attributes.get("name"), f"{joint}_actuator")
     free = [name for name in names if name and name not in found.actuators]
     if not free:
-        transmission.reading.note(transmission.place, f"a second actuator {names[0]!r} of joint {joint!r} is left out")
+        message = f"a second actuator {names[0]!r} of joint {joint!r} is left out"
+        transmission.reading.note(transmission.place, message, key=actuator.key)
         return
     if free[0] != (names[0] or free[0]):
         message = f"there are several actuators {names[0]!r}; that of joint {joint!r} is renamed to {free[0]!r}"
-        transmission.reading.note(transmission.place, message)
+        transmission.reading.note(transmission.place, message, key=actuator.key)
     if ratio == 0.0:
         message = f"the gear ratio of actuator {free[0]!r} is zero: it moves nothing"
         transmission.reading.warn(transmission.place, message, "write the ratio, or 1", "transmission")

@@ -1,4 +1,4 @@
-"""Simulations with contacts on the command line: the scene, its start, and what is told of the motion."""
+"""Simulations with contacts on the command line: the scene, its start, and what is printed about the motion."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ import numpy as np
 from ..contact import Plane
 from ..errors import FourbarError
 from ..mechanism.contact_pairs import touches_world
+from ..sim.contact_run import ContactRun
 from ..sim.scene import Scene
 from ..sim.shapes import free_roots, home, poses_at
-from ..sim.touching import ContactRun
 from ..spatial.transform import IDENTITY
 from ..system.system import System
 from ..tree.cluster_tree import GROUND

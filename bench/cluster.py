@@ -1,11 +1,18 @@
 """A cluster of processes beside processes without one.  python bench/cluster.py [--quick] [--strict]
 
-Rollouts of the double pendulum in chunks that take a second each: by dask on two worker processes, with their results
-sent to this one, and by two plain processes that are told nothing but the number of a chunk and return nothing. Both
-in turns; the least wall time of each, and the CPU time of all processes that take part, the idle loops of dask's three
-processes included. `--strict` exits non-zero when the cluster takes a tenth more; that needs a machine with two idle
-cores. Then what a worker needs to be ready: the first chunk with an empty cache, and how often
-two workers that begin together compile the same thing.
+Rollouts of the double pendulum, 16 chunks that take a second each:
+
+- the work: two plain processes at the same time, which share memory and clock of the machine as the workers do; they
+  are told nothing but the number of a chunk, return nothing, and take the next chunk when they are free;
+- the cluster: a `LocalCluster` of two worker processes as dask sets it up (dashboard, nannies), but without dask's
+  profiler of Python code, as docs/cluster.md recommends; the same chunks as lazy arrays, and `fourbar.dask.compute`,
+  which brings all results here. Its time has everything in it: the graph, scheduling, transfer, and the idle loops of
+  dask's three processes. Both have run once before: no compilation.
+
+In turns; the least wall time of each, and the CPU time of all processes that take part. `--strict` exits non-zero when
+the cluster takes a tenth more; that needs a machine with two idle cores, since the loops of dask run as long as the
+work waits for a core. Then what a worker needs to be ready: the first chunk with an empty cache, and how often two
+workers that begin together compile the same thing.
 """
 
 from __future__ import annotations
@@ -20,6 +27,7 @@ from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 from typing import Any
 
+import dask
 import dask.array as da
 import numpy as np
 from distributed import Client, LocalCluster
@@ -44,6 +52,11 @@ def states(chunk: int) -> np.ndarray:
     return np.random.default_rng(chunk).normal(size=(SAMPLES, 2))
 
 
+def begin_of(block_id: tuple[int, ...] = ()) -> np.ndarray:
+    """The same as a block of a dask array."""
+    return states(block_id[0])
+
+
 def plain(chunk: int, steps: int) -> float:
     """A chunk in a process of its own; the CPU time that it took."""
     begin = time.process_time()
@@ -60,9 +73,7 @@ def steps_for(seconds: float) -> int:
 
 def lazy(chunks: int, steps: int) -> Any:
     """The same chunks as dask arrays."""
-    blocks = da.arange(chunks, chunks=1)
-    q = blocks.map_blocks(lambda k: states(int(k[0])), chunks=((SAMPLES,) * chunks, (2,)), new_axis=1, dtype=float,
-                          meta=np.empty((0, 2)))  # fmt: skip
+    q = da.map_blocks(begin_of, chunks=((SAMPLES,) * chunks, (2,)), dtype=float, meta=np.empty((0, 2)))
     return fb.rollout(fb.robots.double_pendulum(), q, dt=DT, steps=steps, every=steps // ROWS)
 
 
@@ -89,6 +100,7 @@ def overhead_rows(chunks: int, seconds: float, turns: int) -> None:
     context = multiprocessing.get_context("spawn")
     os.environ["FOURBAR_THREADS"] = "1"  # of the processes that begin now
     with (
+        dask.config.set({"distributed.worker.profile.enabled": False}),
         ProcessPoolExecutor(WORKERS, mp_context=context) as pool,
         LocalCluster(n_workers=WORKERS, threads_per_worker=1, dashboard_address=":0") as cluster,
         Client(cluster) as client,

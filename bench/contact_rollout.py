@@ -108,20 +108,22 @@ def measured(key: str, turns: int) -> None:
 
 
 def one_state(key: str, task: Task, scene: fb.Scene, model: Any, state: np.ndarray, turns: int) -> None:
-    """A step of one state, one call each."""
+    """A step of one state, one call each, under the same forces."""
     if key not in ("anymal", "go1"):
         return
-    start = [x[0].copy() for x in (task.q, task.v, task.tau[:, 0])]
+    forces = [x.copy() for x in task.tau[0]]
+    controls = [x[6:].copy() for x in forces]
     impulse, step, dt, data = np.zeros(scene.n_impulses), scene.function, np.array(DT), mj.MjData(model)
 
     def ours() -> None:
-        q, v, x = start[0], start[1], impulse
-        for _ in range(STEPS):
-            q, v, x, *_ = step(q, v, start[2], dt, x)
+        q, v, x = task.q[0], task.v[0], impulse
+        for tau in forces:
+            q, v, x, *_ = step(q, v, tau, dt, x)
 
     def peer() -> None:
         mj.mj_setState(model, data, state[0], mj.mjtState.mjSTATE_FULLPHYSICS)
-        for _ in range(STEPS):
+        for u in controls:
+            data.ctrl[:] = u
             mj.mj_step(model, data)
 
     ours()

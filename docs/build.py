@@ -15,6 +15,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+from check_links import broken_links
 from make_gallery import write as write_gallery
 
 DOCS = Path(__file__).parent
@@ -125,7 +126,8 @@ def write_source(run: bool) -> None:
     shutil.copytree(DOCS / "images", SOURCE / "images")
     (SOURCE / "_pages" / "wasm").mkdir(parents=True)
     for page in (DOCS / "wasm").glob("*.html"):
-        shutil.copy(page, SOURCE / "_pages" / "wasm")
+        text = re.sub(r'href="\.\./(\w+)\.md', r'href="../\1.html', page.read_text(encoding="utf-8"))
+        (SOURCE / "_pages" / "wasm" / page.name).write_text(text, encoding="utf-8")
     for path in [*DOCS.glob("*.md"), *(ROOT / f"{x}.md" for x in ("CONTRIBUTING", "CHANGELOG", "SECURITY"))]:
         if path.name != "api.md":
             text = relinked(path.read_text(encoding="utf-8"))
@@ -148,10 +150,12 @@ def main() -> int:
     mode = "force" if run else "off"
     command = [sys.executable, "-m", "sphinx", "-W", "--keep-going", "-q", "-E", "-b", "html"]
     done = subprocess.run([*command, "-D", f"nb_execution_mode={mode}", SOURCE, HTML], check=False)
-    if done.returncode == 0:
-        write_llms()
-        print(f"built {HTML / 'index.html'}")
-    return done.returncode
+    if done.returncode:
+        return done.returncode
+    write_llms()
+    broken = broken_links(HTML)
+    print("\n".join(broken), file=sys.stderr) if broken else print(f"built {HTML / 'index.html'}")
+    return int(bool(broken))
 
 
 if __name__ == "__main__":

@@ -6,12 +6,14 @@ names because other modules of the library use them; `INTERNAL` lists these, and
 
 from __future__ import annotations
 
+import ast
 import inspect
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from importlib import import_module
 from importlib.util import find_spec
-from types import ModuleType
+from pathlib import Path
+from types import ModuleType, SimpleNamespace
 from typing import Any, Literal
 
 from registered import actuated_methods, constrained_methods, methods, signature_of
@@ -29,7 +31,7 @@ from fourbar.system.names import Names
 from fourbar.tree.assembly import ClusterInfo
 
 Kind = Literal["function", "method", "class", "property", "algorithm"]
-SCALARS = ("sin", "cos", "tan", "sqrt", "asin", "acos", "atan2", "minimum", "maximum", "select")
+SCALARS = ("sin", "cos", "tan", "sqrt", "exp", "tanh", "asin", "acos", "atan2", "minimum", "maximum", "select")
 SHOWN_ALONE = ("HeightField", "Plane", "SignedDistance")  # of contacts: they are names of the package too
 INTERNAL: dict[type, tuple[str, ...]] = {
     fb.System: ("model", "mechanism"),
@@ -159,6 +161,41 @@ def _learning() -> Iterator[Entry]:
     yield from members(gymnasium.Worlds)
 
 
+def _written(name: str) -> Section:
+    """A module that needs another library, which may be missing here: from its source."""
+    package = Path(fb.__file__).parent
+    text = ast.parse((package / f"{name}.py").read_text(encoding="utf-8"))
+    entries = []
+    for imported in (x for x in text.body if isinstance(x, ast.ImportFrom)):
+        home = package.joinpath(*str(imported.module).split(".")).with_suffix(".py")
+        there = {getattr(x, "name", ""): x for x in ast.parse(home.read_text(encoding="utf-8")).body}
+        entries += [_from_source(name, there[alias.name]) for alias in imported.names]
+    title = {"jax": "JAX", "torch": "PyTorch", "casadi": "CasADi"}[name]
+    return Section(f"{title}: `fourbar.{name}`", tuple(entries), SimpleNamespace(__doc__=ast.get_docstring(text)))
+
+
+def _from_source(prefix: str, made: Any) -> Entry:
+    """A function or a class as an entry, without what it is made of being imported."""
+    name, doc = f"{prefix}.{made.name}", ast.get_docstring(made) or ""
+    if isinstance(made, ast.ClassDef):
+        return Entry(name, "class", doc, None, True)
+    own, parameter = made.args, inspect.Parameter
+    listed = [*own.posonlyargs, *own.args]
+    defaults = [None] * (len(listed) - len(own.defaults)) + [*own.defaults]
+    found = [(x.arg, d, parameter.POSITIONAL_OR_KEYWORD) for x, d in zip(listed, defaults, strict=True)]
+    found += [(own.vararg.arg, None, parameter.VAR_POSITIONAL)] if own.vararg else []
+    found += [(x.arg, d, parameter.KEYWORD_ONLY) for x, d in zip(own.kwonlyargs, own.kw_defaults, strict=True)]
+    parameters = [parameter(x, kind, default=_as_written(d)) for x, d, kind in found]
+    return Entry(name, "function", doc, inspect.Signature(parameters))
+
+
+def _as_written(default: ast.expr | None) -> Any:
+    """A default as it is written, in a signature."""
+    if default is None:
+        return inspect.Parameter.empty
+    return type("Written", (), {"__repr__": lambda _: ast.unparse(default)})()
+
+
 def sections() -> Iterator[Section]:
     """All that is public, and at last what the package offers and no other section has."""
     found = [*_sections()]
@@ -204,6 +241,7 @@ def _sections() -> Iterator[Section]:
     compared = tuple(kind_of(x) if inspect.isclass(x) else function(x) for x in _named(baselines))
     yield Section("Other treatments of loops: `fourbar.baselines`", compared, baselines)
     yield Section("Many machines: `fourbar.dask`", tuple(function(f) for f in _named(dask)), dask)
+    yield from map(_written, ("jax", "torch", "casadi"))
     yield Section("Conversions: `fourbar.convert`", tuple(_conversions()), convert)
     if find_spec("gymnasium") is not None:
         yield Section("Learning: `fourbar.gymnasium`", tuple(_learning()), import_module("fourbar.gymnasium"))

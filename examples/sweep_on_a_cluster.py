@@ -11,7 +11,7 @@ import time
 from typing import Any
 
 import numpy as np
-from distributed import Client, LocalCluster, progress
+from distributed import Client, LocalCluster
 
 import fourbar as fb
 import fourbar.dask
@@ -76,9 +76,7 @@ def main(side: int = 1000, address: str = "") -> None:
         lazy = fb.dask.sweep(time_of_turning, upper, lower, chunk=min(CHUNK, -(-side * side // 4)))
         print(f"{side * side:,} pendulums in {lazy.numblocks[0]} chunks on {len(client.nthreads())} processes")
         begin = time.perf_counter()
-        running = lazy.persist()
-        progress(running, notebook=False)
-        turned = running.compute().reshape(side, side)
+        turned = fb.dask.compute(lazy, progress=True).reshape(side, side)
         seconds = time.perf_counter() - begin
     if not address:
         cluster.close()

@@ -4,13 +4,18 @@ And what is left out of the default run, for time: tests marked `slow`, cases na
 `default_cases`, and mechanisms that repeat what others show. Of random mechanisms the first two stand in the default
 run; those that take long to compile, and outside of tests/loops some with loops, stand there in tests marked
 `every_mechanism` only. `-m slow` runs what is left out.
+
+What collection leaves in memory (modules, thousands of tests) stays to the end: the garbage collector does not look at
+it again and again.
 """
 
 from __future__ import annotations
 
+import gc
 import os
 import re
 import shutil
+import signal
 import tempfile
 
 import pytest
@@ -27,6 +32,9 @@ _LOOPED = {"differential", "guided"}  # in tests of loops only
 def pytest_configure(config: pytest.Config) -> None:
     """Point FOURBAR_CACHE at a new folder, or at the one that FOURBAR_TEST_CACHE keeps between runs; and let NumPy's
     linear algebra use one thread: the processes of a run share the cores, and threads that wait would spin."""
+    gc.disable()  # until all tests are collected
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # so it is in the background, and tests of Ctrl-C never end
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     if hasattr(config, "workerinput"):
         return  # a worker of pytest-xdist inherits the variables
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
@@ -40,6 +48,14 @@ def pytest_unconfigure(config: pytest.Config) -> None:
     """Remove the folder."""
     if folder := config.stash.get(_FOLDER, None):
         shutil.rmtree(folder, ignore_errors=True)
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_finish() -> None:
+    """Let the garbage collector pass over what there is so far, and look at the rest less often than by default."""
+    gc.freeze()
+    gc.set_threshold(50_000, 20)
+    gc.enable()
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -120,6 +120,8 @@ def test_type_checkers_see_what_is_found(package):
 def test_names_that_are_not_there(package):
     module = import_module(package)
     assert set(module.__all__) <= set(dir(module))
+    listed = f"import {package} as m; print(set(m.__all__) <= set(dir(m)))"  # of a process that has used none of them
+    assert subprocess.run([sys.executable, "-c", listed], capture_output=True, text=True).stdout.strip() == "True"
     with pytest.raises(AttributeError, match=f"module '{package}' has no attribute 'nonsense'"):
         module.nonsense  # noqa: B018
     with pytest.raises(ImportError, match="nonsense"):

@@ -14,8 +14,9 @@ import pytest
 from fourbar.functions.function import backend
 
 SCRIPT = Path(__file__).resolve().parents[1] / "docs" / "stations.py"
-ATTRIBUTE = 11  # files from `robot.forward_dynamics` to the function
-FIRST_CALL = 14  # files from its first call to the algorithm
+ATTRIBUTE = 6  # files from `robot.forward_dynamics` to the function
+FIRST_CALL = 17  # files from its first call to the algorithm
+TOGETHER = 19  # files of both
 
 
 CODE = """
@@ -43,6 +44,7 @@ def test_a_call_goes_down_in_few_steps(kind: str, stations: dict[str, Any]) -> N
     assert len(attribute) <= ATTRIBUTE, attribute
     assert "functions/attributes.py" in attribute and "functions/recording.py" in attribute
     assert len(before) <= FIRST_CALL, before
+    assert len({*attribute, *before}) <= TOGETHER
     assert "algorithms/aba.py" in first and "algorithms/aba.py" not in before
     assert "functions/methods/dynamics.py" not in (*attribute, *second)
     assert backend() == "numpy" or second == []

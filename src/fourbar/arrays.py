@@ -134,18 +134,22 @@ def _converted(function: str, argument: Argument, value: Any) -> np.ndarray:
     except (TypeError, ValueError, RuntimeError) as error:
         if isinstance(error, ArgumentError):
             raise
-        what = f"{function}: {argument.name} cannot be read as an array of numbers: {error}"
-        raise ArgumentError(f"{what}{_advice(value)}") from None
+        advice = _advice(value)
+        why = str(error).partition("\n")[0] if advice else error  # libraries that trace say more than helps here
+        raise ArgumentError(
+            f"{function}: {argument.name} cannot be read as an array of numbers: {why}{advice}"
+        ) from None
 
 
 def _advice(value: Any) -> str:
     """What to do with a value that another library follows."""
     library = type(value).__module__.partition(".")[0].removesuffix("lib")  # jax or jaxlib
+    if library == "casadi":
+        return " (use fourbar.casadi.function, which makes a CasADi function of a robot's function)"
     if library not in ("jax", "torch"):
         return ""
-    return (
-        f" ({library} follows what is done with it: use the functions of fourbar.{library}, such as functions(robot))"
-    )
+    rollouts = " and fourbar.jax.rollout" if library == "jax" else ""
+    return f" ({library} follows what is done with it: use fourbar.{library}.functions(robot){rollouts} instead)"
 
 
 def check_target(what: str, target: Any, shape: tuple[int, ...]) -> None:

@@ -12,7 +12,7 @@ def lazy(module: str, parts: Mapping[str, str], within: str | None = None) -> No
     """Give a module names that are imported on first use, and a `dir` that lists what it offers (`__all__`) and these.
 
     `parts`: modules of the package `within` (without it, of the package itself), and the names taken from each; one
-    without names is available by its own name. Type checkers are told the same names by imports under TYPE_CHECKING: a
+    without names is available by its own name. Type checkers see the same names through imports under TYPE_CHECKING: a
     `__getattr__` that they see would let them accept every name.
     """
     home = {name: part for part, names in parts.items() for name in names.split()}
@@ -28,6 +28,7 @@ def lazy(module: str, parts: Mapping[str, str], within: str | None = None) -> No
 
     def listed() -> list[str]:
         own = {name for name in known if name.startswith("__") or name in known.get("__all__", known)}
+        own.update(known.get("__all__", ()))
         return sorted({*own, *home, *(part for part, names in parts.items() if not names)})
 
     known.update(__getattr__=find, __dir__=listed)

@@ -14,7 +14,8 @@ from .scripts import script
 
 NUMBER = re.compile(r"[-+]?(?:\d+\.\d*|\.\d+|\d+)(?:[eE][-+]?\d+)?")
 NEEDS = {"pinocchio": "import pinocchio", "mujoco": "import mujoco", "pydrake": "from pydrake", "sympy": ".equations(",
-         "gymnasium": "import fourbar.gymnasium"}  # fmt: skip
+         "gymnasium": "import fourbar.gymnasium", "jax": "import jax", "torch": "import torch",
+         "casadi": "import casadi"}  # fmt: skip
 
 
 class Checker(doctest.OutputChecker):

@@ -167,7 +167,7 @@ class VectorEnv(gym.vector.VectorEnv):
         Returns
         -------
         tuple of ndarray and dict
-            Observations of all worlds, and nothing more to tell.
+            Observations of all worlds, and an empty dictionary.
         """
         ids = self._masked(options)
         self._sow(seed, ids)
@@ -293,7 +293,7 @@ class Env(gym.Env):
         Returns
         -------
         tuple of ndarray and dict
-            The observation, and nothing more to tell.
+            The observation, and an empty dictionary.
         """
         super().reset(seed=seed)
         self._episodes.generators[0] = self.np_random

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import ArgumentError
-from ..sim.reading import check_times, read_period
+from ..sim.read_arguments import check_times, read_period
 from ..sim.scene import Scene
 from .actions import Action
 from .layout import Layout

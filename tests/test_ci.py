@@ -1,0 +1,48 @@
+"""What CI installs beside Python: Chromium and ffmpeg, or the reason why not."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+SCRIPT = Path(__file__).parents[1] / ".ci" / "browser"
+BASH = shutil.which("bash")
+pytestmark = pytest.mark.skipif(BASH is None or os.name != "posix", reason="the script is for bash")
+
+
+def run(folder: Path, **programs: str) -> tuple[int, str]:
+    """The script on a machine that has only these programs, each a line of shell."""
+    for name, line in programs.items():
+        file = folder / name.replace("_", "-")
+        file.write_text(f"#!{BASH}\n{line}\n", encoding="utf-8")
+        file.chmod(0o755)
+    done = subprocess.run(
+        [str(BASH), str(SCRIPT)], env={"PATH": str(folder)}, capture_output=True, text=True, check=False
+    )
+    return done.returncode, done.stdout + done.stderr
+
+
+def test_nothing_is_done_where_both_are_there(tmp_path: Path) -> None:
+    assert run(tmp_path, chromium="", ffmpeg="", id="echo 0", apt_get="exit 9") == (0, "")
+
+
+def test_what_is_missing_is_installed(tmp_path: Path) -> None:
+    code, said = run(tmp_path, chromium="", id="echo 0", apt_get='echo "apt $*"')
+    assert code == 0 and said.splitlines() == ["apt update", "apt install -y --no-install-recommends ffmpeg"]
+
+
+def test_without_apt_or_root_the_reason_is_reported(tmp_path: Path) -> None:
+    code, said = run(tmp_path, id="echo 0")
+    assert code == 1 and "chromium ffmpeg not installed" in said and "no apt-get" in said
+    code, said = run(tmp_path, id="echo 1000", apt_get="exit 9")
+    assert code == 1 and "needs root" in said and "sudo apt-get install" in said
+
+
+def test_an_installation_that_fails_fails(tmp_path: Path) -> None:
+    line = '[ "$1" = update ] || { echo "E: Unable to locate package"; exit 100; }'
+    code, said = run(tmp_path, id="echo 0", apt_get=line)
+    assert code == 100 and "Unable to locate" in said

@@ -16,7 +16,7 @@ from __future__ import annotations
 from . import signals
 from .elementary import LARGEST_ANGLE, SMALLEST_QUATERNION
 from .ir import Code, Lanes
-from .planned_moves import PLAN_WORDS, SAMPLES, move_numbers, planned, word
+from .planned_moves import PLAN_WORDS, SAMPLES, planned, word
 from .transfer import Pack, Stream, Unpack, declarations, open_loop
 
 # Words of the data table.
@@ -104,9 +104,7 @@ def layout() -> str:
 
 
 def moving(lanes: Lanes, direction: str) -> str:
-    """@move_pack, @move_unpack: all rows of one argument. Rows that follow each other in memory are moved as one, and
-    so are numbers of samples that follow each other: there are many where parameters are arguments.
-    """
+    """@move_pack, @move_unpack: all rows of one argument. Rows that follow each other in memory are moved as one."""
     c = Code()
     c.label("entry")
     d0, d1, d2 = (word(c, "%argument", k) for k in range(3))
@@ -115,12 +113,14 @@ def moving(lanes: Lanes, direction: str) -> str:
     row = c.let(f"mul i64 {d1}, {d2}")
     total = c.let(f"mul i64 {d0}, {row}")
     all_lanes = c.let(f"icmp sle i64 {c.let(f'add i64 %i, {lanes.width}')}, %n")
-    dense = c.let(f"and i1 {c.let(f'icmp eq i64 {total}, 1')}, {c.let('icmp eq i64 %outer, 8')}")
-    c.do(f"br i1 {c.let(f'and i1 {dense}, {all_lanes}')}, label %numbers, label %rows")
-    c.label("numbers")
-    move_numbers(c, lanes, direction, slots, slot_map, c.let("getelementptr double, ptr %array, i64 %i"))
-    c.label("rows")
     flat, s0, s1, s2 = _flat(c, (d0, d1, d2))
+    dense = c.let(f"and i1 {flat}, {c.let('icmp eq i64 %outer, 8')}")
+    c.do(f"br i1 {c.let(f'and i1 {dense}, {all_lanes}')}, label %columns, label %rows")
+    c.label("columns")
+    here = c.let("getelementptr double, ptr %array, i64 %i")
+    c.do(f"call void @columns_{direction}(ptr {slots}, ptr {slot_map}, ptr {here}, i64 {s2}, i64 {total})")
+    c.do("ret void")
+    c.label("rows")
     rows0 = c.let(f"select i1 {flat}, i64 1, i64 {d0}")
     rows1 = c.let(f"select i1 {flat}, i64 1, i64 {d1}")
     count = c.let(f"select i1 {flat}, i64 {total}, i64 {d2}")

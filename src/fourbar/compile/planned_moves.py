@@ -14,14 +14,15 @@ from .transfer import CHUNK, LEAST_BYTES, Pack, Unpack, open_loop
 # and how far they are apart; the byte offset of its first slot (inputs), or the address of its slot map (outputs).
 KIND, ARRAY, OUTER, COUNT, INNER, PLACE = range(6)
 PLAN_WORDS = 6
-# Kinds: any; a row of adjacent entries for each sample; one number for each sample, side by side; the same for all.
-ANY, ROWS, NUMBERS, SAME = range(4)
+# Kinds: any; a row of adjacent entries for each sample; for each entry the numbers of all samples, side by side; the
+# same for all.
+ANY, ROWS, COLUMNS, SAME = range(4)
 SAMPLES = "ptr %args, ptr %steps, ptr %data, ptr %ws, ptr %plans, i64 %now, i64 %n"  # of all that moves arguments
 
 
 def planned(lanes: Lanes, layout: str) -> list[str]:
     """All functions. `layout` is the text of @layout, which `batch_loop.py` writes."""
-    return [layout, _plan(), *(_rows(lanes, x) for x in ("pack", "unpack")), *(_quick(lanes, x) for x in _DIRECTIONS)]
+    return [layout, _plan(), *(make(lanes, x) for make in (_rows, _columns, _quick) for x in _DIRECTIONS)]
 
 
 _DIRECTIONS = ("pack", "unpack")
@@ -60,8 +61,8 @@ def _plan() -> str:
     plain = c.let(f"or i1 {brought}, {c.let(f'or i1 {small}, {short}')}")
     rows = c.let(f"and i1 {c.let(f'and i1 {is_flat}, {adjacent}')}, {plain}")
     kind = c.let(f"select i1 {rows}, i64 {ROWS}, i64 {ANY}")
-    dense = c.let(f"and i1 {c.let(f'icmp eq i64 {total}, 1')}, {c.let(f'icmp eq i64 {outer}, 8')}")
-    kind = c.let(f"select i1 {dense}, i64 {NUMBERS}, i64 {kind}")
+    dense = c.let(f"and i1 {is_flat}, {c.let(f'icmp eq i64 {outer}, 8')}")
+    kind = c.let(f"select i1 {dense}, i64 {COLUMNS}, i64 {kind}")
     fixed = c.let(f"and i1 {c.let(f'and i1 {is_flat}, {brought}')}, {c.let(f'icmp eq i64 {outer}, 0')}")
     kind = c.let(f"select i1 {fixed}, i64 {SAME}, i64 {kind}")
     _set(c, row, KIND, kind)
@@ -100,16 +101,27 @@ def _rows(lanes: Lanes, direction: str) -> str:
     return f"define internal void @rows_{direction}({arguments}) #0 {{\n{c.body()}\n}}\n"
 
 
-def move_numbers(c: Code, lanes: Lanes, direction: str, slots: str, slot_map: str, array: str) -> None:
-    """Move a number of each of W samples, which follow each other in the array."""
-    v = lanes.double
+def _columns(lanes: Lanes, direction: str) -> str:
+    """@columns_pack, @columns_unpack(slots, map, array, inner, count): `count` entries of each of W samples, which
+    follow each other in the array; the next entry of all of them is `inner` bytes on.
+    """
+    c, v = Code(), lanes.double
+    c.label("entry")
+    c.do("br label %each")
+    k, close = open_loop(c, "each", "entry", "%count", 1, "done")
+    there = c.let(f"getelementptr i8, ptr %array, i64 {c.let(f'mul i64 {k}, %inner')}")
     if direction == "pack":
-        c.do(f"store {v} {c.let(f'load {v}, ptr {array}, align 8')}, ptr {slots}, align {lanes.bytes}")
+        slot = c.let(f"getelementptr {v}, ptr %slots, i64 {k}")
+        c.do(f"store {v} {c.let(f'load {v}, ptr {there}, align 8')}, ptr {slot}, align {lanes.bytes}")
     else:
-        index = c.let(f"zext i32 {c.let(f'load i32, ptr {slot_map}, align 4')} to i64")
-        slot = c.let(f"getelementptr {v}, ptr {slots}, i64 {index}")
-        c.do(f"store {v} {c.let(f'load {v}, ptr {slot}, align {lanes.bytes}')}, ptr {array}, align 8")
+        index = c.let(f"load i32, ptr {c.let(f'getelementptr i32, ptr %map, i64 {k}')}, align 4")
+        slot = c.let(f"getelementptr {v}, ptr %slots, i64 {c.let(f'zext i32 {index} to i64')}")
+        c.do(f"store {v} {c.let(f'load {v}, ptr {slot}, align {lanes.bytes}')}, ptr {there}, align 8")
+    c.do(close)
+    c.label("done")
     c.do("ret void")
+    arguments = "ptr noalias %slots, ptr noalias %map, ptr noalias %array, i64 %inner, i64 %count"
+    return f"define internal void @columns_{direction}({arguments}) #0 {{\n{c.body()}\n}}\n"
 
 
 def _quick(lanes: Lanes, direction: str) -> str:
@@ -127,13 +139,15 @@ def _quick(lanes: Lanes, direction: str) -> str:
     else:
         slots, slot_map = "%ws", c.let(f"inttoptr i64 {place} to ptr")
     c.do(
-        f"switch i64 {kind}, label %any [i64 {ROWS}, label %rows i64 {NUMBERS}, label %numbers i64 {SAME}, label %same]"
+        f"switch i64 {kind}, label %any [i64 {ROWS}, label %rows i64 {COLUMNS}, label %columns i64 {SAME}, label %same]"
     )
     c.label("rows")
     c.do(f"call void @rows_{direction}(ptr {slots}, ptr {slot_map}, ptr {here}, i64 {outer}, i64 {count})")
     c.do("ret void")
-    c.label("numbers")
-    move_numbers(c, lanes, direction, slots, slot_map, here)
+    c.label("columns")
+    inner = word(c, "%plan", INNER)
+    c.do(f"call void @columns_{direction}(ptr {slots}, ptr {slot_map}, ptr {here}, i64 {inner}, i64 {count})")
+    c.do("ret void")
     c.label("same")
     if direction == "pack":
         inner = word(c, "%plan", INNER)

@@ -23,6 +23,7 @@ from .model import Model
 from .recording import BLOCK, Recording
 from .registry import METHODS
 
+_OPTIONS = frozenset(("out", "threads"))  # of every call
 Values = Mapping[str, np.ndarray]  # (*batch, *shape) of parameters, by the names of arguments
 
 
@@ -101,18 +102,18 @@ class FunctionAt:
 
     def __call__(self, *args: Any, **named: Any) -> Any:
         ready = self._by_count.get(len(args))
-        if ready is None or named:
+        if ready is None or (named and not named.keys() <= _OPTIONS):
             return self._call(args, named)
         function, known, place = ready
         if place == len(args):
-            return function(*args, known)
+            return function(*args, known, **named)
         if any(x is None for x in args):
             return self._call(args, named)
-        return function(*args[:place], known, *args[place:])
+        return function(*args[:place], known, *args[place:], **named)
 
     def _call(self, args: tuple[Any, ...], named: dict[str, Any]) -> Any:
         """The same for arguments by name, or where some are left out."""
-        options = {name: named.pop(name) for name in ("out", "threads") if name in named}
+        options = {name: named.pop(name) for name in _OPTIONS if name in named}
         given = bind(self._recording.name, self._recording.arguments, args, named)
         ready = self._ready(tuple(given))
         if tuple(given) == tuple(a.name for a in self._recording.arguments[: len(given)]):

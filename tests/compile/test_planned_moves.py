@@ -15,7 +15,7 @@ from fourbar.compile.ufunc import compiled
 from fourbar.compile.workers import run_shared
 from fourbar.expr import Program, Unrolled
 
-SHAPES = {"a": (), "b": (3,), "c": (3, 3), "d": (2, 2, 2), "e": (9,)}
+SHAPES = {"a": (), "b": (3,), "c": (3, 3), "d": (2, 2, 2), "e": (9,), "f": (7,), "g": (46,)}
 W = batch_lanes().width
 Layout = Callable[[np.ndarray], np.ndarray]
 

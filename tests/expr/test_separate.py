@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -91,6 +92,22 @@ def test_bits_of_machine_code(layout):
     first, second, whole = (compiled(p, batch_lanes(), {}) for p in (before, rest, program))
     for found, expected in zip(second.ufunc(x, first.ufunc(k)), whole.ufunc(x, k), strict=True):
         assert np.array_equal(found, expected) and np.isfinite(found).all()
+
+
+@pytest.mark.parametrize("width", [2, 4, 8])
+@pytest.mark.parametrize("n", [1, 2, 7, 8, 100])
+def test_arguments_that_are_brought_later_leave_what_is_known_alone(width, n):
+    """What is known stands behind all other slots, but is brought where the first argument was that decides it."""
+    recorder = Unrolled()
+    x, y = recorder.input("x", (2,)), recorder.input("y", (3,))
+    found = recorder.call(lambda x, y: (x[0] * x[1] + x[0]) * (y[0] + y[1] + y[2]), x, y)
+    program = recorder.finish("product", [("z", (), [found])])
+    before, rest, _ = separate(program, ("x",))
+    assert [own.name for own in rest.inputs] == [KNOWN, "y"] and rest.inputs[0].first > rest.inputs[1].first
+    lanes, rng = replace(batch_lanes(), width=width), np.random.default_rng(2)
+    x, y = rng.normal(size=(n, 2)), rng.normal(size=(n, 3))
+    first, second, whole = (compiled(p, lanes, {}) for p in (before, rest, program))
+    assert np.array_equal(second.ufunc(first.ufunc(x), y), whole.ufunc(x, y))
 
 
 def test_what_is_moved_is_gone():

@@ -17,7 +17,7 @@ from . import signals
 from .elementary import LARGEST_ANGLE, SMALLEST_QUATERNION
 from .ir import Code, Lanes
 from .planned_moves import PLAN_WORDS, SAMPLES, planned, word
-from .transfer import Pack, Stream, Unpack, declarations, open_loop
+from .transfer import DECLARATIONS, Pack, Stream, Unpack, open_loop
 
 # Words of the data table.
 BYTES, ARGUMENTS, INPUTS, ARGUMENT_TABLE, CALL_TABLE, CALLS, PRESET_TABLE, PRESETS, MALLOC, FREE, FAILURES = range(11)
@@ -59,7 +59,7 @@ def driver(lanes: Lanes) -> str:
 def transfers(lanes: Lanes) -> list[str]:
     """The functions that move samples between arrays and the workspace, and what they declare."""
     return [
-        declarations(lanes),
+        DECLARATIONS,
         Pack(lanes).function("pack"),
         Unpack(lanes).function("unpack"),
         Stream(lanes).function("stream"),

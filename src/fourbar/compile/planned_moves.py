@@ -7,6 +7,8 @@ of the usual ones, and W samples are there, `@quick_pack` and `@quick_unpack` go
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from .ir import Code, Lanes
 from .transfer import CHUNK, LEAST_BYTES, Pack, Unpack, open_loop
 
@@ -14,15 +16,17 @@ from .transfer import CHUNK, LEAST_BYTES, Pack, Unpack, open_loop
 # and how far they are apart; the byte offset of its first slot (inputs), or the address of its slot map (outputs).
 KIND, ARRAY, OUTER, COUNT, INNER, PLACE = range(6)
 PLAN_WORDS = 6
-# Kinds: any; a row of adjacent entries for each sample; for each entry the numbers of all samples, side by side; the
-# same for all.
-ANY, ROWS, COLUMNS, SAME = range(4)
+# Kinds: any; a row of adjacent entries for each sample, or (inputs) a long one; for each entry the numbers of all
+# samples, side by side; the same for all.
+ANY, ROWS, LONG_ROWS, COLUMNS, SAME = range(5)
+_LONG = 32  # entries of a sample from which on a row is long
 SAMPLES = "ptr %args, ptr %steps, ptr %data, ptr %ws, ptr %plans, i64 %now, i64 %n"  # of all that moves arguments
 
 
 def planned(lanes: Lanes, layout: str) -> list[str]:
     """All functions. `layout` is the text of @layout, which `batch_loop.py` writes."""
-    return [layout, _plan(), *(make(lanes, x) for make in (_rows, _columns, _quick) for x in _DIRECTIONS)]
+    moves = (make(lanes, x) for make in (_rows, _columns, _quick) for x in _DIRECTIONS)
+    return [layout, _plan(), _long_rows(lanes), *moves]
 
 
 _DIRECTIONS = ("pack", "unpack")
@@ -60,7 +64,9 @@ def _plan() -> str:
     short = c.let(f"icmp slt i64 {total}, {CHUNK}")  # such rows are not streamed
     plain = c.let(f"or i1 {brought}, {c.let(f'or i1 {small}, {short}')}")
     rows = c.let(f"and i1 {c.let(f'and i1 {is_flat}, {adjacent}')}, {plain}")
-    kind = c.let(f"select i1 {rows}, i64 {ROWS}, i64 {ANY}")
+    is_long = c.let(f"and i1 {brought}, {c.let(f'icmp sge i64 {total}, {_LONG}')}")
+    by_row = c.let(f"select i1 {is_long}, i64 {LONG_ROWS}, i64 {ROWS}")
+    kind = c.let(f"select i1 {rows}, i64 {by_row}, i64 {ANY}")
     dense = c.let(f"and i1 {is_flat}, {c.let(f'icmp eq i64 {outer}, 8')}")
     kind = c.let(f"select i1 {dense}, i64 {COLUMNS}, i64 {kind}")
     fixed = c.let(f"and i1 {c.let(f'and i1 {is_flat}, {brought}')}, {c.let(f'icmp eq i64 {outer}, 0')}")
@@ -80,25 +86,28 @@ def _plan() -> str:
 def _rows(lanes: Lanes, direction: str) -> str:
     """@rows_pack, @rows_unpack(slots, map, array, outer, count): a row of adjacent entries for each of W samples."""
     row = Pack(lanes) if direction == "pack" else Unpack(lanes)
-    c, w = row.c, lanes.width
+    return _row_by_row(row, f"rows_{direction}", row.move_square)
+
+
+def _long_rows(lanes: Lanes) -> str:
+    """@long_rows_pack: the same for many entries. Moving halves takes registers, which short rows would pay for."""
+    row = Pack(lanes)
+    return _row_by_row(row, "long_rows_pack", row.move_halves if lanes.width > 2 else row.move_square)
+
+
+def _row_by_row(row: Pack | Unpack, name: str, square: Callable[[str, list[str]], None]) -> str:
+    """A function that moves W entries of W samples at a time, as `square` does, and then the rest."""
+    c, w = row.c, row.lanes.width
     c.label("entry")
     rows = ["%array"]
     for _ in range(1, w):
         rows.append(c.let(f"getelementptr i8, ptr {rows[-1]}, i64 %outer"))
-    whole = c.let(f"and i64 %count, {-w}")
+    row.count_squares()
     c.do("br label %wide")
-    k, close = open_loop(c, "wide", "entry", whole, w, "rest")
-    row.move_whole_square(k, rows)
-    c.do(close)
-    c.label("rest")
-    c.do(f"br i1 {c.let(f'icmp eq i64 {whole}, %count')}, label %done, label %tail")
-    c.label("tail")
-    row.move_square(whole, rows)
-    c.do("br label %done")
-    c.label("done")
+    row.move_adjacent(rows, "entry", square)
     c.do("ret void")
     arguments = "ptr noalias %slots, ptr noalias %map, ptr noalias %array, i64 %outer, i64 %count"
-    return f"define internal void @rows_{direction}({arguments}) #0 {{\n{c.body()}\n}}\n"
+    return f"define internal void @{name}({arguments}) #0 {{\n{c.body()}\n}}\n"
 
 
 def _columns(lanes: Lanes, direction: str) -> str:
@@ -138,12 +147,13 @@ def _quick(lanes: Lanes, direction: str) -> str:
         slots, slot_map = c.let(f"getelementptr i8, ptr %ws, i64 {place}"), "null"
     else:
         slots, slot_map = "%ws", c.let(f"inttoptr i64 {place} to ptr")
-    c.do(
-        f"switch i64 {kind}, label %any [i64 {ROWS}, label %rows i64 {COLUMNS}, label %columns i64 {SAME}, label %same]"
-    )
-    c.label("rows")
-    c.do(f"call void @rows_{direction}(ptr {slots}, ptr {slot_map}, ptr {here}, i64 {outer}, i64 {count})")
-    c.do("ret void")
+    cases = {ROWS: "rows", LONG_ROWS: "long_rows", COLUMNS: "columns", SAME: "same"}
+    c.do(f"switch i64 {kind}, label %any [{' '.join(f'i64 {k}, label %{name}' for k, name in cases.items())}]")
+    for name in ("rows", "long_rows"):
+        c.label(name)
+        moved = name if direction == "pack" else "rows"
+        c.do(f"call void @{moved}_{direction}(ptr {slots}, ptr {slot_map}, ptr {here}, i64 {outer}, i64 {count})")
+        c.do("ret void")
     c.label("columns")
     inner = word(c, "%plan", INNER)
     c.do(f"call void @columns_{direction}(ptr {slots}, ptr {slot_map}, ptr {here}, i64 {inner}, i64 {count})")

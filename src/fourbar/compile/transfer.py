@@ -1,27 +1,21 @@
 """Moving samples between NumPy's arrays and the workspace: machine code that is the same for every robot.
 
 An array holds one sample after another; the workspace holds, for each entry, the W values of W samples side by side.
-W x W entries at a time are transposed in registers; a masked load or store takes care of the rest of a row. A single
-sample is copied to all lanes. Where the entries of a sample are not adjacent in memory, they are moved one by one.
+W x W entries at a time are transposed in registers, the rest of a row in smaller pieces. A single sample is copied to
+all lanes. Where the entries of a sample are not adjacent in memory, they are moved one by one.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 
 from .ir import Code, Lanes
 
 _AHEAD = 24  # entries between a store and the line asked for beside it: three lines, measured best of 2 to 16
 
 
-def declarations(lanes: Lanes) -> str:
-    """The intrinsics that the code uses."""
-    v, w = lanes.double, lanes.width
-    return (
-        f"declare {v} @llvm.masked.load.v{w}f64.p0(ptr, i32, {lanes.boolean}, {v})\n"
-        f"declare void @llvm.masked.store.v{w}f64.p0({v}, ptr, i32, {lanes.boolean})\n"
-        "declare void @llvm.prefetch.p0(ptr, i32, i32, i32)\n"
-    )
+DECLARATIONS = "declare void @llvm.prefetch.p0(ptr, i32, i32, i32)\n"  # the intrinsics that the code uses
 
 
 def open_loop(c: Code, name: str, before: str, end: str, step: int, after: str) -> tuple[str, str]:
@@ -51,6 +45,7 @@ class _Row(ABC):
         c = self.c
         c.label("entry")
         rows = self._sample_addresses()
+        self.count_squares()
         alone = c.let(f"icmp eq i64 {c.let('sub i64 %n, %i')}, 1")
         adjacent = c.let("icmp eq i64 %inner, 8")
         c.do(f"br i1 {alone}, label %single, label %several")
@@ -59,9 +54,8 @@ class _Row(ABC):
         c.do(close)
         c.label("several")
         c.do(f"br i1 {adjacent}, label %wide, label %narrow")
-        k, close = open_loop(c, "wide", "several", "%count", self.lanes.width, "done")
-        self.move_square(k, rows)
-        c.do(close)
+        self.move_adjacent(rows, "several", self.move_square)
+        c.do("br label %done")
         k, close = open_loop(c, "narrow", "several", "%count", 1, "done")
         self.move_entry(k, rows)
         c.do(close)
@@ -69,6 +63,31 @@ class _Row(ABC):
         c.do("ret void")
         arguments = "ptr noalias %slots, ptr noalias %map, ptr noalias %array, i64 %outer, i64 %inner, i64 %count"
         return f"define internal void @{name}({arguments}, i64 %i, i64 %n) #0 {{\n{c.body()}\n}}\n"
+
+    def move_adjacent(self, rows: list[str], before: str, square: Callable[[str, list[str]], None]) -> None:
+        """All entries of W rows whose entries are adjacent: W at a time by `square`, then W/2, ..., 2, 1 of the rest.
+
+        The code begins with label `wide`, to which label `before` leads. No entry that does not exist is touched.
+        """
+        c, w = self.c, self.lanes.width
+        k, close = open_loop(c, "wide", before, f"%count_of_{w}", w, "rest")
+        square(k, rows)
+        c.do(close)
+        c.label("rest")
+        few = w // 2
+        while few:
+            some = c.let(f"icmp ne i64 {c.let(f'and i64 %count, {few}')}, 0")
+            c.do(f"br i1 {some}, label %rest_{few}, label %no_{few}")
+            c.label(f"rest_{few}")
+            self.move_few(c.let(f"and i64 %count, {-2 * few}"), rows, few)
+            c.do(f"br label %no_{few}")
+            c.label(f"no_{few}")
+            few //= 2
+
+    def count_squares(self) -> None:
+        """%count_of_W: how many entries are in whole squares."""
+        w = self.lanes.width
+        self.c.do(f"%count_of_{w} = and i64 %count, {-w}")
 
     def _sample_addresses(self) -> list[str]:
         """Where each lane's sample lies; lanes beyond the last sample repeat it."""
@@ -86,20 +105,12 @@ class _Row(ABC):
         """Address of entry k of a sample."""
         return self.c.let(f"getelementptr i8, ptr {row}, i64 {self.c.let(f'mul i64 {k}, %inner')}")
 
-    def existing(self, first: str) -> str:
-        """Which of the W entries from `first` on exist."""
-        c, w, i = self.c, self.lanes.width, self.lanes.integer
-        one = c.let(f"insertelement {i} poison, i64 {c.let(f'sub i64 %count, {first}')}, i64 0")
-        left = c.let(f"shufflevector {i} {one}, {i} poison, <{w} x i32> zeroinitializer")
-        numbers = ", ".join(f"i64 {k}" for k in range(w))
-        return c.let(f"icmp slt {i} <{numbers}>, {left}")
-
     def transposed(self, x: list[str]) -> list[str]:
-        """W vectors of W: rows become columns, in log2 W rounds of exchanges."""
+        """M vectors of W, where M divides W: in M x M squares rows become columns, in log2 M rounds of exchanges."""
         w, distance = self.lanes.width, 1
-        while distance < w:
+        while distance < len(x):
             y = list(x)
-            for i in (i for i in range(w) if not i & distance):
+            for i in (i for i in range(len(x)) if not i & distance):
                 low = [j if not j & distance else w + j - distance for j in range(w)]
                 high = [j + distance if not j & distance else w + j for j in range(w)]
                 for target, order in ((i, low), (i + distance, high)):
@@ -113,13 +124,19 @@ class _Row(ABC):
     def move_single(self, k: str, row: str) -> None:
         """Entry k, where there is one sample only."""
 
-    @abstractmethod
     def move_square(self, k: str, rows: list[str]) -> None:
         """W entries from k on, of W samples."""
+        self.move_few(k, rows, self.lanes.width)
+
+    def move_halves(self, k: str, rows: list[str]) -> None:
+        """The same half by half. In long rows these exchange places faster by loads than in registers."""
+        half = self.lanes.width // 2
+        for first in (0, half):
+            self.move_few(self.c.let(f"add i64 {k}, {first}"), rows, half)
 
     @abstractmethod
-    def move_whole_square(self, k: str, rows: list[str]) -> None:
-        """The same where all W entries exist."""
+    def move_few(self, k: str, rows: list[str], m: int) -> None:
+        """M entries from k on, of W samples, where M divides W."""
 
     @abstractmethod
     def move_entry(self, k: str, rows: list[str]) -> None:
@@ -127,7 +144,7 @@ class _Row(ABC):
 
 
 class Pack(_Row):
-    """From an array into consecutive slots. May write up to W - 1 slots too many: what follows is written later."""
+    """From an array into consecutive slots."""
 
     def _store(self, k: str, value: str) -> None:
         where = self.c.let(f"getelementptr {self.v}, ptr %slots, i64 {k}")
@@ -139,22 +156,21 @@ class Pack(_Row):
         one = c.let(f"insertelement {self.v} poison, double {x}, i64 0")
         self._store(k, c.let(f"shufflevector {self.v} {one}, {self.v} poison, <{w} x i32> zeroinitializer"))
 
-    def move_square(self, k: str, rows: list[str]) -> None:
-        c, w, mask = self.c, self.lanes.width, self.existing(k)
-        loaded = []
-        for row in rows:
-            where = c.let(f"getelementptr double, ptr {row}, i64 {k}")
-            given = f"ptr {where}, i32 8, {self.lanes.boolean} {mask}, {self.v} zeroinitializer"
-            loaded.append(c.let(f"call {self.v} @llvm.masked.load.v{w}f64.p0({given})"))
-        for j, x in enumerate(self.transposed(loaded)):
+    def move_few(self, k: str, rows: list[str], m: int) -> None:
+        c, part = self.c, f"<{m} x double>"
+        places = [c.let(f"getelementptr double, ptr {row}, i64 {k}") for row in rows]
+        loaded = [c.let(f"load {part}, ptr {place}, align 8") for place in places]
+        for j, x in enumerate(self.transposed([self._joined(loaded[i::m], m) for i in range(m)])):
             self._store(c.let(f"add i64 {k}, {j}"), x)
 
-    def move_whole_square(self, k: str, rows: list[str]) -> None:
-        c = self.c
-        places = [c.let(f"getelementptr double, ptr {row}, i64 {k}") for row in rows]
-        loaded = [c.let(f"load {self.v}, ptr {place}, align 8") for place in places]
-        for j, x in enumerate(self.transposed(loaded)):
-            self._store(c.let(f"add i64 {k}, {j}"), x)
+    def _joined(self, x: list[str], m: int) -> str:
+        """Vectors of M, one after the other in one of W."""
+        while len(x) > 1:
+            kind, order = f"<{m} x double>", ", ".join(f"i32 {j}" for j in range(2 * m))
+            pairs = zip(x[::2], x[1::2], strict=True)
+            x = [self.c.let(f"shufflevector {kind} {a}, {kind} {b}, <{2 * m} x i32> <{order}>") for a, b in pairs]
+            m *= 2
+        return x[0]
 
     def move_entry(self, k: str, rows: list[str]) -> None:
         total = "poison"
@@ -186,26 +202,21 @@ class Unpack(_Row):
         self.c.do(f"store double {x}, ptr {self.entry(row, k)}, align 8")
 
     def move_square(self, k: str, rows: list[str]) -> None:
-        c, w, mask = self.c, self.lanes.width, self.existing(k)
-        last = c.let("add i64 %count, -1")
-        loaded = []
-        for j in range(w):
-            index = c.let(f"add i64 {k}, {j}")
-            inside = c.let(f"icmp slt i64 {index}, {last}")
-            loaded.append(self._load(c.let(f"select i1 {inside}, i64 {index}, i64 {last}")))
-        for row, x in zip(rows, self.transposed(loaded), strict=True):
-            where = c.let(f"getelementptr double, ptr {row}, i64 {k}")
-            self._ask_for(c.let(f"getelementptr double, ptr {where}, i64 {_AHEAD}"))
-            masked = f"{self.v} {x}, ptr {where}, i32 8, {self.lanes.boolean} {mask}"
-            c.do(f"call void @llvm.masked.store.v{w}f64.p0({masked})")
-
-    def move_whole_square(self, k: str, rows: list[str]) -> None:
         c = self.c
         loaded = [self._load(c.let(f"add i64 {k}, {j}")) for j in range(self.lanes.width)]
         for row, x in zip(rows, self.transposed(loaded), strict=True):
             where = c.let(f"getelementptr double, ptr {row}, i64 {k}")
             self._ask_for(c.let(f"getelementptr double, ptr {where}, i64 {_AHEAD}"))
             c.do(f"store {self.v} {x}, ptr {where}, align 8")
+
+    def move_few(self, k: str, rows: list[str], m: int) -> None:
+        c, part = self.c, f"<{m} x double>"
+        loaded = [self._load(c.let(f"add i64 {k}, {j}")) for j in range(m)]
+        for i, x in enumerate(self.transposed(loaded)):
+            for first, row in zip(range(0, self.lanes.width, m), rows[i::m], strict=True):
+                order = ", ".join(f"i32 {j}" for j in range(first, first + m))
+                y = c.let(f"shufflevector {self.v} {x}, {self.v} poison, <{m} x i32> <{order}>")
+                c.do(f"store {part} {y}, ptr {c.let(f'getelementptr double, ptr {row}, i64 {k}')}, align 8")
 
     def move_entry(self, k: str, rows: list[str]) -> None:
         value = self._load(k)

@@ -52,6 +52,7 @@ class ClusterTree:
     frames: dict[str, Location]
     moving: tuple[PlacedJoint, ...]
     clusters: tuple[Cluster, ...]
+    cheapest: SpanningTree | None = None  # `reframed`, where it is known already
 
     @cached_property
     def nq(self) -> int:
@@ -74,7 +75,8 @@ class ClusterTree:
     @cached_property
     def reframed(self) -> SpanningTree:
         """The tree with the cheapest frames, for results that do not depend on the bodies' frames (see `reframe`)."""
-        return self.unturned if self.unturned is self.spanning_tree else reframed(self.unturned)
+        plain = self.unturned if self.unturned is self.spanning_tree else None
+        return self.cheapest or plain or reframed(self.unturned)
 
     def turns_less(self, link: int) -> bool:
         """Whether a link's frame does not turn in `unturned`."""

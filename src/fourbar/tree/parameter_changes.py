@@ -23,6 +23,7 @@ from .clusters import Cluster, loop_residual
 from .embedding import LoopEmbedding
 from .links import Link
 from .parameters import Parameter, changed
+from .reframe import reframed
 from .regroup import regrouped, unturned
 from .spanning_tree import SpanningTree
 
@@ -39,12 +40,14 @@ class Changed(NamedTuple):
 
 
 class Varied(NamedTuple):
-    """The same, with the links that have equal equations of motion and fewer parameters, and what each joint does by
-    itself: damping, stiffness, rest, dry friction; and gain and bias of the actuators `with_laws` that change.
+    """The same, with the links that have equal equations of motion and fewer parameters, these in the cheapest frames,
+    and what each joint does by itself: damping, stiffness, rest, dry friction; and gain and bias of the actuators
+    `with_laws` that change.
     """
 
     changed: Changed
     equivalent: tuple[Link, ...]
+    reframed: tuple[Link, ...]
     passive: tuple[tuple[Vec, Vec, Vec, Vec], ...]
     laws: tuple[tuple[Vec, Vec], ...]
 
@@ -65,7 +68,9 @@ def varied_numbers(mechanism: Mechanism, which: Which, p: Sequence[Scalar]) -> V
     passive = tuple((Vec(x.damping), Vec(x.stiffness), Vec(x.rest), Vec(x.friction)) for x in moving)
     found = [law_of(other.actuators[place]) for place in with_laws(which)]
     laws = tuple((Vec(law[0]), Vec(law[1])) for law in found if law is not None)
-    return Varied(Changed(tree.links, *poses, Vec(other.gravity)), regrouped(tree).links, passive, laws)
+    equivalent = regrouped(tree)
+    cheapest = reframed(unturned(equivalent))
+    return Varied(Changed(tree.links, *poses, Vec(other.gravity)), equivalent.links, cheapest.links, passive, laws)
 
 
 def with_laws(which: Which) -> list[int]:
@@ -84,12 +89,12 @@ def changed_bodies(
 def with_varied(mechanism: Mechanism, cluster_tree: ClusterTree, which: Which, p: Vec, found: Varied) -> ClusterTree:
     """A cluster tree with given parameters p."""
     tree = with_numbers(mechanism, cluster_tree, which, p, found.changed, given=True)
-    equivalent = SpanningTree(tree.spanning_tree.parents, found.equivalent)
+    equivalent, cheapest = (SpanningTree(tree.spanning_tree.parents, x) for x in (found.equivalent, found.reframed))
     moving = tuple(
         replace(joint, damping=tuple(d), stiffness=tuple(k), rest=tuple(rest), friction=tuple(f))
         for joint, (d, k, rest, f) in zip(cluster_tree.moving, found.passive, strict=True)
     )
-    return replace(tree, equivalent=equivalent, unturned=unturned(equivalent), moving=moving)
+    return replace(tree, equivalent=equivalent, unturned=unturned(equivalent), moving=moving, cheapest=cheapest)
 
 
 def with_numbers(

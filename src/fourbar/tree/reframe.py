@@ -54,9 +54,12 @@ def reframed(tree: SpanningTree) -> SpanningTree:
 
 
 def _is_constant(link: Link) -> bool:
-    """Whether no number of a link is a symbol."""
-    numbers = [*(x for row in link.placement.R for x in row), *link.placement.p, *link.I.h, *link.I.Sigma]
-    return all(x.__class__ is float for x in (*numbers, link.I.m))
+    """Whether no number of a link's placement is a symbol."""
+    return _are_constant((*(x for row in link.placement.R for x in row), *link.placement.p))
+
+
+def _are_constant(numbers: Iterable[Any]) -> bool:
+    return all(x.__class__ is float for x in numbers)
 
 
 def _best(link: Link, children: list[Link]) -> Transform | None:
@@ -187,6 +190,9 @@ def _cleaned(T: Transform) -> Transform:
 
 
 def _cleaned_inertia(I: Inertia) -> Inertia:
+    """The same without what rounding has left; an inertia of symbols as it is."""
     h, S = list(I.h), list(I.Sigma)
+    if not _are_constant((*h, *S)):
+        return I
     h, S = _dusted(h, max(map(abs, h))), _dusted(S, max(map(abs, S)))
     return Inertia(I.m, Vec(h), rotational(Sym(*S)), Sym(*S))

@@ -28,14 +28,15 @@ def operations(program: Program) -> int:
 
 
 def same(program: Program, names: tuple[str, ...], values: dict[str, Any]) -> None:
-    before, rest, _ = separate(program, names)
-    assert {x.name for x in before.inputs} == set(names)
-    assert {x.name for x in rest.inputs} == {x.name for x in program.inputs} - set(names) | {KNOWN}
-    found = interpret(rest, {**values, **interpret(before, values)})
     expected = interpret(program, values)
-    assert list(found) == list(expected)
-    for name, x in expected.items():
-        np.testing.assert_array_equal(*np.broadcast_arrays(found[name], x))
+    for least_values in (False, True):
+        before, rest, _ = separate(program, names, least_values)
+        assert {x.name for x in before.inputs} == set(names)
+        assert {x.name for x in rest.inputs} == {x.name for x in program.inputs} - set(names) | {KNOWN}
+        found = interpret(rest, {**values, **interpret(before, values)})
+        assert list(found) == list(expected)
+        for name, x in expected.items():
+            np.testing.assert_array_equal(*np.broadcast_arrays(found[name], x))
 
 
 @EXAMPLES
@@ -82,11 +83,12 @@ def test_repeats(layout):
         same(program, names, inputs(program, 5))
 
 
+@pytest.mark.parametrize("least_values", [False, True])
 @pytest.mark.parametrize("layout", LAYOUTS)
-def test_bits_of_machine_code(layout):
+def test_bits_of_machine_code(layout, least_values):
     """Sums of products are rounded once or twice, in both programs alike."""
     program = searched(LAYOUTS[layout]())
-    before, rest, _ = separate(program, ("k",))
+    before, rest, _ = separate(program, ("k",), least_values)
     rng = np.random.default_rng(2)
     x, k = rng.normal(size=(2, 100, 2))
     first, second, whole = (compiled(p, batch_lanes(), {}) for p in (before, rest, program))
@@ -115,6 +117,19 @@ def test_what_is_moved_is_gone():
     before, rest, moved = separate(program, ("k",))
     assert moved > 4 and operations(before) == moved
     assert operations(rest) == operations(program) - moved
+
+
+def test_sums_of_what_is_known_are_not_known_too():
+    recorder = Unrolled()
+    x, k = recorder.input("x", (1,)), recorder.input("k", (2,))
+    p = recorder.call(lambda k: (k[0] * k[0], k[1] * k[1], k[0] * k[0] + k[1] * k[1], -(k[1] * k[1])), k)
+    recorder.begin_block()
+    found = recorder.call(lambda x, p: x[0] * p[0] + sin(x[0] * p[1]) + sin(x[0] * p[2]) + sin(x[0] * p[3]), x, p)
+    program = recorder.finish("sums", [("y", (), [found])])
+    values = {"x": np.array([0.3]), "k": np.array([1.5, 0.7])}
+    same(program, ("k",), values)
+    every, least = (separate(program, ("k",), wanted).before.outputs[0].shape for wanted in (False, True))
+    assert least == (2,) and every[0] > 2
 
 
 def test_what_depends_on_nothing_else_needs_no_number():

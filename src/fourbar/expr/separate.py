@@ -17,6 +17,7 @@ from .program import Block, Call, Input, Instruction, Output, Program, Repeat, S
 
 KNOWN = "parameters"  # what the first program results in, and the rest takes
 _MEMORY = ("load", "table")
+_SUMS = ("add", "sub", "neg")
 
 
 class Separated(NamedTuple):
@@ -40,22 +41,35 @@ class _Made(NamedTuple):
     ported: bool = False
 
 
+_Sum = tuple[str, list[Any]]  # an operation, and its operands: other values, or numbers
 _CONSTANT = _Made(-2, 0)
 _FINISHED = 1 << 62
 
 
-def separate(program: Program, names: Collection[str]) -> Separated:
-    """A program in two, of which the rest does not take the named arguments, of which there is at least one."""
-    made = _Separation(program, [x for x in program.inputs if x.name in names])
+def separate(program: Program, names: Collection[str], least_values: bool = False) -> Separated:
+    """A program in two, of which the rest does not take the named arguments, of which there is at least one.
+
+    All that depends on these alone is moved; with `least_values` only what the program computes before it looks at any
+    other argument, and no sum or difference of what is known too. Fewer values are then known, which pays where they
+    are brought anew in every call.
+    """
+    given = [x for x in program.inputs if x.name in names]
+    end = _first_call_of_others(program, given) if least_values else len(program.calls)
+    made = _Separation(program, given, end, {})
     made.go()
+    if least_values:
+        made = _Separation(program, given, end, made.sums())
+        made.go()
     return made.result()
 
 
 class _Separation:
     """A walk through the calls of a program that knows what each slot holds."""
 
-    def __init__(self, program: Program, given: list[Input]) -> None:
+    def __init__(self, program: Program, given: list[Input], end: int, sums: dict[_Made, _Sum]) -> None:
         self._program, self._given = program, given
+        self._stays_from, self._sums = end, sums  # the first call that stays as it is; what the rest computes again
+        self._origin: dict[_Made, _Sum] = {}  # of what is moved
         self._holds = {x.first + k: _Made(-1, x.first + k) for x in given for k in range(x.size)}
         self._holds.update((slot, _CONSTANT) for slot, _ in program.preset)
         inside = {k for r in program.repeats for k in range(r.first, r.end)}
@@ -94,7 +108,7 @@ class _Separation:
         """A call of a block with ports."""
         program = self._program
         block, written = program.blocks[call.block], list(_written(program, number))
-        known = all(slot in self._holds for slot in _read(program, number))
+        known = number < self._stays_from and all(slot in self._holds for slot in _read(program, number))
         if known and number not in self._repeated:
             self._first.append((number, block, call, {}))
             self._moved += sum(op not in _MEMORY for op, *_ in block.code)
@@ -167,17 +181,42 @@ class _Separation:
         for i, (op, *operands) in enumerate(block.code):
             if op == "load":
                 known.append(self._holds.get(operands[1]))
+            elif number >= self._stays_from:
+                known.append(None)
             else:
-                sources = {known[a] for a in operands if a.__class__ is int}
-                known.append(None if None in sources or sources <= {_CONSTANT} else _Made(number, i))
+                sources = [known[a] if a.__class__ is int else a for a in operands]
+                decided = None not in sources and any(x.__class__ is _Made and x is not _CONSTANT for x in sources)
+                known.append(_Made(number, i) if decided else None)
+                if decided and op in _SUMS:
+                    self._origin[_Made(number, i)] = op, sources
         return known
+
+    def sums(self) -> dict[_Made, _Sum]:
+        """Of what crosses over, the sums and differences of other such values: the rest may compute them itself."""
+
+        def crosses(x: Any) -> bool:
+            return x.__class__ is not _Made or x in self.crossing
+
+        found = ((made, self._origin[made]) for made in self.crossing if made in self._origin)
+        return {made: own for made, own in found if all(map(crosses, own[1]))}
 
     def _find(self, rest: _Part, i: int, made: _Made | None) -> None:
         """Let the rest find instruction i where it is."""
         if made is None or made is _CONSTANT:
             rest.place(i)
         else:
-            rest.place(i, ("load", 0, self._place(made)))
+            rest.numbers.setdefault(i, self._known_in(rest, made))
+
+    def _known_in(self, rest: _Part, made: _Made) -> int:
+        """The number, in a part of the rest, of a value that is known, or the sum of such values."""
+        if made not in rest.known:
+            if made in self._sums:
+                op, sources = self._sums[made]
+                operands = [self._known_in(rest, x) if x.__class__ is _Made else x for x in sources]
+                rest.known[made] = rest.add((op, *operands))
+            else:
+                rest.known[made] = rest.add(("load", 0, self._place(made)))
+        return rest.known[made]
 
     def result(self) -> Separated:
         """Both programs."""
@@ -224,6 +263,14 @@ class _Separation:
             yield number, replace(block, stores=(*block.stores, *more)), call
 
 
+def _first_call_of_others(program: Program, given: list[Input]) -> int:
+    """The first call that reads an entry of an argument that is not among the given ones."""
+    own = {x.name for x in given}
+    others = {x.first + k for x in program.inputs if x.name not in own for k in range(x.size)}
+    numbers = range(len(program.calls))
+    return next((number for number in numbers if not others.isdisjoint(_read(program, number))), len(numbers))
+
+
 class _Part:
     """Some instructions of a block on absolute slots, as a block of their own."""
 
@@ -231,13 +278,18 @@ class _Part:
         self._block = block
         self._code: list[Instruction] = []
         self.numbers: dict[int, int] = {}  # of an instruction of the whole block, here
+        self.known: dict[_Made, int] = {}  # numbers of values that were computed elsewhere
         self.made, self.stores = 0, []
 
-    def place(self, i: int, read: Instruction | None = None) -> None:
-        """Have a number for instruction i, which reads memory: as it stands, or by another `read`."""
+    def add(self, instruction: Instruction) -> int:
+        """The number of one more instruction."""
+        self._code.append(instruction)
+        return len(self._code) - 1
+
+    def place(self, i: int) -> None:
+        """Have a number for instruction i, which reads memory."""
         if i not in self.numbers:
-            self.numbers[i] = len(self._code)
-            self._code.append(read or self._block.code[i])
+            self.numbers[i] = self.add(self._block.code[i])
 
     def compute(self, i: int) -> None:
         """Take over an operation whose operands are here, or are read."""
@@ -245,8 +297,7 @@ class _Part:
         for a in operands:
             if a.__class__ is int:
                 self.place(a)
-        self.numbers[i] = len(self._code)
-        self._code.append((op, *(self.numbers[a] if a.__class__ is int else a for a in operands)))
+        self.numbers[i] = self.add((op, *(self.numbers[a] if a.__class__ is int else a for a in operands)))
         self.made += 1
 
     def store(self, store: Store) -> None:

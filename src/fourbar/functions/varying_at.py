@@ -130,7 +130,7 @@ class FunctionAt:
         return self._by_names[present]
 
     def _made(self, present: tuple[str, ...]) -> _Ready:
-        before, rest, _ = separate(self._recording.program(present), self._values)
+        before, rest, _ = separate(self._recording.program(present), self._values, least_values=True)
         place = [x.name for x in rest.inputs].index(KNOWN)
         return _Ready(make(_Rest(self._recording, rest)), known(before, self._values), place)
 

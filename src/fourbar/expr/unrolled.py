@@ -19,6 +19,7 @@ from .node import Expr, Graph, Value
 from .program import Block, Call, Input, Instruction, Output, Program, Repeat, Store
 from .pytree import flatten, tree_map, unflatten
 from .repeat import Body, Loops, repeat, repeat_numbers
+from .reuse import Reuse
 from .split import split
 from .standalone import Constants, is_apart
 
@@ -222,6 +223,11 @@ class Unrolled:
         """Close the recording. Every output is (name, shape, flat entries)."""
         results = [e for _, _, entries in outputs for e in entries if e.__class__ is Value]
         kept = self._find_live(set(results))
+        if len(self._graphs) > 1 and not self._loops.found:
+            reuse = self._reuse(kept)
+            outputs = [(label, shape, [reuse.of(e) for e in entries]) for label, shape, entries in outputs]
+            results = [reuse.of(e) for e in results]
+            kept = self._find_live(set(results))
         slots = self._place(results, kept)
         constants = self._constants.place(slots)
         presets = Presets(slots + len(constants))
@@ -257,6 +263,20 @@ class Unrolled:
             bases = tuple(value.slot for value in (*use.arguments, *use.made))
             calls.append(Call(known[id(use.shape)], bases))
         return tuple(blocks), tuple(calls), self._loops.repeats(place)
+
+    def _reuse(self, kept: list[list[Value]]) -> Reuse:
+        """Let blocks take what earlier ones have computed; what is live has to be found again."""
+        reuse = Reuse(self._values)
+        for block, values in enumerate(kept):
+            use = self._apart.get(block)
+            if use is None:
+                reuse.take(block, values)
+            else:
+                use.arguments = [reuse.of(value) for value in use.arguments]
+        for block, values in enumerate(self._values):
+            for value in self._apart[block].made if block in self._apart else values.values():
+                value.last_use = -1
+        return reuse
 
     def _find_live(self, wanted: set[Value]) -> list[list[Value]]:
         """For every block the values that a later block or the caller uses; and when each is used last."""

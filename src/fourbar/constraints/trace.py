@@ -283,12 +283,13 @@ def trace_rows(
     phi, rate = condition.residual_and_rates(_View(condition, tracer.t, places, moving, state), tracer.rates)
     if not rate:
         raise ModelError(f"{condition!r} holds nothing: it has no rows")
+    acceleration = tracer.rates(rate)
     along: list[list[Any]] = [[*link.w, *link.v] for link in moving.values()] + [[*v] for _, _, v, _ in state.values()]
     columns = [jvp(rate, {x: 1.0}) for part in along for x in part]
     inputs: list[Any] = [x for link in flat for x in link]
     inputs += [x for _, q, v, a in state.values() for x in (*q, *v, *a)]
     inputs += [*(x for own in poses for x in own), *numbers]
-    every = [phi, rate, tracer.rates(rate), *columns]
+    every = [phi, rate, acceleration, *columns]
     symbols, found = tracer.taken(inputs, [x for part in every for x in part])
     phi, rate, acceleration, *columns = cut(found, [len(rate)] * len(every))
     slopes = [tuple(zip(*part, strict=True)) for part in cut(columns, [len(part) for part in along])]  # columns to rows

@@ -40,6 +40,7 @@ OPTIONS: dict[str, dict[str, Any]] = {  # of methods that need some
 }
 CONSTRAINED = ("acceleration", "forward_dynamics", "hybrid_dynamics", "impulse", "jacobian", "osim_inverse", "rate")
 SMALL = 3000  # operations of a method whose derivatives are written down too
+SMALL_CONSTRAINED = 15000  # the same of robots that are held: all of their methods are large
 
 
 def robots() -> Iterator[tuple[str, Any]]:
@@ -88,6 +89,11 @@ def operations(program: Program) -> int:
     return sum(sizes[call.block] for call in program.calls)
 
 
+def parts(f: Any) -> tuple[Any, Any]:
+    """What computes the results of a function, and what is differentiated: two where rows may be redundant."""
+    return (f.function, f.differentiable) if hasattr(f, "differentiable") else (f, f)
+
+
 def line(name: str, program: Program) -> str:
     """Name, digest and operations of a program."""
     return f"{name} {hashlib.sha256(to_text(program).encode()).hexdigest()[:16]} {operations(program)}"
@@ -95,17 +101,18 @@ def line(name: str, program: Program) -> str:
 
 def programs(label: str, robot: Any, name: str) -> Iterator[str]:
     """The lines of a method, of it with external forces, and of its derivatives."""
-    f = function(robot, name)
+    f, differentiable = parts(function(robot, name))
     program = f.program()
     yield line(f"{label}.{name}", program)
     if "f_ext" in repr(f):
         yield line(f"{label}.{name}+f_ext", f.program("f_ext"))
-    if operations(program) < SMALL:
+    if operations(program) < (SMALL if isinstance(robot, fb.System) else SMALL_CONSTRAINED):
         for kind in ("jvp", "vjp", "jacobian"):
-            derived = getattr(f, kind)
+            derived = getattr(differentiable, kind)
             inner = getattr(derived, "function", derived)
             if hasattr(inner, "program"):
-                yield line(f"{label}.{name}.{kind}", inner.program())
+                along = [f"d_{x.name}" for x in program.inputs] if kind == "jvp" else []
+                yield line(f"{label}.{name}.{kind}", inner.program(*along))
 
 
 def lines(which: str = "*", what: str = "*") -> Iterator[str]:

@@ -10,6 +10,7 @@ import pytest
 import fourbar as fb
 from fourbar.contact import Shape
 from fourbar.errors import ArgumentError, ModelError
+from fourbar.spatial.linear import Vec
 
 from .bodies import G, ball, free_body, placed, world_velocity
 
@@ -91,6 +92,26 @@ def test_heights_are_interpolated() -> None:
             corners = table[i : i + 2, j : j + 2]
             wanted = np.array([0.75, 0.25]) @ corners @ np.array([0.4, 0.6])
             assert np.isclose(field.height(float(x), float(y)), wanted)
+
+
+def test_at_the_knots_of_a_height_field_the_normal_is_that_of_a_cell_beside_them() -> None:
+    """Also of heights far from zero, and at the edges."""
+    slope, n, m = (0.3, -0.2), 4, 5
+    table = 3.0 + slope[0] * 0.5 * np.arange(n)[:, None] + slope[1] * 0.25 * np.arange(m)
+    field = fb.HeightField(table, (0.5, 0.25), (-0.5, 0.25))
+    for i in range(n):
+        for j in range(m):
+            gap, normal = field.surface(Vec((-0.5 + 0.5 * i, 0.25 + 0.25 * j, 4.0)))
+            at_end = np.array([i == n - 1, j == m - 1])
+            assert np.allclose(-np.array(normal[:2]) / normal[2], np.where(at_end, 0.0, slope))
+            assert np.isclose(gap, (4.0 - table[i, j]) * normal[2])
+
+
+def test_a_ball_stays_where_it_falls_on_a_knot_of_a_flat_height_field() -> None:
+    scene = fb.Scene(ball(0.1), fb.HeightField(np.full((5, 5), 0.5), origin=(-2.0, -2.0)))
+    run = scene.simulate(placed((0.0, 0.0, 0.7)), duration=1.0)
+    assert np.allclose(run.q[-1], placed((0.0, 0.0, 0.6)), atol=1e-9)
+    assert np.allclose(run.contacts.force[-1], [[0, 0, G]], atol=1e-6)
 
 
 def two(first: Shape, second: Shape, mass: float = 1.0) -> fb.System:

@@ -397,6 +397,6 @@ def _any_heights(n: int, m: int, spacing: tuple[float, ...], origin: tuple[float
 
 
 def _tents(x: Scalar, n: int) -> list[Scalar]:
-    """The weights of n equidistant knots at x."""
-    x = maximum(minimum(x, float(n - 1)), 0.0)
-    return [maximum(1.0 - maximum(x - float(i), float(i) - x), 0.0) for i in range(n)]
+    """The weights of n even knots at x; their slopes sum to zero, at a knot too, where they are those after it."""
+    passed = [maximum(minimum(1.0, x - float(i)), 0.0) for i in range(n - 1)]  # the slope of the first where both equal
+    return [before - after for before, after in zip((1.0, *passed), (*passed, 0.0), strict=True)]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -52,6 +53,7 @@ def test_an_open_loop_is_refused_wherever_a_motion_starts() -> None:
     q, v = robot.assemble(robot.neutral()), np.zeros(robot.nv)
     bad = q + np.array([0.0, 0.0, 0.3])
     for start in (
+        lambda: fb.simulate(robot, bad, duration=0.01),
         lambda: scene.simulate(bad, duration=0.01),
         lambda: scene.rollout(bad, dt=1e-3, steps=3),
         lambda: scene.batch(2, dt=1e-3).reset([1], q=bad[None]),
@@ -59,7 +61,61 @@ def test_an_open_loop_is_refused_wherever_a_motion_starts() -> None:
     ):
         with pytest.raises(fb.ArgumentError, match=r"loops of 'four_bar' are open by 0\.296.*assemble"):
             start()
+    with pytest.raises(fb.ArgumentError, match=r"loops of 'four_bar' are open by .*assemble"):
+        fb.simulate(robot, q + 0.5, duration=0.01)  # where they cannot be closed at all
+    worlds = scene.batch(2)
+    with pytest.raises(fb.ArgumentError, match="loops of 'four_bar' are open"):
+        worlds.reset(q=bad)
+    assert np.array_equal(worlds.q, np.tile(robot.neutral(), (2, 1)))  # what was refused has changed nothing
     first = scene.step(q, v, dt=1e-3)
     second = scene.step(first.q, first.v, dt=1e-3)
     again = scene.step(first.q.copy(), first.v, dt=1e-3, impulse=first.impulse)
     assert robot.loop_gap(second.q) < 1e-12 and np.array_equal(second.q, again.q)
+
+
+START = [0.0, 0.0, 0.1, 1.0, 0.0, 0.0, 0.0]
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (lambda scene: scene.simulate(START, duration=0.1, friction=[-0.5]), r"friction=\[-0\.5\].*not negative"),
+        (lambda scene: scene.rollout(START, steps=2, friction=[np.nan]), "rollout: friction=.*finite"),
+        (lambda scene: scene.rollout(START, steps=2, friction="slippery"), "friction='slippery'"),
+        (lambda scene: scene.step(START, np.zeros(6), dt=0.002, friction=[-0.5]), "step: friction="),
+        (lambda scene: scene.step(START, np.zeros(6), dt=-0.002), "dt=-0.002: expected the length of a step"),
+        (lambda scene: scene.step(START, np.zeros(6), dt=[0.002, np.nan]), "positive and finite"),
+        (lambda scene: scene.rollout(START, steps=2.5), r"steps=2\.5: expected a whole number"),
+        (lambda scene: scene.rollout(START, steps=-1), "steps=-1"),
+        (lambda scene: scene.simulate(START, duration=0.1, progress=3), "progress=3"),
+        (lambda scene: scene.simulate(START, duration=0.1, control=fb.traced(lambda t, q, v: None)), "got None among"),
+        (lambda scene: scene.simulate(START, duration=0.1, control=fb.traced(lambda t, q, v: [q, v])), "of numbers"),
+        (
+            lambda scene: scene.simulate(START, duration=0.1, control=fb.traced(lambda t, q, v: [1j] * 6)),
+            "got 1j",
+        ),
+    ],
+)
+def test_arguments_of_a_scene_that_make_no_sense(call: Any, words: str) -> None:
+    with pytest.raises(fb.ArgumentError, match=words):
+        call(ball())
+
+
+def test_an_empty_batch_moves_nowhere() -> None:
+    assert ball().simulate(np.zeros((0, 7)), duration=0.01).q.shape == (6, 0, 7)
+
+
+def test_sizes_may_be_arrays_and_grounded_is_a_list() -> None:
+    edges = np.array([0.1, 0.2, 0.3])
+    assert fb.contact.Shape("ball", "box", edges) == fb.contact.Shape("ball", "box", (0.1, 0.2, 0.3))
+    assert fb.contact.Shape("ball", "sphere", np.array(0.1)) == fb.contact.Shape("ball", "sphere", 0.1)
+    assert fb.contact.Solid("box", edges) == fb.contact.Solid("box", edges.tolist())
+    for bad in (np.eye(3), edges[:2], -edges, "abc"):
+        with pytest.raises(fb.ModelError, match="a box takes x, y, z, above zero"):
+            fb.contact.Shape("ball", "box", bad)
+    with pytest.raises(fb.ModelError, match="spacing='ab'"):
+        fb.HeightField(np.zeros((3, 3)), spacing="ab")
+    robot = ball().robot
+    for grounded in ("ball", 3):
+        with pytest.raises(fb.ArgumentError, match=r"grounded=.*expected a list of names"):
+            fb.Scene(robot, fb.Plane(), contacts=["ball"], grounded=grounded)

@@ -395,6 +395,11 @@ def test_what_a_batch_refuses() -> None:
         (lambda: batch.reset(q=np.zeros(3)), "q must have shape"),
         (lambda: batch.reset([0, 1], q=np.zeros((3, robot.nq))), "q must have shape"),
         (lambda: batch.reset(v=np.full(robot.nv, np.nan)), "v is NaN"),
+        (lambda: scene.batch(2, dt="1"), "dt='1'"),
+        (lambda: batch.step(ids=[1, 0, 1]), "named twice"),
+        (lambda: batch.reset(q=np.zeros(robot.nq)), "quaternion"),
     ):
+        before = batch.q.copy()
         with pytest.raises(fb.errors.ArgumentError, match=words):
             call()
+        assert np.array_equal(batch.q, before)

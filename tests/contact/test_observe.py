@@ -200,6 +200,12 @@ def test_observations_that_make_no_sense(seen: Any, words: str) -> None:
 def test_what_cannot_be_observed() -> None:
     with pytest.raises(fb.ArgumentError, match="needs dt"):
         observe.method("integrate")
+    with pytest.raises(fb.ArgumentError, match="pose needs 'frame'"):
+        observe.method("pose")
+    with pytest.raises(fb.ArgumentError, match="no option of pose 'fame'; did you mean 'frame'"):
+        observe.method("pose", frame="shin", fame=3)
+    with pytest.raises(fb.ArgumentError, match="at=3: a point is three"):
+        fb.rollout(fb.robots.double_pendulum(), [0, 0], dt=1e-3, steps=1, observe={"x": observe.velocity("tip", at=3)})
     with pytest.raises(fb.ArgumentError, match="kinetic_energy"):
         observe.method("kinetic_enrgy")
     with pytest.raises(fb.ArgumentError, match="robot alone has no contacts"):

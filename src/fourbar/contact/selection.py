@@ -232,6 +232,9 @@ def only(shapes: Sequence[Placed], names: Any) -> list[Placed]:
     """The shapes of some names, of their own or of their bodies; all if there are none."""
     if names is None:
         return list(shapes)
+    if isinstance(names, str) or not isinstance(names, Iterable):
+        raise ArgumentError(f"grounded={names!r}: expected a list of names of shapes or bodies, e.g. ['foot']")
+    names = list(names)
     known = {x.name for x in shapes} | {x.body for x in shapes}
     for name in names:
         if name not in known:

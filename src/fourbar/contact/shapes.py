@@ -13,13 +13,14 @@ from ..errors import ModelError
 from ..functions.options import read_frame
 from ..mechanism.contact import Surface
 from ..mechanism.contact_pairs import BodyShape
-from ..mechanism.geometry import SIZES, Geometry
+from ..mechanism.geometry import Geometry
 from ..mechanism.mechanism import WORLD, Mechanism
 from ..mechanism.validate import read_placement
 from ..spatial.linear import Vec
 from ..spatial.transform import Transform
 from ..tree.cluster_tree import GROUND, ClusterTree, Location, merged
 from .candidates import BallOnTerrain, EllipsoidOnTerrain, RimOnTerrain
+from .solids import read_size
 from .terrain import Material, Terrain
 
 Three = tuple[float, float, float]
@@ -82,15 +83,7 @@ class Shape:
             raise ModelError(f"Shape: the frame is a name, got {self.frame!r}")
         if self.kind not in KINDS:
             raise ModelError(f"Shape of {self.frame!r}: kind must be one of {', '.join(KINDS)}, got {self.kind!r}")
-        sizes = tuple(self.size) if isinstance(self.size, Sequence) else (self.size,)
-        wanted = () if self.kind == "point" else SIZES[self.kind]
-        try:
-            numbers = tuple(float(x) for x in sizes)
-        except (TypeError, ValueError):
-            numbers = (float("nan"),)
-        if len(numbers) != len(wanted) or not all(0.0 < x < float("inf") for x in numbers):
-            listed = ", ".join(wanted) or "no size"
-            raise ModelError(f"Shape of {self.frame!r}: a {self.kind} takes {listed}, above zero; got {self.size!r}")
+        numbers = read_size(f"Shape of {self.frame!r}", self.kind, self.size)
         place = read_placement(f"Shape of {self.frame!r}", self.position, self.rotation, self.rpy)
         object.__setattr__(self, "size", numbers)
         object.__setattr__(self, "position", place.position)

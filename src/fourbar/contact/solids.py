@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
+
+import numpy as np
 
 from ..errors import ModelError
 from ..expr import maximum, minimum, select, sqrt
@@ -83,6 +85,18 @@ DISTANCE: dict[str, Callable[[Vec, tuple[float, ...]], Surface]] = {
 }  # fmt: skip
 
 
+def read_size(what: str, kind: str, size: Any) -> tuple[float, ...]:
+    """The numbers that say how large a shape of some kind is; none for a point."""
+    wanted = () if kind == "point" else SIZES[kind]
+    try:
+        found = np.atleast_1d(np.asarray(size, float))
+    except (TypeError, ValueError):
+        found = np.full(1, np.nan)
+    if found.shape != (len(wanted),) or not ((found > 0.0) & (found < np.inf)).all():
+        raise ModelError(f"{what}: a {kind} takes {', '.join(wanted) or 'no size'}, above zero; got {size!r}")
+    return tuple(found.tolist())
+
+
 @dataclass(frozen=True)
 class Solid(Terrain):
     """A ball, capsule, box or cylinder that does not move: a table, a step, a post.
@@ -137,14 +151,7 @@ class Solid(Terrain):
     def __post_init__(self) -> None:
         if self.kind not in SOLIDS:
             raise ModelError(f"Solid: kind must be one of {', '.join(SOLIDS)}, got {self.kind!r}")
-        sizes = tuple(self.size) if isinstance(self.size, Sequence) else (self.size,)
-        try:
-            numbers = tuple(float(x) for x in sizes)
-        except (TypeError, ValueError):
-            numbers = (float("nan"),)
-        wanted = SIZES[self.kind]
-        if len(numbers) != len(wanted) or not all(0.0 < x < float("inf") for x in numbers):
-            raise ModelError(f"Solid: a {self.kind} takes {', '.join(wanted)}, above zero; got {self.size!r}")
+        numbers = read_size("Solid", self.kind, self.size)
         place = read_placement("Solid", self.position, self.rotation, None)
         for name, x in (("size", numbers), ("position", place.position), ("rotation", place.rotation)):
             object.__setattr__(self, name, x)

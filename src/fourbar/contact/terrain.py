@@ -346,7 +346,10 @@ class HeightField(Terrain):
                 f"got {'NaN or infinite numbers' if table.ndim == 2 and not np.isfinite(table).all() else table.shape}"
             )
         for name in ("spacing", "origin"):
-            x = np.asarray(getattr(self, name), float)
+            try:
+                x = np.asarray(getattr(self, name), float)
+            except (TypeError, ValueError):
+                x = np.zeros(0)
             if x.shape != (2,) or not np.isfinite(x).all() or (name == "spacing" and not (x > 0.0).all()):
                 raise ModelError(f"{name}={getattr(self, name)!r}: expected two finite numbers, along x and y")
             object.__setattr__(self, name, tuple(x.tolist()))

@@ -10,13 +10,14 @@ import numpy as np
 from ..arrays import Argument, to_array
 from ..contact.candidates import OneOf, reported_gaps
 from ..contact.step_rollout import SEEN, Taken
-from ..errors import ArgumentError, unknown
+from ..errors import ArgumentError, CoordinateError, unknown
+from ..functions.nan_reasons import zero_quaternion
 from ..functions.rollout import GIVEN, NONE
 from .in_place_worlds import InPlaceWorlds
 from .numbers import nominal, read_numbers
 from .observe import check_driven, read_observations
 from .observers import Observer
-from .read_arguments import check_actuators
+from .read_arguments import check_actuators, is_positive
 from .too_fast import too_fast
 
 if TYPE_CHECKING:
@@ -53,9 +54,9 @@ class Batch:
     def __init__(self, scene: Scene, n: int, dt: float, numbers: Any = None, observe: Any = None) -> None:
         if not isinstance(n, int | np.integer) or isinstance(n, bool) or n < 1:
             raise ArgumentError(f"batch({n!r}): expected how many worlds there are, at least 1")
-        if not 0.0 < dt < np.inf:
+        if not is_positive(dt):
             raise ArgumentError(f"batch: dt={dt!r}: expected the length of a step in seconds, positive and finite")
-        self.scene, self.dt, self.n = scene, dt, int(n)
+        self.scene, self.dt, self.n = scene, float(dt), int(n)
         robot, contacts = scene.robot, len(scene.contacts)
         self.q = np.repeat(robot.neutral()[None], n, 0)
         self.v = np.zeros((n, robot.nv))
@@ -196,9 +197,14 @@ class Batch:
     def reset(self, ids: Any = None, *, q: Any = None, v: Any = None) -> None:
         """Put all worlds, or those named, into a state: neutral and at rest where none is given."""
         which = self._which("reset", ids)
-        self.q[which] = self.scene.robot.neutral() if q is None else self._finite("q", q, self.q[which])
-        self.v[which] = 0.0 if v is None else self._finite("v", v, self.v[which])
-        self.scene.kept.check(self.q[which], self.v[which])
+        new_q, new_v = np.empty_like(self.q[which]), np.zeros_like(self.v[which])
+        new_q[...] = self.scene.robot.neutral() if q is None else self._finite("q", q, new_q)
+        if q is not None and (why := zero_quaternion(self.scene.robot.model.cluster_tree, "q", new_q)):
+            raise CoordinateError(f"reset: {why}")
+        if v is not None:
+            new_v[...] = self._finite("v", v, new_v)
+        self.scene.kept.check(new_q, new_v)
+        self.q[which], self.v[which] = new_q, new_v
         for array in (self.impulse, self.residual, self.force, self.diverged, self._count):
             array[which] = 0
         self.gap[which] = np.nan
@@ -242,6 +248,8 @@ class Batch:
             raise ArgumentError(
                 f"{verb}: ids={ids!r}: expected numbers of worlds, 0 to {self.n - 1}, or a mask of {self.n}"
             )
+        if verb == "step" and np.bincount(chosen).max() > 1:
+            raise ArgumentError(f"step: ids={ids!r}: a world is named twice; steps= makes several steps")
         return chosen
 
     def _rows(self, verb: str, name: str, x: Any, size: int, n: int) -> np.ndarray:

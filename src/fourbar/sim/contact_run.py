@@ -17,6 +17,7 @@ from ..representation import counted
 from ..viewer.recording import Recording
 from .applied_forces import SimulationWarning
 from .not_finite import NotFinite
+from .read_arguments import check_progress
 from .results import Recorded
 from .run_plots import Plotted
 from .too_fast import too_fast
@@ -248,6 +249,7 @@ def warn_of(name: str, which: np.ndarray, when: np.ndarray, what: str, advice: s
 
 def asked(progress: Callable[[Iterable[int]], Iterable[int]] | None, steps: int) -> Iterator[int]:
     """The steps, wrapped by whoever wants to show them."""
+    check_progress(progress)
     return iter(range(steps) if progress is None else progress(range(steps)))
 
 

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..arrays import is_lazy
 from ..contact.candidates import Spec
 from ..contact.terrain import Terrain
 from ..contact.terrain_numbers import FRICTION, TERRAINS, numbers_of
@@ -105,6 +106,19 @@ def read_numbers(mechanism: Mechanism, numbers: Any, grounds: Grounds = NOWHERE,
     which, terrain = (tuple(x for x in every if (x.owners == TERRAINS) is of_it) for of_it in (False, True))
     values = [_read(x, numbers[x.name]) for x in every]
     return Numbers(which, dict(zip((*argument_names(which), *argument_names(terrain)), values, strict=True)), terrain)
+
+
+def check_friction(verb: str, friction: Any) -> None:
+    """Refuse what are no coefficients of friction; lazy arrays are looked at chunk by chunk."""
+    if friction is None or is_lazy(friction):
+        return
+    try:
+        array = np.asarray(friction, float)
+        known = bool((np.isfinite(array) & (array >= 0.0)).all())
+    except (TypeError, ValueError):
+        known = False
+    if not known:
+        raise ArgumentError(f"{verb}: friction={friction!r}: expected coefficients, finite and not negative")
 
 
 def _of_terrain(mechanism: Mechanism, numbers: Mapping[str, Any], grounds: Grounds) -> tuple[Parameter, ...]:

@@ -19,6 +19,7 @@ from ..errors import ArgumentError, unknown
 from ..expr import Graph, Unrolled, select
 from ..functions.context import Context
 from ..functions.method_table import SUBJECTS
+from ..functions.options import read_choice
 from ..functions.registry import METHODS
 from ..functions.step_end import Observation, StepEnd
 from ..mechanism.mechanism import Mechanism
@@ -213,7 +214,12 @@ def method(name: str, **options: Any) -> Observation:
             f"observe.method: {name} needs {', '.join(missing)}, which a step does not know; "
             f"it knows {', '.join(_KNOWN)}"
         )
-    return OfMethod(name, tuple(sorted(options.items())))
+    known = METHODS[name].options
+    if strange := [x for x in options if x not in METHODS[name].static]:
+        raise ArgumentError(f"observe.method: {unknown(f'option of {name}', strange[0], METHODS[name].static)}")
+    if lacking := [x.name for x in known if x.required and x.name not in options]:
+        raise ArgumentError(f"observe.method: {name} needs {lacking[0]!r}, e.g. method({name!r}, {lacking[0]}=...)")
+    return OfMethod(name, tuple(read_choice(name, known, options).items()))
 
 
 def pose(frame: str) -> Observation:
@@ -265,7 +271,7 @@ def velocity(frame: str, at: Any = "origin", expressed_in: str = "world") -> Obs
     >>> run.observations["tip"].shape
     (11, 6)
     """
-    return OfMethod("velocity", _reported(frame, at, expressed_in))
+    return method("velocity", frame=_named(frame), at=at, expressed_in=expressed_in)
 
 
 def acceleration(frame: str, at: Any = "origin", expressed_in: str = "world") -> Observation:
@@ -293,12 +299,7 @@ def acceleration(frame: str, at: Any = "origin", expressed_in: str = "world") ->
     >>> run.observations["tip"].shape
     (11, 6)
     """
-    return OfMethod("acceleration", _reported(frame, at, expressed_in))
-
-
-def _reported(frame: Any, at: Any, expressed_in: Any) -> tuple[tuple[str, Any], ...]:
-    point = at if isinstance(at, str) else tuple(float(x) for x in at)
-    return (("frame", _named(frame)), ("at", point), ("expressed_in", expressed_in))
+    return method("acceleration", frame=_named(frame), at=at, expressed_in=expressed_in)
 
 
 def imu(frame: str) -> Observation:

@@ -40,7 +40,7 @@ def started(robot: System, q: np.ndarray, still: np.ndarray) -> np.ndarray:
     return start
 
 
-def _is_positive(x: Any) -> bool:
+def is_positive(x: Any) -> bool:
     """Whether a value is a finite positive number."""
     try:
         return isinstance(x, Real) and not isinstance(x, bool) and 0.0 < float(x) < np.inf
@@ -50,7 +50,7 @@ def _is_positive(x: Any) -> bool:
 
 def check_times(duration: Any, dt: Any) -> None:
     """Refuse times that are no times, or a step longer than all of them."""
-    if not (_is_positive(duration) and _is_positive(dt) and np.isfinite(float(duration) / float(dt))):
+    if not (is_positive(duration) and is_positive(dt) and np.isfinite(float(duration) / float(dt))):
         raise ArgumentError(f"duration and dt must be positive and finite, got duration={duration!r}, dt={dt!r}")
     if dt > (1.0 + 1e-9) * duration:
         raise ArgumentError(f"dt={dt!r} is longer than duration={duration!r}: no whole step fits")
@@ -78,11 +78,30 @@ def read_counts(every: Any, passive: Any) -> None:
         raise ArgumentError(f"passive={passive!r}: expected True or False")
 
 
+def check_step(dt: Any) -> None:
+    """Refuse what is no length of a step, or no array of them."""
+    if dt.__class__ is float and 0.0 < dt < np.inf:
+        return
+    try:
+        array = np.asarray(dt, float)
+        known = bool(((array > 0.0) & (array < np.inf)).all())
+    except (TypeError, ValueError):
+        known = False
+    if not known:
+        raise ArgumentError(f"step: dt={dt!r}: expected the length of a step in seconds, positive and finite")
+
+
+def check_progress(progress: Any) -> None:
+    """Refuse what cannot wrap the range of steps."""
+    if progress is not None and not callable(progress):
+        raise ArgumentError(f"progress={progress!r}: expected a function that wraps the range of steps, e.g. tqdm.tqdm")
+
+
 def read_period(period: Any, dt: float) -> int:
     """The steps of a control period."""
     if period is None:
         return 1
-    steps = round(float(period) / dt) if _is_positive(period) else 0
+    steps = round(float(period) / dt) if is_positive(period) else 0
     if steps < 1 or abs(steps * dt - period) > 1e-6 * dt:
         raise ArgumentError(f"period={period!r}: expected a multiple of dt={dt!r}, in seconds")
     return steps
@@ -118,7 +137,16 @@ def read_control(robot: System, control: Any, rows: int, name: str = "control") 
     return array
 
 
-def rows_given(*controls: Any) -> int:
+def read_steps(steps: Any, period: int, *controls: Any) -> int:
+    """How many steps are asked for: if None, what the rows of the first array among controls last."""
+    if steps is None:
+        steps = _rows_given(*controls) * period
+    if not isinstance(steps, int | np.integer) or isinstance(steps, bool) or steps < 1:
+        raise ArgumentError(f"steps={steps!r}: expected a whole number of steps, at least 1")
+    return int(steps)
+
+
+def _rows_given(*controls: Any) -> int:
     """How many rows the first array among controls has."""
     for control in controls:
         if control is not None and not callable(control) and np.ndim(control) >= 2:

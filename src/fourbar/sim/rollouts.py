@@ -16,7 +16,7 @@ from ..system.system import System
 from ..viewer.recording import Recording
 from .applied_forces import SimulationWarning, warn_of_contacts
 from .in_chunks import SEEN, Lazy, any_lazy, rolled_lazily
-from .read_arguments import check_times, read_counts, read_period, rows_given
+from .read_arguments import check_times, read_counts, read_period, read_steps
 from .results import Recorded
 from .run_plots import Plotted
 from .runge_kutta import Trajectory
@@ -169,20 +169,17 @@ def rollout(
     """
     check_times(dt, dt)
     read_counts(every, passive)
-    if steps is None:
-        steps = rows_given(control, u) * read_period(period, dt)
-    if not isinstance(steps, int | np.integer) or isinstance(steps, bool) or steps < 1:
-        raise ArgumentError(f"steps={steps!r}: expected a whole number of steps, at least 1")
+    steps = read_steps(steps, read_period(period, dt), control, u)
     if any_lazy(q, v, control, u, numbers):
         given = {"q": q, "v": v, "control": control, "u": u, "numbers": numbers}
-        return _lazy(robot, given, dt=float(dt), steps=int(steps), period=period, every=int(every), passive=passive,
+        return _lazy(robot, given, dt=float(dt), steps=steps, period=period, every=int(every), passive=passive,
                      observe=observe, threads=threads)  # fmt: skip
     asked = Simulation(Request(
-        robot, q, v, float(dt), int(steps), None, control, u, period, int(every), bool(passive), numbers, observe,
+        robot, q, v, float(dt), steps, None, control, u, period, int(every), bool(passive), numbers, observe,
         threads,
     ))  # fmt: skip
     warn_of_contacts(asked.robot, "rollout")
-    run, wanted = asked.run(), int(steps)
+    run, wanted = asked.run(), steps
     try:
         run = reached(asked, (wanted - 1,), run)
     except KeyboardInterrupt:

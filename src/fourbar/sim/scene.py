@@ -28,10 +28,10 @@ from .batch import Batch
 from .constrained import Kept
 from .contact_run import ContactRun, Driver, Run, Stepped, asked
 from .in_chunks import any_lazy
-from .numbers import NOTHING, Grounds, Numbers, read_numbers
+from .numbers import NOTHING, Grounds, Numbers, check_friction, read_numbers
 from .observe import check_driven, read_observations
 from .observers import Observer
-from .read_arguments import check_actuators, check_times, read_control, read_counts, read_period, rows_given
+from .read_arguments import check_actuators, check_step, check_times, read_control, read_counts, read_period, read_steps
 from .scenes_in_chunks import rollout_lazily
 from .shapes import added, check_parts, home, home_poses, lifted, read_points, tell_chosen
 from .simulations import USE_ROLLOUT, Progress, Staged
@@ -225,6 +225,8 @@ class Scene(Staged):
         """
         if impulse is None and self._closes and q is not self._stepped:
             self.kept.check(*(np.asarray(x, float) for x in (q, v)))
+        check_step(dt)
+        check_friction("step", friction)
         given = NOTHING if numbers is None else read_numbers(self.robot.mechanism, numbers, self.grounds, friction)
         tau = np.zeros(self.robot.nv) if tau is None else tau
         impulse = np.zeros(self.n_impulses) if impulse is None else impulse
@@ -276,7 +278,7 @@ class Scene(Staged):
         q = to_array("simulate", arguments[0], q)
         v = np.zeros(self.robot.nv) if v is None else to_array("simulate", arguments[1], v)
         for name, x in (("q", q), ("v", v)):
-            if not np.isfinite(x).all(axis=-1).any():  # in a batch, samples that are not finite are marked
+            if x.size and not np.isfinite(x).all(axis=-1).any():  # in a batch, samples that are not finite are marked
                 raise ArgumentError(f"simulate: {name} is NaN or infinite; a motion starts from finite numbers")
         if q.ndim == 1 and (why := zero_quaternion(self.robot.model.cluster_tree, "q", q[None])):
             raise CoordinateError(why)
@@ -307,6 +309,7 @@ class Scene(Staged):
 
     def _made(self, name: str, q: Any, v: Any, wanted: Request) -> ContactRun:
         """A motion, made in one go."""
+        check_friction(name, wanted.friction)
         acting = {x: y for x, y in wanted.controls.items() if y is not None}
         inside = {x: y for x, y in acting.items() if isinstance(y, Traced)}
         outside = {x: y for x, y in acting.items() if x not in inside}
@@ -478,16 +481,15 @@ class Scene(Staged):
         """
         check_times(dt, dt)
         held = read_period(period, dt)
-        if steps is None:
-            steps = rows_given(control, u) * held
+        steps = read_steps(steps, held, control, u)
         if any_lazy(q, v, control, friction, u, numbers):
             given = {"q": q, "v": v, "control": control, "u": u, "friction": friction, "numbers": numbers}
-            return rollout_lazily(self, given, observe, dt=float(dt), steps=int(steps), period=period, every=int(every))
+            return rollout_lazily(self, given, observe, dt=float(dt), steps=steps, period=period, every=int(every))
         controls = self._read(control, u, every, -(-steps // held))
         return self._made("rollout", q, v, Request(
-            controls, int(steps), float(dt), held, int(every), friction, numbers, observe, None, threads
+            controls, steps, float(dt), held, int(every), friction, numbers, observe, None, threads
         ))  # fmt: skip
 
     def batch(self, n: int, *, dt: float = 2e-3, numbers: Any = None, observe: Any = None) -> Batch:
         """n worlds with a state each, to be stepped and reset in part; numbers and observe as in `simulate`."""
-        return Batch(self, n, float(dt), numbers, observe)
+        return Batch(self, n, dt, numbers, observe)

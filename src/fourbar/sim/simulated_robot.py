@@ -164,8 +164,8 @@ class Simulation:
             self._spread(f"numbers: {x.name!r}", values.shape[: values.ndim - len(x.shape)])
         self.robot, self.threads = robot, wanted.threads
         self.dt, self.steps, self.every = dt, steps, wanted.every
-        start = started(robot, self.given_q, np.zeros_like(self.given_v))
         check_closed(robot, self.given_q)
+        start = started(robot, self.given_q, np.zeros_like(self.given_v))
         if self.held is not None:
             check_met(self.held, self.given_q, self.given_v)
         self.start = State(start, self.given_v.copy(), np.zeros(start.shape[:-1]))

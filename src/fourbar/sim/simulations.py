@@ -9,7 +9,7 @@ from ..arrays import refuse_lazy
 from ..errors import ArgumentError, warn
 from ..system.system import System
 from .applied_forces import SimulationWarning, warn_of_contacts, warn_of_limits
-from .read_arguments import check_times, read_counts
+from .read_arguments import check_progress, check_times, read_counts
 from .runge_kutta import Torque, Trajectory
 from .simulated_robot import Request, Simulation, reached
 from .step import Traced
@@ -147,8 +147,7 @@ def simulate(
                        threads=threads)  # fmt: skip
     check_times(duration, dt)
     read_counts(every, passive)
-    if progress is not None and not callable(progress):
-        raise ArgumentError(f"progress={progress!r}: expected a function that wraps the range of steps, e.g. tqdm.tqdm")
+    check_progress(progress)
     steps = max(1, round(duration / dt))
     asked = Simulation(Request(
         robot, q, v, dt, steps, torque, control, u, period, int(every), bool(passive), numbers, observe, threads

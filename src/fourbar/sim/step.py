@@ -9,13 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from numbers import Real
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from ..algorithms.energy import add
 from ..errors import ArgumentError
-from ..expr import maximum, select
+from ..expr import Expr, maximum, select
 from ..functions import actuation
 from ..functions.context import Context
 from ..functions.methods.dynamics import accelerations
@@ -57,9 +58,7 @@ class Commands:
         found = symbols(self.traced.function, t, q, v)
         if len(found) != self.size:
             what = "controls" if self.name == "u" else "forces"
-            raise ArgumentError(
-                f"simulate: {self.name}(t, q, v) must give {self.size} {what}, got {len(found)}: {found!r}"
-            )
+            raise ArgumentError(f"simulate: {self.name}(t, q, v) must give {self.size} {what}, got {len(found)}")
         return found
 
 
@@ -71,7 +70,10 @@ def symbols(function: Callable[..., Any], t: Any, q: Sequence[Any], v: Sequence[
         entries = np.asarray(found, dtype=object).ravel().tolist()
     except ValueError:
         raise ArgumentError(f"{function!r}: expected a list or an array of numbers, got {found!r}") from None
-    return Vec([float(x) if isinstance(x, int | float | np.number) else x for x in entries])
+    for x in entries:
+        if not isinstance(x, Expr | Real):
+            raise ArgumentError(f"{function!r}: expected a list or an array of numbers, got {x!r} among them")
+    return Vec([x if isinstance(x, Expr) else float(x) for x in entries])
 
 
 def traced(function: Callable[..., Any]) -> Traced:

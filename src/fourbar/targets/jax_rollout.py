@@ -17,7 +17,7 @@ from ..sim.applied_forces import acting_on, warn_of_contacts, with_passive
 from ..sim.charts import GROWN
 from ..sim.in_chunks import control_core
 from ..sim.numbers import are_passive, refuse_dry_friction, which_numbers
-from ..sim.read_arguments import check_actuators, check_closed, check_times, read_counts, read_period, rows_given
+from ..sim.read_arguments import check_actuators, check_closed, check_times, read_counts, read_period, read_steps
 from ..sim.stage import StageRecording
 from ..sim.step import GIVEN, NONE, Followed, Law, Traced, is_solved
 from ..system.system import System
@@ -148,11 +148,7 @@ def _read_plan(dt: Any, steps: Any, period: Any, every: Any, passive: Any, contr
     check_times(dt, dt)
     read_counts(every, passive)
     held = read_period(period, float(dt))
-    if steps is None:
-        steps = rows_given(control, u) * held
-    if not isinstance(steps, int | np.integer) or isinstance(steps, bool) or steps < 1:
-        raise ArgumentError(f"steps={steps!r}: expected a whole number of steps, at least 1")
-    return _Plan(float(dt), int(steps), int(every), held)
+    return _Plan(float(dt), read_steps(steps, held, control, u), int(every), held)
 
 
 class _Stage:

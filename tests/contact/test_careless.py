@@ -119,3 +119,38 @@ def test_sizes_may_be_arrays_and_grounded_is_a_list() -> None:
     for grounded in ("ball", 3):
         with pytest.raises(fb.ArgumentError, match=r"grounded=.*expected a list of names"):
             fb.Scene(robot, fb.Plane(), contacts=["ball"], grounded=grounded)
+
+
+@pytest.mark.parametrize("argument", ["control", "u", "torque"])
+def test_functions_may_change_what_they_get_and_return_the_same_array(argument: str) -> None:
+    """Controls of a scene, and forces of a robot alone, of a constrained and of an actuated one."""
+    b = fb.Builder("arm")
+    b.body("upper", joint=fb.joints.Revolute("y"), mass=1.0, com=(0.2, 0, 0), inertia=(0.01, 0.01, 0.01))
+    b.body("lower", parent="upper", joint=fb.joints.Revolute("y"), position=(0.4, 0, 0), mass=0.5, com=(0.1, 0, 0))
+    robot = b.actuator("first", drives="upper").actuator("second", drives="lower").build()
+    held, buffer = robot.constrained(fb.loops.Gear("upper", "lower", -2.0)), np.zeros(2)
+
+    def pure(t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+        return 0.5 * (t - q) - v
+
+    def careless(t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+        if t > 0.0:
+            q -= t
+            q *= -0.5
+            q -= v
+            v[:] = np.nan
+            buffer[:] = q
+        else:
+            buffer[:] = pure(t, q, v)
+        return buffer
+
+    moved: list[Any] = [robot]
+    if argument != "u":
+        moved += [held, robot.actuated(["upper", "lower"])]
+    if argument != "torque":
+        moved.append(fb.Scene(robot))
+    for subject in moved:
+        runs = [fb.simulate(subject, [0.3, -0.6], duration=0.02, dt=1e-3, **{argument: f}) for f in (pure, careless)]
+        assert np.abs(runs[0].q - runs[1].q).max() < 1e-14 and np.abs(runs[0].q[-1] - runs[0].q[0]).max() > 1e-4
+        if argument == "u":
+            assert np.nanmax(np.abs(runs[0].u - runs[1].u)) < 1e-14

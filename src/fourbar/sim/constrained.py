@@ -22,7 +22,7 @@ from ..system.constrained.dense import least_force
 from ..system.constrained.robot import Constrained
 from ..system.system import System
 from .constrained_step import CLOSED, NEWTON
-from .read_arguments import check_closed
+from .read_arguments import check_closed, on_copies
 from .runge_kutta import Follower, State, Torque, step
 
 _MET = 1e-6  # how far a start may be from the constraints
@@ -83,7 +83,7 @@ def in_drives(robot: Actuated, torque: Any, control: Any, u: Any) -> tuple[Syste
         raise ArgumentError(
             "simulate: of an actuated robot torque= is a function of arrays; give traced forces as control="
         )
-    asked: Any = torque
+    asked: Any = on_copies(torque)
     return made, lambda t, q, v: made.actuator_force(q, asked(t, q, v)), control
 
 

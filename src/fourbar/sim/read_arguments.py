@@ -11,6 +11,7 @@ from ..arrays import Argument, batch_shape, to_array
 from ..errors import ArgumentError
 from ..system.system import System
 from ..tree.closed import are_closed
+from .step import Traced
 
 _UNIT_TIME = np.array(1.0)  # an array, so that the call need not convert it
 _OPEN = 1e-6  # a loop gap too large to be rounding of written coordinates, in units of its rows
@@ -116,12 +117,21 @@ def check_actuators(robot: System) -> None:
         )
 
 
+def on_copies(function: Any) -> Any:
+    """A function (t, q, v) of the user's that is called on copies, which it may keep and change; what is traced, or
+    None, as it is.
+    """
+    if function is None or isinstance(function, Traced):
+        return function
+    return lambda t, q, v: function(t, q.copy(), v.copy())
+
+
 def read_control(robot: System, control: Any, rows: int, name: str = "control") -> Any:
     """A function, or an array (..., rows or more, nv, of controls u: nu); None where there is none."""
     if name == "u" and control is not None:
         check_actuators(robot)
     if control is None or callable(control):
-        return control
+        return on_copies(control)
     n, what = (robot.nu, "controls of actuators") if name == "u" else (robot.nv, "forces")
     try:
         array: Any = np.asarray(control, float)

@@ -244,7 +244,7 @@ class Controls:
             found[name] = self.look(name, t, charts.checked(q, function(t, q, v), called, size), q, v)
         end = number + self.period
         if end // self._every > number // self._every or end >= self._steps:
-            self._kept[number // self.period] = found
+            self._kept[number // self.period] = {name: x.copy() for name, x in found.items()}
         return found
 
     def look(self, name: str, t: float, x: np.ndarray, q: np.ndarray, v: np.ndarray) -> np.ndarray:

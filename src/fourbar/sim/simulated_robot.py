@@ -19,7 +19,7 @@ from .constrained_stepper import ConstrainedStepper
 from .numbers import Numbers, are_passive, read_numbers, refuse_dry_friction
 from .observe import check_driven, read_observations
 from .observers import InstantObserver, Observer
-from .read_arguments import check_closed, read_control, read_period, read_state, started
+from .read_arguments import check_closed, on_copies, read_control, read_period, read_state, started
 from .runge_kutta import Controls, Follower, HeldControls, Run, State, Torque, Trajectory, warn_of_divergence
 from .step import Law, Traced
 
@@ -146,7 +146,7 @@ class Simulation:
                 "simulate takes torque or control, not both: torque is called four times per step, "
                 "control once per period"
             )
-        self.torque: Any = torque
+        self.torque: Any = on_copies(torque)
         self.given_q, self.given_v = read_state(robot, wanted.q, wanted.v)
         self.period = read_period(wanted.period, dt)
         rows = -(-steps // self.period)

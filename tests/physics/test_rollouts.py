@@ -331,3 +331,28 @@ def test_a_small_network_is_compiled_into_the_steps() -> None:
     traced = fb.simulate(robot, [0.3, 0.1], duration=0.2, dt=2e-3, control=fb.traced(network))
     asked = fb.simulate(robot, [0.3, 0.1], duration=0.2, dt=2e-3, control=network)
     assert np.abs(traced.q - asked.q).max() < 1e-12
+
+
+@pytest.mark.parametrize("period", [1, 4])
+@pytest.mark.parametrize("how", ["interrupted", "diverged"])
+def test_controls_of_python_are_known_wherever_a_motion_ends(how: str, period: int) -> None:
+    """Also between two records; what was computed is that of the whole motion."""
+    b = fb.Builder("arm")
+    b.body("arm", joint=fb.joints.Revolute("y"), mass=1.0, com=(0.1, 0, 0), inertia=(0.01, 0.01, 0.01))
+    robot = b.actuator("motor", drives="arm").build()
+    given = {"duration": 0.05, "dt": 1e-3, "period": 1e-3 * period}
+    whole = fb.simulate(robot, [0.3], u=lambda t, q, v: np.array([np.sin(100 * t)]), **given)
+    for end in (1, 5, 8, 9, 13):
+
+        def ends(t: float, q: np.ndarray, v: np.ndarray, end: int = end) -> np.ndarray:
+            if t > 1e-3 * (end - 0.5):
+                if how == "interrupted":
+                    raise KeyboardInterrupt
+                return np.array([np.nan])
+            return np.array([np.sin(100 * t)])
+
+        with pytest.warns(fb.SimulationWarning, match=how):
+            run = fb.simulate(robot, [0.3], u=ends, every=7, **given)
+        steps = np.round(run.t / 1e-3).astype(int)
+        assert steps[-1] == -(-end // period) * period
+        assert np.array_equal(run.q, whole.q[steps]) and np.array_equal(run.u[1:], whole.u[steps[1:]])

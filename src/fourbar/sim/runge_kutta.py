@@ -221,30 +221,29 @@ def diverged(state: State) -> np.ndarray:
 
 class Controls:
     """Joint forces "tau" and controls "u" of actuators by name, held for `period` steps each: arrays (..., rows, size)
-    with a row for each period, or functions (t, q, v).
+    with a row for each period, or functions (t, q, v). Every so many steps are `recorded`, and the last one is.
     """
 
-    def __init__(self, robot: System, every: dict[str, Any], period: int) -> None:
+    def __init__(self, robot: System, every: dict[str, Any], period: int, recorded: int) -> None:
         self.robot, self.every, self.period = robot, every, period
+        self._recorded = recorded
         self.arrays = {name: x for name, x in every.items() if isinstance(x, np.ndarray)}
         self.functions = {name: x for name, x in every.items() if callable(x) and not isinstance(x, Traced)}
         self._kept: dict[int, dict[str, np.ndarray]] = {}  # what functions returned, by period, where it is recorded
-        self._steps, self._every = 0, 1
+        self._charts = Charts(robot)
         self.not_finite = NotFinite()
-
-    def keep(self, steps: int, every: int) -> None:
-        """Keep what functions return for the records after every so many steps, and after the last."""
-        self._steps, self._every = steps, every
 
     def ask(self, number: int, t: float, q: np.ndarray, v: np.ndarray) -> dict[str, np.ndarray]:
         """The controls of the period that begins with a step, as functions return them."""
-        found, charts = {}, Charts(self.robot)
+        found = {}
         for name, function in self.functions.items():
             called, size = ("u", self.robot.nu) if name == "u" else ("control", self.robot.nv)
-            found[name] = self.look(name, t, charts.checked(q, function(t, q, v), called, size), q, v)
-        end = number + self.period
-        if end // self._every > number // self._every or end >= self._steps:
-            self._kept[number // self.period] = {name: x.copy() for name, x in found.items()}
+            found[name] = self.look(name, t, self._charts.checked(q, function(t, q, v), called, size), q, v)
+        period = number // self.period
+        self._kept[period] = {name: x.copy() for name, x in found.items()}
+        begin = (period - 2) * self.period  # what the last state may need, wherever the motion ends, is later
+        if (begin + self.period) // self._recorded == begin // self._recorded:
+            self._kept.pop(period - 2, None)
         return found
 
     def look(self, name: str, t: float, x: np.ndarray, q: np.ndarray, v: np.ndarray) -> np.ndarray:

@@ -40,8 +40,9 @@ class CompiledRun:
 
     def _spread(self, x: np.ndarray) -> np.ndarray:
         """Controls (..., rows, size) as (n, rows, size)."""
-        stepper = self.stepper
-        return np.broadcast_to(x, (*stepper.batch, *x.shape[-2:])).reshape(stepper.n, *x.shape[-2:])
+        n, batch = self.stepper.n, self.stepper.batch
+        wide = x if x.shape[:-2] == batch else np.broadcast_to(x, (*batch, *x.shape[-2:]))
+        return wide.reshape(n, *x.shape[-2:])
 
     @property
     def t(self) -> float:
@@ -151,8 +152,8 @@ class Simulation:
         self.period = read_period(wanted.period, dt)
         rows = -(-steps // self.period)
         given = {"tau": read_control(robot, wanted.control, rows), "u": read_control(robot, wanted.u, rows, "u")}
-        self.controls = Controls(robot, {name: x for name, x in given.items() if x is not None}, self.period)
-        self.controls.keep(steps, wanted.every)
+        acting = {name: x for name, x in given.items() if x is not None}
+        self.controls = Controls(robot, acting, self.period, wanted.every)
         self.numbers = self._read_numbers(robot, wanted.numbers)
         self.observed = read_observations(wanted.observe, robot.model)
         if "u" not in self.controls.every:

@@ -269,6 +269,7 @@ class Motion:
         self.n = math.prod(self.batch)
         flat = {name: self._samples(arrays[name], shape) for name, shape in shapes.items()}
         self._numbers = rollout.known([flat[name] for name in step.numbers]) if step.numbers else []
+        self._places = {name: (k, (*self.batch, *shape)) for k, (name, shape) in enumerate(step.state.items())}
         behind = np.zeros(self.n) if made is None else np.broadcast_to(np.asarray(made, float), self.n)
         first = int(behind.min(initial=np.inf)) if self.n else 0
         self.now = Now([flat[name] for name in step.state], np.full(self.n, float(RUNNING)), behind, first)
@@ -286,8 +287,12 @@ class Motion:
     @property
     def state(self) -> dict[str, np.ndarray]:
         """The state of every sample, by name."""
-        named = zip(self._rollout.step.state.items(), self.now.state, strict=True)
-        return {name: x.reshape((*self.batch, *shape)) for (name, shape), x in named}
+        return {name: self.part(name) for name in self._places}
+
+    def part(self, name: str) -> np.ndarray:
+        """A part of the state of every sample."""
+        place, shape = self._places[name]
+        return self.now.state[place].reshape(shape)
 
     @property
     def recordable(self) -> tuple[str, ...]:
@@ -344,11 +349,33 @@ class Motion:
         row = now.steps // hold - first_control
         after = [*(np.empty_like(x, order="C", subok=False) for x in now.state), np.empty(self.n), np.empty(self.n)]
         brought = [*now.state, *self._numbers, now.status, now.made]
-        runner = self._rollout.runner(self.n == 1, tuple(records), separated=True)
-        count = self._rollout.threads_for(self.n, steps, threads)
+        count = self.threads_for(steps, threads)
         if self.n:
-            runner.run(request, brought, [x[:, row:] for x in controls], after, list(records.values()), count)
+            self._runner(records).run(
+                request, brought, [x[:, row:] for x in controls], after, list(records.values()), count
+            )
         self.now = Now(after[:-2], after[-2], after[-1], now.steps + steps)
+
+    def _runner(self, records: Mapping[str, np.ndarray]) -> Any:
+        return self._rollout.runner(self.n == 1, tuple(records), separated=True)
+
+    def threads_for(self, steps: int, asked: int | None) -> int:
+        """How many threads make some steps, where nobody asks for a number."""
+        return self._rollout.threads_for(self.n, steps, asked)
+
+    def placed(
+        self,
+        before: Sequence[np.ndarray],
+        controls: Sequence[np.ndarray],
+        after: Sequence[np.ndarray],
+        records: Mapping[str, np.ndarray],
+    ) -> Any:
+        """Steps from states, status and steps made in some arrays to the same in others, which stay where they are;
+        None where there are no samples, and where steps are interpreted.
+        """
+        laid = getattr(self._runner(records), "placed", None) if self.n else None
+        brought = [*before[:-2], *self._numbers, *before[-2:]]
+        return None if laid is None else laid(brought, controls, after, list(records.values()))
 
     def rolled(self, records: Mapping[str, np.ndarray], every: int) -> Rolled:
         """What came of the motion so far."""

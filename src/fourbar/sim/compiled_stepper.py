@@ -14,7 +14,8 @@ import numpy as np
 
 from ..compile.rollout_loop import DIVERGED, RUNNING, STOPPED
 from ..errors import CoordinateError
-from ..functions.rollout import Motion, Rollout
+from ..functions.repeated_steps import RepeatedSteps
+from ..functions.rollout import ALWAYS, Motion, Rollout
 from ..system.system import System
 from .applied_forces import Acting
 from .charts import POOR, Charts, noted
@@ -103,6 +104,7 @@ class CompiledStepper:
             np.zeros((self.n, robot.nu)),
         ), 0)  # fmt: skip
         self._motion: Motion | None = None
+        self._repeats: RepeatedSteps | None = None
         self.held: dict[str, np.ndarray] = {}  # traced controls at the recorded times
         if loops:
             self._examine_start()
@@ -193,11 +195,26 @@ class CompiledStepper:
             motion = chart.rollout.start(*self._given(s, slice(None), chart), batch=(self.n,))
             motion.now = motion.now._replace(status=s.status, made=s.made, steps=self.steps)
             self._motion = motion
-        into = {name: x[1:].swapaxes(0, 1) for name, x in self._rows.items()}
-        self._advanced(motion, end, rows, slice(None), into, 0, threads)
-        state = motion.state
-        kept = {name: state[name] for name in ("q", "v", "lost", "held_tau", "held_u") if name in state}
+        if rows.hold == ALWAYS:
+            repeated = self._repeated_steps(motion, threads)
+            for mine, x in zip(repeated.rows, rows.given, strict=True):
+                mine[...] = x
+            repeated.advance(end - motion.now.steps)
+        else:
+            self._advanced(motion, end, rows, slice(None), self._into(), 0, threads)
+        known = chart.rollout.step.state
+        kept = {name: motion.part(name) for name in ("q", "v", "lost", "held_tau", "held_u") if name in known}
         return s._replace(**kept, status=motion.now.status, made=motion.now.made)
+
+    def _into(self) -> dict[str, np.ndarray]:
+        """Where the records of steps go, (n, rows, ...)."""
+        return {name: x[1:].swapaxes(0, 1) for name, x in self._rows.items()}
+
+    def _repeated_steps(self, motion: Motion, threads: int | None) -> RepeatedSteps:
+        """The steps of a motion with controls that are held for a call."""
+        if self._repeats is None or self._repeats.motion is not motion:
+            self._repeats = RepeatedSteps(motion, self._into(), self.every, threads)
+        return self._repeats
 
     def _advanced(
         self, motion: Motion, end: int, rows: Rows, ids: Any, into: Mapping[str, np.ndarray], first_record: int,

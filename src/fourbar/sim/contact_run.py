@@ -12,6 +12,7 @@ from ..arrays import is_lazy
 from ..contact.candidates import reported_gaps
 from ..contact.step_rollout import SEEN
 from ..errors import ArgumentError, warn
+from ..functions.repeated_steps import RepeatedSteps
 from ..functions.rollout import ALWAYS, Motion, Rolled
 from ..representation import counted
 from ..viewer.recording import Recording
@@ -164,15 +165,16 @@ class Run:
         self._whole = steps - steps % self.every  # the steps whose records go into rows
         self.not_finite = NotFinite()
 
-    def look(self, name: str, x: np.ndarray) -> None:
-        """Note if controls (..., size), "tau" or "u", are not finite now."""
-        state = self.motion.state
-        self.not_finite.look("control" if name == "tau" else name, self.t, x, state["q"], state["v"])
+    def repeated(self) -> RepeatedSteps:
+        """Its steps with controls that are asked for again and again."""
+        return RepeatedSteps(self.motion, self._rows, self.every, self._threads)
 
-    def advance(self, count: int, controls: list[np.ndarray], hold: int) -> None:
+    def advance(self, count: int, controls: list[np.ndarray], hold: int, repeated: RepeatedSteps | None = None) -> None:
         """Some steps; the last of all is recorded too."""
         before = max(0, min(count, self._whole - self.motion.now.steps))
-        if before:
+        if before and repeated is not None:
+            repeated.advance(before)
+        elif before:
             self.motion.advance(before, controls, self._rows, hold=hold, every=self.every, threads=self._threads)
         if count > before:
             self.motion.advance(
@@ -264,32 +266,39 @@ class Driver:
         self._asks = {name: x for name, x in controls.items() if callable(x)}
         self._given = {name: x for name, x in controls.items() if not callable(x)}
         self._rows: list[np.ndarray] = []
-        if not self._asks:
+        self._repeated = run.repeated() if self._asks else None
+        if self._repeated is not None:
+            self._rows = self._repeated.rows
+        else:
             for name, x in self._given.items():
                 run.not_finite.look_at_rows("control" if name == "tau" else name, x, period * run.dt)
             self._rows = run.motion.rows(self._given, -(-run.steps // period)) if self._given else []
 
-    def _ask(self) -> None:
+    def _ask(self, held: dict[str, np.ndarray]) -> None:
         """Ask for the controls of the next period."""
         run = self.run
         row = run.motion.now.steps // self.period
-        held = {name: x[..., row : row + 1, :] for name, x in self._given.items()}
-        state = run.motion.state
-        for name, function in self._asks.items():
-            size = run.motion.control_shapes[name]
+        q, v = run.motion.part("q"), run.motion.part("v")
+        for name, target in held.items():
             called = "control" if name == "tau" else name
-            try:
-                found = np.asarray(function(run.t, state["q"], state["v"]), float)
-            except (TypeError, ValueError) as error:
-                error.add_note(f"simulate: {called}(t, q, v) at t = {run.t:.6g} s, expected an array {size}")
-                raise
-            wanted = (*run.motion.batch, *size)
-            if found.shape[-1:] != size or np.broadcast_shapes(found.shape, wanted) != wanted:
-                raise ArgumentError(f"{called}(t, q, v) returned shape {found.shape}, expected {wanted}")
-            held[name] = found[..., None, :]
-        for name, x in held.items():
-            run.look(name, x[..., 0, :])
-        self._rows = run.motion.rows(held, 1)
+            if name in self._given:
+                found = self._given[name][..., row, :]
+            else:
+                found = self._answer(called, self._asks[name], q, v, target.shape)
+            target[...] = run.not_finite.look(called, run.t, found, q, v)
+
+    def _answer(self, called: str, function: Any, q: np.ndarray, v: np.ndarray, wanted: tuple[int, ...]) -> np.ndarray:
+        """What a function of the user's returns at a state."""
+        t = self.run.t
+        try:
+            found = np.asarray(function(t, q, v), float)
+        except (TypeError, ValueError) as error:
+            error.add_note(f"simulate: {called}(t, q, v) at t = {t:.6g} s, expected an array {wanted[-1:]}")
+            raise
+        ends = zip(found.shape[::-1], wanted[::-1], strict=False)
+        if found.shape[-1:] != wanted[-1:] or found.ndim > len(wanted) or any(a not in (1, b) for a, b in ends):
+            raise ArgumentError(f"{called}(t, q, v) returned shape {found.shape}, expected {wanted}")
+        return found
 
     def reach(self, steps: Iterator[int]) -> None:
         """Make all steps."""
@@ -297,11 +306,11 @@ class Driver:
         hold = self.period if self._given and not self._asks else ALWAYS
         while run.motion.now.steps < run.steps:
             count = min(run.motion.several, run.steps - run.motion.now.steps)
-            if self._asks:
+            if self._repeated is not None:
                 count = min(count, self.period - run.motion.now.steps % self.period)
                 if run.motion.now.steps % self.period == 0:
-                    self._ask()
-            run.advance(count, self._rows, hold)
+                    self._ask(self._repeated.controls)
+            run.advance(count, self._rows, hold, self._repeated)
             for _ in range(count):
                 next(steps, None)
         next(steps, None)  # lets who shows them close

@@ -235,3 +235,28 @@ def test_an_actuated_robot_moves_by_the_forces_of_its_drives() -> None:
         fb.simulate(driven, q, u=f, duration=0.05)
     with pytest.raises(fb.ArgumentError, match="traced forces as control"):
         fb.simulate(driven, q, torque=fb.traced(lambda t, q, v: [0.0, 0.0]), duration=0.05)
+
+
+@pytest.mark.parametrize("given", ["control", "u", "torque"])
+def test_observations_of_samples_are_those_of_robots_built_with_their_parameters(given: str) -> None:
+    """Accelerations of a constrained robot too, with masses and gains that differ."""
+    masses, gains = np.array([1.0, 2.0, 3.5]), np.array([5.0, 10.0, 20.0])
+
+    def robot(mass: float, gain: float) -> Any:
+        b = fb.Builder("arm")
+        b.body("upper", joint=fb.joints.Revolute("y"), mass=mass, com=(0.2, 0, 0), inertia=(0.01, 0.01, 0.01))
+        b.body("lower", parent="upper", joint=fb.joints.Revolute("y"), position=(0.4, 0, 0), mass=0.5, com=(0.1, 0, 0))
+        built = b.position_servo("servo", drives="lower", kp=gain, kd=0.1).build()
+        return built.constrained(fb.loops.Gear("upper", "lower", -2.0))
+
+    rng = np.random.default_rng(0)
+    acting = {"control": rng.normal(size=(30, 2)), "u": rng.normal(size=(30, 1)),
+              "torque": fb.traced(lambda t, q, v: -0.3 * v)}[given]  # fmt: skip
+    seen = {"a": fb.observe.acceleration("lower"), "imu": fb.observe.imu("upper"), "E": fb.observe.energy()}
+    more = {"duration": 0.03, "dt": 1e-3, given: acting, "observe": seen}
+    runs = fb.simulate(robot(1.0, 5.0), [0.3, -0.6], numbers={"upper.mass": masses, "servo.kp": gains}, **more)
+    for k, both in enumerate(zip(masses, gains, strict=True)):
+        alone = fb.simulate(robot(*both), [0.3, -0.6], **more)
+        assert np.abs(runs.q[:, k] - alone.q).max() < 1e-12
+        for name in seen:
+            assert np.abs(runs.observations[name][:, k] - alone.observations[name]).max() < 1e-9, name

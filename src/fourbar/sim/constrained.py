@@ -183,6 +183,15 @@ class VaryingFollower(ConstrainedFollower):
         return np.where(which, met[0], after.q), np.where(which, met[1], after.v)
 
 
+def follower_of(held: Constrained, robots: Any, torque: Torque | None, passive: bool) -> ConstrainedFollower:
+    """What integrates the motion of a robot with constraints; `robots` is the robot, or has its functions with
+    parameters that differ from sample to sample.
+    """
+    if robots is held.system:
+        return ConstrainedFollower(held, torque, passive)
+    return VaryingFollower(held, robots, torque, passive)
+
+
 def check_met(held: Constrained, q: np.ndarray, v: np.ndarray) -> None:
     """Refuse states at which constraints are not met."""
     finite = np.isfinite(q).all(axis=-1) & np.isfinite(v).all(axis=-1)

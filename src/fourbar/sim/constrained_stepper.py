@@ -16,7 +16,7 @@ from ..system.constrained.robot import Constrained
 from ..system.system import System
 from .applied_forces import Acting
 from .compiled_stepper import Chart, CompiledStepper, Rows, Samples, kept_chart
-from .constrained import ConstrainedFollower, VaryingFollower
+from .constrained import follower_of
 from .constrained_step import constrained_rollout
 from .runge_kutta import State, diverged
 from .step import Followed, Law
@@ -70,10 +70,7 @@ class ConstrainedStepper(CompiledStepper):
             tau = tau if self.law.torque is None else tau + self.law.torque(t, q, v)
             return tau if "u" not in held else tau + robots.control_force(q, v, held["u"])
 
-        if self._numbers:
-            follower: ConstrainedFollower = VaryingFollower(self._held, robots, force, self.law.passive)
-        else:
-            follower = ConstrainedFollower(self._held, force, self.law.passive)
+        follower = follower_of(self._held, robots, force, self.law.passive)
         after = follower.step(made * self.dt, now, self.dt)
         sound = np.atleast_1d(~diverged(after))
         done = ids[sound]

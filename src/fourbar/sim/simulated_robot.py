@@ -14,7 +14,7 @@ from ..system.constrained.robot import Constrained
 from ..system.system import System
 from .applied_forces import acting_on, with_passive
 from .compiled_stepper import CompiledStepper, PartlyIndependent, Rows
-from .constrained import ConstrainedFollower, check_met, in_drives
+from .constrained import ConstrainedFollower, check_met, follower_of, in_drives
 from .constrained_stepper import ConstrainedStepper
 from .numbers import Numbers, are_passive, read_numbers, refuse_dry_friction
 from .observe import check_driven, read_observations
@@ -278,9 +278,12 @@ class Simulation:
             given["tau"] = np.array([np.broadcast_to(x, motion.v.shape[1:]) for x in asked])
         if self.held is not None:
             tau = given.get("tau", np.zeros(self.robot.nv))
+            robots: Any = self.robot
+            if values:
+                robots = self.robot.varying(*(x.name for x in self.numbers.which)).at(**values)
             if "u" in given:
-                tau = tau + self.robot.control_force(motion.q[1:], motion.v[1:], given["u"])
-            follower = ConstrainedFollower(self.held, None, self.acting is with_passive)
+                tau = tau + robots.control_force(motion.q[1:], motion.v[1:], given["u"])
+            follower = follower_of(self.held, robots, None, self.acting is with_passive)
             given["a"] = follower.accelerations(motion.q[1:], motion.v[1:], tau)
         t = motion.t[1:].reshape(-1, *[1] * (motion.q.ndim - 2))
         return InstantObserver(self.robot.model, law, self.observed).see(t, motion.q[1:], motion.v[1:], given, values)

@@ -182,3 +182,18 @@ def test_numbers_of_a_robot_alone_that_make_no_sense() -> None:
     with pytest.raises(fb.ArgumentError, match="leading axes"), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         fb.rollout(robot, starts(robot, 3)[0], dt=1e-3, steps=1, numbers={"base.mass": np.ones(2)})
+
+
+@pytest.mark.parametrize("law", [None, fb.contact.MuJoCo()])
+def test_dry_friction_of_samples_acts_under_every_law(law: Any) -> None:
+    def arm(friction: float) -> fb.System:
+        b = fb.Builder("arm", gravity=(0, 0, 0))
+        b.body("arm", joint=fb.joints.Revolute("y"), mass=0.3, inertia=(0.02, 0.02, 0.02), friction=friction)
+        return b.build()
+
+    values = np.array([0.02, 0.05, 0.1])
+    runs = fb.Scene(arm(0.03), law=law).rollout([0.0], [3.0], steps=100, dt=1e-3, numbers={"arm.friction": values})
+    for k, x in enumerate(values):
+        alone = fb.Scene(arm(x), law=law).rollout([0.0], [3.0], steps=100, dt=1e-3)
+        assert np.abs(runs.q[:, k] - alone.q).max() < 1e-12
+        assert np.isclose(alone.v[-1, 0], 3.0 - x / 0.02 * 0.1, rtol=1e-6)

@@ -50,7 +50,7 @@ def soft_terms(candidate: Candidate, touch: Touch, friction: Vec, before: Vec, f
     return Terms(Vec(g), Vec(unit), Cone(slope, drawn.softness))
 
 
-def soft_row(row: JointRow, q: Scalar, v: Scalar, dt: Scalar) -> Row:
+def soft_row(row: JointRow, q: Scalar, v: Scalar, friction: Scalar, dt: Scalar) -> Row:
     """What draws a joint: changes of its velocity in a step."""
     soft: SoftJoint = row.soft
     rub = soft.friction.drawn(0.0, dt)
@@ -66,7 +66,7 @@ def soft_row(row: JointRow, q: Scalar, v: Scalar, dt: Scalar) -> Row:
     (lower, below), (upper, above) = ends
     held = row.friction > 0.0
     rest, softness = (-(v * rub.damping) * dt, rub.softness) if held else (0.0, _FAR)
-    return Row(rest, softness, row.friction * dt, lower, upper, below, above)
+    return Row(rest, softness, friction * dt, lower, upper, below, above)
 
 
 def _in_units(impulse: Vec, unit: Vec) -> Vec:
@@ -111,7 +111,7 @@ class SoftStepper(Stepper):
         for row in spec.joints:
             now = v[row.link][row.entry]
             g.append(call(_changed, w[row.link][row.entry], now))
-            found.append(call(soft_row, row, q[row.link][row.entry], now, self.dt))
+            found.append(call(soft_row, row, q[row.link][row.entry], now, self._dry(row), self.dt))
         unit += [1.0] * len(spec.joints)
         G = tuple(Vec(row) for row in delassus.matrix([block.size for block in self.blocks]))
         return call(cones.in_units, Mat(G), Vec(g), Vec(unit), tuple(found))

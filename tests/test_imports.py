@@ -80,6 +80,28 @@ def test_computing_loads_what_it_needs():
     assert set(loaded(code, NEEDED_TO_COMPUTE)) >= {"fourbar.compile", "fourbar.functions.methods.dynamics"}
 
 
+FILES = {
+    "urdf": '<robot name="rod"><link name="world"/><link name="rod"><inertial><mass value="1"/>'
+    '<inertia ixx="1" ixy="0" ixz="0" iyy="1" iyz="0" izz="1"/></inertial></link><joint name="hinge" type="continuous">'
+    '<parent link="world"/><child link="rod"/><axis xyz="0 1 0"/></joint></robot>',
+    "mjcf": '<mujoco><worldbody><body name="rod"><joint/><geom size="0.1" mass="1"/></body></worldbody></mujoco>',
+}
+# Clients of networks, writers of files, and what looks for mistakes that the file does not have.
+NOT_NEEDED_TO_READ = """
+http http.client ssl urllib.request xml.etree.ElementTree fourbar.io.export.text fourbar.joints.examples
+fourbar.algorithms.massless
+"""
+
+
+@pytest.mark.parametrize("format", FILES)
+def test_reading_a_file_loads_little(format):
+    if format == "mjcf":
+        pytest.importorskip("mujoco")
+    before = "import mujoco\nbefore |= set(sys.modules)\n" if format == "mjcf" else ""  # whatever it imports itself
+    code = f"{before}import fourbar as fb\nfb.loads({FILES[format]!r}, format={format!r})\n"
+    assert loaded(code, NOT_NEEDED_TO_READ) == []
+
+
 @pytest.mark.parametrize("package", LAZY)
 def test_a_star_imports_every_public_name(package):
     names = import_module(package).__all__

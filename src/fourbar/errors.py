@@ -17,6 +17,10 @@ class ModelError(FourbarError, ValueError):
     """A mechanism that cannot be built."""
 
 
+class MasslessError(ModelError):
+    """A joint that moves nothing that has inertia."""
+
+
 class ArgumentError(FourbarError, ValueError):
     """An argument of the wrong shape or type."""
 

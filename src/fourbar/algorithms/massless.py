@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import ModelError
+from ..errors import MasslessError
 from ..expr import Direct
 from ..spatial.inertia import Inertia
 from ..tree.assembly import cluster_anywhere
@@ -19,10 +19,6 @@ from .articulated import over_clusters
 from .sweep import Outcome, Sweeps
 
 _SINGULAR = 1e-13  # a pivot this small, relative to the inertia that could resist at most, is rounding
-
-
-class MasslessError(ModelError):
-    """A joint that moves nothing that has inertia."""
 
 
 def carried_inward(k: Kinematics, children: tuple[Inertia, ...]) -> Outcome:

@@ -11,9 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import ArgumentError, unknown
-from ..io.export.text import WAIVABLE
 from ..io.formats import FORMATS
-from ..io.report import summary
+from ..io.report import WRITTEN, summary
 from ..robots import ROBOTS
 from ..system.load import FileWarning, load
 from ..system.system import System
@@ -134,7 +133,7 @@ def read_file(file: str, **options: Any) -> System:
 
 def _about_writing(waived: Sequence[str]) -> str:
     """A hint where keys were given that concern the file to be written."""
-    meant = [key for key in waived if key in WAIVABLE]
+    meant = [key for key in waived if key in WRITTEN]
     return f". To accept what `fourbar convert` cannot write: --waive-written {' '.join(meant)}" if meant else ""
 
 

@@ -12,8 +12,8 @@ import sys
 from pathlib import Path
 
 from ..errors import ArgumentError
-from ..io.export.text import WAIVABLE
 from ..io.formats import FORMATS
+from ..io.report import WRITTEN
 from .arguments import add_reading, read_robot, reading_options, tell_warnings
 
 
@@ -24,8 +24,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add_reading(parser)
     written = [name for name, format in FORMATS.items() if format.writer]
     parser.add_argument(
-        "--waive-written", nargs="+", default=[], metavar="KEY", choices=list(WAIVABLE),
-        help=f"what B may change or leave out: {', '.join(WAIVABLE)}",
+        "--waive-written", nargs="+", default=[], metavar="KEY", choices=list(WRITTEN),
+        help=f"what B may change or leave out: {', '.join(WRITTEN)}",
     )  # fmt: skip
     parser.add_argument("--to", metavar="FORMAT", choices=written, help=f"format of B: {', '.join(written)}")
 

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any, TypeVar
 
+from ..errors import MasslessError
 from ..mechanism.mechanism import Mechanism
 from ..once import cached_property, imported
 from .method_table import SUBJECTS
@@ -49,8 +50,6 @@ def bound(model: Model, name: str) -> Any:
     """A method of a model: a function, or what makes one for each choice of its options."""
     method = METHODS[name]
     if method.inverts_mass and model.unsolvable:
-        from ..algorithms.massless import MasslessError  # when first needed: few robots have such a joint
-
         raise MasslessError(f"{name}: {model.unsolvable}")
     return OptionedMethod(model, name) if method.options else _function(model, name, {})
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..errors import CoordinateError, FourbarError, SingularError, warn
+from ..errors import CoordinateError, FourbarError, MasslessError, SingularError, warn
 from ..tree.cluster_tree import ClusterTree
 from ..tree.clusters import split
 from ..tree.embedding import LoopEmbedding
@@ -99,7 +99,7 @@ def _massless_joint(cluster_tree: ClusterTree) -> str:
 
 
 def _sought_massless_joint(cluster_tree: ClusterTree) -> str:
-    from ..algorithms.massless import MasslessError, check_joints  # which few robots need
+    from ..algorithms.massless import check_joints  # which few robots need
 
     try:
         check_joints(cluster_tree)

@@ -19,6 +19,14 @@ from ..representation import counted, html_table
 
 Severity = Literal["note", "warning", "error"]
 SEVERITIES: tuple[Severity, ...] = ("note", "warning", "error")
+# What may be waived when a file is written, and what it means; keys of what is read are those of findings.
+WRITTEN = {
+    "coordinates": "the joint is written as others, with other coordinates and velocities",
+    "loop": "the loop is left out",
+    "armature": "the armature is left out",
+    "zero": "loops are closed where joints are at zero, so that coordinates have another origin",
+    "inertia": "the inertia is written as the nearest physically consistent one",
+}
 _SHOWN = 10  # errors listed in a message
 _ENOUGH = 1000  # elements with an error after which reading stops
 

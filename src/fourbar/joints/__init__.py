@@ -14,11 +14,12 @@ if TYPE_CHECKING:
     from .composite import Composite
     from .custom import CustomJoint
     from .euler import SphericalEuler
+    from .examples import REGISTRY
     from .exponential import SphericalExponential
     from .fixed import Fixed
     from .lie import Free, Planar, Schoenflies, Spherical, Translation2, Translation3
     from .one_axis import Cylindrical, Helical, Prismatic, Revolute
-    from .registry import JOINT_TYPES, REGISTRY, register
+    from .registry import JOINT_TYPES, register
     from .universal import Universal
 
 __all__ = [
@@ -34,10 +35,11 @@ lazy(
         "composite": "Composite",
         "custom": "CustomJoint",
         "euler": "SphericalEuler",
+        "examples": "REGISTRY",
         "exponential": "SphericalExponential",
         "fixed": "Fixed",
         "lie": "Free Planar Schoenflies Spherical Translation2 Translation3",
-        "registry": "JOINT_TYPES REGISTRY register",
+        "registry": "JOINT_TYPES register",
         "one_axis": "Cylindrical Helical Prismatic Revolute",
         "universal": "Universal",
     },

@@ -1,6 +1,6 @@
 """Every joint type, with examples.
 
-Adding one: a class with its mathematics in a file of its own, and one line `register(Kind, examples...)` at the end of
+Adding one: a class with its mathematics in a file of its own, and one line `register(Kind, examples...)` near the end of
 this file. Files may then hold it, those of other programs by the `tags` of its class, and the conformance tests and
 random mechanisms take its examples. A program that has a joint of its own calls `fourbar.joints.register` as well.
 """
@@ -100,19 +100,23 @@ register(Free, Free())
 register(Universal, *(Universal(*axes) for axes in (("x", "y"), ("z", "x"), ("-y", _ODD), (_ODD, _OTHER))))
 register(SphericalEuler, *(SphericalEuler(sequence) for sequence in SEQUENCES))
 register(SphericalExponential, SphericalExponential())
-register(
-    Composite,
-    Composite(Revolute("x"), Prismatic("x")),
-    Composite(Prismatic("x"), Prismatic("y"), Revolute("z")),
-    Composite(Translation3(), Spherical()),
-    Composite(Spherical(), Prismatic(_ODD), Revolute("x")),
-    Composite(Revolute(_ODD), _PLACED, Revolute("z"), Helical(_OTHER, pitch=-0.2)),
-    Composite(Planar("y"), Composite(Prismatic("y"), Composite(_PLACED, Universal("y", "z")))),
-)
-register(CustomJoint, CustomJoint(_rolling_disk, nq=2), CustomJoint(_crank_tip, nq=1, name="cam", home=(0.4,)))
+register(Composite)
+register(CustomJoint)
 
 JOINT_TYPES: tuple[type[Joint], ...] = tuple(TYPES.values())
-REGISTRY: tuple[Joint, ...] = (
-    *(example for examples in _EXAMPLES.values() for example in examples),
-    Composite(CustomJoint(_rolling_disk, nq=2), SphericalExponential(), _PLACED),
-)
+
+
+def examples() -> tuple[Joint, ...]:
+    """Joints of every type of the library. Some check themselves when they are made, so that reading files makes none."""
+    return (
+        *(example for kind in JOINT_TYPES for example in _EXAMPLES[kind]),
+        Composite(Revolute("x"), Prismatic("x")),
+        Composite(Prismatic("x"), Prismatic("y"), Revolute("z")),
+        Composite(Translation3(), Spherical()),
+        Composite(Spherical(), Prismatic(_ODD), Revolute("x")),
+        Composite(Revolute(_ODD), _PLACED, Revolute("z"), Helical(_OTHER, pitch=-0.2)),
+        Composite(Planar("y"), Composite(Prismatic("y"), Composite(_PLACED, Universal("y", "z")))),
+        CustomJoint(_rolling_disk, nq=2),
+        CustomJoint(_crank_tip, nq=1, name="cam", home=(0.4,)),
+        Composite(CustomJoint(_rolling_disk, nq=2), SphericalExponential(), _PLACED),
+    )

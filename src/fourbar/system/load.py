@@ -6,11 +6,9 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from ..algorithms.massless import MasslessError
-from ..errors import ArgumentError, ModelError, warn
-from ..io.export.text import WAIVABLE
+from ..errors import ArgumentError, MasslessError, ModelError, warn
 from ..io.files import read_file, read_options, read_text
-from ..io.report import Finding, ParseError, Place, Reading, Report, summary, unused_waivers
+from ..io.report import WRITTEN, Finding, ParseError, Place, Reading, Report, summary, unused_waivers
 from ..io.source import Options
 from ..joints.base import Joint
 from ..mechanism.mechanism import Mechanism
@@ -193,7 +191,7 @@ def _check_waived(options: Options, report: Report, file: str) -> None:
     idle = unused_waivers(options.waive, report)
     if idle:
         found = ", ".join(dict.fromkeys(f.key for f in report if f.key)) or "nothing to waive"
-        meant = " ".join(key for key in idle if key in WAIVABLE)
+        meant = " ".join(key for key in idle if key in WRITTEN)
         hint = f". To waive what cannot be written: save(..., waive=...), or --waive-written {meant}" if meant else ""
         raise ArgumentError(
             f"waive={idle!r} (--waive {' '.join(idle)}) matches no finding in {file}; found while reading: {found}; a "

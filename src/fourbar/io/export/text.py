@@ -12,17 +12,11 @@ import numpy as np
 
 from ...errors import ArgumentError, ModelError
 from ...spatial.transform import Transform
-from ..report import Finding, Report
+from ..report import WRITTEN, Finding, Report
 
-WAIVABLE = {
-    "coordinates": "the joint is written as others, with other coordinates and velocities",
-    "loop": "the loop is left out",
-    "armature": "the armature is left out",
-    "zero": "loops are closed where joints are at zero, so that coordinates have another origin",
-    "inertia": "the inertia is written as the nearest physically consistent one",
-}
 _SHOWN = 5  # names in a message
-_ILLEGAL = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+# Characters that XML does not allow. A pattern over so many is compiled when first needed: it takes milliseconds.
+_ILLEGAL = "[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]"
 
 
 def words(values: Iterable[Any]) -> str:
@@ -93,7 +87,7 @@ class Unsaid:
 
     def __init__(self, format: str, file: str, waive: Iterable[str] = ()) -> None:
         self._format, self._file, self._waive = format, file, tuple(waive)
-        check_waived(self._waive, WAIVABLE)
+        check_waived(self._waive, WRITTEN)
         self._needed: set[str] = set()
         self._left: dict[tuple[str, str, str], list[str]] = {}  # names by kind, what is left out, and fix
         self._refused: list[str] = []
@@ -110,7 +104,7 @@ class Unsaid:
     def refuse(self, what: str, key: str = "") -> bool:
         """Something without which the file would describe another robot. True where `key` is waived."""
         if key and key in self._waive:
-            self.leave(f"{what}: {WAIVABLE[key]} (waived)")
+            self.leave(f"{what}: {WRITTEN[key]} (waived)")
             self._needed.add(key)
             return True
         self._refused.append(what)
@@ -119,14 +113,14 @@ class Unsaid:
 
     def name(self, name: str) -> str:
         """A name that XML can represent."""
-        if _ILLEGAL.search(name):
+        if re.search(_ILLEGAL, name):
             self.refuse(f"the name {name!r} has characters that XML cannot represent")
         return name
 
     def report(self) -> Report:
         """The report of what was left out, and of waivers that were not needed; raises if anything was refused."""
         if self._refused:
-            keys = "; ".join(f"waive=[{key!r}] (--waive-written {key}): {WAIVABLE[key]}" for key in self._keys)
+            keys = "; ".join(f"waive=[{key!r}] (--waive-written {key}): {WRITTEN[key]}" for key in self._keys)
             fix = f". To write a different robot nevertheless, {keys}" if keys else ""
             raise ModelError(f"{self._file}: {self._format} cannot express: " + "; ".join(self._refused) + fix)
         idle = [key for key in self._waive if key not in self._needed]

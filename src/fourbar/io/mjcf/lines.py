@@ -10,7 +10,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from typing import Any
-from xml.sax.saxutils import quoteattr
 
 from ..element import Element
 from ..report import Place
@@ -19,6 +18,10 @@ from .names import Names
 # How MuJoCo says which element it means, or where a thing comes from; other words are the file's own.
 _LINE = re.compile(r"^(?:(Element .*), )?line (\d+)$", re.MULTILINE)
 _MOST = 1_000_000  # elements of all documents
+# `xml.sax.saxutils` has this too, but imports the clients of HTTP and TLS, which takes longer than to read a file.
+_ESCAPED = str.maketrans(
+    {"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "\n": "&#10;", "\r": "&#13;", "\t": "&#9;"}
+)
 # The names of the groups of a spec that findings refer to, and where `Names` has them.
 _GROUPS = (
     ("body", "bodies"), ("joint", "joints"), ("site", "sites"), ("tendon", "tendons"), ("equality", "equalities"),
@@ -48,7 +51,7 @@ class Lines:
             self._elements.append(element)
             if len(self._elements) > _MOST:
                 element.fail(f"the file and what it includes have more than {_MOST} elements")
-            said = "".join(f" {name}={quoteattr(value)}" for name, value in element.attributes.items())
+            said = "".join(f' {name}="{value.translate(_ESCAPED)}"' for name, value in element.attributes.items())
             parts.append(f"{'' if element is root else chr(10)}<{element.tag}{said}>")
             stack.append((element, f"</{element.tag}>"))
             stack.extend((child, "") for child in reversed(element.children))

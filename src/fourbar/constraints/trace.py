@@ -146,16 +146,17 @@ def _entries(columns: Sequence[Mapping[int, Scalar]], values: Iterable[Scalar]) 
     return ((i, j, x) for (i, j), x in zip(places, values, strict=True))
 
 
-def _supports(roots: Sequence[Scalar], inputs: Sequence[Expr]) -> list[int]:
-    """For each root the inputs that it depends on, as the bits of a number."""
+def _supports(nodes: Sequence[Expr], inputs: Sequence[Expr]) -> dict[int, int]:
+    """For each node, by its id, the inputs that it depends on, as the bits of a number."""
     found: dict[int, int] = {x.id: 1 << n for n, x in enumerate(inputs)}
-    for node in reachable(roots):
+    for node in nodes:
         if node.id not in found:
-            found[node.id] = 0
+            support = 0
             for a in node.args:
                 if a.__class__ is Expr:
-                    found[node.id] |= found[a.id]
-    return [found[r.id] if r.__class__ is Expr else 0 for r in roots]
+                    support |= found[a.id]
+            found[node.id] = support
+    return found
 
 
 def _bits(number: int) -> list[int]:
@@ -170,7 +171,9 @@ def _bits(number: int) -> list[int]:
 
 def _sparse_columns(phi: Sequence[Scalar], along: Sequence[Expr]) -> list[dict[int, Scalar]]:
     """∂φ along each input, by row, without zeros: forward or, where rows are few beside their columns, backward."""
-    columns = [_bits(support) for support in _supports(phi, along)]
+    nodes = reachable(phi)
+    supports = _supports(nodes, along)
+    columns = [_bits(supports[x.id]) if x.__class__ is Expr else [] for x in phi]
     touched = len({j for own in columns for j in own})
     if touched > _MANY * max(1, len(phi)):
         backward: list[dict[int, Scalar]] = [{} for _ in along]
@@ -183,9 +186,13 @@ def _sparse_columns(phi: Sequence[Scalar], along: Sequence[Expr]) -> list[dict[i
     for i, own in enumerate(columns):
         for j in own:
             rows[j].append(i)
+    between: list[list[Expr]] = [[] for _ in along]
+    for node in nodes:
+        for j in _bits(supports[node.id]):
+            between[j].append(node)
     found = []
-    for x, own in zip(along, rows, strict=True):
-        rates = jvp([phi[i] for i in own], {x: 1.0})
+    for x, own, way in zip(along, rows, between, strict=True):
+        rates = jvp([phi[i] for i in own], {x: 1.0}, way)
         found.append({i: rate for i, rate in zip(own, rates, strict=True) if not is_zero(rate)})
     return found
 

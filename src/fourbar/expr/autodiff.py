@@ -12,7 +12,7 @@ from .node import Expr
 JVP: dict[str, Callable[..., Any]] = {
     "add": lambda n, a, b, da, db: add(da, db),
     "sub": lambda n, a, b, da, db: sub(da, db),
-    "mul": lambda n, a, b, da, db: add(mul(da, b), mul(a, db)),
+    "mul": lambda n, a, b, da, db: _product_rule(a, b, da, db),
     "div": lambda n, a, b, da, db: div(sub(da, mul(n, db)), b),
     "neg": lambda n, a, da: neg(da),
     "sin": lambda n, a, da: mul(unary("cos", a), da),
@@ -45,6 +45,15 @@ VJP: dict[str, Callable[..., tuple[Any, ...]]] = {
 }
 
 
+def _product_rule(a: Any, b: Any, da: Any, db: Any) -> Any:
+    """da b + a db, mostly with one of the two zero."""
+    if da.__class__ is float and da == 0.0:
+        return mul(a, db)
+    if db.__class__ is float and db == 0.0:
+        return mul(da, b)
+    return add(mul(da, b), mul(a, db))
+
+
 def _atan2_slope(x: Any, y: Any, w: Any, side: Any) -> Any:
     return div(mul(w, side), add(mul(x, x), mul(y, y)))
 
@@ -65,11 +74,14 @@ def reachable(roots: Iterable[Any]) -> list[Expr]:
     return [seen[i] for i in sorted(seen)]
 
 
-def jvp(roots: Sequence[Any], tangents: Mapping[Expr, Any]) -> list[Any]:
-    """Directional derivative of every root, as new nodes of the same graph. Inputs not named have tangent zero."""
+def jvp(roots: Sequence[Any], tangents: Mapping[Expr, Any], nodes: Iterable[Expr] | None = None) -> list[Any]:
+    """Directional derivative of every root, as new nodes of the same graph. Inputs not named have tangent zero.
+
+    `nodes`: those between the inputs and the roots, both included, in topological order, where the caller knows them.
+    """
     given = {x.id: scalar(t) for x, t in tangents.items()}
     d: dict[int, Any] = {}  # the tangents that are not zero
-    for node in reachable(roots):
+    for node in reachable(roots) if nodes is None else nodes:
         if node.id in given:
             tangent = given[node.id]
         else:

@@ -37,7 +37,7 @@ def evaluate(roots: Sequence[Any], values: Mapping[Expr, Any]) -> list[Any]:
         else:
             if node.op not in MEANING:
                 raise KeyError(f"no value was given for {node!r}")
-            known[node.id] = MEANING[node.op](*(known[a.id] if a.__class__ is Expr else a for a in node.args))
+            known[node.id] = MEANING[node.op](*[known[a.id] if a.__class__ is Expr else a for a in node.args])
     return [known[r.id] if r.__class__ is Expr else r for r in roots]
 
 
@@ -54,13 +54,22 @@ def prepare(roots: Sequence[Any], inputs: Sequence[Expr]) -> Callable[[Iterable[
     def slots(operands: Sequence[Any]) -> list[int]:
         return [place[a.id] if a.__class__ is Expr else slot_of[a] for a in operands]
 
-    steps = [(MEANING[node.op], slots(node.args)) for node in nodes]
+    steps = [(MEANING[node.op], *_two(slots(node.args))) for node in nodes]
     ends = slots(roots)
 
     def run(values: Iterable[Any]) -> list[Any]:
         known = [*values, *constants]
-        for meaning, operands in steps:
-            known.append(meaning(*[known[i] for i in operands]))
+        append = known.append
+        for meaning, first, second, others in steps:
+            if others is None:
+                append(meaning(known[first], known[second]))
+            else:
+                append(meaning(*[known[i] for i in others]))
         return [known[i] for i in ends]
 
     return run
+
+
+def _two(slots: list[int]) -> tuple[int, int, list[int] | None]:
+    """The slots of two operands, as most operations have; or those of any other number of them."""
+    return (slots[0], slots[1], None) if len(slots) == 2 else (-1, -1, slots)

@@ -167,9 +167,11 @@ def binary(op: str, a: Any, b: Any) -> Any:
 _ADD, _SUB, _MUL = FOLD["add"], FOLD["sub"], FOLD["mul"]
 
 
+# Of these there are thousands in every trace: where an operand is an Expr, its kind is taken without a call.
 def add(a: Any, b: Any) -> Any:
     """a + b for scalars of which any may be an Expr."""
-    rule = _ADD[kind(a) * _KINDS + kind(b)]
+    row = a.kind if a.__class__ is Expr else kind(a)
+    rule = _ADD[row * _KINDS + (b.kind if b.__class__ is Expr else kind(b))]
     return rule(a, b) if rule is not None else _ordered("add", a, b)
 
 
@@ -177,7 +179,8 @@ def sub(a: Any, b: Any) -> Any:
     """a - b for scalars of which any may be an Expr."""
     if a is b:
         return 0.0
-    rule = _SUB[kind(a) * _KINDS + kind(b)]
+    row = a.kind if a.__class__ is Expr else kind(a)
+    rule = _SUB[row * _KINDS + (b.kind if b.__class__ is Expr else kind(b))]
     if rule is not None:
         return rule(a, b)
     return (a if a.__class__ is Expr else b).graph.node("sub", a, b)
@@ -185,7 +188,8 @@ def sub(a: Any, b: Any) -> Any:
 
 def mul(a: Any, b: Any) -> Any:
     """a * b for scalars of which any may be an Expr."""
-    rule = _MUL[kind(a) * _KINDS + kind(b)]
+    row = a.kind if a.__class__ is Expr else kind(a)
+    rule = _MUL[row * _KINDS + (b.kind if b.__class__ is Expr else kind(b))]
     return rule(a, b) if rule is not None else _ordered("mul", a, b)
 
 

@@ -1,7 +1,7 @@
 """Every joint type, with examples.
 
-Adding one: a class with its mathematics in a file of its own, and one line `register(Kind, examples...)` near the end of
-this file. Files may then hold it, those of other programs by the `tags` of its class, and the conformance tests and
+Adding one: a class with its mathematics in a file of its own, and one line `register(Kind, examples...)` near the end
+of this file. Files may then hold it, those of other programs by the `tags` of its class, and the conformance tests and
 random mechanisms take its examples. A program that has a joint of its own calls `fourbar.joints.register` as well.
 """
 
@@ -107,7 +107,7 @@ JOINT_TYPES: tuple[type[Joint], ...] = tuple(TYPES.values())
 
 
 def examples() -> tuple[Joint, ...]:
-    """Joints of every type of the library. Some check themselves when they are made, so that reading files makes none."""
+    """Joints of every type of the library. Some check themselves when made, so that reading files makes none."""
     return (
         *(example for kind in JOINT_TYPES for example in _EXAMPLES[kind]),
         Composite(Revolute("x"), Prismatic("x")),

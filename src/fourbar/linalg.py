@@ -41,8 +41,9 @@ def transposed(M: np.ndarray) -> np.ndarray:
 
 
 def finite(A: np.ndarray) -> np.ndarray:
-    """A with zeros in place of NaN and infinity."""
-    return np.where(np.isfinite(A), A, 0.0)
+    """A with zeros in place of NaN and infinity; A itself where there are none."""
+    sound = np.isfinite(A)
+    return A if sound.all() else np.where(sound, A, 0.0)
 
 
 def singular_values(A: np.ndarray) -> np.ndarray:

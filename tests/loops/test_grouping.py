@@ -2,16 +2,33 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Sequence
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fourbar.tree.clusters import GROUND, group_links, tied
+from fourbar.tree.grouping import GROUND, Groups
 
 from .looped import mechanism
 
 CHAIN = [GROUND, 0, 1, 2, 3, 4, 5, 6]  # each link on the one before
+
+
+def tied(parents: Sequence[int], moved: Sequence[int], touched: Sequence[int]) -> set[int]:
+    """The links of one loop."""
+    groups = Groups(parents)
+    link = groups.tie(moved, touched)
+    return set() if link == GROUND else next(set(group) for group in groups if link in group)
+
+
+def group_links(parents: Sequence[int], loops: Sequence[Collection[int]]) -> list[tuple[int, ...]]:
+    """The groups when loops use the coordinates of these links."""
+    groups = Groups(parents)
+    for loop in loops:
+        groups.tie(loop, [])
+    return list(groups)
 
 
 def test_without_loops_every_link_is_alone() -> None:
@@ -112,6 +129,56 @@ def test_no_group_is_larger_than_needed() -> None:
         else:
             assert found == sorted(tuple(sorted(loop)) for loop in loops if len(loop) > 1)
     assert merged > 20
+
+
+def path(parents: Sequence[int], link: int) -> list[int]:
+    """The link, its parent, ..., down to the ground."""
+    return [link] if link == GROUND else [link, *path(parents, parents[link])]
+
+
+def smallest_groups(parents: Sequence[int], loops: Sequence[tuple[list[int], list[int]]]) -> list[tuple[int, ...]]:
+    """The same by sets that grow until nothing changes: by the links between a loop and the nearest that carries all of
+    it, by groups that share a link, and by what lies between a group and the nearest link that carries all of it.
+    """
+    found = []
+    for moved, touched in loops:
+        ends = [path(parents, parents[link]) for link in moved] + [path(parents, link) for link in touched]
+        top = max(set(ends[0]).intersection(*ends[1:]))
+        found.append({x for link in (*moved, *touched) for x in path(parents, link) if x > top})
+    found = [group for group in found if group] + [{link} for link in range(len(parents))]
+    while True:
+        whole: list[set[int]] = []
+        for group in found:
+            for other in [x for x in whole if x & group]:
+                whole.remove(other)
+                group = group | other
+            carriers = [path(parents, parents[link]) for link in group if parents[link] not in group]
+            top = max(set(carriers[0]).intersection(*carriers[1:])) if carriers else GROUND
+            whole.append(group | {x for way in carriers for x in way if x > top})
+        if sorted(map(sorted, whole)) == sorted(map(sorted, found)):
+            return sorted(tuple(sorted(group)) for group in whole)
+        found = whole
+
+
+@settings(max_examples=300, deadline=None, derandomize=True)
+@given(links)
+def test_groups_are_the_smallest(drawn: tuple[tuple[int, ...], list[list[int]], list[list[int]]]) -> None:
+    parents = drawn[0]
+    loops = [([], poses) for poses in drawn[1]] + [(joints, []) for joints in drawn[2]]
+    loops += [(a, b) for (_, b), (a, _) in zip(loops, loops[::-1], strict=True) if a and b]  # joints and poses together
+    groups = Groups(parents)
+    for moved, touched in loops:
+        groups.tie(moved, touched)
+    assert list(groups) == smallest_groups(parents, [loop for loop in loops if loop[0] or loop[1]])
+
+
+def test_mimics_along_a_chain_do_not_pass_all_of_it_again() -> None:
+    """Twenty thousand joints that follow the first: 2e8 links lie between them, all told."""
+    n = 20_000
+    groups = Groups(range(-1, n - 1))
+    for link in range(1, n):
+        assert groups.tie([0, link], []) == 0
+    assert list(groups) == [tuple(range(n))]
 
 
 def test_clusters_by_name() -> None:

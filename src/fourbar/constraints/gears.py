@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
@@ -53,6 +53,7 @@ class Coupling(Loop):
     ('left', 'right')
     """
 
+    linear: ClassVar[bool] = True
     factors: tuple[tuple[str, float], ...]
     offset: float = 0.0
 
@@ -141,6 +142,7 @@ class Gear(_Pair):
     ('knee_rotor',)
     """
 
+    linear: ClassVar[bool] = True
     ratio: float
     offset: float = 0.0
 
@@ -214,6 +216,7 @@ class Differential(Loop):
     ('left', 'right')
     """
 
+    linear: ClassVar[bool] = True
     inputs: tuple[str, ...]
     outputs: tuple[str, ...]
     matrix: tuple[tuple[float, ...], ...]

@@ -45,6 +45,7 @@ class Loop(Restriction):
 
     holonomic: ClassVar[bool] = True
     sights: ClassVar[str] = "bodies"
+    linear: ClassVar[bool] = False  # whether it is linear in coordinates of joints, and looks at nothing else
 
     @property
     @abstractmethod

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 from weakref import ref
 
 from ..expr import Expr
+from ..joints.base import Joint
 from ..mechanism.mechanism import WORLD, Mechanism, NamedLoop, PlacedJoint, Placement
 from ..once import cached_property
 from ..spatial.inertia import Inertia
@@ -104,6 +105,8 @@ def _clean(entries: Iterable[Any], unit: float = 0.0) -> list[Any]:
 
 def merged(T: Transform) -> Transform:
     """A constant transform with its factors multiplied out and rounding errors removed."""
+    if not T.factors:
+        return Transform((), Vec(_clean(T.p)))
     R = _clean((x for row in T.R for x in row), unit=1.0)
     return Transform.of((R[:3], R[3:6], R[6:]), Vec(_clean(T.p)))
 
@@ -132,7 +135,8 @@ def arrange(mechanism: Mechanism) -> Arranged:
     """The spanning tree of a mechanism, whose numbers may be symbols."""
     homes: dict[str, Location] = {WORLD: Location(GROUND, IDENTITY)}
     parents: list[int] = []
-    moving: list[tuple[PlacedJoint, Transform]] = []
+    moving: list[PlacedJoint] = []
+    aligned: list[tuple[Joint, Transform]] = []
     inertias: list[Inertia] = []
     for body, c in zip(mechanism.bodies, mechanism.joints, strict=True):
         link, pose = homes[c.parent]
@@ -140,10 +144,11 @@ def arrange(mechanism: Mechanism) -> Arranged:
         if c.joint.nv == 0:
             home = Location(link, merged(joint_frame.then(c.joint.placement(()))))
         else:
-            A, _ = c.joint.aligned()
+            A, joint = c.joint.aligned()
             turned = Transform(() if A is None else (A,))
             parents.append(link)
-            moving.append((c, merged(joint_frame.then(turned))))
+            moving.append(c)
+            aligned.append((joint, merged(joint_frame.then(turned))))
             inertias.append(Inertia.zero())
             home = Location(len(parents) - 1, merged(turned.inverse()))
         homes[body.name] = home
@@ -151,14 +156,14 @@ def arrange(mechanism: Mechanism) -> Arranged:
             inertia = Inertia.about_com(body.mass, body.com, body.inertia)
             inertias[home.link] = inertias[home.link] + inertia.to_parent(home.pose)
     links = tuple(
-        Link(c.joint.aligned()[1], placement, _cleaned_inertia(I), Vec(c.armature))
-        for (c, placement), I in zip(moving, inertias, strict=True)
+        Link(joint, placement, _cleaned_inertia(I), Vec(c.armature))
+        for c, (joint, placement), I in zip(moving, aligned, inertias, strict=True)
     )
     frames = {
         f.name: Location(homes[f.body].link, merged(homes[f.body].pose.then(_transform(f.placement))))
         for f in mechanism.frames
     }
-    return Arranged(SpanningTree(tuple(parents), links), homes, frames, tuple(c for c, _ in moving))
+    return Arranged(SpanningTree(tuple(parents), links), homes, frames, tuple(moving))
 
 
 # Results of `lower`, as long as their mechanism lives: by identity, since comparing mechanisms takes long.

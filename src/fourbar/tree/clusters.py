@@ -24,7 +24,7 @@ from .bound import Bound
 from .closing import close, moved
 from .embedding import LoopEmbedding
 from .followers import Followers, close_followers, find_followers
-from .grouping import GROUND, between, group_links, tied
+from .grouping import GROUND, Groups, between
 from .own_joint import OwnJoint
 from .redundant_rows import Spare, freezing_rows, spare_rows
 from .spanning_tree import SpanningTree
@@ -96,10 +96,12 @@ def loop_residual(
     for i in links:
         depth[i] = depth[tree.parents[i]] + 1
     kept = _FACTORS if max(depth.values()) <= _DEEP else 2
+    seen = any(loop.loop.bodies or not loop.loop.linear for loop in loops)
+    placed = links if seen else ()  # of gears and mimics nobody looks at poses
 
     def residual(q: Sequence[Vec], displaced: Mapping[str, Twist]) -> list[Scalar]:
         poses: dict[int, Transform] = {carrier: IDENTITY}
-        for i, own in zip(links, q, strict=True):
+        for i, own in zip(placed, q, strict=False):
             link = tree.links[i]
             pose_i = poses[tree.parents[i]].then(link.placement).then(link.joint.placement(own))
             poses[i] = Transform((pose_i.R,), pose_i.p) if len(pose_i.factors) > kept else pose_i
@@ -135,29 +137,34 @@ class ClusterFinder:
     def clusters(self) -> tuple[Cluster, ...]:
         """All clusters, parents first."""
         parents = self.tree.parents
-        ties = [self._tied(loop) for loop in self.loops]
+        groups = Groups(parents)
+        tied = [self._tied(groups, loop) for loop in self.loops]
+        loops_of: dict[int, list[NamedLoop]] = {}
+        for loop, link in zip(self.loops, tied, strict=True):
+            loops_of.setdefault(groups.first(link), []).append(loop)
         made = []
-        for links in group_links(parents, ties):
+        for links in groups:
             place = {link: n for n, link in enumerate(links)}
-            loops = [loop for loop, tie in zip(self.loops, ties, strict=True) if not tie.isdisjoint(place)]
+            loops = loops_of.get(links[0], [])
             carrier = parents[links[0]]
             inner = tuple(place.get(parents[i], GROUND) for i in links)
             embedding, slack = self._tie(links, loops) if loops else (OwnJoint(self.moving[links[0]].joint), ())
             made.append(Cluster(links, carrier, inner, embedding, tuple(loop.name for loop in loops), slack))
         return tuple(made)
 
-    def _tied(self, loop: NamedLoop) -> set[int]:
+    def _tied(self, groups: Groups, loop: NamedLoop) -> int:
+        """Merge the groups of links that a loop connects; one of these links."""
         for joint in loop.loop.joints:
             if joint not in self.link_of:
                 raise ModelError(
                     f"loop {loop.name!r}: joint {joint!r} is fixed, so that its coordinates cannot be coupled"
                 )
-        moved = [self.link_of[joint] for joint in loop.loop.joints]
-        touched = [self.home(body)[0] for body in loop.loop.bodies]
-        links = tied(self.tree.parents, moved, touched)
-        if not links:
+        link = groups.tie(
+            [self.link_of[joint] for joint in loop.loop.joints], [self.home(body)[0] for body in loop.loop.bodies]
+        )
+        if link == GROUND:
             raise ModelError(f"loop {loop.name!r} constrains nothing: both its ends are on the same rigid body")
-        return links
+        return link
 
     def _tie(
         self, links: tuple[int, ...], loops: Sequence[NamedLoop]

@@ -6,77 +6,62 @@ whole a cluster has one parent link, so that clusters form a tree (Chignoli §II
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 GROUND = -1
-
-
-def _path(parents: Sequence[int], link: int) -> list[int]:
-    """The link, its parent, ..., down to the ground."""
-    path = [link]
-    while path[-1] != GROUND:
-        path.append(parents[path[-1]])
-    return path
-
-
-def _common(parents: Sequence[int], links: Iterable[int]) -> int:
-    """The nearest common ancestor of all given links (possibly one of them)."""
-    paths = [_path(parents, link) for link in links]
-    shared = set(paths[0]).intersection(*paths[1:])
-    return max(shared)
 
 
 def between(parents: Sequence[int], links: Iterable[int], top: int) -> set[int]:
     """All links on the way from the given ones to `top`, exclusive."""
     found: set[int] = set()
     for link in links:
-        for step in _path(parents, link):
-            if step == top:
-                break
-            found.add(step)
+        while link != top and link not in found:
+            found.add(link)
+            link = parents[link]
     return found
 
 
-def tied(parents: Sequence[int], moved: Sequence[int], touched: Sequence[int]) -> set[int]:
-    """The links of one loop: it uses the coordinates of the joints of `moved`, and the poses of `touched`."""
-    ends = [parents[link] for link in moved] + list(touched)
-    return between(parents, [*moved, *touched], _common(parents, ends))
+class Groups:
+    """Every link in exactly one group, at first alone; each group hangs on one link, its carrier.
 
+    A loop merges groups. On the way to a common carrier what is merged already is passed in one step, so that thousands
+    of loops cost in proportion to their number, however long the chains of links are.
+    """
 
-def _complete(parents: Sequence[int], cluster: set[int]) -> set[int]:
-    """The cluster, extended until all of it has one parent link."""
-    carriers = {parents[link] for link in cluster if parents[link] not in cluster}
-    while len(carriers) > 1:
-        cluster = cluster | between(parents, carriers, _common(parents, carriers))
-        carriers = {parents[link] for link in cluster if parents[link] not in cluster}
-    return cluster
+    def __init__(self, parents: Sequence[int]) -> None:
+        self._carrier = list(parents)  # of the group of which this link is the first
+        self._before = list(range(len(parents)))  # a link of the same group with a lower number, or the first itself
 
+    def first(self, link: int) -> int:
+        """The first link of the group of a link, which identifies it."""
+        before = self._before
+        while before[link] != link:
+            before[link] = link = before[before[link]]
+        return link
 
-def _sharing(loops: Iterable[set[int]]) -> list[set[int]]:
-    """The loops, merged where they share links."""
-    clusters: dict[int, set[int]] = {}
-    owner: dict[int, int] = {}
-    for n, links in enumerate(loops):
-        met = sorted({owner[link] for link in links if link in owner}, key=lambda g: -len(clusters[g]))
-        home = met[0] if met else n
-        clusters.setdefault(home, set())
-        for added in (links, *(clusters.pop(g) for g in met[1:])):
-            clusters[home] |= added
-            owner.update(dict.fromkeys(added, home))
-    return list(clusters.values())
+    def tie(self, moved: Iterable[int], touched: Iterable[int]) -> int:
+        """Merge the links of one loop: it uses the coordinates of the joints of `moved`, and the poses of `touched`.
 
+        Returns one of them, or the ground if there are none: if all that it uses are poses of one link.
+        """
+        own = [self.first(link) for link in moved]
+        carriers = {*touched, *(self._carrier[link] for link in own)}
+        while len(carriers) > 1:
+            link = self.first(max(carriers))
+            carriers.remove(max(carriers))
+            carriers.add(self._carrier[link])
+            own.append(link)
+        if not own:
+            return GROUND
+        lowest = min(own)
+        for link in own:
+            self._before[link] = lowest
+        self._carrier[lowest] = carriers.pop()
+        return lowest
 
-def group_links(parents: Sequence[int], loops: Sequence[set[int]]) -> list[tuple[int, ...]]:
-    """Every link in exactly one cluster, parents first."""
-    clusters = [_complete(parents, links) for links in _sharing(links for links in loops if links)]
-    merged = True
-    while merged:
-        merged = False
-        for i, cluster in enumerate(clusters):
-            for j in range(len(clusters) - 1, i, -1):
-                if cluster & clusters[j]:
-                    clusters[i] = cluster = _complete(parents, cluster | clusters.pop(j))
-                    merged = True
-    taken = set().union(*clusters) if clusters else set()
-    clusters += [{link} for link in range(len(parents)) if link not in taken]
-    return sorted((tuple(sorted(cluster)) for cluster in clusters), key=lambda cluster: cluster[0])
+    def __iter__(self) -> Iterator[tuple[int, ...]]:
+        """The groups, parents first."""
+        found: dict[int, list[int]] = {}
+        for link in range(len(self._before)):
+            found.setdefault(self.first(link), []).append(link)
+        return map(tuple, found.values())

@@ -60,6 +60,21 @@ class Sight(NamedTuple):
     far: float
 
 
+class _Kind:
+    """What velocities of a joint do: how much each rotates and translates (nv), and which coordinates (nq) are lengths,
+    since only translation changes them.
+    """
+
+    def __init__(self, joint: Joint) -> None:
+        q = joint.neutral()
+        S = subspace_matrix(joint, q)
+        self.turn, self.push = np.linalg.norm(S[:3], axis=0), np.linalg.norm(S[3:], axis=0)
+        rates = [joint.rate(Vec(q), Vec(row)) for row in np.eye(joint.nv).tolist()]
+        slides = np.all(S[:3] == 0.0, axis=0)
+        moves = np.array(rates, float).reshape(joint.nv, -1) != 0.0
+        self.lengths = np.any(moves[slides], axis=0) & ~np.any(moves[~slides], axis=0)
+
+
 @dataclass(frozen=True)
 class Lever:
     """The units of length of rows (m), the lengths (m) whose rounding they see, and the units of the velocities (n) and
@@ -76,9 +91,9 @@ def lever(
     joints: Sequence[Joint], phi: np.ndarray, K: np.ndarray, pull: np.ndarray, far: float, sights: Sequence[Sight]
 ) -> Lever:
     """Units of lengths, from φ (m), K (m, n) and pull (m, bodies, 6) at a configuration, and the longest placement."""
-    S = [subspace_matrix(joint, joint.neutral()) for joint in joints]
-    turn = np.concatenate([np.linalg.norm(own[:3], axis=0) for own in S])
-    push = np.concatenate([np.linalg.norm(own[3:], axis=0) for own in S])
+    kinds = {joint: _Kind(joint) for joint in dict.fromkeys(joints)}  # of thousands of mimics most are alike
+    turn = np.concatenate([kinds[joint].turn for joint in joints])
+    push = np.concatenate([kinds[joint].push for joint in joints])
     length = _arm(K, pull, turn, far) or _ratio(np.abs(K), turn > 0.0) or max(far, _way(phi, K, turn)) or 1.0
     lengths, seen = np.full(len(K), length), np.full(len(K), max(far, length))
     for rows, own in sights:
@@ -89,8 +104,8 @@ def lever(
     moved = turn + push / across
     steps = 1.0 / np.where(moved > 0.0, moved, 1.0)
     ends = np.cumsum([joint.nv for joint in joints])[:-1]
-    parts = zip(joints, S, np.split(across, ends), strict=True)
-    guesses = np.concatenate([_coordinates(joint, own, float(x.max(initial=0.0))) for joint, own, x in parts])
+    parts = zip(joints, np.split(across, ends), strict=True)
+    guesses = np.concatenate([np.where(kinds[joint].lengths, x.max(initial=0.0), 1.0) for joint, x in parts])
     return Lever(lengths, seen, steps, guesses)
 
 
@@ -118,19 +133,12 @@ def _way(phi: np.ndarray, K: np.ndarray, turn: np.ndarray) -> float:
 
 def _ratio(sizes: np.ndarray, turning: np.ndarray) -> float:
     """The largest length per unit angle in a row of coordinates; zero if none contains both."""
+    if turning.all() or not turning.any():
+        return 0.0
     seen = np.where(sizes > NOTHING * sizes.max(axis=1, keepdims=True, initial=0.0), sizes, 0.0)
     turned, pushed = (seen[:, which].max(axis=1, initial=0.0) for which in (turning, ~turning))
     both = (turned > 0.0) & (pushed > 0.0)
     return float((turned[both] / pushed[both]).max(initial=0.0))
-
-
-def _coordinates(joint: Joint, S: np.ndarray, length: float) -> np.ndarray:
-    """The units of the coordinates of a joint: lengths where only translation changes them."""
-    q = joint.neutral()
-    rates = np.array([joint.rate(Vec(q), Vec(row)) for row in np.eye(joint.nv).tolist()], float).reshape(joint.nv, -1)
-    pushes = np.all(S[:3] == 0.0, axis=0)
-    turned, pushed = (np.any(rates[which] != 0.0, axis=0) for which in (~pushes, pushes))
-    return np.where(pushed & ~turned, length, 1.0)
 
 
 def _without_dust(turned: np.ndarray, only: np.ndarray) -> np.ndarray:

@@ -5,8 +5,8 @@ And what is left out of the default run, for time: tests marked `slow`, cases na
 run; those that take long to compile, and outside of tests/loops some with loops, stand there in tests marked
 `every_mechanism` only. `-m slow` runs what is left out.
 
-What collection leaves in memory (modules, thousands of tests) stays to the end: the garbage collector does not look at
-it again and again.
+What collection leaves in memory (modules, thousands of tests) stays to the end, and so do the robots that the tests of
+a file keep: the garbage collector looks at them once, at the end of the file, and never again.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ import re
 import shutil
 import signal
 import tempfile
+from collections.abc import Generator
 
 import pytest
 
@@ -54,8 +55,18 @@ def pytest_unconfigure(config: pytest.Config) -> None:
 def pytest_collection_finish() -> None:
     """Let the garbage collector pass over what there is so far, and look at the rest less often than by default."""
     gc.freeze()
-    gc.set_threshold(50_000, 20)
+    gc.set_threshold(200_000, 50)
     gc.enable()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item: pytest.Item, nextitem: pytest.Item | None) -> Generator[None, object, object]:
+    """After the last test of a file, free its garbage, and let the collector pass over what is left."""
+    done = yield
+    if nextitem is None or nextitem.path != item.path:
+        gc.collect()
+        gc.freeze()
+    return done
 
 
 @pytest.hookimpl(tryfirst=True)

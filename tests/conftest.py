@@ -5,6 +5,10 @@ And what is left out of the default run, for time: tests marked `slow`, cases na
 run; those that take long to compile, and outside of tests/loops some with loops, stand there in tests marked
 `every_mechanism` only. `-m slow` runs what is left out.
 
+LLVM compiles at its lowest level in files that are about mechanics (`_LOW`): the same instructions of the same widths,
+in a third of the time. What is about machine code itself, or compares with other libraries, is compiled as users have
+it, and so is all that `-m quick` and `-m slow` run.
+
 What collection leaves in memory (modules, thousands of tests) stays to the end, and so do the robots that the tests of
 a file keep: the garbage collector looks at them once, at the end of the file, and never again.
 """
@@ -27,6 +31,9 @@ _HEAVY = {
     "repeated",
 }  # fmt: skip
 _RANDOM = re.compile(r"tree([2-9]|1\d)")  # beyond the first two
+_LOW = re.compile(
+    r"tests/(cli|contact|convert|derivatives|edit|files|help|identification|learning|loops|model|physics|plots|robots|viewer)/"
+)
 _LOOPED = {"differential", "guided"}  # in tests of loops only
 
 
@@ -61,8 +68,17 @@ def pytest_collection_finish() -> None:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_protocol(item: pytest.Item, nextitem: pytest.Item | None) -> Generator[None, object, object]:
-    """After the last test of a file, free its garbage, and let the collector pass over what is left."""
-    done = yield
+    """Choose the level for LLVM. After the last test of a file, free its garbage, and let the collector pass over what
+    is left."""
+    from fourbar.compile import llvm  # not before NumPy is told about threads
+
+    shipped = llvm._CODEGEN_LEVEL
+    if item.config.getoption("markexpr") == "not slow" and _LOW.match(item.nodeid):
+        llvm._CODEGEN_LEVEL = 0
+    try:
+        done = yield
+    finally:
+        llvm._CODEGEN_LEVEL = shipped
     if nextitem is None or nextitem.path != item.path:
         gc.collect()
         gc.freeze()

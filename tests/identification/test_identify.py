@@ -168,7 +168,7 @@ def test_report() -> None:
     assert "base parameters, condition number" in text and "physically consistent (interior-point)" in text
     assert "only in combination" in text and "without effect" in text and "column.Jzz + " in text
     assert set(result.identified) == set(result.base.identifiable) & set(result.identified)
-    assert max(map(len, text.splitlines())) <= 120
+    assert max(map(len, text.splitlines())) <= 100
 
 
 # --- what cannot be known ---------------------------------------------------------------------------------------------

@@ -22,7 +22,7 @@ SILENT = "without effect"
 UNEXCITED = "not excited"
 UNCERTAIN = "uncertain"
 HELD = "held"
-_WIDTH = 120  # of a report
+_WIDTH = 100  # of a report
 _MEANING = {
     COMBINED: "motion depends on it only together with others; see `base.combinations` and `base_values`",
     SILENT: "no motion and no joint force depends on it",

@@ -269,3 +269,25 @@ def test_prescribed_that_is_no_list(prescribed: Any) -> None:
     for function in (held("weld").hybrid_dynamics, walker().hybrid_dynamics):
         with pytest.raises(ArgumentError, match=rf"prescribed={prescribed!r}: expected a list of joint names"):
             function(s.q, s.v, s.tau, s.tau, prescribed=prescribed)
+
+
+@pytest.mark.parametrize(
+    "function",
+    [lambda a, b: fb.sqrt(a) - b, lambda a, b: fb.sqrt(a * a) - b, lambda a, b: 0.25 / a - b],
+    ids=["sqrt(a) - b", "sqrt(a²) - b", "0.25 / a - b"],
+)
+def test_functions_without_value_or_derivative_somewhere(function: Any) -> None:
+    """Such places are met while rows are chosen, and where the robot is built: words for them, no raw errors."""
+    b = fb.Builder("wheels")
+    for name in "ab":
+        b.body(name, joint=Revolute("z"), mass=1.0, com=(0.1, 0.0, 0.0), inertia=(0.1, 0.1, 0.1))
+    robot = b.build().constrained(fb.loops.Constraint(function, ["a", "b"]))
+    q = np.array([0.5, function(0.5, 0.0)])
+    a, force = robot.forward_dynamics(q, [0.0, 0.0], [1.0, 0.0])
+    A = robot.jacobian(q)
+    assert np.allclose(A @ a, 0.0) and np.allclose(robot.system.mass_matrix(q) @ a, [1.0, 0.0] + A.T @ force)
+    with pytest.raises(fb.SingularError, match="no value or no derivative"):
+        robot.forward_dynamics([0.0, 0.0], [0.0, 0.0], [1.0, 0.0])
+    with pytest.warns(RuntimeWarning, match="no value or no derivative"):
+        both, _ = robot.forward_dynamics([q, [0.0, 0.0]], [0.0, 0.0], [1.0, 0.0])
+    assert np.allclose(both[0], a) and np.isnan(both[1]).all()

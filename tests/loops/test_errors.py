@@ -263,6 +263,17 @@ def test_what_a_function_was_given() -> None:
     assert "for the coordinates of its joints: 'crank' a number, 'ball' 4" in caught.value.__notes__[0]
 
 
+@pytest.mark.parametrize("kept", ["embedded", "by forces"])
+@pytest.mark.parametrize("function", [lambda a, b: a / (b - b), lambda a, b: a - b + 1 / 0], ids=["always", "constant"])
+def test_a_function_that_divides_by_zero(function: Callable[..., Any], kept: str) -> None:
+    b, loop = linkage(), Constraint(function, ["crank", "wheel"])
+    with pytest.raises(ModelError, match=r"a loop of 'crank', 'wheel' divides by zero whatever the coordinates"):
+        if kept == "embedded":
+            b.loop(loop).build()
+        else:
+            b.build().constrained(loop)
+
+
 def test_arrays_of_the_wrong_shape() -> None:
     robot = mechanism("four_bar")
     for method in ("assemble", "loop_gap"):

@@ -38,6 +38,10 @@ def called(function: Callable[..., Any], view: View, joints: Sequence[str]) -> A
     coordinates = {name: view.q(name) for name in joints}
     try:
         return function(*(q[0] if len(q) == 1 else q for q in coordinates.values()))
+    except ZeroDivisionError as error:
+        raise ModelError(
+            f"the function of a loop of {', '.join(map(repr, joints))} divides by zero whatever the coordinates are"
+        ) from error
     except Exception as error:
         given = ", ".join(f"{name!r} {'a number' if len(q) == 1 else len(q)}" for name, q in coordinates.items())
         error.add_note(

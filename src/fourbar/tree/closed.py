@@ -63,6 +63,7 @@ def _closed(q: np.ndarray, opened: Opened, turns: np.ndarray, length: float) -> 
         gap, before = np.abs(phi / unit).max(axis=-1, initial=0.0), gaps[busy]
         gaps[busy] = gap
         left = np.isfinite(gap) & (gap > 0.0) & ~((gap <= CLOSED) & (gap > _STALLED * before))
+        left &= np.isfinite(A).all(axis=(-2, -1))
         busy, phi, A, unit = busy[left], phi[left], A[left], unit[left]
         if not busy.size:
             break

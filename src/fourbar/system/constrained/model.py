@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import count
 from typing import Any
@@ -111,12 +111,12 @@ FORCE, ROW_ACCELERATION, RESTITUTION = map(PerRow, ("force", "row_acceleration",
 class Numbers:
     """A recorder that computes: arguments are numbers given by name."""
 
-    def __init__(self, values: Mapping[str, Any]) -> None:
-        self._values = values
+    def __init__(self, values: Mapping[str, Any], number: Callable[[Any], Any] = float) -> None:
+        self._values, self._number = values, number
 
     def input(self, name: str, shape: tuple[int, ...]) -> tuple[float, ...]:
         """The entries of an argument."""
-        return tuple(map(float, self._values[name]))
+        return tuple(map(self._number, self._values[name]))
 
     def call(self, function: Any, *args: Any) -> Any:
         """Just call it."""

@@ -23,6 +23,7 @@ _CONTRADICT = (
     "the constraints contradict each other: no acceleration satisfies all rows (the velocity violates A v = 0, "
     "prescribed motions disagree, or the mechanism is jammed); see rank(q), rate(q, v) and project(q, v)"
 )
+_UNDEFINED = "a constraint has no value or no derivative there, as sqrt(x) at x = 0"
 _NO_DERIVATIVE = (
     "the rank of the constraints changes here, or they contradict each other, so that there is no derivative; see "
     "rank(q)"
@@ -190,13 +191,13 @@ class Resolved:
         for result in results:
             result[lost] = np.nan
         if np.any(lost & finite):
-            self._report(batch == ())
+            self._report(batch == (), _UNDEFINED if np.isnan(gap[lost & finite]).all() else self._why)
         return results
 
-    def _report(self, single: bool) -> None:
+    def _report(self, single: bool, why: str) -> None:
         if single:
-            raise SingularError(self._why)
-        warn(f"in some samples {self._why}; these are NaN", RuntimeWarning)
+            raise SingularError(why)
+        warn(f"in some samples {why}; these are NaN", RuntimeWarning)
 
 
 class ResolvedJacobian:

@@ -473,17 +473,23 @@ class Constrained(Frozen):
             lambda q: np.array([self._run(jacobian, q=x)[0] for x in q]),
             lambda q, v: np.array([self._run(moved, q=x, v=y, dt=[1.0])[0] for x, y in zip(q, v, strict=True)]),
         )
-        found, gaps = self._nearest(q[None], opened, restarts=0)
+        with np.errstate(all="ignore"):  # the constraints may have no value at a start
+            found, gaps = self._nearest(q[None], opened, restarts=0)
         return found[0] if gaps[0] <= CLOSED else None
 
     def _run(self, method: Method, static: dict[str, Any] | None = None, **values: Any) -> list[np.ndarray]:
-        """A recording, run on numbers."""
+        """A recording, run on numbers; NaN or infinite where a result is undefined."""
         given = [a for a in method.given(self._model) if a.name in values]
-        context = Context(self._model, Numbers(values), given)
-        return [
-            np.array([float(x) for x in entries]).reshape(shape)
-            for _, shape, entries in method.record(context, **static or {})
-        ]
+
+        def recorded(number: Callable[[Any], Any]) -> list[np.ndarray]:
+            found = method.record(Context(self._model, Numbers(values, number), given), **static or {})
+            return [np.array([float(x) for x in entries]).reshape(shape) for _, shape, entries in found]
+
+        try:
+            return recorded(float)
+        except (ArithmeticError, ValueError):  # which NumPy's slower numbers do not raise
+            with np.errstate(all="ignore"):
+                return recorded(np.float64)
 
     def choose(self, name: str, static: dict[str, Any]) -> Chosen:
         """The rows that stand for all, where the constraints are met."""

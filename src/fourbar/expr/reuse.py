@@ -8,7 +8,7 @@ where blocks happen to end.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from .autodiff import reachable
 from .node import Expr, Graph, Value
@@ -17,23 +17,18 @@ _COMMUTE = ("add", "mul")
 _SLOW = ("sin", "cos", "sqrt", "atan2", "div")  # worth a load even where their operands are needed anyway
 
 
-class _Known(NamedTuple):
-    """An operation that a block has computed: the block, its node there, and what stands for all that are equal."""
-
-    block: int
-    node: Expr
-    alike: Expr
-
-
 class Reuse:
-    """Blocks, taken in the order in which they run. `values` of each block by node are written anew, and gain those
-    that later blocks take."""
+    """Blocks, taken in the order in which they run. `values` of each block by node are filed anew, and gain those that
+    later blocks take."""
 
     def __init__(self, values: Sequence[dict[Expr, Value]]) -> None:
-        self._values = values
+        self.changed = False  # whether anything is taken
         self._same: dict[Value, Value] = {}  # values that are not computed any more, and what is taken instead
-        self._known: dict[tuple[Any, ...], _Known] = {}
-        self._alike: dict[Value, Expr] = {}
+        self._values = values
+        self._first: dict[tuple[Any, ...], Expr] = {}  # by operation and operands the node that stands for all equals
+        self._alike: dict[Value, Expr] = {}  # the same by value
+        self._block: dict[Graph, int] = {}
+        self._written: dict[Expr, Expr] = {}  # nodes that have become those of another graph
 
     def of(self, value: Any) -> Any:
         """A value, or the one that is taken instead."""
@@ -42,82 +37,84 @@ class Reuse:
     def take(self, block: int, kept: Sequence[Value]) -> None:
         """The next block, of which some values are kept."""
         nodes = reachable(v.expr for v in kept)
+        if not nodes:
+            return
+        graph = nodes[0].graph
+        self._block[graph] = block
+        alike = self._number(nodes)
+        for value in kept:
+            self._alike[value] = alike[_node(value).id]
+        found = {node.id for node in nodes if node.op != "load" and alike[node.id].graph is not graph}
+        uses, chosen = _chosen(nodes, kept, found) if found else (dict.fromkeys(alike, 1), ())
+        taken = {i: self._value(alike[i]) for i in chosen}
+        written = {node.id: node for node in nodes}
+        if taken or any(node.op == "load" and node.args[0] in self._same for node in nodes):
+            self.changed = True
+            written = self._write([node for node in nodes if uses[node.id]], taken)
+        self._keep(self._values[block], kept, taken, written)
+
+    def _number(self, nodes: Iterable[Expr]) -> dict[int, Any]:
+        """For each node the first that is equal to it, wherever that is; for loads of the unknown the value."""
         alike: dict[int, Any] = {}
-        found: dict[int, _Known] = {}
-        new: dict[int, tuple[Any, ...]] = {}
+        of, known, first = self.of, self._alike, self._first
         for node in nodes:
-            if node.op == "load":
-                value = self.of(node.args[0])
-                alike[node.id] = self._alike.get(value, value)
+            op, args = node.op, node.args
+            if op == "load":
+                value = of(args[0])
+                alike[node.id] = known.get(value, value)
                 continue
-            key = (node.op, *[alike[a.id] if a.__class__ is Expr else a for a in node.args])
-            known = self._known.get(key)
-            if known is None and node.op in _COMMUTE:
-                known = self._known.get((node.op, key[2], key[1]))
-            if known is None:
-                alike[node.id], new[node.id] = node, key
-            else:
-                alike[node.id], found[node.id] = known.alike, known
-        uses, chosen = _chosen(nodes, kept, found) if found else (dict.fromkeys(alike, 1), set())
-        taken = {i: self._value(found[i]) for i in sorted(chosen)}
-        written = self._write(nodes, uses, taken)
-        for i, key in new.items():
-            if i in written:
-                self._known.setdefault(key, _Known(block, written[i], alike[i]))
-        self._keep(block, kept, taken, written, alike)
+            key = (op, *[alike[a.id] if a.__class__ is Expr else a for a in args])
+            if op in _COMMUTE and args[0].__class__ is args[1].__class__ and id(key[1]) > id(key[2]):
+                key = (op, key[2], key[1])  # of two nodes
+            alike[node.id] = first.setdefault(key, node)
+        return alike
 
-    def _value(self, known: _Known) -> Value:
-        """The value of an operation, which its block stores from now on."""
-        values = self._values[known.block]
-        if known.node not in values:
-            values[known.node] = Value(known.node)
-            self._alike[values[known.node]] = known.alike
-        return values[known.node]
+    def _value(self, first: Expr) -> Value:
+        """The value of a node of an earlier block, which stores it from now on."""
+        values, node = self._values[self._block[first.graph]], self._written.get(first, first)
+        if node not in values:
+            values[node] = Value(node)
+            self._alike[values[node]] = first
+        return values[node]
 
-    def _write(self, nodes: Iterable[Expr], uses: Mapping[int, int], taken: Mapping[int, Value]) -> dict[int, Expr]:
+    def _write(self, nodes: Iterable[Expr], taken: Mapping[int, Value]) -> dict[int, Expr]:
         """The nodes that are left, as those of a new graph."""
         graph = Graph()
         written: dict[int, Expr] = {}
         for node in nodes:
             if node.id in taken:
                 written[node.id] = graph.node("load", taken[node.id])
-            elif node.op == "load" and uses[node.id]:
+            elif node.op == "load":
                 written[node.id] = graph.node("load", self.of(node.args[0]))
-            elif uses[node.id]:
+            else:
                 args = [written[a.id] if a.__class__ is Expr else a for a in node.args]
-                written[node.id] = graph.node(node.op, *args)
+                written[node.id] = self._written[node] = graph.node(node.op, *args)
         return written
 
     def _keep(
-        self,
-        block: int,
-        kept: Iterable[Value],
-        taken: Mapping[int, Value],
-        written: Mapping[int, Expr],
-        alike: Mapping[int, Expr],
+        self, values: dict[Expr, Value], kept: Iterable[Value], taken: Mapping[int, Value], written: Mapping[int, Expr]
     ) -> None:
-        """Values of the block that was written."""
-        values = self._values[block]
+        """File the values of a block anew."""
         values.clear()
         for value in kept:
-            assert value.expr is not None
-            number = value.expr.id
-            if number in taken:
-                self._same[value] = taken[number]
-            elif written[number] in values:
-                self._same[value] = values[written[number]]
+            number = _node(value).id
+            other = taken.get(number) or values.get(written[number])
+            if other is not None:
+                self._same[value] = other
             else:
                 value.expr = written[number]
                 values[value.expr] = value
-                self._alike[value] = alike[number]
 
 
-def _chosen(
-    nodes: Sequence[Expr], kept: Iterable[Value], found: Mapping[int, _Known]
-) -> tuple[dict[int, int], set[int]]:
-    """Which of the nodes that were found are taken from elsewhere; and how often each node is used then.
+def _node(value: Value) -> Expr:
+    assert value.expr is not None  # only arguments have none
+    return value.expr
 
-    From the results on, a node is taken if more nodes are no longer used by anybody than the load that it takes.
+
+def _chosen(nodes: Sequence[Expr], kept: Iterable[Value], found: set[int]) -> tuple[dict[int, int], list[int]]:
+    """How often each node is used if some of those that were found elsewhere are taken from there; and which these are.
+
+    From the results on, a node is taken if that leaves more nodes unused than it takes loads.
     """
     within = {node.id: 0 for node in nodes}
     for node in nodes:
@@ -126,19 +123,17 @@ def _chosen(
                 within[a.id] += 1
     uses = dict(within)
     for value in kept:
-        assert value.expr is not None
-        uses[value.expr.id] += 1
+        uses[_node(value).id] += 1
     outside = {i: uses[i] - n for i, n in within.items()}
-    taken: set[int] = set()
+    taken: list[int] = []
     for node in reversed(nodes):
         if node.id not in found or not uses[node.id]:
             continue
-        freed = _count(node, uses, -1)
-        if freed > (uses[node.id] > outside[node.id]) or node.op in _SLOW:
-            taken.add(node.id)
+        if _count(node, uses, -1) > (uses[node.id] > outside[node.id]) or node.op in _SLOW:
+            taken.append(node.id)
         else:
             _count(node, uses, 1)
-    return uses, taken
+    return uses, taken[::-1]
 
 
 def _count(node: Expr, uses: dict[int, int], step: int) -> int:

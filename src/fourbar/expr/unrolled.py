@@ -225,9 +225,10 @@ class Unrolled:
         kept = self._find_live(set(results))
         if len(self._graphs) > 1 and not self._loops.found:
             reuse = self._reuse(kept)
-            outputs = [(label, shape, [reuse.of(e) for e in entries]) for label, shape, entries in outputs]
-            results = [reuse.of(e) for e in results]
-            kept = self._find_live(set(results))
+            if reuse.changed:
+                outputs = [(label, shape, [reuse.of(e) for e in entries]) for label, shape, entries in outputs]
+                results = [reuse.of(e) for e in results]
+                kept = self._find_live_again(set(results))
         slots = self._place(results, kept)
         constants = self._constants.place(slots)
         presets = Presets(slots + len(constants))
@@ -265,7 +266,7 @@ class Unrolled:
         return tuple(blocks), tuple(calls), self._loops.repeats(place)
 
     def _reuse(self, kept: list[list[Value]]) -> Reuse:
-        """Let blocks take what earlier ones have computed; what is live has to be found again."""
+        """Let blocks take what earlier ones have computed."""
         reuse = Reuse(self._values)
         for block, values in enumerate(kept):
             use = self._apart.get(block)
@@ -273,10 +274,13 @@ class Unrolled:
                 reuse.take(block, values)
             else:
                 use.arguments = [reuse.of(value) for value in use.arguments]
+        return reuse
+
+    def _find_live_again(self, wanted: set[Value]) -> list[list[Value]]:
         for block, values in enumerate(self._values):
             for value in self._apart[block].made if block in self._apart else values.values():
                 value.last_use = -1
-        return reuse
+        return self._find_live(wanted)
 
     def _find_live(self, wanted: set[Value]) -> list[list[Value]]:
         """For every block the values that a later block or the caller uses; and when each is used last."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import warnings
 from typing import Any
 
@@ -10,6 +11,7 @@ import pytest
 
 import fourbar as fb
 from fourbar import observe
+from fourbar.sim import observers
 
 from .bodies import G, ball, placed
 from .test_actuators import differential
@@ -210,3 +212,27 @@ def test_what_cannot_be_observed() -> None:
         observe.method("kinetic_enrgy")
     with pytest.raises(fb.ArgumentError, match="robot alone has no contacts"):
         fb.rollout(fb.robots.double_pendulum(), [0, 0], dt=1e-3, steps=1, observe={"x": observe.contact_force()})
+
+
+def test_equal_observations_are_compiled_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of a robot alone, of a scene and of its worlds; others than the last few are forgotten."""
+    robot, scene = hopper()
+    robot_alone = fb.robots.double_pendulum()
+
+    def moved() -> list[np.ndarray]:
+        of_robot = {"tip": observe.pose("tip"), "imu": observe.imu("tip")}
+        alone = fb.rollout(robot_alone, [0.3, 0.2], dt=1e-3, steps=3, observe=of_robot)
+        seen = {"shin": observe.pose("shin"), "mass": observe.method("mass_matrix")}
+        run = scene.rollout(robot.neutral(), dt=1e-3, steps=3, observe=seen)
+        return [alone.observations["imu"], run.observations["mass"], scene.batch(2, observe=seen).observations["shin"]]
+
+    first = moved()
+    with monkeypatch.context() as patched:
+        for module, name in ((observers, "Rollout"), (sys.modules["fourbar.sim.observe"], "Unrolled")):
+            patched.setattr(module, name, None)  # which nothing needs any more
+        assert all(np.array_equal(a, b) for a, b in zip(first, moved(), strict=True))
+    for k in range(10):
+        seen = {f"x{k}": observe.pose("tip")}
+        run = fb.rollout(robot_alone, [0.3, 0.2], dt=1e-3, steps=1, observe=seen)
+        assert run.observations[f"x{k}"].shape == (1, 4, 4)
+    assert len(vars(robot_alone)["_observers"]) <= 8

@@ -16,7 +16,6 @@ from ..functions.rollout import GIVEN, NONE
 from .in_place_worlds import InPlaceWorlds
 from .numbers import nominal, read_numbers
 from .observe import check_driven, read_observations
-from .observers import Observer
 from .read_arguments import check_actuators, is_positive
 from .too_fast import too_fast
 
@@ -76,7 +75,7 @@ class Batch:
         self.numbers = {x.name: self._spread(x.name, y, x.shape) for x, y in both}
         self._number_shapes = {name: x.shape for name, x in self.numbers.items()}
         self._observed = read_observations(observe, scene.model)
-        self._watch = Observer(scene.model, self._parameters, self._observed)
+        self._watch = scene.observer(self._parameters, self._observed)
         self.observations = self._watch.see(self.q, self.v, self._numbers(slice(None)))
 
     def _spread(self, name: str, x: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:

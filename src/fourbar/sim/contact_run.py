@@ -147,6 +147,21 @@ class ContactRun(Recorded, Plotted):
         return super()._arrays() | {"gap": self.contacts.gap, "force": self.contacts.force}
 
 
+class Request(NamedTuple):
+    """What a motion is asked for; `controls` by name: "tau", "u"."""
+
+    controls: dict[str, Any]
+    steps: int
+    dt: float
+    period: int
+    every: int
+    friction: Any
+    numbers: Any
+    observe: Any
+    progress: Callable[[Iterable[int]], Iterable[int]] | None
+    threads: int | None
+
+
 class Run:
     """A motion under way, in machine code; its records have time as the first axis."""
 

@@ -41,10 +41,13 @@ class OfMethod:
     options: tuple[tuple[str, Any], ...] = ()
 
     def shape(self, subject: Any) -> tuple[int, ...]:
-        """That of its result."""
-        recorder = Unrolled()
-        given = {x.name: recorder.input(x.name, x.shape(subject)) for x in METHODS[self.name].inputs}
-        return self._outputs(Context.at(subject, recorder, given))[0][1]
+        """That of its result, which is found once for a model."""
+        known: dict[OfMethod, tuple[int, ...]] = vars(subject).setdefault("_observed_shapes", {})
+        if self not in known:
+            recorder = Unrolled()
+            given = {x.name: recorder.input(x.name, x.shape(subject)) for x in METHODS[self.name].inputs}
+            known[self] = self._outputs(Context.at(subject, recorder, given))[0][1]
+        return known[self]
 
     def write(self, end: StepEnd) -> list[Any]:
         """The entries of its result."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,8 @@ from ..once import cached_property
 from ..spatial.linear import Vec
 from ..tree.parameters import Parameter
 from .step import Commands, Law
+
+_MOST_KEPT = 8  # observers of a robot, or of a scene
 
 
 class Start:
@@ -42,6 +45,16 @@ class Start:
         """None press."""
         spec = getattr(self.now.model, "spec", None)
         return None if spec is None else {"force": [0.0] * (3 * len(spec.candidates))}
+
+
+def kept_observer(kept: dict[Any, Any], make: Callable[..., Any], model: Any, *given: Any) -> Any:
+    """An observer of a model that was made before, found among `kept` ones of the same model, or a new one."""
+    key = (make, *given)
+    if key not in kept:
+        for old in [*kept][: 1 - _MOST_KEPT]:
+            del kept[old]
+        kept[key] = make(model, *given)
+    return kept[key]
 
 
 class Observer:
@@ -111,6 +124,7 @@ class InstantObserver:
 
     def __init__(self, model: Any, law: Law, observed: tuple[tuple[str, Observation], ...]) -> None:
         self._model, self._law, self._observed = model, law, observed
+        self._rollouts: dict[tuple[str, ...], Rollout] = {}  # by the controls that are given
 
     def _write(self, recorder: Any, given: dict[str, tuple[Any, ...]]) -> dict[str, Any]:
         c = VariedContext.varied(self._model, recorder, given, self._law.which)
@@ -120,13 +134,18 @@ class InstantObserver:
 
     def see(self, t: Any, q: np.ndarray, v: np.ndarray, controls: dict[str, Any], numbers: Any) -> dict[str, Any]:
         """What is observed, by name; leading axes broadcast."""
+        if tuple(controls) not in self._rollouts:
+            self._rollouts[tuple(controls)] = self._rollout(controls)
+        rollout = self._rollouts[tuple(controls)]
+        rolled = rollout.run({"q": q, "v": v}, {}, {"t": t, **controls, **numbers}, steps=1)
+        axis = rolled.made.ndim
+        return {name: np.take(rolled.records[f"seen {name}"], 0, axis=axis) for name, _ in self._observed}
+
+    def _rollout(self, controls: dict[str, Any]) -> Rollout:
         tree, which = self._model.cluster_tree, self._law.which
         shapes: dict[str, tuple[int, ...]] = {"t": ()} | {name: x.shape[-1:] for name, x in controls.items()}
         shapes |= {name: x.shape for name, x in zip(argument_names(which), which, strict=True)}
         records = {f"seen {name}": x.shape(self._model) for name, x in self._observed}
         own = (self._law.passive, self._law.torque, which, tuple(controls))
         key = (self._model.mechanism, self._observed, own)
-        step = Step("observe", self._write, {"q": (tree.nq,), "v": (tree.nv,)}, {}, shapes, records, key=key)
-        rolled = Rollout(step).run({"q": q, "v": v}, {}, {"t": t, **controls, **numbers}, steps=1)
-        axis = rolled.made.ndim
-        return {name: np.take(rolled.records[f"seen {name}"], 0, axis=axis) for name, _ in self._observed}
+        return Rollout(Step("observe", self._write, {"q": (tree.nq,), "v": (tree.nv,)}, {}, shapes, records, key=key))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import partial
 from numbers import Real
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -26,31 +26,16 @@ from ..system.system import System
 from .applied_forces import SimulationWarning
 from .batch import Batch
 from .constrained import Kept
-from .contact_run import ContactRun, Driver, Run, Stepped, asked
+from .contact_run import ContactRun, Driver, Request, Run, Stepped, asked
 from .in_chunks import any_lazy
 from .numbers import NOTHING, Grounds, Numbers, check_friction, read_numbers
 from .observe import check_driven, read_observations
-from .observers import Observer
+from .observers import Observer, kept_observer
 from .read_arguments import check_actuators, check_step, check_times, read_control, read_counts, read_period, read_steps
 from .scenes_in_chunks import rollout_lazily
 from .shapes import added, check_parts, home, home_poses, lifted, read_points, tell_chosen
 from .simulations import USE_ROLLOUT, Progress, Staged
 from .step import Commands, Traced
-
-
-class Request(NamedTuple):
-    """What a motion is asked for; `controls` by name: "tau", "u"."""
-
-    controls: dict[str, Any]
-    steps: int
-    dt: float
-    period: int
-    every: int
-    friction: Any
-    numbers: Any
-    observe: Any
-    progress: Progress | None
-    threads: int | None
 
 
 class Scene(Staged):
@@ -292,6 +277,14 @@ class Scene(Staged):
         """The machine code of rollouts, by what they take."""
         return {}
 
+    @cached_property
+    def _observers(self) -> dict[Any, Any]:
+        return {}
+
+    def observer(self, *given: Any) -> Any:
+        """What observes the start of motions: parameters that are given, and observations."""
+        return kept_observer(self._observers, Observer, self.model, *given)
+
     def rolled(self, taken: Taken) -> Any:
         """Rollouts that take and tell something."""
         if taken not in self._rollouts:
@@ -327,7 +320,7 @@ class Scene(Staged):
         shapes = [x.shape[:-2] for x in outside.values() if isinstance(x, np.ndarray)]
         batch = np.broadcast_shapes(*shapes) if shapes else ()
         motion = self._started(q, v, wanted.dt, taken, wanted.friction, numbers, batch)
-        seen = Observer(self.model, numbers.which, observed).see(motion.state["q"], motion.state["v"], numbers.of_robot)
+        seen = self.observer(numbers.which, observed).see(motion.part("q"), motion.part("v"), numbers.of_robot)
         run = Run(self, motion, wanted.dt, wanted.steps, wanted.every, seen, wanted.threads)
         try:
             Driver(run, outside, wanted.period).reach(asked(wanted.progress, wanted.steps))

@@ -18,7 +18,7 @@ from .constrained import ConstrainedFollower, check_met, follower_of, in_drives
 from .constrained_stepper import ConstrainedStepper
 from .numbers import Numbers, are_passive, read_numbers, refuse_dry_friction
 from .observe import check_driven, read_observations
-from .observers import InstantObserver, Observer
+from .observers import InstantObserver, Observer, kept_observer
 from .read_arguments import check_closed, on_copies, read_control, read_period, read_state, started
 from .runge_kutta import Controls, Follower, HeldControls, Run, State, Torque, Trajectory, warn_of_divergence
 from .step import Law, Traced
@@ -261,7 +261,7 @@ class Simulation:
         found: dict[str, np.ndarray] = {}
         if self.observed:
             values = {name: x.reshape(*self.given_q.shape[:-1], *x.shape[1:]) for name, x in self._values().items()}
-            watch = Observer(self.robot.model, self.numbers.which, self.observed)
+            watch = self._observer(Observer, self.numbers.which, self.observed)
             found = {name: x[None] for name, x in watch.see(motion.q[0], motion.v[0], values).items()}
             if len(motion.t) > 1:
                 later = self._later(motion, acted, values)
@@ -286,7 +286,11 @@ class Simulation:
             follower = follower_of(self.held, robots, None, self.acting is with_passive)
             given["a"] = follower.accelerations(motion.q[1:], motion.v[1:], tau)
         t = motion.t[1:].reshape(-1, *[1] * (motion.q.ndim - 2))
-        return InstantObserver(self.robot.model, law, self.observed).see(t, motion.q[1:], motion.v[1:], given, values)
+        watch = self._observer(InstantObserver, law, self.observed)
+        return watch.see(t, motion.q[1:], motion.v[1:], given, values)
+
+    def _observer(self, make: Any, *given: Any) -> Any:
+        return kept_observer(vars(self.robot).setdefault("_observers", {}), make, self.robot.model, *given)
 
     def _acted(self, name: str, numbers: np.ndarray, run: Any) -> np.ndarray:
         """The controls in the steps that end with these numbers (n, ..., size); NaN at the start."""

@@ -15,6 +15,7 @@ from dataclasses import fields, is_dataclass, replace
 from itertools import islice
 from math import prod
 from typing import Any, NamedTuple
+from weakref import ref
 
 from ..constraints.loop import Loop
 from ..errors import ArgumentError, UnknownNameError, unknown
@@ -165,10 +166,21 @@ def numbers(mechanism: Mechanism) -> list[Parameter]:
     return found
 
 
-def variable(mechanism: Mechanism) -> list[Parameter]:
+_known: dict[int, tuple[Any, tuple[Parameter, ...]]] = {}  # by identity: to hash a mechanism takes long
+
+
+def variable(mechanism: Mechanism) -> tuple[Parameter, ...]:
     """All parameters that may differ from sample to sample: those that are not placements, what joints do by
-    themselves, and the laws of actuators.
+    themselves, and the laws of actuators. Found once for a mechanism.
     """
+    key = id(mechanism)
+    known = _known.get(key)
+    if known is None or known[0]() is not mechanism:
+        known = _known[key] = (ref(mechanism, lambda _: _known.pop(key, None)), tuple(_variable(mechanism)))
+    return known[1]
+
+
+def _variable(mechanism: Mechanism) -> list[Parameter]:
     found = [x for x in numbers(mechanism) if x == GRAVITY or not x.is_place(mechanism)]
     for place, joint in enumerate(mechanism.joints):
         for field in ("damping", "stiffness", "rest"):

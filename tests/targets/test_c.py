@@ -16,6 +16,7 @@ import fourbar as fb
 from expr.support import triangular
 from fourbar.cli.main import main
 from fourbar.expr import Shared, Unrolled
+from fourbar.expr.program import Block, Store
 from fourbar.targets.c_code import Writer
 
 from .support import chain
@@ -164,6 +165,17 @@ def test_parts_that_repeat_until_they_are_done(tmp_path: Path) -> None:
         library = shared(folder, "triangular")
         for n, wanted in ((0.0, 0.0), (1.0, 1.0), (4.0, 20.0), (12.0, 364.0)):
             assert called(library, "triangular", [np.array([n])], ()) == wanted
+
+
+@needs_compiler
+@pytest.mark.parametrize("compiler", COMPILERS)
+def test_constants_that_nobody_reads_are_no_warning(tmp_path: Path, compiler: str) -> None:
+    """A block with a table of which only dead instructions read, as the Stewart platform's forward dynamics has."""
+    block = Block(2, 1, (("load", 0, 0), ("table", 0), ("mul", 0, 1)), (Store(1, 0, 0),))
+    written = Writer("double").block("copied", block, False)
+    used = "void f(real *w, const int *at);\nvoid f(real *w, const int *at) { copied(w, at, w); }"
+    (tmp_path / "copied.c").write_text(f"typedef double real;\n{written}\n{used}\n", encoding="utf-8")
+    build(compiler, "-shared", "-fPIC", tmp_path / "copied.c", "-o", tmp_path / "copied.so")
 
 
 def test_numbers_survive() -> None:

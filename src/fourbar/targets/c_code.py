@@ -78,6 +78,8 @@ class Writer:
         needed = needed_instructions(block)
         kept = [self._line(k, instruction, place) for k, instruction in enumerate(block.code) if k in needed]
         kept += [f"    {place(s.port, s.offset)} = {self._operand(s.value)};" for s in block.stores]
+        if block.table and not any(block.code[k][0] == "table" for k in needed):
+            kept.insert(0, "    (void)table;")
         given = "real *w" + ("" if fixed else ", const int *at") + (", const real *table" if block.table else "")
         return "\n".join([f"static void {name}({given}) {{", *kept, "}"])
 

@@ -270,6 +270,24 @@ def test_an_argument_shared_by_samples_has_the_sum_of_gradients() -> None:
     assert column.grad.shape == column.shape
 
 
+@pytest.mark.parametrize("order", [(0, 1), (1, 0)])
+def test_robots_of_the_same_program_have_their_own_gradients(order: tuple[int, int]) -> None:
+    """Where the crank is depends on q alike whether or not a loop ties the joints; where q can go does not."""
+    b = fb.Builder("chain", gravity=(0.0, -9.81, 0.0))
+    for name, parent, x in (("crank", "world", 0.0), ("coupler", "crank", 0.5), ("follower", "world", 1.0)):
+        b.body(
+            name, parent=parent, joint=fb.joints.Revolute("z"), position=(x, 0.0, 0.0), mass=1.0, com=(0.1, 0.0, 0.0)
+        )
+    closed, chain = fb.robots.parallelogram(), b.build()
+    q = closed.random(0)
+    T = closed.expand_velocity(q, np.ones(1))
+    along = {id(chain): np.eye(3), id(closed): np.outer(T, T) / (T @ T)}
+    own = chain.pose.jacobian(q, frame="crank").q
+    for robot in [(closed, chain)[i] for i in order]:
+        found = func.jacrev(to_torch.function(robot.pose.specialise(frame="crank")))(torch.from_numpy(q))
+        agree(found, own @ along[id(robot)])
+
+
 def test_optional_arguments_options_and_several_results() -> None:
     robot, ft, (q, v, a), _ = case("floating")
     f_ext = torch.from_numpy(np.random.default_rng(0).normal(size=(len(robot.names.bodies), 6)))

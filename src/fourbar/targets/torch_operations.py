@@ -8,6 +8,7 @@ the memory of the tensors. Its derivatives are operators again. They are written
 
 from __future__ import annotations
 
+import hashlib
 import re
 import sys
 from collections.abc import Callable, Sequence
@@ -310,6 +311,23 @@ class _Recorded(_Function):
         return found[0] if len(found) == 1 else tuple(found)
 
 
+def _name(of: Operation) -> str:
+    """What PyTorch calls an operation. It says what is computed, and how that is differentiated.
+
+    It is the same in every process, so that PyTorch can keep graphs on disk. Robots that differ in their loops only may
+    have the same program: where a configuration can go is then all that tells their gradients apart.
+    """
+    programs = [of.program]
+    curved = [i for i in range(len(of.arguments)) if of.project(i) is not None]
+    if curved:
+        programs.append(of.projection.up.program)
+    found = hashlib.sha256(repr(curved).encode())
+    for program in programs:
+        found.update(digest(program, single_lane(), {}))
+    words = re.sub(r"\W", "_", of.program.name)
+    return f"{words}_{found.hexdigest()[:32]}"
+
+
 class _Operators:
     """Those that PyTorch knows, by operation and by name."""
 
@@ -319,14 +337,10 @@ class _Operators:
         self._turn = Turn()
 
     def get(self, of: Operation, call: Callable[..., Any] | None) -> Operator:
-        """That of an operation, which is made known if need be.
-
-        Its name says what is computed, and is the same in every process, so that PyTorch can keep graphs on disk.
-        """
+        """That of an operation, which is made known if need be."""
         found = self._by_operation.get(of)
         if found is None:
-            words = re.sub(r"\W", "_", of.program.name)
-            name = f"{words}_{digest(of.program, single_lane(), {}).hex()[:32]}"
+            name = _name(of)
             with self._turn.taken():
                 found = self._by_name.get(name)
                 if found is None:

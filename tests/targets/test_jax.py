@@ -330,6 +330,8 @@ def test_what_is_refused() -> None:
         to_jax.functions(robot).poose  # noqa: B018
     with pytest.raises(fb.ArgumentError, match=r"jax follows.*fourbar\.jax"):
         jax.jit(lambda q: robot.inverse_dynamics(q, v, a))(q)
+    with pytest.raises(fb.ArgumentError, match=r"those of a robot.*got 'robot\.urdf'"):
+        to_jax.functions("robot.urdf")
     lazy = pytest.importorskip("dask.array").zeros((4, 2))
     with pytest.raises(fb.ArgumentError, match="q is a dask array"):
         fj.inverse_dynamics(lazy, v, a)

@@ -157,6 +157,9 @@ def test_what_is_refused() -> None:
         roll(robot, q, v, tau[:, :2], dt=DT, steps=3)
     with pytest.raises(fb.ArgumentError, match="give steps="):
         roll(robot, q, v, dt=DT)
+    for name, options in {"dt": {"steps": 3}, "steps": {"dt": DT}}.items():
+        with pytest.raises(fb.ArgumentError, match=f"{name} is traced by JAX.*static_argnames='{name}'"):
+            jax.jit(lambda x, name=name, options=options: roll(robot, q, v, **options, **{name: x}).q)(1)
     with pytest.raises(fb.ArgumentError, match="takes a robot"):
         roll(3, q, v, dt=DT, steps=3)
     with pytest.raises(fb.ArgumentError, match="no actuators"):

@@ -363,6 +363,18 @@ def test_compiled_for_any_batch_and_within_torch_func(fresh: None) -> None:
         agree(x, y, 1e-14)
 
 
+@pytest.mark.filterwarnings("ignore:.*torch.jit:DeprecationWarning")
+@pytest.mark.parametrize("recorded", [False, True])
+def test_torch_jit_traces_the_operator_and_not_its_result(recorded: bool) -> None:
+    robot, ft, (q, v, tau), _ = case("double_pendulum")
+    traced = torch.jit.trace(lambda q: ft.forward_dynamics(q, v, tau), (q.clone().requires_grad_(recorded),))
+    (other,) = leaves(q + 0.5)
+    found = traced(other)
+    assert same(found, robot.forward_dynamics(*arrays(other, v, tau)))
+    (gradient,) = torch.autograd.grad(found.sum(), other)
+    agree(gradient, robot.forward_dynamics.vjp(tuple(arrays(other, v, tau)), np.ones(2)).q)
+
+
 @pytest.mark.slow
 def test_compiled_by_inductor(fresh: None) -> None:
     robot, ft, (_, _, tau), w = case("five_bar")
@@ -436,6 +448,10 @@ def test_what_is_refused() -> None:
         to_torch.functions(robot).dance  # noqa: B018
     with pytest.raises(fb.ArgumentError, match=r"torch follows.*fourbar\.torch"):
         robot.inverse_dynamics(q.clone().requires_grad_(), v, a)
+    with pytest.raises(fb.ArgumentError, match=r"those of a robot.*got 'robot\.urdf'"):
+        to_torch.functions("robot.urdf")
+    with pytest.raises(fb.ArgumentError, match=r"torch\.fx.*torch\.export"):
+        torch.fx.symbolic_trace(lambda q: f(q, v, a))
     lazy = pytest.importorskip("dask.array").zeros((4, 2))
     with pytest.raises(fb.ArgumentError, match="q is a dask array"):
         f(lazy, v, a)

@@ -145,6 +145,12 @@ def rollout(
 
 
 def _read_plan(dt: Any, steps: Any, period: Any, every: Any, passive: Any, control: Any, u: Any) -> _Plan:
+    for name, x in (("dt", dt), ("steps", steps), ("period", period), ("every", every), ("passive", passive)):
+        if isinstance(x, jax.core.Tracer):
+            raise ArgumentError(
+                f"rollout: {name} is traced by JAX, and decides what is compiled: give it as a plain number, from "
+                f"outside the function, or name it in jax.jit(..., static_argnames={name!r})"
+            )
     check_times(dt, dt)
     read_counts(every, passive)
     held = read_period(period, float(dt))

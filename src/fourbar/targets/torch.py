@@ -121,6 +121,11 @@ class TorchFunction:
     def _converted(self, name: str, x: Any) -> Any:
         """Numbers, lists and arrays as tensors."""
         refuse_lazy(self.__name__, **{name: x})
+        if isinstance(x, torch.fx.Proxy):
+            raise ArgumentError(
+                f"{self.__name__}: {name} has no value while torch.fx.symbolic_trace follows it; use torch.compile, "
+                "torch.export or torch.fx.experimental.proxy_tensor.make_fx, which see its operator"
+            )
         try:
             return torch.as_tensor(x, dtype=self._dtype)
         except (TypeError, ValueError, RuntimeError) as error:

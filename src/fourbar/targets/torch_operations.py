@@ -28,7 +28,7 @@ torch = needed("torch", "torch")
 
 _NAMESPACE = "fourbar"
 _INSIDE = (
-    "_are_functorch_transforms_active", "_any_requires_grad", "_len_torch_dispatch_stack",
+    "_are_functorch_transforms_active", "_any_requires_grad", "_len_torch_dispatch_stack", "_is_tracing",
 )  # fmt: skip
 
 
@@ -61,7 +61,7 @@ _Tensor, _float64, _FLOAT = torch.Tensor, torch.float64, np.dtype(float)
 _grad_enabled, _any_requires_grad, _transformed = (
     torch.is_grad_enabled, _C._any_requires_grad, _C._are_functorch_transforms_active
 )  # fmt: skip
-_dispatch_modes = _C._len_torch_dispatch_stack
+_dispatch_modes, _tracing = _C._len_torch_dispatch_stack, _C._is_tracing
 _PLAIN = frozenset((_Tensor, torch.nn.Parameter))  # classes of tensors that are nothing else
 _library = torch.library.Library(_NAMESPACE, "FRAGMENT")
 
@@ -127,11 +127,11 @@ class Operator:
     def _shortcut(self) -> Callable[[Sequence[Any]], Any]:
         """What `direct` is: written for speed, since it is all that there is between a caller and the machine code."""
         recorded, returning, duals, float64, tensor = self._recorded, self._on_arrays, _duals, _FLOAT, _Tensor
-        transformed, dispatch_modes = _transformed, _dispatch_modes
+        transformed, dispatch_modes, tracing = _transformed, _dispatch_modes, _tracing
         call, to_tensor, is_array = self._call, torch.from_numpy, len(self.outputs) == 1 and self.outputs[0] != ()
 
         def direct(args: Sequence[Any]) -> Any:
-            if duals._current_level >= 0 or transformed() or dispatch_modes():
+            if duals._current_level >= 0 or transformed() or dispatch_modes() or tracing():
                 return None
             for x in args:
                 if x.__class__ is not tensor or x.requires_grad:

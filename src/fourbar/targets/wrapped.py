@@ -70,6 +70,10 @@ class Functions:
     """The functions of a robot in another library, by their names. Made by `functions`."""
 
     def __init__(self, robot: Any, make: Callable[[Any], Any], library: str) -> None:
+        if not any(hasattr(type(robot), name) or hasattr(robot, name) for name in SUBJECTS):
+            raise ArgumentError(
+                f"functions of {library} are those of a robot, such as fb.load(...) returns, got {robot!r}"
+            )
         self._robot, self._make, self._library = robot, make, library
 
     def __getattr__(self, name: str) -> Any:

@@ -18,6 +18,7 @@ from fourbar.cli.main import main
 from fourbar.expr import Shared, Unrolled
 from fourbar.expr.program import Block, Store
 from fourbar.targets.c_code import Writer
+from fourbar.targets.exported import identifier
 
 from .support import chain
 
@@ -184,6 +185,26 @@ def test_numbers_survive() -> None:
     assert Writer("float").number(2.0) == "2.0f" and "INFINITY" in Writer("double").number(-np.inf)
 
 
+@pytest.mark.parametrize(
+    ("given", "name"),
+    [("Größe 2", "Groe_2"), ("机器人", "robot"), ("a.b/c", "a_b_c"), ("7dof", "_7dof"), ("", "robot")],
+)
+def test_names_are_those_that_compilers_and_cmake_take(given: str, name: str) -> None:
+    assert identifier(given) == name
+
+
+@needs_compiler
+def test_a_written_test_fails_where_a_result_is_not_a_number(tmp_path: Path) -> None:
+    """Also where others that follow are right."""
+    robot = fb.robots.double_pendulum()
+    source, _, test, _ = fb.export_c(tmp_path, [robot.potential_energy, robot.mass_matrix])
+    text = source.read_text(encoding="utf-8")
+    source.write_text(re.sub(r"energy\[0\] = (.*);", r"energy[0] = \1 * (real)NAN;", text), encoding="utf-8")
+    build(COMPILERS[0], source, test, "-o", tmp_path / "run")
+    run = subprocess.run([tmp_path / "run"], capture_output=True, text=True, timeout=60)
+    assert run.returncode == 1 and "inf" in run.stdout
+
+
 def test_what_is_written_can_be_read(tmp_path: Path) -> None:
     """Names of C, one header with shapes, functions of one name told apart."""
     robot = fb.robots.mini_cheetah()
@@ -205,6 +226,8 @@ def test_what_is_written_can_be_read(tmp_path: Path) -> None:
         ({"functions": []}, "no functions given"),
         ({"functions": ["inverse_dynamics"]}, "robot.inverse_dynamics"),
         ({"functions": "pose"}, "specialise(frame=...)"),
+        ({"functions": [fb.robots.double_pendulum()]}, "functions of a robot, such as robot.inverse_dynamics"),
+        ({"name": None}, "name=None: expected text"),
         ({"functions": fb.robots.double_pendulum().pose}, "expected a list of functions"),
     ],
 )
@@ -237,3 +260,9 @@ def test_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) ->
     ):
         assert main(["export-c", "double_pendulum", "--functions", wrong, "-o", str(tmp_path)]) == 2
         assert words in capsys.readouterr().err
+    (tmp_path / "taken").touch()
+    for folder in (tmp_path / "taken", tmp_path / "taken" / "below"):
+        command = ["export-c", "double_pendulum", "--functions", "mass_matrix", "-o", str(folder)]
+        assert main(command) == 1
+        said = capsys.readouterr().err
+        assert said.startswith("fourbar export-c: error: ") and "taken" in said and said.count("\n") == 1

@@ -83,6 +83,8 @@ def test_a_long_chain_shares_its_code() -> None:
 def test_what_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(fb.ArgumentError, match=re.escape("robot.pose.specialise(frame=...)")):
         to_casadi(fb.robots.double_pendulum().pose)
+    with pytest.raises(fb.ArgumentError, match="is not a function of a robot"):
+        to_casadi(fb.robots.double_pendulum())
     with pytest.raises(fb.UnknownNameError, match=r"no optional argument of forward_dynamics 'f_exp'.*'f_ext'"):
         to_casadi(fb.robots.double_pendulum().forward_dynamics, "f_exp")
     with pytest.raises(fb.ArgumentError, match=r"q cannot be read.*use fourbar\.casadi\.function"):

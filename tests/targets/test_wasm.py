@@ -204,6 +204,10 @@ def test_the_written_test_passes_and_can_fail(tmp_path: Path) -> None:
     command = [str(NODE), test.name]
     run = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=60)
     assert run.returncode == 0 and "largest difference" in run.stdout, run.stderr
+    text = test.read_text(encoding="utf-8")  # a result that is not a number is wrong, whatever follows
+    test.write_text(text.replace("const off =", "const off = k === 0 && i === 0 && name !== cases.at(-1)[0] ? NaN :"))
+    run = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=60)
+    assert run.returncode != 0 and "differs by Infinity" in run.stderr
     other = robot("parallelogram")  # of the same sizes
     folder = tmp_path / "other"
     fb.export_wasm(folder, [other.inverse_dynamics, other.potential_energy], name="2 bars!")

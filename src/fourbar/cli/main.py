@@ -81,3 +81,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except BrokenPipeError:  # the reader has gone, e.g. `| head`
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
+    except OSError as error:  # a folder that is a file, a full disk
+        where = "" if error.filename is None else f": {str(error.filename)!r}"
+        print(f"fourbar {args.command}: error: {error.strerror or error}{where}", file=sys.stderr)
+        return _FAILED

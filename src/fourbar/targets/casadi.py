@@ -70,7 +70,7 @@ def function(of: Any, *optional: str, name: str | None = None) -> Any:
     >>> jacobian = casadi.Function("da_dq", [q, step, v, tau], [casadi.jacobian(a, step)])
     """
     made = getattr(of, "program", None)
-    if not callable(made):
+    if not (callable(of) and callable(made)):  # a robot has `program` too
         raise ArgumentError(
             f"fourbar.casadi.function: {of!r} is not a function of a robot. Give robot.forward_dynamics, or, where a "
             "function has options, robot.pose.specialise(frame=...)"

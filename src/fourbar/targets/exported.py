@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import re
+import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -26,8 +27,11 @@ class Exported:
 
 
 def identifier(text: str) -> str:
-    """Text as a name that languages take."""
-    name = re.sub(r"\W+", "_", text).strip("_")
+    """Text as a name that languages and build tools take: ASCII, letters without their accents."""
+    if not isinstance(text, str):
+        raise ArgumentError(f"name={text!r}: expected text, such as 'robot'")
+    plain = unicodedata.normalize("NFKD", text).encode("ascii", "ignore").decode()
+    name = re.sub(r"\W+", "_", plain).strip("_")
     return f"_{name}" if name[:1].isdigit() else name or "robot"
 
 
@@ -50,7 +54,7 @@ def read(caller: str, functions: Sequence[Any], prefix: str) -> list[Exported]:
     found: dict[str, Exported] = {}
     for function in functions:
         program = getattr(function, "program", None)
-        if not callable(program):
+        if not (callable(function) and callable(program)):  # a robot has `program` too
             options = ", ".join(getattr(function, "options", ())) or "frame"
             raise ArgumentError(
                 f"{caller}: {function!r} is no function that can be written. Give functions of a robot, such as "

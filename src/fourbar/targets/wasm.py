@@ -178,7 +178,7 @@ def _test(prefix: str, functions: Sequence[Exported]) -> str:
             "    const size = expected[i].reduce((most, x) => Math.max(most, Math.abs(x)), 1);",
             "    expected[i].forEach((x, k) => {",
             "      const off = Math.abs(entries[k] - x) / size;",
-            "      if (!(off <= worst)) worst = off;",
+            "      if (!(off <= worst)) worst = Number.isNaN(off) ? Infinity : off; // NaN stays wrong",
             "    });",
             "  });",
             "}",

@@ -201,3 +201,17 @@ def test_every_method_is_found_by_name():
 def test_parts_are_there_without_being_imported() -> None:
     code = "import fourbar as fb\nprint(*(x.__name__ for x in (fb.io, fb.sim, fb.identification)), 'robots' in dir(fb))"
     assert output(code) == ["fourbar.io", "fourbar.sim", "fourbar.identification", "True"]
+
+
+@pytest.mark.parametrize(("code", "meant"), [("fb.Bilder", "Builder"), ("fb.joints.Revolut", "Revolute")])
+def test_misspelt_names_are_guessed(code, meant):
+    """Python looks for names that are alike where the error says what was asked of what."""
+    run = subprocess.run(
+        [sys.executable, "-c", f"import fourbar as fb\n{code}"],
+        env={**os.environ, "PYTHONPATH": str(SOURCE.parent)},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
+    assert f"has no attribute {code.rpartition('.')[2]!r}. Did you mean: {meant!r}?" in run.stderr

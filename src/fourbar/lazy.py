@@ -21,7 +21,7 @@ def lazy(module: str, parts: Mapping[str, str], within: str | None = None) -> No
 
     def find(name: str) -> Any:
         if name not in home and name not in whole:
-            raise AttributeError(f"module {module!r} has no attribute {name!r}")
+            raise AttributeError(f"module {module!r} has no attribute {name!r}", name=name, obj=sys.modules[module])
         part = import_module(f"{within or module}.{home.get(name, name)}")
         known[name] = getattr(part, name) if name in home else part
         return known[name]

@@ -154,3 +154,18 @@ def test_functions_may_change_what_they_get_and_return_the_same_array(argument: 
         assert np.abs(runs[0].q - runs[1].q).max() < 1e-14 and np.abs(runs[0].q[-1] - runs[0].q[0]).max() > 1e-4
         if argument == "u":
             assert np.nanmax(np.abs(runs[0].u - runs[1].u)) < 1e-14
+
+
+def test_a_saved_motion_has_its_controls_and_observations(tmp_path: Path) -> None:
+    b = fb.Builder("arm")
+    b.body("arm", joint=fb.joints.Revolute("y"), mass=1.0, com=(0.1, 0, 0), inertia=(0.01, 0.01, 0.01))
+    robot = b.actuator("motor", drives="arm").build()
+    seen = {"imu": fb.observe.imu("arm"), "a/b": fb.observe.energy()}
+    run = fb.simulate(robot, [0.3], duration=0.01, u=np.ones((10, 1)), observe=seen)
+    again = fb.Trajectory.load(run.save(tmp_path / "run.npz"))
+    assert again.u is not None and np.array_equal(again.u, run.u, equal_nan=True)
+    assert list(again.observations) == list(seen)
+    assert all(np.array_equal(again.observations[name], run.observations[name]) for name in seen)
+    scene = fb.Scene(robot).simulate([0.3], duration=0.01, observe={"imu": fb.observe.imu("arm")})
+    with np.load(scene.save(tmp_path / "scene.npz")) as held:
+        assert np.array_equal(held["observations/imu"], scene.observations["imu"])

@@ -30,6 +30,7 @@ from .applied_forces import SimulationWarning
 _FORMAT = 1
 POINTS, FORCES, VERTICES, FACES = "contact_points", "contact_forces", "ground_vertices", "ground_faces"
 TOUCHING = "contact_shapes"
+_OBSERVED = "observations/"  # before the names of observations
 _ROBOT, _FOLDERS, _KIND, _VERSION = "robot", "mesh_folders", "kind", "fourbar"
 
 
@@ -107,7 +108,8 @@ class Recorded(ABC):
 
     def _arrays(self) -> dict[str, np.ndarray]:
         """The arrays that a file holds, by name."""
-        return {f.name: x for f in fields(self) if isinstance(x := getattr(self, f.name), np.ndarray)}  # type: ignore[arg-type]
+        own = {f.name: x for f in fields(self) if isinstance(x := getattr(self, f.name), np.ndarray)}  # type: ignore[arg-type]
+        return own | {_OBSERVED + name: x for name, x in getattr(self, "observations", {}).items()}
 
     def _repr_html_(self) -> str:
         table = html_table(repr(self), ("array", "shape", "least", "largest"),
@@ -178,6 +180,11 @@ def load_arrays(
         shape = arrays["q"].shape if "q" in arrays else None
         raise ArgumentError(f"{path.name}: expected arrays t and q (..., {robot.nq}) of {robot.name!r}, got q {shape}")
     return str(held.get(_KIND, np.array("Trajectory"))), arrays, robot
+
+
+def loaded_observations(arrays: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """The observations among arrays of a file, by name."""
+    return {name.removeprefix(_OBSERVED): x for name, x in arrays.items() if name.startswith(_OBSERVED)}
 
 
 def load_recording(path: str | Path, robot: System | None = None, folders: Any = ()) -> Recording:

@@ -20,7 +20,7 @@ from ..viewer.recording import Recording
 from .applied_forces import Acting, SimulationWarning, with_passive
 from .charts import Charts, chart_rate
 from .not_finite import NotFinite
-from .results import Recorded, load_arrays
+from .results import Recorded, load_arrays, loaded_observations
 from .run_plots import Plotted
 from .stage import StageFunction
 from .step import Followed, Law, Traced
@@ -123,7 +123,7 @@ class Trajectory(Recorded, Plotted):
         kind, x, robot = load_arrays(path, robot, folders)
         if kind != "Trajectory" or not {"v", "lost"} <= x.keys():
             raise ArgumentError(f"{path} holds a {kind}, not a Trajectory; fb.view and `fourbar view` can show it")
-        return Trajectory(x["t"], x["q"], x["v"], x["lost"], robot)
+        return Trajectory(x["t"], x["q"], x["v"], x["lost"], robot, x.get("u"), loaded_observations(x))
 
 
 class State(NamedTuple):

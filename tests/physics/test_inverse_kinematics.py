@@ -281,6 +281,20 @@ def test_all_restarts_begin_elsewhere(rng: Any, monkeypatch: pytest.MonkeyPatch)
         ([1.0], {}, ArgumentError, "map frames"),
         ({"tip": (0, 0)}, {}, ArgumentError, "position"),
         ({"tip": (0, np.nan, 0)}, {}, ArgumentError, "NaN"),
+        (
+            {"tip": np.vstack([np.zeros((4, 3)), np.full(3, np.nan)])},
+            {},
+            ArgumentError,
+            "NaN or infinite numbers in sample 4",
+        ),
+        (
+            {"tip": np.where(np.arange(6).reshape(2, 3, 1) == 5, np.inf, np.zeros(3))},
+            {},
+            ArgumentError,
+            r"in sample \(1, 2\)",
+        ),
+        ({"tip": np.eye(3)}, {}, ArgumentError, r"rotation matrix: give fb\.Target\(rotation=R\)"),
+        ({"tip": np.tile(np.eye(3), (5, 1, 1))}, {}, ArgumentError, r"rotation matrix: give fb\.Target\(rotation=R\)"),
         ({"tip": np.full((4, 4), np.inf)}, {}, ArgumentError, "infinite"),
         ({"tip": 2.0 * np.eye(4)}, {}, ArgumentError, "last row"),
         ({"tip": np.diag([2.0, 1, 1, 1])}, {}, ArgumentError, "rotation matrix"),
@@ -300,6 +314,15 @@ def test_all_restarts_begin_elsewhere(rng: Any, monkeypatch: pytest.MonkeyPatch)
 def test_messages(targets: Any, options: dict[str, Any], error: type[Exception], words: str) -> None:
     with pytest.raises(error, match=words):
         planar().inverse_kinematics(targets, **options)
+
+
+def test_dask_arrays_are_refused() -> None:
+    """They would be computed at once."""
+    positions = pytest.importorskip("dask.array").zeros((10, 3))
+    robot = fb.robots.double_pendulum()
+    for given in ({"tip": positions}, {"tip": fb.Target(positions)}):
+        with pytest.raises(ArgumentError, match="'tip' is a dask array"):
+            robot.inverse_kinematics(given)
 
 
 def test_open_loops_are_refused() -> None:

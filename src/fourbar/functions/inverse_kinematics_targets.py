@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..arrays import refuse_lazy
 from ..errors import ArgumentError
 from .options import read_frame
 
@@ -71,6 +72,7 @@ class Goals(NamedTuple):
 
 
 def _numbers(what: str, x: Any, shapes: tuple[tuple[int, ...], ...], expected: str) -> np.ndarray:
+    refuse_lazy("inverse_kinematics", **{what: x})
     try:
         array = np.asarray(x, float)
     except (TypeError, ValueError):
@@ -78,7 +80,10 @@ def _numbers(what: str, x: Any, shapes: tuple[tuple[int, ...], ...], expected: s
     if not any(array.shape[array.ndim - len(s) :] == s for s in shapes):
         raise ArgumentError(f"inverse_kinematics: {what} must be {expected}, finite numbers; got {_shown(x)}")
     if not (isfinite(array.sum()) or np.isfinite(array).all()):
-        raise ArgumentError(f"inverse_kinematics: {what} contains NaN or infinite numbers: {_shown(x)}")
+        core = next(len(s) for s in shapes if array.shape[array.ndim - len(s) :] == s)
+        first = np.argwhere(~np.isfinite(array))[0][: array.ndim - core].tolist()
+        sample = f" in sample {first[0] if len(first) == 1 else tuple(first)}" if first else ""
+        raise ArgumentError(f"inverse_kinematics: {what} contains NaN or infinite numbers{sample}: {_shown(x)}")
     return array
 
 
@@ -144,6 +149,11 @@ def _target(name: str, given: Any) -> Target:
         f"the target of {name!r}", given, ((4, 4), (3,)), "a pose (..., 4, 4), a position (..., 3), or a Target"
     )
     if array.shape[-1] == 3:
+        if array.shape[-2:] == (3, 3) and array.size and _turns(array):
+            raise ArgumentError(
+                f"inverse_kinematics: the target of {name!r} is a rotation matrix: give fb.Target(rotation=R), or, if "
+                "its rows are three positions, fb.Target(position=...)"
+            )
         return Target(array)
     if (np.abs(array[..., 3, :] - _LAST_ROW) > _ROTATION).any():
         raise ArgumentError(f"inverse_kinematics: the last row of the pose of {name!r} must be (0, 0, 0, 1)")

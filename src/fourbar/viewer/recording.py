@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from ..arrays import refuse_lazy
 from ..contact.shapes import Shape
 from ..contact.terrain import Terrain
 from ..errors import ArgumentError
@@ -152,6 +153,7 @@ def held(q: np.ndarray, start: np.ndarray) -> np.ndarray:
 
 def still(robot: Any, q: Any = None, terrains: Sequence[Terrain] = (), touching: Sequence[Shape] = ()) -> Recording:
     """A robot that stands at q (neutral if None), or at several configurations (..., nq), drawn in one place."""
+    refuse_lazy("view", q=q)
     q = np.asarray(robot.neutral() if q is None else q, float)
     if q.shape[-1:] != (robot.nq,):
         raise ArgumentError(f"q has shape {q.shape}, expected (..., {robot.nq})")
